@@ -1,0 +1,51 @@
+# One function declares a module of src/: headers, sources, dependencies, tests.
+include(GoogleTest)
+
+add_library(kw_warnings INTERFACE)
+target_compile_options(kw_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${KW_WERROR}>>:-Werror>)
+
+# One precompiled header for every test: GoogleTest and JSON are most of a test file's compile time.
+if(BUILD_TESTING)
+  file(WRITE ${PROJECT_BINARY_DIR}/test_pch.cc "")
+  add_library(kw_test_pch STATIC ${PROJECT_BINARY_DIR}/test_pch.cc)
+  target_compile_features(kw_test_pch PUBLIC cxx_std_20)
+  target_link_libraries(kw_test_pch PUBLIC GTest::gmock nlohmann_json::nlohmann_json tl::expected)
+  target_precompile_headers(kw_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+endif()
+
+# kw_add_test(NAME SRCS ... DEPS ... LABELS ...): one GoogleTest program, its cases as CTest tests.
+function(kw_add_test name)
+  cmake_parse_arguments(T "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  if(NOT T_LABELS)
+    set(T_LABELS unit)
+  endif()
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  add_executable(${name}_test ${T_SRCS})
+  target_link_libraries(${name}_test PRIVATE ${T_DEPS} kw_warnings GTest::gmock GTest::gtest_main)
+  target_precompile_headers(${name}_test REUSE_FROM kw_test_pch)
+  target_compile_definitions(${name}_test PRIVATE KW_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KW_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
+  add_dependencies(kw_tests ${name}_test)
+endfunction()
+
+# kw_add_module(NAME HDRS ... SRCS ... DEPS ... PRIVATE_DEPS ... TESTS ... TEST_DEPS ...)
+function(kw_add_module name)
+  cmake_parse_arguments(M "" "" "HDRS;SRCS;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS;TEST_LABELS" ${ARGN})
+  add_library(kw_${name} STATIC ${M_SRCS})
+  add_library(kw::${name} ALIAS kw_${name})
+  target_sources(kw_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${M_HDRS})
+  target_compile_features(kw_${name} PUBLIC cxx_std_20)
+  target_link_libraries(kw_${name} PUBLIC ${M_DEPS} PRIVATE ${M_PRIVATE_DEPS} $<BUILD_INTERFACE:kw_warnings>)
+  set_target_properties(kw_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(M_TESTS)
+    kw_add_test(${name} SRCS ${M_TESTS} DEPS kw::${name} ${M_TEST_DEPS} LABELS ${M_TEST_LABELS})
+  endif()
+endfunction()

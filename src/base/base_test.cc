@@ -1,0 +1,105 @@
+// Tests of errors, JSON, hashes, random numbers and text.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/text.h"
+
+namespace kw {
+namespace {
+
+Result<int> parse_positive(int value) {
+  if (value <= 0) return fail(ErrorCode::kInvalidArgument, "value {} is not positive", value);
+  return value;
+}
+
+Result<int> twice(int value) {
+  KW_TRY(int parsed, parse_positive(value));
+  return 2 * parsed;
+}
+
+TEST(Result, TryPassesValuesAndErrorsOn) {
+  EXPECT_EQ(twice(4).value(), 8);
+  ASSERT_FALSE(twice(-1));
+  EXPECT_EQ(twice(-1).error().message(), "value -1 is not positive");
+  EXPECT_EQ(exit_code(twice(-1).error().code()), 2);
+  EXPECT_EQ(exit_code(ErrorCode::kIsolationTooWeak), 3);
+  EXPECT_EQ(fail_errno(ENOENT, "cannot open x").value().code(), ErrorCode::kNotFound);
+}
+
+TEST(Json, NamesWhatIsWrong) {
+  EXPECT_TRUE(parse_json(R"({"a": [1, 2.5, "x", null, true]})"));
+  EXPECT_THAT(parse_json(R"({"a": 1, "a": 2})").error().message(), testing::HasSubstr("\"a\" is given twice"));
+  EXPECT_THAT(parse_json("{\"a\": }").error().message(), testing::HasSubstr("line 1"));
+  EXPECT_FALSE(parse_json("\"\xff\""));
+  EXPECT_FALSE(parse_json(""));
+  std::string deep(100, '[');
+  EXPECT_THAT(parse_json(deep).error().message(), testing::HasSubstr("nested deeper"));
+
+  Json value = parse_json(R"({"name": "x", "axess": {}, "n": 2.5})").value();
+  ObjectReader reader = ObjectReader::make(value, "definition").value();
+  EXPECT_EQ(reader.string("name").value(), "x");
+  EXPECT_EQ(reader.integer("n").error().message(), "definition.n: expected an integer, found 2.5");
+  EXPECT_EQ(reader.get("axes").error().message(), "definition.axes: missing");
+  EXPECT_EQ(reader.no_other_keys().error().message(), "definition.axess: unknown key (did you mean \"axes\"?)");
+}
+
+TEST(Json, CanonicalFormIgnoresOrderAndSpace) {
+  auto a = parse_json(R"({"b": 1, "a": {"d": [1.5, true], "c": "x"}})").value();
+  auto b = parse_json(R"( {"a":{"c":"x","d":[1.5,true]},"b":1} )").value();
+  EXPECT_EQ(canonical_json(a), canonical_json(b));
+  EXPECT_EQ(canonical_json(a), R"({"a":{"c":"x","d":[1.5,true]},"b":1})");
+}
+
+TEST(Hash, Sha256OfKnownText) {
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Hash, KeyedHashSeesEveryByte) {
+  std::vector<std::byte> bytes(1000);
+  std::set<std::uint64_t> seen = {keyed_hash(bytes, 7)};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = std::byte{1};
+    EXPECT_TRUE(seen.insert(keyed_hash(bytes, 7)).second) << i;
+    bytes[i] = std::byte{0};
+  }
+  EXPECT_NE(keyed_hash(bytes, 7), keyed_hash(bytes, 8));
+  EXPECT_NE(keyed_hash(std::span(bytes).first(999), 7), keyed_hash(bytes, 7));
+}
+
+TEST(Rng, HasTheMomentsItPromises) {
+  Rng rng(1);
+  double sum = 0;
+  double squares = 0;
+  constexpr int kCount = 200000;
+  for (int i = 0; i < kCount; ++i) {
+    double x = rng.normal();
+    sum += x;
+    squares += x * x;
+    EXPECT_LT(rng.below(10), 10U);
+  }
+  EXPECT_NEAR(sum / kCount, 0, 0.01);
+  EXPECT_NEAR(squares / kCount, 1, 0.02);
+  EXPECT_EQ(Rng(5).next(), Rng(5).next());
+  EXPECT_NE(Rng(5).next(), Rng(6).next());
+}
+
+TEST(Text, SuggestsAndSanitises) {
+  EXPECT_EQ(nearest("evla", {"eval", "doctor"}), "eval");
+  EXPECT_EQ(nearest("zzzzzz", {"eval", "doctor"}), "");
+  EXPECT_EQ(printable("a\x1b[31mb\xff\xe2\x80\xae", 100), "a?[31mb??");
+  EXPECT_EQ(printable("abcdef", 3), "abc...");
+  EXPECT_EQ(printable("z\xc3\xa4", 2), "z...");
+  EXPECT_FALSE(is_valid_utf8("\xc0\x80"));
+  EXPECT_EQ(format_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(format_ms(0.0123), "12.3 us");
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,213 @@
+// Bounded JSON parsing and field readers.
+#include "base/json.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+
+namespace kw {
+namespace {
+
+// Builds the value with depth and duplicate keys checked while parsing, so that hostile text costs no more than its length.
+class BoundedBuilder : public nlohmann::json_sax<Json> {
+ public:
+  explicit BoundedBuilder(Json& root) : root_(root) {}
+
+  bool null() override { return put(Json(nullptr)); }
+  bool boolean(bool value) override { return put(Json(value)); }
+  bool number_integer(number_integer_t value) override { return put(Json(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return put(Json(value)); }
+  bool number_float(number_float_t value, const string_t&) override { return put(Json(value)); }
+  bool string(string_t& value) override { return put(Json(std::move(value))); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override {
+    keys_.emplace_back();
+    return open(Json::object());
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    stack_.pop_back();
+    return true;
+  }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override {
+    stack_.pop_back();
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (!keys_.back().insert(name).second) {
+      problem = fmt::format("key \"{}\" is given twice", printable(name, 80));
+      return false;
+    }
+    key_ = name;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& e) override {
+    problem = e.what();
+    return false;
+  }
+
+  std::string problem;
+
+ private:
+  Json* place(Json value) {
+    if (stack_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    Json& top = *stack_.back();
+    if (top.is_array()) {
+      top.push_back(std::move(value));
+      return &top.back();
+    }
+    return &(top[key_] = std::move(value));
+  }
+  bool put(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (stack_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) {
+      problem = fmt::format("nested deeper than {} levels", kMaxJsonDepth);
+      return false;
+    }
+    stack_.push_back(place(std::move(value)));
+    return true;
+  }
+
+  Json& root_;
+  std::vector<Json*> stack_;
+  std::vector<std::set<std::string>> keys_;
+  std::string key_;
+};
+
+// nlohmann's messages carry its own name and code in front.
+std::string readable(std::string message) {
+  if (auto at = message.find("] "); at != std::string::npos) message.erase(0, at + 2);
+  return printable(message, 300);
+}
+
+nlohmann::json sorted(const Json& value) {
+  if (value.is_object()) {
+    nlohmann::json out = nlohmann::json::object();
+    for (const auto& [key, item] : value.items()) out[key] = sorted(item);
+    return out;
+  }
+  if (value.is_array()) {
+    nlohmann::json out = nlohmann::json::array();
+    for (const auto& item : value) out.push_back(sorted(item));
+    return out;
+  }
+  return nlohmann::json(value);
+}
+
+tl::unexpected<Error> expected_kind(const std::string& path, std::string_view kind, const Json& value) {
+  return fail(ErrorCode::kInvalidArgument, "{}: expected {}, found {}", path, kind,
+              printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60));
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text) {
+  Json root;
+  BoundedBuilder builder(root);
+  if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
+    return fail(ErrorCode::kInvalidArgument, "not valid JSON: {}", readable(builder.problem));
+  }
+  return root;
+}
+
+std::string canonical_json(const Json& value) {
+  return sorted(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<ObjectReader> ObjectReader::make(const Json& value, std::string where) {
+  if (!value.is_object()) return expected_kind(where.empty() ? "document" : where, "an object", value);
+  return ObjectReader(value, std::move(where));
+}
+
+bool ObjectReader::has(std::string_view key) const { return value_->contains(std::string(key)); }
+
+const Json* ObjectReader::find(std::string_view key) {
+  asked_.emplace_back(key);
+  auto it = value_->find(std::string(key));
+  return it == value_->end() || it->is_null() ? nullptr : &*it;
+}
+
+Result<const Json*> ObjectReader::get(std::string_view key) {
+  const Json* value = find(key);
+  if (value == nullptr) return fail(ErrorCode::kInvalidArgument, "{}: missing", path(key));
+  return value;
+}
+
+Result<std::string> ObjectReader::string(std::string_view key) {
+  KW_TRY(const Json* value, get(key));
+  if (!value->is_string()) return expected_kind(path(key), "a string", *value);
+  return value->get<std::string>();
+}
+
+Result<std::int64_t> ObjectReader::integer(std::string_view key) {
+  KW_TRY(const Json* value, get(key));
+  if (!value->is_number_integer() ||
+      (value->is_number_unsigned() && value->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))) {
+    return expected_kind(path(key), "an integer", *value);
+  }
+  return value->get<std::int64_t>();
+}
+
+Result<double> ObjectReader::number(std::string_view key) {
+  KW_TRY(const Json* value, get(key));
+  if (!value->is_number()) return expected_kind(path(key), "a number", *value);
+  return value->get<double>();
+}
+
+Result<bool> ObjectReader::boolean(std::string_view key) {
+  KW_TRY(const Json* value, get(key));
+  if (!value->is_boolean()) return expected_kind(path(key), "true or false", *value);
+  return value->get<bool>();
+}
+
+Result<std::string> ObjectReader::string_or(std::string_view key, std::string fallback) {
+  if (find(key) == nullptr) return fallback;
+  return string(key);
+}
+
+Result<std::int64_t> ObjectReader::integer_or(std::string_view key, std::int64_t fallback) {
+  if (find(key) == nullptr) return fallback;
+  return integer(key);
+}
+
+Result<double> ObjectReader::number_or(std::string_view key, double fallback) {
+  if (find(key) == nullptr) return fallback;
+  return number(key);
+}
+
+Result<bool> ObjectReader::boolean_or(std::string_view key, bool fallback) {
+  if (find(key) == nullptr) return fallback;
+  return boolean(key);
+}
+
+Result<std::vector<std::string>> ObjectReader::strings_or_empty(std::string_view key) {
+  std::vector<std::string> out;
+  const Json* value = find(key);
+  if (value == nullptr) return out;
+  if (!value->is_array()) return expected_kind(path(key), "a list of strings", *value);
+  for (const auto& item : *value) {
+    if (!item.is_string()) return expected_kind(path(key), "a list of strings", item);
+    out.push_back(item.get<std::string>());
+  }
+  return out;
+}
+
+Status ObjectReader::no_other_keys() const {
+  for (const auto& [key, item] : value_->items()) {
+    if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
+    std::string hint = nearest(key, asked_);
+    return fail(ErrorCode::kInvalidArgument, "{}: unknown key{}", printable(path(key), 120),
+                hint.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", hint));
+  }
+  return {};
+}
+
+}  // namespace kw
