@@ -1,0 +1,109 @@
+// Verdict: the judgement of one candidate on one problem. A failing candidate is a value here, never an Error.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace kw::task {
+
+enum class Outcome {
+  kPassed,
+  kCompileError,
+  kWrongShape,
+  kWrongDtype,
+  kWrongValue,
+  kRuntimeError,
+  kTimeout,
+  kMemoryLimit,
+  kOutputLimit,
+  kViolation,    // Verdict::violation names the class
+  kQuarantined,  // the problem, not the candidate
+  kUnsupported,  // language, binding or target that this gym cannot run
+  kNoisy,        // no time could be measured honestly; not the candidate's fault
+};
+
+std::string_view to_string(Outcome outcome);  // "passed", "compile_error", ...
+std::optional<Outcome> outcome_from_string(std::string_view name);
+bool is_candidates_fault(Outcome outcome);
+int severity(Outcome outcome);  // the worst of several workloads is the verdict's: passed lowest
+
+enum class EvidenceLevel { kTimed, kCompiled, kInterpreted, kUntimed };
+std::string_view to_string(EvidenceLevel level);
+
+// Error of one output over all checked calls of one workload.
+struct OutputError {
+  std::string output;
+  double max_absolute = 0;
+  double max_relative = 0;
+  double max_of_budget = 0;  // largest |difference| / budget; over 1 is wrong
+  std::int64_t checked_calls = 0;
+};
+
+struct Speedup {
+  double median = 0, low = 0, high = 0;  // reference time / candidate time, 95 % confidence interval
+};
+
+struct Times {
+  double candidate_ms = 0, reference_ms = 0;      // medians
+  std::vector<double> candidate_samples_ms, reference_samples_ms;  // paired, in the order measured
+};
+
+struct CompatKernelBench {
+  bool compiled = false, correctness = false;
+  double runtime_ms = -1;
+};
+
+struct CompatFlashInfer {
+  std::string status;  // PASSED, INCORRECT_SHAPE, ...
+  double max_relative_error = 0, max_absolute_error = 0;
+};
+
+struct Diagnostic {
+  std::string kind;     // compiler, mismatch, exception, log, hint, measurement
+  std::string message;  // sanitised, coarse enough that hidden inputs cannot be rebuilt
+};
+
+struct WorkloadVerdict {
+  std::string uuid;
+  Outcome outcome = Outcome::kPassed;
+  std::string violation;
+  std::vector<OutputError> errors;
+  std::optional<Times> times;
+  std::optional<Speedup> speedup;
+  CompatKernelBench kernelbench;
+  CompatFlashInfer flashinfer;
+  std::vector<Diagnostic> diagnostics;
+};
+
+struct Cost {
+  double compile_ms = 0, load_ms = 0, prepare_ms = 0, check_ms = 0, time_ms = 0, total_ms = 0;
+};
+
+struct Verdict {
+  static constexpr int kSchema = 1;
+  std::string target = "cpu";
+  EvidenceLevel evidence_level = EvidenceLevel::kTimed;
+  std::string problem_name, problem_hash;
+  std::string candidate_name, candidate_hash, language;
+  Outcome outcome = Outcome::kPassed;
+  std::string violation;  // class, with kViolation
+  std::vector<WorkloadVerdict> workloads;
+  CompatKernelBench kernelbench;
+  CompatFlashInfer flashinfer;
+  std::optional<Times> times;      // of the first timed workload; geometric means are in speedup
+  std::optional<Speedup> speedup;  // geometric mean over timed workloads; null unless passed
+  Cost cost;
+  std::string baseline = "eager";
+  std::vector<Diagnostic> diagnostics;
+  std::string evidence;  // path of the evidence bundle, empty when not stored
+};
+
+Json to_json(const Verdict& verdict);
+Result<Verdict> verdict_from_json(const Json& value, const std::string& where);
+
+}  // namespace kw::task
