@@ -1,0 +1,67 @@
+// File descriptors.
+#include "os/fd.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace kw::os {
+
+void UniqueFd::reset(int fd) {
+  int old = std::exchange(fd_, fd);
+  if (old >= 0) ::close(old);
+}
+
+Result<UniqueFd> UniqueFd::duplicate() const {
+  int copy = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
+  if (copy < 0) return fail_errno(errno, "cannot duplicate a descriptor");
+  return UniqueFd(copy);
+}
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno(errno, "cannot make a pipe");
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<SocketPair> make_message_socket_pair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return fail_errno(errno, "cannot make a socket pair");
+  }
+  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Status write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return fail_errno(errno, "cannot write");
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<std::string> read_to_end(int fd, std::size_t max_bytes) {
+  std::string out;
+  std::array<char, 65536> chunk;
+  while (true) {
+    ssize_t got = ::read(fd, chunk.data(), chunk.size());
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return fail_errno(errno, "cannot read");
+    }
+    if (got == 0) return out;
+    if (out.size() + static_cast<std::size_t>(got) > max_bytes) {
+      return fail(ErrorCode::kResourceExhausted, "more than {} bytes", max_bytes);
+    }
+    out.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace kw::os

@@ -1,0 +1,60 @@
+// memfd_create, seals and mmap.
+#include "os/memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <linux/fcntl.h>
+
+namespace kw::os {
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) ::munmap(data_, bytes_);
+}
+
+Result<Mapping> Mapping::shared(int fd, std::size_t bytes, bool writable) {
+  int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, fd, 0);
+  if (data == MAP_FAILED) return fail_errno(errno, fmt::format("cannot map {} bytes", bytes));
+  return Mapping(static_cast<std::byte*>(data), bytes);
+}
+
+Result<UniqueFd> make_memory_file(const std::string& name, std::size_t bytes) {
+  UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return fail_errno(errno, "cannot make memory file " + name);
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    return fail_errno(errno, fmt::format("cannot give memory file {} {} bytes", name, bytes));
+  }
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return fail_errno(errno, "cannot seal memory file " + name);
+  return fd;
+}
+
+Status seal_against_new_writers(int fd) {
+  if (::fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) return fail_errno(errno, "cannot seal a memory file");
+  return {};
+}
+
+Status seal_seals(int fd) {
+  if (::fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL) != 0) return fail_errno(errno, "cannot seal a memory file");
+  return {};
+}
+
+Result<UniqueFd> make_sealed_file(const std::string& name, std::string_view content) {
+  UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return fail_errno(errno, "cannot make memory file " + name);
+  KW_TRY_STATUS(write_all(fd.get(), content));
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
+    return fail_errno(errno, "cannot seal memory file " + name);
+  }
+  return fd;
+}
+
+}  // namespace kw::os
