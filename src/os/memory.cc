@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <linux/fcntl.h>
+
+// glibc 2.36 lacks it, and linux/fcntl.h clashes with fcntl.h.
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 
 namespace kw::os {
 
