@@ -55,6 +55,7 @@ Result<UniqueFd> make_sealed_file(const std::string& name, std::string_view cont
   UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return fail_errno(errno, "cannot make memory file " + name);
   KW_TRY_STATUS(write_all(fd.get(), content));
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return fail_errno(errno, "cannot rewind memory file " + name);
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
     return fail_errno(errno, "cannot seal memory file " + name);
   }
