@@ -1,9 +1,9 @@
 // Tests of errors, JSON, hashes, random numbers and text.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <set>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -35,7 +35,8 @@ TEST(Result, TryPassesValuesAndErrorsOn) {
 
 TEST(Json, NamesWhatIsWrong) {
   EXPECT_TRUE(parse_json(R"({"a": [1, 2.5, "x", null, true]})"));
-  EXPECT_THAT(parse_json(R"({"a": 1, "a": 2})").error().message(), testing::HasSubstr("\"a\" is given twice"));
+  EXPECT_THAT(parse_json(R"({"a": 1, "a": 2})").error().message(),
+              testing::HasSubstr("\"a\" is given twice"));
   EXPECT_THAT(parse_json("{\"a\": }").error().message(), testing::HasSubstr("line 1"));
   EXPECT_FALSE(parse_json("\"\xff\""));
   EXPECT_FALSE(parse_json(""));
@@ -47,7 +48,8 @@ TEST(Json, NamesWhatIsWrong) {
   EXPECT_EQ(reader.string("name").value(), "x");
   EXPECT_EQ(reader.integer("n").error().message(), "definition.n: expected an integer, found 2.5");
   EXPECT_EQ(reader.get("axes").error().message(), "definition.axes: missing");
-  EXPECT_EQ(reader.no_other_keys().error().message(), "definition.axess: unknown key (did you mean \"axes\"?)");
+  EXPECT_EQ(reader.no_other_keys().error().message(),
+            "definition.axess: unknown key (did you mean \"axes\"?)");
 }
 
 TEST(Json, CanonicalFormIgnoresOrderAndSpace) {

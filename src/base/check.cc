@@ -7,7 +7,8 @@
 namespace kw {
 
 void check_failed(const char* file, int line, const char* condition) {
-  std::fprintf(stderr, "kernelwright: internal error at %s:%d: %s is false\n", file, line, condition);
+  std::fprintf(stderr, "kernelwright: internal error at %s:%d: %s is false\n", file, line,
+               condition);
   std::abort();
 }
 

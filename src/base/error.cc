@@ -37,8 +37,14 @@ const Row& row(ErrorCode code) {
 
 }  // namespace
 
-std::string_view to_string(ErrorCode code) { return row(code).name; }
-bool may_retry(ErrorCode code) { return row(code).may_retry; }
-int exit_code(ErrorCode code) { return row(code).exit_code; }
+std::string_view to_string(ErrorCode code) {
+  return row(code).name;
+}
+bool may_retry(ErrorCode code) {
+  return row(code).may_retry;
+}
+int exit_code(ErrorCode code) {
+  return row(code).exit_code;
+}
 
 }  // namespace kw

@@ -1,4 +1,5 @@
-// Error: our failure or the world's (never the candidate's fault, which is a Verdict), with a fixed code and a message for people.
+// Error: our failure or the world's (never the candidate's fault, which is a Verdict), with a fixed
+// code and a message for people.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,20 +7,21 @@
 
 namespace kw {
 
-// What the caller can do about it decides the code; one table maps it to exit codes and to whether a retry can help.
+// What the caller can do about it decides the code; one table maps it to exit codes and to whether
+// a retry can help.
 enum class ErrorCode {
-  kInvalidArgument,     // the request or a file in it is wrong: fix the input
-  kNotFound,            // a file, problem or name does not exist
-  kAlreadyExists,       // an output would overwrite something
-  kUnsupported,         // this build or machine cannot do it
-  kPermissionDenied,    // the operating system refuses
-  kResourceExhausted,   // memory, disk, uids, processes
-  kDeadlineExceeded,    // one of our own stages took too long
-  kCancelled,           // stopped by the user
-  kUnavailable,         // a process of ours went away: a retry can help
-  kIsolationTooWeak,    // the sandbox level asked for cannot be reached here (exit 3)
-  kDataLoss,            // a stored file does not match its hash
-  kInternal,            // a bug of ours
+  kInvalidArgument,    // the request or a file in it is wrong: fix the input
+  kNotFound,           // a file, problem or name does not exist
+  kAlreadyExists,      // an output would overwrite something
+  kUnsupported,        // this build or machine cannot do it
+  kPermissionDenied,   // the operating system refuses
+  kResourceExhausted,  // memory, disk, uids, processes
+  kDeadlineExceeded,   // one of our own stages took too long
+  kCancelled,          // stopped by the user
+  kUnavailable,        // a process of ours went away: a retry can help
+  kIsolationTooWeak,   // the sandbox level asked for cannot be reached here (exit 3)
+  kDataLoss,           // a stored file does not match its hash
+  kInternal,           // a bug of ours
 };
 
 std::string_view to_string(ErrorCode code);  // "invalid_argument", ...

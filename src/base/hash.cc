@@ -1,4 +1,5 @@
-// SHA-256 by OpenSSL; the keyed hash is a multiply-and-fold over four lanes (the construction of wyhash).
+// SHA-256 by OpenSSL; the keyed hash is a multiply-and-fold over four lanes (the construction of
+// wyhash).
 #include "base/hash.h"
 
 #include <array>
@@ -40,7 +41,9 @@ std::string Sha256::finish() {
   return out;
 }
 
-std::string sha256_hex(std::string_view bytes) { return Sha256().update(bytes).finish(); }
+std::string sha256_hex(std::string_view bytes) {
+  return Sha256().update(bytes).finish();
+}
 
 namespace {
 
@@ -62,16 +65,21 @@ std::uint64_t load(const std::byte* p) {
 }  // namespace
 
 std::uint64_t keyed_hash(std::span<const std::byte> bytes, std::uint64_t secret_seed) {
-  std::array<std::uint64_t, 4> lanes = {secret_seed ^ kPrime0, secret_seed ^ kPrime1, secret_seed + kPrime0, secret_seed + kPrime1};
+  std::array<std::uint64_t, 4> lanes = {secret_seed ^ kPrime0, secret_seed ^ kPrime1,
+                                        secret_seed + kPrime0, secret_seed + kPrime1};
   const std::byte* p = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= 64; left -= 64, p += 64) {
-    for (std::size_t i = 0; i < 4; ++i) lanes[i] = fold(load(p + 16 * i) ^ kPrime0 ^ lanes[i], load(p + 16 * i + 8) ^ kPrime1);
+    for (std::size_t i = 0; i < 4; ++i)
+      lanes[i] = fold(load(p + 16 * i) ^ kPrime0 ^ lanes[i], load(p + 16 * i + 8) ^ kPrime1);
   }
   std::array<std::byte, 64> tail{};
   if (left > 0) std::memcpy(tail.data(), p, left);
-  for (std::size_t i = 0; i < 4; ++i) lanes[i] = fold(load(tail.data() + 16 * i) ^ kPrime0 ^ lanes[i], load(tail.data() + 16 * i + 8) ^ kPrime1);
-  return fold(fold(lanes[0] ^ bytes.size(), lanes[1]) ^ kPrime0, fold(lanes[2], lanes[3]) ^ kPrime1);
+  for (std::size_t i = 0; i < 4; ++i)
+    lanes[i] = fold(load(tail.data() + 16 * i) ^ kPrime0 ^ lanes[i],
+                    load(tail.data() + 16 * i + 8) ^ kPrime1);
+  return fold(fold(lanes[0] ^ bytes.size(), lanes[1]) ^ kPrime0,
+              fold(lanes[2], lanes[3]) ^ kPrime1);
 }
 
 }  // namespace kw

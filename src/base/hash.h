@@ -1,4 +1,5 @@
-// SHA-256 for content keys (problems, candidates, builds, evidence), and a fast 64-bit hash of memory for tamper checks under a secret seed.
+// SHA-256 for content keys (problems, candidates, builds, evidence), and a fast 64-bit hash of
+// memory for tamper checks under a secret seed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,8 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
-// Hash of memory at several GB/s. Not collision-proof against someone who knows the seed: the seed stays in the checker.
+// Hash of memory at several GB/s. Not collision-proof against someone who knows the seed: the seed
+// stays in the checker.
 std::uint64_t keyed_hash(std::span<const std::byte> bytes, std::uint64_t secret_seed);
 
 }  // namespace kw

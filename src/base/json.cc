@@ -9,7 +9,8 @@
 namespace kw {
 namespace {
 
-// Builds the value with depth and duplicate keys checked while parsing, so that hostile text costs no more than its length.
+// Builds the value with depth and duplicate keys checked while parsing, so that hostile text costs
+// no more than its length.
 class BoundedBuilder : public nlohmann::json_sax<Json> {
  public:
   explicit BoundedBuilder(Json& root) : root_(root) {}
@@ -102,7 +103,8 @@ nlohmann::json sorted(const Json& value) {
   return nlohmann::json(value);
 }
 
-tl::unexpected<Error> expected_kind(const std::string& path, std::string_view kind, const Json& value) {
+tl::unexpected<Error> expected_kind(const std::string& path, std::string_view kind,
+                                    const Json& value) {
   return fail(ErrorCode::kInvalidArgument, "{}: expected {}, found {}", path, kind,
               printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60));
 }
@@ -123,11 +125,14 @@ std::string canonical_json(const Json& value) {
 }
 
 Result<ObjectReader> ObjectReader::make(const Json& value, std::string where) {
-  if (!value.is_object()) return expected_kind(where.empty() ? "document" : where, "an object", value);
+  if (!value.is_object())
+    return expected_kind(where.empty() ? "document" : where, "an object", value);
   return ObjectReader(value, std::move(where));
 }
 
-bool ObjectReader::has(std::string_view key) const { return value_->contains(std::string(key)); }
+bool ObjectReader::has(std::string_view key) const {
+  return value_->contains(std::string(key));
+}
 
 const Json* ObjectReader::find(std::string_view key) {
   asked_.emplace_back(key);
@@ -150,7 +155,8 @@ Result<std::string> ObjectReader::string(std::string_view key) {
 Result<std::int64_t> ObjectReader::integer(std::string_view key) {
   KW_TRY(const Json* value, get(key));
   if (!value->is_number_integer() ||
-      (value->is_number_unsigned() && value->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))) {
+      (value->is_number_unsigned() &&
+       value->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))) {
     return expected_kind(path(key), "an integer", *value);
   }
   return value->get<std::int64_t>();

@@ -1,5 +1,6 @@
-// JSON with a bounded depth, and readers whose errors name the field: "axes.N.value: expected an integer".
-// Threads: free functions without state. Objects keep the order of their keys (OrderedJson), which is the call interface.
+// JSON with a bounded depth, and readers whose errors name the field: "axes.N.value: expected an
+// integer". Threads: free functions without state. Objects keep the order of their keys
+// (OrderedJson), which is the call interface.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,13 +18,16 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr int kMaxJsonDepth = 64;
 
-// kInvalidArgument with line and column for ill-formed text, depth over kMaxJsonDepth, duplicate keys or invalid UTF-8.
+// kInvalidArgument with line and column for ill-formed text, depth over kMaxJsonDepth, duplicate
+// keys or invalid UTF-8.
 Result<Json> parse_json(std::string_view text);
 
-// Keys sorted, no white space, integers as such, floats by shortest round trip: equal values give equal bytes. Base of every hash.
+// Keys sorted, no white space, integers as such, floats by shortest round trip: equal values give
+// equal bytes. Base of every hash.
 std::string canonical_json(const Json& value);
 
-// Reads the fields of one object and remembers which were asked for; where() is the path in messages.
+// Reads the fields of one object and remembers which were asked for; where() is the path in
+// messages.
 class ObjectReader {
  public:
   static Result<ObjectReader> make(const Json& value, std::string where);
@@ -44,11 +48,14 @@ class ObjectReader {
   Result<bool> boolean_or(std::string_view key, bool fallback);
   Result<std::vector<std::string>> strings_or_empty(std::string_view key);
 
-  // kInvalidArgument naming the first key that nobody asked for, with the nearest known one as suggestion.
+  // kInvalidArgument naming the first key that nobody asked for, with the nearest known one as
+  // suggestion.
   Status no_other_keys() const;
 
   const std::string& where() const { return where_; }
-  std::string path(std::string_view key) const { return where_.empty() ? std::string(key) : where_ + "." + std::string(key); }
+  std::string path(std::string_view key) const {
+    return where_.empty() ? std::string(key) : where_ + "." + std::string(key);
+  }
 
  private:
   ObjectReader(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {}

@@ -24,7 +24,8 @@ struct Logger {
     logger->set_pattern("%n: %^%l%$: %v");
     logger->set_level(spdlog::level::warn);
     // NOLINTNEXTLINE(concurrency-mt-unsafe): read once, before threads start.
-    if (const char* wanted = std::getenv("KW_LOG"); wanted != nullptr) logger->set_level(spdlog::level::from_str(wanted));
+    if (const char* wanted = std::getenv("KW_LOG"); wanted != nullptr)
+      logger->set_level(spdlog::level::from_str(wanted));
   }
 };
 
@@ -38,7 +39,8 @@ void write(spdlog::level::level_enum level, std::string_view message) {
   if (!self.logger->should_log(level)) return;
   std::string text = printable(message, kMaxMessage);
   if (self.json) {
-    nlohmann::json line = {{"level", std::string(spdlog::level::to_string_view(level).data())}, {"message", text}};
+    nlohmann::json line = {{"level", std::string(spdlog::level::to_string_view(level).data())},
+                           {"message", text}};
     text = line.dump();
   }
   self.logger->log(level, "{}", text);
@@ -47,8 +49,8 @@ void write(spdlog::level::level_enum level, std::string_view message) {
 }  // namespace
 
 void set_level(Level level) {
-  constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
-                                                   spdlog::level::err};
+  constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                   spdlog::level::warn, spdlog::level::err};
   instance().logger->set_level(kLevels[static_cast<int>(level)]);
 }
 
@@ -57,9 +59,17 @@ void set_json(bool json) {
   instance().logger->set_pattern(json ? "%v" : "%n: %^%l%$: %v");
 }
 
-void debug(std::string_view message) { write(spdlog::level::debug, message); }
-void info(std::string_view message) { write(spdlog::level::info, message); }
-void warning(std::string_view message) { write(spdlog::level::warn, message); }
-void error(std::string_view message) { write(spdlog::level::err, message); }
+void debug(std::string_view message) {
+  write(spdlog::level::debug, message);
+}
+void info(std::string_view message) {
+  write(spdlog::level::info, message);
+}
+void warning(std::string_view message) {
+  write(spdlog::level::warn, message);
+}
+void error(std::string_view message) {
+  write(spdlog::level::err, message);
+}
 
 }  // namespace kw::log

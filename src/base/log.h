@@ -1,4 +1,5 @@
-// Logs for people, on stderr. Libraries report progress through interfaces and use this only for what nobody asked for.
+// Logs for people, on stderr. Libraries report progress through interfaces and use this only for
+// what nobody asked for.
 #pragma once
 #include <string_view>
 
@@ -6,8 +7,9 @@ namespace kw::log {
 
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-void set_level(Level level);  // default kWarning; KW_LOG=debug|info|warning|error in the environment overrides
-void set_json(bool json);     // one JSON object a line instead of text
+void set_level(
+    Level level);  // default kWarning; KW_LOG=debug|info|warning|error in the environment overrides
+void set_json(bool json);  // one JSON object a line instead of text
 
 void debug(std::string_view message);
 void info(std::string_view message);

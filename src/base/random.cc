@@ -1,10 +1,10 @@
 // xoshiro256++ and the operating system's entropy.
 #include "base/random.h"
 
-#include <sys/random.h>
-
 #include <bit>
 #include <cmath>
+
+#include <sys/random.h>
 
 #include "base/check.h"
 
@@ -47,7 +47,9 @@ std::uint64_t Rng::below(std::uint64_t bound) {
   }
 }
 
-double Rng::uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
+double Rng::uniform() {
+  return static_cast<double>(next() >> 11U) * 0x1.0p-53;
+}
 
 double Rng::normal() {
   if (has_spare_) {

@@ -1,4 +1,5 @@
-// Random numbers as parameters, never globals: the same seed gives the same bytes. entropy_seed() is the only source of secrets.
+// Random numbers as parameters, never globals: the same seed gives the same bytes. entropy_seed()
+// is the only source of secrets.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,7 +9,8 @@ namespace kw {
 // 64 bits from the operating system; aborts when it has none (a guessable secret would be worse).
 std::uint64_t entropy_seed();
 
-// xoshiro256++ seeded by SplitMix64 (Blackman and Vigna). Not for keys; one instance belongs to one thread.
+// xoshiro256++ seeded by SplitMix64 (Blackman and Vigna). Not for keys; one instance belongs to one
+// thread.
 class Rng {
  public:
   using result_type = std::uint64_t;

@@ -10,7 +10,8 @@
 
 namespace kw {
 
-// A class of our own, because tl::expected 1.0 is not [[nodiscard]]: a dropped one would pass in silence.
+// A class of our own, because tl::expected 1.0 is not [[nodiscard]]: a dropped one would pass in
+// silence.
 template <typename T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:

@@ -25,7 +25,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Length of the well-formed UTF-8 sequence at the start of bytes and its code point; length 0 where it is ill-formed.
+// Length of the well-formed UTF-8 sequence at the start of bytes and its code point; length 0 where
+// it is ill-formed.
 struct Utf8 {
   std::size_t length;
   char32_t code_point;
@@ -43,14 +44,16 @@ Utf8 decode_utf8(std::string_view bytes) {
     code = (code << 6) | (byte(i) & 0x3FU);
   }
   constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return {0, 0};
+  if (code < kSmallest[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+    return {0, 0};
   return {length, code};
 }
 
 bool shown_as_is(char32_t c) {
   if (c == '\n' || c == '\t') return true;
   if (c < 0x20 || (c >= 0x7F && c < 0xA0)) return false;
-  bool bidirectional = c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+  bool bidirectional = c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
+                       (c >= 0x2066 && c <= 0x2069);
   return !bidirectional && c != 0xFEFF && c != 0x2028 && c != 0x2029;
 }
 
@@ -75,7 +78,8 @@ std::string printable(std::string_view bytes, std::size_t max_bytes) {
   while (!bytes.empty()) {
     Utf8 c = decode_utf8(bytes);
     std::size_t length = std::max<std::size_t>(c.length, 1);
-    std::string_view shown = c.length == 0 || !shown_as_is(c.code_point) ? std::string_view("?") : bytes.substr(0, length);
+    std::string_view shown = c.length == 0 || !shown_as_is(c.code_point) ? std::string_view("?")
+                                                                         : bytes.substr(0, length);
     if (out.size() + shown.size() > max_bytes) return out + "...";
     out += shown;
     bytes.remove_prefix(length);

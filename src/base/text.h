@@ -10,8 +10,8 @@ namespace kw {
 // The candidate nearest to word by edit distance, or "" when none is near enough to be meant.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// Untrusted bytes for a terminal, log or JSON: valid UTF-8, no control, ANSI or bidirectional characters (newline and tab stay),
-// at most max_bytes bytes with "..." where cut.
+// Untrusted bytes for a terminal, log or JSON: valid UTF-8, no control, ANSI or bidirectional
+// characters (newline and tab stay), at most max_bytes bytes with "..." where cut.
 std::string printable(std::string_view bytes, std::size_t max_bytes);
 
 bool is_valid_utf8(std::string_view bytes);

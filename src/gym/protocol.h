@@ -1,21 +1,23 @@
-// The pages that checker and executor share. Fixed layout, fixed size, plain integers: nothing is ever parsed out of an executor.
-// python/executor.py mirrors the offsets; protocol_test.cc pins them.
+// The pages that checker and executor share. Fixed layout, fixed size, plain integers: nothing is
+// ever parsed out of an executor. python/executor.py mirrors the offsets; protocol_test.cc pins
+// them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace kw::gym {
 
-inline constexpr std::uint32_t kMaxSets = 64;      // rotating buffer sets, and calls per go
-inline constexpr std::uint32_t kMaxInputs = 32;    // dynamic tensors
+inline constexpr std::uint32_t kMaxSets = 64;    // rotating buffer sets, and calls per go
+inline constexpr std::uint32_t kMaxInputs = 32;  // dynamic tensors
 inline constexpr std::uint32_t kMaxOutputs = 8;
 inline constexpr std::uint32_t kMaxRank = 8;
-inline constexpr std::size_t kAlignment = 64;      // of every buffer handed to a candidate
-inline constexpr std::size_t kReadableTail = 64;   // readable bytes past the end of every input
+inline constexpr std::size_t kAlignment = 64;     // of every buffer handed to a candidate
+inline constexpr std::size_t kReadableTail = 64;  // readable bytes past the end of every input
 
 enum class Op : std::uint32_t { kPrepare = 1, kCall = 2, kNullCall = 3, kExit = 4 };
 
-// Written by the checker, mapped read-only in the executor. go_seq is stored last (release) and counts 1, 2, 3...
+// Written by the checker, mapped read-only in the executor. go_seq is stored last (release) and
+// counts 1, 2, 3...
 struct CommandPage {
   std::uint64_t go_seq;
   std::uint32_t op;     // Op
@@ -23,8 +25,10 @@ struct CommandPage {
   std::uint64_t reserved[6];
   std::uint32_t set_of_call[kMaxSets];
   std::byte padding[4096 - 64 - 4 * kMaxSets];
-  std::uint64_t input_offset[kMaxSets][kMaxInputs];    // of each input tensor (scalars: unused) in its set's input memfd
-  std::uint64_t output_offset[kMaxSets][kMaxOutputs];  // destination-passing: in its set's output memfd
+  std::uint64_t input_offset[kMaxSets][kMaxInputs];  // of each input tensor (scalars: unused) in
+                                                     // its set's input memfd
+  std::uint64_t output_offset[kMaxSets]
+                             [kMaxOutputs];  // destination-passing: in its set's output memfd
 };
 
 enum class ExecutorState : std::uint32_t { kStarting = 0, kReady = 1, kFailed = 2 };
@@ -34,14 +38,16 @@ enum class Failure : std::uint32_t {
   kLoad = 1,          // the module or shared object does not load
   kEntryMissing = 2,  // no run, ModelNew, ...
   kException = 3,     // a call threw; its text is in the log
-  kOutputKind = 4,    // a returned value is not a dense CPU tensor (a list, a subclass, a lazy or meta tensor ...)
+  kOutputKind = 4,    // a returned value is not a dense CPU tensor (a list, a subclass, a lazy or
+                      // meta tensor ...)
   kOutputCount = 5,
   kUnsupported = 6,
 };
 
 enum class Style : std::uint32_t { kUnknown = 0, kDestinationPassing = 1, kReturning = 2 };
 
-// What a returning candidate says of one output. The checker range-checks every field and reads only inside the arena.
+// What a returning candidate says of one output. The checker range-checks every field and reads
+// only inside the arena.
 struct OutputReport {
   std::uint64_t offset;  // bytes, in the arena
   std::uint32_t dtype;   // task::DType
@@ -76,8 +82,8 @@ static_assert(sizeof(OutputReport) == 144);
 struct BuildHeader {
   static constexpr std::uint64_t kMagic = 0x31444C495542574BULL;  // "KWBUILD1"
   std::uint64_t magic;
-  std::uint32_t status;     // 0 built, 1 a command failed, 2 no artefact, 3 artefact too large
-  std::int32_t exit_code;   // of the failing command; negative: the signal
+  std::uint32_t status;    // 0 built, 1 a command failed, 2 no artefact, 3 artefact too large
+  std::int32_t exit_code;  // of the failing command; negative: the signal
   std::uint64_t artifact_bytes;
   std::uint64_t reserved[5];
 };

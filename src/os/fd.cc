@@ -1,12 +1,12 @@
 // File descriptors.
 #include "os/fd.h"
 
+#include <array>
+#include <cerrno>
+
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
 
 namespace kw::os {
 

@@ -11,14 +11,17 @@ namespace kw::os {
 
 inline constexpr std::size_t kMaxTextFile = 64ULL << 20U;
 
-// kNotFound, kInvalidArgument for a folder or device, kResourceExhausted over max_bytes; messages name the path.
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes = kMaxTextFile);
+// kNotFound, kInvalidArgument for a folder or device, kResourceExhausted over max_bytes; messages
+// name the path.
+Result<std::string> read_file(const std::filesystem::path& path,
+                              std::size_t max_bytes = kMaxTextFile);
 // Written beside the path, synced, then renamed over it: readers see the old or the new content.
 Status write_file_atomic(const std::filesystem::path& path, std::string_view content);
 // Appends and syncs one record; a crash leaves at most one cut line at the end.
 Status append_line(const std::filesystem::path& path, std::string_view line);
 
-// A folder of its own under the system's temporary folder, removed with everything in it on destruction.
+// A folder of its own under the system's temporary folder, removed with everything in it on
+// destruction.
 class TempDir {
  public:
   static Result<TempDir> make(const std::string& prefix);

@@ -1,11 +1,11 @@
 // memfd_create, seals and mmap.
 #include "os/memory.h"
 
+#include <cerrno>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 // glibc 2.36 lacks it, and linux/fcntl.h clashes with fcntl.h.
 #ifndef F_SEAL_FUTURE_WRITE
@@ -37,17 +37,20 @@ Result<UniqueFd> make_memory_file(const std::string& name, std::size_t bytes) {
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
     return fail_errno(errno, fmt::format("cannot give memory file {} {} bytes", name, bytes));
   }
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return fail_errno(errno, "cannot seal memory file " + name);
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+    return fail_errno(errno, "cannot seal memory file " + name);
   return fd;
 }
 
 Status seal_against_new_writers(int fd) {
-  if (::fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) return fail_errno(errno, "cannot seal a memory file");
+  if (::fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
+    return fail_errno(errno, "cannot seal a memory file");
   return {};
 }
 
 Status seal_seals(int fd) {
-  if (::fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL) != 0) return fail_errno(errno, "cannot seal a memory file");
+  if (::fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL) != 0)
+    return fail_errno(errno, "cannot seal a memory file");
   return {};
 }
 
@@ -55,8 +58,10 @@ Result<UniqueFd> make_sealed_file(const std::string& name, std::string_view cont
   UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return fail_errno(errno, "cannot make memory file " + name);
   KW_TRY_STATUS(write_all(fd.get(), content));
-  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return fail_errno(errno, "cannot rewind memory file " + name);
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0)
+    return fail_errno(errno, "cannot rewind memory file " + name);
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) !=
+      0) {
     return fail_errno(errno, "cannot seal memory file " + name);
   }
   return fd;

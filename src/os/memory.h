@@ -14,7 +14,8 @@ namespace kw::os {
 class Mapping {
  public:
   Mapping() = default;
-  Mapping(Mapping&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping(Mapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Mapping& operator=(Mapping&& other) noexcept;
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -34,12 +35,15 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
-// A memory file of a fixed size (F_SEAL_SHRINK | F_SEAL_GROW), so that nobody can make a reader of it fault.
+// A memory file of a fixed size (F_SEAL_SHRINK | F_SEAL_GROW), so that nobody can make a reader of
+// it fault.
 Result<UniqueFd> make_memory_file(const std::string& name, std::size_t bytes);
 
-// From now on only existing mappings can write (F_SEAL_FUTURE_WRITE), and no seal can be added. Map it writable first.
+// From now on only existing mappings can write (F_SEAL_FUTURE_WRITE), and no seal can be added. Map
+// it writable first.
 Status seal_against_new_writers(int fd);
-// No seal can be added any more (F_SEAL_SEAL): the holder of the descriptor cannot freeze the owner out.
+// No seal can be added any more (F_SEAL_SEAL): the holder of the descriptor cannot freeze the owner
+// out.
 Status seal_seals(int fd);
 
 // A memory file with this content, sealed against every change.

@@ -1,12 +1,12 @@
 // sendmsg and recvmsg with SCM_RIGHTS.
 #include "os/message.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
+
+#include <poll.h>
+#include <sys/socket.h>
 
 namespace kw::os {
 namespace {
@@ -16,13 +16,15 @@ Status wait_readable(int socket, std::chrono::milliseconds timeout) {
   while (true) {
     int wait_ms = -1;
     if (timeout.count() >= 0) {
-      auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+      auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          deadline - std::chrono::steady_clock::now());
       wait_ms = static_cast<int>(std::max<std::int64_t>(0, left.count()));
     }
     pollfd poll_entry{socket, POLLIN, 0};
     int ready = ::poll(&poll_entry, 1, wait_ms);
     if (ready > 0) return {};
-    if (ready == 0) return fail(ErrorCode::kDeadlineExceeded, "no message within {} ms", timeout.count());
+    if (ready == 0)
+      return fail(ErrorCode::kDeadlineExceeded, "no message within {} ms", timeout.count());
     if (errno != EINTR) return fail_errno(errno, "cannot wait for a message");
   }
 }
@@ -44,7 +46,8 @@ Status send_packet(int socket, const void* data, std::size_t bytes, const std::v
   }
   while (::sendmsg(socket, &header, MSG_NOSIGNAL) < 0) {
     if (errno == EINTR) continue;
-    if (errno == EPIPE || errno == ECONNRESET) return fail(ErrorCode::kUnavailable, "the other process is gone");
+    if (errno == EPIPE || errno == ECONNRESET)
+      return fail(ErrorCode::kUnavailable, "the other process is gone");
     return fail_errno(errno, "cannot send a message");
   }
   return {};
@@ -55,7 +58,8 @@ Status send_packet(int socket, const void* data, std::size_t bytes, const std::v
 Status send_message(int socket, const Json& body, const std::vector<int>& fds) {
   std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > kMaxMessageBytes || fds.size() > kMaxMessageFds) {
-    return fail(ErrorCode::kResourceExhausted, "a message of {} bytes and {} descriptors is too large", text.size(), fds.size());
+    return fail(ErrorCode::kResourceExhausted,
+                "a message of {} bytes and {} descriptors is too large", text.size(), fds.size());
   }
   return send_packet(socket, text.data(), text.size(), fds);
 }
@@ -86,15 +90,19 @@ Result<Message> receive_message(int socket, std::chrono::milliseconds timeout) {
     }
   }
   if (got <= 0) return fail(ErrorCode::kUnavailable, "the other process is gone");
-  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return fail(ErrorCode::kInvalidArgument, "a message was cut off");
+  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+    return fail(ErrorCode::kInvalidArgument, "a message was cut off");
   text.resize(static_cast<std::size_t>(got));
   KW_TRY(message.body, parse_json(text));
   return message;
 }
 
-Status send_struct(int socket, const void* data, std::size_t bytes) { return send_packet(socket, data, bytes, {}); }
+Status send_struct(int socket, const void* data, std::size_t bytes) {
+  return send_packet(socket, data, bytes, {});
+}
 
-Status receive_struct(int socket, void* data, std::size_t bytes, std::chrono::milliseconds timeout) {
+Status receive_struct(int socket, void* data, std::size_t bytes,
+                      std::chrono::milliseconds timeout) {
   KW_TRY_STATUS(wait_readable(socket, timeout));
   std::vector<std::byte> buffer(bytes + 1);
   ssize_t got = 0;
@@ -103,7 +111,8 @@ Status receive_struct(int socket, void* data, std::size_t bytes, std::chrono::mi
   } while (got < 0 && errno == EINTR);
   if (got < 0 && errno != ECONNRESET) return fail_errno(errno, "cannot receive a reply");
   if (got <= 0) return fail(ErrorCode::kUnavailable, "the other process is gone");
-  if (static_cast<std::size_t>(got) != bytes) return fail(ErrorCode::kInvalidArgument, "a reply of {} bytes instead of {}", got, bytes);
+  if (static_cast<std::size_t>(got) != bytes)
+    return fail(ErrorCode::kInvalidArgument, "a reply of {} bytes instead of {}", got, bytes);
   std::memcpy(data, buffer.data(), bytes);
   return {};
 }

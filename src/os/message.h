@@ -1,4 +1,5 @@
-// Control messages: one JSON object and file descriptors per SOCK_SEQPACKET packet (docs/protocol.md).
+// Control messages: one JSON object and file descriptors per SOCK_SEQPACKET packet
+// (docs/protocol.md).
 #pragma once
 #include <chrono>
 #include <string>
@@ -20,11 +21,13 @@ struct Message {
 
 // Borrows the descriptors. kUnavailable when the other side is gone.
 Status send_message(int socket, const Json& body, const std::vector<int>& fds = {});
-// kUnavailable at end of file, kDeadlineExceeded when nothing came in time; a negative timeout waits for ever.
-// For messages of trusted senders: the JSON parser is bounded, yet nothing of an executor may be read this way.
+// kUnavailable at end of file, kDeadlineExceeded when nothing came in time; a negative timeout
+// waits for ever. For messages of trusted senders: the JSON parser is bounded, yet nothing of an
+// executor may be read this way.
 Result<Message> receive_message(int socket, std::chrono::milliseconds timeout);
 
-// A fixed-size struct, the only thing that comes back from a hostile process. Any other size is kInvalidArgument.
+// A fixed-size struct, the only thing that comes back from a hostile process. Any other size is
+// kInvalidArgument.
 Status send_struct(int socket, const void* data, std::size_t bytes);
 Status receive_struct(int socket, void* data, std::size_t bytes, std::chrono::milliseconds timeout);
 

@@ -1,11 +1,11 @@
 // Tests of descriptors, memory files, messages and files.
+#include <cstring>
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cstring>
 
 #include "os/fd.h"
 #include "os/file.h"
@@ -31,14 +31,17 @@ TEST(MemoryFile, SealsKeepOthersFromWritingAndResizing) {
 TEST(Message, CarriesJsonAndDescriptors) {
   SocketPair pair = make_message_socket_pair().value();
   UniqueFd file = make_sealed_file("text", "hello").value();
-  ASSERT_TRUE(send_message(pair.first.get(), Json{{"op", "setup"}, {"fds", {"text"}}}, {file.get()}));
+  ASSERT_TRUE(
+      send_message(pair.first.get(), Json{{"op", "setup"}, {"fds", {"text"}}}, {file.get()}));
   Message message = receive_message(pair.second.get(), std::chrono::milliseconds(1000)).value();
   EXPECT_EQ(message.body["op"], "setup");
   ASSERT_EQ(message.fds.size(), 1U);
   EXPECT_EQ(read_to_end(message.fds[0].get(), 100).value(), "hello");
-  EXPECT_EQ(receive_message(pair.second.get(), std::chrono::milliseconds(1)).error().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(receive_message(pair.second.get(), std::chrono::milliseconds(1)).error().code(),
+            ErrorCode::kDeadlineExceeded);
   pair.first.reset();
-  EXPECT_EQ(receive_message(pair.second.get(), std::chrono::milliseconds(1000)).error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(receive_message(pair.second.get(), std::chrono::milliseconds(1000)).error().code(),
+            ErrorCode::kUnavailable);
 }
 
 TEST(Message, StructsMustHaveTheirSize) {

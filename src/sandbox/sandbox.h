@@ -1,9 +1,9 @@
-// Sandboxes for hostile processes: namespaces, own uid, mounts, cgroups (v1, v2 or none), seccomp, Landlock, limits.
-// Theory of operation: docs/sandbox.md. The supervisor asks a small single-threaded launcher process (native) or the Python zygote to fork;
-// the fork's init (pid 1 of a new pid namespace, trusted, other privileges than the candidate) reaps and reports the exit on a status pipe.
+// Sandboxes for hostile processes: namespaces, own uid, mounts, cgroups (v1, v2 or none), seccomp,
+// Landlock, limits. Theory of operation: docs/sandbox.md. The supervisor asks a small
+// single-threaded launcher process (native) or the Python zygote to fork; the fork's init (pid 1 of
+// a new pid namespace, trusted, other privileges than the candidate) reaps and reports the exit on
+// a status pipe.
 #pragma once
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -11,13 +11,16 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "base/json.h"
 #include "base/result.h"
 #include "os/fd.h"
 
 namespace kw::sandbox {
 
-// What keeps a candidate from the checker. doctor prints the level reached and what each missing layer costs.
+// What keeps a candidate from the checker. doctor prints the level reached and what each missing
+// layer costs.
 enum class Level : int {
   kNone = 0,
   kBasic = 1,       // seccomp, Landlock, rlimits: trusted users only
@@ -27,7 +30,7 @@ enum class Level : int {
 
 struct Limits {
   std::uint64_t memory_bytes = 4ULL << 30U;
-  std::uint32_t processes = 64;  // processes and threads
+  std::uint32_t processes = 64;              // processes and threads
   std::uint64_t work_bytes = 256ULL << 20U;  // tmpfs /work
   std::uint32_t work_inodes = 8192;
   std::uint64_t file_bytes = 512ULL << 20U;
@@ -37,21 +40,23 @@ struct Limits {
 };
 
 struct Bind {
-  std::string source, target;  // read-only, nosuid, nodev; a missing source is skipped when optional
+  std::string source,
+      target;  // read-only, nosuid, nodev; a missing source is skipped when optional
   bool optional = false;
 };
 
 struct Spec {
-  std::string role;                // "executor", "oracle", "compiler": names the cgroup
-  std::vector<std::string> argv;   // native: argv[0] is an absolute path inside or program_fd is set; zygote: ignored
-  int program_fd = -1;             // executed by descriptor when >= 0
+  std::string role;  // "executor", "oracle", "compiler": names the cgroup
+  std::vector<std::string>
+      argv;  // native: argv[0] is an absolute path inside or program_fd is set; zygote: ignored
+  int program_fd = -1;  // executed by descriptor when >= 0; borrowed during launch()
   std::vector<std::pair<std::string, std::string>> environment;
-  std::vector<Bind> binds;         // besides the standard ones (/usr, /lib*, /bin, /etc/ld.so.cache ...)
+  std::vector<Bind> binds;  // besides the standard ones (/usr, /lib*, /bin, /etc/ld.so.cache ...)
   Limits limits;
-  std::vector<int> cpus;           // empty: all
-  bool may_set_affinity = true;    // false: seccomp refuses sched_setaffinity
-  os::UniqueFd control;            // becomes fd 3
-  os::UniqueFd log;                // becomes stdout and stderr
+  std::vector<int> cpus;         // empty: all
+  bool may_set_affinity = true;  // false: seccomp refuses sched_setaffinity
+  os::UniqueFd control;          // becomes fd 3
+  os::UniqueFd log;              // becomes stdout and stderr
 };
 
 struct Exit {
@@ -61,8 +66,8 @@ struct Exit {
   std::chrono::nanoseconds cpu_time{0};
 };
 
-// What a checker in another process needs of a sandbox: freeze, thaw, clocks and the exit, all through descriptors.
-// One thread at a time.
+// What a checker in another process needs of a sandbox: freeze, thaw, clocks and the exit, all
+// through descriptors. One thread at a time.
 class Monitor {
  public:
   virtual ~Monitor() = default;
@@ -70,9 +75,10 @@ class Monitor {
   virtual std::string freeze_kind() const = 0;  // "cgroup v2", "cgroup v1", "signals", "none"
   virtual Status freeze() = 0;                  // returns when every process is confirmed frozen
   virtual Status thaw() = 0;
-  virtual Result<std::chrono::nanoseconds> cpu_time() = 0;   // of all processes of the sandbox since the start
-  virtual Result<std::uint64_t> minor_faults() = 0;          // of the candidate's process
-  virtual std::optional<Exit> exited() = 0;                  // does not block
+  virtual Result<std::chrono::nanoseconds>
+  cpu_time() = 0;  // of all processes of the sandbox since the start
+  virtual Result<std::uint64_t> minor_faults() = 0;  // of the candidate's process
+  virtual std::optional<Exit> exited() = 0;          // does not block
 };
 
 // Descriptors and their description, to be sent over a socket and opened again there.
@@ -80,18 +86,22 @@ struct MonitorHandles {
   Json description;
   std::vector<os::UniqueFd> fds;
 };
-Result<std::unique_ptr<Monitor>> open_monitor(const Json& description, std::vector<os::UniqueFd> fds);
+Result<std::unique_ptr<Monitor>> open_monitor(const Json& description,
+                                              std::vector<os::UniqueFd> fds);
 
-// A running sandbox. The destructor kills everything in it, waits, and removes cgroup and uid lease. Move-only; one owner thread.
+// A running sandbox. The destructor kills everything in it, waits, and removes cgroup and uid
+// lease. Move-only; one owner thread.
 class Sandbox {
  public:
   virtual ~Sandbox() = default;
-  virtual pid_t pid() const = 0;  // of the candidate's init, in the supervisor's pid namespace
+  virtual pid_t pid() const = 0;  // of the sandbox's init, in the supervisor's pid namespace
+  virtual pid_t candidate_pid() const = 0;  // of the candidate's first process, likewise
   virtual Result<MonitorHandles> monitor_handles() const = 0;
   virtual Monitor& monitor() = 0;
   virtual Status set_memory_limit(std::uint64_t bytes) = 0;
   virtual Status kill() = 0;  // SIGKILL to all, whatever they ignore; thaws if needed
-  virtual Result<Exit> wait(std::chrono::milliseconds timeout) = 0;  // kDeadlineExceeded when still running
+  virtual Result<Exit> wait(
+      std::chrono::milliseconds timeout) = 0;  // kDeadlineExceeded when still running
 };
 
 enum class Where { kNative, kZygote };
@@ -101,17 +111,20 @@ class Launcher {
  public:
   struct Options {
     Level at_least = Level::kNone;
-    std::string launcher_program;         // absolute path of kernelwright-launcher
+    std::string launcher_program;          // absolute path of kernelwright-launcher
     std::vector<std::string> zygote_argv;  // {python, "-I", zygote.py, ...}; empty: no Python here
-    std::vector<std::pair<std::string, std::string>> zygote_environment;  // LD_PRELOAD of the arena, OMP_NUM_THREADS=1, ...
+    std::vector<std::pair<std::string, std::string>>
+        zygote_environment;  // LD_PRELOAD of the arena, OMP_NUM_THREADS=1, ...
   };
-  // kIsolationTooWeak when at_least cannot be reached. The zygote is started on the first launch that needs it, or by warm_zygote().
+  // kIsolationTooWeak when at_least cannot be reached. The zygote is started on the first launch
+  // that needs it, or by warm_zygote().
   static Result<std::unique_ptr<Launcher>> start(Options options);
   virtual ~Launcher() = default;
   virtual Level level() const = 0;
   virtual Status warm_zygote() = 0;
   virtual Result<std::unique_ptr<Sandbox>> launch(Where where, Spec spec) = 0;
-  // Freezes or thaws every sandbox of this launcher but the two given: nothing of ours disturbs a timed block.
+  // Freezes or thaws every sandbox of this launcher but the two given: nothing of ours disturbs a
+  // timed block.
   virtual Status freeze_others(const std::vector<const Sandbox*>& keep_running) = 0;
   virtual Status thaw_others() = 0;
 };

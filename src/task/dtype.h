@@ -24,13 +24,15 @@ enum class DType : int {
   kBool = 12,
 };
 
-std::string_view to_string(DType dtype);                     // "float32"
+std::string_view to_string(DType dtype);  // "float32"
 std::optional<DType> dtype_from_string(std::string_view name);
-std::string dtype_names();                                   // "float64, float32, ...", for messages
-std::size_t size_of(DType dtype);                            // bytes per element; float4_e2m1 is stored one element a byte
+std::string dtype_names();         // "float64, float32, ...", for messages
+std::size_t size_of(DType dtype);  // bytes per element; float4_e2m1 is stored one element a byte
 bool is_floating(DType dtype);
-double epsilon_of(DType dtype);                              // distance from 1 to the next value; 0 for integers and bool
-std::optional<DType> next_lower(DType dtype);                // the dtype an honest kernel may not silently compute in; nullopt: none
-std::string_view cpp_type(DType dtype);                      // the type in problem.h: "float", "kw_bfloat16", "int64_t", ...
+double epsilon_of(DType dtype);  // distance from 1 to the next value; 0 for integers and bool
+std::optional<DType> next_lower(
+    DType dtype);  // the dtype an honest kernel may not silently compute in; nullopt: none
+std::string_view cpp_type(
+    DType dtype);  // the type in problem.h: "float", "kw_bfloat16", "int64_t", ...
 
 }  // namespace kw::task

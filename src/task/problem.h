@@ -1,4 +1,5 @@
-// Problem: what is judged. A definition (FlashInfer-Bench form) or a module (KernelBench .py), its workloads and its policy.
+// Problem: what is judged. A definition (FlashInfer-Bench form) or a module (KernelBench .py), its
+// workloads and its policy.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -15,7 +16,8 @@
 
 namespace kw::task {
 
-// ---- FlashInfer-Bench Definition (facts: name, op_type, axes, inputs, outputs, reference, tags, description, constraints) ----
+// ---- FlashInfer-Bench Definition (facts: name, op_type, axes, inputs, outputs, reference, tags,
+// description, constraints) ----
 struct Axis {
   std::string name;
   std::optional<std::int64_t> value;  // set: a constant axis; not set: variable
@@ -24,7 +26,8 @@ struct Axis {
 
 struct TensorSpec {
   std::string name;
-  std::optional<std::vector<std::string>> shape;  // axis names; nullopt: a host scalar; []: a 0-d tensor
+  std::optional<std::vector<std::string>>
+      shape;  // axis names; nullopt: a host scalar; []: a 0-d tensor
   DType dtype = DType::kFloat32;
   std::string description;
 };
@@ -65,23 +68,25 @@ enum class CheckKind { kValues, kExact, kArgmaxOf, kTopkOf, kSet, kSampling };
 
 struct OutputPolicy {
   CheckKind check = CheckKind::kValues;
-  std::string of;                     // argmax_of, topk_of: the input (or output) whose values the indices point into
-  std::int64_t axis = -1;             // axis of `of` that the indices run along
-  bool largest = true;                // argmax / top-k; false: argmin / smallest
-  std::int64_t reduction_length = 0;  // terms summed per element, 0: unknown (the widest input row is taken)
+  std::string of;  // argmax_of, topk_of: the input (or output) whose values the indices point into
+  std::int64_t axis = -1;  // axis of `of` that the indices run along
+  bool largest = true;     // argmax / top-k; false: argmin / smallest
+  std::int64_t reduction_length =
+      0;  // terms summed per element, 0: unknown (the widest input row is taken)
 };
 
 enum class Distribution {
-  kDefault,         // FlashInfer-Bench's: normal for floats, uniform integers in [-1024, 1024), booleans fair
-  kNormal,          // mean `low`=0, standard deviation `high`=1
-  kUniform,         // [low, high)
-  kIntegers,        // whole numbers in [low, high], in whatever dtype: exact sums
-  kSpikes,          // normal, with one element in 1024 scaled by `high`=1e4 at secret places
-  kOneHot,          // rows of zeros with a single secret one
-  kWideRange,       // rows scaled by secret powers of two from 2^low=-10 to 2^high=10
-  kProbabilities,   // rows: softmax of normals
-  kPermutation,     // each row a secret permutation of 0..n-1 (indices)
-  kConstant,        // all elements `low`
+  kDefault,    // FlashInfer-Bench's: normal for floats, uniform integers in [-1024, 1024), booleans
+               // fair
+  kNormal,     // mean `low`=0, standard deviation `high`=1
+  kUniform,    // [low, high)
+  kIntegers,   // whole numbers in [low, high], in whatever dtype: exact sums
+  kSpikes,     // normal, with one element in 1024 scaled by `high`=1e4 at secret places
+  kOneHot,     // rows of zeros with a single secret one
+  kWideRange,  // rows scaled by secret powers of two from 2^low=-10 to 2^high=10
+  kProbabilities,  // rows: softmax of normals
+  kPermutation,    // each row a secret permutation of 0..n-1 (indices)
+  kConstant,       // all elements `low`
 };
 
 struct InputPolicy {
@@ -97,12 +102,12 @@ struct WorkloadPolicy {
 };
 
 struct Policy {
-  std::string family;                          // elementwise, activation, reduction, ...
+  std::string family;  // elementwise, activation, reduction, ...
   Library library = Library::kLibrariesAllowed;
-  bool any_shape = false;                      // shape contract: these workloads only, or any axis values
-  bool deterministic = false;                  // two calls with equal inputs must agree bit by bit
-  bool state_checked = false;                  // modules: buffer updates are checked
-  std::vector<std::string> statics;            // definitions: inputs given once at prepare
+  bool any_shape = false;            // shape contract: these workloads only, or any axis values
+  bool deterministic = false;        // two calls with equal inputs must agree bit by bit
+  bool state_checked = false;        // modules: buffer updates are checked
+  std::vector<std::string> statics;  // definitions: inputs given once at prepare
   std::map<std::string, OutputPolicy> outputs;
   std::map<std::string, InputPolicy> inputs;
   std::map<std::string, WorkloadPolicy> workloads;  // by uuid
@@ -110,10 +115,11 @@ struct Policy {
 
 // ---- Module: a KernelBench problem file ----
 struct Module {
-  std::string source;                                         // Python with Model, get_inputs, get_init_inputs
-  std::string entry_point = "Model";                          // KernelBook rows name their class
-  std::int64_t level = 0, problem_id = 0;                     // 0: unknown
-  std::vector<std::pair<std::string, std::string>> settings;  // --set NAME=VALUE, canonical Python literals, sorted by name
+  std::string source;                      // Python with Model, get_inputs, get_init_inputs
+  std::string entry_point = "Model";       // KernelBook rows name their class
+  std::int64_t level = 0, problem_id = 0;  // 0: unknown
+  std::vector<std::pair<std::string, std::string>>
+      settings;  // --set NAME=VALUE, canonical Python literals, sorted by name
 };
 
 struct Problem {
@@ -121,9 +127,10 @@ struct Problem {
   std::variant<Definition, Module> body;
   std::vector<Workload> workloads;  // modules: exactly one, uuid "module"
   Policy policy;
-  std::filesystem::path root;       // safetensors paths are relative to it
-  std::string origin;               // where it was read from, for messages
-  std::string hash;                 // SHA-256 of the canonical JSON of definition or module source, workloads, policy and --set values
+  std::filesystem::path root;  // safetensors paths are relative to it
+  std::string origin;          // where it was read from, for messages
+  std::string hash;  // SHA-256 of the canonical JSON of definition or module source, workloads,
+                     // policy and --set values
 
   bool is_module() const { return std::holds_alternative<Module>(body); }
   const Definition& definition() const { return std::get<Definition>(body); }

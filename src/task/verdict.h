@@ -1,4 +1,5 @@
-// Verdict: the judgement of one candidate on one problem. A failing candidate is a value here, never an Error.
+// Verdict: the judgement of one candidate on one problem. A failing candidate is a value here,
+// never an Error.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -34,6 +35,7 @@ int severity(Outcome outcome);  // the worst of several workloads is the verdict
 
 enum class EvidenceLevel { kTimed, kCompiled, kInterpreted, kUntimed };
 std::string_view to_string(EvidenceLevel level);
+std::optional<EvidenceLevel> evidence_level_from_string(std::string_view name);
 
 // Error of one output over all checked calls of one workload.
 struct OutputError {
@@ -45,12 +47,19 @@ struct OutputError {
 };
 
 struct Speedup {
-  double median = 0, low = 0, high = 0;  // reference time / candidate time, 95 % confidence interval
+  double median = 0, low = 0,
+         high = 0;  // reference time / candidate time, 95 % confidence interval
 };
 
 struct Times {
-  double candidate_ms = 0, reference_ms = 0;      // medians
+  double candidate_ms = 0, reference_ms = 0;                       // medians
   std::vector<double> candidate_samples_ms, reference_samples_ms;  // paired, in the order measured
+};
+
+// Share of the accelerator's work that the candidate's own kernels did, each in [0, 1]; none on a
+// CPU.
+struct Coverage {
+  double time = 0, count = 0;
 };
 
 struct CompatKernelBench {
@@ -97,6 +106,7 @@ struct Verdict {
   CompatFlashInfer flashinfer;
   std::optional<Times> times;      // of the first timed workload; geometric means are in speedup
   std::optional<Speedup> speedup;  // geometric mean over timed workloads; null unless passed
+  std::optional<Coverage> coverage;
   Cost cost;
   std::string baseline = "eager";
   std::vector<Diagnostic> diagnostics;

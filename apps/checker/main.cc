@@ -1,0 +1,56 @@
+// kernelwright-checker: the trusted judge of one workload. Talks to the supervisor on fd 3
+// (docs/protocol.md), holds inputs, clock and verdict. Started by the supervisor with the cores it
+// may use as its only argument. Gives up root before it looks at anything of a candidate.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "gym/checker/server.h"
+
+namespace {
+
+// Not a uid of the pool that candidates get theirs from.
+constexpr uid_t kCheckerUid = 60999;
+constexpr int kControl = 3;
+
+void pin_to(const std::string& cores) {
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const std::string& core : kw::split(cores, ','))
+    CPU_SET(static_cast<std::size_t>(std::strtoul(core.c_str(), nullptr, 10)), &set);
+  if (::sched_setaffinity(0, sizeof set, &set) != 0)
+    std::perror("kernelwright-checker: sched_setaffinity");
+}
+
+bool give_up_root() {
+  if (::geteuid() != 0) return true;
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(kCheckerUid, kCheckerUid, kCheckerUid) == 0 &&
+         ::setresuid(kCheckerUid, kCheckerUid, kCheckerUid) == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pin_to(argc > 1 ? argv[1] : "");
+  if (!give_up_root()) {
+    std::perror("kernelwright-checker: cannot give up root");
+    return 2;
+  }
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  ::signal(SIGPIPE, SIG_IGN);
+  if (auto served = kw::gym::serve_checker(kControl); !served) {
+    std::fprintf(stderr, "kernelwright-checker: %s\n", served.error().message().c_str());
+    return 2;
+  }
+  return 0;
+}

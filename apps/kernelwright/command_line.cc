@@ -1,0 +1,324 @@
+// CLI11 reads the words; suggestions, ranges and messages are ours. CLI11 is slow to compile: it
+// stays in this file.
+#include "command_line.h"
+
+#include <array>
+#include <functional>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "help_text.h"
+#include "settings.h"
+
+namespace kw::front {
+namespace {
+
+// Every option with its default at the end of its line.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(30); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    std::string text = option->get_description();
+    if (!option->get_default_str().empty())
+      text += fmt::format(" [default: {}]", option->get_default_str());
+    return text;
+  }
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode) const override {
+    std::string out;
+    for (const CLI::App* command : app->get_subcommands({})) {
+      out +=
+          fmt::format("  {:<12} {}\n", command->get_name(),
+                      command->get_description().substr(0, command->get_description().find('\n')));
+    }
+    return out.empty() ? out : "\nCommands:\n" + out;
+  }
+};
+
+// The parts of an EvalCommand that need a second look after CLI11.
+struct Words {
+  std::string memory = "0", isolation = "none";
+  bool no_evidence = false, no_timing = false;
+};
+
+struct Grammar {
+  CLI::App app{
+      "Judges kernels that nobody can trust: are they right, and how much faster than torch?",
+      "kernelwright"};
+  std::vector<std::pair<CLI::App*, std::function<Command()>>>
+      commands;  // innermost commands, with what they give
+  bool version = false, version_json = false;
+
+  EvalCommand eval;
+  Words words;
+  ProblemsListCommand list;
+  ProblemsShowCommand show;
+  PromptCommand prompt;
+  RejudgeCommand rejudge;
+  CacheSizeCommand cache_size;
+  CacheCleanCommand cache_clean;
+  DoctorCommand doctor;
+
+  Grammar();
+
+ private:
+  CLI::App* add(CLI::App& parent, const char* name, const char* description,
+                std::function<Command()> result, const char* footer = "");
+  CLI::App* add_group(const char* name, const char* description);
+  void add_eval();
+  void add_eval_settings(CLI::App& app_of_eval);
+  void add_problems();
+  void add_cache();
+};
+
+CLI::Option* text(CLI::App& app, const char* name, std::string& value, const char* type,
+                  const char* description) {
+  return app.add_option(name, value, description)->type_name(type)->capture_default_str();
+}
+
+void flag(CLI::App& app, const char* name, bool& value, const char* description) {
+  app.add_flag(name, value, description);
+}
+
+void set_words(CLI::App& app, std::vector<std::string>& words, const char* description) {
+  app.add_option("--set", words, description)->type_name("NAME=VALUE")->allow_extra_args(false);
+}
+
+constexpr const char* kSetConstant =
+    "replace a constant of a KernelBench problem by a Python literal; may be given again";
+constexpr const char* kJson = "print JSON, one object a line";
+
+Grammar::Grammar() {
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.allow_extras();
+  app.set_help_flag("-h,--help", "show this text and leave");
+  app.add_flag("--version", version,
+               "show the versions of the program and its tool chain, with their digest");
+  app.add_flag("--json", version_json, "with --version: print JSON");
+  app.footer(kMainFooter);
+  add_eval();
+  add_problems();
+  CLI::App* of_prompt = add(
+      app, "prompt", "print what a model would get to read about a problem",
+      [this] { return prompt; }, kPromptFooter);
+  text(*of_prompt, "PROBLEM", prompt.problem, "", "as for eval");
+  text(*of_prompt, "--language", prompt.language, "NAME",
+       "that the model shall write: cpp, python or triton");
+  text(*of_prompt, "--target", prompt.target, "NAME", "that the kernel shall run on");
+  of_prompt->add_option("--threads", prompt.threads, "that the kernel may use")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  set_words(*of_prompt, prompt.set, kSetConstant);
+  CLI::App* of_rejudge =
+      add(app, "rejudge", "judge again from stored evidence, without running anything",
+          [this] { return rejudge; });
+  text(*of_rejudge, "EVIDENCE", rejudge.evidence, "", "path that a verdict gives as its evidence");
+  flag(*of_rejudge, "--json", rejudge.json, kJson);
+  add_cache();
+  CLI::App* of_doctor =
+      add(app, "doctor", "show what isolation, timing, languages and targets work on this machine",
+          [this] { return doctor; });
+  flag(*of_doctor, "--json", doctor.json, kJson);
+}
+
+CLI::App* Grammar::add(CLI::App& parent, const char* name, const char* description,
+                       std::function<Command()> result, const char* footer) {
+  CLI::App* command = parent.add_subcommand(name, description);
+  command->allow_extras();
+  command->footer(footer);
+  commands.emplace_back(command, std::move(result));
+  return command;
+}
+
+// A noun with verbs below it: nothing by itself.
+CLI::App* Grammar::add_group(const char* name, const char* description) {
+  CLI::App* group = app.add_subcommand(name, description);
+  group->allow_extras();
+  return group;
+}
+
+void Grammar::add_eval() {
+  CLI::App& e = *add(
+      app, "eval", "judge candidates of one problem, or a data set's solutions",
+      [this] { return eval; }, kEvalFooter);
+  text(e, "PROBLEM", eval.problem, "",
+       "folder or .json of a definition, KernelBench .py, DATASET.jsonl#NAME or #LEVEL/ID, or a "
+       "name from problems/");
+  e.add_option("CANDIDATE", eval.candidates,
+               "source file (.cpp, .py, ...), solution .json, or a folder of them; one or more")
+      ->type_name("");
+  text(e, "--dataset", eval.dataset, "PATH", "judge many: the problems")->group("Many at once");
+  text(e, "--solutions", eval.solutions, "PATH",
+       "the candidates: a folder, a .jsonl, or a KernelBench run folder")
+      ->group("Many at once");
+  text(e, "--out", eval.out, "FILE", "write trace lines here and verdicts to FILE.verdicts.jsonl")
+      ->group("Many at once");
+  e.add_flag("--resume", eval.resume, "go on where an earlier run to the same file stopped")
+      ->group("Many at once");
+  e.add_flag("--fail-on-candidate", eval.fail_on_candidate,
+             "exit 1 when a candidate failed, as for one problem")
+      ->group("Many at once");
+  e.add_option("--jobs", eval.jobs, "evaluations in flight; timing is never parallel")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  flag(e, "--json", eval.json, "print a verdict as a JSON object per candidate, one a line");
+  set_words(e, eval.set,
+            "replace a constant of a KernelBench problem by a Python literal, or (NAME with a dot) "
+            "a setting, eval.threads=2; may be given again");
+  add_eval_settings(e);
+}
+
+void Grammar::add_eval_settings(CLI::App& e) {
+  gym::EvalOptions& o = eval.options;
+  text(e, "--target", o.target, "NAME", "what the candidate runs on");
+  text(e, "--language", eval.language, "NAME",
+       "of the candidates, instead of what the file says: cpp, python, triton, cuda, ptx, cubin");
+  text(e, "--baseline", o.baseline, "NAME",
+       "what speedups are over: eager (torch), compile (torch.compile) or a candidate's file")
+      ->group("Measuring");
+  e.add_flag("--precise", o.precise,
+             "speedups to 0.5 % over several process pairs instead of 3 % in one")
+      ->group("Measuring");
+  e.add_option("--threads", o.threads, "for candidate and baseline")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group("Measuring");
+  e.add_option("--max-seconds", o.max_seconds, "for measuring one workload")
+      ->type_name("S")
+      ->capture_default_str()
+      ->group("Measuring");
+  e.add_flag("--no-timing", words.no_timing, "correctness only")->group("Measuring");
+  e.add_option("--timeout", o.timeout_seconds,
+               "of one call in seconds; 0: 20 x the reference, at least 2 s")
+      ->type_name("S")
+      ->capture_default_str()
+      ->group("Limits");
+  text(e, "--memory", words.memory, "SIZE",
+       "of the candidate, 4GiB for example; 0: 2 GiB + 4 x (inputs + outputs)")
+      ->group("Limits");
+  text(e, "--isolation-at-least", words.isolation, "LEVEL",
+       "refuse to run below it (exit 3): none, basic, namespaces, full")
+      ->group("Limits");
+  e.add_flag("--no-evidence", words.no_evidence, "do not store what kernelwright rejudge needs")
+      ->group("Limits");
+  e.add_option("--disable", o.disabled,
+               "switch off a mechanism of the gym, for tests that show what it is for; verdicts "
+               "are worth nothing then")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group("Limits");
+}
+
+void Grammar::add_problems() {
+  CLI::App& problems = *add_group("problems", "list problems, or show one");
+  CLI::App& of_list =
+      *add(problems, "list", "list the problems of a folder", [this] { return list; });
+  text(of_list, "--folder", list.folder, "DIR",
+       "where they are; without it ./problems, or the one beside the program");
+  flag(of_list, "--json", list.json, kJson);
+  CLI::App& of_show = *add(problems, "show", "show one problem", [this] { return show; });
+  text(of_show, "PROBLEM", show.problem, "", "as for eval");
+  flag(of_show, "--signature", show.signature, "print problem.h, the interface of cpp candidates");
+  set_words(of_show, show.set, kSetConstant);
+  flag(of_show, "--json", show.json, kJson);
+}
+
+void Grammar::add_cache() {
+  CLI::App& cache = *add_group("cache", "show or empty what is stored on this machine");
+  CLI::App& of_size =
+      *add(cache, "size", "show how much is stored, and where", [this] { return cache_size; });
+  flag(of_size, "--json", cache_size.json, kJson);
+  CLI::App& of_clean = *add(cache, "clean", "remove stored builds; they are made again when needed",
+                            [this] { return cache_clean; });
+  flag(of_clean, "--evidence", cache_clean.evidence,
+       "remove stored evidence too: its verdicts cannot be judged again");
+  flag(of_clean, "--json", cache_clean.json, kJson);
+}
+
+CLI::App* deepest(CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+// "kernelwright problems list"
+std::string path_of(const CLI::App* app) {
+  return app->get_parent() == nullptr ? app->get_name()
+                                      : path_of(app->get_parent()) + " " + app->get_name();
+}
+
+tl::unexpected<Error> unknown(const CLI::App* app, const std::string& word) {
+  std::vector<std::string> known;
+  bool is_flag = word.starts_with("-");
+  if (is_flag) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* command : app->get_subcommands({})) known.push_back(command->get_name());
+  }
+  std::string_view kind = is_flag ? "flag" : known.empty() ? "argument" : "command";
+  std::string hint = nearest(word.substr(0, word.find('=')), known);
+  return fail(ErrorCode::kInvalidArgument, "unknown {} \"{}\"{}; see {} --help", kind,
+              printable(word, 100), hint.empty() ? "" : fmt::format(" (did you mean {}?)", hint),
+              path_of(app));
+}
+
+// CLI11's own sentence for a missing or ill-formed value.
+tl::unexpected<Error> wrong(const CLI::App* app, const CLI::ParseError& error) {
+  return fail(ErrorCode::kInvalidArgument, "{}; see {} --help", printable(error.what(), 300),
+              path_of(app));
+}
+
+Status finish(Grammar& grammar) {
+  auto memory = parse_bytes(grammar.words.memory);
+  if (!memory) return tl::unexpected(std::move(memory).error().with_context("--memory"));
+  auto level = parse_level(grammar.words.isolation);
+  if (!level) return tl::unexpected(std::move(level).error().with_context("--isolation-at-least"));
+  grammar.eval.options.memory_bytes = *memory;
+  grammar.eval.isolation_at_least = *level;
+  grammar.eval.options.store_evidence = !grammar.words.no_evidence;
+  grammar.eval.options.timing = !grammar.words.no_timing;
+  return {};
+}
+
+Result<Command> choose(Grammar& grammar) {
+  CLI::App* app = deepest(&grammar.app);
+  if (grammar.version) return VersionCommand{grammar.version_json};
+  if (grammar.version_json)
+    return fail(ErrorCode::kInvalidArgument,
+                "--json stands behind the command: kernelwright eval ... --json");
+  for (auto& [command, result] : grammar.commands) {
+    if (command == app) return result();
+  }
+  return HelpCommand{app->help(), false};
+}
+
+}  // namespace
+
+Result<Command> parse_command_line(const std::vector<std::string>& arguments) {
+  Grammar grammar;
+  std::optional<CLI::ParseError> error;
+  try {
+    // CLI11 takes them in reverse.
+    grammar.app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return HelpCommand{deepest(&grammar.app)->help(), true};
+  } catch (const CLI::ParseError& e) {
+    error = e;
+  }
+  CLI::App* app = deepest(&grammar.app);
+  // An unknown word explains whatever else went wrong.
+  if (auto words = grammar.app.remaining(true); !words.empty()) return unknown(app, words.front());
+  if (error) return wrong(app, *error);
+  KW_TRY_STATUS(finish(grammar));
+  return choose(grammar);
+}
+
+}  // namespace kw::front

@@ -1,0 +1,125 @@
+// The other commands over a fixture folder and fakes.
+#include "testing.h"
+
+namespace kw::front {
+namespace {
+
+using Commands = FrontTest;
+
+TEST_F(Commands, ProblemsList) {
+  EXPECT_EQ(kernelwright({"problems", "list", "--folder", path("problems")}), 0)
+      << console.err_text;
+  EXPECT_EQ(console.out_text,
+            "NAME    FAMILY         KIND       WORKLOADS\n"
+            "double  elementwise    definition 1 (1 timed)\n"
+            "halve   -              definition 1 (1 timed)\n");
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"problems", "list", "--folder", path("problems"), "--json"}), 0);
+  auto first = parse_json(console.out_text.substr(0, console.out_text.find('\n')));
+  ASSERT_TRUE(first);
+  EXPECT_EQ((*first)["name"], "double");
+  EXPECT_EQ((*first)["hash"].get<std::string>().size(), 64U);
+}
+
+TEST_F(Commands, ProblemsShow) {
+  EXPECT_EQ(kernelwright({"problems", "show", path("problems/double")}), 0) << console.err_text;
+  EXPECT_NE(console.out_text.find("  inputs     x: float32 [N]\n"), std::string::npos);
+  EXPECT_NE(console.out_text.find("  workloads  w-double  N=8 timed\n"), std::string::npos);
+  EXPECT_NE(console.out_text.find("return 2 * x"), std::string::npos);
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"problems", "show", path("problems/double"), "--signature"}), 0);
+  EXPECT_NE(console.out_text.find("extern \"C\" void run("), std::string::npos);
+  EXPECT_TRUE(gym.started.empty()) << "a definition's interface needs no gym";
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"problems", "show", path("problems/double"), "--signature", "--json"}),
+            0);
+  auto json = parse_json(console.out_text);
+  ASSERT_TRUE(json);
+  EXPECT_TRUE(json->contains("definition"));
+  EXPECT_TRUE(json->contains("signature"));
+}
+
+TEST_F(Commands, Prompt) {
+  EXPECT_EQ(kernelwright({"prompt", path("problems/double")}), 0) << console.err_text;
+  EXPECT_NE(console.out_text.find("C++20 implementation of `double`"), std::string::npos);
+  EXPECT_NE(console.out_text.find("built with `g++ -O3`"), std::string::npos);
+  console.out_text.clear();
+  std::string module =
+      write("level1/7_Mod.py",
+            "import torch\n\nclass Model(torch.nn.Module):\n    pass\n\ndef get_inputs():\n    "
+            "return []\n\ndef get_init_inputs():\n    return []\n");
+  EXPECT_EQ(kernelwright({"prompt", module, "--language", "python"}), 0) << console.err_text;
+  EXPECT_NE(console.out_text.find("ModelNew"), std::string::npos);
+  EXPECT_EQ(gym.started.size(), 1U) << "a module's interface comes from running its reference";
+  EXPECT_EQ(kernelwright({"prompt", module, "--language", "basic"}), 2);
+}
+
+TEST_F(Commands, Rejudge) {
+  EXPECT_EQ(kernelwright({"rejudge", "stored.json"}), 1);
+  EXPECT_NE(console.out_text.find("stored  wrong_value"), std::string::npos);
+  EXPECT_EQ(kernelwright({"rejudge", "other.json"}), 2);
+}
+
+TEST_F(Commands, CacheSizeAndClean) {
+  write("cache/builds/ab/one", std::string(1000, 'x'));
+  write("cache/two", std::string(24, 'x'));
+  write("data/evidence/e.json", "12345");
+  write("outside", "kept");
+  std::filesystem::create_symlink(path("outside"), path("cache/link"));
+  EXPECT_EQ(kernelwright({"cache", "size", "--json"}), 0);
+  auto size = parse_json(console.out_text);
+  ASSERT_TRUE(size);
+  EXPECT_EQ((*size)["cache"]["bytes"], 1024);
+  EXPECT_EQ((*size)["cache"]["files"], 2);
+  EXPECT_EQ((*size)["evidence"]["bytes"], 5);
+  EXPECT_EQ(kernelwright({"cache", "clean"}), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(path("cache")));
+  EXPECT_EQ(read("outside"), "kept");
+  EXPECT_EQ(read("data/evidence/e.json"), "12345") << "evidence goes only when asked for";
+  EXPECT_EQ(kernelwright({"cache", "clean", "--evidence"}), 0);
+  EXPECT_EQ(read("data/evidence/e.json"), "");
+  std::filesystem::remove_all(path("cache"));
+  EXPECT_EQ(kernelwright({"cache", "clean"}), 0) << "nothing there is fine";
+}
+
+TEST_F(Commands, Doctor) {
+  EXPECT_EQ(kernelwright({"doctor"}), 0);
+  for (const char* line :
+       {"  warn    isolation level    namespaces\n", "needs root\n",
+        "  ok      g++                12.2.0\n", "  missing triton             not found\n",
+        "judges cpp, python\n", "without freezing between calls\n",
+        "  missing target cuda        target \"cuda\" is not available in this build\n"}) {
+    EXPECT_NE(console.out_text.find(line), std::string::npos) << line << console.out_text;
+  }
+  console.out_text.clear();
+  tools.outputs["python3"] = "3.11.2\n2.9.1\n\n";
+  start_error = Error(ErrorCode::kNotFound, "kernelwright-launcher is not built");
+  EXPECT_EQ(kernelwright({"doctor", "--json"}), 0);
+  auto json = parse_json(console.out_text);
+  ASSERT_TRUE(json);
+  EXPECT_EQ((*json)["targets"]["cpu"]["why_not"], "kernelwright-launcher is not built");
+  EXPECT_EQ((*json)["tools"]["torch"], "2.9.1");
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"doctor"}), 0);
+  EXPECT_NE(console.out_text.find("  warn    torch              2.9.1\n"), std::string::npos);
+}
+
+TEST_F(Commands, Version) {
+  EXPECT_EQ(kernelwright({"--version"}), 0);
+  EXPECT_NE(console.out_text.find("g++ 12.2.0, python 3.11.2, torch 2.13.0, triton missing"),
+            std::string::npos)
+      << console.out_text;
+}
+
+TEST_F(Commands, UsageErrorsSpeakTheCallersLanguage) {
+  EXPECT_EQ(kernelwright({"evla"}), 2);
+  EXPECT_EQ(console.err_text,
+            "error: unknown command \"evla\" (did you mean eval?); see kernelwright --help\n");
+  EXPECT_EQ(console.out_text, "");
+  EXPECT_EQ(kernelwright({"evla", "--json"}), 2);
+  EXPECT_NE(console.out_text.find("{\"error\":{\"code\":\"invalid_argument\""), std::string::npos);
+  EXPECT_EQ(kernelwright({}), 2);
+}
+
+}  // namespace
+}  // namespace kw::front

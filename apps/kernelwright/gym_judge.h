@@ -1,0 +1,11 @@
+// The real gym behind the Judge interface.
+#pragma once
+#include <memory>
+
+#include "services.h"
+
+namespace kw::front {
+
+Result<std::unique_ptr<Judge>> start_gym_judge(gym::GymOptions options);
+
+}  // namespace kw::front

@@ -1,0 +1,37 @@
+// kernelwright: the front program. It links no torch and starts in milliseconds.
+#include <string>
+#include <vector>
+
+#include "gym/compile/plan.h"
+#include "gym_judge.h"
+#include "interrupt.h"
+#include "os/file.h"
+#include "run.h"
+#include "sandbox/doctor.h"
+
+int main(int argc, char** argv) {
+  using namespace kw;  // NOLINT(google-build-using-namespace): main only
+  front::Interrupt interrupt;
+  front::TerminalConsole console;
+  front::ProcessRunner tools;
+  std::error_code gone;
+  front::Services services{
+      .console = console,
+      .tools = tools,
+      .start_judge = front::start_gym_judge,
+      .rejudge = gym::rejudge,
+      .inspect_sandbox =
+          [] {
+            return sandbox::inspect((os::program_folder() / "kernelwright-launcher").string());
+          },
+      .now = std::chrono::steady_clock::now,
+      .wall_time = std::chrono::system_clock::now,
+      .build_flags = gym::shown_cpp_flags(),
+      .working_folder = std::filesystem::current_path(gone),
+      .program_folder = os::program_folder(),
+      .cache_folder = os::cache_home(),
+      .data_folder = os::data_home(),
+      .stop = interrupt.token(),
+  };
+  return front::run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), services);
+}

@@ -1,0 +1,81 @@
+// What each command was asked to do: plain structs with the defaults, filled by command_line.h.
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gym/gym.h"
+
+namespace kw::front {
+
+// Text to print and be done with: --help, or help because no command was given.
+struct HelpCommand {
+  std::string text;
+  bool asked_for = true;  // false: it goes to stderr and the exit code is 2
+};
+
+struct VersionCommand {
+  bool json = false;
+};
+
+// One problem and its candidates, or a data set and its solutions.
+struct EvalCommand {
+  std::string problem;                  // see problem_folder.h for what may stand here
+  std::vector<std::string> candidates;  // files or folders
+  std::string dataset;                  // many problems
+  std::string solutions;                // many candidates
+  std::string out;                      // trace lines; <out>.verdicts.jsonl lies beside it
+  bool resume = false;                  // go on with an `out` that is there
+  bool fail_on_candidate = false;       // with a data set: exit 1 when a candidate failed
+  bool json = false;
+  int jobs = 1;          // evaluations in flight
+  std::string language;  // of the candidates; empty: by file
+  std::vector<std::string>
+      set;  // problem constants, the words after --set without those that are settings
+  gym::EvalOptions options;
+  sandbox::Level isolation_at_least = sandbox::Level::kNone;
+};
+
+struct ProblemsListCommand {
+  std::string folder;  // empty: ./problems, or the one of the checkout
+  bool json = false;
+};
+
+struct ProblemsShowCommand {
+  std::string problem;
+  std::vector<std::string> set;
+  bool signature = false;  // problem.h as well
+  bool json = false;
+};
+
+struct PromptCommand {
+  std::string problem;
+  std::vector<std::string> set;
+  std::string language = "cpp";
+  std::string target = "cpu";
+  int threads = 1;
+};
+
+struct RejudgeCommand {
+  std::string evidence;
+  bool json = false;
+};
+
+struct CacheSizeCommand {
+  bool json = false;
+};
+
+struct CacheCleanCommand {
+  bool evidence = false;  // stored evidence too
+  bool json = false;
+};
+
+struct DoctorCommand {
+  bool json = false;
+};
+
+using Command =
+    std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
+                 PromptCommand, RejudgeCommand, CacheSizeCommand, CacheCleanCommand, DoctorCommand>;
+
+}  // namespace kw::front

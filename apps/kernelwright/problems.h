@@ -1,0 +1,18 @@
+// kernelwright problems list|show, and kernelwright prompt.
+#pragma once
+#include "base/result.h"
+#include "options.h"
+#include "services.h"
+
+namespace kw::front {
+
+Result<int> run_problems_list(const ProblemsListCommand& command, const Services& services);
+Result<int> run_problems_show(const ProblemsShowCommand& command, const Services& services);
+Result<int> run_prompt(const PromptCommand& command, const Services& services);
+
+// The interface of the problem's first workload. A module's reference must run for it, in the gym's
+// sandbox.
+Result<task::Signature> signature_for(const task::Problem& problem, const Services& services,
+                                      const std::string& target);
+
+}  // namespace kw::front

@@ -1,0 +1,58 @@
+// The files of a run over a data set: trace lines in OUT, every verdict in OUT.verdicts.jsonl.
+// docs/cli.md, "Files of a run".
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "os/fd.h"
+#include "task/problem.h"
+#include "task/trace.h"
+#include "task/verdict.h"
+
+namespace kw::front {
+
+// What must be equal for a stored verdict to stand for a new request.
+struct ResumeKey {
+  std::string problem_hash, candidate_hash, candidate_name, target;
+  auto operator<=>(const ResumeKey&) const = default;
+};
+
+// One line of the verdict log is the commit of one evaluation: its trace lines are written before
+// it, and the line says how long OUT was then. After a crash OUT is cut back to the last commit, so
+// that nothing stands in it twice. A lock keeps two runs apart. One thread at a time.
+class ResultFiles {
+ public:
+  struct Options {
+    std::filesystem::path out;
+    bool resume = false;
+  };
+  using Visit = std::function<Status(const task::Verdict&)>;
+
+  // kAlreadyExists when the files are there without resume, or another run holds them; kDataLoss
+  // when they do not fit each other. visit is called for every verdict stored under this version of
+  // the gym. A cut last line is dropped.
+  static Result<ResultFiles> open(const Options& options, const Visit& visit);
+
+  // Trace lines, then the verdict, each synced.
+  Status append(const task::Verdict& verdict, const std::vector<task::Trace>& traces);
+
+  const std::filesystem::path& traces() const { return out_; }
+  std::filesystem::path verdicts() const { return verdict_log(out_); }
+  static std::filesystem::path verdict_log(const std::filesystem::path& out) {
+    return out.string() + ".verdicts.jsonl";
+  }
+
+ private:
+  ResultFiles(std::filesystem::path out, os::UniqueFd lock)
+      : out_(std::move(out)), lock_(std::move(lock)) {}
+  Status restore(const Visit& visit);
+
+  std::filesystem::path out_;
+  os::UniqueFd lock_;
+  std::uint64_t trace_bytes_ = 0;
+};
+
+}  // namespace kw::front

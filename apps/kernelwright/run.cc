@@ -1,0 +1,85 @@
+// Dispatch.
+#include "run.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "base/text.h"
+#include "cache.h"
+#include "card.h"
+#include "command_line.h"
+#include "doctor.h"
+#include "eval.h"
+#include "problems.h"
+
+namespace kw::front {
+namespace {
+
+Result<int> run_rejudge(const RejudgeCommand& command, const Services& services) {
+  KW_TRY(task::Verdict verdict, services.rejudge(command.evidence));
+  KW_TRY_STATUS(services.console.out(command.json ? verdict_line(verdict)
+                                                  : card(verdict, services.console.out_colour())));
+  return exit_code_of(verdict.outcome);
+}
+
+struct Dispatch {
+  const Services& services;
+
+  Result<int> operator()(const HelpCommand& command) const {
+    if (command.asked_for) {
+      KW_TRY_STATUS(services.console.out(command.text));
+      return 0;
+    }
+    services.console.err(command.text);
+    return 2;
+  }
+  Result<int> operator()(const VersionCommand& command) const {
+    return run_version(command, services);
+  }
+  Result<int> operator()(const EvalCommand& command) const { return run_eval(command, services); }
+  Result<int> operator()(const ProblemsListCommand& command) const {
+    return run_problems_list(command, services);
+  }
+  Result<int> operator()(const ProblemsShowCommand& command) const {
+    return run_problems_show(command, services);
+  }
+  Result<int> operator()(const PromptCommand& command) const {
+    return run_prompt(command, services);
+  }
+  Result<int> operator()(const RejudgeCommand& command) const {
+    return run_rejudge(command, services);
+  }
+  Result<int> operator()(const CacheSizeCommand& command) const {
+    return run_cache_size(command, services);
+  }
+  Result<int> operator()(const CacheCleanCommand& command) const {
+    return run_cache_clean(command, services);
+  }
+  Result<int> operator()(const DoctorCommand& command) const {
+    return run_doctor(command, services);
+  }
+};
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Services& services) {
+  auto execute = [&]() -> Result<int> {
+    KW_TRY(Command command, parse_command_line(arguments));
+    return std::visit(Dispatch{services}, command);
+  };
+  Result<int> code = fail(ErrorCode::kInternal, "");
+  try {
+    code = execute();
+  } catch (const std::exception& e) {  // of a library: memory, file system
+    code = fail(ErrorCode::kInternal, "{}", e.what());
+  }
+  if (code) return *code;
+  // Also for a command line that could not be understood: whoever asked for JSON reads JSON.
+  bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  if (!json || !services.console.out(error_line(code.error()))) {
+    services.console.err(fmt::format("error: {}\n", printable(code.error().message(), 8000)));
+  }
+  return exit_code(code.error().code());
+}
+
+}  // namespace kw::front

@@ -1,0 +1,46 @@
+// What commands need of the world: the gym, other programs, clocks. Interfaces, so that commands
+// are tested without a process.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "console.h"
+#include "gym/gym.h"
+#include "sandbox/doctor.h"
+#include "tools.h"
+
+namespace kw::front {
+
+// A gym as the command line uses it. Any thread may call.
+class Judge {
+ public:
+  virtual ~Judge() = default;
+  // Blocks until the verdict is there; kCancelled soon after a stop was requested.
+  virtual Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) = 0;
+  // The interface of a problem whose reference must run for it (modules).
+  virtual Result<task::Signature> describe(const task::Problem& problem,
+                                           const std::string& target) = 0;
+  // What a target can do here; kUnsupported for one that this build does not have.
+  virtual Result<gym::Capabilities> capabilities(const std::string& target) = 0;
+};
+
+struct Services {
+  Console& console;
+  ToolRunner& tools;
+  std::function<Result<std::unique_ptr<Judge>>(gym::GymOptions)> start_judge;
+  std::function<Result<task::Verdict>(const std::filesystem::path& evidence)> rejudge;
+  std::function<std::vector<sandbox::Finding>()> inspect_sandbox;
+  std::function<std::chrono::steady_clock::time_point()> now;
+  std::function<std::chrono::system_clock::time_point()> wall_time;  // of trace lines
+  std::vector<std::string> build_flags;  // of every cpp build, for prompts
+  std::filesystem::path working_folder, program_folder, cache_folder, data_folder;
+  std::stop_token stop;
+};
+
+}  // namespace kw::front

@@ -1,0 +1,31 @@
+// Values that stand on the command line in words of their own: sizes, isolation levels, --set
+// NAME=VALUE with a dot in NAME.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gym/gym.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::front {
+
+// "512", "64KiB", "1.5 GiB", "4G" (powers of 1024). kInvalidArgument for anything else and for 2^60
+// or more.
+Result<std::uint64_t> parse_bytes(std::string_view text);
+
+// none, basic, namespaces, full. kInvalidArgument with a suggestion.
+Result<sandbox::Level> parse_level(std::string_view name);
+std::string_view level_name(sandbox::Level level);
+
+// Takes the words whose NAME has a dot ("eval.threads=2") out of `words` and into the options; what
+// is left are a problem's constants. kInvalidArgument for an unknown name (with a suggestion) or a
+// value of the wrong kind.
+Status take_settings(std::vector<std::string>& words, gym::EvalOptions& options);
+
+// kInvalidArgument naming the flag when a value is out of its range; not-a-number is.
+Status check_options(const gym::EvalOptions& options);
+
+}  // namespace kw::front

@@ -1,0 +1,214 @@
+// Fakes for the tests of this folder: a console that remembers, a gym without processes, tools by
+// table, a clock set by hand.
+#pragma once
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "os/file.h"
+#include "run.h"
+
+namespace kw::front {
+
+class StringConsole : public Console {
+ public:
+  Status out(std::string_view text) override {
+    std::lock_guard lock(mutex_);
+    if (closed) return fail(ErrorCode::kUnavailable, "cannot print the result: closed");
+    out_text += text;
+    return {};
+  }
+  void err(std::string_view text) override {
+    std::lock_guard lock(mutex_);
+    err_text += text;
+  }
+  bool out_colour() const override { return false; }
+  bool err_terminal() const override { return terminal; }
+  int err_columns() const override { return columns; }
+
+  std::string out_text, err_text;
+  bool closed = false, terminal = false;
+  int columns = 80;
+
+ private:
+  std::mutex mutex_;
+};
+
+class FakeTools : public ToolRunner {
+ public:
+  Result<ToolOutput> run(const std::vector<std::string>& argv, std::chrono::milliseconds) override {
+    auto found = outputs.find(std::filesystem::path(argv[0]).filename().string());
+    if (found == outputs.end()) return fail(ErrorCode::kNotFound, "cannot run {}", argv[0]);
+    return ToolOutput{0, found->second};
+  }
+  std::map<std::string, std::string> outputs = {{"g++", "12.2.0\n"},
+                                                {"python3", "3.11.2\n2.13.0\n\n"}};
+};
+
+inline task::Verdict fake_verdict(const gym::EvalRequest& request, task::Outcome outcome) {
+  task::Verdict verdict;
+  verdict.target = request.options.target;
+  verdict.problem_name = request.problem.name;
+  verdict.problem_hash = request.problem.hash;
+  verdict.candidate_name = request.candidate.name;
+  verdict.candidate_hash = request.candidate.hash;
+  verdict.language = std::string(to_string(request.candidate.language));
+  verdict.outcome = outcome;
+  bool passed = outcome == task::Outcome::kPassed;
+  verdict.kernelbench = {true, passed, passed ? 1.5 : -1};
+  verdict.flashinfer.status = passed ? "PASSED" : "INCORRECT_NUMERICAL";
+  for (const task::Workload& workload : request.problem.workloads) {
+    task::WorkloadVerdict one;
+    one.uuid = workload.uuid;
+    one.outcome = outcome;
+    one.kernelbench = verdict.kernelbench;
+    one.flashinfer = verdict.flashinfer;
+    if (passed) {
+      one.times = task::Times{1.5, 3, {1.5, 1.5}, {3, 3}};
+      one.speedup = task::Speedup{2, 1.9, 2.1};
+    }
+    verdict.workloads.push_back(std::move(one));
+  }
+  if (passed && !verdict.workloads.empty()) {
+    verdict.times = verdict.workloads[0].times;
+    verdict.speedup = verdict.workloads[0].speedup;
+  }
+  return verdict;
+}
+
+// What the fake gym saw and shall answer; by the candidate's name, "passed" when it is not named.
+struct FakeGym {
+  std::map<std::string, task::Outcome> outcomes;
+  std::map<std::string, ErrorCode> errors;
+  std::function<void(const gym::EvalRequest&)>
+      on_judge;  // called under the lock, before the answer
+  std::vector<gym::EvalRequest> seen;
+  std::vector<gym::GymOptions> started;
+  std::mutex mutex;
+};
+
+class FakeJudge : public Judge {
+ public:
+  explicit FakeJudge(FakeGym& gym) : gym_(gym) {}
+  Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
+    std::lock_guard lock(gym_.mutex);
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
+    if (gym_.on_judge) gym_.on_judge(request);
+    gym_.seen.push_back(request);
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
+    const std::string& name = request.candidate.name;
+    if (gym_.errors.contains(name)) return fail(gym_.errors[name], "the fake fails");
+    auto outcome = gym_.outcomes.find(name);
+    return fake_verdict(request,
+                        outcome == gym_.outcomes.end() ? task::Outcome::kPassed : outcome->second);
+  }
+  Result<task::Signature> describe(const task::Problem&, const std::string&) override {
+    task::Signature signature;
+    task::Argument x;
+    x.name = "x";
+    x.shape = {4};
+    signature.inputs = {x};
+    x.name = "out";
+    x.role = task::Role::kOutput;
+    signature.outputs = {x};
+    return signature;
+  }
+  Result<gym::Capabilities> capabilities(const std::string& target) override {
+    if (target != "cpu")
+      return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+    gym::Capabilities out;
+    out.available = out.isolation = out.clock = true;
+    out.languages = {"cpp", "python"};
+    return out;
+  }
+
+ private:
+  FakeGym& gym_;
+};
+
+// A folder of its own with two definitions in problems/ and room for candidates, and everything a
+// command needs.
+class FrontTest : public testing::Test {
+ protected:
+  FrontTest() : folder(std::move(*os::TempDir::make("kw_front_test"))) {
+    write(
+        "problems/double/definition.json",
+        R"({"name": "double", "op_type": "elementwise", "axes": {"N": {"type": "var"}}, "inputs": {"x": {"shape": ["N"], "dtype": "float32"}},
+              "outputs": {"y": {"shape": ["N"], "dtype": "float32"}}, "reference": "def run(x):\n    return 2 * x\n"})");
+    write("problems/double/workloads.jsonl",
+          "{\"definition\": \"double\", \"solution\": null, \"workload\": {\"uuid\": \"w-double\", "
+          "\"axes\": {\"N\": 8}, \"inputs\": {\"x\": "
+          "{\"type\": \"random\"}}}, \"evaluation\": null}\n");
+    write("problems/double/policy.toml", "schema = 1\nfamily = \"elementwise\"\n");
+    write(
+        "problems/halve/definition.json",
+        R"({"name": "halve", "op_type": "elementwise", "axes": {"N": {"type": "var"}}, "inputs": {"x": {"shape": ["N"], "dtype": "float32"}},
+              "outputs": {"y": {"shape": ["N"], "dtype": "float32"}}, "reference": "def run(x):\n    return x / 2\n"})");
+    write("problems/halve/workloads.jsonl",
+          "{\"definition\": \"halve\", \"solution\": null, \"workload\": {\"uuid\": \"w-halve\", "
+          "\"axes\": {\"N\": 8}, \"inputs\": {\"x\": "
+          "{\"type\": \"random\"}}}, \"evaluation\": null}\n");
+  }
+
+  std::string path(const std::string& name) const { return (folder.path() / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((folder.path() / name).parent_path());
+    std::ofstream(folder.path() / name) << text;
+    return path(name);
+  }
+  std::string read(const std::string& name) const {
+    auto text = os::read_file(folder.path() / name);
+    return text ? *text : "";
+  }
+
+  int kernelwright(const std::vector<std::string>& arguments) {
+    Services services{
+        .console = console,
+        .tools = tools,
+        .start_judge = [this](gym::GymOptions options) -> Result<std::unique_ptr<Judge>> {
+          if (start_error) return tl::unexpected(*start_error);
+          gym.started.push_back(std::move(options));
+          return std::make_unique<FakeJudge>(gym);
+        },
+        .rejudge = [](const std::filesystem::path& evidence) -> Result<task::Verdict> {
+          if (evidence != "stored.json")
+            return fail(ErrorCode::kNotFound, "{}: no such file", evidence.string());
+          gym::EvalRequest request;
+          request.candidate.name = "stored";
+          return fake_verdict(request, task::Outcome::kWrongValue);
+        },
+        .inspect_sandbox =
+            [] {
+              return std::vector<sandbox::Finding>{
+                  {"isolation level", sandbox::Finding::State::kWarn, "namespaces", "needs root"}};
+            },
+        .now = [this] { return std::chrono::steady_clock::time_point(time); },
+        .wall_time =
+            [] {
+              return std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
+            },
+        .build_flags = {"-O3"},
+        .working_folder = folder.path(),
+        .program_folder = folder.path() / "bin",
+        .cache_folder = folder.path() / "cache",
+        .data_folder = folder.path() / "data",
+        .stop = stop.get_token(),
+    };
+    return run(arguments, services);
+  }
+
+  os::TempDir folder;
+  StringConsole console;
+  FakeTools tools;
+  FakeGym gym;
+  std::optional<Error> start_error;
+  std::stop_source stop;
+  std::chrono::nanoseconds time{0};
+};
+
+}  // namespace kw::front

@@ -1,0 +1,50 @@
+// Tests of real sandboxes: a launcher per kind of walls, and the probe program inside.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/process_launcher.h"
+#include "sandbox/testing/probe.h"
+
+namespace kw::sandbox {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::string binary(const std::string& name);  // bin/<name> or lib/<name> of the build
+
+// What this user should reach on this machine, found without the launcher: root with cgroups full,
+// a user with namespaces 2 ...
+Level expected_level();
+
+// A launcher that lives as long as the test program; made on first use.
+ProcessLauncher& launcher_for(const Tuning& tuning);
+
+class SandboxTest : public ::testing::Test {
+ protected:
+  ProcessLauncher& launcher() { return launcher_for(tuning_); }
+  Result<std::unique_ptr<Sandbox>> start(std::vector<std::string> probe,
+                                         const std::function<void(Spec&)>& change = {});
+  // Runs a probe to its end; a failure to do so fails the test and gives exit code -1.
+  Exit run(std::vector<std::string> probe, const std::function<void(Spec&)>& change = {});
+  // The same without any sandbox: shows that the probe works where nothing stops it.
+  static int run_bare(const std::vector<std::string>& probe);
+  // No process, no cgroup, no uid lease of the launcher's sandboxes is left.
+  void expect_nothing_left();
+
+  Tuning tuning_;
+};
+
+// The probe as a memory file that only this test program executes: its processes can be told from
+// everybody else's.
+int probe_program();
+// All processes of the host that run it.
+std::vector<std::string> sandbox_processes();
+
+}  // namespace kw::sandbox

@@ -1,0 +1,173 @@
+// Freezing by each mechanism: a frozen sandbox does nothing at all, through the supervisor's
+// monitor and through a copied one.
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+#include <sys/mman.h>
+
+#include "fixture.h"
+#include "os/memory.h"
+
+namespace kw::sandbox {
+namespace {
+
+// Three counters in shared memory: the candidate's process, a child in another session, a thread.
+struct Counters {
+  os::UniqueFd file;
+  os::Mapping page;
+
+  static Counters make() {
+    Counters counters;
+    counters.file = os::make_memory_file("counters", 4096).value();
+    counters.page = os::Mapping::shared(counters.file.get(), 4096, true).value();
+    return counters;
+  }
+  std::array<std::uint64_t, 3> read() const {
+    auto* words = reinterpret_cast<std::atomic<std::uint64_t>*>(page.data());
+    return {words[0].load(), words[1].load(), words[2].load()};
+  }
+  bool all_move() const {
+    auto before = read();
+    for (int i = 0; i < 2000; ++i) {
+      auto now = read();
+      if (now[0] != before[0] && now[1] != before[1] && now[2] != before[2]) return true;
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+    return false;
+  }
+};
+
+class FreezeTest : public SandboxTest, public ::testing::WithParamInterface<FreezeKind> {
+ protected:
+  void SetUp() override {
+    tuning_.freeze = GetParam();
+    // A plain user without delegated cgroups has signals only; then all three parameters test them.
+    kind_ = launcher().reached().freeze;
+    if (launcher().level() == Level::kFull && GetParam() != FreezeKind::kUnified) {
+      ASSERT_EQ(kind_, GetParam());
+    }
+  }
+  std::unique_ptr<Sandbox> start_counting(Counters& counters) {
+    auto sandbox =
+        start({"count"}, [&](Spec& spec) { spec.control = counters.file.duplicate().value(); });
+    if (!sandbox) {
+      ADD_FAILURE() << sandbox.error().message();
+      return nullptr;
+    }
+    EXPECT_TRUE(counters.all_move());
+    return std::move(*sandbox);
+  }
+  static void expect_still(const Counters& counters) {
+    auto before = counters.read();
+    std::this_thread::sleep_for(
+        milliseconds(20));  // long enough for a running counter to move by millions
+    EXPECT_EQ(counters.read(), before);
+  }
+  FreezeKind kind_ = FreezeKind::kNone;
+};
+
+TEST_P(FreezeTest, FrozenMeansNothingMoves) {
+  Counters counters = Counters::make();
+  auto sandbox = start_counting(counters);
+  ASSERT_TRUE(sandbox);
+  Monitor& monitor = sandbox->monitor();
+  ASSERT_TRUE(monitor.can_freeze());
+  for (int round = 0; round < 20; ++round) {
+    auto frozen = monitor.freeze();
+    ASSERT_TRUE(frozen) << frozen.error().message();
+    expect_still(counters);
+    EXPECT_FALSE(monitor.exited());
+    ASSERT_TRUE(monitor.thaw());
+    EXPECT_TRUE(counters.all_move());
+  }
+}
+
+TEST_P(FreezeTest, KillWorksOnFrozenSandboxes) {
+  Counters counters = Counters::make();
+  auto sandbox = start_counting(counters);
+  ASSERT_TRUE(sandbox);
+  ASSERT_TRUE(sandbox->monitor().freeze());
+  auto killed = sandbox->kill();
+  ASSERT_TRUE(killed) << killed.error().message();
+  auto exit = sandbox->wait(milliseconds(0));
+  ASSERT_TRUE(exit);
+  EXPECT_TRUE(exit->signalled);
+  sandbox.reset();
+  expect_nothing_left();
+}
+
+TEST_P(FreezeTest, ReceivedMonitorsDoTheSame) {
+  Counters counters = Counters::make();
+  auto sandbox = start_counting(counters);
+  ASSERT_TRUE(sandbox);
+  MonitorHandles handles = sandbox->monitor_handles().value();
+  auto copy = open_monitor(parse_json(handles.description.dump()).value(), std::move(handles.fds));
+  ASSERT_TRUE(copy) << copy.error().message();
+  EXPECT_EQ((*copy)->freeze_kind(), sandbox->monitor().freeze_kind());
+  ASSERT_TRUE((*copy)->freeze());
+  expect_still(counters);
+  auto cpu = (*copy)->cpu_time();
+  ASSERT_TRUE(cpu);
+  EXPECT_GT(*cpu, std::chrono::nanoseconds(0));
+  std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_LT(*(*copy)->cpu_time() - *cpu, milliseconds(2));  // the clock stands too
+  ASSERT_TRUE((*copy)->thaw());
+  EXPECT_TRUE(counters.all_move());
+  EXPECT_GT((*copy)->minor_faults().value(), 10U);
+  EXPECT_FALSE((*copy)->exited());
+  ASSERT_TRUE(sandbox->kill());
+  auto exit = (*copy)->exited();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, SIGKILL);
+}
+
+TEST_P(FreezeTest, OthersAreFrozenAndOnlyThoseThawAgain) {
+  Counters mine = Counters::make(), other = Counters::make(), parked = Counters::make();
+  auto first = start_counting(mine), second = start_counting(other), third = start_counting(parked);
+  ASSERT_TRUE(first && second && third);
+  ASSERT_TRUE(third->monitor().freeze());  // by its own checker
+  ASSERT_TRUE(launcher().freeze_others({first.get()}));
+  EXPECT_TRUE(mine.all_move());
+  expect_still(other);
+  expect_still(parked);
+  ASSERT_TRUE(launcher().thaw_others());
+  EXPECT_TRUE(other.all_move());
+  expect_still(parked);
+  ASSERT_TRUE(third->monitor().thaw());
+  EXPECT_TRUE(parked.all_move());
+}
+
+TEST_P(FreezeTest, FrozenOthersCanBeDestroyed) {
+  Counters counters = Counters::make();
+  auto sandbox = start_counting(counters);
+  ASSERT_TRUE(sandbox);
+  ASSERT_TRUE(launcher().freeze_others({}));
+  sandbox.reset();
+  ASSERT_TRUE(launcher().thaw_others());
+  expect_nothing_left();
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FreezeTest,
+                         ::testing::Values(FreezeKind::kUnified, FreezeKind::kV1,
+                                           FreezeKind::kSignals),
+                         [](const auto& kind) {
+                           return std::string(kind.param == FreezeKind::kUnified ? "Unified"
+                                              : kind.param == FreezeKind::kV1    ? "V1"
+                                                                                 : "Signals");
+                         });
+
+class MonitorTest : public SandboxTest {};
+
+TEST_F(MonitorTest, DescriptionsThatDoNotFitAreRefused) {
+  EXPECT_FALSE(open_monitor(Json::object(), {}));
+  EXPECT_FALSE(open_monitor(
+      {{"fds", {"status"}}, {"freeze", 0}, {"cpu_in_microseconds", false}, {"candidate", 1}}, {}));
+  EXPECT_FALSE(open_monitor(
+      {{"fds", Json::array()}, {"freeze", 9}, {"cpu_in_microseconds", false}, {"candidate", 1}},
+      {}));
+}
+
+}  // namespace
+}  // namespace kw::sandbox

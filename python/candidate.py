@@ -1,0 +1,82 @@
+# A candidate or a baseline in the executor: a definition's run or a module's class.
+import ast
+import os
+
+import torch
+
+import calling
+import loading
+import modules
+import pages
+from failures import Failed
+
+
+def load(setup, source):
+    """The Definition or Module of a setup message; source: its files' bytes. Failed, or its errors."""
+    folder = loading.work_folder()
+    loading.write_files(folder, setup["files"], source)
+    path = os.path.join(folder, setup["entry_file"])
+    source_module = loading.load(path)
+    entry = getattr(source_module, setup["entry"], None)
+    if not callable(entry):
+        text = f"{setup['entry_file']} has no {setup['entry']}"
+        raise Failed(pages.FAILURE_ENTRY_MISSING, text)
+    kind = Definition if setup["kind"] == "definition" else Module
+    return kind(setup, source_module, entry)
+
+
+class Definition:
+    """run(inputs and statics [, outputs]) with an optional prepare(**statics)."""
+
+    keeper = None
+
+    def __init__(self, setup, source_module, entry):
+        signature = setup["signature"]
+        self._names = [a["name"] for a in signature["inputs"] + signature["statics"]]
+        outputs = [a["name"] for a in signature["outputs"]]
+        try:
+            self.plan = calling.plan(entry, self._names, outputs, setup.get("destination_passing"))
+        except calling.CallError as error:
+            raise Failed(pages.FAILURE_ENTRY_MISSING, str(error)) from error
+        self._prepare = getattr(source_module, "prepare", None)
+        self._static_names = [a["name"] for a in signature["statics"]]
+        self._compile = setup.get("compile", False)
+        self.call = entry
+        self.passes_statics = True
+
+    def prepare(self, statics):
+        if callable(self._prepare):
+            self._prepare(**dict(zip(self._static_names, statics)))
+        if self._compile:
+            self.call = torch.compile(self.call)
+
+
+class Module:
+    """A module's class, constructed at prepare. Its results are returned."""
+
+    def __init__(self, setup, source_module, entry):
+        self._setup = setup
+        self._entry = entry
+        inputs = setup["signature"]["inputs"]
+        self.plan = calling.Plan(False, list(range(len(inputs))))
+        self.passes_statics = False
+        self.keeper = None
+        self.call = None
+
+    def prepare(self, statics):
+        """Constructed under the seed, given the state by name and shape, then prepared."""
+        setup = self._setup
+        init_inputs = ast.literal_eval(setup.get("init_args") or "[]")
+        module = modules.construct(self._entry, init_inputs, setup["param_seed"])
+        if not callable(module):
+            raise Failed(pages.FAILURE_ENTRY_MISSING, f"{setup['entry']} makes no callable object")
+        self.call = module
+        if not isinstance(module, torch.nn.Module):
+            return
+        given = {a["state_key"]: t for a, t in zip(setup["signature"]["statics"], statics)}
+        modules.copy_state(module, given)
+        if callable(getattr(module, "prepare", None)):
+            module.prepare()
+        self.keeper = modules.StateKeeper(module, given)
+        if setup.get("compile", False):
+            self.call = torch.compile(module)

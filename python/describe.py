@@ -1,0 +1,208 @@
+# What a module problem is: its interface, its state and what is odd about it, found by running it.
+import inspect
+import keyword
+import math
+import re
+
+import torch
+
+import modules
+import pages
+import precision
+from dtypes import NAME_OF_TORCH
+from reference import BadReference, is_constant
+
+# C++ keywords that a Python parameter may be called.
+_CPP_WORDS = set(
+    "alignas alignof and_eq asm auto bitand bitor bool case catch char compl concept const constexpr"
+    " consteval constinit const_cast decltype default delete do double dynamic_cast enum explicit"
+    " export extern false float friend goto inline int long mutable namespace new noexcept not_eq"
+    " nullptr operator or_eq private protected public register reinterpret_cast requires short signed"
+    " sizeof static static_assert static_cast struct switch template this throw true try typedef"
+    " typeid typename union unsigned using virtual void volatile wchar_t xor xor_eq main run"
+    " prepare".split()
+)
+
+
+def describe(module, param_seed, input_seed):
+    """The answer to the oracle's describe request, as JSON values. module: reference.Module."""
+    values = module.generate(input_seed)
+    built = module.build(param_seed)
+    names = _Names()
+    inputs = _inputs(built, values, names)
+    state = module.state()
+    keys = list(state)
+    module.keys = keys
+    statics = [t.detach().clone() for t in state.values()]
+    static_items = [_static(key, t, built, names) for key, t in zip(keys, statics)]
+    first = _run(module, values, statics)
+    seeded_otherwise = _run(module, values, statics, seed=1)
+    _find_used(module, values, statics, static_items, first)
+    return {
+        "inputs": inputs,
+        "statics": static_items,
+        "outputs": _outputs(first, names),
+        "init_args": literal(module.init_inputs),
+        "constants": _constants(module),
+        "random_in_forward": not _same(first, seeded_otherwise),
+        "mutates_inputs": _mutates(module, values, statics),
+    }
+
+
+class _Names:
+    """Unique identifiers that are words of neither language."""
+
+    def __init__(self):
+        self._taken = set()
+
+    def new(self, wanted):
+        name = re.sub(r"\W", "_", wanted, flags=re.ASCII) or "_"
+        if name[0].isdigit():
+            name = "_" + name
+        while name in self._taken or name in _CPP_WORDS or keyword.iskeyword(name):
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+def _run(module, values, statics, seed=0):
+    copies = [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
+    return module.run(copies, statics, precision.declared(), "train", seed)
+
+
+def _same(a, b):
+    return len(a) == len(b) and all(modules.same_bits(x, y) for x, y in zip(a, b))
+
+
+def _mutates(module, values, statics):
+    copies = [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
+    module.run(copies, statics, precision.declared(), "train")
+    tensors = [(v, c) for v, c in zip(values, copies) if isinstance(v, torch.Tensor)]
+    return not all(modules.same_bits(v, c) for v, c in tensors)
+
+
+def _tensor(name, tensor, what):
+    """name, dtype and shape of a tensor that can be handed over; BadReference for another."""
+    if tensor.layout is not torch.strided or tensor.device.type != "cpu":
+        raise BadReference(f"{what} is not a dense CPU tensor")
+    if tensor.dtype not in NAME_OF_TORCH:
+        raise BadReference(f"{what} has dtype {tensor.dtype}, which is not supported")
+    if tensor.dim() > pages.MAX_RANK:
+        raise BadReference(f"{what} has {tensor.dim()} dimensions, more than {pages.MAX_RANK}")
+    return {"name": name, "dtype": NAME_OF_TORCH[tensor.dtype], "shape": list(tensor.shape)}
+
+
+def scalar_dtype(value):
+    """The dtype of a number that is an argument, None for any other kind."""
+    return {bool: "bool", int: "int64", float: "float64"}.get(type(value))
+
+
+def _inputs(built, values, names):
+    if len(values) > pages.MAX_INPUTS:
+        raise BadReference(f"{len(values)} inputs, more than {pages.MAX_INPUTS}")
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(built.forward).parameters.values()
+    wanted = [p.name for p in parameters if p.kind in kinds]
+    items = []
+    for i, value in enumerate(values):
+        name = names.new(wanted[i] if i < len(wanted) else f"input_{i}")
+        if isinstance(value, torch.Tensor):
+            items.append({**_tensor(name, value, f"input {name}"), "role": "input"})
+            continue
+        dtype = scalar_dtype(value)
+        if dtype is None or (dtype == "float64" and not math.isfinite(value)):
+            kind = type(value).__name__
+            raise BadReference(f"input {name}: {kind} is neither a tensor nor a finite number")
+        items.append({"name": name, "role": "scalar", "dtype": dtype, "shape": [], "value": value})
+    return items
+
+
+def _static(key, tensor, built, names):
+    is_buffer = key not in dict(built.named_parameters(remove_duplicate=False))
+    return {
+        **_tensor(names.new(key), tensor, f"the state {key}"),
+        "state_key": key,
+        "is_buffer": is_buffer,
+        "constant": is_constant(tensor),
+        "used": True,
+    }
+
+
+def _outputs(tensors, names):
+    if len(tensors) > pages.MAX_OUTPUTS:
+        raise BadReference(f"{len(tensors)} outputs, more than {pages.MAX_OUTPUTS}")
+    single = len(tensors) == 1
+    return [
+        _tensor(names.new("out" if single else f"out{i}"), t, f"output {i}")
+        for i, t in enumerate(tensors)
+    ]
+
+
+def _find_used(module, values, statics, items, expected):
+    """Sets "used" of each buffer: whether another value of it changes an output, or makes it fail.
+
+    All at once first: most modules' buffers are the running statistics of train-mode norms.
+    """
+    buffers = [i for i, item in enumerate(items) if item["is_buffer"]]
+
+    def influences(changed):
+        others = [_altered(t) if i in changed else t for i, t in enumerate(statics)]
+        try:
+            return not _same(expected, _run(module, values, others))
+        except Exception:
+            return True
+
+    one_by_one = len(buffers) > 0 and influences(set(buffers))
+    for i in buffers:
+        items[i]["used"] = one_by_one and influences({i})
+
+
+def _altered(tensor):
+    if tensor.dtype is torch.bool:
+        return ~tensor
+    if tensor.is_floating_point():
+        noise = torch.rand(tensor.shape, generator=torch.Generator().manual_seed(0))
+        return (tensor.double() * 1.5 + 0.25 + noise).to(tensor.dtype)
+    return tensor + 1
+
+
+def literal(value):
+    """Python source of a value that consists of literals; BadReference for any other."""
+    if value is None or type(value) in (bool, int, str):
+        return repr(value)
+    if type(value) is float and math.isfinite(value):
+        return repr(value)
+    if isinstance(value, tuple):  # torch.Size as well
+        return "(" + ", ".join(literal(v) for v in value) + (",)" if len(value) == 1 else ")")
+    if type(value) is list:
+        return "[" + ", ".join(literal(v) for v in value) + "]"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    raise BadReference(
+        f"get_init_inputs() holds {value!r:.80} of type {type(value).__name__}: only numbers,"
+        " booleans, strings, None, lists, tuples and dictionaries of them can be handed over"
+    )
+
+
+def _constants(module):
+    """[[name, value]]: numbers, booleans and flat lists of numbers among the constructor's arguments.
+
+    Arguments that get_init_inputs() leaves to their defaults are constants too.
+    """
+    args, kwargs = modules.split_init(module.init_inputs)
+    bound = inspect.signature(module.entry).bind(*args, **kwargs)
+    bound.apply_defaults()
+    names = _Names()
+    found = []
+    for name, value in bound.arguments.items():
+        if isinstance(value, (list, tuple)) and value and all(_is_number(v) for v in value):
+            found.append([names.new(name), list(value)])
+        elif _is_number(value):
+            found.append([names.new(name), value])
+    return found
+
+
+def _is_number(value):
+    if type(value) is int:
+        return -(2**63) <= value < 2**63
+    return type(value) is bool or (type(value) is float and math.isfinite(value))

@@ -1,0 +1,54 @@
+# Failures of a candidate, and how their text gets into the log.
+import sys
+import traceback
+
+MAX_TEXT = 16 * 1024
+
+
+class Failed(Exception):
+    """A candidate's failure with its number in the reply page. The text is for people."""
+
+    def __init__(self, failure, text):
+        super().__init__(text)
+        self.failure = failure
+
+
+def shorten(text, limit=MAX_TEXT):
+    """The head and the tail of a text that is too long: a traceback ends with what matters."""
+    if len(text) <= limit:
+        return text
+    head = limit // 4
+    tail = limit - head
+    return f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[-tail:]}"
+
+
+def describe(error, limit=MAX_TEXT):
+    """The traceback of an exception, without the frames of this folder's callers."""
+    own = __file__.rpartition("/")[0] + "/"
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename.startswith(own):
+        frames = frames.tb_next
+    try:
+        lines = traceback.format_exception(type(error), error, frames)
+    except Exception as broken:  # an exception class of the candidate may have a failing __str__
+        lines = [f"{type(error).__name__} (its text cannot be shown: {type(broken).__name__})\n"]
+    return shorten("".join(lines), limit)
+
+
+def flush():
+    """What the candidate printed goes out; a broken pipe or a replaced stream stops nobody."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+
+
+def log(text):
+    """Writes to the log pipe."""
+    flush()
+    try:
+        sys.stderr.write(text if text.endswith("\n") else text + "\n")
+    except Exception:
+        pass
+    flush()

@@ -1,0 +1,90 @@
+# Modules (KernelBench form): construction, and their state by key.
+import torch
+from torch.nn.parameter import is_lazy
+
+
+def split_init(init_inputs):
+    """(args, kwargs) of get_init_inputs(): a flat list (KernelBench) or [args, kwargs] (KernelBook)."""
+    pair = isinstance(init_inputs, (list, tuple)) and len(init_inputs) == 2
+    if pair and isinstance(init_inputs[0], (list, tuple)) and isinstance(init_inputs[1], dict):
+        return list(init_inputs[0]), dict(init_inputs[1])
+    return list(init_inputs), {}
+
+
+def construct(entry, init_inputs, seed):
+    """entry(*args, **kwargs) under the seed, in the mode that its constructor leaves it in: train."""
+    args, kwargs = split_init(init_inputs)
+    torch.manual_seed(seed)
+    return entry(*args, **kwargs)
+
+
+def state_tensors(module):
+    """key -> tensor: the state_dict in its order, then buffers that are not stored in it."""
+    tensors = {}
+    for key, value in module.state_dict(keep_vars=True).items():
+        if isinstance(value, torch.Tensor) and not is_lazy(value):
+            tensors[key] = value
+    for key, value in module.named_buffers(remove_duplicate=False):
+        if not is_lazy(value):
+            tensors.setdefault(key, value)
+    return tensors
+
+
+def copy_state(module, given):
+    """Copies given tensors (key -> tensor) in place where names and shapes agree."""
+    with torch.no_grad():
+        for key, tensor in state_tensors(module).items():
+            source = given.get(key)
+            if source is not None and source.shape == tensor.shape:
+                tensor.copy_(source)
+
+
+def same_bits(a, b):
+    """Equal shape, dtype and bytes: unlike ==, NaN equals itself."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    a, b = (t.detach().contiguous().reshape(-1).view(torch.uint8) for t in (a, b))
+    return torch.equal(a, b)
+
+
+class StateKeeper:
+    """Puts a module's state back before each call, where a call has changed it.
+
+    Only tensors that the problem's signature names are kept: a buffer that cannot influence the
+    output (train-mode batch norm's running statistics) is not in it and costs nothing per call.
+    """
+
+    def __init__(self, module, given):
+        """given: key -> the tensor of the signature's static. Keeps references to both."""
+        self._kept = []  # [holder, name, tensor, saved, version]
+        self._silent = []  # (tensor, saved): changed by calls that do not raise the version
+        self._watching = True
+        for key, tensor in state_tensors(module).items():
+            if key not in given:
+                continue
+            # prepare() may have folded something into it: then that is the state.
+            saved = given[key] if same_bits(given[key], tensor) else tensor.detach().clone()
+            path, _, name = key.rpartition(".")
+            owner = module.get_submodule(path)
+            holder = owner._parameters if name in owner._parameters else owner._buffers
+            self._kept.append([holder, name, tensor, saved, tensor._version])
+
+    def restore(self):
+        for kept in self._kept:
+            holder, name, tensor, saved, version = kept
+            if holder.get(name) is not tensor:
+                holder[name] = tensor
+            if tensor._version != version:
+                tensor.copy_(saved)
+                kept[4] = tensor._version
+        for tensor, saved in self._silent:
+            tensor.copy_(saved)
+
+    def after_first_call(self):
+        """Some operators change a buffer without raising its version (batch norm does): find these."""
+        if not self._watching:
+            return
+        self._watching = False
+        for _, _, tensor, saved, version in self._kept:
+            if tensor._version == version and not same_bits(tensor, saved):
+                self._silent.append((tensor, saved))

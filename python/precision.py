@@ -1,0 +1,114 @@
+# Running a reference in another precision than the one it was written for.
+import torch
+from torch.overrides import TorchFunctionMode
+
+_CASTS = {
+    torch.Tensor.double: torch.float64,
+    torch.Tensor.float: torch.float32,
+    torch.Tensor.half: torch.float16,
+    torch.Tensor.bfloat16: torch.bfloat16,
+}
+_TYPE_NAMES = {
+    "torch.DoubleTensor": torch.float64,
+    "torch.FloatTensor": torch.float32,
+    "torch.HalfTensor": torch.float16,
+    "torch.BFloat16Tensor": torch.bfloat16,
+}
+_E4M3 = torch.float8_e4m3fn
+_E4M3_MAX = 448.0  # torch's cast makes NaN of what is larger
+
+
+class Precision:
+    """How tensors and dtype arguments change; convert() always returns new memory."""
+
+    def __init__(self, mapping, rounding=()):
+        """mapping: dtype -> the dtype to compute in. rounding: dtypes whose inputs, statics and
+        outputs are rounded to float8_e4m3fn, while the computation stays in them."""
+        self._mapping = mapping
+        self._rounding = rounding
+
+    def convert(self, tensor):
+        tensor = tensor.detach()
+        target = self._mapping.get(tensor.dtype)
+        if target is not None:
+            return tensor.to(target)
+        return self.rounded(tensor).clone()
+
+    def rounded(self, tensor):
+        if tensor.dtype not in self._rounding:
+            return tensor
+        return tensor.clamp(-_E4M3_MAX, _E4M3_MAX).to(_E4M3).to(tensor.dtype)
+
+    def scope(self):
+        """The context in which the reference runs."""
+        return _Casts(self._mapping)
+
+
+def declared():
+    return Precision({})
+
+
+def float64():
+    return Precision({t: torch.float64 for t in (torch.float32, torch.float16, torch.bfloat16)})
+
+
+def lower(dtypes):
+    """One step below the widest floating dtype of the problem's tensors; ValueError: there is none.
+
+    float64 -> float32, float32 -> bfloat16. Nothing computes in 8 bits on a CPU, so for float16 and
+    bfloat16 the inputs, statics and outputs are rounded to float8_e4m3fn.
+    """
+    if torch.float64 in dtypes:
+        return Precision({torch.float64: torch.float32})
+    if torch.float32 in dtypes:
+        return Precision({t: torch.bfloat16 for t in (torch.float64, torch.float32)})
+    half = tuple(t for t in (torch.float16, torch.bfloat16) if t in dtypes)
+    if half:
+        return Precision({}, half)
+    raise ValueError("there is no lower precision: no tensor is float64, float32, float16 or bfloat16")
+
+
+class _Casts(TorchFunctionMode):
+    """Turns hard-coded dtypes (.float(), dtype=torch.float32, ...) into the run's precision.
+
+    Tensors that are made without a dtype follow the default dtype, which changes as well.
+    """
+
+    def __init__(self, mapping):
+        super().__init__()
+        self._mapping = mapping
+
+    def __enter__(self):
+        self._default = torch.get_default_dtype()
+        torch.set_default_dtype(self._mapping.get(self._default, self._default))
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        torch.set_default_dtype(self._default)
+        return super().__exit__(*error)
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if not self._mapping or function is torch.Tensor.view:  # view(dtype) looks at the bits
+            return function(*args, **kwargs)
+        wanted = _CASTS.get(function)
+        if wanted is not None:
+            return args[0].to(self._mapping.get(wanted, wanted))
+        args = tuple(self._replace(a, function) for a in args)
+        kwargs = {name: self._replace(a, function) for name, a in kwargs.items()}
+        return function(*args, **kwargs)
+
+    def _replace(self, argument, function):
+        if isinstance(argument, str) and function is torch.Tensor.type:
+            argument = _TYPE_NAMES.get(argument, argument)
+        if isinstance(argument, torch.dtype):
+            return self._mapping.get(argument, argument)
+        return argument
+
+
+def perturb(tensor, scale, generator):
+    """x * (1 + scale * r), r of {-1, 1}; other dtypes than floating ones are left alone."""
+    if not tensor.is_floating_point() or tensor.dtype.itemsize < 2:
+        return tensor
+    signs = torch.randint(0, 2, tensor.shape, generator=generator, dtype=torch.int8) * 2 - 1
+    return tensor * (1 + scale * signs.to(torch.float64)).to(tensor.dtype)

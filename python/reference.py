@@ -1,0 +1,123 @@
+# The reference of a problem in the oracle: a definition's run or a module, in any precision.
+import copy
+
+import torch
+
+import calling
+import modules
+
+
+class BadReference(Exception):
+    """The reference cannot be used; the text is for the problem's author."""
+
+
+def as_outputs(value):
+    """The output tensors of a returned value, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (tuple, list)) and value:
+        for i, item in enumerate(value):
+            if not isinstance(item, torch.Tensor):
+                raise BadReference(f"output {i} is of type {type(item).__name__}, not a tensor")
+        return list(value)
+    raise BadReference(
+        f"the reference returned {type(value).__name__}, not a tensor or a tuple of tensors"
+    )
+
+
+class Definition:
+    """run(...), given inputs and statics by name. Arguments are in the run's precision already."""
+
+    def __init__(self, entry, signature):
+        names = [a["name"] for a in signature["inputs"] + signature["statics"]]
+        self._order = calling.plan(entry, names, [], destination_passing=False).order
+        self._entry = entry
+
+    def run(self, inputs, statics, precision, mode):  # mode: modules only
+        given = inputs + statics
+        with torch.no_grad(), precision.scope():
+            return as_outputs(self._entry(*[given[i] for i in self._order]))
+
+
+class Module:
+    """Model, get_inputs and get_init_inputs of a problem file. State is restored before each run."""
+
+    def __init__(self, source_module, entry):
+        for name in ("get_inputs", "get_init_inputs"):
+            if not callable(getattr(source_module, name, None)):
+                raise BadReference(f"the problem has no {name}()")
+        self._get_inputs = source_module.get_inputs
+        self.init_inputs = source_module.get_init_inputs()
+        self.entry = entry
+        self.keys = []  # of the signature's statics
+        self._base = None
+        self._saved = {}
+
+    def generate(self, seed):
+        """get_inputs() under the seed: detached tensors, contiguous where they are dense, and numbers."""
+        torch.manual_seed(seed)
+        values = self._get_inputs()
+        if not isinstance(values, (list, tuple)):
+            raise BadReference(f"get_inputs() returned {type(values).__name__}, not a list")
+        return [_plain(v) if isinstance(v, torch.Tensor) else v for v in values]
+
+    def build(self, seed):
+        """Constructs the module under the seed; later runs use copies of it."""
+        self._base = modules.construct(self.entry, self.init_inputs, seed)
+        if not isinstance(self._base, torch.nn.Module):
+            raise BadReference(f"{self.entry.__name__} is no torch.nn.Module")
+        return self._base
+
+    def redraw(self, seed):
+        """Parameters whose elements are all equal (a norm's 1 and 0) get values around the constant.
+
+        Uniform in constant + [-0.5, 0.5]: a candidate that leaves them out is then wrong. Buffers
+        are part of the definition (masks, tables) and stay.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for parameter in self._base.parameters():
+                if parameter.is_floating_point() and is_constant(parameter):
+                    noise = torch.rand(parameter.shape, generator=generator, dtype=torch.float64)
+                    parameter.add_((noise - 0.5).to(parameter.dtype))
+
+    def state(self):
+        """key -> tensor of the module as built."""
+        if self._base is None:
+            raise BadReference("no state was asked for yet")
+        return modules.state_tensors(self._base)
+
+    def run(self, inputs, statics, precision, mode, seed=0):
+        """statics: of self.keys."""
+        self.state()
+        module = converted(copy.deepcopy(self._base), precision)
+        modules.copy_state(module, dict(zip(self.keys, statics)))
+        if mode == "eval":
+            module.eval()
+        torch.manual_seed(seed)
+        with torch.no_grad(), precision.scope():
+            return as_outputs(module(*inputs))
+
+
+def _plain(tensor):
+    tensor = tensor.detach()
+    return tensor.contiguous() if tensor.layout is torch.strided else tensor
+
+
+def is_constant(tensor):
+    flat = tensor.detach().reshape(-1)
+    return flat.numel() > 0 and bool((flat == flat[0]).all())
+
+
+def converted(module, precision):
+    """The module with parameters, buffers and plain tensor attributes in the run's precision."""
+    module._apply(precision.convert)
+    for part in module.modules():
+        for name, value in list(vars(part).items()):
+            if isinstance(value, torch.Tensor):
+                vars(part)[name] = precision.convert(value)
+            elif type(value) in (list, tuple) and any(isinstance(v, torch.Tensor) for v in value):
+                vars(part)[name] = type(value)(
+                    precision.convert(v) if isinstance(v, torch.Tensor) else v for v in value
+                )
+    return module

@@ -1,0 +1,141 @@
+# Parts of the leaves without processes: calling styles, constants, literals, texts, struct offsets.
+import ast
+import os
+import re
+import unittest
+
+import torch
+
+from support import PYTHON_FOLDER
+
+import calling
+import describe
+import failures
+import loading
+import modules
+import pages
+import results
+from dtypes import NUMBER_OF_NAME
+
+
+class CallingTest(unittest.TestCase):
+    def plan(self, function, passing=None):
+        found = calling.plan(function, ["x", "w"], ["y"], passing)
+        return found.destination_passing, found.order
+
+    def test_the_number_of_parameters_decides(self):
+        self.assertEqual(self.plan(lambda x, w: 0), (False, [0, 1]))
+        self.assertEqual(self.plan(lambda x, w, y: 0), (True, [0, 1]))
+
+    def test_required_parameters_come_before_optional_ones(self):
+        self.assertEqual(self.plan(lambda x, w, eps=1: 0), (False, [0, 1]))
+        self.assertEqual(self.plan(lambda x, w, y, eps=1: 0), (True, [0, 1]))
+        self.assertEqual(self.plan(lambda x, w=None: 0), (False, [0, 1]))
+
+    def test_names_decide_the_order(self):
+        self.assertEqual(self.plan(lambda w, x: 0), (False, [1, 0]))
+        self.assertEqual(self.plan(lambda w, x, out: 0), (True, [1, 0]))
+        self.assertEqual(self.plan(lambda a, x: 0), (False, [0, 1]))
+
+    def test_what_fits_neither_needs_the_style_given(self):
+        for function in (lambda x: 0, lambda *all_of_them: 0, lambda a, b, c, d: 0, max):
+            with self.assertRaises(calling.CallError):
+                self.plan(function)
+            self.assertEqual(self.plan(function, True), (True, [0, 1]))
+
+
+class ConstantsTest(unittest.TestCase):
+    def replaced(self, source, name, literal):
+        tree = ast.parse(source)
+        loading.replace_constant(tree, name, literal)
+        return ast.unparse(tree)
+
+    def test_every_kind_of_assignment(self):
+        self.assertEqual(self.replaced("a = 1\nb = a", "a", "2"), "a = 2\nb = a")
+        self.assertEqual(self.replaced("a: int = 1", "a", "(2, 3)"), "a: int = (2, 3)")
+        self.assertEqual(self.replaced("a, b = 1, 2", "b", "-5"), "a, b = (1, -5)")
+        self.assertEqual(self.replaced("a = 1\na = a + 1", "a", "'x'"), "a = 'x'\na = 'x'")
+
+    def test_what_is_no_constant_or_no_literal(self):
+        for source, name, literal in (
+            ("a = 1", "b", "1"),
+            ("def f():\n    b = 1", "b", "1"),
+            ("a = 1", "a", "f()"),
+            ("a = 1", "a", "1 +"),
+            ("a = 1", "a", "__import__('os')"),
+        ):
+            with self.assertRaises(loading.BadSetting):
+                self.replaced(source, name, literal)
+
+
+class TextTest(unittest.TestCase):
+    def test_head_and_tail_are_kept(self):
+        text = failures.shorten("a" * 100_000 + "end")
+        self.assertTrue(text.startswith("aaa") and text.endswith("aend"))
+        self.assertLess(len(text), failures.MAX_TEXT + 100)
+        self.assertEqual(failures.shorten("short"), "short")
+
+    def test_literals_read_back(self):
+        for value in ([], [(1,)], [(1, (2, -3.5)), {"a": [True, None]}], [torch.Size([2, 3])]):
+            self.assertEqual(ast.literal_eval(describe.literal(value)), value)
+
+
+class OverlapTest(unittest.TestCase):
+    def test_only_shared_elements_overlap(self):
+        x = torch.zeros(4, 6, 8)
+        for view in (x, x.permute(2, 0, 1), x[:, ::2, 1:5], x[:, :, :1], x[1], x[:0]):
+            self.assertFalse(results._overlaps(view))
+        overlapping = (x[:, :1].expand(4, 3, 8), x.as_strided((4, 4), (3, 1)), x[0, 0].unfold(0, 3, 1))
+        for view in overlapping:
+            self.assertTrue(results._overlaps(view))
+
+
+class BitsTest(unittest.TestCase):
+    def test_nan_equals_itself_and_zero_has_a_sign(self):
+        nan = torch.tensor([float("nan"), 1.0])
+        self.assertTrue(modules.same_bits(nan, nan.clone()))
+        self.assertFalse(modules.same_bits(torch.tensor(0.0), torch.tensor(-0.0)))
+        self.assertFalse(modules.same_bits(torch.zeros(2), torch.zeros(2, dtype=torch.int32)))
+        self.assertTrue(modules.same_bits(torch.zeros(3, 2).t(), torch.zeros(2, 3)))
+
+
+class ContractTest(unittest.TestCase):
+    """The numbers of protocol.h and dtype.h, read from the headers."""
+
+    def header(self, path):
+        with open(os.path.join(PYTHON_FOLDER, "..", "src", path)) as file:
+            return file.read()
+
+    def test_limits_and_enumerations(self):
+        text = self.header("gym/protocol.h")
+        for name, value in (
+            ("kMaxSets", pages.MAX_SETS),
+            ("kMaxInputs", pages.MAX_INPUTS),
+            ("kMaxOutputs", pages.MAX_OUTPUTS),
+            ("kMaxRank", pages.MAX_RANK),
+            ("kPrepare", pages.OP_PREPARE),
+            ("kCall", pages.OP_CALL),
+            ("kNullCall", pages.OP_NULL_CALL),
+            ("kExit", pages.OP_EXIT),
+            ("kReady", pages.STATE_READY),
+            ("kFailed", pages.STATE_FAILED),
+            ("kLoad", pages.FAILURE_LOAD),
+            ("kEntryMissing", pages.FAILURE_ENTRY_MISSING),
+            ("kException", pages.FAILURE_EXCEPTION),
+            ("kOutputKind", pages.FAILURE_OUTPUT_KIND),
+            ("kOutputCount", pages.FAILURE_OUTPUT_COUNT),
+            ("kUnsupported", pages.FAILURE_UNSUPPORTED),
+            ("kDestinationPassing", pages.STYLE_DESTINATION_PASSING),
+            ("kReturning", pages.STYLE_RETURNING),
+        ):
+            self.assertRegex(text, rf"\b{name} = {value}\b")
+
+    def test_dtypes(self):
+        text = self.header("task/dtype.h")
+        numbers = {n.lower(): int(v) for n, v in re.findall(r"k(\w+) = (\d+),", text)}
+        expected = {name.replace("_", ""): number for name, number in NUMBER_OF_NAME.items()}
+        self.assertEqual(numbers, expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,36 @@
+// The admission battery: what must fail on an honest problem, run on the oracle's own data
+// (design 3.1, reward_hacks M12).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gym/checker/buffers.h"
+#include "gym/checker/input_source.h"
+#include "gym/checker/oracle_client.h"
+#include "gym/checker/output_checker.h"
+#include "task/signature.h"
+
+namespace kw::gym {
+
+struct AdmissionInput {
+  const task::Signature& signature;
+  const OutputChecker& checker;
+  const std::vector<Instance>& instances;  // at least two, of different seeds
+  OracleClient& oracle;
+  InputSource& inputs;
+  SharedTensors& set;            // scratch for inputs
+  const SharedTensors* statics;  // null: none
+  std::uint64_t seed;
+};
+
+struct AdmissionReport {
+  std::string failure;               // the reference does not agree with itself
+  std::vector<std::string> passing;  // trivial candidates that pass
+  std::vector<std::string> inert;    // dynamic inputs without influence
+};
+
+Result<AdmissionReport> run_admission_battery(const AdmissionInput& input);
+
+}  // namespace kw::gym

@@ -1,0 +1,192 @@
+// Gos: the only place where the clock of a measurement is read.
+#include "gym/checker/executor_client.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include <immintrin.h>
+
+#include "os/message.h"
+
+namespace kw::gym {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kSpinsBetweenLooks =
+    20000;  // about 100 us of pauses between looks at the exit and the deadline
+constexpr auto kSlowPoll = std::chrono::microseconds(200);
+constexpr auto kSlowPollAfter = std::chrono::seconds(2);
+
+template <typename T>
+T load_acquire(const volatile T& field) {
+  return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
+                                                               const task::Signature& signature,
+                                                               ExecutorMemory memory) {
+  std::unique_ptr<ExecutorClient> client(new ExecutorClient);
+  KW_TRY(client->pages_, Pages::make());
+  client->memory_ = std::move(memory);
+  client->monitor_ = std::move(attach.monitor);
+  client->freeze_ = attach.freeze && client->monitor_->can_freeze();
+  for (const task::Argument& input : signature.inputs)
+    client->input_is_scalar_.push_back(input.role == task::Role::kScalar);
+  KW_TRY_STATUS(client->send_setup(attach, signature));
+  return client;
+}
+
+Status ExecutorClient::send_setup(Attach& attach, const task::Signature& signature) {
+  std::vector<int> fds = {pages_.command_fd.get(), pages_.reply_fd.get(), attach.source.get()};
+  Json names = {"command", "reply", "source"};
+  if (memory_.statics != nullptr) {
+    names.push_back("statics");
+    fds.push_back(memory_.statics->fd());
+    Json offsets = Json::array();
+    for (std::size_t i = 0; i < memory_.statics->layout().count(); ++i)
+      offsets.push_back(memory_.statics->layout().offset(i));
+    attach.setup["static_offsets"] = offsets;
+  }
+  if (memory_.arena.valid()) {
+    names.push_back("arena");
+    fds.push_back(memory_.arena_fd.get());
+  }
+  for (std::size_t s = 0; s < memory_.inputs.size(); ++s) {
+    names.push_back("in" + std::to_string(s));
+    fds.push_back(memory_.inputs[s]->fd());
+    names.push_back("out" + std::to_string(s));
+    fds.push_back(memory_.outputs[s].fd());
+  }
+  attach.setup["op"] = "setup";
+  attach.setup["fds"] = names;
+  attach.setup["signature"] = task::to_json(signature);
+  attach.setup["sets"] = memory_.inputs.size();
+  return os::send_message(attach.control.get(), attach.setup, fds);
+}
+
+Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
+  auto start = Clock::now();
+  auto deadline = start + timeout;
+  GoResult result;
+  while (true) {
+    auto state = static_cast<ExecutorState>(load_acquire(pages_.reply().state));
+    if (state == ExecutorState::kReady) break;
+    if (state == ExecutorState::kFailed) result.end = GoEnd::kFailed;
+    if (state != ExecutorState::kFailed && (exit_ = monitor_->exited()))
+      result.end = GoEnd::kExited;
+    if (result.end == GoEnd::kDone && Clock::now() > deadline) result.end = GoEnd::kTimeout;
+    if (result.end != GoEnd::kDone) return result;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  result.wall = Clock::now() - start;
+  std::uint32_t style = pages_.reply().style;
+  if (style != static_cast<std::uint32_t>(Style::kDestinationPassing) &&
+      style != static_cast<std::uint32_t>(Style::kReturning)) {
+    result.end = GoEnd::kProtocol;
+    return result;
+  }
+  style_ = static_cast<Style>(style);
+  if (freeze_) KW_TRY_STATUS(monitor_->freeze());
+  return result;
+}
+
+GoEnd ExecutorClient::wait_done(std::uint64_t sequence, Clock::time_point deadline) {
+  const auto slow_after = Clock::now() + kSlowPollAfter;
+  while (true) {
+    for (int i = 0; i < kSpinsBetweenLooks; ++i) {
+      std::uint64_t done = load_acquire(pages_.reply().done_seq);
+      if (done == sequence) return GoEnd::kDone;
+      if (done > sequence) return GoEnd::kProtocol;
+      _mm_pause();
+    }
+    auto now = Clock::now();
+    if (load_acquire(pages_.reply().state) == static_cast<std::uint32_t>(ExecutorState::kFailed))
+      return GoEnd::kFailed;
+    if ((exit_ = monitor_->exited())) return GoEnd::kExited;
+    if (now > deadline) return GoEnd::kTimeout;
+    if (now > slow_after) std::this_thread::sleep_for(kSlowPoll);
+  }
+}
+
+Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
+                                    std::chrono::nanoseconds timeout) {
+  CommandPage& page = pages_.command();
+  page.op = static_cast<std::uint32_t>(op);
+  page.calls = static_cast<std::uint32_t>(sets.size());
+  for (std::size_t call = 0; call < sets.size(); ++call) {
+    std::uint32_t s = sets[call];
+    page.set_of_call[call] = s;
+    std::size_t tensor = 0;
+    for (std::size_t i = 0; i < input_is_scalar_.size(); ++i) {
+      if (!input_is_scalar_[i])
+        page.input_offset[s][i] = memory_.inputs[s]->layout().offset(tensor++);
+    }
+    const Layout& outputs = memory_.outputs[s].layout();
+    for (std::size_t i = 0; i < outputs.count(); ++i) page.output_offset[s][i] = outputs.offset(i);
+  }
+  KW_TRY(auto cpu_before, monitor_->cpu_time());
+  KW_TRY(std::uint64_t faults_before, monitor_->minor_faults());
+  ++sequence_;
+  GoResult result;
+  std::atomic_ref<std::uint64_t>(page.go_seq).store(sequence_, std::memory_order_release);
+  auto start = Clock::now();
+  if (freeze_) KW_TRY_STATUS(monitor_->thaw());
+  result.end = wait_done(sequence_, start + timeout);
+  if (freeze_ && result.end != GoEnd::kExited) KW_TRY_STATUS(monitor_->freeze());
+  result.wall = Clock::now() - start;
+  if (result.end != GoEnd::kDone) return result;
+  // Frozen now: a second look cannot change any more.
+  if (load_acquire(pages_.reply().done_seq) != sequence_) result.end = GoEnd::kProtocol;
+  KW_TRY(auto cpu_after, monitor_->cpu_time());
+  KW_TRY(std::uint64_t faults_after, monitor_->minor_faults());
+  result.cpu_time = cpu_after - cpu_before;
+  result.minor_faults = faults_after - faults_before;
+  return result;
+}
+
+Result<std::chrono::nanoseconds> ExecutorClient::calibrate(int count) {
+  std::vector<std::chrono::nanoseconds> walls;
+  for (int i = 0; i < count; ++i) {
+    KW_TRY(GoResult result, go(Op::kNullCall, {}, std::chrono::seconds(2)));
+    if (result.end != GoEnd::kDone) return std::chrono::nanoseconds(0);
+    walls.push_back(result.wall);
+  }
+  std::nth_element(walls.begin(), walls.begin() + count / 2, walls.end());
+  return walls[static_cast<std::size_t>(count / 2)];
+}
+
+ReportedOutput ExecutorClient::report(std::uint32_t call, std::uint32_t output) const {
+  const volatile OutputReport& from = pages_.reply().reports[call][output];
+  ReportedOutput copy{};
+  copy.offset = from.offset;
+  copy.dtype = from.dtype;
+  copy.rank = from.rank;
+  for (std::uint32_t d = 0; d < kMaxRank; ++d) {
+    copy.shape[d] = from.shape[d];
+    copy.stride[d] = from.stride[d];
+  }
+  return copy;
+}
+
+ExecutorEnd ExecutorClient::end() {
+  ExecutorEnd end;
+  // A failing executor says so in the page and exits right after; its exit status comes a moment
+  // later.
+  for (int i = 0; i < 200 && !exit_; ++i) {
+    exit_ = monitor_->exited();
+    if (!exit_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  end.exit = exit_;
+  std::uint32_t failure = pages_.reply().failure;
+  end.failure = failure <= static_cast<std::uint32_t>(Failure::kUnsupported)
+                    ? static_cast<Failure>(failure)
+                    : Failure::kNone;
+  end.fault_signal = pages_.reply().fault_signal;
+  end.fault_on_input = pages_.reply().fault_on_input == 1;
+  return end;
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,93 @@
+// The checker's side of one executor: setup, then gos. Between gos the executor is frozen where the
+// machine can do that. Not thread-safe. The sandbox itself belongs to the supervisor; only its
+// Monitor is here.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gym/checker/buffers.h"
+#include "gym/checker/reported_output.h"
+#include "gym/protocol.h"
+#include "os/fd.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::gym {
+
+// How a go ended. Everything but kDone is the executor's end.
+enum class GoEnd { kDone, kTimeout, kExited, kFailed, kProtocol };
+
+struct GoResult {
+  GoEnd end = GoEnd::kDone;
+  std::chrono::nanoseconds wall{0};      // thaw to confirmed freeze, by the checker's clock
+  std::chrono::nanoseconds cpu_time{0};  // of the whole sandbox
+  std::uint64_t minor_faults = 0;
+};
+
+// What an ended executor left: all of it untrusted but exit.
+struct ExecutorEnd {
+  std::optional<sandbox::Exit> exit;
+  Failure failure = Failure::kNone;
+  std::uint32_t fault_signal = 0;
+  bool fault_on_input = false;
+};
+
+struct ExecutorMemory {
+  std::vector<const SharedTensors*>
+      inputs;  // one a set, borrowed; both executors of a pair have the same
+  std::vector<SharedTensors> outputs;      // one a set, this executor's own
+  const SharedTensors* statics = nullptr;  // borrowed; may be null
+  os::UniqueFd arena_fd;                   // returning style
+  os::Mapping arena;
+};
+
+class ExecutorClient {
+ public:
+  struct Attach {
+    os::UniqueFd control;
+    std::unique_ptr<sandbox::Monitor> monitor;
+    os::UniqueFd source;  // shared object, or the bytes of the files
+    Json setup;           // all of the setup message but "fds", "signature" and "sets"
+    bool freeze = true;   // false: a mechanism test switched freezing off
+  };
+  // Sends the setup message; the executor loads in the meantime.
+  static Result<std::unique_ptr<ExecutorClient>> attach(Attach attach,
+                                                        const task::Signature& signature,
+                                                        ExecutorMemory memory);
+
+  // Waits for kReady, then freezes. The result is not kDone when loading failed.
+  Result<GoResult> wait_ready(std::chrono::nanoseconds timeout);
+  // One go over these sets (empty for kPrepare and kNullCall).
+  Result<GoResult> go(Op op, std::span<const std::uint32_t> sets, std::chrono::nanoseconds timeout);
+  // Median wall time of null gos, to be subtracted from every sample.
+  Result<std::chrono::nanoseconds> calibrate(int count);
+
+  Style style() const { return style_; }
+  ExecutorMemory& memory() { return memory_; }
+  sandbox::Monitor& monitor() { return *monitor_; }
+  ReportedOutput report(std::uint32_t call, std::uint32_t output) const;
+  ExecutorEnd end();  // after a GoEnd other than kDone
+  bool frozen_between_gos() const { return freeze_; }
+
+ private:
+  ExecutorClient() = default;
+  GoEnd wait_done(std::uint64_t sequence, std::chrono::steady_clock::time_point deadline);
+  Status send_setup(Attach& attach, const task::Signature& signature);
+
+  mutable Pages pages_;
+  ExecutorMemory memory_;
+  std::unique_ptr<sandbox::Monitor> monitor_;
+  std::vector<bool> input_is_scalar_;
+  std::uint64_t sequence_ = 0;
+  Style style_ = Style::kUnknown;
+  bool freeze_ = true;
+  std::optional<sandbox::Exit> exit_;
+};
+
+}  // namespace kw::gym

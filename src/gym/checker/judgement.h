@@ -1,0 +1,68 @@
+// Judgement: one candidate in an open session: blocks of gos, every one compared, some audited,
+// until the interval is narrow enough.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gym/checker/session.h"
+#include "gym/checker/side.h"
+#include "gym/measure/sequential_interval.h"
+
+namespace kw::gym {
+
+class Judgement {
+ public:
+  Judgement(Session& session, std::unique_ptr<Side> candidate, int control);
+  // The report of one workload (docs/formats/evidence.md). An Error is ours.
+  Result<Json> run();
+
+ private:
+  // Both halves of a block: set numbers of a group, one call each.
+  using Group = std::vector<std::uint32_t>;
+  struct Sample {
+    double candidate_ns = 0, reference_ns = 0;  // of one call, mean over the block
+    bool disturbed = false;                     // page faults took more than 1 % of it
+  };
+
+  Status checked_calls();  // correctness without a clock
+  Status timed_blocks();
+  Result<Sample> block(const Group& first, const Group& second);
+  Status fill(const Group& sets);
+  void snapshot(Side& side, const Group& sets);
+  void compare(const Group& sets);  // candidate with baseline, call by call
+  Status audit(std::uint32_t set);  // candidate with float64
+  void check_memory(const Group& sets);
+  Result<GoResult> go(Side& side, const Group& sets);
+  bool judge_clock(const GoResult& go, std::size_t calls);
+  void blame(Fault fault);
+  void record(std::size_t output, const Comparison& comparison);
+  void compat(std::size_t output, std::span<const std::byte> candidate,
+              std::span<const std::byte> reference);
+  std::chrono::nanoseconds timeout() const;
+  Json report() const;
+
+  Session& session_;
+  std::unique_ptr<Side> candidate_;
+  int control_;
+  std::optional<Fault> fault_;
+  StartTimes start_times_;
+  std::vector<task::OutputError> errors_;
+  std::vector<double> candidate_ns_, reference_ns_;
+  std::vector<std::uint64_t> input_hashes_;  // by set
+  std::uint64_t canary_seed_ = 0;
+  std::uint64_t hash_seed_ = 0;
+  std::int64_t blocks_ = 0, disturbed_ = 0, audits_ = 0;
+  std::uint64_t first_seed_ = 0;  // of inputs; only with fresh_inputs off
+  std::string last_of_time_;      // why measuring stopped
+  double check_ms_ = 0, time_ms_ = 0;
+  bool kernelbench_ok_ = true, flashinfer_ok_ = true;
+  double flashinfer_abs_ = 0, flashinfer_rel_ = 0;
+};
+
+}  // namespace kw::gym

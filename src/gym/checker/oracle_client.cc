@@ -1,0 +1,227 @@
+// Requests to the oracle and the exchange memory.
+#include "gym/checker/oracle_client.h"
+
+#include "base/text.h"
+#include "gym/checker/buffers.h"
+#include "gym/protocol.h"
+#include "os/message.h"
+
+namespace kw::gym {
+namespace {
+
+constexpr std::size_t kTextBytes = 1U << 20U;
+constexpr std::size_t kMaxFailureText = 2000;
+
+std::string_view precision_name(Precision precision) {
+  switch (precision) {
+    case Precision::kDeclared:
+      return "declared";
+    case Precision::kFloat64:
+      return "float64";
+    case Precision::kLower:
+      return "lower";
+  }
+  return "declared";
+}
+
+Result<task::Argument> argument_of(const Json& value, const std::string& where, task::Role role) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  task::Argument argument;
+  argument.role = role;
+  KW_TRY(argument.name, reader.string("name"));
+  KW_TRY(std::string dtype, reader.string("dtype"));
+  auto parsed = task::dtype_from_string(dtype);
+  if (!parsed)
+    return fail(ErrorCode::kInvalidArgument, "{}.dtype: unknown dtype {}", where,
+                printable(dtype, 40));
+  argument.dtype = *parsed;
+  KW_TRY(const Json* shape, reader.get("shape"));
+  if (!shape->is_array() || shape->size() > kMaxRank)
+    return fail(ErrorCode::kInvalidArgument, "{}.shape: not a shape", where);
+  for (const Json& dimension : *shape) {
+    if (!dimension.is_number_integer() || dimension.get<std::int64_t>() < 0) {
+      return fail(ErrorCode::kInvalidArgument, "{}.shape: not a shape", where);
+    }
+    argument.shape.push_back(dimension.get<std::int64_t>());
+  }
+  if (const Json* number = reader.find("value"); number != nullptr) argument.value = *number;
+  KW_TRY(argument.state_key, reader.string_or("state_key", ""));
+  KW_TRY(argument.is_buffer, reader.boolean_or("is_buffer", false));
+  return argument;
+}
+
+Status read_arguments(ObjectReader& reader, std::string_view key, task::Role role,
+                      std::vector<task::Argument>& out) {
+  KW_TRY(const Json* list, reader.get(key));
+  if (!list->is_array())
+    return fail(ErrorCode::kInvalidArgument, "description.{}: expected a list", key);
+  for (const Json& item : *list) {
+    bool scalar = item.is_object() && item.value("role", "") == "scalar";
+    KW_TRY(task::Argument argument, argument_of(item, "description." + std::string(key),
+                                                scalar ? task::Role::kScalar : role));
+    out.push_back(std::move(argument));
+  }
+  return {};
+}
+
+Result<ModuleDescription> read_description(const std::string& text) {
+  KW_TRY(Json value, parse_json(text));
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, "description"));
+  ModuleDescription description;
+  task::Signature& signature = description.signature;
+  KW_TRY_STATUS(read_arguments(reader, "inputs", task::Role::kInput, signature.inputs));
+  KW_TRY_STATUS(read_arguments(reader, "outputs", task::Role::kOutput, signature.outputs));
+  KW_TRY(const Json* statics, reader.get("statics"));
+  for (const Json& item : *statics) {
+    KW_TRY(task::Argument argument, argument_of(item, "description.statics", task::Role::kStatic));
+    bool unused_buffer = argument.is_buffer && !item.value("used", true);
+    if (unused_buffer) continue;
+    signature.statics.push_back(std::move(argument));
+    description.static_is_constant.push_back(item.value("constant", false));
+  }
+  if (const Json* constants = reader.find("constants");
+      constants != nullptr && constants->is_array()) {
+    for (const Json& pair : *constants) {
+      if (pair.is_array() && pair.size() == 2 && pair[0].is_string())
+        signature.constants.emplace_back(pair[0].get<std::string>(), pair[1]);
+    }
+  }
+  KW_TRY(description.init_args, reader.string_or("init_args", "[]"));
+  KW_TRY(description.random_in_forward, reader.boolean_or("random_in_forward", false));
+  KW_TRY(description.mutates_inputs, reader.boolean_or("mutates_inputs", false));
+  if (signature.inputs.size() > kMaxInputs || signature.outputs.size() > kMaxOutputs ||
+      signature.outputs.empty()) {
+    return fail(
+        ErrorCode::kUnsupported,
+        "{} inputs and {} outputs: at most {} and {} (and at least one output) are supported",
+        signature.inputs.size(), signature.outputs.size(), kMaxInputs, kMaxOutputs);
+  }
+  return description;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OracleClient>> OracleClient::attach(
+    os::UniqueFd control, std::unique_ptr<sandbox::Monitor> monitor,
+    std::chrono::milliseconds timeout) {
+  std::unique_ptr<OracleClient> client(new OracleClient);
+  client->control_ = std::move(control);
+  client->monitor_ = std::move(monitor);
+  client->timeout_ = timeout;
+  KW_TRY(client->text_fd_, os::make_memory_file("text", kTextBytes));
+  KW_TRY(client->text_, os::Mapping::shared(client->text_fd_.get(), kTextBytes, true));
+  return client;
+}
+
+Result<OracleAnswer> OracleClient::request(const Json& body, const std::vector<int>& fds) {
+  OracleAnswer answer;
+  auto sent = os::send_message(control_.get(), body, fds);
+  OracleReply reply{};
+  auto received = sent ? os::receive_struct(control_.get(), &reply, sizeof reply, timeout_) : sent;
+  if (!received) {
+    answer.ok = false;
+    bool late = received.error().code() == ErrorCode::kDeadlineExceeded;
+    std::optional<sandbox::Exit> exit = monitor_->exited();
+    if (late) {
+      answer.text = fmt::format("the reference did not finish within {:.0f} s",
+                                static_cast<double>(timeout_.count()) / 1000);
+    } else if (exit && exit->out_of_memory) {
+      answer.text = "the reference ran out of memory (smaller sizes: --set NAME=VALUE)";
+    } else {
+      answer.text = "the reference's process ended";
+    }
+  } else {
+    std::size_t bytes = std::min<std::size_t>(reply.text_bytes, kTextBytes);
+    answer.ok = reply.status == 0;
+    answer.text.assign(reinterpret_cast<const char*>(text_.data()), bytes);
+    if (!answer.ok) answer.text = printable(answer.text, kMaxFailureText);
+  }
+  if (!answer.ok) last_failure_ = answer.text;
+  return answer;
+}
+
+Result<OracleAnswer> OracleClient::setup(const Json& body, const std::string& source) {
+  KW_TRY(os::UniqueFd source_fd, os::make_sealed_file("source", source));
+  Json request_body = body;
+  request_body["op"] = "setup";
+  request_body["fds"] = {"text", "source"};
+  request_body["source"] = nullptr;
+  return request(request_body, {text_fd_.get(), source_fd.get()});
+}
+
+Result<OracleAnswer> OracleClient::describe(std::uint64_t param_seed, std::uint64_t input_seed,
+                                            ModuleDescription& description) {
+  KW_TRY(OracleAnswer answer,
+         request({{"op", "describe"}, {"param_seed", param_seed}, {"input_seed", input_seed}}));
+  if (!answer.ok) return answer;
+  auto read = read_description(answer.text);
+  if (!read) return OracleAnswer{false, read.error().message()};
+  description = std::move(*read);
+  return answer;
+}
+
+Result<OracleAnswer> OracleClient::attach_exchange(const task::Signature& signature) {
+  std::size_t at = 0;
+  auto place = [&](std::vector<Slot>& slots, const task::Argument& argument, std::size_t bytes) {
+    if (argument.role == task::Role::kScalar) return;
+    slots.push_back({at, bytes});
+    at += (bytes + 4095) / 4096 * 4096;
+  };
+  inputs_.clear();
+  statics_.clear();
+  outputs_.clear();
+  outputs64_.clear();
+  for (const auto& argument : signature.inputs) place(inputs_, argument, argument.bytes());
+  for (const auto& argument : signature.statics) place(statics_, argument, argument.bytes());
+  for (const auto& argument : signature.outputs) place(outputs_, argument, argument.bytes());
+  for (const auto& argument : signature.outputs)
+    place(outputs64_, argument, static_cast<std::size_t>(argument.elements()) * 8);
+  std::size_t bytes = std::max<std::size_t>(at, 4096);
+  KW_TRY(exchange_fd_, os::make_memory_file("exchange", bytes));
+  KW_TRY(exchange_, os::Mapping::shared(exchange_fd_.get(), bytes, true));
+  auto offsets = [](const std::vector<Slot>& slots) {
+    Json list = Json::array();
+    for (const Slot& slot : slots) list.push_back(slot.offset);
+    return list;
+  };
+  Json layout = {{"inputs", offsets(inputs_)},
+                 {"statics", offsets(statics_)},
+                 {"outputs", offsets(outputs_)},
+                 {"outputs64", offsets(outputs64_)}};
+  return request({{"op", "attach"},
+                  {"fds", {"exchange"}},
+                  {"signature", task::to_json(signature)},
+                  {"layout", layout}},
+                 {exchange_fd_.get()});
+}
+
+Result<OracleAnswer> OracleClient::generate(std::uint64_t seed) {
+  return request({{"op", "generate"}, {"seed", seed}});
+}
+
+Result<OracleAnswer> OracleClient::state(std::uint64_t seed, bool redraw) {
+  return request({{"op", "state"}, {"seed", seed}, {"redraw", redraw}});
+}
+
+Result<OracleAnswer> OracleClient::run(const Run& run) {
+  return request({{"op", "run"},
+                  {"precision", precision_name(run.precision)},
+                  {"perturb_seed", run.perturb_seed},
+                  {"perturb_scale", run.perturb_scale},
+                  {"mode", "train"}});
+}
+
+std::span<std::byte> OracleClient::input(std::size_t tensor) {
+  return exchange_.bytes().subspan(inputs_[tensor].offset, inputs_[tensor].bytes);
+}
+std::span<std::byte> OracleClient::static_tensor(std::size_t i) {
+  return exchange_.bytes().subspan(statics_[i].offset, statics_[i].bytes);
+}
+std::span<const std::byte> OracleClient::output(std::size_t i) const {
+  return exchange_.bytes().subspan(outputs_[i].offset, outputs_[i].bytes);
+}
+std::span<const std::byte> OracleClient::output64(std::size_t i) const {
+  return exchange_.bytes().subspan(outputs64_[i].offset, outputs64_[i].bytes);
+}
+
+}  // namespace kw::gym

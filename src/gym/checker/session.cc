@@ -1,0 +1,242 @@
+// Opening a workload: reference, inputs, budgets, admission, baseline.
+#include "gym/checker/session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "gym/checker/admission.h"
+
+namespace kw::gym {
+namespace {
+
+constexpr int kLearnInstances = 3;  // gym_contract 19: at least three seeds
+constexpr std::size_t kSetMemory = 192ULL << 20U;
+constexpr std::size_t kMinSets = 2, kMaxSetsUsed = 32;
+constexpr auto kOracleTimeout = std::chrono::seconds(60);
+constexpr int kBaselineWarmUps = 3;
+
+std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+Mechanisms Mechanisms::without(const std::vector<std::string>& disabled) {
+  Mechanisms on;
+  for (const std::string& name : disabled) {
+    if (name == "freeze") on.freeze = false;
+    if (name == "poison") on.poison = false;
+    if (name == "rehash") on.rehash = false;
+    if (name == "moving_addresses") on.moving_addresses = false;
+    if (name == "fresh_inputs") on.fresh_inputs = false;
+    if (name == "canaries") on.canaries = false;
+    if (name == "interleaving") on.interleaving = false;
+    if (name == "snapshot") on.snapshot = false;
+    if (name == "check_timed") on.check_timed = false;
+    if (name == "audit") on.audit = false;
+  }
+  return on;
+}
+
+Status Session::read_options(const Json& options) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(options, "options"));
+  KW_TRY(std::int64_t threads, reader.integer("threads"));
+  options_.threads = static_cast<int>(threads);
+  KW_TRY(options_.precise, reader.boolean("precise"));
+  KW_TRY(options_.timing, reader.boolean("timing"));
+  KW_TRY(options_.deterministic, reader.boolean("deterministic"));
+  KW_TRY(options_.max_seconds, reader.number("max_seconds"));
+  KW_TRY(options_.timeout_seconds, reader.number("timeout_seconds"));
+  KW_TRY(auto disabled, reader.strings_or_empty("disabled"));
+  options_.mechanisms = Mechanisms::without(disabled);
+  return {};
+}
+
+Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json& answer) {
+  std::unique_ptr<Session> session(new Session);
+  session->module_ = body.value("kind", "") == "module";
+  KW_TRY_STATUS(session->read_options(body["options"]));
+  KW_TRY(os::UniqueFd control, fds.take("oracle.control"));
+  KW_TRY(auto monitor,
+         sandbox::open_monitor(body["oracle_monitor"], fds.take_all("oracle.monitor")));
+  KW_TRY(session->oracle_,
+         OracleClient::attach(std::move(control), std::move(monitor), kOracleTimeout));
+  KW_TRY(OracleAnswer prepared, session->prepare_problem(body, fds));
+  if (prepared.ok) KW_TRY_STATUS(session->make_sets());
+  session->checker_ = std::make_unique<OutputChecker>(session->signature_, body["outputs"]);
+  if (prepared.ok) {
+    KW_TRY(prepared, session->learn());
+  }
+  if (!prepared.ok) {
+    answer["failure"] = prepared.text;
+    return session;
+  }
+  if (body.value("admit", false)) KW_TRY_STATUS(session->admit(answer));
+  answer["signature"] = task::to_json(session->signature_);
+  answer["init_args"] = session->init_args_;
+  return session;
+}
+
+// Interface, statics and input source of the problem; not ok when the reference itself fails.
+Result<OracleAnswer> Session::prepare_problem(const Json& body, ReceivedFds& fds) {
+  KW_TRY(os::UniqueFd source_fd, fds.take("reference"));
+  KW_TRY(std::string source, os::read_to_end(source_fd.get(), 64ULL << 20U));
+  KW_TRY(OracleAnswer answer, oracle_->setup(body["oracle_setup"], source));
+  if (!answer.ok) return answer;
+  param_seed_ = next_seed();
+  if (module_) {
+    ModuleDescription description;
+    KW_TRY(answer, oracle_->describe(param_seed_, next_seed(), description));
+    if (!answer.ok) return answer;
+    if (description.random_in_forward)
+      return OracleAnswer{false, "its forward draws random numbers, so no two runs agree"};
+    signature_ = std::move(description.signature);
+    init_args_ = std::move(description.init_args);
+  } else {
+    KW_TRY(signature_, task::signature_from_json(body["signature"], "signature"));
+  }
+  input_tensors_ = tensors_of(signature_.inputs);
+  KW_TRY(answer, oracle_->attach_exchange(signature_));
+  if (!answer.ok) return answer;
+  if (!signature_.statics.empty()) {
+    KW_TRY(statics_, SharedTensors::make(
+                         "statics", Layout::for_reading(tensors_of(signature_.statics)), true));
+  }
+  if (module_) {
+    inputs_ = InputSource::of_module(signature_, *oracle_);
+    KW_TRY(answer, oracle_->state(param_seed_, true));
+    for (std::size_t i = 0; answer.ok && i < signature_.statics.size(); ++i) {
+      std::memcpy(statics_->tensor(i).data(), oracle_->static_tensor(i).data(),
+                  statics_->layout().bytes(i));
+    }
+    return answer;
+  }
+  KW_TRY(inputs_, InputSource::of_definition(signature_, body["inputs"], fds));
+  if (statics_) inputs_->fill_statics(*statics_, next_seed());
+  return answer;
+}
+
+// Rotating sets: two at least (the two halves of a block), more where calls are short and memory
+// allows.
+Status Session::make_sets() {
+  Layout layout = Layout::for_reading(input_tensors_);
+  std::size_t per_set =
+      layout.file_bytes() + 2 * Layout::for_writing(tensors_of(signature_.outputs)).file_bytes();
+  std::size_t count = std::clamp<std::size_t>(kSetMemory / per_set, kMinSets, kMaxSetsUsed) / 2 * 2;
+  if (!options_.timing) count = kMinSets;
+  for (std::size_t s = 0; s < count; ++s) {
+    KW_TRY(SharedTensors set, SharedTensors::make("inputs", layout, true));
+    sets_.push_back(std::move(set));
+  }
+  return {};
+}
+
+// Runs the reference on the inputs of a set; fills trusted, exact and (if wanted) perturbed of the
+// instance.
+Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& instance,
+                                         bool with_perturbed) {
+  auto offer = [&] {
+    for (std::size_t i = 0; i < input_tensors_.size(); ++i)
+      std::memcpy(oracle_->input(i).data(), inputs.tensor(i).data(), inputs.layout().bytes(i));
+    for (std::size_t i = 0; statics_ && i < statics_->layout().count(); ++i) {
+      std::memcpy(oracle_->static_tensor(i).data(), statics_->tensor(i).data(),
+                  statics_->layout().bytes(i));
+    }
+  };
+  auto collect = [&](bool wide, std::vector<std::vector<std::byte>>& into) {
+    into.clear();
+    for (std::size_t j = 0; j < signature_.outputs.size(); ++j)
+      into.push_back(copy_of(wide ? oracle_->output64(j) : oracle_->output(j)));
+  };
+  instance.inputs.clear();
+  for (std::size_t i = 0; i < input_tensors_.size(); ++i) {
+    instance.inputs.push_back(checker_->needs_input(i) ? copy_of(inputs.tensor(i))
+                                                       : std::vector<std::byte>());
+  }
+  offer();
+  KW_TRY(OracleAnswer answer, oracle_->run({Precision::kDeclared, 0, 0}));
+  if (!answer.ok) return answer;
+  collect(false, instance.trusted);
+  offer();
+  KW_TRY(answer, oracle_->run({Precision::kFloat64, 0, 0}));
+  if (!answer.ok) return answer;
+  collect(true, instance.exact);
+  if (!with_perturbed) return answer;
+  offer();
+  KW_TRY(answer, oracle_->run({Precision::kFloat64, next_seed() | 1U, checker_->input_epsilon()}));
+  if (answer.ok) collect(true, instance.perturbed);
+  return answer;
+}
+
+Result<OracleAnswer> Session::learn() {
+  OracleAnswer answer;
+  for (int i = 0; i < kLearnInstances; ++i) {
+    Instance instance;
+    KW_TRY(answer, inputs_->fill(sets_[0], next_seed()));
+    if (!answer.ok) return answer;
+    KW_TRY(answer, run_oracle(sets_[0], instance, true));
+    if (!answer.ok) return answer;
+    checker_->learn(instance);
+    learned_from_.push_back(std::move(instance));
+  }
+  return answer;
+}
+
+Status Session::admit(Json& answer) {
+  KW_TRY(AdmissionReport report, run_admission_battery(AdmissionInput{
+                                     signature_, *checker_, learned_from_, *oracle_, *inputs_,
+                                     sets_[0], statics_ ? &*statics_ : nullptr, next_seed()}));
+  answer["passing"] = report.passing;
+  answer["inert"] = report.inert;
+  if (!report.failure.empty()) answer["failure"] = report.failure;
+  return {};
+}
+
+Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds,
+                                              const std::string& prefix) {
+  ExecutorMemory memory;
+  for (const SharedTensors& set : sets_) memory.inputs.push_back(&set);
+  Layout outputs = Layout::for_writing(tensors_of(signature_.outputs));
+  for (std::size_t s = 0; s < sets_.size(); ++s) {
+    KW_TRY(SharedTensors out, SharedTensors::make("outputs", outputs, false));
+    memory.outputs.push_back(std::move(out));
+  }
+  if (statics_) memory.statics = &*statics_;
+  if (spec["setup"].value("language", "") == "python") {
+    // One result a set of a go, and one more of each kept alive by the executor meanwhile.
+    std::size_t bytes = outputs.file_bytes() * (sets_.size() / 2 + 1);
+    KW_TRY(memory.arena_fd, os::make_memory_file("arena", bytes));
+    KW_TRY(memory.arena, os::Mapping::shared(memory.arena_fd.get(), bytes, true));
+    KW_TRY_STATUS(os::seal_seals(memory.arena_fd.get()));
+  }
+  ExecutorClient::Attach attach;
+  KW_TRY(attach.control, fds.take(prefix + ".control"));
+  KW_TRY(attach.source, fds.take(prefix + ".source"));
+  KW_TRY(attach.monitor, sandbox::open_monitor(spec["monitor"], fds.take_all(prefix + ".monitor")));
+  attach.setup = spec["setup"];
+  attach.setup["param_seed"] = param_seed_;
+  attach.setup["init_args"] = init_args_;
+  attach.freeze = options_.mechanisms.freeze;
+  KW_TRY(auto client, ExecutorClient::attach(std::move(attach), signature_, std::move(memory)));
+  return std::make_unique<Side>(std::move(client), signature_,
+                                spec["setup"].value("compile", false));
+}
+
+Result<Json> Session::start_baseline(const Json& body, ReceivedFds& fds) {
+  KW_TRY(baseline_, attach(body["baseline"], fds, "baseline"));
+  StartTimes times;
+  KW_TRY(auto fault, baseline_->start(times));
+  std::vector<std::chrono::nanoseconds> walls;
+  const std::uint32_t set = 0;
+  for (int i = 0; !fault && i < kBaselineWarmUps; ++i) {
+    GoResult go;
+    KW_TRY(fault, baseline_->call(std::span(&set, 1), kOracleTimeout, go));
+    walls.push_back(baseline_->net(go));
+  }
+  if (fault) return Json{{"failure", fault->message}};
+  reference_time_ = *std::min_element(walls.begin(), walls.end());
+  return Json{{"reference_ns", reference_time_.count()}};
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,83 @@
+// Session: one open workload in the checker: oracle, learned budgets, statics, input sets,
+// baseline. Judges candidates one after the other. Single-threaded.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "gym/checker/buffers.h"
+#include "gym/checker/input_source.h"
+#include "gym/checker/oracle_client.h"
+#include "gym/checker/output_checker.h"
+#include "gym/checker/side.h"
+#include "gym/inputs/seeds.h"
+#include "gym/named_fds.h"
+#include "task/signature.h"
+
+namespace kw::gym {
+
+// Mechanisms, so that a test can switch each off and show what gets through then
+// (docs/security.md). All on otherwise.
+struct Mechanisms {
+  bool freeze = true, poison = true, rehash = true, moving_addresses = true, fresh_inputs = true,
+       canaries = true, interleaving = true;
+  bool snapshot = true;     // compare at once, before anything else runs
+  bool check_timed = true;  // every timed call is compared
+  bool audit = true;        // secret calls are compared with float64
+
+  static Mechanisms without(const std::vector<std::string>& disabled);
+};
+
+struct SessionOptions {
+  int threads = 1;
+  bool precise = false, timing = true, deterministic = false;
+  double max_seconds = 30, timeout_seconds = 0;
+  Mechanisms mechanisms;
+};
+
+class Session {
+ public:
+  // The "open" request. What the reference cannot do is in "failure" of the answer.
+  static Result<std::unique_ptr<Session>> open(Json body, ReceivedFds fds, Json& answer);
+  Result<Json> start_baseline(const Json& body, ReceivedFds& fds);
+  // The whole judgement of one candidate; control: for timing leases.
+  Result<Json> judge(const Json& body, ReceivedFds& fds, int control);
+
+ private:
+  friend class Judgement;
+  Session() = default;
+  Status read_options(const Json& options);
+  Result<OracleAnswer> prepare_problem(const Json& body, ReceivedFds& fds);
+  Result<OracleAnswer> learn();
+  Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance,
+                                  bool with_perturbed);
+  Status admit(Json& answer);
+  Status make_sets();
+  Result<std::unique_ptr<Side>> attach(const Json& spec, ReceivedFds& fds,
+                                       const std::string& prefix);
+  // Seeds of this session: fresh for every use.
+  std::uint64_t next_seed() { return seeds_.seed("session", ++seeds_used_); }
+
+  SecretSeeds seeds_;
+  std::uint64_t seeds_used_ = 0;
+  SessionOptions options_;
+  bool module_ = false;
+  std::unique_ptr<OracleClient> oracle_;
+  task::Signature signature_;
+  std::vector<const task::Argument*> input_tensors_;
+  std::string init_args_ = "[]";
+  std::uint64_t param_seed_ = 0;
+  std::optional<InputSource> inputs_;
+  std::optional<SharedTensors> statics_;
+  std::vector<SharedTensors> sets_;
+  std::unique_ptr<OutputChecker> checker_;
+  std::vector<Instance> learned_from_;
+  std::unique_ptr<Side> baseline_;
+  std::chrono::nanoseconds reference_time_{0};  // one call of the baseline, by its warm-up
+};
+
+}  // namespace kw::gym

@@ -1,0 +1,171 @@
+// Starting an executor, its gos and its outputs.
+#include "gym/checker/side.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "gym/checker/reported_output.h"
+#include "gym/inputs/poison.h"
+
+namespace kw::gym {
+namespace {
+
+constexpr auto kLoadTimeout = std::chrono::seconds(30);
+constexpr auto kPrepareTimeout = std::chrono::seconds(10);
+constexpr auto kCompileTimeout = std::chrono::seconds(180);  // torch.compile of a baseline
+constexpr int kNullGos = 11;
+
+double ms(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+std::string signal_name(int number) {
+  switch (number) {
+    case SIGSEGV:
+      return "a segmentation fault";
+    case SIGBUS:
+      return "a bus error";
+    case SIGABRT:
+      return "abort()";
+    case SIGFPE:
+      return "an arithmetic fault (division by zero?)";
+    case SIGILL:
+      return "an illegal instruction";
+    case SIGKILL:
+      return "SIGKILL";
+    case SIGSYS:
+      return "a system call that the sandbox forbids";
+    default:
+      return "signal " + std::to_string(number);
+  }
+}
+
+std::string_view failure_text(Failure failure) {
+  switch (failure) {
+    case Failure::kLoad:
+      return "it does not load";
+    case Failure::kEntryMissing:
+      return "its entry point is missing";
+    case Failure::kException:
+      return "it raised an exception";
+    case Failure::kOutputKind:
+      return "a returned value is not a plain dense CPU tensor";
+    case Failure::kOutputCount:
+      return "it returned another number of outputs than declared";
+    case Failure::kUnsupported:
+      return "it needs something that the executor does not offer";
+    case Failure::kNone:
+      break;
+  }
+  return "it failed";
+}
+
+}  // namespace
+
+Fault Side::fault_of(const GoResult& go, const char* stage) {
+  Fault fault;
+  if (go.end == GoEnd::kTimeout) {
+    fault.outcome = task::Outcome::kTimeout;
+    fault.message = fmt::format("no answer in time during {}", stage);
+    return fault;
+  }
+  if (go.end == GoEnd::kProtocol) {
+    fault.outcome = task::Outcome::kViolation;
+    fault.violation = "protocol";
+    fault.message = fmt::format("the shared page was written out of turn during {}", stage);
+    return fault;
+  }
+  ExecutorEnd end = client_->end();
+  if (end.exit && end.exit->out_of_memory) {
+    fault.outcome = task::Outcome::kMemoryLimit;
+    fault.message = fmt::format("the memory limit was reached during {}", stage);
+  } else if (end.fault_on_input && end.exit && end.exit->signalled) {
+    fault.outcome = task::Outcome::kViolation;
+    fault.violation = "input_write";
+    fault.message =
+        "it wrote to an input, which is read-only (in-place operators like relu_() do that: write "
+        "to the output instead)";
+  } else if (end.exit && end.exit->signalled) {
+    fault.message = fmt::format("{} during {}", signal_name(end.exit->code), stage);
+  } else if (end.failure != Failure::kNone) {
+    fault.outcome = end.failure == Failure::kUnsupported ? task::Outcome::kUnsupported
+                    : end.failure == Failure::kOutputKind || end.failure == Failure::kOutputCount
+                        ? task::Outcome::kWrongShape
+                        : task::Outcome::kRuntimeError;
+    fault.message = fmt::format("{} during {}", failure_text(end.failure), stage);
+  } else {
+    fault.message = end.exit ? fmt::format("the process ended with exit code {} during {}",
+                                           end.exit->code, stage)
+                             : fmt::format("it failed during {}", stage);
+  }
+  return fault;
+}
+
+Result<std::optional<Fault>> Side::start(StartTimes& times) {
+  KW_TRY(GoResult ready, client_->wait_ready(kLoadTimeout));
+  times.load_ms = ms(ready.wall);
+  if (ready.end != GoEnd::kDone) return std::optional(fault_of(ready, "loading"));
+  KW_TRY(GoResult prepared,
+         client_->go(Op::kPrepare, {}, compiles_ ? kCompileTimeout : kPrepareTimeout));
+  times.prepare_ms = ms(prepared.wall);
+  if (prepared.end != GoEnd::kDone) return std::optional(fault_of(prepared, "prepare"));
+  KW_TRY(null_go_, client_->calibrate(kNullGos));
+  return std::optional<Fault>();
+}
+
+Result<std::optional<Fault>> Side::call(std::span<const std::uint32_t> sets,
+                                        std::chrono::nanoseconds timeout, GoResult& go) {
+  KW_TRY(go, client_->go(Op::kCall, sets, timeout));
+  if (go.end != GoEnd::kDone) return std::optional(fault_of(go, "a call"));
+  return std::optional<Fault>();
+}
+
+std::chrono::nanoseconds Side::net(const GoResult& go) const {
+  return std::max(go.wall - null_go_, std::chrono::nanoseconds(1));
+}
+
+void Side::poison(std::span<const std::uint32_t> sets, std::uint64_t seed, Rng& rng, bool move,
+                  bool poison) {
+  ExecutorMemory& memory = client_->memory();
+  for (std::uint32_t s : sets) {
+    SharedTensors& outputs = memory.outputs[s];
+    if (move) outputs.layout().move(rng);
+    for (std::size_t j = 0; poison && j < signature_->outputs.size(); ++j)
+      kw::gym::poison(signature_->outputs[j].dtype, rng.next(), outputs.tensor(j));
+    outputs.write_canaries(seed + s);
+  }
+  if (poison && client_->style() == Style::kReturning && memory.arena.valid()) {
+    kw::gym::poison(signature_->outputs[0].dtype, rng.next(), memory.arena.bytes());
+  }
+}
+
+bool Side::canaries_intact(std::span<const std::uint32_t> sets, std::uint64_t seed) const {
+  for (std::uint32_t s : sets) {
+    if (!client_->memory().outputs[s].canaries_intact(seed + s)) return false;
+  }
+  return true;
+}
+
+std::optional<Fault> Side::take_snapshot(std::span<const std::uint32_t> sets) {
+  ExecutorMemory& memory = client_->memory();
+  for (std::uint32_t call = 0; call < sets.size(); ++call) {
+    auto& snapshot = snapshots_[sets[call]];
+    snapshot.resize(signature_->outputs.size());
+    for (std::size_t j = 0; j < snapshot.size(); ++j) {
+      const task::Argument& declared = signature_->outputs[j];
+      snapshot[j].resize(declared.bytes());
+      if (client_->style() == Style::kDestinationPassing) {
+        std::ranges::copy(memory.outputs[sets[call]].tensor(j), snapshot[j].begin());
+        continue;
+      }
+      ReportedOutput report = client_->report(call, static_cast<std::uint32_t>(j));
+      ReportCheck check = gather_report(report, declared, memory.arena.bytes(), snapshot[j]);
+      if (check.outcome == task::Outcome::kPassed) continue;
+      return Fault{check.outcome, check.outcome == task::Outcome::kViolation ? "protocol" : "",
+                   fmt::format("output {}: {}", declared.name, check.message)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,69 @@
+// One executor as a judge sees it: candidate or baseline, started, prepared, calibrated; its
+// outputs wherever they lie. Not thread-safe.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gym/checker/executor_client.h"
+#include "task/signature.h"
+#include "task/verdict.h"
+
+namespace kw::gym {
+
+// Why a candidate cannot be judged further, in the verdict's words.
+struct Fault {
+  task::Outcome outcome = task::Outcome::kRuntimeError;
+  std::string violation;
+  std::string message;  // for people and the next turn; no hidden data
+};
+
+struct StartTimes {
+  double load_ms = 0, prepare_ms = 0;
+};
+
+class Side {
+ public:
+  // compiles: prepare runs torch.compile and may take minutes.
+  Side(std::unique_ptr<ExecutorClient> client, const task::Signature& signature, bool compiles)
+      : client_(std::move(client)), signature_(&signature), compiles_(compiles) {}
+
+  // Load, prepare, calibrate. A fault is the executor's.
+  Result<std::optional<Fault>> start(StartTimes& times);
+  // One go; a fault when it did not end as it should.
+  Result<std::optional<Fault>> call(std::span<const std::uint32_t> sets,
+                                    std::chrono::nanoseconds timeout, GoResult& go);
+  // Wall time of a go less the constant of a null go, at least a nanosecond.
+  std::chrono::nanoseconds net(const GoResult& go) const;
+
+  // Poison and canaries in all output memory of these sets.
+  void poison(std::span<const std::uint32_t> sets, std::uint64_t seed, Rng& rng, bool move,
+              bool poison);
+  bool canaries_intact(std::span<const std::uint32_t> sets, std::uint64_t seed) const;
+  // Copies the outputs of a go over these sets into private memory, while the executor is frozen:
+  // what it writes later does not count. A fault for a returned shape, dtype or place that is not
+  // as declared.
+  std::optional<Fault> take_snapshot(std::span<const std::uint32_t> sets);
+  // Output j of a set as the last snapshot has it: contiguous, declared dtype.
+  std::span<const std::byte> output(std::uint32_t set, std::size_t j) const {
+    return snapshots_.at(set).at(j);
+  }
+
+  ExecutorClient& client() { return *client_; }
+
+ private:
+  Fault fault_of(const GoResult& go, const char* stage);
+  std::unique_ptr<ExecutorClient> client_;
+  const task::Signature* signature_;  // borrowed
+  bool compiles_;
+  std::chrono::nanoseconds null_go_{0};
+  std::map<std::uint32_t, std::vector<std::vector<std::byte>>> snapshots_;  // by set and output
+};
+
+}  // namespace kw::gym

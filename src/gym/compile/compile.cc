@@ -1,0 +1,156 @@
+// The supervisor's side of a build.
+#include "gym/compile/compile.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "gym/compile/shared_object.h"
+#include "gym/protocol.h"
+#include "os/memory.h"
+#include "os/message.h"
+
+namespace kw::gym {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Status send_request(const CompilePlan& plan, int control, int sources, int output) {
+  Json files = Json::array();
+  for (const task::SourceFile& file : plan.files) {
+    files.push_back(Json{{"path", file.path}, {"size", file.content.size()}});
+  }
+  return os::send_message(control,
+                          Json{{"op", "compile"},
+                               {"fds", {"sources", "output"}},
+                               {"files", std::move(files)},
+                               {"commands", plan.commands},
+                               {"artifact", plan.artifact},
+                               {"artifact_limit", kMaxArtifactBytes}},
+                          {sources, output});
+}
+
+// Until the compiler closes its end. Whatever it sends is read away and ignored. False: too late.
+Result<bool> wait_for_end(int control, Clock::time_point deadline) {
+  while (true) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd entry{control, POLLIN, 0};
+    int ready = ::poll(&entry, 1, static_cast<int>(left));
+    if (ready < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for the compiler");
+    if (ready <= 0) continue;
+    char ignored = 0;
+    ssize_t got = ::recv(control, &ignored, 1, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno == ECONNRESET)) return true;
+    if (got < 0 && errno != EAGAIN && errno != EINTR) {
+      return fail_errno(errno, "cannot wait for the compiler");
+    }
+  }
+}
+
+Result<std::string> read_at(int fd, std::size_t bytes, std::size_t offset) {
+  std::string out(bytes, '\0');
+  std::size_t done = 0;
+  while (done < bytes) {
+    ssize_t got = ::pread(fd, out.data() + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, "cannot read the compiler's output");
+    if (got == 0) return fail(ErrorCode::kInternal, "the compiler's output is cut short");
+    done += static_cast<std::size_t>(got);
+  }
+  return out;
+}
+
+std::string failure_text(const BuildHeader& header, const std::string& log) {
+  std::string text = compiler_diagnostics(log);
+  if (header.status == 1 && header.exit_code < 0) {
+    text += fmt::format("the compiler was killed by signal {}\n", -header.exit_code);
+  }
+  if (text.empty()) text = "the compiler failed and said nothing\n";
+  return text;
+}
+
+// Reads the answer. The memory file stays writable for the other side, so everything is copied once
+// and judged on the copy.
+Result<BuildOutcome> read_answer(const CompilePlan& plan, int output, const std::string& log,
+                                 BuildCache& cache) {
+  BuildOutcome outcome;
+  outcome.has_prepare = plan.has_prepare;
+  KW_TRY(std::string raw, read_at(output, sizeof(BuildHeader), 0));
+  BuildHeader header{};
+  std::memcpy(&header, raw.data(), sizeof header);
+  if (header.magic != BuildHeader::kMagic) {
+    outcome.diagnostics = "the compiler ended without an answer\n" + compiler_diagnostics(log);
+    return outcome;
+  }
+  if (header.status == 3 || header.artifact_bytes > kMaxArtifactBytes) {
+    outcome.status = BuildStatus::kTooLarge;
+    outcome.diagnostics =
+        fmt::format("the shared object is larger than {}\n", format_bytes(kMaxArtifactBytes));
+    return outcome;
+  }
+  if (header.status != 0) {
+    outcome.diagnostics = failure_text(header, log);
+    return outcome;
+  }
+  KW_TRY(std::string artifact, read_at(output, header.artifact_bytes, sizeof header));
+  if (auto valid = check_shared_object(artifact); !valid) {
+    outcome.diagnostics = valid.error().message() + "\n";
+    return outcome;
+  }
+  // A full disk costs the next evaluation a build, not this one its verdict.
+  if (auto stored = cache.insert(plan.key, artifact); !stored) {
+    log::warning("build cache: " + stored.error().message());
+  }
+  KW_TRY(outcome.artifact, os::make_sealed_file("build", artifact));
+  outcome.status = BuildStatus::kBuilt;
+  return outcome;
+}
+
+}  // namespace
+
+Result<std::optional<BuildOutcome>> find_build(const CompilePlan& plan, BuildCache& cache) {
+  KW_TRY(std::optional<os::UniqueFd> artifact, cache.find(plan.key));
+  if (!artifact) return std::nullopt;
+  BuildOutcome outcome;
+  outcome.status = BuildStatus::kBuilt;
+  outcome.artifact = std::move(*artifact);
+  outcome.has_prepare = plan.has_prepare;
+  outcome.cached = true;
+  return std::optional<BuildOutcome>(std::move(outcome));
+}
+
+Result<BuildOutcome> run_compile(const CompilePlan& plan, const CompilerLink& link,
+                                 BuildCache& cache) {
+  std::string text;
+  text.reserve(plan.source_bytes());
+  for (const task::SourceFile& file : plan.files) text += file.content;
+  KW_TRY(os::UniqueFd sources, os::make_sealed_file("sources", text));
+  KW_TRY(os::UniqueFd output,
+         os::make_memory_file("output", sizeof(BuildHeader) + kMaxArtifactBytes));
+  KW_TRY_STATUS(os::seal_seals(output.get()));
+  Clock::time_point begin = Clock::now();
+  auto sent = send_request(plan, link.control, sources.get(), output.get());
+  if (!sent) return tl::unexpected(std::move(sent).error().with_context("asking the compiler"));
+  KW_TRY(bool ended, wait_for_end(link.control, begin + link.timeout));
+  std::chrono::duration<double, std::milli> wall = Clock::now() - begin;
+  std::string log = link.log ? link.log() : "";
+  if (!ended) {
+    BuildOutcome late;
+    late.status = BuildStatus::kTimedOut;
+    late.diagnostics = fmt::format("compilation took longer than {}\n",
+                                   format_ms(static_cast<double>(link.timeout.count())));
+    late.compile_ms = wall.count();
+    return late;
+  }
+  KW_TRY(BuildOutcome outcome, read_answer(plan, output.get(), log, cache));
+  outcome.compile_ms = wall.count();
+  return outcome;
+}
+
+}  // namespace kw::gym

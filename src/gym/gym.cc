@@ -1,0 +1,184 @@
+// The worker pool behind Gym::submit, requests' canonical hashes.
+#include "gym/gym.h"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/hash.h"
+#include "gym/supervisor/cpu_target.h"
+
+namespace kw::gym {
+
+Json to_json(const EvalOptions& o) {
+  return {{"target", o.target},
+          {"baseline", o.baseline},
+          {"precise", o.precise},
+          {"threads", o.threads},
+          {"max_seconds", o.max_seconds},
+          {"timeout_seconds", o.timeout_seconds},
+          {"memory_bytes", o.memory_bytes},
+          {"timing", o.timing},
+          {"store_evidence", o.store_evidence},
+          {"disabled", o.disabled}};
+}
+
+Result<EvalOptions> eval_options_from_json(const Json& value, const std::string& where) {
+  EvalOptions o;
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  KW_TRY(o.target, reader.string_or("target", o.target));
+  KW_TRY(o.baseline, reader.string_or("baseline", o.baseline));
+  KW_TRY(o.precise, reader.boolean_or("precise", o.precise));
+  KW_TRY(std::int64_t threads, reader.integer_or("threads", o.threads));
+  o.threads = static_cast<int>(threads);
+  KW_TRY(o.max_seconds, reader.number_or("max_seconds", o.max_seconds));
+  KW_TRY(o.timeout_seconds, reader.number_or("timeout_seconds", o.timeout_seconds));
+  KW_TRY(std::int64_t memory, reader.integer_or("memory_bytes", 0));
+  o.memory_bytes = static_cast<std::uint64_t>(memory);
+  KW_TRY(o.timing, reader.boolean_or("timing", o.timing));
+  KW_TRY(o.store_evidence, reader.boolean_or("store_evidence", o.store_evidence));
+  KW_TRY(o.disabled, reader.strings_or_empty("disabled"));
+  KW_TRY_STATUS(reader.no_other_keys());
+  return o;
+}
+
+std::string EvalRequest::hash() const {
+  return sha256_hex(canonical_json({{"problem", problem.hash},
+                                    {"candidate", candidate.hash},
+                                    {"options", to_json(options)},
+                                    {"gym_version", kGymVersion}}));
+}
+
+Json to_json(const Capabilities& c) {
+  return {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},
+          {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
+}
+
+struct Gym::State {
+  using Outcome = Result<task::Verdict>;
+  struct Job {
+    EvalRequest request;
+    std::chrono::steady_clock::time_point deadline;
+    std::stop_token stop;
+    std::string hash;
+    std::vector<std::promise<Outcome>> waiting;  // guarded by mutex until the job is done
+  };
+
+  std::vector<std::unique_ptr<Target>> targets;
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::deque<std::shared_ptr<Job>> queue;                 // guarded by mutex
+  std::map<std::string, std::shared_ptr<Job>> in_flight;  // guarded by mutex: by request hash
+  std::vector<std::jthread> workers;                      // last: joined before the rest goes
+
+  Target* find(std::string_view name) {
+    for (auto& target : targets) {
+      if (target->name() == name) return target.get();
+    }
+    return nullptr;
+  }
+
+  Outcome judge(const Job& job) {
+    if (job.stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled before it began");
+    if (std::chrono::steady_clock::now() > job.deadline)
+      return fail(ErrorCode::kDeadlineExceeded, "not begun by its deadline");
+    Target* target = find(job.request.options.target);
+    if (target == nullptr)
+      return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build",
+                  job.request.options.target);
+    return target->judge(job.request, job.stop);
+  }
+
+  void work(const std::stop_token& stop) {
+    while (true) {
+      std::shared_ptr<Job> job;
+      {
+        std::unique_lock lock(mutex);
+        if (!wake.wait(lock, stop, [&] { return !queue.empty(); })) return;
+        job = std::move(queue.front());
+        queue.pop_front();
+      }
+      Outcome outcome = judge(*job);
+      std::vector<std::promise<Outcome>> waiting;
+      {
+        std::lock_guard lock(mutex);
+        in_flight.erase(job->hash);
+        waiting = std::move(job->waiting);
+      }
+      for (auto& promise : waiting) promise.set_value(outcome);
+    }
+  }
+};
+
+Gym::Gym() : state_(std::make_unique<State>()) {}
+
+Gym::~Gym() {
+  for (auto& worker : state_->workers) worker.request_stop();
+  state_->workers.clear();
+  for (auto& job : state_->queue) {
+    for (auto& promise : job->waiting)
+      promise.set_value(fail(ErrorCode::kCancelled, "the gym was shut down"));
+  }
+}
+
+std::unique_ptr<Gym> Gym::with_targets(std::vector<std::unique_ptr<Target>> targets, int jobs) {
+  std::unique_ptr<Gym> gym(new Gym);
+  State* state = gym->state_.get();
+  state->targets = std::move(targets);
+  for (int i = 0; i < std::max(1, jobs); ++i) {
+    state->workers.emplace_back([state](const std::stop_token& stop) { state->work(stop); });
+  }
+  return gym;
+}
+
+Result<std::unique_ptr<Gym>> Gym::start(GymOptions options) {
+  int jobs = options.jobs;
+  std::vector<std::unique_ptr<Target>> targets;
+  KW_TRY(auto cpu, make_cpu_target(std::move(options)));
+  targets.push_back(std::move(cpu));
+  return with_targets(std::move(targets), jobs);
+}
+
+std::future<Result<task::Verdict>> Gym::submit(EvalRequest request,
+                                               std::chrono::steady_clock::time_point deadline,
+                                               std::stop_token stop) {
+  std::promise<State::Outcome> promise;
+  auto future = promise.get_future();
+  std::string hash = request.hash();
+  {
+    std::lock_guard lock(state_->mutex);
+    auto& running = state_->in_flight[hash];
+    if (running != nullptr) {
+      running->waiting.push_back(std::move(promise));
+      return future;
+    }
+    running = std::make_shared<State::Job>();
+    running->request = std::move(request);
+    running->deadline = deadline;
+    running->stop = std::move(stop);
+    running->hash = hash;
+    running->waiting.push_back(std::move(promise));
+    state_->queue.push_back(running);
+  }
+  state_->wake.notify_one();
+  return future;
+}
+
+Result<Capabilities> Gym::capabilities(std::string_view target) const {
+  Target* found = state_->find(target);
+  if (found == nullptr)
+    return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  return found->capabilities();
+}
+
+Result<task::Signature> Gym::describe(const task::Problem& problem, std::string_view target) {
+  Target* found = state_->find(target);
+  if (found == nullptr)
+    return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  return found->describe(problem);
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,129 @@
+// Gym: judges candidates. submit() is asynchronous: compile and check stages run on `jobs` workers,
+// timing is exclusive on the host (a lease). A failing candidate is a Verdict; an Error means that
+// we or the machine failed.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "sandbox/sandbox.h"
+#include "task/candidate.h"
+#include "task/problem.h"
+#include "task/signature.h"
+#include "task/verdict.h"
+
+namespace kw::gym {
+
+// The version of everything that decides a verdict: in evidence, caches and resume keys. Raised
+// when a rule changes.
+inline constexpr int kGymVersion = 1;
+
+struct EvalOptions {
+  std::string target = "cpu";
+  std::string baseline = "eager";  // eager, compile, or the path of a candidate file
+  bool precise =
+      false;        // half-width 0.5 % over at least three process pairs, instead of 3 % in one
+  int threads = 1;  // for the candidate and the baseline; rewards use 1
+  double max_seconds = 30;         // wall time of measuring one workload
+  double timeout_seconds = 0;      // of one call; 0: max(2 s, 20 x the reference)
+  std::uint64_t memory_bytes = 0;  // 0: 2 GiB + 4 x (inputs + outputs)
+  bool timing = true;              // false: correctness only
+  bool store_evidence = true;
+  std::vector<std::string> disabled;  // mechanisms switched off, for the tests that show what each
+                                      // is for (docs/security.md)
+};
+
+Json to_json(const EvalOptions& options);
+Result<EvalOptions> eval_options_from_json(const Json& value, const std::string& where);
+
+// Shared by command line, queue and HTTP.
+struct EvalRequest {
+  task::Problem problem;
+  task::Candidate candidate;
+  EvalOptions options;
+  std::string tenant, trajectory;  // carried through to events; not part of the hash
+  int turn = 0;
+
+  // SHA-256 of the canonical JSON of problem hash, candidate hash, options and gym version.
+  std::string hash() const;
+};
+
+// Called from any thread.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void stage(const EvalRequest& request, std::string_view stage) = 0;
+};
+
+struct GymOptions {
+  sandbox::Level isolation_at_least = sandbox::Level::kNone;
+  int jobs = 1;                           // evaluations in flight; timing is never parallel
+  std::filesystem::path cache_folder;     // empty: os::cache_home()
+  std::filesystem::path evidence_folder;  // empty: os::data_home() / "evidence"
+  std::filesystem::path
+      programs_folder;  // of checker, executor, ...; empty: beside the running program
+  std::filesystem::path
+      python_folder;   // of zygote.py and the other leaves; empty: found from the programs' folder
+  std::string python;  // interpreter; empty: .venv of the checkout, else python3
+  Progress* progress = nullptr;  // borrowed
+};
+
+// What a target can do here; the fake target of the tests has none of it.
+struct Capabilities {
+  bool available = false;
+  std::string why_not;
+  bool isolation = false, freeze = false, clock = false;
+  std::vector<std::string> languages;
+};
+Json to_json(const Capabilities& capabilities);
+
+// One way to judge (cpu, a fake one in tests, cuda later). judge() runs on a worker thread and may
+// be called from several.
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string name() const = 0;
+  virtual Capabilities capabilities() const = 0;
+  virtual Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) = 0;
+  // The concrete interface of a module problem needs its reference to run; definitions need no
+  // process.
+  virtual Result<task::Signature> describe(const task::Problem& problem) = 0;
+};
+
+class Gym {
+ public:
+  // The gym with the targets of this machine.
+  static Result<std::unique_ptr<Gym>> start(GymOptions options);
+  // The gym over given targets: a seam for tests.
+  static std::unique_ptr<Gym> with_targets(std::vector<std::unique_ptr<Target>> targets, int jobs);
+  ~Gym();
+
+  // kCancelled after stop, kDeadlineExceeded when not begun or not done by the deadline,
+  // kUnsupported for an unknown target. The same request submitted again while in flight shares one
+  // judgement.
+  std::future<Result<task::Verdict>> submit(EvalRequest request,
+                                            std::chrono::steady_clock::time_point deadline,
+                                            std::stop_token stop);
+  Result<Capabilities> capabilities(std::string_view target) const;
+  Result<task::Signature> describe(const task::Problem& problem, std::string_view target);
+
+ private:
+  Gym();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Recomputes the verdict from a stored evidence bundle: outcomes from the recorded comparisons,
+// times and interval from the raw samples.
+Result<task::Verdict> rejudge(const std::filesystem::path& evidence);
+
+}  // namespace kw::gym

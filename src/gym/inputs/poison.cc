@@ -1,0 +1,117 @@
+// Poison and canaries are made in blocks from a Stream and compared block by block with what is found.
+#include "gym/inputs/poison.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "gym/inputs/stream.h"
+
+namespace kw::gym {
+namespace {
+
+using task::DType;
+
+constexpr std::size_t kWords = 512;  // words a block: 4 KiB
+
+// Turns random words of the element's width into poison; `nan` says which of the two kinds.
+template <typename Word>
+struct FloatPoison {
+  Word sign;      // sign bit
+  Word nan;       // exponent all ones
+  Word payload;   // mantissa bits below the quiet bit
+  Word huge;      // about the largest finite value
+  Word operator()(Word random, bool as_nan) const {
+    Word out = as_nan ? (nan | (random & payload) | Word{1}) : huge;
+    return static_cast<Word>(out | (random & sign));
+  }
+};
+
+template <typename Word>
+void shape_floats(FloatPoison<Word> kind, bool nan_first, std::span<std::byte> block) {
+  for (std::size_t i = 0; i < block.size() / sizeof(Word); ++i) {
+    Word word;
+    std::memcpy(&word, block.data() + i * sizeof(Word), sizeof word);
+    word = kind(word, (i % 2 == 0) == nan_first);
+    std::memcpy(block.data() + i * sizeof(Word), &word, sizeof word);
+  }
+}
+
+void shape_bytes(unsigned least, std::span<std::byte> block) {
+  for (std::byte& b : block) {
+    b = static_cast<std::byte>(least + static_cast<unsigned>(b) * (256U - least) / 256U);
+  }
+}
+
+// Random bytes become poison of the dtype. Blocks hold an even number of elements, so the phase is the same in all.
+void shape(DType dtype, bool nan_first, std::span<std::byte> block) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return shape_floats<std::uint64_t>({1ULL << 63U, 0x7ffULL << 52U, (1ULL << 51U) - 1, 0x7fe1234512345123ULL}, nan_first, block);
+    case DType::kFloat32:
+      return shape_floats<std::uint32_t>({1U << 31U, 0x7f800000U, (1U << 22U) - 1, 0x7f123451U}, nan_first, block);
+    case DType::kFloat16: return shape_floats<std::uint16_t>({0x8000U, 0x7c00U, 0x1ffU, 0x7bf1U}, nan_first, block);
+    case DType::kBFloat16: return shape_floats<std::uint16_t>({0x8000U, 0x7f80U, 0x3fU, 0x7f11U}, nan_first, block);
+    case DType::kFloat8E4M3Fn: return shape_floats<std::uint8_t>({0x80U, 0x7fU, 0, 0x7eU}, nan_first, block);
+    case DType::kFloat8E5M2: return shape_floats<std::uint8_t>({0x80U, 0x7cU, 0x1U, 0x7bU}, nan_first, block);
+    case DType::kFloat4E2M1: return shape_bytes(16, block);
+    case DType::kBool: return shape_bytes(2, block);
+    default: return;
+  }
+}
+
+// Calls use(offset, block) for each block of poison (or plain random bytes without dtype) of `total` bytes.
+template <typename Use>
+void for_blocks(const DType* dtype, std::uint64_t seed, std::size_t total, Use use) {
+  Stream stream(seed);
+  std::array<std::uint64_t, kWords> words;
+  stream.words(std::span(words).first(1));
+  bool nan_first = (words[0] & 1U) != 0;
+  for (std::size_t offset = 0; offset < total; offset += sizeof words) {
+    stream.words(words);
+    std::span<std::byte> block = std::as_writable_bytes(std::span(words)).first(std::min(sizeof words, total - offset));
+    if (dtype != nullptr) shape(*dtype, nan_first, block);
+    use(offset, block);
+  }
+}
+
+}  // namespace
+
+void poison(DType dtype, std::uint64_t seed, std::span<std::byte> bytes) {
+  for_blocks(&dtype, seed, bytes.size(), [&](std::size_t offset, std::span<const std::byte> block) {
+    std::memcpy(bytes.data() + offset, block.data(), block.size());
+  });
+}
+
+std::size_t count_poisoned(DType dtype, std::uint64_t seed, std::span<const std::byte> bytes) {
+  std::size_t size = task::size_of(dtype);
+  KW_CHECK(bytes.size() % size == 0);
+  std::size_t count = 0;
+  for_blocks(&dtype, seed, bytes.size(), [&](std::size_t offset, std::span<const std::byte> block) {
+    if (std::memcmp(bytes.data() + offset, block.data(), block.size()) == 0) {
+      count += block.size() / size;
+      return;
+    }
+    for (std::size_t i = 0; i < block.size(); i += size) {
+      if (std::memcmp(bytes.data() + offset + i, block.data() + i, size) == 0) ++count;
+    }
+  });
+  return count;
+}
+
+void write_canary(std::uint64_t seed, std::span<std::byte> band) {
+  for_blocks(nullptr, seed, band.size(), [&](std::size_t offset, std::span<const std::byte> block) {
+    std::memcpy(band.data() + offset, block.data(), block.size());
+  });
+}
+
+bool canary_intact(std::uint64_t seed, std::span<const std::byte> band) {
+  bool intact = true;
+  for_blocks(nullptr, seed, band.size(), [&](std::size_t offset, std::span<const std::byte> block) {
+    intact = intact && std::memcmp(band.data() + offset, block.data(), block.size()) == 0;
+  });
+  return intact;
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,23 @@
+// What lies in output buffers and around them before a call: values that no kernel may leave behind, and secret canary bytes.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "task/dtype.h"
+
+namespace kw::gym {
+
+// Fills a tensor: floats alternate between a signalling NaN with random payload and a huge finite value with random sign (which of
+// the two an element gets depends on the seed, so every element sees both over the calls); booleans are random bytes of 2..255 and
+// float4_e2m1 random bytes of 16..255, which are no values of the dtype; integers are random.
+void poison(task::DType dtype, std::uint64_t seed, std::span<std::byte> bytes);
+
+// How many elements still hold exactly what poison() wrote under this seed.
+std::size_t count_poisoned(task::DType dtype, std::uint64_t seed, std::span<const std::byte> bytes);
+
+// Bands around buffers: secret random bytes.
+void write_canary(std::uint64_t seed, std::span<std::byte> band);
+bool canary_intact(std::uint64_t seed, std::span<const std::byte> band);
+
+}  // namespace kw::gym

@@ -1,0 +1,70 @@
+// Looks, stopping and the reported interval.
+#include "gym/measure/sequential_interval.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kw::gym {
+namespace {
+
+constexpr double kAlphaOfLook = 0.05 / SequentialInterval::kLooks;
+constexpr double kRewardHalfWidth = 0.03;
+constexpr double kPreciseHalfWidth = 0.005;
+constexpr double kOneProcessError = 0.004;  // A/A runs over the suite, docs/performance.md
+
+bool is_look(std::size_t blocks) {
+  std::size_t look = SequentialInterval::kFirstLook;
+  while (look < blocks) look *= 2;
+  return look == blocks;
+}
+
+double half_width(const Interval& interval) {
+  return (interval.high - interval.low) / 2;
+}
+
+}  // namespace
+
+double process_error(int process_pairs) {
+  return kOneProcessError / std::sqrt(static_cast<double>(std::max(1, process_pairs)));
+}
+
+SequentialInterval::SequentialInterval(IntervalGoal goal)
+    : goal_(goal == IntervalGoal::kPrecise ? kPreciseHalfWidth : kRewardHalfWidth) {}
+
+void SequentialInterval::add(double log_ratio) {
+  log_ratios_.push_back(log_ratio);
+  if (log_ratios_.size() >= kMaxBlocks) done_ = true;
+  if (done_ || !is_look(log_ratios_.size())) return;
+  done_ = half_width(signed_rank_interval(log_ratios_, kAlphaOfLook)) <= goal_;
+}
+
+task::Speedup interval_of_samples(std::span<const double> candidate,
+                                  std::span<const double> reference, int process_pairs) {
+  std::vector<double> log_ratios;
+  for (std::size_t i = 0; i < std::min(candidate.size(), reference.size()); ++i) {
+    log_ratios.push_back(std::log(reference[i] / candidate[i]));
+  }
+  Interval inside = signed_rank_interval(log_ratios, kAlphaOfLook);
+  double between = 2 * process_error(process_pairs);
+  double below = std::hypot(inside.estimate - inside.low, between);
+  double above = std::hypot(inside.high - inside.estimate, between);
+  return {std::exp(inside.estimate), std::exp(inside.estimate - below),
+          std::exp(inside.estimate + above)};
+}
+
+task::Speedup geometric_mean(std::span<const task::Speedup> speedups) {
+  double sum = 0;
+  double below = 0;
+  double above = 0;
+  for (const task::Speedup& s : speedups) {
+    sum += std::log(s.median);
+    below += std::pow(std::log(s.median / s.low), 2);
+    above += std::pow(std::log(s.high / s.median), 2);
+  }
+  auto count = static_cast<double>(std::max<std::size_t>(1, speedups.size()));
+  double center = sum / count;
+  return {std::exp(center), std::exp(center - std::sqrt(below) / count),
+          std::exp(center + std::sqrt(above) / count)};
+}
+
+}  // namespace kw::gym

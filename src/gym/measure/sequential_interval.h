@@ -1,0 +1,52 @@
+// The speedup's 95 % interval from paired blocks, valid although measuring stops when it is narrow
+// enough. docs/measuring.md.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "gym/measure/statistics.h"
+#include "task/verdict.h"
+
+namespace kw::gym {
+
+enum class IntervalGoal {
+  kReward,   // half-width 3 %
+  kPrecise,  // half-width 0.5 %
+};
+
+// Looks at the data only after kFirstLook, 2 kFirstLook, 4 kFirstLook, ... blocks and once at the
+// end: at most kLooks times. Each look has two-sided error 0.05 / kLooks, so by the union bound all
+// intervals that could ever be reported cover the truth together with 95 %. Not thread-safe.
+class SequentialInterval {
+ public:
+  static constexpr std::size_t kFirstLook = 10;
+  static constexpr int kLooks = 7;
+  static constexpr std::size_t kMaxBlocks = kFirstLook << (kLooks - 2);  // 320
+
+  explicit SequentialInterval(IntervalGoal goal);
+
+  void add(double log_ratio);  // log(reference time / candidate time) of one block
+  bool done() const { return done_; }
+  std::size_t blocks() const { return log_ratios_.size(); }
+
+ private:
+  double goal_;
+  bool done_ = false;
+  std::vector<double> log_ratios_;
+};
+
+// What a process pair adds that its own samples cannot show (memory layout, code placement), as a
+// standard error of the log ratio.
+double process_error(int process_pairs);
+
+// The interval of raw samples, as judging and re-judging report it: block i took candidate[i] and
+// reference[i] (any one unit).
+task::Speedup interval_of_samples(std::span<const double> candidate,
+                                  std::span<const double> reference, int process_pairs);
+
+// Geometric mean over workloads measured apart: half-widths add in quadrature, divided by their
+// number.
+task::Speedup geometric_mean(std::span<const task::Speedup> speedups);
+
+}  // namespace kw::gym

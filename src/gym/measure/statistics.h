@@ -1,0 +1,30 @@
+// Small statistics over samples. All take copies or spans and have no state.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kw::gym {
+
+double median(std::vector<double> values);                  // 0 for none
+double quantile(std::vector<double> values, double share);  // linear between order statistics
+
+// P(X >= successes) of a binomial distribution: the one-sided test that something succeeds no more
+// often than `probability`.
+double binomial_upper_tail(std::int64_t successes, std::int64_t trials, double probability);
+
+// Standard normal quantile (Acklam's rational approximation with one Halley step; error below
+// 1e-12).
+double normal_quantile(double probability);
+
+struct Interval {
+  double estimate = 0, low = 0, high = 0;
+};
+
+// Median of a symmetric distribution: the Hodges-Lehmann estimate and the interval that inverts
+// Wilcoxon's signed-rank test, with two-sided error at most `alpha` (exact up to 50 samples, normal
+// approximation above). With too few samples for alpha the ends are infinite. Hollander and Wolfe,
+// Nonparametric Statistical Methods, 3.1 to 3.3.
+Interval signed_rank_interval(std::span<const double> samples, double alpha);
+
+}  // namespace kw::gym

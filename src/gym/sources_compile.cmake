@@ -1,0 +1,7 @@
+# Compile stage of the gym: toolchain, plan, build cache, the supervisor's side of a build.
+set(KW_COMPILE_HDRS
+  compile/build_cache.h compile/compile.h compile/plan.h compile/shared_object.h compile/toolchain.h)
+set(KW_COMPILE_SRCS
+  compile/build_cache.cc compile/compile.cc compile/diagnostics.cc compile/plan.cc compile/shared_object.cc
+  compile/toolchain.cc)
+set(KW_COMPILE_TESTS compile/build_cache_test.cc compile/plan_test.cc)

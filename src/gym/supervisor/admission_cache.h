@@ -1,0 +1,32 @@
+// Which problems may be judged: the findings of the admission battery per workload, kept by problem
+// hash.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "gym/supervisor/problem_session.h"
+
+namespace kw::gym {
+
+// Files of its own, written atomically; a damaged one counts as missing. Several supervisors may
+// share the folder.
+class AdmissionCache {
+ public:
+  explicit AdmissionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::optional<AdmissionFindings> find(const std::string& problem_hash,
+                                        const std::string& uuid) const;
+  void store(const std::string& problem_hash, const std::string& uuid,
+             const AdmissionFindings& findings) const;
+
+ private:
+  std::filesystem::path path_of(const std::string& problem_hash, const std::string& uuid) const;
+  std::filesystem::path folder_;
+};
+
+// "" when the problem is admitted; otherwise the reason for its quarantine. A trivial candidate
+// that fails on one workload is caught there; an input needs to matter on one workload only.
+std::string quarantine_reason(const std::vector<AdmissionFindings>& workloads);
+
+}  // namespace kw::gym

@@ -1,0 +1,101 @@
+// Spawning and talking to kernelwright-checker.
+#include "gym/supervisor/checker_process.h"
+
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "os/message.h"
+
+namespace kw::gym {
+namespace {
+
+constexpr auto kStopPoll = std::chrono::milliseconds(100);
+constexpr std::size_t kMaxAnswer = 256ULL << 20U;
+
+std::string cpu_list(const std::vector<int>& cpus) {
+  std::vector<std::string> parts;
+  for (int cpu : cpus) parts.push_back(std::to_string(cpu));
+  return join(parts, ",");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CheckerProcess>> CheckerProcess::start(const Options& options) {
+  std::unique_ptr<CheckerProcess> process(new CheckerProcess);
+  KW_TRY(os::SocketPair pair, os::make_message_socket_pair());
+  std::string program = options.program.string();
+  std::string cpus = cpu_list(options.cpus);
+  std::array<char*, 3> argv = {program.data(), cpus.data(), nullptr};
+  std::array<char*, 1> environment = {nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // The child's fd 3 is its end; a dup2 onto itself would keep close-on-exec, so it goes by way of
+  // another number.
+  KW_TRY(os::UniqueFd child_end, pair.second.duplicate());
+  int parked = ::fcntl(child_end.get(), F_DUPFD_CLOEXEC, 100);
+  if (parked < 0) return fail_errno(errno, "cannot start the checker");
+  child_end.reset(parked);
+  posix_spawn_file_actions_adddup2(&actions, child_end.get(), 3);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  int error = ::posix_spawn(&process->pid_, program.c_str(), &actions, nullptr, argv.data(),
+                            environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return fail_errno(error, "cannot start " + program);
+  process->socket_ = std::move(pair.first);
+  return process;
+}
+
+CheckerProcess::~CheckerProcess() {
+  socket_.reset();
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Result<Json> CheckerProcess::request(const Json& body, const std::vector<int>& fds,
+                                     TimingLease& lease, const std::stop_token& stop) {
+  KW_TRY_STATUS(os::send_message(socket_.get(), body, fds));
+  bool leased = false;
+  auto give_back = [&] {
+    if (leased) lease.release();
+    leased = false;
+  };
+  while (true) {
+    if (stop.stop_requested()) {
+      give_back();
+      return fail(ErrorCode::kCancelled, "stopped");
+    }
+    auto message = os::receive_message(socket_.get(), kStopPoll);
+    if (!message && message.error().code() == ErrorCode::kDeadlineExceeded) continue;
+    if (!message) {
+      give_back();
+      return tl::unexpected(std::move(message).error().with_context("the checker"));
+    }
+    std::string op = message->body.value("op", "");
+    if (op == "lease") {
+      KW_TRY_STATUS(lease.acquire());
+      leased = true;
+      KW_TRY_STATUS(os::send_message(socket_.get(), Json{{"op", "granted"}}));
+    } else if (op == "release") {
+      give_back();
+    } else if (op == "answer" && message->fds.size() == 1) {
+      give_back();
+      KW_TRY(std::string text, os::read_to_end(message->fds[0].get(), kMaxAnswer));
+      return parse_json(text);
+    } else {
+      give_back();
+      return fail(ErrorCode::kInternal, "the checker sent an unknown message \"{}\"",
+                  printable(op, 40));
+    }
+  }
+}
+
+}  // namespace kw::gym

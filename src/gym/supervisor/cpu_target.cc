@@ -1,0 +1,341 @@
+// One evaluation on the CPU, stage by stage: admission, build, then every workload, small ones
+// first.
+#include "gym/supervisor/cpu_target.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "gym/compile/build_cache.h"
+#include "gym/compile/compile.h"
+#include "gym/compile/plan.h"
+#include "gym/compile/toolchain.h"
+#include "gym/evidence.h"
+#include "gym/supervisor/admission_cache.h"
+#include "gym/supervisor/host_lease.h"
+#include "gym/supervisor/problem_session.h"
+#include "gym/supervisor/programs.h"
+#include "gym/supervisor/roles.h"
+#include "gym/supervisor/session_pool.h"
+#include "os/file.h"
+#include "task/candidate_source.h"
+
+namespace kw::gym {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t kIdleSessions = 6;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// Workloads of this target: correctness-only ones first, so that a wrong candidate costs little.
+std::vector<const task::Workload*> workloads_for_cpu(const task::Problem& problem) {
+  std::vector<const task::Workload*> chosen;
+  for (const task::Workload& workload : problem.workloads) {
+    const auto& targets = problem.workload_policy(workload.uuid).targets;
+    if (std::find(targets.begin(), targets.end(), "cpu") != targets.end())
+      chosen.push_back(&workload);
+  }
+  std::stable_sort(
+      chosen.begin(), chosen.end(), [&](const task::Workload* a, const task::Workload* b) {
+        return !problem.workload_policy(a->uuid).timed && problem.workload_policy(b->uuid).timed;
+      });
+  return chosen;
+}
+
+class CpuTarget : public Target {
+ public:
+  static Result<std::unique_ptr<Target>> start(GymOptions options);
+
+  std::string name() const override { return "cpu"; }
+  Capabilities capabilities() const override;
+  Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) override;
+  Result<task::Signature> describe(const task::Problem& problem) override;
+
+ private:
+  // Everything one evaluation carries from stage to stage.
+  struct Evaluation {
+    const EvalRequest& request;
+    std::stop_token stop;
+    Json evidence;
+    Clock::time_point begun = Clock::now();
+  };
+
+  CpuTarget(GymOptions options, Programs programs)
+      : options_(std::move(options)),
+        programs_(std::move(programs)),
+        builds_(options_.cache_folder / "builds"),
+        admissions_(options_.cache_folder / "admission"),
+        idle_(kIdleSessions) {}
+
+  ProblemSession::Context context() { return {&programs_, roles_.get(), lease_.get()}; }
+  void stage(const Evaluation& evaluation, std::string_view name) {
+    if (options_.progress != nullptr) options_.progress->stage(evaluation.request, name);
+  }
+  std::string session_key(const EvalRequest& request, const task::Workload& workload) const;
+  Result<std::unique_ptr<ProblemSession>> session(const EvalRequest& request,
+                                                  const task::Workload& workload,
+                                                  const std::stop_token& stop);
+  Result<std::string> admit(Evaluation& evaluation,
+                            const std::vector<const task::Workload*>& workloads);
+  Result<std::optional<Executable>> build(Evaluation& evaluation, const task::Candidate& candidate,
+                                          const task::Signature& signature);
+  Result<BuildOutcome> compile(const CompilePlan& plan);
+  Result<Executable> baseline(Evaluation& evaluation, const task::Signature& signature);
+  Status judge_workload(Evaluation& evaluation, const task::Workload& workload);
+  Result<task::Verdict> finish(Evaluation& evaluation);
+
+  GymOptions options_;
+  Programs programs_;
+  std::optional<Toolchain> toolchain_;
+  std::string no_toolchain_;
+  std::unique_ptr<sandbox::Launcher> launcher_;
+  std::unique_ptr<Roles> roles_;
+  std::unique_ptr<HostLease> lease_;
+  BuildCache builds_;
+  AdmissionCache admissions_;
+  SessionPool idle_;  // last: sessions end before the launcher does
+};
+
+Result<std::unique_ptr<Target>> CpuTarget::start(GymOptions options) {
+  if (options.cache_folder.empty()) options.cache_folder = os::cache_home();
+  if (options.evidence_folder.empty()) options.evidence_folder = os::data_home() / "evidence";
+  KW_TRY(Programs programs, find_programs(options));
+  std::unique_ptr<CpuTarget> target(new CpuTarget(std::move(options), std::move(programs)));
+  const Programs& found = target->programs_;
+  sandbox::Launcher::Options launcher;
+  launcher.at_least = target->options_.isolation_at_least;
+  launcher.launcher_program = found.launcher.string();
+  if (!found.python.empty()) {
+    launcher.zygote_argv = {found.python.string(), "-I",
+                            (found.python_folder / "zygote.py").string(),
+                            found.sandbox_leaf_library.string()};
+    launcher.zygote_environment = {{"LD_PRELOAD", found.arena_library.string()},
+                                   {"OMP_NUM_THREADS", "1"},
+                                   {"MKL_NUM_THREADS", "1"},
+                                   {"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                   {"LANG", "C.UTF-8"}};
+  }
+  KW_TRY(target->launcher_, sandbox::Launcher::start(std::move(launcher)));
+  target->roles_ = std::make_unique<Roles>(*target->launcher_, target->programs_);
+  KW_TRY(target->lease_, HostLease::open(target->launcher_.get()));
+  auto toolchain = resolve_toolchain();
+  if (toolchain)
+    target->toolchain_ = std::move(*toolchain);
+  else
+    target->no_toolchain_ = toolchain.error().message();
+  return std::unique_ptr<Target>(std::move(target));
+}
+
+Capabilities CpuTarget::capabilities() const {
+  Capabilities c;
+  c.available = !programs_.python.empty();
+  if (!c.available) c.why_not = "no Python with torch: references cannot run";
+  c.isolation = launcher_->level() >= sandbox::Level::kNamespaces;
+  c.freeze = launcher_->level() >= sandbox::Level::kNamespaces;
+  c.clock = true;
+  if (toolchain_) c.languages.emplace_back("cpp");
+  if (c.available) c.languages.emplace_back("python");
+  return c;
+}
+
+std::string CpuTarget::session_key(const EvalRequest& request,
+                                   const task::Workload& workload) const {
+  return request.problem.hash + "/" + workload.uuid + "/" +
+         canonical_json(to_json(request.options));
+}
+
+Result<std::unique_ptr<ProblemSession>> CpuTarget::session(const EvalRequest& request,
+                                                           const task::Workload& workload,
+                                                           const std::stop_token& stop) {
+  if (auto kept = idle_.take(session_key(request, workload)); kept != nullptr) return kept;
+  auto known = admissions_.find(request.problem.hash, workload.uuid);
+  KW_TRY(auto opened,
+         ProblemSession::open(context(), request.problem, workload, request.options, !known, stop));
+  if (!known) admissions_.store(request.problem.hash, workload.uuid, opened->findings());
+  return opened;
+}
+
+// The reason for the problem's quarantine, or "". Opens the workloads whose findings are not known
+// yet and keeps them open.
+Result<std::string> CpuTarget::admit(Evaluation& evaluation,
+                                     const std::vector<const task::Workload*>& workloads) {
+  const EvalRequest& request = evaluation.request;
+  std::vector<AdmissionFindings> all;
+  for (const task::Workload* workload : workloads) {
+    auto known = admissions_.find(request.problem.hash, workload->uuid);
+    if (!known) {
+      stage(evaluation, "admission");
+      KW_TRY(auto opened, session(request, *workload, evaluation.stop));
+      known = opened->findings();
+      if (known->failure.empty())
+        idle_.give_back(session_key(request, *workload), std::move(opened));
+    }
+    all.push_back(*known);
+    if (!known->failure.empty()) break;
+  }
+  bool skip = std::find(request.options.disabled.begin(), request.options.disabled.end(),
+                        "admission") != request.options.disabled.end();
+  if (skip && all.back().failure.empty()) return std::string();
+  return quarantine_reason(all);
+}
+
+Result<BuildOutcome> CpuTarget::compile(const CompilePlan& plan) {
+  KW_TRY(auto found, find_build(plan, builds_));
+  if (found) return std::move(*found);
+  KW_TRY(RunningRole role, roles_->start_compiler());
+  CompilerLink link;
+  link.control = role.control.get();
+  link.log = [&] { return role.log->text(); };
+  return run_compile(plan, link, builds_);
+}
+
+// Nothing when the candidate does not build: the evidence says why.
+Result<std::optional<Executable>> CpuTarget::build(Evaluation& evaluation,
+                                                   const task::Candidate& candidate,
+                                                   const task::Signature& signature) {
+  Executable executable;
+  bool module = evaluation.request.problem.is_module();
+  if (candidate.language == task::Language::kPython) {
+    executable.python = true;
+    executable.files = candidate.sources;
+    executable.entry_file = candidate.entry_file;
+    executable.entry = !candidate.entry_function.empty() ? candidate.entry_function
+                       : module                          ? "ModelNew"
+                                                         : "run";
+    if (candidate.destination_passing_given)
+      executable.destination_passing = candidate.destination_passing;
+    return std::optional<Executable>(std::move(executable));
+  }
+  if (!toolchain_) return fail(ErrorCode::kUnsupported, "no C++ compiler: {}", no_toolchain_);
+  stage(evaluation, "compile");
+  auto start = Clock::now();
+  auto plan = plan_cpp(candidate, signature, *toolchain_);
+  std::string problem;
+  if (!plan && plan.error().code() != ErrorCode::kInvalidArgument)
+    return tl::unexpected(std::move(plan).error());
+  if (!plan) problem = plan.error().message();
+  if (plan) {
+    KW_TRY(BuildOutcome outcome, compile(*plan));
+    if (outcome.status == BuildStatus::kBuilt) {
+      executable.shared_object = std::move(outcome.artifact);
+      executable.has_prepare = outcome.has_prepare;
+    } else {
+      problem = outcome.diagnostics;
+    }
+    evaluation.evidence["build_cached"] = outcome.cached;
+  }
+  evaluation.evidence["cost"]["compile_ms"] = ms_since(start);
+  if (problem.empty()) return std::optional<Executable>(std::move(executable));
+  evaluation.evidence["compile_error"] = problem;
+  return std::optional<Executable>();
+}
+
+Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const task::Signature& signature) {
+  const EvalRequest& request = evaluation.request;
+  Executable reference;
+  if (request.options.baseline == "eager" || request.options.baseline == "compile") {
+    reference.python = true;
+    KW_TRY(std::string source, reference_source(request.problem));
+    reference.files = {{"reference.py", std::move(source)}};
+    reference.entry_file = "reference.py";
+    reference.entry = request.problem.is_module() ? request.problem.module().entry_point : "run";
+    if (!request.problem.is_module()) reference.destination_passing = false;
+    reference.compile = request.options.baseline == "compile";
+    return reference;
+  }
+  KW_TRY(task::Candidate candidate, task::load_candidate(request.options.baseline));
+  Evaluation scratch{request, evaluation.stop, Json::object()};
+  KW_TRY(auto built, build(scratch, candidate, signature));
+  if (!built)
+    return fail(ErrorCode::kInvalidArgument, "the baseline {} does not build: {}",
+                request.options.baseline, scratch.evidence.value("compile_error", ""));
+  return std::move(*built);
+}
+
+Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& workload) {
+  const EvalRequest& request = evaluation.request;
+  KW_TRY(auto open, session(request, workload, evaluation.stop));
+  if (!open->findings().failure.empty())
+    return fail(ErrorCode::kUnavailable, "the reference fails now: {}", open->findings().failure);
+  KW_TRY(auto executable, build(evaluation, request.candidate, open->signature()));
+  Json report = {{"uuid", workload.uuid},
+                 {"outcome", task::to_string(task::Outcome::kCompileError)}};
+  if (executable) {
+    if (!open->has_baseline()) {
+      stage(evaluation, "baseline");
+      KW_TRY(Executable reference, baseline(evaluation, open->signature()));
+      KW_TRY_STATUS(open->start_baseline(reference));
+    }
+    stage(evaluation, "judge");
+    KW_TRY(report, open->judge(*executable, evaluation.stop));
+    report["uuid"] = workload.uuid;
+  }
+  evaluation.evidence["workloads"].push_back(std::move(report));
+  idle_.give_back(session_key(request, workload), std::move(open));
+  return {};
+}
+
+Result<task::Verdict> CpuTarget::finish(Evaluation& evaluation) {
+  evaluation.evidence["cost"]["total_ms"] = ms_since(evaluation.begun);
+  KW_TRY(task::Verdict verdict, verdict_from_evidence(evaluation.evidence));
+  if (evaluation.request.options.store_evidence) {
+    KW_TRY(auto path, store_evidence(options_.evidence_folder, evaluation.evidence));
+    verdict.evidence = path.string();
+  }
+  return verdict;
+}
+
+Result<task::Verdict> CpuTarget::judge(const EvalRequest& request, std::stop_token stop) {
+  Evaluation evaluation{request, std::move(stop), evidence_header(request)};
+  const task::Candidate& candidate = request.candidate;
+  bool supported =
+      candidate.language == task::Language::kCpp || candidate.language == task::Language::kPython;
+  if (!supported || !candidate.binding.empty()) {
+    evaluation.evidence["unsupported"] =
+        supported ? "binding " + candidate.binding
+                  : "language " + std::string(task::to_string(candidate.language));
+    return finish(evaluation);
+  }
+  auto workloads = workloads_for_cpu(request.problem);
+  KW_TRY(std::string reason, admit(evaluation, workloads));
+  if (!reason.empty()) {
+    evaluation.evidence["quarantined"] = reason;
+    return finish(evaluation);
+  }
+  for (const task::Workload* workload : workloads) {
+    KW_TRY_STATUS(judge_workload(evaluation, *workload));
+    auto outcome =
+        task::outcome_from_string(evaluation.evidence["workloads"].back().value("outcome", ""));
+    if (!outcome || task::is_candidates_fault(*outcome)) break;
+  }
+  return finish(evaluation);
+}
+
+Result<task::Signature> CpuTarget::describe(const task::Problem& problem) {
+  if (problem.workloads.empty())
+    return fail(ErrorCode::kInvalidArgument, "{} has no workload", problem.name);
+  if (!problem.is_module())
+    return task::signature_of(problem.definition(), problem.workloads.front(),
+                              problem.policy.statics);
+  EvalRequest request;
+  request.problem = problem;
+  KW_TRY(auto opened, session(request, problem.workloads.front(), {}));
+  if (!opened->findings().failure.empty())
+    return fail(ErrorCode::kInvalidArgument, "{}: {}", problem.name, opened->findings().failure);
+  task::Signature signature = opened->signature();
+  idle_.give_back(session_key(request, problem.workloads.front()), std::move(opened));
+  return signature;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> make_cpu_target(GymOptions options) {
+  return CpuTarget::start(std::move(options));
+}
+
+}  // namespace kw::gym

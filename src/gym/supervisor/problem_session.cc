@@ -1,0 +1,242 @@
+// Opening a workload and passing candidates to its checker.
+#include "gym/supervisor/problem_session.h"
+
+#include "base/text.h"
+#include "os/memory.h"
+#include "task/safetensors.h"
+#include "task/settings.h"
+
+namespace kw::gym {
+namespace {
+
+constexpr std::uint64_t kBaseMemory = 2ULL << 30U;
+constexpr std::uint64_t kMaxStoredTensor = 16ULL << 30U;
+
+Json input_plan(const task::Problem& problem, const task::Workload& workload,
+                const task::TensorSpec& spec) {
+  const task::WorkloadPolicy& here = problem.workload_policy(workload.uuid);
+  const task::InputPolicy* policy = nullptr;
+  if (auto found = problem.policy.inputs.find(spec.name); found != problem.policy.inputs.end())
+    policy = &found->second;
+  if (auto found = here.inputs.find(spec.name); found != here.inputs.end()) policy = &found->second;
+  task::InputPolicy chosen = policy != nullptr ? *policy : task::InputPolicy{};
+  Json plan = {{"name", spec.name}, {"distribution", static_cast<int>(chosen.distribution)}};
+  if (chosen.low) plan["low"] = *chosen.low;
+  if (chosen.high) plan["high"] = *chosen.high;
+  return plan;
+}
+
+// One entry a tensor input or static of a definition; safetensors inputs travel as memory files.
+Status add_input_plans(const task::Problem& problem, const task::Workload& workload, Json& body,
+                       OutgoingFds& fds, std::vector<os::UniqueFd>& keep) {
+  Json plans = Json::array();
+  for (const task::TensorSpec& spec : problem.definition().inputs) {
+    if (!spec.shape) continue;
+    Json plan = input_plan(problem, workload, spec);
+    for (const auto& [name, source] : workload.inputs) {
+      const auto* stored = std::get_if<task::SafetensorsInput>(&source);
+      if (name != spec.name || stored == nullptr) continue;
+      KW_TRY(
+          task::StoredTensor tensor,
+          task::read_safetensor(problem.root / stored->path, stored->tensor_key, kMaxStoredTensor));
+      if (tensor.dtype != spec.dtype)
+        return fail(ErrorCode::kInvalidArgument, "{}: tensor {} is {}, the definition says {}",
+                    stored->path, stored->tensor_key, task::to_string(tensor.dtype),
+                    task::to_string(spec.dtype));
+      KW_TRY(os::UniqueFd file,
+             os::make_sealed_file(
+                 spec.name, std::string_view(reinterpret_cast<const char*>(tensor.data.data()),
+                                             tensor.data.size())));
+      plan["fixed"] = "fixed." + spec.name;
+      fds.add("fixed." + spec.name, file.get());
+      keep.push_back(std::move(file));
+    }
+    plans.push_back(std::move(plan));
+  }
+  body["inputs"] = plans;
+  return {};
+}
+
+Json output_plans(const task::Problem& problem, const std::vector<std::string>& names) {
+  Json plans = Json::object();
+  for (const std::string& name : names) {
+    auto found = problem.policy.outputs.find(name);
+    if (found == problem.policy.outputs.end()) continue;
+    const task::OutputPolicy& policy = found->second;
+    plans[name] = {{"check", static_cast<int>(policy.check)},
+                   {"of", policy.of},
+                   {"axis", policy.axis},
+                   {"largest", policy.largest},
+                   {"reduction_length", policy.reduction_length}};
+  }
+  return plans;
+}
+
+Json checker_options(const task::Problem& problem, const EvalOptions& options,
+                     const task::Workload& workload) {
+  return {{"threads", options.threads},
+          {"precise", options.precise},
+          {"max_seconds", options.max_seconds},
+          {"timeout_seconds", options.timeout_seconds},
+          {"timing", options.timing && problem.workload_policy(workload.uuid).timed},
+          {"deterministic", problem.policy.deterministic},
+          {"disabled", options.disabled}};
+}
+
+std::vector<std::string> strings(const Json& list) {
+  std::vector<std::string> out;
+  for (const Json& item : list) out.push_back(item.get<std::string>());
+  return out;
+}
+
+std::uint64_t tensor_bytes(const task::Signature& signature) {
+  std::uint64_t bytes = 0;
+  for (const auto* list : {&signature.inputs, &signature.statics, &signature.outputs}) {
+    for (const task::Argument& argument : *list) bytes += argument.bytes();
+  }
+  return bytes;
+}
+
+Status as_status(const Json& answer) {
+  if (!answer.contains("error")) return {};
+  const Json& error = answer["error"];
+  auto code = static_cast<ErrorCode>(error.value("code", static_cast<int>(ErrorCode::kInternal)));
+  return fail(code, error.value("message", "the checker failed"));
+}
+
+}  // namespace
+
+Result<std::string> reference_source(const task::Problem& problem) {
+  if (!problem.is_module()) return problem.definition().reference;
+  return task::apply_settings(problem.module().source, problem.module().settings);
+}
+
+Result<std::unique_ptr<ProblemSession>> ProblemSession::open(const Context& context,
+                                                             const task::Problem& problem,
+                                                             const task::Workload& workload,
+                                                             const EvalOptions& options, bool admit,
+                                                             const std::stop_token& stop) {
+  std::unique_ptr<ProblemSession> session(new ProblemSession);
+  session->context_ = context;
+  session->options_ = options;
+  session->module_ = problem.is_module();
+  session->cores_ = plan_cores(options.threads);
+  Json body = {
+      {"op", "open"}, {"kind", problem.is_module() ? "module" : "definition"}, {"admit", admit}};
+  OutgoingFds fds;
+  std::vector<os::UniqueFd> keep;
+  session->memory_bytes_ = options.memory_bytes;
+  std::vector<std::string> outputs;
+  if (!problem.is_module()) {
+    KW_TRY(session->signature_,
+           task::signature_of(problem.definition(), workload, problem.policy.statics));
+    if (session->memory_bytes_ == 0)
+      session->memory_bytes_ = kBaseMemory + 4 * tensor_bytes(session->signature_);
+    body["signature"] = task::to_json(session->signature_);
+    KW_TRY_STATUS(add_input_plans(problem, workload, body, fds, keep));
+    for (const auto& output : session->signature_.outputs) outputs.push_back(output.name);
+  } else {
+    for (const auto& [name, policy] : problem.policy.outputs) outputs.push_back(name);
+  }
+  body["outputs"] = output_plans(problem, outputs);
+  body["options"] = checker_options(problem, options, workload);
+  body["oracle_setup"] = {{"kind", body["kind"]},
+                          {"entry", problem.is_module() ? problem.module().entry_point : "run"},
+                          {"settings", Json::array()},
+                          {"threads", options.threads}};
+  KW_TRY(std::string reference, reference_source(problem));
+  KW_TRY(os::UniqueFd source, os::make_sealed_file("reference", reference));
+  fds.add("reference", source.get());
+  RoleLimits oracle_limits{
+      session->memory_bytes_ == 0 ? 3 * kBaseMemory : kBaseMemory + 2 * session->memory_bytes_,
+      options.threads};
+  KW_TRY(session->oracle_, context.roles->start_oracle(oracle_limits));
+  KW_TRY(body["oracle_monitor"], session->oracle_.add_to(fds, "oracle."));
+  body["fds"] = fds.names();
+
+  KW_TRY(session->checker_,
+         CheckerProcess::start({context.programs->checker, session->cores_.checker}));
+  EvaluationLease lease(*context.lease, {session->oracle_.sandbox.get()});
+  KW_TRY(Json answer, session->checker_->request(body, fds.fds(), lease, stop));
+  session->oracle_.control.reset();
+  KW_TRY_STATUS(as_status(answer));
+  session->findings_.failure = answer.value("failure", "");
+  if (!session->findings_.failure.empty()) return session;
+  session->findings_.passing = strings(answer.value("passing", Json::array()));
+  session->findings_.inert = strings(answer.value("inert", Json::array()));
+  session->init_args_ = answer.value("init_args", "[]");
+  KW_TRY(session->signature_, task::signature_from_json(answer["signature"], "checker.signature"));
+  if (session->memory_bytes_ == 0)
+    session->memory_bytes_ = kBaseMemory + 4 * tensor_bytes(session->signature_);
+  return session;
+}
+
+Json ProblemSession::executor_setup(const Executable& executable) const {
+  Json setup = {{"language", executable.python ? "python" : "cpp"},
+                {"kind", module_ ? "module" : "definition"},
+                {"entry", executable.entry},
+                {"has_prepare", executable.has_prepare},
+                {"init_args", init_args_},
+                {"threads", options_.threads},
+                {"entry_file", executable.entry_file},
+                {"compile", executable.compile}};
+  setup["destination_passing"] =
+      executable.destination_passing ? Json(*executable.destination_passing) : Json(nullptr);
+  Json files = Json::array();
+  for (const task::SourceFile& file : executable.files)
+    files.push_back({{"path", file.path}, {"size", file.content.size()}});
+  setup["files"] = files;
+  return setup;
+}
+
+Result<RunningRole> ProblemSession::launch(const Executable& executable, OutgoingFds& fds,
+                                           const std::string& prefix, Json& body) {
+  RoleLimits limits{memory_bytes_, options_.threads};
+  KW_TRY(RunningRole role, context_.roles->start_executor(executable.python, limits,
+                                                          cores_.executor, executable.compile));
+  KW_TRY(Json monitor, role.add_to(fds, prefix + "."));
+  if (executable.python) {
+    std::string bytes;
+    for (const task::SourceFile& file : executable.files) bytes += file.content;
+    KW_TRY(source_, os::make_sealed_file("source", bytes));
+    fds.add(prefix + ".source", source_.get());
+  } else {
+    fds.add(prefix + ".source", executable.shared_object.get());
+  }
+  body[prefix] = {{"setup", executor_setup(executable)}, {"monitor", monitor}};
+  return role;
+}
+
+Status ProblemSession::start_baseline(const Executable& baseline) {
+  OutgoingFds fds;
+  Json body = {{"op", "baseline"}};
+  KW_TRY(RunningRole role, launch(baseline, fds, "baseline", body));
+  body["fds"] = fds.names();
+  baseline_ = std::move(role);
+  EvaluationLease lease(*context_.lease, {oracle_.sandbox.get(), baseline_->sandbox.get()});
+  KW_TRY(Json answer, checker_->request(body, fds.fds(), lease, {}));
+  baseline_->control.reset();
+  KW_TRY_STATUS(as_status(answer));
+  if (std::string failure = answer.value("failure", ""); !failure.empty()) {
+    return fail(ErrorCode::kUnavailable, "the baseline does not run: {}{}", failure,
+                printable(baseline_->log->text(), 2000));
+  }
+  return {};
+}
+
+Result<Json> ProblemSession::judge(const Executable& candidate, const std::stop_token& stop) {
+  OutgoingFds fds;
+  Json body = {{"op", "judge"}};
+  KW_TRY(RunningRole role, launch(candidate, fds, "candidate", body));
+  body["fds"] = fds.names();
+  std::vector<const sandbox::Sandbox*> own = {oracle_.sandbox.get(), role.sandbox.get()};
+  if (baseline_) own.push_back(baseline_->sandbox.get());
+  EvaluationLease lease(*context_.lease, own);
+  KW_TRY(Json report, checker_->request(body, fds.fds(), lease, stop));
+  KW_TRY_STATUS(as_status(report));
+  if (role.log->over_limit()) report["outcome"] = task::to_string(task::Outcome::kOutputLimit);
+  report["log"] = role.log->text();
+  return report;
+}
+
+}  // namespace kw::gym

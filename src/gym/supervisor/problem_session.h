@@ -1,0 +1,88 @@
+// ProblemSession: one workload of one problem opened for judging: its checker process, oracle and
+// baseline executor. Candidates are judged in it one after the other; they share the oracle's
+// budgets and the baseline's process, never a time.
+#pragma once
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gym/gym.h"
+#include "gym/supervisor/checker_process.h"
+#include "gym/supervisor/host_lease.h"
+#include "gym/supervisor/roles.h"
+#include "task/problem.h"
+#include "task/signature.h"
+
+namespace kw::gym {
+
+// What the battery of trivial candidates found on one workload (gym_contract 19, design 3.1).
+struct AdmissionFindings {
+  std::string failure;               // the reference cannot be judged at all: why
+  std::vector<std::string> passing;  // trivial candidates that pass here
+  std::vector<std::string> inert;    // dynamic inputs that change nothing here
+};
+
+// A program for an executor: what to run and how.
+struct Executable {
+  bool python = false;
+  std::vector<task::SourceFile> files;  // python
+  std::string entry_file, entry;        // python
+  std::optional<bool> destination_passing;
+  os::UniqueFd shared_object;  // cpp
+  bool has_prepare = false;
+  bool compile = false;  // torch.compile
+};
+
+class ProblemSession {
+ public:
+  struct Context {
+    const Programs* programs;
+    Roles* roles;
+    HostLease* lease;
+  };
+  // admit: run the battery as well. A reference that fails is in findings().failure.
+  static Result<std::unique_ptr<ProblemSession>> open(const Context& context,
+                                                      const task::Problem& problem,
+                                                      const task::Workload& workload,
+                                                      const EvalOptions& options, bool admit,
+                                                      const std::stop_token& stop);
+
+  const task::Signature& signature() const { return signature_; }
+  const AdmissionFindings& findings() const { return findings_; }
+  // Starts the baseline's executor; needed once, before a timed judge().
+  Status start_baseline(const Executable& baseline);
+  bool has_baseline() const { return baseline_.has_value(); }
+
+  // The checker's report on one candidate (docs/formats/evidence.md, "workload"). After an Error
+  // the session is of no use.
+  Result<Json> judge(const Executable& candidate, const std::stop_token& stop);
+
+ private:
+  ProblemSession() = default;
+  Json executor_setup(const Executable& executable) const;
+  Result<RunningRole> launch(const Executable& executable, OutgoingFds& fds,
+                             const std::string& prefix, Json& body);
+
+  Context context_{};
+  EvalOptions options_;
+  bool module_ = false;
+  CorePlan cores_;
+  std::unique_ptr<CheckerProcess> checker_;
+  RunningRole oracle_;
+  std::optional<RunningRole> baseline_;
+  os::UniqueFd source_;  // of launch(): kept until the message is sent
+  task::Signature signature_;
+  AdmissionFindings findings_;
+  std::string init_args_;
+  std::uint64_t memory_bytes_ = 0;
+};
+
+// The source that oracle and module baselines run: the definition's reference, or the module with
+// its --set values applied.
+Result<std::string> reference_source(const task::Problem& problem);
+
+}  // namespace kw::gym

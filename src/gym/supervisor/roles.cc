@@ -1,0 +1,88 @@
+// Sandbox specifications of the roles (limits: gym_contract 25).
+#include "gym/supervisor/roles.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace kw::gym {
+namespace {
+
+constexpr std::uint64_t kGiB = 1ULL << 30U;
+constexpr std::uint64_t kMiB = 1ULL << 20U;
+
+std::vector<std::pair<std::string, std::string>> thread_environment(int threads) {
+  std::string count = std::to_string(threads);
+  return {{"OMP_NUM_THREADS", count}, {"MKL_NUM_THREADS", count}, {"OMP_WAIT_POLICY", "passive"}};
+}
+
+Result<os::UniqueFd> open_program(const std::filesystem::path& program) {
+  os::UniqueFd fd(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return fail_errno(errno, "cannot open " + program.string());
+  return fd;
+}
+
+}  // namespace
+
+Result<Json> RunningRole::add_to(OutgoingFds& fds, const std::string& prefix) {
+  KW_TRY(sandbox::MonitorHandles handles, sandbox->monitor_handles());
+  fds.add(prefix + "control", control.get());
+  for (std::size_t i = 0; i < handles.fds.size(); ++i)
+    fds.add(prefix + "monitor" + std::to_string(i), handles.fds[i].get());
+  monitor_fds = std::move(handles.fds);
+  return handles.description;
+}
+
+Result<RunningRole> Roles::start(sandbox::Where where, sandbox::Spec spec) {
+  RunningRole role;
+  KW_TRY(os::SocketPair control, os::make_message_socket_pair());
+  KW_TRY(os::Pipe log, os::make_pipe());
+  spec.control = std::move(control.second);
+  spec.log = std::move(log.write_end);
+  role.control = std::move(control.first);
+  role.log = logs_.add(std::move(log.read_end));
+  KW_TRY(role.sandbox, launcher_.launch(where, std::move(spec)));
+  return role;
+}
+
+Result<RunningRole> Roles::start_compiler() {
+  sandbox::Spec spec;
+  spec.role = "compiler";
+  spec.argv = {"kernelwright-compiler"};
+  KW_TRY(os::UniqueFd program, open_program(programs_.compiler));
+  spec.program_fd = program.get();
+  spec.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}};
+  spec.limits.memory_bytes = 4 * kGiB;
+  spec.limits.processes = 16;
+  spec.limits.work_bytes = 256 * kMiB;
+  return start(sandbox::Where::kNative, std::move(spec));
+}
+
+Result<RunningRole> Roles::start_oracle(const RoleLimits& limits) {
+  sandbox::Spec spec;
+  spec.role = "oracle";
+  spec.environment = thread_environment(limits.threads);
+  spec.limits.memory_bytes = limits.memory_bytes;
+  spec.limits.processes = 64;
+  return start(sandbox::Where::kZygote, std::move(spec));
+}
+
+Result<RunningRole> Roles::start_executor(bool python, const RoleLimits& limits,
+                                          const std::vector<int>& cpus, bool may_compile) {
+  sandbox::Spec spec;
+  spec.role = "executor";
+  spec.limits.memory_bytes = limits.memory_bytes;
+  spec.limits.processes = may_compile ? 256 : 64;
+  spec.cpus = cpus;
+  spec.may_set_affinity = false;
+  spec.environment = thread_environment(limits.threads);
+  if (may_compile) spec.environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin");
+  if (python) return start(sandbox::Where::kZygote, std::move(spec));
+  spec.argv = {"kernelwright-executor"};
+  KW_TRY(os::UniqueFd program, open_program(programs_.executor));
+  spec.program_fd = program.get();
+  return start(sandbox::Where::kNative, std::move(spec));
+}
+
+}  // namespace kw::gym

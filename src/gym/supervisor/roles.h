@@ -1,0 +1,55 @@
+// Starts the hostile roles in their sandboxes: compiler, oracle, executor.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gym/named_fds.h"
+#include "gym/supervisor/programs.h"
+#include "os/fd.h"
+#include "sandbox/log_reader.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::gym {
+
+// A running role: killed and cleaned up on destruction. Move-only.
+struct RunningRole {
+  std::unique_ptr<sandbox::Sandbox> sandbox;
+  os::UniqueFd control;                   // our end of its fd 3
+  std::shared_ptr<sandbox::Log> log;      // everything it wrote, bounded
+  std::vector<os::UniqueFd> monitor_fds;  // of add_to(): kept open until the message is sent
+
+  // Adds control (prefix + "control") and monitor descriptors (prefix + "monitor0"...) to a
+  // message; returns the monitor's description.
+  Result<Json> add_to(OutgoingFds& fds, const std::string& prefix);
+};
+
+struct RoleLimits {
+  std::uint64_t memory_bytes = 4ULL << 30U;
+  int threads = 1;
+};
+
+// Thread-safe.
+class Roles {
+ public:
+  Roles(sandbox::Launcher& launcher, const Programs& programs)
+      : launcher_(launcher), programs_(programs) {}
+
+  Result<RunningRole> start_compiler();
+  Result<RunningRole> start_oracle(const RoleLimits& limits);
+  // python: a fork of the zygote; otherwise the native executor. Pinned to `cpus`.
+  // may_compile: the executor runs torch.compile's compiler, so it may start processes and needs
+  // the tool chain.
+  Result<RunningRole> start_executor(bool python, const RoleLimits& limits,
+                                     const std::vector<int>& cpus, bool may_compile);
+
+ private:
+  Result<RunningRole> start(sandbox::Where where, sandbox::Spec spec);
+  sandbox::Launcher& launcher_;
+  const Programs& programs_;
+  sandbox::LogReader logs_;
+};
+
+}  // namespace kw::gym

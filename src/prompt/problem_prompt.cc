@@ -1,0 +1,94 @@
+// The layout of the prompt; its variable parts come from sections.h.
+#include "prompt/problem_prompt.h"
+
+#include "base/text.h"
+#include "prompt/extract.h"
+#include "prompt/sections.h"
+
+namespace kw::prompt {
+namespace {
+
+// Headings are Markdown: every instruct model has seen it, and code stays in fences of its own.
+constexpr const char* kTemplate = R"(# Task
+Write a fast {language} implementation of `{name}` for {target}. It replaces the reference below, computes the same outputs, and should run as much faster than it as you can make it.
+{description}
+# Interface
+{interface}
+# Workloads
+{workloads}
+# Rules
+{rules}
+# Reference
+```python
+{reference}
+```
+
+# Answer
+Explain your approach in a few sentences. Then give the whole code in one block, fenced with ```{tag} and ```; only the last such block is read. {answer}
+)";
+
+std::string_view language_name(task::Language language) {
+  switch (language) {
+    case task::Language::kCpp:
+      return "C++20";
+    case task::Language::kTriton:
+      return "Triton (Python)";
+    case task::Language::kPython:
+      return "Python (PyTorch)";
+    default:
+      return {};
+  }
+}
+
+std::string target_name(const PromptOptions& options) {
+  std::string name = options.target == "cpu" ? "the CPU" : printable(options.target, 40);
+  if (!options.machine.empty()) name += fmt::format(" ({})", printable(options.machine, 200));
+  return name;
+}
+
+std::string answer_form(const task::Problem& problem, task::Language language) {
+  if (language == task::Language::kCpp) {
+    return "It is one C++ source file; `problem.h` is included for you. Do not include tests or a "
+           "`main`.";
+  }
+  if (problem.is_module()) {
+    return "It is one Python file that defines `ModelNew` and imports what it needs. Do not "
+           "include tests or example calls.";
+  }
+  return "It is one Python file that defines `run` and imports what it needs. Do not include tests "
+         "or example calls.";
+}
+
+// Sources end in one newline here, whatever they end in.
+std::string reference_of(const task::Problem& problem) {
+  const std::string& source =
+      problem.is_module() ? problem.module().source : problem.definition().reference;
+  return std::string(trim(source));
+}
+
+}  // namespace
+
+std::string entry_of(const task::Problem& problem, task::Language language) {
+  return problem.is_module() && language != task::Language::kCpp ? "ModelNew" : "run";
+}
+
+Result<std::string> problem_prompt(const task::Problem& problem, const task::Signature& signature,
+                                   task::Language language, const PromptOptions& options) {
+  std::string_view name = language_name(language);
+  if (name.empty()) {
+    return fail(ErrorCode::kUnsupported,
+                "there is no prompt for language {} (there is one for cpp, python and triton)",
+                to_string(language));
+  }
+  return fmt::format(
+      fmt::runtime(kTemplate), fmt::arg("language", name),
+      fmt::arg("name", printable(problem.name, 256)), fmt::arg("target", target_name(options)),
+      fmt::arg("description", description_section(problem)),
+      fmt::arg("interface", interface_section(problem, signature, language)),
+      fmt::arg("workloads", workloads_section(problem)),
+      fmt::arg("rules", rules_section(problem, language, options)),
+      fmt::arg("reference", reference_of(problem)), fmt::arg("tag", fence_tag(language)),
+      fmt::arg("answer", answer_form(problem, language)));
+}
+
+}  // namespace kw::prompt

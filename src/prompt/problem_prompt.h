@@ -1,0 +1,32 @@
+// What a model gets to read about a problem: task, interface, workloads, rules, reference, and the
+// form of the answer.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "task/candidate.h"
+#include "task/problem.h"
+#include "task/signature.h"
+
+namespace kw::prompt {
+
+// What the text says beside the problem itself; whoever judges knows it, this folder does not.
+struct PromptOptions {
+  std::string target = "cpu";
+  std::string machine;  // one line for people, "AMD EPYC 7B13, 2 cores"; empty: not mentioned
+  int threads = 1;      // that the candidate may use while it is timed
+  std::vector<std::string> build_flags;  // cpp: flags of every build; empty: not mentioned
+  std::vector<std::string>
+      optional_flags;  // cpp: flags that a "// flags:" comment may add; empty: not mentioned
+};
+
+// The signature is the one of the first workload; only its shapes of modules and its names show.
+// The same arguments give the same text. kUnsupported for languages in which candidates cannot be
+// asked for (cubin, and ones without a target yet).
+Result<std::string> problem_prompt(const task::Problem& problem, const task::Signature& signature,
+                                   task::Language language, const PromptOptions& options = {});
+
+// The entry that the candidate must define: "run", or "ModelNew" for a module in Python.
+std::string entry_of(const task::Problem& problem, task::Language language);
+
+}  // namespace kw::prompt

@@ -1,0 +1,69 @@
+// Candidate identity.
+#include "task/candidate.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "task/enum_names.h"
+
+namespace kw::task {
+namespace {
+
+constexpr auto kLanguages = enum_names<Language>({
+    {Language::kCpp, "cpp"},
+    {Language::kCuda, "cuda"},
+    {Language::kPtx, "ptx"},
+    {Language::kCubin, "cubin"},
+    {Language::kTriton, "triton"},
+    {Language::kPython, "python"},
+    {Language::kTilelang, "tilelang"},
+});
+
+}  // namespace
+
+std::string_view to_string(Language language) {
+  return kLanguages.name(language);
+}
+std::optional<Language> language_from_string(std::string_view name) {
+  return kLanguages.value(name);
+}
+
+const SourceFile* Candidate::entry_source() const {
+  for (const SourceFile& source : sources) {
+    if (source.path == entry_file) return &source;
+  }
+  return nullptr;
+}
+
+// A single file's name says nothing about what it computes, so that copies under other names hash
+// alike. Contents are hashed first: a cubin is not text and could not stand in JSON.
+std::string candidate_hash(const Candidate& candidate) {
+  bool single = candidate.sources.size() == 1;
+  auto known_as = [&](const std::string& path) {
+    return single ? "main" + std::filesystem::path(path).extension().string() : path;
+  };
+  std::vector<std::pair<std::string, std::string>> sources;
+  for (const SourceFile& source : candidate.sources) {
+    sources.emplace_back(known_as(source.path), sha256_hex(source.content));
+  }
+  std::sort(sources.begin(), sources.end());
+  Json launches = Json::array();
+  for (const LaunchDescriptor& launch : candidate.launches) launches.push_back(to_json(launch));
+  Json identity = {
+      {"language", to_string(candidate.language)},
+      {"entry_file", known_as(candidate.entry_file)},
+      {"entry_function", candidate.entry_function},
+      {"flags", candidate.flags},
+      {"binding", candidate.binding},
+      {"destination_passing", candidate.destination_passing},
+      {"destination_passing_given", candidate.destination_passing_given},
+      {"dependencies", candidate.dependencies},
+      {"sources", sources},
+      {"launches", launches},
+  };
+  return sha256_hex(canonical_json(identity));
+}
+
+}  // namespace kw::task

@@ -1,0 +1,251 @@
+// Definition codec.
+#include "task/definition_json.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "task/names.h"
+#include "task/python_scan.h"
+
+namespace kw::task {
+namespace {
+
+constexpr std::size_t kMaxTensors = 64;
+constexpr std::size_t kMaxAxes = 64;
+constexpr std::size_t kMaxRank = 8;
+
+const Axis* find_axis(const std::vector<Axis>& axes, std::string_view name) {
+  auto found =
+      std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.name == name; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+bool has_tensor(const std::vector<TensorSpec>& tensors, std::string_view name) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const TensorSpec& t) { return t.name == name; });
+}
+
+Result<Axis> axis_from_json(const std::string& name, const Json& value, const std::string& where) {
+  KW_TRY_STATUS(check_parameter_name(name, where));
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  Axis axis{name, std::nullopt, {}};
+  KW_TRY(std::string type, reader.string("type"));
+  KW_TRY(axis.description, reader.string_or("description", ""));
+  if (type == "const") {
+    KW_TRY(std::int64_t fixed, reader.integer("value"));
+    if (fixed < 0) {
+      return fail(ErrorCode::kInvalidArgument, "{}: expected at least 0, found {}",
+                  reader.path("value"), fixed);
+    }
+    axis.value = fixed;
+  } else if (type != "var") {
+    return fail(ErrorCode::kInvalidArgument, "{}: expected \"const\" or \"var\", found \"{}\"",
+                reader.path("type"), printable(type, 60));
+  } else if (reader.has("value")) {
+    return fail(ErrorCode::kInvalidArgument, "{}: a variable axis has its value in each workload",
+                reader.path("value"));
+  }
+  KW_TRY_STATUS(reader.no_other_keys());
+  return axis;
+}
+
+Result<std::vector<Axis>> axes_from_json(ObjectReader& reader) {
+  KW_TRY(const Json* value, reader.get("axes"));
+  KW_TRY(ObjectReader object, ObjectReader::make(*value, reader.path("axes")));
+  if (value->size() > kMaxAxes) {
+    return fail(ErrorCode::kInvalidArgument, "{}: more than {} axes", object.where(), kMaxAxes);
+  }
+  std::vector<Axis> axes;
+  for (const auto& [name, item] : value->items()) {
+    KW_TRY(Axis axis, axis_from_json(name, item, object.path(printable(name, 80))));
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+Result<std::optional<std::vector<std::string>>> shape_from_json(ObjectReader& reader,
+                                                                const std::vector<Axis>& axes) {
+  if (!reader.has("shape"))
+    return fail(ErrorCode::kInvalidArgument, "{}: missing", reader.path("shape"));
+  std::optional<std::vector<std::string>> shape;
+  if (reader.find("shape") == nullptr) return shape;  // null: a host scalar
+  KW_TRY(shape, reader.strings_or_empty("shape"));
+  if (shape->size() > kMaxRank) {
+    return fail(ErrorCode::kInvalidArgument, "{}: more than {} dimensions", reader.path("shape"),
+                kMaxRank);
+  }
+  std::vector<std::string> known;
+  for (const Axis& axis : axes) known.push_back(axis.name);
+  for (const std::string& name : *shape) {
+    if (find_axis(axes, name) == nullptr) {
+      return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not among the axes{}",
+                  reader.path("shape"), printable(name, 80), suggestion(name, known));
+    }
+  }
+  return shape;
+}
+
+Result<TensorSpec> tensor_from_json(const std::string& name, const Json& value,
+                                    const std::string& where, const std::vector<Axis>& axes) {
+  KW_TRY_STATUS(check_parameter_name(name, where));
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  TensorSpec tensor;
+  tensor.name = name;
+  KW_TRY(tensor.shape, shape_from_json(reader, axes));
+  KW_TRY(std::string dtype, reader.string("dtype"));
+  auto known = dtype_from_string(dtype);
+  if (!known) {
+    return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}", reader.path("dtype"),
+                printable(dtype, 60), dtype_names(), suggestion(dtype, split(dtype_names(), ' ')));
+  }
+  tensor.dtype = *known;
+  KW_TRY(tensor.description, reader.string_or("description", ""));
+  KW_TRY_STATUS(reader.no_other_keys());
+  if (find_axis(axes, name) != nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is also the name of an axis", where, name);
+  }
+  return tensor;
+}
+
+Result<std::vector<TensorSpec>> tensors_from_json(ObjectReader& reader, std::string_view key,
+                                                  const std::vector<Axis>& axes) {
+  KW_TRY(const Json* value, reader.get(key));
+  KW_TRY(ObjectReader object, ObjectReader::make(*value, reader.path(key)));
+  if (value->size() > kMaxTensors) {
+    return fail(ErrorCode::kInvalidArgument, "{}: more than {} tensors", object.where(),
+                kMaxTensors);
+  }
+  std::vector<TensorSpec> tensors;
+  for (const auto& [name, item] : value->items()) {
+    KW_TRY(TensorSpec tensor, tensor_from_json(name, item, object.path(printable(name, 80)), axes));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+Status check_interface(const Definition& definition, const ObjectReader& reader) {
+  if (definition.outputs.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "{}: at least one output is needed",
+                reader.path("outputs"));
+  }
+  AxisValues constants;
+  for (const Axis& axis : definition.axes)
+    constants.emplace_back(axis.name, axis.value.value_or(1));
+  for (const TensorSpec& tensor : definition.outputs) {
+    std::string where = below(reader.path("outputs"), tensor.name);
+    if (has_tensor(definition.inputs, tensor.name)) {
+      return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is an input too; the names must differ",
+                  where, tensor.name);
+    }
+    if (!tensor.shape) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "{}.shape: null (a host scalar) is for inputs only; a 0-d tensor is []", where);
+    }
+  }
+  for (const auto& [key, tensors] :
+       {std::pair("inputs", &definition.inputs), std::pair("outputs", &definition.outputs)}) {
+    for (const TensorSpec& tensor : *tensors) {
+      auto bytes = tensor_bytes(tensor, definition, constants);
+      if (!bytes)
+        return tl::unexpected(
+            std::move(bytes).error().with_context(reader.path(key) + "." + tensor.name));
+    }
+  }
+  return {};
+}
+
+// A constraint is a Python expression; whether it holds is only decided where it is simple
+// (workload_json).
+Status check_constraint(const std::string& text, const std::string& where) {
+  auto problem = expression_problem(text);
+  if (!problem.empty()) return fail(ErrorCode::kInvalidArgument, "{}: {}", where, problem);
+  return {};
+}
+
+Status check_tag(const std::string& tag, const std::string& where) {
+  if (trim(tag).empty() || tag.size() > 256) {
+    return fail(ErrorCode::kInvalidArgument, "{}: a tag has 1 to 256 characters", where);
+  }
+  return {};
+}
+
+Json to_json(const TensorSpec& tensor) {
+  Json out = {{"shape", tensor.shape ? Json(*tensor.shape) : Json(nullptr)},
+              {"dtype", to_string(tensor.dtype)}};
+  if (!tensor.description.empty()) out["description"] = tensor.description;
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const Definition& definition) {
+  Json out = {{"name", definition.name}};
+  if (!definition.description.empty()) out["description"] = definition.description;
+  out["op_type"] = definition.op_type;
+  if (!definition.tags.empty()) out["tags"] = definition.tags;
+  out["axes"] = Json::object();
+  for (const Axis& axis : definition.axes) {
+    Json item = {{"type", axis.value ? "const" : "var"}};
+    if (axis.value) item["value"] = *axis.value;
+    if (!axis.description.empty()) item["description"] = axis.description;
+    out["axes"][axis.name] = std::move(item);
+  }
+  if (!definition.constraints.empty()) out["constraints"] = definition.constraints;
+  out["inputs"] = Json::object();
+  for (const TensorSpec& tensor : definition.inputs) out["inputs"][tensor.name] = to_json(tensor);
+  out["outputs"] = Json::object();
+  for (const TensorSpec& tensor : definition.outputs) out["outputs"][tensor.name] = to_json(tensor);
+  out["reference"] = definition.reference;
+  return out;
+}
+
+Result<Definition> definition_from_json(const Json& value, const std::string& where) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  Definition out;
+  KW_TRY(out.name, reader.string("name"));
+  KW_TRY_STATUS(check_title(out.name, reader.path("name")));
+  KW_TRY(out.op_type, reader.string("op_type"));
+  KW_TRY_STATUS(check_title(out.op_type, reader.path("op_type")));
+  KW_TRY(out.description, reader.string_or("description", ""));
+  KW_TRY(out.tags, reader.strings_or_empty("tags"));
+  for (const std::string& tag : out.tags) KW_TRY_STATUS(check_tag(tag, reader.path("tags")));
+  KW_TRY(out.axes, axes_from_json(reader));
+  KW_TRY(out.inputs, tensors_from_json(reader, "inputs", out.axes));
+  KW_TRY(out.outputs, tensors_from_json(reader, "outputs", out.axes));
+  KW_TRY(out.constraints, reader.strings_or_empty("constraints"));
+  for (const std::string& text : out.constraints)
+    KW_TRY_STATUS(check_constraint(text, reader.path("constraints")));
+  KW_TRY(out.reference, reader.string("reference"));
+  KW_TRY_STATUS(reader.no_other_keys());
+  KW_TRY_STATUS(check_interface(out, reader));
+  auto functions = PythonScan(out.reference).functions();
+  if (std::find(functions.begin(), functions.end(), "run") == functions.end()) {
+    return fail(ErrorCode::kInvalidArgument, "{}: has no top-level function \"run\"",
+                reader.path("reference"));
+  }
+  return out;
+}
+
+Result<std::int64_t> tensor_bytes(const TensorSpec& tensor, const Definition& definition,
+                                  const AxisValues& values) {
+  if (!tensor.shape) return 0;
+  auto bytes = static_cast<std::int64_t>(size_of(tensor.dtype));
+  std::vector<std::string> factors;
+  for (const std::string& name : *tensor.shape) {
+    const Axis* axis = find_axis(definition.axes, name);
+    std::optional<std::int64_t> size = axis == nullptr ? std::nullopt : axis->value;
+    for (const auto& [known, value] : values) {
+      if (!size && known == name) size = value;
+    }
+    if (!size) return fail(ErrorCode::kInvalidArgument, "axis \"{}\" has no value", name);
+    factors.push_back(fmt::format("{}={}", name, *size));
+    if (__builtin_mul_overflow(bytes, *size, &bytes) || bytes > kMaxTensorBytes) {
+      return fail(ErrorCode::kInvalidArgument, "a {} tensor with {} is larger than {}",
+                  to_string(tensor.dtype), join(factors, ", "),
+                  format_bytes(static_cast<std::uint64_t>(kMaxTensorBytes)));
+    }
+  }
+  return bytes;
+}
+
+}  // namespace kw::task

@@ -1,0 +1,113 @@
+// Tests of the Definition codec: the golden file, every rule, sizes.
+#include "task/definition_json.h"
+
+#include <gtest/gtest.h>
+
+#include "task/test_support.h"
+
+namespace kw::task {
+namespace {
+
+TEST(Definition, GoldenFileRoundTrips) {
+  std::string text = golden("definition.json");
+  auto definition = definition_from_json(json_of(text), "");
+  ASSERT_TRUE(definition) << message_of(definition);
+  EXPECT_EQ(definition->axes[1].value, 128);
+  EXPECT_FALSE(definition->axes[0].value);
+  EXPECT_EQ(definition->inputs[2].shape, std::vector<std::string>{});
+  EXPECT_EQ(definition->inputs[3].shape, std::nullopt);
+  EXPECT_EQ(definition->outputs[1].dtype, DType::kInt64);
+  EXPECT_EQ(to_json(*definition).dump(2) + "\n", text);
+}
+
+struct Defect {
+  const char* pointer;
+  const char* value;  // null removes
+  const char* message;
+};
+
+constexpr Defect kDefects[] = {
+    {"/name", "null", "name: missing"},
+    {"/name", "\"\"", "name: empty"},
+    {"/name", "\"../x\"", "name: \"../x\" cannot be a name"},
+    {"/name", "3", "name: expected a string, found 3"},
+    {"/op_type", "null", "op_type: missing"},
+    {"/op_type", "\"\"", "op_type: empty"},
+    {"/description", "[]", "description: expected a string"},
+    {"/tags", "\"x\"", "tags: expected a list of strings"},
+    {"/tags", "[\" \"]", "tags: a tag has"},
+    {"/axes", "null", "axes: missing"},
+    {"/axes", "[]", "axes: expected an object"},
+    {"/axes/columns/value", "2.5", "axes.columns.value: expected an integer, found 2.5"},
+    {"/axes/columns/value", "-1", "axes.columns.value: expected at least 0, found -1"},
+    {"/axes/columns/value", "null", "axes.columns.value: missing"},
+    {"/axes/columns/value", "18446744073709551615", "axes.columns.value: expected an integer"},
+    {"/axes/columns/type", "\"static\"", "axes.columns.type: expected \"const\" or \"var\""},
+    {"/axes/rows/value", "4", "axes.rows.value: a variable axis has its value in each workload"},
+    {"/axes/rows/tpye", "4", "axes.rows.tpye: unknown key (did you mean \"type\"?)"},
+    {"/axes/1x", "{\"type\": \"var\"}", "axes.1x: \"1x\" is not a name"},
+    {"/axes/x", "{\"type\": \"var\"}", "inputs.x: \"x\" is also the name of an axis"},
+    {"/inputs", "null", "inputs: missing"},
+    {"/inputs/x/shape", "[\"rows\", \"colums\"]",
+     "inputs.x.shape: \"colums\" is not among the axes (did you mean \"columns\"?)"},
+    {"/inputs/x/shape", "[1]", "inputs.x.shape: expected a list of strings, found 1"},
+    {"/inputs/x/shape", "\"rows\"", "inputs.x.shape: expected a list of strings"},
+    {"/inputs/x/shape", "[\"k\",\"k\",\"k\",\"k\",\"k\",\"k\",\"k\",\"k\",\"k\"]",
+     "inputs.x.shape: more than 8 dimensions"},
+    {"/inputs/x/dtype", "\"flaot16\"",
+     "inputs.x.dtype: \"flaot16\" is not one of float64, float32"},
+    {"/inputs/x/dtype", "null", "inputs.x.dtype: missing"},
+    {"/inputs/x/dype", "\"x\"", "inputs.x.dype: unknown key (did you mean \"dtype\"?)"},
+    {"/inputs/class", "{\"shape\": [], \"dtype\": \"bool\"}",
+     "inputs.class: \"class\" is a keyword of Python"},
+    {"/outputs", "{}", "outputs: at least one output is needed"},
+    {"/outputs/x", "{\"shape\": [], \"dtype\": \"bool\"}",
+     "outputs.x: \"x\" is an input too; the names must differ"},
+    {"/outputs/y/shape", "\"null\"", "outputs.y.shape: expected a list"},
+    {"/reference", "null", "reference: missing"},
+    {"/reference", "\"def  main(): pass\"", "reference: has no top-level function \"run\""},
+    {"/reference", "\"class A:\\n  def run(self): pass\"",
+     "reference: has no top-level function \"run\""},
+    {"/reference", "\"'''\\ndef run(): pass\\n'''\"",
+     "reference: has no top-level function \"run\""},
+    {"/constraints", "[\"(k\"]", "constraints: brackets do not match"},
+    {"/constraints", "[\"\"]", "constraints: empty"},
+    {"/refrence", "\"\"", "refrence: unknown key (did you mean \"reference\"?)"},
+};
+
+TEST(Definition, EveryRuleIsChecked) {
+  Json good = json_of(golden("definition.json"));
+  for (const Defect& defect : kDefects) {
+    auto bad = definition_from_json(with(good, defect.pointer, json_of(defect.value)), "");
+    EXPECT_THAT(message_of(bad), testing::StartsWith(defect.message))
+        << defect.pointer << " = " << defect.value;
+  }
+  Json no_shape = good;
+  no_shape["inputs"]["x"].erase("shape");
+  EXPECT_EQ(message_of(definition_from_json(no_shape, "")), "inputs.x.shape: missing");
+  Json scalar_output = good;
+  scalar_output["outputs"]["y"]["shape"] = nullptr;
+  EXPECT_THAT(message_of(definition_from_json(scalar_output, "")),
+              testing::StartsWith("outputs.y.shape: null"));
+  EXPECT_EQ(message_of(definition_from_json(Json::array(), "")),
+            "document: expected an object, found []");
+}
+
+TEST(Definition, AbsurdSizesAreErrors) {
+  Json good = json_of(golden("definition.json"));
+  auto size = [&](std::int64_t columns) {
+    return definition_from_json(with(good, "/axes/columns/value", columns), "");
+  };
+  EXPECT_THAT(message_of(size(INT64_MAX)), testing::HasSubstr("is larger than 1.0 TiB"));
+  EXPECT_THAT(message_of(size(std::int64_t{1} << 40)),
+              testing::StartsWith("inputs.x: a float16 tensor with rows=1, columns="));
+  Definition definition = size(1 << 20).value();
+  const TensorSpec& x = definition.inputs[0];
+  EXPECT_EQ(tensor_bytes(x, definition, {{"rows", 3}, {"k", 1}}).value(), 3LL << 21);
+  EXPECT_TRUE(tensor_bytes(x, definition, {{"rows", 1 << 19}, {"k", 1}}));
+  EXPECT_FALSE(tensor_bytes(x, definition, {{"rows", (1 << 19) + 1}, {"k", 1}}));
+  EXPECT_EQ(message_of(tensor_bytes(x, definition, {})), "axis \"rows\" has no value");
+}
+
+}  // namespace
+}  // namespace kw::task

@@ -1,0 +1,17 @@
+// JSON Lines: one document a line, empty lines skipped.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace kw::task {
+
+// Calls read for each line and stops at the first error, which gets "where:LINE" in front.
+// kInvalidArgument for a line that is not JSON.
+Status for_each_json_line(std::string_view text, const std::string& where,
+                          const std::function<Status(const Json&)>& read);
+
+}  // namespace kw::task

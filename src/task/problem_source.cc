@@ -1,0 +1,226 @@
+// Recognises the forms of problems.
+#include "task/problem_source.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "base/text.h"
+#include "task/jsonl.h"
+#include "task/kernelbench.h"
+#include "task/names.h"
+#include "task/native_problem.h"
+#include "task/python_scan.h"
+#include "task/text_file.h"
+
+namespace kw::task {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// What --set asks for, and which of it some module had a use for.
+class SettingsUse {
+ public:
+  // strict: the only problem, so that every setting must fit it.
+  SettingsUse(const Settings& settings, bool strict) : settings_(settings), strict_(strict) {}
+
+  Settings for_source(std::string_view source) {
+    if (strict_) return settings_;
+    Settings out;
+    PythonScan scan(source);
+    for (const auto& setting : settings_) {
+      bool has = std::any_of(scan.assignments().begin(), scan.assignments().end(),
+                             [&](const auto& a) { return a.name == setting.first; });
+      if (!has) continue;
+      out.push_back(setting);
+      used_.insert(setting.first);
+    }
+    return out;
+  }
+
+  Status all_used() const {
+    for (const auto& [name, value] : settings_) {
+      if (!strict_ && !used_.contains(name)) {
+        return fail(ErrorCode::kInvalidArgument,
+                    "--set {}: none of the problems has such a constant", name);
+      }
+    }
+    return {};
+  }
+
+ private:
+  const Settings& settings_;
+  bool strict_;
+  std::set<std::string> used_;
+};
+
+struct Selection {
+  fs::path path;
+  std::string key;  // "": all
+};
+
+// "DATA.jsonl#1/19". A file whose own name has "#" in it is taken as it stands.
+Selection parse_argument(const std::string& argument) {
+  auto hash = argument.rfind('#');
+  if (hash == std::string::npos || is_there(argument)) return {argument, ""};
+  return {argument.substr(0, hash), argument.substr(hash + 1)};
+}
+
+bool matches(const Problem& problem, const std::string& key) {
+  if (key.empty() || problem.name == key) return true;
+  return problem.is_module() &&
+         fmt::format("{}/{}", problem.module().level, problem.module().problem_id) == key;
+}
+
+std::string some_names(const std::vector<std::string>& names) {
+  std::vector<std::string> shown(
+      names.begin(),
+      names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(names.size(), 8)));
+  return printable(join(shown, ", "), 400) +
+         (names.size() > shown.size() ? fmt::format(", ... ({} in all)", names.size()) : "");
+}
+
+std::vector<std::string> names_of(const std::vector<Problem>& problems) {
+  std::vector<std::string> out;
+  for (const Problem& problem : problems) out.push_back(problem.name);
+  return out;
+}
+
+Result<Problem> module_file(const fs::path& path, SettingsUse& use) {
+  KW_TRY(std::string source, read_text(path, kMaxSourceFile));
+  return module_from_file(path, use.for_source(source));
+}
+
+Result<std::vector<Problem>> rows(const Selection& selection, SettingsUse& use) {
+  KW_TRY(std::string text, read_text(selection.path, kMaxDataFile));
+  std::vector<Problem> out;
+  std::vector<std::string> names;
+  auto read = [&](const Json& row) -> Status {
+    if (row.is_object() && row.contains("name") && row["name"].is_string())
+      names.push_back(row["name"].get<std::string>());
+    if (!selection.key.empty() && !row_matches(row, selection.key)) return {};
+    std::string source;
+    for (const char* column : {"code", "python_code"}) {
+      if (row.is_object() && row.contains(column) && row[column].is_string())
+        source = row[column].get<std::string>();
+    }
+    KW_TRY(Problem problem, module_from_row(row, selection.path.string(), use.for_source(source)));
+    out.push_back(std::move(problem));
+    return {};
+  };
+  KW_TRY_STATUS(for_each_json_line(text, selection.path.string(), read));
+  if (out.empty()) {
+    return fail(ErrorCode::kNotFound, "{}: no problem \"{}\"{}; it has {}", selection.path.string(),
+                printable(selection.key, 80), suggestion(selection.key, names), some_names(names));
+  }
+  return out;
+}
+
+// Every problem folder, definition and module below a folder. A data set's definitions/ hides its
+// other files.
+Result<std::vector<Problem>> folder(const fs::path& path, SettingsUse& use) {
+  std::vector<Problem> out;
+  if (is_there(path / "definition.json")) {
+    KW_TRY(Problem problem, problem_from_folder(path));
+    out.push_back(std::move(problem));
+    return out;
+  }
+  bool data_set = is_folder(path / "definitions");
+  KW_TRY(auto definitions,
+         files_with_extension(data_set ? path / "definitions" : path, ".json", true));
+  for (const fs::path& file : definitions) {
+    if (!data_set && file.filename() != "definition.json") continue;
+    KW_TRY(Problem problem,
+           data_set ? problem_from_definition(file) : problem_from_folder(file.parent_path()));
+    out.push_back(std::move(problem));
+  }
+  if (data_set) return out;
+  KW_TRY(auto modules, files_with_extension(path, ".py", true));
+  for (const fs::path& file : modules) {
+    if (file.filename() == "__init__.py") continue;
+    KW_TRY(Problem problem, module_file(file, use));
+    out.push_back(std::move(problem));
+  }
+  return out;
+}
+
+Result<std::vector<Problem>> single(Result<Problem> problem) {
+  KW_TRY(Problem value, std::move(problem));
+  std::vector<Problem> out;
+  out.push_back(std::move(value));
+  return out;
+}
+
+Result<std::vector<Problem>> load(const Selection& selection, SettingsUse& use) {
+  const fs::path& path = selection.path;
+  if (!is_there(path))
+    return fail(ErrorCode::kNotFound, "{}: no such file or folder", printable(path.string(), 300));
+  if (is_folder(path)) return folder(path, use);
+  std::string extension = path.extension().string();
+  if (extension == ".jsonl") return rows(selection, use);
+  if (extension == ".py") return single(module_file(path, use));
+  if (extension == ".json" && path.filename() == "definition.json" &&
+      is_there(path.parent_path() / "workloads.jsonl")) {
+    return single(problem_from_folder(path.has_parent_path() ? path.parent_path() : fs::path(".")));
+  }
+  if (extension == ".json") return single(problem_from_definition(path));
+  return fail(ErrorCode::kInvalidArgument,
+              "{}: not a problem; expected a folder, a definition .json, a KernelBench .py or a "
+              ".jsonl of rows",
+              path.string());
+}
+
+}  // namespace
+
+Result<std::vector<Problem>> load_problems(const std::string& argument, const Settings& settings) {
+  Selection selection = parse_argument(argument);
+  bool one = !is_folder(selection.path) &&
+             (selection.path.extension() != ".jsonl" || !selection.key.empty());
+  SettingsUse use(settings, one);
+  KW_TRY(std::vector<Problem> problems, load(selection, use));
+  if (problems.empty()) {
+    return fail(ErrorCode::kNotFound,
+                "{}: no problems in it (no definition.json, definitions/ or .py)",
+                selection.path.string());
+  }
+  // Rows were picked while they were read: their entry points and uuids are keys too.
+  if (selection.path.extension() != ".jsonl") {
+    std::vector<std::string> names = names_of(problems);
+    std::erase_if(problems,
+                  [&](const Problem& problem) { return !matches(problem, selection.key); });
+    if (problems.empty()) {
+      return fail(ErrorCode::kNotFound, "{}: no problem \"{}\"{}; it has {}",
+                  selection.path.string(), printable(selection.key, 80),
+                  suggestion(selection.key, names), some_names(names));
+    }
+  }
+  bool any_module =
+      std::any_of(problems.begin(), problems.end(), [](const Problem& p) { return p.is_module(); });
+  if (!settings.empty() && !any_module) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--set {}: a definition has no constants to set; its sizes are in its workloads",
+                settings[0].first);
+  }
+  KW_TRY_STATUS(use.all_used());
+  return problems;
+}
+
+Result<Problem> load_problem(const std::string& argument, const Settings& settings) {
+  KW_TRY(std::vector<Problem> problems, load_problems(argument, settings));
+  if (problems.size() == 1) return std::move(problems[0]);
+  return fail(ErrorCode::kInvalidArgument,
+              "{}: expected one problem, found {}; pick one with \"#NAME\": {}", argument,
+              problems.size(), some_names(names_of(problems)));
+}
+
+}  // namespace kw::task

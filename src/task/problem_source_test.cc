@@ -1,0 +1,210 @@
+// Tests of the front door for problems: every form, selection, settings, bad input.
+#include "task/problem_source.h"
+
+#include <gtest/gtest.h>
+
+#include "task/test_support.h"
+
+namespace kw::task {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> names(const Result<std::vector<Problem>>& problems) {
+  EXPECT_TRUE(problems) << message_of(problems);
+  std::vector<std::string> out;
+  if (problems) {
+    for (const Problem& problem : *problems) out.push_back(problem.name);
+  }
+  return out;
+}
+
+std::string row(int level, int id, const std::string& name) {
+  return Json(
+             {{"code", golden("19_ReLU.py")}, {"level", level}, {"name", name}, {"problem_id", id}})
+             .dump() +
+         "\n";
+}
+
+TEST(ProblemSource, NativeFolder) {
+  TestFolder folder;
+  folder.write("suite/softmax/definition.json", golden("definition.json"));
+  folder.write("suite/softmax/workloads.jsonl", golden("workloads.jsonl"));
+  folder.write("suite/softmax/policy.toml", golden("policy.toml"));
+  folder.write("suite/other/19_ReLU.py", golden("19_ReLU.py"));
+  Problem problem = load_problem((folder.path() / "suite/softmax").string(), {}).value();
+  EXPECT_EQ(problem.name, "softmax_topk");
+  EXPECT_EQ(problem.workloads.size(), 2U);
+  EXPECT_EQ(problem.policy.family, "softmax");
+  EXPECT_EQ(problem.root, folder.path() / "suite/softmax");
+  EXPECT_EQ(problem.hash, problem_hash(problem));
+  EXPECT_EQ(load_problem((folder.path() / "suite/softmax/definition.json").string(), {})->hash,
+            problem.hash);
+  EXPECT_THAT(names(load_problems((folder.path() / "suite").string(), {})),
+              testing::ElementsAre("softmax_topk", "19_ReLU"));
+  EXPECT_THAT(names(load_problems((folder.path() / "suite#19_ReLU").string(), {})),
+              testing::ElementsAre("19_ReLU"));
+  EXPECT_THAT(
+      message_of(load_problem((folder.path() / "suite#19_Relu").string(), {})),
+      HasSubstr(
+          "no problem \"19_Relu\" (did you mean \"19_ReLU\"?); it has softmax_topk, 19_ReLU"));
+  EXPECT_THAT(message_of(load_problem((folder.path() / "suite").string(), {})),
+              HasSubstr("expected one problem, found 2; pick one"));
+  folder.write("suite/softmax/policy.toml", "schema = 1\nstatic = ['z']\n");
+  EXPECT_THAT(message_of(load_problem((folder.path() / "suite/softmax").string(), {})),
+              HasSubstr("policy.toml: static: \"z\" is not"));
+}
+
+TEST(ProblemSource, DataSetAndBareDefinition) {
+  TestFolder folder;
+  auto with_op = folder.write("a/definitions/softmax/softmax_topk.json", golden("definition.json"));
+  folder.write("a/workloads/softmax/softmax_topk.jsonl", golden("workloads.jsonl"));
+  folder.write("a/solutions/x.json", "{}");
+  auto without_op = folder.write("b/definitions/softmax_topk.json", golden("definition.json"));
+  folder.write("b/workloads/softmax_topk.jsonl", golden("workloads.jsonl"));
+  auto beside = folder.write("c/d.json", golden("definition.json"));
+  folder.write("c/workloads/softmax/softmax_topk.jsonl", golden("workloads.jsonl"));
+  folder.write("c/d.policy.toml", "schema = 1\nfamily = 'softmax'\n");
+  EXPECT_THAT(names(load_problems((folder.path() / "a").string(), {})),
+              testing::ElementsAre("softmax_topk"));
+  EXPECT_THAT(names(load_problems((folder.path() / "a#softmax_topk").string(), {})),
+              testing::ElementsAre("softmax_topk"));
+  EXPECT_EQ(load_problem(with_op.string(), {})->root, folder.path() / "a");
+  EXPECT_EQ(load_problem(without_op.string(), {})->root, folder.path() / "b");
+  EXPECT_EQ(load_problem(beside.string(), {})->policy.family, "softmax");
+  auto alone = folder.write("d/e/f/g/h/lonely.json", golden("definition.json"));
+  EXPECT_THAT(message_of(load_problem(alone.string(), {})),
+              HasSubstr("no workloads: looked for workloads/softmax/softmax_topk.jsonl"));
+}
+
+TEST(ProblemSource, KernelBenchFilesAndFolders) {
+  TestFolder folder;
+  auto file = folder.write("level1/19_ReLU.py", golden("19_ReLU.py"));
+  folder.write("level1/2_Other.py", golden("19_ReLU.py"));
+  folder.write("level2/1_First.py", golden("19_ReLU.py"));
+  Problem problem = load_problem(file.string(), {}).value();
+  EXPECT_TRUE(problem.is_module());
+  EXPECT_EQ(problem.name, "19_ReLU");
+  EXPECT_EQ(problem.module().level, 1);
+  EXPECT_EQ(problem.module().problem_id, 19);
+  EXPECT_EQ(problem.workloads[0].uuid, "module");
+  EXPECT_THAT(names(load_problems(folder.path().string(), {})),
+              testing::ElementsAre("2_Other", "19_ReLU", "1_First"));
+  EXPECT_EQ(load_problem(folder.path().string() + "#2/1", {})->name, "1_First");
+  folder.write("level1/19_ReLU.policy.toml", "schema = 1\nstate = 'checked'\n");
+  Problem checked = load_problem(file.string(), {}).value();
+  EXPECT_TRUE(checked.policy.state_checked);
+  EXPECT_NE(checked.hash, problem.hash);
+  folder.write("level1/19_ReLU.policy.toml", "schema = 1\nstatic = ['w']\n");
+  EXPECT_THAT(message_of(load_problem(file.string(), {})),
+              HasSubstr("static: a module's statics are"));
+}
+
+TEST(ProblemSource, RowsByNameAndNumber) {
+  TestFolder folder;
+  auto file = folder.write(
+      "data.jsonl", row(1, 19, "19_ReLU") + row(1, 20, "20_LeakyReLU") + row(2, 19, "19_Fused"));
+  EXPECT_THAT(names(load_problems(file.string(), {})),
+              testing::ElementsAre("19_ReLU", "20_LeakyReLU", "19_Fused"));
+  Problem picked = load_problem(file.string() + "#2/19", {}).value();
+  EXPECT_EQ(picked.name, "19_Fused");
+  EXPECT_EQ(picked.module().level, 2);
+  EXPECT_EQ(load_problem(file.string() + "#20_LeakyReLU", {})->module().problem_id, 20);
+  EXPECT_EQ(load_problem(file.string() + "#1/19", {})->hash, picked.hash)
+      << "level and name are not part of what is judged";
+  EXPECT_THAT(message_of(load_problem(file.string() + "#19_Relu", {})),
+              HasSubstr("(did you mean \"19_ReLU\"?); it has 19_ReLU, 20_LeakyReLU"));
+  std::string source = golden("19_ReLU.py");
+  source.replace(source.find("class Model("), 12, "class Gate(");
+  auto book = folder.write(
+      "book.jsonl",
+      Json({{"python_code", source}, {"entry_point", "Gate"}, {"uuid", 7}, {"triton_code", "x"}})
+          .dump());
+  Problem gate = load_problem(book.string() + "#Gate", {}).value();
+  EXPECT_EQ(gate.name, "Gate_7");
+  EXPECT_EQ(gate.module().entry_point, "Gate");
+  EXPECT_EQ(load_problem(book.string() + "#Gate_7", {})->name, "Gate_7");
+}
+
+TEST(ProblemSource, RowsAreChecked) {
+  TestFolder folder;
+  Json good = json_of(row(1, 19, "19_ReLU"));
+  auto problem = [&](const Json& line) {
+    return message_of(load_problems(folder.write("x.jsonl", "\n" + line.dump()).string(), {}));
+  };
+  EXPECT_THAT(problem(with(good, "/code", nullptr)),
+              HasSubstr("x.jsonl:2: expected a column \"code\" (KernelBench) or \"python_code\""));
+  EXPECT_THAT(problem(with(good, "/code", 3)), HasSubstr("x.jsonl:2: code: expected a string"));
+  EXPECT_THAT(problem(with(good, "/code", "class Model: pass")),
+              HasSubstr("19_ReLU: the problem does not define get_inputs at top level"));
+  EXPECT_THAT(problem(with(good, "/name", nullptr)), HasSubstr("name: missing"));
+  EXPECT_THAT(problem(with(good, "/name", "../x")), HasSubstr("name: \"../x\" cannot be a name"));
+  EXPECT_THAT(problem(with(good, "/level", "1")), HasSubstr("level: expected an integer"));
+  EXPECT_THAT(problem(with(good, "/problem_id", -1)), HasSubstr("expected at least 0"));
+  EXPECT_THAT(problem({{"python_code", golden("19_ReLU.py")}}), HasSubstr("entry_point: missing"));
+  EXPECT_THAT(problem({{"python_code", "x"}, {"entry_point", "a b"}}),
+              HasSubstr("is not a class name"));
+  EXPECT_THAT(problem({{"python_code", golden("19_ReLU.py")}, {"entry_point", "Gate"}}),
+              HasSubstr("does not define Gate"));
+  EXPECT_THAT(problem(Json::array()), HasSubstr("x.jsonl:2: document: expected an object"));
+}
+
+TEST(ProblemSource, SettingsReachDerivedConstantsAndTheHash) {
+  TestFolder folder;
+  auto file = folder.write("19_ReLU.py", golden("19_ReLU.py"));
+  Problem plain = load_problem(file.string(), {}).value();
+  Problem small = load_problem(file.string(), {{"batch_size", "16"}}).value();
+  EXPECT_NE(small.hash, plain.hash);
+  EXPECT_THAT(small.module().source, HasSubstr("batch_size = 16\ndim = batch_size\n"));
+  EXPECT_EQ(small.module().settings, (Settings{{"batch_size", "16"}}));
+  EXPECT_THAT(message_of(load_problem(file.string(), {{"dims", "16"}})),
+              HasSubstr("--set dims: the problem has no such constant; it has batch_size, dim"));
+  std::string other = golden("19_ReLU.py");
+  other.replace(other.find("dim = batch_size"), 16, "extra = 3        ");
+  folder.write("20_Other.py", other);
+  auto both = load_problems(folder.path().string(), {{"batch_size", "16"}, {"extra", "4"}});
+  ASSERT_TRUE(both) << message_of(both);
+  EXPECT_EQ((*both)[0].module().settings.size(), 1U);
+  EXPECT_EQ((*both)[1].module().settings.size(), 2U);
+  EXPECT_EQ(message_of(load_problems(folder.path().string(), {{"none", "1"}})),
+            "--set none: none of the problems has such a constant");
+  folder.write("p/definition.json", golden("definition.json"));
+  folder.write("p/workloads.jsonl", golden("workloads.jsonl"));
+  EXPECT_THAT(message_of(load_problem((folder.path() / "p").string(), {{"rows", "1"}})),
+              HasSubstr("--set rows: a definition has no constants"));
+}
+
+TEST(ProblemSource, BadInputIsNamed) {
+  TestFolder folder;
+  auto problem = [&](const std::string& name, std::string_view content) {
+    return message_of(load_problems(folder.write(name, content).string(), {}));
+  };
+  EXPECT_THAT(message_of(load_problems((folder.path() / "gone.json").string(), {})),
+              HasSubstr("gone.json: no such file or folder"));
+  EXPECT_THAT(message_of(load_problems("", {})), HasSubstr("no such file or folder"));
+  EXPECT_THAT(message_of(load_problems(folder.path().string(), {})),
+              HasSubstr("no problems in it"));
+  EXPECT_THAT(problem("a.txt", "x"), HasSubstr("a.txt: not a problem; expected"));
+  std::string bomb(200, '[');
+  for (const char* name : {"e.json", "e.py", "e.jsonl"}) {
+    EXPECT_THAT(problem(name, ""), HasSubstr(std::string(name) + ": the file is empty"));
+    EXPECT_THAT(problem(name, " \n"), HasSubstr("nothing but white space"));
+    EXPECT_THAT(problem(name, "\"\xff\""), HasSubstr("not UTF-8 text"));
+  }
+  for (const char* name : {"f.json", "f.jsonl"}) {
+    EXPECT_THAT(problem(name, R"({"name": "x")"), HasSubstr("not valid JSON"));
+    EXPECT_THAT(problem(name, bomb), HasSubstr("nested deeper than 64 levels"));
+    EXPECT_THAT(problem(name, R"({"name": 1, "name": 2})"),
+                HasSubstr("key \"name\" is given twice"));
+  }
+  EXPECT_THAT(problem("g.py", "def run(): pass"),
+              HasSubstr("g.py: the problem does not define Model at top level"));
+  EXPECT_THAT(problem("h.json", std::string((2U << 20U) + 1, ' ')),
+              HasSubstr("more than the 2.0 MiB that are read"));
+  Json fractional = with(json_of(golden("definition.json")), "/axes/columns/value", 2.5);
+  EXPECT_THAT(problem("p/definition.json", fractional.dump()),
+              HasSubstr("p/definition.json: axes.columns.value: expected an integer, found 2.5"));
+}
+
+}  // namespace
+}  // namespace kw::task

@@ -1,0 +1,81 @@
+// Settings of module problems.
+#include "task/settings.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "task/literal.h"
+#include "task/names.h"
+#include "task/python_scan.h"
+
+namespace kw::task {
+namespace {
+
+std::vector<std::string> constants_of(const PythonScan& scan) {
+  std::vector<std::string> out;
+  for (const PythonAssignment& assignment : scan.assignments()) {
+    if (std::find(out.begin(), out.end(), assignment.name) == out.end())
+      out.push_back(assignment.name);
+  }
+  return out;
+}
+
+Status check_known(const std::string& name, const std::vector<std::string>& constants) {
+  if (std::find(constants.begin(), constants.end(), name) != constants.end()) return {};
+  std::string existing = constants.empty() ? "it has none" : "it has " + join(constants, ", ");
+  return fail(ErrorCode::kInvalidArgument, "--set {}: the problem has no such constant; {}{}",
+              printable(name, 80), printable(existing, 600), suggestion(name, constants));
+}
+
+}  // namespace
+
+Result<Settings> parse_settings(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> out;
+  for (const std::string& word : words) {
+    auto equals = word.find('=');
+    std::string name(trim(word.substr(0, equals)));
+    if (equals == std::string::npos || !is_identifier(name)) {
+      return fail(ErrorCode::kInvalidArgument, "--set {}: expected NAME=VALUE",
+                  printable(word, 80));
+    }
+    auto literal = parse_literal(word.substr(equals + 1));
+    if (!literal) return tl::unexpected(std::move(literal).error().with_context("--set " + name));
+    auto [known, is_new] = out.emplace(name, repr(*literal));
+    if (!is_new && known->second != repr(*literal)) {
+      return fail(ErrorCode::kInvalidArgument, "--set {}: given twice, as {} and {}", name,
+                  known->second, repr(*literal));
+    }
+  }
+  return Settings(out.begin(), out.end());
+}
+
+Result<std::string> apply_settings(std::string_view source, const Settings& settings) {
+  if (settings.empty()) return std::string(source);
+  PythonScan scan(source);
+  std::vector<std::string> constants = constants_of(scan);
+  std::string out(source);
+  for (const auto& [name, value] : settings) KW_TRY_STATUS(check_known(name, constants));
+  // From the last to the first, so that offsets before the replaced text stay right.
+  for (auto assignment = scan.assignments().rbegin(); assignment != scan.assignments().rend();
+       ++assignment) {
+    auto set = std::find_if(settings.begin(), settings.end(),
+                            [&](const auto& s) { return s.first == assignment->name; });
+    if (set == settings.end()) continue;
+    if (assignment->augmented) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "--set {}: the problem changes it again with an augmented assignment",
+                  set->first);
+    }
+    // Line numbers in messages stay those of the file.
+    std::string_view replaced =
+        source.substr(assignment->value_begin, assignment->value_end - assignment->value_begin);
+    auto lines = static_cast<std::size_t>(std::count(replaced.begin(), replaced.end(), '\n'));
+    std::string value =
+        lines == 0 ? set->second : "(" + set->second + std::string(lines, '\n') + ")";
+    out.replace(assignment->value_begin, replaced.size(), value);
+  }
+  return out;
+}
+
+}  // namespace kw::task

@@ -1,0 +1,117 @@
+// Tests of the Workload codec.
+#include "task/workload_json.h"
+
+#include <gtest/gtest.h>
+
+#include "task/definition_json.h"
+#include "task/test_support.h"
+
+namespace kw::task {
+namespace {
+
+Definition definition() {
+  return definition_from_json(json_of(golden("definition.json")), "").value();
+}
+
+TEST(Workload, GoldenFileRoundTrips) {
+  std::string text = golden("workloads.jsonl");
+  auto workloads = workloads_from_jsonl(text, definition(), "w.jsonl");
+  ASSERT_TRUE(workloads) << message_of(workloads);
+  ASSERT_EQ(workloads->size(), 2U);
+  EXPECT_EQ((*workloads)[0].axes,
+            (std::vector<std::pair<std::string, std::int64_t>>{{"rows", 256}, {"k", 4}}));
+  const auto& stored = std::get<SafetensorsInput>((*workloads)[1].inputs[0].second);
+  EXPECT_EQ(stored.tensor_key, "x");
+  EXPECT_EQ(workloads_to_jsonl(*workloads, "softmax_topk"), text);
+}
+
+struct Defect {
+  const char* pointer;
+  const char* value;
+  const char* message;
+};
+
+// On the first golden line.
+constexpr Defect kDefects[] = {
+    {"/definition", "\"other\"", "definition: \"other\", but the definition is \"softmax_topk\""},
+    {"/definition", "null", "definition: missing"},
+    {"/solution", "\"s\"", "solution: expected null in a list of workloads"},
+    {"/evaluation", "{}", "evaluation: expected null in a list of workloads"},
+    {"/workloda", "{}", "workloda: unknown key (did you mean \"workload\"?)"},
+    {"/workload/uuid", "null", "workload.uuid: missing"},
+    {"/workload/uuid", "\"a/b\"", "workload.uuid: \"a/b\" cannot be a name"},
+    {"/workload/axes", "null", "workload.axes: missing"},
+    {"/workload/axes/rows", "null",
+     "workload.axes.rows: missing (a variable axis of the definition)"},
+    {"/workload/axes/rows", "-2", "workload.axes.rows: expected at least 0, found -2"},
+    {"/workload/axes/rows", "2.5", "workload.axes.rows: expected an integer, found 2.5"},
+    {"/workload/axes/columns", "4",
+     "workload.axes.columns: is not a variable axis of the definition"},
+    {"/workload/axes/row", "4",
+     "workload.axes.row: is not a variable axis of the definition (did you mean \"rows\"?)"},
+    {"/workload/axes/rows", "1000000000000000000",
+     "workload.axes: x: a float16 tensor with rows=1000000000000000000"},
+    {"/workload/axes/rows", "7",
+     "workload.axes: the definition's constraint \"rows % 2 == 0\" does not hold"},
+    {"/workload/axes/k", "129",
+     "workload.axes: the definition's constraint \"k <= columns\" does not hold"},
+    {"/workload/inputs", "[]", "workload.inputs: expected an object"},
+    {"/workload/inputs/x", "null", "workload.inputs.x: missing (an input of the definition)"},
+    {"/workload/inputs/z", "{\"type\":\"random\"}",
+     "workload.inputs.z: is not an input of the definition"},
+    {"/workload/inputs/x/type", "\"randon\"",
+     "workload.inputs.x.type: \"randon\" is not one of random, scalar, safetensors (did you mean "
+     "\"random\"?)"},
+    {"/workload/inputs/x/type", "null", "workload.inputs.x.type: missing"},
+    {"/workload/inputs/x/value", "1", "workload.inputs.x.value: unknown key"},
+    {"/workload/inputs/x", "{\"type\":\"scalar\",\"value\":1}",
+     "workload.inputs.x: a scalar for a tensor of rank 2"},
+    {"/workload/inputs/scale", "{\"type\":\"random\"}",
+     "workload.inputs.scale: the definition has a host scalar here"},
+    {"/workload/inputs/scale/value", "true",
+     "workload.inputs.scale.value: expected a number for float32, found true"},
+    {"/workload/inputs/scale/value", "\"1\"",
+     "workload.inputs.scale.value: expected a number or a boolean"},
+    {"/workload/inputs/steps/value", "1.5",
+     "workload.inputs.steps.value: expected an integer that fits int32, found 1.5"},
+    {"/workload/inputs/steps/value", "2147483648",
+     "workload.inputs.steps.value: expected an integer that fits int32"},
+    {"/workload/inputs/steps/value", "null", "workload.inputs.steps.value: missing"},
+    {"/workload/inputs/x", "{\"type\":\"safetensors\",\"path\":\"../x\",\"tensor_key\":\"x\"}",
+     "workload.inputs.x.path: \"../x\" must be a relative path"},
+    {"/workload/inputs/x", "{\"type\":\"safetensors\",\"path\":\"/x\",\"tensor_key\":\"x\"}",
+     "workload.inputs.x.path: \"/x\" must be"},
+    {"/workload/inputs/x", "{\"type\":\"safetensors\",\"path\":\"x\",\"tensor_key\":\"\"}",
+     "workload.inputs.x.tensor_key: empty"},
+    {"/workload/inputs/x", "{\"type\":\"safetensors\",\"path\":\"x\"}",
+     "workload.inputs.x.tensor_key: missing"},
+    {"/workload/extra", "1", "workload.extra: unknown key"},
+};
+
+TEST(Workload, EveryRuleIsChecked) {
+  std::string text = golden("workloads.jsonl");
+  Json good = json_of(text.substr(0, text.find('\n')));
+  for (const Defect& defect : kDefects) {
+    std::string line = with(good, defect.pointer, json_of(defect.value)).dump();
+    auto bad = workloads_from_jsonl("\n" + line + "\n", definition(), "w.jsonl");
+    EXPECT_THAT(message_of(bad), testing::StartsWith(std::string("w.jsonl:2: ") + defect.message))
+        << defect.pointer << " = " << defect.value;
+  }
+}
+
+TEST(Workload, FilesOfLines) {
+  std::string text = golden("workloads.jsonl");
+  std::string first = text.substr(0, text.find('\n'));
+  Json bare = json_of(first)["workload"];
+  EXPECT_EQ(workloads_from_jsonl(bare.dump(), definition(), "w").value()[0].uuid, "6f0d1a52-0001");
+  EXPECT_EQ(message_of(workloads_from_jsonl(first + "\n" + first, definition(), "w")),
+            "w:2: workload.uuid: \"6f0d1a52-0001\" is given twice");
+  EXPECT_EQ(message_of(workloads_from_jsonl("\n \n", definition(), "w")), "w: no workloads");
+  EXPECT_THAT(message_of(workloads_from_jsonl(first.substr(0, 80), definition(), "w")),
+              testing::StartsWith("w:1: not valid JSON"));
+  EXPECT_EQ(message_of(workloads_from_jsonl("[]", definition(), "w")),
+            "w:1: document: expected an object, found []");
+}
+
+}  // namespace
+}  // namespace kw::task
