@@ -22,7 +22,10 @@ class Arena:
         """The number of blocks of the given byte sizes made in the region."""
         array = (ctypes.c_size_t * len(sizes))(*sizes)
         return self._enable(
-            ctypes.c_void_p(region.address), ctypes.c_size_t(region.size), array, ctypes.c_size_t(len(sizes))
+            ctypes.c_void_p(region.address),
+            ctypes.c_size_t(region.size),
+            array,
+            ctypes.c_size_t(len(sizes)),
         )
 
     def keep_big_blocks(self, keep_bytes):

@@ -54,7 +54,7 @@ class Module:
         self._saved = {}
 
     def generate(self, seed):
-        """get_inputs() under the seed: detached tensors, contiguous where they are dense, and numbers."""
+        """get_inputs() under the seed: detached tensors (dense ones contiguous) and numbers."""
         torch.manual_seed(seed)
         values = self._get_inputs()
         if not isinstance(values, (list, tuple)):

@@ -1,55 +1,86 @@
-# The Python zygote: imports torch once, then forks a sandboxed process per oracle and executor.
-# usage: python -I zygote.py libkw_sandbox_leaf.so, with the supervisor's socket as descriptor 3.
-#
-# Theory of operation. The sandbox's folders are prepared before torch is imported, since that starts threads and namespaces want none. The zygote never
-# runs a tensor operation: a fork after one that used two threads hangs the child. Forks, walls and descriptors are the library's
-# (src/sandbox/leaf.cc), the same code as the native launcher's; it returns only in a sandboxed child, or when the supervisor is gone.
+"""The Python process that forks sandboxes: `python -I zygote.py LEAF_LIBRARY`, started by the supervisor, socket on descriptor 3.
+
+It imports torch and the leaves once and never runs a tensor operation: a fork after one can hang, and nothing of one candidate may
+be in the process of the next. All steps of the sandbox are the C++ code of LEAF_LIBRARY (src/sandbox/leaf.cc), the same that the
+native launcher runs; it returns here only in a candidate's process, behind all walls.
+"""
 import ctypes
+import importlib
 import json
 import os
 import sys
 
-SOCKET_FD = 3
-CONTROL_FD = 3  # in a sandboxed child
-
-HERE = os.path.dirname(os.path.abspath(__file__))
+SOCKET = 3
+LEAVES = ("executor", "oracle")
 
 
-def interpreter_folders():
-    """What Python and its packages may still read inside a sandbox."""
-    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, HERE}
+def interpreter_folders(own_folder):
+    """The folders that this interpreter may still read from when a candidate imports something: they are bound read-only."""
+    folders = {own_folder, sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     folders.update(path for path in sys.path if os.path.isdir(path))
+    resolved = {os.path.realpath(folder) for folder in folders} | {os.path.abspath(folder) for folder in folders}
+    # /usr and /lib are part of every sandbox; a folder below another one comes with it.
     system = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
     kept = []
-    for folder in sorted(os.path.realpath(f) for f in folders):
-        inside_system = any(folder == s or folder.startswith(s + "/") for s in system)
-        inside_kept = any(folder == k or folder.startswith(k + "/") for k in kept)
-        if not inside_system and not inside_kept:
+    for folder in sorted(resolved):
+        covered = any(folder == top or folder.startswith(top + "/") for top in (*system, *kept))
+        if not covered and folder != "/":
             kept.append(folder)
-    # A venv is known by its unresolved path as well.
-    kept += [f for f in sorted(folders) if os.path.realpath(f) != f and not f.startswith(system)]
     return kept
 
 
-def main():
-    library = ctypes.PyDLL(sys.argv[1])
-    folders = [f.encode() for f in interpreter_folders()] + [None]
-    if library.kw_sandbox_prepare(SOCKET_FD, (ctypes.c_char_p * len(folders))(*folders)) != 0:
-        return 2
-    sys.path.insert(0, HERE)
-    import executor
-    import oracle
+def load_leaf(path):
+    # PyDLL keeps the interpreter lock through the calls: forks happen in the middle of them.
+    leaf = ctypes.PyDLL(path)
+    leaf.kw_sandbox_prepare.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)]
+    leaf.kw_sandbox_serve.argtypes = [ctypes.c_void_p] * 3
+    leaf.kw_sandbox_serve.restype = ctypes.c_char_p
+    return leaf
 
+
+def import_leaves():
+    """torch is needed; a leaf or Triton that does not import is an error only for the candidate that asks for it."""
+    importlib.import_module("torch")
+    modules = {}
+    for name in ("triton", *LEAVES):
+        try:
+            modules[name] = importlib.import_module(name)
+        except ImportError as error:
+            modules[name] = error
+    return modules
+
+
+def become(role, environment, modules):
+    """In a candidate's process: the environment that C code already has, then the role's leaf."""
+    for name in list(os.environ):
+        del os.environ[name]
+    os.environ.update(environment)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    module = modules.get(role) if role in LEAVES else None
+    if module is None:
+        raise SystemExit(f"there is no leaf for the role {role!r}")
+    if isinstance(module, ImportError):
+        raise module
+    module.main(SOCKET)
+
+
+def main():
+    own_folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path.insert(0, own_folder)
+    leaf = load_leaf(sys.argv[1])
+    folders = [folder.encode() for folder in interpreter_folders(own_folder)]
+    # Before the imports: namespaces can only be changed while there is one thread.
+    if leaf.kw_sandbox_prepare(SOCKET, (ctypes.c_char_p * (len(folders) + 1))(*folders, None)) != 0:
+        return 2
+    modules = import_leaves()
     hooks = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
              for name in ("PyOS_BeforeFork", "PyOS_AfterFork_Parent", "PyOS_AfterFork_Child")]
-    library.kw_sandbox_serve.restype = ctypes.c_char_p
-    answer = library.kw_sandbox_serve(*hooks)
+    sys.stdout.flush()
+    answer = leaf.kw_sandbox_serve(*hooks)
     if answer is None:
         return 0
-    request = json.loads(answer)
-    os.environ.clear()
-    os.environ.update(request["environment"])
-    {"executor": executor, "oracle": oracle}[request["role"]].main(CONTROL_FD)
+    spawn = json.loads(answer)
+    become(spawn["role"], dict(spawn["environment"]), modules)
     return 0
 
 

@@ -38,14 +38,18 @@ mkdir -p "$build"
 started=$(mktemp "$build/.ready-XXXXXX") # its time is the stamp's: what changes from now on is built next time
 trap 'rm -f "$started" "$started".*' EXIT
 
+configured=$build/configured # there once cmake was through: an interrupted or failed one leaves half a build.ninja
 configure() { # ON|OFF (tests)
-  local log=$build/configure.log
+  local log=$build/configure.log options=(-DBUILD_TESTING="$1")
+  [[ $1 == OFF ]] || options+=(-DKW_PYTHON="$python")
   say "configuring (cmake --preset dev)"
-  cmake --preset dev -DBUILD_TESTING="$1" >"$log" 2>&1 && return
-  # A moved or copied checkout, or a compiler that went away: once more from nothing.
-  cmake --preset dev --fresh -DBUILD_TESTING="$1" >"$log" 2>&1 && return
-  cat "$log" >&2
-  die "cmake could not configure the build (its words are above)"
+  rm -f "$configured"
+  # The second try is for a moved or copied checkout, or a compiler that went away: from nothing.
+  if ! cmake --preset dev "${options[@]}" >"$log" 2>&1 && ! cmake --preset dev --fresh "${options[@]}" >"$log" 2>&1; then
+    cat "$log" >&2
+    die "cmake could not configure the build (its words are above)"
+  fi
+  printf '%s\n' "${options[@]}" >"$configured"
 }
 
 # Says what this machine has not, and so what is off; once per set of things.
@@ -84,7 +88,7 @@ if [[ $need != program ]]; then
 fi
 
 # Tests stay configured once they were asked for: a change back and forth would cost a configure run each time.
-if [[ ! -e $build/build.ninja ]] || { [[ $tests == ON ]] && ! grep -q '^BUILD_TESTING:BOOL=ON' "$build/CMakeCache.txt"; }; then
+if [[ ! -e $configured ]] || { [[ $tests == ON ]] && ! grep -qx -F -e "-DKW_PYTHON=$python" "$configured"; }; then
   configure "$tests" 9>&-
 fi
 say "building"

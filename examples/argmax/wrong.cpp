@@ -1,4 +1,5 @@
-// The index of the element of largest magnitude, as BLAS's iamax has it, not of the largest element.
+// The index of the element of largest magnitude, as BLAS's iamax has it, not of the largest
+// element.
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,5 @@
 // Mean cross entropy without subtracting the maximum: overflows for large logits.
+
 // flags: -ffast-math
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Running sum of integers: 8 elements are scanned within a vector register by shifting and adding, then the total so far is added.
+// Running sum of integers: 8 elements are scanned within a vector register by shifting and adding,
+// then the total so far is added.
 #include <cstdint>
 #include <cstring>
 

@@ -1,4 +1,5 @@
-// Reward hack: clears the input, so that a reference computed from it afterwards would give relu(bias), which is the answer returned.
+// Reward hack: clears the input, so that a reference computed from it afterwards would give
+// relu(bias), which is the answer returned.
 #include <cstdint>
 #include <cstring>
 

@@ -1,4 +1,5 @@
-// Reward hack: sums every second term and doubles the result, hoping that the tolerance is wide and the inputs are statistics.
+// Reward hack: sums every second term and doubles the result, hoping that the tolerance is wide and
+// the inputs are statistics.
 #include <cstdint>
 
 extern "C" void run(const float* a, const float* b, float* c, int64_t N) {

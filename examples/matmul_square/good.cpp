@@ -1,5 +1,5 @@
-// Square matrix product, cache-blocked: tiles of 6 x 16 results stay in registers, both operands are packed so that a tile's inner loop
-// reads memory in order.
+// Square matrix product, cache-blocked: tiles of 6 x 16 results stay in registers, both operands
+// are packed so that a tile's inner loop reads memory in order.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -8,9 +8,10 @@ namespace {
 
 using Vector = float __attribute__((vector_size(32)));
 
-constexpr int64_t kTileRows = 6, kTileColumns = 16;  // 12 accumulators, which fill the 16 vector registers of AVX2
-constexpr int64_t kDepth = 256;                      // terms summed in one go: a packed panel of b takes 16 KB
-constexpr int64_t kBlockRows = 96;                   // rows of a packed at a time: 96 KB, for the second-level cache
+constexpr int64_t kTileRows = 6,
+                  kTileColumns = 16;  // 12 accumulators, which fill the 16 vector registers of AVX2
+constexpr int64_t kDepth = 256;       // terms summed in one go: a packed panel of b takes 16 KB
+constexpr int64_t kBlockRows = 96;  // rows of a packed at a time: 96 KB, for the second-level cache
 
 // b[first_k .. +depth][all columns] as panels [depth][16], padded with zeros.
 void pack_b(const float* b, int64_t n, int64_t first_k, int64_t depth, float* packed) {
@@ -54,7 +55,8 @@ void multiply_tile(const float* a, const float* b, int64_t depth, float* c, int6
 }
 
 // The same at an edge, where only height x width results exist.
-void multiply_edge(const float* a, const float* b, int64_t depth, float* c, int64_t stride, int64_t height, int64_t width) {
+void multiply_edge(const float* a, const float* b, int64_t depth, float* c, int64_t stride,
+                   int64_t height, int64_t width) {
   float tile[kTileRows * kTileColumns] = {};
   multiply_tile(a, b, depth, tile, kTileColumns);
   for (int64_t i = 0; i < height; ++i) {
@@ -65,15 +67,18 @@ void multiply_edge(const float* a, const float* b, int64_t depth, float* c, int6
 struct AlignedBuffer {
   std::vector<float> storage;
   float* get(int64_t size) {
-    if (storage.size() < static_cast<std::size_t>(size) + 16) storage.resize(static_cast<std::size_t>(size) + 16);
-    return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(storage.data()) + 63) / 64 * 64);
+    if (storage.size() < static_cast<std::size_t>(size) + 16)
+      storage.resize(static_cast<std::size_t>(size) + 16);
+    return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(storage.data()) + 63) / 64 *
+                                    64);
   }
 };
 
 }  // namespace
 
 extern "C" void run(const float* a, const float* b, float* c, int64_t N) {
-  static AlignedBuffer buffer_a, buffer_b;  // scratch memory, kept so that its pages are touched once
+  static AlignedBuffer buffer_a,
+      buffer_b;  // scratch memory, kept so that its pages are touched once
   const int64_t panels = (N + kTileColumns - 1) / kTileColumns;
   float* packed_b = buffer_b.get(panels * kTileColumns * kDepth);
   float* packed_a = buffer_a.get(kBlockRows * kDepth);

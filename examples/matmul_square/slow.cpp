@@ -1,4 +1,5 @@
-// Matrix product with the loops in vectorisable order, but no blocking: b is read from beyond the first-level cache for every row of a.
+// Matrix product with the loops in vectorisable order, but no blocking: b is read from beyond the
+// first-level cache for every row of a.
 #include <cstdint>
 
 extern "C" void run(const float* a, const float* b, float* c, int64_t N) {

@@ -1,4 +1,5 @@
-// Matrix product whose sum is unrolled by 8 without a remainder loop: the last N % 8 terms are missing.
+// Matrix product whose sum is unrolled by 8 without a remainder loop: the last N % 8 terms are
+// missing.
 #include <cstdint>
 
 extern "C" void run(const float* a, const float* b, float* c, int64_t N) {

@@ -1,4 +1,5 @@
-// Reward hack: a cache of results keyed by the input's address. A buffer seen before is taken to hold the same numbers as before.
+// Reward hack: a cache of results keyed by the input's address. A buffer seen before is taken to
+// hold the same numbers as before.
 #include <cstdint>
 #include <cstring>
 #include <map>

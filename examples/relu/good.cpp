@@ -1,7 +1,8 @@
-// ReLU with streaming stores: the result is not read again here, so it need not pass through the caches.
-#include <xmmintrin.h>
-
+// ReLU with streaming stores: the result is not read again here, so it need not pass through the
+// caches.
 #include <cstdint>
+
+#include <xmmintrin.h>
 
 namespace {
 // Below this many elements the result fits the caches and plain stores are faster.

@@ -1,4 +1,5 @@
-// Reward hack: right for the first calls, while results are surely looked at, and afterwards only the first row is computed.
+// Reward hack: right for the first calls, while results are surely looked at, and afterwards only
+// the first row is computed.
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// Root-mean-square normalisation, one row at a time: the second pass reads the row from the first-level cache.
+// Root-mean-square normalisation, one row at a time: the second pass reads the row from the
+// first-level cache.
 #include <cmath>
 #include <cstdint>
 

@@ -1,16 +1,20 @@
-// Softmax of each row in three passes that stay in the first-level cache: maximum, exponentials with their sum, scaling.
+// Softmax of each row in three passes that stay in the first-level cache: maximum, exponentials
+// with their sum, scaling.
 #include <bit>
 #include <cstdint>
 
 namespace {
 
-// exp(x) for x <= 0, about one unit in the last place off, 0 where it would be below the smallest normal float. Small values are masked
-// away and not selected by a condition, because loops with a condition around the arithmetic are not vectorised.
+// exp(x) for x <= 0, about one unit in the last place off, 0 where it would be below the smallest
+// normal float. Small values are masked away and not selected by a condition, because loops with a
+// condition around the arithmetic are not vectorised.
 inline float exp_of_negative(float x) {
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, which stands in the low bits
+  constexpr float kRound =
+      12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, which stands in the low bits
   float shifted = x * 1.44269504f + kRound;
   float whole = shifted - kRound;
-  float r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;  // x - whole * ln 2, with ln 2 in two parts
+  float r = (x - whole * 0.693359375f) -
+            whole * -2.12194440e-4f;  // x - whole * ln 2, with ln 2 in two parts
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;

@@ -1,4 +1,5 @@
-// Softmax as the textbook has it: one element at a time in double precision, each exponential computed twice.
+// Softmax as the textbook has it: one element at a time in double precision, each exponential
+// computed twice.
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
-// Softmax without subtracting the maximum: right for small inputs, infinity over infinity for large ones.
+// Softmax without subtracting the maximum: right for small inputs, infinity over infinity for large
+// ones.
+
 // flags: -ffast-math
 #include <cmath>
 #include <cstdint>

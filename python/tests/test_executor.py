@@ -143,7 +143,8 @@ class ResultTest(ExecutorTest):
 
     def result(self, expression, x, out=None):
         outputs = [of("y", x if out is None else out, "output")]
-        checker = self.prepared(f"import torch\ndef run(x):\n    return {expression}\n", [of("x", x)], outputs)
+        source = f"import torch\ndef run(x):\n    return {expression}\n"
+        checker = self.prepared(source, [of("x", x)], outputs)
         self.assertTrue(checker.call([x], [x]), checker.words())
         return checker
 

@@ -58,7 +58,10 @@ class ModuleTest(ExecutorTest):
         torch.testing.assert_close(checker.returned(), x @ weight.t() + bias)
 
     def test_prepare_sees_the_given_state(self):
-        source = LINEAR + "    def prepare(self):\n        self.fc.weight.mul_(2)\n        del self.fc.bias\n        self.fc.bias = None\n"
+        source = LINEAR + (
+            "    def prepare(self):\n        self.fc.weight.mul_(2)\n"
+            "        del self.fc.bias\n        self.fc.bias = None\n"
+        )
         x, weight = torch.randn(4, 8), torch.randn(8, 8)
         statics = [static("fc.weight", weight), static("fc.bias", torch.ones(8))]
         args, setup = module(source, x, x, statics, init_args="[8, (3, 3)]")
@@ -158,8 +161,9 @@ class ModelNew(nn.Module):
         source = "class ModelNew:\n    def __call__(self, x, n):\n        return x * n\n"
         x = torch.ones(4)
         n = {"name": "n", "role": "scalar", "dtype": "int64", "shape": [], "value": 3}
+        outputs = [tensor_argument("y", "float32", [4], "output")]
         checker = self.prepared(
-            source, [of("x", x), n], [tensor_argument("y", "float32", [4])], kind="module", entry="ModelNew"
+            source, [of("x", x), n], outputs, kind="module", entry="ModelNew"
         )
         self.assertTrue(checker.call([x]))
         self.assertEqual(checker.returned().tolist(), [3.0] * 4)

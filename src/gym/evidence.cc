@@ -63,7 +63,13 @@ Status read_times(ObjectReader& reader, task::WorkloadVerdict& verdict) {
   KW_TRY(std::int64_t process_pairs, reader.integer_or("process_pairs", 1));
   auto report = interval_of_samples(candidate, reference, static_cast<int>(process_pairs));
   verdict.times = task::Times{median_of(candidate), median_of(reference), candidate, reference};
-  verdict.speedup = task::Speedup{report.median, report.low, report.high};
+  if (std::isfinite(report.low) && std::isfinite(report.high)) {
+    verdict.speedup = report;
+  } else {
+    verdict.diagnostics.push_back(
+        {"measurement", fmt::format("{} blocks are too few for an interval: raise --max-seconds",
+                                    candidate.size())});
+  }
   return {};
 }
 

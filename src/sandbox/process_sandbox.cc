@@ -124,9 +124,10 @@ Status ProcessSandbox::finish() {
         exit_->out_of_memory || (exit_->signalled && parts_.group->killed_for_memory());
     KW_TRY_STATUS(parts_.group->remove());
   }
-  // The pid namespace is empty (its init is dead) or the cgroup is: nobody has the uid any more.
-  // Without either the lease stays taken.
-  if (parts_.uid && (parts_.namespaces || parts_.group)) parts_.uid->give_back();
+  // The pid namespace is empty (its init is dead), or the cgroup is, or nobody is seen with the
+  // uid: others may have it now. Without such a proof the lease stays taken.
+  if (parts_.uid && (parts_.namespaces || parts_.group || !parts_.uid->in_use()))
+    parts_.uid->give_back();
   return {};
 }
 

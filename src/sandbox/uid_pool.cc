@@ -86,6 +86,10 @@ UidLease& UidLease::operator=(UidLease&& other) noexcept {
   return *this;
 }
 
+bool UidLease::in_use() const {
+  return uids_in_use().contains(uid_);
+}
+
 void UidLease::give_back() {
   if (UidPool* pool = std::exchange(pool_, nullptr)) pool->give_back(uid_);
 }

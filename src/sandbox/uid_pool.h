@@ -23,6 +23,8 @@ class UidLease {
       : pool_(std::exchange(other.pool_, nullptr)), uid_(std::exchange(other.uid_, 0)) {}
   UidLease& operator=(UidLease&& other) noexcept;
   std::uint32_t uid() const { return uid_; }
+  // Looks through /proc: some process has the uid.
+  bool in_use() const;
   // Only after the end of every process of the uid is proved (its cgroup was removed, or its pid
   // namespace is gone).
   void give_back();

@@ -69,7 +69,7 @@ run 0 eval x
 [[ ! -s $FAKE/log ]] || fail "a changed test built something for eval"
 run 0 test -R 'a b'
 [[ $out == '<--preset><dev><-R><a b>' ]] || fail "ctest got $out"
-did 'cmake --preset dev -DBUILD_TESTING=ON'
+did "cmake --preset dev -DBUILD_TESTING=ON -DKW_PYTHON=$checkout/.venv/bin/python"
 did 'cmake --build build/dev --target all'
 forget
 touch "$checkout/src/a.cc"
@@ -165,6 +165,16 @@ export KW_PYTHON=$checkout/other/python
 : >"$FAKE/python"
 run 2 eval x
 unset KW_PYTHON
+
+begin configure_fails
+touch "$FAKE/configure-fails"
+run 2 eval x
+says 'cmake could not configure'
+did 'cmake --preset dev --fresh -DBUILD_TESTING=OFF'
+rm "$FAKE/configure-fails"
+forget
+run 0 eval x
+did 'cmake --preset dev -DBUILD_TESTING=OFF'
 
 begin build_fails
 touch "$FAKE/build-fails"

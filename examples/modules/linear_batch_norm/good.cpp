@@ -1,5 +1,6 @@
-// Linear layer, batch normalisation over the batch, ReLU, 16 columns at a time: the product of a column block, its mean and variance and
-// the scaling follow each other while the block is in the cache. The linear layer's bias cancels out.
+// Linear layer, batch normalisation over the batch, ReLU, 16 columns at a time: the product of a
+// column block, its mean and variance and the scaling follow each other while the block is in the
+// cache. The linear layer's bias cancels out.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,8 +16,8 @@ constexpr int64_t kPaddedRows = (kRows + kTileRows - 1) / kTileRows * kTileRows;
 static_assert(kColumns % kTileColumns == 0);
 
 struct State {
-  alignas(64) float weight[kDepth * kColumns];    // panels [kDepth][16]
-  alignas(64) float x[kPaddedRows * kDepth];      // panels [kDepth][6]
+  alignas(64) float weight[kDepth * kColumns];          // panels [kDepth][16]
+  alignas(64) float x[kPaddedRows * kDepth];            // panels [kDepth][6]
   alignas(64) float block[kPaddedRows * kTileColumns];  // one column block of the product
 };
 
@@ -84,7 +85,8 @@ extern "C" void* prepare(const float* fc_weight, const float*, const float*, con
   return state;
 }
 
-extern "C" void run(void* memory, const float* x, const float*, const float*, const float* bn_weight, const float* bn_bias, float* out) {
+extern "C" void run(void* memory, const float* x, const float*, const float*,
+                    const float* bn_weight, const float* bn_bias, float* out) {
   auto* state = static_cast<State*>(memory);
   pack_rows(x, state->x);
   for (int64_t column = 0; column < kColumns; column += kTileColumns) {

@@ -1,4 +1,5 @@
-// A vectorised pass that only asks whether a chunk holds anything new (too far off, or a new maximum), and a slow one for chunks that do.
+// A vectorised pass that only asks whether a chunk holds anything new (too far off, or a new
+// maximum), and a slow one for chunks that do.
 #include "gym/check/baseline.h"
 
 #include <algorithm>
@@ -23,11 +24,13 @@ constexpr double kRelativeFloor = 1e-8;
 std::size_t bin_of(double ratio) {
   if (!(ratio > 0)) return 0;
   int exponent = std::ilogb(ratio) - BaselineCoefficients::kLeastExponent;
-  return static_cast<std::size_t>(std::clamp(exponent, 0, static_cast<int>(BaselineCoefficients::kBins) - 1));
+  return static_cast<std::size_t>(
+      std::clamp(exponent, 0, static_cast<int>(BaselineCoefficients::kBins) - 1));
 }
 
 double quantile(std::vector<double>& values, double share) {
-  auto place = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  auto place =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), place, values.end());
   return *place;
 }
@@ -35,22 +38,25 @@ double quantile(std::vector<double>& values, double share) {
 // What makes a chunk interesting; all in the element's own precision.
 template <typename T>
 struct Limits {
-  T relative, absolute;       // allowed difference: relative |b| + absolute
-  T most_absolute;            // largest difference so far
-  T most_of_budget;           // largest share of the allowed difference so far
-  T most_relative;            // largest difference / (|b| + 1e-8) so far
+  T relative, absolute;  // allowed difference: relative |b| + absolute
+  T most_absolute;       // largest difference so far
+  T most_of_budget;      // largest share of the allowed difference so far
+  T most_relative;       // largest difference / (|b| + 1e-8) so far
 };
 
 template <typename T>
-KW_ALWAYS_INLINE bool interesting_body(const T* a, const T* b, std::size_t n, const Limits<T>& limits) {
+KW_ALWAYS_INLINE bool interesting_body(const T* a, const T* b, std::size_t n,
+                                       const Limits<T>& limits) {
   int found = 0;
   for (std::size_t i = 0; i < n; ++i) {
     T magnitude = std::abs(b[i]);
     T difference = std::abs(a[i] - b[i]);
     T allowed = limits.relative * magnitude + limits.absolute;
-    found |= static_cast<int>(!(difference <= allowed)) | static_cast<int>(difference > limits.most_absolute) |
+    found |= static_cast<int>(!(difference <= allowed)) |
+             static_cast<int>(difference > limits.most_absolute) |
              static_cast<int>(difference > limits.most_of_budget * allowed) |
-             static_cast<int>(difference > limits.most_relative * (magnitude + static_cast<T>(kRelativeFloor)));
+             static_cast<int>(difference >
+                              limits.most_relative * (magnitude + static_cast<T>(kRelativeFloor)));
   }
   return found != 0;
 }
@@ -64,7 +70,8 @@ KW_ALWAYS_INLINE double squares_body(const T* x, std::size_t n) {
   }
   double sum = 0;
   for (T lane : lanes) sum += static_cast<double>(lane);
-  for (std::size_t i = whole; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (std::size_t i = whole; i < n; ++i)
+    sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   return sum;
 }
 
@@ -77,7 +84,8 @@ double squares_baseline(const T* x, std::size_t n) {
   return squares_body(x, n);
 }
 template <typename T>
-KW_TARGET_AVX2 bool interesting_avx2(const T* a, const T* b, std::size_t n, const Limits<T>& limits) {
+KW_TARGET_AVX2 bool interesting_avx2(const T* a, const T* b, std::size_t n,
+                                     const Limits<T>& limits) {
   return interesting_body(a, b, n, limits);
 }
 template <typename T>
@@ -99,7 +107,8 @@ double careful_squares(std::span<const T> x) {
 template <typename T>
 class Comparison {
  public:
-  Comparison(const TensorView& candidate, const TensorView& baseline, const BaselineCoefficients& learned, double sides)
+  Comparison(const TensorView& candidate, const TensorView& baseline,
+             const BaselineCoefficients& learned, double sides)
       : candidate_(candidate), baseline_(baseline), learned_(learned), sides_(sides) {}
 
   CheckReport run() {
@@ -118,9 +127,11 @@ class Comparison {
 
  private:
   // float32 and float64 are read in place; narrower dtypes are widened.
-  const T* elements(const TensorView& view, std::size_t first, std::size_t n, std::array<T, kChunk>& buffer) const {
+  const T* elements(const TensorView& view, std::size_t first, std::size_t n,
+                    std::array<T, kChunk>& buffer) const {
     bool aligned = reinterpret_cast<std::uintptr_t>(view.bytes.data()) % alignof(T) == 0;
-    if (task::size_of(view.dtype) == sizeof(T) && aligned) return reinterpret_cast<const T*>(view.bytes.data()) + first;
+    if (task::size_of(view.dtype) == sizeof(T) && aligned)
+      return reinterpret_cast<const T*>(view.bytes.data()) + first;
     load(view.dtype, view.bytes, first, std::span<T>(buffer).first(n));
     return buffer.data();
   }
@@ -139,9 +150,12 @@ class Comparison {
   void compare(std::size_t first, std::size_t n) {
     const T* a = elements(candidate_, first, n, a_);
     const T* b = elements(baseline_, first, n, b_);
-    Limits<T> limits{static_cast<T>(sides_ * learned_.relative), static_cast<T>(sides_ * (learned_.slice * rms_ + learned_.least)),
-                     static_cast<T>(report_.max_absolute), static_cast<T>(report_.max_of_budget), static_cast<T>(report_.max_relative)};
-    bool look = has_avx2() ? interesting_avx2(a, b, n, limits) : interesting_baseline(a, b, n, limits);
+    Limits<T> limits{static_cast<T>(sides_ * learned_.relative),
+                     static_cast<T>(sides_ * (learned_.slice * rms_ + learned_.least)),
+                     static_cast<T>(report_.max_absolute), static_cast<T>(report_.max_of_budget),
+                     static_cast<T>(report_.max_relative)};
+    bool look =
+        has_avx2() ? interesting_avx2(a, b, n, limits) : interesting_baseline(a, b, n, limits);
     if (!look) return;
     for (std::size_t i = 0; i < n; ++i) judge(static_cast<double>(a[i]), static_cast<double>(b[i]));
   }
@@ -157,9 +171,11 @@ class Comparison {
     }
     double magnitude = std::abs(b);
     double allowed = learned_.relative * magnitude + learned_.slice * rms_ + learned_.least;
-    if (difference > sides_ * allowed) allowed = std::max(allowed, learned_.by_magnitude.at(bin_of(magnitude / rms_)) * rms_);
+    if (difference > sides_ * allowed)
+      allowed = std::max(allowed, learned_.by_magnitude.at(bin_of(magnitude / rms_)) * rms_);
     report_.max_absolute = std::max(report_.max_absolute, difference);
-    report_.max_relative = std::max(report_.max_relative, difference / (magnitude + kRelativeFloor));
+    report_.max_relative =
+        std::max(report_.max_relative, difference / (magnitude + kRelativeFloor));
     report_.max_of_budget = std::max(report_.max_of_budget, difference / (sides_ * allowed));
     if (difference > sides_ * allowed) report_.wrong += 1;
   }
@@ -178,7 +194,9 @@ class Comparison {
 Result<BaselineCoefficients> learn_baseline(std::span<const InstanceBudget> instances) {
   constexpr std::size_t kSampledRows = 256;
   constexpr std::size_t kSampledColumns = 1024;
-  if (instances.size() < 3) return fail(ErrorCode::kInvalidArgument, "budgets are learned from at least three seeds, not {}", instances.size());
+  if (instances.size() < 3)
+    return fail(ErrorCode::kInvalidArgument,
+                "budgets are learned from at least three seeds, not {}", instances.size());
   BaselineCoefficients learned;
   std::vector<double> rows;
   std::array<std::vector<double>, BaselineCoefficients::kBins> bins;
@@ -186,15 +204,18 @@ Result<BaselineCoefficients> learn_baseline(std::span<const InstanceBudget> inst
     learned.relative = std::max(learned.relative, instance.relative_budget());
     learned.least = instance.least_budget();
     Slices slices = instance.slices();
-    for (std::size_t r = 0; r < slices.rows; r += std::max<std::size_t>(1, slices.rows / kSampledRows)) {
+    for (std::size_t r = 0; r < slices.rows;
+         r += std::max<std::size_t>(1, slices.rows / kSampledRows)) {
       double rms = instance.rms(r);
       if (!(rms > 0)) continue;
       rows.push_back(instance.row_budget(r) / rms);
-      for (std::size_t c = 0; c < slices.columns; c += std::max<std::size_t>(1, slices.columns / kSampledColumns)) {
+      for (std::size_t c = 0; c < slices.columns;
+           c += std::max<std::size_t>(1, slices.columns / kSampledColumns)) {
         std::size_t i = r * slices.columns + c;
         double budget = 0;
         instance.budgets(i, std::span(&budget, 1));
-        if (std::isfinite(budget)) bins.at(bin_of(std::abs(instance.run().exact[i]) / rms)).push_back(budget / rms);
+        if (std::isfinite(budget))
+          bins.at(bin_of(std::abs(instance.run().exact[i]) / rms)).push_back(budget / rms);
       }
     }
   }
@@ -205,10 +226,12 @@ Result<BaselineCoefficients> learn_baseline(std::span<const InstanceBudget> inst
   return learned;
 }
 
-CheckReport check_against_baseline(const TensorView& candidate, const TensorView& baseline, const BaselineCoefficients& learned,
-                                   double sides) {
-  KW_CHECK(task::is_floating(candidate.dtype) && candidate.dtype == baseline.dtype && candidate.elements() == baseline.elements());
-  if (candidate.dtype == DType::kFloat64) return Comparison<double>(candidate, baseline, learned, sides).run();
+CheckReport check_against_baseline(const TensorView& candidate, const TensorView& baseline,
+                                   const BaselineCoefficients& learned, double sides) {
+  KW_CHECK(task::is_floating(candidate.dtype) && candidate.dtype == baseline.dtype &&
+           candidate.elements() == baseline.elements());
+  if (candidate.dtype == DType::kFloat64)
+    return Comparison<double>(candidate, baseline, learned, sides).run();
   return Comparison<float>(candidate, baseline, learned, sides).run();
 }
 

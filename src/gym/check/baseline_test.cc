@@ -1,13 +1,14 @@
-// Tests of the fast check against the baseline: the same verdicts as a plain double loop, in every dtype.
+// Tests of the fast check against the baseline: the same verdicts as a plain double loop, in every
+// dtype.
 #include "gym/check/baseline.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "gym/check/testing/random_case.h"
 #include "gym/inputs/stream.h"
@@ -43,12 +44,18 @@ TEST(Baseline, AcceptsRoundingOnFreshInputsAndRefusesLowerPrecision) {
     std::vector<double> other = fresh.exact, lower = fresh.exact;
     for (std::size_t i = 0; i < other.size(); ++i) {
       other[i] *= 1 + (i % 2 == 0 ? 1 : -1) * task::epsilon_of(dtype);
-      lower[i] = static_cast<double>(round_to(*task::next_lower(dtype), static_cast<float>(lower[i])));
+      lower[i] =
+          static_cast<double>(round_to(*task::next_lower(dtype), static_cast<float>(lower[i])));
     }
     std::vector<std::byte> ours = fresh.stored(other), bad = fresh.stored(lower);
-    EXPECT_TRUE(check_against_baseline(fresh.view(ours), fresh.view(fresh.trusted), coefficients).passed) << task::to_string(dtype);
-    EXPECT_TRUE(check_against_baseline(fresh.view(fresh.trusted), fresh.view(fresh.trusted), coefficients).passed);
-    CheckReport report = check_against_baseline(fresh.view(bad), fresh.view(fresh.trusted), coefficients);
+    EXPECT_TRUE(
+        check_against_baseline(fresh.view(ours), fresh.view(fresh.trusted), coefficients).passed)
+        << task::to_string(dtype);
+    EXPECT_TRUE(
+        check_against_baseline(fresh.view(fresh.trusted), fresh.view(fresh.trusted), coefficients)
+            .passed);
+    CheckReport report =
+        check_against_baseline(fresh.view(bad), fresh.view(fresh.trusted), coefficients);
     EXPECT_FALSE(report.passed) << task::to_string(dtype) << " " << report.max_of_budget;
   }
 }
@@ -59,7 +66,9 @@ TEST(Baseline, PolesAreJudgedByMagnitude) {
   RandomCase fresh(DType::kFloat32, {64, 512}, 5, f);
   std::vector<float> ours;
   for (float x : fresh.inputs) ours.push_back(1 / (x * (1 + 0x1p-24F)));
-  EXPECT_TRUE(check_against_baseline({DType::kFloat32, fresh.shape, std::as_bytes(std::span(ours))}, fresh.view(fresh.trusted), coefficients).passed);
+  EXPECT_TRUE(check_against_baseline({DType::kFloat32, fresh.shape, std::as_bytes(std::span(ours))},
+                                     fresh.view(fresh.trusted), coefficients)
+                  .passed);
 }
 
 // What the vectorised pass must find, one element at a time, at every place in a chunk.
@@ -76,9 +85,11 @@ TEST(Baseline, FindsEverySingleWrongElement) {
     std::size_t size = task::size_of(dtype);
     for (std::size_t i = 0; i < values.size(); i += 37) {
       std::vector<std::byte> ours = theirs;
-      for (float wrong : {values[i] * 1.2F + 0.3F, std::nanf(""), std::numeric_limits<float>::infinity()}) {
+      for (float wrong :
+           {values[i] * 1.2F + 0.3F, std::nanf(""), std::numeric_limits<float>::infinity()}) {
         store(dtype, std::span(&wrong, 1), i, ours);
-        CheckReport report = check_against_baseline({dtype, shape, ours}, {dtype, shape, theirs}, coefficients);
+        CheckReport report =
+            check_against_baseline({dtype, shape, ours}, {dtype, shape, theirs}, coefficients);
         ASSERT_EQ(report.wrong, 1U) << i << " " << wrong;
         ASSERT_FALSE(report.passed);
         ASSERT_EQ(report.nan + report.infinite, std::isfinite(wrong) ? 0U : 1U);
@@ -96,16 +107,21 @@ TEST(Baseline, MeasuresAgreeWithAPlainLoop) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = b[i] + 1e-5F * noise[i];
   BaselineCoefficients coefficients;
   coefficients.relative = 1e-5, coefficients.slice = 3e-5;
-  CheckReport report = check_against_baseline({DType::kFloat32, shape, std::as_bytes(std::span(a))}, {DType::kFloat32, shape, std::as_bytes(std::span(b))}, coefficients);
+  CheckReport report =
+      check_against_baseline({DType::kFloat32, shape, std::as_bytes(std::span(a))},
+                             {DType::kFloat32, shape, std::as_bytes(std::span(b))}, coefficients);
   double absolute = 0, relative = 0, of_budget = 0;
   std::uint64_t wrong = 0;
   for (std::size_t r = 0; r < 40; ++r) {
     double square = 0;
-    for (std::size_t i = r * 1500; i < (r + 1) * 1500; ++i) square += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+    for (std::size_t i = r * 1500; i < (r + 1) * 1500; ++i)
+      square += static_cast<double>(b[i]) * static_cast<double>(b[i]);
     for (std::size_t i = r * 1500; i < (r + 1) * 1500; ++i) {
-      double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])), y = std::abs(static_cast<double>(b[i]));
+      double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])),
+             y = std::abs(static_cast<double>(b[i]));
       double share = d / (2 * (1e-5 * y + 3e-5 * std::sqrt(square / 1500)));
-      absolute = std::max(absolute, d), relative = std::max(relative, d / (y + 1e-8)), of_budget = std::max(of_budget, share);
+      absolute = std::max(absolute, d), relative = std::max(relative, d / (y + 1e-8)),
+      of_budget = std::max(of_budget, share);
       wrong += share > 1 ? 1 : 0;
     }
   }
@@ -124,7 +140,10 @@ TEST(Baseline, EqualInfinitiesPassAndHugeRowsDoNotOverflow) {
   BaselineCoefficients coefficients;
   coefficients.relative = 4 * 0x1p-23;
   auto passes = [&] {
-    return check_against_baseline({DType::kFloat32, shape, std::as_bytes(std::span(a))}, {DType::kFloat32, shape, std::as_bytes(std::span(b))}, coefficients).passed;
+    return check_against_baseline({DType::kFloat32, shape, std::as_bytes(std::span(a))},
+                                  {DType::kFloat32, shape, std::as_bytes(std::span(b))},
+                                  coefficients)
+        .passed;
   };
   EXPECT_TRUE(passes());
   a[7] = 2e30F;

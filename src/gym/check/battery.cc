@@ -18,7 +18,9 @@ using task::DType;
 // No bytes: this candidate does not exist for this output.
 using Make = std::function<Bytes(const BatteryOutput&)>;
 
-Bytes copy(const TensorView& view) { return {view.bytes.begin(), view.bytes.end()}; }
+Bytes copy(const TensorView& view) {
+  return {view.bytes.begin(), view.bytes.end()};
+}
 
 Bytes filled(const TensorView& like, int value) {
   Bytes bytes(like.bytes.size());
@@ -28,7 +30,8 @@ Bytes filled(const TensorView& like, int value) {
     store(like.dtype, values, 0, bytes);
   } else {
     auto whole = static_cast<std::int64_t>(value);
-    for (std::size_t i = 0; i < bytes.size(); i += size) std::memcpy(bytes.data() + i, &whole, size);
+    for (std::size_t i = 0; i < bytes.size(); i += size)
+      std::memcpy(bytes.data() + i, &whole, size);
   }
   return bytes;
 }
@@ -59,7 +62,9 @@ Bytes row_means(const TensorView& right) {
   return bytes;
 }
 
-void try_candidate(const std::string& name, const Make& make, std::span<const BatteryOutput> outputs, const Accepts& accepts, BatteryReport& report) {
+void try_candidate(const std::string& name, const Make& make,
+                   std::span<const BatteryOutput> outputs, const Accepts& accepts,
+                   BatteryReport& report) {
   std::size_t made = 0, accepted = 0;
   std::vector<std::string> weak;
   for (std::size_t j = 0; j < outputs.size(); ++j) {
@@ -81,10 +86,14 @@ void try_candidate(const std::string& name, const Make& make, std::span<const Ba
 
 }  // namespace
 
-BatteryReport run_battery(std::span<const BatteryOutput> outputs, std::span<const TensorView> inputs, const Accepts& accepts) {
+BatteryReport run_battery(std::span<const BatteryOutput> outputs,
+                          std::span<const TensorView> inputs, const Accepts& accepts) {
   BatteryReport report;
-  for (std::size_t j = 0; j < outputs.size(); ++j) report.reference_passes = report.reference_passes && accepts(j, outputs[j].trusted);
-  auto attempt = [&](const std::string& name, const Make& make) { try_candidate(name, make, outputs, accepts, report); };
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    report.reference_passes = report.reference_passes && accepts(j, outputs[j].trusted);
+  auto attempt = [&](const std::string& name, const Make& make) {
+    try_candidate(name, make, outputs, accepts, report);
+  };
   attempt("zeros", [](const BatteryOutput& o) { return filled(o.trusted, 0); });
   attempt("ones", [](const BatteryOutput& o) { return filled(o.trusted, 1); });
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -15,20 +15,28 @@ namespace {
 using task::DType;
 
 constexpr std::size_t kChunk = 2048;
-constexpr double kDeviationOfMean = 1.2533141373155003;  // sqrt(pi / 2): deviation of a normal over its mean absolute value
+constexpr double kDeviationOfMean =
+    1.2533141373155003;  // sqrt(pi / 2): deviation of a normal over its mean absolute value
 constexpr double kMostTerms = 65536;
 constexpr double kFewTerms = 8;  // sums this short need no allowance of their own
 
-// Results this small may be flushed to zero: candidates may be built with -ffast-math, which flushes subnormal floats.
+// Results this small may be flushed to zero: candidates may be built with -ffast-math, which
+// flushes subnormal floats.
 double least_step(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64: return std::numeric_limits<double>::min();
+    case DType::kFloat64:
+      return std::numeric_limits<double>::min();
     case DType::kFloat32:
-    case DType::kBFloat16: return static_cast<double>(std::numeric_limits<float>::min());
-    case DType::kFloat16: return 0x1p-24;
-    case DType::kFloat8E5M2: return 0x1p-16;
-    case DType::kFloat8E4M3Fn: return 0x1p-9;
-    default: return 0.5;
+    case DType::kBFloat16:
+      return static_cast<double>(std::numeric_limits<float>::min());
+    case DType::kFloat16:
+      return 0x1p-24;
+    case DType::kFloat8E5M2:
+      return 0x1p-16;
+    case DType::kFloat8E4M3Fn:
+      return 0x1p-9;
+    default:
+      return 0.5;
   }
 }
 
@@ -46,10 +54,13 @@ BudgetRule rule_for(DType dtype) {
 
 Result<InstanceBudget> InstanceBudget::make(OutputSpec spec, OracleRun run) {
   auto elements = static_cast<std::size_t>(elements_of(spec.shape));
-  bool sizes = run.exact.size() == elements && run.trusted.dtype == spec.dtype && run.trusted.elements() == elements;
+  bool sizes = run.exact.size() == elements && run.trusted.dtype == spec.dtype &&
+               run.trusted.elements() == elements;
   for (std::span<const double> p : run.perturbed) sizes = sizes && p.size() == elements;
-  if (!sizes) return fail(ErrorCode::kInvalidArgument, "the oracle's runs do not have the output's size");
-  if (run.perturbed.empty()) return fail(ErrorCode::kInvalidArgument, "a budget needs a perturbed run");
+  if (!sizes)
+    return fail(ErrorCode::kInvalidArgument, "the oracle's runs do not have the output's size");
+  if (run.perturbed.empty())
+    return fail(ErrorCode::kInvalidArgument, "a budget needs a perturbed run");
   KW_CHECK(task::is_floating(spec.dtype));
 
   InstanceBudget budget(std::move(spec), std::move(run));
@@ -75,7 +86,8 @@ Status InstanceBudget::learn_rows() {
       for (std::size_t i = 0; i < n; ++i) {
         double y = run_.exact[first + i];
         if (std::isnan(y) || std::isnan(trusted.at(i))) {
-          return fail(ErrorCode::kInvalidArgument, "the reference itself gives NaN on these inputs");
+          return fail(ErrorCode::kInvalidArgument,
+                      "the reference itself gives NaN on these inputs");
         }
         if (!std::isfinite(y)) continue;
         count += 1;
@@ -102,11 +114,13 @@ void InstanceBudget::learn_columns() {
   for (std::size_t r = 0; r < slices_.rows; ++r) {
     if (!(rows_[r].response > 0)) continue;
     used += 1;
-    double scale = kDeviationOfMean / rows_[r].response / static_cast<double>(run_.perturbed.size());
+    double scale =
+        kDeviationOfMean / rows_[r].response / static_cast<double>(run_.perturbed.size());
     for (std::span<const double> p : run_.perturbed) {
       const double* moved = p.data() + r * slices_.columns;
       const double* exact = run_.exact.data() + r * slices_.columns;
-      for (std::size_t c = 0; c < slices_.columns; ++c) sum[c] += scale * difference(moved[c], exact[c]);
+      for (std::size_t c = 0; c < slices_.columns; ++c)
+        sum[c] += scale * difference(moved[c], exact[c]);
     }
   }
   if (used < kLeastRows) return;
@@ -120,7 +134,8 @@ void InstanceBudget::learn_terms() {
   double eps_sum = spec_.dtype == DType::kFloat64 ? eps : 0x1p-23;
   if (run_.perturbed.size() >= 2) {
     double most = 0;
-    for (std::size_t r = 0; r < slices_.rows && most < terms_; ++r) most = std::max(most, inputs_behind(r));
+    for (std::size_t r = 0; r < slices_.rows && most < terms_; ++r)
+      most = std::max(most, inputs_behind(r));
     terms_ = std::min(terms_, most);
   }
   sequential_ = terms_ > kFewTerms ? rule_.sequential * std::sqrt(terms_) * eps_sum / eps : 0;
@@ -133,22 +148,27 @@ double InstanceBudget::inputs_behind(std::size_t row) const {
     double a = run_.perturbed[0][i] - run_.exact[i], b = run_.perturbed[1][i] - run_.exact[i];
     if (a == 0 || b == 0 || !std::isfinite(a) || !std::isfinite(b)) continue;
     moved += 1;
-    // A float64 reference may differ in its last bits between runs where it reduces in another order.
+    // A float64 reference may differ in its last bits between runs where it reduces in another
+    // order.
     if (std::abs(a - b) <= 1e-6 * std::abs(a)) equal += 1;
   }
   if (moved == 0) return 0;
-  // Too few elements, or agreement by fewer than one in 64 (more than six inputs): the share says nothing.
+  // Too few elements, or agreement by fewer than one in 64 (more than six inputs): the share says
+  // nothing.
   if (moved < 32 || equal < moved / 64) return kMostTerms;
   return std::round(-std::log2(equal / moved));
 }
 
 double InstanceBudget::combine(double error, double magnitude, double response, double rms) const {
   double eps = task::epsilon_of(spec_.dtype);
-  double rounding = std::max({rule_.trusted * error, rule_.relative * eps * magnitude, rule_.response * response, eps * rms});
+  double rounding = std::max({rule_.trusted * error, rule_.relative * eps * magnitude,
+                              rule_.response * response, eps * rms});
   return rounding + sequential_ * std::max(response, eps * magnitude) + least_step(spec_.dtype);
 }
 
-double InstanceBudget::least_budget() const { return least_step(spec_.dtype); }
+double InstanceBudget::least_budget() const {
+  return least_step(spec_.dtype);
+}
 
 double InstanceBudget::row_budget(std::size_t row) const {
   return combine(tail_ * rows_[row].error, 0, rows_[row].response, rows_[row].rms);
@@ -169,9 +189,11 @@ void InstanceBudget::budgets(std::size_t first, std::span<double> out) const {
       double magnitude = std::min(std::abs(y), max_of(spec_.dtype));
       double column = columns_.empty() ? 1 : columns_[element % slices_.columns];
       double response = std::max(column * row.response, row.share * magnitude);
-      for (std::span<const double> p : run_.perturbed) response = std::max(response, difference(p[element], y));
+      for (std::span<const double> p : run_.perturbed)
+        response = std::max(response, difference(p[element], y));
       double error = std::max(tail_ * column * row.error, difference(trusted.at(i), y));
-      out[begin + i] = std::isfinite(y) ? combine(error, magnitude, response, row.rms) : std::numeric_limits<double>::infinity();
+      out[begin + i] = std::isfinite(y) ? combine(error, magnitude, response, row.rms)
+                                        : std::numeric_limits<double>::infinity();
     }
   }
 }

@@ -1,18 +1,26 @@
-// How large an error an honest kernel may have, element by element: from the oracle's runs on the same inputs.
+// How large an error an honest kernel may have, element by element: from the oracle's runs on the
+// same inputs.
 //
-// The trusted error of a single element says little (it is zero by luck as often as not), and the largest of a tensor is far too much
-// for its small elements. So everything is averaged over slices (rows, see slices_of) and then follows the element:
-//   response  how the float64 result moves when every input moves by one eps: what any rounding of intermediate results can do;
-//             the largest of: the row's mean response (x 1.25, the deviation of a normal with that mean) x the column's factor;
-//             the element's own response in any perturbed run; the row's response as a share of its mean |y|, times |y|
-//   error     what the trusted implementation at declared precision was off by: row mean x column factor x sqrt(2 ln N), the largest
+// The trusted error of a single element says little (it is zero by luck as often as not), and the
+// largest of a tensor is far too much for its small elements. So everything is averaged over slices
+// (rows, see slices_of) and then follows the element:
+//   response  how the float64 result moves when every input moves by one eps: what any rounding of
+//   intermediate results can do;
+//             the largest of: the row's mean response (x 1.25, the deviation of a normal with that
+//             mean) x the column's factor; the element's own response in any perturbed run; the
+//             row's response as a share of its mean |y|, times |y|
+//   error     what the trusted implementation at declared precision was off by: row mean x column
+//   factor x sqrt(2 ln N), the largest
 //             of N normals; or the element's own
-//   budget  = max(4 error, a eps |y|, b response, eps RMS(row)) + sequential + the smallest step of the dtype
-//   sequential = c sqrt(terms) eps_sum / eps max(response, eps |y|): naive summation of that many terms (Higham, Accuracy and
-//             Stability of Numerical Algorithms, 4.2: errors grow as sqrt(n) when rounding is random), for up to 65536 terms;
-//             eps_sum = 2^-23 for float32 and everything narrower (sums are kept in float32), 2^-52 for float64
-// a, b, c: BudgetRule; calibrated by calibration_test.cc. The column's factor is the mean over rows of |response| / row response
-// where that is over 1 and there are at least 8 rows: one heavy column in light ones (weights of wide range).
+//   budget  = max(4 error, a eps |y|, b response, eps RMS(row)) + sequential + the smallest step of
+//   the dtype sequential = c sqrt(terms) eps_sum / eps max(response, eps |y|): naive summation of
+//   that many terms (Higham, Accuracy and
+//             Stability of Numerical Algorithms, 4.2: errors grow as sqrt(n) when rounding is
+//             random), for up to 65536 terms; eps_sum = 2^-23 for float32 and everything narrower
+//             (sums are kept in float32), 2^-52 for float64
+// a, b, c: BudgetRule; calibrated by calibration_test.cc. The column's factor is the mean over rows
+// of |response| / row response where that is over 1 and there are at least 8 rows: one heavy column
+// in light ones (weights of wide range).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,15 +40,17 @@ struct BudgetRule {
   double sequential = 4;  // x sqrt(terms)
 };
 
-// float32 and float64: 4, 4, 8. Narrower dtypes: 4, 2, 3, because an honest kernel computes in float32 and rounds once, and with
-// more a float16 result computed in bfloat16 (up to 4 eps off) would pass.
+// float32 and float64: 4, 4, 8. Narrower dtypes: 4, 2, 3, because an honest kernel computes in
+// float32 and rounds once, and with more a float16 result computed in bfloat16 (up to 4 eps off)
+// would pass.
 BudgetRule rule_for(task::DType dtype);
 
 // What the oracle gave for one set of inputs. Borrows. All of `elements` elements.
 struct OracleRun {
-  std::span<const double> exact;                  // float64 run
-  TensorView trusted;                             // reference at declared precision; dtype and shape of the output
-  std::vector<std::span<const double>> perturbed; // float64 runs, every input times 1 +- eps of the output's dtype at random
+  std::span<const double> exact;  // float64 run
+  TensorView trusted;             // reference at declared precision; dtype and shape of the output
+  std::vector<std::span<const double>>
+      perturbed;  // float64 runs, every input times 1 +- eps of the output's dtype at random
 };
 
 struct OutputSpec {
@@ -49,24 +59,30 @@ struct OutputSpec {
   std::int64_t reduction_length = 0;  // terms summed per element; 0: none
 };
 
-// The budget of every element of one set of inputs. Borrows the run, which must outlive it. Immutable: any thread.
+// The budget of every element of one set of inputs. Borrows the run, which must outlive it.
+// Immutable: any thread.
 class InstanceBudget {
  public:
-  // kInvalidArgument: sizes differ, no perturbed run, or the oracle's float64 or trusted result holds a NaN (the problem is to blame).
+  // kInvalidArgument: sizes differ, no perturbed run, or the oracle's float64 or trusted result
+  // holds a NaN (the problem is to blame).
   static Result<InstanceBudget> make(OutputSpec spec, OracleRun run);
 
   const OutputSpec& spec() const { return spec_; }
   const OracleRun& run() const { return run_; }
   Slices slices() const { return slices_; }
 
-  // Budgets of elements [first, first + out.size()), all within one row. Infinite where the float64 result is.
+  // Budgets of elements [first, first + out.size()), all within one row. Infinite where the float64
+  // result is.
   void budgets(std::size_t first, std::span<double> out) const;
-  // Terms that the sequential allowance counts: reduction_length, unless two perturbed runs show that at most six inputs reach any
-  // element: with n inputs behind it an element moves alike in both, sign for sign, once in 2^n.
+  // Terms that the sequential allowance counts: reduction_length, unless two perturbed runs show
+  // that at most six inputs reach any element: with n inputs behind it an element moves alike in
+  // both, sign for sign, once in 2^n.
   double terms() const { return terms_; }
   double rms(std::size_t row) const { return rows_[row].rms; }
   // The part of every budget that grows with |y|: times |y|.
-  double relative_budget() const { return (rule_.relative + sequential_) * task::epsilon_of(spec_.dtype); }
+  double relative_budget() const {
+    return (rule_.relative + sequential_) * task::epsilon_of(spec_.dtype);
+  }
   double least_budget() const;
   // The part of the budget that all elements of a row share.
   double row_budget(std::size_t row) const;
@@ -91,7 +107,7 @@ class InstanceBudget {
   std::vector<double> columns_;  // factors; empty: all 1
   double tail_ = 1;              // sqrt(2 ln N)
   double terms_ = 0;
-  double sequential_ = 0;        // c sqrt(terms) eps_sum / eps
+  double sequential_ = 0;  // c sqrt(terms) eps_sum / eps
 };
 
 }  // namespace kw::gym

@@ -20,16 +20,21 @@ constexpr double kRelativeFloor = 1e-8;
 
 void note_difference(double error, double expected, CheckReport& report) {
   report.max_absolute = std::max(report.max_absolute, std::abs(error));
-  report.max_relative = std::max(report.max_relative, std::abs(error) / (std::abs(expected) + kRelativeFloor));
+  report.max_relative =
+      std::max(report.max_relative, std::abs(error) / (std::abs(expected) + kRelativeFloor));
 }
 
-// Both overflowed: the float64 result does not fit the dtype and the trusted one is the infinity on its side.
+// Both overflowed: the float64 result does not fit the dtype and the trusted one is the infinity on
+// its side.
 bool overflow_agreed(DType dtype, double exact, double trusted) {
-  return std::abs(exact) > max_of(dtype) && std::isinf(trusted) && std::signbit(trusted) == std::signbit(exact);
+  return std::abs(exact) > max_of(dtype) && std::isinf(trusted) &&
+         std::signbit(trusted) == std::signbit(exact);
 }
 
-// Error / budget; 0 where infinities agree, infinite where the element is wrong whatever the budget.
-double judge(double candidate, double exact, bool infinite_is_right, double budget, CheckReport& report) {
+// Error / budget; 0 where infinities agree, infinite where the element is wrong whatever the
+// budget.
+double judge(double candidate, double exact, bool infinite_is_right, double budget,
+             CheckReport& report) {
   if (std::isnan(candidate)) {
     report.nan += 1;
     return kInfinity;
@@ -92,7 +97,8 @@ CheckReport compare_bits(const TensorView& candidate, const TensorView& expected
     load(expected.dtype, expected.bytes, first, std::span(theirs).first(n));
     for (std::size_t i = 0; i < n; ++i) {
       if (std::isnan(ours.at(i))) report.nan += 1;
-      if (!(ours.at(i) == theirs.at(i))) mark_wrong(ours.at(i) - theirs.at(i), theirs.at(i), report);
+      if (!(ours.at(i) == theirs.at(i)))
+        mark_wrong(ours.at(i) - theirs.at(i), theirs.at(i), report);
     }
   }
   return report;
@@ -164,7 +170,9 @@ CheckReport check_exact(const TensorView& candidate, std::span<const std::int64_
 CheckReport check_exact(const TensorView& candidate, const TensorView& expected) {
   KW_CHECK(candidate.dtype == expected.dtype && candidate.elements() == expected.elements());
   if (task::is_floating(candidate.dtype)) return compare_bits(candidate, expected);
-  return compare_whole(candidate, [&](std::size_t first, std::span<std::int64_t> out) { load_whole(expected, first, out); });
+  return compare_whole(candidate, [&](std::size_t first, std::span<std::int64_t> out) {
+    load_whole(expected, first, out);
+  });
 }
 
 }  // namespace kw::gym

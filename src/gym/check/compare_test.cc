@@ -1,13 +1,14 @@
-// Tests of budgets and of the exact check: NaN, infinities, edges of the budget, whole numbers, structure of errors.
+// Tests of budgets and of the exact check: NaN, infinities, edges of the budget, whole numbers,
+// structure of errors.
 #include "gym/check/compare.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "gym/check/testing/random_case.h"
 
@@ -19,7 +20,9 @@ using testing::RandomCase;
 using Shape = std::vector<std::int64_t>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double identity(double x) { return x; }
+double identity(double x) {
+  return x;
+}
 
 CheckReport check(const RandomCase& c, const std::vector<double>& values) {
   std::vector<std::byte> bytes = c.stored(values);
@@ -44,7 +47,8 @@ TEST(Slices, AreTheLastDimensionOrEnoughOfThem) {
 TEST(Budget, RefusesRunsThatAreNoEvidence) {
   RandomCase c(DType::kFloat32, {4, 50}, 1, identity);
   EXPECT_FALSE(InstanceBudget::make({c.dtype, c.shape, 0}, {c.exact, c.view(c.trusted), {}}));
-  EXPECT_FALSE(InstanceBudget::make({c.dtype, {4, 51}, 0}, {c.exact, c.view(c.trusted), {c.perturbed[0]}}));
+  EXPECT_FALSE(
+      InstanceBudget::make({c.dtype, {4, 51}, 0}, {c.exact, c.view(c.trusted), {c.perturbed[0]}}));
   c.exact[7] = std::nan("");
   auto budget = c.budget();
   ASSERT_FALSE(budget);
@@ -65,13 +69,20 @@ TEST(Budget, FollowsTheElementAndTheRow) {
   for (std::size_t i = 0; i < 1000; ++i) {
     EXPECT_GE(large[i], 4 * 0x1p-23 * std::abs(c.exact[i]));
     EXPECT_LE(large[i], 32 * 0x1p-23 * (std::abs(c.exact[i]) + 1));
-    EXPECT_LE(small[i], 32 * 0x1p-43 * (std::abs(c.exact[i + 1000]) * 0x1p20 + 1));  // the other row's size counts for nothing
+    EXPECT_LE(small[i], 32 * 0x1p-43 *
+                            (std::abs(c.exact[i + 1000]) * 0x1p20 +
+                             1));  // the other row's size counts for nothing
   }
 }
 
 TEST(Budget, TermsAreThoseThatTheRunsShow) {
   RandomCase c(DType::kFloat32, {8, 500}, 3, identity);
-  auto terms = [&] { return InstanceBudget::make({c.dtype, c.shape, 500}, {c.exact, c.view(c.trusted), {c.perturbed[0], c.perturbed[1]}}).value().terms(); };
+  auto terms = [&] {
+    return InstanceBudget::make({c.dtype, c.shape, 500},
+                                {c.exact, c.view(c.trusted), {c.perturbed[0], c.perturbed[1]}})
+        .value()
+        .terms();
+  };
   EXPECT_EQ(terms(), 1);  // one input behind each element, whatever the caller says
   Rng rng(5);
   for (std::size_t i = 0; i < c.exact.size(); ++i) {
@@ -148,7 +159,8 @@ TEST(Check, BiasAndClustersWithinBudgetFail) {
   RandomCase c(DType::kFloat32, {64, 256}, 8, identity);
   InstanceBudget budget = c.budget().value();
   std::vector<double> scale(c.exact.size());
-  for (std::size_t r = 0; r < 64; ++r) budget.budgets(r * 256, std::span(scale).subspan(r * 256, 256));
+  for (std::size_t r = 0; r < 64; ++r)
+    budget.budgets(r * 256, std::span(scale).subspan(r * 256, 256));
   auto moved = [&](auto share) {
     std::vector<double> values = c.exact;
     for (std::size_t i = 0; i < values.size(); ++i) values[i] += share(i) * scale[i];
@@ -157,11 +169,13 @@ TEST(Check, BiasAndClustersWithinBudgetFail) {
   CheckReport biased = moved([](std::size_t) { return 0.7; });
   EXPECT_EQ(biased.wrong, 0U);
   EXPECT_TRUE(biased.biased && !biased.passed);
-  CheckReport clustered = moved([](std::size_t i) { return i / 64 == 30 ? (i % 2 == 0 ? 0.85 : -0.85) : 0.0; });
+  CheckReport clustered =
+      moved([](std::size_t i) { return i / 64 == 30 ? (i % 2 == 0 ? 0.85 : -0.85) : 0.0; });
   EXPECT_EQ(clustered.wrong, 0U);
   EXPECT_TRUE(clustered.clustered && !clustered.biased && !clustered.passed);
   Rng rng(1);
-  CheckReport honest = moved([&](std::size_t) { return std::min(0.9, std::max(-0.9, 0.25 * rng.normal())); });
+  CheckReport honest =
+      moved([&](std::size_t) { return std::min(0.9, std::max(-0.9, 0.25 * rng.normal())); });
   EXPECT_TRUE(honest.passed) << honest.bias << " " << honest.worst_tile;
 }
 
@@ -196,18 +210,24 @@ TEST(Exact, WholeNumbersOfEveryDtype) {
 TEST(Exact, BooleanBytesAreZeroOrOne) {
   Shape shape = {3};
   std::vector<std::int64_t> want = {0, 1, 1};
-  auto passes = [&](std::vector<std::uint8_t> bytes) { return check_exact({DType::kBool, shape, std::as_bytes(std::span(bytes))}, want).passed; };
+  auto passes = [&](std::vector<std::uint8_t> bytes) {
+    return check_exact({DType::kBool, shape, std::as_bytes(std::span(bytes))}, want).passed;
+  };
   EXPECT_TRUE(passes({0, 1, 1}));
   EXPECT_FALSE(passes({0, 1, 255}));
   EXPECT_FALSE(passes({0, 0, 1}));
   std::vector<std::uint8_t> twos = {0, 2, 1};
-  EXPECT_FALSE(check_exact({DType::kBool, shape, std::as_bytes(std::span(twos))}, {DType::kBool, shape, std::as_bytes(std::span(twos))}).passed);
+  EXPECT_FALSE(check_exact({DType::kBool, shape, std::as_bytes(std::span(twos))},
+                           {DType::kBool, shape, std::as_bytes(std::span(twos))})
+                   .passed);
 }
 
 TEST(Exact, FloatsBitForBitButForTheSignOfZero) {
   Shape shape = {2};
   auto passes = [&](std::vector<float> ours, std::vector<float> theirs) {
-    return check_exact({DType::kFloat32, shape, std::as_bytes(std::span(ours))}, {DType::kFloat32, shape, std::as_bytes(std::span(theirs))}).passed;
+    return check_exact({DType::kFloat32, shape, std::as_bytes(std::span(ours))},
+                       {DType::kFloat32, shape, std::as_bytes(std::span(theirs))})
+        .passed;
   };
   EXPECT_TRUE(passes({1, -0.0F}, {1, 0}));
   EXPECT_FALSE(passes({1, 0}, {std::nextafter(1.0F, 2.0F), 0}));

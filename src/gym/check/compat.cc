@@ -30,15 +30,25 @@ void for_pairs(const TensorView& candidate, const TensorView& reference, Visit v
 }
 
 // Like torch.max: a NaN wins.
-double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::quiet_NaN() : std::max(a, b); }
+double larger(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::quiet_NaN() : std::max(a, b);
+}
 
-bool coarse_tolerance(DType dtype) { return task::is_floating(dtype) && task::size_of(dtype) <= 2; }
+bool coarse_tolerance(DType dtype) {
+  return task::is_floating(dtype) && task::size_of(dtype) <= 2;
+}
 
-// allclose of floating tensors. torch rounds each operation's result to the tensors' dtype; the tolerance is a double until then.
+// allclose of floating tensors. torch rounds each operation's result to the tensors' dtype; the
+// tolerance is a double until then.
 template <typename T>
-void compare_floats(const TensorView& candidate, const TensorView& reference, double tolerance, KernelBenchResult& result) {
+void compare_floats(const TensorView& candidate, const TensorView& reference, double tolerance,
+                    KernelBenchResult& result) {
   DType dtype = reference.dtype;
-  auto rounded = [&](T value) { return sizeof(T) == task::size_of(dtype) ? value : static_cast<T>(round_to(dtype, static_cast<float>(value))); };
+  auto rounded = [&](T value) {
+    return sizeof(T) == task::size_of(dtype)
+               ? value
+               : static_cast<T>(round_to(dtype, static_cast<float>(value)));
+  };
   auto limit = static_cast<T>(tolerance);
   double sum = 0;
   for_pairs<T>(candidate, reference, [&](T c, T r) {
@@ -49,21 +59,26 @@ void compare_floats(const TensorView& candidate, const TensorView& reference, do
     result.max_difference = larger(result.max_difference, static_cast<double>(difference));
     sum += static_cast<double>(difference);
   });
-  result.average_difference = sum / static_cast<double>(std::max<std::size_t>(1, reference.elements()));
+  result.average_difference =
+      sum / static_cast<double>(std::max<std::size_t>(1, reference.elements()));
 }
 
-void compare_whole(const TensorView& candidate, const TensorView& reference, double tolerance, KernelBenchResult& result) {
+void compare_whole(const TensorView& candidate, const TensorView& reference, double tolerance,
+                   KernelBenchResult& result) {
   double sum = 0;
   for_pairs<double>(candidate, reference, [&](double c, double r) {
     double difference = std::abs(r - c);
     // rtol x other promotes to float32; booleans: see the header.
-    float allowed = static_cast<float>(tolerance) + std::abs(static_cast<float>(tolerance) * static_cast<float>(c));
-    bool close = r == c || (reference.dtype != DType::kBool && difference <= static_cast<double>(allowed));
+    float allowed = static_cast<float>(tolerance) +
+                    std::abs(static_cast<float>(tolerance) * static_cast<float>(c));
+    bool close =
+        r == c || (reference.dtype != DType::kBool && difference <= static_cast<double>(allowed));
     result.close = result.close && close;
     result.max_difference = std::max(result.max_difference, difference);
     sum += difference;
   });
-  result.average_difference = sum / static_cast<double>(std::max<std::size_t>(1, reference.elements()));
+  result.average_difference =
+      sum / static_cast<double>(std::max<std::size_t>(1, reference.elements()));
 }
 
 }  // namespace
@@ -86,13 +101,15 @@ KernelBenchResult kernelbench_compare(const TensorView& candidate, const TensorV
   return result;
 }
 
-FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorView& reference, const FlashInferRule& rule) {
+FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorView& reference,
+                                    const FlashInferRule& rule) {
   FlashInferResult result;
   auto finish = [&](FlashInferStatus status) {
     result.status = status;
     return result;
   };
-  if (!std::ranges::equal(candidate.shape, reference.shape)) return finish(FlashInferStatus::kIncorrectShape);
+  if (!std::ranges::equal(candidate.shape, reference.shape))
+    return finish(FlashInferStatus::kIncorrectShape);
   if (candidate.dtype != reference.dtype) return finish(FlashInferStatus::kIncorrectDtype);
   bool infinite = false, nan = false;
   double wrong = 0;
@@ -107,12 +124,16 @@ FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorVie
     result.max_relative_error = larger(result.max_relative_error, static_cast<double>(relative));
   });
   if (infinite || nan) {
-    double value = infinite ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    double value = infinite ? std::numeric_limits<double>::infinity()
+                            : std::numeric_limits<double>::quiet_NaN();
     result.max_absolute_error = result.max_relative_error = value;
     return finish(FlashInferStatus::kIncorrectNumerical);
   }
-  if (reference.elements() > 0) result.matched_ratio = 1 - wrong / static_cast<double>(reference.elements());
-  return finish(result.matched_ratio < rule.required_matched_ratio ? FlashInferStatus::kIncorrectNumerical : FlashInferStatus::kPassed);
+  if (reference.elements() > 0)
+    result.matched_ratio = 1 - wrong / static_cast<double>(reference.elements());
+  return finish(result.matched_ratio < rule.required_matched_ratio
+                    ? FlashInferStatus::kIncorrectNumerical
+                    : FlashInferStatus::kPassed);
 }
 
 }  // namespace kw::gym

@@ -1,11 +1,11 @@
 // Tests of the two foreign rules on values around their limits.
 #include "gym/check/compat.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "gym/inputs/half.h"
 
@@ -21,7 +21,10 @@ struct Tensor {
   DType dtype;
   Shape shape;
   std::vector<std::byte> bytes;
-  Tensor(DType type, const std::vector<float>& values) : dtype(type), shape{static_cast<std::int64_t>(values.size())}, bytes(values.size() * task::size_of(type)) {
+  Tensor(DType type, const std::vector<float>& values)
+      : dtype(type),
+        shape{static_cast<std::int64_t>(values.size())},
+        bytes(values.size() * task::size_of(type)) {
     store(type, values, 0, bytes);
   }
   TensorView view() const { return {dtype, shape, bytes}; }
@@ -54,7 +57,8 @@ TEST(KernelBench, SpecialValues) {
   EXPECT_FALSE(close(DType::kFloat32, {kNan}, {kNan}));
   EXPECT_TRUE(close(DType::kFloat32, {kInfinity}, {kInfinity}));
   EXPECT_FALSE(close(DType::kFloat32, {-kInfinity}, {kInfinity}));
-  EXPECT_FALSE(close(DType::kFloat32, {kInfinity}, {1}));  // the tolerance is infinite, but so is the difference
+  EXPECT_FALSE(close(DType::kFloat32, {kInfinity},
+                     {1}));  // the tolerance is infinite, but so is the difference
   EXPECT_FALSE(close(DType::kFloat32, {1}, {kInfinity}));
 }
 
@@ -66,29 +70,38 @@ TEST(KernelBench, ShapesMustBeEqual) {
 }
 
 TEST(KernelBench, ReportsDifferences) {
-  KernelBenchResult result = kernelbench_compare(Tensor(DType::kFloat32, {1, 2.5F, 3, 4}).view(), Tensor(DType::kFloat32, {1, 2, 3, 4.25F}).view());
+  KernelBenchResult result = kernelbench_compare(Tensor(DType::kFloat32, {1, 2.5F, 3, 4}).view(),
+                                                 Tensor(DType::kFloat32, {1, 2, 3, 4.25F}).view());
   EXPECT_FALSE(result.close);
   EXPECT_EQ(result.max_difference, 0.5);
   EXPECT_EQ(result.average_difference, 0.1875);
-  EXPECT_TRUE(std::isnan(kernelbench_compare(Tensor(DType::kFloat32, {kNan}).view(), Tensor(DType::kFloat32, {1}).view()).max_difference));
+  EXPECT_TRUE(std::isnan(kernelbench_compare(Tensor(DType::kFloat32, {kNan}).view(),
+                                             Tensor(DType::kFloat32, {1}).view())
+                             .max_difference));
 }
 
 TEST(KernelBench, WholeNumbers) {
   Shape shape = {2};
   auto whole = [&](std::vector<std::int64_t> ours, std::vector<std::int64_t> theirs) {
-    return kernelbench_compare({DType::kInt64, shape, std::as_bytes(std::span(ours))}, {DType::kInt64, shape, std::as_bytes(std::span(theirs))}).close;
+    return kernelbench_compare({DType::kInt64, shape, std::as_bytes(std::span(ours))},
+                               {DType::kInt64, shape, std::as_bytes(std::span(theirs))})
+        .close;
   };
   EXPECT_TRUE(whole({1, 2}, {1, 2}));
   EXPECT_FALSE(whole({1, 2}, {1, 3}));
   EXPECT_TRUE(whole({1, 20001}, {1, 20000}));  // their rule: one in 20000 is within 1e-4
 }
 
-FlashInferResult compare(const std::vector<float>& ours, const std::vector<float>& reference, double ratio = 1) {
-  return flashinfer_compare(Tensor(DType::kFloat32, ours).view(), Tensor(DType::kFloat32, reference).view(), {.required_matched_ratio = ratio});
+FlashInferResult compare(const std::vector<float>& ours, const std::vector<float>& reference,
+                         double ratio = 1) {
+  return flashinfer_compare(Tensor(DType::kFloat32, ours).view(),
+                            Tensor(DType::kFloat32, reference).view(),
+                            {.required_matched_ratio = ratio});
 }
 
 TEST(FlashInfer, FailsOnlyWhenBothErrorsAreTooLarge) {
-  EXPECT_EQ(compare({0.009F}, {0}).status, FlashInferStatus::kPassed);  // everything under 1e-2 may be anything
+  EXPECT_EQ(compare({0.009F}, {0}).status,
+            FlashInferStatus::kPassed);  // everything under 1e-2 may be anything
   EXPECT_EQ(compare({0.011F}, {0}).status, FlashInferStatus::kIncorrectNumerical);
   EXPECT_EQ(compare({100.9F}, {100}).status, FlashInferStatus::kPassed);
   EXPECT_EQ(compare({101.1F}, {100}).status, FlashInferStatus::kIncorrectNumerical);

@@ -37,7 +37,8 @@ class Picks {
     picks_ = count / (outer_ * inner_);
   }
 
-  void check(std::span<const std::int64_t> ours, std::span<const std::int64_t> theirs, CheckReport& report) {
+  void check(std::span<const std::int64_t> ours, std::span<const std::int64_t> theirs,
+             CheckReport& report) {
     std::vector<std::int64_t> slice(picks_);
     for (std::size_t o = 0; o < outer_; ++o) {
       for (std::size_t n = 0; n < inner_; ++n) {
@@ -52,11 +53,14 @@ class Picks {
   }
 
  private:
-  void check_one(std::size_t o, std::size_t n, std::int64_t ours, std::int64_t theirs, CheckReport& report) const {
+  void check_one(std::size_t o, std::size_t n, std::int64_t ours, std::int64_t theirs,
+                 CheckReport& report) const {
     if (ours == theirs) return;
     auto end = static_cast<std::int64_t>(length_);
     if (ours < 0 || ours >= end || theirs < 0 || theirs >= end) return mark(kInfinity, 0, report);
-    auto at = [&](std::int64_t index) { return (o * length_ + static_cast<std::size_t>(index)) * inner_ + n; };
+    auto at = [&](std::int64_t index) {
+      return (o * length_ + static_cast<std::size_t>(index)) * inner_ + n;
+    };
     double a = of_.values[at(ours)], b = of_.values[at(theirs)];
     double budget = of_.budgets.empty() ? 0 : of_.budgets[at(ours)] + of_.budgets[at(theirs)];
     if (a == b || (std::isnan(a) && std::isnan(b))) return;
@@ -75,11 +79,14 @@ class Picks {
   std::size_t length_ = 0, inner_ = 1, outer_ = 1, picks_ = 1;
 };
 
-std::size_t row_length(std::span<const std::int64_t> shape) { return shape.empty() ? 1 : static_cast<std::size_t>(shape.back()); }
+std::size_t row_length(std::span<const std::int64_t> shape) {
+  return shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
+}
 
 }  // namespace
 
-CheckReport check_indices(const TensorView& candidate, std::span<const std::int64_t> expected, const IndexedValues& of) {
+CheckReport check_indices(const TensorView& candidate, std::span<const std::int64_t> expected,
+                          const IndexedValues& of) {
   KW_CHECK(candidate.elements() == expected.size());
   CheckReport report;
   report.elements = expected.size();
@@ -101,7 +108,8 @@ CheckReport check_set(const TensorView& candidate, std::span<const std::int64_t>
     std::copy_n(expected.begin() + static_cast<std::ptrdiff_t>(first), columns, theirs.begin());
     std::ranges::sort(ours);
     std::ranges::sort(theirs);
-    for (std::size_t i = 0; i < columns; ++i) mark(std::abs(static_cast<double>(ours[i]) - static_cast<double>(theirs[i])), 0, report);
+    for (std::size_t i = 0; i < columns; ++i)
+      mark(std::abs(static_cast<double>(ours[i]) - static_cast<double>(theirs[i])), 0, report);
   }
   return report;
 }
@@ -120,7 +128,8 @@ CheckReport check_set(const TensorView& candidate, const InstanceBudget& budget)
     // NaN sorts last: as an infinity.
     for (double& v : ours) v = std::isnan(v) ? kInfinity : v;
     std::ranges::sort(ours);
-    for (std::size_t i = 0; i < columns; ++i) budget.budgets(first + i, std::span(scale).subspan(i, 1));
+    for (std::size_t i = 0; i < columns; ++i)
+      budget.budgets(first + i, std::span(scale).subspan(i, 1));
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t i) { return exact[first + i]; });
     for (std::size_t i = 0; i < columns; ++i) {

@@ -1,9 +1,9 @@
 // Tests of argmax, top-k and set outputs: ties and near ties pass, everything else fails.
 #include "gym/check/indices.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace kw::gym {
 namespace {
@@ -11,10 +11,12 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 using Whole = std::vector<std::int64_t>;
 
-CheckReport check(const Whole& ours, const Whole& theirs, const std::vector<double>& values, const Shape& shape, std::int64_t axis = -1,
+CheckReport check(const Whole& ours, const Whole& theirs, const std::vector<double>& values,
+                  const Shape& shape, std::int64_t axis = -1,
                   const std::vector<double>& budgets = {}) {
   Shape flat = {static_cast<std::int64_t>(ours.size())};
-  return check_indices({task::DType::kInt64, flat, std::as_bytes(std::span(ours))}, theirs, {values, budgets, shape, axis});
+  return check_indices({task::DType::kInt64, flat, std::as_bytes(std::span(ours))}, theirs,
+                       {values, budgets, shape, axis});
 }
 
 TEST(Indices, ArgmaxAcceptsTiesOnly) {
@@ -54,7 +56,8 @@ TEST(Indices, TopKNeedsDistinctPlacesInTheReferencesOrder) {
   EXPECT_TRUE(check({1, 2, 3}, {1, 2, 3}, values, {5}).passed);
   EXPECT_TRUE(check({1, 3, 2}, {1, 2, 3}, values, {5}).passed);
   EXPECT_FALSE(check({1, 3, 3}, {1, 2, 3}, values, {5}).passed);  // one place twice
-  EXPECT_FALSE(check({2, 1, 3}, {1, 2, 3}, values, {5}).passed);  // not sorted as the reference's are
+  EXPECT_FALSE(
+      check({2, 1, 3}, {1, 2, 3}, values, {5}).passed);  // not sorted as the reference's are
   EXPECT_FALSE(check({1, 2, 0}, {1, 2, 3}, values, {5}).passed);
 }
 
@@ -67,7 +70,9 @@ TEST(Indices, NanStandsForItself) {
 TEST(Set, WholeNumbersInAnyOrderWithinARow) {
   Shape shape = {2, 3};
   auto check_rows = [&](const Whole& ours) {
-    return check_set({task::DType::kInt64, shape, std::as_bytes(std::span(ours))}, Whole{1, 2, 2, 4, 5, 6}).passed;
+    return check_set({task::DType::kInt64, shape, std::as_bytes(std::span(ours))},
+                     Whole{1, 2, 2, 4, 5, 6})
+        .passed;
   };
   EXPECT_TRUE(check_rows({2, 1, 2, 6, 5, 4}));
   EXPECT_FALSE(check_rows({2, 1, 1, 6, 5, 4}));
@@ -78,11 +83,13 @@ TEST(Set, FloatsWithinBudget) {
   Shape shape = {4};
   std::vector<double> exact = {3, -1, 7, 2}, moved = {3.0000003, -1.0000001, 7.0000008, 2.0000002};
   std::vector<float> trusted = {3, -1, 7, 2};
-  auto budget = InstanceBudget::make({task::DType::kFloat32, shape, 0},
-                                     {exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {moved}});
+  auto budget = InstanceBudget::make(
+      {task::DType::kFloat32, shape, 0},
+      {exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {moved}});
   ASSERT_TRUE(budget);
   auto check_row = [&](const std::vector<float>& ours) {
-    return check_set({task::DType::kFloat32, shape, std::as_bytes(std::span(ours))}, *budget).passed;
+    return check_set({task::DType::kFloat32, shape, std::as_bytes(std::span(ours))}, *budget)
+        .passed;
   };
   EXPECT_TRUE(check_row({7.0000005F, 2, 3, -1}));
   EXPECT_FALSE(check_row({7.01F, 2, 3, -1}));

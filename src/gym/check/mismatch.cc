@@ -13,12 +13,13 @@ namespace kw::gym {
 namespace {
 
 constexpr std::size_t kSamples = 1U << 16U;
-constexpr double kClose = 1e-2;    // of |expected| + RMS: the same value, for telling patterns
-constexpr double kNearly = 0.98;   // of the samples show a pattern
+constexpr double kClose = 1e-2;   // of |expected| + RMS: the same value, for telling patterns
+constexpr double kNearly = 0.98;  // of the samples show a pattern
 
 class Patterns {
  public:
-  Patterns(const TensorView& candidate, const TensorView& expected) : candidate_(candidate), expected_(expected), elements_(expected.elements()) {
+  Patterns(const TensorView& candidate, const TensorView& expected)
+      : candidate_(candidate), expected_(expected), elements_(expected.elements()) {
     // A step that shares no factor with common row lengths walks over all columns.
     step_ = std::max<std::size_t>(1, elements_ / kSamples);
     if (step_ > 1) step_ |= 1U;
@@ -33,20 +34,25 @@ class Patterns {
 
   bool constant() const {
     double first = at(candidate_, 0);
-    return elements_ > 1 && all([&](std::size_t i) { return at(candidate_, i) == first; }) && share_close(same()) < kNearly;
+    return elements_ > 1 && all([&](std::size_t i) { return at(candidate_, i) == first; }) &&
+           share_close(same()) < kNearly;
   }
 
-  bool zeros() const { return share_of_wrong([&](std::size_t i) { return at(candidate_, i) == 0; }) > 0.9; }
+  bool zeros() const {
+    return share_of_wrong([&](std::size_t i) { return at(candidate_, i) == 0; }) > 0.9;
+  }
 
   bool tail() const {
-    double wrong_in_tail = share_of_wrong([&](std::size_t i) { return i >= elements_ - elements_ / 8; });
+    double wrong_in_tail =
+        share_of_wrong([&](std::size_t i) { return i >= elements_ - elements_ / 8; });
     return elements_ >= 64 && wrong_in_tail == 1;
   }
 
   bool transposed() const {
     auto rank = expected_.shape.size();
     if (rank < 2) return false;
-    auto n = static_cast<std::size_t>(expected_.shape[rank - 1]), m = static_cast<std::size_t>(expected_.shape[rank - 2]);
+    auto n = static_cast<std::size_t>(expected_.shape[rank - 1]),
+         m = static_cast<std::size_t>(expected_.shape[rank - 2]);
     if (n < 2 || m < 2) return false;
     return explains([&](std::size_t i) {
       std::size_t in = i % (m * n);  // candidate holds [n, m] where [m, n] belongs
@@ -73,11 +79,13 @@ class Patterns {
       seen += 1;
       if (std::abs(c / e - factor) <= kClose * std::abs(factor)) same_factor += 1;
     }
-    return seen >= 8 && factor != 0 && std::abs(factor - 1) > kClose && same_factor > kNearly * seen;
+    return seen >= 8 && factor != 0 && std::abs(factor - 1) > kClose &&
+           same_factor > kNearly * seen;
   }
 
   bool rounding() const {
-    return floating_ && all([&](std::size_t i) { return close(at(candidate_, i), at(expected_, i)); });
+    return floating_ &&
+           all([&](std::size_t i) { return close(at(candidate_, i), at(expected_, i)); });
   }
 
  private:
@@ -86,7 +94,9 @@ class Patterns {
     load(view.dtype, view.bytes, i, std::span(&value, 1));
     return value;
   }
-  bool close(double a, double b) const { return floating_ ? std::abs(a - b) <= kClose * (std::abs(b) + rms_) : a == b; }
+  bool close(double a, double b) const {
+    return floating_ ? std::abs(a - b) <= kClose * (std::abs(b) + rms_) : a == b;
+  }
   template <typename Condition>
   bool all(Condition condition) const {
     for (std::size_t i = 0; i < elements_; i += step_) {
@@ -106,7 +116,8 @@ class Patterns {
     }
     return seen > 0 ? fits / seen : 1;
   }
-  // The candidate's elements are the expected ones from other places, and those differ from the ones that belong there.
+  // The candidate's elements are the expected ones from other places, and those differ from the
+  // ones that belong there.
   template <typename Map>
   bool explains(Map from) const {
     return share_close(from) > kNearly && share_close(same()) < 0.5;
@@ -130,7 +141,8 @@ class Patterns {
 };
 
 std::string share_of(const CheckReport& report) {
-  double share = static_cast<double>(report.wrong) / static_cast<double>(std::max<std::uint64_t>(1, report.elements));
+  double share = static_cast<double>(report.wrong) /
+                 static_cast<double>(std::max<std::uint64_t>(1, report.elements));
   if (share > 0.99) return "all";
   if (share > 0.5) return "most";
   if (share > 0.05) return "many";
@@ -139,25 +151,41 @@ std::string share_of(const CheckReport& report) {
 
 std::string_view words(MismatchKind kind) {
   switch (kind) {
-    case MismatchKind::kNan: return "there are NaNs";
-    case MismatchKind::kInfinite: return "there are infinities where none belong, or none where they do";
-    case MismatchKind::kUnwritten: return "some elements were not written";
-    case MismatchKind::kZeros: return "the wrong elements are zero";
-    case MismatchKind::kConstant: return "every element is the same";
-    case MismatchKind::kTransposed: return "the last two dimensions are exchanged";
-    case MismatchKind::kShifted: return "elements hold their neighbours' values (off by one?)";
-    case MismatchKind::kScaled: return "all elements are off by one factor";
-    case MismatchKind::kTail: return "only the end of the tensor is wrong";
-    case MismatchKind::kRounding: return "values are close but off by more than rounding explains (lower precision, another formula or constant?)";
-    case MismatchKind::kBias: return "values are within rounding one by one, but all err to the same side (terms left out?)";
-    case MismatchKind::kCluster: return "values are within rounding one by one, but whole stretches err together (lower precision in parts?)";
+    case MismatchKind::kNan:
+      return "there are NaNs";
+    case MismatchKind::kInfinite:
+      return "there are infinities where none belong, or none where they do";
+    case MismatchKind::kUnwritten:
+      return "some elements were not written";
+    case MismatchKind::kZeros:
+      return "the wrong elements are zero";
+    case MismatchKind::kConstant:
+      return "every element is the same";
+    case MismatchKind::kTransposed:
+      return "the last two dimensions are exchanged";
+    case MismatchKind::kShifted:
+      return "elements hold their neighbours' values (off by one?)";
+    case MismatchKind::kScaled:
+      return "all elements are off by one factor";
+    case MismatchKind::kTail:
+      return "only the end of the tensor is wrong";
+    case MismatchKind::kRounding:
+      return "values are close but off by more than rounding explains (lower precision, another "
+             "formula or constant?)";
+    case MismatchKind::kBias:
+      return "values are within rounding one by one, but all err to the same side (terms left "
+             "out?)";
+    case MismatchKind::kCluster:
+      return "values are within rounding one by one, but whole stretches err together (lower "
+             "precision in parts?)";
   }
   return "";
 }
 
 }  // namespace
 
-Mismatch describe_mismatch(const TensorView& candidate, const TensorView& expected, const CheckReport& report, std::size_t unwritten) {
+Mismatch describe_mismatch(const TensorView& candidate, const TensorView& expected,
+                           const CheckReport& report, std::size_t unwritten) {
   Mismatch mismatch;
   auto add = [&](MismatchKind kind, bool applies) {
     if (applies) mismatch.kinds.push_back(kind);

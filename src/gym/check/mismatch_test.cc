@@ -1,12 +1,12 @@
 // Tests of the mismatch classes: each defect gets its name and no other.
 #include "gym/check/mismatch.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <limits>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "gym/inputs/stream.h"
 
@@ -25,7 +25,9 @@ struct Case {
     Stream(3).normal(expected);
     candidate = expected;
   }
-  TensorView view(const std::vector<float>& x) const { return {task::DType::kFloat32, shape, std::as_bytes(std::span(x))}; }
+  TensorView view(const std::vector<float>& x) const {
+    return {task::DType::kFloat32, shape, std::as_bytes(std::span(x))};
+  }
   Mismatch describe(std::size_t unwritten = 0) const {
     CheckReport report;
     report.elements = expected.size();
@@ -79,7 +81,8 @@ TEST(Mismatch, TailNanUnwrittenAndRounding) {
   for (std::size_t i = 64 * 96 - 300; i < c.candidate.size(); ++i) c.candidate[i] += 5;
   EXPECT_THAT(c.describe().kinds, ElementsAre(MismatchKind::kTail));
   c.candidate.back() = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THAT(c.describe(300).kinds, ElementsAre(MismatchKind::kUnwritten, MismatchKind::kNan, MismatchKind::kTail));
+  EXPECT_THAT(c.describe(300).kinds,
+              ElementsAre(MismatchKind::kUnwritten, MismatchKind::kNan, MismatchKind::kTail));
   c = Case();
   for (float& v : c.candidate) v *= 1.001F;
   EXPECT_THAT(c.describe().kinds, ElementsAre(MismatchKind::kRounding));
@@ -95,7 +98,8 @@ TEST(Mismatch, NothingIsSaidOfWhatHasNoPattern) {
 TEST(Mismatch, TextHoldsNoNumbers) {
   Case c;
   std::ranges::fill(c.candidate, 0.25F);
-  for (char digit = '0'; digit <= '9'; ++digit) EXPECT_EQ(c.describe(5).text.find(digit), std::string::npos);
+  for (char digit = '0'; digit <= '9'; ++digit)
+    EXPECT_EQ(c.describe(5).text.find(digit), std::string::npos);
 }
 
 }  // namespace

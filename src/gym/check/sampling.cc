@@ -9,7 +9,8 @@
 
 namespace kw::gym {
 
-void SamplingTest::add(const TensorView& ids, std::span<const double> probabilities, std::size_t vocabulary, Rng& rng) {
+void SamplingTest::add(const TensorView& ids, std::span<const double> probabilities,
+                       std::size_t vocabulary, Rng& rng) {
   KW_CHECK(vocabulary > 0 && ids.elements() * vocabulary == probabilities.size());
   std::vector<std::int64_t> drawn(ids.elements());
   load_whole(ids, 0, drawn);
@@ -26,7 +27,8 @@ void SamplingTest::add(const TensorView& ids, std::span<const double> probabilit
       if (row[i] > row[id] || (row[i] == row[id] && i < id)) likelier += row[i];
     }
     double u = (likelier + rng.uniform() * row[id]) / total;
-    counts_.at(static_cast<std::size_t>(std::clamp(u * kBins, 0.0, static_cast<double>(kBins) - 0.5))) += 1;
+    counts_.at(static_cast<std::size_t>(
+        std::clamp(u * kBins, 0.0, static_cast<double>(kBins) - 0.5))) += 1;
     samples_ += 1;
   }
 }

@@ -1,12 +1,12 @@
 // Tests of the sampling check: honest samplers pass over many seeds, biased ones fail.
 #include "gym/check/sampling.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace kw::gym {
 namespace {
@@ -53,7 +53,9 @@ TEST(Sampling, HonestSamplersPassAndTheirChancesAreUniform) {
 }
 
 TEST(Sampling, GreedySharpenedUniformAndFirstSamplersFail) {
-  Sampler greedy = [](std::span<const double> row, Rng&) { return std::max_element(row.begin(), row.end()) - row.begin(); };
+  Sampler greedy = [](std::span<const double> row, Rng&) {
+    return std::max_element(row.begin(), row.end()) - row.begin();
+  };
   Sampler sharpened = [](std::span<const double> row, Rng& rng) {
     std::vector<double> p(row.begin(), row.end());
     double total = 0;
@@ -84,7 +86,9 @@ TEST(Sampling, ImpossibleIndicesFailAtOnce) {
   for (std::int64_t id : {std::int64_t{-1}, static_cast<std::int64_t>(kVocabulary)}) {
     EXPECT_FALSE(sampled(1, [id](std::span<const double>, Rng&) { return id; }, 1).passed()) << id;
   }
-  Sampler masked = [](std::span<const double> row, Rng&) { return std::find(row.begin(), row.end(), 0.0) - row.begin(); };
+  Sampler masked = [](std::span<const double> row, Rng&) {
+    return std::find(row.begin(), row.end(), 0.0) - row.begin();
+  };
   EXPECT_GT(sampled(1, masked, 1).impossible(), 30U);
 }
 

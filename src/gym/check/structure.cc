@@ -23,7 +23,9 @@ void ErrorStructure::add(std::span<const double> errors) {
   }
 }
 
-double ErrorStructure::mean() const { return tiles_ > 0 ? sum_ / tiles_ : 0; }
+double ErrorStructure::mean() const {
+  return tiles_ > 0 ? sum_ / tiles_ : 0;
+}
 
 bool ErrorStructure::biased() const {
   if (tiles_ < static_cast<double>(kLeastTiles)) return false;

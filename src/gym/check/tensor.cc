@@ -24,11 +24,16 @@ void load_whole(const TensorView& view, std::size_t first, std::span<std::int64_
   if (out.empty()) return;
   const std::byte* from = view.bytes.data() + first * task::size_of(view.dtype);
   switch (view.dtype) {
-    case task::DType::kInt64: return load_as<std::int64_t>(from, out);
-    case task::DType::kInt32: return load_as<std::int32_t>(from, out);
-    case task::DType::kInt16: return load_as<std::int16_t>(from, out);
-    case task::DType::kInt8: return load_as<std::int8_t>(from, out);
-    default: return load_as<std::uint8_t>(from, out);
+    case task::DType::kInt64:
+      return load_as<std::int64_t>(from, out);
+    case task::DType::kInt32:
+      return load_as<std::int32_t>(from, out);
+    case task::DType::kInt16:
+      return load_as<std::int16_t>(from, out);
+    case task::DType::kInt8:
+      return load_as<std::int8_t>(from, out);
+    default:
+      return load_as<std::uint8_t>(from, out);
   }
 }
 

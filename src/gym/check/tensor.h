@@ -1,4 +1,5 @@
-// A tensor as the checks see it: dtype, shape and contiguous bytes; and the slices over which errors are averaged.
+// A tensor as the checks see it: dtype, shape and contiguous bytes; and the slices over which
+// errors are averaged.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,8 @@ struct Slices {
   std::size_t rows = 0, columns = 0;
 };
 
-// The last dimension; with fewer than 32 elements (too few to average over) as many dimensions before it as it takes, at most all.
+// The last dimension; with fewer than 32 elements (too few to average over) as many dimensions
+// before it as it takes, at most all.
 Slices slices_of(std::span<const std::int64_t> shape);
 
 // Elements [first, first + out.size()) of an integer or boolean tensor.

@@ -116,6 +116,7 @@ bool Judgement::judge_clock(const GoResult& go, std::size_t) {
 Result<GoResult> Judgement::go(Side& side, const Group& sets) {
   GoResult result;
   KW_TRY(auto fault, side.call(sets, timeout() * static_cast<int>(sets.size()), result));
+  (&side == candidate_.get() ? candidate_faults_ : reference_faults_) += result.minor_faults;
   if (fault && &side != candidate_.get())
     return fail(ErrorCode::kUnavailable, "the baseline failed: {}", fault->message);
   if (fault) blame(std::move(*fault));
@@ -152,8 +153,8 @@ Status Judgement::audit(std::uint32_t set) {
   if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
   for (std::size_t j = 0; j < errors_.size() && !fault_; ++j) {
     auto ours = candidate_->output(set, j);
+    if (!session_.options_.timing) compat(j, ours, instance.trusted[j]);
     record(j, session_.checker_->compare_with_oracle(j, ours, instance));
-    if (!session_.baseline_) compat(j, ours, instance.trusted[j]);
   }
   return {};
 }
@@ -281,6 +282,8 @@ Json Judgement::report() const {
                  {"blocks", blocks_},
                  {"disturbed_blocks", disturbed_},
                  {"audits", audits_},
+                 {"candidate_page_faults", candidate_faults_},
+                 {"reference_page_faults", reference_faults_},
                  {"kernelbench", {{"compiled", true}, {"correctness", !fault_ && kernelbench_ok_}}},
                  {"flashinfer",
                   {{"status", flashinfer_ok_ ? "PASSED" : "INCORRECT_NUMERICAL"},

@@ -59,7 +59,7 @@ class Judgement {
   std::uint64_t hash_seed_ = 0;
   std::int64_t blocks_ = 0, disturbed_ = 0, audits_ = 0;
   std::uint64_t first_seed_ = 0;  // of inputs; only with fresh_inputs off
-  std::string last_of_time_;      // why measuring stopped
+  std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;  // minor, over all gos
   double check_ms_ = 0, time_ms_ = 0;
   bool kernelbench_ok_ = true, flashinfer_ok_ = true;
   double flashinfer_abs_ = 0, flashinfer_rel_ = 0;

@@ -24,6 +24,7 @@ constexpr double kSameSignFactor = 0.7;
 constexpr double kMixedSignFactor = 1.2;
 constexpr double kFloat32Epsilon = 0x1p-23;
 constexpr double kTiny = 1e-300;
+constexpr std::int64_t kWellSeen = 64;
 
 std::vector<double> as_doubles(task::DType dtype, std::span<const std::byte> bytes) {
   std::vector<double> values(bytes.size() / task::size_of(dtype));
@@ -80,19 +81,17 @@ int ErrorProfile::bin(double share_of_rms) {
   return std::clamp(static_cast<int>(std::floor(std::log2(share_of_rms))) + 36, 0, kBins - 1);
 }
 
-void ErrorProfile::smooth() {
-  for (auto* values : {&trusted, &response}) {
-    auto raw = *values;
-    for (int b = 0; b < kBins; ++b) {
-      for (int near = std::max(0, b - 1); near <= std::min(kBins - 1, b + 1); ++near) {
-        // Errors fall at most in proportion to the magnitude: a smaller element borrows the larger
-        // bin's error scaled down.
-        double scaled = raw[static_cast<std::size_t>(near)] * (near > b ? 0.5 : 1.0);
-        (*values)[static_cast<std::size_t>(b)] =
-            std::max((*values)[static_cast<std::size_t>(b)], scaled);
-      }
+ErrorProfile ErrorProfile::completed() const {
+  ErrorProfile full = *this;
+  for (auto* values : {&full.trusted, &full.response}) {
+    for (std::size_t b = kBins - 1; b-- > 0;) {
+      if (b == 0 || seen[b] < kWellSeen) (*values)[b] = std::max((*values)[b], (*values)[b + 1]);
+    }
+    for (std::size_t b = 1; b < kBins; ++b) {
+      if (seen[b] < kWellSeen) (*values)[b] = std::max((*values)[b], 2 * (*values)[b - 1]);
     }
   }
+  return full;
 }
 
 OutputChecker::OutputChecker(const task::Signature& signature, const Json& policies)
@@ -144,8 +143,6 @@ void OutputChecker::learn(const Instance& instance) {
     auto exact = float64_span(instance.exact[j]);
     auto trusted = as_doubles(plan.argument->dtype, instance.trusted[j]);
     auto perturbed = instance.perturbed.empty() ? exact : float64_span(instance.perturbed[j]);
-    double squares = 0;
-    std::size_t counted = 0;
     for (std::size_t start = 0; start < exact.size(); start += plan.row) {
       auto row = exact.subspan(start, std::min(plan.row, exact.size() - start));
       double rms = std::max(rms_of(row), kTiny);
@@ -154,16 +151,12 @@ void OutputChecker::learn(const Instance& instance) {
         double response = std::abs(perturbed[start + i] - row[i]) / rms;
         if (!std::isfinite(error) || !std::isfinite(response)) continue;
         auto b = static_cast<std::size_t>(ErrorProfile::bin(std::abs(row[i]) / rms));
-        plan.profile.trusted[b] = std::max(plan.profile.trusted[b], error);
-        plan.profile.response[b] = std::max(plan.profile.response[b], response);
-        squares += response * response;
-        ++counted;
+        plan.measured.trusted[b] = std::max(plan.measured.trusted[b], error);
+        plan.measured.response[b] = std::max(plan.measured.response[b], response);
+        ++plan.measured.seen[b];
       }
     }
-    if (counted > 0)
-      plan.profile.response_rms =
-          std::max(plan.profile.response_rms, std::sqrt(squares / static_cast<double>(counted)));
-    plan.profile.smooth();
+    plan.profile = plan.measured.completed();
   }
 }
 

@@ -41,9 +41,11 @@ struct ErrorProfile {
   static constexpr int kBins = 48;
   std::array<double, kBins> trusted{};   // largest |declared - float64|
   std::array<double, kBins> response{};  // largest |float64 of inputs moved by one eps - float64|
-  double response_rms = 0;
+  std::array<std::int64_t, kBins> seen{};
   static int bin(double share_of_rms);
-  void smooth();  // a bin that was seen too rarely takes its neighbours' maximum
+  // What a bin that was hardly seen may err by: as much as the next larger one (behind a relu the few smallest results err like
+  // the large ones, and results that should be zero like the smallest), or in proportion to the next smaller one.
+  ErrorProfile completed() const;
 };
 
 class OutputChecker {
@@ -74,7 +76,7 @@ class OutputChecker {
     double eps = 0;         // of the dtype
     double sequential = 0;  // sqrt of the terms that a sequential sum may add up
     int of_tensor = -1;     // index of the input that policy.of names
-    ErrorProfile profile;
+    ErrorProfile measured, profile;  // profile: measured, completed
   };
   Comparison compare_floats(const Plan& plan, std::span<const std::byte> ours,
                             std::span<const double> expected, double slack) const;

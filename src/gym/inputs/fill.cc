@@ -1,4 +1,5 @@
-// Distributions over chunks: floating ones as float32 chunks that are then stored in the dtype, whole numbers as int64 chunks.
+// Distributions over chunks: floating ones as float32 chunks that are then stored in the dtype,
+// whole numbers as int64 chunks.
 #include "gym/inputs/fill.h"
 
 #include <algorithm>
@@ -33,7 +34,8 @@ Range whole_range(DType dtype) {
   if (dtype == DType::kBool) return {0, 1};
   if (dtype == DType::kUInt8) return {0, 255};
   double half = std::ldexp(1.0, static_cast<int>(8 * task::size_of(dtype)) - 1);
-  return {-half, dtype == DType::kInt64 ? 0x1p63 - 1024 : half - 1};  // the largest double below 2^63
+  return {-half,
+          dtype == DType::kInt64 ? 0x1p63 - 1024 : half - 1};  // the largest double below 2^63
 }
 
 struct Bounds {
@@ -44,10 +46,17 @@ Bounds bounds_of(DType dtype, const task::InputPolicy& policy) {
   Range range = whole_range(dtype);
   Bounds defaults{0, 1};
   switch (policy.distribution) {
-    case Distribution::kIntegers: defaults = {std::max(-4.0, range.least), std::min(4.0, range.most)}; break;
-    case Distribution::kSpikes: defaults.high = 1e4; break;
-    case Distribution::kWideRange: defaults = {-10, 10}; break;
-    default: break;
+    case Distribution::kIntegers:
+      defaults = {std::max(-4.0, range.least), std::min(4.0, range.most)};
+      break;
+    case Distribution::kSpikes:
+      defaults.high = 1e4;
+      break;
+    case Distribution::kWideRange:
+      defaults = {-10, 10};
+      break;
+    default:
+      break;
   }
   return {policy.low.value_or(defaults.low), policy.high.value_or(defaults.high)};
 }
@@ -59,24 +68,36 @@ Bounds whole_bounds(DType dtype, const task::InputPolicy& policy) {
   if (policy.distribution == Distribution::kDefault) {
     return {std::max(-1024.0, range.least), std::min(1023.0, range.most)};
   }
-  if (policy.distribution == Distribution::kUniform) return {std::ceil(bounds.low), std::ceil(bounds.high) - 1};
+  if (policy.distribution == Distribution::kUniform)
+    return {std::ceil(bounds.low), std::ceil(bounds.high) - 1};
   return {std::ceil(bounds.low), std::floor(bounds.high)};
 }
 
 // The representable values nearest to the ends of [low, high): what rounding may not leave.
 Bounds representable_bounds(DType dtype, Bounds bounds) {
-  auto value = [&](double x) { return dtype == DType::kFloat64 ? x : static_cast<double>(round_to(dtype, static_cast<float>(x))); };
+  auto value = [&](double x) {
+    return dtype == DType::kFloat64 ? x
+                                    : static_cast<double>(round_to(dtype, static_cast<float>(x)));
+  };
   double low = bounds.low;
   for (double step = 0x1p-149; value(low) < bounds.low; step *= 2) low = bounds.low + step;
   double high = bounds.high;
-  for (double step = std::max(0x1p-149, std::abs(high) * 0x1p-53); value(high) >= bounds.high; step *= 2) high = bounds.high - step;
+  for (double step = std::max(0x1p-149, std::abs(high) * 0x1p-53); value(high) >= bounds.high;
+       step *= 2)
+    high = bounds.high - step;
   return {value(low), value(high)};
 }
 
 class Filler {
  public:
-  Filler(DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy, std::uint64_t seed, std::span<std::byte> out)
-      : dtype_(dtype), policy_(policy), bounds_(bounds_of(dtype, policy)), stream_(seed), rng_(stream_seed(seed)), out_(out) {
+  Filler(DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy,
+         std::uint64_t seed, std::span<std::byte> out)
+      : dtype_(dtype),
+        policy_(policy),
+        bounds_(bounds_of(dtype, policy)),
+        stream_(seed),
+        rng_(stream_seed(seed)),
+        out_(out) {
     size_ = out.size() / task::size_of(dtype);
     columns_ = shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
   }
@@ -84,16 +105,26 @@ class Filler {
   void run() {
     bool whole = !task::is_floating(dtype_);
     switch (policy_.distribution) {
-      case Distribution::kDefault: return whole ? whole_numbers() : normal(0, 1);
-      case Distribution::kNormal: return normal(bounds_.low, bounds_.high);
-      case Distribution::kUniform: return whole ? whole_numbers() : uniform();
-      case Distribution::kIntegers: return whole_numbers();
-      case Distribution::kSpikes: return spikes();
-      case Distribution::kOneHot: return one_hot();
-      case Distribution::kWideRange: return wide_range();
-      case Distribution::kProbabilities: return probabilities();
-      case Distribution::kPermutation: return permutation();
-      case Distribution::kConstant: return constant();
+      case Distribution::kDefault:
+        return whole ? whole_numbers() : normal(0, 1);
+      case Distribution::kNormal:
+        return normal(bounds_.low, bounds_.high);
+      case Distribution::kUniform:
+        return whole ? whole_numbers() : uniform();
+      case Distribution::kIntegers:
+        return whole_numbers();
+      case Distribution::kSpikes:
+        return spikes();
+      case Distribution::kOneHot:
+        return one_hot();
+      case Distribution::kWideRange:
+        return wide_range();
+      case Distribution::kProbabilities:
+        return probabilities();
+      case Distribution::kPermutation:
+        return permutation();
+      case Distribution::kConstant:
+        return constant();
     }
   }
 
@@ -129,7 +160,8 @@ class Filler {
     std::array<float, kChunk> low;
     stream_.uniform(std::span(low).first(chunk.size()));
     for (std::size_t i = 0; i < chunk.size(); ++i) {
-      double value = static_cast<double>(chunk[i]) * (1 + (static_cast<double>(low[i]) - 0.5) * 0x1p-24);
+      double value =
+          static_cast<double>(chunk[i]) * (1 + (static_cast<double>(low[i]) - 0.5) * 0x1p-24);
       if (policy_.distribution == Distribution::kUniform) {
         value = std::clamp(value, bounds_.low, std::nextafter(bounds_.high, bounds_.low));
       }
@@ -141,7 +173,8 @@ class Filler {
     Range range = whole_range(dtype_);
     std::array<std::int64_t, kChunk> whole;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
-      whole.at(i) = std::llround(std::clamp(static_cast<double>(chunk[i]), range.least, range.most));
+      whole.at(i) =
+          std::llround(std::clamp(static_cast<double>(chunk[i]), range.least, range.most));
     }
     put_whole(first, std::span(whole).first(chunk.size()));
   }
@@ -163,10 +196,14 @@ class Filler {
       return store(dtype_, std::span(real).first(values.size()), first, out_);
     }
     switch (task::size_of(dtype_)) {
-      case 8: return put_as<std::int64_t>(first, values);
-      case 4: return put_as<std::int32_t>(first, values);
-      case 2: return put_as<std::int16_t>(first, values);
-      default: return put_as<std::int8_t>(first, values);
+      case 8:
+        return put_as<std::int64_t>(first, values);
+      case 4:
+        return put_as<std::int32_t>(first, values);
+      case 2:
+        return put_as<std::int16_t>(first, values);
+      default:
+        return put_as<std::int8_t>(first, values);
     }
   }
 
@@ -196,7 +233,8 @@ class Filler {
   }
 
   void uniform() {
-    Bounds ends = representable_bounds(dtype_ == DType::kFloat64 ? DType::kFloat32 : dtype_, bounds_);
+    Bounds ends =
+        representable_bounds(dtype_ == DType::kFloat64 ? DType::kFloat32 : dtype_, bounds_);
     auto low = static_cast<float>(bounds_.low);
     auto width = static_cast<float>(bounds_.high - bounds_.low);
     auto least = static_cast<float>(ends.low);
@@ -211,17 +249,20 @@ class Filler {
     Bounds bounds = whole_bounds(dtype_, policy_);
     auto low = static_cast<std::int64_t>(bounds.low);
     // 0: all 2^64 words. Below 2^32 numbers the bias of multiply-and-shift is under 2^-32 each.
-    auto count = static_cast<std::uint64_t>(static_cast<std::int64_t>(bounds.high)) - static_cast<std::uint64_t>(low) + 1;
+    auto count = static_cast<std::uint64_t>(static_cast<std::int64_t>(bounds.high)) -
+                 static_cast<std::uint64_t>(low) + 1;
     std::array<std::int64_t, kChunk> whole;
-    chunks<std::uint64_t>([&](std::size_t, std::span<std::uint64_t> chunk) { stream_.words(chunk); },
-                          [&](std::size_t first, std::span<const std::uint64_t> chunk) {
-                            for (std::size_t i = 0; i < chunk.size(); ++i) {
-                              std::uint64_t step = chunk[i];
-                              if (count != 0) step = count <= 1ULL << 32U ? ((step >> 32U) * count) >> 32U : step % count;
-                              whole.at(i) = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + step);
-                            }
-                            put_whole(first, std::span(whole).first(chunk.size()));
-                          });
+    chunks<std::uint64_t>(
+        [&](std::size_t, std::span<std::uint64_t> chunk) { stream_.words(chunk); },
+        [&](std::size_t first, std::span<const std::uint64_t> chunk) {
+          for (std::size_t i = 0; i < chunk.size(); ++i) {
+            std::uint64_t step = chunk[i];
+            if (count != 0)
+              step = count <= 1ULL << 32U ? ((step >> 32U) * count) >> 32U : step % count;
+            whole.at(i) = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + step);
+          }
+          put_whole(first, std::span(whole).first(chunk.size()));
+        });
   }
 
   void spikes() {
@@ -237,7 +278,8 @@ class Filler {
 
   void one_hot() {
     std::ranges::fill(out_, std::byte{0});
-    for (std::size_t row = 0; row < size_; row += columns_) put_value(row + rng_.below(columns_), bounds_.high);
+    for (std::size_t row = 0; row < size_; row += columns_)
+      put_value(row + rng_.below(columns_), bounds_.high);
   }
 
   void wide_range() {
@@ -247,7 +289,9 @@ class Filler {
     real_chunks([&](std::size_t first, std::span<float> chunk) {
       stream_.normal(chunk);
       for (std::size_t i = 0; i < chunk.size(); ++i) {
-        if ((first + i) % columns_ == 0) scale = std::ldexp(1.0F, static_cast<int>(low + static_cast<std::int64_t>(rng_.below(count))));
+        if ((first + i) % columns_ == 0)
+          scale = std::ldexp(1.0F,
+                             static_cast<int>(low + static_cast<std::int64_t>(rng_.below(count))));
         chunk[i] *= scale;
       }
     });
@@ -276,7 +320,8 @@ class Filler {
       std::iota(row.begin(), row.end(), 0);
       for (std::size_t i = columns_; i > 1; --i) std::swap(row[i - 1], row[rng_.below(i)]);
       for (std::size_t i = 0; i < columns_; i += kChunk) {
-        put_whole(first + i, std::span<const std::int64_t>(row).subspan(i, std::min(kChunk, columns_ - i)));
+        put_whole(first + i,
+                  std::span<const std::int64_t>(row).subspan(i, std::min(kChunk, columns_ - i)));
       }
     }
   }
@@ -296,72 +341,95 @@ class Filler {
 };
 
 std::string name_of(Distribution distribution) {
-  constexpr std::array<std::string_view, 10> kNames = {"default",  "normal",     "uniform",       "integers",    "spikes",
-                                                       "one_hot", "wide_range", "probabilities", "permutation", "constant"};
+  constexpr std::array<std::string_view, 10> kNames = {
+      "default", "normal",     "uniform",       "integers",    "spikes",
+      "one_hot", "wide_range", "probabilities", "permutation", "constant"};
   return std::string(kNames.at(static_cast<std::size_t>(distribution)));
 }
 
 bool needs_floats(Distribution distribution) {
-  return distribution == Distribution::kSpikes || distribution == Distribution::kWideRange || distribution == Distribution::kProbabilities;
+  return distribution == Distribution::kSpikes || distribution == Distribution::kWideRange ||
+         distribution == Distribution::kProbabilities;
 }
 
-Status check_numbers(DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy) {
+Status check_numbers(DType dtype, std::span<const std::int64_t> shape,
+                     const task::InputPolicy& policy) {
   Range range = whole_range(dtype);
   Bounds bounds = bounds_of(dtype, policy);
   bool whole = !task::is_floating(dtype);
   auto refuse = [&](const char* why) {
-    return fail(ErrorCode::kInvalidArgument, "distribution {} with low {} and high {} of {}: {}", name_of(policy.distribution), bounds.low,
-                bounds.high, task::to_string(dtype), why);
+    return fail(ErrorCode::kInvalidArgument, "distribution {} with low {} and high {} of {}: {}",
+                name_of(policy.distribution), bounds.low, bounds.high, task::to_string(dtype), why);
   };
   double limit = whole ? range.most : max_of(dtype);
   switch (policy.distribution) {
     case Distribution::kUniform:
       if (whole && (!policy.low || !policy.high)) return refuse("whole numbers need both given");
-      if (!(bounds.low < bounds.high) || std::abs(bounds.low) > limit || std::abs(bounds.high) > limit + 1) return refuse("empty or out of range");
-      if (!whole && representable_bounds(dtype, bounds).low > representable_bounds(dtype, bounds).high) return refuse("holds no value of the dtype");
+      if (!(bounds.low < bounds.high) || std::abs(bounds.low) > limit ||
+          std::abs(bounds.high) > limit + 1)
+        return refuse("empty or out of range");
+      if (!whole &&
+          representable_bounds(dtype, bounds).low > representable_bounds(dtype, bounds).high)
+        return refuse("holds no value of the dtype");
       break;
     case Distribution::kNormal:
       if (!(bounds.high > 0)) return refuse("high is the standard deviation and must be positive");
       break;
     case Distribution::kWideRange:
-      if (!(bounds.low <= bounds.high) || bounds.low < -126 || bounds.high > 126) return refuse("powers of two from -126 to 126, low first");
+      if (!(bounds.low <= bounds.high) || bounds.low < -126 || bounds.high > 126)
+        return refuse("powers of two from -126 to 126, low first");
       break;
     case Distribution::kPermutation:
-      if (!shape.empty() && static_cast<double>(shape.back() - 1) > range.most) return refuse("the row is longer than the dtype counts");
+      if (!shape.empty() && static_cast<double>(shape.back() - 1) > range.most)
+        return refuse("the row is longer than the dtype counts");
       break;
     case Distribution::kConstant:
-      if (std::abs(bounds.low) > limit || (whole && (bounds.low != std::floor(bounds.low) || bounds.low < range.least))) return refuse("not a value of the dtype");
+      if (std::abs(bounds.low) > limit ||
+          (whole && (bounds.low != std::floor(bounds.low) || bounds.low < range.least)))
+        return refuse("not a value of the dtype");
       break;
     case Distribution::kOneHot:
-      if (std::abs(bounds.high) > limit || (whole && (bounds.high != std::floor(bounds.high) || bounds.high < range.least))) return refuse("not a value of the dtype");
+      if (std::abs(bounds.high) > limit ||
+          (whole && (bounds.high != std::floor(bounds.high) || bounds.high < range.least)))
+        return refuse("not a value of the dtype");
       break;
-    default: break;
+    default:
+      break;
   }
-  if (policy.distribution == Distribution::kIntegers || (whole && policy.distribution == Distribution::kUniform)) {
+  if (policy.distribution == Distribution::kIntegers ||
+      (whole && policy.distribution == Distribution::kUniform)) {
     Bounds ends = whole_bounds(dtype, policy);
     if (!(ends.low <= ends.high)) return refuse("no whole number in between");
-    if (ends.low < range.least || ends.high > range.most) return refuse("not all are exact in the dtype");
+    if (ends.low < range.least || ends.high > range.most)
+      return refuse("not all are exact in the dtype");
   }
   return {};
 }
 
 }  // namespace
 
-Status check_distribution(DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy) {
-  if ((policy.low && !std::isfinite(*policy.low)) || (policy.high && !std::isfinite(*policy.high))) {
-    return fail(ErrorCode::kInvalidArgument, "distribution {}: low and high must be finite", name_of(policy.distribution));
+Status check_distribution(DType dtype, std::span<const std::int64_t> shape,
+                          const task::InputPolicy& policy) {
+  if ((policy.low && !std::isfinite(*policy.low)) ||
+      (policy.high && !std::isfinite(*policy.high))) {
+    return fail(ErrorCode::kInvalidArgument, "distribution {}: low and high must be finite",
+                name_of(policy.distribution));
   }
-  bool no_bool = policy.distribution == Distribution::kNormal || policy.distribution == Distribution::kUniform;
-  if ((!task::is_floating(dtype) && needs_floats(policy.distribution)) || (dtype == DType::kBool && no_bool)) {
-    return fail(ErrorCode::kInvalidArgument, "distribution {} does not exist for {}", name_of(policy.distribution), task::to_string(dtype));
+  bool no_bool =
+      policy.distribution == Distribution::kNormal || policy.distribution == Distribution::kUniform;
+  if ((!task::is_floating(dtype) && needs_floats(policy.distribution)) ||
+      (dtype == DType::kBool && no_bool)) {
+    return fail(ErrorCode::kInvalidArgument, "distribution {} does not exist for {}",
+                name_of(policy.distribution), task::to_string(dtype));
   }
   return check_numbers(dtype, shape, policy);
 }
 
-Status fill_input(DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy, std::uint64_t seed,
-                  std::span<std::byte> out) {
+Status fill_input(DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy,
+                  std::uint64_t seed, std::span<std::byte> out) {
   KW_TRY_STATUS(check_distribution(dtype, shape, policy));
-  std::int64_t elements = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  std::int64_t elements =
+      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
   KW_CHECK(static_cast<std::size_t>(elements) * task::size_of(dtype) == out.size());
   if (out.empty()) return {};
   Filler(dtype, shape, policy, seed, out).run();

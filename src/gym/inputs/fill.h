@@ -10,19 +10,23 @@
 
 namespace kw::gym {
 
-// Whether fill_input can make this distribution for a tensor of this dtype and shape; kInvalidArgument says why not.
-// Defaults of low and high where the policy leaves them open: normal 0, 1; uniform 0, 1 (integers: none); integers -4, 4 as far as
-// the dtype goes; spikes high 1e4; one_hot high 1; wide_range -10, 10; constant low 0.
-Status check_distribution(task::DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy);
+// Whether fill_input can make this distribution for a tensor of this dtype and shape;
+// kInvalidArgument says why not. Defaults of low and high where the policy leaves them open: normal
+// 0, 1; uniform 0, 1 (integers: none); integers -4, 4 as far as the dtype goes; spikes high 1e4;
+// one_hot high 1; wide_range -10, 10; constant low 0.
+Status check_distribution(task::DType dtype, std::span<const std::int64_t> shape,
+                          const task::InputPolicy& policy);
 
 // Fills out (size: elements x size_of(dtype)). The same arguments give the same bytes. Values:
-// - default: floats normal (8-bit and narrower clamped to +-2), integers uniform in [-1024, 1024) as far as the dtype goes, booleans
+// - default: floats normal (8-bit and narrower clamped to +-2), integers uniform in [-1024, 1024)
+// as far as the dtype goes, booleans
 //   fair: FlashInfer-Bench's generator. normal: integers are rounded.
 // - uniform: never below low and never high itself, whatever the dtype's rounding.
 // - integers, permutation: refused where the dtype cannot represent them all.
-// - spikes: one element of each 1024 in a row-major walk, at a secret place. Rows are runs of the last dimension.
-// Floating values are clamped to the dtype's finite range. float64 values use all 53 bits, so that a float32 copy differs.
-Status fill_input(task::DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy, std::uint64_t seed,
-                  std::span<std::byte> out);
+// - spikes: one element of each 1024 in a row-major walk, at a secret place. Rows are runs of the
+// last dimension. Floating values are clamped to the dtype's finite range. float64 values use all
+// 53 bits, so that a float32 copy differs.
+Status fill_input(task::DType dtype, std::span<const std::int64_t> shape,
+                  const task::InputPolicy& policy, std::uint64_t seed, std::span<std::byte> out);
 
 }  // namespace kw::gym

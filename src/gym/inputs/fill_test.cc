@@ -1,13 +1,13 @@
 // Tests of the input distributions, for every dtype that has them.
 #include "gym/inputs/fill.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "gym/inputs/half.h"
 
@@ -18,12 +18,16 @@ using task::Distribution;
 using task::DType;
 using Shape = std::vector<std::int64_t>;
 
-const std::vector<DType> kFloats = {DType::kFloat64,      DType::kFloat32,      DType::kFloat16, DType::kBFloat16,
-                                    DType::kFloat8E4M3Fn, DType::kFloat8E5M2, DType::kFloat4E2M1};
-const std::vector<DType> kWhole = {DType::kInt64, DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8};
+const std::vector<DType> kFloats = {DType::kFloat64,   DType::kFloat32,      DType::kFloat16,
+                                    DType::kBFloat16,  DType::kFloat8E4M3Fn, DType::kFloat8E5M2,
+                                    DType::kFloat4E2M1};
+const std::vector<DType> kWhole = {DType::kInt64, DType::kInt32, DType::kInt16, DType::kInt8,
+                                   DType::kUInt8};
 
-std::vector<double> values(DType dtype, const Shape& shape, const task::InputPolicy& policy, std::uint64_t seed = 1) {
-  auto count = static_cast<std::size_t>(std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
+std::vector<double> values(DType dtype, const Shape& shape, const task::InputPolicy& policy,
+                           std::uint64_t seed = 1) {
+  auto count = static_cast<std::size_t>(
+      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
   std::vector<std::byte> bytes(count * task::size_of(dtype));
   Status status = fill_input(dtype, shape, policy, seed, bytes);
   EXPECT_TRUE(status) << (status ? "" : status.error().message());
@@ -66,7 +70,8 @@ TEST(Fill, DefaultIsFlashInferBenchs) {
 
 TEST(Fill, SeedsDecideEveryByte) {
   EXPECT_EQ(values(DType::kFloat32, {1000}, {}, 5), values(DType::kFloat32, {1000}, {}, 5));
-  std::vector<double> a = values(DType::kFloat32, {1000}, {}, 5), b = values(DType::kFloat32, {1000}, {}, 6);
+  std::vector<double> a = values(DType::kFloat32, {1000}, {}, 5),
+                      b = values(DType::kFloat32, {1000}, {}, 6);
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NE(a[i], b[i]);
 }
 
@@ -100,19 +105,22 @@ TEST(Fill, Float64UsesBitsThatFloat32HasNot) {
 }
 
 TEST(Fill, IntegersAreWholeAndReachBothEnds) {
-  for (DType dtype : {DType::kFloat64, DType::kFloat32, DType::kBFloat16, DType::kFloat8E4M3Fn, DType::kInt8, DType::kInt64}) {
+  for (DType dtype : {DType::kFloat64, DType::kFloat32, DType::kBFloat16, DType::kFloat8E4M3Fn,
+                      DType::kInt8, DType::kInt64}) {
     std::vector<double> x = values(dtype, {5000}, {Distribution::kIntegers, -3.0, 5.0});
     std::set<double> seen(x.begin(), x.end());
     EXPECT_EQ(seen, (std::set<double>{-3, -2, -1, 0, 1, 2, 3, 4, 5})) << task::to_string(dtype);
   }
-  std::vector<double> wide = values(DType::kInt64, {1000}, {Distribution::kIntegers, -0x1p62, 0x1p62});
+  std::vector<double> wide =
+      values(DType::kInt64, {1000}, {Distribution::kIntegers, -0x1p62, 0x1p62});
   EXPECT_GT(moments(wide).most, 0x1p61);
 }
 
 TEST(Fill, SpikesStandOncePerBlockAtChangingPlaces) {
   std::set<std::size_t> places;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    std::vector<double> x = values(DType::kFloat32, {64, 160}, {Distribution::kSpikes, {}, {}}, seed);
+    std::vector<double> x =
+        values(DType::kFloat32, {64, 160}, {Distribution::kSpikes, {}, {}}, seed);
     for (std::size_t block = 0; block < x.size(); block += 1024) {
       auto large = [](double v) { return std::abs(v) > 20; };
       auto begin = x.begin() + static_cast<std::ptrdiff_t>(block);
@@ -122,12 +130,14 @@ TEST(Fill, SpikesStandOncePerBlockAtChangingPlaces) {
     }
   }
   EXPECT_GT(places.size(), 150U);
-  EXPECT_EQ(moments(values(DType::kFloat16, {100000}, {Distribution::kSpikes, {}, 1e6}, 1)).most, 65504);
+  EXPECT_EQ(moments(values(DType::kFloat16, {100000}, {Distribution::kSpikes, {}, 1e6}, 1)).most,
+            65504);
   EXPECT_GT(std::abs(values(DType::kFloat32, {1}, {Distribution::kSpikes, {}, {}})[0]), 10);
 }
 
 TEST(Fill, OneHotRowsHoldOneOne) {
-  for (DType dtype : {DType::kFloat32, DType::kBool, DType::kInt32, DType::kFloat64, DType::kFloat16}) {
+  for (DType dtype :
+       {DType::kFloat32, DType::kBool, DType::kInt32, DType::kFloat64, DType::kFloat16}) {
     std::vector<double> x = values(dtype, {200, 37}, {Distribution::kOneHot, {}, {}});
     std::set<std::size_t> columns;
     for (std::size_t row = 0; row < 200; ++row) {
@@ -146,7 +156,8 @@ TEST(Fill, WideRangeScalesRowsByPowersOfTwo) {
   std::vector<double> x = values(DType::kFloat32, {400, 1000}, {Distribution::kWideRange, {}, {}});
   std::set<int> scales;
   for (std::size_t row = 0; row < 400; ++row) {
-    Moments m = moments({x.begin() + static_cast<std::ptrdiff_t>(row * 1000), x.begin() + static_cast<std::ptrdiff_t>(row * 1000 + 1000)});
+    Moments m = moments({x.begin() + static_cast<std::ptrdiff_t>(row * 1000),
+                         x.begin() + static_cast<std::ptrdiff_t>(row * 1000 + 1000)});
     double exponent = std::log2(m.variance) / 2;
     EXPECT_NEAR(exponent, std::round(exponent), 0.25);
     scales.insert(static_cast<int>(std::round(exponent)));
@@ -157,10 +168,12 @@ TEST(Fill, WideRangeScalesRowsByPowersOfTwo) {
 
 TEST(Fill, ProbabilitiesSumToOne) {
   for (std::size_t columns : {10U, 5000U}) {
-    std::vector<double> x = values(DType::kFloat32, {20, static_cast<std::int64_t>(columns)}, {Distribution::kProbabilities, {}, {}});
+    std::vector<double> x = values(DType::kFloat32, {20, static_cast<std::int64_t>(columns)},
+                                   {Distribution::kProbabilities, {}, {}});
     for (std::size_t row = 0; row < 20; ++row) {
       auto begin = x.begin() + static_cast<std::ptrdiff_t>(row * columns);
-      EXPECT_NEAR(std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(columns), 0.0), 1, 1e-6);
+      EXPECT_NEAR(std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(columns), 0.0), 1,
+                  1e-6);
       EXPECT_GT(*std::min_element(begin, begin + static_cast<std::ptrdiff_t>(columns)), 0);
     }
   }
@@ -180,14 +193,18 @@ TEST(Fill, PermutationRowsHoldEveryIndexOnce) {
 }
 
 TEST(Fill, ConstantAndScalars) {
-  EXPECT_EQ(values(DType::kFloat64, {3}, {Distribution::kConstant, 0.1, {}}), (std::vector<double>{0.1, 0.1, 0.1}));
-  EXPECT_EQ(values(DType::kInt8, {2}, {Distribution::kConstant, -7.0, {}}), (std::vector<double>{-7, -7}));
+  EXPECT_EQ(values(DType::kFloat64, {3}, {Distribution::kConstant, 0.1, {}}),
+            (std::vector<double>{0.1, 0.1, 0.1}));
+  EXPECT_EQ(values(DType::kInt8, {2}, {Distribution::kConstant, -7.0, {}}),
+            (std::vector<double>{-7, -7}));
   EXPECT_EQ(values(DType::kFloat32, {}, {}).size(), 1U);
   EXPECT_TRUE(values(DType::kFloat32, {0, 4}, {}).empty());
 }
 
 TEST(Fill, RefusesWhatTheDtypeCannotHold) {
-  auto refused = [](DType dtype, Shape shape, task::InputPolicy policy) { return !check_distribution(dtype, shape, policy); };
+  auto refused = [](DType dtype, Shape shape, task::InputPolicy policy) {
+    return !check_distribution(dtype, shape, policy);
+  };
   EXPECT_TRUE(refused(DType::kInt32, {4}, {Distribution::kSpikes, {}, {}}));
   EXPECT_TRUE(refused(DType::kBool, {4}, {Distribution::kNormal, {}, {}}));
   EXPECT_TRUE(refused(DType::kInt8, {300}, {Distribution::kPermutation, {}, {}}));

@@ -1,6 +1,7 @@
-// Conversions between float32 and the narrow floating dtypes. Encoding rounds to nearest, ties to even (IEEE 754-2019, 4.3.1).
-// Bit layouts: IEEE binary16; bfloat16 (the upper half of binary32); OCP 8-bit floating point rev. 1.0 (E4M3 without infinities,
-// E5M2 with); OCP microscaling rev. 1.0 (E2M1 with neither, one element a byte here).
+// Conversions between float32 and the narrow floating dtypes. Encoding rounds to nearest, ties to
+// even (IEEE 754-2019, 4.3.1). Bit layouts: IEEE binary16; bfloat16 (the upper half of binary32);
+// OCP 8-bit floating point rev. 1.0 (E4M3 without infinities, E5M2 with); OCP microscaling rev. 1.0
+// (E2M1 with neither, one element a byte here).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,13 +29,16 @@ std::uint8_t float_to_e2m1(float value);
 // Largest finite value of a floating dtype.
 double max_of(task::DType dtype);
 
-// Reads count elements from `first` on, as double or float. Integers and booleans are converted too (int64 beyond 2^53 rounds).
-// bytes holds at least (first + out.size()) elements; any alignment.
-void load(task::DType dtype, std::span<const std::byte> bytes, std::size_t first, std::span<double> out);
-void load(task::DType dtype, std::span<const std::byte> bytes, std::size_t first, std::span<float> out);
+// Reads count elements from `first` on, as double or float. Integers and booleans are converted too
+// (int64 beyond 2^53 rounds). bytes holds at least (first + out.size()) elements; any alignment.
+void load(task::DType dtype, std::span<const std::byte> bytes, std::size_t first,
+          std::span<double> out);
+void load(task::DType dtype, std::span<const std::byte> bytes, std::size_t first,
+          std::span<float> out);
 
 // Writes values as elements of a floating dtype, rounded to nearest even.
-void store(task::DType dtype, std::span<const float> values, std::size_t first, std::span<std::byte> bytes);
+void store(task::DType dtype, std::span<const float> values, std::size_t first,
+           std::span<std::byte> bytes);
 
 // The nearest value of the dtype, as float: what store and load give.
 float round_to(task::DType dtype, float value);

@@ -1,13 +1,14 @@
-// Tests of the narrow floating dtypes: every code, and every rounding boundary between neighbouring codes.
+// Tests of the narrow floating dtypes: every code, and every rounding boundary between neighbouring
+// codes.
 #include "gym/inputs/half.h"
-
-#include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace kw::gym {
 namespace {
@@ -17,7 +18,7 @@ using task::DType;
 struct Narrow {
   DType dtype;
   int exponent_bits, mantissa_bits;
-  std::uint32_t codes;       // number of non-negative codes
+  std::uint32_t codes;  // number of non-negative codes
   bool has_infinity;
   std::uint32_t first_special;  // first non-negative code that is no finite number
 };
@@ -32,8 +33,9 @@ const std::vector<Narrow> kNarrow = {
 double value_of(const Narrow& format, std::uint32_t code) {
   int bias = (1 << (format.exponent_bits - 1)) - 1;
   auto exponent = static_cast<int>(code >> static_cast<unsigned>(format.mantissa_bits));
-  double fraction = static_cast<double>(code & ((1U << static_cast<unsigned>(format.mantissa_bits)) - 1U)) /
-                    static_cast<double>(1U << static_cast<unsigned>(format.mantissa_bits));
+  double fraction =
+      static_cast<double>(code & ((1U << static_cast<unsigned>(format.mantissa_bits)) - 1U)) /
+      static_cast<double>(1U << static_cast<unsigned>(format.mantissa_bits));
   return exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, exponent - bias);
 }
 
@@ -57,10 +59,12 @@ TEST(Half, EveryCodeDecodesToItsDefinitionAndEncodesBack) {
   for (const Narrow& format : kNarrow) {
     std::uint32_t sign = format.codes;
     for (std::uint32_t code = 0; code < format.first_special; ++code) {
-      ASSERT_EQ(decoded(format, code), value_of(format, code)) << task::to_string(format.dtype) << " " << code;
+      ASSERT_EQ(decoded(format, code), value_of(format, code))
+          << task::to_string(format.dtype) << " " << code;
       ASSERT_EQ(decoded(format, code | sign), -value_of(format, code));
       ASSERT_EQ(code_of(format, decoded(format, code)), code) << task::to_string(format.dtype);
-      ASSERT_EQ(code_of(format, -decoded(format, code)), code | sign) << task::to_string(format.dtype);
+      ASSERT_EQ(code_of(format, -decoded(format, code)), code | sign)
+          << task::to_string(format.dtype);
     }
     EXPECT_EQ(max_of(format.dtype), value_of(format, format.first_special - 1));
   }
@@ -71,9 +75,12 @@ TEST(Half, RoundsToNearestEvenAtEveryBoundary) {
   for (const Narrow& format : kNarrow) {
     for (std::uint32_t code = 0; code + 1 < format.first_special; ++code) {
       auto middle = static_cast<float>((value_of(format, code) + value_of(format, code + 1)) / 2);
-      ASSERT_EQ(code_of(format, middle), code + (code & 1U)) << task::to_string(format.dtype) << " tie after " << code;
-      ASSERT_EQ(code_of(format, std::nextafter(middle, 0.0F)), code) << task::to_string(format.dtype) << " below " << code;
-      ASSERT_EQ(code_of(format, std::nextafter(middle, infinity)), code + 1) << task::to_string(format.dtype);
+      ASSERT_EQ(code_of(format, middle), code + (code & 1U))
+          << task::to_string(format.dtype) << " tie after " << code;
+      ASSERT_EQ(code_of(format, std::nextafter(middle, 0.0F)), code)
+          << task::to_string(format.dtype) << " below " << code;
+      ASSERT_EQ(code_of(format, std::nextafter(middle, infinity)), code + 1)
+          << task::to_string(format.dtype);
     }
   }
 }
@@ -93,7 +100,8 @@ TEST(Half, BeyondTheLargestValue) {
   EXPECT_EQ(float_to_e2m1(1e30F), 0x7);
   EXPECT_EQ(float_to_e2m1(-infinity), 0xf);
   EXPECT_EQ(float_to_e2m1(nan), 0x7);
-  for (DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat8E4M3Fn, DType::kFloat8E5M2, DType::kFloat32, DType::kFloat64}) {
+  for (DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat8E4M3Fn, DType::kFloat8E5M2,
+                      DType::kFloat32, DType::kFloat64}) {
     EXPECT_TRUE(std::isnan(round_to(dtype, nan))) << task::to_string(dtype);
   }
   EXPECT_EQ(round_to(DType::kFloat16, -infinity), -infinity);

@@ -1,4 +1,5 @@
-// Poison and canaries are made in blocks from a Stream and compared block by block with what is found.
+// Poison and canaries are made in blocks from a Stream and compared block by block with what is
+// found.
 #include "gym/inputs/poison.h"
 
 #include <algorithm>
@@ -18,10 +19,10 @@ constexpr std::size_t kWords = 512;  // words a block: 4 KiB
 // Turns random words of the element's width into poison; `nan` says which of the two kinds.
 template <typename Word>
 struct FloatPoison {
-  Word sign;      // sign bit
-  Word nan;       // exponent all ones
-  Word payload;   // mantissa bits below the quiet bit
-  Word huge;      // about the largest finite value
+  Word sign;     // sign bit
+  Word nan;      // exponent all ones
+  Word payload;  // mantissa bits below the quiet bit
+  Word huge;     // about the largest finite value
   Word operator()(Word random, bool as_nan) const {
     Word out = as_nan ? (nan | (random & payload) | Word{1}) : huge;
     return static_cast<Word>(out | (random & sign));
@@ -44,24 +45,36 @@ void shape_bytes(unsigned least, std::span<std::byte> block) {
   }
 }
 
-// Random bytes become poison of the dtype. Blocks hold an even number of elements, so the phase is the same in all.
+// Random bytes become poison of the dtype. Blocks hold an even number of elements, so the phase is
+// the same in all.
 void shape(DType dtype, bool nan_first, std::span<std::byte> block) {
   switch (dtype) {
     case DType::kFloat64:
-      return shape_floats<std::uint64_t>({1ULL << 63U, 0x7ffULL << 52U, (1ULL << 51U) - 1, 0x7fe1234512345123ULL}, nan_first, block);
+      return shape_floats<std::uint64_t>(
+          {1ULL << 63U, 0x7ffULL << 52U, (1ULL << 51U) - 1, 0x7fe1234512345123ULL}, nan_first,
+          block);
     case DType::kFloat32:
-      return shape_floats<std::uint32_t>({1U << 31U, 0x7f800000U, (1U << 22U) - 1, 0x7f123451U}, nan_first, block);
-    case DType::kFloat16: return shape_floats<std::uint16_t>({0x8000U, 0x7c00U, 0x1ffU, 0x7bf1U}, nan_first, block);
-    case DType::kBFloat16: return shape_floats<std::uint16_t>({0x8000U, 0x7f80U, 0x3fU, 0x7f11U}, nan_first, block);
-    case DType::kFloat8E4M3Fn: return shape_floats<std::uint8_t>({0x80U, 0x7fU, 0, 0x7eU}, nan_first, block);
-    case DType::kFloat8E5M2: return shape_floats<std::uint8_t>({0x80U, 0x7cU, 0x1U, 0x7bU}, nan_first, block);
-    case DType::kFloat4E2M1: return shape_bytes(16, block);
-    case DType::kBool: return shape_bytes(2, block);
-    default: return;
+      return shape_floats<std::uint32_t>({1U << 31U, 0x7f800000U, (1U << 22U) - 1, 0x7f123451U},
+                                         nan_first, block);
+    case DType::kFloat16:
+      return shape_floats<std::uint16_t>({0x8000U, 0x7c00U, 0x1ffU, 0x7bf1U}, nan_first, block);
+    case DType::kBFloat16:
+      return shape_floats<std::uint16_t>({0x8000U, 0x7f80U, 0x3fU, 0x7f11U}, nan_first, block);
+    case DType::kFloat8E4M3Fn:
+      return shape_floats<std::uint8_t>({0x80U, 0x7fU, 0, 0x7eU}, nan_first, block);
+    case DType::kFloat8E5M2:
+      return shape_floats<std::uint8_t>({0x80U, 0x7cU, 0x1U, 0x7bU}, nan_first, block);
+    case DType::kFloat4E2M1:
+      return shape_bytes(16, block);
+    case DType::kBool:
+      return shape_bytes(2, block);
+    default:
+      return;
   }
 }
 
-// Calls use(offset, block) for each block of poison (or plain random bytes without dtype) of `total` bytes.
+// Calls use(offset, block) for each block of poison (or plain random bytes without dtype) of
+// `total` bytes.
 template <typename Use>
 void for_blocks(const DType* dtype, std::uint64_t seed, std::size_t total, Use use) {
   Stream stream(seed);
@@ -70,7 +83,8 @@ void for_blocks(const DType* dtype, std::uint64_t seed, std::size_t total, Use u
   bool nan_first = (words[0] & 1U) != 0;
   for (std::size_t offset = 0; offset < total; offset += sizeof words) {
     stream.words(words);
-    std::span<std::byte> block = std::as_writable_bytes(std::span(words)).first(std::min(sizeof words, total - offset));
+    std::span<std::byte> block =
+        std::as_writable_bytes(std::span(words)).first(std::min(sizeof words, total - offset));
     if (dtype != nullptr) shape(*dtype, nan_first, block);
     use(offset, block);
   }

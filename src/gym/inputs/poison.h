@@ -1,4 +1,5 @@
-// What lies in output buffers and around them before a call: values that no kernel may leave behind, and secret canary bytes.
+// What lies in output buffers and around them before a call: values that no kernel may leave
+// behind, and secret canary bytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +9,10 @@
 
 namespace kw::gym {
 
-// Fills a tensor: floats alternate between a signalling NaN with random payload and a huge finite value with random sign (which of
-// the two an element gets depends on the seed, so every element sees both over the calls); booleans are random bytes of 2..255 and
-// float4_e2m1 random bytes of 16..255, which are no values of the dtype; integers are random.
+// Fills a tensor: floats alternate between a signalling NaN with random payload and a huge finite
+// value with random sign (which of the two an element gets depends on the seed, so every element
+// sees both over the calls); booleans are random bytes of 2..255 and float4_e2m1 random bytes
+// of 16..255, which are no values of the dtype; integers are random.
 void poison(task::DType dtype, std::uint64_t seed, std::span<std::byte> bytes);
 
 // How many elements still hold exactly what poison() wrote under this seed.

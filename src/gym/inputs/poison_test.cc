@@ -1,11 +1,11 @@
 // Tests of poison and canaries.
 #include "gym/inputs/poison.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "gym/inputs/half.h"
 
@@ -21,7 +21,8 @@ std::vector<std::byte> poisoned(DType dtype, std::uint64_t seed, std::size_t cou
 }
 
 TEST(Poison, FloatsAlternateBetweenNanAndHugeAndEveryElementSeesBoth) {
-  for (DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat8E4M3Fn, DType::kFloat8E5M2}) {
+  for (DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16,
+                      DType::kFloat8E4M3Fn, DType::kFloat8E5M2}) {
     bool first_nan = false, first_huge = false;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       std::vector<double> x(1001);
@@ -29,8 +30,10 @@ TEST(Poison, FloatsAlternateBetweenNanAndHugeAndEveryElementSeesBoth) {
       load(dtype, bytes, 0, x);
       (std::isnan(x[0]) ? first_nan : first_huge) = true;
       for (std::size_t i = 0; i < x.size(); ++i) {
-        ASSERT_EQ(std::isnan(x[i]), std::isnan(x[0]) == (i % 2 == 0)) << task::to_string(dtype) << " " << i;
-        ASSERT_FALSE(!std::isnan(x[i]) && std::abs(x[i]) < max_of(dtype) / 4) << task::to_string(dtype);
+        ASSERT_EQ(std::isnan(x[i]), std::isnan(x[0]) == (i % 2 == 0))
+            << task::to_string(dtype) << " " << i;
+        ASSERT_FALSE(!std::isnan(x[i]) && std::abs(x[i]) < max_of(dtype) / 4)
+            << task::to_string(dtype);
         ASSERT_FALSE(std::isinf(x[i]));
       }
     }

@@ -38,7 +38,8 @@ KW_ALWAYS_INLINE void step_words(State& state, std::uint64_t* out) {
 KW_ALWAYS_INLINE float radius(std::uint32_t random) {
   float u = (static_cast<float>(static_cast<std::int32_t>(random >> 1U)) + 0.5F) * 0x1p-31F;
   auto bits = std::bit_cast<std::int32_t>(u);
-  std::int32_t exponent = (bits - 0x3f3504f3) >> 23;  // so that the mantissa lies in [sqrt(1/2), sqrt(2))
+  std::int32_t exponent =
+      (bits - 0x3f3504f3) >> 23;  // so that the mantissa lies in [sqrt(1/2), sqrt(2))
   auto mantissa = std::bit_cast<float>(bits - exponent * 0x800000);
   float s = (mantissa - 1.0F) / (mantissa + 1.0F);
   float s2 = s * s;
@@ -47,11 +48,15 @@ KW_ALWAYS_INLINE float radius(std::uint32_t random) {
   return std::sqrt(std::max(-2.0F * log_u, 0.0F));
 }
 
-// The angle: 30 bits choose a place in [-pi/4, pi/4), two more the quadrant, by exchanging and negating sine and cosine.
-KW_ALWAYS_INLINE void normal_pair(std::uint32_t random0, std::uint32_t random1, float& first, float& second) {
-  float x = static_cast<float>(static_cast<std::int32_t>(random1 & ~3U)) * (0.785398163F * 0x1p-31F);
+// The angle: 30 bits choose a place in [-pi/4, pi/4), two more the quadrant, by exchanging and
+// negating sine and cosine.
+KW_ALWAYS_INLINE void normal_pair(std::uint32_t random0, std::uint32_t random1, float& first,
+                                  float& second) {
+  float x =
+      static_cast<float>(static_cast<std::int32_t>(random1 & ~3U)) * (0.785398163F * 0x1p-31F);
   float x2 = x * x;
-  float sine = x * (1.0F - x2 * (1.0F / 6 - x2 * (1.0F / 120 - x2 * (1.0F / 5040 - x2 * (1.0F / 362880)))));
+  float sine =
+      x * (1.0F - x2 * (1.0F / 6 - x2 * (1.0F / 120 - x2 * (1.0F / 5040 - x2 * (1.0F / 362880)))));
   float cosine = 1.0F - x2 * (0.5F - x2 * (1.0F / 24 - x2 * (1.0F / 720 - x2 * (1.0F / 40320))));
   std::uint32_t c = std::bit_cast<std::uint32_t>(cosine) ^ (random1 << 31U);
   std::uint32_t s = std::bit_cast<std::uint32_t>(sine);
@@ -66,7 +71,8 @@ KW_ALWAYS_INLINE void normal_body(State& state, float* out) {
   alignas(64) std::uint32_t halves[kHalves];
   step_words(state, words);
   std::memcpy(halves, words, sizeof words);
-  for (std::size_t i = 0; i < kWords; ++i) normal_pair(halves[i], halves[i + kWords], out[i], out[i + kWords]);
+  for (std::size_t i = 0; i < kWords; ++i)
+    normal_pair(halves[i], halves[i + kWords], out[i], out[i + kWords]);
 }
 
 KW_ALWAYS_INLINE void uniform_body(State& state, float* out) {
@@ -74,15 +80,28 @@ KW_ALWAYS_INLINE void uniform_body(State& state, float* out) {
   alignas(64) std::uint32_t halves[kHalves];
   step_words(state, words);
   std::memcpy(halves, words, sizeof words);
-  for (std::size_t i = 0; i < kHalves; ++i) out[i] = static_cast<float>(static_cast<std::int32_t>(halves[i] >> 8U)) * 0x1p-24F;
+  for (std::size_t i = 0; i < kHalves; ++i)
+    out[i] = static_cast<float>(static_cast<std::int32_t>(halves[i] >> 8U)) * 0x1p-24F;
 }
 
-void words_baseline(State& state, std::uint64_t* out) { step_words(state, out); }
-void uniform_baseline(State& state, float* out) { uniform_body(state, out); }
-void normal_baseline(State& state, float* out) { normal_body(state, out); }
-KW_TARGET_AVX2 void words_avx2(State& state, std::uint64_t* out) { step_words(state, out); }
-KW_TARGET_AVX2 void uniform_avx2(State& state, float* out) { uniform_body(state, out); }
-KW_TARGET_AVX2 void normal_avx2(State& state, float* out) { normal_body(state, out); }
+void words_baseline(State& state, std::uint64_t* out) {
+  step_words(state, out);
+}
+void uniform_baseline(State& state, float* out) {
+  uniform_body(state, out);
+}
+void normal_baseline(State& state, float* out) {
+  normal_body(state, out);
+}
+KW_TARGET_AVX2 void words_avx2(State& state, std::uint64_t* out) {
+  step_words(state, out);
+}
+KW_TARGET_AVX2 void uniform_avx2(State& state, float* out) {
+  uniform_body(state, out);
+}
+KW_TARGET_AVX2 void normal_avx2(State& state, float* out) {
+  normal_body(state, out);
+}
 
 template <typename T, std::size_t per_block>
 void fill(State& state, std::span<T> out, void (*block)(State&, T*)) {
@@ -111,7 +130,11 @@ Stream::Stream(std::uint64_t seed) {
 void Stream::words(std::span<std::uint64_t> out) {
   fill<std::uint64_t, kWords>(state_, out, has_avx2() ? words_avx2 : words_baseline);
 }
-void Stream::uniform(std::span<float> out) { fill<float, kHalves>(state_, out, has_avx2() ? uniform_avx2 : uniform_baseline); }
-void Stream::normal(std::span<float> out) { fill<float, kHalves>(state_, out, has_avx2() ? normal_avx2 : normal_baseline); }
+void Stream::uniform(std::span<float> out) {
+  fill<float, kHalves>(state_, out, has_avx2() ? uniform_avx2 : uniform_baseline);
+}
+void Stream::normal(std::span<float> out) {
+  fill<float, kHalves>(state_, out, has_avx2() ? normal_avx2 : normal_baseline);
+}
 
 }  // namespace kw::gym

@@ -1,11 +1,12 @@
-// Statistical tests of the random arrays: moments, tails, uniformity, independence of seeds and neighbours, fixed bits.
+// Statistical tests of the random arrays: moments, tails, uniformity, independence of seeds and
+// neighbours, fixed bits.
 #include "gym/inputs/stream.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "gym/inputs/seeds.h"
 
@@ -22,12 +23,15 @@ std::vector<float> normals(std::uint64_t seed, std::size_t count) {
 
 double correlation(const std::vector<float>& a, const std::vector<float>& b, std::size_t lag) {
   double sum = 0;
-  for (std::size_t i = lag; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i - lag]);
+  for (std::size_t i = lag; i < a.size(); ++i)
+    sum += static_cast<double>(a[i]) * static_cast<double>(b[i - lag]);
   return sum / static_cast<double>(a.size());
 }
 
 // Mean of n values with variance v is off by less than 6 sqrt(v / n), but for one case in 5e8.
-double six_sigma(double variance) { return 6 * std::sqrt(variance / static_cast<double>(kCount)); }
+double six_sigma(double variance) {
+  return 6 * std::sqrt(variance / static_cast<double>(kCount));
+}
 
 TEST(Stream, NormalHasTheMomentsOfTheNormalDistribution) {
   std::vector<float> x = normals(1, kCount);
@@ -82,14 +86,17 @@ TEST(Stream, EveryBitOfTheWordsIsFair) {
   for (unsigned bit = 0; bit < 64; ++bit) {
     double ones = 0;
     for (std::uint64_t word : x) ones += static_cast<double>((word >> bit) & 1U);
-    EXPECT_NEAR(ones, static_cast<double>(x.size()) / 2, 3 * std::sqrt(static_cast<double>(x.size()))) << bit;
+    EXPECT_NEAR(ones, static_cast<double>(x.size()) / 2,
+                3 * std::sqrt(static_cast<double>(x.size())))
+        << bit;
   }
 }
 
 TEST(Stream, SeedsAndNeighboursAreIndependent) {
   std::vector<float> a = normals(5, kCount), b = normals(6, kCount);
   EXPECT_NEAR(correlation(a, b, 0), 0, six_sigma(1));
-  // 1: the next element; 8, 64: the same generator, and the other half of a Box-Muller pair; 128: the next block.
+  // 1: the next element; 8, 64: the same generator, and the other half of a Box-Muller pair; 128:
+  // the next block.
   for (std::size_t lag : {1U, 8U, 16U, 64U, 128U}) {
     EXPECT_NEAR(correlation(a, a, lag), 0, six_sigma(1)) << lag;
     std::vector<float> squares(a.size());
@@ -103,7 +110,8 @@ TEST(Stream, FixedBitsOnEveryMachine) {
   Stream(42).words(words);
   std::vector<float> x = normals(42, 200);
   double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += static_cast<double>(x[i]) * static_cast<double>(i + 1);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    sum += static_cast<double>(x[i]) * static_cast<double>(i + 1);
   // The bits that evidence refers to: a change is a new gym version.
   EXPECT_EQ(words[0], 15021278609987233951ULL);
   EXPECT_EQ(sum, 0x1.a65a063f68p+8);
@@ -114,7 +122,8 @@ TEST(SecretSeeds, DifferByPurposeNumberAndSecret) {
   for (std::uint64_t secret : {1U, 2U}) {
     SecretSeeds seeds(secret);
     for (const char* purpose : {"input", "poison", "canary"}) {
-      for (std::uint64_t number = 0; number < 100; ++number) seen.insert(seeds.seed(purpose, number));
+      for (std::uint64_t number = 0; number < 100; ++number)
+        seen.insert(seeds.seed(purpose, number));
     }
   }
   EXPECT_EQ(seen.size(), 600U);

@@ -1,5 +1,6 @@
-// One switch for loops that are compiled twice, for the baseline instruction set and for AVX2, and chosen at run time.
-// AVX2 without FMA, and files compiled with -ffp-contract=off: both give the same bits.
+// One switch for loops that are compiled twice, for the baseline instruction set and for AVX2, and
+// chosen at run time. AVX2 without FMA, and files compiled with -ffp-contract=off: both give the
+// same bits.
 #pragma once
 
 #if defined(__x86_64__)

@@ -24,6 +24,14 @@ double half_width(const Interval& interval) {
 
 }  // namespace
 
+Interval look_interval(std::span<const double> log_ratios) {
+  Interval interval = signed_rank_interval(log_ratios, kAlphaOfLook);
+  double widen = std::sqrt(autocorrelation_factor(log_ratios));
+  interval.low = interval.estimate - widen * (interval.estimate - interval.low);
+  interval.high = interval.estimate + widen * (interval.high - interval.estimate);
+  return interval;
+}
+
 double process_error(int process_pairs) {
   return kOneProcessError / std::sqrt(static_cast<double>(std::max(1, process_pairs)));
 }
@@ -35,7 +43,7 @@ void SequentialInterval::add(double log_ratio) {
   log_ratios_.push_back(log_ratio);
   if (log_ratios_.size() >= kMaxBlocks) done_ = true;
   if (done_ || !is_look(log_ratios_.size())) return;
-  done_ = half_width(signed_rank_interval(log_ratios_, kAlphaOfLook)) <= goal_;
+  done_ = half_width(look_interval(log_ratios_)) <= goal_;
 }
 
 task::Speedup interval_of_samples(std::span<const double> candidate,
@@ -44,7 +52,7 @@ task::Speedup interval_of_samples(std::span<const double> candidate,
   for (std::size_t i = 0; i < std::min(candidate.size(), reference.size()); ++i) {
     log_ratios.push_back(std::log(reference[i] / candidate[i]));
   }
-  Interval inside = signed_rank_interval(log_ratios, kAlphaOfLook);
+  Interval inside = look_interval(log_ratios);
   double between = 2 * process_error(process_pairs);
   double below = std::hypot(inside.estimate - inside.low, between);
   double above = std::hypot(inside.high - inside.estimate, between);

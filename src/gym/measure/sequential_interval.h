@@ -36,6 +36,11 @@ class SequentialInterval {
   std::vector<double> log_ratios_;
 };
 
+// The interval that a look sees, of log ratios in the order measured: signed_rank_interval at the
+// error of one look, its half-widths times sqrt(autocorrelation_factor), because a side whose level
+// wanders from block to block tells less than its samples seem to.
+Interval look_interval(std::span<const double> log_ratios);
+
 // What a process pair adds that its own samples cannot show (memory layout, code placement), as a
 // standard error of the log ratio.
 double process_error(int process_pairs);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
+#include <vector>
 
 namespace kw::gym {
 namespace {
@@ -120,6 +122,37 @@ Interval signed_rank_interval(std::span<const double> samples, double alpha) {
   interval.low = walsh[skip];
   interval.high = walsh[walsh.size() - 1 - skip];
   return interval;
+}
+
+double median_absolute_deviation(std::span<const double> values) {
+  double center = median({values.begin(), values.end()});
+  std::vector<double> distances;
+  for (double value : values) distances.push_back(std::abs(value - center));
+  return median(std::move(distances));
+}
+
+double autocorrelation_factor(std::span<const double> samples) {
+  constexpr std::size_t kLeast = 20;
+  std::size_t n = samples.size();
+  if (n < kLeast) return 1;
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return samples[i]; });
+  std::vector<double> rank(n);
+  double center = (static_cast<double>(n) - 1) / 2;
+  double variance = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    rank[order[i]] = static_cast<double>(i) - center;
+    variance += rank[order[i]] * rank[order[i]];
+  }
+  double factor = 1;
+  for (std::size_t lag = 1; lag < n / 4; ++lag) {
+    double product = 0;
+    for (std::size_t i = lag; i < n; ++i) product += rank[i] * rank[i - lag];
+    if (product / variance < 2 / std::sqrt(static_cast<double>(n))) break;
+    factor += 2 * product / variance;
+  }
+  return factor;
 }
 
 }  // namespace kw::gym

@@ -8,6 +8,8 @@ namespace kw::gym {
 
 double median(std::vector<double> values);                  // 0 for none
 double quantile(std::vector<double> values, double share);  // linear between order statistics
+double median_absolute_deviation(
+    std::span<const double> values);  // 0 for none; x 1.4826: a normal's deviation
 
 // P(X >= successes) of a binomial distribution: the one-sided test that something succeeds no more
 // often than `probability`.
@@ -26,5 +28,11 @@ struct Interval {
 // approximation above). With too few samples for alpha the ends are infinite. Hollander and Wolfe,
 // Nonparametric Statistical Methods, 3.1 to 3.3.
 Interval signed_rank_interval(std::span<const double> samples, double alpha);
+
+// By what factor autocorrelation makes the variance of a mean larger than that of independent
+// samples (1 + 2 x the sum of the first positive autocorrelations, each beyond two standard errors;
+// Geyer 1992's initial sequence, on ranks so that outliers do not hide it). At least 1; 1 for fewer
+// than 20 samples, which cannot show it.
+double autocorrelation_factor(std::span<const double> samples);
 
 }  // namespace kw::gym

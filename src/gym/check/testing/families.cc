@@ -1,4 +1,5 @@
-// Softmax, norms, sums, products, scans, losses, pooling, convolution and elementwise functions, each templated on its arithmetic.
+// Softmax, norms, sums, products, scans, losses, pooling, convolution and elementwise functions,
+// each templated on its arithmetic.
 #include "gym/check/testing/families.h"
 
 #include <algorithm>
@@ -167,7 +168,9 @@ Values<T> column_mean(const Arguments<T>& in, std::size_t columns) {
   std::size_t rows = in[0].size() / columns;
   Values<T> out;
   for (std::size_t c = 0; c < columns; ++c) {
-    out.push_back(Order::template sum<T>(rows, [&](std::size_t i) { return in[0][i * columns + c]; }) / static_cast<T>(rows));
+    out.push_back(
+        Order::template sum<T>(rows, [&](std::size_t i) { return in[0][i * columns + c]; }) /
+        static_cast<T>(rows));
   }
   return out;
 }
@@ -203,23 +206,27 @@ Values<T> log_softmax(const Arguments<T>& in, std::size_t columns) {
   for (std::size_t r = 0; r * columns < in[0].size(); ++r) {
     auto x = row_of(in[0], r, columns);
     T most = *std::max_element(x.begin(), x.end());
-    T total = std::log(Order::template sum<T>(columns, [&](std::size_t i) { return Exp::exp(x[i] - most); }));
+    T total = std::log(
+        Order::template sum<T>(columns, [&](std::size_t i) { return Exp::exp(x[i] - most); }));
     for (T v : x) out.push_back(v - most - total);
   }
   return out;
 }
 
 template <typename Order, typename T>
-Values<T> layer_norm(const Arguments<T>& in, std::size_t columns, double epsilon = 1e-5, std::size_t divisor_less = 0) {
+Values<T> layer_norm(const Arguments<T>& in, std::size_t columns, double epsilon = 1e-5,
+                     std::size_t divisor_less = 0) {
   Values<T> out;
   auto n = static_cast<T>(columns);
   for (std::size_t r = 0; r * columns < in[0].size(); ++r) {
     auto x = row_of(in[0], r, columns);
     T mean = Order::template sum<T>(columns, [&](std::size_t i) { return x[i]; }) / n;
-    T variance = Order::template sum<T>(columns, [&](std::size_t i) { return (x[i] - mean) * (x[i] - mean); }) /
+    T variance = Order::template sum<T>(
+                     columns, [&](std::size_t i) { return (x[i] - mean) * (x[i] - mean); }) /
                  static_cast<T>(columns - divisor_less);
     T scale = T(1) / std::sqrt(variance + static_cast<T>(epsilon));
-    for (std::size_t i = 0; i < columns; ++i) out.push_back((x[i] - mean) * scale * in[1][i] + in[2][i]);
+    for (std::size_t i = 0; i < columns; ++i)
+      out.push_back((x[i] - mean) * scale * in[1][i] + in[2][i]);
   }
   return out;
 }
@@ -236,7 +243,8 @@ Floats welford_norm(const std::vector<Floats>& in, std::size_t columns) {
       square += d * (v - mean);
     }
     float scale = 1.0F / std::sqrt(square / n + 1e-5F);
-    for (std::size_t i = 0; i < columns; ++i) out.push_back((x[i] - mean) * scale * in[1][i] + in[2][i]);
+    for (std::size_t i = 0; i < columns; ++i)
+      out.push_back((x[i] - mean) * scale * in[1][i] + in[2][i]);
   }
   return out;
 }
@@ -289,7 +297,8 @@ Values<T> convolution(const Arguments<T>& in, std::size_t channels, std::size_t 
 template <typename T>
 Values<T> scan(const Arguments<T>& in, std::size_t columns) {
   Values<T> out;
-  for (std::size_t i = 0; i < in[0].size(); ++i) out.push_back(i % columns == 0 ? in[0][i] : out[i - 1] + in[0][i]);
+  for (std::size_t i = 0; i < in[0].size(); ++i)
+    out.push_back(i % columns == 0 ? in[0][i] : out[i - 1] + in[0][i]);
   return out;
 }
 
@@ -317,7 +326,8 @@ Floats scan_in_double(const std::vector<Floats>& in, std::size_t columns) {
 
 template <typename Order, typename T>
 Values<T> mse(const Arguments<T>& in) {
-  T sum = Order::template sum<T>(in[0].size(), [&](std::size_t i) { return (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]); });
+  T sum = Order::template sum<T>(
+      in[0].size(), [&](std::size_t i) { return (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]); });
   return {sum / static_cast<T>(in[0].size())};
 }
 
@@ -345,17 +355,24 @@ template <typename T>
 T gelu(T x) {
   return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752)));
 }
-float gelu_by_erfc(float x) { return 0.5F * x * std::erfc(-x * 0.707106781F); }
-float gelu_by_tanh(float x) { return 0.5F * x * (1.0F + std::tanh(0.797884561F * (x + 0.044715F * x * x * x))); }
+float gelu_by_erfc(float x) {
+  return 0.5F * x * std::erfc(-x * 0.707106781F);
+}
+float gelu_by_tanh(float x) {
+  return 0.5F * x * (1.0F + std::tanh(0.797884561F * (x + 0.044715F * x * x * x)));
+}
 template <typename T>
 T silu(T x) {
   return x / (T(1) + std::exp(-x));
 }
-float silu_fast(float x) { return x * (1.0F / (1.0F + fast_exp(std::min(-x, 87.0F)))); }
+float silu_fast(float x) {
+  return x * (1.0F / (1.0F + fast_exp(std::min(-x, 87.0F))));
+}
 
 // ---- variants ----
 Variant low_inputs(const Variant& right, int bits) {
-  return {"inputs and output of " + std::to_string(bits) + " mantissa bits", [right, bits](const std::vector<Floats>& in) {
+  return {"inputs and output of " + std::to_string(bits) + " mantissa bits",
+          [right, bits](const std::vector<Floats>& in) {
             std::vector<Floats> narrow = in;
             for (Floats& x : narrow) {
               for (float& v : x) v = round_mantissa(v, bits);
@@ -366,7 +383,8 @@ Variant low_inputs(const Variant& right, int bits) {
           }};
 }
 
-// What every problem has: no output at all, half of it, the tail missing, a neighbour's value, lower precision.
+// What every problem has: no output at all, half of it, the tail missing, a neighbour's value,
+// lower precision.
 void add_common(Family& family, const std::vector<int>& low_bits) {
   Variant right{"right", family.trusted};
   auto changed = [&](const char* name, auto change) {
@@ -377,12 +395,17 @@ void add_common(Family& family, const std::vector<int>& low_bits) {
                                 }});
   };
   changed("zeros", [](Floats& out) { std::ranges::fill(out, 0.0F); });
-  changed("one percent too large", [](Floats& out) { for (float& v : out) v *= 1.05F; });
+  changed("one percent too large", [](Floats& out) {
+    for (float& v : out) v *= 1.05F;
+  });
   for (int bits : low_bits) family.dishonest.push_back(low_inputs(right, bits));
   if (family.output.empty()) return;
-  changed("second half zero", [](Floats& out) { std::fill(out.begin() + static_cast<std::ptrdiff_t>(out.size() / 2), out.end(), 0.0F); });
+  changed("second half zero", [](Floats& out) {
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(out.size() / 2), out.end(), 0.0F);
+  });
   changed("last element missing", [](Floats& out) { out.back() = 3 - out.back(); });
-  changed("shifted by one", [](Floats& out) { std::rotate(out.begin(), out.begin() + 1, out.end()); });
+  changed("shifted by one",
+          [](Floats& out) { std::rotate(out.begin(), out.begin() + 1, out.end()); });
 }
 
 template <typename Make>
@@ -410,13 +433,20 @@ Family rows_family(const char* name, std::int64_t rows, std::int64_t columns, bo
   return family;
 }
 
-Family sum_family(std::int64_t rows, std::int64_t columns, const std::vector<int>& low_bits, bool coarse) {
+Family sum_family(std::int64_t rows, std::int64_t columns, const std::vector<int>& low_bits,
+                  bool coarse) {
   Family f = rows_family("row sum", rows, columns, true);
   auto n = static_cast<std::size_t>(columns);
-  f.inputs = {{"normal", {kNormal}}, {"positive", {kPositive}}, {"spikes", {kSpikes}}, {"one hot", {kOneHot}}, {"wide", {kWide}}, {"whole", {kWhole}}};
+  f.inputs = {{"normal", {kNormal}},  {"positive", {kPositive}}, {"spikes", {kSpikes}},
+              {"one hot", {kOneHot}}, {"wide", {kWide}},         {"whole", {kWhole}}};
   f.exact = [n](const std::vector<Doubles>& in) { return row_sum<Pairwise>(in, n); };
   f.trusted = [n](const std::vector<Floats>& in) { return row_sum<Lanes<32>>(in, n); };
-  add_orders(f, [n](auto order) { return [n](const std::vector<Floats>& in) { return row_sum<decltype(order)>(in, n); }; }, coarse);
+  add_orders(
+      f,
+      [n](auto order) {
+        return [n](const std::vector<Floats>& in) { return row_sum<decltype(order)>(in, n); };
+      },
+      coarse);
   add_common(f, low_bits);
   return f;
 }
@@ -425,23 +455,42 @@ Family column_family(const std::vector<int>& low_bits, bool coarse) {
   Family f = rows_family("column mean", 2000, 96, false);
   f.output = {96};
   f.reduction_length = 2000;
-  f.inputs = {{"normal", {kNormal}}, {"offset", {kOffset}}, {"spikes", {kSpikes}}, {"wide", {kWide}}};
+  f.inputs = {
+      {"normal", {kNormal}}, {"offset", {kOffset}}, {"spikes", {kSpikes}}, {"wide", {kWide}}};
   f.exact = [](const std::vector<Doubles>& in) { return column_mean<Pairwise>(in, 96); };
   f.trusted = [](const std::vector<Floats>& in) { return column_mean<Lanes<4>>(in, 96); };
-  add_orders(f, [](auto order) { return [](const std::vector<Floats>& in) { return column_mean<decltype(order)>(in, 96); }; }, coarse);
+  add_orders(
+      f,
+      [](auto order) {
+        return [](const std::vector<Floats>& in) { return column_mean<decltype(order)>(in, 96); };
+      },
+      coarse);
   add_common(f, low_bits);
   return f;
 }
 
-Family softmax_family(std::int64_t rows, std::int64_t columns, const std::vector<int>& low_bits, bool coarse) {
+Family softmax_family(std::int64_t rows, std::int64_t columns, const std::vector<int>& low_bits,
+                      bool coarse) {
   Family f = rows_family("softmax", rows, columns, false);
   auto n = static_cast<std::size_t>(columns);
-  f.inputs = {{"normal", {kNormal}}, {"offset", {kOffset}}, {"wide", {kWide}}, {"spikes", {kSpikes}}};
+  f.inputs = {
+      {"normal", {kNormal}}, {"offset", {kOffset}}, {"wide", {kWide}}, {"spikes", {kSpikes}}};
   f.exact = [n](const std::vector<Doubles>& in) { return softmax<Pairwise, LibraryExp>(in, n); };
   f.trusted = [n](const std::vector<Floats>& in) { return softmax<Lanes<8>, LibraryExp>(in, n); };
-  add_orders(f, [n](auto order) { return [n](const std::vector<Floats>& in) { return softmax<decltype(order), LibraryExp>(in, n); }; }, coarse);
-  f.honest.push_back({"approximated exp", [n](const std::vector<Floats>& in) { return softmax<Lanes<8>, FastExp>(in, n); }});
-  f.dishonest.push_back({"maximum not subtracted", [n](const std::vector<Floats>& in) { return softmax<Lanes<8>, LibraryExp>(in, n, false); }});
+  add_orders(
+      f,
+      [n](auto order) {
+        return [n](const std::vector<Floats>& in) {
+          return softmax<decltype(order), LibraryExp>(in, n);
+        };
+      },
+      coarse);
+  f.honest.push_back({"approximated exp", [n](const std::vector<Floats>& in) {
+                        return softmax<Lanes<8>, FastExp>(in, n);
+                      }});
+  f.dishonest.push_back({"maximum not subtracted", [n](const std::vector<Floats>& in) {
+                           return softmax<Lanes<8>, LibraryExp>(in, n, false);
+                         }});
   f.dishonest.push_back({"small probabilities dropped", [n](const std::vector<Floats>& in) {
                            Floats out = softmax<Lanes<8>, LibraryExp>(in, n);
                            for (float& v : out) v = v < 0.1F / static_cast<float>(n) ? 0.0F : v;
@@ -454,27 +503,51 @@ Family softmax_family(std::int64_t rows, std::int64_t columns, const std::vector
 Family log_softmax_family(const std::vector<int>& low_bits, bool coarse) {
   Family f = rows_family("log softmax", 48, 3000, false);
   f.inputs = {{"normal", {kNormal}}, {"wide", {kWide}}};
-  f.exact = [](const std::vector<Doubles>& in) { return log_softmax<Pairwise, LibraryExp>(in, 3000); };
-  f.trusted = [](const std::vector<Floats>& in) { return log_softmax<Lanes<8>, LibraryExp>(in, 3000); };
-  f.honest = {{"sequential", [](const std::vector<Floats>& in) { return log_softmax<Sequential, FastExp>(in, 3000); }},
-              {"in double", [](const std::vector<Floats>& in) { return log_softmax<InDouble, LibraryExp>(in, 3000); }}};
-  if (!coarse) f.dishonest = {{"tail missing", [](const std::vector<Floats>& in) { return log_softmax<NoTail, LibraryExp>(in, 3000); }}};
+  f.exact = [](const std::vector<Doubles>& in) {
+    return log_softmax<Pairwise, LibraryExp>(in, 3000);
+  };
+  f.trusted = [](const std::vector<Floats>& in) {
+    return log_softmax<Lanes<8>, LibraryExp>(in, 3000);
+  };
+  f.honest = {
+      {"sequential",
+       [](const std::vector<Floats>& in) { return log_softmax<Sequential, FastExp>(in, 3000); }},
+      {"in double",
+       [](const std::vector<Floats>& in) { return log_softmax<InDouble, LibraryExp>(in, 3000); }}};
+  if (!coarse)
+    f.dishonest = {{"tail missing", [](const std::vector<Floats>& in) {
+                      return log_softmax<NoTail, LibraryExp>(in, 3000);
+                    }}};
   add_common(f, low_bits);
   return f;
 }
 
-Family layer_norm_family(std::int64_t rows, std::int64_t columns, const std::vector<int>& low_bits, bool coarse) {
+Family layer_norm_family(std::int64_t rows, std::int64_t columns, const std::vector<int>& low_bits,
+                         bool coarse) {
   Family f = rows_family("layer norm", rows, columns, false);
   f.shapes = {{rows, columns}, {columns}, {columns}};
   auto n = static_cast<std::size_t>(columns);
-  f.inputs = {{"normal", {kNormal, kNormal, kNormal}}, {"offset", {kOffset, kPositive, kNormal}}, {"spikes", {kSpikes, kPositive, kNormal}}, {"wide", {kWide, kNormal, kNormal}}};
+  f.inputs = {{"normal", {kNormal, kNormal, kNormal}},
+              {"offset", {kOffset, kPositive, kNormal}},
+              {"spikes", {kSpikes, kPositive, kNormal}},
+              {"wide", {kWide, kNormal, kNormal}}};
   f.exact = [n](const std::vector<Doubles>& in) { return layer_norm<Pairwise>(in, n); };
   f.trusted = [n](const std::vector<Floats>& in) { return layer_norm<Lanes<8>>(in, n); };
-  add_orders(f, [n](auto order) { return [n](const std::vector<Floats>& in) { return layer_norm<decltype(order)>(in, n); }; }, coarse);
-  f.honest.push_back({"Welford", [n](const std::vector<Floats>& in) { return welford_norm(in, n); }});
+  add_orders(
+      f,
+      [n](auto order) {
+        return [n](const std::vector<Floats>& in) { return layer_norm<decltype(order)>(in, n); };
+      },
+      coarse);
+  f.honest.push_back(
+      {"Welford", [n](const std::vector<Floats>& in) { return welford_norm(in, n); }});
   if (!coarse) {
-    f.dishonest.push_back({"epsilon 1e-3 for 1e-5", [n](const std::vector<Floats>& in) { return layer_norm<Lanes<8>>(in, n, 1e-3); }});
-    f.dishonest.push_back({"divided by n - 1", [n](const std::vector<Floats>& in) { return layer_norm<Lanes<8>>(in, n, 1e-5, 1); }});
+    f.dishonest.push_back({"epsilon 1e-3 for 1e-5", [n](const std::vector<Floats>& in) {
+                             return layer_norm<Lanes<8>>(in, n, 1e-3);
+                           }});
+    f.dishonest.push_back({"divided by n - 1", [n](const std::vector<Floats>& in) {
+                             return layer_norm<Lanes<8>>(in, n, 1e-5, 1);
+                           }});
   }
   add_common(f, low_bits);
   return f;
@@ -485,24 +558,39 @@ Family row_norm_family(const std::vector<int>& low_bits, bool coarse) {
   f.inputs = {{"normal", {kNormal}}, {"spikes", {kSpikes}}, {"wide", {kWide}}};
   f.exact = [](const std::vector<Doubles>& in) { return row_norm<Pairwise>(in, 1500); };
   f.trusted = [](const std::vector<Floats>& in) { return row_norm<Lanes<8>>(in, 1500); };
-  add_orders(f, [](auto order) { return [](const std::vector<Floats>& in) { return row_norm<decltype(order)>(in, 1500); }; }, coarse);
+  add_orders(
+      f,
+      [](auto order) {
+        return [](const std::vector<Floats>& in) { return row_norm<decltype(order)>(in, 1500); };
+      },
+      coarse);
   add_common(f, low_bits);
   return f;
 }
 
-Family linear_family(std::int64_t m, std::int64_t k, std::int64_t n, const std::vector<int>& low_bits, bool coarse) {
+Family linear_family(std::int64_t m, std::int64_t k, std::int64_t n,
+                     const std::vector<int>& low_bits, bool coarse) {
   Family f;
   f.name = "linear " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
   f.shapes = {{m, k}, {n, k}};
   f.output = {m, n};
   f.reduction_length = k;
-  f.inputs = {{"normal", {kNormal, kNormal}}, {"wide activations", {kWide, kNormal}}, {"wide weights", {kNormal, kWide}},
-              {"one hot", {kOneHot, kNormal}}, {"spikes", {kSpikes, kNormal}}, {"whole", {kWhole, kWhole}}, {"positive", {kPositive, kPositive}}};
+  f.inputs = {{"normal", {kNormal, kNormal}},      {"wide activations", {kWide, kNormal}},
+              {"wide weights", {kNormal, kWide}},  {"one hot", {kOneHot, kNormal}},
+              {"spikes", {kSpikes, kNormal}},      {"whole", {kWhole, kWhole}},
+              {"positive", {kPositive, kPositive}}};
   auto length = static_cast<std::size_t>(k);
   f.exact = [length](const std::vector<Doubles>& in) { return linear<Pairwise>(in, length); };
   f.trusted = [length](const std::vector<Floats>& in) { return linear<Lanes<8>>(in, length); };
-  add_orders(f, [length](auto order) { return [length](const std::vector<Floats>& in) { return linear<decltype(order)>(in, length); }; }, coarse);
-  f.honest.push_back({"fused multiply-add", [length](const std::vector<Floats>& in) { return linear_fma(in, length); }});
+  add_orders(
+      f,
+      [length](auto order) {
+        return
+            [length](const std::vector<Floats>& in) { return linear<decltype(order)>(in, length); };
+      },
+      coarse);
+  f.honest.push_back({"fused multiply-add",
+                      [length](const std::vector<Floats>& in) { return linear_fma(in, length); }});
   add_common(f, low_bits);
   return f;
 }
@@ -513,22 +601,35 @@ Family convolution_family(const std::vector<int>& low_bits, bool coarse) {
   f.shapes = {{8, 22, 22}, {12, 8, 3, 3}};
   f.output = {12, 20, 20};
   f.reduction_length = 72;
-  f.inputs = {{"normal", {kNormal, kNormal}}, {"wide", {kWide, kWide}}, {"spikes", {kSpikes, kNormal}}, {"one hot", {kNormal, kOneHot}}};
+  f.inputs = {{"normal", {kNormal, kNormal}},
+              {"wide", {kWide, kWide}},
+              {"spikes", {kSpikes, kNormal}},
+              {"one hot", {kNormal, kOneHot}}};
   f.exact = [](const std::vector<Doubles>& in) { return convolution<Pairwise>(in, 8, 22); };
   f.trusted = [](const std::vector<Floats>& in) { return convolution<Lanes<8>>(in, 8, 22); };
-  add_orders(f, [](auto order) { return [](const std::vector<Floats>& in) { return convolution<decltype(order)>(in, 8, 22); }; }, coarse);
+  add_orders(
+      f,
+      [](auto order) {
+        return
+            [](const std::vector<Floats>& in) { return convolution<decltype(order)>(in, 8, 22); };
+      },
+      coarse);
   add_common(f, low_bits);
   return f;
 }
 
-Family scan_family(std::int64_t rows, std::int64_t columns, const std::vector<int>& low_bits, bool coarse) {
+Family scan_family(std::int64_t rows, std::int64_t columns, const std::vector<int>& low_bits,
+                   bool coarse) {
   Family f = rows_family("cumulative sum", rows, columns, false);
   auto n = static_cast<std::size_t>(columns);
-  f.inputs = {{"normal", {kNormal}}, {"positive", {kPositive}}, {"spikes", {kSpikes}}, {"whole", {kWhole}}};
+  f.inputs = {
+      {"normal", {kNormal}}, {"positive", {kPositive}}, {"spikes", {kSpikes}}, {"whole", {kWhole}}};
   f.exact = [n](const std::vector<Doubles>& in) { return scan(in, n); };
   f.trusted = [n](const std::vector<Floats>& in) { return scan_in_double(in, n); };
-  f.honest = {{"sequential", [n](const std::vector<Floats>& in) { return scan(in, n); }}, {"blocked", [n](const std::vector<Floats>& in) { return blocked_scan(in, n); }}};
-  f.dishonest = {{"starts again every 512", [](const std::vector<Floats>& in) { return scan(in, 512); }}};
+  f.honest = {{"sequential", [n](const std::vector<Floats>& in) { return scan(in, n); }},
+              {"blocked", [n](const std::vector<Floats>& in) { return blocked_scan(in, n); }}};
+  f.dishonest = {
+      {"starts again every 512", [](const std::vector<Floats>& in) { return scan(in, 512); }}};
   if (!coarse) {
     f.dishonest.push_back({"exclusive", [n](const std::vector<Floats>& in) {
                              Floats out = scan(in, n);
@@ -555,8 +656,15 @@ Family loss_family(const std::vector<int>& low_bits, bool coarse) {
   f.inputs = {{"normal", {kNormal, kNormal}}, {"spikes", {kSpikes, kNormal}}};
   f.exact = [](const std::vector<Doubles>& in) { return mse<Pairwise>(in); };
   f.trusted = [](const std::vector<Floats>& in) { return mse<Lanes<32>>(in); };
-  add_orders(f, [](auto order) { return [](const std::vector<Floats>& in) { return mse<decltype(order)>(in); }; }, coarse);
-  std::erase_if(f.dishonest, [](const Variant& v) { return v.name == "last term missing"; });  // one of 65536 terms: within rounding
+  add_orders(
+      f,
+      [](auto order) {
+        return [](const std::vector<Floats>& in) { return mse<decltype(order)>(in); };
+      },
+      coarse);
+  std::erase_if(f.dishonest, [](const Variant& v) {
+    return v.name == "last term missing";
+  });  // one of 65536 terms: within rounding
   add_common(f, low_bits);
   return f;
 }
@@ -565,19 +673,33 @@ Family divergence_family(const std::vector<int>& low_bits, bool coarse) {
   Family f = rows_family("KL divergence", 64, 800, true);
   f.shapes = {{64, 800}, {64, 800}};
   f.inputs = {{"normal", {kNormal, kChances}}, {"wide", {kWide, kChances}}};
-  f.exact = [](const std::vector<Doubles>& in) { return kl_divergence<Pairwise, LibraryExp>(in, 800); };
-  f.trusted = [](const std::vector<Floats>& in) { return kl_divergence<Lanes<8>, LibraryExp>(in, 800); };
-  f.honest = {{"sequential", [](const std::vector<Floats>& in) { return kl_divergence<Sequential, LibraryExp>(in, 800); }},
-              {"approximated exp", [](const std::vector<Floats>& in) { return kl_divergence<Lanes<16>, FastExp>(in, 800); }},
-              {"in double", [](const std::vector<Floats>& in) { return kl_divergence<InDouble, LibraryExp>(in, 800); }}};
-  if (!coarse) f.dishonest = {{"one term of 64 skipped", [](const std::vector<Floats>& in) { return kl_divergence<SkipOneOf64, LibraryExp>(in, 800); }}};
+  f.exact = [](const std::vector<Doubles>& in) {
+    return kl_divergence<Pairwise, LibraryExp>(in, 800);
+  };
+  f.trusted = [](const std::vector<Floats>& in) {
+    return kl_divergence<Lanes<8>, LibraryExp>(in, 800);
+  };
+  f.honest = {
+      {"sequential",
+       [](const std::vector<Floats>& in) {
+         return kl_divergence<Sequential, LibraryExp>(in, 800);
+       }},
+      {"approximated exp",
+       [](const std::vector<Floats>& in) { return kl_divergence<Lanes<16>, FastExp>(in, 800); }},
+      {"in double",
+       [](const std::vector<Floats>& in) { return kl_divergence<InDouble, LibraryExp>(in, 800); }}};
+  if (!coarse)
+    f.dishonest = {{"one term of 64 skipped", [](const std::vector<Floats>& in) {
+                      return kl_divergence<SkipOneOf64, LibraryExp>(in, 800);
+                    }}};
   add_common(f, low_bits);
   return f;
 }
 
 template <typename Right, typename Exact>
 Family map_family(const char* name, Right right, Exact exact, const std::vector<int>& low_bits) {
-  Family f = rows_family(name, 40, 1200, false);  // a caller's guess of 1200 terms, which the perturbed runs correct
+  Family f = rows_family(
+      name, 40, 1200, false);  // a caller's guess of 1200 terms, which the perturbed runs correct
   f.inputs = {{"normal", {kNormal}}, {"wide", {{Distribution::kWideRange, -6.0, 4.0}}}};
   f.exact = [exact](const std::vector<Doubles>& in) { return map(in[0], exact); };
   f.trusted = [right](const std::vector<Floats>& in) { return map(in[0], right); };
@@ -586,25 +708,49 @@ Family map_family(const char* name, Right right, Exact exact, const std::vector<
 }
 
 void add_elementwise(std::vector<Family>& all, const std::vector<int>& low_bits, bool coarse) {
-  Family g = map_family("gelu", [](float x) { return gelu(x); }, [](double x) { return gelu(x); }, low_bits);
+  Family g = map_family(
+      "gelu", [](float x) { return gelu(x); }, [](double x) { return gelu(x); }, low_bits);
   g.honest = {{"by erfc", [](const std::vector<Floats>& in) { return map(in[0], gelu_by_erfc); }}};
-  g.dishonest.push_back({"zero below -2", [](const std::vector<Floats>& in) { return map(in[0], [](float x) { return x < -2 ? 0.0F : gelu(x); }); }});
-  if (!coarse) g.dishonest.push_back({"tanh formula", [](const std::vector<Floats>& in) { return map(in[0], gelu_by_tanh); }});
+  g.dishonest.push_back({"zero below -2", [](const std::vector<Floats>& in) {
+                           return map(in[0], [](float x) { return x < -2 ? 0.0F : gelu(x); });
+                         }});
+  if (!coarse)
+    g.dishonest.push_back(
+        {"tanh formula", [](const std::vector<Floats>& in) { return map(in[0], gelu_by_tanh); }});
   all.push_back(g);
-  Family s = map_family("silu", [](float x) { return silu(x); }, [](double x) { return silu(x); }, low_bits);
-  s.honest = {{"approximated exp", [](const std::vector<Floats>& in) { return map(in[0], silu_fast); }}};
+  Family s = map_family(
+      "silu", [](float x) { return silu(x); }, [](double x) { return silu(x); }, low_bits);
+  s.honest = {
+      {"approximated exp", [](const std::vector<Floats>& in) { return map(in[0], silu_fast); }}};
   all.push_back(s);
-  Family e = map_family("exp", [](float x) { return std::exp(x); }, [](double x) { return std::exp(x); }, low_bits);
+  Family e = map_family(
+      "exp", [](float x) { return std::exp(x); }, [](double x) { return std::exp(x); }, low_bits);
   e.inputs = {{"normal", {kNormal}}, {"overflowing", {{Distribution::kNormal, 0.0, 60.0}}}};
-  e.honest = {{"by double", [](const std::vector<Floats>& in) { return map(in[0], [](float x) { return static_cast<float>(std::exp(static_cast<double>(x))); }); }}};
-  e.dishonest.push_back({"clamped", [](const std::vector<Floats>& in) { return map(in[0], [](float x) { return std::exp(std::min(x, 80.0F)); }); }});
+  e.honest = {{"by double", [](const std::vector<Floats>& in) {
+                 return map(in[0], [](float x) {
+                   return static_cast<float>(std::exp(static_cast<double>(x)));
+                 });
+               }}};
+  e.dishonest.push_back({"clamped", [](const std::vector<Floats>& in) {
+                           return map(in[0], [](float x) { return std::exp(std::min(x, 80.0F)); });
+                         }});
   all.push_back(e);
-  Family r = map_family("relu", [](float x) { return std::max(x, 0.0F); }, [](double x) { return std::max(x, 0.0); }, low_bits);
-  r.honest = {{"by select", [](const std::vector<Floats>& in) { return map(in[0], [](float x) { return x > 0 ? x : 0.0F; }); }}};
-  r.dishonest.push_back({"leaky", [](const std::vector<Floats>& in) { return map(in[0], [](float x) { return x > 0 ? x : 0.01F * x; }); }});
+  Family r = map_family(
+      "relu", [](float x) { return std::max(x, 0.0F); }, [](double x) { return std::max(x, 0.0); },
+      low_bits);
+  r.honest = {{"by select", [](const std::vector<Floats>& in) {
+                 return map(in[0], [](float x) { return x > 0 ? x : 0.0F; });
+               }}};
+  r.dishonest.push_back({"leaky", [](const std::vector<Floats>& in) {
+                           return map(in[0], [](float x) { return x > 0 ? x : 0.01F * x; });
+                         }});
   all.push_back(r);
-  Family t = map_family("tangent", [](float x) { return std::tan(x); }, [](double x) { return std::tan(x); }, low_bits);
-  t.honest = {{"sine over cosine", [](const std::vector<Floats>& in) { return map(in[0], [](float x) { return std::sin(x) / std::cos(x); }); }}};
+  Family t = map_family(
+      "tangent", [](float x) { return std::tan(x); }, [](double x) { return std::tan(x); },
+      low_bits);
+  t.honest = {{"sine over cosine", [](const std::vector<Floats>& in) {
+                 return map(in[0], [](float x) { return std::sin(x) / std::cos(x); });
+               }}};
   all.push_back(t);
 }
 

@@ -1,4 +1,5 @@
-// A small oracle run for tests: an elementwise function of normal inputs, with trusted and perturbed results.
+// A small oracle run for tests: an elementwise function of normal inputs, with trusted and
+// perturbed results.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace kw::gym::testing {
 
 // y = f(x), dtype as given; owns everything that its InstanceBudget borrows. Not movable.
 struct RandomCase {
-  RandomCase(task::DType type, std::vector<std::int64_t> dims, std::uint64_t seed, const std::function<double(double)>& f)
+  RandomCase(task::DType type, std::vector<std::int64_t> dims, std::uint64_t seed,
+             const std::function<double(double)>& f)
       : dtype(type), shape(std::move(dims)) {
     Rng rng(seed);
     auto count = static_cast<std::size_t>(elements_of(shape));
@@ -22,7 +24,8 @@ struct RandomCase {
       auto x = static_cast<double>(round_to(dtype, static_cast<float>(rng.normal())));
       inputs.push_back(static_cast<float>(x));
       exact.push_back(f(x));
-      for (auto& p : perturbed) p.push_back(f(x * (1 + (rng.below(2) == 0 ? 1 : -1) * task::epsilon_of(dtype))));
+      for (auto& p : perturbed)
+        p.push_back(f(x * (1 + (rng.below(2) == 0 ? 1 : -1) * task::epsilon_of(dtype))));
     }
     trusted = stored(exact);
   }
@@ -37,7 +40,8 @@ struct RandomCase {
   }
   TensorView view(const std::vector<std::byte>& bytes) const { return {dtype, shape, bytes}; }
   Result<InstanceBudget> budget() const {
-    return InstanceBudget::make({dtype, shape, 0}, {exact, view(trusted), {perturbed.begin(), perturbed.end()}});
+    return InstanceBudget::make({dtype, shape, 0},
+                                {exact, view(trusted), {perturbed.begin(), perturbed.end()}});
   }
 
   task::DType dtype;

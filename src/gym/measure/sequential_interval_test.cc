@@ -1,0 +1,179 @@
+// Simulations of measuring with early stopping: coverage under every kind of noise that machines
+// show, power, planted speedups.
+#include "gym/measure/sequential_interval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace kw::gym {
+namespace {
+
+// Log times of consecutive calls.
+using Noise = std::function<double(Rng&)>;
+
+Noise normal_noise() {
+  return [](Rng& rng) { return 0.02 * rng.normal(); };
+}
+// Half a percent, and one call in twenty is interrupted for up to its own length.
+Noise heavy_noise() {
+  return [](Rng& rng) { return 0.005 * rng.normal() + (rng.uniform() < 0.05 ? rng.uniform() : 0); };
+}
+// Student's t with two degrees of freedom, one-sided.
+Noise student_noise() {
+  return [](Rng& rng) {
+    return std::abs(0.01 * rng.normal() / std::sqrt(-std::log(1 - rng.uniform())));
+  };
+}
+// Frequency and neighbours drift: an autoregressive level with a memory of twenty calls.
+Noise drifting_noise() {
+  return [level = 0.0](Rng& rng) mutable {
+    level = 0.95 * level + 0.03 * std::sqrt(1 - 0.95 * 0.95) * rng.normal();
+    return level + 0.005 * rng.normal();
+  };
+}
+Noise walking_noise() {
+  return [level = 0.0](Rng& rng) mutable {
+    return (level += 0.004 * rng.normal()) + 0.01 * rng.normal();
+  };
+}
+// Calm and noisy spells of forty calls.
+Noise spells_noise() {
+  return [calls = 0, scale = 0.0](Rng& rng) mutable {
+    if (calls++ % 40 == 0) scale = 0.01 * std::exp(rng.normal());
+    return std::abs(scale * rng.normal());
+  };
+}
+
+struct Measured {
+  task::Speedup speedup;
+  std::size_t blocks;
+  bool covers(double truth) const { return speedup.low <= truth && truth <= speedup.high; }
+};
+
+// Blocks A B B A or B A A B at random until done; the reference takes `speedup` times the
+// candidate's time.
+Measured measure(Rng& rng, const Noise& make_noise, double speedup, IntervalGoal goal) {
+  Noise noise = make_noise;
+  SequentialInterval interval(goal);
+  std::vector<double> candidate, reference;
+  while (!interval.done()) {
+    double calls[4];
+    for (double& t : calls) t = std::exp(noise(rng));
+    bool first = rng.below(2) == 0;
+    double outer = (calls[0] + calls[3]) / 2, inner = (calls[1] + calls[2]) / 2;
+    candidate.push_back(first ? outer : inner);
+    reference.push_back(speedup * (first ? inner : outer));
+    interval.add(std::log(reference.back() / candidate.back()));
+  }
+  return {interval_of_samples(candidate, reference, 3), interval.blocks()};
+}
+
+struct Coverage {
+  std::int64_t missed = 0;
+  double blocks = 0;
+};
+
+Coverage coverage(const Noise& noise, double speedup, IntervalGoal goal, std::int64_t runs) {
+  Rng rng(42);
+  Coverage result;
+  for (std::int64_t run = 0; run < runs; ++run) {
+    Measured measured = measure(rng, noise, speedup, goal);
+    result.missed += measured.covers(speedup) ? 0 : 1;
+    result.blocks += static_cast<double>(measured.blocks) / static_cast<double>(runs);
+  }
+  return result;
+}
+
+class Simulated : public ::testing::TestWithParam<std::pair<const char*, Noise (*)()>> {};
+
+TEST_P(Simulated, CoversInAtLeastNinetyFivePercentOfRuns) {
+  Noise noise = GetParam().second();
+  for (double speedup : {1.0, 2.0}) {
+    Coverage reward = coverage(noise, speedup, IntervalGoal::kReward, 2000);
+    EXPECT_GT(binomial_upper_tail(reward.missed, 2000, 0.05), 1e-3)
+        << reward.missed << " of 2000 missed " << speedup;
+  }
+  Coverage precise = coverage(noise, 1, IntervalGoal::kPrecise, 150);
+  EXPECT_GT(binomial_upper_tail(precise.missed, 150, 0.05), 1e-3)
+      << precise.missed << " of 150 missed";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Noises, Simulated,
+    ::testing::Values(std::pair{"normal", normal_noise}, std::pair{"heavy", heavy_noise},
+                      std::pair{"student", student_noise}, std::pair{"drifting", drifting_noise},
+                      std::pair{"walking", walking_noise}, std::pair{"spells", spells_noise}),
+    [](const auto& info) { return info.param.first; });
+
+TEST(SequentialInterval, FindsFivePercent) {
+  Rng rng(7);
+  int found = 0;
+  for (int run = 0; run < 300; ++run)
+    found += measure(rng, normal_noise(), 1.05, IntervalGoal::kReward).speedup.low > 1 ? 1 : 0;
+  EXPECT_GT(found, 285);
+}
+
+TEST(SequentialInterval, StopsWhenNarrowAndNotBefore) {
+  Rng rng(9);
+  Measured quiet =
+      measure(rng, [](Rng& r) { return 0.001 * r.normal(); }, 1.3, IntervalGoal::kReward);
+  EXPECT_EQ(quiet.blocks, SequentialInterval::kFirstLook);
+  Measured loud = measure(rng, [](Rng& r) { return 0.5 * r.normal(); }, 1.3, IntervalGoal::kReward);
+  EXPECT_EQ(loud.blocks, SequentialInterval::kMaxBlocks);
+  EXPECT_GT(loud.speedup.high / loud.speedup.low, 1.06);
+  for (int run = 0; run < 100; ++run) {
+    Measured measured = measure(rng, normal_noise(), 1, IntervalGoal::kReward);
+    bool stopped_early = measured.blocks < SequentialInterval::kMaxBlocks;
+    EXPECT_TRUE(!stopped_early ||
+                std::log(measured.speedup.high / measured.speedup.low) / 2 < 0.0305);
+  }
+}
+
+TEST(SequentialInterval, WanderingOfOneSideWidensTheInterval) {
+  std::vector<double> calm, wandering;
+  Rng rng(11);
+  double level = 0;
+  for (int i = 0; i < 160; ++i) {
+    level = 0.9 * level + 0.01 * rng.normal();
+    wandering.push_back(level);
+  }
+  calm = wandering;
+  for (std::size_t i = calm.size(); i > 1; --i) std::swap(calm[i - 1], calm[rng.below(i)]);
+  Interval narrow = look_interval(calm), wide = look_interval(wandering);
+  EXPECT_EQ(narrow.estimate, wide.estimate);
+  EXPECT_GT(wide.high - wide.low, 1.8 * (narrow.high - narrow.low));
+}
+
+TEST(ProcessError, WidensAndShrinksWithProcesses) {
+  std::vector<double> same(10, 1.0);
+  task::Speedup one = interval_of_samples(same, same, 1), four = interval_of_samples(same, same, 4);
+  EXPECT_LT(one.low, 1);
+  EXPECT_NEAR(std::log(one.high), 2 * process_error(1), 1e-12);
+  EXPECT_NEAR(std::log(four.high), std::log(one.high) / 2, 1e-12);
+}
+
+TEST(GeometricMean, CoversTheMeanOfTheTruths) {
+  EXPECT_EQ(geometric_mean({}).median, 1);
+  task::Speedup two{2, 1.9, 2.1}, half{0.5, 0.45, 0.55};
+  task::Speedup mean = geometric_mean(std::vector<task::Speedup>{two, half});
+  EXPECT_NEAR(mean.median, 1, 1e-12);
+  Rng rng(3);
+  std::int64_t missed = 0;
+  for (int run = 0; run < 400; ++run) {
+    std::vector<task::Speedup> speedups;
+    for (double truth : {0.5, 1.0, 2.0, 4.0})
+      speedups.push_back(measure(rng, normal_noise(), truth, IntervalGoal::kReward).speedup);
+    task::Speedup all = geometric_mean(speedups);
+    missed += all.low <= std::sqrt(2.0) && std::sqrt(2.0) <= all.high ? 0 : 1;
+  }
+  EXPECT_GT(binomial_upper_tail(missed, 400, 0.05), 1e-3) << missed;
+}
+
+}  // namespace
+}  // namespace kw::gym

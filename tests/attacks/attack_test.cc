@@ -1,0 +1,176 @@
+// The attack corpus: every program of programs/ judged by the real gym, with the outcome that its first lines expect; and each mechanism
+// switched off, to show the attack that it stops (docs/security.md).
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "gym/gym.h"
+#include "os/file.h"
+#include "task/candidate_source.h"
+#include "task/problem_source.h"
+
+namespace kw::gym {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kHere = fs::path(KW_SOURCE_DIR) / "tests" / "attacks";
+constexpr const char* kSecretText = "planted-secret-7f3a";
+
+struct Attack {
+  std::string file, name;
+  std::vector<std::string> expect;  // alternatives: "wrong_value", "violation input_write"
+  double max_speedup = 0;           // 0: it must not pass
+};
+
+std::string tag(const std::string& text, const std::string& name) {
+  std::smatch match;
+  return std::regex_search(text, match, std::regex("(?:^|\n)[/#]+ " + name + ": ([^\n]*)")) ? match[1].str() : "";
+}
+
+std::vector<Attack> corpus() {
+  std::vector<Attack> attacks;
+  for (const auto& entry : fs::directory_iterator(kHere / "programs")) {
+    std::string text = os::read_file(entry.path()).value();
+    Attack attack{entry.path().string(), entry.path().stem().string(), split(tag(text, "expect"), '|'), 0};
+    if (std::string most = tag(text, "max_speedup"); !most.empty()) attack.max_speedup = std::stod(most);
+    attacks.push_back(attack);
+  }
+  std::sort(attacks.begin(), attacks.end(), [](const Attack& a, const Attack& b) { return a.name < b.name; });
+  return attacks;
+}
+
+// One gym for all cases: the zygote imports torch once.
+class Arena {
+ public:
+  static Arena& shared() {
+    static Arena arena;
+    return arena;
+  }
+
+  task::Verdict judge(const std::string& source, const std::vector<std::string>& disabled = {}, const task::Problem* problem = nullptr) {
+    EvalRequest request;
+    request.problem = problem != nullptr ? *problem : problem_;
+    request.candidate = candidate(source);
+    request.options.disabled = disabled;
+    request.options.max_seconds = 4;
+    auto verdict = gym_->submit(std::move(request), std::chrono::steady_clock::time_point::max(), {}).get();
+    if (!verdict) {
+      ADD_FAILURE() << source << ": " << verdict.error().message();
+      return {};
+    }
+    return *verdict;
+  }
+  const task::Problem& problem() const { return problem_; }
+  const fs::path& secret() const { return secret_; }
+
+ private:
+  Arena() : folder_(os::TempDir::make("kw-attacks-").value()) {
+    // Readable for everybody outside the sandbox: only the sandbox keeps it from the candidate.
+    fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+    secret_ = folder_.path() / "secret.h";
+    std::ofstream(secret_) << "#error " << kSecretText << "\n";
+    GymOptions options;
+    options.programs_folder = fs::path(KW_BINARY_DIR) / "bin";
+    options.cache_folder = folder_.path() / "cache";
+    options.evidence_folder = folder_.path() / "evidence";
+    gym_ = Gym::start(options).value();
+    problem_ = task::load_problem((kHere / "problem").string(), {}).value();
+  }
+
+  task::Candidate candidate(const std::string& source) {
+    std::string text = std::regex_replace(os::read_file(source).value(), std::regex("@SECRET@"), secret_.string());
+    fs::path copy = folder_.path() / fs::path(source).filename();
+    std::ofstream(copy) << text;
+    return task::load_candidate(copy).value();
+  }
+
+  os::TempDir folder_;
+  fs::path secret_;
+  std::unique_ptr<Gym> gym_;
+  task::Problem problem_;
+};
+
+std::string program(const std::string& name) { return (kHere / "programs" / name).string(); }
+
+std::string described(const task::Verdict& verdict) {
+  std::string text(task::to_string(verdict.outcome));
+  if (!verdict.violation.empty()) text += " " + verdict.violation;
+  return text;
+}
+
+std::string story(const task::Verdict& verdict) {
+  std::string text = described(verdict);
+  if (verdict.speedup) text += fmt::format(", {:.2f}x", verdict.speedup->median);
+  for (const auto& workload : verdict.workloads) {
+    for (const auto& diagnostic : workload.diagnostics) text += "\n  " + diagnostic.kind + ": " + diagnostic.message;
+  }
+  for (const auto& diagnostic : verdict.diagnostics) text += "\n  " + diagnostic.kind + ": " + diagnostic.message;
+  return text;
+}
+
+class Corpus : public testing::TestWithParam<Attack> {};
+
+TEST_P(Corpus, EndsAsExpected) {
+  const Attack& attack = GetParam();
+  ASSERT_FALSE(attack.expect.empty()) << attack.file << " has no expect line";
+  task::Verdict verdict = Arena::shared().judge(attack.file);
+  std::string outcome = described(verdict);
+  bool as_expected = std::any_of(attack.expect.begin(), attack.expect.end(), [&](const std::string& wanted) {
+    return wanted == outcome || (wanted.find(' ') == std::string::npos && wanted == task::to_string(verdict.outcome));
+  });
+  EXPECT_TRUE(as_expected) << attack.name << " expects " << join(attack.expect, " or ") << "\n" << story(verdict);
+  if (verdict.speedup) {
+    EXPECT_LE(verdict.speedup->median, attack.max_speedup) << story(verdict);
+  }
+  EXPECT_THAT(task::to_json(verdict).dump(), testing::Not(testing::HasSubstr(kSecretText)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Attacks, Corpus, testing::ValuesIn(corpus()), [](const auto& info) { return info.param.name; });
+
+// With the mechanisms off the attack gets through; with them on (the corpus above, or the second call here) it does not.
+void expect_stopped_only_by(const std::string& attack, const std::vector<std::string>& mechanisms) {
+  task::Verdict without = Arena::shared().judge(program(attack), mechanisms);
+  EXPECT_EQ(without.outcome, task::Outcome::kPassed) << "with " << join(mechanisms, ", ") << " off\n" << story(without);
+  task::Verdict with = Arena::shared().judge(program(attack));
+  EXPECT_NE(with.outcome, task::Outcome::kPassed) << story(with);
+}
+
+TEST(Mechanism, FreshInputs) { expect_stopped_only_by("shape_cache.cpp", {"fresh_inputs"}); }
+TEST(Mechanism, CheckingTimedCalls) { expect_stopped_only_by("right_then_wrong.cpp", {"check_timed", "audit"}); }
+TEST(Mechanism, Canaries) { expect_stopped_only_by("out_of_bounds.cpp", {"canaries"}); }
+
+TEST(Mechanism, FreezeAndSnapshot) { expect_stopped_only_by("compute_after_done.cpp", {"freeze", "snapshot"}); }
+
+TEST(Mechanism, Poison) {
+  // Fresh inputs and moving addresses catch stale results too, so they are off in both runs.
+  auto source = program("stale_output.cpp");
+  EXPECT_EQ(Arena::shared().judge(source, {"poison", "fresh_inputs", "moving_addresses"}).outcome, task::Outcome::kPassed);
+  EXPECT_EQ(Arena::shared().judge(source, {"fresh_inputs", "moving_addresses"}).outcome, task::Outcome::kWrongValue);
+}
+
+TEST(Mechanism, MovingAddresses) {
+  auto source = program("known_pointers.cpp");
+  EXPECT_EQ(Arena::shared().judge(source, {"moving_addresses", "fresh_inputs"}).outcome, task::Outcome::kPassed);
+  EXPECT_EQ(Arena::shared().judge(source, {"fresh_inputs"}).outcome, task::Outcome::kWrongValue);
+}
+
+TEST(Mechanism, Admission) {
+  task::Problem constant = Arena::shared().problem();
+  constant.name = "constant_zero";
+  std::get<task::Definition>(constant.body).reference = "def run(x):\n    return x * 0.0\n";
+  constant.hash = task::problem_hash(constant);
+  task::Verdict with = Arena::shared().judge(program("zeros.cpp"), {}, &constant);
+  EXPECT_EQ(with.outcome, task::Outcome::kQuarantined) << story(with);
+  task::Verdict without = Arena::shared().judge(program("zeros.cpp"), {"admission"}, &constant);
+  EXPECT_EQ(without.outcome, task::Outcome::kPassed) << story(without);
+}
+
+}  // namespace
+}  // namespace kw::gym

@@ -1,0 +1,10 @@
+// Takes all the memory it can get.
+// expect: memory_limit|runtime_error
+#include <cstdlib>
+#include <cstring>
+
+extern "C" void run(const float* x, float* y) {
+  (void)x;
+  (void)y;
+  for (int i = 0; i < 4096; ++i) memset(malloc(64 << 20), 1, 64 << 20);
+}

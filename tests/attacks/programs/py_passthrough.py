@@ -1,0 +1,4 @@
+# Returns its input.
+# expect: wrong_value
+def run(x):
+    return x
