@@ -1,6 +1,6 @@
-"""The Python process that forks sandboxes: `python -I zygote.py LEAF_LIBRARY`, started by the supervisor, socket on descriptor 3.
+"""The Python process that forks sandboxes: `python -I zygote.py LEAF_LIBRARY [MODULE...]`, started by the supervisor, socket on fd 3.
 
-It imports torch and the leaves once and never runs a tensor operation: a fork after one can hang, and nothing of one candidate may
+It imports torch, the leaves and the modules named (triton) once and never runs a tensor operation: a fork after one can hang, and nothing of one candidate may
 be in the process of the next. All steps of the sandbox are the C++ code of LEAF_LIBRARY (src/sandbox/leaf.cc), the same that the
 native launcher runs; it returns here only in a candidate's process, behind all walls.
 """
@@ -38,11 +38,12 @@ def load_leaf(path):
     return leaf
 
 
-def import_leaves():
-    """torch is needed; a leaf or Triton that does not import is an error only for the candidate that asks for it."""
-    importlib.import_module("torch")
+def import_leaves(more):
+    """torch and the modules named are needed; a leaf that does not import is an error only for those that ask for it."""
+    for name in ("torch", *more):
+        importlib.import_module(name)
     modules = {}
-    for name in ("triton", *LEAVES):
+    for name in LEAVES:
         try:
             modules[name] = importlib.import_module(name)
         except ImportError as error:
@@ -72,7 +73,7 @@ def main():
     # Before the imports: namespaces can only be changed while there is one thread.
     if leaf.kw_sandbox_prepare(SOCKET, (ctypes.c_char_p * (len(folders) + 1))(*folders, None)) != 0:
         return 2
-    modules = import_leaves()
+    modules = import_leaves(sys.argv[2:])
     hooks = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
              for name in ("PyOS_BeforeFork", "PyOS_AfterFork_Parent", "PyOS_AfterFork_Child")]
     sys.stdout.flush()

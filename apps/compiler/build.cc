@@ -88,14 +88,15 @@ Status write_files(const std::vector<Request::File>& files, int sources) {
 Result<int> run(const std::vector<std::string>& command) {
   std::vector<std::string> words = command;
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   // Fixed: neither time nor place may show in what is built.
   std::array<std::string, 5> environment = {"PATH=/usr/bin:/bin:/usr/local/bin", "LC_ALL=C",
                                             "TMPDIR=.", "HOME=.", "SOURCE_DATE_EPOCH=0"};
-  std::vector<char*> envp;
-  for (std::string& variable : environment) envp.push_back(variable.data());
-  envp.push_back(nullptr);
+  std::array<char*, 6> envp{};
+  std::transform(environment.begin(), environment.end(), envp.begin(),
+                 [](std::string& variable) { return variable.data(); });
   pid_t pid = -1;
   int error = ::posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), envp.data());
   if (error != 0) return fail_errno(error, "cannot run " + printable(words[0], 200));

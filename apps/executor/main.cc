@@ -58,11 +58,13 @@ void pause_cpu() {
 #endif
 }
 
-// Memory that a candidate frees stays mapped and is handed out again: torch's caching does the same
-// for the baseline, and neither side then pays page faults inside a timed call.
+// Memory that a candidate frees stays mapped and is handed out again, as in the baseline's
+// executor: neither side pays page faults of its scratch memory inside a timed call.
 void keep_freed_memory() {
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread exists yet.
   ::mallopt(M_MMAP_MAX, 0);
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 // Before the OpenMP library is loaded, which reads them once. The limit also holds for a

@@ -70,6 +70,12 @@ std::string python() {
   return "/usr/bin/python3";
 }
 
+std::string zygote_source() {
+  const char* copies = std::getenv("KW_TEST_BINARIES");
+  return copies != nullptr ? std::string(copies) + "/zygote.py"
+                           : std::string(KW_SOURCE_DIR) + "/python/zygote.py";
+}
+
 class ZygoteTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -78,7 +84,7 @@ class ZygoteTest : public ::testing::Test {
     ::chmod(folder_->path().c_str(), 0755);
     write("executor.py", kLeaf);
     write("torch.py", "");
-    write("zygote.py", os::read_file(std::string(KW_SOURCE_DIR) + "/python/zygote.py").value());
+    write("zygote.py", os::read_file(zygote_source()).value());
     launcher_ = make(python()).value().release();
   }
   static void TearDownTestSuite() {

@@ -18,7 +18,7 @@ class CgroupFiles {
   virtual Status remove_folder(
       const std::string& path);  // fails while a process or a folder is in it
   virtual std::vector<std::string> folders(const std::string& path);
-  Status write(const std::string& path, const std::string& text);
+  virtual Status write(const std::string& path, const std::string& text);
   Result<std::string> read(const std::string& path);
   Result<os::UniqueFd> open(const std::string& path, int flags);
   bool exists(const std::string& path);

@@ -16,6 +16,10 @@ constexpr std::size_t kSamples = 1U << 16U;
 constexpr double kClose = 1e-2;   // of |expected| + RMS: the same value, for telling patterns
 constexpr double kNearly = 0.98;  // of the samples show a pattern
 
+std::size_t same_place(std::size_t i) {
+  return i;
+}
+
 class Patterns {
  public:
   Patterns(const TensorView& candidate, const TensorView& expected)
@@ -35,7 +39,7 @@ class Patterns {
   bool constant() const {
     double first = at(candidate_, 0);
     return elements_ > 1 && all([&](std::size_t i) { return at(candidate_, i) == first; }) &&
-           share_close(same()) < kNearly;
+           share_close(same_place) < kNearly;
   }
 
   bool zeros() const {
@@ -104,9 +108,6 @@ class Patterns {
     }
     return true;
   }
-  static auto same() {
-    return [](std::size_t i) { return i; };
-  }
   template <typename Map>
   double share_close(Map from) const {
     double seen = 0, fits = 0;
@@ -120,7 +121,7 @@ class Patterns {
   // ones that belong there.
   template <typename Map>
   bool explains(Map from) const {
-    return share_close(from) > kNearly && share_close(same()) < 0.5;
+    return share_close(from) > kNearly && share_close(same_place) < 0.5;
   }
   template <typename Condition>
   double share_of_wrong(Condition condition) const {

@@ -23,6 +23,7 @@ constexpr std::size_t kMaxDriverOutput = 1ULL << 20U;
 Result<std::string> output_of(std::vector<std::string> words) {
   KW_TRY(os::Pipe pipe, os::make_pipe());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   std::array<std::string, 2> environment = {"PATH=/usr/bin:/bin:/usr/local/bin", "LC_ALL=C"};

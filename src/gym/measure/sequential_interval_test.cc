@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -90,10 +91,15 @@ Coverage coverage(const Noise& noise, double speedup, IntervalGoal goal, std::in
   return result;
 }
 
-class Simulated : public ::testing::TestWithParam<std::pair<const char*, Noise (*)()>> {};
+struct NamedNoise {
+  const char* name;
+  Noise (*make)();
+};
+
+class Simulated : public ::testing::TestWithParam<NamedNoise> {};
 
 TEST_P(Simulated, CoversInAtLeastNinetyFivePercentOfRuns) {
-  Noise noise = GetParam().second();
+  Noise noise = GetParam().make();
   for (double speedup : {1.0, 2.0}) {
     Coverage reward = coverage(noise, speedup, IntervalGoal::kReward, 2000);
     EXPECT_GT(binomial_upper_tail(reward.missed, 2000, 0.05), 1e-3)
@@ -106,10 +112,10 @@ TEST_P(Simulated, CoversInAtLeastNinetyFivePercentOfRuns) {
 
 INSTANTIATE_TEST_SUITE_P(
     Noises, Simulated,
-    ::testing::Values(std::pair{"normal", normal_noise}, std::pair{"heavy", heavy_noise},
-                      std::pair{"student", student_noise}, std::pair{"drifting", drifting_noise},
-                      std::pair{"walking", walking_noise}, std::pair{"spells", spells_noise}),
-    [](const auto& info) { return info.param.first; });
+    ::testing::Values(NamedNoise{"normal", normal_noise}, NamedNoise{"heavy", heavy_noise},
+                      NamedNoise{"student", student_noise}, NamedNoise{"drifting", drifting_noise},
+                      NamedNoise{"walking", walking_noise}, NamedNoise{"spells", spells_noise}),
+    [](const auto& noise) { return std::string(noise.param.name); });
 
 TEST(SequentialInterval, FindsFivePercent) {
   Rng rng(7);
