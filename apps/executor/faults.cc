@@ -8,7 +8,7 @@
 namespace kw::executor {
 namespace {
 
-constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr std::size_t kStackBytes = 64ULL << 10U;
 constexpr std::size_t kMaxRanges = gym::kMaxSets + 1;
 
 struct Range {

@@ -126,6 +126,7 @@ void Session::store_values() {
 
 std::vector<std::span<std::byte>> Session::read_only() const {
   std::vector<std::span<std::byte>> out;
+  out.reserve(inputs_.size() + 1);
   for (const os::Mapping& input : inputs_) out.push_back(input.bytes());
   out.push_back(statics_.bytes());
   return out;
@@ -152,6 +153,7 @@ void* const* Session::arguments_of(std::uint32_t set) {
 
 std::vector<void*> Session::prepare_arguments() {
   std::vector<void*> out;
+  out.reserve(static_offsets_.size() + signature_.axes.size());
   for (std::uint64_t offset : static_offsets_) out.push_back(statics_.data() + offset);
   for (std::size_t i = 0; i < signature_.axes.size(); ++i) {
     out.push_back(&values_[signature_.inputs.size() + i]);

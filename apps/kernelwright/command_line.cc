@@ -21,7 +21,9 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() { column_width(30); }
 
   std::string make_option_opts(const CLI::Option* option) const override {
-    return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+    // What checks add to the name (":INT in [1 - 1024]") is for error messages.
+    std::string type = option->get_type_size() == 0 ? "" : option->get_type_name();
+    return type.empty() ? "" : " " + type.substr(0, type.find(':'));
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     std::string text = option->get_description();
@@ -270,6 +272,15 @@ tl::unexpected<Error> unknown(const CLI::App* app, const std::string& word) {
               path_of(app));
 }
 
+// Of the command given, with one empty line where CLI11 has several.
+std::string help_of(const Grammar& grammar) {
+  std::string out;
+  for (char c : grammar.app.help()) {
+    if (c != '\n' || !out.ends_with("\n\n")) out += c;
+  }
+  return std::string(trim(out)) + "\n";
+}
+
 // CLI11's own sentence for a missing or ill-formed value.
 tl::unexpected<Error> wrong(const CLI::App* app, const CLI::ParseError& error) {
   return fail(ErrorCode::kInvalidArgument, "{}; see {} --help", printable(error.what(), 300),
@@ -297,7 +308,7 @@ Result<Command> choose(Grammar& grammar) {
   for (auto& [command, result] : grammar.commands) {
     if (command == app) return result();
   }
-  return HelpCommand{app->help(), false};
+  return HelpCommand{help_of(grammar), false};
 }
 
 }  // namespace
@@ -309,7 +320,7 @@ Result<Command> parse_command_line(const std::vector<std::string>& arguments) {
     // CLI11 takes them in reverse.
     grammar.app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    return HelpCommand{deepest(&grammar.app)->help(), true};
+    return HelpCommand{help_of(grammar), true};
   } catch (const CLI::ParseError& e) {
     error = e;
   }

@@ -107,6 +107,12 @@ Json to_json(const std::vector<Finding>& findings) {
   return out;
 }
 
+// Of its own, so that the front library does not link the gym.
+Json capabilities_json(const gym::Capabilities& c) {
+  return {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},
+          {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
+}
+
 }  // namespace
 
 Result<int> run_doctor(const DoctorCommand& command, const Services& services) {
@@ -119,7 +125,7 @@ Result<int> run_doctor(const DoctorCommand& command, const Services& services) {
                 {"tools", to_json(tools)},
                 {"targets", Json::object()}};
     for (const Target& target : targets)
-      out["targets"][target.name] = gym::to_json(target.capabilities);
+      out["targets"][target.name] = capabilities_json(target.capabilities);
     KW_TRY_STATUS(
         services.console.out(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
     return 0;

@@ -29,12 +29,10 @@ class Tokens {
         ++at_;
       } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
         ++at_;
-      } else if (starts_with("//")) {
+      } else if (starts_with("//") || (c == '#' && line_start_)) {
         skip_line();
       } else if (starts_with("/*")) {
         skip_past("*/", at_ + 2);
-      } else if (c == '#' && line_start_) {
-        skip_line();
       } else {
         line_start_ = false;
         if (c == '\'') {

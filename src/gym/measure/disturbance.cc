@@ -1,0 +1,37 @@
+// Thresholds and counts.
+#include "gym/measure/disturbance.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace kw::gym {
+
+DisturbanceKind kind_of(const Disturbance& disturbance) {
+  if (disturbance.stolen.count() > 0) return DisturbanceKind::kStolen;
+  if (disturbance.preemptions > 0) return DisturbanceKind::kPreempted;
+  return disturbance.faults * 100 > disturbance.wall ? DisturbanceKind::kFaults
+                                                     : DisturbanceKind::kNone;
+}
+
+bool BlockFilter::keep(const Disturbance& candidate, const Disturbance& reference) {
+  DisturbanceKind kind = kind_of(candidate);
+  if (kind == DisturbanceKind::kNone) kind = kind_of(reference);
+  counts_[static_cast<std::size_t>(kind)] += 1;
+  bool kept = kind == DisturbanceKind::kNone;
+  (kept ? kept_ : dropped_) += 1;
+  return kept;
+}
+
+bool BlockFilter::noisy() const {
+  std::uint64_t all = kept_ + dropped_;
+  return all >= kLeastBlocks &&
+         static_cast<double>(dropped_) > kMostDropped * static_cast<double>(all);
+}
+
+DisturbanceKind BlockFilter::reason() const {
+  if (dropped_ == 0) return DisturbanceKind::kNone;
+  return static_cast<DisturbanceKind>(std::max_element(std::begin(counts_) + 1, std::end(counts_)) -
+                                      std::begin(counts_));
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,46 @@
+// Which timed blocks say nothing about the kernel, and how many of them a measurement may have.
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+namespace kw::gym {
+
+// What happened on the machine during the timed calls of one side of a block.
+struct Disturbance {
+  std::chrono::nanoseconds wall{0};  // of the timed calls
+  std::chrono::nanoseconds stolen{
+      0};  // taken by the hypervisor from the executor's cores (/proc/stat; resolution 10 ms)
+  std::chrono::nanoseconds faults{0};  // spent in page faults: their number x the cost of one
+  std::uint64_t preemptions = 0;       // involuntary context switches of the executor's threads
+};
+
+enum class DisturbanceKind { kNone, kStolen, kPreempted, kFaults };
+
+// The first of stolen time, preemption, and more than 1 % of the time in page faults (gym_contract
+// 5 and 6).
+DisturbanceKind kind_of(const Disturbance& disturbance);
+
+// Decides block by block. A disturbed block is dropped whole, both sides, so that neither side's
+// slow calls are picked out; at most one block in ten may be dropped, or a candidate could be slow
+// only in calls that it also disturbs. Not thread-safe.
+class BlockFilter {
+ public:
+  static constexpr double kMostDropped = 0.1;
+  static constexpr std::uint64_t kLeastBlocks = 10;  // before so many nothing is called noisy
+
+  // Whether to keep the block.
+  bool keep(const Disturbance& candidate, const Disturbance& reference);
+
+  std::uint64_t kept() const { return kept_; }
+  std::uint64_t dropped() const { return dropped_; }
+  // Too many were dropped: no time can be given (task::Outcome::kNoisy).
+  bool noisy() const;
+  // What most of the dropped blocks suffered from.
+  DisturbanceKind reason() const;
+
+ private:
+  std::uint64_t kept_ = 0, dropped_ = 0;
+  std::uint64_t counts_[4] = {};
+};
+
+}  // namespace kw::gym

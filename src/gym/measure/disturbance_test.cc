@@ -1,0 +1,58 @@
+// Tests of dropping disturbed blocks.
+#include "gym/measure/disturbance.h"
+
+#include <gtest/gtest.h>
+
+namespace kw::gym {
+namespace {
+
+using std::chrono::nanoseconds;
+
+Disturbance calm() {
+  return {.wall = nanoseconds(1'000'000)};
+}
+
+TEST(Disturbance, EachKindHasItsThreshold) {
+  EXPECT_EQ(kind_of(calm()), DisturbanceKind::kNone);
+  Disturbance d = calm();
+  d.faults = nanoseconds(10'000);
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kNone);
+  d.faults = nanoseconds(10'001);
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kFaults);
+  d.preemptions = 1;
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kPreempted);
+  d.stolen = nanoseconds(1);
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kStolen);
+}
+
+TEST(BlockFilter, DropsWholeBlocksWhicheverSideIsDisturbed) {
+  BlockFilter filter;
+  Disturbance preempted = calm();
+  preempted.preemptions = 2;
+  EXPECT_TRUE(filter.keep(calm(), calm()));
+  EXPECT_FALSE(filter.keep(preempted, calm()));
+  EXPECT_FALSE(filter.keep(calm(), preempted));
+  EXPECT_EQ(filter.kept(), 1U);
+  EXPECT_EQ(filter.dropped(), 2U);
+}
+
+TEST(BlockFilter, MoreThanOneInTenIsNoisy) {
+  BlockFilter filter;
+  Disturbance faulting = calm();
+  faulting.faults = nanoseconds(500'000);
+  for (int i = 0; i < 2; ++i) filter.keep(faulting, calm());
+  EXPECT_FALSE(filter.noisy());  // too early to tell
+  for (int i = 0; i < 17; ++i) filter.keep(calm(), calm());
+  EXPECT_TRUE(filter.noisy());
+  EXPECT_EQ(filter.reason(), DisturbanceKind::kFaults);
+  filter.keep(calm(), calm());
+  EXPECT_FALSE(filter.noisy());  // 2 of 20
+}
+
+TEST(BlockFilter, AnEmptyOneIsCalm) {
+  EXPECT_FALSE(BlockFilter().noisy());
+  EXPECT_EQ(BlockFilter().reason(), DisturbanceKind::kNone);
+}
+
+}  // namespace
+}  // namespace kw::gym
