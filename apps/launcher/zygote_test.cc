@@ -2,6 +2,7 @@
 // is a stub here; the leaf "executor" is the test's own.
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -65,15 +66,18 @@ std::string python() {
   if (const char* given = std::getenv("KW_TEST_PYTHON")) return given;
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path != nullptr ? path : "/usr/bin", ':')) {
-    if (::access((folder + "/python3").c_str(), X_OK) == 0) return folder + "/python3";
+    std::filesystem::path program = std::filesystem::path(folder) / "python3";
+    if (::access(program.c_str(), X_OK) == 0) return program.string();
   }
   return "/usr/bin/python3";
 }
 
 std::string zygote_source() {
   const char* copies = std::getenv("KW_TEST_BINARIES");
-  return copies != nullptr ? std::string(copies) + "/zygote.py"
-                           : std::string(KW_SOURCE_DIR) + "/python/zygote.py";
+  std::filesystem::path folder = copies != nullptr
+                                     ? std::filesystem::path(copies)
+                                     : std::filesystem::path(KW_SOURCE_DIR) / "python";
+  return (folder / "zygote.py").string();
 }
 
 class ZygoteTest : public ::testing::Test {

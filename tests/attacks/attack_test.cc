@@ -132,7 +132,7 @@ TEST_P(Corpus, EndsAsExpected) {
   EXPECT_THAT(task::to_json(verdict).dump(), testing::Not(testing::HasSubstr(kSecretText)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Attacks, Corpus, testing::ValuesIn(corpus()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Attacks, Corpus, testing::ValuesIn(corpus()), [](const auto& attack) { return attack.param.name; });
 
 // With the mechanisms off the attack gets through; with them on (the corpus above, or the second call here) it does not.
 void expect_stopped_only_by(const std::string& attack, const std::vector<std::string>& mechanisms) {

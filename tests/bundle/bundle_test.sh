@@ -8,6 +8,7 @@ out=$2
 fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
 export KW_PYTHON=${KW_PYTHON:-$root/.venv/bin/python}
 
+rm -rf "$out" "$out".*
 # A newer system's programs need its own C library; on Debian 12 this is the promise itself.
 glibc=$(getconf GNU_LIBC_VERSION)
 glibc=$(printf '%s\n' 2.36 "${glibc#glibc }" | sort -V | tail -1)
@@ -16,8 +17,8 @@ glibc=$(printf '%s\n' 2.36 "${glibc#glibc }" | sort -V | tail -1)
 if "$root/tools/bundle" --build "$build" --glibc 2.2 "$out.old" 2>"$out.message"; then
   fail "tools/bundle takes programs that need a newer C library than was asked for"
 fi
+[[ ! -e $out.old ]] || fail "half a bundle is left behind"
 grep -q 'later than 2.2' "$out.message" || fail "no word about the C library: $(<"$out.message")"
-rm -rf "$out.old"
 mkdir -p "$out.taken" && touch "$out.taken/mine"
 ! "$root/tools/bundle" --build "$build" --glibc "$glibc" "$out.taken" 2>/dev/null || fail "tools/bundle replaces a folder that is not a bundle"
 [[ -e $out.taken/mine ]] || fail "tools/bundle removed a file that is not its own"

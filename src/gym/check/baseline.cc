@@ -62,16 +62,15 @@ KW_ALWAYS_INLINE bool interesting_body(const T* a, const T* b, std::size_t n,
 }
 
 template <typename T>
-KW_ALWAYS_INLINE double squares_body(const T* x, std::size_t n) {
+KW_ALWAYS_INLINE double magnitudes_body(const T* x, std::size_t n) {
   T lanes[kLanes] = {};
   std::size_t whole = n / kLanes * kLanes;
   for (std::size_t i = 0; i < whole; i += kLanes) {
-    for (std::size_t j = 0; j < kLanes; ++j) lanes[j] += x[i + j] * x[i + j];
+    for (std::size_t j = 0; j < kLanes; ++j) lanes[j] += std::abs(x[i + j]);
   }
   double sum = 0;
   for (T lane : lanes) sum += static_cast<double>(lane);
-  for (std::size_t i = whole; i < n; ++i)
-    sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (std::size_t i = whole; i < n; ++i) sum += std::abs(static_cast<double>(x[i]));
   return sum;
 }
 
@@ -80,8 +79,8 @@ bool interesting_baseline(const T* a, const T* b, std::size_t n, const Limits<T>
   return interesting_body(a, b, n, limits);
 }
 template <typename T>
-double squares_baseline(const T* x, std::size_t n) {
-  return squares_body(x, n);
+double magnitudes_baseline(const T* x, std::size_t n) {
+  return magnitudes_body(x, n);
 }
 template <typename T>
 KW_TARGET_AVX2 bool interesting_avx2(const T* a, const T* b, std::size_t n,
@@ -89,17 +88,17 @@ KW_TARGET_AVX2 bool interesting_avx2(const T* a, const T* b, std::size_t n,
   return interesting_body(a, b, n, limits);
 }
 template <typename T>
-KW_TARGET_AVX2 double squares_avx2(const T* x, std::size_t n) {
-  return squares_body(x, n);
+KW_TARGET_AVX2 double magnitudes_avx2(const T* x, std::size_t n) {
+  return magnitudes_body(x, n);
 }
 
-// Overflow, underflow, infinities and NaN: again, without them and in double.
+// Overflow, infinities and NaN: again, without them and in double.
 template <typename T>
-double careful_squares(std::span<const T> x) {
+double careful_magnitudes(std::span<const T> x) {
   double sum = 0;
   for (T value : x) {
     auto v = static_cast<double>(value);
-    if (std::isfinite(v)) sum += v * v;
+    if (std::isfinite(v)) sum += std::abs(v);
   }
   return sum;
 }
@@ -116,7 +115,7 @@ class Comparison {
     Slices slices = slices_of(baseline_.shape);
     for (std::size_t row = 0; row < slices.rows; ++row) {
       std::size_t first = row * slices.columns;
-      rms_ = std::sqrt(squares(first, slices.columns) / static_cast<double>(slices.columns));
+      scale_ = magnitudes(first, slices.columns) / static_cast<double>(slices.columns);
       for (std::size_t begin = 0; begin < slices.columns; begin += kChunk) {
         compare(first + begin, std::min(kChunk, slices.columns - begin));
       }
@@ -136,13 +135,13 @@ class Comparison {
     return buffer.data();
   }
 
-  double squares(std::size_t first, std::size_t columns) {
+  double magnitudes(std::size_t first, std::size_t columns) {
     double sum = 0;
     for (std::size_t begin = 0; begin < columns; begin += kChunk) {
       std::size_t n = std::min(kChunk, columns - begin);
       const T* b = elements(baseline_, first + begin, n, b_);
-      double part = has_avx2() ? squares_avx2(b, n) : squares_baseline(b, n);
-      sum += std::isfinite(part) && part > 1e-30 ? part : careful_squares(std::span(b, n));
+      double part = has_avx2() ? magnitudes_avx2(b, n) : magnitudes_baseline(b, n);
+      sum += std::isfinite(part) ? part : careful_magnitudes(std::span(b, n));
     }
     return sum;
   }
@@ -151,7 +150,7 @@ class Comparison {
     const T* a = elements(candidate_, first, n, a_);
     const T* b = elements(baseline_, first, n, b_);
     Limits<T> limits{static_cast<T>(sides_ * learned_.relative),
-                     static_cast<T>(sides_ * (learned_.slice * rms_ + learned_.least)),
+                     static_cast<T>(sides_ * (learned_.slice * scale_ + learned_.least)),
                      static_cast<T>(report_.max_absolute), static_cast<T>(report_.max_of_budget),
                      static_cast<T>(report_.max_relative)};
     bool look =
@@ -170,9 +169,9 @@ class Comparison {
       return;
     }
     double magnitude = std::abs(b);
-    double allowed = learned_.relative * magnitude + learned_.slice * rms_ + learned_.least;
+    double allowed = learned_.relative * magnitude + learned_.slice * scale_ + learned_.least;
     if (difference > sides_ * allowed)
-      allowed = std::max(allowed, learned_.by_magnitude.at(bin_of(magnitude / rms_)) * rms_);
+      allowed = std::max(allowed, learned_.by_magnitude.at(bin_of(magnitude / scale_)) * scale_);
     report_.max_absolute = std::max(report_.max_absolute, difference);
     report_.max_relative =
         std::max(report_.max_relative, difference / (magnitude + kRelativeFloor));
@@ -184,7 +183,7 @@ class Comparison {
   const TensorView& baseline_;
   const BaselineCoefficients& learned_;
   double sides_;
-  double rms_ = 0;
+  double scale_ = 0;
   CheckReport report_;
   std::array<T, kChunk> a_, b_;
 };
@@ -206,16 +205,16 @@ Result<BaselineCoefficients> learn_baseline(std::span<const InstanceBudget> inst
     Slices slices = instance.slices();
     for (std::size_t r = 0; r < slices.rows;
          r += std::max<std::size_t>(1, slices.rows / kSampledRows)) {
-      double rms = instance.rms(r);
-      if (!(rms > 0)) continue;
-      rows.push_back(instance.row_budget(r) / rms);
+      double scale = instance.magnitude(r);
+      if (!(scale > 0)) continue;
+      rows.push_back(instance.row_budget(r) / scale);
       for (std::size_t c = 0; c < slices.columns;
            c += std::max<std::size_t>(1, slices.columns / kSampledColumns)) {
         std::size_t i = r * slices.columns + c;
         double budget = 0;
         instance.budgets(i, std::span(&budget, 1));
         if (std::isfinite(budget))
-          bins.at(bin_of(std::abs(instance.run().exact[i]) / rms)).push_back(budget / rms);
+          bins.at(bin_of(std::abs(instance.run().exact[i]) / scale)).push_back(budget / scale);
       }
     }
   }

@@ -49,7 +49,7 @@ double difference(double a, double b) {
 
 BudgetRule rule_for(DType dtype) {
   if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return {};
-  return {.trusted = 4, .relative = 2, .response = 3};
+  return {.trusted = 4, .relative = 2, .response = 2};
 }
 
 Result<InstanceBudget> InstanceBudget::make(OutputSpec spec, OracleRun run) {
@@ -76,9 +76,10 @@ Result<InstanceBudget> InstanceBudget::make(OutputSpec spec, OracleRun run) {
 Status InstanceBudget::learn_rows() {
   rows_.resize(slices_.rows);
   std::array<double, kChunk> trusted;
+  double largest = max_of(spec_.dtype);  // what overflows says nothing about its row
   for (std::size_t r = 0; r < slices_.rows; ++r) {
     Row& row = rows_[r];
-    double response = 0, error = 0, magnitude = 0, square = 0, count = 0;
+    double response = 0, error = 0, magnitude = 0, count = 0;
     for (std::size_t begin = 0; begin < slices_.columns; begin += kChunk) {
       std::size_t n = std::min(kChunk, slices_.columns - begin);
       std::size_t first = r * slices_.columns + begin;
@@ -89,19 +90,18 @@ Status InstanceBudget::learn_rows() {
           return fail(ErrorCode::kInvalidArgument,
                       "the reference itself gives NaN on these inputs");
         }
-        if (!std::isfinite(y)) continue;
+        if (!(std::abs(y) <= largest)) continue;
         count += 1;
         magnitude += std::abs(y);
-        square += y * y;
         error += difference(trusted.at(i), y);
         for (std::span<const double> p : run_.perturbed) response += difference(p[first + i], y);
       }
     }
     count = std::max(count, 1.0);
-    row.rms = std::min(std::sqrt(square / count), max_of(spec_.dtype));
+    row.magnitude = magnitude / count;
     row.error = kDeviationOfMean * error / count;
     row.response = kDeviationOfMean * response / count / static_cast<double>(run_.perturbed.size());
-    row.share = magnitude > 0 ? row.response / (magnitude / count) : 0;
+    row.share = magnitude > 0 ? row.response / row.magnitude : 0;
   }
   return {};
 }
@@ -111,6 +111,7 @@ void InstanceBudget::learn_columns() {
   if (slices_.rows < kLeastRows) return;
   std::vector<double> sum(slices_.columns, 0);
   double used = 0;
+  double largest = max_of(spec_.dtype);
   for (std::size_t r = 0; r < slices_.rows; ++r) {
     if (!(rows_[r].response > 0)) continue;
     used += 1;
@@ -120,7 +121,7 @@ void InstanceBudget::learn_columns() {
       const double* moved = p.data() + r * slices_.columns;
       const double* exact = run_.exact.data() + r * slices_.columns;
       for (std::size_t c = 0; c < slices_.columns; ++c)
-        sum[c] += scale * difference(moved[c], exact[c]);
+        if (std::abs(exact[c]) <= largest) sum[c] += scale * difference(moved[c], exact[c]);
     }
   }
   if (used < kLeastRows) return;
@@ -159,10 +160,11 @@ double InstanceBudget::inputs_behind(std::size_t row) const {
   return std::round(-std::log2(equal / moved));
 }
 
-double InstanceBudget::combine(double error, double magnitude, double response, double rms) const {
+double InstanceBudget::combine(double error, double magnitude, double response,
+                               double row_magnitude) const {
   double eps = task::epsilon_of(spec_.dtype);
   double rounding = std::max({rule_.trusted * error, rule_.relative * eps * magnitude,
-                              rule_.response * response, eps * rms});
+                              rule_.response * response, eps * row_magnitude});
   return rounding + sequential_ * std::max(response, eps * magnitude) + least_step(spec_.dtype);
 }
 
@@ -171,7 +173,7 @@ double InstanceBudget::least_budget() const {
 }
 
 double InstanceBudget::row_budget(std::size_t row) const {
-  return combine(tail_ * rows_[row].error, 0, rows_[row].response, rows_[row].rms);
+  return combine(tail_ * rows_[row].error, 0, rows_[row].response, rows_[row].magnitude);
 }
 
 void InstanceBudget::budgets(std::size_t first, std::span<double> out) const {
@@ -192,7 +194,7 @@ void InstanceBudget::budgets(std::size_t first, std::span<double> out) const {
       for (std::span<const double> p : run_.perturbed)
         response = std::max(response, difference(p[element], y));
       double error = std::max(tail_ * column * row.error, difference(trusted.at(i), y));
-      out[begin + i] = std::isfinite(y) ? combine(error, magnitude, response, row.rms)
+      out[begin + i] = std::isfinite(y) ? combine(error, magnitude, response, row.magnitude)
                                         : std::numeric_limits<double>::infinity();
     }
   }

@@ -4,23 +4,28 @@
 // The trusted error of a single element says little (it is zero by luck as often as not), and the
 // largest of a tensor is far too much for its small elements. So everything is averaged over slices
 // (rows, see slices_of) and then follows the element:
-//   response  how the float64 result moves when every input moves by one eps: what any rounding of
-//   intermediate results can do;
-//             the largest of: the row's mean response (x 1.25, the deviation of a normal with that
-//             mean) x the column's factor; the element's own response in any perturbed run; the
-//             row's response as a share of its mean |y|, times |y|
-//   error     what the trusted implementation at declared precision was off by: row mean x column
-//   factor x sqrt(2 ln N), the largest
-//             of N normals; or the element's own
-//   budget  = max(4 error, a eps |y|, b response, eps RMS(row)) + sequential + the smallest step of
-//   the dtype sequential = c sqrt(terms) eps_sum / eps max(response, eps |y|): naive summation of
-//   that many terms (Higham, Accuracy and
-//             Stability of Numerical Algorithms, 4.2: errors grow as sqrt(n) when rounding is
-//             random), for up to 65536 terms; eps_sum = 2^-23 for float32 and everything narrower
-//             (sums are kept in float32), 2^-52 for float64
-// a, b, c: BudgetRule; calibrated by calibration_test.cc. The column's factor is the mean over rows
+//
+// - response: how the float64 result moves when every input moves by one eps, which is what any
+//   rounding of intermediate results can do. The largest of: the row's mean response (x 1.25, the
+//   deviation of a normal with that mean) x the column's factor; the element's own response in any
+//   perturbed run; the row's response as a share of its mean |y|, times |y|.
+//
+// - error: what the trusted implementation at declared precision was off by. The larger of: the
+//   row's mean x 1.25 x the column's factor x sqrt(2 ln N), the largest of N normals; the element's
+//   own.
+//
+// - budget = max(4 error, a eps |y|, b response, eps mean |row|) + sequential + the dtype's least
+// step
+//
+// - sequential = c sqrt(terms) eps_sum / eps max(response, eps |y|): naive summation of that many
+//   terms (Higham, Accuracy and Stability of Numerical Algorithms, 4.2: errors grow as sqrt(n) when
+//   rounding is random), for up to 65536 terms; eps_sum is 2^-23 for float32 and everything
+//   narrower (sums are kept in float32), 2^-52 for float64.
+//
+// a, b, c: BudgetRule, calibrated by calibration_test.cc. The column's factor is the mean over rows
 // of |response| / row response where that is over 1 and there are at least 8 rows: one heavy column
-// in light ones (weights of wide range).
+// among light ones (weights of wide range). The mean, not the root mean square, because one spike
+// or pole in a row must not free its other elements.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +45,7 @@ struct BudgetRule {
   double sequential = 4;  // x sqrt(terms)
 };
 
-// float32 and float64: 4, 4, 8. Narrower dtypes: 4, 2, 3, because an honest kernel computes in
+// float32 and float64: 4, 4, 8. Narrower dtypes: 4, 2, 2, because an honest kernel computes in
 // float32 and rounds once, and with more a float16 result computed in bfloat16 (up to 4 eps off)
 // would pass.
 BudgetRule rule_for(task::DType dtype);
@@ -78,7 +83,8 @@ class InstanceBudget {
   // that at most six inputs reach any element: with n inputs behind it an element moves alike in
   // both, sign for sign, once in 2^n.
   double terms() const { return terms_; }
-  double rms(std::size_t row) const { return rows_[row].rms; }
+  // Mean |y| of a row, without what overflows the dtype.
+  double magnitude(std::size_t row) const { return rows_[row].magnitude; }
   // The part of every budget that grows with |y|: times |y|.
   double relative_budget() const {
     return (rule_.relative + sequential_) * task::epsilon_of(spec_.dtype);
@@ -89,7 +95,7 @@ class InstanceBudget {
 
  private:
   struct Row {
-    double response = 0, error = 0, rms = 0;
+    double response = 0, error = 0, magnitude = 0;
     double share = 0;  // response / mean |y|
   };
   InstanceBudget(OutputSpec spec, OracleRun run) : spec_(std::move(spec)), run_(std::move(run)) {}
@@ -97,7 +103,7 @@ class InstanceBudget {
   void learn_columns();
   void learn_terms();
   double inputs_behind(std::size_t row) const;
-  double combine(double error, double magnitude, double response, double rms) const;
+  double combine(double error, double magnitude, double response, double row_magnitude) const;
 
   OutputSpec spec_;
   OracleRun run_;

@@ -47,10 +47,13 @@ TEST(KernelBench, ToleranceByDtype) {
 }
 
 TEST(KernelBench, ToleranceIsRelativeToTheCandidate) {
-  // 1e-4 + 1e-4 |candidate|: with 20000 and 20002.0001 the larger one makes the difference.
-  EXPECT_TRUE(close(DType::kFloat32, {20002.0F}, {20000.0F}));
-  EXPECT_FALSE(close(DType::kFloat32, {20000.0F}, {20002.002F}));
-  EXPECT_TRUE(close(DType::kFloat32, {20002.002F}, {20000.0F}));
+  // 2.0002 apart: within 1e-4 + 1e-4 |candidate| for the larger candidate, not for the smaller one.
+  Shape shape = {1};
+  double small = 20000, large = 20002.0002;
+  TensorView s{DType::kFloat64, shape, std::as_bytes(std::span(&small, 1))},
+      l{DType::kFloat64, shape, std::as_bytes(std::span(&large, 1))};
+  EXPECT_TRUE(kernelbench_compare(l, s).close);
+  EXPECT_FALSE(kernelbench_compare(s, l).close);
 }
 
 TEST(KernelBench, SpecialValues) {

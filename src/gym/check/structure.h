@@ -13,11 +13,12 @@ namespace kw::gym {
 // and beyond 6 standard errors; the standard error comes from the means of tiles of 64 neighbours,
 // because neighbours share errors (a row's normaliser). Cluster: fires when the root mean square of
 // a tile is beyond kCluster: a tile computed in a lower precision that stays just within budget,
-// while the budget is several deviations of an honest error.
+// while honest errors stay
+// under a quarter of it (calibration_test.cc).
 class ErrorStructure {
  public:
-  static constexpr double kBias = 0.5;
-  static constexpr double kCluster = 0.75;
+  static constexpr double kBias = 0.25;
+  static constexpr double kCluster = 0.5;
   static constexpr std::size_t kTile = 64;
   static constexpr std::size_t kLeastTile = 16;  // shorter tiles say nothing about clusters
   static constexpr std::size_t kLeastTiles = 8;  // fewer say nothing about bias
