@@ -1,79 +1,13 @@
-// Trivial candidates made of the oracle's data, and the influence of every input.
+// The battery on the oracle's own data, and the influence of every input.
 #include "gym/checker/admission.h"
 
 #include <cstring>
-#include <functional>
 #include <utility>
 
-#include "gym/inputs/half.h"
+#include "gym/correctness/battery.h"
 
 namespace kw::gym {
 namespace {
-
-using Outputs = std::vector<std::vector<std::byte>>;
-
-bool passes(const AdmissionInput& in, const Outputs& outputs, const Instance& instance) {
-  for (std::size_t j = 0; j < outputs.size(); ++j) {
-    if (!in.checker.compare_with_oracle(j, outputs[j], instance).ok) return false;
-  }
-  return true;
-}
-
-std::vector<std::byte> filled(const task::Argument& argument, float value) {
-  std::vector<std::byte> bytes(argument.bytes());
-  auto count = static_cast<std::size_t>(argument.elements());
-  if (argument.dtype == task::DType::kFloat64) {
-    std::vector<double> values(count, static_cast<double>(value));
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-  } else if (task::is_floating(argument.dtype)) {
-    store(argument.dtype, std::vector<float>(count, value), 0, bytes);
-  } else {
-    auto number = static_cast<std::int64_t>(value);
-    for (std::size_t i = 0; i < count; ++i)
-      std::memcpy(bytes.data() + i * task::size_of(argument.dtype), &number,
-                  task::size_of(argument.dtype));
-  }
-  return bytes;
-}
-
-// The first half as it should be, the rest zero.
-std::vector<std::byte> half_computed(const std::vector<std::byte>& right) {
-  std::vector<std::byte> bytes = right;
-  std::memset(bytes.data() + bytes.size() / 2, 0, bytes.size() - bytes.size() / 2);
-  return bytes;
-}
-
-std::vector<std::pair<std::string, Outputs>> trivial_candidates(const AdmissionInput& in) {
-  const Instance& instance = in.instances.back();
-  std::vector<std::pair<std::string, Outputs>> all = {
-      {"zeros", {}}, {"ones", {}}, {"half computed", {}}, {"another call's output", {}}};
-  bool divisible = true;
-  for (std::size_t j = 0; j < in.signature.outputs.size(); ++j) {
-    const task::Argument& output = in.signature.outputs[j];
-    all[0].second.push_back(filled(output, 0));
-    all[1].second.push_back(filled(output, 1));
-    all[2].second.push_back(half_computed(instance.trusted[j]));
-    all[3].second.push_back(in.instances.front().trusted[j]);
-    divisible = divisible && output.elements() > 1;
-  }
-  if (!divisible) all.erase(all.begin() + 2);
-  return all;
-}
-
-// Each input handed through as the only output, where size and dtype allow it. The set holds the
-// last instance's inputs.
-void add_passed_through(const AdmissionInput& in,
-                        std::vector<std::pair<std::string, Outputs>>& all) {
-  if (in.signature.outputs.size() != 1) return;
-  auto tensors = tensors_of(in.signature.inputs);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const task::Argument& output = in.signature.outputs[0];
-    if (tensors[i]->dtype != output.dtype || tensors[i]->elements() != output.elements()) continue;
-    auto bytes = in.set.tensor(i);
-    all.push_back({"input " + tensors[i]->name + " passed through",
-                   {std::vector<std::byte>(bytes.begin(), bytes.end())}});
-  }
-}
 
 void offer(const AdmissionInput& in) {
   for (std::size_t i = 0; i < in.set.layout().count(); ++i)
@@ -85,10 +19,10 @@ void offer(const AdmissionInput& in) {
 }
 
 // Runs the reference on the set as it is now; empty when it fails there.
-Result<Outputs> run(const AdmissionInput& in, Precision precision) {
+Result<Instance::Outputs> run(const AdmissionInput& in, Precision precision) {
   offer(in);
   KW_TRY(OracleAnswer answer, in.oracle.run({precision, 0, 0}));
-  Outputs outputs;
+  Instance::Outputs outputs;
   for (std::size_t j = 0; answer.ok && j < in.signature.outputs.size(); ++j) {
     auto bytes = in.oracle.output(j);
     outputs.emplace_back(bytes.begin(), bytes.end());
@@ -96,53 +30,102 @@ Result<Outputs> run(const AdmissionInput& in, Precision precision) {
   return outputs;
 }
 
-bool has_floating_output(const task::Signature& signature) {
-  for (const task::Argument& output : signature.outputs) {
-    if (task::is_floating(output.dtype)) return true;
-  }
-  return false;
+TensorView view_of(const task::Argument& argument, std::span<const std::byte> bytes) {
+  return {argument.dtype, argument.shape, bytes};
 }
 
-Status find_inert(const AdmissionInput& in, AdmissionReport& report) {
-  auto tensors = tensors_of(in.signature.inputs);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    std::vector<std::byte> before(in.set.tensor(i).begin(), in.set.tensor(i).end());
-    KW_TRY(OracleAnswer changed, in.inputs.refill(in.set, i, in.seed + i + 1));
-    if (!changed.ok) return {};
-    bool same_input = std::memcmp(before.data(), in.set.tensor(i).data(), before.size()) == 0;
-    KW_TRY(Outputs outputs, run(in, Precision::kDeclared));
-    if (!same_input && !outputs.empty() && passes(in, outputs, in.instances.back()))
-      report.inert.push_back(tensors[i]->name);
-    std::memcpy(in.set.tensor(i).data(), before.data(), before.size());
+class Admission {
+ public:
+  explicit Admission(const AdmissionInput& in) : in_(in), last_(in.instances.back()) {}
+
+  Result<AdmissionReport> run_all() {
+    for (const Instance& instance : in_.instances) {
+      for (std::size_t j = 0; j < in_.signature.outputs.size(); ++j) {
+        KW_TRY(CheckReport own, in_.checker.against_oracle(j, instance.trusted[j], instance));
+        if (own.passed) continue;
+        report_.failure = fmt::format(
+            "output {} of the reference at its declared precision disagrees with the reference in "
+            "float64 (not deterministic?)",
+            in_.signature.outputs[j].name);
+        return std::move(report_);
+      }
+    }
+    KW_TRY_STATUS(battery());
+    KW_TRY_STATUS(find_inert());
+    return std::move(report_);
   }
-  return {};
-}
+
+ private:
+  // Sampled outputs have no right answer of their own: every single call passes.
+  bool judged(std::size_t output) const { return !in_.checker.is_sampled(output); }
+
+  Accepts accepts() {
+    return [this](std::size_t output, const TensorView& bytes) {
+      auto report = in_.checker.against_oracle(output, bytes.bytes, last_);
+      return report && report->passed;
+    };
+  }
+
+  Status battery() {
+    KW_TRY(Instance::Outputs lower, run(in_, Precision::kLower));
+    std::vector<BatteryOutput> outputs;
+    for (std::size_t j = 0; j < in_.signature.outputs.size(); ++j) {
+      if (!judged(j)) continue;
+      const task::Argument& argument = in_.signature.outputs[j];
+      positions_.push_back(j);
+      const auto& other = in_.instances.front().trusted[j];
+      bool has_lower = !lower.empty() && task::is_floating(argument.dtype) && lowered(j);
+      outputs.push_back(
+          {view_of(argument, last_.trusted[j]),
+           view_of(argument, in_.fixed_inputs ? std::span<const std::byte>{} : std::span(other)),
+           view_of(argument, has_lower ? std::span<const std::byte>(lower[j])
+                                       : std::span<const std::byte>{})});
+    }
+    std::vector<TensorView> inputs;
+    auto tensors = tensors_of(in_.signature.inputs);
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      inputs.push_back(view_of(*tensors[i], std::as_const(in_.set).tensor(i)));
+    Accepts accept = accepts();
+    BatteryReport found = run_battery(outputs, inputs, [&](std::size_t j, const TensorView& bytes) {
+      return accept(positions_[j], bytes);
+    });
+    report_.passing = std::move(found.wrongly_passing);
+    return {};
+  }
+
+  // Exact and index outputs may be right when computed in a lower dtype.
+  bool lowered(std::size_t output) const { return in_.checker.has_budget(output); }
+
+  Status find_inert() {
+    auto tensors = tensors_of(in_.signature.inputs);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      auto data = in_.set.tensor(i);
+      std::vector<std::byte> before(data.begin(), data.end());
+      KW_TRY(OracleAnswer changed, in_.inputs.refill(in_.set, i, in_.seed + i + 1));
+      if (!changed.ok) return {};
+      bool same_input = std::memcmp(before.data(), data.data(), before.size()) == 0;
+      KW_TRY(Instance::Outputs outputs, run(in_, Precision::kDeclared));
+      std::memcpy(data.data(), before.data(), before.size());
+      if (same_input || outputs.empty()) continue;
+      bool matters = false;
+      for (std::size_t j = 0; j < outputs.size(); ++j)
+        matters =
+            matters || !judged(j) || !accepts()(j, view_of(in_.signature.outputs[j], outputs[j]));
+      if (!matters) report_.inert.push_back(tensors[i]->name);
+    }
+    return {};
+  }
+
+  const AdmissionInput& in_;
+  const Instance& last_;
+  std::vector<std::size_t> positions_;  // of the battery's outputs among all
+  AdmissionReport report_;
+};
 
 }  // namespace
 
-Result<AdmissionReport> run_admission_battery(const AdmissionInput& in) {
-  AdmissionReport report;
-  for (const Instance& instance : in.instances) {
-    if (!passes(in, instance.trusted, instance)) {
-      report.failure =
-          "the reference at its declared precision disagrees with itself in float64 (NaN, or not "
-          "deterministic?)";
-      return report;
-    }
-  }
-  auto candidates = trivial_candidates(in);
-  add_passed_through(in, candidates);
-  for (const auto& [name, outputs] : candidates) {
-    if (passes(in, outputs, in.instances.back())) report.passing.push_back(name);
-  }
-  // Waived for exact and index outputs, whose computation in a lower dtype may be right.
-  if (has_floating_output(in.signature)) {
-    KW_TRY(Outputs lower, run(in, Precision::kLower));
-    if (!lower.empty() && passes(in, lower, in.instances.back()))
-      report.passing.emplace_back("a copy in the next lower dtype");
-  }
-  KW_TRY_STATUS(find_inert(in, report));
-  return report;
+Result<AdmissionReport> run_admission_battery(const AdmissionInput& input) {
+  return Admission(input).run_all();
 }
 
 }  // namespace kw::gym

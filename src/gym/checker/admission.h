@@ -23,6 +23,7 @@ struct AdmissionInput {
   SharedTensors& set;            // scratch for inputs
   const SharedTensors* statics;  // null: none
   std::uint64_t seed;
+  bool fixed_inputs = false;  // all from files: another call's output is the same
 };
 
 struct AdmissionReport {

@@ -158,9 +158,9 @@ Result<std::chrono::nanoseconds> ExecutorClient::calibrate(int count) {
   return walls[static_cast<std::size_t>(count / 2)];
 }
 
-ReportedOutput ExecutorClient::report(std::uint32_t call, std::uint32_t output) const {
+OutputReport ExecutorClient::report(std::uint32_t call, std::uint32_t output) const {
   const volatile OutputReport& from = pages_.reply().reports[call][output];
-  ReportedOutput copy{};
+  OutputReport copy{};
   copy.offset = from.offset;
   copy.dtype = from.dtype;
   copy.rank = from.rank;

@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/checker/buffers.h"
-#include "gym/checker/reported_output.h"
 #include "gym/protocol.h"
 #include "os/fd.h"
 #include "sandbox/sandbox.h"
@@ -71,7 +70,8 @@ class ExecutorClient {
   Style style() const { return style_; }
   ExecutorMemory& memory() { return memory_; }
   sandbox::Monitor& monitor() { return *monitor_; }
-  ReportedOutput report(std::uint32_t call, std::uint32_t output) const;
+  // A private copy: the executor could change the page meanwhile.
+  OutputReport report(std::uint32_t call, std::uint32_t output) const;
   ExecutorEnd end();  // after a GoEnd other than kDone
   bool frozen_between_gos() const { return freeze_; }
 

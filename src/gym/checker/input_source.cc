@@ -1,6 +1,7 @@
 // Filling input sets.
 #include "gym/checker/input_source.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -88,6 +89,11 @@ void InputSource::fill_statics(SharedTensors& statics, std::uint64_t seed) {
   Rng rng(seed);
   for (std::size_t i = 0; i < statics_.size(); ++i)
     fill_one(statics_[i], statics.tensor(i), rng.next());
+}
+
+bool InputSource::fixed() const {
+  return oracle_ == nullptr &&
+         std::ranges::all_of(inputs_, [](const Tensor& tensor) { return !tensor.fixed.empty(); });
 }
 
 Result<OracleAnswer> InputSource::refill(SharedTensors& set, std::size_t tensor,

@@ -29,6 +29,8 @@ class InputSource {
   // Definitions: values of the static inputs. Modules get theirs from OracleClient::state().
   void fill_statics(SharedTensors& statics, std::uint64_t seed);
   // Only this tensor gets new values: whether it matters shows in the outputs.
+  // Whether every input is a stored tensor, the same in all calls.
+  bool fixed() const;
   Result<OracleAnswer> refill(SharedTensors& set, std::size_t tensor, std::uint64_t seed);
 
  private:

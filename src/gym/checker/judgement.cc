@@ -3,24 +3,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
-#include "gym/checker/compat.h"
 #include "gym/checker/fault_cost.h"
 #include "gym/checker/lease_client.h"
+#include "gym/correctness/compat.h"
+#include "gym/correctness/mismatch.h"
 
 namespace kw::gym {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kCheckedCalls = 3;         // untimed workloads
-constexpr int kWarmUpBlocks = 2;         // checked like all others, left out of the interval
-constexpr double kAuditShare = 0.06;     // of timed blocks, besides the first
-constexpr double kMaxFaultShare = 0.01;  // gym_contract 5
-constexpr double kMaxDisturbedShare = 0.1;
+constexpr int kCheckedCalls = 3;      // untimed workloads
+constexpr int kWarmUpBlocks = 2;      // checked like all others, left out of the interval
+constexpr double kAuditShare = 0.06;  // of timed blocks, besides the first
 constexpr auto kWantedGo = std::chrono::microseconds(
     1000);  // shorter kernels run several times a go, each on inputs of its own
 constexpr auto kMinTimeout = std::chrono::seconds(2);
 constexpr int kTimeoutFactor = 20;
+constexpr auto kReferencePhase =
+    std::chrono::milliseconds(500);  // interleaving switched off: the reference is timed during
+                                     // these, the candidate afterwards
+constexpr auto kLateReading = std::chrono::milliseconds(
+    20);  // snapshots switched off: as in a harness that compares when all else is done
 constexpr std::size_t kHashSample = 4ULL << 20U;
 constexpr auto kCpuSlack = std::chrono::milliseconds(2);
 
@@ -37,7 +42,6 @@ Judgement::Judgement(Session& session, std::unique_ptr<Side> candidate, int cont
       input_hashes_(session.sets_.size()) {
   for (const auto& output : session.signature_.outputs)
     errors_.push_back({output.name, 0, 0, 0, 0});
-  canary_seed_ = session.next_seed();
   hash_seed_ = session.next_seed();
   first_seed_ = session.next_seed();
 }
@@ -54,27 +58,31 @@ void Judgement::blame(Fault fault) {
   if (!fault_) fault_ = std::move(fault);
 }
 
-void Judgement::record(std::size_t output, const Comparison& comparison) {
+// expected: the right output in the declared dtype, to tell what kind of mistake it is.
+void Judgement::record(std::size_t output, const CheckReport& report, std::uint32_t set,
+                       std::span<const std::byte> expected) {
   task::OutputError& error = errors_[output];
-  error.max_absolute = std::max(error.max_absolute, comparison.max_absolute);
-  error.max_relative = std::max(error.max_relative, comparison.max_relative);
-  error.max_of_budget = std::max(error.max_of_budget, comparison.max_of_budget);
-  ++error.checked_calls;
-  if (comparison.ok) return;
+  kw::gym::record(report, error);
+  if (report.passed) return;
   error.max_of_budget = std::max(error.max_of_budget, 1.000001);
-  blame({task::Outcome::kWrongValue, "",
-         fmt::format("output {}: {}", error.output, comparison.summary)});
+  const task::Argument& declared = session_.signature_.outputs[output];
+  Mismatch mismatch = describe_mismatch(
+      {declared.dtype, declared.shape, candidate_->output(set, output)},
+      {declared.dtype, declared.shape, expected}, report, candidate_->unwritten(set, output));
+  blame(
+      {task::Outcome::kWrongValue, "", fmt::format("output {}: {}", error.output, mismatch.text)});
 }
 
 void Judgement::compat(std::size_t output, std::span<const std::byte> candidate,
                        std::span<const std::byte> reference) {
   const task::Argument& declared = session_.signature_.outputs[output];
-  kernelbench_ok_ =
-      kernelbench_ok_ && kernelbench_allclose(declared.dtype, candidate, reference).ok;
-  CompatResult flashinfer = flashinfer_close(declared.dtype, candidate, reference);
-  flashinfer_ok_ = flashinfer_ok_ && flashinfer.ok;
-  flashinfer_abs_ = std::max(flashinfer_abs_, flashinfer.max_absolute);
-  flashinfer_rel_ = std::max(flashinfer_rel_, flashinfer.max_relative);
+  TensorView ours{declared.dtype, declared.shape, candidate};
+  TensorView theirs{declared.dtype, declared.shape, reference};
+  kernelbench_ok_ = kernelbench_ok_ && kernelbench_compare(ours, theirs).close;
+  FlashInferResult flashinfer = flashinfer_compare(ours, theirs);
+  flashinfer_ok_ = flashinfer_ok_ && flashinfer.status == FlashInferStatus::kPassed;
+  flashinfer_abs_ = std::max(flashinfer_abs_, flashinfer.max_absolute_error);
+  flashinfer_rel_ = std::max(flashinfer_rel_, flashinfer.max_relative_error);
 }
 
 // Fresh inputs, poisoned outputs and canaries in these sets, for both sides.
@@ -89,10 +97,21 @@ Status Judgement::fill(const Group& sets) {
     if (!filled.ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", filled.text);
     input_hashes_[s] = on.rehash ? set.hash(hash_seed_ + s, kHashSample) : 0;
   }
-  candidate_->poison(sets, canary_seed_, places, on.moving_addresses, on.poison);
+  candidate_->guard_outputs(sets, places, {on.moving_addresses, on.poison, on.canaries});
   if (session_.baseline_)
-    session_.baseline_->poison(sets, canary_seed_, places, on.moving_addresses, false);
+    session_.baseline_->guard_outputs(sets, places, {on.moving_addresses, false, false});
   return {};
+}
+
+void Judgement::add_samples(const Group& sets) {
+  for (std::size_t j = 0; j < errors_.size() && !fault_; ++j) {
+    if (!session_.checker_->is_sampled(j)) continue;
+    Rng rng(session_.next_seed());
+    for (std::uint32_t set : sets) {
+      session_.checker_->add_samples(j, candidate_->output(set, j), session_.sets_[set], rng,
+                                     sampled_[j]);
+    }
+  }
 }
 
 void Judgement::check_memory(const Group& sets) {
@@ -102,14 +121,14 @@ void Judgement::check_memory(const Group& sets) {
       blame({task::Outcome::kViolation, "input_write", "an input changed during a call"});
     }
   }
-  if (on.canaries && !candidate_->canaries_intact(sets, canary_seed_)) {
+  if (!candidate_->canaries_intact(sets)) {
     blame({task::Outcome::kViolation, "out_of_bounds", "it wrote outside its output buffers"});
   }
 }
 
 // The second witness: what the sandbox's processes used of the cores cannot be more than the clock
 // allows.
-bool Judgement::judge_clock(const GoResult& go, std::size_t) {
+bool Judgement::judge_clock(const GoResult& go) {
   return go.cpu_time <= session_.options_.threads * go.wall + go.wall / 10 + kCpuSlack;
 }
 
@@ -120,7 +139,7 @@ Result<GoResult> Judgement::go(Side& side, const Group& sets) {
   if (fault && &side != candidate_.get())
     return fail(ErrorCode::kUnavailable, "the baseline failed: {}", fault->message);
   if (fault) blame(std::move(*fault));
-  if (!fault_ && !judge_clock(result, sets.size())) {
+  if (!fault_ && !judge_clock(result)) {
     blame({task::Outcome::kViolation, "background_work",
            "its processes used more core time than the call lasted"});
   }
@@ -135,28 +154,48 @@ void Judgement::snapshot(Side& side, const Group& sets) {
   blame(std::move(*fault));
 }
 
-void Judgement::compare(const Group& sets) {
+Status Judgement::compare(const Group& sets) {
   for (std::uint32_t set : sets) {
+    bool doubtful = false;
     for (std::size_t j = 0; j < errors_.size() && !fault_; ++j) {
       auto ours = candidate_->output(set, j);
       auto theirs = session_.baseline_->output(set, j);
-      record(j, session_.checker_->compare_with_baseline(j, ours, theirs, session_.sets_[set]));
+      CheckReport report = session_.checker_->against_baseline(
+          j, ours, session_.baseline_->outputs(set), session_.sets_[set]);
+      if (report.passed) record(j, report, set, theirs);
+      doubtful = doubtful || !report.passed;
       if (blocks_ == 0) compat(j, ours, theirs);
     }
+    // The baseline errs too: only float64 can convict.
+    if (doubtful && !fault_) KW_TRY_STATUS(audit(set));
   }
+  return {};
 }
 
 Status Judgement::audit(std::uint32_t set) {
   ++audits_;
   Instance instance;
-  KW_TRY(OracleAnswer answer, session_.run_oracle(session_.sets_[set], instance, true));
+  KW_TRY(OracleAnswer answer, session_.run_oracle(session_.sets_[set], instance));
   if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
   for (std::size_t j = 0; j < errors_.size() && !fault_; ++j) {
     auto ours = candidate_->output(set, j);
     if (!session_.options_.timing) compat(j, ours, instance.trusted[j]);
-    record(j, session_.checker_->compare_with_oracle(j, ours, instance));
+    KW_TRY(CheckReport report, session_.checker_->against_oracle(j, ours, instance));
+    record(j, report, set, instance.trusted[j]);
   }
   return {};
+}
+
+// Draws say something only together.
+void Judgement::judge_samples() {
+  for (const auto& [output, test] : sampled_) {
+    if (test.passed() || fault_) continue;
+    errors_[output].max_of_budget = std::max(errors_[output].max_of_budget, 1.000001);
+    blame({task::Outcome::kWrongValue, "",
+           fmt::format("output {}: {}", errors_[output].output,
+                       test.impossible() > 0 ? "it drew indices of probability 0 or out of range"
+                                             : "its draws do not follow the given probabilities")});
+  }
 }
 
 Status Judgement::checked_calls() {
@@ -168,6 +207,7 @@ Status Judgement::checked_calls() {
     if (done.end != GoEnd::kDone) break;
     if (!session_.options_.mechanisms.snapshot) snapshot(*candidate_, sets);
     check_memory(sets);
+    add_samples(sets);
     if (!fault_) KW_TRY_STATUS(audit(sets[0]));
   }
   check_ms_ += ms(Clock::now() - start);
@@ -178,8 +218,7 @@ Status Judgement::checked_calls() {
 Result<Judgement::Sample> Judgement::block(const Group& first, const Group& second) {
   Sample sample;
   Side& reference = *session_.baseline_;
-  bool interleave = session_.options_.mechanisms.interleaving;
-  bool swap = interleave && (session_.next_seed() & 1U) != 0;
+  bool swap = (session_.next_seed() & 1U) != 0;
   std::array<std::pair<Side*, const Group*>, 4> order = {{{&reference, &first},
                                                           {candidate_.get(), &first},
                                                           {candidate_.get(), &second},
@@ -193,13 +232,28 @@ Result<Judgement::Sample> Judgement::block(const Group& first, const Group& seco
     KW_TRY(GoResult done, go(*side, *sets));
     if (fault_) return sample;
     auto net = static_cast<double>(side->net(done).count());
-    sample.disturbed =
-        sample.disturbed ||
-        fault_cost_ns() * static_cast<double>(done.minor_faults) > kMaxFaultShare * net;
+    Disturbance& disturbance = side == &reference ? sample.reference : sample.candidate;
+    disturbance.wall += side->net(done);
+    disturbance.faults += std::chrono::nanoseconds(
+        std::llround(fault_cost_ns() * static_cast<double>(done.minor_faults)));
     (side == &reference ? sample.reference_ns : sample.candidate_ns) +=
         net / static_cast<double>(2 * sets->size());
   }
   return sample;
+}
+
+// Interleaving switched off: true for a block of the reference's phase, which gives no sample;
+// later blocks get the reference's time from there.
+bool Judgement::separate(Sample& sample, std::chrono::nanoseconds since_begin) {
+  if (since_begin < kReferencePhase) {
+    reference_phase_ns_.push_back(sample.reference_ns);
+    return true;
+  }
+  auto middle =
+      reference_phase_ns_.begin() + static_cast<std::ptrdiff_t>(reference_phase_ns_.size() / 2);
+  std::nth_element(reference_phase_ns_.begin(), middle, reference_phase_ns_.end());
+  sample.reference_ns = *middle;
+  return false;
 }
 
 Status Judgement::timed_blocks() {
@@ -213,9 +267,9 @@ Status Judgement::timed_blocks() {
   for (std::uint32_t i = 0; i < calls; ++i) second.push_back(static_cast<std::uint32_t>(half) + i);
   SequentialInterval interval(session_.options_.precise ? IntervalGoal::kPrecise
                                                         : IntervalGoal::kReward);
-  const auto deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(session_.options_.max_seconds));
+  const auto begun = Clock::now();
+  const auto deadline = begun + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(session_.options_.max_seconds));
   Rng secret(session_.next_seed());
   for (; !fault_; ++blocks_) {
     auto start = Clock::now();
@@ -227,13 +281,15 @@ Status Judgement::timed_blocks() {
     auto timed = Clock::now();
     for (const Group* late : {&first, &second}) {
       if (fault_ || session_.options_.mechanisms.snapshot) break;
+      std::this_thread::sleep_for(kLateReading);
       snapshot(*session_.baseline_, *late);
       snapshot(*candidate_, *late);
     }
     if (!fault_) check_memory(all);
     if (session_.options_.mechanisms.check_timed || blocks_ == 0) {
-      compare(all);
+      KW_TRY_STATUS(compare(all));
     }
+    add_samples(all);
     bool audited = blocks_ == 0 || secret.uniform() < kAuditShare;
     if (!fault_ && audited && session_.options_.mechanisms.audit) {
       KW_TRY_STATUS(audit(all[secret.below(all.size())]));
@@ -242,9 +298,8 @@ Status Judgement::timed_blocks() {
     check_ms_ += ms(Clock::now() - timed) + ms(filled - start);
     if (fault_) break;
     if (blocks_ < kWarmUpBlocks) continue;
-    if (sample.disturbed) {
-      ++disturbed_;
-    } else {
+    if (!session_.options_.mechanisms.interleaving && separate(sample, start - begun)) continue;
+    if (filter_.keep(sample.candidate, sample.reference)) {
       candidate_ns_.push_back(sample.candidate_ns);
       reference_ns_.push_back(sample.reference_ns);
       interval.add(std::log(sample.reference_ns / sample.candidate_ns));
@@ -252,14 +307,14 @@ Status Judgement::timed_blocks() {
     if (interval.done()) break;
     if (Clock::now() > deadline) break;
   }
-  auto measured = static_cast<double>(candidate_ns_.size());
-  if (!fault_ && static_cast<double>(disturbed_) >
-                     kMaxDisturbedShare * (measured + static_cast<double>(disturbed_))) {
+  if (!fault_ && filter_.noisy()) {
     candidate_ns_.clear();
     reference_ns_.clear();
     blame({task::Outcome::kNoisy, "",
-           "page faults took more than 1 % of the calls' time: allocate scratch memory once, in "
-           "prepare()"});
+           filter_.reason() == DisturbanceKind::kFaults
+               ? "page faults took more than 1 % of the calls' time: allocate scratch memory once, "
+                 "in prepare()"
+               : "other work on the machine took time from the calls"});
   }
   return {};
 }
@@ -280,7 +335,7 @@ Json Judgement::report() const {
                  {"reference_ns", reference_ns_},
                  {"process_pairs", 1},
                  {"blocks", blocks_},
-                 {"disturbed_blocks", disturbed_},
+                 {"disturbed_blocks", filter_.dropped()},
                  {"audits", audits_},
                  {"candidate_page_faults", candidate_faults_},
                  {"reference_page_faults", reference_faults_},
@@ -311,6 +366,7 @@ Result<Json> Judgement::run() {
   } else if (!fault_) {
     KW_TRY_STATUS(checked_calls());
   }
+  judge_samples();
   return report();
 }
 

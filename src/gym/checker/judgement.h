@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,8 @@
 #include "base/result.h"
 #include "gym/checker/session.h"
 #include "gym/checker/side.h"
+#include "gym/correctness/sampling.h"
+#include "gym/measure/disturbance.h"
 #include "gym/measure/sequential_interval.h"
 
 namespace kw::gym {
@@ -27,21 +30,25 @@ class Judgement {
   using Group = std::vector<std::uint32_t>;
   struct Sample {
     double candidate_ns = 0, reference_ns = 0;  // of one call, mean over the block
-    bool disturbed = false;                     // page faults took more than 1 % of it
+    Disturbance candidate, reference;
   };
 
   Status checked_calls();  // correctness without a clock
   Status timed_blocks();
   Result<Sample> block(const Group& first, const Group& second);
+  bool separate(Sample& sample, std::chrono::nanoseconds since_begin);
   Status fill(const Group& sets);
   void snapshot(Side& side, const Group& sets);
-  void compare(const Group& sets);  // candidate with baseline, call by call
-  Status audit(std::uint32_t set);  // candidate with float64
+  Status compare(const Group& sets);  // candidate with baseline, call by call
+  Status audit(std::uint32_t set);    // candidate with float64
+  void add_samples(const Group& sets);
   void check_memory(const Group& sets);
   Result<GoResult> go(Side& side, const Group& sets);
-  bool judge_clock(const GoResult& go, std::size_t calls);
+  bool judge_clock(const GoResult& go);
   void blame(Fault fault);
-  void record(std::size_t output, const Comparison& comparison);
+  void record(std::size_t output, const CheckReport& report, std::uint32_t set,
+              std::span<const std::byte> expected);
+  void judge_samples();
   void compat(std::size_t output, std::span<const std::byte> candidate,
               std::span<const std::byte> reference);
   std::chrono::nanoseconds timeout() const;
@@ -55,10 +62,12 @@ class Judgement {
   std::vector<task::OutputError> errors_;
   std::vector<double> candidate_ns_, reference_ns_;
   std::vector<std::uint64_t> input_hashes_;  // by set
-  std::uint64_t canary_seed_ = 0;
   std::uint64_t hash_seed_ = 0;
-  std::int64_t blocks_ = 0, disturbed_ = 0, audits_ = 0;
-  std::uint64_t first_seed_ = 0;  // of inputs; only with fresh_inputs off
+  std::int64_t blocks_ = 0, audits_ = 0;
+  std::vector<double> reference_phase_ns_;  // only with interleaving switched off
+  BlockFilter filter_;
+  std::map<std::size_t, SamplingTest> sampled_;  // by output
+  std::uint64_t first_seed_ = 0;                 // of inputs; only with fresh_inputs off
   std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;  // minor, over all gos
   double check_ms_ = 0, time_ms_ = 0;
   bool kernelbench_ok_ = true, flashinfer_ok_ = true;

@@ -179,15 +179,18 @@ Result<OracleAnswer> OracleClient::attach_exchange(const task::Signature& signat
   std::size_t bytes = std::max<std::size_t>(at, 4096);
   KW_TRY(exchange_fd_, os::make_memory_file("exchange", bytes));
   KW_TRY(exchange_, os::Mapping::shared(exchange_fd_.get(), bytes, true));
-  auto offsets = [](const std::vector<Slot>& slots) {
+  // One entry an argument, as in the signature: 0 for scalars, which take no memory.
+  auto offsets = [](const std::vector<task::Argument>& arguments, const std::vector<Slot>& slots) {
     Json list = Json::array();
-    for (const Slot& slot : slots) list.push_back(slot.offset);
+    auto slot = slots.begin();
+    for (const task::Argument& argument : arguments)
+      list.push_back(argument.role == task::Role::kScalar ? 0 : (slot++)->offset);
     return list;
   };
-  Json layout = {{"inputs", offsets(inputs_)},
-                 {"statics", offsets(statics_)},
-                 {"outputs", offsets(outputs_)},
-                 {"outputs64", offsets(outputs64_)}};
+  Json layout = {{"inputs", offsets(signature.inputs, inputs_)},
+                 {"statics", offsets(signature.statics, statics_)},
+                 {"outputs", offsets(signature.outputs, outputs_)},
+                 {"outputs64", offsets(signature.outputs, outputs64_)}};
   return request({{"op", "attach"},
                   {"fds", {"exchange"}},
                   {"signature", task::to_json(signature)},

@@ -1,4 +1,4 @@
-// Learning budgets and comparing.
+// One rule an output, by its policy.
 #include "gym/checker/output_checker.h"
 
 #include <algorithm>
@@ -6,335 +6,259 @@
 #include <cstring>
 #include <numeric>
 
+#include "gym/correctness/indices.h"
 #include "gym/inputs/half.h"
 
 namespace kw::gym {
 namespace {
 
-// gym_contract 19. Budget of an element: max(4 x trusted error, 4 eps |y|, 8 x response to one eps,
-// eps x RMS) + a sequential sum's error.
-constexpr double kTrustedFactor = 4;
-constexpr double kRelativeFactor = 4;
-constexpr double kResponseFactor = 8;
-constexpr double kMaxTerms = 65536;
-// A sequential float32 sum of L terms of one sign errs by about 0.17 sqrt(L) eps |sum| (one sigma),
-// of mixed signs by 0.3 sqrt(L) eps times the root of the sum of squares, which the response to one
-// eps measures.
-constexpr double kSameSignFactor = 0.7;
-constexpr double kMixedSignFactor = 1.2;
-constexpr double kFloat32Epsilon = 0x1p-23;
-constexpr double kTiny = 1e-300;
-constexpr std::int64_t kWellSeen = 64;
+using task::CheckKind;
 
-std::vector<double> as_doubles(task::DType dtype, std::span<const std::byte> bytes) {
+std::span<const double> doubles(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const double*>(bytes.data()), bytes.size() / sizeof(double)};
+}
+std::span<const std::int64_t> integers(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t)};
+}
+
+std::vector<double> widened(task::DType dtype, std::span<const std::byte> bytes) {
   std::vector<double> values(bytes.size() / task::size_of(dtype));
   load(dtype, bytes, 0, values);
   return values;
 }
 
-std::span<const double> float64_span(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const double*>(bytes.data()), bytes.size() / 8};
+std::vector<std::int64_t> whole_numbers(const TensorView& view) {
+  std::vector<std::int64_t> values(view.elements());
+  load_whole(view, 0, values);
+  return values;
 }
 
-std::int64_t integer_at(task::DType dtype, std::span<const std::byte> bytes, std::size_t i) {
-  auto read = [&]<typename T>(T) {
-    T value;
-    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    return static_cast<std::int64_t>(value);
-  };
-  switch (dtype) {
-    case task::DType::kInt64:
-      return read(std::int64_t{});
-    case task::DType::kInt32:
-      return read(std::int32_t{});
-    case task::DType::kInt16:
-      return read(std::int16_t{});
-    case task::DType::kInt8:
-      return read(std::int8_t{});
-    default:
-      return read(std::uint8_t{});
+// At most so many terms stand behind one element: the widest dimension, a weight's elements per
+// output channel, or a whole input reduced.
+std::int64_t most_terms(const task::Signature& signature, const task::Argument& output) {
+  std::int64_t most = 1;
+  for (const auto* list : {&signature.inputs, &signature.statics}) {
+    for (const task::Argument& argument : *list) {
+      if (argument.role == task::Role::kScalar || argument.elements() == 0) continue;
+      for (std::int64_t size : argument.shape) most = std::max(most, size);
+      if (argument.shape.size() > 1)
+        most = std::max(most, argument.role == task::Role::kStatic
+                                  ? argument.elements() / argument.shape[0]
+                                  : 1);
+      most = std::max(most, argument.elements() / std::max<std::int64_t>(1, output.elements()));
+    }
   }
+  return most;
 }
 
-double rms_of(std::span<const double> row) {
-  double sum = 0;
-  std::size_t finite = 0;
-  for (double value : row) {
-    if (!std::isfinite(value)) continue;
-    sum += value * value;
-    ++finite;
+// Every row in ascending order.
+std::vector<std::byte> sorted_rows(const TensorView& view) {
+  auto columns = static_cast<std::size_t>(view.shape.empty() ? 1 : view.shape.back());
+  std::vector<std::byte> out(view.bytes.begin(), view.bytes.end());
+  std::vector<double> row(columns);
+  std::vector<std::size_t> order(columns);
+  std::size_t size = task::size_of(view.dtype);
+  for (std::size_t first = 0; first < view.elements(); first += columns) {
+    load(view.dtype, view.bytes, first, row);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    // NaN last.
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+      return row[a] < row[b] || (row[b] != row[b] && row[a] == row[a]);
+    });
+    for (std::size_t i = 0; i < columns; ++i)
+      std::memcpy(out.data() + (first + i) * size, view.bytes.data() + (first + order[i]) * size,
+                  size);
   }
-  return finite == 0 ? 0 : std::sqrt(sum / static_cast<double>(finite));
+  return out;
 }
 
-std::string share_word(double share) {
-  if (share >= 0.999) return "every element differs";
-  if (share >= 0.5) return "most elements differ";
-  if (share >= 0.05) return "many elements differ";
-  return "some elements differ";
+Status read_policy(const Json& policy, task::OutputPolicy& out) {
+  out.check = static_cast<CheckKind>(policy.value("check", 0));
+  out.of = policy.value("of", "");
+  out.axis = policy.value("axis", std::int64_t{-1});
+  out.largest = policy.value("largest", true);
+  out.reduction_length = policy.value("reduction_length", std::int64_t{0});
+  return {};
+}
+
+bool points(CheckKind check) {
+  return check == CheckKind::kArgmaxOf || check == CheckKind::kTopkOf ||
+         check == CheckKind::kSampling;
 }
 
 }  // namespace
 
-int ErrorProfile::bin(double share_of_rms) {
-  if (!(share_of_rms > 0)) return 0;
-  return std::clamp(static_cast<int>(std::floor(std::log2(share_of_rms))) + 36, 0, kBins - 1);
-}
-
-ErrorProfile ErrorProfile::completed() const {
-  ErrorProfile full = *this;
-  for (auto* values : {&full.trusted, &full.response}) {
-    for (std::size_t b = kBins - 1; b-- > 0;) {
-      if (b == 0 || seen[b] < kWellSeen) (*values)[b] = std::max((*values)[b], (*values)[b + 1]);
-    }
-    for (std::size_t b = 1; b < kBins; ++b) {
-      if (seen[b] < kWellSeen) (*values)[b] = std::max((*values)[b], 2 * (*values)[b - 1]);
-    }
-  }
-  return full;
-}
-
-OutputChecker::OutputChecker(const task::Signature& signature, const Json& policies)
-    : inputs_(tensors_of(signature.inputs)) {
-  std::int64_t widest = 1;
-  for (const auto* list : {&signature.inputs, &signature.statics}) {
-    for (const task::Argument& argument : *list) {
-      if (argument.role == task::Role::kScalar) continue;
-      if (task::is_floating(argument.dtype))
-        input_epsilon_ = std::max(input_epsilon_, task::epsilon_of(argument.dtype));
-      widest = std::max(widest, argument.shape.empty() ? 1
-                                                       : *std::max_element(argument.shape.begin(),
-                                                                           argument.shape.end()));
-    }
-  }
+Result<OutputChecker> OutputChecker::make(const task::Signature& signature, const Json& policies) {
+  OutputChecker checker;
+  checker.inputs_ = tensors_of(signature.inputs);
   for (const task::Argument& argument : signature.outputs) {
     Plan plan;
     plan.argument = &argument;
-    if (policies.contains(argument.name)) {
-      const Json& policy = policies[argument.name];
-      plan.policy.check = static_cast<task::CheckKind>(policy.value("check", 0));
-      plan.policy.of = policy.value("of", "");
-      plan.policy.axis = policy.value("axis", std::int64_t{-1});
-      plan.policy.largest = policy.value("largest", true);
-      plan.policy.reduction_length = policy.value("reduction_length", std::int64_t{0});
+    if (policies.contains(argument.name))
+      KW_TRY_STATUS(read_policy(policies[argument.name], plan.policy));
+    for (std::size_t i = 0; i < checker.inputs_.size(); ++i) {
+      if (checker.inputs_[i]->name == plan.policy.of) plan.of_input = static_cast<int>(i);
     }
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i]->name == plan.policy.of) plan.of_tensor = static_cast<int>(i);
+    for (std::size_t j = 0; j < signature.outputs.size(); ++j) {
+      if (signature.outputs[j].name == plan.policy.of) plan.of_output = static_cast<int>(j);
     }
-    plan.row = static_cast<std::size_t>(argument.shape.size() < 2 ? argument.elements()
-                                                                  : argument.shape.back());
-    plan.eps = task::epsilon_of(argument.dtype);
-    auto terms = static_cast<double>(plan.policy.reduction_length > 0 ? plan.policy.reduction_length
-                                                                      : widest);
-    plan.sequential = std::sqrt(std::min(terms, kMaxTerms));
-    plans_.push_back(std::move(plan));
+    bool floating = task::is_floating(argument.dtype);
+    if (points(plan.policy.check) && (floating || (plan.of_input < 0 && plan.of_output < 0))) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "policy of output {}: it has to be whole numbers that point into an input or "
+                  "output (of = \"{}\")",
+                  argument.name, plan.policy.of);
+    }
+    if (plan.policy.check == CheckKind::kSampling && plan.of_input < 0)
+      return fail(ErrorCode::kInvalidArgument,
+                  "policy of output {}: sampling needs the input that holds the probabilities",
+                  argument.name);
+    plan.terms = plan.policy.reduction_length > 0 ? plan.policy.reduction_length
+                                                  : most_terms(signature, argument);
+    if (floating)
+      checker.perturbation_ = std::max(checker.perturbation_, task::epsilon_of(argument.dtype));
+    checker.plans_.push_back(std::move(plan));
   }
+  return checker;
 }
 
 bool OutputChecker::needs_input(std::size_t tensor) const {
-  return std::any_of(plans_.begin(), plans_.end(),
-                     [&](const Plan& plan) { return plan.of_tensor == static_cast<int>(tensor); });
+  return std::ranges::any_of(
+      plans_, [&](const Plan& plan) { return plan.of_input == static_cast<int>(tensor); });
 }
 
-void OutputChecker::learn(const Instance& instance) {
+bool OutputChecker::has_budget(std::size_t output) const {
+  const Plan& plan = plans_[output];
+  return task::is_floating(plan.argument->dtype) && plan.policy.check != CheckKind::kExact;
+}
+
+TensorView OutputChecker::view(std::size_t output, std::span<const std::byte> bytes) const {
+  return {plans_[output].argument->dtype, plans_[output].argument->shape, bytes};
+}
+
+Result<InstanceBudget> OutputChecker::budget(std::size_t output, const Instance& instance) const {
+  const Plan& plan = plans_[output];
+  OracleRun run{doubles(instance.exact[output]), view(output, instance.trusted[output]), {}};
+  for (const Instance::Outputs& moved : instance.perturbed)
+    run.perturbed.push_back(doubles(moved[output]));
+  return InstanceBudget::make({plan.argument->dtype, plan.argument->shape, plan.terms},
+                              std::move(run));
+}
+
+Status OutputChecker::learn(std::span<const Instance> instances) {
   for (std::size_t j = 0; j < plans_.size(); ++j) {
-    Plan& plan = plans_[j];
-    if (!task::is_floating(plan.argument->dtype)) continue;
-    auto exact = float64_span(instance.exact[j]);
-    auto trusted = as_doubles(plan.argument->dtype, instance.trusted[j]);
-    auto perturbed = instance.perturbed.empty() ? exact : float64_span(instance.perturbed[j]);
-    for (std::size_t start = 0; start < exact.size(); start += plan.row) {
-      auto row = exact.subspan(start, std::min(plan.row, exact.size() - start));
-      double rms = std::max(rms_of(row), kTiny);
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        double error = std::abs(trusted[start + i] - row[i]) / rms;
-        double response = std::abs(perturbed[start + i] - row[i]) / rms;
-        if (!std::isfinite(error) || !std::isfinite(response)) continue;
-        auto b = static_cast<std::size_t>(ErrorProfile::bin(std::abs(row[i]) / rms));
-        plan.measured.trusted[b] = std::max(plan.measured.trusted[b], error);
-        plan.measured.response[b] = std::max(plan.measured.response[b], response);
-        ++plan.measured.seen[b];
-      }
+    if (!task::is_floating(plans_[j].argument->dtype)) continue;
+    std::vector<InstanceBudget> budgets;
+    for (const Instance& instance : instances) {
+      KW_TRY(InstanceBudget made, budget(j, instance));
+      budgets.push_back(std::move(made));
     }
-    plan.profile = plan.measured.completed();
+    KW_TRY(plans_[j].learned, learn_baseline(budgets));
   }
+  return {};
 }
 
-double OutputChecker::budget(const Plan& plan, double magnitude, double rms, double slack) const {
-  auto b = static_cast<std::size_t>(ErrorProfile::bin(magnitude / std::max(rms, kTiny)));
-  double trusted = plan.profile.trusted[b] * rms;
-  double response = plan.profile.response[b] * rms;
-  // Accumulation happens in float32 at least, whatever the dtype of the tensors.
-  double eps32 = std::min(plan.eps, kFloat32Epsilon);
-  double response32 = input_epsilon_ > 0 ? response * eps32 / input_epsilon_ : 0;
-  double sequential =
-      plan.sequential * (kSameSignFactor * eps32 * magnitude + kMixedSignFactor * response32);
-  double base = std::max({kTrustedFactor * trusted, kRelativeFactor * plan.eps * magnitude,
-                          kResponseFactor * response, plan.eps * rms});
-  return slack * (base + sequential) + (slack > 1 ? trusted : 0);
+const task::Argument& OutputChecker::pointed_at(const Plan& plan) const {
+  return plan.of_input >= 0 ? *inputs_[static_cast<std::size_t>(plan.of_input)]
+                            : *plans_[static_cast<std::size_t>(plan.of_output)].argument;
 }
 
-Comparison OutputChecker::compare_floats(const Plan& plan, std::span<const std::byte> ours,
-                                         std::span<const double> expected, double slack) const {
-  Comparison result;
-  std::vector<double> row(plan.row);
-  std::size_t wrong = 0;
-  std::size_t nans = 0;
-  std::size_t zeros = 0;
-  for (std::size_t start = 0; start < expected.size(); start += plan.row) {
-    auto want = expected.subspan(start, std::min(plan.row, expected.size() - start));
-    auto got = std::span(row).first(want.size());
-    load(plan.argument->dtype, ours, start, got);
-    double rms = rms_of(want);
-    for (std::size_t i = 0; i < want.size(); ++i) {
-      if (got[i] == want[i]) continue;  // infinities of one sign too
-      double difference = std::abs(got[i] - want[i]);
-      double share = difference / std::max(budget(plan, std::abs(want[i]), rms, slack), kTiny);
-      nans += std::isnan(got[i]) ? 1 : 0;
-      zeros += got[i] == 0 ? 1 : 0;
-      if (!(share <= 1)) ++wrong;
-      result.max_of_budget = std::max(result.max_of_budget, std::isfinite(share) ? share : 1e30);
-      if (!std::isfinite(difference)) continue;
-      result.max_absolute = std::max(result.max_absolute, difference);
-      if (want[i] != 0)
-        result.max_relative = std::max(result.max_relative, difference / std::abs(want[i]));
-    }
-  }
-  result.ok = wrong == 0;
-  if (result.ok) return result;
-  auto total = static_cast<double>(std::max<std::size_t>(1, expected.size()));
-  result.summary = share_word(static_cast<double>(wrong) / total);
-  if (nans > 0)
-    result.summary += nans == wrong ? ", all of them NaN (not written?)" : ", NaN among them";
-  else if (zeros == wrong)
-    result.summary += ", all of them zero";
-  else if (result.max_of_budget < 100)
-    result.summary +=
-        ", by little: precision lower than float32 throughout, or a sum in an unfortunate order?";
-  return result;
-}
-
-Comparison OutputChecker::compare_exact(const Plan& plan, std::span<const std::byte> ours,
-                                        std::span<const std::byte> theirs,
-                                        task::DType theirs_dtype) const {
-  Comparison result;
-  auto count = static_cast<std::size_t>(plan.argument->elements());
-  std::size_t wrong = 0;
-  bool not_boolean = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::int64_t got = integer_at(plan.argument->dtype, ours, i);
-    std::int64_t want = integer_at(theirs_dtype, theirs, i);
-    if (plan.argument->dtype == task::DType::kBool && got != 0 && got != 1) not_boolean = true;
-    if (got == want) continue;
-    ++wrong;
-    double difference = std::abs(static_cast<double>(got) - static_cast<double>(want));
-    result.max_absolute = std::max(result.max_absolute, difference);
-    result.max_relative = std::max(result.max_relative,
-                                   difference / std::max(1.0, std::abs(static_cast<double>(want))));
-  }
-  if (wrong == 0) return result;
-  result.ok = false;
-  result.max_of_budget = 1e30;
-  result.summary =
-      share_word(static_cast<double>(wrong) / static_cast<double>(std::max<std::size_t>(1, count)));
-  if (not_boolean) result.summary += "; a boolean is neither 0 nor 1 (not written?)";
-  return result;
-}
-
-// Indices into `source`: right when they point at values equal to the best ones (ties are free),
-// each at most once a row.
-Comparison OutputChecker::compare_indices(const Plan& plan, std::span<const std::byte> ours,
-                                          std::span<const std::byte> theirs,
-                                          task::DType theirs_dtype,
-                                          std::span<const std::byte> source) const {
-  const task::Argument& input = *inputs_[static_cast<std::size_t>(plan.of_tensor)];
-  auto rank = static_cast<std::int64_t>(input.shape.size());
-  auto axis =
-      static_cast<std::size_t>(plan.policy.axis < 0 ? plan.policy.axis + rank : plan.policy.axis);
-  auto length = static_cast<std::size_t>(input.shape[axis]);
-  std::size_t inner = 1;
-  for (std::size_t d = axis + 1; d < input.shape.size(); ++d)
-    inner *= static_cast<std::size_t>(input.shape[d]);
-  std::size_t outer = static_cast<std::size_t>(input.elements()) / (length * inner);
-  std::size_t picks =
-      static_cast<std::size_t>(plan.argument->elements()) / std::max<std::size_t>(1, outer * inner);
-  auto values = as_doubles(input.dtype, source);
-  std::size_t wrong = 0;
-  for (std::size_t o = 0; o < outer; ++o) {
-    for (std::size_t n = 0; n < inner; ++n) {
-      std::vector<std::int64_t> seen;
-      for (std::size_t k = 0; k < picks; ++k) {
-        std::size_t at = (o * picks + k) * inner + n;
-        std::int64_t got = integer_at(plan.argument->dtype, ours, at);
-        std::int64_t want = integer_at(theirs_dtype, theirs, at);
-        bool valid = got >= 0 && got < static_cast<std::int64_t>(length) &&
-                     std::find(seen.begin(), seen.end(), got) == seen.end();
-        auto value = [&](std::int64_t index) {
-          return values[(o * length + static_cast<std::size_t>(index)) * inner + n];
-        };
-        bool as_good = valid && (got == want || value(got) == value(want) ||
-                                 (std::isnan(value(got)) && std::isnan(value(want))));
-        if (!as_good) ++wrong;
-        seen.push_back(got);
-      }
-    }
-  }
-  Comparison result;
-  if (wrong == 0) return result;
-  result.ok = false;
-  result.max_of_budget = 1e30;
-  result.max_absolute = 1;
-  result.summary =
-      share_word(static_cast<double>(wrong) / static_cast<double>(plan.argument->elements())) +
-      " (indices that point at no best value)";
-  return result;
-}
-
-Comparison OutputChecker::compare_with_oracle(std::size_t output, std::span<const std::byte> ours,
-                                              const Instance& instance) const {
+Result<CheckReport> OutputChecker::against_oracle(std::size_t output,
+                                                  std::span<const std::byte> ours,
+                                                  const Instance& instance) const {
   const Plan& plan = plans_[output];
-  if (plan.of_tensor >= 0)
-    return compare_indices(plan, ours, instance.exact[output], task::DType::kInt64,
-                           instance.inputs[static_cast<std::size_t>(plan.of_tensor)]);
-  if (!task::is_floating(plan.argument->dtype))
-    return compare_exact(plan, ours, instance.exact[output], task::DType::kInt64);
-  return compare_floats(plan, ours, float64_span(instance.exact[output]), 1);
-}
-
-Comparison OutputChecker::compare_with_baseline(std::size_t output, std::span<const std::byte> ours,
-                                                std::span<const std::byte> theirs,
-                                                const SharedTensors& inputs) const {
-  constexpr double kBothSides = 1.25;  // the baseline's own error comes on top
-  const Plan& plan = plans_[output];
-  task::DType dtype = plan.argument->dtype;
-  if (plan.of_tensor >= 0)
-    return compare_indices(plan, ours, theirs, dtype,
-                           inputs.tensor(static_cast<std::size_t>(plan.of_tensor)));
-  if (std::memcmp(ours.data(), theirs.data(), ours.size()) == 0 && dtype != task::DType::kBool)
-    return {};
-  if (!task::is_floating(dtype)) return compare_exact(plan, ours, theirs, dtype);
-  return compare_floats(plan, ours, as_doubles(dtype, theirs), kBothSides);
-}
-
-std::vector<std::byte> OutputChecker::as_declared(std::size_t output,
-                                                  std::span<const std::byte> exact) const {
-  const task::Argument& argument = *plans_[output].argument;
-  std::vector<std::byte> bytes(argument.bytes());
-  auto count = static_cast<std::size_t>(argument.elements());
-  if (argument.dtype == task::DType::kFloat64) {
-    std::memcpy(bytes.data(), exact.data(), bytes.size());
-  } else if (task::is_floating(argument.dtype)) {
-    auto wide = float64_span(exact);
-    std::vector<float> narrow(wide.begin(), wide.end());
-    store(argument.dtype, narrow, 0, bytes);
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      std::int64_t value = integer_at(task::DType::kInt64, exact, i);
-      std::memcpy(bytes.data() + i * task::size_of(argument.dtype), &value,
-                  task::size_of(argument.dtype));
+  TensorView candidate = view(output, ours);
+  bool floating = task::is_floating(plan.argument->dtype);
+  switch (plan.policy.check) {
+    case CheckKind::kSampling:
+      return CheckReport{};
+    case CheckKind::kExact:
+      return floating ? check_exact(candidate, view(output, instance.trusted[output]))
+                      : check_exact(candidate, integers(instance.exact[output]));
+    case CheckKind::kArgmaxOf:
+    case CheckKind::kTopkOf: {
+      const task::Argument& target = pointed_at(plan);
+      if (plan.of_input >= 0) {
+        auto values =
+            widened(target.dtype, instance.inputs[static_cast<std::size_t>(plan.of_input)]);
+        return check_indices(candidate, integers(instance.exact[output]),
+                             {values, {}, target.shape, plan.policy.axis});
+      }
+      auto of = static_cast<std::size_t>(plan.of_output);
+      KW_TRY(InstanceBudget made, budget(of, instance));
+      std::vector<double> budgets(instance.exact[of].size() / sizeof(double));
+      for (std::size_t first = 0; first < budgets.size(); first += made.slices().columns)
+        made.budgets(first, std::span(budgets).subspan(first, made.slices().columns));
+      return check_indices(candidate, integers(instance.exact[output]),
+                           {doubles(instance.exact[of]), budgets, target.shape, plan.policy.axis});
     }
+    case CheckKind::kSet: {
+      if (!floating) return check_set(candidate, integers(instance.exact[output]));
+      KW_TRY(InstanceBudget made, budget(output, instance));
+      return check_set(candidate, made);
+    }
+    case CheckKind::kValues:
+      break;
   }
-  return bytes;
+  if (!floating) return check_exact(candidate, integers(instance.exact[output]));
+  KW_TRY(InstanceBudget made, budget(output, instance));
+  return check_against_oracle(candidate, made);
+}
+
+CheckReport OutputChecker::against_baseline(std::size_t output, std::span<const std::byte> ours,
+                                            std::span<const std::vector<std::byte>> theirs,
+                                            const SharedTensors& inputs) const {
+  constexpr double kSides = 2;  // both may err
+  const Plan& plan = plans_[output];
+  TensorView candidate = view(output, ours);
+  TensorView baseline = view(output, theirs[output]);
+  bool floating = task::is_floating(plan.argument->dtype);
+  switch (plan.policy.check) {
+    case CheckKind::kSampling:
+      return {};
+    case CheckKind::kExact:
+      return check_exact(candidate, baseline);
+    case CheckKind::kArgmaxOf:
+    case CheckKind::kTopkOf: {
+      const task::Argument& target = pointed_at(plan);
+      if (plan.of_input >= 0) {
+        auto values = widened(target.dtype, inputs.tensor(static_cast<std::size_t>(plan.of_input)));
+        return check_indices(candidate, whole_numbers(baseline),
+                             {values, {}, target.shape, plan.policy.axis});
+      }
+      auto of = static_cast<std::size_t>(plan.of_output);
+      auto values = widened(target.dtype, theirs[of]);
+      const BaselineCoefficients& learned = plans_[of].learned;
+      double mean = 0;
+      for (double value : values) mean += std::abs(value) / static_cast<double>(values.size());
+      std::vector<double> budgets;
+      budgets.reserve(values.size());
+      for (double value : values)
+        budgets.push_back(
+            kSides * (learned.relative * std::abs(value) + learned.slice * mean + learned.least));
+      return check_indices(candidate, whole_numbers(baseline),
+                           {values, budgets, target.shape, plan.policy.axis});
+    }
+    case CheckKind::kSet: {
+      if (!floating) return check_set(candidate, whole_numbers(baseline));
+      auto a = sorted_rows(candidate);
+      auto b = sorted_rows(baseline);
+      return check_against_baseline(view(output, a), view(output, b), plan.learned, kSides);
+    }
+    case CheckKind::kValues:
+      break;
+  }
+  return floating ? check_against_baseline(candidate, baseline, plan.learned, kSides)
+                  : check_exact(candidate, baseline);
+}
+
+void OutputChecker::add_samples(std::size_t output, std::span<const std::byte> ours,
+                                const SharedTensors& inputs, Rng& rng, SamplingTest& test) const {
+  const Plan& plan = plans_[output];
+  const task::Argument& probabilities = pointed_at(plan);
+  auto values =
+      widened(probabilities.dtype, inputs.tensor(static_cast<std::size_t>(plan.of_input)));
+  test.add(view(output, ours), values, static_cast<std::size_t>(probabilities.shape.back()), rng);
 }
 
 }  // namespace kw::gym

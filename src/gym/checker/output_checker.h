@@ -1,95 +1,84 @@
-// Compares outputs of one problem: learns error budgets from oracle instances, then checks calls
-// against float64 (audits) or the baseline (every timed call). Theory: docs/correctness.md. Not
-// thread-safe.
+// OutputChecker: the rule of every output of one problem, learned from the oracle's runs
+// (src/gym/correctness, docs/correctness.md). Learn once, then any thread.
 #pragma once
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "base/random.h"
 #include "base/result.h"
 #include "gym/checker/buffers.h"
+#include "gym/correctness/baseline.h"
+#include "gym/correctness/budget.h"
+#include "gym/correctness/compare.h"
+#include "gym/correctness/sampling.h"
 #include "task/problem.h"
 #include "task/signature.h"
 
 namespace kw::gym {
 
-// One set of inputs with what the oracle says about it. Vectors are indexed by tensor.
+// One set of inputs with what the oracle gave for it. Indexed by input tensor or by output.
 struct Instance {
-  std::vector<std::vector<std::byte>>
-      inputs;  // of the dynamic tensors; only those that an output policy points into
-  std::vector<std::vector<std::byte>> trusted;  // declared dtype
-  std::vector<std::vector<std::byte>> exact;    // float64; int64 for integers and booleans
-  std::vector<std::vector<std::byte>>
-      perturbed;  // float64 again, every input moved by one eps; empty when not run
-};
-
-struct Comparison {
-  bool ok = true;
-  double max_absolute = 0, max_relative = 0;
-  double max_of_budget = 0;  // over 1: wrong
-  std::string summary;       // when not ok: what kind of difference, without values or places
-};
-
-// What errors honest kernels make, by how large an element is beside the RMS of its row (its
-// last-dimension slice): in powers of two. Everything is in units of that RMS, so it carries over
-// to fresh inputs of the same distribution.
-struct ErrorProfile {
-  static constexpr int kBins = 48;
-  std::array<double, kBins> trusted{};   // largest |declared - float64|
-  std::array<double, kBins> response{};  // largest |float64 of inputs moved by one eps - float64|
-  std::array<std::int64_t, kBins> seen{};
-  static int bin(double share_of_rms);
-  // What a bin that was hardly seen may err by: as much as the next larger one (behind a relu the few smallest results err like
-  // the large ones, and results that should be zero like the smallest), or in proportion to the next smaller one.
-  ErrorProfile completed() const;
+  using Outputs = std::vector<std::vector<std::byte>>;
+  std::vector<std::vector<std::byte>> inputs;  // only those that an output's policy names
+  Outputs trusted;                             // declared dtype
+  Outputs exact;                               // float64; int64 for integers and booleans
+  std::vector<Outputs> perturbed;  // float64 runs, every floating input moved by one eps
 };
 
 class OutputChecker {
  public:
-  // policies: by output name, as the supervisor's "outputs".
-  OutputChecker(const task::Signature& signature, const Json& policies);
+  // policies: by output name, as the supervisor's "outputs". kInvalidArgument for a policy that
+  // does not fit the signature.
+  static Result<OutputChecker> make(const task::Signature& signature, const Json& policies);
 
-  void learn(const Instance& instance);
-  // Whether some output's check points into this input tensor.
+  // From at least three instances. kInvalidArgument: the reference cannot be judged (it gives NaN).
+  Status learn(std::span<const Instance> instances);
+
+  // Whether some output's check looks at this input tensor.
   bool needs_input(std::size_t tensor) const;
-  // Relative step of a perturbed run: the largest eps of the floating inputs and statics.
-  double input_epsilon() const { return input_epsilon_; }
+  // Relative step of the perturbed runs: the largest eps of the floating outputs; 0: none are
+  // needed.
+  double perturbation() const { return perturbation_; }
+  // Whether it is compared within an error budget.
+  bool has_budget(std::size_t output) const;
+  bool is_sampled(std::size_t output) const {
+    return plans_[output].policy.check == task::CheckKind::kSampling;
+  }
 
-  Comparison compare_with_oracle(std::size_t output, std::span<const std::byte> ours,
-                                 const Instance& instance) const;
-  // theirs: the baseline's output of the same inputs.
-  Comparison compare_with_baseline(std::size_t output, std::span<const std::byte> ours,
-                                   std::span<const std::byte> theirs,
-                                   const SharedTensors& inputs) const;
-  // float64 values (or int64) rounded to the declared dtype: what a perfect kernel returns.
-  std::vector<std::byte> as_declared(std::size_t output, std::span<const std::byte> exact) const;
+  // ours: contiguous, declared dtype. kInvalidArgument: the reference gives NaN on these inputs.
+  Result<CheckReport> against_oracle(std::size_t output, std::span<const std::byte> ours,
+                                     const Instance& instance) const;
+  // theirs: all outputs of the baseline on the same inputs. Coarser for floats: a failure is to be
+  // settled by against_oracle.
+  CheckReport against_baseline(std::size_t output, std::span<const std::byte> ours,
+                               std::span<const std::vector<std::byte>> theirs,
+                               const SharedTensors& inputs) const;
+  // check = "sampling": adds the call's draws. Sampled outputs pass the two comparisons above.
+  void add_samples(std::size_t output, std::span<const std::byte> ours, const SharedTensors& inputs,
+                   Rng& rng, SamplingTest& test) const;
 
  private:
   struct Plan {
-    const task::Argument* argument;
+    const task::Argument* argument = nullptr;
     task::OutputPolicy policy;
-    std::size_t row = 1;    // elements of a last-dimension slice
-    double eps = 0;         // of the dtype
-    double sequential = 0;  // sqrt of the terms that a sequential sum may add up
-    int of_tensor = -1;     // index of the input that policy.of names
-    ErrorProfile measured, profile;  // profile: measured, completed
+    std::int64_t terms = 0;  // summed per element at most
+    int of_input = -1;       // the tensor that policy.of names
+    int of_output = -1;
+    BaselineCoefficients learned;
   };
-  Comparison compare_floats(const Plan& plan, std::span<const std::byte> ours,
-                            std::span<const double> expected, double slack) const;
-  Comparison compare_exact(const Plan& plan, std::span<const std::byte> ours,
-                           std::span<const std::byte> theirs, task::DType theirs_dtype) const;
-  Comparison compare_indices(const Plan& plan, std::span<const std::byte> ours,
-                             std::span<const std::byte> theirs, task::DType theirs_dtype,
-                             std::span<const std::byte> source) const;
-  double budget(const Plan& plan, double magnitude, double rms, double slack) const;
+  OutputChecker() = default;
+  TensorView view(std::size_t output, std::span<const std::byte> bytes) const;
+  Result<InstanceBudget> budget(std::size_t output, const Instance& instance) const;
+  const task::Argument& pointed_at(const Plan& plan) const;
 
-  std::vector<const task::Argument*> inputs_;
+  std::vector<const task::Argument*>
+      inputs_;  // borrowed from the signature, as are the plans' arguments
   std::vector<Plan> plans_;
-  double input_epsilon_ = 0;
+  double perturbation_ = 0;
 };
 
 }  // namespace kw::gym

@@ -10,6 +10,8 @@
 namespace kw::gym {
 namespace {
 
+constexpr int kPerturbedRuns =
+    2;  // two show how few inputs stand behind an element (correctness/budget.h)
 constexpr int kLearnInstances = 3;  // gym_contract 19: at least three seeds
 constexpr std::size_t kSetMemory = 192ULL << 20U;
 constexpr std::size_t kMinSets = 2, kMaxSetsUsed = 32;
@@ -31,6 +33,7 @@ Mechanisms Mechanisms::without(const std::vector<std::string>& disabled) {
     if (name == "moving_addresses") on.moving_addresses = false;
     if (name == "fresh_inputs") on.fresh_inputs = false;
     if (name == "canaries") on.canaries = false;
+    if (name == "seal") on.seal = false;
     if (name == "interleaving") on.interleaving = false;
     if (name == "snapshot") on.snapshot = false;
     if (name == "check_timed") on.check_timed = false;
@@ -64,8 +67,8 @@ Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json&
          OracleClient::attach(std::move(control), std::move(monitor), kOracleTimeout));
   KW_TRY(OracleAnswer prepared, session->prepare_problem(body, fds));
   if (prepared.ok) KW_TRY_STATUS(session->make_sets());
-  session->checker_ = std::make_unique<OutputChecker>(session->signature_, body["outputs"]);
   if (prepared.ok) {
+    KW_TRY(session->checker_, OutputChecker::make(session->signature_, body["outputs"]));
     KW_TRY(prepared, session->learn());
   }
   if (!prepared.ok) {
@@ -73,6 +76,7 @@ Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json&
     return session;
   }
   if (body.value("admit", false)) KW_TRY_STATUS(session->admit(answer));
+  session->learned_from_ = {};
   answer["signature"] = task::to_json(session->signature_);
   answer["init_args"] = session->init_args_;
   return session;
@@ -126,16 +130,15 @@ Status Session::make_sets() {
   std::size_t count = std::clamp<std::size_t>(kSetMemory / per_set, kMinSets, kMaxSetsUsed) / 2 * 2;
   if (!options_.timing) count = kMinSets;
   for (std::size_t s = 0; s < count; ++s) {
-    KW_TRY(SharedTensors set, SharedTensors::make("inputs", layout, true));
+    KW_TRY(SharedTensors set, SharedTensors::make("inputs", layout, options_.mechanisms.seal));
     sets_.push_back(std::move(set));
   }
   return {};
 }
 
-// Runs the reference on the inputs of a set; fills trusted, exact and (if wanted) perturbed of the
-// instance.
-Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& instance,
-                                         bool with_perturbed) {
+// Runs the reference on the inputs of a set at the declared precision, in float64, and with moved
+// inputs.
+Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& instance) {
   auto offer = [&] {
     for (std::size_t i = 0; i < input_tensors_.size(); ++i)
       std::memcpy(oracle_->input(i).data(), inputs.tensor(i).data(), inputs.layout().bytes(i));
@@ -144,49 +147,55 @@ Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& 
                   statics_->layout().bytes(i));
     }
   };
-  auto collect = [&](bool wide, std::vector<std::vector<std::byte>>& into) {
+  auto run = [&](const OracleClient::Run& how, Instance::Outputs& into) -> Result<OracleAnswer> {
+    offer();
+    KW_TRY(OracleAnswer answer, oracle_->run(how));
     into.clear();
-    for (std::size_t j = 0; j < signature_.outputs.size(); ++j)
+    for (std::size_t j = 0; answer.ok && j < signature_.outputs.size(); ++j) {
+      bool wide = how.precision == Precision::kFloat64;
       into.push_back(copy_of(wide ? oracle_->output64(j) : oracle_->output(j)));
+    }
+    return answer;
   };
   instance.inputs.clear();
   for (std::size_t i = 0; i < input_tensors_.size(); ++i) {
     instance.inputs.push_back(checker_->needs_input(i) ? copy_of(inputs.tensor(i))
                                                        : std::vector<std::byte>());
   }
-  offer();
-  KW_TRY(OracleAnswer answer, oracle_->run({Precision::kDeclared, 0, 0}));
+  KW_TRY(OracleAnswer answer, run({Precision::kDeclared, 0, 0}, instance.trusted));
   if (!answer.ok) return answer;
-  collect(false, instance.trusted);
-  offer();
-  KW_TRY(answer, oracle_->run({Precision::kFloat64, 0, 0}));
-  if (!answer.ok) return answer;
-  collect(true, instance.exact);
-  if (!with_perturbed) return answer;
-  offer();
-  KW_TRY(answer, oracle_->run({Precision::kFloat64, next_seed() | 1U, checker_->input_epsilon()}));
-  if (answer.ok) collect(true, instance.perturbed);
-  return answer;
-}
-
-Result<OracleAnswer> Session::learn() {
-  OracleAnswer answer;
-  for (int i = 0; i < kLearnInstances; ++i) {
-    Instance instance;
-    KW_TRY(answer, inputs_->fill(sets_[0], next_seed()));
-    if (!answer.ok) return answer;
-    KW_TRY(answer, run_oracle(sets_[0], instance, true));
-    if (!answer.ok) return answer;
-    checker_->learn(instance);
-    learned_from_.push_back(std::move(instance));
+  KW_TRY(answer, run({Precision::kFloat64, 0, 0}, instance.exact));
+  instance.perturbed.clear();
+  for (int i = 0; answer.ok && checker_->perturbation() > 0 && i < kPerturbedRuns; ++i) {
+    instance.perturbed.emplace_back();
+    KW_TRY(answer, run({Precision::kFloat64, next_seed() | 1U, checker_->perturbation()},
+                       instance.perturbed.back()));
   }
   return answer;
 }
 
+Result<OracleAnswer> Session::learn() {
+  for (int i = 0; i < kLearnInstances; ++i) {
+    Instance instance;
+    KW_TRY(OracleAnswer answer, inputs_->fill(sets_[0], next_seed()));
+    if (!answer.ok) return answer;
+    KW_TRY(answer, run_oracle(sets_[0], instance));
+    if (!answer.ok) return answer;
+    learned_from_.push_back(std::move(instance));
+  }
+  if (auto learned = checker_->learn(learned_from_); !learned) {
+    if (learned.error().code() != ErrorCode::kInvalidArgument)
+      return tl::unexpected(std::move(learned).error());
+    return OracleAnswer{false, learned.error().message()};
+  }
+  return OracleAnswer{};
+}
+
 Status Session::admit(Json& answer) {
-  KW_TRY(AdmissionReport report, run_admission_battery(AdmissionInput{
-                                     signature_, *checker_, learned_from_, *oracle_, *inputs_,
-                                     sets_[0], statics_ ? &*statics_ : nullptr, next_seed()}));
+  KW_TRY(AdmissionReport report,
+         run_admission_battery(AdmissionInput{signature_, *checker_, learned_from_, *oracle_,
+                                              *inputs_, sets_[0], statics_ ? &*statics_ : nullptr,
+                                              next_seed(), inputs_->fixed()}));
   answer["passing"] = report.passing;
   answer["inert"] = report.inert;
   if (!report.failure.empty()) answer["failure"] = report.failure;
@@ -204,8 +213,8 @@ Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds
   }
   if (statics_) memory.statics = &*statics_;
   if (spec["setup"].value("language", "") == "python") {
-    // One result a set of a go, and one more of each kept alive by the executor meanwhile.
-    std::size_t bytes = outputs.file_bytes() * (sets_.size() / 2 + 1);
+    // One result a set of a go, and three more of each that the executor keeps alive meanwhile.
+    std::size_t bytes = outputs.file_bytes() * (sets_.size() / 2 + 3);
     KW_TRY(memory.arena_fd, os::make_memory_file("arena", bytes));
     KW_TRY(memory.arena, os::Mapping::shared(memory.arena_fd.get(), bytes, true));
     KW_TRY_STATUS(os::seal_seals(memory.arena_fd.get()));

@@ -24,7 +24,7 @@ namespace kw::gym {
 // (docs/security.md). All on otherwise.
 struct Mechanisms {
   bool freeze = true, poison = true, rehash = true, moving_addresses = true, fresh_inputs = true,
-       canaries = true, interleaving = true;
+       canaries = true, interleaving = true, seal = true;
   bool snapshot = true;     // compare at once, before anything else runs
   bool check_timed = true;  // every timed call is compared
   bool audit = true;        // secret calls are compared with float64
@@ -53,8 +53,7 @@ class Session {
   Status read_options(const Json& options);
   Result<OracleAnswer> prepare_problem(const Json& body, ReceivedFds& fds);
   Result<OracleAnswer> learn();
-  Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance,
-                                  bool with_perturbed);
+  Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance);
   Status admit(Json& answer);
   Status make_sets();
   Result<std::unique_ptr<Side>> attach(const Json& spec, ReceivedFds& fds,
@@ -74,7 +73,7 @@ class Session {
   std::optional<InputSource> inputs_;
   std::optional<SharedTensors> statics_;
   std::vector<SharedTensors> sets_;
-  std::unique_ptr<OutputChecker> checker_;
+  std::optional<OutputChecker> checker_;
   std::vector<Instance> learned_from_;
   std::unique_ptr<Side> baseline_;
   std::chrono::nanoseconds reference_time_{0};  // one call of the baseline, by its warm-up

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "gym/checker/reported_output.h"
+#include "gym/correctness/returned.h"
 #include "gym/inputs/poison.h"
 
 namespace kw::gym {
@@ -124,26 +124,37 @@ std::chrono::nanoseconds Side::net(const GoResult& go) const {
   return std::max(go.wall - null_go_, std::chrono::nanoseconds(1));
 }
 
-void Side::poison(std::span<const std::uint32_t> sets, std::uint64_t seed, Rng& rng, bool move,
-                  bool poison) {
-  ExecutorMemory& memory = client_->memory();
+void Side::guard_outputs(std::span<const std::uint32_t> sets, Rng& rng, OutputGuards guards) {
+  if (client_->style() != Style::kDestinationPassing) return;
   for (std::uint32_t s : sets) {
-    SharedTensors& outputs = memory.outputs[s];
-    if (move) outputs.layout().move(rng);
-    for (std::size_t j = 0; poison && j < signature_->outputs.size(); ++j)
-      kw::gym::poison(signature_->outputs[j].dtype, rng.next(), outputs.tensor(j));
-    outputs.write_canaries(seed + s);
-  }
-  if (poison && client_->style() == Style::kReturning && memory.arena.valid()) {
-    kw::gym::poison(signature_->outputs[0].dtype, rng.next(), memory.arena.bytes());
+    SharedTensors& outputs = client_->memory().outputs[s];
+    if (guards.move) outputs.layout().move(rng);
+    auto& seeds = poison_seeds_[s];
+    seeds.clear();
+    for (std::size_t j = 0; guards.poison && j < signature_->outputs.size(); ++j) {
+      seeds.push_back(rng.next());
+      poison(signature_->outputs[j].dtype, seeds.back(), outputs.tensor(j));
+    }
+    canary_seeds_.erase(s);
+    if (!guards.canaries) continue;
+    canary_seeds_[s] = rng.next();
+    outputs.write_canaries(canary_seeds_[s]);
   }
 }
 
-bool Side::canaries_intact(std::span<const std::uint32_t> sets, std::uint64_t seed) const {
-  for (std::uint32_t s : sets) {
-    if (!client_->memory().outputs[s].canaries_intact(seed + s)) return false;
-  }
-  return true;
+bool Side::canaries_intact(std::span<const std::uint32_t> sets) const {
+  return std::ranges::all_of(sets, [&](std::uint32_t s) {
+    auto seed = canary_seeds_.find(s);
+    return seed == canary_seeds_.end() ||
+           client_->memory().outputs[s].canaries_intact(seed->second);
+  });
+}
+
+std::size_t Side::unwritten(std::uint32_t set, std::size_t output) const {
+  auto seeds = poison_seeds_.find(set);
+  if (seeds == poison_seeds_.end() || output >= seeds->second.size()) return 0;
+  return count_poisoned(signature_->outputs[output].dtype, seeds->second[output],
+                        this->output(set, output));
 }
 
 std::optional<Fault> Side::take_snapshot(std::span<const std::uint32_t> sets) {
@@ -158,11 +169,13 @@ std::optional<Fault> Side::take_snapshot(std::span<const std::uint32_t> sets) {
         std::ranges::copy(memory.outputs[sets[call]].tensor(j), snapshot[j].begin());
         continue;
       }
-      ReportedOutput report = client_->report(call, static_cast<std::uint32_t>(j));
-      ReportCheck check = gather_report(report, declared, memory.arena.bytes(), snapshot[j]);
-      if (check.outcome == task::Outcome::kPassed) continue;
-      return Fault{check.outcome, check.outcome == task::Outcome::kViolation ? "protocol" : "",
-                   fmt::format("output {}: {}", declared.name, check.message)};
+      OutputReport report = client_->report(call, static_cast<std::uint32_t>(j));
+      ReturnedCheck check = check_returned(report, declared, memory.arena.size());
+      if (check.outcome != task::Outcome::kPassed) {
+        bool forged = check.outcome == task::Outcome::kViolation;
+        return Fault{check.outcome, forged ? "forged_report" : "", check.message};
+      }
+      gather_returned(report, memory.arena.bytes(), snapshot[j]);
     }
   }
   return std::nullopt;

@@ -42,10 +42,16 @@ class Side {
   // Wall time of a go less the constant of a null go, at least a nanosecond.
   std::chrono::nanoseconds net(const GoResult& go) const;
 
-  // Poison and canaries in all output memory of these sets.
-  void poison(std::span<const std::uint32_t> sets, std::uint64_t seed, Rng& rng, bool move,
-              bool poison);
-  bool canaries_intact(std::span<const std::uint32_t> sets, std::uint64_t seed) const;
+  // Before a go: destination buffers at new places, holding poison, between canaries. Memory of
+  // returned results belongs to the candidate's allocator and is left alone: fresh inputs make
+  // stale results wrong.
+  struct OutputGuards {
+    bool move = true, poison = true, canaries = true;
+  };
+  void guard_outputs(std::span<const std::uint32_t> sets, Rng& rng, OutputGuards guards);
+  bool canaries_intact(std::span<const std::uint32_t> sets) const;
+  // Elements of the last snapshot that still hold the poison.
+  std::size_t unwritten(std::uint32_t set, std::size_t output) const;
   // Copies the outputs of a go over these sets into private memory, while the executor is frozen:
   // what it writes later does not count. A fault for a returned shape, dtype or place that is not
   // as declared.
@@ -53,6 +59,9 @@ class Side {
   // Output j of a set as the last snapshot has it: contiguous, declared dtype.
   std::span<const std::byte> output(std::uint32_t set, std::size_t j) const {
     return snapshots_.at(set).at(j);
+  }
+  const std::vector<std::vector<std::byte>>& outputs(std::uint32_t set) const {
+    return snapshots_.at(set);
   }
 
   ExecutorClient& client() { return *client_; }
@@ -64,6 +73,8 @@ class Side {
   bool compiles_;
   std::chrono::nanoseconds null_go_{0};
   std::map<std::uint32_t, std::vector<std::vector<std::byte>>> snapshots_;  // by set and output
+  std::map<std::uint32_t, std::vector<std::uint64_t>> poison_seeds_;        // likewise
+  std::map<std::uint32_t, std::uint64_t> canary_seeds_;                     // by set
 };
 
 }  // namespace kw::gym

@@ -95,6 +95,9 @@ struct NamedNoise {
   const char* name;
   Noise (*make)();
 };
+void PrintTo(const NamedNoise& noise, std::ostream* out) {
+  *out << noise.name;
+}
 
 class Simulated : public ::testing::TestWithParam<NamedNoise> {};
 

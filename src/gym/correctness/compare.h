@@ -1,0 +1,47 @@
+// Is an output right? Against the float64 oracle with an InstanceBudget; whole numbers and booleans
+// exactly.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "gym/correctness/budget.h"
+#include "gym/correctness/structure.h"
+#include "gym/correctness/tensor.h"
+#include "task/verdict.h"
+
+namespace kw::gym {
+
+struct CheckReport {
+  bool passed = true;
+  std::uint64_t elements = 0;
+  std::uint64_t wrong = 0;  // over budget, NaN included
+  std::uint64_t nan = 0;
+  std::uint64_t infinite = 0;  // infinities where none belong, and missing ones
+  double max_absolute = 0;     // largest |candidate - expected|; infinities apart
+  double max_relative =
+      0;  // largest |candidate - expected| / (|expected| + 1e-8), FlashInfer-Bench's definition
+  double max_of_budget =
+      0;            // largest |candidate - expected| / budget; over 1 is wrong, infinite for NaN
+  double bias = 0;  // mean of (candidate - expected) / budget
+  double worst_tile = 0;                   // largest root mean square of it over 64 neighbours
+  bool biased = false, clustered = false;  // either fails the check
+
+  // Adds another call of the same output.
+  void merge(const CheckReport& other);
+};
+
+// Folds a report into the verdict's error measures: maxima, one more call.
+void record(const CheckReport& report, task::OutputError& error);
+
+// candidate: dtype and element count of budget.spec(). NaN never passes. Where the float64 result
+// overflows the dtype and the trusted one is infinite, the candidate must be infinite with the same
+// sign, or finite within budget where the float64 result is finite.
+CheckReport check_against_oracle(const TensorView& candidate, const InstanceBudget& budget);
+
+// Whole numbers: equal. Booleans: the byte is 0 or 1 and equal. expected: int64 of the oracle.
+CheckReport check_exact(const TensorView& candidate, std::span<const std::int64_t> expected);
+// The same against another output of the same dtype; floats bit for bit but for -0 = 0 (check =
+// "exact" on a floating output: NaN fails).
+CheckReport check_exact(const TensorView& candidate, const TensorView& expected);
+
+}  // namespace kw::gym
