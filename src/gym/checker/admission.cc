@@ -44,9 +44,13 @@ class Admission {
         KW_TRY(CheckReport own, in_.checker.against_oracle(j, instance.trusted[j], instance));
         if (own.passed) continue;
         report_.failure = fmt::format(
-            "output {} of the reference at its declared precision disagrees with the reference in "
-            "float64 (not deterministic?)",
-            in_.signature.outputs[j].name);
+            "output {} of the reference at its declared precision does not agree with the "
+            "reference "
+            "in float64 (not deterministic?): {} of {} elements beyond the error budget, at most "
+            "{:.3g} "
+            "of it; bias {:.2g}, worst stretch {:.2g}",
+            in_.signature.outputs[j].name, own.wrong, own.elements, own.max_of_budget, own.bias,
+            own.worst_tile);
         return std::move(report_);
       }
     }

@@ -113,10 +113,10 @@ void InstanceBudget::learn_columns() {
   double used = 0;
   double largest = max_of(spec_.dtype);
   for (std::size_t r = 0; r < slices_.rows; ++r) {
-    if (!(rows_[r].response > 0)) continue;
-    used += 1;
     double scale =
         kDeviationOfMean / rows_[r].response / static_cast<double>(run_.perturbed.size());
+    if (!std::isfinite(scale)) continue;  // nothing moves, or only subnormally
+    used += 1;
     for (std::span<const double> p : run_.perturbed) {
       const double* moved = p.data() + r * slices_.columns;
       const double* exact = run_.exact.data() + r * slices_.columns;

@@ -75,6 +75,17 @@ TEST(Budget, FollowsTheElementAndTheRow) {
   }
 }
 
+// A softmax with one huge logit moves by subnormal amounts only: its row says nothing about columns.
+TEST(Budget, RowsThatHardlyMoveDoNotSpoilColumns) {
+  RandomCase c(DType::kFloat32, {16, 100}, 2, identity);
+  for (std::size_t i = 0; i < 100; ++i) {
+    c.exact[i] = i == 0 ? 1 : 0;
+    for (auto& moved : c.perturbed) moved[i] = i == 1 ? 1e-318 : c.exact[i];
+  }
+  c.trusted = c.stored(c.exact);
+  EXPECT_TRUE(check(c, c.exact).passed);
+}
+
 TEST(Budget, TermsAreThoseThatTheRunsShow) {
   RandomCase c(DType::kFloat32, {8, 500}, 3, identity);
   auto terms = [&] {
