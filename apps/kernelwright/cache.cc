@@ -13,9 +13,13 @@ Json to_json(const fs::path& folder, const FolderSize& size) {
   return {{"path", folder.string()}, {"bytes", size.bytes}, {"files", size.files}};
 }
 
+std::string files_text(std::uint64_t count) {
+  return fmt::format("{} file{}", count, count == 1 ? "" : "s");
+}
+
 std::string row(std::string_view label, const fs::path& folder, const FolderSize& size) {
-  return fmt::format("{:<10} {:>10}  {} files  {}\n", label, format_bytes(size.bytes), size.files,
-                     folder.string());
+  return fmt::format("{:<10} {:>10}  {}  {}\n", label, format_bytes(size.bytes),
+                     files_text(size.files), folder.string());
 }
 
 Status empty(const fs::path& folder) {
@@ -70,8 +74,8 @@ Result<int> run_cache_clean(const CacheCleanCommand& command, const Services& se
     FolderSize before = folder_size(folder);
     KW_TRY_STATUS(empty(folder));
     json["removed"][name] = to_json(folder, before);
-    text += fmt::format("removed {} in {} files from {}\n", format_bytes(before.bytes),
-                        before.files, folder.string());
+    text += fmt::format("removed {} in {} from {}\n", format_bytes(before.bytes),
+                        files_text(before.files), folder.string());
     return {};
   };
   KW_TRY_STATUS(clean("cache", services.cache_folder));

@@ -56,6 +56,7 @@ std::string errors_text(const Verdict& verdict) {
   std::string uuid;
   for (const WorkloadVerdict& workload : verdict.workloads) {
     for (const task::OutputError& error : workload.errors) {
+      if (error.checked_calls == 0) continue;  // it failed before there was anything to compare
       // NaN is worst of all.
       if (worst != nullptr &&
           !(std::isnan(error.max_of_budget) || error.max_of_budget > worst->max_of_budget))

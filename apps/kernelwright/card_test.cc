@@ -59,6 +59,12 @@ TEST(Card, ViolationAndWorstWorkload) {
   EXPECT_NE(text.find("use an out-of-place operator"), std::string::npos);
 }
 
+TEST(Card, NoErrorOfOutputsThatWereNeverCompared) {
+  task::Verdict v = verdict(task::Outcome::kRuntimeError);
+  v.workloads[0].errors = {{"y", 0, 0, 0, 0}};
+  EXPECT_EQ(card(v, false).find("budget"), std::string::npos) << card(v, false);
+}
+
 TEST(Card, ColourOnlyWhereAskedFor) {
   EXPECT_NE(card(verdict(task::Outcome::kPassed), true).find("\x1b[1;32mpassed"),
             std::string::npos);

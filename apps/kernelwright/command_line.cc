@@ -18,12 +18,14 @@ namespace {
 // Every option with its default at the end of its line.
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() { column_width(30); }
+  HelpFormatter() {
+    column_width(30);
+    label("SUBCOMMAND", "COMMAND");
+  }
 
   std::string make_option_opts(const CLI::Option* option) const override {
-    // What checks add to the name (":INT in [1 - 1024]") is for error messages.
     std::string type = option->get_type_size() == 0 ? "" : option->get_type_name();
-    return type.empty() ? "" : " " + type.substr(0, type.find(':'));
+    return type.empty() ? "" : " " + type;
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     std::string text = option->get_description();
@@ -83,8 +85,28 @@ CLI::Option* text(CLI::App& app, const char* name, std::string& value, const cha
   return app.add_option(name, value, description)->type_name(type)->capture_default_str();
 }
 
-void flag(CLI::App& app, const char* name, bool& value, const char* description) {
-  app.add_flag(name, value, description);
+// CLI11 checks before it converts, so that the sentence about a word that is no number is ours.
+template <typename Number>
+CLI::Option* number(CLI::App& app, const char* name, Number& value, const char* type,
+                    const char* description) {
+  auto check = [](const std::string& word) -> std::string {
+    if constexpr (std::is_same_v<Number, int>) {
+      auto parsed = parse_whole_number(word);
+      return parsed ? "" : parsed.error().message();
+    } else {
+      auto parsed = parse_number(word);
+      return parsed ? "" : parsed.error().message();
+    }
+  };
+  return app.add_option(name, value, description)
+      ->type_name(type)
+      ->capture_default_str()
+      ->check(check);
+}
+
+// Without "--json=false": only a program would write that.
+CLI::Option* flag(CLI::App& app, const char* name, bool& value, const char* description) {
+  return app.add_flag(name, value, description)->disable_flag_override();
 }
 
 void set_words(CLI::App& app, std::vector<std::string>& words, const char* description) {
@@ -98,29 +120,28 @@ constexpr const char* kJson = "print JSON, one object a line";
 Grammar::Grammar() {
   app.formatter(std::make_shared<HelpFormatter>());
   app.allow_extras();
+  app.require_subcommand(0, 1);  // "eval relu cache": a word behind a command is no command
   app.set_help_flag("-h,--help", "show this text and leave");
-  app.add_flag("--version", version,
-               "show the versions of the program and its tool chain, with their digest");
-  app.add_flag("--json", version_json, "with --version: print JSON");
+  flag(app, "--version", version,
+       "show the versions of the program and its tool chain, with their digest");
+  flag(app, "--json", version_json, "with --version: print JSON");
   app.footer(kMainFooter);
   add_eval();
   add_problems();
   CLI::App* of_prompt = add(
       app, "prompt", "print what a model would get to read about a problem",
       [this] { return prompt; }, kPromptFooter);
-  text(*of_prompt, "PROBLEM", prompt.problem, "", "as for eval");
+  text(*of_prompt, "PROBLEM", prompt.problem, "", "as for eval")->required();
   text(*of_prompt, "--language", prompt.language, "NAME",
        "that the model shall write: cpp, python or triton");
   text(*of_prompt, "--target", prompt.target, "NAME", "that the kernel shall run on");
-  of_prompt->add_option("--threads", prompt.threads, "that the kernel may use")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
+  number(*of_prompt, "--threads", prompt.threads, "N", "that the kernel may use");
   set_words(*of_prompt, prompt.set, kSetConstant);
   CLI::App* of_rejudge =
       add(app, "rejudge", "judge again from stored evidence, without running anything",
           [this] { return rejudge; });
-  text(*of_rejudge, "EVIDENCE", rejudge.evidence, "", "path that a verdict gives as its evidence");
+  text(*of_rejudge, "EVIDENCE", rejudge.evidence, "", "path that a verdict gives as its evidence")
+      ->required();
   flag(*of_rejudge, "--json", rejudge.json, kJson);
   add_cache();
   CLI::App* of_doctor =
@@ -142,6 +163,8 @@ CLI::App* Grammar::add(CLI::App& parent, const char* name, const char* descripti
 CLI::App* Grammar::add_group(const char* name, const char* description) {
   CLI::App* group = app.add_subcommand(name, description);
   group->allow_extras();
+  group->require_subcommand(0, 1);
+  group->footer("");  // not the program's
   return group;
 }
 
@@ -161,15 +184,12 @@ void Grammar::add_eval() {
       ->group("Many at once");
   text(e, "--out", eval.out, "FILE", "write trace lines here and verdicts to FILE.verdicts.jsonl")
       ->group("Many at once");
-  e.add_flag("--resume", eval.resume, "go on where an earlier run to the same file stopped")
+  flag(e, "--resume", eval.resume, "go on where an earlier run to the same file stopped")
       ->group("Many at once");
-  e.add_flag("--fail-on-candidate", eval.fail_on_candidate,
-             "exit 1 when a candidate failed, as for one problem")
+  flag(e, "--fail-on-candidate", eval.fail_on_candidate,
+       "exit 1 when a candidate failed, as for one problem")
       ->group("Many at once");
-  e.add_option("--jobs", eval.jobs, "evaluations in flight; timing is never parallel")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
+  number(e, "--jobs", eval.jobs, "N", "evaluations in flight; timing is never parallel");
   flag(e, "--json", eval.json, "print a verdict as a JSON object per candidate, one a line");
   set_words(e, eval.set,
             "replace a constant of a KernelBench problem by a Python literal, or (NAME with a dot) "
@@ -185,22 +205,14 @@ void Grammar::add_eval_settings(CLI::App& e) {
   text(e, "--baseline", o.baseline, "NAME",
        "what speedups are over: eager (torch), compile (torch.compile) or a candidate's file")
       ->group("Measuring");
-  e.add_flag("--precise", o.precise,
-             "speedups to 0.5 % over several process pairs instead of 3 % in one")
+  flag(e, "--precise", o.precise,
+       "speedups to 0.5 % over several process pairs instead of 3 % in one")
       ->group("Measuring");
-  e.add_option("--threads", o.threads, "for candidate and baseline")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group("Measuring");
-  e.add_option("--max-seconds", o.max_seconds, "for measuring one workload")
-      ->type_name("S")
-      ->capture_default_str()
-      ->group("Measuring");
-  e.add_flag("--no-timing", words.no_timing, "correctness only")->group("Measuring");
-  e.add_option("--timeout", o.timeout_seconds,
-               "of one call in seconds; 0: 20 x the reference, at least 2 s")
-      ->type_name("S")
-      ->capture_default_str()
+  number(e, "--threads", o.threads, "N", "for candidate and baseline")->group("Measuring");
+  number(e, "--max-seconds", o.max_seconds, "S", "for measuring one workload")->group("Measuring");
+  flag(e, "--no-timing", words.no_timing, "correctness only")->group("Measuring");
+  number(e, "--timeout", o.timeout_seconds, "S",
+         "of one call in seconds; 0: 20 x the reference, at least 2 s")
       ->group("Limits");
   text(e, "--memory", words.memory, "SIZE",
        "of the candidate, 4GiB for example; 0: 2 GiB + 4 x (inputs + outputs)")
@@ -208,7 +220,7 @@ void Grammar::add_eval_settings(CLI::App& e) {
   text(e, "--isolation-at-least", words.isolation, "LEVEL",
        "refuse to run below it (exit 3): none, basic, namespaces, full")
       ->group("Limits");
-  e.add_flag("--no-evidence", words.no_evidence, "do not store what kernelwright rejudge needs")
+  flag(e, "--no-evidence", words.no_evidence, "do not store what kernelwright rejudge needs")
       ->group("Limits");
   e.add_option("--disable", o.disabled,
                "switch off a mechanism of the gym, for tests that show what it is for; verdicts "
@@ -226,7 +238,7 @@ void Grammar::add_problems() {
        "where they are; without it ./problems, or the one beside the program");
   flag(of_list, "--json", list.json, kJson);
   CLI::App& of_show = *add(problems, "show", "show one problem", [this] { return show; });
-  text(of_show, "PROBLEM", show.problem, "", "as for eval");
+  text(of_show, "PROBLEM", show.problem, "", "as for eval")->required();
   flag(of_show, "--signature", show.signature, "print problem.h, the interface of cpp candidates");
   set_words(of_show, show.set, kSetConstant);
   flag(of_show, "--json", show.json, kJson);
@@ -281,10 +293,15 @@ std::string help_of(const Grammar& grammar) {
   return std::string(trim(out)) + "\n";
 }
 
-// CLI11's own sentence for a missing or ill-formed value.
+// CLI11's own sentence, but where a value is missing or too many: that one has types in it.
 tl::unexpected<Error> wrong(const CLI::App* app, const CLI::ParseError& error) {
-  return fail(ErrorCode::kInvalidArgument, "{}; see {} --help", printable(error.what(), 300),
-              path_of(app));
+  std::string text = error.what();
+  if (error.get_name() == "ArgumentMismatch") {
+    bool is_flag = text.find("flag override") != std::string::npos;  // its name without dashes
+    std::string name = text.substr(0, text.find_first_of(": "));
+    text = is_flag ? "--" + name + ": takes no value" : name + ": its value is missing";
+  }
+  return fail(ErrorCode::kInvalidArgument, "{}; see {} --help", printable(text, 300), path_of(app));
 }
 
 Status finish(Grammar& grammar) {
@@ -292,6 +309,8 @@ Status finish(Grammar& grammar) {
   if (!memory) return tl::unexpected(std::move(memory).error().with_context("--memory"));
   auto level = parse_level(grammar.words.isolation);
   if (!level) return tl::unexpected(std::move(level).error().with_context("--isolation-at-least"));
+  KW_TRY_STATUS(check_range("--jobs", grammar.eval.jobs, 1, 1024));
+  KW_TRY_STATUS(check_range("--threads", grammar.prompt.threads, 1, 1024));
   grammar.eval.options.memory_bytes = *memory;
   grammar.eval.isolation_at_least = *level;
   grammar.eval.options.store_evidence = !grammar.words.no_evidence;
@@ -326,7 +345,9 @@ Result<Command> parse_command_line(const std::vector<std::string>& arguments) {
   }
   CLI::App* app = deepest(&grammar.app);
   // An unknown word explains whatever else went wrong.
-  if (auto words = grammar.app.remaining(true); !words.empty()) return unknown(app, words.front());
+  auto words = grammar.app.remaining(true);
+  std::erase(words, "--");  // what is behind it are no flags; CLI11 keeps it
+  if (!words.empty()) return unknown(app, words.front());
   if (error) return wrong(app, *error);
   KW_TRY_STATUS(finish(grammar));
   return choose(grammar);

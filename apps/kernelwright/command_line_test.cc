@@ -123,6 +123,38 @@ TEST(CommandLine, SuggestsWhatWasMeant) {
       std::string::npos);
 }
 
+TEST(CommandLine, WordsBehindACommandAreNoCommands) {
+  auto eval = parsed<EvalCommand>({"eval", "problems", "cache", "doctor"});
+  EXPECT_EQ(eval.problem, "problems");
+  EXPECT_EQ(eval.candidates, (std::vector<std::string>{"cache", "doctor"}));
+  EXPECT_EQ(parsed<ProblemsShowCommand>({"problems", "show", "list"}).problem, "list");
+  EXPECT_EQ(parsed<RejudgeCommand>({"rejudge", "cache"}).evidence, "cache");
+  EXPECT_EQ(parsed<EvalCommand>({"eval", "p", "--", "-x.cpp"}).candidates,
+            (std::vector<std::string>{"-x.cpp"}));
+}
+
+TEST(CommandLine, SaysWhatIsWrongWithAValue) {
+  for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"eval", "p", "c", "--jobs", "0"}, "--jobs: 0 is not between 1 and 1024"},
+           {{"eval", "p", "c", "--jobs", "two"},
+            "--jobs: expected a whole number, found \"two\"; see kernelwright eval --help"},
+           {{"eval", "p", "c", "--jobs", "99999999999999999999"},
+            "--jobs: expected a smaller whole number, found \"99999999999999999999\"; see "
+            "kernelwright eval --help"},
+           {{"eval", "p", "c", "--timeout", "soon"},
+            "--timeout: expected a number, found \"soon\"; see kernelwright eval --help"},
+           {{"eval", "p", "c", "--jobs"},
+            "--jobs: its value is missing; see kernelwright eval --help"},
+           {{"eval", "p", "c", "--json=no"},
+            "--json: takes no value; see kernelwright eval --help"},
+           {{"prompt", "p", "--threads", "-1"}, "--threads: -1 is not between 1 and 1024"},
+           {{"prompt"}, "PROBLEM is required; see kernelwright prompt --help"},
+           {{"problems", "show"}, "PROBLEM is required; see kernelwright problems show --help"},
+           {{"rejudge"}, "EVIDENCE is required; see kernelwright rejudge --help"}}) {
+    EXPECT_EQ(error_of(words), message);
+  }
+}
+
 TEST(CommandLine, AbsurdValues) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--jobs", "0"},

@@ -58,6 +58,8 @@ TEST_F(Commands, Rejudge) {
   EXPECT_EQ(kernelwright({"rejudge", "stored.json"}), 1);
   EXPECT_NE(console.out_text.find("stored  wrong_value"), std::string::npos);
   EXPECT_EQ(kernelwright({"rejudge", "other.json"}), 2);
+  EXPECT_EQ(kernelwright({"rejudge"}), 2);
+  EXPECT_EQ(kernelwright({"rejudge", ""}), 2);
 }
 
 TEST_F(Commands, CacheSizeAndClean) {
@@ -72,6 +74,10 @@ TEST_F(Commands, CacheSizeAndClean) {
   EXPECT_EQ((*size)["cache"]["bytes"], 1024);
   EXPECT_EQ((*size)["cache"]["files"], 2);
   EXPECT_EQ((*size)["evidence"]["bytes"], 5);
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"cache", "size"}), 0);
+  EXPECT_NE(console.out_text.find("  2 files  "), std::string::npos);
+  EXPECT_NE(console.out_text.find("  1 file  "), std::string::npos);
   EXPECT_EQ(kernelwright({"cache", "clean"}), 0);
   EXPECT_TRUE(std::filesystem::is_empty(path("cache")));
   EXPECT_EQ(read("outside"), "kept");

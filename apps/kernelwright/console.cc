@@ -33,8 +33,7 @@ Status TerminalConsole::out(std::string_view text) {
 }
 
 void TerminalConsole::err(std::string_view text) {
-  // There is nobody left to tell when this fails.
-  static_cast<void>(os::write_all(STDERR_FILENO, text));
+  if (!os::write_all(STDERR_FILENO, text)) return;  // there is nobody left to tell
 }
 
 int TerminalConsole::err_columns() const {

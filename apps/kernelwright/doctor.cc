@@ -131,6 +131,7 @@ Result<int> run_doctor(const DoctorCommand& command, const Services& services) {
     return 0;
   }
   std::vector<Finding> target_findings;
+  target_findings.reserve(targets.size());
   for (const Target& target : targets) target_findings.push_back(finding_of(target));
   bool colour = services.console.out_colour();
   std::string out;

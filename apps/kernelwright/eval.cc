@@ -12,7 +12,7 @@ std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-tl::unexpected<Error> wrong(std::string message) {
+tl::unexpected<Error> wrong(const std::string& message) {
   return fail(ErrorCode::kInvalidArgument, message + "; see kernelwright eval --help");
 }
 
@@ -34,6 +34,14 @@ Status check_combination(const EvalCommand& command) {
   if (command.dataset.empty()) return wrong("--solutions needs --dataset");
   if (command.solutions.empty()) return wrong("--dataset needs --solutions");
   if (command.out.empty()) return wrong("--dataset needs --out, the file of the results");
+  return {};
+}
+
+// A file is read again by the gym: here for an error before anything runs.
+Status check_baseline(const std::string& baseline) {
+  if (baseline == "eager" || baseline == "compile") return {};
+  auto candidate = task::load_candidate(baseline);
+  if (!candidate) return tl::unexpected(std::move(candidate).error().with_context("--baseline"));
   return {};
 }
 
@@ -86,6 +94,7 @@ Result<int> run_eval(EvalCommand command, const Services& services) {
   KW_TRY_STATUS(check_combination(command));
   KW_TRY_STATUS(take_settings(command.set, command.options));
   KW_TRY_STATUS(check_options(command.options));
+  KW_TRY_STATUS(check_baseline(command.options.baseline));
   return command.dataset.empty() ? eval_one(command, services) : eval_many(command, services);
 }
 

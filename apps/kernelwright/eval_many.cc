@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "card.h"
+#include "error_text.h"
 #include "eval.h"
 #include "judging.h"
 #include "kernelbench_files.h"
@@ -63,7 +64,8 @@ class Run {
     // Also after Ctrl-C or an error: what is there is complete up to here.
     KW_TRY(std::vector<fs::path> written, kernelbench_.write(files.traces().parent_path()));
     if (!judged && judged.error().code() == ErrorCode::kCancelled)
-      return fail(ErrorCode::kCancelled, "interrupted; --resume goes on from here");
+      return fail(ErrorCode::kCancelled, "interrupted after {} of {}; --resume goes on from here",
+                  judged_count(), data_.pairing.pairs.size());
     if (!judged) return tl::unexpected(std::move(judged).error());
     if (!command_.json) KW_TRY_STATUS(services_.console.out(summary(written)));
     if (errors_ > 0) return 2;
@@ -115,8 +117,15 @@ class Run {
     stored_.clear();
   }
 
+  std::size_t judged_count() const {
+    std::size_t out = 0;
+    for (const auto& [outcome, number] : outcomes_) out += number;
+    return out;
+  }
+
   void count(const Pair& pair, const task::Verdict& verdict) {
     ++outcomes_[verdict.outcome];
+    if (verdict.outcome == task::Outcome::kPassed) ++passed_;
     any_fault_ = any_fault_ || task::is_candidates_fault(verdict.outcome);
     kernelbench_.add(candidate(pair), verdict);
   }
@@ -137,7 +146,7 @@ class Run {
       return done(open_[index], std::move(result));
     };
     std::size_t all = data_.pairing.pairs.size();
-    progress_.begin(all, all - open_.size());
+    progress_.begin(all, all - open_.size(), passed_);
     return judge_all(*judge, work, services_.stop);
   }
 
@@ -167,7 +176,7 @@ class Run {
     error = std::move(error).with_context(fmt::format(
         "{} on {}", printable(candidate(pair).name, 120), printable(problem(pair).name, 120)));
     if (command_.json) return services_.console.out(error_line(error));
-    services_.console.err(fmt::format("error: {}\n", error.message()));
+    services_.console.err(fmt::format("error: {}\n", one_line(error.message())));
     return {};
   }
 
@@ -196,7 +205,7 @@ class Run {
   std::map<ResumeKey, task::Verdict> stored_;
   std::vector<Pair> open_;
   std::map<task::Outcome, std::size_t> outcomes_;
-  std::size_t errors_ = 0;
+  std::size_t passed_ = 0, errors_ = 0;
   bool any_fault_ = false;
 };
 

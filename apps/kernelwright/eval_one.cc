@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "card.h"
+#include "error_text.h"
 #include "eval.h"
 #include "judging.h"
 #include "problem_folder.h"
@@ -41,7 +42,7 @@ class Printer {
     exit_code_ = std::max(exit_code_, kw::exit_code(result.error().code()));
     Error error = Error(result.error()).with_context(printable(candidates_[index].name, 120));
     if (json_) return console_.out(error_line(error));
-    console_.err(fmt::format("error: {}\n", error.message()));
+    console_.err(fmt::format("error: {}\n", one_line(error.message())));
     return {};
   }
 
@@ -54,12 +55,24 @@ class Printer {
   int exit_code_ = 0;
 };
 
+// A solution file may be tried on another problem, but hardly by intent.
+void warn_of_other_definitions(const task::Problem& problem,
+                               const std::vector<task::Candidate>& candidates, Console& console) {
+  for (const task::Candidate& candidate : candidates) {
+    if (candidate.definition.empty() || candidate.definition == problem.name) continue;
+    console.err(fmt::format("warning: {} says that it is for {}; it is judged on {}\n",
+                            printable(candidate.name, 120), printable(candidate.definition, 120),
+                            printable(problem.name, 120)));
+  }
+}
+
 }  // namespace
 
 Result<int> eval_one(const EvalCommand& command, const Services& services) {
   KW_TRY(task::Problem problem, read_problem(services, command.problem, command.set));
   KW_TRY(std::vector<task::Candidate> candidates,
          read_candidates(command.candidates, command.language));
+  warn_of_other_definitions(problem, candidates, services.console);
   ProgressView progress(services.console, services.now);
   KW_TRY(std::unique_ptr<Judge> judge, services.start_judge(gym_options(command, &progress)));
   Printer printer(command, candidates, services.console, progress);
@@ -85,7 +98,7 @@ Result<int> eval_one(const EvalCommand& command, const Services& services) {
     }
     return printer.add(index, std::move(result));
   };
-  progress.begin(candidates.size(), 0);
+  progress.begin(candidates.size(), 0, 0);
   auto status = judge_all(*judge, work, services.stop);
   progress.clear();
   if (!status) return tl::unexpected(std::move(status).error());

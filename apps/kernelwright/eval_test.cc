@@ -103,6 +103,29 @@ TEST_F(EvalTest, ClosedOutputEndsTheRun) {
   EXPECT_EQ(gym.seen.size(), 1U);
 }
 
+TEST_F(EvalTest, OutputThatIsNoFile) {
+  solution("a", "double");
+  std::filesystem::create_directory("folder");
+  std::filesystem::create_directory("x.verdicts.jsonl");
+  for (const char* out : {"folder", "/dev/null", "x"}) {
+    console.err_text.clear();
+    EXPECT_EQ(
+        kernelwright({"eval", "--dataset", "problems", "--solutions", "solutions", "--out", out}),
+        2);
+    EXPECT_NE(console.err_text.find("not a regular file"), std::string::npos) << console.err_text;
+  }
+  EXPECT_FALSE(std::filesystem::exists("folder.verdicts.jsonl")) << "nothing is left behind";
+  EXPECT_FALSE(std::filesystem::exists("x"));
+  EXPECT_TRUE(gym.started.empty());
+}
+
+TEST_F(EvalTest, BaselineFileIsReadFirst) {
+  EXPECT_EQ(kernelwright({"eval", "double", candidate("a.cpp"), "--baseline", "none.cpp"}), 2);
+  EXPECT_EQ(console.err_text, "error: --baseline: none.cpp: no such file or folder\n");
+  EXPECT_TRUE(gym.started.empty());
+  EXPECT_EQ(kernelwright({"eval", "double", "a.cpp", "--baseline", candidate("b.cpp")}), 0);
+}
+
 TEST_F(EvalTest, CombinationsThatMakeNoSense) {
   std::string c = candidate("c.cpp");
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
@@ -167,6 +190,9 @@ TEST_F(EvalTest, InterruptLeavesResumableFiles) {
     if (request.candidate.name == "c") stop.request_stop();
   };
   EXPECT_EQ(kernelwright(many()), 130);
+  EXPECT_NE(console.err_text.find("error: interrupted after 2 of 4; --resume goes on from here\n"),
+            std::string::npos)
+      << console.err_text;
   EXPECT_EQ(lines(read("out.jsonl.verdicts.jsonl")).size(), 2U);
   gym.on_judge = nullptr;
   gym.seen.clear();
@@ -174,6 +200,22 @@ TEST_F(EvalTest, InterruptLeavesResumableFiles) {
   EXPECT_EQ(kernelwright(many({"--resume"})), 0);
   EXPECT_EQ(gym.seen.size(), 2U);
   EXPECT_EQ(lines(read("out.jsonl")).size(), 4U);
+}
+
+TEST_F(EvalTest, StatusLineCountsWhatPassedEarlier) {
+  solution("a", "double");
+  EXPECT_EQ(kernelwright(many()), 0);
+  solution("b", "double");
+  solution("c", "double");
+  console.err_text.clear();
+  EXPECT_EQ(kernelwright(many({"--resume"})), 0);
+  EXPECT_EQ(console.err_text, "1/3, 1 passed\n3/3, 3 passed\n");
+}
+
+TEST_F(EvalTest, ASolutionOfAnotherDefinitionIsNamed) {
+  solution("a", "halve");
+  EXPECT_EQ(kernelwright({"eval", "double", "solutions/a.json"}), 0);
+  EXPECT_EQ(console.err_text, "warning: a says that it is for halve; it is judged on double\n");
 }
 
 TEST_F(EvalTest, SolutionsWithoutAProblemAreNamed) {

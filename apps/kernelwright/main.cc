@@ -14,7 +14,6 @@ int main(int argc, char** argv) {
   front::Interrupt interrupt;
   front::TerminalConsole console;
   front::ProcessRunner tools;
-  std::error_code gone;
   front::Services services{
       .console = console,
       .tools = tools,
@@ -27,7 +26,6 @@ int main(int argc, char** argv) {
       .now = std::chrono::steady_clock::now,
       .wall_time = std::chrono::system_clock::now,
       .build_flags = gym::shown_cpp_flags(),
-      .working_folder = std::filesystem::current_path(gone),
       .program_folder = os::program_folder(),
       .cache_folder = os::cache_home(),
       .data_folder = os::data_home(),

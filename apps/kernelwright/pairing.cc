@@ -15,50 +15,55 @@ using Number = std::pair<std::int64_t, std::int64_t>;  // level, problem
 
 class Problems {
  public:
-  static Result<Problems> make(const std::vector<task::Problem>& problems) {
-    Problems out;
+  explicit Problems(const std::vector<task::Problem>& problems) : problems_(problems) {
     for (std::size_t i = 0; i < problems.size(); ++i) {
-      const task::Problem& problem = problems[i];
-      if (!out.by_name_.emplace(problem.name, i).second) {
-        return fail(ErrorCode::kInvalidArgument, "{}: another problem has the name \"{}\"",
-                    problem.origin, problem.name);
-      }
-      if (!problem.is_module() || problem.module().problem_id == 0) continue;
-      Number number{problem.module().level, problem.module().problem_id};
-      if (!out.by_number_.emplace(number, i).second) {
-        return fail(ErrorCode::kInvalidArgument, "{}: another problem has level {} and number {}",
-                    problem.origin, number.first, number.second);
-      }
+      by_name_[problems[i].name].push_back(i);
+      if (!problems[i].is_module() || problems[i].module().problem_id == 0) continue;
+      by_number_[{problems[i].module().level, problems[i].module().problem_id}].push_back(i);
     }
-    return out;
   }
 
-  std::optional<std::size_t> find(const task::Candidate& candidate) const {
+  // Two problems of one name or number matter only to a candidate that names them.
+  Result<std::optional<std::size_t>> find(const task::Candidate& candidate) const {
+    const std::vector<std::size_t>& found = look_up(candidate);
+    if (found.empty()) return std::nullopt;
+    if (found.size() == 1) return found[0];
+    return fail(ErrorCode::kInvalidArgument,
+                "solution {} fits two problems of the data set: {} and {}",
+                printable(candidate.name, 120), printable(problems_[found[0]].origin, 300),
+                printable(problems_[found[1]].origin, 300));
+  }
+
+ private:
+  const std::vector<std::size_t>& look_up(const task::Candidate& candidate) const {
     if (!candidate.definition.empty()) return look_up(by_name_, candidate.definition);
     if (candidate.sample)
       return look_up(by_number_, Number{candidate.sample->level, candidate.sample->problem_id});
     return look_up(by_name_, candidate.name);
   }
 
- private:
   template <typename Key>
-  static std::optional<std::size_t> look_up(const std::map<Key, std::size_t>& map, const Key& key) {
+  static const std::vector<std::size_t>& look_up(const std::map<Key, std::vector<std::size_t>>& map,
+                                                 const Key& key) {
+    static const std::vector<std::size_t> kNone;
     auto found = map.find(key);
-    return found == map.end() ? std::nullopt : std::optional(found->second);
+    return found == map.end() ? kNone : found->second;
   }
 
-  std::map<std::string, std::size_t> by_name_;
-  std::map<Number, std::size_t> by_number_;
+  const std::vector<task::Problem>& problems_;
+  std::map<std::string, std::vector<std::size_t>> by_name_;
+  std::map<Number, std::vector<std::size_t>> by_number_;
 };
 
 }  // namespace
 
 Result<Pairing> pair_up(const std::vector<task::Problem>& problems,
                         const std::vector<task::Candidate>& candidates) {
-  KW_TRY(Problems known, Problems::make(problems));
+  Problems known(problems);
   Pairing out;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (auto problem = known.find(candidates[i])) {
+    KW_TRY(std::optional<std::size_t> problem, known.find(candidates[i]));
+    if (problem) {
       out.pairs.push_back({*problem, i});
     } else {
       out.without_problem.push_back(candidates[i].name);

@@ -20,8 +20,8 @@ struct Pairing {
 };
 
 // By the definition that a solution names; else by KernelBench's level and problem number in its
-// file's name; else by its own name. kInvalidArgument when two problems have one name or number,
-// kNotFound when no candidate fits any problem.
+// file's name; else by its own name. kInvalidArgument when two problems have the name or number of
+// a candidate, kNotFound when no candidate fits any problem.
 Result<Pairing> pair_up(const std::vector<task::Problem>& problems,
                         const std::vector<task::Candidate>& candidates);
 

@@ -54,6 +54,9 @@ TEST(Pairing, Ambiguity) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(pair_up({module("a", 1, 1), module("b", 1, 1)}, {sample(1, 1)}).error().code(),
             ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(pair_up({definition("relu"), definition("relu"), definition("gelu")},
+                      {candidate("gelu"), candidate("other")}))
+      << "no solution needs the name";
   EXPECT_TRUE(pair_up({module("a", 0, 0), module("b", 0, 0)}, {candidate("b")}))
       << "rows without numbers";
 }

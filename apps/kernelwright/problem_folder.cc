@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 Result<fs::path> problems_folder(const Services& services) {
   std::error_code ignored;
-  if (fs::is_directory(services.working_folder / "problems", ignored)) return fs::path("problems");
+  if (fs::is_directory("problems", ignored)) return fs::path("problems");
   fs::path checkout = find_checkout(services.program_folder);
   if (!checkout.empty()) return checkout / "problems";
   return fail(ErrorCode::kNotFound,
@@ -21,16 +21,15 @@ Result<fs::path> problems_folder(const Services& services) {
 Result<std::string> locate_problem(const Services& services, const std::string& argument) {
   std::error_code ignored;
   std::string path = argument.substr(0, argument.rfind('#'));
-  if (argument.empty()) return fail(ErrorCode::kInvalidArgument, "PROBLEM is empty");
-  bool is_path = fs::exists(services.working_folder / argument, ignored) ||
-                 fs::exists(services.working_folder / path, ignored);
+  if (argument.empty())
+    return fail(ErrorCode::kInvalidArgument, "PROBLEM is empty; expected a path or a name");
+  bool is_path = fs::exists(argument, ignored) || fs::exists(path, ignored);
   if (is_path || argument.find('/') != std::string::npos) return argument;
   auto folder = problems_folder(services);
   if (!folder) return argument;
-  fs::path absolute = folder->is_absolute() ? *folder : services.working_folder / *folder;
-  if (fs::is_directory(absolute / argument, ignored)) return (*folder / argument).string();
+  if (fs::is_directory(*folder / argument, ignored)) return (*folder / argument).string();
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(absolute, ignored))
+  for (const auto& entry : fs::directory_iterator(*folder, ignored))
     names.push_back(entry.path().filename().string());
   std::string hint = nearest(argument, names);
   return fail(ErrorCode::kNotFound, "{}: no such file, and no such problem in {}{}",

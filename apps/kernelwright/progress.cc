@@ -20,10 +20,11 @@ std::string duration_text(std::chrono::seconds duration) {
   return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
 }
 
-void ProgressView::begin(std::size_t total, std::size_t already) {
+void ProgressView::begin(std::size_t total, std::size_t already, std::size_t passed) {
   std::lock_guard lock(mutex_);
   total_ = total;
   already_ = done_ = already;
+  passed_ = passed;
   begin_ = now_();
   draw(true);
 }

@@ -22,9 +22,9 @@ class ProgressView : public gym::Progress {
   ProgressView(const ProgressView&) = delete;
   ProgressView& operator=(const ProgressView&) = delete;
 
-  // The rate counts from here. `already` were judged in an earlier run: they count as done, not for
-  // the rate.
-  void begin(std::size_t total, std::size_t already);
+  // The rate counts from here. `already` were judged in an earlier run, `passed` of them passed:
+  // they count as done, not for the rate.
+  void begin(std::size_t total, std::size_t already, std::size_t passed);
   void stage(const gym::EvalRequest& request, std::string_view stage) override;
   void judged(const task::Verdict& verdict);
   void failed();  // one evaluation gave no verdict

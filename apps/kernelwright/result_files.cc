@@ -62,6 +62,10 @@ Result<Commit> commit_from_line(const std::string& line) {
 Result<ResultFiles> ResultFiles::open(const Options& options, const Visit& visit) {
   fs::path log = verdict_log(options.out);
   for (const fs::path& path : {options.out, log}) {
+    // Before anything is made: a folder, or a device that cannot be cut back.
+    if (std::error_code error; fs::exists(path, error) && !fs::is_regular_file(path, error))
+      return fail(ErrorCode::kInvalidArgument, "cannot write {}: not a regular file",
+                  path.string());
     if (options.resume || !has_content(path)) continue;
     return fail(ErrorCode::kAlreadyExists,
                 "{} is there already: give --resume to go on with it, or another --out",

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <exception>
 
-#include "base/text.h"
 #include "cache.h"
 #include "card.h"
 #include "command_line.h"
 #include "doctor.h"
+#include "error_text.h"
 #include "eval.h"
 #include "problems.h"
 
@@ -16,6 +16,8 @@ namespace kw::front {
 namespace {
 
 Result<int> run_rejudge(const RejudgeCommand& command, const Services& services) {
+  if (command.evidence.empty())
+    return fail(ErrorCode::kInvalidArgument, "EVIDENCE is empty; expected a path");
   KW_TRY(task::Verdict verdict, services.rejudge(command.evidence));
   KW_TRY_STATUS(services.console.out(command.json ? verdict_line(verdict)
                                                   : card(verdict, services.console.out_colour())));
@@ -77,7 +79,7 @@ int run(const std::vector<std::string>& arguments, const Services& services) {
   // Also for a command line that could not be understood: whoever asked for JSON reads JSON.
   bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
   if (!json || !services.console.out(error_line(code.error()))) {
-    services.console.err(fmt::format("error: {}\n", printable(code.error().message(), 8000)));
+    services.console.err(fmt::format("error: {}\n", one_line(code.error().message())));
   }
   return exit_code(code.error().code());
 }

@@ -20,10 +20,18 @@ class Schema {
     if (json) root_ = *json;
   }
 
+  static Schema of(Json root) {
+    Schema schema;
+    schema.root_ = std::move(root);
+    return schema;
+  }
+
   // The first thing that is wrong, "" when the value fits.
   std::string check(const Json& value) const { return check(value, root_, "$"); }
 
  private:
+  Schema() = default;
+
   static bool has_type(const Json& value, const std::string& type) {
     if (type == "object") return value.is_object();
     if (type == "array") return value.is_array();
@@ -32,6 +40,13 @@ class Schema {
     if (type == "number") return value.is_number();
     if (type == "boolean") return value.is_boolean();
     return type == "null" && value.is_null();
+  }
+
+  // In code points, as JSON Schema counts.
+  static std::size_t length(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    }));
   }
 
   std::string check(const Json& value, const Json& schema, const std::string& where) const {
@@ -56,6 +71,12 @@ class Schema {
     if (keyword == "enum") return fits(std::find(rule.begin(), rule.end(), value) != rule.end());
     if (keyword == "minimum")
       return fits(!value.is_number() || value.get<double>() >= rule.get<double>());
+    if (keyword == "minLength")
+      return fits(!value.is_string() ||
+                  length(value.get<std::string>()) >= rule.get<std::size_t>());
+    if (keyword == "maxLength")
+      return fits(!value.is_string() ||
+                  length(value.get<std::string>()) <= rule.get<std::size_t>());
     if (keyword == "pattern")
       return fits(!value.is_string() ||
                   std::regex_search(value.get<std::string>(), std::regex(rule.get<std::string>())));
@@ -166,6 +187,11 @@ TEST_F(SchemaTest, TheValidatorFindsWhatIsWrong) {
         R"({"error":{"code":"internal","message":"m"},"more":1})", R"([])"}) {
     EXPECT_NE(schema.check(*parse_json(bad)), "") << bad;
   }
+  Schema lengths = Schema::of({{"minLength", 2}, {"maxLength", 3}});
+  EXPECT_EQ(lengths.check("\u00e9\u00e9"), "");
+  EXPECT_EQ(lengths.check("\u00e9\u00e9\u00e9"), "");
+  EXPECT_NE(lengths.check("\u00e9"), "");
+  EXPECT_NE(lengths.check("\u00e9\u00e9\u00e9\u00e9"), "");
 }
 
 }  // namespace

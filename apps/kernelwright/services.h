@@ -39,7 +39,7 @@ struct Services {
   std::function<std::chrono::steady_clock::time_point()> now;
   std::function<std::chrono::system_clock::time_point()> wall_time;  // of trace lines
   std::vector<std::string> build_flags;  // of every cpp build, for prompts
-  std::filesystem::path working_folder, program_folder, cache_folder, data_folder;
+  std::filesystem::path program_folder, cache_folder, data_folder;
   std::stop_token stop;
 };
 

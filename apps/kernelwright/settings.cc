@@ -23,16 +23,6 @@ tl::unexpected<Error> unknown(std::string_view what, std::string_view word,
                            : fmt::format(" (did you mean \"{}\"?)", hint));
 }
 
-Result<double> parse_number(std::string_view text) {
-  std::string copy(trim(text));
-  char* end = nullptr;
-  double value = std::strtod(copy.c_str(), &end);
-  if (copy.empty() || *end != '\0')
-    return fail(ErrorCode::kInvalidArgument, "expected a number, found \"{}\"",
-                printable(text, 80));
-  return value;
-}
-
 Result<bool> parse_boolean(std::string_view text) {
   if (text == "true" || text == "True") return true;
   if (text == "false" || text == "False") return false;
@@ -60,10 +50,8 @@ Status read(std::string_view text, double& out) {
   return {};
 }
 Status read(std::string_view text, int& out) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error == std::errc() && end == text.data() + text.size()) return {};
-  return fail(ErrorCode::kInvalidArgument, "expected a whole number, found \"{}\"",
-              printable(text, 80));
+  KW_TRY(out, parse_whole_number(text));
+  return {};
 }
 Status read(std::string_view text, std::uint64_t& out) {
   KW_TRY(out, parse_bytes(unquoted(text)));
@@ -100,12 +88,6 @@ Status set(gym::EvalOptions& options, std::string_view name, std::string_view va
   return {};
 }
 
-Status check_range(std::string_view flag, double value, double low, double high) {
-  if (value >= low && value <= high) return {};  // false for NaN
-  return fail(ErrorCode::kInvalidArgument, "{}: {} is not between {} and {}", flag, value, low,
-              high);
-}
-
 constexpr std::array<std::pair<std::string_view, sandbox::Level>, 4> kLevels = {{
     {"none", sandbox::Level::kNone},
     {"basic", sandbox::Level::kBasic},
@@ -114,6 +96,31 @@ constexpr std::array<std::pair<std::string_view, sandbox::Level>, 4> kLevels = {
 }};
 
 }  // namespace
+
+Result<double> parse_number(std::string_view text) {
+  std::string copy(trim(text));
+  char* end = nullptr;
+  double value = std::strtod(copy.c_str(), &end);
+  if (copy.empty() || *end != '\0')
+    return fail(ErrorCode::kInvalidArgument, "expected a number, found \"{}\"",
+                printable(text, 80));
+  return value;
+}
+
+Result<int> parse_whole_number(std::string_view text) {
+  int value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
+  return fail(ErrorCode::kInvalidArgument, "expected {}, found \"{}\"",
+              error == std::errc::result_out_of_range ? "a smaller whole number" : "a whole number",
+              printable(text, 80));
+}
+
+Status check_range(std::string_view flag, double value, double low, double high) {
+  if (value >= low && value <= high) return {};  // false for NaN
+  return fail(ErrorCode::kInvalidArgument, "{}: {} is not between {} and {}", flag, value, low,
+              high);
+}
 
 Result<std::uint64_t> parse_bytes(std::string_view text) {
   std::string_view digits = trim(text);

@@ -16,6 +16,13 @@ namespace kw::front {
 // or more.
 Result<std::uint64_t> parse_bytes(std::string_view text);
 
+// The whole text, as C reads it. kInvalidArgument says what was found.
+Result<double> parse_number(std::string_view text);
+Result<int> parse_whole_number(std::string_view text);
+
+// kInvalidArgument naming the flag; also for NaN.
+Status check_range(std::string_view flag, double value, double low, double high);
+
 // none, basic, namespaces, full. kInvalidArgument with a suggestion.
 Result<sandbox::Level> parse_level(std::string_view name);
 std::string_view level_name(sandbox::Level level);

@@ -131,11 +131,12 @@ class FakeJudge : public Judge {
   FakeGym& gym_;
 };
 
-// A folder of its own with two definitions in problems/ and room for candidates, and everything a
-// command needs.
+// A folder of its own with two definitions in problems/ and room for candidates, in which the test
+// runs, and everything a command needs.
 class FrontTest : public testing::Test {
  protected:
   FrontTest() : folder(std::move(*os::TempDir::make("kw_front_test"))) {
+    std::filesystem::current_path(folder.path());
     write(
         "problems/double/definition.json",
         R"({"name": "double", "op_type": "elementwise", "axes": {"N": {"type": "var"}}, "inputs": {"x": {"shape": ["N"], "dtype": "float32"}},
@@ -154,6 +155,8 @@ class FrontTest : public testing::Test {
           "\"axes\": {\"N\": 8}, \"inputs\": {\"x\": "
           "{\"type\": \"random\"}}}, \"evaluation\": null}\n");
   }
+
+  ~FrontTest() override { std::filesystem::current_path(before); }
 
   std::string path(const std::string& name) const { return (folder.path() / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
@@ -193,7 +196,6 @@ class FrontTest : public testing::Test {
               return std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
             },
         .build_flags = {"-O3"},
-        .working_folder = folder.path(),
         .program_folder = folder.path() / "bin",
         .cache_folder = folder.path() / "cache",
         .data_folder = folder.path() / "data",
@@ -202,6 +204,7 @@ class FrontTest : public testing::Test {
     return run(arguments, services);
   }
 
+  std::filesystem::path before = std::filesystem::current_path();
   os::TempDir folder;
   StringConsole console;
   FakeTools tools;
