@@ -1,4 +1,10 @@
 # Third-party libraries, all from Debian or Ubuntu packages (packages.txt); nothing is downloaded here.
+# A build folder that was configured with the other value of KW_STATIC remembers the other libraries.
+if(DEFINED KW_FOUND_STATIC AND NOT KW_FOUND_STATIC STREQUAL KW_STATIC)
+  unset(OPENSSL_CRYPTO_LIBRARY CACHE)
+  unset(KW_seccomp_LIBRARY CACHE)
+endif()
+set(KW_FOUND_STATIC ${KW_STATIC} CACHE INTERNAL "the KW_STATIC of the libraries found")
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)

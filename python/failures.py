@@ -22,14 +22,22 @@ def shorten(text, limit=MAX_TEXT):
     return f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[-tail:]}"
 
 
-def describe(error, limit=MAX_TEXT):
-    """The traceback of an exception, without the frames of this folder's callers."""
+def drop_own_frames(shown):
+    """Of an exception and of those that it came from."""
     own = __file__.rpartition("/")[0] + "/"
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename.startswith(own):
-        frames = frames.tb_next
+    while shown is not None:
+        shown.stack[:] = [frame for frame in shown.stack if not frame.filename.startswith(own)]
+        shown = shown.__cause__ or shown.__context__
+
+
+def describe(error, limit=MAX_TEXT):
+    """The traceback of an exception, without the frames of this folder, wherever they stand."""
     try:
-        lines = traceback.format_exception(type(error), error, frames)
+        shown = traceback.TracebackException(type(error), error, error.__traceback__)
+        drop_own_frames(shown)
+        if isinstance(error, SyntaxError):
+            shown.stack.clear()  # the parser's frames
+        lines = list(shown.format())
     except Exception as broken:  # an exception class of the candidate may have a failing __str__
         lines = [f"{type(error).__name__} (its text cannot be shown: {type(broken).__name__})\n"]
     return shorten("".join(lines), limit)

@@ -15,6 +15,9 @@ struct Format {
   double largest;
   double over;  // what a value far beyond the largest becomes
 };
+void PrintTo(const Format& format, std::ostream* out) {
+  *out << to_string(format.dtype);
+}
 
 // Decodes a small float by its definition (IEEE 754 with the format's own infinities and NaNs left
 // out).
@@ -97,7 +100,8 @@ TEST_P(ElementTypeTest, RoundsToTheNearestAndBack) {
 INSTANTIATE_TEST_SUITE_P(Small, ElementTypeTest,
                          testing::Values(Format{DType::kFloat8E4M3Fn, 4, 3, 448, NAN},
                                          Format{DType::kFloat8E5M2, 5, 2, 57344, INFINITY},
-                                         Format{DType::kFloat4E2M1, 2, 1, 6, 6}));
+                                         Format{DType::kFloat4E2M1, 2, 1, 6, 6}),
+                         testing::PrintToStringParamName());
 
 TEST_F(CompilerTest, BFloat16IsTheUpperHalfOfAFloat) {
   task::Signature s =

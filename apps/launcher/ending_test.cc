@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "fixture.h"
 #include "os/file.h"
+#include "os/message.h"
 
 namespace kw::sandbox {
 namespace {
@@ -134,7 +135,7 @@ class SupervisorDeathTest : public EndingTest {
     std::string folders = os::read_to_end(ends[0], 1U << 16U).value_or("");
     ::close(ends[0]);
     ASSERT_FALSE(folders.empty()) << "the supervisor did not start its sandboxes";
-    EXPECT_GE(sandbox_processes().size(), 6U);
+    EXPECT_EQ(sandbox_processes().size(), 6U);
     ::kill(supervisor, SIGKILL);
     ::waitpid(supervisor, nullptr, 0);
     EXPECT_TRUE(eventually([] { return sandbox_processes().empty(); }))
@@ -156,9 +157,13 @@ class SupervisorDeathTest : public EndingTest {
     Spec spec;
     spec.program_fd = probe_program();
     spec.argv = {"probe", "daemons", "5", "stay"};
+    auto log = os::make_pipe();
+    if (!log) return 3;
+    spec.log = std::move(log->write_end);
     auto sandbox = (*launcher)->launch(Where::kNative, std::move(spec));
     if (!sandbox) return 2;
-    if (!eventually([] { return sandbox_processes().size() >= 6; })) return 3;
+    char first = 0;
+    if (::read(log->read_end.get(), &first, 1) != 1) return 3;  // "ready": all daemons are there
     if (frozen && !(*sandbox)->monitor().freeze()) return 4;
     std::vector<std::string> folders = (*launcher)->group_folders();
     if (folders.empty()) folders = {"none"};
@@ -186,11 +191,15 @@ TEST_F(SupervisorDeathTest, LeftoverGroupsAreRemovedAtTheNextStart) {
   if (roots.empty()) return;
   // As if pid 1 had been a supervisor with another start time.
   std::string name = roots[0].substr(roots[0].rfind('/') + 1);
-  std::string pid_namespace = name.substr(name.rfind('-') + 1);
-  std::string dead = roots[0].substr(0, roots[0].rfind('/')) + "/kernelwright-1-1-" + pid_namespace;
+  std::string pid_namespace = split(name, '-').at(3);
+  std::string dead = roots[0].substr(0, roots[0].rfind('/')) + "/kernelwright-1-1-" +
+                     pid_namespace + "-" + std::to_string(::getpid());
   CgroupFiles files;
   ASSERT_TRUE(files.make_folder(dead));
-  ASSERT_TRUE(files.make_folder(dead + "/executor-1"));
+  // Any supervisor that starts in this moment removes it too.
+  if (auto made = files.make_folder(dead + "/executor-1"); !made) {
+    ASSERT_FALSE(files.exists(dead)) << made.error().message();
+  }
   Launcher::Options options;
   options.launcher_program = binary("kernelwright-launcher");
   auto other = ProcessLauncher::start(std::move(options), Tuning{Level::kNamespaces, {}});

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <mutex>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -50,7 +51,9 @@ Level expected_level() {
 }
 
 ProcessLauncher& launcher_for(const Tuning& tuning) {
+  static std::mutex mutex;  // tests launch from many threads
   static std::map<std::pair<int, int>, std::unique_ptr<ProcessLauncher>> launchers;
+  std::lock_guard guard(mutex);
   auto& launcher = launchers[{static_cast<int>(tuning.at_most),
                               tuning.freeze ? static_cast<int>(*tuning.freeze) : -1}];
   if (!launcher) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,17 @@ namespace kw::sandbox {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+// What GoogleTest shows of the parameters.
+inline void PrintTo(FreezeKind kind, std::ostream* out) {
+  *out << (kind == FreezeKind::kUnified   ? "Unified"
+           : kind == FreezeKind::kV1      ? "V1"
+           : kind == FreezeKind::kSignals ? "Signals"
+                                          : "None");
+}
+inline void PrintTo(Level level, std::ostream* out) {
+  *out << "level " << static_cast<int>(level);
+}
 
 std::string binary(const std::string& name);  // bin/<name> or lib/<name> of the build
 

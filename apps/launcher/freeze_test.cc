@@ -43,11 +43,12 @@ class FreezeTest : public SandboxTest, public ::testing::WithParamInterface<Free
  protected:
   void SetUp() override {
     tuning_.freeze = GetParam();
-    // A plain user without delegated cgroups has signals only; then all three parameters test them.
-    kind_ = launcher().reached().freeze;
-    if (launcher().level() == Level::kFull && GetParam() != FreezeKind::kUnified) {
-      ASSERT_EQ(kind_, GetParam());
-    }
+    FreezeKind kind = launcher().reached().freeze;
+    if (GetParam() == FreezeKind::kV1 && kind != GetParam())
+      GTEST_SKIP() << "no version 1 freezer cgroup can be made by this user on this machine";
+    if (GetParam() == FreezeKind::kUnified && kind != GetParam())
+      GTEST_SKIP() << "no version 2 cgroup can be made by this user on this machine";
+    ASSERT_EQ(kind, GetParam());
   }
   std::unique_ptr<Sandbox> start_counting(Counters& counters) {
     auto sandbox =
@@ -65,7 +66,6 @@ class FreezeTest : public SandboxTest, public ::testing::WithParamInterface<Free
         milliseconds(20));  // long enough for a running counter to move by millions
     EXPECT_EQ(counters.read(), before);
   }
-  FreezeKind kind_ = FreezeKind::kNone;
 };
 
 TEST_P(FreezeTest, FrozenMeansNothingMoves) {
@@ -152,11 +152,7 @@ TEST_P(FreezeTest, FrozenOthersCanBeDestroyed) {
 INSTANTIATE_TEST_SUITE_P(Kinds, FreezeTest,
                          ::testing::Values(FreezeKind::kUnified, FreezeKind::kV1,
                                            FreezeKind::kSignals),
-                         [](const auto& kind) {
-                           return std::string(kind.param == FreezeKind::kUnified ? "Unified"
-                                              : kind.param == FreezeKind::kV1    ? "V1"
-                                                                                 : "Signals");
-                         });
+                         ::testing::PrintToStringParamName());
 
 class MonitorTest : public SandboxTest {};
 

@@ -51,7 +51,7 @@ def main(fd):
         print("text of the leaf")
         sys.exit(5)
     if action == "uid":
-        os._exit(1 if os.getuid() >= 61000 and os.getuid() == os.geteuid() else 2)
+        os._exit(1 if 61000 <= os.getuid() < 62000 and os.getuid() == os.geteuid() else 2)
     if action == "raise":
         raise RuntimeError("a leaf's own failure")
     if action == "memory":

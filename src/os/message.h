@@ -11,7 +11,7 @@
 
 namespace kw::os {
 
-inline constexpr std::size_t kMaxMessageBytes = 64 * 1024;  // JSON text
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} * 1024;  // JSON text
 inline constexpr std::size_t kMaxMessageFds = 240;
 
 struct Message {

@@ -96,7 +96,7 @@ GroupRoot GroupRoot::make(CgroupFiles& files, const std::vector<Hierarchy>& hier
   for (const Hierarchy& hierarchy : hierarchies) {
     if (hierarchy.unified) root.use_unified(hierarchy, name);
   }
-  if (hierarchies.empty()) root.missing_.push_back("no cgroup hierarchy is mounted");
+  if (hierarchies.empty()) root.missing_.emplace_back("no cgroup hierarchy is mounted");
   return root;
 }
 
@@ -288,9 +288,10 @@ Status Group::remove() {
   }
 }
 
-std::string supervisor_group_name() {
+std::string supervisor_group_name(unsigned launcher) {
   std::string pid = std::to_string(::getpid());
-  return kNamePrefix + pid + "-" + start_time(pid) + "-" + pid_namespace();
+  return kNamePrefix + pid + "-" + start_time(pid) + "-" + pid_namespace() + "-" +
+         std::to_string(launcher);
 }
 
 void remove_leftover_groups(CgroupFiles& files, const std::vector<Hierarchy>& hierarchies) {
@@ -300,7 +301,7 @@ void remove_leftover_groups(CgroupFiles& files, const std::vector<Hierarchy>& hi
       for (const std::string& name : files.folders(base)) {
         if (!name.starts_with(kNamePrefix)) continue;
         std::vector<std::string> parts = split(name, '-');
-        if (parts.size() != 4 || parts[3] != pid_namespace() || start_time(parts[1]) == parts[2])
+        if (parts.size() != 5 || parts[3] != pid_namespace() || start_time(parts[1]) == parts[2])
           continue;
         dead.push_back(base + "/" + name);
       }

@@ -85,8 +85,9 @@ class Group {
   GroupFolders folders_;
 };
 
-// "kernelwright-<pid>-<start>-<pid namespace>" of this process.
-std::string supervisor_group_name();
+// "kernelwright-<pid>-<start>-<pid namespace>-<launcher>" of this process; its launchers are
+// numbered, because each has groups of its own.
+std::string supervisor_group_name(unsigned launcher);
 // Kills and removes the groups of supervisors of our pid namespace that are dead.
 void remove_leftover_groups(CgroupFiles& files, const std::vector<Hierarchy>& hierarchies);
 // Kills everything in the groups below these folders and removes them; gives up after a few

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "os/file.h"
 #include "sandbox/testing/fake_cgroup.h"
 
@@ -173,17 +174,18 @@ TEST_F(CgroupTest, GroupsWithProcessesAreNotRemoved) {
 
 TEST_F(CgroupTest, LeftoversOfDeadSupervisorsOnly) {
   files_.add_unified("unified", "memory pids");
-  std::string own = supervisor_group_name();
-  std::string space = own.substr(own.rfind('-') + 1);
-  std::string dead =
-      "kernelwright-" + std::to_string(::getpid()) + "-1-" + space;  // our pid, another start time
-  std::string elsewhere = "kernelwright-999999-1-1";  // another pid namespace: we cannot know
-  for (const std::string& name : {own, dead, elsewhere, std::string("other")})
+  std::string own = supervisor_group_name(1);
+  std::string second = supervisor_group_name(2);
+  std::string space = split(own, '-').at(3);
+  std::string dead = "kernelwright-" + std::to_string(::getpid()) + "-1-" + space +
+                     "-1";                              // our pid, another start time
+  std::string elsewhere = "kernelwright-999999-1-1-1";  // another pid namespace: we cannot know
+  for (const std::string& name : {own, second, dead, elsewhere, std::string("other")})
     ASSERT_TRUE(files_.make_folder(root_ + "/unified/" + name));
   ASSERT_TRUE(files_.make_folder(root_ + "/unified/" + dead + "/executor-1"));
   remove_leftover_groups(files_, {unified()});
   EXPECT_THAT(files_.folders(root_ + "/unified"),
-              ::testing::UnorderedElementsAre(own, elsewhere, "other"));
+              ::testing::UnorderedElementsAre(own, second, elsewhere, "other"));
 }
 
 }  // namespace

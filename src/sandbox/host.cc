@@ -3,7 +3,7 @@
 
 #include <array>
 #include <csignal>
-#include <cstring>
+#include <system_error>
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -20,7 +20,7 @@ constexpr std::uint64_t kNamespaces =
     CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 
 Json error_json(const StepError& error) {
-  return {{"error", error.step + ": " + std::strerror(error.error_number)},
+  return {{"error", error.step + ": " + std::generic_category().message(error.error_number)},
           {"errno", error.error_number}};
 }
 
@@ -28,7 +28,7 @@ Result<os::UniqueFd> watch_children() {
   sigset_t child;
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &child, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &child, nullptr);
   os::UniqueFd signals(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.valid()) return fail_errno(errno, "cannot watch for the end of children");
   return signals;

@@ -167,7 +167,7 @@ void run_init(const BoxTemplate& box, const HostWalls& walls, SpawnRequest& requ
   sigset_t child;
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &child, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &child, nullptr);
   if (StepError error = build(box, walls, request)) report_failure(status, error);
   // Other processes of the same uid (plain user) cannot trace what is not dumpable. Before the
   // fork, so that there is no gap.

@@ -21,7 +21,7 @@ bool Log::pump() {
 }
 
 bool Log::pump_locked() {
-  std::array<char, 64 * 1024> chunk;
+  std::array<char, kPart> chunk;
   for (int round = 0; round < 16 && !ended_; ++round) {
     ssize_t got = ::read(pipe_.get(), chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;

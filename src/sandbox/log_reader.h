@@ -20,7 +20,7 @@ namespace kw::sandbox {
 // Threads: any.
 class Log {
  public:
-  static constexpr std::size_t kPart = 64 * 1024;
+  static constexpr std::size_t kPart = std::size_t{64} * 1024;
   static constexpr std::uint64_t kLimit = 8ULL << 20U;
 
   // `pipe` must not block. `on_limit` is called once, by the thread that reads byte kLimit + 1.

@@ -2,6 +2,7 @@
 #include "sandbox/process_launcher.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -90,9 +91,10 @@ Result<std::unique_ptr<ProcessLauncher>> ProcessLauncher::attempt(const Options&
                                                                   const Tuning& tuning,
                                                                   const Layers& layers,
                                                                   bool with_groups) {
-  GroupRoot groups =
-      with_groups ? GroupRoot::make(kernel_files(), own_hierarchies(), supervisor_group_name())
-                  : GroupRoot::none();
+  static std::atomic<unsigned> launchers = 0;  // numbers this process's groups, nothing else
+  GroupRoot groups = with_groups ? GroupRoot::make(kernel_files(), own_hierarchies(),
+                                                   supervisor_group_name(++launchers))
+                                 : GroupRoot::none();
   if (with_groups && !groups.any()) return fail(ErrorCode::kUnsupported, "no cgroup can be made");
   std::unique_ptr<ProcessLauncher> launcher(
       new ProcessLauncher(options, tuning, layers, std::move(groups)));
@@ -131,8 +133,7 @@ void ProcessLauncher::note_reached() {
   reached_.memory_group = groups_.limits_memory();
   reached_.process_group = groups_.limits_processes();
   reached_.cpu_group = groups_.pins_cpus();
-  reached_.freeze =
-      groups_.freeze_kind() == FreezeKind::kNone ? FreezeKind::kSignals : groups_.freeze_kind();
+  reached_.freeze = freeze_kind();
   const Layers& layers = reached_.layers;
   bool groups =
       reached_.memory_group && reached_.process_group && groups_.freeze_kind() != FreezeKind::kNone;

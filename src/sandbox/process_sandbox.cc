@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "base/check.h"
 #include "sandbox/init.h"
 #include "sandbox/syscalls.h"
 
@@ -113,6 +114,7 @@ Result<Exit> ProcessSandbox::wait(std::chrono::milliseconds timeout) {
     KW_TRY_STATUS(finish());
   }
   KW_TRY_STATUS(exec_error(monitor_.files().status.get()));
+  KW_CHECK(exit_);
   return *exit_;
 }
 

@@ -25,6 +25,7 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
   std::vector<pid_t> numbers;
   std::unique_ptr<DIR, int (*)(DIR*)> handle(::opendir(folder.c_str()), &::closedir);
   if (!handle) return numbers;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is nobody else's
   while (const dirent* entry = ::readdir(handle.get())) {
     char* end = nullptr;
     long number = std::strtol(entry->d_name, &end, 10);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "task/flags.h"
 #include "task/jsonl.h"
@@ -71,7 +72,9 @@ Result<Candidate> from_source(const fs::path& path) {
   out.name = path.stem().string();
   out.entry_file = path.filename().string();
   KW_TRY_STATUS(check_title(out.entry_file, path.string()));
-  out.language = *language_of(path.extension().string(), content);
+  std::optional<Language> language = language_of(path.extension().string(), content);
+  KW_CHECK(language);  // the caller asked whether it is a source
+  out.language = *language;
   bool finds_entry = out.language == Language::kPython || out.language == Language::kTriton;
   if (!finds_entry) out.entry_function = "run";
   out.sample = kernelbench_sample(out.entry_file);

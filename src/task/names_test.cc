@@ -53,8 +53,8 @@ TEST(DType, NamesSizesAndOrder) {
 }
 
 TEST(Base64, RoundTripsAndRefusesWhatIsNot) {
-  for (std::string text : {std::string(), std::string("f"), std::string("fo"), std::string("foo"),
-                           std::string("\0\xff\x80", 3)}) {
+  for (const std::string& text : {std::string(), std::string("f"), std::string("fo"),
+                                  std::string("foo"), std::string("\0\xff\x80", 3)}) {
     EXPECT_EQ(from_base64(to_base64(text)).value(), text);
   }
   EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");

@@ -193,7 +193,8 @@ Status check_output(const std::string& name, const OutputPolicy& output,
       known_name(output.of, names_of(tensors), "a tensor of the definition", where + ".of"));
   auto pointed = std::find_if(tensors.begin(), tensors.end(),
                               [&](const TensorSpec& t) { return t.name == output.of; });
-  auto rank = static_cast<std::int64_t>(pointed->shape ? pointed->shape->size() : 0);
+  const auto& shape = pointed->shape;
+  auto rank = static_cast<std::int64_t>(shape ? shape->size() : 0);
   if (output.axis < -rank || output.axis >= rank) {
     return fail(ErrorCode::kInvalidArgument, "{}.axis: {} is outside \"{}\", which has {} axes",
                 where, output.axis, output.of, rank);

@@ -22,8 +22,10 @@ bool is_device_code(Language language) {
 
 Result<Language> language_from_spec(ObjectReader& spec) {
   KW_TRY(std::string name, spec.string("language"));
-  if (std::find(kSpecLanguages.begin(), kSpecLanguages.end(), name) != kSpecLanguages.end())
-    return *language_from_string(name);
+  std::optional<Language> language = language_from_string(name);
+  if (language &&
+      std::find(kSpecLanguages.begin(), kSpecLanguages.end(), name) != kSpecLanguages.end())
+    return *language;
   return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}", spec.path("language"),
               printable(name, 60), join(kSpecLanguages, ", "), suggestion(name, kSpecLanguages));
 }
@@ -143,7 +145,7 @@ Status additions_language(ObjectReader& extra, Candidate& out) {
     return fail(ErrorCode::kInvalidArgument, "{}: only ptx or cubin, with spec.language cuda",
                 extra.path("language"));
   }
-  out.language = *language_from_string(name);
+  out.language = name == "ptx" ? Language::kPtx : Language::kCubin;
   return {};
 }
 

@@ -85,7 +85,7 @@ std::optional<Evaluation> evaluation_of(const Verdict& verdict, const WorkloadVe
   out.log = log_of(outcome, cheated ? verdict.violation : workload.violation, diagnostics);
   if (outcome == Outcome::kPassed || outcome == Outcome::kWrongValue)
     out.correctness = correctness_of(workload);
-  if (outcome == Outcome::kPassed) {
+  if (outcome == Outcome::kPassed && workload.times) {
     const Times& times = *workload.times;
     double ratio = times.candidate_ms > 0 ? times.reference_ms / times.candidate_ms : 0;
     out.performance = {times.candidate_ms, times.reference_ms,

@@ -2,6 +2,7 @@
 #include "gym/checker/admission.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "gym/correctness/battery.h"
@@ -40,8 +41,9 @@ class Admission {
 
   Result<AdmissionReport> run_all() {
     for (const Instance& instance : in_.instances) {
+      KW_TRY(OracleComparison comparison, in_.checker.compare_with(instance));
       for (std::size_t j = 0; j < in_.signature.outputs.size(); ++j) {
-        KW_TRY(CheckReport own, in_.checker.against_oracle(j, instance.trusted[j], instance));
+        CheckReport own = comparison.check(j, instance.trusted[j]);
         if (own.passed) continue;
         report_.failure = fmt::format(
             "output {} of the reference at its declared precision does not agree with the "
@@ -54,6 +56,7 @@ class Admission {
         return std::move(report_);
       }
     }
+    KW_TRY(last_comparison_, in_.checker.compare_with(last_));
     KW_TRY_STATUS(battery());
     KW_TRY_STATUS(find_inert());
     return std::move(report_);
@@ -65,8 +68,7 @@ class Admission {
 
   Accepts accepts() {
     return [this](std::size_t output, const TensorView& bytes) {
-      auto report = in_.checker.against_oracle(output, bytes.bytes, last_);
-      return report && report->passed;
+      return last_comparison_->check(output, bytes.bytes).passed;
     };
   }
 
@@ -122,6 +124,7 @@ class Admission {
 
   const AdmissionInput& in_;
   const Instance& last_;
+  std::optional<OracleComparison> last_comparison_;
   std::vector<std::size_t> positions_;  // of the battery's outputs among all
   AdmissionReport report_;
 };

@@ -52,6 +52,8 @@ class Judgement {
   void compat(std::size_t output, std::span<const std::byte> candidate,
               std::span<const std::byte> reference);
   std::chrono::nanoseconds timeout() const;
+  bool ran_by_their_rules() const;
+  std::string flashinfer_status() const;
   Json report() const;
 
   Session& session_;
@@ -70,6 +72,7 @@ class Judgement {
   std::uint64_t first_seed_ = 0;                 // of inputs; only with fresh_inputs off
   std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;  // minor, over all gos
   double check_ms_ = 0, time_ms_ = 0;
+  std::int64_t compared_ = 0;  // outputs compared by the benchmarks' rules
   bool kernelbench_ok_ = true, flashinfer_ok_ = true;
   double flashinfer_abs_ = 0, flashinfer_rel_ = 0;
 };

@@ -151,6 +151,7 @@ Status OutputChecker::learn(std::span<const Instance> instances) {
     std::vector<InstanceBudget> budgets;
     for (const Instance& instance : instances) {
       KW_TRY(InstanceBudget made, budget(j, instance));
+      if (budgets.empty()) plans_[j].terms = static_cast<std::int64_t>(made.terms());
       budgets.push_back(std::move(made));
     }
     KW_TRY(plans_[j].learned, learn_baseline(budgets));
@@ -163,46 +164,56 @@ const task::Argument& OutputChecker::pointed_at(const Plan& plan) const {
                             : *plans_[static_cast<std::size_t>(plan.of_output)].argument;
 }
 
-Result<CheckReport> OutputChecker::against_oracle(std::size_t output,
-                                                  std::span<const std::byte> ours,
-                                                  const Instance& instance) const {
-  const Plan& plan = plans_[output];
-  TensorView candidate = view(output, ours);
-  bool floating = task::is_floating(plan.argument->dtype);
+Result<OracleComparison> OutputChecker::compare_with(const Instance& instance) const {
+  OracleComparison comparison(*this, instance);
+  for (std::size_t j = 0; j < plans_.size(); ++j) {
+    comparison.budgets_.emplace_back();
+    if (!task::is_floating(plans_[j].argument->dtype)) continue;
+    KW_TRY(InstanceBudget made, budget(j, instance));
+    comparison.budgets_.back() = std::move(made);
+  }
+  return comparison;
+}
+
+CheckReport OracleComparison::check_indices_of(std::size_t output,
+                                               const TensorView& candidate) const {
+  const OutputChecker::Plan& plan = checker_->plans_[output];
+  const task::Argument& target = checker_->pointed_at(plan);
+  auto expected = integers(instance_->exact[output]);
+  if (plan.of_input >= 0) {
+    auto values = widened(target.dtype, instance_->inputs[static_cast<std::size_t>(plan.of_input)]);
+    return check_indices(candidate, expected, {values, {}, target.shape, plan.policy.axis});
+  }
+  auto of = static_cast<std::size_t>(plan.of_output);
+  const auto& budget = budgets_[of];
+  std::vector<double> budgets(instance_->exact[of].size() / sizeof(double));
+  for (std::size_t first = 0; budget && first < budgets.size(); first += budget->slices().columns)
+    budget->budgets(first, std::span(budgets).subspan(first, budget->slices().columns));
+  return check_indices(candidate, expected,
+                       {doubles(instance_->exact[of]), budgets, target.shape, plan.policy.axis});
+}
+
+CheckReport OracleComparison::check(std::size_t output, std::span<const std::byte> ours) const {
+  const OutputChecker::Plan& plan = checker_->plans_[output];
+  const auto& budget = budgets_[output];
+  TensorView candidate = checker_->view(output, ours);
   switch (plan.policy.check) {
     case CheckKind::kSampling:
-      return CheckReport{};
-    case CheckKind::kExact:
-      return floating ? check_exact(candidate, view(output, instance.trusted[output]))
-                      : check_exact(candidate, integers(instance.exact[output]));
+      return {};
     case CheckKind::kArgmaxOf:
-    case CheckKind::kTopkOf: {
-      const task::Argument& target = pointed_at(plan);
-      if (plan.of_input >= 0) {
-        auto values =
-            widened(target.dtype, instance.inputs[static_cast<std::size_t>(plan.of_input)]);
-        return check_indices(candidate, integers(instance.exact[output]),
-                             {values, {}, target.shape, plan.policy.axis});
-      }
-      auto of = static_cast<std::size_t>(plan.of_output);
-      KW_TRY(InstanceBudget made, budget(of, instance));
-      std::vector<double> budgets(instance.exact[of].size() / sizeof(double));
-      for (std::size_t first = 0; first < budgets.size(); first += made.slices().columns)
-        made.budgets(first, std::span(budgets).subspan(first, made.slices().columns));
-      return check_indices(candidate, integers(instance.exact[output]),
-                           {doubles(instance.exact[of]), budgets, target.shape, plan.policy.axis});
-    }
-    case CheckKind::kSet: {
-      if (!floating) return check_set(candidate, integers(instance.exact[output]));
-      KW_TRY(InstanceBudget made, budget(output, instance));
-      return check_set(candidate, made);
-    }
+    case CheckKind::kTopkOf:
+      return check_indices_of(output, candidate);
+    case CheckKind::kSet:
+      return budget ? check_set(candidate, *budget)
+                    : check_set(candidate, integers(instance_->exact[output]));
+    case CheckKind::kExact:
+      if (budget) return check_exact(candidate, checker_->view(output, instance_->trusted[output]));
+      break;
     case CheckKind::kValues:
+      if (budget) return check_against_oracle(candidate, *budget);
       break;
   }
-  if (!floating) return check_exact(candidate, integers(instance.exact[output]));
-  KW_TRY(InstanceBudget made, budget(output, instance));
-  return check_against_oracle(candidate, made);
+  return check_exact(candidate, integers(instance_->exact[output]));
 }
 
 CheckReport OutputChecker::against_baseline(std::size_t output, std::span<const std::byte> ours,

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,14 +30,20 @@ struct Instance {
   std::vector<Outputs> perturbed;  // float64 runs, every floating input moved by one eps
 };
 
+class OracleComparison;
+
 class OutputChecker {
  public:
   // policies: by output name, as the supervisor's "outputs". kInvalidArgument for a policy that
   // does not fit the signature.
   static Result<OutputChecker> make(const task::Signature& signature, const Json& policies);
 
-  // From at least three instances. kInvalidArgument: the reference cannot be judged (it gives NaN).
+  // From at least three instances, the first with two perturbed runs: they show how many terms
+  // stand behind an element. kInvalidArgument: the reference cannot be judged (it gives NaN).
   Status learn(std::span<const Instance> instances);
+
+  // Borrows both. kInvalidArgument: the reference gives NaN on these inputs.
+  Result<OracleComparison> compare_with(const Instance& instance) const;
 
   // Whether some output's check looks at this input tensor.
   bool needs_input(std::size_t tensor) const;
@@ -49,9 +56,6 @@ class OutputChecker {
     return plans_[output].policy.check == task::CheckKind::kSampling;
   }
 
-  // ours: contiguous, declared dtype. kInvalidArgument: the reference gives NaN on these inputs.
-  Result<CheckReport> against_oracle(std::size_t output, std::span<const std::byte> ours,
-                                     const Instance& instance) const;
   // theirs: all outputs of the baseline on the same inputs. Coarser for floats: a failure is to be
   // settled by against_oracle.
   CheckReport against_baseline(std::size_t output, std::span<const std::byte> ours,
@@ -62,6 +66,7 @@ class OutputChecker {
                    Rng& rng, SamplingTest& test) const;
 
  private:
+  friend class OracleComparison;
   struct Plan {
     const task::Argument* argument = nullptr;
     task::OutputPolicy policy;
@@ -79,6 +84,23 @@ class OutputChecker {
       inputs_;  // borrowed from the signature, as are the plans' arguments
   std::vector<Plan> plans_;
   double perturbation_ = 0;
+};
+
+// The oracle's side of one set of inputs: budgets are made once, any number of outputs compared.
+class OracleComparison {
+ public:
+  // ours: contiguous, declared dtype.
+  CheckReport check(std::size_t output, std::span<const std::byte> ours) const;
+
+ private:
+  friend class OutputChecker;
+  OracleComparison(const OutputChecker& checker, const Instance& instance)
+      : checker_(&checker), instance_(&instance) {}
+  CheckReport check_indices_of(std::size_t output, const TensorView& candidate) const;
+
+  const OutputChecker* checker_;
+  const Instance* instance_;
+  std::vector<std::optional<InstanceBudget>> budgets_;  // by output; of the floating ones
 };
 
 }  // namespace kw::gym

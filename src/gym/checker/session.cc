@@ -10,8 +10,6 @@
 namespace kw::gym {
 namespace {
 
-constexpr int kPerturbedRuns =
-    2;  // two show how few inputs stand behind an element (correctness/budget.h)
 constexpr int kLearnInstances = 3;  // gym_contract 19: at least three seeds
 constexpr std::size_t kSetMemory = 192ULL << 20U;
 constexpr std::size_t kMinSets = 2, kMaxSetsUsed = 32;
@@ -24,20 +22,33 @@ std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Mechanisms Mechanisms::without(const std::vector<std::string>& disabled) {
+Result<Mechanisms> Mechanisms::without(const std::vector<std::string>& disabled) {
   Mechanisms on;
+  bool admission = true;  // the supervisor's
+  const std::pair<std::string_view, bool*> switches[] = {
+      {"freeze", &on.freeze},
+      {"poison", &on.poison},
+      {"rehash", &on.rehash},
+      {"moving_addresses", &on.moving_addresses},
+      {"fresh_inputs", &on.fresh_inputs},
+      {"canaries", &on.canaries},
+      {"seal", &on.seal},
+      {"interleaving", &on.interleaving},
+      {"snapshot", &on.snapshot},
+      {"check_timed", &on.check_timed},
+      {"audit", &on.audit},
+      {"admission", &admission},
+  };
   for (const std::string& name : disabled) {
-    if (name == "freeze") on.freeze = false;
-    if (name == "poison") on.poison = false;
-    if (name == "rehash") on.rehash = false;
-    if (name == "moving_addresses") on.moving_addresses = false;
-    if (name == "fresh_inputs") on.fresh_inputs = false;
-    if (name == "canaries") on.canaries = false;
-    if (name == "seal") on.seal = false;
-    if (name == "interleaving") on.interleaving = false;
-    if (name == "snapshot") on.snapshot = false;
-    if (name == "check_timed") on.check_timed = false;
-    if (name == "audit") on.audit = false;
+    const auto* found =
+        std::ranges::find(switches, name, &std::pair<std::string_view, bool*>::first);
+    if (found == std::end(switches)) {
+      std::vector<std::string> names;
+      for (const auto& [known, flag] : switches) names.emplace_back(known);
+      return fail(ErrorCode::kInvalidArgument, "--disable {}: no such mechanism; there are {}",
+                  printable(name, 40), join(names, ", "));
+    }
+    *found->second = false;
   }
   return on;
 }
@@ -52,7 +63,7 @@ Status Session::read_options(const Json& options) {
   KW_TRY(options_.max_seconds, reader.number("max_seconds"));
   KW_TRY(options_.timeout_seconds, reader.number("timeout_seconds"));
   KW_TRY(auto disabled, reader.strings_or_empty("disabled"));
-  options_.mechanisms = Mechanisms::without(disabled);
+  KW_TRY(options_.mechanisms, Mechanisms::without(disabled));
   return {};
 }
 
@@ -138,7 +149,8 @@ Status Session::make_sets() {
 
 // Runs the reference on the inputs of a set at the declared precision, in float64, and with moved
 // inputs.
-Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& instance) {
+Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& instance,
+                                         int perturbed_runs) {
   auto offer = [&] {
     for (std::size_t i = 0; i < input_tensors_.size(); ++i)
       std::memcpy(oracle_->input(i).data(), inputs.tensor(i).data(), inputs.layout().bytes(i));
@@ -166,7 +178,7 @@ Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& 
   if (!answer.ok) return answer;
   KW_TRY(answer, run({Precision::kFloat64, 0, 0}, instance.exact));
   instance.perturbed.clear();
-  for (int i = 0; answer.ok && checker_->perturbation() > 0 && i < kPerturbedRuns; ++i) {
+  for (int i = 0; answer.ok && checker_->perturbation() > 0 && i < perturbed_runs; ++i) {
     instance.perturbed.emplace_back();
     KW_TRY(answer, run({Precision::kFloat64, next_seed() | 1U, checker_->perturbation()},
                        instance.perturbed.back()));
@@ -179,7 +191,7 @@ Result<OracleAnswer> Session::learn() {
     Instance instance;
     KW_TRY(OracleAnswer answer, inputs_->fill(sets_[0], next_seed()));
     if (!answer.ok) return answer;
-    KW_TRY(answer, run_oracle(sets_[0], instance));
+    KW_TRY(answer, run_oracle(sets_[0], instance, i == 0 ? 2 : 1));
     if (!answer.ok) return answer;
     learned_from_.push_back(std::move(instance));
   }

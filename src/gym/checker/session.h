@@ -29,7 +29,8 @@ struct Mechanisms {
   bool check_timed = true;  // every timed call is compared
   bool audit = true;        // secret calls are compared with float64
 
-  static Mechanisms without(const std::vector<std::string>& disabled);
+  // "admission" and "evidence" are the supervisor's. kInvalidArgument for an unknown name.
+  static Result<Mechanisms> without(const std::vector<std::string>& disabled);
 };
 
 struct SessionOptions {
@@ -53,7 +54,8 @@ class Session {
   Status read_options(const Json& options);
   Result<OracleAnswer> prepare_problem(const Json& body, ReceivedFds& fds);
   Result<OracleAnswer> learn();
-  Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance);
+  Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance,
+                                  int perturbed_runs = 1);
   Status admit(Json& answer);
   Status make_sets();
   Result<std::unique_ptr<Side>> attach(const Json& spec, ReceivedFds& fds,

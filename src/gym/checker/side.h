@@ -41,6 +41,8 @@ class Side {
                                     std::chrono::nanoseconds timeout, GoResult& go);
   // Wall time of a go less the constant of a null go, at least a nanosecond.
   std::chrono::nanoseconds net(const GoResult& go) const;
+  // Median wall time of a go without calls: what every go costs by itself.
+  std::chrono::nanoseconds null_go() const { return null_go_; }
 
   // Before a go: destination buffers at new places, holding poison, between canaries. Memory of
   // returned results belongs to the candidate's allocator and is left alone: fresh inputs make

@@ -284,8 +284,13 @@ Result<task::Verdict> CpuTarget::finish(Evaluation& evaluation) {
   evaluation.evidence["cost"]["total_ms"] = ms_since(evaluation.begun);
   KW_TRY(task::Verdict verdict, verdict_from_evidence(evaluation.evidence));
   if (evaluation.request.options.store_evidence) {
-    KW_TRY(auto path, store_evidence(options_.evidence_folder, evaluation.evidence));
-    verdict.evidence = path.string();
+    // The judgement is worth more than its record: it is not lost with it.
+    auto path = store_evidence(options_.evidence_folder, evaluation.evidence);
+    if (path)
+      verdict.evidence = path->string();
+    else
+      log::warning(fmt::format("the evidence is not stored (--no-evidence asks for that): {}",
+                               path.error().message()));
   }
   return verdict;
 }

@@ -227,14 +227,18 @@ Status ProblemSession::start_baseline(const Executable& baseline) {
 Result<Json> ProblemSession::judge(const Executable& candidate, const std::stop_token& stop) {
   OutgoingFds fds;
   Json body = {{"op", "judge"}};
+  auto start = std::chrono::steady_clock::now();
   KW_TRY(RunningRole role, launch(candidate, fds, "candidate", body));
   body["fds"] = fds.names();
+  std::chrono::duration<double, std::milli> launched = std::chrono::steady_clock::now() - start;
   std::vector<const sandbox::Sandbox*> own = {oracle_.sandbox.get(), role.sandbox.get()};
   if (baseline_) own.push_back(baseline_->sandbox.get());
   EvaluationLease lease(*context_.lease, own);
   KW_TRY(Json report, checker_->request(body, fds.fds(), lease, stop));
   KW_TRY_STATUS(as_status(report));
   if (role.log->over_limit()) report["outcome"] = task::to_string(task::Outcome::kOutputLimit);
+  if (report.contains("cost"))  // the process's start is part of loading
+    report["cost"]["load_ms"] = report["cost"].value("load_ms", 0.0) + launched.count();
   report["log"] = role.log->text();
   return report;
 }

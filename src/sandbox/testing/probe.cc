@@ -216,7 +216,9 @@ int daemons(const Arguments& arguments) {
     if (::fork() != 0) ::_exit(0);
     for (;;) ::pause();
   }
-  if (arguments[1] == "exit") return 0;
+  while (::wait(nullptr) > 0) {  // those in between: all that is left now are the daemons
+  }
+  if (::write(1, "ready", 5) != 5 || arguments[1] == "exit") return 0;
   for (;;) ::pause();
 }
 [[noreturn]] int stop_self(const Arguments&) {
