@@ -6,7 +6,7 @@
 // of malloc and its kin. Until something is enabled every call goes straight to glibc. Then
 //   output blocks  allocations of an output's byte size come from the arena that the checker maps,
 //                  so a result is where the checker reads it (output_blocks.h);
-//   big pool       other allocations of 1 MiB and more come from a pool that keeps freed memory
+//   big pool       other allocations of 32 KiB and more come from a pool that keeps freed memory
 //                  (big_pool.h).
 // All bookkeeping is outside of the memory handed out. The functions below are called once each, by
 // one thread, before the candidate's calls (kw_arena_rotate: between them); the malloc family by

@@ -79,7 +79,8 @@ TEST(BigPool, BlocksAreLargeEnoughAndHardlyLarger) {
     void* block = pool.allocate(size, &zeroed);
     ASSERT_NE(block, nullptr);
     EXPECT_GE(pool.capacity(block), size);
-    EXPECT_LE(pool.capacity(block), size + size / 4 + kMiB);  // the class, or the next one's block
+    EXPECT_LE(pool.capacity(block),
+              size + size / 4 + BigPool::kUnit);  // the class, or the next one's block
     pool.release(block);
   }
 }

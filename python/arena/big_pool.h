@@ -1,9 +1,10 @@
 // A pool for big allocations that are no results: freed blocks are kept, so that an intermediate
 // tensor costs no mmap, munmap and page faults on every call.
 //
-// One range of address space is reserved and cut into blocks of whole MiB, in steps of at most an
-// eighth of the size. The table of blocks is outside of them, indexed by the MiB where a block
-// starts.
+// One range of address space is reserved and cut into blocks of whole units, in steps of at most an
+// eighth of the size. The table of blocks is outside of them, indexed by the unit where a block
+// starts. A unit is small because glibc 2.36 hardly ever reuses what aligned requests freed: its
+// heap would grow, and fault, call by call.
 #pragma once
 #include <array>
 #include <atomic>
@@ -17,8 +18,8 @@ namespace kw::arena {
 class BigPool {
  public:
   static constexpr std::size_t kUnit = std::size_t{1}
-                                       << 20U;  // smallest block, and alignment of all
-  static constexpr std::size_t kMaxUnits = std::size_t{1} << 16U;  // 64 GiB of addresses
+                                       << 15U;  // smallest block, and alignment of all
+  static constexpr std::size_t kMaxUnits = std::size_t{1} << 21U;  // 64 GiB of addresses
 
   bool enable(std::size_t keep_bytes);
   bool active() const { return active_.load(std::memory_order_relaxed); }
@@ -33,7 +34,7 @@ class BigPool {
   SpinLock& lock() { return lock_; }
 
  private:
-  static constexpr std::size_t kClasses = 128;
+  static constexpr std::size_t kClasses = 160;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   struct Block {
     std::uint32_t next = kNone;  // of its free list
