@@ -7,6 +7,7 @@
 
 #include "gym/checker/fault_cost.h"
 #include "gym/checker/lease_client.h"
+#include "gym/checker/parallel.h"
 #include "gym/correctness/compat.h"
 #include "gym/correctness/mismatch.h"
 
@@ -14,9 +15,10 @@ namespace kw::gym {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kCheckedCalls = 3;      // untimed workloads
-constexpr int kWarmUpBlocks = 2;      // checked like all others, left out of the interval
-constexpr double kAuditShare = 0.06;  // of timed blocks, besides the first
+constexpr int kCheckedCalls = 3;          // untimed workloads
+constexpr int kWarmUpBlocks = 2;          // checked like all others, left out of the interval
+constexpr double kAuditShare = 0.06;      // of timed blocks, besides the first, at most
+constexpr double kAuditTimeShare = 0.15;  // of the time of the others, where audits are slow
 constexpr auto kWantedGo = std::chrono::microseconds(
     1000);  // shorter kernels run several times a go, each on inputs of its own
 constexpr auto kMinTimeout = std::chrono::seconds(2);
@@ -90,13 +92,24 @@ void Judgement::compat(std::size_t output, std::span<const std::byte> candidate,
 Status Judgement::fill(const Group& sets) {
   const Mechanisms& on = session_.options_.mechanisms;
   Rng places(session_.next_seed());
+  std::vector<std::uint64_t> seeds;
   for (std::uint32_t s : sets) {
-    SharedTensors& set = session_.sets_[s];
-    if (on.moving_addresses) set.layout().move(places);
-    KW_TRY(OracleAnswer filled,
-           session_.inputs_->fill(set, on.fresh_inputs ? session_.next_seed() : first_seed_));
-    if (!filled.ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", filled.text);
-    input_hashes_[s] = on.rehash ? set.hash(hash_seed_ + s, kHashSample) : 0;
+    seeds.push_back(on.fresh_inputs ? session_.next_seed() : first_seed_);
+    if (on.moving_addresses) session_.sets_[s].layout().move(places);
+  }
+  // A module's inputs come from the one oracle.
+  std::vector<Result<OracleAnswer>> filled(sets.size());
+  for (std::size_t i = 0; session_.module_ && i < sets.size(); ++i)
+    filled[i] = session_.inputs_->fill(session_.sets_[sets[i]], seeds[i]);
+  std::size_t bytes = session_.sets_[0].layout().file_bytes() * sets.size();
+  in_parallel(sets.size(), bytes, [&](std::size_t i) {
+    SharedTensors& set = session_.sets_[sets[i]];
+    if (!session_.module_) filled[i] = session_.inputs_->fill(set, seeds[i]);
+    input_hashes_[sets[i]] = on.rehash ? set.hash(hash_seed_ + sets[i], kHashSample) : 0;
+  });
+  for (auto& answer : filled) {
+    if (!answer) return tl::unexpected(std::move(answer).error());
+    if (!answer->ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", answer->text);
   }
   candidate_->guard_outputs(sets, places, {on.moving_addresses, on.poison, on.canaries});
   if (session_.baseline_)
@@ -156,19 +169,29 @@ void Judgement::snapshot(Side& side, const Group& sets) {
 }
 
 Status Judgement::compare(const Group& sets) {
-  for (std::uint32_t set : sets) {
+  if (fault_) return {};
+  std::size_t outputs = errors_.size();
+  std::vector<CheckReport> reports(sets.size() * outputs);
+  std::size_t bytes = 0;
+  for (const task::Argument& output : session_.signature_.outputs)
+    bytes += 2 * sets.size() * output.bytes();
+  in_parallel(reports.size(), bytes, [&](std::size_t i) {
+    std::uint32_t set = sets[i / outputs];
+    std::size_t j = i % outputs;
+    reports[i] = session_.checker_->against_baseline(
+        j, candidate_->output(set, j), session_.baseline_->outputs(set), session_.sets_[set]);
+  });
+  for (std::size_t s = 0; s < sets.size(); ++s) {
     bool doubtful = false;
-    for (std::size_t j = 0; j < errors_.size() && !fault_; ++j) {
-      auto ours = candidate_->output(set, j);
-      auto theirs = session_.baseline_->output(set, j);
-      CheckReport report = session_.checker_->against_baseline(
-          j, ours, session_.baseline_->outputs(set), session_.sets_[set]);
-      if (report.passed) record(j, report, set, theirs);
+    for (std::size_t j = 0; j < outputs && !fault_; ++j) {
+      const CheckReport& report = reports[s * outputs + j];
+      auto theirs = session_.baseline_->output(sets[s], j);
+      if (report.passed) record(j, report, sets[s], theirs);
       doubtful = doubtful || !report.passed;
-      if (blocks_ == 0) compat(j, ours, theirs);
+      if (blocks_ == 0) compat(j, candidate_->output(sets[s], j), theirs);
     }
     // The baseline errs too: only float64 can convict.
-    if (doubtful && !fault_) KW_TRY_STATUS(audit(set));
+    if (doubtful && !fault_) KW_TRY_STATUS(audit(sets[s]));
   }
   return {};
 }
@@ -272,6 +295,7 @@ Status Judgement::timed_blocks() {
   const auto deadline = begun + std::chrono::duration_cast<Clock::duration>(
                                     std::chrono::duration<double>(session_.options_.max_seconds));
   Rng secret(session_.next_seed());
+  double audit_share = kAuditShare;
   for (; !fault_; ++blocks_) {
     auto start = Clock::now();
     Group all = first;
@@ -291,9 +315,13 @@ Status Judgement::timed_blocks() {
       KW_TRY_STATUS(compare(all));
     }
     add_samples(all);
-    bool audited = blocks_ == 0 || secret.uniform() < kAuditShare;
+    auto compared = Clock::now();
+    bool audited = blocks_ == 0 || secret.uniform() < audit_share;
     if (!fault_ && audited && session_.options_.mechanisms.audit) {
       KW_TRY_STATUS(audit(all[secret.below(all.size())]));
+      std::chrono::duration<double> block_time = compared - start;
+      std::chrono::duration<double> audit_time = Clock::now() - compared;
+      audit_share = std::min(kAuditShare, kAuditTimeShare * block_time / audit_time);
     }
     time_ms_ += ms(timed - filled);
     check_ms_ += ms(Clock::now() - timed) + ms(filled - start);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "gym/checker/parallel.h"
 #include "gym/correctness/returned.h"
 #include "gym/inputs/poison.h"
 
@@ -127,19 +128,23 @@ std::chrono::nanoseconds Side::net(const GoResult& go) const {
 void Side::guard_outputs(std::span<const std::uint32_t> sets, Rng& rng, OutputGuards guards) {
   if (client_->style() != Style::kDestinationPassing) return;
   for (std::uint32_t s : sets) {
-    SharedTensors& outputs = client_->memory().outputs[s];
-    if (guards.move) outputs.layout().move(rng);
+    if (guards.move) client_->memory().outputs[s].layout().move(rng);
     auto& seeds = poison_seeds_[s];
     seeds.clear();
-    for (std::size_t j = 0; guards.poison && j < signature_->outputs.size(); ++j) {
+    for (std::size_t j = 0; guards.poison && j < signature_->outputs.size(); ++j)
       seeds.push_back(rng.next());
-      poison(signature_->outputs[j].dtype, seeds.back(), outputs.tensor(j));
-    }
     canary_seeds_.erase(s);
-    if (!guards.canaries) continue;
-    canary_seeds_[s] = rng.next();
-    outputs.write_canaries(canary_seeds_[s]);
+    if (guards.canaries) canary_seeds_[s] = rng.next();
   }
+  std::size_t bytes = client_->memory().outputs[sets[0]].layout().file_bytes() * sets.size();
+  in_parallel(sets.size(), bytes, [&](std::size_t i) {
+    SharedTensors& outputs = client_->memory().outputs[sets[i]];
+    const auto& seeds = poison_seeds_.at(sets[i]);
+    for (std::size_t j = 0; j < seeds.size(); ++j)
+      poison(signature_->outputs[j].dtype, seeds[j], outputs.tensor(j));
+    auto canary = canary_seeds_.find(sets[i]);
+    if (canary != canary_seeds_.end()) outputs.write_canaries(canary->second);
+  });
 }
 
 bool Side::canaries_intact(std::span<const std::uint32_t> sets) const {
