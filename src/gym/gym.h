@@ -27,6 +27,10 @@ namespace kw::gym {
 // when a rule changes.
 inline constexpr int kGymVersion = 1;
 
+// Process pairs of a precise measurement: what one pair of processes does not show (code and memory
+// placement) shows between them.
+inline constexpr int kPrecisePairs = 3;
+
 struct EvalOptions {
   std::string target = "cpu";
   std::string baseline = "eager";  // eager, compile, or the path of a candidate file

@@ -10,6 +10,7 @@
 #include "gym/checker/parallel.h"
 #include "gym/correctness/compat.h"
 #include "gym/correctness/mismatch.h"
+#include "gym/gym.h"
 
 namespace kw::gym {
 namespace {
@@ -112,8 +113,7 @@ Status Judgement::fill(const Group& sets) {
     if (!answer->ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", answer->text);
   }
   candidate_->guard_outputs(sets, places, {on.moving_addresses, on.poison, on.canaries});
-  if (session_.baseline_)
-    session_.baseline_->guard_outputs(sets, places, {on.moving_addresses, false, false});
+  session_.baseline_->guard_outputs(sets, places, {on.moving_addresses, false, false});
   return {};
 }
 
@@ -204,7 +204,6 @@ Status Judgement::audit(std::uint32_t set) {
   KW_TRY(OracleComparison comparison, session_.checker_->compare_with(instance));
   for (std::size_t j = 0; j < errors_.size() && !fault_; ++j) {
     auto ours = candidate_->output(set, j);
-    if (!session_.options_.timing) compat(j, ours, instance.trusted[j]);
     record(j, comparison.check(j, ours), set, instance.trusted[j]);
   }
   return {};
@@ -222,9 +221,12 @@ void Judgement::judge_samples() {
   }
 }
 
+// All calls are compared with the baseline, a secret one with float64.
 Status Judgement::checked_calls() {
   auto start = Clock::now();
-  for (int i = 0; i < kCheckedCalls && !fault_; ++i) {
+  Rng secret(session_.next_seed());
+  auto audited = static_cast<int>(secret.below(kCheckedCalls));
+  for (int i = 0; i < static_cast<int>(kCheckedCalls) && !fault_; ++i, ++blocks_) {
     Group sets = {static_cast<std::uint32_t>(i % static_cast<int>(session_.sets_.size()))};
     KW_TRY_STATUS(fill(sets));
     KW_TRY(GoResult done, go(*candidate_, sets));
@@ -232,7 +234,12 @@ Status Judgement::checked_calls() {
     if (!session_.options_.mechanisms.snapshot) snapshot(*candidate_, sets);
     check_memory(sets);
     add_samples(sets);
-    if (!fault_) KW_TRY_STATUS(audit(sets[0]));
+    if (fault_) break;
+    auto reference = go(*session_.baseline_, sets);
+    if (!reference) return tl::unexpected(std::move(reference).error());
+    if (!session_.options_.mechanisms.snapshot) snapshot(*session_.baseline_, sets);
+    KW_TRY_STATUS(compare(sets));
+    if (!fault_ && i == audited) KW_TRY_STATUS(audit(sets[0]));
   }
   check_ms_ += ms(Clock::now() - start);
   return {};
@@ -289,8 +296,9 @@ Status Judgement::timed_blocks() {
   Group second;
   for (std::uint32_t i = 0; i < calls; ++i) first.push_back(i);
   for (std::uint32_t i = 0; i < calls; ++i) second.push_back(static_cast<std::uint32_t>(half) + i);
-  SequentialInterval interval(session_.options_.precise ? IntervalGoal::kPrecise
-                                                        : IntervalGoal::kReward);
+  SequentialInterval interval(
+      session_.options_.precise ? IntervalGoal::kPrecise : IntervalGoal::kReward,
+      session_.options_.precise ? kPrecisePairs : 1);
   const auto begun = Clock::now();
   const auto deadline = begun + std::chrono::duration_cast<Clock::duration>(
                                     std::chrono::duration<double>(session_.options_.max_seconds));
@@ -420,16 +428,13 @@ Json Judgement::report() const {
 Result<Json> Judgement::run() {
   KW_TRY(auto fault, candidate_->start(start_times_));
   if (fault) blame(std::move(*fault));
-  if (!fault_ && session_.options_.timing && session_.baseline_) {
-    KW_TRY_STATUS(timed_blocks());
-  } else if (!fault_) {
-    KW_TRY_STATUS(checked_calls());
-  }
+  if (!fault_) KW_TRY_STATUS(session_.options_.timing ? timed_blocks() : checked_calls());
   judge_samples();
   return report();
 }
 
 Result<Json> Session::judge(const Json& body, ReceivedFds& fds, int control) {
+  if (baseline_ == nullptr) return fail(ErrorCode::kInternal, "judge before baseline");
   KW_TRY(auto candidate, attach(body["candidate"], fds, "candidate"));
   return Judgement(*this, std::move(candidate), control).run();
 }

@@ -36,8 +36,9 @@ double process_error(int process_pairs) {
   return kOneProcessError / std::sqrt(static_cast<double>(std::max(1, process_pairs)));
 }
 
-SequentialInterval::SequentialInterval(IntervalGoal goal)
-    : goal_(goal == IntervalGoal::kPrecise ? kPreciseHalfWidth : kRewardHalfWidth) {}
+SequentialInterval::SequentialInterval(IntervalGoal goal, int process_pairs)
+    : goal_((goal == IntervalGoal::kPrecise ? kPreciseHalfWidth : kRewardHalfWidth) *
+            std::sqrt(static_cast<double>(std::max(1, process_pairs)))) {}
 
 void SequentialInterval::add(double log_ratio) {
   log_ratios_.push_back(log_ratio);

@@ -24,7 +24,9 @@ class SequentialInterval {
   static constexpr int kLooks = 7;
   static constexpr std::size_t kMaxBlocks = kFirstLook << (kLooks - 2);  // 320
 
-  explicit SequentialInterval(IntervalGoal goal);
+  // process_pairs: how many such intervals, of a process pair each, are joined: each may be wider
+  // by its square root.
+  explicit SequentialInterval(IntervalGoal goal, int process_pairs = 1);
 
   void add(double log_ratio);  // log(reference time / candidate time) of one block
   bool done() const { return done_; }

@@ -16,6 +16,7 @@
 #include "gym/supervisor/admission_cache.h"
 #include "gym/supervisor/host_lease.h"
 #include "gym/supervisor/problem_session.h"
+#include "gym/supervisor/process_pairs.h"
 #include "gym/supervisor/programs.h"
 #include "gym/supervisor/roles.h"
 #include "gym/supervisor/session_pool.h"
@@ -86,6 +87,8 @@ class CpuTarget : public Target {
                                           const task::Signature& signature);
   Result<BuildOutcome> compile(const CompilePlan& plan);
   Result<Executable> baseline(Evaluation& evaluation, const task::Signature& signature);
+  Result<Json> judge_pair(Evaluation& evaluation, ProblemSession& session,
+                          const Executable& candidate, bool anew);
   Status judge_workload(Evaluation& evaluation, const task::Workload& workload);
   Result<task::Verdict> finish(Evaluation& evaluation);
 
@@ -257,6 +260,19 @@ Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const task::Signa
   return std::move(*built);
 }
 
+// One candidate process beside one baseline process; anew: not beside the one of the last
+// judgement.
+Result<Json> CpuTarget::judge_pair(Evaluation& evaluation, ProblemSession& session,
+                                   const Executable& candidate, bool anew) {
+  if (anew || !session.has_baseline()) {
+    stage(evaluation, "baseline");
+    KW_TRY(Executable reference, baseline(evaluation, session.signature()));
+    KW_TRY_STATUS(session.start_baseline(reference));
+  }
+  stage(evaluation, "judge");
+  return session.judge(candidate, evaluation.stop);
+}
+
 Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& workload) {
   const EvalRequest& request = evaluation.request;
   KW_TRY(auto open, session(request, workload, evaluation.stop));
@@ -266,13 +282,17 @@ Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& w
   Json report = {{"uuid", workload.uuid},
                  {"outcome", task::to_string(task::Outcome::kCompileError)}};
   if (executable) {
-    if (!open->has_baseline()) {
-      stage(evaluation, "baseline");
-      KW_TRY(Executable reference, baseline(evaluation, open->signature()));
-      KW_TRY_STATUS(open->start_baseline(reference));
+    bool timed = request.options.timing && request.problem.workload_policy(workload.uuid).timed;
+    int pairs = request.options.precise && timed ? kPrecisePairs : 1;
+    if (pairs > 1) KW_TRY_STATUS(require_quiet_machine());
+    for (int pair = 0; pair < pairs; ++pair) {
+      KW_TRY(Json part, judge_pair(evaluation, *open, *executable, pair > 0));
+      if (pair == 0)
+        report = std::move(part);
+      else
+        add_process_pair(report, part);
+      if (report.value("outcome", "") != task::to_string(task::Outcome::kPassed)) break;
     }
-    stage(evaluation, "judge");
-    KW_TRY(report, open->judge(*executable, evaluation.stop));
     report["uuid"] = workload.uuid;
   }
   evaluation.evidence["workloads"].push_back(std::move(report));
