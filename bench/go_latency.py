@@ -26,7 +26,7 @@ def null_gos(arguments, candidates, options, environment):
 
 
 def show(name, values):
-    print(f"{name:24} p50 {median(values):8.1f} us   p90 {quantile(values, 0.9):8.1f} us   min {min(values):8.1f} us   of {len(values)} executors")
+    print(f"{name:24} p50 {median(values):8.2f} us   p90 {quantile(values, 0.9):8.2f} us   min {min(values):8.2f} us   of {len(values)} executors")
 
 
 def main():
@@ -48,7 +48,7 @@ def main():
             spinning += null_gos(arguments, candidates[group::groups], ["--disable", "freeze"], environment)
     show("with freezing", frozen)
     show("--disable freeze", spinning)
-    print(f"ratio of the medians, with / without: {median(frozen) / median(spinning):.1f}x")
+    print(f"ratio of the medians, with / without: {median(frozen) / median(spinning):.0f}x")
 
 
 if __name__ == "__main__":

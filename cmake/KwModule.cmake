@@ -15,9 +15,10 @@ if(BUILD_TESTING)
   target_precompile_headers(kw_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endif()
 
-# kw_add_test(NAME SRCS ... DEPS ... LABELS ...): one GoogleTest program, its cases as CTest tests.
+# kw_add_test(NAME SRCS ... DEPS ... LABELS ...): one GoogleTest program, its cases as CTest tests; WHOLE: as one test, which runs
+# alone (its cases share a costly set-up, or measure).
 function(kw_add_test name)
-  cmake_parse_arguments(T "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(T "WHOLE" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT BUILD_TESTING)
     return()
   endif()
@@ -31,9 +32,14 @@ function(kw_add_test name)
   target_link_libraries(${name}_test PRIVATE ${T_DEPS} kw_warnings GTest::gmock GTest::gtest_main)
   target_precompile_headers(${name}_test REUSE_FROM kw_test_pch)
   target_compile_definitions(${name}_test PRIVATE KW_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KW_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  string(REPLACE ";" "\\;" labels "${T_LABELS}")
-  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
-    PROPERTIES LABELS "${labels}" TIMEOUT ${T_TIMEOUT})
+  if(T_WHOLE)
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} RUN_SERIAL ON)
+  else()
+    string(REPLACE ";" "\\;" labels "${T_LABELS}")
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+      PROPERTIES LABELS "${labels}" TIMEOUT ${T_TIMEOUT})
+  endif()
   add_dependencies(kw_tests ${name}_test)
   if("unit" IN_LIST T_LABELS)
     add_dependencies(kw_unit_tests ${name}_test)

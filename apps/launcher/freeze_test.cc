@@ -116,6 +116,7 @@ TEST_P(FreezeTest, ReceivedMonitorsDoTheSame) {
   ASSERT_TRUE((*copy)->thaw());
   EXPECT_TRUE(counters.all_move());
   EXPECT_GT((*copy)->minor_faults().value(), 10U);
+  EXPECT_GT((*copy)->waiting_time(), std::chrono::nanoseconds(0));
   EXPECT_FALSE((*copy)->exited());
   ASSERT_TRUE(sandbox->kill());
   auto exit = (*copy)->exited();

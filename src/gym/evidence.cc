@@ -59,6 +59,13 @@ Status read_diagnostics(ObjectReader& reader, std::vector<task::Diagnostic>& out
 Status read_times(ObjectReader& reader, task::WorkloadVerdict& verdict) {
   KW_TRY(auto candidate, milliseconds(reader, "candidate_ns"));
   KW_TRY(auto reference, milliseconds(reader, "reference_ns"));
+  KW_TRY(std::int64_t blocks, reader.integer_or("blocks", 0));
+  KW_TRY(bool timed, reader.boolean_or("timed", false));
+  if (candidate.empty() && timed && verdict.outcome == task::Outcome::kPassed) {
+    verdict.diagnostics.push_back(
+        {"measurement",
+         fmt::format("no time: {} blocks are too few: raise --max-seconds", blocks)});
+  }
   if (candidate.empty() || candidate.size() != reference.size()) return {};
   KW_TRY(std::int64_t process_pairs, reader.integer_or("process_pairs", 1));
   auto report = interval_of_samples(candidate, reference, static_cast<int>(process_pairs));

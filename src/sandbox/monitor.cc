@@ -60,11 +60,11 @@ const char* name_of(FreezeKind kind) {
 }
 
 using Slot = std::pair<const char*, os::UniqueFd MonitorFiles::*>;
-constexpr std::array<Slot, 7> kSlots = {
+constexpr std::array<Slot, 8> kSlots = {
     Slot{"status", &MonitorFiles::status}, {"freezer", &MonitorFiles::freezer},
     {"frozen", &MonitorFiles::frozen},     {"command", &MonitorFiles::command},
     {"cpu", &MonitorFiles::cpu},           {"stat", &MonitorFiles::stat},
-    {"memory", &MonitorFiles::memory}};
+    {"memory", &MonitorFiles::memory},     {"schedule", &MonitorFiles::schedule}};
 
 }  // namespace
 
@@ -226,6 +226,15 @@ Result<std::uint64_t> DescriptorMonitor::minor_faults() {
                                         : split(text.substr(bracket + 1), ' ');
   if (fields.size() < 9) return fail(ErrorCode::kUnavailable, "the candidate's process has ended");
   return std::strtoull(fields[8].c_str(), nullptr, 10);
+}
+
+std::chrono::nanoseconds DescriptorMonitor::waiting_time() {
+  if (!files_.schedule.valid()) return {};
+  auto read = read_at_start(files_.schedule.get(), "the scheduler's statistics");
+  // Nanoseconds run, nanoseconds waited, number of turns.
+  std::vector<std::string> fields = split(read.value_or(""), ' ');
+  return std::chrono::nanoseconds(fields.size() < 2 ? 0
+                                                    : std::strtoll(fields[1].c_str(), nullptr, 10));
 }
 
 bool DescriptorMonitor::killed_for_memory() const {

@@ -21,8 +21,9 @@ struct MonitorFiles {
   os::UniqueFd frozen;               // version 2: cgroup.events
   os::UniqueFd command;              // signals: the init's command socket
   os::UniqueFd cpu;
-  os::UniqueFd stat;    // /proc/<candidate>/stat
-  os::UniqueFd memory;  // memory.events or memory.oom_control
+  os::UniqueFd stat;      // /proc/<candidate>/stat
+  os::UniqueFd schedule;  // /proc/<candidate>/schedstat
+  os::UniqueFd memory;    // memory.events or memory.oom_control
 
   Result<MonitorHandles> handles() const;  // duplicates
 };
@@ -36,6 +37,7 @@ class DescriptorMonitor final : public Monitor {
   Status thaw() override;
   Result<std::chrono::nanoseconds> cpu_time() override;
   Result<std::uint64_t> minor_faults() override;
+  std::chrono::nanoseconds waiting_time() override;
   std::optional<Exit> exited() override;
 
   // freeze(), but false when it was frozen already (and stays so).

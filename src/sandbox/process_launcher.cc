@@ -293,6 +293,9 @@ Result<MonitorFiles> ProcessLauncher::open_monitor_files(const SandboxParts& par
   // A short program may have ended already: then there is no count to read.
   auto stat = kernel_files().open("/proc/" + std::to_string(candidate) + "/stat", O_RDONLY);
   if (stat) files.stat = std::move(*stat);
+  auto schedule =
+      kernel_files().open("/proc/" + std::to_string(candidate) + "/schedstat", O_RDONLY);
+  if (schedule) files.schedule = std::move(*schedule);
   files.freeze = freeze_kind();
   if (files.freeze == FreezeKind::kSignals) {
     KW_TRY(files.command, parts.command.duplicate());

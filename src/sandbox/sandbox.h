@@ -78,7 +78,10 @@ class Monitor {
   virtual Result<std::chrono::nanoseconds>
   cpu_time() = 0;  // of all processes of the sandbox since the start
   virtual Result<std::uint64_t> minor_faults() = 0;  // of the candidate's process
-  virtual std::optional<Exit> exited() = 0;          // does not block
+  // How long its first thread was ready to run and did not, since the start; 0 where the kernel
+  // does not say (/proc/PID/schedstat).
+  virtual std::chrono::nanoseconds waiting_time() = 0;
+  virtual std::optional<Exit> exited() = 0;  // does not block
 };
 
 // Descriptors and their description, to be sent over a socket and opened again there.

@@ -239,20 +239,25 @@ class Accomplice {
   std::vector<std::jthread> threads_;
 };
 
-double speedup_with_accomplice(const std::vector<std::string>& disabled) {
+task::Verdict judge_with_accomplice(const std::vector<std::string>& disabled) {
   Accomplice accomplice;
   Arena::shared().on_judge([&] { accomplice.work_for(std::chrono::milliseconds(450)); });
   task::Verdict verdict = Arena::shared().judge(program("py_honest.py"), disabled);
   Arena::shared().on_judge({});
-  EXPECT_EQ(verdict.outcome, task::Outcome::kPassed) << story(verdict);
-  return verdict.speedup ? verdict.speedup->median : 0;
+  return verdict;
 }
 
 TEST(Mechanism, Interleaving) {
-  Arena::shared().judge(
-      program("py_honest.py"));  // opens the session: the next runs begin with their timing at once
-  EXPECT_LT(speedup_with_accomplice({}), 1.15);
-  EXPECT_GT(speedup_with_accomplice({"interleaving"}), 1.25);
+  // Opens the session: the next runs begin with their timing at once.
+  Arena::shared().judge(program("py_honest.py"));
+  // Disturbed blocks are dropped; where they are too many, there is no time at all.
+  task::Verdict with = judge_with_accomplice({});
+  EXPECT_TRUE(with.outcome == task::Outcome::kPassed || with.outcome == task::Outcome::kNoisy)
+      << story(with);
+  if (with.speedup) EXPECT_LT(with.speedup->median, 1.15);
+  task::Verdict without = judge_with_accomplice({"interleaving"});
+  ASSERT_TRUE(without.speedup) << story(without);
+  EXPECT_GT(without.speedup->median, 1.25);
 }
 
 TEST(Mechanism, Admission) {

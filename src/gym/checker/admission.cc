@@ -40,6 +40,11 @@ class Admission {
   explicit Admission(const AdmissionInput& in) : in_(in), last_(in.instances.back()) {}
 
   Result<AdmissionReport> run_all() {
+    for (const task::Argument& output : in_.signature.outputs) {
+      if (output.elements() > 0) continue;
+      report_.failure = fmt::format("output {} has no elements", output.name);
+      return std::move(report_);
+    }
     for (const Instance& instance : in_.instances) {
       KW_TRY(OracleComparison comparison, in_.checker.compare_with(instance));
       for (std::size_t j = 0; j < in_.signature.outputs.size(); ++j) {

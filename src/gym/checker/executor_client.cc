@@ -129,6 +129,7 @@ Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
   }
   KW_TRY(auto cpu_before, monitor_->cpu_time());
   KW_TRY(std::uint64_t faults_before, monitor_->minor_faults());
+  std::chrono::nanoseconds waited_before = monitor_->waiting_time();
   ++sequence_;
   GoResult result;
   std::atomic_ref<std::uint64_t>(page.go_seq).store(sequence_, std::memory_order_release);
@@ -144,6 +145,7 @@ Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
   KW_TRY(std::uint64_t faults_after, monitor_->minor_faults());
   result.cpu_time = cpu_after - cpu_before;
   result.minor_faults = faults_after - faults_before;
+  result.waited = monitor_->waiting_time() - waited_before;
   return result;
 }
 

@@ -27,6 +27,7 @@ struct GoResult {
   std::chrono::nanoseconds wall{0};      // thaw to confirmed freeze, by the checker's clock
   std::chrono::nanoseconds cpu_time{0};  // of the whole sandbox
   std::uint64_t minor_faults = 0;
+  std::chrono::nanoseconds waited{0};  // ready, while something else had its core
 };
 
 // What an ended executor left: all of it untrusted but exit.

@@ -11,6 +11,7 @@
 #include "gym/correctness/compat.h"
 #include "gym/correctness/mismatch.h"
 #include "gym/gym.h"
+#include "gym/measure/stolen_time.h"
 
 namespace kw::gym {
 namespace {
@@ -150,6 +151,7 @@ Result<GoResult> Judgement::go(Side& side, const Group& sets) {
   GoResult result;
   KW_TRY(auto fault, side.call(sets, timeout() * static_cast<int>(sets.size()), result));
   (&side == candidate_.get() ? candidate_faults_ : reference_faults_) += result.minor_faults;
+  (&side == candidate_.get() ? candidate_waited_ : reference_waited_) += result.waited;
   if (fault && &side != candidate_.get())
     return fail(ErrorCode::kUnavailable, "the baseline failed: {}", fault->message);
   if (fault) blame(std::move(*fault));
@@ -259,17 +261,20 @@ Result<Judgement::Sample> Judgement::block(const Group& first, const Group& seco
       step.first = step.first == &reference ? candidate_.get() : &reference;
     });
   KW_TRY(LeaseScope lease, LeaseScope::take(control_));
+  std::chrono::nanoseconds stolen_before = stolen_time();
   for (auto& [side, sets] : order) {
     KW_TRY(GoResult done, go(*side, *sets));
     if (fault_) return sample;
     auto net = static_cast<double>(side->net(done).count());
     Disturbance& disturbance = side == &reference ? sample.reference : sample.candidate;
     disturbance.wall += side->net(done);
+    disturbance.waited += done.waited;
     disturbance.faults += std::chrono::nanoseconds(
         std::llround(fault_cost_ns() * static_cast<double>(done.minor_faults)));
     (side == &reference ? sample.reference_ns : sample.candidate_ns) +=
         net / static_cast<double>(2 * sets->size());
   }
+  sample.candidate.stolen = sample.reference.stolen = stolen_time() - stolen_before;
   return sample;
 }
 
@@ -398,6 +403,7 @@ Json Judgement::report() const {
                  {"errors", errors},
                  {"candidate_ns", candidate_ns_},
                  {"reference_ns", reference_ns_},
+                 {"timed", session_.options_.timing},
                  {"process_pairs", 1},
                  {"null_go_ns", candidate_->null_go().count()},
                  {"blocks", blocks_},
@@ -405,6 +411,8 @@ Json Judgement::report() const {
                  {"audits", audits_},
                  {"candidate_page_faults", candidate_faults_},
                  {"reference_page_faults", reference_faults_},
+                 {"candidate_waited_ns", candidate_waited_.count()},
+                 {"reference_waited_ns", reference_waited_.count()},
                  {"kernelbench",
                   {{"compiled", true}, {"correctness", ran_by_their_rules() && kernelbench_ok_}}},
                  {"flashinfer",

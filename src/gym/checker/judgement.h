@@ -70,7 +70,8 @@ class Judgement {
   BlockFilter filter_;
   std::map<std::size_t, SamplingTest> sampled_;  // by output
   std::uint64_t first_seed_ = 0;                 // of inputs; only with fresh_inputs off
-  std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;  // minor, over all gos
+  std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;           // minor, over all gos
+  std::chrono::nanoseconds candidate_waited_{0}, reference_waited_{0};  // likewise
   double check_ms_ = 0, time_ms_ = 0;
   std::int64_t compared_ = 0;  // outputs compared by the benchmarks' rules
   bool kernelbench_ok_ = true, flashinfer_ok_ = true;

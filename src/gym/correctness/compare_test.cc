@@ -75,7 +75,8 @@ TEST(Budget, FollowsTheElementAndTheRow) {
   }
 }
 
-// A softmax with one huge logit moves by subnormal amounts only: its row says nothing about columns.
+// A softmax with one huge logit moves by subnormal amounts only: its row says nothing about
+// columns.
 TEST(Budget, RowsThatHardlyMoveDoNotSpoilColumns) {
   RandomCase c(DType::kFloat32, {16, 100}, 2, identity);
   for (std::size_t i = 0; i < 100; ++i) {

@@ -8,7 +8,7 @@ namespace kw::gym {
 
 DisturbanceKind kind_of(const Disturbance& disturbance) {
   if (disturbance.stolen.count() > 0) return DisturbanceKind::kStolen;
-  if (disturbance.preemptions > 0) return DisturbanceKind::kPreempted;
+  if (disturbance.waited * 100 > disturbance.wall) return DisturbanceKind::kPreempted;
   return disturbance.faults * 100 > disturbance.wall ? DisturbanceKind::kFaults
                                                      : DisturbanceKind::kNone;
 }

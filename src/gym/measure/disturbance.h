@@ -11,13 +11,13 @@ struct Disturbance {
   std::chrono::nanoseconds stolen{
       0};  // taken by the hypervisor from the executor's cores (/proc/stat; resolution 10 ms)
   std::chrono::nanoseconds faults{0};  // spent in page faults: their number x the cost of one
-  std::uint64_t preemptions = 0;       // involuntary context switches of the executor's threads
+  std::chrono::nanoseconds waited{0};  // ready to run, while something else had the core
 };
 
 enum class DisturbanceKind { kNone, kStolen, kPreempted, kFaults };
 
-// The first of stolen time, preemption, and more than 1 % of the time in page faults (gym_contract
-// 5 and 6).
+// The first of stolen time, and more than 1 % of the time spent waiting for a core or in page
+// faults (gym_contract 5 and 6).
 DisturbanceKind kind_of(const Disturbance& disturbance);
 
 // Decides block by block. A disturbed block is dropped whole, both sides, so that neither side's

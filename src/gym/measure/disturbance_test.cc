@@ -19,7 +19,7 @@ TEST(Disturbance, EachKindHasItsThreshold) {
   EXPECT_EQ(kind_of(d), DisturbanceKind::kNone);
   d.faults = nanoseconds(10'001);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kFaults);
-  d.preemptions = 1;
+  d.waited = nanoseconds(10'001);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kPreempted);
   d.stolen = nanoseconds(1);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kStolen);
@@ -28,7 +28,7 @@ TEST(Disturbance, EachKindHasItsThreshold) {
 TEST(BlockFilter, DropsWholeBlocksWhicheverSideIsDisturbed) {
   BlockFilter filter;
   Disturbance preempted = calm();
-  preempted.preemptions = 2;
+  preempted.waited = nanoseconds(500'000);
   EXPECT_TRUE(filter.keep(calm(), calm()));
   EXPECT_FALSE(filter.keep(preempted, calm()));
   EXPECT_FALSE(filter.keep(calm(), preempted));
