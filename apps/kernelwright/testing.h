@@ -42,7 +42,9 @@ class StringConsole : public Console {
 class FakeTools : public ToolRunner {
  public:
   Result<ToolOutput> run(const std::vector<std::string>& argv, std::chrono::milliseconds) override {
-    auto found = outputs.find(std::filesystem::path(argv[0]).filename().string());
+    std::string name = std::filesystem::path(argv[0]).filename().string();
+    if (name.starts_with("python")) name = "python3";  // KW_PYTHON may name another
+    auto found = outputs.find(name);
     if (found == outputs.end()) return fail(ErrorCode::kNotFound, "cannot run {}", argv[0]);
     return ToolOutput{0, found->second};
   }

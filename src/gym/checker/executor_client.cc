@@ -149,15 +149,19 @@ Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
   return result;
 }
 
-Result<std::chrono::nanoseconds> ExecutorClient::calibrate(int count) {
+Result<ExecutorClient::NullGo> ExecutorClient::calibrate(int count) {
   std::vector<std::chrono::nanoseconds> walls;
+  std::vector<std::chrono::nanoseconds> waits;
   for (int i = 0; i < count; ++i) {
     KW_TRY(GoResult result, go(Op::kNullCall, {}, std::chrono::seconds(2)));
-    if (result.end != GoEnd::kDone) return std::chrono::nanoseconds(0);
+    if (result.end != GoEnd::kDone) return NullGo{};
     walls.push_back(result.wall);
+    waits.push_back(result.waited);
   }
-  std::nth_element(walls.begin(), walls.begin() + count / 2, walls.end());
-  return walls[static_cast<std::size_t>(count / 2)];
+  for (auto* times : {&walls, &waits})
+    std::nth_element(times->begin(), times->begin() + count / 2, times->end());
+  auto middle = static_cast<std::size_t>(count / 2);
+  return NullGo{walls[middle], waits[middle]};
 }
 
 OutputReport ExecutorClient::report(std::uint32_t call, std::uint32_t output) const {

@@ -65,8 +65,11 @@ class ExecutorClient {
   Result<GoResult> wait_ready(std::chrono::nanoseconds timeout);
   // One go over these sets (empty for kPrepare and kNullCall).
   Result<GoResult> go(Op op, std::span<const std::uint32_t> sets, std::chrono::nanoseconds timeout);
-  // Median wall time of null gos, to be subtracted from every sample.
-  Result<std::chrono::nanoseconds> calibrate(int count);
+  // Medians over null gos, to be subtracted from every sample.
+  struct NullGo {
+    std::chrono::nanoseconds wall{0}, waited{0};
+  };
+  Result<NullGo> calibrate(int count);
 
   Style style() const { return style_; }
   ExecutorMemory& memory() { return memory_; }

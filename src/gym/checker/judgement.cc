@@ -268,7 +268,7 @@ Result<Judgement::Sample> Judgement::block(const Group& first, const Group& seco
     auto net = static_cast<double>(side->net(done).count());
     Disturbance& disturbance = side == &reference ? sample.reference : sample.candidate;
     disturbance.wall += side->net(done);
-    disturbance.waited += done.waited;
+    disturbance.waited += side->net_waited(done);
     disturbance.faults += std::chrono::nanoseconds(
         std::llround(fault_cost_ns() * static_cast<double>(done.minor_faults)));
     (side == &reference ? sample.reference_ns : sample.candidate_ns) +=

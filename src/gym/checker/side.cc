@@ -122,7 +122,7 @@ Result<std::optional<Fault>> Side::call(std::span<const std::uint32_t> sets,
 }
 
 std::chrono::nanoseconds Side::net(const GoResult& go) const {
-  return std::max(go.wall - null_go_, std::chrono::nanoseconds(1));
+  return std::max(go.wall - null_go_.wall, std::chrono::nanoseconds(1));
 }
 
 void Side::guard_outputs(std::span<const std::uint32_t> sets, Rng& rng, OutputGuards guards) {

@@ -1,6 +1,7 @@
 // One executor as a judge sees it: candidate or baseline, started, prepared, calibrated; its
 // outputs wherever they lie. Not thread-safe.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -42,7 +43,11 @@ class Side {
   // Wall time of a go less the constant of a null go, at least a nanosecond.
   std::chrono::nanoseconds net(const GoResult& go) const;
   // Median wall time of a go without calls: what every go costs by itself.
-  std::chrono::nanoseconds null_go() const { return null_go_; }
+  std::chrono::nanoseconds null_go() const { return null_go_.wall; }
+  // How long it waited for its core in a go, beyond what a go without calls waits.
+  std::chrono::nanoseconds net_waited(const GoResult& go) const {
+    return std::max(go.waited - null_go_.waited, std::chrono::nanoseconds(0));
+  }
 
   // Before a go: destination buffers at new places, holding poison, between canaries. Memory of
   // returned results belongs to the candidate's allocator and is left alone: fresh inputs make
@@ -73,7 +78,7 @@ class Side {
   std::unique_ptr<ExecutorClient> client_;
   const task::Signature* signature_;  // borrowed
   bool compiles_;
-  std::chrono::nanoseconds null_go_{0};
+  ExecutorClient::NullGo null_go_;
   std::map<std::uint32_t, std::vector<std::vector<std::byte>>> snapshots_;  // by set and output
   std::map<std::uint32_t, std::vector<std::uint64_t>> poison_seeds_;        // likewise
   std::map<std::uint32_t, std::uint64_t> canary_seeds_;                     // by set

@@ -8,7 +8,11 @@ namespace kw::gym {
 
 DisturbanceKind kind_of(const Disturbance& disturbance) {
   if (disturbance.stolen.count() > 0) return DisturbanceKind::kStolen;
-  if (disturbance.waited * 100 > disturbance.wall) return DisturbanceKind::kPreempted;
+  // Waking up takes some tens of microseconds, and kernel threads as much now and then: the
+  // interval covers that.
+  constexpr auto kWakeUps = std::chrono::microseconds(100);
+  if (disturbance.waited > kWakeUps && disturbance.waited * 20 > disturbance.wall)
+    return DisturbanceKind::kPreempted;
   return disturbance.faults * 100 > disturbance.wall ? DisturbanceKind::kFaults
                                                      : DisturbanceKind::kNone;
 }

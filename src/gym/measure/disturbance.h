@@ -16,8 +16,8 @@ struct Disturbance {
 
 enum class DisturbanceKind { kNone, kStolen, kPreempted, kFaults };
 
-// The first of stolen time, and more than 1 % of the time spent waiting for a core or in page
-// faults (gym_contract 5 and 6).
+// The first of stolen time, more than 5 % of the time (and 0.1 ms) spent waiting for a core, and
+// more than 1 % in page faults (gym_contract 5 and 6).
 DisturbanceKind kind_of(const Disturbance& disturbance);
 
 // Decides block by block. A disturbed block is dropped whole, both sides, so that neither side's

@@ -19,7 +19,9 @@ TEST(Disturbance, EachKindHasItsThreshold) {
   EXPECT_EQ(kind_of(d), DisturbanceKind::kNone);
   d.faults = nanoseconds(10'001);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kFaults);
-  d.waited = nanoseconds(10'001);
+  d.waited = nanoseconds(90'000);  // more than 5 %, but a wake-up
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kFaults);
+  d.waited = nanoseconds(100'001);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kPreempted);
   d.stolen = nanoseconds(1);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kStolen);
