@@ -70,13 +70,19 @@ class Arena {
     request.candidate = candidate(source);
     request.options.disabled = disabled;
     request.options.max_seconds = 4;
-    auto verdict =
-        gym_->submit(std::move(request), std::chrono::steady_clock::time_point::max(), {}).get();
-    if (!verdict) {
-      ADD_FAILURE() << source << ": " << verdict.error().message();
-      return {};
+    // Noise is nobody's fault, and says nothing about an attack.
+    constexpr int kTries = 3;
+    task::Verdict verdict;
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+      auto judged = gym_->submit(request, std::chrono::steady_clock::time_point::max(), {}).get();
+      if (!judged) {
+        ADD_FAILURE() << source << ": " << judged.error().message();
+        return {};
+      }
+      verdict = *judged;
+      if (verdict.outcome != task::Outcome::kNoisy) break;
     }
-    return *verdict;
+    return verdict;
   }
   // Called when a judgement begins; empty: nothing.
   void on_judge(std::function<void()> action) { progress_.on_judge = std::move(action); }
@@ -192,7 +198,7 @@ TEST(Mechanism, Canaries) {
 }
 
 TEST(Mechanism, FreezeAndSnapshot) {
-  expect_stopped_only_by("compute_after_done.cpp", {"freeze", "snapshot"});
+  expect_stopped_only_by("compute_after_done.cpp", {"freeze", "snapshot", "cpu_witness"});
 }
 
 // With `off` switched off in both runs, because it stops the attack as well, only `mechanism`
@@ -239,9 +245,10 @@ class Accomplice {
   std::vector<std::jthread> threads_;
 };
 
-task::Verdict judge_with_accomplice(const std::vector<std::string>& disabled) {
+task::Verdict judge_with_accomplice(const std::vector<std::string>& disabled,
+                                    std::chrono::milliseconds time) {
   Accomplice accomplice;
-  Arena::shared().on_judge([&] { accomplice.work_for(std::chrono::milliseconds(450)); });
+  Arena::shared().on_judge([&] { accomplice.work_for(time); });
   task::Verdict verdict = Arena::shared().judge(program("py_honest.py"), disabled);
   Arena::shared().on_judge({});
   return verdict;
@@ -251,16 +258,19 @@ TEST(Mechanism, Interleaving) {
   // Opens the session: the next runs begin with their timing at once.
   Arena::shared().judge(program("py_honest.py"));
   // Disturbed blocks are dropped; where they are too many, there is no time at all.
-  task::Verdict with = judge_with_accomplice({});
+  task::Verdict with = judge_with_accomplice({}, std::chrono::milliseconds(600));
   EXPECT_TRUE(with.outcome == task::Outcome::kPassed || with.outcome == task::Outcome::kNoisy)
       << story(with);
   if (with.speedup) {
     EXPECT_LT(with.speedup->median, 1.15);
   }
-  // The accomplice is one of many on a busy machine: it has three tries to be the loudest.
+  // Its work has to end with the reference's part, whose begin depends on the machine: several
+  // tries.
   double most = 0;
-  for (int attempt = 0; attempt < 3 && most <= 1.25; ++attempt) {
-    task::Verdict without = judge_with_accomplice({"interleaving"});
+  for (int time : {600, 500, 700, 800, 550, 650}) {
+    if (most > 1.25) break;
+    task::Verdict without =
+        judge_with_accomplice({"interleaving"}, std::chrono::milliseconds(time));
     if (without.speedup) most = std::max(most, without.speedup->median);
   }
   EXPECT_GT(most, 1.25);

@@ -37,6 +37,7 @@ Result<Mechanisms> Mechanisms::without(const std::vector<std::string>& disabled)
       {"snapshot", &on.snapshot},
       {"check_timed", &on.check_timed},
       {"audit", &on.audit},
+      {"cpu_witness", &on.cpu_witness},
       {"admission", &admission},
   };
   for (const std::string& name : disabled) {

@@ -28,6 +28,7 @@ struct Mechanisms {
   bool snapshot = true;     // compare at once, before anything else runs
   bool check_timed = true;  // every timed call is compared
   bool audit = true;        // secret calls are compared with float64
+  bool cpu_witness = true;  // core time may not exceed wall time
 
   // "admission" and "evidence" are the supervisor's. kInvalidArgument for an unknown name.
   static Result<Mechanisms> without(const std::vector<std::string>& disabled);

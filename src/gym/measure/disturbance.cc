@@ -8,10 +8,10 @@ namespace kw::gym {
 
 DisturbanceKind kind_of(const Disturbance& disturbance) {
   if (disturbance.stolen.count() > 0) return DisturbanceKind::kStolen;
-  // Waking up takes some tens of microseconds, and kernel threads as much now and then: the
-  // interval covers that.
-  constexpr auto kWakeUps = std::chrono::microseconds(100);
-  if (disturbance.waited > kWakeUps && disturbance.waited * 20 > disturbance.wall)
+  // A process takes a core for a millisecond and more. Wake-ups and kernel threads take some tens
+  // of microseconds: the interval covers those.
+  constexpr auto kTurn = std::chrono::milliseconds(1);
+  if (disturbance.waited > kTurn && disturbance.waited * 20 > disturbance.wall)
     return DisturbanceKind::kPreempted;
   return disturbance.faults * 100 > disturbance.wall ? DisturbanceKind::kFaults
                                                      : DisturbanceKind::kNone;

@@ -16,7 +16,7 @@ struct Disturbance {
 
 enum class DisturbanceKind { kNone, kStolen, kPreempted, kFaults };
 
-// The first of stolen time, more than 5 % of the time (and 0.1 ms) spent waiting for a core, and
+// The first of stolen time, more than 5 % of the time (and 1 ms) spent waiting for a core, and
 // more than 1 % in page faults (gym_contract 5 and 6).
 DisturbanceKind kind_of(const Disturbance& disturbance);
 

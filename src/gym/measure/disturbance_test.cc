@@ -19,9 +19,9 @@ TEST(Disturbance, EachKindHasItsThreshold) {
   EXPECT_EQ(kind_of(d), DisturbanceKind::kNone);
   d.faults = nanoseconds(10'001);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kFaults);
-  d.waited = nanoseconds(90'000);  // more than 5 %, but a wake-up
+  d.waited = nanoseconds(990'000);  // nearly all the time, but no turn of another process
   EXPECT_EQ(kind_of(d), DisturbanceKind::kFaults);
-  d.waited = nanoseconds(100'001);
+  d.waited = nanoseconds(1'000'001);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kPreempted);
   d.stolen = nanoseconds(1);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kStolen);
@@ -30,7 +30,7 @@ TEST(Disturbance, EachKindHasItsThreshold) {
 TEST(BlockFilter, DropsWholeBlocksWhicheverSideIsDisturbed) {
   BlockFilter filter;
   Disturbance preempted = calm();
-  preempted.waited = nanoseconds(500'000);
+  preempted.waited = nanoseconds(2'000'000);
   EXPECT_TRUE(filter.keep(calm(), calm()));
   EXPECT_FALSE(filter.keep(preempted, calm()));
   EXPECT_FALSE(filter.keep(calm(), preempted));

@@ -1,5 +1,5 @@
 // Takes all the memory it can get.
-// expect: memory_limit|runtime_error
+// expect: memory_limit|runtime_error|timeout
 #include <cstdlib>
 #include <cstring>
 
