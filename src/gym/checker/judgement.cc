@@ -269,7 +269,8 @@ Result<Judgement::Sample> Judgement::block(const Group& first, const Group& seco
     auto net = static_cast<double>(side->net(done).count());
     Disturbance& disturbance = side == &reference ? sample.reference : sample.candidate;
     disturbance.wall += side->net(done);
-    disturbance.waited += side->net_waited(done);
+    // Executors that cannot be frozen spin beside each other: then each waits all the time.
+    if (side->client().frozen_between_gos()) disturbance.waited += side->net_waited(done);
     disturbance.faults += std::chrono::nanoseconds(
         std::llround(fault_cost_ns() * static_cast<double>(done.minor_faults)));
     (side == &reference ? sample.reference_ns : sample.candidate_ns) +=
