@@ -7,7 +7,9 @@
 namespace kw::gym {
 
 DisturbanceKind kind_of(const Disturbance& disturbance) {
-  if (disturbance.stolen.count() > 0) return DisturbanceKind::kStolen;
+  // Counted in steps of 10 ms: a single step may have been stolen at any time before.
+  constexpr auto kStep = std::chrono::milliseconds(10);
+  if (disturbance.stolen > kStep) return DisturbanceKind::kStolen;
   // A process takes a core for a millisecond and more. Wake-ups and kernel threads take some tens
   // of microseconds: the interval covers those.
   constexpr auto kTurn = std::chrono::milliseconds(1);

@@ -16,8 +16,9 @@ struct Disturbance {
 
 enum class DisturbanceKind { kNone, kStolen, kPreempted, kFaults };
 
-// The first of stolen time, more than 5 % of the time (and 1 ms) spent waiting for a core, and
-// more than 1 % in page faults (gym_contract 5 and 6).
+// The first of stolen time (more than 10 ms, the step in which it is counted), more than 5 % of the
+// time (and 1 ms) spent waiting for a core, and more than 1 % in page faults (gym_contract 5 and
+// 6).
 DisturbanceKind kind_of(const Disturbance& disturbance);
 
 // Decides block by block. A disturbed block is dropped whole, both sides, so that neither side's

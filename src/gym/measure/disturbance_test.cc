@@ -23,7 +23,7 @@ TEST(Disturbance, EachKindHasItsThreshold) {
   EXPECT_EQ(kind_of(d), DisturbanceKind::kFaults);
   d.waited = nanoseconds(1'000'001);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kPreempted);
-  d.stolen = nanoseconds(1);
+  d.stolen = nanoseconds(10'000'001);
   EXPECT_EQ(kind_of(d), DisturbanceKind::kStolen);
 }
 
