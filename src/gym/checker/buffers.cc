@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "gym/inputs/poison.h"
 
 namespace kw::gym {
 namespace {
@@ -86,24 +87,16 @@ std::uint64_t SharedTensors::hash(std::uint64_t secret_seed, std::size_t sample_
 }
 
 void SharedTensors::write_canaries(std::uint64_t secret_seed) {
-  Rng rng(secret_seed);
   for_bands(layout_, [&](std::size_t start, std::size_t end) {
-    for (std::size_t at = start; at < end; at += 8) {
-      std::uint64_t word = rng.next();
-      std::memcpy(mapping_.data() + at, &word, std::min<std::size_t>(8, end - at));
-    }
+    write_canary(secret_seed + start, mapping_.bytes().subspan(start, end - start));
   });
 }
 
 bool SharedTensors::canaries_intact(std::uint64_t secret_seed) const {
-  Rng rng(secret_seed);
   bool intact = true;
   for_bands(layout_, [&](std::size_t start, std::size_t end) {
-    for (std::size_t at = start; at < end; at += 8) {
-      std::uint64_t word = rng.next();
-      intact = intact &&
-               std::memcmp(mapping_.data() + at, &word, std::min<std::size_t>(8, end - at)) == 0;
-    }
+    intact =
+        canary_intact(secret_seed + start, mapping_.bytes().subspan(start, end - start)) && intact;
   });
   return intact;
 }

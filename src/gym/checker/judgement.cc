@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "gym/checker/fault_cost.h"
@@ -25,9 +26,9 @@ constexpr auto kWantedGo = std::chrono::microseconds(
     1000);  // shorter kernels run several times a go, each on inputs of its own
 constexpr auto kMinTimeout = std::chrono::seconds(2);
 constexpr int kTimeoutFactor = 20;
-constexpr auto kReferencePhase =
-    std::chrono::milliseconds(500);  // interleaving switched off: the reference is timed during
-                                     // these, the candidate afterwards
+// Interleaving switched off: the reference is timed during this long since the judgement began, the
+// candidate afterwards.
+constexpr auto kReferencePhase = std::chrono::milliseconds(1500);
 constexpr auto kLateReading = std::chrono::milliseconds(
     20);  // snapshots switched off: as in a harness that compares when all else is done
 constexpr std::size_t kHashSample = 4ULL << 20U;
@@ -281,16 +282,15 @@ Result<Judgement::Sample> Judgement::block(const Group& first, const Group& seco
 }
 
 // Interleaving switched off: true for a block of the reference's phase, which gives no sample;
-// later blocks get the reference's time from there.
-bool Judgement::separate(Sample& sample, std::chrono::nanoseconds since_begin) {
-  if (since_begin < kReferencePhase) {
+// later blocks get the mean of that phase as the reference's time.
+bool Judgement::separate(Sample& sample) {
+  if (Clock::now() < begun_ + kReferencePhase) {
     reference_phase_ns_.push_back(sample.reference_ns);
     return true;
   }
-  auto middle =
-      reference_phase_ns_.begin() + static_cast<std::ptrdiff_t>(reference_phase_ns_.size() / 2);
-  std::nth_element(reference_phase_ns_.begin(), middle, reference_phase_ns_.end());
-  sample.reference_ns = *middle;
+  sample.reference_ns =
+      std::accumulate(reference_phase_ns_.begin(), reference_phase_ns_.end(), 0.0) /
+      static_cast<double>(std::max<std::size_t>(1, reference_phase_ns_.size()));
   return false;
 }
 
@@ -342,7 +342,7 @@ Status Judgement::timed_blocks() {
     check_ms_ += ms(Clock::now() - timed) + ms(filled - start);
     if (fault_) break;
     if (blocks_ < kWarmUpBlocks) continue;
-    if (!session_.options_.mechanisms.interleaving && separate(sample, start - begun)) continue;
+    if (!session_.options_.mechanisms.interleaving && separate(sample)) continue;
     if (filter_.keep(sample.candidate, sample.reference)) {
       candidate_ns_.push_back(sample.candidate_ns);
       reference_ns_.push_back(sample.reference_ns);

@@ -36,7 +36,7 @@ class Judgement {
   Status checked_calls();  // correctness without a clock
   Status timed_blocks();
   Result<Sample> block(const Group& first, const Group& second);
-  bool separate(Sample& sample, std::chrono::nanoseconds since_begin);
+  bool separate(Sample& sample);
   Status fill(const Group& sets);
   void snapshot(Side& side, const Group& sets);
   Status compare(const Group& sets);  // candidate with baseline, call by call
@@ -59,6 +59,7 @@ class Judgement {
   Session& session_;
   std::unique_ptr<Side> candidate_;
   int control_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::optional<Fault> fault_;
   StartTimes start_times_;
   std::vector<task::OutputError> errors_;

@@ -72,13 +72,14 @@ std::vector<std::byte> sorted_rows(const TensorView& view) {
   return out;
 }
 
-Status read_policy(const Json& policy, task::OutputPolicy& out) {
+task::OutputPolicy read_policy(const Json& policy) {
+  task::OutputPolicy out;
   out.check = static_cast<CheckKind>(policy.value("check", 0));
   out.of = policy.value("of", "");
   out.axis = policy.value("axis", std::int64_t{-1});
   out.largest = policy.value("largest", true);
   out.reduction_length = policy.value("reduction_length", std::int64_t{0});
-  return {};
+  return out;
 }
 
 bool points(CheckKind check) {
@@ -94,8 +95,7 @@ Result<OutputChecker> OutputChecker::make(const task::Signature& signature, cons
   for (const task::Argument& argument : signature.outputs) {
     Plan plan;
     plan.argument = &argument;
-    if (policies.contains(argument.name))
-      KW_TRY_STATUS(read_policy(policies[argument.name], plan.policy));
+    if (policies.contains(argument.name)) plan.policy = read_policy(policies[argument.name]);
     for (std::size_t i = 0; i < checker.inputs_.size(); ++i) {
       if (checker.inputs_[i]->name == plan.policy.of) plan.of_input = static_cast<int>(i);
     }
