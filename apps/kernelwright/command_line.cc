@@ -205,9 +205,10 @@ void Grammar::add_eval_settings(CLI::App& e) {
   text(e, "--baseline", o.baseline, "NAME",
        "what speedups are over: eager (torch), compile (torch.compile) or a candidate's file")
       ->group("Measuring");
-  flag(e, "--precise", o.precise,
-       "speedups to 0.5 % over several process pairs instead of 3 % in one")
+  number(e, "--half-width", o.half_width_percent, "PERCENT",
+         "measure until the speedup's 95 % interval is so narrow")
       ->group("Measuring");
+  flag(e, "--precise", o.precise, "to 0.5 %, over several process pairs")->group("Measuring");
   number(e, "--threads", o.threads, "N", "for candidate and baseline")->group("Measuring");
   number(e, "--max-seconds", o.max_seconds, "S", "for measuring one workload")->group("Measuring");
   flag(e, "--no-timing", words.no_timing, "correctness only")->group("Measuring");

@@ -17,6 +17,7 @@ Json to_json(const EvalOptions& o) {
   return {{"target", o.target},
           {"baseline", o.baseline},
           {"precise", o.precise},
+          {"half_width_percent", o.half_width_percent},
           {"threads", o.threads},
           {"max_seconds", o.max_seconds},
           {"timeout_seconds", o.timeout_seconds},
@@ -32,6 +33,7 @@ Result<EvalOptions> eval_options_from_json(const Json& value, const std::string&
   KW_TRY(o.target, reader.string_or("target", o.target));
   KW_TRY(o.baseline, reader.string_or("baseline", o.baseline));
   KW_TRY(o.precise, reader.boolean_or("precise", o.precise));
+  KW_TRY(o.half_width_percent, reader.number_or("half_width_percent", o.half_width_percent));
   KW_TRY(std::int64_t threads, reader.integer_or("threads", o.threads));
   o.threads = static_cast<int>(threads);
   KW_TRY(o.max_seconds, reader.number_or("max_seconds", o.max_seconds));

@@ -30,13 +30,14 @@ inline constexpr int kGymVersion = 1;
 // Process pairs of a precise measurement: what one pair of processes does not show (code and memory
 // placement) shows between them.
 inline constexpr int kPrecisePairs = 3;
+inline constexpr double kPreciseHalfWidth = 0.005;
 
 struct EvalOptions {
   std::string target = "cpu";
   std::string baseline = "eager";  // eager, compile, or the path of a candidate file
-  bool precise =
-      false;        // half-width 0.5 % over at least three process pairs, instead of 3 % in one
-  int threads = 1;  // for the candidate and the baseline; rewards use 1
+  bool precise = false;            // half-width 0.5 % over at least three process pairs
+  double half_width_percent = 3;   // of the speedup's 95 % interval, where not precise
+  int threads = 1;                 // for the candidate and the baseline; rewards use 1
   double max_seconds = 30;         // wall time of measuring one workload
   double timeout_seconds = 0;      // of one call; 0: max(2 s, 20 x the reference)
   std::uint64_t memory_bytes = 0;  // 0: 2 GiB + 4 x (inputs + outputs)

@@ -1,6 +1,7 @@
 // Judgement: one candidate in an open session: blocks of gos, every one compared, some audited,
 // until the interval is narrow enough.
 #pragma once
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -35,12 +36,18 @@ class Judgement {
 
   Status checked_calls();  // correctness without a clock
   Status timed_blocks();
+  std::array<Group, 2> next_groups();
   Result<Sample> block(const Group& first, const Group& second);
+  void add_go(Side& side, const GoResult& done, std::size_t calls, Sample& sample) const;
   bool separate(Sample& sample);
-  Status fill(const Group& sets);
+  Status fill(const Group& sets, std::optional<std::uint32_t> audited);
   void snapshot(Side& side, const Group& sets);
-  Status compare(const Group& sets);  // candidate with baseline, call by call
-  Status audit(std::uint32_t set);    // candidate with float64
+  Status check(const Group& sets);
+  Status check_late(const Group& sets);
+  Status compare(const Group& sets);     // candidate with baseline, call by call
+  Status audit(std::uint32_t set);       // candidate with float64: a known instance, or the oracle
+  Status ask_oracle(std::uint32_t set);  // candidate with float64 on whatever the inputs are
+  void judge_by(const OracleComparison& comparison, const Instance& instance, std::uint32_t set);
   void add_samples(const Group& sets);
   void check_memory(const Group& sets);
   Result<GoResult> go(Side& side, const Group& sets);
@@ -67,7 +74,11 @@ class Judgement {
   std::vector<std::uint64_t> input_hashes_;  // by set
   std::uint64_t hash_seed_ = 0;
   std::int64_t blocks_ = 0, audits_ = 0;
-  std::vector<double> reference_phase_ns_;  // only with interleaving switched off
+  std::uint32_t first_set_ = 0;               // of the next block
+  std::size_t next_audit_instance_ = 0;       // of the session: each is shown once
+  std::optional<std::uint32_t> audited_set_;  // of the present block
+  AuditInstance* audit_instance_ = nullptr;   // whose inputs it holds; null: fresh ones
+  std::vector<double> reference_phase_ns_;    // only with interleaving switched off
   BlockFilter filter_;
   std::map<std::size_t, SamplingTest> sampled_;  // by output
   std::uint64_t first_seed_ = 0;                 // of inputs; only with fresh_inputs off

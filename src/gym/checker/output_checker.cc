@@ -89,6 +89,18 @@ bool points(CheckKind check) {
 
 }  // namespace
 
+std::size_t Instance::bytes() const {
+  std::size_t total = 0;
+  auto add = [&](const std::vector<std::vector<std::byte>>& tensors) {
+    for (const auto& tensor : tensors) total += tensor.size();
+  };
+  add(inputs);
+  add(trusted);
+  add(exact);
+  std::ranges::for_each(perturbed, add);
+  return total;
+}
+
 Result<OutputChecker> OutputChecker::make(const task::Signature& signature, const Json& policies) {
   OutputChecker checker;
   checker.inputs_ = tensors_of(signature.inputs);
@@ -217,7 +229,7 @@ CheckReport OracleComparison::check(std::size_t output, std::span<const std::byt
 }
 
 CheckReport OutputChecker::against_baseline(std::size_t output, std::span<const std::byte> ours,
-                                            std::span<const std::vector<std::byte>> theirs,
+                                            std::span<const std::span<const std::byte>> theirs,
                                             const SharedTensors& inputs) const {
   constexpr double kSides = 2;  // both may err
   const Plan& plan = plans_[output];

@@ -28,6 +28,8 @@ struct Instance {
   Outputs trusted;                             // declared dtype
   Outputs exact;                               // float64; int64 for integers and booleans
   std::vector<Outputs> perturbed;  // float64 runs, every floating input moved by one eps
+
+  std::size_t bytes() const;  // of all of them together
 };
 
 class OracleComparison;
@@ -59,7 +61,7 @@ class OutputChecker {
   // theirs: all outputs of the baseline on the same inputs. Coarser for floats: a failure is to be
   // settled by against_oracle.
   CheckReport against_baseline(std::size_t output, std::span<const std::byte> ours,
-                               std::span<const std::vector<std::byte>> theirs,
+                               std::span<const std::span<const std::byte>> theirs,
                                const SharedTensors& inputs) const;
   // check = "sampling": adds the call's draws. Sampled outputs pass the two comparisons above.
   void add_samples(std::size_t output, std::span<const std::byte> ours, const SharedTensors& inputs,

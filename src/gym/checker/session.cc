@@ -11,6 +11,7 @@ namespace kw::gym {
 namespace {
 
 constexpr int kLearnInstances = 3;  // gym_contract 19: at least three seeds
+constexpr std::size_t kAuditMemory = 256ULL << 20U;
 constexpr std::size_t kSetMemory = 192ULL << 20U;
 constexpr std::size_t kMinSets = 2, kMaxSetsUsed = 32;
 constexpr auto kOracleTimeout = std::chrono::seconds(60);
@@ -58,7 +59,9 @@ Status Session::read_options(const Json& options) {
   KW_TRY(ObjectReader reader, ObjectReader::make(options, "options"));
   KW_TRY(std::int64_t threads, reader.integer("threads"));
   options_.threads = static_cast<int>(threads);
-  KW_TRY(options_.precise, reader.boolean("precise"));
+  KW_TRY(options_.half_width, reader.number("half_width"));
+  KW_TRY(std::int64_t pairs, reader.integer("process_pairs"));
+  options_.process_pairs = static_cast<int>(pairs);
   KW_TRY(options_.timing, reader.boolean("timing"));
   KW_TRY(options_.deterministic, reader.boolean("deterministic"));
   KW_TRY(options_.max_seconds, reader.number("max_seconds"));
@@ -88,7 +91,7 @@ Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json&
     return session;
   }
   if (body.value("admit", false)) KW_TRY_STATUS(session->admit(answer));
-  session->learned_from_ = {};
+  KW_TRY_STATUS(session->keep_audit_instances());
   answer["signature"] = task::to_json(session->signature_);
   answer["init_args"] = session->init_args_;
   return session;
@@ -187,14 +190,20 @@ Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& 
   return answer;
 }
 
+Result<OracleAnswer> Session::learn_from(std::uint64_t seed, int perturbed_runs,
+                                         Instance& instance) {
+  KW_TRY(OracleAnswer answer, inputs_->fill(sets_[0], seed));
+  if (!answer.ok) return answer;
+  return run_oracle(sets_[0], instance, perturbed_runs);
+}
+
 Result<OracleAnswer> Session::learn() {
   for (int i = 0; i < kLearnInstances; ++i) {
-    Instance instance;
-    KW_TRY(OracleAnswer answer, inputs_->fill(sets_[0], next_seed()));
+    learned_seeds_.push_back(next_seed());
+    learned_from_.emplace_back();
+    KW_TRY(OracleAnswer answer,
+           learn_from(learned_seeds_.back(), i == 0 ? 2 : 1, learned_from_.back()));
     if (!answer.ok) return answer;
-    KW_TRY(answer, run_oracle(sets_[0], instance, i == 0 ? 2 : 1));
-    if (!answer.ok) return answer;
-    learned_from_.push_back(std::move(instance));
   }
   if (auto learned = checker_->learn(learned_from_); !learned) {
     if (learned.error().code() != ErrorCode::kInvalidArgument)
@@ -202,6 +211,37 @@ Result<OracleAnswer> Session::learn() {
     return OracleAnswer{false, learned.error().message()};
   }
   return OracleAnswer{};
+}
+
+// As many as memory allows, those with the fewest runs first.
+Status Session::keep_audit_instances() {
+  std::size_t bytes = 0;
+  while (!learned_from_.empty()) {
+    bytes += learned_from_.back().bytes();
+    if (bytes > kAuditMemory) break;
+    auto audit = std::make_unique<AuditInstance>();
+    audit->seed = learned_seeds_.back();
+    audit->instance = std::move(learned_from_.back());
+    KW_TRY(audit->comparison, checker_->compare_with(audit->instance));
+    audit_instances_.push_back(std::move(audit));
+    learned_seeds_.pop_back();
+    learned_from_.pop_back();
+  }
+  learned_from_ = {};
+  return {};
+}
+
+Status Session::renew_audit_instances() {
+  for (auto& audit : audit_instances_) {
+    if (audit->uses < AuditInstance::kMostUses) continue;
+    auto fresh = std::make_unique<AuditInstance>();
+    fresh->seed = next_seed();
+    KW_TRY(OracleAnswer answer, learn_from(fresh->seed, 1, fresh->instance));
+    if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
+    KW_TRY(fresh->comparison, checker_->compare_with(fresh->instance));
+    audit = std::move(fresh);
+  }
+  return {};
 }
 
 Status Session::admit(Json& answer) {

@@ -36,9 +36,21 @@ struct Mechanisms {
 
 struct SessionOptions {
   int threads = 1;
-  bool precise = false, timing = true, deterministic = false;
+  int process_pairs = 1;     // that this measurement is one of
+  double half_width = 0.03;  // of the interval over all of them
+  bool timing = true, deterministic = false;
   double max_seconds = 30, timeout_seconds = 0;
   Mechanisms mechanisms;
+};
+
+// Inputs whose float64 outputs are known: a secret call of every judgement runs on them. Not shown
+// to a candidate twice, and replaced after kMostUses candidates.
+struct AuditInstance {
+  static constexpr int kMostUses = 32;
+  std::uint64_t seed = 0;  // of the inputs
+  Instance instance;
+  std::optional<OracleComparison> comparison;  // borrows the instance
+  int uses = 0;
 };
 
 class Session {
@@ -57,6 +69,10 @@ class Session {
   Result<OracleAnswer> learn();
   Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance,
                                   int perturbed_runs = 1);
+  Result<OracleAnswer> learn_from(std::uint64_t seed, int perturbed_runs, Instance& instance);
+  Status keep_audit_instances();
+  // Replaces worn instances. Nothing is lost when the oracle fails: audits then ask it themselves.
+  Status renew_audit_instances();
   Status admit(Json& answer);
   Status make_sets();
   Result<std::unique_ptr<Side>> attach(const Json& spec, ReceivedFds& fds,
@@ -77,7 +93,9 @@ class Session {
   std::optional<SharedTensors> statics_;
   std::vector<SharedTensors> sets_;
   std::optional<OutputChecker> checker_;
+  std::vector<std::uint64_t> learned_seeds_;
   std::vector<Instance> learned_from_;
+  std::vector<std::unique_ptr<AuditInstance>> audit_instances_;
   std::unique_ptr<Side> baseline_;
   std::chrono::nanoseconds reference_time_{0};  // one call of the baseline, by its warm-up
 };

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
-#include "gym/checker/parallel.h"
 #include "gym/correctness/returned.h"
 #include "gym/inputs/poison.h"
+#include "os/parallel.h"
 
 namespace kw::gym {
 namespace {
@@ -137,7 +138,7 @@ void Side::guard_outputs(std::span<const std::uint32_t> sets, Rng& rng, OutputGu
     if (guards.canaries) canary_seeds_[s] = rng.next();
   }
   std::size_t bytes = client_->memory().outputs[sets[0]].layout().file_bytes() * sets.size();
-  in_parallel(sets.size(), bytes, [&](std::size_t i) {
+  os::in_parallel(sets.size(), bytes, [&](std::size_t i) {
     SharedTensors& outputs = client_->memory().outputs[sets[i]];
     const auto& seeds = poison_seeds_.at(sets[i]);
     for (std::size_t j = 0; j < seeds.size(); ++j)
@@ -162,27 +163,48 @@ std::size_t Side::unwritten(std::uint32_t set, std::size_t output) const {
                         this->output(set, output));
 }
 
+std::vector<std::span<const std::byte>> Side::outputs(std::uint32_t set) const {
+  std::vector<std::span<const std::byte>> out;
+  for (const Snapshot& snapshot : snapshots_.at(set)) out.push_back(snapshot.bytes);
+  return out;
+}
+
 std::optional<Fault> Side::take_snapshot(std::span<const std::uint32_t> sets) {
-  ExecutorMemory& memory = client_->memory();
   for (std::uint32_t call = 0; call < sets.size(); ++call) {
-    auto& snapshot = snapshots_[sets[call]];
-    snapshot.resize(signature_->outputs.size());
-    for (std::size_t j = 0; j < snapshot.size(); ++j) {
-      const task::Argument& declared = signature_->outputs[j];
-      snapshot[j].resize(declared.bytes());
+    auto& outputs = snapshots_[sets[call]];
+    outputs.resize(signature_->outputs.size());
+    for (std::uint32_t j = 0; j < outputs.size(); ++j) {
+      Snapshot& snapshot = outputs[j];
       if (client_->style() == Style::kDestinationPassing) {
-        std::ranges::copy(memory.outputs[sets[call]].tensor(j), snapshot[j].begin());
-        continue;
+        snapshot.bytes = std::as_const(client_->memory().outputs[sets[call]]).tensor(j);
+      } else if (auto fault = snapshot_returned(call, j, snapshot)) {
+        return fault;
       }
-      OutputReport report = client_->report(call, static_cast<std::uint32_t>(j));
-      ReturnedCheck check = check_returned(report, declared, memory.arena.size());
-      if (check.outcome != task::Outcome::kPassed) {
-        bool forged = check.outcome == task::Outcome::kViolation;
-        return Fault{check.outcome, forged ? "forged_report" : "", check.message};
-      }
-      gather_returned(report, memory.arena.bytes(), snapshot[j]);
+      if (client_->frozen_between_gos() || snapshot.bytes.data() == snapshot.copy.data()) continue;
+      snapshot.copy.assign(snapshot.bytes.begin(), snapshot.bytes.end());
+      snapshot.bytes = snapshot.copy;
     }
   }
+  return std::nullopt;
+}
+
+std::optional<Fault> Side::snapshot_returned(std::uint32_t call, std::uint32_t j,
+                                             Snapshot& snapshot) {
+  const task::Argument& declared = signature_->outputs[j];
+  std::span<const std::byte> arena = client_->memory().arena.bytes();
+  OutputReport report = client_->report(call, j);
+  ReturnedCheck check = check_returned(report, declared, arena.size());
+  if (check.outcome != task::Outcome::kPassed) {
+    bool forged = check.outcome == task::Outcome::kViolation;
+    return Fault{check.outcome, forged ? "forged_report" : "", check.message};
+  }
+  if (is_contiguous(report)) {
+    snapshot.bytes = arena.subspan(report.offset, declared.bytes());
+    return std::nullopt;
+  }
+  snapshot.copy.resize(declared.bytes());
+  gather_returned(report, arena, snapshot.copy);
+  snapshot.bytes = snapshot.copy;
   return std::nullopt;
 }
 

@@ -59,17 +59,16 @@ class Side {
   bool canaries_intact(std::span<const std::uint32_t> sets) const;
   // Elements of the last snapshot that still hold the poison.
   std::size_t unwritten(std::uint32_t set, std::size_t output) const;
-  // Copies the outputs of a go over these sets into private memory, while the executor is frozen:
-  // what it writes later does not count. A fault for a returned shape, dtype or place that is not
-  // as declared.
+  // Fixes the outputs of a go over these sets: what the executor writes later does not count. A
+  // frozen executor's memory is read in place until its next go; otherwise it is copied. A fault
+  // for a returned shape, dtype or place that is not as declared.
   std::optional<Fault> take_snapshot(std::span<const std::uint32_t> sets);
-  // Output j of a set as the last snapshot has it: contiguous, declared dtype.
+  // Output j of a set as the last snapshot has it: contiguous, declared dtype. Valid until the next
+  // go.
   std::span<const std::byte> output(std::uint32_t set, std::size_t j) const {
-    return snapshots_.at(set).at(j);
+    return snapshots_.at(set).at(j).bytes;
   }
-  const std::vector<std::vector<std::byte>>& outputs(std::uint32_t set) const {
-    return snapshots_.at(set);
-  }
+  std::vector<std::span<const std::byte>> outputs(std::uint32_t set) const;
 
   ExecutorClient& client() { return *client_; }
 
@@ -79,9 +78,14 @@ class Side {
   const task::Signature* signature_;  // borrowed
   bool compiles_;
   ExecutorClient::NullGo null_go_;
-  std::map<std::uint32_t, std::vector<std::vector<std::byte>>> snapshots_;  // by set and output
-  std::map<std::uint32_t, std::vector<std::uint64_t>> poison_seeds_;        // likewise
-  std::map<std::uint32_t, std::uint64_t> canary_seeds_;                     // by set
+  struct Snapshot {
+    std::span<const std::byte> bytes;
+    std::vector<std::byte> copy;  // empty where the bytes lie in shared memory
+  };
+  std::optional<Fault> snapshot_returned(std::uint32_t call, std::uint32_t j, Snapshot& snapshot);
+  std::map<std::uint32_t, std::vector<Snapshot>> snapshots_;          // by set and output
+  std::map<std::uint32_t, std::vector<std::uint64_t>> poison_seeds_;  // likewise
+  std::map<std::uint32_t, std::uint64_t> canary_seeds_;               // by set
 };
 
 }  // namespace kw::gym

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <vector>
 
 #include "base/check.h"
 #include "gym/inputs/half.h"
 #include "gym/inputs/wide.h"
+#include "os/parallel.h"
 
 namespace kw::gym {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 using task::DType;
 
 constexpr std::size_t kChunk = 1024;
+constexpr std::size_t kPiece = 1U << 18U;  // elements that one thread compares at a time
 constexpr std::size_t kLanes = 16;
 constexpr double kRelativeFloor = 1e-8;
 
@@ -103,6 +106,7 @@ double careful_magnitudes(std::span<const T> x) {
   return sum;
 }
 
+// Pieces of a tensor, each by one thread: whole rows, or runs of one long row.
 template <typename T>
 class Comparison {
  public:
@@ -111,23 +115,65 @@ class Comparison {
       : candidate_(candidate), baseline_(baseline), learned_(learned), sides_(sides) {}
 
   CheckReport run() {
-    report_.elements = baseline_.elements();
     Slices slices = slices_of(baseline_.shape);
-    for (std::size_t row = 0; row < slices.rows; ++row) {
-      std::size_t first = row * slices.columns;
-      scale_ = magnitudes(first, slices.columns) / static_cast<double>(slices.columns);
-      for (std::size_t begin = 0; begin < slices.columns; begin += kChunk) {
-        compare(first + begin, std::min(kChunk, slices.columns - begin));
-      }
+    if (slices.columns > kPiece) {
+      for (std::size_t row = 0; row < slices.rows; ++row) long_row(row * slices.columns, slices);
+    } else if (slices.rows > 0) {
+      std::size_t rows = std::max<std::size_t>(1, kPiece / slices.columns);
+      os::in_parallel_pieces(slices.rows, rows, 2 * sizeof(T) * slices.columns,
+                             [&](std::size_t first, std::size_t last) {
+                               Piece piece{*this};
+                               for (std::size_t row = first; row < last; ++row)
+                                 piece.whole_row(row * slices.columns, slices.columns);
+                               join(piece.report);
+                             });
     }
+    report_.elements = baseline_.elements();
     report_.passed = report_.wrong == 0;
     return report_;
   }
 
  private:
+  struct Piece {
+    const Comparison& all;
+    CheckReport report{};
+    std::array<T, kChunk> a{}, b{};
+
+    void whole_row(std::size_t first, std::size_t columns) {
+      double scale = magnitudes(first, columns) / static_cast<double>(columns);
+      compare(first, columns, scale);
+    }
+    double magnitudes(std::size_t first, std::size_t columns);
+    void compare(std::size_t first, std::size_t columns, double scale);
+    void judge(double ours, double theirs, double scale);
+  };
+
+  void long_row(std::size_t first, const Slices& slices) {
+    // Every eighth chunk gives the mean of so many well enough; too small a budget only asks the
+    // oracle.
+    constexpr std::size_t kStride = 8 * kChunk;
+    double sum = 0, count = 0;
+    Piece sample{*this};
+    for (std::size_t begin = 0; begin + kChunk <= slices.columns; begin += kStride) {
+      sum += sample.magnitudes(first + begin, kChunk);
+      count += kChunk;
+    }
+    os::in_parallel_pieces(slices.columns, kPiece, 2 * sizeof(T),
+                           [&](std::size_t begin, std::size_t end) {
+                             Piece piece{*this};
+                             piece.compare(first + begin, end - begin, sum / count);
+                             join(piece.report);
+                           });
+  }
+
+  void join(const CheckReport& part) {
+    std::lock_guard lock(mutex_);
+    report_.merge(part);
+  }
+
   // float32 and float64 are read in place; narrower dtypes are widened.
-  const T* elements(const TensorView& view, std::size_t first, std::size_t n,
-                    std::array<T, kChunk>& buffer) const {
+  static const T* elements(const TensorView& view, std::size_t first, std::size_t n,
+                           std::array<T, kChunk>& buffer) {
     bool aligned = reinterpret_cast<std::uintptr_t>(view.bytes.data()) % alignof(T) == 0;
     if (task::size_of(view.dtype) == sizeof(T) && aligned)
       return reinterpret_cast<const T*>(view.bytes.data()) + first;
@@ -135,58 +181,63 @@ class Comparison {
     return buffer.data();
   }
 
-  double magnitudes(std::size_t first, std::size_t columns) {
-    double sum = 0;
-    for (std::size_t begin = 0; begin < columns; begin += kChunk) {
-      std::size_t n = std::min(kChunk, columns - begin);
-      const T* b = elements(baseline_, first + begin, n, b_);
-      double part = has_avx2() ? magnitudes_avx2(b, n) : magnitudes_baseline(b, n);
-      sum += std::isfinite(part) ? part : careful_magnitudes(std::span(b, n));
-    }
-    return sum;
-  }
-
-  void compare(std::size_t first, std::size_t n) {
-    const T* a = elements(candidate_, first, n, a_);
-    const T* b = elements(baseline_, first, n, b_);
-    Limits<T> limits{static_cast<T>(sides_ * learned_.relative),
-                     static_cast<T>(sides_ * (learned_.slice * scale_ + learned_.least)),
-                     static_cast<T>(report_.max_absolute), static_cast<T>(report_.max_of_budget),
-                     static_cast<T>(report_.max_relative)};
-    bool look =
-        has_avx2() ? interesting_avx2(a, b, n, limits) : interesting_baseline(a, b, n, limits);
-    if (!look) return;
-    for (std::size_t i = 0; i < n; ++i) judge(static_cast<double>(a[i]), static_cast<double>(b[i]));
-  }
-
-  void judge(double a, double b) {
-    if (a == b) return;  // equal infinities included
-    double difference = std::abs(a - b);
-    if (!std::isfinite(difference)) {
-      (std::isnan(a) ? report_.nan : report_.infinite) += 1;
-      report_.wrong += 1;
-      report_.max_of_budget = std::numeric_limits<double>::infinity();
-      return;
-    }
-    double magnitude = std::abs(b);
-    double allowed = learned_.relative * magnitude + learned_.slice * scale_ + learned_.least;
-    if (difference > sides_ * allowed)
-      allowed = std::max(allowed, learned_.by_magnitude.at(bin_of(magnitude / scale_)) * scale_);
-    report_.max_absolute = std::max(report_.max_absolute, difference);
-    report_.max_relative =
-        std::max(report_.max_relative, difference / (magnitude + kRelativeFloor));
-    report_.max_of_budget = std::max(report_.max_of_budget, difference / (sides_ * allowed));
-    if (difference > sides_ * allowed) report_.wrong += 1;
-  }
-
   const TensorView& candidate_;
   const TensorView& baseline_;
   const BaselineCoefficients& learned_;
   double sides_;
-  double scale_ = 0;
+  std::mutex mutex_;
   CheckReport report_;
-  std::array<T, kChunk> a_, b_;
 };
+
+template <typename T>
+double Comparison<T>::Piece::magnitudes(std::size_t first, std::size_t columns) {
+  double sum = 0;
+  for (std::size_t begin = 0; begin < columns; begin += kChunk) {
+    std::size_t n = std::min(kChunk, columns - begin);
+    const T* theirs = elements(all.baseline_, first + begin, n, b);
+    double part = has_avx2() ? magnitudes_avx2(theirs, n) : magnitudes_baseline(theirs, n);
+    sum += std::isfinite(part) ? part : careful_magnitudes(std::span(theirs, n));
+  }
+  return sum;
+}
+
+template <typename T>
+void Comparison<T>::Piece::compare(std::size_t first, std::size_t columns, double scale) {
+  for (std::size_t begin = 0; begin < columns; begin += kChunk) {
+    std::size_t n = std::min(kChunk, columns - begin);
+    const T* ours = elements(all.candidate_, first + begin, n, a);
+    const T* theirs = elements(all.baseline_, first + begin, n, b);
+    Limits<T> limits{static_cast<T>(all.sides_ * all.learned_.relative),
+                     static_cast<T>(all.sides_ * (all.learned_.slice * scale + all.learned_.least)),
+                     static_cast<T>(report.max_absolute), static_cast<T>(report.max_of_budget),
+                     static_cast<T>(report.max_relative)};
+    bool look = has_avx2() ? interesting_avx2(ours, theirs, n, limits)
+                           : interesting_baseline(ours, theirs, n, limits);
+    for (std::size_t i = 0; look && i < n; ++i)
+      judge(static_cast<double>(ours[i]), static_cast<double>(theirs[i]), scale);
+  }
+}
+
+template <typename T>
+void Comparison<T>::Piece::judge(double ours, double theirs, double scale) {
+  if (ours == theirs) return;  // equal infinities included
+  double difference = std::abs(ours - theirs);
+  if (!std::isfinite(difference)) {
+    (std::isnan(ours) ? report.nan : report.infinite) += 1;
+    report.wrong += 1;
+    report.max_of_budget = std::numeric_limits<double>::infinity();
+    return;
+  }
+  const BaselineCoefficients& learned = all.learned_;
+  double magnitude = std::abs(theirs);
+  double allowed = learned.relative * magnitude + learned.slice * scale + learned.least;
+  if (difference > all.sides_ * allowed)
+    allowed = std::max(allowed, learned.by_magnitude.at(bin_of(magnitude / scale)) * scale);
+  report.max_absolute = std::max(report.max_absolute, difference);
+  report.max_relative = std::max(report.max_relative, difference / (magnitude + kRelativeFloor));
+  report.max_of_budget = std::max(report.max_of_budget, difference / (all.sides_ * allowed));
+  if (difference > all.sides_ * allowed) report.wrong += 1;
+}
 
 }  // namespace
 

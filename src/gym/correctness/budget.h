@@ -42,7 +42,7 @@ struct BudgetRule {
   double trusted = 4;     // x error
   double relative = 4;    // x eps |y|
   double response = 8;    // x response
-  double sequential = 4;  // x sqrt(terms)
+  double sequential = 5;  // x sqrt(terms)
 };
 
 // float32 and float64: 4, 4, 8. Narrower dtypes: 4, 2, 2, because an honest kernel computes in

@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "base/check.h"
 #include "gym/inputs/half.h"
+#include "os/parallel.h"
 
 namespace kw::gym {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 using task::DType;
 
 constexpr std::size_t kChunk = 2048;
+constexpr std::size_t kPiece = 1U << 18U;  // elements that one thread checks at a time
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRelativeFloor = 1e-8;
 
@@ -48,6 +51,31 @@ double judge(double candidate, double exact, bool infinite_is_right, double budg
   }
   note_difference(error, exact, report);
   return error / budget;
+}
+
+// Elements [begin, end) of a row.
+void check_row(const TensorView& candidate, const InstanceBudget& budget, std::size_t row,
+               std::size_t begin, std::size_t end, CheckReport& report, ErrorStructure& structure) {
+  const OracleRun& run = budget.run();
+  std::array<double, kChunk> ours;
+  std::array<double, kChunk> trusted;
+  std::array<double, kChunk> scale;
+  for (; begin < end; begin += kChunk) {
+    std::size_t n = std::min(kChunk, end - begin);
+    std::size_t first = row * budget.slices().columns + begin;
+    load(candidate.dtype, candidate.bytes, first, std::span(ours).first(n));
+    load(candidate.dtype, run.trusted.bytes, first, std::span(trusted).first(n));
+    budget.budgets(first, std::span(scale).first(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      double exact = run.exact[first + i];
+      bool infinite = overflow_agreed(candidate.dtype, exact, trusted[i]);
+      double error = judge(ours[i], exact, infinite, scale[i], report);
+      if (!(std::abs(error) <= 1)) report.wrong += 1;
+      report.max_of_budget = std::max(report.max_of_budget, std::abs(error));
+      ours[i] = std::clamp(error, -1.0, 1.0);
+    }
+    structure.add(std::span<const double>(ours).first(n));
+  }
 }
 
 void finish(const ErrorStructure& structure, CheckReport& report) {
@@ -129,33 +157,36 @@ void record(const CheckReport& report, task::OutputError& error) {
 }
 
 CheckReport check_against_oracle(const TensorView& candidate, const InstanceBudget& budget) {
-  const OracleRun& run = budget.run();
-  KW_CHECK(candidate.dtype == budget.spec().dtype && candidate.elements() == run.exact.size());
+  KW_CHECK(candidate.dtype == budget.spec().dtype &&
+           candidate.elements() == budget.run().exact.size());
   CheckReport report;
   ErrorStructure structure;
-  report.elements = run.exact.size();
+  std::mutex mutex;
   Slices slices = budget.slices();
-  std::array<double, kChunk> ours;
-  std::array<double, kChunk> trusted;
-  std::array<double, kChunk> scale;
-  for (std::size_t row = 0; row < slices.rows; ++row) {
-    for (std::size_t begin = 0; begin < slices.columns; begin += kChunk) {
-      std::size_t n = std::min(kChunk, slices.columns - begin);
-      std::size_t first = row * slices.columns + begin;
-      load(candidate.dtype, candidate.bytes, first, std::span(ours).first(n));
-      load(candidate.dtype, run.trusted.bytes, first, std::span(trusted).first(n));
-      budget.budgets(first, std::span(scale).first(n));
-      for (std::size_t i = 0; i < n; ++i) {
-        double exact = run.exact[first + i];
-        bool infinite = overflow_agreed(candidate.dtype, exact, trusted.at(i));
-        double error = judge(ours.at(i), exact, infinite, scale.at(i), report);
-        if (!(std::abs(error) <= 1)) report.wrong += 1;
-        report.max_of_budget = std::max(report.max_of_budget, std::abs(error));
-        ours.at(i) = std::clamp(error, -1.0, 1.0);
-      }
-      structure.add(std::span<const double>(ours).first(n));
-    }
+  // Runs of elements within one row, so that tiles do not straddle rows.
+  std::size_t rows = std::max<std::size_t>(1, kPiece / std::max<std::size_t>(1, slices.columns));
+  bool long_rows = slices.columns > kPiece;
+  auto check = [&](std::size_t first_row, std::size_t last_row, std::size_t begin,
+                   std::size_t end) {
+    CheckReport part;
+    ErrorStructure errors;
+    for (std::size_t row = first_row; row < last_row; ++row)
+      check_row(candidate, budget, row, begin, end, part, errors);
+    std::lock_guard lock(mutex);
+    report.merge(part);
+    structure.merge(errors);
+  };
+  if (!long_rows) {
+    os::in_parallel_pieces(
+        slices.rows, rows, 2 * sizeof(double) * slices.columns,
+        [&](std::size_t first, std::size_t last) { check(first, last, 0, slices.columns); });
   }
+  for (std::size_t row = 0; long_rows && row < slices.rows; ++row) {
+    os::in_parallel_pieces(
+        slices.columns, kPiece, 2 * sizeof(double),
+        [&](std::size_t begin, std::size_t end) { check(row, row + 1, begin, end); });
+  }
+  report.elements = budget.run().exact.size();
   finish(structure, report);
   return report;
 }

@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "base/check.h"
 #include "gym/inputs/half.h"
+#include "os/parallel.h"
 
 namespace kw::gym {
 namespace {
@@ -15,70 +17,91 @@ namespace {
 using task::DType;
 
 constexpr std::size_t kChunk = 2048;
+constexpr std::size_t kPiece = 1U << 18U;  // elements that one thread compares at a time
 
-// visit(candidate, reference) for all elements, widened to T.
+// visit(candidate, reference) for the elements [first, last), widened to T.
 template <typename T, typename Visit>
-void for_pairs(const TensorView& candidate, const TensorView& reference, Visit visit) {
+void for_pairs(const TensorView& candidate, const TensorView& reference, std::size_t first,
+               std::size_t last, Visit visit) {
   std::array<T, kChunk> ours;
   std::array<T, kChunk> theirs;
-  for (std::size_t first = 0; first < reference.elements(); first += kChunk) {
-    std::size_t n = std::min(kChunk, reference.elements() - first);
+  for (; first < last; first += kChunk) {
+    std::size_t n = std::min(kChunk, last - first);
     load(candidate.dtype, candidate.bytes, first, std::span<T>(ours).first(n));
     load(reference.dtype, reference.bytes, first, std::span<T>(theirs).first(n));
-    for (std::size_t i = 0; i < n; ++i) visit(ours.at(i), theirs.at(i));
+    for (std::size_t i = 0; i < n; ++i) visit(ours[i], theirs[i]);
   }
 }
 
-// Like torch.max: a NaN wins.
-double larger(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::quiet_NaN() : std::max(a, b);
+// compare(first, last, part) for pieces of the tensors, each by one thread; join(part) one after
+// the other.
+template <typename Part, typename Compare, typename Join>
+void in_pieces(const TensorView& reference, Compare compare, Join join) {
+  std::mutex mutex;
+  os::in_parallel_pieces(reference.elements(), kPiece, 2 * task::size_of(reference.dtype),
+                         [&](std::size_t first, std::size_t last) {
+                           Part part;
+                           compare(first, last, part);
+                           std::lock_guard lock(mutex);
+                           join(part);
+                         });
 }
 
 bool coarse_tolerance(DType dtype) {
   return task::is_floating(dtype) && task::size_of(dtype) <= 2;
 }
 
+struct Differences {
+  bool close = true, nan = false;
+  double max = 0, sum = 0;
+};
+
+void join_differences(const Differences& part, Differences& all) {
+  all.close = all.close && part.close;
+  all.nan = all.nan || part.nan;
+  all.max = std::max(all.max, part.max);
+  all.sum += part.sum;
+}
+
 // allclose of floating tensors. torch rounds each operation's result to the tensors' dtype; the
 // tolerance is a double until then.
-template <typename T>
+template <typename T, bool rounds>
 void compare_floats(const TensorView& candidate, const TensorView& reference, double tolerance,
-                    KernelBenchResult& result) {
+                    std::size_t first, std::size_t last, Differences& part) {
   DType dtype = reference.dtype;
   auto rounded = [&](T value) {
-    return sizeof(T) == task::size_of(dtype)
-               ? value
-               : static_cast<T>(round_to(dtype, static_cast<float>(value)));
+    return rounds ? static_cast<T>(round_to(dtype, static_cast<float>(value))) : value;
   };
   auto limit = static_cast<T>(tolerance);
-  double sum = 0;
-  for_pairs<T>(candidate, reference, [&](T c, T r) {
+  int outside = 0, nan = 0;
+  T most = 0;
+  for_pairs<T>(candidate, reference, first, last, [&](T c, T r) {
     T difference = std::abs(rounded(r - c));
     T allowed = rounded(limit + std::abs(rounded(limit * c)));
-    bool close = r == c || (std::isfinite(difference) && difference <= allowed);
-    result.close = result.close && close;
-    result.max_difference = larger(result.max_difference, static_cast<double>(difference));
-    sum += static_cast<double>(difference);
+    bool within = difference <= allowed && difference <= std::numeric_limits<T>::max();
+    outside |= static_cast<int>(r != c) & static_cast<int>(!within);
+    nan |= static_cast<int>(difference != difference);
+    most = difference > most ? difference : most;
+    part.sum += static_cast<double>(difference);
   });
-  result.average_difference =
-      sum / static_cast<double>(std::max<std::size_t>(1, reference.elements()));
+  part.close = outside == 0;
+  part.nan = nan != 0;
+  part.max = static_cast<double>(most);
 }
 
 void compare_whole(const TensorView& candidate, const TensorView& reference, double tolerance,
-                   KernelBenchResult& result) {
-  double sum = 0;
-  for_pairs<double>(candidate, reference, [&](double c, double r) {
+                   std::size_t first, std::size_t last, Differences& part) {
+  for_pairs<double>(candidate, reference, first, last, [&](double c, double r) {
     double difference = std::abs(r - c);
     // rtol x other promotes to float32; booleans: see the header.
     float allowed = static_cast<float>(tolerance) +
                     std::abs(static_cast<float>(tolerance) * static_cast<float>(c));
     bool close =
         r == c || (reference.dtype != DType::kBool && difference <= static_cast<double>(allowed));
-    result.close = result.close && close;
-    result.max_difference = std::max(result.max_difference, difference);
-    sum += difference;
+    part.close = part.close && close;
+    part.max = std::max(part.max, difference);
+    part.sum += difference;
   });
-  result.average_difference =
-      sum / static_cast<double>(std::max<std::size_t>(1, reference.elements()));
 }
 
 }  // namespace
@@ -91,13 +114,25 @@ KernelBenchResult kernelbench_compare(const TensorView& candidate, const TensorV
     return result;
   }
   double tolerance = coarse_tolerance(reference.dtype) ? 1e-2 : 1e-4;
-  if (!task::is_floating(reference.dtype)) {
-    compare_whole(candidate, reference, tolerance, result);
-  } else if (reference.dtype == DType::kFloat64) {
-    compare_floats<double>(candidate, reference, tolerance, result);
-  } else {
-    compare_floats<float>(candidate, reference, tolerance, result);
-  }
+  Differences all;
+  in_pieces<Differences>(
+      reference,
+      [&](std::size_t first, std::size_t last, Differences& part) {
+        if (!task::is_floating(reference.dtype))
+          compare_whole(candidate, reference, tolerance, first, last, part);
+        else if (reference.dtype == DType::kFloat64)
+          compare_floats<double, false>(candidate, reference, tolerance, first, last, part);
+        else if (reference.dtype == DType::kFloat32)
+          compare_floats<float, false>(candidate, reference, tolerance, first, last, part);
+        else
+          compare_floats<float, true>(candidate, reference, tolerance, first, last, part);
+      },
+      [&](const Differences& part) { join_differences(part, all); });
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  result.close = all.close;
+  result.max_difference = all.nan ? kNan : all.max;
+  result.average_difference =
+      all.sum / static_cast<double>(std::max<std::size_t>(1, reference.elements()));
   return result;
 }
 
@@ -111,26 +146,48 @@ FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorVie
   if (!std::ranges::equal(candidate.shape, reference.shape))
     return finish(FlashInferStatus::kIncorrectShape);
   if (candidate.dtype != reference.dtype) return finish(FlashInferStatus::kIncorrectDtype);
-  bool infinite = false, nan = false;
-  double wrong = 0;
+  struct Part {
+    bool infinite = false, nan = false, nan_error = false;
+    double wrong = 0;
+    float max_absolute = 0, max_relative = 0;
+  } all;
   auto atol = static_cast<float>(rule.atol), rtol = static_cast<float>(rule.rtol);
-  for_pairs<float>(candidate, reference, [&](float c, float r) {
-    infinite = infinite || std::isinf(c);
-    nan = nan || std::isnan(c);
-    float difference = std::abs(c - r);
-    float relative = difference / (std::abs(r) + 1e-8F);
-    wrong += difference > atol && relative > rtol ? 1 : 0;
-    result.max_absolute_error = larger(result.max_absolute_error, static_cast<double>(difference));
-    result.max_relative_error = larger(result.max_relative_error, static_cast<double>(relative));
+  auto compare = [&](std::size_t first, std::size_t last, Part& part) {
+    int infinite = 0, nan = 0, nan_error = 0, wrong = 0;
+    for_pairs<float>(candidate, reference, first, last, [&](float c, float r) {
+      float difference = std::abs(c - r);
+      float relative = difference / (std::abs(r) + 1e-8F);
+      infinite |= static_cast<int>(std::abs(c) > std::numeric_limits<float>::max());
+      nan |= static_cast<int>(c != c);
+      nan_error |= static_cast<int>(difference != difference || relative != relative);
+      wrong += static_cast<int>(difference > atol) & static_cast<int>(relative > rtol);
+      part.max_absolute = difference > part.max_absolute ? difference : part.max_absolute;
+      part.max_relative = relative > part.max_relative ? relative : part.max_relative;
+    });
+    part.infinite = infinite != 0;
+    part.nan = nan != 0;
+    part.nan_error = nan_error != 0;
+    part.wrong = wrong;
+  };
+  in_pieces<Part>(reference, compare, [&](const Part& part) {
+    all.infinite = all.infinite || part.infinite;
+    all.nan = all.nan || part.nan;
+    all.nan_error = all.nan_error || part.nan_error;
+    all.wrong += part.wrong;
+    all.max_absolute = std::max(all.max_absolute, part.max_absolute);
+    all.max_relative = std::max(all.max_relative, part.max_relative);
   });
-  if (infinite || nan) {
-    double value = infinite ? std::numeric_limits<double>::infinity()
-                            : std::numeric_limits<double>::quiet_NaN();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  result.max_absolute_error = all.nan_error ? kNan : static_cast<double>(all.max_absolute);
+  result.max_relative_error = all.nan_error ? kNan : static_cast<double>(all.max_relative);
+  if (all.infinite || all.nan) {
+    double value = all.infinite ? std::numeric_limits<double>::infinity()
+                                : std::numeric_limits<double>::quiet_NaN();
     result.max_absolute_error = result.max_relative_error = value;
     return finish(FlashInferStatus::kIncorrectNumerical);
   }
   if (reference.elements() > 0)
-    result.matched_ratio = 1 - wrong / static_cast<double>(reference.elements());
+    result.matched_ratio = 1 - all.wrong / static_cast<double>(reference.elements());
   return finish(result.matched_ratio < rule.required_matched_ratio
                     ? FlashInferStatus::kIncorrectNumerical
                     : FlashInferStatus::kPassed);

@@ -78,6 +78,15 @@ ReturnedCheck check_returned(const OutputReport& report, const task::Argument& e
   return {};
 }
 
+bool is_contiguous(const OutputReport& report) {
+  std::int64_t step = 1;
+  for (std::uint32_t d = report.rank; d-- > 0;) {
+    if (report.shape[d] != 1 && report.stride[d] != step) return false;
+    step *= report.shape[d];
+  }
+  return true;
+}
+
 void gather_returned(const OutputReport& report, std::span<const std::byte> arena,
                      std::span<std::byte> out) {
   std::size_t size = task::size_of(static_cast<task::DType>(report.dtype));

@@ -26,6 +26,9 @@ struct ReturnedCheck {
 ReturnedCheck check_returned(const OutputReport& report, const task::Argument& expected,
                              std::size_t arena_bytes);
 
+// Whether the elements lie row-major without gaps. report has passed check_returned.
+bool is_contiguous(const OutputReport& report);
+
 // Copies the elements, row-major, to out (elements x size of the dtype). report has passed
 // check_returned for this arena.
 void gather_returned(const OutputReport& report, std::span<const std::byte> arena,

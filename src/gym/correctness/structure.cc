@@ -23,6 +23,13 @@ void ErrorStructure::add(std::span<const double> errors) {
   }
 }
 
+void ErrorStructure::merge(const ErrorStructure& other) {
+  tiles_ += other.tiles_;
+  sum_ += other.sum_;
+  square_ += other.square_;
+  worst_tile_ = std::max(worst_tile_, other.worst_tile_);
+}
+
 double ErrorStructure::mean() const {
   return tiles_ > 0 ? sum_ / tiles_ : 0;
 }

@@ -25,6 +25,8 @@ class ErrorStructure {
 
   // errors: error / budget of neighbouring elements of one row; the next call starts a new tile.
   void add(std::span<const double> errors);
+  // Joins what other elements showed.
+  void merge(const ErrorStructure& other);
 
   double mean() const;  // of error / budget over all elements
   double worst_tile() const { return worst_tile_; }

@@ -8,13 +8,16 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
 #include "base/random.h"
 #include "gym/inputs/half.h"
+#include "gym/inputs/normal_mixer.h"
 #include "gym/inputs/stream.h"
+#include "os/parallel.h"
 
 namespace kw::gym {
 namespace {
@@ -24,6 +27,7 @@ using task::DType;
 
 constexpr std::size_t kChunk = 4096;
 constexpr std::size_t kSpikeBlock = 1024;
+constexpr std::size_t kPiece = 1U << 19U;  // elements that one thread fills from a seed of its own
 
 struct Range {
   double least, most;  // whole numbers that the dtype represents, without a gap
@@ -88,6 +92,7 @@ Bounds representable_bounds(DType dtype, Bounds bounds) {
   return {value(low), value(high)};
 }
 
+// A piece of a tensor: whole rows where the distribution knows rows.
 class Filler {
  public:
   Filler(DType dtype, std::span<const std::int64_t> shape, const task::InputPolicy& policy,
@@ -95,6 +100,7 @@ class Filler {
       : dtype_(dtype),
         policy_(policy),
         bounds_(bounds_of(dtype, policy)),
+        seed_(seed),
         stream_(seed),
         rng_(stream_seed(seed)),
         out_(out) {
@@ -216,13 +222,32 @@ class Filler {
     std::memcpy(out_.data() + i * sizeof value, &value, sizeof value);
   }
 
+  bool is_large() const { return size_ >= NormalMixer::kWorthwhile; }
+
+  void next_normal(std::span<float> chunk) {
+    if (is_large() && !mixer_) mixer_.emplace(stream_seed(~seed_));
+    if (mixer_)
+      mixer_->normal(chunk);
+    else
+      stream_.normal(chunk);
+  }
+
+  bool is_aligned() const {
+    return reinterpret_cast<std::uintptr_t>(out_.data()) % alignof(float) == 0;
+  }
+
   void normal(double mean, double deviation) {
+    if (dtype_ == DType::kFloat32 && is_large() && is_aligned()) {
+      return NormalMixer(stream_seed(~seed_), static_cast<float>(mean),
+                         static_cast<float>(deviation))
+          .normal(std::span(reinterpret_cast<float*>(out_.data()), size_));
+    }
     bool small = policy_.distribution == Distribution::kDefault && task::size_of(dtype_) == 1;
     bool plain = mean == 0 && deviation == 1;
     auto m = static_cast<float>(mean);
     auto d = static_cast<float>(deviation);
     real_chunks([&](std::size_t, std::span<float> chunk) {
-      stream_.normal(chunk);
+      next_normal(chunk);
       if (!plain) {
         for (float& x : chunk) x = m + d * x;
       }
@@ -269,7 +294,7 @@ class Filler {
     static_assert(kChunk % kSpikeBlock == 0);
     auto scale = static_cast<float>(bounds_.high);
     real_chunks([&](std::size_t, std::span<float> chunk) {
-      stream_.normal(chunk);
+      next_normal(chunk);
       for (std::size_t i = 0; i < chunk.size(); i += kSpikeBlock) {
         chunk[i + rng_.below(std::min(kSpikeBlock, chunk.size() - i))] *= scale;
       }
@@ -287,7 +312,7 @@ class Filler {
     auto count = static_cast<std::uint64_t>(static_cast<std::int64_t>(bounds_.high) - low) + 1;
     float scale = 1;
     real_chunks([&](std::size_t first, std::span<float> chunk) {
-      stream_.normal(chunk);
+      next_normal(chunk);
       for (std::size_t i = 0; i < chunk.size(); ++i) {
         if ((first + i) % columns_ == 0)
           scale = std::ldexp(1.0F,
@@ -333,12 +358,27 @@ class Filler {
   DType dtype_;
   const task::InputPolicy& policy_;
   Bounds bounds_;
+  std::uint64_t seed_;
   Stream stream_;
+  std::optional<NormalMixer> mixer_;  // of large pieces, once they need it
   Rng rng_;
   std::span<std::byte> out_;
   std::size_t size_ = 0;
   std::size_t columns_ = 1;
 };
+
+// How many elements one thread fills: whole rows where rows matter.
+std::size_t piece_of(Distribution distribution, std::size_t columns) {
+  switch (distribution) {
+    case Distribution::kOneHot:
+    case Distribution::kWideRange:
+    case Distribution::kProbabilities:
+    case Distribution::kPermutation:
+      return columns * std::max<std::size_t>(1, kPiece / columns);
+    default:
+      return kPiece;
+  }
+}
 
 std::string name_of(Distribution distribution) {
   constexpr std::array<std::string_view, 10> kNames = {
@@ -432,7 +472,14 @@ Status fill_input(DType dtype, std::span<const std::int64_t> shape, const task::
       std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
   KW_CHECK(static_cast<std::size_t>(elements) * task::size_of(dtype) == out.size());
   if (out.empty()) return {};
-  Filler(dtype, shape, policy, seed, out).run();
+  std::size_t size = task::size_of(dtype);
+  std::size_t columns = shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
+  std::size_t piece = piece_of(policy.distribution, columns);
+  os::in_parallel_pieces(out.size() / size, piece, size, [&](std::size_t first, std::size_t last) {
+    std::uint64_t piece_seed = seed + first / piece * 0x9e3779b97f4a7c15ULL;
+    Filler(dtype, shape, policy, piece_seed, out.subspan(first * size, (last - first) * size))
+        .run();
+  });
   return {};
 }
 

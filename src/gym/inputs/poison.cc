@@ -4,17 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "base/check.h"
 #include "gym/inputs/stream.h"
+#include "os/parallel.h"
 
 namespace kw::gym {
 namespace {
 
 using task::DType;
 
-constexpr std::size_t kWords = 512;  // words a block: 4 KiB
+constexpr std::size_t kBlock = 4096;       // bytes
+constexpr std::size_t kPool = 4 * kBlock;  // bytes made of random words; the rest repeats them
+constexpr std::size_t kPiece = 1U << 20U;  // bytes that one thread makes from a seed of its own
 
 // Turns random words of the element's width into poison; `nan` says which of the two kinds.
 template <typename Word>
@@ -74,33 +78,28 @@ void shape(DType dtype, bool nan_first, std::span<std::byte> block) {
 }
 
 // Calls use(offset, block) for each block of poison (or plain random bytes without dtype) of
-// `total` bytes.
+// `total` bytes: first the blocks of a pool, then blocks from random places in it, at memory speed.
 template <typename Use>
 void for_blocks(const DType* dtype, std::uint64_t seed, std::size_t total, Use use) {
   Stream stream(seed);
-  std::array<std::uint64_t, kWords> words;
-  stream.words(std::span(words).first(1));
-  bool nan_first = (words[0] & 1U) != 0;
-  for (std::size_t offset = 0; offset < total; offset += sizeof words) {
-    stream.words(words);
-    std::span<std::byte> block =
-        std::as_writable_bytes(std::span(words)).first(std::min(sizeof words, total - offset));
-    if (dtype != nullptr) shape(*dtype, nan_first, block);
-    use(offset, block);
+  std::array<std::uint64_t, kPool / sizeof(std::uint64_t)> words;
+  std::array<std::uint64_t, Stream::kBlock> random;
+  stream.words(random);
+  bool nan_first = (random[0] & 1U) != 0;
+  auto pool =
+      std::as_writable_bytes(std::span(words)).first(std::min(kPool, (total + 63) / 64 * 64));
+  stream.words(std::span(words).first(pool.size() / sizeof(std::uint64_t)));
+  if (dtype != nullptr) shape(*dtype, nan_first, pool);
+  constexpr std::size_t kPlaces = (kPool - kBlock) / 64 + 1;
+  for (std::size_t offset = 0, i = 0; offset < total; offset += kBlock, ++i) {
+    if (i % random.size() == 0) stream.words(random);
+    std::size_t place = offset < kPool ? offset : random[i % random.size()] % kPlaces * 64;
+    use(offset, std::span<const std::byte>(pool).subspan(place, std::min(kBlock, total - offset)));
   }
 }
 
-}  // namespace
-
-void poison(DType dtype, std::uint64_t seed, std::span<std::byte> bytes) {
-  for_blocks(&dtype, seed, bytes.size(), [&](std::size_t offset, std::span<const std::byte> block) {
-    std::memcpy(bytes.data() + offset, block.data(), block.size());
-  });
-}
-
-std::size_t count_poisoned(DType dtype, std::uint64_t seed, std::span<const std::byte> bytes) {
+std::size_t count_in_piece(DType dtype, std::uint64_t seed, std::span<const std::byte> bytes) {
   std::size_t size = task::size_of(dtype);
-  KW_CHECK(bytes.size() % size == 0);
   std::size_t count = 0;
   for_blocks(&dtype, seed, bytes.size(), [&](std::size_t offset, std::span<const std::byte> block) {
     if (std::memcmp(bytes.data() + offset, block.data(), block.size()) == 0) {
@@ -110,6 +109,33 @@ std::size_t count_poisoned(DType dtype, std::uint64_t seed, std::span<const std:
     for (std::size_t i = 0; i < block.size(); i += size) {
       if (std::memcmp(bytes.data() + offset + i, block.data() + i, size) == 0) ++count;
     }
+  });
+  return count;
+}
+
+// work(seed of the piece, first byte, number of bytes) for all pieces, on all cores.
+template <typename Work>
+void for_pieces(std::uint64_t seed, std::size_t total, Work work) {
+  os::in_parallel_pieces(total, kPiece, 1, [&](std::size_t first, std::size_t last) {
+    work(seed + first / kPiece * 0x9e3779b97f4a7c15ULL, first, last - first);
+  });
+}
+
+}  // namespace
+
+void poison(DType dtype, std::uint64_t seed, std::span<std::byte> bytes) {
+  for_pieces(seed, bytes.size(), [&](std::uint64_t piece_seed, std::size_t first, std::size_t n) {
+    for_blocks(&dtype, piece_seed, n, [&](std::size_t offset, std::span<const std::byte> block) {
+      std::memcpy(bytes.data() + first + offset, block.data(), block.size());
+    });
+  });
+}
+
+std::size_t count_poisoned(DType dtype, std::uint64_t seed, std::span<const std::byte> bytes) {
+  KW_CHECK(bytes.size() % task::size_of(dtype) == 0);
+  std::atomic<std::size_t> count{0};
+  for_pieces(seed, bytes.size(), [&](std::uint64_t piece_seed, std::size_t first, std::size_t n) {
+    count += count_in_piece(dtype, piece_seed, bytes.subspan(first, n));
   });
   return count;
 }

@@ -7,16 +7,8 @@
 namespace kw::gym {
 namespace {
 
-constexpr double kAlphaOfLook = 0.05 / SequentialInterval::kLooks;
-constexpr double kRewardHalfWidth = 0.03;
-constexpr double kPreciseHalfWidth = 0.005;
-constexpr double kOneProcessError = 0.01;  // A/A runs over the suite, docs/performance.md
-
-bool is_look(std::size_t blocks) {
-  std::size_t look = SequentialInterval::kFirstLook;
-  while (look < blocks) look *= 2;
-  return look == blocks;
-}
+constexpr double kAlphaOfLook = 0.025;
+constexpr double kOneProcessError = 0.005;  // A/A runs over the suite, docs/performance.md
 
 double half_width(const Interval& interval) {
   return (interval.high - interval.low) / 2;
@@ -36,18 +28,19 @@ double process_error(int process_pairs) {
   return kOneProcessError / std::sqrt(static_cast<double>(std::max(1, process_pairs)));
 }
 
-SequentialInterval::SequentialInterval(IntervalGoal goal, int process_pairs) {
-  double whole = goal == IntervalGoal::kPrecise ? kPreciseHalfWidth : kRewardHalfWidth;
+SequentialInterval::SequentialInterval(double half_width, int process_pairs) {
   // What the samples may leave of it; all of it where the processes alone are wider.
   double between = 2 * process_error(process_pairs);
-  double inside = whole > between ? std::sqrt(whole * whole - between * between) : whole;
+  double inside =
+      half_width > between ? std::sqrt(half_width * half_width - between * between) : half_width;
   goal_ = inside * std::sqrt(static_cast<double>(std::max(1, process_pairs)));
 }
 
 void SequentialInterval::add(double log_ratio) {
   log_ratios_.push_back(log_ratio);
   if (log_ratios_.size() >= kMaxBlocks) done_ = true;
-  if (done_ || !is_look(log_ratios_.size())) return;
+  if (done_ || log_ratios_.size() < next_look_) return;
+  next_look_ += next_look_ / 2;
   done_ = half_width(look_interval(log_ratios_)) <= goal_;
 }
 

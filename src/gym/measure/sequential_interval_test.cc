@@ -15,6 +15,8 @@
 namespace kw::gym {
 namespace {
 
+constexpr double kReward = 0.03, kPrecise = 0.005;
+
 // Log times of consecutive calls.
 using Noise = std::function<double(Rng&)>;
 
@@ -59,7 +61,7 @@ struct Measured {
 
 // Blocks A B B A or B A A B at random until done; the reference takes `speedup` times the
 // candidate's time.
-Measured measure(Rng& rng, const Noise& make_noise, double speedup, IntervalGoal goal) {
+Measured measure(Rng& rng, const Noise& make_noise, double speedup, double goal) {
   Noise noise = make_noise;
   SequentialInterval interval(goal);
   std::vector<double> candidate, reference;
@@ -80,7 +82,7 @@ struct Coverage {
   double blocks = 0;
 };
 
-Coverage coverage(const Noise& noise, double speedup, IntervalGoal goal, std::int64_t runs) {
+Coverage coverage(const Noise& noise, double speedup, double goal, std::int64_t runs) {
   Rng rng(42);
   Coverage result;
   for (std::int64_t run = 0; run < runs; ++run) {
@@ -104,11 +106,11 @@ class Simulated : public ::testing::TestWithParam<NamedNoise> {};
 TEST_P(Simulated, CoversInAtLeastNinetyFivePercentOfRuns) {
   Noise noise = GetParam().make();
   for (double speedup : {1.0, 2.0}) {
-    Coverage reward = coverage(noise, speedup, IntervalGoal::kReward, 2000);
+    Coverage reward = coverage(noise, speedup, kReward, 2000);
     EXPECT_GT(binomial_upper_tail(reward.missed, 2000, 0.05), 1e-3)
         << reward.missed << " of 2000 missed " << speedup;
   }
-  Coverage precise = coverage(noise, 1, IntervalGoal::kPrecise, 150);
+  Coverage precise = coverage(noise, 1, kPrecise, 150);
   EXPECT_GT(binomial_upper_tail(precise.missed, 150, 0.05), 1e-3)
       << precise.missed << " of 150 missed";
 }
@@ -124,20 +126,19 @@ TEST(SequentialInterval, FindsFivePercent) {
   Rng rng(7);
   int found = 0;
   for (int run = 0; run < 300; ++run)
-    found += measure(rng, normal_noise(), 1.05, IntervalGoal::kReward).speedup.low > 1 ? 1 : 0;
+    found += measure(rng, normal_noise(), 1.05, kReward).speedup.low > 1 ? 1 : 0;
   EXPECT_GT(found, 285);
 }
 
 TEST(SequentialInterval, StopsWhenNarrowAndNotBefore) {
   Rng rng(9);
-  Measured quiet =
-      measure(rng, [](Rng& r) { return 0.001 * r.normal(); }, 1.3, IntervalGoal::kReward);
+  Measured quiet = measure(rng, [](Rng& r) { return 0.001 * r.normal(); }, 1.3, kReward);
   EXPECT_EQ(quiet.blocks, SequentialInterval::kFirstLook);
-  Measured loud = measure(rng, [](Rng& r) { return 0.5 * r.normal(); }, 1.3, IntervalGoal::kReward);
+  Measured loud = measure(rng, [](Rng& r) { return 0.5 * r.normal(); }, 1.3, kReward);
   EXPECT_EQ(loud.blocks, SequentialInterval::kMaxBlocks);
   EXPECT_GT(loud.speedup.high / loud.speedup.low, 1.06);
   for (int run = 0; run < 100; ++run) {
-    Measured measured = measure(rng, normal_noise(), 1, IntervalGoal::kReward);
+    Measured measured = measure(rng, normal_noise(), 1, kReward);
     bool stopped_early = measured.blocks < SequentialInterval::kMaxBlocks;
     EXPECT_TRUE(!stopped_early ||
                 std::log(measured.speedup.high / measured.speedup.low) / 2 < 0.0305);
@@ -177,7 +178,7 @@ TEST(GeometricMean, CoversTheMeanOfTheTruths) {
   for (int run = 0; run < 400; ++run) {
     std::vector<task::Speedup> speedups;
     for (double truth : {0.5, 1.0, 2.0, 4.0})
-      speedups.push_back(measure(rng, normal_noise(), truth, IntervalGoal::kReward).speedup);
+      speedups.push_back(measure(rng, normal_noise(), truth, kReward).speedup);
     task::Speedup all = geometric_mean(speedups);
     missed += all.low <= std::sqrt(2.0) && std::sqrt(2.0) <= all.high ? 0 : 1;
   }

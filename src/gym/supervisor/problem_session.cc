@@ -75,7 +75,8 @@ Json output_plans(const task::Problem& problem, const std::vector<std::string>& 
 Json checker_options(const task::Problem& problem, const EvalOptions& options,
                      const task::Workload& workload) {
   return {{"threads", options.threads},
-          {"precise", options.precise},
+          {"half_width", options.precise ? kPreciseHalfWidth : options.half_width_percent / 100},
+          {"process_pairs", options.precise ? kPrecisePairs : 1},
           {"max_seconds", options.max_seconds},
           {"timeout_seconds", options.timeout_seconds},
           {"timing", options.timing && problem.workload_policy(workload.uuid).timed},
