@@ -36,7 +36,8 @@ function(kw_add_test name)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} RUN_SERIAL ON)
   else()
-    string(REPLACE ";" "\\;" labels "${T_LABELS}")
+    # gtest_discover_tests loses all but the first of a list (and the timeout after it); ctest -L takes a regular expression.
+    list(JOIN T_LABELS "+" labels)
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS "${labels}" TIMEOUT ${T_TIMEOUT})
   endif()

@@ -261,7 +261,7 @@ TEST_F(EvalTest, NonsenseInFilesIsNamed) {
             std::string::npos);
   EXPECT_NE(message({"eval", write("p/definition.json", "{"), good}).find("JSON"),
             std::string::npos);
-  EXPECT_NE(message({"eval", "double", good, "--set", "n=1"}).find("n"), std::string::npos);
+  EXPECT_NE(message({"eval", "double", good, "--set", "n=1"}).find('n'), std::string::npos);
   EXPECT_TRUE(gym.started.empty()) << "nothing is started for input that cannot be read";
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 using task::Problem;
 
+constexpr std::size_t kShownSource = 64U << 10U;  // bytes
+
 std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -82,7 +84,7 @@ std::string workload_text(const Problem& problem, const task::Workload& workload
     parts.push_back(fmt::format("{}={}", name, value));
   const task::WorkloadPolicy& policy = problem.workload_policy(workload.uuid);
   if (!policy.label.empty()) parts.push_back(fmt::format("({})", printable(policy.label, 60)));
-  parts.push_back(policy.timed ? "timed" : "not timed");
+  parts.emplace_back(policy.timed ? "timed" : "not timed");
   return join(parts, " ");
 }
 
@@ -98,7 +100,7 @@ std::string text_of(const Problem& problem) {
   if (problem.is_module()) {
     for (const auto& [name, value] : problem.module().settings)
       row("set", fmt::format("{}={}", name, printable(value, 200)));
-    return out + "\n" + printable(trim(problem.module().source), 64 * 1024) + "\n";
+    return out + "\n" + printable(trim(problem.module().source), kShownSource) + "\n";
   }
   row("says", printable(problem.definition().description, 600));
   add_tensors(out, "inputs", problem.definition().inputs);
@@ -109,7 +111,7 @@ std::string text_of(const Problem& problem) {
         fmt::format("{}  {}", printable(workload.uuid, 36), workload_text(problem, workload)));
     label = "";
   }
-  return out + "\n" + printable(trim(problem.definition().reference), 64 * 1024) + "\n";
+  return out + "\n" + printable(trim(problem.definition().reference), kShownSource) + "\n";
 }
 
 }  // namespace

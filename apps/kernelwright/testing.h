@@ -158,8 +158,10 @@ class FrontTest : public testing::Test {
           "{\"type\": \"random\"}}}, \"evaluation\": null}\n");
   }
 
+ public:
   ~FrontTest() override { std::filesystem::current_path(before); }
 
+ protected:
   std::string path(const std::string& name) const { return (folder.path() / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories((folder.path() / name).parent_path());

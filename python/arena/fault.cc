@@ -42,7 +42,8 @@ void on_fault(int signal, siginfo_t* info, void* /*context*/) {
 }  // namespace kw::arena
 
 void kw_arena_watch(void* reply_page, const KwRange* ranges, std::size_t count) {
-  using namespace kw::arena;
+  using kw::arena::g_previous, kw::arena::g_range_count, kw::arena::g_ranges, kw::arena::g_reply;
+  using kw::arena::g_stack, kw::arena::kMaxRanges, kw::arena::kSignals, kw::arena::on_fault;
   g_reply = static_cast<kw::gym::ReplyPage*>(reply_page);
   g_range_count = count < kMaxRanges ? count : kMaxRanges;
   std::memcpy(g_ranges, ranges, g_range_count * sizeof(KwRange));

@@ -13,6 +13,7 @@
 #include "output_blocks.h"
 
 // glibc's own allocator under its internal names: no dlsym is needed, which itself allocates.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)  // glibc chose them
 extern "C" {
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
@@ -20,6 +21,7 @@ void* __libc_realloc(void* pointer, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 void __libc_free(void* pointer);
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace kw::arena {
 namespace {
@@ -175,8 +177,10 @@ void kw_arena_rotate() {
 int kw_pool_enable(std::size_t keep_bytes) {
   // What the pool does not serve stays in glibc's heap: no mmap below 32 MiB (the largest threshold
   // that glibc takes), and the heap's top is not given back.
+  // NOLINTBEGIN(concurrency-mt-unsafe)  // glibc's mallopt takes the arena's lock
   ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   ::mallopt(M_TOP_PAD, 1 << 20);
+  // NOLINTEND(concurrency-mt-unsafe)
   return g_pool.enable(keep_bytes) ? 1 : 0;
 }

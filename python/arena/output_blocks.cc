@@ -8,7 +8,7 @@ namespace kw::arena {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kLarge = 64 * 1024;
+constexpr std::size_t kLarge = 64U * 1024;
 
 std::size_t round_up(std::size_t value, std::size_t to) {
   return (value + to - 1) / to * to;
@@ -82,6 +82,7 @@ void* OutputBlocks::allocate(std::size_t size) {
   --best->free_count;
   std::uint16_t block = best->free[(best->head + best->free_count) % best->blocks];
   best->used[block] = true;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)  // the allocator counts in addresses
   return reinterpret_cast<void*>(best->base + block * best->capacity);
 }
 

@@ -14,6 +14,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 // characters (newline and tab stay), at most max_bytes bytes with "..." where cut.
 std::string printable(std::string_view bytes, std::size_t max_bytes);
 
+// '0' to '9', whatever the locale.
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 bool is_valid_utf8(std::string_view bytes);
 
 std::vector<std::string> split(std::string_view text, char separator);

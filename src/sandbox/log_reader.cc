@@ -23,6 +23,7 @@ bool Log::pump() {
 bool Log::pump_locked() {
   std::array<char, kPart> chunk;
   for (int round = 0; round < 16 && !ended_; ++round) {
+    // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection)  // the pipe is O_NONBLOCK
     ssize_t got = ::read(pipe_.get(), chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return true;

@@ -39,9 +39,6 @@ struct Function {
 constexpr std::array<Function, 3> kFunctions = {
     {{"ceil_div", Operation::kCeilDiv}, {"min", Operation::kMin}, {"max", Operation::kMax}}};
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool starts_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }

@@ -13,9 +13,6 @@ namespace {
 constexpr std::size_t kMaxLength = 64U << 10U;
 constexpr int kMaxDepth = 32;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }

@@ -119,7 +119,7 @@ Status inputs_from_json(ObjectReader& reader, std::map<std::string, InputPolicy>
       });
 }
 
-Result<WorkloadPolicy> workload_from_json(const Json& value, const std::string& where) {
+Result<WorkloadPolicy> workload_policy_from_json(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   WorkloadPolicy out;
   if (reader.find("targets") != nullptr) {
@@ -248,7 +248,7 @@ Result<Policy> policy_from_json(const Json& value, const std::string& where) {
   KW_TRY_STATUS(
       each_member(reader, "workloads",
                   [&](const std::string& uuid, const Json& item, const std::string& at) -> Status {
-                    KW_TRY(out.workloads[uuid], workload_from_json(item, at));
+                    KW_TRY(out.workloads[uuid], workload_policy_from_json(item, at));
                     return {};
                   }));
   KW_TRY_STATUS(reader.no_other_keys());

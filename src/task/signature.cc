@@ -62,11 +62,11 @@ Status check_scalar(const Argument& argument, const std::string& where) {
               to_string(argument.dtype), printable(value.dump(), 60));
 }
 
-using AxisValues = std::map<std::string, std::int64_t, std::less<>>;
+using AxisMap = std::map<std::string, std::int64_t, std::less<>>;
 
-Result<AxisValues> axis_values(const Definition& definition, const Workload& workload) {
-  AxisValues given(workload.axes.begin(), workload.axes.end());
-  AxisValues values;
+Result<AxisMap> axis_values(const Definition& definition, const Workload& workload) {
+  AxisMap given(workload.axes.begin(), workload.axes.end());
+  AxisMap values;
   for (const Axis& axis : definition.axes) {
     auto found = given.find(axis.name);
     if (axis.value) {
@@ -95,7 +95,7 @@ Result<AxisValues> axis_values(const Definition& definition, const Workload& wor
   return values;
 }
 
-Result<Argument> tensor_argument(const TensorSpec& spec, Role role, const AxisValues& axes) {
+Result<Argument> tensor_argument(const TensorSpec& spec, Role role, const AxisMap& axes) {
   Argument argument{.name = spec.name, .role = role, .dtype = spec.dtype};
   if (spec.shape) {
     for (const std::string& axis : *spec.shape) {
@@ -252,7 +252,7 @@ std::size_t Argument::bytes() const {
 
 Result<Signature> signature_of(const Definition& definition, const Workload& workload,
                                const std::vector<std::string>& statics) {
-  KW_TRY(AxisValues axes, axis_values(definition, workload));
+  KW_TRY(AxisMap axes, axis_values(definition, workload));
   Signature signature;
   for (const Axis& axis : definition.axes) {
     if (axis.value) {
