@@ -37,9 +37,15 @@ class SparesTest : public SandboxTest, public ::testing::WithParamInterface<Leve
   std::vector<pid_t> spares() {
     launcher().spares().settle();
     std::vector<pid_t> pids = launcher().spares().pids();
-    // Pausing waits until they do.
+    // Pausing waits until they are ready; the last step into the wait follows.
     launcher().spares().pause();
     launcher().spares().resume();
+    for (pid_t pid : pids) {
+      EXPECT_TRUE(eventually([pid] {
+        std::vector<std::string> fields = stat_fields(pid);
+        return !fields.empty() && fields[0] == "S";
+      })) << pid;
+    }
     return pids;
   }
 };
