@@ -19,16 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The deadline for wishes about other processes; generous, because nothing waits for it when the
-// wish comes true.
-bool eventually(const std::function<bool()>& wish, seconds limit = seconds(10)) {
-  for (auto end = Clock::now() + limit; Clock::now() < end;) {
-    if (wish()) return true;
-    std::this_thread::sleep_for(milliseconds(2));
-  }
-  return wish();
-}
-
 class EndingTest : public SandboxTest {
  protected:
   // Starts, waits until the sandbox holds at least `processes` of them, kills, and returns how long
@@ -121,7 +111,7 @@ TEST_F(WithoutNamespacesEndingTest, KillFindsDaemonsBelowTheInit) {
   EXPECT_LT(kill_time({"stop_self"}, 1), milliseconds(2000));
 }
 
-// A supervisor in a process of its own, which is killed while its sandboxes run.
+// A supervisor in a process of its own, which is killed while its sandboxes run and spares wait.
 class SupervisorDeathTest : public EndingTest {
  protected:
   void expect_clean_after_kill(const Tuning& tuning, bool frozen) {
@@ -132,23 +122,25 @@ class SupervisorDeathTest : public EndingTest {
     ASSERT_GE(supervisor, 0);
     if (supervisor == 0) ::_exit(supervise(tuning, frozen, ends[1]));
     ::close(ends[1]);
-    std::string folders = os::read_to_end(ends[0], 1U << 16U).value_or("");
+    std::string left = os::read_to_end(ends[0], 1U << 16U).value_or("");
     ::close(ends[0]);
-    ASSERT_FALSE(folders.empty()) << "the supervisor did not start its sandboxes";
+    ASSERT_FALSE(left.empty()) << "the supervisor did not start its sandboxes";
     EXPECT_EQ(sandbox_processes().size(), 6U);
     ::kill(supervisor, SIGKILL);
     ::waitpid(supervisor, nullptr, 0);
     EXPECT_TRUE(eventually([] { return sandbox_processes().empty(); }))
         << ::testing::PrintToString(sandbox_processes());
-    for (const std::string& folder : split(folders, '\n')) {
-      EXPECT_TRUE(eventually([&] {
-        return folder == "none" || ::access(folder.c_str(), F_OK) != 0;
-      })) << folder;
+    std::size_t spares = 0;
+    for (const std::string& path : split(left, '\n')) {
+      EXPECT_TRUE(eventually([&] { return ::access(path.c_str(), F_OK) != 0; })) << path;
+      if (path.starts_with("/proc/")) ++spares;
     }
+    EXPECT_EQ(spares, SparePool::kNative);
   }
 
  private:
-  // Tells its cgroups when everything runs, then waits to be killed.
+  // Tells its cgroups and its spares' folders in /proc when everything runs, then waits to be
+  // killed.
   static int supervise(const Tuning& tuning, bool frozen, int report) {
     Launcher::Options options;
     options.launcher_program = binary("kernelwright-launcher");
@@ -165,9 +157,10 @@ class SupervisorDeathTest : public EndingTest {
     char first = 0;
     if (::read(log->read_end.get(), &first, 1) != 1) return 3;  // "ready": all daemons are there
     if (frozen && !(*sandbox)->monitor().freeze()) return 4;
-    std::vector<std::string> folders = (*launcher)->group_folders();
-    if (folders.empty()) folders = {"none"};
-    if (!os::write_all(report, join(folders, "\n"))) return 5;
+    (*launcher)->spares().settle();
+    std::vector<std::string> paths = (*launcher)->group_folders();
+    for (pid_t pid : (*launcher)->spares().pids()) paths.push_back("/proc/" + std::to_string(pid));
+    if (!os::write_all(report, join(paths, "\n"))) return 5;
     ::close(report);
     for (;;) ::pause();
   }

@@ -31,6 +31,10 @@ inline void PrintTo(Level level, std::ostream* out) {
 
 std::string binary(const std::string& name);  // bin/<name> or lib/<name> of the build
 
+// The deadline for wishes about other processes; generous, because nothing waits for it when the
+// wish comes true.
+bool eventually(const std::function<bool()>& wish, seconds limit = seconds(10));
+
 // What this user should reach on this machine, found without the launcher: root with cgroups full,
 // a user with namespaces 2 ...
 Level expected_level();
@@ -47,7 +51,7 @@ class SandboxTest : public ::testing::Test {
   Exit run(std::vector<std::string> probe, const std::function<void(Spec&)>& change = {});
   // The same without any sandbox: shows that the probe works where nothing stops it.
   static int run_bare(const std::vector<std::string>& probe);
-  // No process, no cgroup, no uid lease of the launcher's sandboxes is left.
+  // No process, no cgroup, no uid lease of the launcher's sandboxes is left; its spares may be.
   void expect_nothing_left();
 
   Tuning tuning_;

@@ -33,7 +33,7 @@ void offer_to_out_of_memory_killer() {
     ssize_t ignored = ::write(fd.get(), "1000", 4);
 }
 
-StepError place_descriptors(SpawnRequest& request) {
+StepError place_descriptors(SpawnRequest& request, os::UniqueFd& status) {
   os::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null.valid()) return step_failed("opening /dev/null");
   // First out of the way of the final numbers, then to them.
@@ -46,7 +46,7 @@ StepError place_descriptors(SpawnRequest& request) {
                              {log, 1, 0},
                              {log, 2, 0},
                              {control, 3, 0},
-                             {request.status.get(), kStatusFd, O_CLOEXEC}};
+                             {status.get(), kStatusFd, O_CLOEXEC}};
   if (request.program.valid()) moves.push_back({request.program.get(), kProgramFd, O_CLOEXEC});
   for (Move& move : moves) {
     move.from = ::fcntl(move.from, F_DUPFD_CLOEXEC, 64);
@@ -59,10 +59,8 @@ StepError place_descriptors(SpawnRequest& request) {
   if (::close_range(kStatusFd + 1, ~0U, 0) != 0) return step_failed("close_range");
   if (!request.control.valid()) ::close(3);
   // The numbers are owned by the layout from here on.
-  for (os::UniqueFd* fd :
-       {&request.log, &request.control, &request.status, &request.program, &request.command})
+  for (os::UniqueFd* fd : {&request.log, &request.control, &request.program, &status})
     fd->release();
-  for (os::UniqueFd& fd : request.procs) fd.release();
   null.release();
   return {};
 }
@@ -76,7 +74,7 @@ StepError set_limit(decltype(RLIMIT_CORE) which, std::uint64_t value, const char
   return {};
 }
 
-StepError set_limits(const HostWalls& walls, const SpawnRequest& request) {
+StepError set_limits(const SpawnRequest& request) {
   const Limits& limits = request.limits;
   struct Entry {
     decltype(RLIMIT_CORE) which;
@@ -92,10 +90,6 @@ StepError set_limits(const HostWalls& walls, const SpawnRequest& request) {
       {RLIMIT_MSGQUEUE, 0, "msgqueue"},
       {RLIMIT_RTPRIO, 0, "rtprio"},
       {RLIMIT_NICE, 0, "nice"}};
-  // The kernel counts processes by uid (and user namespace): where these are shared with others the
-  // limit would hit the wrong ones.
-  if (walls.layers.own_uid || walls.layers.user_namespace)
-    entries.push_back({RLIMIT_NPROC, limits.processes, "nproc"});
   if (!request.memory_group) entries.push_back({RLIMIT_DATA, limits.memory_bytes, "data"});
   for (const Entry& entry : entries) {
     if (StepError error = set_limit(entry.which, entry.value, entry.name)) return error;
@@ -130,6 +124,12 @@ StepError change_identity(const HostWalls& walls, const SpawnRequest& request) {
     gid_t gid = ::getegid();
     if (::unshare(CLONE_NEWUSER) != 0) return step_failed("unshare user namespace");
     if (StepError error = map_own_ids(uid, gid)) return error;
+  }
+  // The kernel counts processes by uid and user namespace: where these are shared with others the
+  // limit would hit the wrong ones. Not before the namespace is the process's own, or what waits or
+  // runs outside it would count too.
+  if (walls.layers.own_uid || walls.layers.user_namespace) {
+    if (StepError error = set_limit(RLIMIT_NPROC, request.limits.processes, "nproc")) return error;
   }
   if (StepError error = drop_capabilities()) return error;
   if (request.uid != 0) {
@@ -188,7 +188,7 @@ StepError read_filter(int fd, std::vector<sock_filter>& out) {
 
 }  // namespace
 
-StepError enter_walls(const HostWalls& walls, SpawnRequest& request) {
+StepError enter_walls(const HostWalls& walls, SpawnRequest& request, os::UniqueFd& status) {
   reset_signals();
   ::setsid();
   ::umask(022);
@@ -200,9 +200,9 @@ StepError enter_walls(const HostWalls& walls, SpawnRequest& request) {
   int filter_fd = request.may_set_affinity ? walls.filter.get() : walls.filter_no_affinity.get();
   if (StepError error = read_filter(filter_fd, filter)) return error;
   bool has_program = request.program.valid();
-  if (StepError error = place_descriptors(request)) return error;
+  if (StepError error = place_descriptors(request, status)) return error;
   if (has_program) request.program.reset(kProgramFd);
-  if (StepError error = set_limits(walls, request)) return error;
+  if (StepError error = set_limits(request)) return error;
   if (StepError error = change_identity(walls, request)) return error;
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return step_failed("no_new_privs");

@@ -190,29 +190,15 @@ GroupRoot::~GroupRoot() {
   if (files_ != nullptr) remove_group_trees(*files_, folders_.all());
 }
 
-Result<Group> GroupRoot::create(const std::string& name, const Limits& limits,
-                                const std::vector<int>& cpus) {
+Result<Group> GroupRoot::create(const std::string& name) {
   Group group(files_, folders_.child(name));
   for (const std::string& folder : group.folders().all())
     KW_TRY_STATUS(files_->make_folder(folder));
-  if (limits_memory()) KW_TRY_STATUS(group.set_memory_limit(limits.memory_bytes));
-  // One more for the init.
-  if (limits_processes())
-    KW_TRY_STATUS(
-        files_->write(group.folders().pids + "/pids.max", std::to_string(limits.processes + 1)));
-  if (pins_cpus()) {
-    const std::string& folder = group.folders().cpuset;
-    std::vector<std::string> numbers;
-    for (int cpu : cpus) numbers.push_back(std::to_string(cpu));
-    std::string list = join(numbers, ",");
-    if (!folders_.cpuset_v2) {
-      KW_TRY(std::string mems, files_->read(folders_.cpuset + "/cpuset.mems"));
-      KW_TRY_STATUS(files_->write(folder + "/cpuset.mems", mems));
-      if (list.empty()) {
-        KW_TRY(list, files_->read(folders_.cpuset + "/cpuset.cpus"));
-      }
-    }
-    if (!list.empty()) KW_TRY_STATUS(files_->write(folder + "/cpuset.cpus", list));
+  if (!pins_cpus() || folders_.cpuset_v2) return group;
+  // Version 1: a new cpuset is empty, and nothing can join it before it has both.
+  for (const char* file : {"/cpuset.mems", "/cpuset.cpus"}) {
+    KW_TRY(std::string parent, files_->read(folders_.cpuset + file));
+    KW_TRY_STATUS(files_->write(group.folders().cpuset + file, parent));
   }
   return group;
 }
@@ -231,6 +217,16 @@ Result<std::vector<os::UniqueFd>> Group::open_procs(std::vector<std::string>& na
     names.push_back(folder);
   }
   return fds;
+}
+
+Status Group::limit(const Limits& limits, const std::vector<int>& cpus) {
+  if (!folders_.memory.empty()) KW_TRY_STATUS(set_memory_limit(limits.memory_bytes));
+  if (!folders_.pids.empty())
+    KW_TRY_STATUS(files_->write(folders_.pids + "/pids.max", std::to_string(limits.processes + 1)));
+  if (folders_.cpuset.empty() || cpus.empty()) return {};
+  std::vector<std::string> numbers;
+  for (int cpu : cpus) numbers.push_back(std::to_string(cpu));
+  return files_->write(folders_.cpuset + "/cpuset.cpus", join(numbers, ","));
 }
 
 Status Group::set_memory_limit(std::uint64_t bytes) {

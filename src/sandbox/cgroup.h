@@ -49,7 +49,8 @@ class GroupRoot {
   bool pins_cpus() const { return !folders_.cpuset.empty(); }
   FreezeKind freeze_kind() const;
 
-  Result<Group> create(const std::string& name, const Limits& limits, const std::vector<int>& cpus);
+  // A group that processes can join; without limits of its own until Group::limit.
+  Result<Group> create(const std::string& name);
 
  private:
   GroupRoot(CgroupFiles* files, GroupFolders folders)
@@ -74,6 +75,8 @@ class Group {
   const GroupFolders& folders() const { return folders_; }
   // The cgroup.procs files that a process joins the group by, with the folders' names.
   Result<std::vector<os::UniqueFd>> open_procs(std::vector<std::string>& names) const;
+  // Memory, processes (and one more for the init) and, unless the list is empty, processors.
+  Status limit(const Limits& limits, const std::vector<int>& cpus);
   Status set_memory_limit(std::uint64_t bytes);
   bool killed_for_memory() const;
   void kill() const;  // SIGKILL to all (version 2), and thaws

@@ -52,6 +52,11 @@ class CgroupTest : public ::testing::Test {
   Hierarchy v1(const std::string& controller) {
     return {false, {controller}, root_ + "/" + controller, root_ + "/" + controller};
   }
+  Result<Group> create(GroupRoot& root, const std::string& name, const std::vector<int>& cpus) {
+    KW_TRY(Group group, root.create(name));
+    KW_TRY_STATUS(group.limit(limits_, cpus));
+    return group;
+  }
   os::TempDir folder_ = os::TempDir::make("kw-cgroup-").value();
   std::string root_ = folder_.path().string();
   FakeCgroupFiles files_{root_};
@@ -67,7 +72,7 @@ TEST_F(CgroupTest, PureVersionTwoLimitsFreezesAndRemoves) {
     EXPECT_EQ(root.freeze_kind(), FreezeKind::kUnified);
     std::string path = root_ + "/unified/kernelwright-9/executor-1";
     {
-      auto group = root.create("executor-1", limits_, {1, 3});
+      auto group = create(root, "executor-1", {1, 3});
       ASSERT_TRUE(group) << group.error().message();
       EXPECT_THAT(group->folders().all(), ::testing::ElementsAre(path));
       EXPECT_EQ(files_.text(path + "/memory.max"), "1073741824");
@@ -110,7 +115,7 @@ TEST_F(CgroupTest, WithoutControllersItStillFreezes) {
   EXPECT_FALSE(root.limits_memory());
   EXPECT_EQ(root.freeze_kind(), FreezeKind::kUnified);
   EXPECT_THAT(root.missing(), ::testing::ElementsAre(::testing::HasSubstr("not delegated")));
-  auto group = root.create("x-1", limits_, {});
+  auto group = create(root, "x-1", {});
   ASSERT_TRUE(group) << group.error().message();
   EXPECT_FALSE(group->set_memory_limit(1));
 }
@@ -133,7 +138,7 @@ TEST_F(CgroupTest, HybridTakesControllersFromVersionOneAndTheFreezerFromTwo) {
       "kernelwright-9");
   EXPECT_THAT(root.missing(), ::testing::IsEmpty());
   EXPECT_EQ(root.freeze_kind(), FreezeKind::kUnified);
-  auto group = root.create("oracle-1", limits_, {2});
+  auto group = create(root, "oracle-1", {2});
   ASSERT_TRUE(group) << group.error().message();
   EXPECT_EQ(group->folders().all().size(), 6U);
   EXPECT_EQ(files_.text(root_ + "/memory/kernelwright-9/oracle-1/memory.limit_in_bytes"),
@@ -152,7 +157,7 @@ TEST_F(CgroupTest, VersionOneAlone) {
   GroupRoot root =
       GroupRoot::make(files_, {v1("memory"), v1("pids"), v1("freezer")}, "kernelwright-9");
   EXPECT_EQ(root.freeze_kind(), FreezeKind::kV1);
-  auto group = root.create("x-1", limits_, {});
+  auto group = create(root, "x-1", {});
   ASSERT_TRUE(group);
   files_.put(group->folders().freezer, "freezer.state", "FROZEN");
   group->kill();
@@ -163,7 +168,7 @@ TEST_F(CgroupTest, VersionOneAlone) {
 TEST_F(CgroupTest, GroupsWithProcessesAreNotRemoved) {
   files_.add_unified("unified", "memory pids");
   GroupRoot root = GroupRoot::make(files_, {unified()}, "kernelwright-9");
-  auto group = root.create("x-1", limits_, {});
+  auto group = create(root, "x-1", {});
   ASSERT_TRUE(group);
   std::string path = group->folders().unified;
   files_.put(path, "cgroup.procs", "999999\n");

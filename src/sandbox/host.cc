@@ -44,7 +44,8 @@ Result<std::unique_ptr<Host>> Host::make(os::UniqueFd socket, std::vector<Bind> 
   KW_TRY(os::Message message, os::receive_message(socket.get(), std::chrono::milliseconds(-1)));
   KW_TRY(HostConfig config, parse_host_config(std::move(message)));
   HostWalls walls{config.layers, std::move(config.filter), std::move(config.filter_no_affinity),
-                  std::move(config.binds)};
+                  std::move(config.binds), os::UniqueFd(sys_pidfd_open(::getpid()))};
+  if (!walls.host.valid()) return fail_errno(errno, "cannot open a pidfd");
   walls.binds.insert(walls.binds.end(), more_binds.begin(), more_binds.end());
   std::unique_ptr<Host> host(new Host(std::move(socket), std::move(walls)));
   host->group_folders_ = std::move(config.group_folders);
@@ -70,20 +71,19 @@ std::optional<SpawnRequest> Host::serve(const ForkHooks& hooks) {
     if (entries[0].revents == 0) continue;
     auto message = os::receive_message(socket_.get(), std::chrono::milliseconds(0));
     if (!message && message.error().code() == ErrorCode::kUnavailable) break;
-    auto request = message ? parse_spawn_request(std::move(*message))
-                           : tl::unexpected(std::move(message).error());
-    if (!request) {
-      if (!os::send_message(socket_.get(),
-                            {{"error", request.error().message()}, {"errno", EINVAL}}))
+    auto init = message ? parse_init_request(std::move(*message))
+                        : tl::unexpected(std::move(message).error());
+    if (!init) {
+      if (!os::send_message(socket_.get(), {{"error", init.error().message()}, {"errno", EINVAL}}))
         break;
       continue;
     }
-    if (spawn(*request, hooks)) return std::move(*request);
+    if (auto request = fork_init(std::move(*init), hooks)) return request;
   }
   return std::nullopt;
 }
 
-bool Host::spawn(SpawnRequest& request, const ForkHooks& hooks) {
+std::optional<SpawnRequest> Host::fork_init(InitRequest init, const ForkHooks& hooks) {
   int pidfd = -1;
   clone_args args{};
   args.flags = CLONE_PIDFD | (walls_.layers.namespaces ? kNamespaces : 0);
@@ -96,9 +96,9 @@ bool Host::spawn(SpawnRequest& request, const ForkHooks& hooks) {
     call(hooks.before);
     pid = sys_clone3(args);
     if (pid == 0) {
-      run_init(box_, walls_, request);
+      SpawnRequest request = run_init(box_, walls_, std::move(init));
       call(hooks.after_in_child);
-      return true;
+      return request;
     }
     if (pid < 0) error = step_failed("clone");
     call(hooks.after_in_parent);
@@ -109,7 +109,7 @@ bool Host::spawn(SpawnRequest& request, const ForkHooks& hooks) {
   auto sent = error ? os::send_message(socket_.get(), error_json(error))
                     : os::send_message(socket_.get(), {{"pid", pid}}, {pidfd});
   if (!sent) ::shutdown(socket_.get(), SHUT_RDWR);
-  return false;
+  return std::nullopt;
 }
 
 void Host::await_children() {

@@ -27,10 +27,10 @@ class Host {
   // host knows of (the interpreter's folders).
   static Result<std::unique_ptr<Host>> make(os::UniqueFd socket, std::vector<Bind> more_binds);
 
-  // Says "ready", then forks sandboxes until the supervisor is gone (nullopt). In a candidate's
-  // process it returns the request, behind all walls; the host must not be used there. The inits
-  // end when they see that the supervisor is gone, or with this process; frozen ones need their
-  // cgroup's kill.
+  // Says "ready", then forks inits until the supervisor is gone (nullopt). In a candidate's process
+  // it returns the request that its init got, behind all walls; the host must not be used there.
+  // The inits end when they see that the supervisor is gone, or with this process; frozen ones need
+  // their cgroup's kill.
   std::optional<SpawnRequest> serve(const ForkHooks& hooks);
 
   void await_children();
@@ -40,8 +40,8 @@ class Host {
  private:
   Host(os::UniqueFd socket, HostWalls walls)
       : socket_(std::move(socket)), walls_(std::move(walls)) {}
-  // True in the candidate's process.
-  bool spawn(SpawnRequest& request, const ForkHooks& hooks);
+  // The request in the candidate's process, nullopt in the host's.
+  std::optional<SpawnRequest> fork_init(InitRequest init, const ForkHooks& hooks);
   void reap();
 
   os::UniqueFd socket_, signals_;

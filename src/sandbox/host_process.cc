@@ -110,7 +110,7 @@ std::string HostProcess::last_words() const {
   return printable(trim(text), kTail);
 }
 
-Result<Spawned> HostProcess::spawn(const SpawnRequest& request) {
+Result<Spawned> HostProcess::spawn(const InitRequest& request) {
   std::lock_guard guard(mutex_);
   KW_TRY_STATUS(os::send_message(socket_.get(), to_json(request), descriptors(request)));
   KW_TRY(os::Message reply, os::receive_message(socket_.get(), kSpawnLimit));

@@ -34,8 +34,9 @@ class HostProcess {
   static Result<std::unique_ptr<HostProcess>> start(const HostCommand& command,
                                                     const HostConfig& config);
   ~HostProcess();
-  // kUnavailable when the host is gone: start another one.
-  Result<Spawned> spawn(const SpawnRequest& request);
+  // An init that waits for its spawn request. kUnavailable when the host is gone: start another
+  // one.
+  Result<Spawned> spawn(const InitRequest& request);
   pid_t pid() const { return pid_; }
 
  private:

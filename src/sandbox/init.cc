@@ -1,6 +1,7 @@
 // The init's steps and its loop.
 #include "sandbox/init.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "os/message.h"
 #include "sandbox/process_tree.h"
 
 namespace kw::sandbox {
@@ -23,20 +25,21 @@ void send_record(int status, const StatusRecord& record) {
   [[maybe_unused]] ssize_t ignored = ::send(status, &record, sizeof record, MSG_NOSIGNAL);
 }
 
-StepError join_groups(const SpawnRequest& request) {
-  for (std::size_t i = 0; i < request.procs.size(); ++i) {
-    if (::write(request.procs[i].get(), "0", 1) != 1) {
-      return step_failed("joining the cgroup " + (i < request.group_names.size()
-                                                      ? request.group_names[i]
-                                                      : std::to_string(i)));
-    }
+StepError join_groups(InitRequest& init) {
+  for (std::size_t i = 0; i < init.procs.size(); ++i) {
+    if (::write(init.procs[i].get(), "0", 1) != 1)
+      return step_failed("joining the cgroup " + init.group_names[i]);
   }
+  init.procs.clear();
   return {};
 }
 
-StepError build(const BoxTemplate& box, const HostWalls& walls, const SpawnRequest& request) {
-  if (StepError error = join_groups(request)) return error;
-  if (!walls.layers.namespaces) {
+// Everything that does not depend on what will run. `root` gets the host's root, where there is a
+// box.
+StepError prepare(const BoxTemplate& box, const Layers& layers, InitRequest& init,
+                  os::UniqueFd& root) {
+  if (StepError error = join_groups(init)) return error;
+  if (!layers.namespaces) {
     if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
       return step_failed("becoming a subreaper");
     return {};
@@ -45,7 +48,35 @@ StepError build(const BoxTemplate& box, const HostWalls& walls, const SpawnReque
   if (::unshare(CLONE_NEWCGROUP) != 0) return step_failed("unshare cgroup namespace");
   if (::sethostname(kHostName, std::strlen(kHostName)) != 0 || ::setdomainname("", 0) != 0)
     return step_failed("sethostname");
-  return enter_box(box, request);
+  return prepare_box(box, root);
+}
+
+// Nothing else of the host's is open while the init waits, its socket least of all: the supervisor
+// must see the host's end. The host's objects still name the closed numbers, but are not used here
+// any more.
+StepError close_all_but(std::vector<int> keep) {
+  std::sort(keep.begin(), keep.end());
+  unsigned next = 0;
+  for (int fd : keep) {
+    if (fd < 0) continue;
+    auto number = static_cast<unsigned>(fd);
+    if (number > next && ::close_range(next, number - 1, 0) != 0) return step_failed("close_range");
+    next = number + 1;
+  }
+  return ::close_range(next, ~0U, 0) == 0 ? StepError{} : step_failed("close_range");
+}
+
+// Ends the process when the supervisor is gone.
+StepError await_request(const InitRequest& init, SpawnRequest& request) {
+  StatusRecord record;
+  record.kind = StatusRecord::kReady;
+  send_record(init.status.get(), record);
+  auto message = os::receive_message(init.command.get(), std::chrono::milliseconds(-1));
+  if (!message) ::_exit(0);
+  auto parsed = parse_spawn_request(std::move(*message));
+  if (!parsed) return {EINVAL, parsed.error().message()};
+  request = std::move(*parsed);
+  return {};
 }
 
 // What the init keeps open: the two sockets and a signal descriptor.
@@ -124,10 +155,10 @@ class Init {
 };
 
 // The init keeps the two sockets at fixed numbers and nothing else.
-int keep_only(SpawnRequest& request) {
+int keep_only(const InitRequest& init) {
   constexpr int kStatus = 3, kCommand = 4, kSignals = 5;
-  int status = ::fcntl(request.status.get(), F_DUPFD_CLOEXEC, 64);
-  int command = ::fcntl(request.command.get(), F_DUPFD_CLOEXEC, 64);
+  int status = ::fcntl(init.status.get(), F_DUPFD_CLOEXEC, 64);
+  int command = ::fcntl(init.command.get(), F_DUPFD_CLOEXEC, 64);
   sigset_t child;
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);
@@ -139,6 +170,14 @@ int keep_only(SpawnRequest& request) {
   ::close_range(kSignals + 1, ~0U, 0);
   ::close_range(0, 2, 0);
   return kSignals;
+}
+
+// The signal tells of an end that is still to come, the pidfd of one that came before.
+StepError end_with_host(int pidfd) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return step_failed("parent-death signal");
+  pollfd entry{pidfd, POLLIN, 0};
+  if (::poll(&entry, 1, 0) != 0) ::_exit(0);
+  return {};
 }
 
 }  // namespace
@@ -158,29 +197,39 @@ void report_started() {
   send_record(kStatusFd, record);
 }
 
-void run_init(const BoxTemplate& box, const HostWalls& walls, SpawnRequest& request) {
-  int status = request.status.get();
-  // Without a pid namespace the init must outlive the host for a moment, to kill what is below it
-  // (end of the command socket).
-  if (walls.layers.namespaces && ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
-    report_failure(status, step_failed("parent-death signal"));
+SpawnRequest run_init(const BoxTemplate& box, const HostWalls& walls, InitRequest init) {
+  int status = init.status.get();
+  auto check = [status](const StepError& error) {
+    if (error) report_failure(status, error);
+  };
+  check(end_with_host(walls.host.get()));
+  // Other processes of the same uid (plain user) cannot trace what is not dumpable. Before the
+  // first pause and the fork, so that there is no gap.
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   sigset_t child;
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);
   ::pthread_sigmask(SIG_BLOCK, &child, nullptr);
-  if (StepError error = build(box, walls, request)) report_failure(status, error);
-  // Other processes of the same uid (plain user) cannot trace what is not dumpable. Before the
-  // fork, so that there is no gap.
-  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  os::UniqueFd root;
+  check(prepare(box, walls.layers, init, root));
+  check(close_all_but({status, init.command.get(), walls.filter.get(),
+                       walls.filter_no_affinity.get(), root.get()}));
+  SpawnRequest request;
+  check(await_request(init, request));
+  // Without a pid namespace the init must outlive the host for a moment, to kill what is below it
+  // (end of the command socket).
+  if (!walls.layers.namespaces) ::prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+  if (walls.layers.namespaces) check(enter_box(std::move(root), request));
   pid_t candidate = ::fork();
-  if (candidate < 0) report_failure(status, step_failed("fork"));
+  if (candidate < 0) check(step_failed("fork"));
   if (candidate == 0) {
-    StepError error = enter_walls(walls, request);
+    init.command.release();  // closed with everything else when the descriptors are placed
+    StepError error = enter_walls(walls, request, init.status);
     // Placing the descriptors moved the socket to its final number.
-    if (error) report_failure(request.status.valid() ? status : kStatusFd, error);
-    return;
+    if (error) report_failure(init.status.valid() ? status : kStatusFd, error);
+    return request;
   }
-  int signals = keep_only(request);
+  int signals = keep_only(init);
   Init(walls.layers, candidate, signals - 2, signals - 1, signals).run();
 }
 

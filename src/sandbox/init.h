@@ -1,5 +1,6 @@
-// The init of a sandbox: pid 1 of its pid namespace, trusted. Builds the box, forks the candidate,
-// reports its exit, freezes by signals on request, and takes every process with it when it ends.
+// The init of a sandbox: pid 1 of its pid namespace, trusted. Builds the box, waits until it is
+// told what runs in it, forks the candidate, reports its exit, freezes by signals on request, and
+// takes every process with it when it ends.
 #pragma once
 #include "sandbox/candidate.h"
 #include "sandbox/mounts.h"
@@ -14,10 +15,12 @@ inline constexpr char kCommandKill = 'K';     // no reply
 inline constexpr char kCommandAlready = 'A';  // reply to kCommandFreeze: it was frozen before
 inline constexpr char kCommandFailed = '!';
 
-// Runs as a fresh child of the host, with the box as current folder. Returns only in the
-// candidate's process (a fork of this one), behind all walls. Failures are told on the status
-// socket, and the process ends.
-void run_init(const BoxTemplate& box, const HostWalls& walls, SpawnRequest& request);
+// Runs as a fresh child of the host, with the box as current folder. All that needs no spawn
+// request is done first; then it waits for one on the command socket, as a spare that holds nothing
+// but its own sockets, the filters and the host's root, and ends with its host or its supervisor.
+// Returns only in the candidate's process (a fork of this one), behind all walls. Failures are told
+// on the status socket, and the process ends.
+SpawnRequest run_init(const BoxTemplate& box, const HostWalls& walls, InitRequest init);
 
 // Tells the supervisor why a step failed and ends the process.
 [[noreturn]] void report_failure(int status, const StepError& error);

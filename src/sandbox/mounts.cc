@@ -1,6 +1,7 @@
 // Mount namespaces, binds and pivot_root.
 #include "sandbox/mounts.h"
 
+#include <array>
 #include <filesystem>
 
 #include <fcntl.h>
@@ -149,21 +150,34 @@ StepError fill_box(int root, const std::vector<Bind>& binds, std::vector<Bind>& 
   return {};
 }
 
+struct Writable {
+  const char *source, *target;
+};
+constexpr std::array kWritable = {Writable{"box/work", "work"}, Writable{"box/tmp", "tmp"},
+                                  Writable{"box/shm", "dev/shm"}};
+
 // One tmpfs holds everything that the candidate can write, so that one limit counts it all.
-StepError mount_writable(const SpawnRequest& request) {
-  std::string options = fmt::format("size={},nr_inodes={},mode=755", request.limits.work_bytes,
-                                    request.limits.work_inodes);
-  if (::mount("tmpfs", "box", "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0)
+StepError mount_writable() {
+  if (::mount("tmpfs", "box", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,nr_inodes=64,mode=755") != 0)
     return step_failed("mounting /work");
-  for (auto [source, target] :
-       {std::pair{"box/work", "work"}, {"box/tmp", "tmp"}, {"box/shm", "dev/shm"}}) {
+  for (const auto& [source, target] : kWritable) {
     if (::mkdir(source, 0700) != 0) return step_failed("making /work");
-    if (request.uid != 0 && ::chown(source, request.uid, request.uid) != 0)
-      return step_failed("giving /work away");
     if (::mount(source, target, nullptr, MS_BIND, nullptr) != 0)
       return step_failed("binding /work");
   }
   if (::umount2("box", MNT_DETACH) != 0) return step_failed("unmounting the writable folder");
+  return {};
+}
+
+StepError give_writable(const SpawnRequest& request) {
+  std::string options =
+      fmt::format("size={},nr_inodes={}", request.limits.work_bytes, request.limits.work_inodes);
+  if (::mount(nullptr, "work", nullptr, MS_REMOUNT | MS_NOSUID | MS_NODEV, options.c_str()) != 0)
+    return step_failed("limiting /work");
+  if (request.uid == 0) return {};
+  for (const auto& [source, target] : kWritable) {
+    if (::chown(target, request.uid, request.uid) != 0) return step_failed("giving /work away");
+  }
   return {};
 }
 
@@ -220,8 +234,8 @@ void BoxTemplate::leave() const {
   [[maybe_unused]] int ignored = ::fchdir(home_.get());
 }
 
-StepError enter_box(const BoxTemplate& box, const SpawnRequest& request) {
-  os::UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+StepError prepare_box(const BoxTemplate& box, os::UniqueFd& root) {
+  root.reset(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) return step_failed("opening the host's root");
   // The current folder lies outside the root that the host chose, so its parent is the small root
   // above both.
@@ -230,11 +244,17 @@ StepError enter_box(const BoxTemplate& box, const SpawnRequest& request) {
     return step_failed("making mounts private");
   if (::mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2") != 0)
     return step_failed("mounting /proc");
-  if (StepError error = mount_writable(request)) return error;
-  for (const std::vector<Bind>* binds : {&box.late_binds(), &request.binds}) {
-    for (const Bind& bind : *binds) {
-      if (StepError error = attach_bind(root.get(), bind)) return error;
-    }
+  if (StepError error = mount_writable()) return error;
+  for (const Bind& bind : box.late_binds()) {
+    if (StepError error = attach_bind(root.get(), bind)) return error;
+  }
+  return {};
+}
+
+StepError enter_box(os::UniqueFd root, const SpawnRequest& request) {
+  if (StepError error = give_writable(request)) return error;
+  for (const Bind& bind : request.binds) {
+    if (StepError error = attach_bind(root.get(), bind)) return error;
   }
   mount_attr read_only{};
   read_only.attr_set = MOUNT_ATTR_RDONLY;

@@ -34,9 +34,11 @@ class BoxTemplate {
 };
 
 // In the init of a sandbox, in its own mount namespace with the box as current folder: /proc,
-// /work, /tmp, /dev/shm and the sandbox's own binds, then the box becomes the root and everything
-// else is detached.
-StepError enter_box(const BoxTemplate& box, const SpawnRequest& request);
+// /work, /tmp, /dev/shm and the host's late binds. `root` gets the host's root.
+StepError prepare_box(const BoxTemplate& box, os::UniqueFd& root);
+// Then what the request says: limits and owner of /work, the sandbox's own binds. The box becomes
+// the root, and everything else is detached.
+StepError enter_box(os::UniqueFd root, const SpawnRequest& request);
 
 // Maps the caller's ids onto themselves in the user namespace that it just entered.
 StepError map_own_ids(uid_t uid, gid_t gid);

@@ -73,6 +73,7 @@ Result<std::unique_ptr<ProcessLauncher>> ProcessLauncher::start(Options options,
       for (const std::string& missing : made.groups_.missing())
         refused.push_back("cgroups: " + missing);
       made.reached_.refused = std::move(refused);
+      made.keeps_spares_ = tuning.spares;
       if (made.level() < options.at_least) {
         std::string reason =
             made.reached_.refused.empty() ? "" : "; " + made.reached_.refused.front();
@@ -164,10 +165,10 @@ Result<HostConfig> ProcessLauncher::host_config() const {
   return config;
 }
 
-Result<HostProcess*> ProcessLauncher::host(Where where) {
+Result<std::shared_ptr<HostProcess>> ProcessLauncher::host(Where where) {
   std::lock_guard guard(hosts_mutex_);
-  std::unique_ptr<HostProcess>& host = where == Where::kNative ? native_ : zygote_;
-  if (host) return host.get();
+  std::shared_ptr<HostProcess>& host = where == Where::kNative ? native_ : zygote_;
+  if (host) return host;
   HostCommand command{{options_.launcher_program},
                       {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}},
                       kStartLimit};
@@ -181,36 +182,64 @@ Result<HostProcess*> ProcessLauncher::host(Where where) {
   }
   KW_TRY(HostConfig config, host_config());
   KW_TRY(host, HostProcess::start(command, config));
-  return host.get();
+  return host;
 }
 
-void ProcessLauncher::forget_host(Where where) {
+void ProcessLauncher::forget_host(Where where, const HostProcess* dead) {
   std::lock_guard guard(hosts_mutex_);
-  (where == Where::kNative ? native_ : zygote_).reset();
+  std::shared_ptr<HostProcess>& host = where == Where::kNative ? native_ : zygote_;
+  if (host.get() == dead) host.reset();
 }
 
 Status ProcessLauncher::warm_zygote() {
-  KW_TRY([[maybe_unused]] HostProcess * ready, host(Where::kZygote));
+  KW_TRY([[maybe_unused]] auto ready, host(Where::kZygote));
   return {};
 }
 
-std::string ProcessLauncher::next_name(const std::string& role) {
+void ProcessLauncher::await_thawed() {
   std::unique_lock lock(list_mutex_);
   thawed_.wait(lock, [this] { return !freezing_; });
-  return (role.empty() ? "sandbox" : role) + "-" + std::to_string(++number_);
 }
 
-Status ProcessLauncher::collect_parts(const Spec& spec, const std::string& name,
-                                      SandboxParts& parts, SpawnRequest& request) {
-  parts.namespaces = reached_.layers.namespaces;
+Result<Spare> ProcessLauncher::make_spare(Where where) {
+  Spare spare;
+  InitRequest request;
+  spare.parts.namespaces = reached_.layers.namespaces;
+  spare.parts.retire = [this](Group group) { spares_.retire(std::move(group)); };
+  if (groups_.any()) {
+    KW_TRY(Group group, groups_.create("sandbox-" + std::to_string(++number_)));
+    spare.parts.group.emplace(std::move(group));
+    KW_TRY(request.procs, spare.parts.group->open_procs(request.group_names));
+  }
+  KW_TRY(os::SocketPair status, os::make_message_socket_pair());
+  int on = 1;
+  if (::setsockopt(status.first.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
+    return fail_errno(errno, "cannot ask for credentials");
+  KW_TRY(os::SocketPair command, os::make_message_socket_pair());
+  request.status = std::move(status.second);
+  request.command = std::move(command.second);
+  spare.status = std::move(status.first);
+  spare.parts.command = std::move(command.first);
+  KW_TRY(spare.parts.spawned, spawn(where, request));
+  return spare;
+}
+
+Result<Spawned> ProcessLauncher::spawn(Where where, const InitRequest& request) {
+  KW_TRY(std::shared_ptr<HostProcess> process, host(where));
+  auto spawned = process->spawn(request);
+  if (!spawned && spawned.error().code() == ErrorCode::kUnavailable)
+    forget_host(where, process.get());
+  return spawned;
+}
+
+// Uid, limits and work folder: nothing of these belongs to a spare.
+Status ProcessLauncher::equip(const Spec& spec, SandboxParts& parts, SpawnRequest& request) {
   if (uids_) {
     KW_TRY(parts.uid, uids_->lease());
     request.uid = parts.uid->uid();
   }
-  if (groups_.any()) {
-    KW_TRY(Group group, groups_.create(name, spec.limits, spec.cpus));
-    parts.group.emplace(std::move(group));
-    KW_TRY(request.procs, parts.group->open_procs(request.group_names));
+  if (parts.group) {
+    KW_TRY_STATUS(parts.group->limit(spec.limits, spec.cpus));
     request.memory_group = groups_.limits_memory();
   }
   if (!parts.namespaces) {
@@ -223,30 +252,16 @@ Status ProcessLauncher::collect_parts(const Spec& spec, const std::string& name,
 }
 
 Result<std::unique_ptr<Sandbox>> ProcessLauncher::launch(Where where, Spec spec) {
-  SandboxParts parts;
-  SpawnRequest request;
-  if (spec.program_fd >= 0) {
-    request.program.reset(::fcntl(spec.program_fd, F_DUPFD_CLOEXEC, 3));
-    if (!request.program.valid())
-      return fail_errno(errno, "cannot duplicate the program's descriptor");
-  }
-  std::string name = next_name(spec.role);
-  KW_TRY_STATUS(collect_parts(spec, name, parts, request));
-  request.role = std::move(spec.role);
-  request.argv = std::move(spec.argv);
-  request.environment = std::move(spec.environment);
-  request.binds = std::move(spec.binds);
-  request.limits = spec.limits;
-  request.cpus = std::move(spec.cpus);
-  request.may_set_affinity = spec.may_set_affinity;
-  request.control = std::move(spec.control);
-  request.log = std::move(spec.log);
-  auto files = begin(where, std::move(request), parts);
+  await_thawed();
+  auto spare = spares_.take(where);
+  if (!spare) return tl::unexpected(std::move(spare).error());
+  SandboxParts parts = std::move(spare->parts);
+  auto files = begin(std::move(spec), parts, std::move(spare->status));
+  if (keeps_spares_) spares_.fill(where);
   if (!files) {
     // Whatever was started goes first; a uid whose processes may live on is not given back.
-    if (parts.spawned.pidfd.valid()) KW_TRY_STATUS(end_processes(parts));
-    if (parts.group) KW_TRY_STATUS(parts.group->remove());
-    if (parts.uid && files.error().code() != ErrorCode::kUnavailable) parts.uid->give_back();
+    KW_TRY_STATUS(end_processes(parts));
+    KW_TRY_STATUS(give_back(parts));
     return tl::unexpected(std::move(files).error());
   }
   auto sandbox = std::make_unique<ProcessSandbox>(std::move(parts), std::move(*files),
@@ -261,28 +276,31 @@ Result<std::unique_ptr<Sandbox>> ProcessLauncher::launch(Where where, Spec spec)
   return sandbox;
 }
 
-Result<MonitorFiles> ProcessLauncher::begin(Where where, SpawnRequest request,
-                                            SandboxParts& parts) {
-  KW_TRY(os::SocketPair status, os::make_message_socket_pair());
-  int on = 1;
-  if (::setsockopt(status.first.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
-    return fail_errno(errno, "cannot ask for credentials");
-  KW_TRY(os::SocketPair command, os::make_message_socket_pair());
-  request.status = std::move(status.second);
-  request.command = std::move(command.second);
-  parts.command = std::move(command.first);
-  KW_TRY(parts.spawned, spawn(where, request));
+Result<MonitorFiles> ProcessLauncher::begin(Spec spec, SandboxParts& parts, os::UniqueFd status) {
+  SpawnRequest request;
+  if (spec.program_fd >= 0) {
+    request.program.reset(::fcntl(spec.program_fd, F_DUPFD_CLOEXEC, 3));
+    if (!request.program.valid())
+      return fail_errno(errno, "cannot duplicate the program's descriptor");
+  }
+  KW_TRY_STATUS(equip(spec, parts, request));
+  request.role = std::move(spec.role);
+  request.argv = std::move(spec.argv);
+  request.environment = std::move(spec.environment);
+  request.binds = std::move(spec.binds);
+  request.limits = spec.limits;
+  request.cpus = std::move(spec.cpus);
+  request.may_set_affinity = spec.may_set_affinity;
+  request.control = std::move(spec.control);
+  request.log = std::move(spec.log);
+  auto sent = os::send_message(parts.command.get(), to_json(request), descriptors(request));
+  // An init that has ended said why on its status socket.
+  if (!sent && sent.error().code() != ErrorCode::kUnavailable)
+    return tl::unexpected(std::move(sent).error());
   request = {};  // our copies of the sandbox's ends: without them the end of its processes is the
                  // end of the sockets
-  KW_TRY(pid_t candidate, await_started(status.first.get(), kSandboxStartLimit));
-  return open_monitor_files(parts, std::move(status.first), candidate);
-}
-
-Result<Spawned> ProcessLauncher::spawn(Where where, const SpawnRequest& request) {
-  KW_TRY(HostProcess * process, host(where));
-  auto spawned = process->spawn(request);
-  if (!spawned && spawned.error().code() == ErrorCode::kUnavailable) forget_host(where);
-  return spawned;
+  KW_TRY(pid_t candidate, await_started(status.get(), kSandboxStartLimit));
+  return open_monitor_files(parts, std::move(status), candidate);
 }
 
 Result<MonitorFiles> ProcessLauncher::open_monitor_files(const SandboxParts& parts,
@@ -327,6 +345,9 @@ Status ProcessLauncher::freeze_others(const std::vector<const Sandbox*>& keep_ru
   std::unique_lock lock(list_mutex_);
   thawed_.wait(lock, [this] { return !freezing_; });
   freezing_ = true;
+  lock.unlock();
+  spares_.pause();
+  lock.lock();
   for (ProcessSandbox* sandbox : sandboxes_) {
     if (std::find(keep_running.begin(), keep_running.end(), sandbox) != keep_running.end())
       continue;
@@ -348,6 +369,7 @@ Status ProcessLauncher::thaw_others() {
     if (auto thawed = sandbox->monitor().thaw(); !thawed) result = std::move(thawed);
   }
   frozen_.clear();
+  spares_.resume();
   freezing_ = false;
   thawed_.notify_all();
   return result;
@@ -360,6 +382,7 @@ void ProcessLauncher::unlist(ProcessSandbox* sandbox) {
 }
 
 ProcessLauncher::~ProcessLauncher() {
+  spares_.stop();
   // The hosts first: they end what still runs, and the groups below can then be removed.
   zygote_.reset();
   native_.reset();

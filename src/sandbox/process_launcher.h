@@ -1,6 +1,7 @@
 // The supervisor's launcher: finds the strongest walls that work here, then starts sandboxes behind
 // them.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "sandbox/host_process.h"
 #include "sandbox/process_sandbox.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/spare_pool.h"
 #include "sandbox/spawn.h"
 #include "sandbox/uid_pool.h"
 
@@ -31,6 +33,7 @@ struct Reached {
 struct Tuning {
   Level at_most = Level::kFull;
   std::optional<FreezeKind> freeze;  // the kind to use; kNone is not a choice
+  bool spares = true;                // false: every launch makes its init
 };
 
 class ProcessLauncher final : public Launcher {
@@ -45,6 +48,7 @@ class ProcessLauncher final : public Launcher {
   Status thaw_others() override;
 
   const Reached& reached() const { return reached_; }
+  SparePool& spares() { return spares_; }
   std::vector<std::string> group_folders() const { return groups_.folders().all(); }
   std::size_t leased_uids() const { return uids_ ? uids_->leased() : 0; }
 
@@ -61,15 +65,15 @@ class ProcessLauncher final : public Launcher {
   Status self_test();
   void note_reached();
   Result<HostConfig> host_config() const;
-  Result<HostProcess*> host(Where where);
-  void forget_host(Where where);
-  Result<Spawned> spawn(Where where, const SpawnRequest& request);
-  Status collect_parts(const Spec& spec, const std::string& name, SandboxParts& parts,
-                       SpawnRequest& request);
-  Result<MonitorFiles> begin(Where where, SpawnRequest request, SandboxParts& parts);
+  Result<std::shared_ptr<HostProcess>> host(Where where);
+  void forget_host(Where where, const HostProcess* dead);
+  Result<Spawned> spawn(Where where, const InitRequest& request);
+  Result<Spare> make_spare(Where where);
+  Status equip(const Spec& spec, SandboxParts& parts, SpawnRequest& request);
+  Result<MonitorFiles> begin(Spec spec, SandboxParts& parts, os::UniqueFd status);
   Result<MonitorFiles> open_monitor_files(const SandboxParts& parts, os::UniqueFd status,
                                           pid_t candidate);
-  std::string next_name(const std::string& role);
+  void await_thawed();
   void unlist(ProcessSandbox* sandbox);
 
   FreezeKind freeze_kind() const;
@@ -82,14 +86,17 @@ class ProcessLauncher final : public Launcher {
   Reached reached_;
 
   std::mutex hosts_mutex_;
-  std::unique_ptr<HostProcess> native_, zygote_;
+  std::shared_ptr<HostProcess> native_, zygote_;  // shared with the spawns under way
 
-  std::mutex list_mutex_;  // the two below and number_
+  std::mutex list_mutex_;  // the four below
   std::condition_variable thawed_;
   std::set<ProcessSandbox*> sandboxes_;
   std::set<ProcessSandbox*> frozen_;
   bool freezing_ = false;
-  std::uint64_t number_ = 0;
+
+  std::atomic<std::uint64_t> number_ = 0;  // of groups
+  bool keeps_spares_ = false;              // set once, before the launcher is handed out
+  SparePool spares_{[this](Where where) { return make_spare(where); }};
 };
 
 }  // namespace kw::sandbox

@@ -34,14 +34,17 @@ tl::unexpected<Error> failure_of(const StatusRecord& record) {
       "sandbox: " + std::string(record.step, ::strnlen(record.step, sizeof record.step)));
 }
 
-}  // namespace
+struct Report {
+  StatusRecord record;
+  pid_t sender = 0;
+};
 
-Result<pid_t> await_started(int status, std::chrono::milliseconds timeout) {
+Result<Report> receive_report(int status, std::chrono::milliseconds timeout) {
   pollfd entry{status, POLLIN, 0};
   if (::poll(&entry, 1, static_cast<int>(timeout.count())) <= 0)
     return fail(ErrorCode::kDeadlineExceeded, "the sandbox does not start");
-  StatusRecord record;
-  iovec part{&record, sizeof record};
+  Report report;
+  iovec part{&report.record, sizeof report.record};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
   msghdr header{};
   header.msg_iov = &part;
@@ -50,17 +53,29 @@ Result<pid_t> await_started(int status, std::chrono::milliseconds timeout) {
   header.msg_controllen = sizeof control;
   ssize_t got = ::recvmsg(status, &header, MSG_CMSG_CLOEXEC);
   if (got == 0) return fail(ErrorCode::kUnavailable, "the sandbox was killed while it started");
-  if (got != static_cast<ssize_t>(sizeof record) || record.magic != StatusRecord::kMagic)
-    return fail(ErrorCode::kInternal, "the sandbox's first report is malformed");
-  if (record.kind == StatusRecord::kFailed) return failure_of(record);
-  if (record.kind != StatusRecord::kStarted)
-    return fail(ErrorCode::kUnavailable, "the sandbox's candidate ended while it started");
+  if (got != static_cast<ssize_t>(sizeof report.record) ||
+      report.record.magic != StatusRecord::kMagic)
+    return fail(ErrorCode::kInternal, "the sandbox's report is malformed");
   const cmsghdr* message = CMSG_FIRSTHDR(&header);
   if (message == nullptr || message->cmsg_type != SCM_CREDENTIALS)
-    return fail(ErrorCode::kInternal, "the sandbox's first report has no sender");
+    return fail(ErrorCode::kInternal, "the sandbox's report has no sender");
   ucred sender{};
   std::memcpy(&sender, CMSG_DATA(message), sizeof sender);
-  return sender.pid;
+  report.sender = sender.pid;
+  return report;
+}
+
+}  // namespace
+
+Result<pid_t> await_started(int status, std::chrono::milliseconds timeout) {
+  while (true) {
+    KW_TRY(Report report, receive_report(status, timeout));
+    if (report.record.kind == StatusRecord::kReady) continue;
+    if (report.record.kind == StatusRecord::kFailed) return failure_of(report.record);
+    if (report.record.kind != StatusRecord::kStarted)
+      return fail(ErrorCode::kUnavailable, "the sandbox's candidate ended while it started");
+    return report.sender;
+  }
 }
 
 Status exec_error(int status) {
@@ -84,6 +99,21 @@ Status end_processes(SandboxParts& parts) {
   if (parts.group) parts.group->kill();
   if (!await_pidfd(pidfd, kKillLimit))
     return fail(ErrorCode::kDeadlineExceeded, "the sandbox's processes do not end after SIGKILL");
+  return {};
+}
+
+Status give_back(SandboxParts& parts) {
+  bool had_group = parts.group.has_value();
+  // The end of the pid namespace is proof enough that nobody is in the group any more.
+  if (parts.group && parts.namespaces && parts.retire) {
+    parts.retire(std::move(*parts.group));
+    parts.group.reset();
+  } else if (parts.group) {
+    KW_TRY_STATUS(parts.group->remove());
+  }
+  // The pid namespace is empty (its init is dead), or the cgroup is, or nobody is seen with the
+  // uid: others may have it now. Without such a proof the lease stays taken.
+  if (parts.uid && (parts.namespaces || had_group || !parts.uid->in_use())) parts.uid->give_back();
   return {};
 }
 
@@ -121,16 +151,9 @@ Result<Exit> ProcessSandbox::wait(std::chrono::milliseconds timeout) {
 Status ProcessSandbox::finish() {
   exit_ = monitor_.exited();
   if (!exit_) exit_ = Exit{true, SIGKILL, false, {}};
-  if (parts_.group) {
-    exit_->out_of_memory =
-        exit_->out_of_memory || (exit_->signalled && parts_.group->killed_for_memory());
-    KW_TRY_STATUS(parts_.group->remove());
-  }
-  // The pid namespace is empty (its init is dead), or the cgroup is, or nobody is seen with the
-  // uid: others may have it now. Without such a proof the lease stays taken.
-  if (parts_.uid && (parts_.namespaces || parts_.group || !parts_.uid->in_use()))
-    parts_.uid->give_back();
-  return {};
+  if (parts_.group && exit_->signalled && parts_.group->killed_for_memory())
+    exit_->out_of_memory = true;
+  return give_back(parts_);
 }
 
 }  // namespace kw::sandbox

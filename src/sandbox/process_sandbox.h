@@ -21,6 +21,7 @@ struct SandboxParts {
   std::optional<UidLease> uid;
   std::optional<os::TempDir> work;  // without namespaces
   bool namespaces = false;
+  std::function<void(Group)> retire;  // removes the group later
 };
 
 class ProcessSandbox final : public Sandbox {
@@ -52,9 +53,11 @@ class ProcessSandbox final : public Sandbox {
 
 // Kills what a launch had started when it failed half way: same steps as ProcessSandbox::kill.
 Status end_processes(SandboxParts& parts);
+// Returns group and uid after the end of the init.
+Status give_back(SandboxParts& parts);
 
-// The first packet of a status socket (kStarted) with the sender's pid; kFailed becomes the error
-// it describes.
+// Reads a status socket up to kStarted and returns the sender's pid; kFailed becomes the error it
+// describes.
 Result<pid_t> await_started(int status, std::chrono::milliseconds timeout);
 // Why the program could not be executed, if that happened.
 Status exec_error(int status);

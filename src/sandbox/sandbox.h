@@ -46,7 +46,7 @@ struct Bind {
 };
 
 struct Spec {
-  std::string role;  // "executor", "oracle", "compiler": names the cgroup
+  std::string role;  // "executor", "oracle", "compiler": the zygote's leaf
   std::vector<std::string>
       argv;  // native: argv[0] is an absolute path inside or program_fd is set; zygote: ignored
   int program_fd = -1;  // executed by descriptor when >= 0; borrowed during launch()

@@ -146,25 +146,37 @@ TEST(Spawn, RequestsSurviveTheirJson) {
   request.may_set_affinity = false;
   request.uid = 61007;
   request.work_folder = "/tmp/w";
-  request.group_names = {"memory"};
-  for (os::UniqueFd* fd : {&request.status, &request.command, &request.log})
-    fd->reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  request.procs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  request.log.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   auto sockets = os::make_message_socket_pair().value();
   ASSERT_TRUE(os::send_message(sockets.first.get(), to_json(request), descriptors(request)));
   auto read = parse_spawn_request(
       os::receive_message(sockets.second.get(), std::chrono::milliseconds(1000)).value());
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(to_json(*read), to_json(request));
-  EXPECT_TRUE(read->status.valid() && read->command.valid() && read->log.valid());
+  EXPECT_TRUE(read->log.valid());
   EXPECT_FALSE(read->control.valid() || read->program.valid());
+}
+
+TEST(Spawn, InitRequestsSurviveTheirJson) {
+  InitRequest request;
+  request.group_names = {"memory"};
+  for (os::UniqueFd* fd : {&request.status, &request.command})
+    fd->reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  request.procs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  auto sockets = os::make_message_socket_pair().value();
+  ASSERT_TRUE(os::send_message(sockets.first.get(), to_json(request), descriptors(request)));
+  auto read = parse_init_request(
+      os::receive_message(sockets.second.get(), std::chrono::milliseconds(1000)).value());
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(to_json(*read), to_json(request));
+  EXPECT_TRUE(read->status.valid() && read->command.valid());
   EXPECT_EQ(read->procs.size(), 1U);
+  EXPECT_FALSE(parse_init_request({to_json(request), {}}));  // no descriptors
 }
 
 TEST(Spawn, IncompleteRequestsAreRefused) {
   SpawnRequest request;
   Json body = to_json(request);
-  EXPECT_FALSE(parse_spawn_request({body, {}}));  // no status socket
   body.erase("limits");
   auto missing = parse_spawn_request({body, {}});
   ASSERT_FALSE(missing);

@@ -52,19 +52,16 @@ Result<Limits> parse_limits(const Json& value) {
   return limits;
 }
 
-// The names of the optional descriptors, in sending order.
+// The names of the descriptors, in sending order; those that are not there are left out.
 struct NamedFd {
   const char* name;
   int fd;
 };
 std::vector<NamedFd> named_fds(const SpawnRequest& request) {
-  std::vector<NamedFd> named = {{"status", request.status.get()},
-                                {"command", request.command.get()},
-                                {"control", request.control.get()},
+  std::vector<NamedFd> named = {{"control", request.control.get()},
                                 {"log", request.log.get()},
                                 {"program", request.program.get()}};
   std::erase_if(named, [](const NamedFd& entry) { return entry.fd < 0; });
-  for (const os::UniqueFd& fd : request.procs) named.push_back({"procs", fd.get()});
   return named;
 }
 
@@ -74,18 +71,12 @@ Status place_fds(const Json& names, std::vector<os::UniqueFd> fds, SpawnRequest&
                 fds.size());
   }
   for (std::size_t i = 0; i < fds.size(); ++i) {
-    if (names[i] == "status") {
-      request.status = std::move(fds[i]);
-    } else if (names[i] == "command") {
-      request.command = std::move(fds[i]);
-    } else if (names[i] == "control") {
+    if (names[i] == "control") {
       request.control = std::move(fds[i]);
     } else if (names[i] == "log") {
       request.log = std::move(fds[i]);
     } else if (names[i] == "program") {
       request.program = std::move(fds[i]);
-    } else if (names[i] == "procs") {
-      request.procs.push_back(std::move(fds[i]));
     } else {
       return fail(ErrorCode::kInvalidArgument, "fds: unknown name {}", names[i].dump());
     }
@@ -123,6 +114,31 @@ Result<HostConfig> parse_host_config(os::Message message) {
   return config;
 }
 
+std::vector<int> descriptors(const InitRequest& request) {
+  std::vector<int> fds = {request.status.get(), request.command.get()};
+  for (const os::UniqueFd& fd : request.procs) fds.push_back(fd.get());
+  return fds;
+}
+
+Json to_json(const InitRequest& request) {
+  return {{"op", "init"}, {"group_names", request.group_names}};
+}
+
+Result<InitRequest> parse_init_request(os::Message message) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(message.body, "init"));
+  InitRequest request;
+  KW_TRY(request.group_names, reader.strings_or_empty("group_names"));
+  if (message.fds.size() != 2 + request.group_names.size()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "init: expected the status and command descriptors and one for each group");
+  }
+  request.status = std::move(message.fds[0]);
+  request.command = std::move(message.fds[1]);
+  for (std::size_t i = 2; i < message.fds.size(); ++i)
+    request.procs.push_back(std::move(message.fds[i]));
+  return request;
+}
+
 std::vector<int> descriptors(const SpawnRequest& request) {
   std::vector<int> fds;
   for (const NamedFd& entry : named_fds(request)) fds.push_back(entry.fd);
@@ -143,8 +159,7 @@ Json to_json(const SpawnRequest& request) {
           {"may_set_affinity", request.may_set_affinity},
           {"memory_group", request.memory_group},
           {"uid", request.uid},
-          {"work_folder", request.work_folder},
-          {"group_names", request.group_names}};
+          {"work_folder", request.work_folder}};
 }
 
 Result<SpawnRequest> parse_spawn_request(os::Message message) {
@@ -152,7 +167,6 @@ Result<SpawnRequest> parse_spawn_request(os::Message message) {
   SpawnRequest request;
   KW_TRY(request.role, reader.string("role"));
   KW_TRY(request.argv, reader.strings_or_empty("argv"));
-  KW_TRY(request.group_names, reader.strings_or_empty("group_names"));
   KW_TRY(const Json* binds, reader.get("binds"));
   KW_TRY(request.binds, parse_binds(*binds));
   KW_TRY(const Json* limits, reader.get("limits"));
@@ -177,9 +191,6 @@ Result<SpawnRequest> parse_spawn_request(os::Message message) {
   }
   KW_TRY(const Json* names, reader.get("fds"));
   KW_TRY_STATUS(place_fds(*names, std::move(message.fds), request));
-  if (!request.status.valid() || !request.command.valid()) {
-    return fail(ErrorCode::kInvalidArgument, "spawn: status and command descriptors are missing");
-  }
   return request;
 }
 

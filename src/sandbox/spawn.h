@@ -36,6 +36,17 @@ struct HostConfig {
 Json to_json(const HostConfig& config);
 Result<HostConfig> parse_host_config(os::Message message);
 
+// Sent to the host: what the init of a sandbox needs before anybody knows what will run in it.
+struct InitRequest {
+  std::vector<std::string> group_names;  // for messages, one per descriptor of procs
+  os::UniqueFd status, command;
+  std::vector<os::UniqueFd> procs;  // cgroup.procs files that the init writes itself into
+};
+std::vector<int> descriptors(const InitRequest& request);
+Json to_json(const InitRequest& request);
+Result<InitRequest> parse_init_request(os::Message message);
+
+// Sent to the init over its command socket: what runs, and behind which limits.
 struct SpawnRequest {
   std::string role;
   std::vector<std::string> argv;
@@ -44,23 +55,22 @@ struct SpawnRequest {
   Limits limits;
   std::vector<int> cpus;
   bool may_set_affinity = true;
-  bool memory_group = false;             // a cgroup limits the memory; otherwise RLIMIT_DATA does
-  std::uint32_t uid = 0;                 // 0: keep the host's
-  std::string work_folder;               // without namespaces: the folder that stands for /work
-  std::vector<std::string> group_names;  // for messages, one per descriptor of procs
-  os::UniqueFd status, command, control, log, program;
-  std::vector<os::UniqueFd> procs;  // cgroup.procs files that the sandbox's init writes itself into
+  bool memory_group = false;  // a cgroup limits the memory; otherwise RLIMIT_DATA does
+  std::uint32_t uid = 0;      // 0: keep the host's
+  std::string work_folder;    // without namespaces: the folder that stands for /work
+  os::UniqueFd control, log, program;
 };
 // The descriptors of the request, borrowed, in the order of the "fds" that to_json lists.
 std::vector<int> descriptors(const SpawnRequest& request);
 Json to_json(const SpawnRequest& request);
 Result<SpawnRequest> parse_spawn_request(os::Message message);
 
-// What a sandbox says on its status socket (SOCK_SEQPACKET), one packet each: kStarted or kFailed,
-// then kExited.
+// What a sandbox says on its status socket (SOCK_SEQPACKET), one packet each: kReady when its init
+// waits for the spawn request, then kStarted, then kExited; kFailed in place of either of the first
+// two.
 struct StatusRecord {
   static constexpr std::uint32_t kMagic = 0x4B575354;
-  enum Kind : std::uint32_t { kStarted = 1, kFailed = 2, kExited = 3 };
+  enum Kind : std::uint32_t { kStarted = 1, kFailed = 2, kExited = 3, kReady = 4 };
   std::uint32_t magic = kMagic;
   std::uint32_t kind = 0;
   std::uint32_t signalled = 0;  // kExited
