@@ -2,6 +2,7 @@
 #include "sandbox/spare_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <optional>
 
@@ -49,7 +50,6 @@ void SparePool::stop() {
 Result<Spare> SparePool::take(Where where) {
   {
     std::lock_guard guard(mutex_);
-    last_launch_ = std::chrono::steady_clock::now();
     std::deque<Spare>& spares = shelf(where).spares;
     while (!spares.empty()) {
       Spare spare = std::move(spares.front());
@@ -132,30 +132,10 @@ bool SparePool::has_work() const {
   return !retired_.empty();
 }
 
-bool SparePool::is_urgent() const {
-  for (const Shelf& shelf : shelves_) {
-    if (2 * shelf.spares.size() < shelf.wanted) return true;
-  }
-  return retired_.size() >= kManyGroups;
-}
-
-void SparePool::await_work(std::unique_lock<std::mutex>& lock) {
-  while (!stopping_) {
-    auto start = last_launch_ + kQuiet;
-    if (paused_ || !has_work()) {
-      changed_.wait(lock);
-    } else if (is_urgent() || std::chrono::steady_clock::now() >= start) {
-      return;
-    } else {
-      changed_.wait_until(lock, start);
-    }
-  }
-}
-
 void SparePool::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    await_work(lock);
+    changed_.wait(lock, [this] { return stopping_ || (!paused_ && has_work()); });
     if (stopping_) return;
     busy_ = true;
     work_once(lock);

@@ -3,7 +3,6 @@
 // kernel (25 ms and more).
 #pragma once
 #include <array>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -27,11 +26,8 @@ struct Spare {
 class SparePool {
  public:
   using Make = std::function<Result<Spare>(Where)>;
-  static constexpr std::size_t kNative = 3, kZygote = 2;  // about what one evaluation needs at once
-  // Work waits until no launch has begun for so long, lest it takes the processors from one; less
-  // than half of the spares, or many groups, are not waited for.
-  static constexpr auto kQuiet = std::chrono::milliseconds(10);
-  static constexpr std::size_t kManyGroups = 16;
+  static constexpr std::size_t kNative = 3,
+                               kZygote = 2;  // as many as one evaluation starts at once
 
   // `make` is called from any thread.
   explicit SparePool(Make make) : make_(std::move(make)) {}
@@ -63,8 +59,6 @@ class SparePool {
   };
   Shelf& shelf(Where where) { return shelves_[static_cast<std::size_t>(where)]; }
   bool has_work() const;
-  bool is_urgent() const;
-  void await_work(std::unique_lock<std::mutex>& lock);
   void start_thread();
   void run();
   void work_once(std::unique_lock<std::mutex>& lock);
@@ -74,7 +68,6 @@ class SparePool {
   std::condition_variable changed_;
   std::array<Shelf, 2> shelves_;  // by Where
   std::deque<Group> retired_;
-  std::chrono::steady_clock::time_point last_launch_;
   bool busy_ = false, paused_ = false, stopping_ = false;
   std::thread thread_;
 };
