@@ -8,7 +8,7 @@ namespace kw::arena {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kLarge = 64U * 1024;
+constexpr std::size_t kLarge = std::size_t{64} * 1024;
 
 std::size_t round_up(std::size_t value, std::size_t to) {
   return (value + to - 1) / to * to;
