@@ -2,11 +2,12 @@
 """Verdicts per minute on C++ candidates, against a harness that starts a fresh Python process per candidate (bench/peer_harness.py).
 
     bench/eval_rate.py [--candidates 10] [--peers 10] [--problems NAME...] [--large-order N] [--max-seconds 30] [--jobs 1]
-                       [--program build/dev/bin/kernelwright]
+                       [--half-width PERCENT] [--program build/dev/bin/kernelwright]
 
 Problems: relu, softmax, layer_norm, matmul_square (references up to 5 ms) and matmul_large, whose reference takes about 50 ms (--large-order chooses
 its matrices' order; without it, it is estimated). Each problem gets four series in one run: ours and the peer, first with candidates that were never
-built, then with the same candidates again. Ours judges every workload with a few sizes and distributions, the peer the first one only. The first verdict
+built, then with the same candidates again. Ours measures until its interval is as narrow as the median of the peer's, computed by the same method
+(autocorrelation included) from the peer's 100 pairs, or as narrow as --half-width says. Ours judges every workload with a few sizes and distributions, the peer the first one only. The first verdict
 of a series has start-up (and, not cached, admission) in it and is shown apart. A verdict without an interval (noisy, or --max-seconds too short) counts
 as time spent, not as a verdict. Exit 1 when a candidate is judged wrong by either side.
 """
@@ -30,6 +31,7 @@ CANDIDATES = {
     "matmul_large": "examples/matmul_square/good.cpp",  # blocked, and right for every order
 }
 LARGE_REFERENCE_SECONDS = 0.05
+LEAST_HALF_WIDTH = 1.5  # per cent: what one pair of processes cannot show is 1 % wide already
 MEASURE_MATMUL = """
 import time, torch
 torch.set_num_threads(1)
@@ -79,9 +81,9 @@ class Series:
                 f"   speedup {spread(known[0])}   half-width % {spread(known[1], 1)}")
 
 
-def run_ours(arguments, problem, candidates, environment):
+def run_ours(arguments, problem, candidates, environment, half_width):
     series, before = Series(), 0
-    options = ["--max-seconds", str(arguments.max_seconds), "--jobs", str(arguments.jobs)]
+    options = ["--max-seconds", str(arguments.max_seconds), "--jobs", str(arguments.jobs), "--half-width", f"{half_width:.3g}"]
     for arrival, verdict in evaluate(arguments.program, problem, candidates, options, environment):
         series.seconds.append(arrival - before)
         before = arrival
@@ -106,7 +108,7 @@ def run_peer(problem, candidates, header, builds, cached):
         if not result["correct"]:
             series.failures.append(f"peer: {candidate.name} is not close to the reference")
         series.speedups.append(result["ratio"])
-        series.half_widths.append(result["half_width_percent"])
+        series.half_widths.append(result["half_width_widened_percent"])
         reference_ms.append(result["reference_ms"])
     return series, median(reference_ms)
 
@@ -123,8 +125,9 @@ def measure(arguments, name, problem, scratch):
     failures = []
     for cached in (False, True):
         label = "cached" if cached else "not cached"
-        ours = run_ours(arguments, problem, ours_candidates, private_home(home))
         peer, reference_ms = run_peer(problem, peer_candidates, header, builds, cached)
+        half_width = arguments.half_width or max(LEAST_HALF_WIDTH, median(peer.half_widths))
+        ours = run_ours(arguments, problem, ours_candidates, private_home(home), half_width)
         failures += ours.failures + peer.failures
         print(ours.line(f"ours, {label}", 1), f"  first verdict {ours.seconds[0]:.2f} s, with it {ours.per_minute(0):.1f} a minute"
               f"   without an interval: {ours.without_interval()}")
@@ -144,6 +147,7 @@ def main():
     parser.add_argument("--problems", nargs="+", default=list(CANDIDATES), choices=list(CANDIDATES))
     parser.add_argument("--large-order", type=int)
     parser.add_argument("--max-seconds", type=float, default=30)
+    parser.add_argument("--half-width", type=float, help="per cent; without it, the peer's")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     arguments.candidates = max(2, arguments.candidates)

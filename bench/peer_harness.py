@@ -27,7 +27,7 @@ IMPORTED = time.perf_counter()
 
 FLAGS = ["-std=c++20", "-O3", "-fno-math-errno", "-fopenmp", "-march=native", "-fPIC", "-fno-use-linker-plugin", "-shared", "-Wl,-z,now", "-Wl,-z,defs"]
 WARM_UPS = 3
-ALPHA = 0.05
+ALPHA = 0.025  # of one look, src/gym/measure/sequential_interval.cc
 EXACT_SAMPLES = 50  # src/gym/measure/statistics.h: exact up to here, normal approximation above
 
 
