@@ -23,7 +23,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using kw::Result;
 using kw::Status;
-using namespace kw::sandbox;
+using kw::sandbox::Exit;
+using kw::sandbox::Launcher;
+using kw::sandbox::Level;
+using kw::sandbox::ProcessLauncher;
+using kw::sandbox::Spec;
+using kw::sandbox::Tuning;
+using kw::sandbox::Where;
 
 constexpr int kRounds = 300;
 constexpr auto kPace = std::chrono::milliseconds(20);

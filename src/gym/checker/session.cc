@@ -83,7 +83,8 @@ Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json&
   KW_TRY(OracleAnswer prepared, session->prepare_problem(body, fds));
   if (prepared.ok) KW_TRY_STATUS(session->make_sets());
   if (prepared.ok) {
-    KW_TRY(session->checker_, OutputChecker::make(session->signature_, body["outputs"]));
+    KW_TRY(OutputChecker checker, OutputChecker::make(session->signature_, body["outputs"]));
+    session->checker_ = std::make_unique<OutputChecker>(std::move(checker));
     KW_TRY(prepared, session->learn());
   }
   if (!prepared.ok) {
@@ -119,11 +120,13 @@ Result<OracleAnswer> Session::prepare_problem(const Json& body, ReceivedFds& fds
   KW_TRY(answer, oracle_->attach_exchange(signature_));
   if (!answer.ok) return answer;
   if (!signature_.statics.empty()) {
-    KW_TRY(statics_, SharedTensors::make(
-                         "statics", Layout::for_reading(tensors_of(signature_.statics)), true));
+    KW_TRY(
+        SharedTensors statics,
+        SharedTensors::make("statics", Layout::for_reading(tensors_of(signature_.statics)), true));
+    statics_ = std::make_unique<SharedTensors>(std::move(statics));
   }
   if (module_) {
-    inputs_ = InputSource::of_module(signature_, *oracle_);
+    inputs_ = std::make_unique<InputSource>(InputSource::of_module(signature_, *oracle_));
     KW_TRY(answer, oracle_->state(param_seed_, true));
     for (std::size_t i = 0; answer.ok && i < signature_.statics.size(); ++i) {
       std::memcpy(statics_->tensor(i).data(), oracle_->static_tensor(i).data(),
@@ -131,7 +134,8 @@ Result<OracleAnswer> Session::prepare_problem(const Json& body, ReceivedFds& fds
     }
     return answer;
   }
-  KW_TRY(inputs_, InputSource::of_definition(signature_, body["inputs"], fds));
+  KW_TRY(InputSource inputs, InputSource::of_definition(signature_, body["inputs"], fds));
+  inputs_ = std::make_unique<InputSource>(std::move(inputs));
   if (statics_) inputs_->fill_statics(*statics_, next_seed());
   return answer;
 }
@@ -222,7 +226,8 @@ Status Session::keep_audit_instances() {
     auto audit = std::make_unique<AuditInstance>();
     audit->seed = learned_seeds_.back();
     audit->instance = std::move(learned_from_.back());
-    KW_TRY(audit->comparison, checker_->compare_with(audit->instance));
+    KW_TRY(OracleComparison comparison, checker_->compare_with(audit->instance));
+    audit->comparison = std::make_unique<OracleComparison>(std::move(comparison));
     audit_instances_.push_back(std::move(audit));
     learned_seeds_.pop_back();
     learned_from_.pop_back();
@@ -238,17 +243,17 @@ Status Session::renew_audit_instances() {
     fresh->seed = next_seed();
     KW_TRY(OracleAnswer answer, learn_from(fresh->seed, 1, fresh->instance));
     if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
-    KW_TRY(fresh->comparison, checker_->compare_with(fresh->instance));
+    KW_TRY(OracleComparison comparison, checker_->compare_with(fresh->instance));
+    fresh->comparison = std::make_unique<OracleComparison>(std::move(comparison));
     audit = std::move(fresh);
   }
   return {};
 }
 
 Status Session::admit(Json& answer) {
-  KW_TRY(AdmissionReport report,
-         run_admission_battery(AdmissionInput{signature_, *checker_, learned_from_, *oracle_,
-                                              *inputs_, sets_[0], statics_ ? &*statics_ : nullptr,
-                                              next_seed(), inputs_->fixed()}));
+  KW_TRY(AdmissionReport report, run_admission_battery(AdmissionInput{
+                                     signature_, *checker_, learned_from_, *oracle_, *inputs_,
+                                     sets_[0], statics_.get(), next_seed(), inputs_->fixed()}));
   answer["passing"] = report.passing;
   answer["inert"] = report.inert;
   if (!report.failure.empty()) answer["failure"] = report.failure;
@@ -264,7 +269,7 @@ Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds
     KW_TRY(SharedTensors out, SharedTensors::make("outputs", outputs, false));
     memory.outputs.push_back(std::move(out));
   }
-  if (statics_) memory.statics = &*statics_;
+  memory.statics = statics_.get();
   if (spec["setup"].value("language", "") == "python") {
     // One result a set of a go, and three more of each that the executor keeps alive meanwhile.
     std::size_t bytes = outputs.file_bytes() * (sets_.size() / 2 + 3);

@@ -49,7 +49,7 @@ struct AuditInstance {
   static constexpr int kMostUses = 32;
   std::uint64_t seed = 0;  // of the inputs
   Instance instance;
-  std::optional<OracleComparison> comparison;  // borrows the instance
+  std::unique_ptr<OracleComparison> comparison;  // borrows the instance
   int uses = 0;
 };
 
@@ -89,10 +89,10 @@ class Session {
   std::vector<const task::Argument*> input_tensors_;
   std::string init_args_ = "[]";
   std::uint64_t param_seed_ = 0;
-  std::optional<InputSource> inputs_;
-  std::optional<SharedTensors> statics_;
+  std::unique_ptr<InputSource> inputs_;
+  std::unique_ptr<SharedTensors> statics_;  // null: none
   std::vector<SharedTensors> sets_;
-  std::optional<OutputChecker> checker_;
+  std::unique_ptr<OutputChecker> checker_;
   std::vector<std::uint64_t> learned_seeds_;
   std::vector<Instance> learned_from_;
   std::vector<std::unique_ptr<AuditInstance>> audit_instances_;

@@ -53,9 +53,15 @@ double judge(double candidate, double exact, bool infinite_is_right, double budg
   return error / budget;
 }
 
+struct Part {
+  CheckReport report;
+  ErrorStructure errors;
+};
+
 // Elements [begin, end) of a row.
 void check_row(const TensorView& candidate, const InstanceBudget& budget, std::size_t row,
-               std::size_t begin, std::size_t end, CheckReport& report, ErrorStructure& structure) {
+               std::size_t begin, std::size_t end, Part& part) {
+  CheckReport& report = part.report;
   const OracleRun& run = budget.run();
   std::array<double, kChunk> ours;
   std::array<double, kChunk> trusted;
@@ -74,7 +80,7 @@ void check_row(const TensorView& candidate, const InstanceBudget& budget, std::s
       report.max_of_budget = std::max(report.max_of_budget, std::abs(error));
       ours[i] = std::clamp(error, -1.0, 1.0);
     }
-    structure.add(std::span<const double>(ours).first(n));
+    part.errors.add(std::span<const double>(ours).first(n));
   }
 }
 
@@ -168,13 +174,12 @@ CheckReport check_against_oracle(const TensorView& candidate, const InstanceBudg
   bool long_rows = slices.columns > kPiece;
   auto check = [&](std::size_t first_row, std::size_t last_row, std::size_t begin,
                    std::size_t end) {
-    CheckReport part;
-    ErrorStructure errors;
+    Part part;
     for (std::size_t row = first_row; row < last_row; ++row)
-      check_row(candidate, budget, row, begin, end, part, errors);
+      check_row(candidate, budget, row, begin, end, part);
     std::lock_guard lock(mutex);
-    report.merge(part);
-    structure.merge(errors);
+    report.merge(part.report);
+    structure.merge(part.errors);
   };
   if (!long_rows) {
     os::in_parallel_pieces(
