@@ -1,6 +1,7 @@
 // The attack corpus: every program of programs/ judged by the real gym, with the outcome that its
 // first lines expect; and each mechanism switched off, to show the attack that it stops
 // (docs/security.md).
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -264,10 +265,16 @@ TEST(Mechanism, Interleaving) {
   if (with.speedup) {
     EXPECT_LT(with.speedup->median, 1.15);
   }
-  // The accomplice begins with the judgement, and ends before the reference's part does.
-  task::Verdict without = judge_with_accomplice({"interleaving"}, std::chrono::milliseconds(1500));
-  ASSERT_TRUE(without.speedup) << story(without);
-  EXPECT_GT(without.speedup->median, 1.25);
+  // The accomplice begins with the judgement, and ends before the reference's part does. How much
+  // of that part it hits is the scheduler's choice: one success in a few tries is an attack that
+  // works.
+  double best = 0;
+  for (int attempt = 0; attempt < 4 && best <= 1.25; ++attempt) {
+    task::Verdict without =
+        judge_with_accomplice({"interleaving"}, std::chrono::milliseconds(1500));
+    if (without.speedup) best = std::max(best, without.speedup->median);
+  }
+  EXPECT_GT(best, 1.25);
 }
 
 TEST(Mechanism, Admission) {
