@@ -34,9 +34,9 @@ def find_problems(folder):
     return found or sorted(folder.glob("*.py"))
 
 
-def judge(program, problem, repeats, max_seconds, scratch):
+def judge(program, problem, numbers, max_seconds, scratch):
     files = []
-    for number in range(repeats):
+    for number in numbers:
         files.append(scratch / f"{problem.stem}_{number}.py")
         files[-1].write_text(candidate_text(problem, number))
     command = [program, "eval", str(problem), *map(str, files), "--json", "--no-evidence", "--max-seconds", str(max_seconds)]
@@ -66,8 +66,16 @@ def main():
     repeats = math.ceil(arguments.intervals / max(1, len(problems)))
     intervals, wrong, rows = [], [], []
     with tempfile.TemporaryDirectory() as scratch:
-        for problem in problems:
-            verdicts = judge(arguments.program, problem, repeats, arguments.max_seconds, pathlib.Path(scratch))
+        # Problems without a reward give no interval: the others are judged once more, as often as it takes.
+        rounds = [(problem, range(repeats)) for problem in problems]
+        rounds += [(problem, [number]) for number in range(repeats, 2 * repeats) for problem in problems]
+        quarantined = set()
+        for count, (problem, numbers) in enumerate(rounds):
+            if problem in quarantined or (count >= len(problems) and len(intervals) >= arguments.intervals):
+                continue
+            verdicts = judge(arguments.program, problem, numbers, arguments.max_seconds, pathlib.Path(scratch))
+            if all(verdict.get("outcome") == "quarantined" for verdict in verdicts):
+                quarantined.add(problem)
             line = []
             for verdict in verdicts:
                 outcome = verdict.get("outcome", "error")

@@ -50,15 +50,15 @@ Status ExecutorClient::send_setup(Attach& attach, const task::Signature& signatu
       offsets.push_back(memory_.statics->layout().offset(i));
     attach.setup["static_offsets"] = offsets;
   }
-  if (memory_.arena.valid()) {
+  if (memory_.output->arena.valid()) {
     names.push_back("arena");
-    fds.push_back(memory_.arena_fd.get());
+    fds.push_back(memory_.output->arena_fd.get());
   }
   for (std::size_t s = 0; s < memory_.inputs.size(); ++s) {
     names.push_back("in" + std::to_string(s));
     fds.push_back(memory_.inputs[s]->fd());
     names.push_back("out" + std::to_string(s));
-    fds.push_back(memory_.outputs[s].fd());
+    fds.push_back(memory_.output->destinations[s].fd());
   }
   attach.setup["op"] = "setup";
   attach.setup["fds"] = names;
@@ -124,7 +124,7 @@ Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
       if (!input_is_scalar_[i])
         page.input_offset[s][i] = memory_.inputs[s]->layout().offset(tensor++);
     }
-    const Layout& outputs = memory_.outputs[s].layout();
+    const Layout& outputs = memory_.output->destinations[s].layout();
     for (std::size_t i = 0; i < outputs.count(); ++i) page.output_offset[s][i] = outputs.offset(i);
   }
   KW_TRY(auto cpu_before, monitor_->cpu_time());

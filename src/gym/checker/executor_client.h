@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/checker/buffers.h"
+#include "gym/checker/output_memory.h"
 #include "gym/protocol.h"
 #include "os/fd.h"
 #include "sandbox/sandbox.h"
@@ -40,11 +41,9 @@ struct ExecutorEnd {
 
 struct ExecutorMemory {
   std::vector<const SharedTensors*>
-      inputs;  // one a set, borrowed; both executors of a pair have the same
-  std::vector<SharedTensors> outputs;      // one a set, this executor's own
+      inputs;                      // one a set, borrowed; both executors of a pair have the same
+  OutputMemory* output = nullptr;  // borrowed; this executor's alone while it lives
   const SharedTensors* statics = nullptr;  // borrowed; may be null
-  os::UniqueFd arena_fd;                   // returning style
-  os::Mapping arena;
 };
 
 class ExecutorClient {

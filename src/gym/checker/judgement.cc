@@ -368,6 +368,12 @@ bool Judgement::separate(Sample& sample) {
   return false;
 }
 
+Status Judgement::calibrate() {
+  KW_TRY(LeaseScope lease, LeaseScope::take(control_));
+  KW_TRY_STATUS(session_.baseline_->calibrate());
+  return candidate_->calibrate();
+}
+
 // Two groups of sets, one call each; other sets every time.
 std::array<Judgement::Group, 2> Judgement::next_groups() {
   auto half = static_cast<std::uint32_t>(session_.sets_.size() / 2);
@@ -386,6 +392,7 @@ std::array<Judgement::Group, 2> Judgement::next_groups() {
 }
 
 Status Judgement::timed_blocks() {
+  KW_TRY_STATUS(calibrate());
   SequentialInterval interval(session_.options_.half_width, session_.options_.process_pairs);
   const auto begun = Clock::now();
   const auto deadline = begun + std::chrono::duration_cast<Clock::duration>(
@@ -516,7 +523,8 @@ Result<Json> Judgement::run() {
 Result<Json> Session::judge(const Json& body, ReceivedFds& fds, int control) {
   if (baseline_ == nullptr) return fail(ErrorCode::kInternal, "judge before baseline");
   KW_TRY_STATUS(renew_audit_instances());
-  KW_TRY(auto candidate, attach(body["candidate"], fds, "candidate"));
+  KW_TRY_STATUS(renew_candidate_memory(body.value("memory_is_free", false)));
+  KW_TRY(auto candidate, attach(body["candidate"], fds, "candidate", candidate_memory_));
   return Judgement(*this, std::move(candidate), control).run();
 }
 

@@ -36,6 +36,7 @@ class Judgement {
 
   Status checked_calls();  // correctness without a clock
   Status timed_blocks();
+  Status calibrate();
   std::array<Group, 2> next_groups();
   Result<Sample> block(const Group& first, const Group& second);
   void add_go(Side& side, const GoResult& done, std::size_t calls, Sample& sample) const;

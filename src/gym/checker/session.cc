@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/text.h"
 #include "gym/checker/admission.h"
@@ -261,22 +262,13 @@ Status Session::admit(Json& answer) {
 }
 
 Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds,
-                                              const std::string& prefix) {
+                                              const std::string& prefix, OutputMemory& output) {
   ExecutorMemory memory;
   for (const SharedTensors& set : sets_) memory.inputs.push_back(&set);
-  Layout outputs = Layout::for_writing(tensors_of(signature_.outputs));
-  for (std::size_t s = 0; s < sets_.size(); ++s) {
-    KW_TRY(SharedTensors out, SharedTensors::make("outputs", outputs, false));
-    memory.outputs.push_back(std::move(out));
-  }
+  memory.output = &output;
   memory.statics = statics_.get();
-  if (spec["setup"].value("language", "") == "python") {
-    // One result a set of a go, and three more of each that the executor keeps alive meanwhile.
-    std::size_t bytes = outputs.file_bytes() * (sets_.size() / 2 + 3);
-    KW_TRY(memory.arena_fd, os::make_memory_file("arena", bytes));
-    KW_TRY(memory.arena, os::Mapping::shared(memory.arena_fd.get(), bytes, true));
-    KW_TRY_STATUS(os::seal_seals(memory.arena_fd.get()));
-  }
+  if (spec["setup"].value("language", "") == "python")
+    KW_TRY_STATUS(output.ensure_arena(signature_));
   ExecutorClient::Attach attach;
   KW_TRY(attach.control, fds.take(prefix + ".control"));
   KW_TRY(attach.source, fds.take(prefix + ".source"));
@@ -290,19 +282,49 @@ Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds
                                 spec["setup"].value("compile", false));
 }
 
+Status Session::renew_output_memory(bool is_free) {
+  if (is_free && !candidate_memory_.destinations.empty()) {
+    // Which side gets which must not be known beforehand: one may lie better than the other.
+    if ((next_seed() & 1U) != 0) std::swap(baseline_memory_, candidate_memory_);
+  } else {
+    KW_TRY(baseline_memory_, OutputMemory::make(signature_, sets_.size()));
+    KW_TRY(candidate_memory_, OutputMemory::make(signature_, sets_.size()));
+  }
+  // New memory too: the first writes to it are slow even where its pages are there.
+  baseline_memory_.clear();
+  candidate_memory_.clear();
+  candidate_memory_is_clear_ = true;
+  return {};
+}
+
+Status Session::renew_candidate_memory(bool is_free) {
+  if (std::exchange(candidate_memory_is_clear_, false)) return {};
+  if (is_free) {
+    candidate_memory_.clear();
+    return {};
+  }
+  KW_TRY(candidate_memory_, OutputMemory::make(signature_, sets_.size()));
+  return {};
+}
+
 Result<Json> Session::start_baseline(const Json& body, ReceivedFds& fds) {
-  KW_TRY(baseline_, attach(body["baseline"], fds, "baseline"));
+  baseline_.reset();
+  KW_TRY_STATUS(renew_output_memory(body.value("memory_is_free", false)));
+  KW_TRY(baseline_, attach(body["baseline"], fds, "baseline", baseline_memory_));
   StartTimes times;
   KW_TRY(auto fault, baseline_->start(times));
   std::vector<std::chrono::nanoseconds> walls;
   const std::uint32_t set = 0;
-  for (int i = 0; !fault && i < kBaselineWarmUps; ++i) {
+  // Once: a baseline that has made more calls than its candidate would be ahead of it.
+  int warm_ups = reference_time_.count() == 0 ? kBaselineWarmUps : 0;
+  if (!fault && warm_ups > 0) KW_TRY_STATUS(baseline_->calibrate());
+  for (int i = 0; !fault && i < warm_ups; ++i) {
     GoResult go;
     KW_TRY(fault, baseline_->call(std::span(&set, 1), kOracleTimeout, go));
     walls.push_back(baseline_->net(go));
   }
   if (fault) return Json{{"failure", fault->message}};
-  reference_time_ = *std::min_element(walls.begin(), walls.end());
+  if (!walls.empty()) reference_time_ = *std::min_element(walls.begin(), walls.end());
   return Json{{"reference_ns", reference_time_.count()}};
 }
 

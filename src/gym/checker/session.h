@@ -76,7 +76,11 @@ class Session {
   Status admit(Json& answer);
   Status make_sets();
   Result<std::unique_ptr<Side>> attach(const Json& spec, ReceivedFds& fds,
-                                       const std::string& prefix);
+                                       const std::string& prefix, OutputMemory& output);
+  // For the next pair, or the next candidate beside the same baseline. is_free: nothing of those
+  // before can write to it any more; it is used again then, else new memory is made.
+  Status renew_output_memory(bool is_free);
+  Status renew_candidate_memory(bool is_free);
   // Seeds of this session: fresh for every use.
   std::uint64_t next_seed() { return seeds_.seed("session", ++seeds_used_); }
 
@@ -96,6 +100,8 @@ class Session {
   std::vector<std::uint64_t> learned_seeds_;
   std::vector<Instance> learned_from_;
   std::vector<std::unique_ptr<AuditInstance>> audit_instances_;
+  OutputMemory baseline_memory_, candidate_memory_;
+  bool candidate_memory_is_clear_ = false;  // no executor has had it since
   std::unique_ptr<Side> baseline_;
   std::chrono::nanoseconds reference_time_{0};  // one call of the baseline, by its warm-up
 };

@@ -111,8 +111,12 @@ Result<std::optional<Fault>> Side::start(StartTimes& times) {
          client_->go(Op::kPrepare, {}, compiles_ ? kCompileTimeout : kPrepareTimeout));
   times.prepare_ms = ms(prepared.wall);
   if (prepared.end != GoEnd::kDone) return std::optional(fault_of(prepared, "prepare"));
-  KW_TRY(null_go_, client_->calibrate(kNullGos));
   return std::optional<Fault>();
+}
+
+Status Side::calibrate() {
+  KW_TRY(null_go_, client_->calibrate(kNullGos));
+  return {};
 }
 
 Result<std::optional<Fault>> Side::call(std::span<const std::uint32_t> sets,
@@ -129,7 +133,7 @@ std::chrono::nanoseconds Side::net(const GoResult& go) const {
 void Side::guard_outputs(std::span<const std::uint32_t> sets, Rng& rng, OutputGuards guards) {
   if (client_->style() != Style::kDestinationPassing) return;
   for (std::uint32_t s : sets) {
-    if (guards.move) client_->memory().outputs[s].layout().move(rng);
+    if (guards.move) client_->memory().output->destinations[s].layout().move(rng);
     auto& seeds = poison_seeds_[s];
     seeds.clear();
     for (std::size_t j = 0; guards.poison && j < signature_->outputs.size(); ++j)
@@ -137,9 +141,10 @@ void Side::guard_outputs(std::span<const std::uint32_t> sets, Rng& rng, OutputGu
     canary_seeds_.erase(s);
     if (guards.canaries) canary_seeds_[s] = rng.next();
   }
-  std::size_t bytes = client_->memory().outputs[sets[0]].layout().file_bytes() * sets.size();
+  std::size_t bytes =
+      client_->memory().output->destinations[sets[0]].layout().file_bytes() * sets.size();
   os::in_parallel(sets.size(), bytes, [&](std::size_t i) {
-    SharedTensors& outputs = client_->memory().outputs[sets[i]];
+    SharedTensors& outputs = client_->memory().output->destinations[sets[i]];
     const auto& seeds = poison_seeds_.at(sets[i]);
     for (std::size_t j = 0; j < seeds.size(); ++j)
       poison(signature_->outputs[j].dtype, seeds[j], outputs.tensor(j));
@@ -152,7 +157,7 @@ bool Side::canaries_intact(std::span<const std::uint32_t> sets) const {
   return std::ranges::all_of(sets, [&](std::uint32_t s) {
     auto seed = canary_seeds_.find(s);
     return seed == canary_seeds_.end() ||
-           client_->memory().outputs[s].canaries_intact(seed->second);
+           client_->memory().output->destinations[s].canaries_intact(seed->second);
   });
 }
 
@@ -176,7 +181,8 @@ std::optional<Fault> Side::take_snapshot(std::span<const std::uint32_t> sets) {
     for (std::uint32_t j = 0; j < outputs.size(); ++j) {
       Snapshot& snapshot = outputs[j];
       if (client_->style() == Style::kDestinationPassing) {
-        snapshot.bytes = std::as_const(client_->memory().outputs[sets[call]]).tensor(j);
+        snapshot.bytes =
+            std::as_const(client_->memory().output->destinations[sets[call]]).tensor(j);
       } else if (auto fault = snapshot_returned(call, j, snapshot)) {
         return fault;
       }
@@ -191,7 +197,7 @@ std::optional<Fault> Side::take_snapshot(std::span<const std::uint32_t> sets) {
 std::optional<Fault> Side::snapshot_returned(std::uint32_t call, std::uint32_t j,
                                              Snapshot& snapshot) {
   const task::Argument& declared = signature_->outputs[j];
-  std::span<const std::byte> arena = client_->memory().arena.bytes();
+  std::span<const std::byte> arena = client_->memory().output->arena.bytes();
   OutputReport report = client_->report(call, j);
   ReturnedCheck check = check_returned(report, declared, arena.size());
   if (check.outcome != task::Outcome::kPassed) {

@@ -35,8 +35,10 @@ class Side {
   Side(std::unique_ptr<ExecutorClient> client, const task::Signature& signature, bool compiles)
       : client_(std::move(client)), signature_(&signature), compiles_(compiles) {}
 
-  // Load, prepare, calibrate. A fault is the executor's.
+  // Load and prepare. A fault is the executor's.
   Result<std::optional<Fault>> start(StartTimes& times);
+  // Measures what every go costs by itself: on a quiet machine, before the first timed call.
+  Status calibrate();
   // One go; a fault when it did not end as it should.
   Result<std::optional<Fault>> call(std::span<const std::uint32_t> sets,
                                     std::chrono::nanoseconds timeout, GoResult& go);

@@ -62,7 +62,15 @@ CheckerProcess::~CheckerProcess() {
 
 Result<Json> CheckerProcess::request(const Json& body, const std::vector<int>& fds,
                                      TimingLease& lease, const std::stop_token& stop) {
-  KW_TRY_STATUS(os::send_message(socket_.get(), body, fds));
+  KW_TRY_STATUS(send(body, fds));
+  return answer(lease, stop);
+}
+
+Status CheckerProcess::send(const Json& body, const std::vector<int>& fds) {
+  return os::send_message(socket_.get(), body, fds);
+}
+
+Result<Json> CheckerProcess::answer(TimingLease& lease, const std::stop_token& stop) {
   bool leased = false;
   auto give_back = [&] {
     if (leased) lease.release();

@@ -36,11 +36,15 @@ class CheckerProcess {
   CheckerProcess(const CheckerProcess&) = delete;
   CheckerProcess& operator=(const CheckerProcess&) = delete;
 
-  // Sends one request and serves leases until the answer is there. A large answer comes as a memory
-  // file and is read from it. kUnavailable when the checker ended, kCancelled when stop was
-  // requested: the process is of no use after either.
+  // send(), then answer().
   Result<Json> request(const Json& body, const std::vector<int>& fds, TimingLease& lease,
                        const std::stop_token& stop);
+  // Requests are answered in the order in which they were sent.
+  Status send(const Json& body, const std::vector<int>& fds);
+  // Serves leases until the next answer is there. A large answer comes as a memory file and is read
+  // from it. kUnavailable when the checker ended, kCancelled when stop was requested: the process
+  // is of no use after either.
+  Result<Json> answer(TimingLease& lease, const std::stop_token& stop);
 
  private:
   CheckerProcess() = default;

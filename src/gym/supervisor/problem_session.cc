@@ -1,6 +1,8 @@
 // Opening a workload and passing candidates to its checker.
 #include "gym/supervisor/problem_session.h"
 
+#include <utility>
+
 #include "base/text.h"
 #include "os/memory.h"
 #include "task/safetensors.h"
@@ -208,14 +210,22 @@ Result<RunningRole> ProblemSession::launch(const Executable& executable, Outgoin
   return role;
 }
 
-Status ProblemSession::start_baseline(const Executable& baseline) {
+Status ProblemSession::start_baseline(const Executable& baseline, bool new_memory) {
   OutgoingFds fds;
-  Json body = {{"op", "baseline"}};
+  bool dead = last_candidate_is_dead_ && baseline_ && baseline_->sandbox->kill().has_value();
+  Json body = {{"op", "baseline"}, {"memory_is_free", dead && !new_memory}};
   KW_TRY(RunningRole role, launch(baseline, fds, "baseline", body));
   body["fds"] = fds.names();
   baseline_ = std::move(role);
+  baseline_starts_ = true;
+  baseline_used_ = false;
+  return checker_->send(body, fds.fds());
+}
+
+Status ProblemSession::await_baseline() {
+  if (!std::exchange(baseline_starts_, false)) return {};
   EvaluationLease lease(*context_.lease, {oracle_.sandbox.get(), baseline_->sandbox.get()});
-  KW_TRY(Json answer, checker_->request(body, fds.fds(), lease, {}));
+  KW_TRY(Json answer, checker_->answer(lease, {}));
   baseline_->control.reset();
   KW_TRY_STATUS(as_status(answer));
   if (std::string failure = answer.value("failure", ""); !failure.empty()) {
@@ -227,9 +237,12 @@ Status ProblemSession::start_baseline(const Executable& baseline) {
 
 Result<Json> ProblemSession::judge(const Executable& candidate, const std::stop_token& stop) {
   OutgoingFds fds;
-  Json body = {{"op", "judge"}};
+  bool last_is_dead = std::exchange(last_candidate_is_dead_, false);
+  Json body = {{"op", "judge"}, {"memory_is_free", last_is_dead}};
   auto start = std::chrono::steady_clock::now();
   KW_TRY(RunningRole role, launch(candidate, fds, "candidate", body));
+  KW_TRY_STATUS(await_baseline());
+  baseline_used_ = true;
   body["fds"] = fds.names();
   std::chrono::duration<double, std::milli> launched = std::chrono::steady_clock::now() - start;
   std::vector<const sandbox::Sandbox*> own = {oracle_.sandbox.get(), role.sandbox.get()};
@@ -241,6 +254,7 @@ Result<Json> ProblemSession::judge(const Executable& candidate, const std::stop_
   if (report.contains("cost"))  // the process's start is part of loading
     report["cost"]["load_ms"] = report["cost"].value("load_ms", 0.0) + launched.count();
   report["log"] = role.log->text();
+  last_candidate_is_dead_ = role.sandbox->kill().has_value();
   return report;
 }
 

@@ -53,9 +53,11 @@ class ProblemSession {
 
   const task::Signature& signature() const { return signature_; }
   const AdmissionFindings& findings() const { return findings_; }
-  // Starts the baseline's executor; needed once, before a timed judge().
-  Status start_baseline(const Executable& baseline);
+  // Begins to start the baseline's executor, in place of the one before; needed before judge(),
+  // which waits for it. new_memory: both sides get other pages than the last pair had.
+  Status start_baseline(const Executable& baseline, bool new_memory);
   bool has_baseline() const { return baseline_.has_value(); }
+  bool has_unused_baseline() const { return baseline_ && !baseline_used_; }
 
   // The checker's report on one candidate (docs/formats/evidence.md, "workload"). After an Error
   // the session is of no use.
@@ -64,6 +66,7 @@ class ProblemSession {
  private:
   ProblemSession() = default;
   Json executor_setup(const Executable& executable) const;
+  Status await_baseline();
   Result<RunningRole> launch(const Executable& executable, OutgoingFds& fds,
                              const std::string& prefix, Json& body);
 
@@ -74,7 +77,10 @@ class ProblemSession {
   std::unique_ptr<CheckerProcess> checker_;
   RunningRole oracle_;
   std::optional<RunningRole> baseline_;
-  os::UniqueFd source_;  // of launch(): kept until the message is sent
+  bool baseline_starts_ = false;        // the checker's answer is still to come
+  bool baseline_used_ = false;          // a candidate was judged beside it
+  bool last_candidate_is_dead_ = true;  // every process of it
+  os::UniqueFd source_;                 // of launch(): kept until the message is sent
   task::Signature signature_;
   AdmissionFindings findings_;
   std::string init_args_;
