@@ -96,12 +96,26 @@ class Run {
 
   Result<ResultFiles> open_files() {
     return ResultFiles::open(
-        {command_.out, command_.resume}, [this](const task::Verdict& verdict) -> Status {
+        {command_.out, command_.resume, judged_with()}, [this](const task::Verdict& verdict) -> Status {
           stored_.emplace(ResumeKey{verdict.problem_hash, verdict.candidate_hash,
                                     verdict.candidate_name, verdict.target},
                           verdict);
           return {};
         });
+  }
+
+  // The options that outcome or time depend on.
+  Json judged_with() const {
+    const gym::EvalOptions& o = command_.options;
+    return {{"target", o.target},
+            {"baseline", o.baseline},
+            {"timing", o.timing},
+            {"precise", o.precise},
+            {"half_width_percent", o.half_width_percent},
+            {"threads", o.threads},
+            {"timeout_seconds", o.timeout_seconds},
+            {"memory_bytes", o.memory_bytes},
+            {"disabled", o.disabled}};
   }
 
   // What this run has to judge; stored verdicts of the others count as results.

@@ -23,7 +23,7 @@ class ResultFilesTest : public FrontTest {
   }
   Result<ResultFiles> open(bool resume) {
     stored.clear();
-    return ResultFiles::open({out, resume}, [this](const task::Verdict& v) -> Status {
+    return ResultFiles::open({out, resume, judged_with}, [this](const task::Verdict& v) -> Status {
       stored.push_back(v.candidate_name);
       return {};
     });
@@ -38,7 +38,22 @@ class ResultFilesTest : public FrontTest {
   }
 
   std::vector<std::string> stored;
+  Json judged_with = {{"timing", true}};
 };
+
+TEST_F(ResultFilesTest, VerdictsOfOtherOptionsDoNotStandForThese) {
+  judged_with["timing"] = false;
+  fill({"a"});
+  judged_with["timing"] = true;
+  {
+    auto files = open(true);
+    ASSERT_TRUE(files) << files.error().message();
+    EXPECT_TRUE(stored.empty());
+    ASSERT_TRUE(files->append(verdict("b"), traces("b")));
+  }
+  ASSERT_TRUE(open(true));
+  EXPECT_EQ(stored, std::vector<std::string>{"b"});
+}
 
 TEST_F(ResultFilesTest, AppendsAndReadsBack) {
   fill({"a", "b"});

@@ -37,6 +37,7 @@ Status cut(const fs::path& path, std::uint64_t bytes) {
 struct Commit {
   std::int64_t gym_version = 0;
   std::uint64_t trace_bytes = 0;
+  Json judged_with;
   task::Verdict verdict;
 };
 
@@ -52,6 +53,7 @@ Result<Commit> commit_from_line(const std::string& line) {
   KW_TRY(std::int64_t bytes, reader.integer("trace_bytes"));
   if (bytes < 0) return fail(ErrorCode::kInvalidArgument, "trace_bytes: negative");
   out.trace_bytes = static_cast<std::uint64_t>(bytes);
+  out.judged_with = value.value("judged_with", Json());
   KW_TRY(const Json* verdict, reader.get("verdict"));
   KW_TRY(out.verdict, task::verdict_from_json(*verdict, "verdict"));
   return out;
@@ -85,7 +87,7 @@ Result<ResultFiles> ResultFiles::open(const Options& options, const Visit& visit
   }
   os::UniqueFd traces(::open(options.out.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!traces.valid()) return fail_errno(errno, "cannot write " + options.out.string());
-  ResultFiles files(options.out, std::move(lock));
+  ResultFiles files(options, std::move(lock));
   KW_TRY_STATUS(files.restore(visit));
   return files;
 }
@@ -104,7 +106,8 @@ Status ResultFiles::restore(const Visit& visit) {
     }
     whole_bytes += line.size() + 1;
     trace_bytes_ = commit->trace_bytes;
-    if (commit->gym_version == gym::kGymVersion) KW_TRY_STATUS(visit(commit->verdict));
+    bool same = commit->gym_version == gym::kGymVersion && commit->judged_with == judged_with_;
+    if (same) KW_TRY_STATUS(visit(commit->verdict));
   }
   KW_TRY_STATUS(cut(verdicts(), whole_bytes));
   std::error_code error;
@@ -129,6 +132,7 @@ Status ResultFiles::append(const task::Verdict& verdict, const std::vector<task:
   Json commit = {{"schema", kSchema},
                  {"gym_version", gym::kGymVersion},
                  {"trace_bytes", trace_bytes_},
+                 {"judged_with", judged_with_},
                  {"verdict", to_json(verdict)}};
   return os::append_line(verdicts(), commit.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "os/fd.h"
 #include "task/problem.h"
@@ -28,12 +29,13 @@ class ResultFiles {
   struct Options {
     std::filesystem::path out;
     bool resume = false;
+    Json judged_with;  // the options that a verdict depends on: others do not stand for these
   };
   using Visit = std::function<Status(const task::Verdict&)>;
 
   // kAlreadyExists when the files are there without resume, or another run holds them; kDataLoss
   // when they do not fit each other. visit is called for every verdict stored under this version of
-  // the gym. A cut last line is dropped.
+  // the gym and with these options. A cut last line is dropped.
   static Result<ResultFiles> open(const Options& options, const Visit& visit);
 
   // Trace lines, then the verdict, each synced.
@@ -46,11 +48,12 @@ class ResultFiles {
   }
 
  private:
-  ResultFiles(std::filesystem::path out, os::UniqueFd lock)
-      : out_(std::move(out)), lock_(std::move(lock)) {}
+  ResultFiles(const Options& options, os::UniqueFd lock)
+      : out_(options.out), judged_with_(options.judged_with), lock_(std::move(lock)) {}
   Status restore(const Visit& visit);
 
   std::filesystem::path out_;
+  Json judged_with_;
   os::UniqueFd lock_;
   std::uint64_t trace_bytes_ = 0;
 };

@@ -65,8 +65,9 @@ class Arena {
   }
 
   task::Verdict judge(const std::string& source, const std::vector<std::string>& disabled = {},
-                      const task::Problem* problem = nullptr) {
+                      const task::Problem* problem = nullptr, bool timing = true) {
     EvalRequest request;
+    request.options.timing = timing;
     request.problem = problem != nullptr ? *problem : problem_;
     request.candidate = candidate(source);
     request.options.disabled = disabled;
@@ -275,6 +276,20 @@ TEST(Mechanism, Interleaving) {
     if (without.speedup) best = std::max(best, without.speedup->median);
   }
   EXPECT_GT(best, 1.25);
+}
+
+// The verdict on a candidate that looks for what the one before it left. Without timing, where the
+// two sides keep their memory.
+task::Verdict after_a_message(const std::vector<std::string>& disabled) {
+  Arena::shared().judge(program("py_leaves_message.py"), disabled, nullptr, false);
+  return Arena::shared().judge(program("py_reads_message.py"), disabled, nullptr, false);
+}
+
+TEST(Mechanism, ClearedMemory) {
+  task::Verdict with = after_a_message({});
+  EXPECT_EQ(with.outcome, task::Outcome::kPassed) << story(with);
+  task::Verdict without = after_a_message({"clear"});
+  EXPECT_EQ(without.outcome, task::Outcome::kRuntimeError) << story(without);
 }
 
 TEST(Mechanism, Admission) {

@@ -39,6 +39,7 @@ Result<Mechanisms> Mechanisms::without(const std::vector<std::string>& disabled)
       {"snapshot", &on.snapshot},
       {"check_timed", &on.check_timed},
       {"audit", &on.audit},
+      {"clear", &on.clear},
       {"cpu_witness", &on.cpu_witness},
       {"admission", &admission},
   };
@@ -291,8 +292,8 @@ Status Session::renew_output_memory(bool is_free) {
     KW_TRY(candidate_memory_, OutputMemory::make(signature_, sets_.size()));
   }
   // New memory too: the first writes to it are slow even where its pages are there.
-  baseline_memory_.clear();
-  candidate_memory_.clear();
+  for (OutputMemory* memory : {&baseline_memory_, &candidate_memory_})
+    if (options_.mechanisms.clear) memory->clear();
   candidate_memory_is_clear_ = true;
   return {};
 }
@@ -300,7 +301,7 @@ Status Session::renew_output_memory(bool is_free) {
 Status Session::renew_candidate_memory(bool is_free) {
   if (std::exchange(candidate_memory_is_clear_, false)) return {};
   if (is_free) {
-    candidate_memory_.clear();
+    if (options_.mechanisms.clear) candidate_memory_.clear();
     return {};
   }
   KW_TRY(candidate_memory_, OutputMemory::make(signature_, sets_.size()));

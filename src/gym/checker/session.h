@@ -25,6 +25,7 @@ namespace kw::gym {
 struct Mechanisms {
   bool freeze = true, poison = true, rehash = true, moving_addresses = true, fresh_inputs = true,
        canaries = true, interleaving = true, seal = true;
+  bool clear = true;        // memory is zeroed before another executor gets it
   bool snapshot = true;     // compare at once, before anything else runs
   bool check_timed = true;  // every timed call is compared
   bool audit = true;        // secret calls are compared with float64
