@@ -95,13 +95,14 @@ class Run {
   }
 
   Result<ResultFiles> open_files() {
-    return ResultFiles::open(
-        {command_.out, command_.resume, judged_with()}, [this](const task::Verdict& verdict) -> Status {
-          stored_.emplace(ResumeKey{verdict.problem_hash, verdict.candidate_hash,
-                                    verdict.candidate_name, verdict.target},
-                          verdict);
-          return {};
-        });
+    return ResultFiles::open({command_.out, command_.resume, judged_with()},
+                             [this](const task::Verdict& verdict) -> Status {
+                               stored_.emplace(
+                                   ResumeKey{verdict.problem_hash, verdict.candidate_hash,
+                                             verdict.candidate_name, verdict.target},
+                                   verdict);
+                               return {};
+                             });
   }
 
   // The options that outcome or time depend on.
