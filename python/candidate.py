@@ -64,7 +64,10 @@ class Module:
         self.call = None
 
     def prepare(self, statics):
-        """Constructed under the seed, given the state by name and shape, then prepared."""
+        """Constructed under the seed, given the state by name and shape, then prepared.
+
+        With hand_over_state false the seed alone decides, and calls may change the state.
+        """
         setup = self._setup
         init_inputs = ast.literal_eval(setup.get("init_args") or "[]")
         module = modules.construct(self._entry, init_inputs, setup["param_seed"])
@@ -73,10 +76,13 @@ class Module:
         self.call = module
         if not isinstance(module, torch.nn.Module):
             return
+        hand_over = setup.get("hand_over_state", True)
         given = {a["state_key"]: t for a, t in zip(setup["signature"]["statics"], statics)}
-        modules.copy_state(module, given)
+        if hand_over:
+            modules.copy_state(module, given)
         if callable(getattr(module, "prepare", None)):
             module.prepare()
-        self.keeper = modules.StateKeeper(module, given)
+        if hand_over:
+            self.keeper = modules.StateKeeper(module, given)
         if setup.get("compile", False):
             self.call = torch.compile(module)

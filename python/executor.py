@@ -60,7 +60,10 @@ class Executor:
         command_region = Region(fds["command"], writable=False)
         self._reply_region = Region(fds["reply"], writable=True)
         self._reply = pages.ReplyPage(self._reply_region.bytes)
-        self._inputs = [Region(fds[f"in{s}"], writable=False) for s in range(setup["sets"])]
+        private = setup.get("private_inputs", False)  # a candidate may write to them then
+        self._inputs = [
+            Region(fds[f"in{s}"], writable=private, private=private) for s in range(setup["sets"])
+        ]
         self._outputs = [Region(fds[f"out{s}"], writable=True) for s in range(setup["sets"])]
         self._statics = Region(fds["statics"], writable=False) if "statics" in fds else None
         self._arena_region = Region(fds["arena"], writable=True) if "arena" in fds else None

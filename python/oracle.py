@@ -167,16 +167,18 @@ class Oracle:
         statics = [change(tensor) for tensor in exchange.statics()]
         subject = self._module or self._definition
         outputs = subject.run(inputs, statics, chosen, body["mode"])
-        if body["precision"] == "declared":
+        if body["precision"] in ("declared", "second"):
             exchange.check_dtypes(outputs)
         outputs = [chosen.rounded(t) for t in outputs]
-        exchange.write_outputs(outputs, wide=body["precision"] == "float64")
+        exchange.write_outputs(outputs, wide=body["precision"] in ("float64", "second"))
 
     def _precision(self, name):
         if name == "declared":
             return precision.declared()
         if name == "float64":
             return precision.float64()
+        if name == "second":
+            return precision.second()
         if name != "lower":
             raise BadRequest(f"run: unknown precision {name!r}")
         groups = ("inputs", "statics", "outputs")

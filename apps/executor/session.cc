@@ -20,11 +20,15 @@ Result<std::size_t> size_of_file(int fd) {
   return static_cast<std::size_t>(info.st_size);
 }
 
-Result<os::Mapping> map(const os::UniqueFd& fd, const std::string& name, bool writable,
+enum class Access { kRead, kWrite, kPrivateWrite };
+
+Result<os::Mapping> map(const os::UniqueFd& fd, const std::string& name, Access access,
                         std::size_t least) {
   KW_TRY(std::size_t bytes, size_of_file(fd.get()));
   if (bytes < least) return bad(fmt::format("{} has {} bytes instead of {}", name, bytes, least));
-  auto mapping = os::Mapping::shared(fd.get(), bytes, writable);
+  auto mapping = access == Access::kPrivateWrite
+                     ? os::Mapping::copy_on_write(fd.get(), bytes)
+                     : os::Mapping::shared(fd.get(), bytes, access == Access::kWrite);
   if (!mapping) return tl::unexpected(std::move(mapping).error().with_context(name));
   return mapping;
 }
@@ -39,6 +43,7 @@ Result<Session> Session::open(os::Message message) {
   KW_TRY(const Json* signature, reader.get("signature"));
   KW_TRY(session.signature_, task::signature_from_json(*signature, "setup.signature"));
   KW_TRY(session.has_prepare_, reader.boolean_or("has_prepare", false));
+  KW_TRY(session.private_inputs_, reader.boolean_or("private_inputs", false));
   KW_TRY(std::int64_t threads, reader.integer_or("threads", 1));
   if (threads < 1 || threads > 4096) return bad("threads");
   session.threads_ = static_cast<int>(threads);
@@ -64,19 +69,20 @@ Status Session::take_descriptors(os::Message& message, const std::vector<std::st
   for (std::size_t i = 0; i < names.size(); ++i) fds[names[i]] = std::move(message.fds[i]);
   source_ = std::move(fds["source"]);
   // Mapped where it was sent; whether everything needed was is looked at below.
-  auto map_into = [&fds](os::Mapping& mapping, const std::string& name, bool writable,
+  auto map_into = [&fds](os::Mapping& mapping, const std::string& name, Access access,
                          std::size_t least) -> Status {
     auto found = fds.find(name);
     if (found == fds.end()) return {};
-    KW_TRY(mapping, map(found->second, name, writable, least));
+    KW_TRY(mapping, map(found->second, name, access, least));
     return {};
   };
-  KW_TRY_STATUS(map_into(command_, "command", false, sizeof(gym::CommandPage)));
-  KW_TRY_STATUS(map_into(reply_, "reply", true, sizeof(gym::ReplyPage)));
-  KW_TRY_STATUS(map_into(statics_, "statics", false, 1));
+  KW_TRY_STATUS(map_into(command_, "command", Access::kRead, sizeof(gym::CommandPage)));
+  KW_TRY_STATUS(map_into(reply_, "reply", Access::kWrite, sizeof(gym::ReplyPage)));
+  KW_TRY_STATUS(map_into(statics_, "statics", Access::kRead, 1));
+  Access input_access = private_inputs_ ? Access::kPrivateWrite : Access::kRead;
   for (std::size_t set = 0; set < inputs_.size(); ++set) {
-    KW_TRY_STATUS(map_into(inputs_[set], fmt::format("in{}", set), false, 1));
-    KW_TRY_STATUS(map_into(outputs_[set], fmt::format("out{}", set), true, 1));
+    KW_TRY_STATUS(map_into(inputs_[set], fmt::format("in{}", set), input_access, 1));
+    KW_TRY_STATUS(map_into(outputs_[set], fmt::format("out{}", set), Access::kWrite, 1));
   }
   bool complete = command_.valid() && reply_.valid() && source_.valid();
   for (const os::Mapping& output : outputs_) complete = complete && output.valid();

@@ -59,6 +59,7 @@ class Session {
   std::vector<void*> arguments_;
   os::UniqueFd source_;
   bool has_prepare_ = false;
+  bool private_inputs_ = false;  // the candidate may write to them, and only it sees that
   int threads_ = 1;
 };
 

@@ -143,13 +143,14 @@ void add_workloads(std::string& out, const Paint& paint, const Verdict& verdict)
 
 // Of the verdict, then of the first workload with the verdict's outcome that has any.
 std::vector<task::Diagnostic> diagnostics_of(const Verdict& verdict) {
-  if (!verdict.diagnostics.empty() || verdict.outcome == Outcome::kPassed)
-    return verdict.diagnostics;
+  std::vector<task::Diagnostic> all = verdict.diagnostics;
+  if (verdict.outcome == Outcome::kPassed) return all;
   for (const WorkloadVerdict& workload : verdict.workloads) {
-    if (workload.outcome == verdict.outcome && !workload.diagnostics.empty())
-      return workload.diagnostics;
+    if (workload.outcome != verdict.outcome || workload.diagnostics.empty()) continue;
+    all.insert(all.end(), workload.diagnostics.begin(), workload.diagnostics.end());
+    break;
   }
-  return {};
+  return all;
 }
 
 }  // namespace

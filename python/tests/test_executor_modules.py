@@ -42,6 +42,47 @@ class ModuleTest(ExecutorTest):
         self.assertTrue(checker.call([x]))
         torch.testing.assert_close(checker.returned(), (fc(x) * 0.5).detach())
 
+    def test_without_handed_over_state_the_seed_decides_and_calls_change_it(self):
+        source = """
+import torch
+from torch import nn
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(8))
+    def forward(self, x):
+        self.w.data += 1
+        return x * self.w
+"""
+        x = torch.randn(4, 8)
+        args, setup = module(
+            source, x, x, [static("w", torch.zeros(8))], param_seed=42, hand_over_state=False
+        )
+        checker = self.prepared(*args, **setup)
+        torch.manual_seed(42)
+        w = torch.randn(8)
+        for number in (1, 2):
+            self.assertTrue(checker.call([x]))
+            torch.testing.assert_close(checker.returned(), x * (w + number))
+
+    def test_private_inputs_may_be_written_to(self):
+        source = """
+from torch import nn
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = x * 2
+        x.zero_()
+        return out
+"""
+        x = torch.randn(4, 8)
+        args, setup = module(source, x, x, private_inputs=True)
+        checker = self.prepared(*args, **setup)
+        before = bytes(checker.files["in0"].map)
+        self.assertTrue(checker.call([x]))
+        torch.testing.assert_close(checker.returned(), x * 2)
+        self.assertIn(x.numpy().tobytes(), bytes(checker.files["in0"].map))
+        self.assertNotEqual(before, bytes(checker.files["in0"].map))
+
     def test_keyword_arguments_of_the_kernelbook_form(self):
         x = torch.randn(4, 8)
         args, setup = module(LINEAR, x, x, init_args="[[8], {'shape': (3, 3), 'scale': 2.0}]")

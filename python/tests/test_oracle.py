@@ -75,7 +75,7 @@ class Asker:
     def output(self, precision="declared", i=0, **more):
         status, text = self.run(precision, **more)
         assert status == 0, text
-        if precision != "float64":
+        if precision not in ("float64", "second"):
             return self.tensor("outputs", i).clone()
         floating = TORCH_OF_NAME[self.signature["outputs"][i]["dtype"]].is_floating_point
         return self.tensor("outputs64", i, torch.float64 if floating else torch.int64).clone()
@@ -337,6 +337,43 @@ class PrecisionTest(OracleTest):
                 asker = self.with_input(forward, x, init=init)
                 found = asker.output("float64")
                 torch.testing.assert_close(found, x.double().exp() / 3, rtol=1e-15, atol=0)
+
+    def test_the_second_implementation_computes_the_same_in_another_way(self):
+        torch.manual_seed(5)
+        x = torch.randn(16, 256)
+        for forward, differs in (
+            ("return x @ self.w", True),
+            ("return self.linear(x)", True),
+            ("return torch.einsum('bi,ij->bj', x, self.w)", True),
+            ("return self.conv(x.view(4, 4, 16, 16)).flatten(1)", True),
+            ("return torch.bmm(x.view(4, 4, 256), self.w.expand(4, 256, 64))", True),
+            ("return x.sum(1)", True),
+            ("return x.mean()", True),
+            ("return F.softmax(x, -1)", True),
+            ("return F.layer_norm(x, (256,))", True),
+            ("return x.var(0)", True),
+            ("return F.gelu(x, approximate='tanh')", None),
+            ("return x.amax(1)", False),
+            ("return x.abs().view(torch.int32).view(torch.float32)", False),
+        ):
+            with self.subTest(forward):
+                init = (
+                    "self.w = nn.Parameter(torch.randn(256, 64)); self.linear = nn.Linear(256, 64);"
+                    " self.conv = nn.Conv2d(4, 8, 5, padding=2)"
+                )
+                asker = self.with_input(forward, x, init=init, inputs="torch.rand(16, 256)")
+                first, second = asker.output("declared"), asker.output("second")
+                self.assertIs(second.dtype, torch.float64)
+                torch.testing.assert_close(second, first.double(), rtol=1e-4, atol=1e-4)
+                if differs is not None:
+                    self.assertIs(not torch.equal(second, first.double()), differs)
+
+    def test_the_second_implementation_runs_what_float64_does_not(self):
+        x = torch.randn(4, 6)
+        asker = self.with_input("return (x.view(torch.int32) & 0x7fffffff).view(torch.float32)", x)
+        self.assertEqual(asker.run("float64")[0], 1)
+        self.assertTrue(torch.equal(asker.output("second"), x.abs().double()))
+        self.assertTrue(torch.equal(asker.output("declared"), x.abs()))
 
     def test_integers_and_booleans_keep_their_dtype(self):
         source = model(

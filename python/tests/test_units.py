@@ -18,6 +18,16 @@ import results
 from dtypes import NUMBER_OF_NAME
 
 
+class KernelBenchTest(unittest.TestCase):
+    def test_the_trials_seeds_are_those_drawn_from_42(self):
+        path = os.path.join(PYTHON_FOLDER, "../src/gym/checker/kernelbench_trials.h")
+        with open(path) as file:
+            numbers = re.search(r"kInputSeeds = \{(.*?)\}", file.read(), re.S)[1]
+        torch.manual_seed(42)
+        drawn = [torch.randint(0, 2**32 - 1, (1,)).item() for _ in range(5)]
+        self.assertEqual([int(n) for n in numbers.split(",")], drawn)
+
+
 class CallingTest(unittest.TestCase):
     def plan(self, function, passing=None):
         found = calling.plan(function, ["x", "w"], ["y"], passing)

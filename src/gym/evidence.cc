@@ -121,6 +121,18 @@ Result<task::WorkloadVerdict> workload_verdict(const Json& value, const std::str
   return verdict;
 }
 
+// Once, however many workloads are concerned.
+void add_oracle(const Json& evidence, task::Verdict& verdict) {
+  for (const Json& workload : evidence.value("workloads", Json::array())) {
+    if (workload.value("oracle", "") != "second_implementation") continue;
+    verdict.diagnostics.push_back(
+        {"oracle",
+         "the reference does not run in float64: outputs were compared with two implementations of "
+         "it at the declared precision"});
+    return;
+  }
+}
+
 void add_cost(const Json& evidence, task::Cost& cost) {
   const Json stages = evidence.value("cost", Json::object());
   cost.compile_ms = stages.value("compile_ms", 0.0);
@@ -229,6 +241,7 @@ Result<task::Verdict> verdict_from_evidence(const Json& evidence) {
   bool timed = std::any_of(verdict.workloads.begin(), verdict.workloads.end(),
                            [](const auto& w) { return w.times.has_value(); });
   verdict.evidence_level = timed ? task::EvidenceLevel::kTimed : task::EvidenceLevel::kUntimed;
+  add_oracle(evidence, verdict);
   add_cost(evidence, verdict.cost);
   return verdict;
 }

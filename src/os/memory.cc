@@ -31,6 +31,12 @@ Result<Mapping> Mapping::shared(int fd, std::size_t bytes, bool writable) {
   return Mapping(static_cast<std::byte*>(data), bytes);
 }
 
+Result<Mapping> Mapping::copy_on_write(int fd, std::size_t bytes) {
+  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) return fail_errno(errno, fmt::format("cannot map {} bytes", bytes));
+  return Mapping(static_cast<std::byte*>(data), bytes);
+}
+
 Result<UniqueFd> make_memory_file(const std::string& name, std::size_t bytes) {
   UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return fail_errno(errno, "cannot make memory file " + name);

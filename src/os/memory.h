@@ -28,6 +28,8 @@ class Mapping {
 
   // Shared mapping of the first `bytes` of fd, populated at once.
   static Result<Mapping> shared(int fd, std::size_t bytes, bool writable);
+  // The same bytes to begin with; what is written here stays here.
+  static Result<Mapping> copy_on_write(int fd, std::size_t bytes);
 
  private:
   Mapping(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}

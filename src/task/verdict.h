@@ -73,7 +73,7 @@ struct CompatFlashInfer {
 };
 
 struct Diagnostic {
-  std::string kind;     // compiler, mismatch, exception, log, hint, measurement
+  std::string kind;     // compiler, mismatch, exception, log, hint, measurement, oracle
   std::string message;  // sanitised, coarse enough that hidden inputs cannot be rebuilt
 };
 

@@ -20,6 +20,8 @@ std::string_view precision_name(Precision precision) {
       return "float64";
     case Precision::kLower:
       return "lower";
+    case Precision::kSecond:
+      return "second";
   }
   return "declared";
 }

@@ -19,7 +19,8 @@
 
 namespace kw::gym {
 
-enum class Precision { kDeclared, kFloat64, kLower };
+// kSecond: the declared one, computed by other operators (docs/correctness.md).
+enum class Precision { kDeclared, kFloat64, kLower, kSecond };
 
 // A reference that fails is the problem's fault (quarantine), not an Error.
 struct OracleAnswer {
@@ -62,7 +63,7 @@ class OracleClient {
   std::span<const std::byte> output(
       std::size_t i) const;  // declared dtype, after a declared or lower run
   std::span<const std::byte> output64(
-      std::size_t i) const;  // float64 or int64, after a float64 run
+      std::size_t i) const;  // float64 or int64, after a float64 or second run
   const std::string& last_failure() const { return last_failure_; }
 
  private:

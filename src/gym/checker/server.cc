@@ -21,6 +21,7 @@ Result<Json> handle(os::Message& message, std::unique_ptr<Session>& session, int
   }
   if (session == nullptr) return fail(ErrorCode::kInternal, "{} before open", op);
   if (op == "baseline") return session->start_baseline(message.body, fds);
+  if (op == "kernelbench") return session->kernelbench(message.body, fds);
   if (op == "judge") return session->judge(message.body, fds, control);
   return fail(ErrorCode::kInternal, "unknown request {}", op);
 }

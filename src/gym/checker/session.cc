@@ -157,6 +157,15 @@ Status Session::make_sets() {
   return {};
 }
 
+// Whether a reference that failed in float64 is to be tried by other operators instead: only before
+// it has run in float64 once.
+bool Session::fall_back_to_second(const OracleAnswer& float64) {
+  if (float64.ok) exact_precision_is_settled_ = true;
+  if (std::exchange(exact_precision_is_settled_, true)) return false;
+  exact_precision_ = Precision::kSecond;
+  return true;
+}
+
 // Runs the reference on the inputs of a set at the declared precision, in float64, and with moved
 // inputs.
 Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& instance,
@@ -174,7 +183,7 @@ Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& 
     KW_TRY(OracleAnswer answer, oracle_->run(how));
     into.clear();
     for (std::size_t j = 0; answer.ok && j < signature_.outputs.size(); ++j) {
-      bool wide = how.precision == Precision::kFloat64;
+      bool wide = how.precision == exact_precision_;
       into.push_back(copy_of(wide ? oracle_->output64(j) : oracle_->output(j)));
     }
     return answer;
@@ -186,11 +195,21 @@ Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& 
   }
   KW_TRY(OracleAnswer answer, run({Precision::kDeclared, 0, 0}, instance.trusted));
   if (!answer.ok) return answer;
-  KW_TRY(answer, run({Precision::kFloat64, 0, 0}, instance.exact));
+  KW_TRY(answer, run({exact_precision_, 0, 0}, instance.exact));
+  if (fall_back_to_second(answer)) {
+    KW_TRY(OracleAnswer second, run({exact_precision_, 0, 0}, instance.exact));
+    if (!second.ok) {
+      answer.text += "\nIt does not run by other operators either: " + second.text;
+      return answer;
+    }
+    answer = second;
+  }
+  // The second of them shows how many terms stand behind an element: not where results are rounded.
+  if (exact_precision_ == Precision::kSecond) perturbed_runs = std::min(perturbed_runs, 1);
   instance.perturbed.clear();
   for (int i = 0; answer.ok && checker_->perturbation() > 0 && i < perturbed_runs; ++i) {
     instance.perturbed.emplace_back();
-    KW_TRY(answer, run({Precision::kFloat64, next_seed() | 1U, checker_->perturbation()},
+    KW_TRY(answer, run({exact_precision_, next_seed() | 1U, checker_->perturbation()},
                        instance.perturbed.back()));
   }
   return answer;
@@ -268,19 +287,47 @@ Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds
   for (const SharedTensors& set : sets_) memory.inputs.push_back(&set);
   memory.output = &output;
   memory.statics = statics_.get();
+  Json with_seed = spec;
+  with_seed["setup"]["param_seed"] = param_seed_;
+  return attach(with_seed, fds, prefix, std::move(memory));
+}
+
+Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds,
+                                              const std::string& prefix, ExecutorMemory memory) {
   if (spec["setup"].value("language", "") == "python")
-    KW_TRY_STATUS(output.ensure_arena(signature_));
+    KW_TRY_STATUS(memory.output->ensure_arena(signature_));
   ExecutorClient::Attach attach;
   KW_TRY(attach.control, fds.take(prefix + ".control"));
   KW_TRY(attach.source, fds.take(prefix + ".source"));
   KW_TRY(attach.monitor, sandbox::open_monitor(spec["monitor"], fds.take_all(prefix + ".monitor")));
   attach.setup = spec["setup"];
-  attach.setup["param_seed"] = param_seed_;
   attach.setup["init_args"] = init_args_;
   attach.freeze = options_.mechanisms.freeze;
   KW_TRY(auto client, ExecutorClient::attach(std::move(attach), signature_, std::move(memory)));
   return std::make_unique<Side>(std::move(client), signature_,
                                 spec["setup"].value("compile", false));
+}
+
+// The oracle's module becomes KernelBench's meanwhile.
+Result<Json> Session::kernelbench(const Json& body, ReceivedFds& fds) {
+  if (!module_) return fail(ErrorCode::kInternal, "KernelBench's trials are for modules");
+  if (kernelbench_trials_ == nullptr) {
+    KW_TRY(OracleAnswer answer,
+           KernelBenchTrials::make(signature_, *oracle_, kernelbench_trials_));
+    KW_TRY(OracleAnswer restored, oracle_->state(param_seed_, true));
+    if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
+    if (!restored.ok)
+      return fail(ErrorCode::kUnavailable, "the reference failed: {}", restored.text);
+  }
+  KW_TRY(OutputMemory output,
+         OutputMemory::make(signature_, KernelBenchTrials::kInputSeeds.size()));
+  Json spec = body["candidate"];
+  spec["setup"]["param_seed"] = KernelBenchTrials::kParamSeed;
+  spec["setup"]["hand_over_state"] = false;  // equal seeds are its only rule
+  spec["setup"]["private_inputs"] = true;    // there a candidate may write to them
+  KW_TRY(auto candidate, attach(spec, fds, "candidate", kernelbench_trials_->memory(output)));
+  KW_TRY(bool correct, kernelbench_trials_->run(*candidate));
+  return Json{{"correctness", correct}};
 }
 
 Status Session::renew_output_memory(bool is_free) {

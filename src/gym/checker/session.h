@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "gym/checker/buffers.h"
 #include "gym/checker/input_source.h"
+#include "gym/checker/kernelbench_trials.h"
 #include "gym/checker/oracle_client.h"
 #include "gym/checker/output_checker.h"
 #include "gym/checker/side.h"
@@ -59,6 +60,8 @@ class Session {
   // The "open" request. What the reference cannot do is in "failure" of the answer.
   static Result<std::unique_ptr<Session>> open(Json body, ReceivedFds fds, Json& answer);
   Result<Json> start_baseline(const Json& body, ReceivedFds& fds);
+  // Modules: whether a candidate passes KernelBench's own trials.
+  Result<Json> kernelbench(const Json& body, ReceivedFds& fds);
   // The whole judgement of one candidate; control: for timing leases.
   Result<Json> judge(const Json& body, ReceivedFds& fds, int control);
 
@@ -70,6 +73,7 @@ class Session {
   Result<OracleAnswer> learn();
   Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance,
                                   int perturbed_runs = 1);
+  bool fall_back_to_second(const OracleAnswer& float64);
   Result<OracleAnswer> learn_from(std::uint64_t seed, int perturbed_runs, Instance& instance);
   Status keep_audit_instances();
   // Replaces worn instances. Nothing is lost when the oracle fails: audits then ask it themselves.
@@ -78,6 +82,8 @@ class Session {
   Status make_sets();
   Result<std::unique_ptr<Side>> attach(const Json& spec, ReceivedFds& fds,
                                        const std::string& prefix, OutputMemory& output);
+  Result<std::unique_ptr<Side>> attach(const Json& spec, ReceivedFds& fds,
+                                       const std::string& prefix, ExecutorMemory memory);
   // For the next pair, or the next candidate beside the same baseline. is_free: nothing of those
   // before can write to it any more; it is used again then, else new memory is made.
   Status renew_output_memory(bool is_free);
@@ -98,10 +104,15 @@ class Session {
   std::unique_ptr<SharedTensors> statics_;  // null: none
   std::vector<SharedTensors> sets_;
   std::unique_ptr<OutputChecker> checker_;
+  // What the declared precision is compared with: kSecond where the reference does not run in
+  // float64.
+  Precision exact_precision_ = Precision::kFloat64;
+  bool exact_precision_is_settled_ = false;
   std::vector<std::uint64_t> learned_seeds_;
   std::vector<Instance> learned_from_;
   std::vector<std::unique_ptr<AuditInstance>> audit_instances_;
   OutputMemory baseline_memory_, candidate_memory_;
+  std::unique_ptr<KernelBenchTrials> kernelbench_trials_;  // made when first needed
   bool candidate_memory_is_clear_ = false;  // no executor has had it since
   std::unique_ptr<Side> baseline_;
   std::chrono::nanoseconds reference_time_{0};  // one call of the baseline, by its warm-up

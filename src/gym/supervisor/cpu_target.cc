@@ -95,6 +95,8 @@ class CpuTarget : public Target {
                           const Executable& candidate, bool timed, bool another);
   Status provide_baseline(Evaluation& evaluation, ProblemSession& session, bool timed,
                           bool another);
+  Status add_kernelbench(Evaluation& evaluation, ProblemSession& session,
+                         const Executable& candidate, Json& report);
   Status judge_workload(Evaluation& evaluation, const task::Workload& workload,
                         ProblemSession& open);
   Status judge_workloads(Evaluation& evaluation,
@@ -294,6 +296,22 @@ Result<Json> CpuTarget::judge_pair(Evaluation& evaluation, ProblemSession& sessi
   return report;
 }
 
+// Whatever our own verdict is: theirs may differ. Not where a candidate would only take its time or
+// memory once more.
+Status CpuTarget::add_kernelbench(Evaluation& evaluation, ProblemSession& session,
+                                  const Executable& candidate, Json& report) {
+  auto outcome = task::outcome_from_string(report.value("outcome", ""));
+  bool hopeless = outcome == task::Outcome::kTimeout || outcome == task::Outcome::kMemoryLimit ||
+                  outcome == task::Outcome::kOutputLimit || outcome == task::Outcome::kUnsupported;
+  bool correct = false;
+  if (!hopeless) {
+    stage(evaluation, "compat");
+    KW_TRY(correct, session.passes_kernelbench(candidate, evaluation.stop));
+  }
+  report["kernelbench"] = {{"compiled", true}, {"correctness", correct}};
+  return {};
+}
+
 Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& workload,
                                  ProblemSession& open) {
   const EvalRequest& request = evaluation.request;
@@ -315,6 +333,8 @@ Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& w
       if (report.value("outcome", "") != task::to_string(task::Outcome::kPassed)) break;
     }
     report["uuid"] = workload.uuid;
+    if (request.problem.is_module())
+      KW_TRY_STATUS(add_kernelbench(evaluation, open, *executable, report));
   }
   evaluation.evidence["workloads"].push_back(std::move(report));
   return {};

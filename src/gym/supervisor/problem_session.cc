@@ -258,4 +258,17 @@ Result<Json> ProblemSession::judge(const Executable& candidate, const std::stop_
   return report;
 }
 
+Result<bool> ProblemSession::passes_kernelbench(const Executable& candidate,
+                                                const std::stop_token& stop) {
+  OutgoingFds fds;
+  Json body = {{"op", "kernelbench"}};
+  KW_TRY(RunningRole role, launch(candidate, fds, "candidate", body));
+  KW_TRY_STATUS(await_baseline());
+  body["fds"] = fds.names();
+  EvaluationLease lease(*context_.lease, {oracle_.sandbox.get(), role.sandbox.get()});
+  KW_TRY(Json answer, checker_->request(body, fds.fds(), lease, stop));
+  KW_TRY_STATUS(as_status(answer));
+  return answer.value("correctness", false);
+}
+
 }  // namespace kw::gym

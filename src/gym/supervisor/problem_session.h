@@ -62,6 +62,8 @@ class ProblemSession {
   // The checker's report on one candidate (docs/formats/evidence.md, "workload"). After an Error
   // the session is of no use.
   Result<Json> judge(const Executable& candidate, const std::stop_token& stop);
+  // Modules: KernelBench's own trials. After an Error likewise.
+  Result<bool> passes_kernelbench(const Executable& candidate, const std::stop_token& stop);
 
  private:
   ProblemSession() = default;

@@ -87,7 +87,7 @@ void add_process_pair(Json& report, const Json& more) {
   report["log"] = report.value("log", "") + more.value("log", "");
   if (severity_of(more) <= severity_of(report)) return;
   for (const char* key : {"outcome", "violation", "kernelbench", "flashinfer"})
-    report[key] = more.at(key);
+    if (more.contains(key)) report[key] = more.at(key);
   report["candidate_ns"] = report["reference_ns"] = Json::array();
 }
 

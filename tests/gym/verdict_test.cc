@@ -1,0 +1,243 @@
+// Small problems, each made for one question, judged by the real gym without a clock.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gym/gym.h"
+#include "os/file.h"
+#include "task/candidate_source.h"
+#include "task/problem_source.h"
+
+namespace kw::gym {
+namespace {
+
+namespace fs = std::filesystem;
+using task::Outcome;
+using testing::Contains;
+using testing::Field;
+
+constexpr std::string_view kImports =
+    "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n";
+
+class Verdicts : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new os::TempDir(os::TempDir::make("kw-verdicts-").value());
+    GymOptions options;
+    options.programs_folder = fs::path(KW_BINARY_DIR) / "bin";
+    options.cache_folder = folder_->path() / "cache";
+    options.evidence_folder = folder_->path() / "evidence";
+    gym_ = Gym::start(options).value().release();
+  }
+  static void TearDownTestSuite() {
+    delete gym_;
+    delete folder_;
+  }
+
+  // A candidate "name.py" on the KernelBench problem of this text.
+  static task::Verdict judge(const std::string& problem, const std::string& candidate,
+                             const std::string& name = "candidate.py") {
+    EvalRequest request;
+    request.options.timing = false;
+    request.problem = task::load_problem(write("problem.py", problem), {}).value();
+    request.candidate = task::load_candidate(write(name, candidate)).value();
+    auto judged =
+        gym_->submit(request, std::chrono::steady_clock::time_point::max(), {}).get();
+    if (judged) return *judged;
+    ADD_FAILURE() << judged.error().message();
+    return {};
+  }
+
+ private:
+  static std::string write(const std::string& name, const std::string& text) {
+    fs::path path = folder_->path() / name;
+    std::ofstream(path) << (path.extension() == ".py" ? kImports : "") << text;
+    return path;
+  }
+
+  static os::TempDir* folder_;
+  static Gym* gym_;
+};
+
+os::TempDir* Verdicts::folder_ = nullptr;
+Gym* Verdicts::gym_ = nullptr;
+
+std::string described(const task::Verdict& verdict) {
+  std::string text(task::to_string(verdict.outcome));
+  if (!verdict.violation.empty()) text += " " + verdict.violation;
+  for (const auto& workload : verdict.workloads)
+    for (const auto& diagnostic : workload.diagnostics) text += "\n" + diagnostic.message;
+  for (const auto& diagnostic : verdict.diagnostics) text += "\n" + diagnostic.message;
+  return text;
+}
+
+constexpr const char* kLayerNorm = R"(
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+    def forward(self, x):
+        return torch.relu(self.norm(self.linear(x)))
+def get_inputs():
+    return [torch.randn(16, 64)]
+def get_init_inputs():
+    return [64]
+)";
+
+constexpr const char* kHonestLayerNorm = R"(
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+    def forward(self, x):
+        y = self.linear(x)
+        y = y - y.mean(-1, keepdim=True)
+        y = y * torch.rsqrt(y.square().mean(-1, keepdim=True) + self.norm.eps)
+        return torch.relu(y * self.norm.weight + self.norm.bias)
+)";
+
+TEST_F(Verdicts, BothRulesAcceptAnHonestCandidate) {
+  task::Verdict verdict = judge(kLayerNorm, kHonestLayerNorm);
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  EXPECT_TRUE(verdict.kernelbench.compiled);
+  EXPECT_TRUE(verdict.kernelbench.correctness);
+}
+
+// A norm's weights are 1 and 0 when it is made: KernelBench never sees that they are left out.
+TEST_F(Verdicts, KernelBenchAcceptsWhatLeavesOutConstantWeights) {
+  task::Verdict verdict = judge(kLayerNorm, R"(
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+    def forward(self, x):
+        return torch.relu(F.layer_norm(self.linear(x), (x.shape[-1],)))
+)");
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
+  EXPECT_TRUE(verdict.kernelbench.correctness);
+}
+
+TEST_F(Verdicts, KernelBenchAcceptsWhatWritesToItsInputs) {
+  task::Verdict verdict = judge(kLayerNorm, R"(
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+    def forward(self, x):
+        out = torch.relu(self.norm(self.linear(x)))
+        x.zero_()
+        return out
+)");
+  EXPECT_EQ(verdict.outcome, Outcome::kViolation) << described(verdict);
+  EXPECT_EQ(verdict.violation, "input_write");
+  EXPECT_TRUE(verdict.kernelbench.correctness);
+}
+
+// There equal weights come from equal seeds alone, so another order of parameters is wrong.
+TEST_F(Verdicts, KernelBenchRefusesAnotherOrderOfParameters) {
+  task::Verdict verdict = judge(kLayerNorm, R"(
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.scratch = nn.Parameter(torch.randn(width))
+        self.linear = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+    def forward(self, x):
+        return torch.relu(self.norm(self.linear(x)))
+)");
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  EXPECT_TRUE(verdict.kernelbench.compiled);
+  EXPECT_FALSE(verdict.kernelbench.correctness);
+}
+
+TEST_F(Verdicts, KernelBenchRefusesWrongValues) {
+  task::Verdict verdict = judge(kLayerNorm, R"(
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+)");
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
+  EXPECT_FALSE(verdict.kernelbench.correctness);
+}
+
+// A C++ candidate has no weights of its own: it gets those of seed 42.
+TEST_F(Verdicts, KernelBenchsTrialsOfACppCandidate) {
+  constexpr const char* kProblem = R"(
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(64))
+    def forward(self, x):
+        return x * self.scale
+def get_inputs():
+    return [torch.randn(16, 64)]
+def get_init_inputs():
+    return []
+)";
+  auto judge_cpp = [&](const std::string& factor) {
+    return judge(kProblem,
+                 R"(extern "C" void run(const float* x, const float* scale, float* out) {
+  for (int i = 0; i < 16 * 64; ++i) out[i] = x[i] * scale[i % 64])" +
+                     factor + ";\n}\n",
+                 "candidate.cpp");
+  };
+  task::Verdict right = judge_cpp("");
+  EXPECT_EQ(right.outcome, Outcome::kPassed) << described(right);
+  EXPECT_TRUE(right.kernelbench.correctness);
+  task::Verdict wrong = judge_cpp(" * 1.01f");
+  EXPECT_EQ(wrong.outcome, Outcome::kWrongValue) << described(wrong);
+  EXPECT_FALSE(wrong.kernelbench.correctness);
+}
+
+// Its bits are looked at as int32, which float64 does not have.
+constexpr const char* kBits = R"(
+class Model(nn.Module):
+    def forward(self, x, y):
+        magnitude = (x.view(torch.int32) & 0x7fffffff).view(torch.float32)
+        return torch.softmax(magnitude @ y, -1)
+def get_inputs():
+    return [torch.randn(32, 256), torch.randn(256, 64)]
+def get_init_inputs():
+    return []
+)";
+
+TEST_F(Verdicts, TwoImplementationsWhereFloat64DoesNotRun) {
+  task::Verdict verdict = judge(kBits, R"(
+class ModelNew(nn.Module):
+    def forward(self, x, y):
+        z = x.abs()[:, :128] @ y[:128] + x.abs()[:, 128:] @ y[128:]
+        e = torch.exp(z - z.max(-1, keepdim=True).values)
+        return e / e.sum(-1, keepdim=True)
+)");
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  EXPECT_THAT(verdict.diagnostics, Contains(Field(&task::Diagnostic::kind, "oracle")));
+}
+
+TEST_F(Verdicts, TwoImplementationsFindLowerPrecision) {
+  task::Verdict verdict = judge(kBits, R"(
+class ModelNew(nn.Module):
+    def forward(self, x, y):
+        return torch.softmax((x.abs().bfloat16() @ y.bfloat16()).float(), -1)
+)");
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
+}
+
+TEST_F(Verdicts, Float64IsNotMentionedWhereItRan) {
+  task::Verdict verdict = judge(kLayerNorm, kHonestLayerNorm);
+  EXPECT_THAT(verdict.diagnostics,
+              testing::Not(Contains(Field(&task::Diagnostic::kind, "oracle"))));
+}
+
+}  // namespace
+}  // namespace kw::gym
