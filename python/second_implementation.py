@@ -6,6 +6,8 @@
 # each in its own way; how far they lie apart shows how exact the reference is.
 import contextlib
 import functools
+import math
+import warnings
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -15,9 +17,9 @@ _aten = torch.ops.aten
 
 @functools.cache
 def _decompositions():
-    from torch._decomp import core_aten_decompositions  # takes a second
+    from torch._decomp import decomposition_table  # takes a second
 
-    return core_aten_decompositions()
+    return decomposition_table
 
 
 def _flipped_sum(x, dim=None, keepdim=False, *, dtype=None):
@@ -27,6 +29,16 @@ def _flipped_sum(x, dim=None, keepdim=False, *, dtype=None):
 
 def _whole_sum(x, *, dtype=None):
     return _flipped_sum(x, dtype=dtype)
+
+
+def _mean(x, dim=None, keepdim=False, *, dtype=None):
+    dims = list(range(x.dim())) if not dim else list(dim)
+    count = math.prod(x.shape[d] for d in dims)
+    return _flipped_sum(x, dims, keepdim, dtype=dtype) / count
+
+
+def _whole_mean(x, *, dtype=None):
+    return _mean(x, dtype=dtype)
 
 
 def _mm(a, b):
@@ -60,6 +72,8 @@ def _convolution(x, weight, bias, stride, padding, dilation, transposed, output_
 _REORDERED = {
     _aten.sum.default: _whole_sum,
     _aten.sum.dim_IntList: _flipped_sum,
+    _aten.mean.default: _whole_mean,
+    _aten.mean.dim: _mean,
     _aten.mm.default: _mm,
     _aten.bmm.default: _bmm,
     _aten.addmm.default: _addmm,
@@ -71,8 +85,11 @@ _REORDERED = {
 @contextlib.contextmanager
 def scope():
     """Within it, operators run as something else that computes the same."""
-    with torch.backends.mkldnn.flags(enabled=False), _Replacing():
-        yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about other settings that the flags restore
+        flags = torch.backends.mkldnn.flags(enabled=False)
+        with flags, _Replacing():
+            yield
 
 
 class _Replacing(TorchDispatchMode):

@@ -46,8 +46,7 @@ class Verdicts : public testing::Test {
     request.options.timing = false;
     request.problem = task::load_problem(write("problem.py", problem), {}).value();
     request.candidate = task::load_candidate(write(name, candidate)).value();
-    auto judged =
-        gym_->submit(request, std::chrono::steady_clock::time_point::max(), {}).get();
+    auto judged = gym_->submit(request, std::chrono::steady_clock::time_point::max(), {}).get();
     if (judged) return *judged;
     ADD_FAILURE() << judged.error().message();
     return {};

@@ -42,9 +42,8 @@ Result<OracleAnswer> KernelBenchTrials::make(const task::Signature& signature, O
     auto start = std::chrono::steady_clock::now();
     KW_TRY(answer, oracle.run({Precision::kDeclared, 0, 0}));
     if (!answer.ok) return answer;
-    trials->slowest_reference_ =
-        std::max<std::chrono::nanoseconds>(trials->slowest_reference_,
-                                           std::chrono::steady_clock::now() - start);
+    trials->slowest_reference_ = std::max<std::chrono::nanoseconds>(
+        trials->slowest_reference_, std::chrono::steady_clock::now() - start);
     auto& outputs = trials->expected_.emplace_back();
     for (std::size_t j = 0; j < signature.outputs.size(); ++j) {
       auto bytes = std::as_const(oracle).output(j);

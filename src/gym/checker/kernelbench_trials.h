@@ -1,7 +1,8 @@
-// KernelBench's correctness trials: its seeds, its weight rule, its tolerance (src/kernelbench/eval.py
-// at 423217d; docs/compat.md lists what differs). Reference and candidate are built under seed 42
-// and keep the weights that this gives them; five inputs come from get_inputs() under five seeds
-// drawn from 42. None of it is secret, and nothing of it decides a reward.
+// KernelBench's correctness trials: its seeds, its weight rule, its tolerance
+// (src/kernelbench/eval.py at 423217d; docs/compat.md lists what differs). Reference and candidate
+// are built under seed 42 and keep the weights that this gives them; five inputs come from
+// get_inputs() under five seeds drawn from 42. None of it is secret, and nothing of it decides a
+// reward.
 #pragma once
 #include <array>
 #include <chrono>
@@ -24,7 +25,7 @@ class KernelBenchTrials {
   static constexpr std::uint64_t kParamSeed = 42;
   // torch.manual_seed(42), then torch.randint(0, 2**32 - 1, (1,)) five times.
   static constexpr std::array<std::uint64_t, 5> kInputSeeds = {734796314, 576165995, 2197670066,
-                                                              839703249, 2584932063};
+                                                               839703249, 2584932063};
 
   // Runs the reference; the oracle's module is another one afterwards. Not ok when it fails.
   static Result<OracleAnswer> make(const task::Signature& signature, OracleClient& oracle,
@@ -39,9 +40,9 @@ class KernelBenchTrials {
   explicit KernelBenchTrials(const task::Signature& signature) : signature_(&signature) {}
   bool close(Side& candidate, std::uint32_t trial) const;
 
-  const task::Signature* signature_;        // borrowed
-  std::unique_ptr<SharedTensors> statics_;  // null: none
-  std::vector<SharedTensors> inputs_;       // one a trial
+  const task::Signature* signature_;                           // borrowed
+  std::unique_ptr<SharedTensors> statics_;                     // null: none
+  std::vector<SharedTensors> inputs_;                          // one a trial
   std::vector<std::vector<std::vector<std::byte>>> expected_;  // by trial and output
   std::chrono::nanoseconds slowest_reference_{0};
 };

@@ -312,8 +312,7 @@ Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds
 Result<Json> Session::kernelbench(const Json& body, ReceivedFds& fds) {
   if (!module_) return fail(ErrorCode::kInternal, "KernelBench's trials are for modules");
   if (kernelbench_trials_ == nullptr) {
-    KW_TRY(OracleAnswer answer,
-           KernelBenchTrials::make(signature_, *oracle_, kernelbench_trials_));
+    KW_TRY(OracleAnswer answer, KernelBenchTrials::make(signature_, *oracle_, kernelbench_trials_));
     KW_TRY(OracleAnswer restored, oracle_->state(param_seed_, true));
     if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
     if (!restored.ok)

@@ -113,7 +113,7 @@ class Session {
   std::vector<std::unique_ptr<AuditInstance>> audit_instances_;
   OutputMemory baseline_memory_, candidate_memory_;
   std::unique_ptr<KernelBenchTrials> kernelbench_trials_;  // made when first needed
-  bool candidate_memory_is_clear_ = false;  // no executor has had it since
+  bool candidate_memory_is_clear_ = false;                 // no executor has had it since
   std::unique_ptr<Side> baseline_;
   std::chrono::nanoseconds reference_time_{0};  // one call of the baseline, by its warm-up
 };
