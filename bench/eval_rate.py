@@ -2,12 +2,12 @@
 """Verdicts per minute on C++ candidates, against a harness that starts a fresh Python process per candidate (bench/peer_harness.py).
 
     bench/eval_rate.py [--candidates 10] [--peers 10] [--problems NAME...] [--large-order N] [--max-seconds 30] [--jobs 1]
-                       [--half-width PERCENT] [--program build/dev/bin/kernelwright]
+                       [--half-width PERCENT] [--extensions 0] [--program build/dev/bin/kernelwright]
 
 Problems: relu, softmax, layer_norm, matmul_square (references up to 5 ms) and matmul_large, whose reference takes about 50 ms (--large-order chooses
 its matrices' order; without it, it is estimated). Each problem gets four series in one run: ours and the peer, first with candidates that were never
-built, then with the same candidates again. Ours measures until its interval is as narrow as the median of the peer's, computed by the same method
-(autocorrelation included) from the peer's 100 pairs, or as narrow as --half-width says. Ours judges every workload with a few sizes and distributions, the peer the first one only. The first verdict
+built, then with the same candidates again; --extensions more peers build through torch's load_inline, as C++ candidates of KernelBench do. Ours measures until its interval is as narrow as the median of the peer's, computed by the same method
+(autocorrelation and what one pair of processes cannot show included) from the peer's 100 pairs, or as narrow as --half-width says. Ours judges every workload with a few sizes and distributions, the peer the first one only. The first verdict
 of a series has start-up (and, not cached, admission) in it and is shown apart. A verdict without an interval (noisy, or --max-seconds too short) counts
 as time spent, not as a verdict. Exit 1 when a candidate is judged wrong by either side.
 """
@@ -31,7 +31,7 @@ CANDIDATES = {
     "matmul_large": "examples/matmul_square/good.cpp",  # blocked, and right for every order
 }
 LARGE_REFERENCE_SECONDS = 0.05
-LEAST_HALF_WIDTH = 1.5  # per cent: what one pair of processes cannot show is 1 % wide already
+LEAST_HALF_WIDTH = 1.05  # per cent: what one pair of processes cannot show is 1 % wide already
 MEASURE_MATMUL = """
 import time, torch
 torch.set_num_threads(1)
@@ -95,12 +95,12 @@ def run_ours(arguments, problem, candidates, environment, half_width):
     return series
 
 
-def run_peer(problem, candidates, header, builds, cached):
+def run_peer(problem, candidates, header, builds, *options):
     series, reference_ms = Series(), []
     for candidate in candidates:
         command = [VENV_PYTHON, ROOT / "bench/peer_harness.py", problem, candidate, "--header", header, "--builds", builds]
         start = time.perf_counter()
-        run = subprocess.run(command + ["--cached"] * cached, capture_output=True, text=True)
+        run = subprocess.run(command + list(options), capture_output=True, text=True)
         series.seconds.append(time.perf_counter() - start)
         if run.returncode != 0:
             sys.exit(f"{problem}: peer: {run.stderr.strip()}")
@@ -125,7 +125,7 @@ def measure(arguments, name, problem, scratch):
     failures = []
     for cached in (False, True):
         label = "cached" if cached else "not cached"
-        peer, reference_ms = run_peer(problem, peer_candidates, header, builds, cached)
+        peer, reference_ms = run_peer(problem, peer_candidates, header, builds, *["--cached"] * cached)
         half_width = arguments.half_width or max(LEAST_HALF_WIDTH, median(peer.half_widths))
         ours = run_ours(arguments, problem, ours_candidates, private_home(home), half_width)
         failures += ours.failures + peer.failures
@@ -133,6 +133,10 @@ def measure(arguments, name, problem, scratch):
               f"   without an interval: {ours.without_interval()}")
         print(peer.line(f"peer, {label}", 0), f"  reference {reference_ms:.1f} ms")
         print(f"  ratio, {label}: {ours.per_minute(1) / peer.per_minute(0):.2f} x the peer's rate", flush=True)
+        if arguments.extensions and not cached:
+            extension, _ = run_peer(problem, candidates[:arguments.extensions], header, builds, "--extension")
+            print(extension.line("peer, load_inline", 0))
+            print(f"  ratio, load_inline: {ours.per_minute(1) / extension.per_minute(0):.2f} x the peer's rate", flush=True)
     for failure in sorted(set(failures)):
         print(f"  FAILED {failure}")
     shutil.rmtree(home, ignore_errors=True)
@@ -145,6 +149,7 @@ def main():
     parser.add_argument("--candidates", type=int, default=10, help="of ours in a series; at least 2")
     parser.add_argument("--peers", type=int, default=10, help="peer processes in a series")
     parser.add_argument("--problems", nargs="+", default=list(CANDIDATES), choices=list(CANDIDATES))
+    parser.add_argument("--extensions", type=int, default=0, help="peer processes that build through torch's load_inline")
     parser.add_argument("--large-order", type=int)
     parser.add_argument("--max-seconds", type=float, default=30)
     parser.add_argument("--half-width", type=float, help="per cent; without it, the peer's")

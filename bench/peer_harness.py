@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What eval_rate.py compares with: one C++ candidate judged in a fresh Python process, the way that benchmark harnesses do it.
 
-    .venv/bin/python bench/peer_harness.py PROBLEM_FOLDER CANDIDATE.cpp --header PROBLEM.H --builds FOLDER [--cached]
+    .venv/bin/python bench/peer_harness.py PROBLEM_FOLDER CANDIDATE.cpp --header PROBLEM.H --builds FOLDER [--cached | --extension]
 
-Imports torch, and triton when it is installed; builds the candidate with the gym's flags into FOLDER (--cached: takes it from there); checks it on
+Imports torch, and triton when it is installed; builds the candidate with the gym's flags into FOLDER (--cached: takes it from there; --extension:
+through torch's load_inline, as C++ candidates of KernelBench are built; needs Python's headers); checks it on
 fresh inputs of the first workload, times it and the reference one after the other, and prints one JSON object. --header is the text that
 `kernelwright problems show PROBLEM --signature` prints. One thread. Inputs are normal, or integers; scalar inputs are not supported.
 """
@@ -28,6 +29,7 @@ IMPORTED = time.perf_counter()
 FLAGS = ["-std=c++20", "-O3", "-fno-math-errno", "-fopenmp", "-march=native", "-fPIC", "-fno-use-linker-plugin", "-shared", "-Wl,-z,now", "-Wl,-z,defs"]
 WARM_UPS = 3
 ALPHA = 0.025  # of one look, src/gym/measure/sequential_interval.cc
+PROCESS_ERROR = 0.005  # of one process pair, there too
 EXACT_SAMPLES = 50  # src/gym/measure/statistics.h: exact up to here, normal approximation above
 
 
@@ -71,11 +73,29 @@ def build(source, header, library):
     unfinished.rename(library)
 
 
-def is_correct(task, run, trials):
+C_TYPES = {torch.float32: "float", torch.float64: "double", torch.int32: "int32_t", torch.int64: "int64_t"}
+
+
+def load_extension(task, source, header, folder):
+    """run() by torch's own loader: a function of tensors, compiled with torch's headers."""
+    from torch.utils.cpp_extension import load_inline
+
+    tensors = [("const " + C_TYPES[dtype], i) for i, (_, dtype) in enumerate(task.inputs)]
+    tensors += [(C_TYPES[dtype], len(task.inputs) + j) for j, (_, dtype) in enumerate(task.outputs)]
+    arguments = [f"static_cast<{kind}*>(tensors[{i}].data_ptr())" for kind, i in tensors] + [str(value) for value in task.variable_axes]
+    wrapper = f"void call(std::vector<torch::Tensor> tensors) {{ run({', '.join(arguments)}); }}"
+    flags = [flag for flag in FLAGS if flag != "-shared" and not flag.startswith("-Wl,")]
+    text = "\n".join([header.read_text().replace("#pragma once", ""), source.read_text(), wrapper])
+    folder.mkdir()
+    loaded = load_inline(name=source.stem, cpp_sources=[text], functions=["call"], extra_cflags=flags, build_directory=str(folder))
+    return loaded.call
+
+
+def is_correct(task, run, arguments_of, trials):
     for _ in range(trials):
         inputs, outputs = task.fresh_inputs(), task.empty_outputs()
         expected = task.expected(inputs)
-        run(*task.native_arguments(inputs, outputs))
+        run(*arguments_of(inputs, outputs))
         if not all(torch.allclose(have, want, atol=1e-4, rtol=1e-4) for have, want in zip(outputs, expected, strict=True)):
             return False
     return True
@@ -149,31 +169,37 @@ def main():
     parser.add_argument("--header", type=pathlib.Path, required=True)
     parser.add_argument("--builds", type=pathlib.Path, required=True)
     parser.add_argument("--cached", action="store_true")
+    parser.add_argument("--extension", action="store_true")
     parser.add_argument("--correctness-trials", type=int, default=5)
     parser.add_argument("--timing-trials", type=int, default=100)
     arguments = parser.parse_args()
 
     torch.set_num_threads(1)
     task = Task(arguments.problem)
-    library = arguments.builds / f"{arguments.candidate.stem}.so"
-    if not arguments.cached:
-        build(arguments.candidate, arguments.header, library)
-    run = ctypes.CDLL(str(library.resolve())).run
-    run.restype = None
+    if arguments.extension:
+        run = load_extension(task, arguments.candidate, arguments.header, arguments.builds / f"{arguments.candidate.stem}_extension")
+        arguments_of = lambda inputs, outputs: [inputs + outputs]  # noqa: E731
+    else:
+        library = arguments.builds / f"{arguments.candidate.stem}.so"
+        if not arguments.cached:
+            build(arguments.candidate, arguments.header, library)
+        run = ctypes.CDLL(str(library.resolve())).run
+        run.restype = None
+        arguments_of = task.native_arguments
     built = time.perf_counter()
 
-    correct = is_correct(task, run, arguments.correctness_trials)
+    correct = is_correct(task, run, arguments_of, arguments.correctness_trials)
     checked = time.perf_counter()
     inputs, outputs = task.fresh_inputs(), task.empty_outputs()
-    native_arguments = task.native_arguments(inputs, outputs)
-    candidate = times_of(lambda: run(*native_arguments), arguments.timing_trials)
+    given = arguments_of(inputs, outputs)
+    candidate = times_of(lambda: run(*given), arguments.timing_trials)
     reference = times_of(lambda: task.reference(*inputs), arguments.timing_trials)
     log_ratios = [math.log(slow / fast) for slow, fast in zip(reference, candidate)]
     estimate, low, high = signed_rank_interval(log_ratios)
     half_width = 50 * (high - low)
     print(json.dumps({
         "correct": correct, "ratio": math.exp(estimate), "half_width_percent": half_width,
-        "half_width_widened_percent": half_width * math.sqrt(autocorrelation_factor(log_ratios)),
+        "half_width_widened_percent": math.hypot(half_width * math.sqrt(autocorrelation_factor(log_ratios)), 200 * PROCESS_ERROR),
         "candidate_ms": 1e3 * middle(candidate), "reference_ms": 1e3 * middle(reference), "triton": triton is not None,
         "seconds": {"import": IMPORTED - STARTED, "build": built - IMPORTED, "check": checked - built, "time": time.perf_counter() - checked},
     }))

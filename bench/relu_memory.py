@@ -39,7 +39,7 @@ def main():
             for workload in timed:
                 line += (f"   candidate {median(workload['candidate_ns']) / 1e6:.2f} ms, torch {median(workload['reference_ns']) / 1e6:.2f} ms"
                          f"   page faults {workload['candidate_page_faults']} and {workload['reference_page_faults']} in {workload['blocks']} blocks,"
-                         f" {workload['disturbed_blocks']} dropped")
+                         f" {workload['disturbed_samples']} dropped")
             print(line, flush=True)
     if not speedups:
         sys.exit("FAILED no interval")

@@ -35,7 +35,7 @@ constexpr std::size_t kHashSample = 1ULL << 20U;
 constexpr std::size_t kLargeSet = 4ULL << 20U;
 constexpr auto kCpuSlack = std::chrono::milliseconds(2);
 
-// A secret block among the first ten is audited, another one among the thirty that follow, and so
+// A secret block among the first five is audited, another one among the fifteen that follow, and so
 // on.
 class AuditSchedule {
  public:
@@ -50,7 +50,7 @@ class AuditSchedule {
   }
 
  private:
-  static constexpr std::uint64_t kFirst = 10, kGrowth = 4;
+  static constexpr std::uint64_t kFirst = 5, kGrowth = 4;
   Rng rng_;
   std::uint64_t next_;
   std::uint64_t end_ = kFirst;
@@ -309,30 +309,33 @@ Status Judgement::checked_calls() {
   return {};
 }
 
-// A B B A or B A A B on two groups of sets: linear drift cancels inside a block. Each half is
-// checked before anything else runs.
-Result<Judgement::Sample> Judgement::block(const Group& first, const Group& second) {
-  Sample sample;
+// A B B A or B A A B: each side is the first as often as the second. Each half is checked before
+// anything else runs.
+Result<std::array<Judgement::Sample, 2>> Judgement::block(const std::array<Group, 2>& groups) {
+  std::array<Sample, 2> samples;
   std::array<Side*, 2> order = {session_.baseline_.get(), candidate_.get()};
   if ((session_.next_seed() & 1U) != 0) std::swap(order[0], order[1]);
   KW_TRY(LeaseScope lease, LeaseScope::take(control_));
-  for (const Group* sets : {&first, &second}) {
-    auto begun = Clock::now();
-    std::chrono::nanoseconds stolen_before = stolen_time();
-    for (Side* side : order) {
-      KW_TRY(GoResult done, go(*side, *sets));
-      if (fault_) return sample;
-      add_go(*side, done, 2 * sets->size(), sample);
-      if (session_.options_.mechanisms.snapshot) snapshot(*side, *sets);
-    }
-    sample.candidate.stolen += stolen_time() - stolen_before;
-    time_ms_ += ms(Clock::now() - begun);
-    if (!fault_ && session_.options_.mechanisms.snapshot) KW_TRY_STATUS(check(*sets));
-    if (fault_) return sample;
+  for (std::size_t half = 0; half < groups.size() && !fault_; ++half) {
+    KW_TRY_STATUS(half_block(order, groups[half], samples[half]));
     std::swap(order[0], order[1]);
   }
-  sample.reference.stolen = sample.candidate.stolen;
-  return sample;
+  return samples;
+}
+
+Status Judgement::half_block(const std::array<Side*, 2>& order, const Group& sets, Sample& sample) {
+  auto begun = Clock::now();
+  std::chrono::nanoseconds stolen_before = stolen_time();
+  for (Side* side : order) {
+    KW_TRY(GoResult done, go(*side, sets));
+    if (fault_) return {};
+    add_go(*side, done, sets.size(), sample);
+    if (session_.options_.mechanisms.snapshot) snapshot(*side, sets);
+  }
+  sample.candidate.stolen = sample.reference.stolen = stolen_time() - stolen_before;
+  time_ms_ += ms(Clock::now() - begun);
+  if (!fault_ && session_.options_.mechanisms.snapshot) KW_TRY_STATUS(check(sets));
+  return {};
 }
 
 void Judgement::add_go(Side& side, const GoResult& done, std::size_t calls, Sample& sample) const {
@@ -403,21 +406,22 @@ Status Judgement::timed_blocks() {
   AuditSchedule audits(session_.next_seed());
   for (bool late = false; !fault_; ++blocks_) {
     auto start = Clock::now();
-    auto [first, second] = next_groups();
-    Group all = first;
-    all.insert(all.end(), second.begin(), second.end());
+    const std::array<Group, 2> groups = next_groups();
+    Group all = groups[0];
+    all.insert(all.end(), groups[1].begin(), groups[1].end());
     bool audited = audits.due(blocks_) || (late && audits_ == 0);
     KW_TRY_STATUS(fill(all, audited ? std::optional(all[secret.below(all.size())]) : std::nullopt));
     double timed_before = time_ms_;
-    KW_TRY(Sample sample, block(first, second));
-    KW_TRY_STATUS(check_late(first));
-    KW_TRY_STATUS(check_late(second));
+    KW_TRY(auto samples, block(groups));
+    for (const Group& sets : groups) KW_TRY_STATUS(check_late(sets));
     check_ms_ += ms(Clock::now() - start) - (time_ms_ - timed_before);
     if (fault_) break;
     late = Clock::now() > deadline;
-    if (blocks_ >= kWarmUpBlocks &&
-        (session_.options_.mechanisms.interleaving || !separate(sample)) &&
-        filter_.keep(sample.candidate, sample.reference)) {
+    for (Sample& sample : samples) {
+      if (blocks_ < kWarmUpBlocks ||
+          (!session_.options_.mechanisms.interleaving && separate(sample)) ||
+          !filter_.keep(sample.candidate, sample.reference))
+        continue;
       candidate_ns_.push_back(sample.candidate_ns);
       reference_ns_.push_back(sample.reference_ns);
       interval.add(std::log(sample.reference_ns / sample.candidate_ns));
@@ -425,7 +429,7 @@ Status Judgement::timed_blocks() {
     bool audit_missing = audits_ == 0 && session_.options_.mechanisms.audit;
     if (late && !audit_missing) break;
     if (!interval.done() || audit_missing) continue;
-    // Two bad blocks among ten may be bad luck: it shows in three times as many.
+    // Two bad samples among ten may be bad luck: it shows in three times as many.
     if (patience == 0) patience = 3 * blocks_;
     if (!filter_.noisy() || blocks_ >= patience) break;
   }
@@ -488,7 +492,7 @@ Json Judgement::report() const {
       {"process_pairs", 1},
       {"null_go_ns", candidate_->null_go().count()},
       {"blocks", blocks_},
-      {"disturbed_blocks", filter_.dropped()},
+      {"disturbed_samples", filter_.dropped()},
       {"audits", audits_},
       {"oracle",
        session_.exact_precision_ == Precision::kSecond ? "second_implementation" : "float64"},

@@ -29,8 +29,9 @@ class Judgement {
  private:
   // Both halves of a block: set numbers of a group, one call each.
   using Group = std::vector<std::uint32_t>;
+  // One go of each side on the same inputs, one right after the other.
   struct Sample {
-    double candidate_ns = 0, reference_ns = 0;  // of one call, mean over the block
+    double candidate_ns = 0, reference_ns = 0;  // of one call, mean over the go
     Disturbance candidate, reference;
   };
 
@@ -38,7 +39,8 @@ class Judgement {
   Status timed_blocks();
   Status calibrate();
   std::array<Group, 2> next_groups();
-  Result<Sample> block(const Group& first, const Group& second);
+  Result<std::array<Sample, 2>> block(const std::array<Group, 2>& groups);
+  Status half_block(const std::array<Side*, 2>& order, const Group& sets, Sample& sample);
   void add_go(Side& side, const GoResult& done, std::size_t calls, Sample& sample) const;
   bool separate(Sample& sample);
   Status fill(const Group& sets, std::optional<std::uint32_t> audited);
@@ -80,7 +82,7 @@ class Judgement {
   std::optional<std::uint32_t> audited_set_;  // of the present block
   AuditInstance* audit_instance_ = nullptr;   // whose inputs it holds; null: fresh ones
   std::vector<double> reference_phase_ns_;    // only with interleaving switched off
-  BlockFilter filter_;
+  SampleFilter filter_;
   std::map<std::size_t, SamplingTest> sampled_;  // by output
   std::uint64_t first_seed_ = 0;                 // of inputs; only with fresh_inputs off
   std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;           // minor, over all gos

@@ -19,7 +19,7 @@ DisturbanceKind kind_of(const Disturbance& disturbance) {
                                                      : DisturbanceKind::kNone;
 }
 
-bool BlockFilter::keep(const Disturbance& candidate, const Disturbance& reference) {
+bool SampleFilter::keep(const Disturbance& candidate, const Disturbance& reference) {
   DisturbanceKind kind = kind_of(candidate);
   if (kind == DisturbanceKind::kNone) kind = kind_of(reference);
   counts_[static_cast<std::size_t>(kind)] += 1;
@@ -28,13 +28,13 @@ bool BlockFilter::keep(const Disturbance& candidate, const Disturbance& referenc
   return kept;
 }
 
-bool BlockFilter::noisy() const {
+bool SampleFilter::noisy() const {
   std::uint64_t all = kept_ + dropped_;
-  return all >= kLeastBlocks &&
+  return all >= kLeastSamples &&
          static_cast<double>(dropped_) > kMostDropped * static_cast<double>(all);
 }
 
-DisturbanceKind BlockFilter::reason() const {
+DisturbanceKind SampleFilter::reason() const {
   if (dropped_ == 0) return DisturbanceKind::kNone;
   return static_cast<DisturbanceKind>(std::max_element(std::begin(counts_) + 1, std::end(counts_)) -
                                       std::begin(counts_));

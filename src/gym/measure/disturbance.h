@@ -1,11 +1,11 @@
-// Which timed blocks say nothing about the kernel, and how many of them a measurement may have.
+// Which timed samples say nothing about the kernel, and how many of them a measurement may have.
 #pragma once
 #include <chrono>
 #include <cstdint>
 
 namespace kw::gym {
 
-// What happened on the machine during the timed calls of one side of a block.
+// What happened on the machine during the timed calls of one side of a sample.
 struct Disturbance {
   std::chrono::nanoseconds wall{0};  // of the timed calls
   std::chrono::nanoseconds stolen{
@@ -21,22 +21,22 @@ enum class DisturbanceKind { kNone, kStolen, kPreempted, kFaults };
 // 6).
 DisturbanceKind kind_of(const Disturbance& disturbance);
 
-// Decides block by block. A disturbed block is dropped whole, both sides, so that neither side's
-// slow calls are picked out; at most one block in ten may be dropped, or a candidate could be slow
-// only in calls that it also disturbs. Not thread-safe.
-class BlockFilter {
+// Decides sample by sample. A disturbed one is dropped whole, both sides, so that neither side's
+// slow calls are picked out; at most one in ten may be dropped, or a candidate could be slow only
+// in calls that it also disturbs. Not thread-safe.
+class SampleFilter {
  public:
   static constexpr double kMostDropped = 0.1;
-  static constexpr std::uint64_t kLeastBlocks = 10;  // before so many nothing is called noisy
+  static constexpr std::uint64_t kLeastSamples = 10;  // before so many nothing is called noisy
 
-  // Whether to keep the block.
+  // Whether to keep the sample.
   bool keep(const Disturbance& candidate, const Disturbance& reference);
 
   std::uint64_t kept() const { return kept_; }
   std::uint64_t dropped() const { return dropped_; }
   // Too many were dropped: no time can be given (task::Outcome::kNoisy).
   bool noisy() const;
-  // What most of the dropped blocks suffered from.
+  // What most of the dropped samples suffered from.
   DisturbanceKind reason() const;
 
  private:

@@ -27,8 +27,8 @@ TEST(Disturbance, EachKindHasItsThreshold) {
   EXPECT_EQ(kind_of(d), DisturbanceKind::kStolen);
 }
 
-TEST(BlockFilter, DropsWholeBlocksWhicheverSideIsDisturbed) {
-  BlockFilter filter;
+TEST(SampleFilter, DropsWholeBlocksWhicheverSideIsDisturbed) {
+  SampleFilter filter;
   Disturbance preempted = calm();
   preempted.waited = nanoseconds(2'000'000);
   EXPECT_TRUE(filter.keep(calm(), calm()));
@@ -38,8 +38,8 @@ TEST(BlockFilter, DropsWholeBlocksWhicheverSideIsDisturbed) {
   EXPECT_EQ(filter.dropped(), 2U);
 }
 
-TEST(BlockFilter, MoreThanOneInTenIsNoisy) {
-  BlockFilter filter;
+TEST(SampleFilter, MoreThanOneInTenIsNoisy) {
+  SampleFilter filter;
   Disturbance faulting = calm();
   faulting.faults = nanoseconds(500'000);
   for (int i = 0; i < 2; ++i) filter.keep(faulting, calm());
@@ -51,9 +51,9 @@ TEST(BlockFilter, MoreThanOneInTenIsNoisy) {
   EXPECT_FALSE(filter.noisy());  // 2 of 20
 }
 
-TEST(BlockFilter, AnEmptyOneIsCalm) {
-  EXPECT_FALSE(BlockFilter().noisy());
-  EXPECT_EQ(BlockFilter().reason(), DisturbanceKind::kNone);
+TEST(SampleFilter, AnEmptyOneIsCalm) {
+  EXPECT_FALSE(SampleFilter().noisy());
+  EXPECT_EQ(SampleFilter().reason(), DisturbanceKind::kNone);
 }
 
 }  // namespace

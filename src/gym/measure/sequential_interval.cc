@@ -38,9 +38,9 @@ SequentialInterval::SequentialInterval(double half_width, int process_pairs) {
 
 void SequentialInterval::add(double log_ratio) {
   log_ratios_.push_back(log_ratio);
-  if (log_ratios_.size() >= kMaxBlocks) done_ = true;
+  if (log_ratios_.size() >= kMaxSamples) done_ = true;
   if (done_ || log_ratios_.size() < next_look_) return;
-  next_look_ += next_look_ / 2;
+  next_look_ += next_look_ / 4;
   done_ = half_width(look_interval(log_ratios_)) <= goal_;
 }
 

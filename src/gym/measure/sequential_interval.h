@@ -1,4 +1,4 @@
-// The speedup's 95 % interval from paired blocks, valid although measuring stops when it is narrow
+// The speedup's 95 % interval from paired samples, valid although measuring stops when it is narrow
 // enough. docs/measuring.md.
 #pragma once
 #include <cstddef>
@@ -10,24 +10,24 @@
 
 namespace kw::gym {
 
-// Looks at the data after kFirstLook blocks, then after half as many more, and so on, and at
-// kMaxBlocks. Whether to go on depends on the interval's width alone, never on where it lies, as in
-// fixed-width sequential estimation (Chow and Robbins 1965). What stopping early then costs, since
-// a sample that looks narrower than it is ends the measurement, is paid by the error of each look:
-// 0.025 instead of 0.05. sequential_interval_test.cc simulates the coverage of what is reported.
-// Not thread-safe.
+// Looks at the data after kFirstLook samples, then after a quarter more, and so on, and at
+// kMaxSamples. Whether to go on depends on the interval's width alone, never on where it lies, as
+// in fixed-width sequential estimation (Chow and Robbins 1965). What stopping early then costs,
+// since a sample that looks narrower than it is ends the measurement, is paid by the error of each
+// look: 0.025 instead of 0.05. sequential_interval_test.cc simulates the coverage of what is
+// reported. Not thread-safe.
 class SequentialInterval {
  public:
   static constexpr std::size_t kFirstLook = 8;
-  static constexpr std::size_t kMaxBlocks = 320;
+  static constexpr std::size_t kMaxSamples = 640;
 
   // half_width: of the log ratio, such as 0.03. process_pairs: how many such intervals, of a
   // process pair each, are joined: each may be wider by its square root.
   explicit SequentialInterval(double half_width, int process_pairs = 1);
 
-  void add(double log_ratio);  // log(reference time / candidate time) of one block
+  void add(double log_ratio);  // log(reference time / candidate time) of one sample
   bool done() const { return done_; }
-  std::size_t blocks() const { return log_ratios_.size(); }
+  std::size_t samples() const { return log_ratios_.size(); }
 
  private:
   double goal_;
@@ -38,14 +38,14 @@ class SequentialInterval {
 
 // The interval that a look sees, of log ratios in the order measured: signed_rank_interval at the
 // error of one look, its half-widths times sqrt(autocorrelation_factor), because a side whose level
-// wanders from block to block tells less than its samples seem to.
+// wanders from sample to sample tells less than its samples seem to.
 Interval look_interval(std::span<const double> log_ratios);
 
 // What a process pair adds that its own samples cannot show (memory layout, code placement), as a
 // standard error of the log ratio.
 double process_error(int process_pairs);
 
-// The interval of raw samples, as judging and re-judging report it: block i took candidate[i] and
+// The interval of raw samples, as judging and re-judging report it: sample i took candidate[i] and
 // reference[i] (any one unit).
 task::Speedup interval_of_samples(std::span<const double> candidate,
                                   std::span<const double> reference, int process_pairs);

@@ -55,31 +55,31 @@ Noise spells_noise() {
 
 struct Measured {
   task::Speedup speedup;
-  std::size_t blocks;
+  std::size_t samples;
   bool covers(double truth) const { return speedup.low <= truth && truth <= speedup.high; }
 };
 
-// Blocks A B B A or B A A B at random until done; the reference takes `speedup` times the
-// candidate's time.
+// Blocks A B B A or B A A B at random until done, each half a sample; the reference takes `speedup`
+// times the candidate's time.
 Measured measure(Rng& rng, const Noise& make_noise, double speedup, double goal) {
   Noise noise = make_noise;
   SequentialInterval interval(goal);
   std::vector<double> candidate, reference;
   while (!interval.done()) {
-    double calls[4];
-    for (double& t : calls) t = std::exp(noise(rng));
-    bool first = rng.below(2) == 0;
-    double outer = (calls[0] + calls[3]) / 2, inner = (calls[1] + calls[2]) / 2;
-    candidate.push_back(first ? outer : inner);
-    reference.push_back(speedup * (first ? inner : outer));
-    interval.add(std::log(reference.back() / candidate.back()));
+    bool candidate_first = rng.below(2) == 0;
+    for (int half = 0; half < 2; ++half, candidate_first = !candidate_first) {
+      double first = std::exp(noise(rng)), second = std::exp(noise(rng));
+      candidate.push_back(candidate_first ? first : second);
+      reference.push_back(speedup * (candidate_first ? second : first));
+      interval.add(std::log(reference.back() / candidate.back()));
+    }
   }
-  return {interval_of_samples(candidate, reference, 3), interval.blocks()};
+  return {interval_of_samples(candidate, reference, 3), interval.samples()};
 }
 
 struct Coverage {
   std::int64_t missed = 0;
-  double blocks = 0;
+  double samples = 0;
 };
 
 Coverage coverage(const Noise& noise, double speedup, double goal, std::int64_t runs) {
@@ -88,7 +88,7 @@ Coverage coverage(const Noise& noise, double speedup, double goal, std::int64_t 
   for (std::int64_t run = 0; run < runs; ++run) {
     Measured measured = measure(rng, noise, speedup, goal);
     result.missed += measured.covers(speedup) ? 0 : 1;
-    result.blocks += static_cast<double>(measured.blocks) / static_cast<double>(runs);
+    result.samples += static_cast<double>(measured.samples) / static_cast<double>(runs);
   }
   return result;
 }
@@ -133,13 +133,13 @@ TEST(SequentialInterval, FindsFivePercent) {
 TEST(SequentialInterval, StopsWhenNarrowAndNotBefore) {
   Rng rng(9);
   Measured quiet = measure(rng, [](Rng& r) { return 0.001 * r.normal(); }, 1.3, kReward);
-  EXPECT_EQ(quiet.blocks, SequentialInterval::kFirstLook);
+  EXPECT_EQ(quiet.samples, SequentialInterval::kFirstLook);
   Measured loud = measure(rng, [](Rng& r) { return 0.5 * r.normal(); }, 1.3, kReward);
-  EXPECT_EQ(loud.blocks, SequentialInterval::kMaxBlocks);
+  EXPECT_EQ(loud.samples, SequentialInterval::kMaxSamples);
   EXPECT_GT(loud.speedup.high / loud.speedup.low, 1.06);
   for (int run = 0; run < 100; ++run) {
     Measured measured = measure(rng, normal_noise(), 1, kReward);
-    bool stopped_early = measured.blocks < SequentialInterval::kMaxBlocks;
+    bool stopped_early = measured.samples < SequentialInterval::kMaxSamples;
     EXPECT_TRUE(!stopped_early ||
                 std::log(measured.speedup.high / measured.speedup.low) / 2 < 0.0305);
   }

@@ -78,7 +78,7 @@ void add_process_pair(Json& report, const Json& more) {
     for (const Json& item : more.value(key, Json::array())) report[key].push_back(item);
   }
   for (const char* key :
-       {"process_pairs", "blocks", "disturbed_blocks", "audits", "candidate_page_faults",
+       {"process_pairs", "blocks", "disturbed_samples", "audits", "candidate_page_faults",
         "reference_page_faults", "candidate_waited_ns", "reference_waited_ns"})
     add_count(report, more, key);
   for (const char* key : {"load_ms", "prepare_ms", "check_ms", "time_ms"})
