@@ -40,6 +40,7 @@ TEST(ProblemSource, NativeFolder) {
   EXPECT_EQ(problem.hash, problem_hash(problem));
   EXPECT_EQ(load_problem((folder.path() / "suite/softmax/definition.json").string(), {})->hash,
             problem.hash);
+  folder.write("suite/.venv/site.py", "not a problem");  // hidden folders hold no problems
   EXPECT_THAT(names(load_problems((folder.path() / "suite").string(), {})),
               testing::ElementsAre("softmax_topk", "19_ReLU"));
   EXPECT_THAT(names(load_problems((folder.path() / "suite#19_ReLU").string(), {})),

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxFiles = 1000000;
+constexpr std::size_t kMaxOthers = 200000;  // passed by to find them: `/` is a slip of the hand
 
 std::size_t digits_at(std::string_view text) {
   std::size_t count = 0;
@@ -73,18 +74,23 @@ Result<Json> read_json(const fs::path& path, std::size_t max_bytes) {
 Result<std::vector<fs::path>> files_with_extension(const fs::path& folder,
                                                    std::string_view extension, bool below) {
   std::vector<fs::path> out;
+  std::size_t others = 0;
   std::error_code error;
   auto consider = [&](const fs::directory_entry& entry) {
     std::error_code ignored;
     if (entry.is_regular_file(ignored) && entry.path().extension() == extension)
       out.push_back(entry.path());
-    return out.size() <= kMaxFiles;
+    else
+      ++others;
+    return out.size() <= kMaxFiles && others <= kMaxOthers;
   };
   bool few_enough = true;
   if (below) {
     fs::recursive_directory_iterator entries(folder, error), end;
-    for (; !error && few_enough && entries != end; entries.increment(error))
+    for (; !error && few_enough && entries != end; entries.increment(error)) {
+      if (entries->path().filename().native().starts_with('.')) entries.disable_recursion_pending();
       few_enough = consider(*entries);
+    }
   } else {
     fs::directory_iterator entries(folder, error), end;
     for (; !error && few_enough && entries != end; entries.increment(error))
@@ -92,6 +98,10 @@ Result<std::vector<fs::path>> files_with_extension(const fs::path& folder,
   }
   if (error)
     return fail(ErrorCode::kNotFound, "{}: cannot be listed: {}", folder.string(), error.message());
+  if (others > kMaxOthers)
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: more than {} other files below it; name the folder of the {} files",
+                folder.string(), kMaxOthers, extension);
   if (!few_enough)
     return fail(ErrorCode::kInvalidArgument, "{}: more than {} files", folder.string(), kMaxFiles);
   std::sort(out.begin(), out.end(), [](const fs::path& a, const fs::path& b) {

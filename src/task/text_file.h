@@ -18,8 +18,9 @@ Result<std::string> read_bytes(const std::filesystem::path& path, std::size_t ma
 Result<std::string> read_text(const std::filesystem::path& path, std::size_t max_bytes);
 Result<Json> read_json(const std::filesystem::path& path, std::size_t max_bytes);
 
-// The entries of a folder with this extension (".json"), by name; "1_x" sorts before "10_x".
-// kNotFound when it cannot be read.
+// The entries of a folder with this extension (".json"), by name; "1_x" sorts before "10_x". below:
+// of all folders below it too, but for hidden ones. kNotFound when it cannot be read,
+// kInvalidArgument where there is too much.
 Result<std::vector<std::filesystem::path>> files_with_extension(const std::filesystem::path& folder,
                                                                 std::string_view extension,
                                                                 bool below);
