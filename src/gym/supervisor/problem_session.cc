@@ -223,14 +223,15 @@ Status ProblemSession::start_baseline(const Executable& baseline, bool new_memor
 }
 
 Status ProblemSession::await_baseline() {
-  if (!std::exchange(baseline_starts_, false)) return {};
-  EvaluationLease lease(*context_.lease, {oracle_.sandbox.get(), baseline_->sandbox.get()});
+  if (!std::exchange(baseline_starts_, false) || !baseline_) return {};
+  RunningRole& baseline = *baseline_;
+  EvaluationLease lease(*context_.lease, {oracle_.sandbox.get(), baseline.sandbox.get()});
   KW_TRY(Json answer, checker_->answer(lease, {}));
-  baseline_->control.reset();
+  baseline.control.reset();
   KW_TRY_STATUS(as_status(answer));
   if (std::string failure = answer.value("failure", ""); !failure.empty()) {
     return fail(ErrorCode::kUnavailable, "the baseline does not run: {}{}", failure,
-                printable(baseline_->log->text(), 2000));
+                printable(baseline.log->text(), 2000));
   }
   return {};
 }
