@@ -6,7 +6,7 @@ root=$(cd -- "$here/../.." && pwd -P)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
-unset KW_PYTHON
+unset KW_PYTHON KW_WERROR
 fail() {
   printf 'FAILED %s: %s\n' "$case" "$*" >&2
   sed 's/^/  stderr: /' "$scratch/err" >&2
@@ -49,7 +49,7 @@ forget() { : >"$FAKE/log"; }
 begin first_and_second_run
 run 0 eval 'a b' '' c
 [[ $out == "<$checkout/.venv/bin/python><eval><a b><><c>" ]] || fail "the program got $out"
-did 'cmake --preset dev -DBUILD_TESTING=OFF'
+did 'cmake --preset dev -DBUILD_TESTING=OFF -DKW_WERROR=OFF'
 did 'cmake --build build/dev --target kw_programs'
 did 'pip torch==2.13.0'
 did 'pip numpy==2.4.6'
@@ -69,7 +69,7 @@ run 0 eval x
 [[ ! -s $FAKE/log ]] || fail "a changed test built something for eval"
 run 0 test -R 'a b'
 [[ $out == '<--preset><dev><-R><a b>' ]] || fail "ctest got $out"
-did "cmake --preset dev -DBUILD_TESTING=ON -DKW_PYTHON=$checkout/.venv/bin/python"
+did "cmake --preset dev -DBUILD_TESTING=ON -DKW_WERROR=OFF -DKW_PYTHON=$checkout/.venv/bin/python"
 did 'cmake --build build/dev --target all'
 forget
 touch "$checkout/src/a.cc"
@@ -170,11 +170,11 @@ begin configure_fails
 touch "$FAKE/configure-fails"
 run 2 eval x
 says 'cmake could not configure'
-did 'cmake --preset dev --fresh -DBUILD_TESTING=OFF'
+did 'cmake --preset dev --fresh -DBUILD_TESTING=OFF -DKW_WERROR=OFF'
 rm "$FAKE/configure-fails"
 forget
 run 0 eval x
-did 'cmake --preset dev -DBUILD_TESTING=OFF'
+did 'cmake --preset dev -DBUILD_TESTING=OFF -DKW_WERROR=OFF'
 
 begin build_fails
 touch "$FAKE/build-fails"
