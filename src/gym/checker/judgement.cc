@@ -24,8 +24,6 @@ constexpr std::uint32_t kRotatingSets = 4;  // of each half, where a go is one c
 constexpr int kWarmUpBlocks = 1;            // checked like all others, left out of the interval
 constexpr auto kWantedGo = std::chrono::microseconds(
     1000);  // shorter kernels run several times a go, each on inputs of its own
-constexpr auto kMinTimeout = std::chrono::seconds(2);
-constexpr int kTimeoutFactor = 20;
 // Interleaving switched off: the reference is timed during this long since the judgement began, the
 // candidate afterwards.
 constexpr auto kReferencePhase = std::chrono::milliseconds(1500);
@@ -87,7 +85,7 @@ std::chrono::nanoseconds Judgement::timeout() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::duration<double>(session_.options_.timeout_seconds));
   }
-  return std::max<std::chrono::nanoseconds>(kMinTimeout, kTimeoutFactor * session_.reference_time_);
+  return call_timeout(session_.reference_time_);
 }
 
 void Judgement::blame(Fault fault) {

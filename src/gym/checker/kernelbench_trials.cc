@@ -9,12 +9,10 @@
 namespace kw::gym {
 namespace {
 
-constexpr std::chrono::nanoseconds kLeastTimeout = std::chrono::seconds(2);
-constexpr int kTimeoutFactor = 20;
-
-Result<SharedTensors> copy_of(const char* name, const std::vector<const task::Argument*>& tensors,
-                              OracleClient& oracle,
-                              std::span<std::byte> (OracleClient::*tensor)(std::size_t)) {
+Result<SharedTensors> shared_copy(const char* name,
+                                  const std::vector<const task::Argument*>& tensors,
+                                  OracleClient& oracle,
+                                  std::span<std::byte> (OracleClient::*tensor)(std::size_t)) {
   KW_TRY(SharedTensors copy, SharedTensors::make(name, Layout::for_reading(tensors), true));
   for (std::size_t i = 0; i < tensors.size(); ++i)
     std::memcpy(copy.tensor(i).data(), (oracle.*tensor)(i).data(), copy.layout().bytes(i));
@@ -30,14 +28,14 @@ Result<OracleAnswer> KernelBenchTrials::make(const task::Signature& signature, O
   if (!answer.ok) return answer;
   if (auto tensors = tensors_of(signature.statics); !tensors.empty()) {
     KW_TRY(SharedTensors statics,
-           copy_of("statics", tensors, oracle, &OracleClient::static_tensor));
+           shared_copy("statics", tensors, oracle, &OracleClient::static_tensor));
     trials->statics_ = std::make_unique<SharedTensors>(std::move(statics));
   }
   for (std::uint64_t seed : kInputSeeds) {
     KW_TRY(answer, oracle.generate(seed));
     if (!answer.ok) return answer;
     KW_TRY(SharedTensors inputs,
-           copy_of("inputs", tensors_of(signature.inputs), oracle, &OracleClient::input));
+           shared_copy("inputs", tensors_of(signature.inputs), oracle, &OracleClient::input));
     trials->inputs_.push_back(std::move(inputs));
     auto start = std::chrono::steady_clock::now();
     KW_TRY(answer, oracle.run({Precision::kDeclared, 0, 0}));
@@ -75,7 +73,7 @@ bool KernelBenchTrials::close(Side& candidate, std::uint32_t trial) const {
 Result<bool> KernelBenchTrials::run(Side& candidate) {
   StartTimes times;
   KW_TRY(auto fault, candidate.start(times));
-  const auto timeout = std::max(kLeastTimeout, kTimeoutFactor * slowest_reference_);
+  const auto timeout = call_timeout(slowest_reference_);
   for (std::uint32_t trial = 0; !fault && trial < kInputSeeds.size(); ++trial) {
     GoResult go;
     KW_TRY(fault, candidate.call(std::span(&trial, 1), timeout, go));

@@ -16,6 +16,8 @@ constexpr auto kLoadTimeout = std::chrono::seconds(30);
 constexpr auto kPrepareTimeout = std::chrono::seconds(10);
 constexpr auto kCompileTimeout = std::chrono::seconds(180);  // torch.compile of a baseline
 constexpr int kNullGos = 11;
+constexpr std::chrono::nanoseconds kLeastCallTimeout = std::chrono::seconds(2);
+constexpr int kCallTimeoutFactor = 20;
 
 double ms(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
@@ -63,6 +65,10 @@ std::string_view failure_text(Failure failure) {
 }
 
 }  // namespace
+
+std::chrono::nanoseconds call_timeout(std::chrono::nanoseconds reference) {
+  return std::max(kLeastCallTimeout, kCallTimeoutFactor * reference);
+}
 
 Fault Side::fault_of(const GoResult& go, const char* stage) {
   Fault fault;

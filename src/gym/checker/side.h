@@ -29,6 +29,9 @@ struct StartTimes {
   double load_ms = 0, prepare_ms = 0;
 };
 
+// How long a call may take, unless --timeout says: 20 times the reference, at least 2 s.
+std::chrono::nanoseconds call_timeout(std::chrono::nanoseconds reference);
+
 class Side {
  public:
   // compiles: prepare runs torch.compile and may take minutes.
