@@ -152,8 +152,12 @@ Status bench_python(const std::string& build, const std::string& zygote,
   std::ofstream(folder.path() / "executor.py") << kLeaf;
   Launcher::Options options;
   options.launcher_program = build + "/bin/kernelwright-launcher";
-  options.zygote_argv = {python, "-I", (folder.path() / "zygote.py").string(),
-                         build + "/lib/libkw_sandbox_leaf.so"};
+  options.zygote_argv = {python,
+                         "-I",
+                         (folder.path() / "zygote.py").string(),
+                         build + "/lib/libkw_sandbox_leaf.so",
+                         "executor=executor",
+                         "oracle=oracle"};
   options.zygote_environment = {{"OMP_NUM_THREADS", "1"}};
   KW_TRY(auto launcher, ProcessLauncher::start(std::move(options)));
   KW_TRY_STATUS(launcher->warm_zygote());

@@ -23,6 +23,15 @@ NUMBER_OF_NAME = {name: number for number, (name, _) in enumerate(_TABLE)}
 NAME_OF_TORCH = {dtype: name for name, dtype in _TABLE if name != "float4_e2m1"}
 
 
+_device = torch.Tensor.device  # torch's own descriptor: triton_support/host.py covers the attribute
+
+
+def true_device(tensor):
+    """Where a tensor really lies."""
+    with torch._C.DisableTorchFunction():
+        return _device.__get__(tensor)
+
+
 def number_of(dtype, expected_name=None):
     """task::DType of a torch dtype, None where it has none. Bytes are float4 where that is expected."""
     if expected_name == "float4_e2m1" and dtype is torch.uint8:

@@ -76,6 +76,7 @@ class Executor:
         self._candidate = None
         self._arguments = None
         self._results = None
+        self._triton = None
         self._prepared = False
         self._arena_serves = False
 
@@ -85,6 +86,10 @@ class Executor:
         torch.set_grad_enabled(False)
         _contain_children()
         self._start_arena()
+        if "triton" in self._setup:
+            from triton_support.interpret import Interpreter  # triton is only in the zygote that serves such candidates
+
+            self._triton = Interpreter(self._setup["triton"])
         self._candidate = candidate.load(self._setup, self._source)
         passing = self._candidate.plan.destination_passing
         if not passing and self._arena_region is None:
@@ -134,6 +139,8 @@ class Executor:
         signature = self._signature
         statics = self._static_tensors()
         self._candidate.prepare(statics)
+        if self._triton is not None:
+            self._candidate.call = self._triton.wrap(self._candidate.call)
         plan = self._candidate.plan
         inputs = signature["inputs"]
         fixed = {i: scalar_value(a) for i, a in enumerate(inputs) if a["role"] == "scalar"}
@@ -191,6 +198,8 @@ class Executor:
                 if not self._arena_serves:
                     self._enable_arena()
                 results.store(call, value)
+        if self._triton is not None:
+            self._triton.report(reply)
 
     def _enable_arena(self):
         """After the first call: what a candidate makes once and keeps (packed weights, a mask) must

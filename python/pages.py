@@ -8,6 +8,7 @@ MAX_SETS = 64
 MAX_INPUTS = 32
 MAX_OUTPUTS = 8
 MAX_RANK = 8
+MAX_KERNELS = 32
 
 OP_PREPARE, OP_CALL, OP_NULL_CALL, OP_EXIT = 1, 2, 3, 4
 STATE_READY, STATE_FAILED = 1, 2
@@ -21,6 +22,10 @@ REPLY_BYTES = 4096 + REPORT_BYTES * MAX_SETS * MAX_OUTPUTS
 _INPUT_OFFSETS = 4096
 _OUTPUT_OFFSETS = 4096 + 8 * MAX_SETS * MAX_INPUTS
 
+_KERNELS = 1024  # of the reply page: where its KernelReports begin
+
+_LAUNCHES = struct.Struct("<IIQ")
+_KERNEL = struct.Struct("<32sQQ16x")
 _REPORT_TAIL = struct.Struct("<II8q8q")
 _ORACLE_REPLY = struct.Struct("<IIQ6Q")
 
@@ -69,6 +74,13 @@ class ReplyPage:
 
     def set_call(self, call):
         self._words[7] = call
+
+    def set_launches(self, library_calls, kernels):
+        """kernels: (identity, launches, programs) each; those beyond MAX_KERNELS are only counted."""
+        for number, kernel in enumerate(kernels[:MAX_KERNELS]):
+            start = _KERNELS + _KERNEL.size * number
+            self.view[start : start + _KERNEL.size] = _KERNEL.pack(*kernel)
+        self.view[64 : 64 + _LAUNCHES.size] = _LAUNCHES.pack(len(kernels), 0, library_calls)
 
     def report(self, call, output):
         """The OutputReport of one output, as (offset, everything after it)."""

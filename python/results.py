@@ -2,7 +2,7 @@
 import torch
 
 import pages
-from dtypes import TORCH_OF_NAME, number_of
+from dtypes import TORCH_OF_NAME, number_of, true_device
 from failures import Failed
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -102,8 +102,9 @@ def _name(value):
 def _check_dense(tensor, j):
     """Failed unless the tensor is plain memory on the CPU: nothing that is computed when looked at."""
     odd = None
-    if tensor.device.type != "cpu":
-        odd = f"on device {tensor.device}"
+    device = true_device(tensor)
+    if device.type != "cpu":
+        odd = f"on device {device}"
     elif tensor.layout is not torch.strided:
         odd = f"of layout {tensor.layout}"
     elif tensor.is_quantized or torch._is_functional_tensor(tensor):

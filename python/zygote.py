@@ -1,7 +1,7 @@
-"""The Python process that forks sandboxes: `python -I zygote.py LEAF_LIBRARY [MODULE...]`, started by the supervisor, socket on fd 3.
+"""The Python process that forks sandboxes: `python -I zygote.py LEAF_LIBRARY ROLE=MODULE... [MODULE...]`, started by the supervisor, socket on fd 3.
 
-It imports torch, the leaves and the modules named (triton) once and never runs a tensor operation: a fork after one can hang, and nothing of one candidate may
-be in the process of the next. All steps of the sandbox are the C++ code of LEAF_LIBRARY (src/sandbox/leaf.cc), the same that the
+It imports torch, the leaf modules of its roles and the other modules named once and never runs a tensor operation: a fork after one can hang, and nothing
+of one candidate may be in the process of the next. All steps of the sandbox are the C++ code of LEAF_LIBRARY (src/sandbox/leaf.cc), the same that the
 native launcher runs; it returns here only in a candidate's process, behind all walls.
 """
 import ctypes
@@ -11,7 +11,6 @@ import os
 import sys
 
 SOCKET = 3
-LEAVES = ("executor", "oracle")
 
 
 def interpreter_folders(own_folder):
@@ -38,16 +37,18 @@ def load_leaf(path):
     return leaf
 
 
-def import_leaves(more):
-    """torch and the modules named are needed; a leaf that does not import is an error only for those that ask for it."""
-    for name in ("torch", *more):
+def import_leaves(named):
+    """role -> module. torch and the modules named without a role are needed; a leaf that does not import is an error only for
+    those that ask for it."""
+    roles = dict(item.split("=", 1) for item in named if "=" in item)
+    for name in ("torch", *(item for item in named if "=" not in item)):
         importlib.import_module(name)
     modules = {}
-    for name in LEAVES:
+    for role, name in roles.items():
         try:
-            modules[name] = importlib.import_module(name)
+            modules[role] = importlib.import_module(name)
         except ImportError as error:
-            modules[name] = error
+            modules[role] = error
     return modules
 
 
@@ -57,7 +58,7 @@ def become(role, environment, modules):
         del os.environ[name]
     os.environ.update(environment)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
-    module = modules.get(role) if role in LEAVES else None
+    module = modules.get(role)
     if module is None:
         raise SystemExit(f"there is no leaf for the role {role!r}")
     if isinstance(module, ImportError):

@@ -103,8 +103,12 @@ class ZygoteTest : public ::testing::Test {
   static Result<std::unique_ptr<ProcessLauncher>> make(const std::string& interpreter) {
     Launcher::Options options;
     options.launcher_program = binary("kernelwright-launcher");
-    options.zygote_argv = {interpreter, "-I", (folder_->path() / "zygote.py").string(),
-                           binary("libkw_sandbox_leaf.so")};
+    options.zygote_argv = {interpreter,
+                           "-I",
+                           (folder_->path() / "zygote.py").string(),
+                           binary("libkw_sandbox_leaf.so"),
+                           "executor=executor",
+                           "oracle=oracle"};
     return ProcessLauncher::start(std::move(options));
   }
   // Runs one action of the leaf; `text` gets what it printed.

@@ -240,7 +240,12 @@ Result<task::Verdict> verdict_from_evidence(const Json& evidence) {
   }
   bool timed = std::any_of(verdict.workloads.begin(), verdict.workloads.end(),
                            [](const auto& w) { return w.times.has_value(); });
-  verdict.evidence_level = timed ? task::EvidenceLevel::kTimed : task::EvidenceLevel::kUntimed;
+  KW_TRY(std::string level, reader.string_or("evidence_level", "untimed"));
+  auto known = task::evidence_level_from_string(level);
+  if (!known)
+    return fail(ErrorCode::kInvalidArgument, "evidence.evidence_level: unknown level {}",
+                printable(level, 40));
+  verdict.evidence_level = timed ? task::EvidenceLevel::kTimed : *known;
   add_oracle(evidence, verdict);
   add_cost(evidence, verdict.cost);
   return verdict;

@@ -11,6 +11,7 @@ inline constexpr std::uint32_t kMaxSets = 64;    // rotating buffer sets, and ca
 inline constexpr std::uint32_t kMaxInputs = 32;  // dynamic tensors
 inline constexpr std::uint32_t kMaxOutputs = 8;
 inline constexpr std::uint32_t kMaxRank = 8;
+inline constexpr std::uint32_t kMaxKernels = 32;  // of a Triton candidate, reported one by one
 inline constexpr std::size_t kAlignment = 64;     // of every buffer handed to a candidate
 inline constexpr std::size_t kReadableTail = 64;  // readable bytes past the end of every input
 
@@ -56,6 +57,14 @@ struct OutputReport {
   std::int64_t stride[kMaxRank];  // elements
 };
 
+// Triton: a kernel that ran, with its compile-time constants and options.
+struct KernelReport {
+  std::uint8_t identity[32];  // as in TritonEntry (src/gym/compile/triton_build.h)
+  std::uint64_t launches;
+  std::uint64_t programs;  // of all launches
+  std::uint64_t reserved[2];
+};
+
 // Written by the executor. The checker copies a field once and range-checks the copy.
 struct ReplyPage {
   std::uint64_t done_seq;  // stored last (release): equals go_seq when the go is done
@@ -66,7 +75,14 @@ struct ReplyPage {
   std::uint64_t fault_address;
   std::uint32_t fault_on_input;  // 1: the address lies in a read-only input mapping
   std::uint32_t failed_call;
-  std::byte padding[4096 - 40];
+  std::byte padding[64 - 40];
+  std::uint32_t
+      kernel_count;  // Triton, since the start; kernels beyond kMaxKernels are only counted
+  std::uint32_t reserved;
+  std::uint64_t library_calls;  // operators of torch that computed outside the kernels
+  std::byte more_padding[1024 - 80];
+  KernelReport kernels[kMaxKernels];
+  std::byte last_padding[4096 - 1024 - 64 * kMaxKernels];
   OutputReport reports[kMaxSets][kMaxOutputs];
 };
 
@@ -75,6 +91,9 @@ static_assert(offsetof(CommandPage, input_offset) == 4096);
 static_assert(offsetof(CommandPage, output_offset) == 4096 + 8 * 64 * 32);
 static_assert(sizeof(CommandPage) == 4096 + 8 * 64 * 32 + 8 * 64 * 8);
 static_assert(offsetof(ReplyPage, fault_address) == 24);
+static_assert(offsetof(ReplyPage, kernel_count) == 64);
+static_assert(offsetof(ReplyPage, kernels) == 1024);
+static_assert(sizeof(KernelReport) == 64);
 static_assert(offsetof(ReplyPage, reports) == 4096);
 static_assert(sizeof(OutputReport) == 144);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <thread>
 
 #include <immintrin.h>
@@ -33,6 +34,7 @@ Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
   client->memory_ = std::move(memory);
   client->monitor_ = std::move(attach.monitor);
   client->freeze_ = attach.freeze && client->monitor_->can_freeze();
+  client->interprets_triton_ = attach.setup.contains("triton");
   for (const task::Argument& input : signature.inputs)
     client->input_is_scalar_.push_back(input.role == task::Role::kScalar);
   KW_TRY_STATUS(client->send_setup(attach, signature));
@@ -175,6 +177,23 @@ OutputReport ExecutorClient::report(std::uint32_t call, std::uint32_t output) co
     copy.stride[d] = from.stride[d];
   }
   return copy;
+}
+
+std::optional<ExecutorClient::Launches> ExecutorClient::launches() const {
+  if (!interprets_triton_) return std::nullopt;
+  const volatile ReplyPage& page = pages_.reply();
+  Launches launches;
+  launches.kernel_count = page.kernel_count;
+  launches.library_calls = page.library_calls;
+  launches.kernels.resize(std::min(launches.kernel_count, kMaxKernels));
+  for (std::size_t i = 0; i < launches.kernels.size(); ++i) {
+    const volatile KernelReport& from = page.kernels[i];
+    KernelReport& copy = launches.kernels[i];
+    std::copy(std::begin(from.identity), std::end(from.identity), std::begin(copy.identity));
+    copy.launches = from.launches;
+    copy.programs = from.programs;
+  }
+  return launches;
 }
 
 ExecutorEnd ExecutorClient::end() {

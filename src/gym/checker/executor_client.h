@@ -75,7 +75,14 @@ class ExecutorClient {
   sandbox::Monitor& monitor() { return *monitor_; }
   // A private copy: the executor could change the page meanwhile.
   OutputReport report(std::uint32_t call, std::uint32_t output) const;
-  ExecutorEnd end();  // after a GoEnd other than kDone
+  // Triton: what has run since the start. Untrusted; copied once.
+  struct Launches {
+    std::uint32_t kernel_count = 0;
+    std::uint64_t library_calls = 0;
+    std::vector<KernelReport> kernels;  // at most kMaxKernels
+  };
+  std::optional<Launches> launches() const;  // nothing for another language
+  ExecutorEnd end();                         // after a GoEnd other than kDone
   bool frozen_between_gos() const { return freeze_; }
 
  private:
@@ -90,6 +97,7 @@ class ExecutorClient {
   std::uint64_t sequence_ = 0;
   Style style_ = Style::kUnknown;
   bool freeze_ = true;
+  bool interprets_triton_ = false;
   std::optional<sandbox::Exit> exit_;
 };
 

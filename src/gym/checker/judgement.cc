@@ -58,6 +58,19 @@ double ms(Clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
+Json to_json(const ExecutorClient::Launches& launches) {
+  Json kernels = Json::array();
+  for (const KernelReport& kernel : launches.kernels) {
+    std::string identity;
+    for (std::uint8_t byte : kernel.identity) identity += fmt::format("{:02x}", byte);
+    kernels.push_back(
+        {{"identity", identity}, {"launches", kernel.launches}, {"programs", kernel.programs}});
+  }
+  return {{"kernel_count", launches.kernel_count},
+          {"library_calls", launches.library_calls},
+          {"kernels", kernels}};
+}
+
 // work(i) for every set; a few large ones one after the other, since each is worked on by all
 // cores.
 void for_sets(std::span<const std::uint32_t> sets, std::size_t bytes_of_one,
@@ -517,6 +530,7 @@ Json Judgement::report() const {
         {{"kind", fault_->outcome == task::Outcome::kWrongValue ? "mismatch" : "hint"},
          {"message", fault_->message}});
   report["diagnostics"] = diagnostics;
+  if (auto launches = candidate_->client().launches()) report["launches"] = to_json(*launches);
   return report;
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "gym/compile/shared_object.h"
+#include "gym/compile/triton_build.h"
 #include "gym/protocol.h"
 #include "os/memory.h"
 #include "os/message.h"
@@ -19,20 +20,24 @@ namespace kw::gym {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::size_t kMaxTritonText = 4096;
 
 Status send_request(const CompilePlan& plan, int control, int sources, int output) {
   Json files = Json::array();
   for (const task::SourceFile& file : plan.files) {
     files.push_back(Json{{"path", file.path}, {"size", file.content.size()}});
   }
-  return os::send_message(control,
-                          Json{{"op", "compile"},
-                               {"fds", {"sources", "output"}},
-                               {"files", std::move(files)},
-                               {"commands", plan.commands},
-                               {"artifact", plan.artifact},
-                               {"artifact_limit", kMaxArtifactBytes}},
-                          {sources, output});
+  Json request = {{"op", "compile"},
+                  {"fds", {"sources", "output"}},
+                  {"files", std::move(files)},
+                  {"artifact_limit", kMaxArtifactBytes}};
+  if (plan.kind == ArtifactKind::kTritonKernels) {
+    request["setup"] = plan.setup;
+  } else {
+    request["commands"] = plan.commands;
+    request["artifact"] = plan.artifact;
+  }
+  return os::send_message(control, request, {sources, output});
 }
 
 // Until the compiler closes its end. Whatever it sends is read away and ignored. False: too late.
@@ -66,8 +71,21 @@ Result<std::string> read_at(int fd, std::size_t bytes, std::size_t offset) {
   return out;
 }
 
-std::string failure_text(const BuildHeader& header, const std::string& log) {
-  std::string text = compiler_diagnostics(log);
+// Triton's leaf says only what the author should read; g++ says more than that.
+std::string told(const CompilePlan& plan, const std::string& log) {
+  if (plan.kind == ArtifactKind::kTritonKernels) return printable(trim(log), kMaxTritonText) + "\n";
+  return compiler_diagnostics(log);
+}
+
+Status check_artifact(const CompilePlan& plan, std::string_view artifact) {
+  if (plan.kind == ArtifactKind::kSharedObject) return check_shared_object(artifact);
+  auto build = read_triton_build(artifact);
+  return build ? Status() : tl::unexpected(std::move(build).error());
+}
+
+std::string failure_text(const CompilePlan& plan, const BuildHeader& header,
+                         const std::string& log) {
+  std::string text = told(plan, log);
   if (header.status == 1 && header.exit_code < 0) {
     text += fmt::format("the compiler was killed by signal {}\n", -header.exit_code);
   }
@@ -85,21 +103,21 @@ Result<BuildOutcome> read_answer(const CompilePlan& plan, int output, const std:
   BuildHeader header{};
   std::memcpy(&header, raw.data(), sizeof header);
   if (header.magic != BuildHeader::kMagic) {
-    outcome.diagnostics = "the compiler ended without an answer\n" + compiler_diagnostics(log);
+    outcome.diagnostics = "the compiler ended without an answer\n" + told(plan, log);
     return outcome;
   }
   if (header.status == 3 || header.artifact_bytes > kMaxArtifactBytes) {
     outcome.status = BuildStatus::kTooLarge;
     outcome.diagnostics =
-        fmt::format("the shared object is larger than {}\n", format_bytes(kMaxArtifactBytes));
+        fmt::format("the artefact is larger than {}\n", format_bytes(kMaxArtifactBytes));
     return outcome;
   }
   if (header.status != 0) {
-    outcome.diagnostics = failure_text(header, log);
+    outcome.diagnostics = failure_text(plan, header, log);
     return outcome;
   }
   KW_TRY(std::string artifact, read_at(output, header.artifact_bytes, sizeof header));
-  if (auto valid = check_shared_object(artifact); !valid) {
+  if (auto valid = check_artifact(plan, artifact); !valid) {
     outcome.diagnostics = valid.error().message() + "\n";
     return outcome;
   }

@@ -33,7 +33,7 @@ enum class BuildStatus {
 // A build that failed is a value here: it is the candidate's doing.
 struct BuildOutcome {
   BuildStatus status = BuildStatus::kFailed;
-  os::UniqueFd artifact;  // kBuilt: the shared object, sealed against every change
+  os::UniqueFd artifact;  // kBuilt: sealed against every change
   bool has_prepare = false;
   bool cached = false;      // found in the cache, no compiler ran
   std::string diagnostics;  // otherwise: what the author of the candidate should read

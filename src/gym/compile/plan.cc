@@ -13,7 +13,7 @@ namespace kw::gym {
 namespace {
 
 // Raised when the same plan would be built to other bytes by a newer gym.
-constexpr int kPlanSchema = 1;
+constexpr int kPlanSchema = 2;
 constexpr std::size_t kMaxFiles = 64;
 constexpr std::size_t kMaxSourceBytes = 4ULL << 20U;
 constexpr std::string_view kProblemHeader = "problem.h";
@@ -141,7 +141,7 @@ void add_commands(CompilePlan& plan, const std::vector<std::string>& compile,
   plan.commands.push_back(std::move(link));
 }
 
-std::string key_of(const CompilePlan& plan, const Toolchain& toolchain) {
+std::string key_of(const CompilePlan& plan, const std::string& toolchain) {
   Json files = Json::array();
   for (const task::SourceFile& file : plan.files) {
     // Hashed one by one: source text need not be valid UTF-8, which JSON would have to replace.
@@ -150,7 +150,8 @@ std::string key_of(const CompilePlan& plan, const Toolchain& toolchain) {
   return sha256_hex(canonical_json(Json{{"schema", kPlanSchema},
                                         {"files", files},
                                         {"commands", plan.commands},
-                                        {"toolchain", toolchain.identity}}));
+                                        {"setup", plan.setup},
+                                        {"toolchain", toolchain}}));
 }
 
 }  // namespace
@@ -185,7 +186,19 @@ Result<CompilePlan> plan_cpp(const task::Candidate& candidate, const task::Signa
     if (!generated) plan.files.push_back(source);
   }
   add_commands(plan, compile_words(candidate, toolchain), units);
-  plan.key = key_of(plan, toolchain);
+  plan.key = key_of(plan, toolchain.identity);
+  return plan;
+}
+
+Result<CompilePlan> plan_triton(const task::Candidate& candidate, Json setup, int arch,
+                                const TritonToolchain& toolchain) {
+  KW_TRY_STATUS(check_candidate(candidate));
+  CompilePlan plan;
+  plan.kind = ArtifactKind::kTritonKernels;
+  plan.files = candidate.sources;
+  plan.setup = std::move(setup);
+  plan.setup["arch"] = arch;
+  plan.key = key_of(plan, toolchain.identity);
   return plan;
 }
 

@@ -1,5 +1,4 @@
-// CompilePlan: the files and commands that make a candidate a shared object, and the key of the
-// result.
+// CompilePlan: what a compiler role is asked to build of a candidate, and the key of the result.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,16 +6,25 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/compile/toolchain.h"
+#include "gym/compile/triton_toolchain.h"
 #include "task/candidate.h"
 #include "task/signature.h"
 
 namespace kw::gym {
 
-// Everything that decides the artefact's bytes is in `files`, `commands` and the toolchain.
+enum class ArtifactKind {
+  kSharedObject,   // of a cpp candidate, made by commands
+  kTritonKernels,  // a TritonBuild, made by running the candidate's host code
+};
+
+// Everything that decides the artefact's bytes is in `files`, `commands`, `setup` and the tool
+// chain.
 struct CompilePlan {
-  std::vector<task::SourceFile> files;  // problem.h and kw_call.h first, then the candidate's
+  ArtifactKind kind = ArtifactKind::kSharedObject;
+  std::vector<task::SourceFile> files;  // cpp: problem.h and kw_call.h first, then the candidate's
   std::vector<std::vector<std::string>> commands;  // argv, run one after the other beside the files
   std::string artifact;                            // the file that the last command writes
+  Json setup;                                      // Triton: "setup" of the request
   std::string key;                                 // of the build cache
   bool has_prepare = false;
 
@@ -34,6 +42,12 @@ struct CompilePlan {
 // 25 and is not everywhere. A precompiled problem.h takes 36 ms to make and saves 8.
 Result<CompilePlan> plan_cpp(const task::Candidate& candidate, const task::Signature& signature,
                              const Toolchain& toolchain);
+
+// The ahead-of-time compilation of a `triton` candidate for compute capability arch / 10. setup:
+// how its host code is called, as an executor is told it (docs/protocol.md), and "autotune_seed".
+// The plan depends on the shapes in it: launches take their constants from them.
+Result<CompilePlan> plan_triton(const task::Candidate& candidate, Json setup, int arch,
+                                const TritonToolchain& toolchain);
 
 // The flags of every cpp build, as prompts and verdicts show them: "-O3", "-march=native", ...
 std::vector<std::string> shown_cpp_flags();

@@ -1,52 +1,16 @@
 // Runs the compiler's driver with -### and reads what it would run.
 #include "gym/compile/toolchain.h"
 
-#include <algorithm>
-#include <array>
-
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "os/fd.h"
+#include "gym/compile/program_output.h"
 
 namespace kw::gym {
 namespace {
-
-constexpr std::size_t kMaxDriverOutput = 1ULL << 20U;
-
-// stdout and stderr of a trusted program, with a fixed environment.
-Result<std::string> output_of(std::vector<std::string> words) {
-  KW_TRY(os::Pipe pipe, os::make_pipe());
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::array<std::string, 2> environment = {"PATH=/usr/bin:/bin:/usr/local/bin", "LC_ALL=C"};
-  std::array<char*, 3> envp = {environment[0].data(), environment[1].data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, pipe.write_end.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, pipe.write_end.get(), STDERR_FILENO);
-  pid_t pid = -1;
-  int error = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return fail_errno(error, "cannot run " + words[0]);
-  pipe.write_end.reset();
-  auto text = os::read_to_end(pipe.read_end.get(), kMaxDriverOutput);
-  pipe.read_end.reset();
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (text && status != 0) {
-    return fail(ErrorCode::kUnsupported, "{} failed: {}", join(words, " "), printable(*text, 400));
-  }
-  return text;
-}
 
 // Words of a printed command line: blanks separate, double quotes group, backslashes escape.
 std::vector<std::string> words_of(std::string_view line) {
@@ -124,7 +88,8 @@ Result<Toolchain> resolve_toolchain(const std::string& compiler, const std::stri
     return fail(ErrorCode::kUnsupported,
                 "there is no C++ compiler (/usr/bin/g++); install the package g++");
   }
-  auto text = output_of({path, "-march=" + arch, "-v", "-###", "-c", "-x", "c++", "/dev/null"});
+  auto text =
+      program_output({path, "-march=" + arch, "-v", "-###", "-c", "-x", "c++", "/dev/null"});
   if (!text) return tl::unexpected(std::move(text).error().with_context("asking the C++ compiler"));
   KW_TRY(Toolchain toolchain, parse_driver_output(*text));
   toolchain.compiler = path;

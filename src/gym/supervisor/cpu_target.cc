@@ -8,13 +8,12 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "gym/compile/build_cache.h"
-#include "gym/compile/compile.h"
-#include "gym/compile/plan.h"
-#include "gym/compile/toolchain.h"
 #include "gym/evidence.h"
 #include "gym/supervisor/admission_cache.h"
+#include "gym/supervisor/candidate_builder.h"
 #include "gym/supervisor/host_lease.h"
+#include "gym/supervisor/launchers.h"
+#include "gym/supervisor/library_policy.h"
 #include "gym/supervisor/problem_session.h"
 #include "gym/supervisor/process_pairs.h"
 #include "gym/supervisor/programs.h"
@@ -33,12 +32,13 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Workloads of this target: correctness-only ones first, so that a wrong candidate costs little.
-std::vector<const task::Workload*> workloads_for_cpu(const task::Problem& problem) {
+// The workloads for a target: correctness-only ones first, so that a wrong candidate costs little.
+std::vector<const task::Workload*> workloads_for(const task::Problem& problem,
+                                                 std::string_view target) {
   std::vector<const task::Workload*> chosen;
   for (const task::Workload& workload : problem.workloads) {
     const auto& targets = problem.workload_policy(workload.uuid).targets;
-    if (std::find(targets.begin(), targets.end(), "cpu") != targets.end())
+    if (std::find(targets.begin(), targets.end(), target) != targets.end())
       chosen.push_back(&workload);
   }
   std::stable_sort(
@@ -46,6 +46,14 @@ std::vector<const task::Workload*> workloads_for_cpu(const task::Problem& proble
         return !problem.workload_policy(a->uuid).timed && problem.workload_policy(b->uuid).timed;
       });
   return chosen;
+}
+
+// The interpreter is slow, and no time of it means anything.
+EvalRequest interpreted(EvalRequest request) {
+  constexpr double kInterpreterTimeout = 60;  // seconds a call
+  request.options.timing = false;
+  if (request.options.timeout_seconds == 0) request.options.timeout_seconds = kInterpreterTimeout;
+  return request;
 }
 
 bool is_timed(const EvalRequest& request, const task::Workload& workload) {
@@ -73,7 +81,6 @@ class CpuTarget : public Target {
   CpuTarget(GymOptions options, Programs programs)
       : options_(std::move(options)),
         programs_(std::move(programs)),
-        builds_(options_.cache_folder / "builds"),
         admissions_(options_.cache_folder / "admission"),
         idle_(kIdleSessions) {}
 
@@ -87,32 +94,31 @@ class CpuTarget : public Target {
                                                   const std::stop_token& stop);
   Result<std::string> admit(Evaluation& evaluation,
                             const std::vector<const task::Workload*>& workloads);
-  Result<std::optional<Executable>> build(Evaluation& evaluation, const task::Candidate& candidate,
-                                          const task::Signature& signature);
-  Result<BuildOutcome> compile(const CompilePlan& plan);
-  Result<Executable> baseline(Evaluation& evaluation, const task::Signature& signature);
+  Result<std::optional<Executable>> build(Evaluation& evaluation, const ProblemSession& session);
+  Result<Executable> baseline(Evaluation& evaluation, const ProblemSession& session);
   Result<Json> judge_pair(Evaluation& evaluation, ProblemSession& session,
                           const Executable& candidate, bool timed, bool another);
   Status provide_baseline(Evaluation& evaluation, ProblemSession& session, bool timed,
                           bool another);
   Status add_kernelbench(Evaluation& evaluation, ProblemSession& session,
                          const Executable& candidate, Json& report);
+  Status judge_kernels(Evaluation& evaluation, ProblemSession& session, Executable candidate,
+                       Json& report);
   Status judge_workload(Evaluation& evaluation, const task::Workload& workload,
                         ProblemSession& open);
   Status judge_workloads(Evaluation& evaluation,
                          const std::vector<const task::Workload*>& workloads);
+  Status judge_on(Evaluation& evaluation, const std::vector<const task::Workload*>& workloads);
   Result<task::Verdict> finish(Evaluation& evaluation);
 
   GymOptions options_;
   Programs programs_;
-  std::optional<Toolchain> toolchain_;
-  std::string no_toolchain_;
-  std::unique_ptr<sandbox::Launcher> launcher_;
+  std::unique_ptr<Launchers> launchers_;
   std::unique_ptr<Roles> roles_;
   std::unique_ptr<HostLease> lease_;
-  BuildCache builds_;
+  std::unique_ptr<CandidateBuilder> builder_;
   AdmissionCache admissions_;
-  SessionPool idle_;  // last: sessions end before the launcher does
+  SessionPool idle_;  // last: sessions end before the launchers do
 };
 
 Result<std::unique_ptr<Target>> CpuTarget::start(GymOptions options) {
@@ -120,28 +126,12 @@ Result<std::unique_ptr<Target>> CpuTarget::start(GymOptions options) {
   if (options.evidence_folder.empty()) options.evidence_folder = os::data_home() / "evidence";
   KW_TRY(Programs programs, find_programs(options));
   std::unique_ptr<CpuTarget> target(new CpuTarget(std::move(options), std::move(programs)));
-  const Programs& found = target->programs_;
-  sandbox::Launcher::Options launcher;
-  launcher.at_least = target->options_.isolation_at_least;
-  launcher.launcher_program = found.launcher.string();
-  if (!found.python.empty()) {
-    launcher.zygote_argv = {found.python.string(), "-I",
-                            (found.python_folder / "zygote.py").string(),
-                            found.sandbox_leaf_library.string()};
-    launcher.zygote_environment = {{"LD_PRELOAD", found.arena_library.string()},
-                                   {"OMP_NUM_THREADS", "1"},
-                                   {"MKL_NUM_THREADS", "1"},
-                                   {"PATH", "/usr/local/bin:/usr/bin:/bin"},
-                                   {"LANG", "C.UTF-8"}};
-  }
-  KW_TRY(target->launcher_, sandbox::Launcher::start(std::move(launcher)));
-  target->roles_ = std::make_unique<Roles>(*target->launcher_, target->programs_);
-  KW_TRY(target->lease_, HostLease::open(target->launcher_.get()));
-  auto toolchain = resolve_toolchain();
-  if (toolchain)
-    target->toolchain_ = std::move(*toolchain);
-  else
-    target->no_toolchain_ = toolchain.error().message();
+  KW_TRY(target->launchers_,
+         Launchers::start(target->programs_, target->options_.isolation_at_least));
+  target->roles_ = std::make_unique<Roles>(*target->launchers_, target->programs_);
+  KW_TRY(target->lease_, HostLease::open(target->launchers_.get()));
+  target->builder_ = std::make_unique<CandidateBuilder>(target->programs_, *target->roles_,
+                                                        target->options_.cache_folder / "builds");
   return std::unique_ptr<Target>(std::move(target));
 }
 
@@ -149,11 +139,10 @@ Capabilities CpuTarget::capabilities() const {
   Capabilities c;
   c.available = !programs_.python.empty();
   if (!c.available) c.why_not = "no Python with torch: references cannot run";
-  c.isolation = launcher_->level() >= sandbox::Level::kNamespaces;
-  c.freeze = launcher_->level() >= sandbox::Level::kNamespaces;
+  c.isolation = launchers_->level() >= sandbox::Level::kNamespaces;
+  c.freeze = launchers_->level() >= sandbox::Level::kNamespaces;
   c.clock = true;
-  if (toolchain_) c.languages.emplace_back("cpp");
-  if (c.available) c.languages.emplace_back("python");
+  c.languages = builder_->languages();
   return c;
 }
 
@@ -198,59 +187,15 @@ Result<std::string> CpuTarget::admit(Evaluation& evaluation,
   return quarantine_reason(all);
 }
 
-Result<BuildOutcome> CpuTarget::compile(const CompilePlan& plan) {
-  KW_TRY(auto found, find_build(plan, builds_));
-  if (found) return std::move(*found);
-  KW_TRY(RunningRole role, roles_->start_compiler());
-  CompilerLink link;
-  link.control = role.control.get();
-  link.log = [&] { return role.log->text(); };
-  return run_compile(plan, link, builds_);
-}
-
 // Nothing when the candidate does not build: the evidence says why.
 Result<std::optional<Executable>> CpuTarget::build(Evaluation& evaluation,
-                                                   const task::Candidate& candidate,
-                                                   const task::Signature& signature) {
-  Executable executable;
-  bool module = evaluation.request.problem.is_module();
-  if (candidate.language == task::Language::kPython) {
-    executable.python = true;
-    executable.files = candidate.sources;
-    executable.entry_file = candidate.entry_file;
-    executable.entry = !candidate.entry_function.empty() ? candidate.entry_function
-                       : module                          ? "ModelNew"
-                                                         : "run";
-    if (candidate.destination_passing_given)
-      executable.destination_passing = candidate.destination_passing;
-    return std::optional<Executable>(std::move(executable));
-  }
-  if (!toolchain_) return fail(ErrorCode::kUnsupported, "no C++ compiler: {}", no_toolchain_);
-  stage(evaluation, "compile");
-  auto start = Clock::now();
-  auto plan = plan_cpp(candidate, signature, *toolchain_);
-  std::string problem;
-  if (!plan && plan.error().code() != ErrorCode::kInvalidArgument)
-    return tl::unexpected(std::move(plan).error());
-  if (!plan) problem = plan.error().message();
-  if (plan) {
-    KW_TRY(BuildOutcome outcome, compile(*plan));
-    if (outcome.status == BuildStatus::kBuilt) {
-      executable.shared_object = std::move(outcome.artifact);
-      executable.has_prepare = outcome.has_prepare;
-    } else {
-      problem = outcome.diagnostics;
-    }
-    evaluation.evidence["build_cached"] = outcome.cached;
-  }
-  Json& cost = evaluation.evidence["cost"];  // every workload asks for the build
-  cost["compile_ms"] = cost.value("compile_ms", 0.0) + ms_since(start);
-  if (problem.empty()) return std::optional<Executable>(std::move(executable));
-  evaluation.evidence["compile_error"] = problem;
-  return std::optional<Executable>();
+                                                   const ProblemSession& session) {
+  if (evaluation.request.candidate.language != task::Language::kPython)
+    stage(evaluation, "compile");
+  return builder_->build(evaluation.request.candidate, session, evaluation.evidence);
 }
 
-Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const task::Signature& signature) {
+Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const ProblemSession& session) {
   const EvalRequest& request = evaluation.request;
   Executable reference;
   if (request.options.baseline == "eager" || request.options.baseline == "compile") {
@@ -264,11 +209,11 @@ Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const task::Signa
     return reference;
   }
   KW_TRY(task::Candidate candidate, task::load_candidate(request.options.baseline));
-  Evaluation scratch{request, evaluation.stop, Json::object()};
-  KW_TRY(auto built, build(scratch, candidate, signature));
+  Json scratch = Json::object();
+  KW_TRY(auto built, builder_->build(candidate, session, scratch));
   if (!built)
     return fail(ErrorCode::kInvalidArgument, "the baseline {} does not build: {}",
-                request.options.baseline, scratch.evidence.value("compile_error", ""));
+                request.options.baseline, scratch.value("compile_error", ""));
   return std::move(*built);
 }
 
@@ -280,7 +225,7 @@ Status CpuTarget::provide_baseline(Evaluation& evaluation, ProblemSession& sessi
   bool young = timed && evaluation.request.options.baseline != "compile";
   if (!another && (young ? session.has_unused_baseline() : session.has_baseline())) return {};
   stage(evaluation, "baseline");
-  KW_TRY(Executable reference, baseline(evaluation, session.signature()));
+  KW_TRY(Executable reference, baseline(evaluation, session));
   return session.start_baseline(reference, another);
 }
 
@@ -313,12 +258,29 @@ Status CpuTarget::add_kernelbench(Evaluation& evaluation, ProblemSession& sessio
   return {};
 }
 
+// Whether a Triton candidate's own kernels did the work. The last question is asked once: are the
+// outputs still right when the kernels write nothing?
+Status CpuTarget::judge_kernels(Evaluation& evaluation, ProblemSession& session,
+                                Executable candidate, Json& report) {
+  const task::Library library = evaluation.request.problem.policy.library;
+  apply_library_policy(report, candidate.triton->build, library);
+  bool passed = report.value("outcome", "") == task::to_string(task::Outcome::kPassed);
+  bool first = evaluation.evidence["workloads"].empty();
+  if (!passed || !first || library == task::Library::kAnything) return {};
+  stage(evaluation, "kernels");
+  candidate.triton->drop_stores = true;
+  KW_TRY(Json without, session.judge(candidate, evaluation.stop));
+  if (without.value("outcome", "") == task::to_string(task::Outcome::kPassed))
+    report_token_kernel(report);
+  return {};
+}
+
 Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& workload,
                                  ProblemSession& open) {
   const EvalRequest& request = evaluation.request;
   if (!open.findings().failure.empty())
     return fail(ErrorCode::kUnavailable, "the reference fails now: {}", open.findings().failure);
-  KW_TRY(auto executable, build(evaluation, request.candidate, open.signature()));
+  KW_TRY(auto executable, build(evaluation, open));
   Json report = {{"uuid", workload.uuid},
                  {"outcome", task::to_string(task::Outcome::kCompileError)}};
   if (executable) {
@@ -334,7 +296,9 @@ Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& w
       if (report.value("outcome", "") != task::to_string(task::Outcome::kPassed)) break;
     }
     report["uuid"] = workload.uuid;
-    if (request.problem.is_module())
+    if (executable->triton)
+      KW_TRY_STATUS(judge_kernels(evaluation, open, std::move(*executable), report));
+    else if (request.problem.is_module())
       KW_TRY_STATUS(add_kernelbench(evaluation, open, *executable, report));
   }
   evaluation.evidence["workloads"].push_back(std::move(report));
@@ -380,24 +344,38 @@ Result<task::Verdict> CpuTarget::finish(Evaluation& evaluation) {
   return verdict;
 }
 
-Result<task::Verdict> CpuTarget::judge(const EvalRequest& request, std::stop_token stop) {
-  Evaluation evaluation{request, std::move(stop), evidence_header(request)};
-  const task::Candidate& candidate = request.candidate;
-  bool supported =
-      candidate.language == task::Language::kCpp || candidate.language == task::Language::kPython;
-  if (!supported || !candidate.binding.empty()) {
-    evaluation.evidence["unsupported"] =
-        supported ? "binding " + candidate.binding
-                  : "language " + std::string(task::to_string(candidate.language));
-    return finish(evaluation);
+Status CpuTarget::judge_on(Evaluation& evaluation,
+                           const std::vector<const task::Workload*>& workloads) {
+  if (workloads.empty()) {
+    evaluation.evidence["unsupported"] = "a problem without a workload for this target";
+    return {};
   }
-  auto workloads = workloads_for_cpu(request.problem);
   KW_TRY(std::string reason, admit(evaluation, workloads));
   if (!reason.empty()) {
     evaluation.evidence["quarantined"] = reason;
+    return {};
+  }
+  return judge_workloads(evaluation, workloads);
+}
+
+Result<task::Verdict> CpuTarget::judge(const EvalRequest& request, std::stop_token stop) {
+  const task::Language language = request.candidate.language;
+  bool triton = language == task::Language::kTriton;
+  const EvalRequest judged = triton ? interpreted(request) : request;
+  Evaluation evaluation{judged, std::move(stop), evidence_header(request)};
+  bool supported =
+      triton || language == task::Language::kCpp || language == task::Language::kPython;
+  if (!supported || !request.candidate.binding.empty()) {
+    evaluation.evidence["unsupported"] = supported
+                                             ? "binding " + request.candidate.binding
+                                             : "language " + std::string(task::to_string(language));
     return finish(evaluation);
   }
-  KW_TRY_STATUS(judge_workloads(evaluation, workloads));
+  auto workloads = workloads_for(judged.problem, triton ? "interpret" : "cpu");
+  if (triton && workloads.empty()) workloads = workloads_for(judged.problem, "cpu");
+  if (triton)
+    evaluation.evidence["evidence_level"] = task::to_string(task::EvidenceLevel::kInterpreted);
+  KW_TRY_STATUS(judge_on(evaluation, workloads));
   return finish(evaluation);
 }
 

@@ -13,7 +13,7 @@
 
 namespace kw::gym {
 
-Result<std::unique_ptr<HostLease>> HostLease::open(sandbox::Launcher* launcher) {
+Result<std::unique_ptr<HostLease>> HostLease::open(Launchers* launchers) {
   std::error_code ignored;
   std::string path = "/run/kernelwright";
   if (::geteuid() == 0) {
@@ -31,7 +31,7 @@ Result<std::unique_ptr<HostLease>> HostLease::open(sandbox::Launcher* launcher) 
     if (!file.valid()) file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   }
   if (!file.valid()) return fail_errno(errno, "cannot open the timing lock " + path);
-  return std::unique_ptr<HostLease>(new HostLease(std::move(file), launcher));
+  return std::unique_ptr<HostLease>(new HostLease(std::move(file), launchers));
 }
 
 Status HostLease::acquire(const std::vector<const sandbox::Sandbox*>& keep_running) {
@@ -42,13 +42,13 @@ Status HostLease::acquire(const std::vector<const sandbox::Sandbox*>& keep_runni
     exclusive_.unlock();
     return fail_errno(error, "cannot take the timing lock");
   }
-  if (auto frozen = launcher_->freeze_others(keep_running); !frozen)
+  if (auto frozen = launchers_->freeze_others(keep_running); !frozen)
     log::debug(frozen.error().message());
   return {};
 }
 
 void HostLease::release() {
-  if (auto thawed = launcher_->thaw_others(); !thawed) log::warning(thawed.error().message());
+  if (auto thawed = launchers_->thaw_others(); !thawed) log::warning(thawed.error().message());
   ::flock(lock_file_.get(), LOCK_UN);
   exclusive_.unlock();
 }

@@ -5,8 +5,8 @@
 
 #include "base/result.h"
 #include "gym/supervisor/checker_process.h"
+#include "gym/supervisor/launchers.h"
 #include "os/fd.h"
-#include "sandbox/sandbox.h"
 
 namespace kw::gym {
 
@@ -14,17 +14,17 @@ namespace kw::gym {
 class HostLease {
  public:
   // Opens /run/kernelwright/timing.lock, or a file in the temporary folder for an ordinary user.
-  static Result<std::unique_ptr<HostLease>> open(sandbox::Launcher* launcher);
+  static Result<std::unique_ptr<HostLease>> open(Launchers* launchers);
 
   Status acquire(const std::vector<const sandbox::Sandbox*>& keep_running);
   void release();
 
  private:
-  HostLease(os::UniqueFd lock_file, sandbox::Launcher* launcher)
-      : lock_file_(std::move(lock_file)), launcher_(launcher) {}
+  HostLease(os::UniqueFd lock_file, Launchers* launchers)
+      : lock_file_(std::move(lock_file)), launchers_(launchers) {}
   os::UniqueFd lock_file_;
-  sandbox::Launcher* launcher_;  // borrowed
-  std::mutex exclusive_;         // held from acquire() to release()
+  Launchers* launchers_;  // borrowed
+  std::mutex exclusive_;  // held from acquire() to release()
 };
 
 // The lease of one evaluation: its own sandboxes stay runnable (their checker freezes them itself).

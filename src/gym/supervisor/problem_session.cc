@@ -189,14 +189,33 @@ Json ProblemSession::executor_setup(const Executable& executable) const {
   for (const task::SourceFile& file : executable.files)
     files.push_back({{"path", file.path}, {"size", file.content.size()}});
   setup["files"] = files;
+  if (executable.triton) {
+    Json compiled = Json::array();
+    for (const TritonKernel& kernel : executable.triton->build.kernels)
+      compiled.push_back(kernel.identity);
+    setup["triton"] = {{"arch", kTritonArch},
+                       {"compiled", compiled},
+                       {"autotune_seed", executable.triton->autotune_seed},
+                       {"drop_stores", executable.triton->drop_stores}};
+  }
+  return setup;
+}
+
+Json ProblemSession::call_setup(const Executable& executable) const {
+  Json setup = executor_setup(executable);
+  setup["signature"] = task::to_json(signature_);
+  setup["param_seed"] = 1;
   return setup;
 }
 
 Result<RunningRole> ProblemSession::launch(const Executable& executable, OutgoingFds& fds,
                                            const std::string& prefix, Json& body) {
   RoleLimits limits{memory_bytes_, options_.threads};
-  KW_TRY(RunningRole role, context_.roles->start_executor(executable.python, limits,
-                                                          cores_.executor, executable.compile));
+  Host host = executable.triton   ? Host::kTritonInterpreter
+              : executable.python ? Host::kTorch
+                                  : Host::kNative;
+  KW_TRY(RunningRole role,
+         context_.roles->start_executor(host, limits, cores_.executor, executable.compile));
   KW_TRY(Json monitor, role.add_to(fds, prefix + "."));
   if (executable.python) {
     std::string bytes;

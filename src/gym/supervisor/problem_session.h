@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/compile/triton_build.h"
 #include "gym/gym.h"
 #include "gym/supervisor/checker_process.h"
 #include "gym/supervisor/host_lease.h"
@@ -26,6 +27,13 @@ struct AdmissionFindings {
   std::vector<std::string> inert;    // dynamic inputs that change nothing here
 };
 
+// How a Triton candidate's kernels are interpreted.
+struct TritonRun {
+  TritonBuild build;                // what was compiled, and may run
+  std::uint64_t autotune_seed = 0;  // the compiler chose configurations by the same
+  bool drop_stores = false;         // kernels write nothing: to see who computes the outputs
+};
+
 // A program for an executor: what to run and how.
 struct Executable {
   bool python = false;
@@ -35,7 +43,10 @@ struct Executable {
   os::UniqueFd shared_object;  // cpp
   bool has_prepare = false;
   bool compile = false;  // torch.compile
+  std::optional<TritonRun> triton;
 };
+
+inline constexpr int kTritonArch = 90;  // compute capability 9.0: what Triton compiles for
 
 class ProblemSession {
  public:
@@ -52,12 +63,17 @@ class ProblemSession {
                                                       const std::stop_token& stop);
 
   const task::Signature& signature() const { return signature_; }
+  bool is_module() const { return module_; }
   const AdmissionFindings& findings() const { return findings_; }
   // Begins to start the baseline's executor, in place of the one before; needed before judge(),
   // which waits for it. new_memory: both sides get other pages than the last pair had.
   Status start_baseline(const Executable& baseline, bool new_memory);
   bool has_baseline() const { return baseline_.has_value(); }
   bool has_unused_baseline() const { return baseline_ && !baseline_used_; }
+
+  // How a Python candidate's host code is called, as its executor is told: for a compiler role that
+  // calls it too.
+  Json call_setup(const Executable& executable) const;
 
   // The checker's report on one candidate (docs/formats/evidence.md, "workload"). After an Error
   // the session is of no use.

@@ -34,7 +34,7 @@ Result<Json> RunningRole::add_to(OutgoingFds& fds, const std::string& prefix) {
   return handles.description;
 }
 
-Result<RunningRole> Roles::start(sandbox::Where where, sandbox::Spec spec) {
+Result<RunningRole> Roles::start(Host host, sandbox::Spec spec) {
   RunningRole role;
   KW_TRY(os::SocketPair control, os::make_message_socket_pair());
   KW_TRY(os::Pipe log, os::make_pipe());
@@ -42,7 +42,7 @@ Result<RunningRole> Roles::start(sandbox::Where where, sandbox::Spec spec) {
   spec.log = std::move(log.write_end);
   role.control = std::move(control.first);
   role.log = logs_.add(std::move(log.read_end));
-  KW_TRY(role.sandbox, launcher_.launch(where, std::move(spec)));
+  KW_TRY(role.sandbox, launchers_.launch(host, std::move(spec)));
   return role;
 }
 
@@ -56,7 +56,18 @@ Result<RunningRole> Roles::start_compiler() {
   spec.limits.memory_bytes = 4 * kGiB;
   spec.limits.processes = 16;
   spec.limits.work_bytes = 256 * kMiB;
-  return start(sandbox::Where::kNative, std::move(spec));
+  return start(Host::kNative, std::move(spec));
+}
+
+Result<RunningRole> Roles::start_triton_compiler() {
+  sandbox::Spec spec;
+  spec.role = "triton_compiler";
+  spec.environment = thread_environment(1);
+  spec.environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin");  // Triton starts ptxas
+  spec.limits.memory_bytes = 4 * kGiB;
+  spec.limits.processes = 64;
+  spec.limits.work_bytes = 256 * kMiB;
+  return start(Host::kTritonCompiler, std::move(spec));
 }
 
 Result<RunningRole> Roles::start_oracle(const RoleLimits& limits) {
@@ -65,10 +76,10 @@ Result<RunningRole> Roles::start_oracle(const RoleLimits& limits) {
   spec.environment = thread_environment(limits.threads);
   spec.limits.memory_bytes = limits.memory_bytes;
   spec.limits.processes = 64;
-  return start(sandbox::Where::kZygote, std::move(spec));
+  return start(Host::kTorch, std::move(spec));
 }
 
-Result<RunningRole> Roles::start_executor(bool python, const RoleLimits& limits,
+Result<RunningRole> Roles::start_executor(Host host, const RoleLimits& limits,
                                           const std::vector<int>& cpus, bool may_compile) {
   sandbox::Spec spec;
   spec.role = "executor";
@@ -78,11 +89,12 @@ Result<RunningRole> Roles::start_executor(bool python, const RoleLimits& limits,
   spec.may_set_affinity = false;
   spec.environment = thread_environment(limits.threads);
   if (may_compile) spec.environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin");
-  if (python) return start(sandbox::Where::kZygote, std::move(spec));
+  if (host == Host::kTritonInterpreter) spec.environment.emplace_back("TRITON_INTERPRET", "1");
+  if (host != Host::kNative) return start(host, std::move(spec));
   spec.argv = {"kernelwright-executor"};
   KW_TRY(os::UniqueFd program, open_program(programs_.executor));
   spec.program_fd = program.get();
-  return start(sandbox::Where::kNative, std::move(spec));
+  return start(Host::kNative, std::move(spec));
 }
 
 }  // namespace kw::gym

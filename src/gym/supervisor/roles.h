@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/named_fds.h"
+#include "gym/supervisor/launchers.h"
 #include "gym/supervisor/programs.h"
 #include "os/fd.h"
 #include "sandbox/log_reader.h"
@@ -34,20 +35,20 @@ struct RoleLimits {
 // Thread-safe.
 class Roles {
  public:
-  Roles(sandbox::Launcher& launcher, const Programs& programs)
-      : launcher_(launcher), programs_(programs) {}
+  Roles(Launchers& launchers, const Programs& programs)
+      : launchers_(launchers), programs_(programs) {}
 
   Result<RunningRole> start_compiler();
+  Result<RunningRole> start_triton_compiler();
   Result<RunningRole> start_oracle(const RoleLimits& limits);
-  // python: a fork of the zygote; otherwise the native executor. Pinned to `cpus`.
-  // may_compile: the executor runs torch.compile's compiler, so it may start processes and needs
-  // the tool chain.
-  Result<RunningRole> start_executor(bool python, const RoleLimits& limits,
+  // host: not kTritonCompiler. Pinned to `cpus`. may_compile: the executor runs torch.compile's
+  // compiler, so it may start processes and needs the tool chain.
+  Result<RunningRole> start_executor(Host host, const RoleLimits& limits,
                                      const std::vector<int>& cpus, bool may_compile);
 
  private:
-  Result<RunningRole> start(sandbox::Where where, sandbox::Spec spec);
-  sandbox::Launcher& launcher_;
+  Result<RunningRole> start(Host host, sandbox::Spec spec);
+  Launchers& launchers_;
   const Programs& programs_;
   sandbox::LogReader logs_;
 };

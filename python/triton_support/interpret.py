@@ -1,0 +1,97 @@
+# The executor's side of a Triton candidate: its kernels run in Triton's interpreter, on CPU memory.
+#
+# Needs TRITON_INTERPRET=1 in the environment before triton is imported.
+import math
+
+import numpy as np
+import triton.runtime.interpreter as interpreter
+
+from . import autotune, host, launches
+from .census import Census, HostReads, Operators
+
+
+class _NoLauncher:
+    def __init__(self, source, metadata):
+        raise RuntimeError("interpreted kernels are not launched by the driver")
+
+
+class Interpreter:
+    """One candidate's interpreter: what it launched and what it computed elsewhere."""
+
+    def __init__(self, setup):
+        """setup: "triton" of the executor's setup message. Patches Triton and torch in this process."""
+        self.launches = launches.Launches()
+        self.census = Census()
+        self._compiled = {bytes.fromhex(text) for text in setup["compiled"]}
+        self._current = None
+        host.install(host.Device(setup["arch"]), _NoLauncher)
+        self._tuning = autotune.Tuning(setup["autotune_seed"], launches.NotCompiled)
+        self._tuning.install()
+        self._cover_launches()
+        if setup.get("drop_stores", False):
+            interpreter._interpreter = _WithoutStores(interpreter._interpreter)
+
+    def wrap(self, function):
+        """function with everything counted that it computes outside kernels."""
+        census = self.census
+
+        def call(*arguments):
+            census.begin_call()
+            with HostReads(census), Operators(census):
+                return function(*arguments)
+
+        return call
+
+    def report(self, reply):
+        """Writes what has run since the start to the reply page."""
+        kernels = list(self.launches.kernels.values())
+        reply.set_launches(self.census.calls, [(k.identity, k.launches, k.programs) for k in kernels])
+
+    def _cover_launches(self):
+        run_interpreted = interpreter.InterpretedFunction.run
+        set_builders_grid = interpreter.interpreter_builder.set_grid_dim
+
+        def set_grid_dim(*sizes):
+            if self._current is not None:
+                self._current.programs += math.prod(sizes)
+            return set_builders_grid(*sizes)
+
+        def run(function, *args, grid, warmup, **kwargs):
+            if warmup:
+                return None
+            kernel = launches.identify(function.fn, args, kwargs)
+            if self._tuning.choosing and kernel.identity not in self._compiled:
+                raise launches.NotCompiled(f"no configuration of {kernel.name} was compiled")
+            self._current = self.launches.add(kernel)
+            self.census.paused += 1
+            try:
+                return run_interpreted(function, *args, grid=grid, warmup=False, **kwargs)
+            finally:
+                self.census.paused -= 1
+                self._current = None
+
+        interpreter.interpreter_builder.set_grid_dim = set_grid_dim
+        interpreter.InterpretedFunction.run = run
+        # All tensors lie in CPU memory already: nothing to copy there, nothing to bring back.
+        interpreter.GridExecutor._init_args_hst = lambda executor, args, kwargs: (args, kwargs)
+        interpreter.GridExecutor._restore_args_dev = lambda executor, *_: None
+
+
+class _WithoutStores:
+    """Triton's memory operations with every write left out: what comes out right then, no kernel computed."""
+
+    def __init__(self, operations):
+        self._operations = operations
+
+    def __getattr__(self, name):
+        return getattr(self._operations, name)
+
+    def store(self, pointers, value, mask):
+        pass
+
+    def atomic_rmw(self, operation, pointers, value, mask, order):
+        return self._operations.atomic_rmw(operation, pointers, value, np.zeros_like(mask), order)
+
+    def atomic_cas(self, pointers, expected, value, order):
+        ones = np.ones(pointers.shape, dtype=bool)
+        return self._operations.load(pointers, ones, np.zeros_like(expected), expected.dtype)

@@ -1,0 +1,143 @@
+// One function a language.
+#include "gym/supervisor/candidate_builder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/hash.h"
+#include "gym/compile/shared_object.h"
+#include "gym/inputs/seeds.h"
+#include "os/fd.h"
+
+namespace kw::gym {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// Secret choices among an autotuner's configurations: few, so that builds are found in the cache.
+constexpr std::uint64_t kAutotuneChoices = 4;
+
+Executable python_executable(const task::Candidate& candidate, bool module) {
+  Executable executable;
+  executable.python = true;
+  executable.files = candidate.sources;
+  executable.entry_file = candidate.entry_file;
+  executable.entry = !candidate.entry_function.empty() ? candidate.entry_function
+                     : module                          ? "ModelNew"
+                                                       : "run";
+  if (candidate.destination_passing_given)
+    executable.destination_passing = candidate.destination_passing;
+  return executable;
+}
+
+bool is_autotuned(const task::Candidate& candidate) {
+  return std::any_of(candidate.sources.begin(), candidate.sources.end(),
+                     [](const task::SourceFile& source) {
+                       return source.content.find("autotune") != std::string::npos;
+                     });
+}
+
+// 0 where nothing is tuned: then there is one build.
+std::uint64_t autotune_seed(const task::Candidate& candidate) {
+  if (!is_autotuned(candidate)) return 0;
+  SecretSeeds secret;
+  std::uint64_t choice = secret.seed("autotune", 0) % kAutotuneChoices;
+  std::string digest = sha256_hex(candidate.hash + std::to_string(choice));
+  return std::stoull(digest.substr(0, 12), nullptr, 16);
+}
+
+}  // namespace
+
+CandidateBuilder::CandidateBuilder(const Programs& programs, Roles& roles,
+                                   std::filesystem::path cache_folder)
+    : programs_(programs),
+      roles_(roles),
+      cache_(std::move(cache_folder)),
+      cpp_(resolve_toolchain()) {}
+
+std::vector<std::string> CandidateBuilder::languages() const {
+  std::vector<std::string> names;
+  if (cpp_) names.emplace_back("cpp");
+  if (programs_.python.empty()) return names;
+  names.emplace_back("python");
+  if (triton()) names.emplace_back("triton");
+  return names;
+}
+
+Result<TritonToolchain> CandidateBuilder::triton() const {
+  std::lock_guard lock(mutex_);
+  if (!triton_) triton_ = resolve_triton(programs_.python);
+  return *triton_;
+}
+
+Result<BuildOutcome> CandidateBuilder::compile(const CompilePlan& plan) {
+  KW_TRY(auto found, find_build(plan, cache_));
+  if (found) return std::move(*found);
+  bool triton = plan.kind == ArtifactKind::kTritonKernels;
+  KW_TRY(RunningRole role, triton ? roles_.start_triton_compiler() : roles_.start_compiler());
+  CompilerLink link;
+  link.control = role.control.get();
+  link.log = [&] { return role.log->text(); };
+  return run_compile(plan, link, cache_);
+}
+
+// Both build functions return the candidate's mistake, "" when there is none.
+Result<std::string> CandidateBuilder::build_cpp(const task::Candidate& candidate,
+                                                const ProblemSession& session,
+                                                Executable& executable, Json& evidence) {
+  if (!cpp_) return fail(ErrorCode::kUnsupported, "no C++ compiler: {}", cpp_.error().message());
+  auto plan = plan_cpp(candidate, session.signature(), *cpp_);
+  if (!plan && plan.error().code() == ErrorCode::kInvalidArgument) return plan.error().message();
+  if (!plan) return tl::unexpected(std::move(plan).error());
+  KW_TRY(BuildOutcome outcome, compile(*plan));
+  evidence["build_cached"] = outcome.cached;
+  if (outcome.status != BuildStatus::kBuilt) return std::move(outcome.diagnostics);
+  executable.shared_object = std::move(outcome.artifact);
+  executable.has_prepare = outcome.has_prepare;
+  return std::string();
+}
+
+Result<std::string> CandidateBuilder::build_triton(const task::Candidate& candidate,
+                                                   const ProblemSession& session,
+                                                   Executable& executable, Json& evidence) {
+  KW_TRY(TritonToolchain toolchain, triton());
+  executable = python_executable(candidate, session.is_module());
+  TritonRun run;
+  run.autotune_seed = autotune_seed(candidate);
+  Json setup = session.call_setup(executable);
+  setup["autotune_seed"] = run.autotune_seed;
+  auto plan = plan_triton(candidate, std::move(setup), kTritonArch, toolchain);
+  if (!plan && plan.error().code() == ErrorCode::kInvalidArgument) return plan.error().message();
+  if (!plan) return tl::unexpected(std::move(plan).error());
+  KW_TRY(BuildOutcome outcome, compile(*plan));
+  evidence["build_cached"] = outcome.cached;
+  evidence["triton_version"] = toolchain.version;
+  if (outcome.status != BuildStatus::kBuilt) return std::move(outcome.diagnostics);
+  KW_TRY(std::string artifact, os::read_to_end(outcome.artifact.get(), kMaxArtifactBytes));
+  KW_TRY(run.build, read_triton_build(artifact));
+  executable.triton = std::move(run);
+  return std::string();
+}
+
+Result<std::optional<Executable>> CandidateBuilder::build(const task::Candidate& candidate,
+                                                          const ProblemSession& session,
+                                                          Json& evidence) {
+  if (candidate.language == task::Language::kPython)
+    return std::optional(python_executable(candidate, session.is_module()));
+  auto start = Clock::now();
+  Executable executable;
+  std::string mistake;
+  if (candidate.language == task::Language::kTriton) {
+    KW_TRY(mistake, build_triton(candidate, session, executable, evidence));
+  } else {
+    KW_TRY(mistake, build_cpp(candidate, session, executable, evidence));
+  }
+  Json& cost = evidence["cost"];  // every workload asks for the build
+  std::chrono::duration<double, std::milli> wall = Clock::now() - start;
+  cost["compile_ms"] = cost.value("compile_ms", 0.0) + wall.count();
+  if (mistake.empty()) return std::optional(std::move(executable));
+  evidence["compile_error"] = mistake;
+  return std::optional<Executable>();
+}
+
+}  // namespace kw::gym

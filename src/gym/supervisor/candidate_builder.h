@@ -1,0 +1,55 @@
+// CandidateBuilder: from a candidate's sources to what an executor runs, through the compiler roles
+// and the build cache.
+#pragma once
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gym/compile/build_cache.h"
+#include "gym/compile/compile.h"
+#include "gym/compile/plan.h"
+#include "gym/compile/toolchain.h"
+#include "gym/compile/triton_toolchain.h"
+#include "gym/supervisor/problem_session.h"
+#include "gym/supervisor/programs.h"
+#include "gym/supervisor/roles.h"
+#include "task/candidate.h"
+
+namespace kw::gym {
+
+// Thread-safe.
+class CandidateBuilder {
+ public:
+  // Borrows programs and roles. A tool chain that is missing is an error only for candidates that
+  // need it.
+  CandidateBuilder(const Programs& programs, Roles& roles, std::filesystem::path cache_folder);
+
+  // Languages whose candidates can be judged here.
+  std::vector<std::string> languages() const;
+
+  // For the session's workload. Nothing when the candidate does not build: then evidence has
+  // "compile_error", the text for its author. Adds "build_cached" and the time to evidence.
+  // kUnsupported without the language's tool chain.
+  Result<std::optional<Executable>> build(const task::Candidate& candidate,
+                                          const ProblemSession& session, Json& evidence);
+
+ private:
+  Result<BuildOutcome> compile(const CompilePlan& plan);
+  Result<std::string> build_cpp(const task::Candidate& candidate, const ProblemSession& session,
+                                Executable& executable, Json& evidence);
+  Result<std::string> build_triton(const task::Candidate& candidate, const ProblemSession& session,
+                                   Executable& executable, Json& evidence);
+  Result<TritonToolchain> triton() const;
+
+  const Programs& programs_;
+  Roles& roles_;
+  BuildCache cache_;
+  Result<Toolchain> cpp_;
+  mutable std::mutex mutex_;  // of triton_
+  mutable std::optional<Result<TritonToolchain>> triton_;
+};
+
+}  // namespace kw::gym

@@ -1,0 +1,49 @@
+// Launchers: what forks the gym's sandboxes: one host for native programs and for Python with
+// torch, two more for Triton, which must be told before its import whether it interprets or
+// compiles.
+#pragma once
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+#include "gym/supervisor/programs.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::gym {
+
+enum class Host {
+  kNative,             // kernelwright-launcher
+  kTorch,              // the zygote that has imported torch
+  kTritonInterpreter,  // ... and triton under TRITON_INTERPRET=1
+  kTritonCompiler,     // ... and triton without it
+};
+
+// Thread-safe. A zygote is started by the first launch that needs it.
+class Launchers {
+ public:
+  // kIsolationTooWeak when at_least cannot be reached. programs: borrowed.
+  static Result<std::unique_ptr<Launchers>> start(const Programs& programs,
+                                                  sandbox::Level at_least);
+  sandbox::Level level() const { return torch_->level(); }
+  Result<std::unique_ptr<sandbox::Sandbox>> launch(Host host, sandbox::Spec spec);
+
+  // Every sandbox but those given: nothing of ours disturbs a timed block.
+  Status freeze_others(const std::vector<const sandbox::Sandbox*>& keep_running);
+  Status thaw_others();
+
+ private:
+  Launchers(const Programs& programs, sandbox::Level at_least)
+      : programs_(programs), at_least_(at_least) {}
+  Result<sandbox::Launcher*> triton(Host host);
+  std::vector<sandbox::Launcher*> all();
+
+  const Programs& programs_;
+  sandbox::Level at_least_;
+  std::unique_ptr<sandbox::Launcher> torch_;  // native programs too
+  std::mutex mutex_;                          // of the two below
+  std::unique_ptr<sandbox::Launcher> interpreter_, compiler_;
+};
+
+}  // namespace kw::gym
