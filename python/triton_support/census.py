@@ -55,6 +55,11 @@ class Operators(TorchDispatchMode):
         super().__init__()
         self._census = census
 
+    @classmethod
+    def _should_skip_dynamo(cls):
+        """Of torch: True would import torch._dynamo at the first operator, which takes two seconds."""
+        return False
+
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = function._schema.name.rpartition("::")[2]

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Soak: one run of many thousand evaluations, one in ten of them hostile. Nothing may be left over, and the last tenth is as fast as the first.
+
+    bench/soak.py [--evaluations 20000] [--hostile 0.1] [--jobs 2] [--seconds 3600]
+
+One `kernelwright eval --dataset` judges candidates for tests/attacks/problem, correctness only: honest programs and attacks from the corpus that end by
+themselves. Every ten seconds it counts verdicts, and of the run and its children: processes, descriptors, resident memory; at the end, when the run is
+over, what is left of them against before: processes of sandbox users, cgroups, mounts, files in temporary folders. Exit 1 when something is left, memory of the
+trusted processes grew by more than a tenth and 32 MiB, an outcome is not as expected, or the rate changed by more than 5 %.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from common import ROOT, add_program_option, private_home
+
+ATTACKS = ROOT / "tests/attacks"
+# They take seconds by nature (hangs that end by timeout, bombs), or need a partner: a soak is about the number.
+SLOW = re.compile(r"hang|fork_bomb|memory|daemon|flood|sleep|interleav|huge|template|message")
+LANGUAGE = {".cpp": "cpp", ".py": "python"}
+
+
+def tag(text, name):
+    found = re.search(rf"^[/#]+ {name}: (.*)$", text, re.M)
+    return found[1].strip() if found else ""
+
+
+def programs(expect_pass):
+    """[(path, expected outcomes)] of the corpus for tests/attacks/problem."""
+    found = []
+    for path in sorted(ATTACKS.rglob("*")):
+        if path.suffix not in LANGUAGE or SLOW.search(path.name) or "problem" in path.parent.name:
+            continue
+        text = path.read_text()
+        expected = [word.split()[0] for word in tag(text, "expect").split("|") if word]
+        if not expected or tag(text, "problem") or "@SECRET@" in text or "triton" in text:
+            continue
+        if (expected == ["passed"]) == expect_pass:
+            found.append((path, expected))
+    return found
+
+
+def solution(path, number):
+    spec = {"language": LANGUAGE[path.suffix], "entry_point": f"{path.name}::run", "target_hardware": ["cpu"], "dependencies": []}
+    if path.suffix == ".py":
+        spec["destination_passing_style"] = False
+    return {"name": f"{path.stem}_{number}", "definition": "attack_target", "author": "soak", "description": "", "spec": spec,
+            "sources": [{"path": path.name, "content": path.read_text()}]}
+
+
+def descendants(pid):
+    children = collections.defaultdict(list)
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children[int(fields[1])].append(int(entry.name))
+    found, todo = [], [pid]
+    while todo:
+        one = todo.pop()
+        found.append(one)
+        todo += children[one]
+    return found
+
+
+def resident_mib(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except (OSError, IndexError):
+        return 0.0
+
+
+def descriptors(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+def trusted(pid):
+    """The run, its launchers and zygotes: everything that lives as long as it does."""
+    return [one for one in descendants(pid) if one == pid or _name(one) in ("kernelwright-la", "python", "python3")]
+
+
+def _name(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def left_over(pid):
+    """Counts of what a run makes and must take away."""
+    users = set(range(60000, 66000))
+    processes = 0
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            processes += entry.stat().st_uid in users
+        except OSError:
+            pass
+    groups = sum(1 for _ in pathlib.Path("/sys/fs/cgroup").rglob(f"kernelwright-{pid}-*"))
+    mounts = pathlib.Path("/proc/self/mounts").read_text().count("kernelwright")
+    files = sum(1 for folder in ("/tmp", "/dev/shm", "/run/kernelwright") if os.path.isdir(folder) for name in os.listdir(folder) if name.startswith(("kw-", "kernelwright")))
+    return {"processes": processes, "cgroups": groups, "mounts": mounts, "files": files}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_program_option(parser)
+    parser.add_argument("--evaluations", type=int, default=20000)
+    parser.add_argument("--hostile", type=float, default=0.1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=5400, help="the run is stopped then")
+    arguments = parser.parse_args()
+    honest, hostile = programs(True), programs(False)
+    print(f"{len(honest)} honest programs, {len(hostile)} hostile ones")
+    before = left_over(0)
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        expected = {}
+        period = round(1 / arguments.hostile)
+        with (scratch / "solutions.jsonl").open("w") as out:
+            for number in range(arguments.evaluations):
+                pool, place = (hostile, number // period) if number % period == 0 else (honest, number)
+                path, outcomes = pool[place % len(pool)]
+                expected[f"{path.stem}_{number}"] = outcomes
+                out.write(json.dumps(solution(path, number)) + "\n")
+        log = scratch / "out.jsonl.verdicts.jsonl"
+        command = [arguments.program, "eval", "--dataset", str(ATTACKS / "problem"), "--solutions", str(scratch / "solutions.jsonl"), "--out", str(scratch / "out.jsonl"),
+                   "--no-timing", "--no-evidence", "--jobs", str(arguments.jobs)]
+        with (scratch / "talk").open("w") as talk:
+            process = subprocess.Popen(command, env=private_home(scratch), stdout=talk, stderr=talk)
+        start, counted, places = time.time(), [], []
+        while process.poll() is None and time.time() - start < arguments.seconds:
+            time.sleep(10)
+            done = log.read_bytes().count(b"\n") if log.exists() else 0
+            own = trusted(process.pid)
+            places.append((time.time() - start, done, sum(map(resident_mib, own)), sum(map(descriptors, own)), len(descendants(process.pid))))
+            if len(places) % 12 == 1:
+                print("{:7.0f} s  {:6} verdicts  {:7.1f} MiB  {:4} descriptors  {:3} processes".format(*places[-1]), flush=True)
+        if process.poll() is None:
+            process.terminate()
+        process.wait(60)
+        verdicts = [json.loads(line)["verdict"] for line in log.read_text().splitlines()]
+    time.sleep(2)
+    after = left_over(process.pid)
+    wrong = collections.Counter(
+        f"{re.sub(r'_[0-9]+$', '', v['candidate']['name'])}: {v['outcome']}" for v in verdicts if v["outcome"] not in expected[v["candidate"]["name"]])
+    hostile_count = sum(expected[v["candidate"]["name"]] != ["passed"] for v in verdicts)
+    print(f"{len(verdicts)} verdicts in {places[-1][0]:.0f} s, {hostile_count} of them hostile; not as expected: {dict(wrong)}")
+
+    # The first minute fills the build cache.
+    steady = [place for place in places if place[0] > 60]
+    tenth = max(2, len(steady) // 10)
+    rate = [60 * (part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0]) for part in (steady[:tenth + 1], steady[-tenth - 1:])]
+    change = rate[1] / rate[0] - 1
+    memory = [max(p[2] for p in part) for part in (steady[:tenth + 1], steady[-tenth - 1:])]
+    handles = [max(p[3] for p in part) for part in (steady[:tenth + 1], steady[-tenth - 1:])]
+    print(f"verdicts a minute: first tenth {rate[0]:.0f}, last tenth {rate[1]:.0f} ({100 * change:+.1f} %)")
+    print(f"trusted processes: {memory[0]:.0f} MiB, then {memory[1]:.0f} MiB; descriptors {handles[0]}, then {handles[1]}")
+    print(f"left over: before {before}, after {after}")
+    grown = {name: after[name] - before[name] for name in after if after[name] > before[name]}
+    bad = bool(grown or wrong or abs(change) > 0.05 or memory[1] > 1.1 * memory[0] + 32 or handles[1] > handles[0] + 16)
+    print("FAILED" if bad else "passed")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
