@@ -208,6 +208,7 @@ Result<GoResult> Judgement::go(Side& side, const Group& sets) {
   KW_TRY(auto fault, side.call(sets, timeout() * static_cast<int>(sets.size()), result));
   (&side == candidate_.get() ? candidate_faults_ : reference_faults_) += result.minor_faults;
   (&side == candidate_.get() ? candidate_waited_ : reference_waited_) += result.waited;
+  if (&side == candidate_.get()) call_ms_ += ms(result.wall);
   if (fault && &side != candidate_.get())
     return fail(ErrorCode::kUnavailable, "the baseline failed: {}", fault->message);
   if (fault) blame(std::move(*fault));
@@ -507,6 +508,7 @@ Json Judgement::report() const {
       {"audits", audits_},
       {"oracle",
        session_.exact_precision_ == Precision::kSecond ? "second_implementation" : "float64"},
+      {"call_ms", call_ms_},
       {"candidate_page_faults", candidate_faults_},
       {"reference_page_faults", reference_faults_},
       {"candidate_waited_ns", candidate_waited_.count()},

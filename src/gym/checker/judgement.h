@@ -88,6 +88,7 @@ class Judgement {
   std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;           // minor, over all gos
   std::chrono::nanoseconds candidate_waited_{0}, reference_waited_{0};  // likewise
   double check_ms_ = 0, time_ms_ = 0;
+  double call_ms_ = 0;         // all gos of the candidate
   std::int64_t compared_ = 0;  // outputs compared by the benchmarks' rules
   bool kernelbench_ok_ = true, flashinfer_ok_ = true;
   double flashinfer_abs_ = 0, flashinfer_rel_ = 0;

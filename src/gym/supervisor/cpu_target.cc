@@ -270,6 +270,7 @@ Status CpuTarget::judge_kernels(Evaluation& evaluation, ProblemSession& session,
   stage(evaluation, "kernels");
   candidate.triton->drop_stores = true;
   KW_TRY(Json without, session.judge(candidate, evaluation.stop));
+  report["call_ms"] = report.value("call_ms", 0.0) + without.value("call_ms", 0.0);
   if (without.value("outcome", "") == task::to_string(task::Outcome::kPassed))
     report_token_kernel(report);
   return {};
