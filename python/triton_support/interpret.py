@@ -98,7 +98,10 @@ class _Patches:
             names = {m.__name__ for m in function.__globals__.values() if inspect.ismodule(m) and m in modules}
             self._languages[function] = names
         if not names or not names <= self._done:
-            self._scopes.append(self._patch_language(function))
+            scope = self._patch_language(function)
+            # Triton 3.6 leaves an array of one element to int(), which newer numpy refuses.
+            scope.set_attr(interpreter.tl.tensor, "__index__", lambda tensor: int(tensor.handle.data.squeeze()))
+            self._scopes.append(scope)
             self._done |= names
         return self
 

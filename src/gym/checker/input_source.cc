@@ -17,6 +17,19 @@ void copy_into(std::span<std::byte> to, std::span<const std::byte> from) {
   if (!to.empty()) std::memcpy(to.data(), from.data(), std::min(to.size(), from.size()));
 }
 
+task::InputPolicy read_policy(const Json& plan) {
+  task::InputPolicy policy;
+  policy.distribution = static_cast<task::Distribution>(plan.value("distribution", 0));
+  if (plan.contains("low")) policy.low = plan["low"].get<double>();
+  if (plan.contains("high")) policy.high = plan["high"].get<double>();
+  return policy;
+}
+
+bool is_uneven(const task::InputPolicy& policy) {
+  return policy.distribution == task::Distribution::kSpikes ||
+         policy.distribution == task::Distribution::kWideRange;
+}
+
 }  // namespace
 
 Result<InputSource> InputSource::of_definition(const task::Signature& signature, const Json& plans,
@@ -29,12 +42,12 @@ Result<InputSource> InputSource::of_definition(const task::Signature& signature,
     return nullptr;
   };
   auto add = [&](std::vector<Tensor>& list, const task::Argument& argument) -> Status {
-    Tensor tensor{argument.dtype, argument.shape, {}, {}};
+    Tensor tensor{argument.dtype, argument.shape, {}, {}, {}};
     const Json* plan = plan_of(argument.name);
     if (plan == nullptr) return fail(ErrorCode::kInternal, "no plan for input {}", argument.name);
-    tensor.policy.distribution = static_cast<task::Distribution>(plan->value("distribution", 0));
-    if (plan->contains("low")) tensor.policy.low = (*plan)["low"].get<double>();
-    if (plan->contains("high")) tensor.policy.high = (*plan)["high"].get<double>();
+    tensor.policy = read_policy(*plan);
+    tensor.ordinary = plan->contains("ordinary") ? read_policy((*plan)["ordinary"]) : tensor.policy;
+    if (is_uneven(tensor.ordinary)) tensor.ordinary = {};
     if (plan->contains("fixed")) {
       KW_TRY(os::UniqueFd fd, fds.take((*plan)["fixed"].get<std::string>()));
       KW_TRY(tensor.fixed, os::read_to_end(fd.get(), kMaxFixed));
@@ -60,7 +73,7 @@ InputSource InputSource::of_module(const task::Signature& signature, OracleClien
   InputSource source;
   source.oracle_ = &oracle;
   for (const auto* argument : tensors_of(signature.inputs))
-    source.inputs_.push_back({argument->dtype, argument->shape, {}, {}});
+    source.inputs_.push_back({argument->dtype, argument->shape, {}, {}, {}});
   return source;
 }
 
@@ -83,6 +96,20 @@ Result<OracleAnswer> InputSource::fill(SharedTensors& set, std::uint64_t seed) {
   Rng rng(seed);
   for (std::size_t i = 0; i < inputs_.size(); ++i) fill_one(inputs_[i], set.tensor(i), rng.next());
   return OracleAnswer{};
+}
+
+bool InputSource::uneven() const {
+  return std::ranges::any_of(
+      inputs_, [](const Tensor& t) { return t.fixed.empty() && is_uneven(t.policy); });
+}
+
+void InputSource::fill_ordinary(SharedTensors& set, std::uint64_t seed) {
+  Rng rng(seed);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    Tensor tensor = inputs_[i];
+    if (is_uneven(tensor.policy)) tensor.policy = tensor.ordinary;
+    fill_one(tensor, set.tensor(i), rng.next());
+  }
 }
 
 void InputSource::fill_statics(SharedTensors& statics, std::uint64_t seed) {

@@ -26,6 +26,10 @@ class InputSource {
   // New values for every tensor of the set, at its layout's present offsets. The answer is not ok
   // when get_inputs() failed.
   Result<OracleAnswer> fill(SharedTensors& set, std::uint64_t seed);
+  // Whether a few elements dominate an input here that are ordinary elsewhere in the problem.
+  bool uneven() const;
+  // Definitions: fill() with ordinary values in the place of those.
+  void fill_ordinary(SharedTensors& set, std::uint64_t seed);
   // Definitions: values of the static inputs. Modules get theirs from OracleClient::state().
   void fill_statics(SharedTensors& statics, std::uint64_t seed);
   // Only this tensor gets new values: whether it matters shows in the outputs.
@@ -37,7 +41,7 @@ class InputSource {
   struct Tensor {
     task::DType dtype;
     std::vector<std::int64_t> shape;
-    task::InputPolicy policy;
+    task::InputPolicy policy, ordinary;
     std::string fixed;  // bytes of a stored tensor; empty: generated
   };
   static void fill_one(const Tensor& tensor, std::span<std::byte> out, std::uint64_t seed);

@@ -153,8 +153,18 @@ Result<InstanceBudget> OutputChecker::budget(std::size_t output, const Instance&
   OracleRun run{doubles(instance.exact[output]), view(output, instance.trusted[output]), {}};
   for (const Instance::Outputs& moved : instance.perturbed)
     run.perturbed.push_back(doubles(moved[output]));
-  return InstanceBudget::make({plan.argument->dtype, plan.argument->shape, plan.terms},
+  return InstanceBudget::make({plan.argument->dtype, plan.argument->shape, plan.terms, plan.uneven},
                               std::move(run));
+}
+
+void OutputChecker::learn_terms(const Instance& ordinary) {
+  for (std::size_t j = 0; j < plans_.size(); ++j) {
+    if (!task::is_floating(plans_[j].argument->dtype)) continue;
+    auto made = budget(j, ordinary);
+    if (!made) continue;
+    plans_[j].terms = static_cast<std::int64_t>(made->terms());
+    plans_[j].uneven = true;
+  }
 }
 
 Status OutputChecker::learn(std::span<const Instance> instances) {

@@ -40,6 +40,10 @@ class OutputChecker {
   // does not fit the signature.
   static Result<OutputChecker> make(const task::Signature& signature, const Json& policies);
 
+  // Before learn(), where the inputs of this problem are dominated by a few (spikes, wide range):
+  // how many terms stand behind an element, from an instance of ordinary inputs with two perturbed
+  // runs. Does nothing where the reference gives NaN on it.
+  void learn_terms(const Instance& ordinary);
   // From at least three instances, the first with two perturbed runs: they show how many terms
   // stand behind an element. kInvalidArgument: the reference cannot be judged (it gives NaN).
   Status learn(std::span<const Instance> instances);
@@ -73,6 +77,7 @@ class OutputChecker {
     const task::Argument* argument = nullptr;
     task::OutputPolicy policy;
     std::int64_t terms = 0;  // summed per element at most
+    bool uneven = false;     // a few inputs dominate: terms is known from others
     int of_input = -1;       // the tensor that policy.of names
     int of_output = -1;
     BaselineCoefficients learned;

@@ -222,7 +222,18 @@ Result<OracleAnswer> Session::learn_from(std::uint64_t seed, int perturbed_runs,
   return run_oracle(sets_[0], instance, perturbed_runs);
 }
 
+// Spikes hide how many terms an element is a sum of.
+Status Session::learn_terms() {
+  if (!inputs_->uneven()) return {};
+  inputs_->fill_ordinary(sets_[0], next_seed());
+  Instance ordinary;
+  KW_TRY(OracleAnswer answer, run_oracle(sets_[0], ordinary, 2));
+  if (answer.ok && exact_precision_ != Precision::kSecond) checker_->learn_terms(ordinary);
+  return {};
+}
+
 Result<OracleAnswer> Session::learn() {
+  KW_TRY_STATUS(learn_terms());
   for (int i = 0; i < kLearnInstances; ++i) {
     learned_seeds_.push_back(next_seed());
     learned_from_.emplace_back();

@@ -71,6 +71,7 @@ class Session {
   Status read_options(const Json& options);
   Result<OracleAnswer> prepare_problem(const Json& body, ReceivedFds& fds);
   Result<OracleAnswer> learn();
+  Status learn_terms();
   Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance,
                                   int perturbed_runs = 1);
   bool fall_back_to_second(const OracleAnswer& float64);

@@ -18,6 +18,7 @@ constexpr std::size_t kChunk = 2048;
 constexpr double kDeviationOfMean =
     1.2533141373155003;  // sqrt(pi / 2): deviation of a normal over its mean absolute value
 constexpr double kMostTerms = 65536;
+constexpr double kMostLostTerms = 4096;
 constexpr double kFewTerms = 8;  // sums this short need no allowance of their own
 
 // Results this small may be flushed to zero: candidates may be built with -ffast-math, which
@@ -133,13 +134,15 @@ void InstanceBudget::learn_terms() {
   terms_ = std::clamp(static_cast<double>(spec_.reduction_length), 0.0, kMostTerms);
   double eps = task::epsilon_of(spec_.dtype);
   double eps_sum = spec_.dtype == DType::kFloat64 ? eps : 0x1p-23;
-  if (run_.perturbed.size() >= 2) {
+  if (run_.perturbed.size() >= 2 && !spec_.uneven) {
     double most = 0;
     for (std::size_t r = 0; r < slices_.rows && most < terms_; ++r)
       most = std::max(most, inputs_behind(r));
     terms_ = std::min(terms_, most);
   }
-  sequential_ = terms_ > kFewTerms ? rule_.sequential * std::sqrt(terms_) * eps_sum / eps : 0;
+  double steps = rule_.sequential * std::sqrt(terms_);
+  if (spec_.uneven) steps += 0.5 * std::min(terms_, kMostLostTerms);
+  sequential_ = terms_ > kFewTerms ? steps * eps_sum / eps : 0;
 }
 
 // How many inputs move an element of this row; kMostTerms where the runs cannot tell.

@@ -20,7 +20,10 @@
 // - sequential = c sqrt(terms) eps_sum / eps max(response, eps |y|): naive summation of that many
 //   terms (Higham, Accuracy and Stability of Numerical Algorithms, 4.2: errors grow as sqrt(n) when
 //   rounding is random), for up to 65536 terms; eps_sum is 2^-23 for float32 and everything
-//   narrower (sums are kept in float32), 2^-52 for float64.
+//   narrower (sums are kept in float32), 2^-52 for float64. Where a few inputs dominate (spikes)
+//   rounding is not random: what is added to a large sum is lost one and the same way each time.
+//   There 1/2 min(terms, 4096) is added to c sqrt(terms), the bound of 4.2 itself; more would let
+//   a float16 of the dominating term pass.
 //
 // a, b, c: BudgetRule, calibrated by calibration_test.cc. The column's factor is the mean over rows
 // of |response| / row response where that is over 1 and there are at least 8 rows: one heavy column
@@ -62,6 +65,8 @@ struct OutputSpec {
   task::DType dtype = task::DType::kFloat32;  // floating
   std::vector<std::int64_t> shape;
   std::int64_t reduction_length = 0;  // terms summed per element; 0: none
+  // Few inputs dominate: reduction_length was learned from other ones, and these runs cannot tell.
+  bool uneven = false;
 };
 
 // The budget of every element of one set of inputs. Borrows the run, which must outlive it.

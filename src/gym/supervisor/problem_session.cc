@@ -14,17 +14,24 @@ namespace {
 constexpr std::uint64_t kBaseMemory = 2ULL << 30U;
 constexpr std::uint64_t kMaxStoredTensor = 16ULL << 30U;
 
+Json distribution_json(const task::InputPolicy& policy) {
+  Json json = {{"distribution", static_cast<int>(policy.distribution)}};
+  if (policy.low) json["low"] = *policy.low;
+  if (policy.high) json["high"] = *policy.high;
+  return json;
+}
+
 Json input_plan(const task::Problem& problem, const task::Workload& workload,
                 const task::TensorSpec& spec) {
   const task::WorkloadPolicy& here = problem.workload_policy(workload.uuid);
   const task::InputPolicy* policy = nullptr;
   if (auto found = problem.policy.inputs.find(spec.name); found != problem.policy.inputs.end())
     policy = &found->second;
+  Json ordinary = policy != nullptr ? distribution_json(*policy) : distribution_json({});
   if (auto found = here.inputs.find(spec.name); found != here.inputs.end()) policy = &found->second;
-  task::InputPolicy chosen = policy != nullptr ? *policy : task::InputPolicy{};
-  Json plan = {{"name", spec.name}, {"distribution", static_cast<int>(chosen.distribution)}};
-  if (chosen.low) plan["low"] = *chosen.low;
-  if (chosen.high) plan["high"] = *chosen.high;
+  Json plan = policy != nullptr ? distribution_json(*policy) : distribution_json({});
+  plan["name"] = spec.name;
+  plan["ordinary"] = ordinary;  // what the problem's other workloads have
   return plan;
 }
 
