@@ -1,0 +1,92 @@
+// Sums that one term dominates: losing the small ones is honest, rounding the large one is not.
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "gym/correctness/budget.h"
+
+namespace kw::gym {
+namespace {
+
+constexpr std::size_t kRows = 64, kTerms = 2048;
+constexpr float kSpike = 1e4F;
+
+float to_bfloat16(float x) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits = (bits + 0x8000U) & 0xffff0000U;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// Sums of squares of rows that begin with a spike.
+struct SpikedSums {
+  std::vector<float> x = std::vector<float>(kRows * kTerms);
+  std::vector<double> exact, moved, moved_again;
+  std::vector<float> trusted;
+
+  SpikedSums() {
+    Rng rng(7);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = (i % kTerms == 0 ? kSpike : 1.0F) * static_cast<float>(rng.uniform() + 0.5);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      exact.push_back(sum(r, 0, rng));
+      moved.push_back(sum(r, 0x1p-23, rng));
+      moved_again.push_back(sum(r, 0x1p-23, rng));
+      trusted.push_back(static_cast<float>(exact.back()));
+    }
+  }
+  double sum(std::size_t row, double step, Rng& rng) const {
+    double total = 0;
+    for (std::size_t i = 0; i < kTerms; ++i) {
+      double value = x[row * kTerms + i] * (1 + ((rng.next() & 1U) != 0 ? step : -step));
+      total += value * value;
+    }
+    return total;
+  }
+  // One after the other; round: of every term.
+  template <typename Round>
+  float naive(std::size_t row, Round round) const {
+    float total = 0;
+    for (std::size_t i = 0; i < kTerms; ++i) {
+      float value = round(x[row * kTerms + i]);
+      total += value * value;
+    }
+    return total;
+  }
+  // Rows whose error is within the budget.
+  template <typename Round>
+  std::size_t within(bool uneven, Round round) const {
+    const std::vector<std::int64_t> shape = {kRows};
+    OracleRun run{exact,
+                  {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))},
+                  {moved, moved_again}};
+    auto budget =
+        InstanceBudget::make({task::DType::kFloat32, shape, kTerms, uneven}, std::move(run));
+    EXPECT_TRUE(budget) << budget.error().message();
+    std::vector<double> allowed(kRows);
+    budget->budgets(0, allowed);
+    std::size_t count = 0;
+    for (std::size_t r = 0; r < kRows; ++r)
+      count += std::abs(static_cast<double>(naive(r, round)) - exact[r]) <= allowed[r] ? 1 : 0;
+    return count;
+  }
+};
+
+TEST(UnevenBudget, LosingSmallTermsIsHonest) {
+  SpikedSums sums;
+  auto as_it_is = [](float value) { return value; };
+  EXPECT_EQ(sums.within(true, as_it_is), kRows);
+  // What it is for: two runs that one spike moves say that one term stands behind the sum.
+  EXPECT_LT(sums.within(false, as_it_is), kRows / 2);
+}
+
+TEST(UnevenBudget, RoundingTheLargeTermIsNot) {
+  EXPECT_LT(SpikedSums().within(true, to_bfloat16), kRows / 4);
+}
+
+}  // namespace
+}  // namespace kw::gym
