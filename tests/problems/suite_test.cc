@@ -61,34 +61,92 @@ TEST(Suite, FolderNamesAreDefinitionNames) {
   std::set<std::string> expected = folders(kRoot / "problems");
   expected.erase("modules");
   EXPECT_EQ(names, expected);
-  EXPECT_GE(names.size(), 32U);
+  EXPECT_GE(names.size(), 110U);
 }
 
+// The list of docs/formats/policy.md.
+const std::set<std::string> kFamilies = {
+    "elementwise", "activation", "reduction", "arg_reduction", "scan",
+    "softmax",     "norm",       "matmul",    "convolution",   "pooling",
+    "loss",        "attention",  "gather",    "quantization",  "rotary",
+    "sort",        "sampling",   "layout",    "fused"};
+
 TEST(Suite, CoversTheFamilies) {
-  std::set<std::string> families;
-  for (const Problem* problem : definitions()) families.insert(problem->policy.family);
-  for (const char* family :
-       {"elementwise", "activation", "reduction", "arg_reduction", "scan", "softmax", "norm",
-        "matmul", "convolution", "pooling", "loss", "fused"}) {
-    EXPECT_TRUE(families.contains(family)) << family;
+  std::map<std::string, int> families;
+  for (const Problem* problem : definitions()) {
+    families[problem->policy.family] += 1;
+    EXPECT_TRUE(kFamilies.contains(problem->policy.family)) << problem->name;
+    EXPECT_EQ(problem->definition().op_type, problem->policy.family) << problem->name;
+  }
+  for (const std::string& family : kFamilies) EXPECT_GE(families[family], 1) << family;
+  EXPECT_GE(families["fused"], 30);
+}
+
+TEST(Suite, WorkloadsAreUniqueAndLabelled) {
+  std::set<std::string> uuids;
+  for (const Problem* problem : definitions()) {
+    for (const Workload& workload : problem->workloads) {
+      EXPECT_TRUE(uuids.insert(workload.uuid).second) << workload.uuid << " is used twice";
+      EXPECT_FALSE(problem->workload_policy(workload.uuid).label.empty()) << workload.uuid;
+    }
   }
 }
 
-// The first workload is the timed one, by which a problem is known; the others are there to catch
-// wrong kernels.
-TEST(Suite, EveryProblemHasOneTimedWorkloadAndHardOnes) {
-  std::set<std::string> uuids;
+std::vector<WorkloadPolicy> policies_for(const Problem& problem, const std::string& target) {
+  std::vector<WorkloadPolicy> out;
+  for (const Workload& workload : problem.workloads) {
+    const WorkloadPolicy& policy = problem.workload_policy(workload.uuid);
+    if (policy.targets == std::vector<std::string>{target}) out.push_back(policy);
+  }
+  return out;
+}
+
+// A problem is known by the first workload of a target, which is timed; the others are there to
+// catch wrong kernels. Triton's interpreter is not timed.
+TEST(Suite, EveryProblemHasWorkloadsForEveryTarget) {
   for (const Problem* problem : definitions()) {
     SCOPED_TRACE(problem->name);
-    EXPECT_GE(problem->workloads.size(), 3U);
-    EXPECT_LE(problem->workloads.size(), 5U);
-    for (std::size_t i = 0; i < problem->workloads.size(); ++i) {
-      const std::string& uuid = problem->workloads[i].uuid;
-      EXPECT_TRUE(uuids.insert(uuid).second) << uuid << " is used twice";
-      const WorkloadPolicy& policy = problem->workload_policy(uuid);
-      EXPECT_EQ(policy.timed, i == 0) << uuid;
-      EXPECT_EQ(policy.targets, std::vector<std::string>{"cpu"});
-      EXPECT_FALSE(policy.label.empty()) << uuid;
+    auto cpu = policies_for(*problem, "cpu");
+    auto interpret = policies_for(*problem, "interpret");
+    auto cuda = policies_for(*problem, "cuda");
+    EXPECT_EQ(cpu.size() + interpret.size() + cuda.size(), problem->workloads.size());
+    EXPECT_GE(cpu.size(), 3U);
+    EXPECT_GE(interpret.size(), 2U);
+    EXPECT_GE(cuda.size(), 2U);
+    for (std::size_t i = 0; i < cpu.size(); ++i) EXPECT_EQ(cpu[i].timed, i == 0) << i;
+    for (const WorkloadPolicy& policy : interpret) EXPECT_FALSE(policy.timed) << policy.label;
+    EXPECT_TRUE(std::ranges::any_of(cuda, &WorkloadPolicy::timed));
+  }
+}
+
+// Whoever takes the first workload gets the timed one of the cpu.
+TEST(Suite, WorkloadsAreOrderedByTarget) {
+  const std::vector<std::string> order = {"cpu", "interpret", "cuda"};
+  for (const Problem* problem : definitions()) {
+    auto place = [&](const Workload& workload) {
+      return std::ranges::find(order, problem->workload_policy(workload.uuid).targets.at(0));
+    };
+    EXPECT_TRUE(std::ranges::is_sorted(problem->workloads, {}, place)) << problem->name;
+  }
+}
+
+std::size_t total_bytes(const Signature& signature) {
+  std::size_t bytes = 0;
+  for (const auto* tensors : {&signature.inputs, &signature.statics, &signature.outputs})
+    for (const Argument& tensor : *tensors) bytes += tensor.bytes();
+  return bytes;
+}
+
+// What a program of Triton's interpreter costs, about a millisecond, bounds its workloads; cuda's
+// must fill a large GPU without filling its memory.
+TEST(Suite, SizesFitTheTarget) {
+  for (const Problem* problem : definitions()) {
+    for (const Workload& workload : problem->workloads) {
+      const std::string& target = problem->workload_policy(workload.uuid).targets.at(0);
+      auto signature = signature_of(problem->definition(), workload, problem->policy.statics);
+      ASSERT_TRUE(signature) << problem->name << ": " << signature.error().message();
+      std::size_t most = std::size_t{target == "interpret" ? 16U : 4096U} << 20;
+      EXPECT_LE(total_bytes(*signature), most) << problem->name << " for " << target;
     }
   }
 }
