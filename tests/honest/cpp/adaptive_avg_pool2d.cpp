@@ -1,4 +1,6 @@
 // Sums each window row by row, then divides by its area.
+
+// flags: -ffast-math
 #include <cstdint>
 
 extern "C" void run(const float* x, float* y, int64_t B, int64_t C, int64_t H, int64_t W) {

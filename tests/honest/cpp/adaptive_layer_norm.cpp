@@ -1,4 +1,6 @@
 // Mean and variance in two float passes over each token.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

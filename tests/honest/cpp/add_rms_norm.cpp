@@ -1,4 +1,6 @@
 // The residual is written and squared in one pass, scaled in a second.
+
+// flags: -ffast-math -funroll-loops
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
 // Two passes for the statistics of each channel, with a float sum for each image.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

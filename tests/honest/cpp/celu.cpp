@@ -1,4 +1,6 @@
 // 2 expm1(x / 2) where x is negative, x elsewhere.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

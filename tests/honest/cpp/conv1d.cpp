@@ -1,4 +1,6 @@
 // For each weight the shifted input row is added to the output row.
+
+// flags: -ffast-math -funroll-loops
 #include <algorithm>
 #include <cstdint>
 

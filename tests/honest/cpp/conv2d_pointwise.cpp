@@ -1,4 +1,6 @@
 // A matrix product for each image: planes of the input are added to planes of the output.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cstdint>
 

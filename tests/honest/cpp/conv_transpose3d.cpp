@@ -1,4 +1,6 @@
 // Windows do not overlap, so each output has one weight a channel; its sum is a dot product.
+
+// flags: -ffast-math
 #include <cstdint>
 
 extern "C" void run(const float* x, const float* weight, const float* bias, float* y, int64_t B,

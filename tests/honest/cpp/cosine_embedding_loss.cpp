@@ -1,4 +1,6 @@
 // Three float sums a row.
+
+// flags: -ffast-math -funroll-loops
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,6 @@
 // Losses of the samples in float, their mean from a float sum.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

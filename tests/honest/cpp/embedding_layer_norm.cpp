@@ -1,4 +1,6 @@
 // The sum of the two rows lies in a buffer; mean and variance in two float passes.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
 // tanhf of the cubic.
+
+// flags: -ffast-math -funroll-loops
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
 // A float sum for each row, added up in double.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cstdint>
 

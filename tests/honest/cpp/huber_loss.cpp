@@ -1,4 +1,6 @@
 // One float sum a row.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
-// Magnitudes summed from left to right, then a division an element.
+// Magnitudes summed in the compiler's order, then each element divided by the sum.
+
+// flags: -ffast-math -funroll-loops
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
 // A normalised row in a buffer, then rows of the weight are added up.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

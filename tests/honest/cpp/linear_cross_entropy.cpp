@@ -1,4 +1,6 @@
 // Logits of a sample in a buffer; log-sum-exp minus the right one.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

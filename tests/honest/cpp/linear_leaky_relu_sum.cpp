@@ -1,4 +1,6 @@
 // Outputs of a row in a buffer; their sum in double.
+
+// flags: -ffast-math -funroll-loops
 #include <algorithm>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
 // The output row holds logits, then exponentials, then probabilities.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,6 @@
 // x - max - log(sum of exp(x - max)), the sum in float.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

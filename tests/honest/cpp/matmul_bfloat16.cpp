@@ -1,4 +1,6 @@
 // b is widened once; sums in a float row, rounded once.
+
+// flags: -ffast-math -funroll-loops
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,6 @@
 // A row of the product in a buffer; each group's mean and variance in two float passes.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,6 @@
 // A row of the product in a buffer, then the maximum and the sum of exponentials.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,6 @@
 // Squares of 1024 neighbours in float, their sums in double.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
 // Squares of differences, four sums a pair of rows.
+
+// flags: -ffast-math
 #include <cstdint>
 
 extern "C" void run(const float* a, const float* b, float* y, int64_t M, int64_t N) {

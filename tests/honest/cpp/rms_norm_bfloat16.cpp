@@ -1,4 +1,6 @@
-// Squares summed in float from left to right; rounded once.
+// Squares summed in float in the compiler's order; rounded once.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

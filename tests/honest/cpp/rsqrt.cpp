@@ -1,4 +1,6 @@
-// Square root and division, without an approximate instruction.
+// 1 / sqrt(x); the compiler may take its approximate instruction and one Newton step.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

@@ -1,4 +1,6 @@
 // expm1 below zero; both constants are multiplied in advance.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

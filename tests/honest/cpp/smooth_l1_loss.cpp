@@ -1,4 +1,6 @@
 // A float sum for each row, added up in float.
+
+// flags: -ffast-math
 #include <cmath>
 #include <cstdint>
 

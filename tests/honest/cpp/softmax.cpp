@@ -1,4 +1,7 @@
-// Three passes a row: maximum, exponentials and their sum, division.
+// Three passes a row: maximum, exponentials and their sum, division; vector exponentials, sums in
+// any order.
+
+// flags: -ffast-math
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

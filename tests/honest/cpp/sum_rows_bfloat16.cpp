@@ -1,4 +1,6 @@
-// One float accumulator a row, rounded once.
+// Float sums in the compiler's order, rounded once.
+
+// flags: -ffast-math
 #include <cstdint>
 
 extern "C" void run(const kw_bfloat16* x, kw_bfloat16* y, int64_t M, int64_t N) {
