@@ -5,11 +5,11 @@ import triton.language as tl
 
 @triton.jit
 def silu_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    origin = (tl.program_id(0) * BLOCK_M, tl.program_id(1) * BLOCK_N)
-    x_block = tl.make_block_ptr(x_ptr, (M, N), (N, 1), origin, (BLOCK_M, BLOCK_N), (1, 0))
-    y_block = tl.make_block_ptr(y_ptr, (M, N), (N, 1), origin, (BLOCK_M, BLOCK_N), (1, 0))
-    x = tl.load(x_block, boundary_check=(0, 1))
-    tl.store(y_block, x * tl.sigmoid(x), boundary_check=(0, 1))
+    rows = (tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]
+    columns = (tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]
+    mask = (rows < M) & (columns < N)
+    x = tl.load(x_ptr + rows * N + columns, mask=mask, other=0.0)
+    tl.store(y_ptr + rows * N + columns, x * tl.sigmoid(x), mask=mask)
 
 
 def run(x):

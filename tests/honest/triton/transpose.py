@@ -3,18 +3,20 @@ import triton
 import triton.language as tl
 
 
+# Tiles in groups of GROUP rows, so that neighbouring programs share cache lines of both sides.
 @triton.jit
-def transpose_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    rows = tl.program_id(0) * BLOCK_M
-    columns = tl.program_id(1) * BLOCK_N
-    x_block = tl.make_block_ptr(x_ptr, (M, N), (N, 1), (rows, columns), (BLOCK_M, BLOCK_N), (1, 0))
-    y_block = tl.make_block_ptr(y_ptr, (N, M), (M, 1), (columns, rows), (BLOCK_N, BLOCK_M), (1, 0))
-    tile = tl.load(x_block, boundary_check=(0, 1), padding_option="zero")
-    tl.store(y_block, tl.trans(tile), boundary_check=(0, 1))
+def transpose_kernel(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr, GROUP: tl.constexpr):
+    tiles_m = tl.num_programs(0)
+    tiles_n = tl.num_programs(1)
+    tile_m, tile_n = tl.swizzle2d(tl.program_id(0), tl.program_id(1), tiles_m, tiles_n, GROUP)
+    rows = tile_m * BLOCK + tl.arange(0, BLOCK)
+    columns = tile_n * BLOCK + tl.arange(0, BLOCK)
+    tile = tl.load(x_ptr + rows[:, None] * N + columns[None, :], mask=(rows[:, None] < M) & (columns[None, :] < N))
+    tl.store(y_ptr + columns[:, None] * M + rows[None, :], tile.T, mask=(columns[:, None] < N) & (rows[None, :] < M))
 
 
 def run(x):
     M, N = x.shape
     y = torch.empty((N, M), dtype=x.dtype, device=x.device)
-    transpose_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](x, y, M, N, BLOCK_M=32, BLOCK_N=32)
+    transpose_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](x, y, M, N, BLOCK=32, GROUP=4)
     return y
