@@ -14,7 +14,7 @@ def conv_kernel(
     ins = tl.arange(0, C_IN)
     outs = tl.arange(0, C_OUT)
     sums = tl.zeros((C_OUT, BLOCK_L), tl.float32)
-    for tap in tl.static_range(K):
+    for tap in range(K):
         source = places + tap - PADDING
         x = tl.load(x_ptr + image * C_IN * L + ins[:, None] * L + source[None, :], mask=((source >= 0) & (source < L))[None, :], other=0.0)
         weight = tl.load(weight_ptr + outs[:, None] * (C_IN * K) + ins[None, :] * K + tap)
@@ -27,5 +27,5 @@ def run(x, weight, bias):
     B, C_in, L = x.shape
     C_out, _, K = weight.shape
     y = torch.empty((B, C_out, L), dtype=x.dtype, device=x.device)
-    conv_kernel[(triton.cdiv(L, 64), B)](x, weight, bias, y, L, C_IN=C_in, C_OUT=C_out, K=K, PADDING=2, BLOCK_L=64)
+    conv_kernel[(triton.cdiv(L, 32), B)](x, weight, bias, y, L, C_IN=C_in, C_OUT=C_out, K=K, PADDING=2, BLOCK_L=32)
     return y

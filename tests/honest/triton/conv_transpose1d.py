@@ -12,7 +12,7 @@ def conv_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, L, C_IN: tl.constexpr, C_OUT
     ins = tl.arange(0, C_IN)
     outs = tl.arange(0, C_OUT)
     sums = tl.zeros((C_OUT, BLOCK_L), tl.float32)
-    for i in tl.static_range(2):
+    for i in range(2):
         # Output 2 half + parity = 2 source - 1 + tap.
         tap = 1 - parity + 2 * i
         source = half + parity - i

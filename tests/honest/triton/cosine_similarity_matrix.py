@@ -10,7 +10,7 @@ def similarity_kernel(a_ptr, b_ptr, y_ptr, M, N, D: tl.constexpr, BLOCK_M: tl.co
     sums = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     square_a = tl.zeros((BLOCK_M,), tl.float32)
     square_b = tl.zeros((BLOCK_N,), tl.float32)
-    for start in tl.static_range(0, D, BLOCK_D):
+    for start in range(0, D, BLOCK_D):
         inner = start + tl.arange(0, BLOCK_D)
         a = tl.load(a_ptr + rows[:, None] * D + inner[None, :], mask=(rows < M)[:, None], other=0.0)
         b = tl.load(b_ptr + columns[:, None] * D + inner[None, :], mask=(columns < N)[:, None], other=0.0)
@@ -26,4 +26,4 @@ def similarity_kernel(a_ptr, b_ptr, y_ptr, M, N, D: tl.constexpr, BLOCK_M: tl.co
 def run(a, b, y):
     M, D = a.shape
     N = b.shape[0]
-    similarity_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](a, b, y, M, N, D=D, BLOCK_M=32, BLOCK_N=32, BLOCK_D=64)
+    similarity_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](a, b, y, M, N, D=D, BLOCK_M=32, BLOCK_N=32, BLOCK_D=32)
