@@ -1,3 +1,4 @@
+# Block pointers: Triton before 3.9, which took them out.
 import torch
 import triton
 import triton.language as tl
