@@ -4,7 +4,10 @@ import triton.language as tl
 
 
 @triton.jit
-def conv_half(x_ptr, weight_ptr, bias_ptr, outs, places, L, C: tl.constexpr, K: tl.constexpr, BLOCK_O: tl.constexpr, BLOCK_L: tl.constexpr, BLOCK_C: tl.constexpr):
+def conv_half(
+    x_ptr, weight_ptr, bias_ptr, outs, places, L,
+    C: tl.constexpr, K: tl.constexpr, BLOCK_O: tl.constexpr, BLOCK_L: tl.constexpr, BLOCK_C: tl.constexpr,
+):
     sums = tl.zeros((BLOCK_O, BLOCK_L), tl.float32) + tl.load(bias_ptr + outs)[:, None]
     for first in range(0, C, BLOCK_C):
         ins = first + tl.arange(0, BLOCK_C)
@@ -17,7 +20,10 @@ def conv_half(x_ptr, weight_ptr, bias_ptr, outs, places, L, C: tl.constexpr, K: 
 
 
 @triton.jit
-def conv_glu_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, L, C: tl.constexpr, K: tl.constexpr, BLOCK_O: tl.constexpr, BLOCK_L: tl.constexpr, BLOCK_C: tl.constexpr):
+def conv_glu_kernel(
+    x_ptr, weight_ptr, bias_ptr, y_ptr, L,
+    C: tl.constexpr, K: tl.constexpr, BLOCK_O: tl.constexpr, BLOCK_L: tl.constexpr, BLOCK_C: tl.constexpr,
+):
     image = tl.program_id(2).to(tl.int64)
     outs = tl.program_id(1) * BLOCK_O + tl.arange(0, BLOCK_O)
     places = tl.program_id(0) * BLOCK_L + tl.arange(0, BLOCK_L)

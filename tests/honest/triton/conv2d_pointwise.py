@@ -4,7 +4,10 @@ import triton.language as tl
 
 
 @triton.jit
-def conv_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, P, C_IN: tl.constexpr, C_OUT: tl.constexpr, BLOCK_O: tl.constexpr, BLOCK_P: tl.constexpr, BLOCK_C: tl.constexpr):
+def conv_kernel(
+    x_ptr, weight_ptr, bias_ptr, y_ptr, P, C_IN: tl.constexpr, C_OUT: tl.constexpr,
+    BLOCK_O: tl.constexpr, BLOCK_P: tl.constexpr, BLOCK_C: tl.constexpr,
+):
     image = tl.program_id(2).to(tl.int64)
     outs = tl.program_id(1) * BLOCK_O + tl.arange(0, BLOCK_O)
     pixels = tl.program_id(0) * BLOCK_P + tl.arange(0, BLOCK_P)

@@ -12,8 +12,6 @@ def hardswish_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, x * gate / 6.0, mask=mask)
 
 
-def run(x):
-    y = torch.empty_like(x)
+def run(x, y):
     n = x.numel()
     hardswish_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
-    return y

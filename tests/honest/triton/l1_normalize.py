@@ -11,8 +11,6 @@ def l1_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + row * N + columns, x / tl.sum(tl.abs(x), axis=0), mask=columns < N)
 
 
-def run(x):
+def run(x, y):
     M, N = x.shape
-    y = torch.empty_like(x)
     l1_kernel[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))
-    return y

@@ -4,7 +4,10 @@ import triton.language as tl
 
 
 @triton.jit
-def tile_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, M, N: tl.constexpr, K: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+def tile_kernel(
+    x_ptr, weight_ptr, bias_ptr, y_ptr, M, N: tl.constexpr, K: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     sums = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)

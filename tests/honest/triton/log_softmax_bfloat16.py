@@ -13,8 +13,6 @@ def log_softmax_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + row * N + columns, y.to(tl.bfloat16), mask=columns < N)
 
 
-def run(x):
+def run(x, y):
     M, N = x.shape
-    y = torch.empty_like(x)
     log_softmax_kernel[(M,)](x, y, N, BLOCK=triton.next_power_of_2(N))
-    return y

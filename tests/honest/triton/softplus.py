@@ -18,8 +18,6 @@ def softplus_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, tl.where(x > 20.0, x, y), mask=mask)
 
 
-def run(x):
-    y = torch.empty_like(x)
+def run(x, y):
     n = x.numel()
     softplus_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
-    return y

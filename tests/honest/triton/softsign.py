@@ -11,8 +11,6 @@ def softsign_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, tl.fdiv(x, 1.0 + tl.abs(x)), mask=mask)
 
 
-def run(x):
-    y = torch.empty_like(x)
+def run(x, y):
     n = x.numel()
     softsign_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
-    return y
