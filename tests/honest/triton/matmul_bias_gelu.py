@@ -1,0 +1,35 @@
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.autotune(
+    configs=[
+        triton.Config({"BLOCK_M": 32, "BLOCK_N": 64}, num_warps=4),
+        triton.Config({"BLOCK_M": 64, "BLOCK_N": 64}, num_warps=8),
+    ],
+    key=["M"],
+)
+@triton.jit
+def linear_gelu_kernel(
+    x_ptr, weight_ptr, bias_ptr, y_ptr, M, N: tl.constexpr, K: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    sums = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for start in range(0, K, BLOCK_K):
+        inner = start + tl.arange(0, BLOCK_K)
+        x = tl.load(x_ptr + rows[:, None] * K + inner[None, :], mask=rows[:, None] < M, other=0.0)
+        weight = tl.load(weight_ptr + inner[:, None] * N + columns[None, :])
+        sums = tl.dot(x, weight, sums, input_precision="ieee")
+    z = sums + tl.load(bias_ptr + columns)[None, :]
+    y = 0.5 * z * (1.0 + tl.erf(z * 0.7071067811865476))
+    tl.store(y_ptr + rows[:, None] * N + columns[None, :], y, mask=rows[:, None] < M)
+
+
+def run(x, weight, bias, y):
+    M, K = x.shape
+    N = weight.shape[1]
+    grid = lambda META: (triton.cdiv(M, META["BLOCK_M"]), N // META["BLOCK_N"])
+    linear_gelu_kernel[grid](x, weight, bias, y, M, N, K, BLOCK_K=32)
