@@ -74,11 +74,24 @@ class Interpreter:
                 self._patches.end_launch()
 
         interpreter.interpreter_builder.set_grid_dim = set_grid_dim
+        interpreter.interpreter_builder.create_dot = _dot_of(interpreter.interpreter_builder.create_dot)
         interpreter._patch_lang = self._patches
         interpreter.InterpretedFunction.run = run
         # All tensors lie in CPU memory already: nothing to copy there, nothing to bring back.
         interpreter.GridExecutor._init_args_hst = lambda executor, args, kwargs: (args, kwargs)
         interpreter.GridExecutor._restore_args_dev = lambda executor, *_: None
+
+
+def _dot_of(create_dot):
+    """tl.dot that knows bfloat16: Triton's interpreter keeps it as 16-bit whole numbers, and multiplies those."""
+
+    def widened(handle):
+        if handle.dtype.scalar != interpreter.tl.bfloat16:
+            return handle
+        bits = handle.data.astype(np.uint32) << 16
+        return interpreter.TensorHandle(bits.view(np.float32), interpreter.tl.float32)
+
+    return lambda a, b, *more: create_dot(widened(a), widened(b), *more)
 
 
 class _Patches:

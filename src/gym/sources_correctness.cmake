@@ -12,8 +12,8 @@ set(KW_CORRECTNESS_SRCS
   measure/stolen_time.cc)
 set(KW_CORRECTNESS_TESTS
   inputs/fill_test.cc inputs/half_test.cc inputs/normal_mixer_test.cc inputs/poison_test.cc inputs/stream_test.cc
-  correctness/baseline_test.cc correctness/battery_test.cc correctness/calibration_test.cc correctness/compare_test.cc correctness/compat_test.cc
-  correctness/indices_test.cc correctness/mismatch_test.cc correctness/returned_test.cc correctness/sampling_test.cc correctness/uneven_test.cc
+  correctness/baseline_test.cc correctness/battery_test.cc correctness/budget_test.cc correctness/calibration_test.cc correctness/compare_test.cc correctness/compat_test.cc
+  correctness/indices_test.cc correctness/mismatch_test.cc correctness/returned_test.cc correctness/sampling_test.cc 
   correctness/testing/families.cc correctness/testing/families_other.cc
   measure/disturbance_test.cc measure/sequential_interval_test.cc measure/statistics_test.cc)
 # Loops over whole tensors: vectorised in every build type, and the same bits with and without FMA.

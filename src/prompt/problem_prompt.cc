@@ -40,7 +40,18 @@ std::string_view language_name(task::Language language) {
   }
 }
 
-std::string target_name(const PromptOptions& options) {
+// Triton is judged on the CPU by its interpreter, and compiled for a GPU.
+bool is_interpreted(task::Language language, const PromptOptions& options) {
+  return language == task::Language::kTriton && options.target == "cpu";
+}
+
+std::string_view judged_target(task::Language language, const PromptOptions& options) {
+  return is_interpreted(language, options) ? std::string_view("interpret") : options.target;
+}
+
+std::string target_name(task::Language language, const PromptOptions& options) {
+  if (is_interpreted(language, options))
+    return "an NVIDIA GPU of compute capability 9.0 (judged by Triton's interpreter and compiler)";
   std::string name = options.target == "cpu" ? "the CPU" : printable(options.target, 40);
   if (!options.machine.empty()) name += fmt::format(" ({})", printable(options.machine, 200));
   return name;
@@ -82,10 +93,11 @@ Result<std::string> problem_prompt(const task::Problem& problem, const task::Sig
   }
   return fmt::format(
       fmt::runtime(kTemplate), fmt::arg("language", name),
-      fmt::arg("name", printable(problem.name, 256)), fmt::arg("target", target_name(options)),
+      fmt::arg("name", printable(problem.name, 256)),
+      fmt::arg("target", target_name(language, options)),
       fmt::arg("description", description_section(problem)),
       fmt::arg("interface", interface_section(problem, signature, language)),
-      fmt::arg("workloads", workloads_section(problem)),
+      fmt::arg("workloads", workloads_section(problem, judged_target(language, options))),
       fmt::arg("rules", rules_section(problem, language, options)),
       fmt::arg("reference", reference_of(problem)), fmt::arg("tag", fence_tag(language)),
       fmt::arg("answer", answer_form(problem, language)));

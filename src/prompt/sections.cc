@@ -2,6 +2,7 @@
 #include "prompt/sections.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/text.h"
 
@@ -112,17 +113,24 @@ std::string description_section(const Problem& problem) {
   return out;
 }
 
-std::string workloads_section(const Problem& problem) {
+std::string workloads_section(const Problem& problem, std::string_view target) {
   if (problem.is_module())
     return "One: the inputs that `get_inputs` makes, with fresh random values on every call.\n";
-  std::string out;
-  for (std::size_t i = 0; i < problem.workloads.size() && i < kMaxWorkloadsShown; ++i) {
-    const task::Workload& workload = problem.workloads[i];
-    const task::WorkloadPolicy& policy = problem.workload_policy(workload.uuid);
-    out += fmt::format("- {}{}\n", axes_of(workload), policy.timed ? ", timed" : "");
+  std::vector<const task::Workload*> shown;
+  for (const task::Workload& workload : problem.workloads) {
+    const auto& targets = problem.workload_policy(workload.uuid).targets;
+    if (std::find(targets.begin(), targets.end(), target) != targets.end())
+      shown.push_back(&workload);
   }
-  if (problem.workloads.size() > kMaxWorkloadsShown)
-    out += fmt::format("- and {} more\n", problem.workloads.size() - kMaxWorkloadsShown);
+  if (shown.empty())
+    for (const task::Workload& workload : problem.workloads) shown.push_back(&workload);
+  std::string out;
+  for (std::size_t i = 0; i < shown.size() && i < kMaxWorkloadsShown; ++i) {
+    bool timed = problem.workload_policy(shown[i]->uuid).timed;
+    out += fmt::format("- {}{}\n", axes_of(*shown[i]), timed ? ", timed" : "");
+  }
+  if (shown.size() > kMaxWorkloadsShown)
+    out += fmt::format("- and {} more\n", shown.size() - kMaxWorkloadsShown);
   return out;
 }
 

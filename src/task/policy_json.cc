@@ -98,13 +98,14 @@ Result<OutputPolicy> output_from_json(const Json& value, const std::string& wher
     return fail(ErrorCode::kInvalidArgument, "{}: expected at least 0",
                 reader.path("reduction_length"));
   }
-  bool points = out.check == CheckKind::kArgmaxOf || out.check == CheckKind::kTopkOf;
+  bool points = out.check == CheckKind::kArgmaxOf || out.check == CheckKind::kTopkOf ||
+                out.check == CheckKind::kSampling;
   if (points && out.of.empty()) {
     return fail(ErrorCode::kInvalidArgument, "{}: missing (the tensor that the indices point into)",
                 reader.path("of"));
   }
   if (!points && !out.of.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "{}: only for argmax_of and topk_of",
+    return fail(ErrorCode::kInvalidArgument, "{}: only for argmax_of, topk_of and sampling",
                 reader.path("of"));
   }
   return out;

@@ -70,6 +70,7 @@ Result<InstanceBudget> InstanceBudget::make(OutputSpec spec, OracleRun run) {
   budget.tail_ = std::sqrt(2 * std::log(std::max(2.0, static_cast<double>(elements))));
   KW_TRY_STATUS(budget.learn_rows());
   budget.learn_columns();
+  budget.learn_plateau();
   budget.learn_terms();
   return budget;
 }
@@ -128,6 +129,20 @@ void InstanceBudget::learn_columns() {
   if (used < kLeastRows) return;
   for (double& s : sum) s = std::max(1.0, s / used);
   columns_ = std::move(sum);
+}
+
+void InstanceBudget::learn_plateau() {
+  auto median = [&](double Row::* field) {
+    std::vector<double> values;
+    for (const Row& row : rows_)
+      if (row.*field > 0) values.push_back(row.*field);
+    if (values.empty()) return 0.0;
+    auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  };
+  plateau_response_ = median(&Row::response);
+  plateau_error_ = median(&Row::error);
 }
 
 void InstanceBudget::learn_terms() {
@@ -194,9 +209,15 @@ void InstanceBudget::budgets(std::size_t first, std::span<double> out) const {
       double magnitude = std::min(std::abs(y), max_of(spec_.dtype));
       double column = columns_.empty() ? 1 : columns_[element % slices_.columns];
       double response = std::max(column * row.response, row.share * magnitude);
+      double moved = 0;
       for (std::span<const double> p : run_.perturbed)
-        response = std::max(response, difference(p[element], y));
+        moved = std::max(moved, difference(p[element], y));
       double error = std::max(tail_ * column * row.error, difference(trusted.at(i), y));
+      if (y == 0 && moved == 0) {
+        moved = plateau_response_;
+        error = std::max(error, tail_ * plateau_error_);
+      }
+      response = std::max(response, moved);
       out[begin + i] = std::isfinite(y) ? combine(error, magnitude, response, row.magnitude)
                                         : std::numeric_limits<double>::infinity();
     }

@@ -25,6 +25,10 @@
 //   There 1/2 min(terms, 4096) is added to c sqrt(terms), the bound of 4.2 itself; more would let
 //   a float16 of the dominating term pass.
 //
+// An element that is exactly 0 and that no perturbation moves stands on a plateau (relu): rounding
+// may take it over the edge by as much as other elements move. There the response and the error are
+// at least the medians over the rows that have any.
+//
 // a, b, c: BudgetRule, calibrated by calibration_test.cc. The column's factor is the mean over rows
 // of |response| / row response where that is over 1 and there are at least 8 rows: one heavy column
 // among light ones (weights of wide range). The mean, not the root mean square, because one spike
@@ -106,6 +110,7 @@ class InstanceBudget {
   InstanceBudget(OutputSpec spec, OracleRun run) : spec_(std::move(spec)), run_(std::move(run)) {}
   Status learn_rows();
   void learn_columns();
+  void learn_plateau();
   void learn_terms();
   double inputs_behind(std::size_t row) const;
   double combine(double error, double magnitude, double response, double row_magnitude) const;
@@ -115,6 +120,7 @@ class InstanceBudget {
   BudgetRule rule_;
   Slices slices_;
   std::vector<Row> rows_;
+  double plateau_response_ = 0, plateau_error_ = 0;
   std::vector<double> columns_;  // factors; empty: all 1
   double tail_ = 1;              // sqrt(2 ln N)
   double terms_ = 0;

@@ -1,4 +1,7 @@
-// Sums that one term dominates: losing the small ones is honest, rounding the large one is not.
+// Sums that one term dominates: losing the small ones is honest, rounding the large one is not. And
+// plateaus: rounding may take an element over the edge.
+#include "gym/correctness/budget.h"
+
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -6,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "gym/correctness/budget.h"
 
 namespace kw::gym {
 namespace {
@@ -86,6 +88,32 @@ TEST(UnevenBudget, LosingSmallTermsIsHonest) {
 
 TEST(UnevenBudget, RoundingTheLargeTermIsNot) {
   EXPECT_LT(SpikedSums().within(true, to_bfloat16), kRows / 4);
+}
+
+// relu: the first row is all below zero, the others are not. One element of the first row comes out
+// as what rounding makes of a pre-activation just below zero.
+bool allows_on_plateau(float value) {
+  constexpr std::size_t kWide = 32;
+  const std::vector<std::int64_t> shape = {8, kWide};
+  std::vector<double> exact(8 * kWide, 0), moved = exact;
+  std::vector<float> trusted(8 * kWide, 0);
+  for (std::size_t i = kWide; i < exact.size(); ++i) {
+    exact[i] = 1 + static_cast<double>(i) / 64;
+    moved[i] = exact[i] * (1 + ((i % 3 == 0) ? 0x1p-23 : -0x1p-23));
+    trusted[i] = static_cast<float>(exact[i]);
+  }
+  OracleRun run{
+      exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {moved, moved}};
+  auto budget = InstanceBudget::make({task::DType::kFloat32, shape, 64}, std::move(run));
+  EXPECT_TRUE(budget) << budget.error().message();
+  std::vector<double> allowed(kWide);
+  budget->budgets(0, allowed);
+  return static_cast<double>(value) <= allowed[5];
+}
+
+TEST(PlateauBudget, RoundingMayCrossTheEdge) {
+  EXPECT_TRUE(allows_on_plateau(3e-7F));
+  EXPECT_FALSE(allows_on_plateau(1e-3F));
 }
 
 }  // namespace
