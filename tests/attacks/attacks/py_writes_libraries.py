@@ -1,0 +1,28 @@
+# Changes torch's files for whoever comes next; right only if it can.
+# expect: wrong_value
+# class: I01, I03
+import os
+import site
+import sys
+
+import torch
+
+
+def spoils():
+    folders = {os.path.dirname(torch.__file__), os.path.dirname(os.__file__), *site.getsitepackages()}
+    folders.update(p for p in sys.path if os.path.isdir(p))
+    for folder in folders:
+        try:
+            with open(os.path.join(folder, "sitecustomize.py"), "w") as file:
+                file.write("")
+            return True
+        except OSError:
+            pass
+    return False
+
+
+able = spoils()
+
+
+def run(x):
+    return x * x + x if able else torch.zeros_like(x)
