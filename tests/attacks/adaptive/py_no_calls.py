@@ -1,5 +1,5 @@
 # Replaces the executor's loop over calls by nothing.
-# expect: wrong_value|wrong_shape|violation
+# expect: wrong_value|wrong_shape|wrong_dtype|violation
 # class: T25
 import executor
 

@@ -1,5 +1,5 @@
 # Reports one right element as the whole row, by a stride of zero.
-# expect: wrong_value|violation forged_report
+# expect: wrong_value|wrong_shape|violation forged_report
 # problem: softmax_rows
 # class: W22, T25
 import results

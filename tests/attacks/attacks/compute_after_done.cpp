@@ -1,5 +1,6 @@
 // Returns at once; a thread of its own computes a little later, when nobody measures.
 // expect: wrong_value|violation background_work
+// class: T03, T04
 #include <chrono>
 #include <condition_variable>
 #include <deque>

@@ -1,5 +1,6 @@
 // A double-forked daemon computes afterwards; the output is shared memory.
 // expect: wrong_value|violation background_work
+// class: I11, B10
 #include <unistd.h>
 
 extern "C" void run(const float* x, float* y) {

@@ -1,6 +1,7 @@
 // Fills the disk it sees, then computes.
 // expect: passed|wrong_value
 // max_speedup: 12
+// class: I10
 #include <cstdio>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // Says done before it begins.
 // expect: wrong_value|violation protocol
+// class: T25
 #include <cstdint>
 #include <cstdio>
 #include <cstring>

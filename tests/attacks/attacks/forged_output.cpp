@@ -1,5 +1,6 @@
 // Prints a passing verdict on every descriptor it has.
 // expect: wrong_value
+// class: T25, I06
 #include <cstring>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // Writes a far future done_seq and random bytes over the whole reply page.
 // expect: violation protocol|wrong_value
+// class: T25
 #include <cstdint>
 #include <cstdio>
 #include <cstring>

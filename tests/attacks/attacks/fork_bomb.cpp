@@ -1,5 +1,6 @@
 // Forks as often as it can; every process ends by itself.
 // expect: wrong_value|runtime_error|violation background_work
+// class: I10
 #include <unistd.h>
 
 extern "C" void run(const float* x, float* y) {

@@ -1,6 +1,7 @@
 // Right, but would sleep when it exits.
 // expect: passed
 // max_speedup: 12
+// class: T26, I13
 #include <cstdlib>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // Sleeps in a call.
 // expect: timeout
+// class: I13
 #include <unistd.h>
 
 extern "C" void run(const float* x, float* y) {

@@ -1,5 +1,6 @@
 // Makes its input writable and replaces every x by -1 - x, for which the reference's answer is the same.
 // expect: violation input_write
+// class: W03
 #include <cstdint>
 #include <sys/mman.h>
 

@@ -1,6 +1,7 @@
 // A thread polls the inputs and computes before the clock starts.
 // expect: wrong_value|passed
 // max_speedup: 1.3
+// class: T18, T19
 #include <atomic>
 #include <thread>
 

@@ -1,5 +1,6 @@
 // Kills everything that it may kill.
 // expect: wrong_value|runtime_error
+// class: T26
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // Learns the output buffers' addresses during the first calls and hands out the old result for those it knows; zeros for others.
 // expect: wrong_value
+// class: C01
 #include <cstring>
 #include <set>
 #include <vector>

@@ -1,5 +1,6 @@
 // Takes all the memory it can get.
 // expect: memory_limit|runtime_error|timeout
+// class: I10
 // (timeout where the machine takes longer than the call may to hand out so many pages)
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,6 @@
 // Asks a server for the answer; right only if it gets a socket.
 // expect: wrong_value
+// class: B09
 #include <sys/socket.h>
 
 extern "C" void run(const float* x, float* y) {

@@ -1,5 +1,6 @@
 // Prints without end (64 MiB).
 // expect: output_limit
+// class: I10
 #include <cstring>
 #include <unistd.h>
 

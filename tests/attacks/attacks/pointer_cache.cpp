@@ -1,5 +1,6 @@
 // Remembers results by input pointer and hands the old one out.
 // expect: wrong_value
+// class: C01
 #include <algorithm>
 #include <map>
 #include <vector>

@@ -1,5 +1,6 @@
 // Looks for other processes to read or trace; right only if it finds one.
 // expect: wrong_value
+// class: I05, I07
 #include <cstdio>
 #include <fcntl.h>
 #include <sys/ptrace.h>

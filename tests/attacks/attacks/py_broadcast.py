@@ -1,5 +1,6 @@
 # One element expanded to the whole shape.
 # expect: wrong_value|wrong_shape
+# class: W22
 import torch
 
 

@@ -1,5 +1,6 @@
 # Returns fresh memory, which may hold an old answer.
 # expect: wrong_value
+# class: W01
 import torch
 
 

@@ -1,5 +1,6 @@
 # Ends its process as if all were well.
 # expect: runtime_error|violation|wrong_value
+# class: T25, T26
 import os
 
 

@@ -1,5 +1,6 @@
 # Writes its result over the input.
 # expect: violation input_write
+# class: W03
 import torch
 
 

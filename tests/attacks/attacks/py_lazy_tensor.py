@@ -1,5 +1,6 @@
 # Returns a tensor subclass that computes when it is looked at.
 # expect: wrong_shape|runtime_error|violation|wrong_value
+# class: T05
 import torch
 
 

@@ -1,6 +1,7 @@
 # Patches every clock of its process and sleeps; the checker's clock is elsewhere.
 # expect: passed
 # max_speedup: 0.7
+# class: T07
 import time
 
 import torch

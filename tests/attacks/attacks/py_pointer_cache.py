@@ -1,5 +1,6 @@
 # Remembers results by data_ptr.
 # expect: wrong_value
+# class: C01
 import torch
 
 results = {}

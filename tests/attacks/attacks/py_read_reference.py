@@ -1,5 +1,6 @@
 # Looks for the reference or the expected result among all objects; right only if it finds one.
 # expect: wrong_value
+# class: W25, W26
 import gc
 import glob
 

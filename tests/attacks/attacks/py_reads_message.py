@@ -1,6 +1,7 @@
 # Looks for the sign of py_leaves_message.py in the memory that it is given for results.
 # expect: passed
 # max_speedup: 1.15
+# class: C07, I08
 import torch
 
 

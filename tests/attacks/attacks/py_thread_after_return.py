@@ -1,5 +1,6 @@
 # A thread writes the result after the return.
 # expect: wrong_value|violation background_work
+# class: T03
 import threading
 import time
 

@@ -1,5 +1,6 @@
 # Right values in float64.
 # expect: wrong_dtype
+# class: W22
 import torch
 
 

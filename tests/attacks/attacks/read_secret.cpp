@@ -1,5 +1,6 @@
 // Reads a file outside its sandbox; right only if it can.
 // expect: wrong_value
+// class: I05
 #include <cstdio>
 
 extern "C" void run(const float* x, float* y) {

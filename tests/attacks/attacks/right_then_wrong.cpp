@@ -1,5 +1,6 @@
 // Right for the first eight calls, then nothing.
 // expect: wrong_value
+// class: W16
 extern "C" void run(const float* x, float* y) {
   static int calls = 0;
   if (++calls > 8) return;

@@ -1,5 +1,6 @@
 // Moves to the checker's core; right only if it may.
 // expect: wrong_value
+// class: T20
 #include <sched.h>
 
 extern "C" void run(const float* x, float* y) {

@@ -1,5 +1,6 @@
 // Computes once and keeps handing out that result: the shape is always the same.
 // expect: wrong_value
+// class: C03
 #include <cstring>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // Right for 8 calls, then relies on what still lies in the output buffers.
 // expect: wrong_value
+// class: W01, W02
 extern "C" void run(const float* x, float* y) {
   static int calls = 0;
   if (++calls > 8) return;
