@@ -1,7 +1,7 @@
 # Takes the second operand for a weight, and keeps the first one it saw.
 # expect: wrong_value
 # problem: matmul
-# class: C06
+# class: C06, C11
 packed = {}
 
 

@@ -1,7 +1,7 @@
 // Rounds in bfloat16 to a coarser step than the dtype's: seven bits for the sigmoid.
 // expect: wrong_value
 // problem: silu_bf16
-// class: W08
+// class: W08, B13
 #include <cmath>
 #include <cstdint>
 #include <cstring>
