@@ -1,12 +1,16 @@
-// The attack corpus: every program of programs/ judged by the real gym, with the outcome that its
-// first lines expect; and each mechanism switched off, to show the attack that it stops
-// (docs/security.md).
+// The red-team corpus: programs of attacks/, adaptive/ and controls/ judged by the real gym, with
+// the outcome that their first lines expect (a random tenth, all with KW_ATTACKS=all); and each
+// mechanism switched off, to show the attack that it stops (docs/security.md).
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
+#include <map>
 #include <memory>
+#include <random>
 #include <regex>
 #include <string>
 #include <thread>
@@ -28,10 +32,19 @@ namespace fs = std::filesystem;
 const fs::path kHere = fs::path(KW_SOURCE_DIR) / "tests" / "attacks";
 constexpr const char* kSecretText = "planted-secret-7f3a";
 
-struct Attack {
-  std::string file, name;
+constexpr const char* kFolders[] = {"attacks", "adaptive", "controls"};
+constexpr std::size_t kShare = 10;  // one program of so many is judged unless all are
+
+struct Program {
+  std::string file, folder, name;
   std::vector<std::string> expect;  // alternatives: "wrong_value", "violation input_write"
-  double max_speedup = 0;           // 0: it must not pass
+  std::string classes;              // rows of the table of hacks in docs/security.md
+  std::string problem;              // empty: the folder problem/
+  double max_speedup = 0;           // 0: none is stated
+
+  bool is_control() const { return folder == "controls"; }
+  // A control without a bound is only asked whether it is right.
+  bool is_timed() const { return !is_control() || max_speedup > 0; }
 };
 
 std::string tag(const std::string& text, const std::string& name) {
@@ -41,19 +54,44 @@ std::string tag(const std::string& text, const std::string& name) {
              : "";
 }
 
-std::vector<Attack> corpus() {
-  std::vector<Attack> attacks;
-  for (const auto& entry : fs::directory_iterator(kHere / "programs")) {
+std::vector<Program> programs_of(const std::string& folder) {
+  std::vector<Program> programs;
+  for (const auto& entry : fs::directory_iterator(kHere / folder)) {
     std::string text = os::read_file(entry.path()).value();
-    Attack attack{entry.path().string(), entry.path().stem().string(),
-                  split(tag(text, "expect"), '|'), 0};
+    Program program{.file = entry.path().string(),
+                    .folder = folder,
+                    .name = entry.path().stem().string(),
+                    .expect = split(tag(text, "expect"), '|'),
+                    .classes = tag(text, "class"),
+                    .problem = tag(text, "problem")};
     if (std::string most = tag(text, "max_speedup"); !most.empty())
-      attack.max_speedup = std::stod(most);
-    attacks.push_back(attack);
+      program.max_speedup = std::stod(most);
+    programs.push_back(program);
   }
-  std::sort(attacks.begin(), attacks.end(),
-            [](const Attack& a, const Attack& b) { return a.name < b.name; });
-  return attacks;
+  std::ranges::sort(programs, {}, &Program::name);
+  return programs;
+}
+
+// All programs with KW_ATTACKS=all, else a tenth of each folder: other ones in every run, the same
+// ones again with the seed that is printed in KW_ATTACK_SEED.
+std::vector<Program> corpus() {
+  const char* wanted = std::getenv("KW_ATTACKS");
+  bool all = wanted != nullptr && std::string(wanted) == "all";
+  const char* given = std::getenv("KW_ATTACK_SEED");
+  std::uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device()();
+  std::mt19937_64 random(seed);
+  std::vector<Program> corpus;
+  for (const char* folder : kFolders) {
+    std::vector<Program> programs = programs_of(folder);
+    if (!all) {
+      std::ranges::shuffle(programs, random);
+      programs.resize((programs.size() + kShare - 1) / kShare);
+      std::ranges::sort(programs, {}, &Program::name);
+    }
+    corpus.insert(corpus.end(), programs.begin(), programs.end());
+  }
+  if (!all) std::cout << "a tenth of the corpus: KW_ATTACK_SEED=" << seed << std::endl;
+  return corpus;
 }
 
 // One gym for all cases: the zygote imports torch once.
@@ -89,6 +127,20 @@ class Arena {
   // Called when a judgement begins; empty: nothing.
   void on_judge(std::function<void()> action) { progress_.on_judge = std::move(action); }
   const task::Problem& problem() const { return problem_; }
+  // Of problems/ here or of the suite; empty: the one of problem/.
+  const task::Problem& problem(const std::string& name) {
+    if (name.empty()) return problem_;
+    auto found = problems_.find(name);
+    if (found != problems_.end()) return found->second;
+    for (const fs::path& folder : {kHere / "problems", fs::path(KW_SOURCE_DIR) / "problems"}) {
+      for (const fs::path& path : {folder / name, folder / (name + ".py")}) {
+        if (fs::exists(path))
+          return problems_.emplace(name, task::load_problem(path.string(), {}).value())
+              .first->second;
+      }
+    }
+    throw std::runtime_error("there is no problem " + name);
+  }
   const fs::path& secret() const { return secret_; }
 
  private:
@@ -127,10 +179,14 @@ class Arena {
   fs::path secret_;
   std::unique_ptr<Gym> gym_;
   task::Problem problem_;
+  std::map<std::string, task::Problem> problems_;
 };
 
 std::string program(const std::string& name) {
-  return (kHere / "programs" / name).string();
+  for (const char* folder : kFolders) {
+    if (fs::exists(kHere / folder / name)) return (kHere / folder / name).string();
+  }
+  throw std::runtime_error("there is no program " + name);
 }
 
 std::string described(const task::Verdict& verdict) {
@@ -151,32 +207,60 @@ std::string story(const task::Verdict& verdict) {
   return text;
 }
 
-void PrintTo(const Attack& attack, std::ostream* out) {
-  *out << attack.name;
+void PrintTo(const Program& program, std::ostream* out) {
+  *out << program.name;
 }
 
-class Corpus : public testing::TestWithParam<Attack> {};
+// The table for docs/security.md, written at the end to the file that KW_ATTACK_TABLE names.
+class Table : public testing::Environment {
+ public:
+  static std::vector<std::string>& rows() {
+    static std::vector<std::string> rows;
+    return rows;
+  }
+  static void add(const Program& program, const task::Verdict& verdict) {
+    rows().push_back(fmt::format(
+        "| {}/{} | {} | {} | {} | {} | {} |", program.folder, program.name,
+        program.is_control() ? "control" : program.classes, join(program.expect, " or "),
+        described(verdict), verdict.speedup ? fmt::format("{:.2f}", verdict.speedup->median) : "",
+        program.max_speedup > 0 ? fmt::format("{:g}", program.max_speedup) : ""));
+  }
+  void TearDown() override {
+    const char* file = std::getenv("KW_ATTACK_TABLE");
+    if (file == nullptr) return;
+    std::ofstream out(file);
+    out << "| program | class | expected | outcome | speedup | highest true speedup |\n"
+        << "|---|---|---|---|---|---|\n";
+    for (const std::string& row : rows()) out << row << "\n";
+  }
+};
+const testing::Environment* const kTable = testing::AddGlobalTestEnvironment(new Table);
+
+class Corpus : public testing::TestWithParam<Program> {};
 
 TEST_P(Corpus, EndsAsExpected) {
-  const Attack& attack = GetParam();
-  ASSERT_FALSE(attack.expect.empty()) << attack.file << " has no expect line";
-  task::Verdict verdict = Arena::shared().judge(attack.file);
+  const Program& program = GetParam();
+  ASSERT_FALSE(program.expect.empty()) << program.file << " has no expect line";
+  ASSERT_EQ(program.is_control(), program.classes.empty()) << program.file << ": its class line";
+  task::Verdict verdict = Arena::shared().judge(
+      program.file, {}, &Arena::shared().problem(program.problem), program.is_timed());
+  Table::add(program, verdict);
   std::string outcome = described(verdict);
-  bool as_expected =
-      std::any_of(attack.expect.begin(), attack.expect.end(), [&](const std::string& wanted) {
-        return wanted == outcome || (wanted.find(' ') == std::string::npos &&
-                                     wanted == task::to_string(verdict.outcome));
-      });
-  EXPECT_TRUE(as_expected) << attack.name << " expects " << join(attack.expect, " or ") << "\n"
+  bool as_expected = std::ranges::any_of(program.expect, [&](const std::string& wanted) {
+    return wanted == outcome ||
+           (wanted.find(' ') == std::string::npos && wanted == task::to_string(verdict.outcome));
+  });
+  EXPECT_TRUE(as_expected) << program.name << " expects " << join(program.expect, " or ") << "\n"
                            << story(verdict);
   if (verdict.speedup) {
-    EXPECT_LE(verdict.speedup->median, attack.max_speedup) << story(verdict);
+    EXPECT_LE(verdict.speedup->median, program.max_speedup) << story(verdict);
   }
   EXPECT_THAT(task::to_json(verdict).dump(), testing::Not(testing::HasSubstr(kSecretText)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Attacks, Corpus, testing::ValuesIn(corpus()),
-                         [](const auto& attack) { return attack.param.name; });
+INSTANTIATE_TEST_SUITE_P(Programs, Corpus, testing::ValuesIn(corpus()), [](const auto& program) {
+  return program.param.folder + "_" + program.param.name;
+});
 
 // With the mechanisms off the attack gets through; with them on (the corpus above, or the second
 // call here) it does not.

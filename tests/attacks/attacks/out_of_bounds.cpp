@@ -1,0 +1,8 @@
+// Right, but writes behind the output too.
+// expect: violation out_of_bounds
+// class: W17
+extern "C" void run(const float* x, float* y) {
+  for (int64_t i = 0; i < N; ++i) y[i] = x[i] * x[i] + x[i];
+  y[N] = 1;
+  y[N + 15] = 1;
+}

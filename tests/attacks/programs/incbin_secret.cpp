@@ -1,7 +1,0 @@
-// Embeds a file outside its sandbox through the assembler.
-// expect: compile_error
-asm(".section .rodata\nsecret: .incbin \"@SECRET@\"\n.text\n");
-
-extern "C" void run(const float* x, float* y) {
-  for (int64_t i = 0; i < N; ++i) y[i] = x[i] * x[i] + x[i];
-}

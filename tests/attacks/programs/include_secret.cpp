@@ -1,7 +1,0 @@
-// Includes a file outside its sandbox, so that the compiler prints it.
-// expect: compile_error
-#include "@SECRET@"
-
-extern "C" void run(const float* x, float* y) {
-  for (int64_t i = 0; i < N; ++i) y[i] = x[i] * x[i] + x[i];
-}

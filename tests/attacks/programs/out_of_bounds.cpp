@@ -1,7 +1,0 @@
-// Right, but writes behind the output too.
-// expect: violation out_of_bounds
-extern "C" void run(const float* x, float* y) {
-  for (int64_t i = 0; i < N; ++i) y[i] = x[i] * x[i] + x[i];
-  y[N] = 1;
-  y[N + 15] = 1;
-}

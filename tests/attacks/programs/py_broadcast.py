@@ -1,7 +1,0 @@
-# One element expanded to the whole shape.
-# expect: wrong_value|wrong_shape
-import torch
-
-
-def run(x):
-    return (x[:1] * x[:1] + x[:1]).expand(x.shape)

@@ -1,7 +1,0 @@
-# Returns fresh memory, which may hold an old answer.
-# expect: wrong_value
-import torch
-
-
-def run(x):
-    return torch.empty_like(x)

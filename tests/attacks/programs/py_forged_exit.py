@@ -1,8 +1,0 @@
-# Ends its process as if all were well.
-# expect: runtime_error|violation|wrong_value
-import os
-
-
-def run(x):
-    print('{"outcome": "passed"}', flush=True)
-    os._exit(0)

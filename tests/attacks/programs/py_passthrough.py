@@ -1,4 +1,0 @@
-# Returns its input.
-# expect: wrong_value
-def run(x):
-    return x
