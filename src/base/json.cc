@@ -62,7 +62,8 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
       top.push_back(std::move(value));
       return &top.back();
     }
-    return &(top[key_] = std::move(value));
+    // Known to be new: operator[] would compare it with every key before it.
+    return &top.get_ref<Json::object_t&>().emplace_back(key_, std::move(value)).second;
   }
   bool put(Json value) {
     place(std::move(value));
