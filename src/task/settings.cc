@@ -46,7 +46,7 @@ Result<Settings> parse_settings(const std::vector<std::string>& words) {
     auto [known, is_new] = out.emplace(name, repr(*literal));
     if (!is_new && known->second != repr(*literal)) {
       return fail(ErrorCode::kInvalidArgument, "--set {}: given twice, as {} and {}", name,
-                  known->second, repr(*literal));
+                  printable(known->second, 80), printable(repr(*literal), 80));
     }
   }
   return Settings(out.begin(), out.end());
