@@ -15,7 +15,9 @@ namespace {
 constexpr std::size_t kMaxDiagnostic = 4096;
 constexpr std::size_t kMaxEvidence = 256ULL << 20U;
 constexpr double kLeastSample = 1e-3, kMostSample = 1e18;  // ns: ratios and sums stay finite
-constexpr double kMostCost = 1e15;                         // ms
+// Of eight process pairs: the interval takes memory quadratic in their number.
+constexpr std::size_t kMostSamples = 8 * SequentialInterval::kMaxSamples;
+constexpr double kMostCost = 1e15;  // ms
 constexpr std::int64_t kMostPairs = 1'000'000;
 
 // The list under a key; an empty one when it is not there.
@@ -40,6 +42,9 @@ Result<std::vector<double>> milliseconds(ObjectReader& reader, std::string_view 
   if (list == nullptr) return out;
   if (!list->is_array())
     return fail(ErrorCode::kInvalidArgument, "{}: expected a list of numbers", reader.path(key));
+  if (list->size() > kMostSamples)
+    return fail(ErrorCode::kInvalidArgument, "{}: {} samples, more than {}", reader.path(key),
+                list->size(), kMostSamples);
   for (const Json& item : *list) {
     double sample = item.is_number() ? item.get<double>() : 0;
     if (!(sample >= kLeastSample && sample <= kMostSample)) {

@@ -23,7 +23,7 @@ TEST(Evidence, BecomesAVerdict) {
   auto verdict = verdict_from_evidence(bundle());
   ASSERT_TRUE(verdict) << verdict.error().message();
   EXPECT_EQ(verdict->outcome, task::Outcome::kPassed);
-  EXPECT_TRUE(verdict->speedup);
+  EXPECT_TRUE(verdict->times);
   EXPECT_TRUE(verdict->kernelbench.compiled);
   EXPECT_EQ(verdict->cost.compile_ms + verdict->cost.load_ms, 5);
   ASSERT_EQ(verdict->diagnostics.size(), 1U);
@@ -48,6 +48,7 @@ TEST(Evidence, EveryFieldIsChecked) {
       {"/workloads/0/cost", Json::array(), "cost: expected an object"},
       {"/workloads/0/candidate_ns/0", 0, "candidate_ns: expected nanoseconds"},
       {"/workloads/0/reference_ns/0", 1e300, "reference_ns: expected nanoseconds"},
+      {"/workloads/0/candidate_ns", std::vector<int>(5121, 1), "5121 samples, more than 5120"},
       {"/workloads/0/process_pairs", 0, "process_pairs: 0 is not from 1"},
       {"/workloads/0/violation", "protocol", "violation: a class with outcome violation only"},
       {"/workloads/0/outcome", "violation", "violation: a class with outcome violation only"},

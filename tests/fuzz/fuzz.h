@@ -13,9 +13,9 @@
 #include "base/text.h"
 
 // Defines the harness `name` and enters it in harnesses().
-#define KW_FUZZ(name, text)                                                   \
-  static void fuzz_##name(std::string_view text);                             \
-  static const bool kEntered_##name = kw::fuzz::enter({#name, &fuzz_##name}); \
+#define KW_FUZZ(name, text)                                                                    \
+  static void fuzz_##name(std::string_view text);                                              \
+  [[maybe_unused]] static const bool kEntered_##name = kw::fuzz::enter({#name, &fuzz_##name}); \
   static void fuzz_##name(std::string_view text)
 
 namespace kw::fuzz {
