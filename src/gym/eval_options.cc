@@ -1,4 +1,5 @@
-// Options of an evaluation in JSON.
+// Options of an evaluation in JSON, and a request's canonical hash.
+#include "base/hash.h"
 #include "gym/gym.h"
 
 namespace kw::gym {
@@ -41,6 +42,13 @@ Result<EvalOptions> eval_options_from_json(const Json& value, const std::string&
   KW_TRY(o.disabled, reader.strings_or_empty("disabled"));
   KW_TRY_STATUS(reader.no_other_keys());
   return o;
+}
+
+std::string EvalRequest::hash() const {
+  return sha256_hex(canonical_json({{"problem", problem.hash},
+                                    {"candidate", candidate.hash},
+                                    {"options", to_json(options)},
+                                    {"gym_version", kGymVersion}}));
 }
 
 }  // namespace kw::gym

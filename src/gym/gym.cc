@@ -1,4 +1,4 @@
-// The worker pool behind Gym::submit, requests' canonical hashes.
+// The worker pool behind Gym::submit.
 #include "gym/gym.h"
 
 #include <condition_variable>
@@ -8,17 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/hash.h"
 #include "gym/supervisor/cpu_target.h"
 
 namespace kw::gym {
-
-std::string EvalRequest::hash() const {
-  return sha256_hex(canonical_json({{"problem", problem.hash},
-                                    {"candidate", candidate.hash},
-                                    {"options", to_json(options)},
-                                    {"gym_version", kGymVersion}}));
-}
 
 Json to_json(const Capabilities& c) {
   return {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},

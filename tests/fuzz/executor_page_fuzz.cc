@@ -80,7 +80,7 @@ KW_FUZZ(executor_page, text) {
   std::memcpy(page.get(), input.page.data(), input.page.size());
   page->reports[3][1] = input.report;
 
-  gym::progress_of(page->done_seq, 5);
+  gym::go_progress(page->done_seq, 5);
   if (auto style = gym::style_of(*page)) KW_CHECK(*style != gym::Style::kUnknown);
   KW_CHECK(gym::failure_of(*page) <= gym::Failure::kUnsupported);
   gym::OutputReport report = gym::report_of(*page, 3, 1);

@@ -97,9 +97,9 @@ GoEnd ExecutorClient::wait_done(std::uint64_t sequence, Clock::time_point deadli
   const auto slow_after = Clock::now() + kSlowPollAfter;
   while (true) {
     for (int i = 0; i < kSpinsBetweenLooks; ++i) {
-      Progress progress = progress_of(load_acquire(pages_.reply().done_seq), sequence);
-      if (progress == Progress::kDone) return GoEnd::kDone;
-      if (progress == Progress::kOutOfTurn) return GoEnd::kProtocol;
+      GoProgress progress = go_progress(load_acquire(pages_.reply().done_seq), sequence);
+      if (progress == GoProgress::kDone) return GoEnd::kDone;
+      if (progress == GoProgress::kOutOfTurn) return GoEnd::kProtocol;
       _mm_pause();
     }
     auto now = Clock::now();

@@ -9,10 +9,10 @@
 namespace kw::gym {
 
 // Where a go stands. done_seq may only ever be the number of the last go that was done.
-enum class Progress { kRunning, kDone, kOutOfTurn };
-constexpr Progress progress_of(std::uint64_t done_seq, std::uint64_t go_seq) {
-  if (done_seq == go_seq) return Progress::kDone;
-  return done_seq < go_seq ? Progress::kRunning : Progress::kOutOfTurn;
+enum class GoProgress { kRunning, kDone, kOutOfTurn };
+constexpr GoProgress go_progress(std::uint64_t done_seq, std::uint64_t go_seq) {
+  if (done_seq == go_seq) return GoProgress::kDone;
+  return done_seq < go_seq ? GoProgress::kRunning : GoProgress::kOutOfTurn;
 }
 
 // nullopt: neither of the two styles.

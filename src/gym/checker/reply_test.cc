@@ -9,10 +9,10 @@ namespace kw::gym {
 namespace {
 
 TEST(Reply, ProgressIsTheGosOwnNumber) {
-  EXPECT_EQ(progress_of(6, 7), Progress::kRunning);
-  EXPECT_EQ(progress_of(7, 7), Progress::kDone);
-  EXPECT_EQ(progress_of(8, 7), Progress::kOutOfTurn);
-  EXPECT_EQ(progress_of(UINT64_MAX, 7), Progress::kOutOfTurn);
+  EXPECT_EQ(go_progress(6, 7), GoProgress::kRunning);
+  EXPECT_EQ(go_progress(7, 7), GoProgress::kDone);
+  EXPECT_EQ(go_progress(8, 7), GoProgress::kOutOfTurn);
+  EXPECT_EQ(go_progress(UINT64_MAX, 7), GoProgress::kOutOfTurn);
 }
 
 TEST(Reply, UnknownNumbersSayNothing) {
