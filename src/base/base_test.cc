@@ -52,6 +52,13 @@ TEST(Json, NamesWhatIsWrong) {
             "definition.axess: unknown key (did you mean \"axes\"?)");
 }
 
+TEST(Json, NothingStandsBehindANul) {
+  using std::string_view_literals::operator""sv;
+  EXPECT_FALSE(parse_json("false\0\xff"sv));
+  EXPECT_FALSE(parse_json("{}\0"sv));
+  EXPECT_EQ(parse_json("[1]\0[2]"sv).error().message(), "not valid JSON: byte 4 is NUL");
+}
+
 // Hundreds of thousands of keys take no longer than their bytes: comparing each with all before it
 // would take minutes.
 TEST(Json, WideObjectsAreReadInOnePass) {
