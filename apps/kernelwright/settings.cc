@@ -102,7 +102,7 @@ Result<double> parse_number(std::string_view text) {
   std::string copy(trim(text));
   char* end = nullptr;
   double value = std::strtod(copy.c_str(), &end);
-  if (copy.empty() || *end != '\0')
+  if (copy.empty() || end != copy.data() + copy.size())
     return fail(ErrorCode::kInvalidArgument, "expected a number, found \"{}\"",
                 printable(text, 80));
   return value;

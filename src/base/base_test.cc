@@ -52,6 +52,25 @@ TEST(Json, NamesWhatIsWrong) {
             "definition.axess: unknown key (did you mean \"axes\"?)");
 }
 
+TEST(Json, NothingStandsBehindANul) {
+  using std::string_view_literals::operator""sv;
+  EXPECT_FALSE(parse_json("false\0\xff"sv));
+  EXPECT_FALSE(parse_json("{}\0"sv));
+  EXPECT_EQ(parse_json("[1]\0[2]"sv).error().message(), "not valid JSON: byte 4 is NUL");
+}
+
+// Hundreds of thousands of keys take no longer than their bytes: comparing each with all before it
+// would take minutes.
+TEST(Json, WideObjectsAreReadInOnePass) {
+  std::string text = "{";
+  for (int i = 0; i < 400'000; ++i) text += fmt::format("{}\"k{}\":{}", i == 0 ? "" : ",", i, i);
+  auto value = parse_json(text + "}");
+  ASSERT_TRUE(value);
+  EXPECT_EQ(value->size(), 400'000U);
+  EXPECT_EQ(value->back(), 399'999);
+  EXPECT_FALSE(parse_json(text + ",\"k0\":1}"));
+}
+
 TEST(Json, CanonicalFormIgnoresOrderAndSpace) {
   auto a = parse_json(R"({"b": 1, "a": {"d": [1.5, true], "c": "x"}})").value();
   auto b = parse_json(R"( {"a":{"c":"x","d":[1.5,true]},"b":1} )").value();

@@ -62,7 +62,8 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
       top.push_back(std::move(value));
       return &top.back();
     }
-    return &(top[key_] = std::move(value));
+    // Known to be new: operator[] would compare it with every key before it.
+    return &top.get_ref<Json::object_t&>().emplace_back(key_, std::move(value)).second;
   }
   bool put(Json value) {
     place(std::move(value));
@@ -112,6 +113,9 @@ tl::unexpected<Error> expected_kind(const std::string& path, std::string_view ki
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
+  // nlohmann's lexer takes it for the end and would leave out what is behind it.
+  if (auto at = text.find('\0'); at != std::string_view::npos)
+    return fail(ErrorCode::kInvalidArgument, "not valid JSON: byte {} is NUL", at + 1);
   Json root;
   BoundedBuilder builder(root);
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) {

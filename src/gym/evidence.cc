@@ -14,6 +14,27 @@ namespace {
 
 constexpr std::size_t kMaxDiagnostic = 4096;
 constexpr std::size_t kMaxEvidence = 256ULL << 20U;
+constexpr double kLeastSample = 1e-3, kMostSample = 1e18;  // ns: ratios and sums stay finite
+// Of eight process pairs: the interval takes memory quadratic in their number.
+constexpr std::size_t kMostSamples = 8 * SequentialInterval::kMaxSamples;
+constexpr double kMostCost = 1e15;  // ms
+constexpr std::int64_t kMostPairs = 1'000'000;
+
+// The list under a key; an empty one when it is not there.
+Result<const Json*> list_or_empty(ObjectReader& reader, std::string_view key) {
+  static const Json kEmpty = Json::array();
+  const Json* list = reader.find(key);
+  if (list == nullptr) return &kEmpty;
+  if (!list->is_array())
+    return fail(ErrorCode::kInvalidArgument, "{}: expected a list", reader.path(key));
+  return list;
+}
+
+Result<ObjectReader> object_or_empty(ObjectReader& reader, std::string_view key) {
+  static const Json kEmpty = Json::object();
+  const Json* object = reader.find(key);
+  return ObjectReader::make(object == nullptr ? kEmpty : *object, reader.path(key));
+}
 
 Result<std::vector<double>> milliseconds(ObjectReader& reader, std::string_view key) {
   std::vector<double> out;
@@ -21,10 +42,16 @@ Result<std::vector<double>> milliseconds(ObjectReader& reader, std::string_view 
   if (list == nullptr) return out;
   if (!list->is_array())
     return fail(ErrorCode::kInvalidArgument, "{}: expected a list of numbers", reader.path(key));
+  if (list->size() > kMostSamples)
+    return fail(ErrorCode::kInvalidArgument, "{}: {} samples, more than {}", reader.path(key),
+                list->size(), kMostSamples);
   for (const Json& item : *list) {
-    if (!item.is_number())
-      return fail(ErrorCode::kInvalidArgument, "{}: expected a list of numbers", reader.path(key));
-    out.push_back(item.get<double>() / 1e6);
+    double sample = item.is_number() ? item.get<double>() : 0;
+    if (!(sample >= kLeastSample && sample <= kMostSample)) {
+      return fail(ErrorCode::kInvalidArgument, "{}: expected nanoseconds, each from {} to {}",
+                  reader.path(key), kLeastSample, kMostSample);
+    }
+    out.push_back(sample / 1e6);
   }
   return out;
 }
@@ -42,16 +69,31 @@ Result<task::OutputError> output_error(const Json& value, const std::string& whe
   KW_TRY(error.max_relative, reader.number_or("max_relative", INFINITY));
   KW_TRY(error.max_of_budget, reader.number_or("max_of_budget", INFINITY));
   KW_TRY(error.checked_calls, reader.integer("checked_calls"));
+  if (error.checked_calls < 0 || error.checked_calls > task::OutputError::kMaxCalls)
+    return fail(ErrorCode::kInvalidArgument, "{}: {} is no number of calls",
+                reader.path("checked_calls"), error.checked_calls);
   return error;
 }
 
 Status read_diagnostics(ObjectReader& reader, std::vector<task::Diagnostic>& out) {
-  if (const Json* list = reader.find("diagnostics"); list != nullptr && list->is_array()) {
-    for (const Json& item : *list) {
-      out.push_back(
-          {item.value("kind", "hint"), printable(item.value("message", ""), kMaxDiagnostic)});
-    }
+  KW_TRY(const Json* list, list_or_empty(reader, "diagnostics"));
+  for (const Json& item : *list) {
+    KW_TRY(ObjectReader diagnostic, ObjectReader::make(item, reader.path("diagnostics")));
+    KW_TRY(std::string kind, diagnostic.string_or("kind", "hint"));
+    KW_TRY(std::string message, diagnostic.string_or("message", ""));
+    out.push_back({std::move(kind), printable(message, kMaxDiagnostic)});
   }
+  return {};
+}
+
+Status read_compat(ObjectReader& reader, task::WorkloadVerdict& verdict) {
+  KW_TRY(ObjectReader kernelbench, object_or_empty(reader, "kernelbench"));
+  KW_TRY(verdict.kernelbench.compiled, kernelbench.boolean_or("compiled", false));
+  KW_TRY(verdict.kernelbench.correctness, kernelbench.boolean_or("correctness", false));
+  KW_TRY(ObjectReader flashinfer, object_or_empty(reader, "flashinfer"));
+  KW_TRY(verdict.flashinfer.status, flashinfer.string_or("status", ""));
+  KW_TRY(verdict.flashinfer.max_absolute_error, flashinfer.number_or("max_absolute_error", 0));
+  KW_TRY(verdict.flashinfer.max_relative_error, flashinfer.number_or("max_relative_error", 0));
   return {};
 }
 
@@ -68,6 +110,9 @@ Status read_times(ObjectReader& reader, task::WorkloadVerdict& verdict) {
   }
   if (candidate.empty() || candidate.size() != reference.size()) return {};
   KW_TRY(std::int64_t process_pairs, reader.integer_or("process_pairs", 1));
+  if (process_pairs < 1 || process_pairs > kMostPairs)
+    return fail(ErrorCode::kInvalidArgument, "{}: {} is not from 1 to {}",
+                reader.path("process_pairs"), process_pairs, kMostPairs);
   auto report = interval_of_samples(candidate, reference, static_cast<int>(process_pairs));
   verdict.times = task::Times{median_of(candidate), median_of(reference), candidate, reference};
   if (std::isfinite(report.low) && std::isfinite(report.high)) {
@@ -91,26 +136,21 @@ Result<task::WorkloadVerdict> workload_verdict(const Json& value, const std::str
                 printable(outcome, 40));
   verdict.outcome = *known;
   KW_TRY(verdict.violation, reader.string_or("violation", ""));
+  if ((verdict.outcome == task::Outcome::kViolation) == verdict.violation.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "{}.violation: a class with outcome violation only",
+                where);
+  }
   bool beyond_budget = false;
-  if (const Json* errors = reader.find("errors"); errors != nullptr) {
-    for (const Json& item : *errors) {
-      KW_TRY(task::OutputError error, output_error(item, where + ".errors"));
-      beyond_budget = beyond_budget || !(error.max_of_budget <= 1);
-      verdict.errors.push_back(std::move(error));
-    }
+  KW_TRY(const Json* errors, list_or_empty(reader, "errors"));
+  for (const Json& item : *errors) {
+    KW_TRY(task::OutputError error, output_error(item, where + ".errors"));
+    beyond_budget = beyond_budget || !(error.max_of_budget <= 1);
+    verdict.errors.push_back(std::move(error));
   }
   // A recorded comparison beyond its budget can never be a pass, whatever else the bundle says.
   if (beyond_budget && verdict.outcome == task::Outcome::kPassed)
     verdict.outcome = task::Outcome::kWrongValue;
-  if (const Json* kb = reader.find("kernelbench"); kb != nullptr) {
-    verdict.kernelbench.compiled = kb->value("compiled", false);
-    verdict.kernelbench.correctness = kb->value("correctness", false);
-  }
-  if (const Json* fib = reader.find("flashinfer"); fib != nullptr) {
-    verdict.flashinfer.status = fib->value("status", "");
-    verdict.flashinfer.max_absolute_error = fib->value("max_absolute_error", 0.0);
-    verdict.flashinfer.max_relative_error = fib->value("max_relative_error", 0.0);
-  }
+  KW_TRY_STATUS(read_compat(reader, verdict));
   KW_TRY_STATUS(read_diagnostics(reader, verdict.diagnostics));
   KW_TRY_STATUS(read_times(reader, verdict));
   if (verdict.times) verdict.kernelbench.runtime_ms = verdict.times->candidate_ms;
@@ -122,28 +162,43 @@ Result<task::WorkloadVerdict> workload_verdict(const Json& value, const std::str
 }
 
 // Once, however many workloads are concerned.
-void add_oracle(const Json& evidence, task::Verdict& verdict) {
-  for (const Json& workload : evidence.value("workloads", Json::array())) {
-    if (workload.value("oracle", "") != "second_implementation") continue;
+Status add_oracle(ObjectReader& evidence, task::Verdict& verdict) {
+  KW_TRY(const Json* workloads, list_or_empty(evidence, "workloads"));
+  for (const Json& workload : *workloads) {
+    KW_TRY(ObjectReader reader, ObjectReader::make(workload, evidence.path("workloads")));
+    KW_TRY(std::string oracle, reader.string_or("oracle", ""));
+    if (oracle != "second_implementation") continue;
     verdict.diagnostics.push_back(
         {"oracle",
          "the reference does not run in float64: outputs were compared with two implementations of "
          "it at the declared precision"});
-    return;
+    return {};
   }
+  return {};
 }
 
-void add_cost(const Json& evidence, task::Cost& cost) {
-  const Json stages = evidence.value("cost", Json::object());
-  cost.compile_ms = stages.value("compile_ms", 0.0);
-  cost.total_ms = stages.value("total_ms", 0.0);
-  for (const Json& workload : evidence.value("workloads", Json::array())) {
-    const Json part = workload.value("cost", Json::object());
-    cost.load_ms += part.value("load_ms", 0.0);
-    cost.prepare_ms += part.value("prepare_ms", 0.0);
-    cost.check_ms += part.value("check_ms", 0.0);
-    cost.time_ms += part.value("time_ms", 0.0);
+Status add_cost(ObjectReader& evidence, task::Cost& cost) {
+  auto add = [](ObjectReader& reader, std::string_view key, double& sum) -> Status {
+    KW_TRY(double part, reader.number_or(key, 0));
+    if (!(part >= 0 && part <= kMostCost))
+      return fail(ErrorCode::kInvalidArgument, "{}: {} is not from 0 to {}", reader.path(key), part,
+                  kMostCost);
+    sum += part;
+    return {};
+  };
+  KW_TRY(ObjectReader stages, object_or_empty(evidence, "cost"));
+  KW_TRY_STATUS(add(stages, "compile_ms", cost.compile_ms));
+  KW_TRY_STATUS(add(stages, "total_ms", cost.total_ms));
+  KW_TRY(const Json* workloads, list_or_empty(evidence, "workloads"));
+  for (const Json& workload : *workloads) {
+    KW_TRY(ObjectReader reader, ObjectReader::make(workload, evidence.path("workloads")));
+    KW_TRY(ObjectReader part, object_or_empty(reader, "cost"));
+    KW_TRY_STATUS(add(part, "load_ms", cost.load_ms));
+    KW_TRY_STATUS(add(part, "prepare_ms", cost.prepare_ms));
+    KW_TRY_STATUS(add(part, "check_ms", cost.check_ms));
+    KW_TRY_STATUS(add(part, "time_ms", cost.time_ms));
   }
+  return {};
 }
 
 void join_workloads(task::Verdict& verdict) {
@@ -225,10 +280,12 @@ Result<task::Verdict> verdict_from_evidence(const Json& evidence) {
   if (!verdict.workloads.empty()) join_workloads(verdict);
   if (!quarantined.empty()) {
     verdict.outcome = task::Outcome::kQuarantined;
+    verdict.violation.clear();
     verdict.diagnostics.push_back(
         {"hint", "the problem gives no reward: " + printable(quarantined, kMaxDiagnostic)});
   } else if (!unsupported.empty()) {
     verdict.outcome = task::Outcome::kUnsupported;
+    verdict.violation.clear();
     verdict.diagnostics.push_back({"hint", "not supported here: " + printable(unsupported, 200)});
   } else if (verdict.workloads.empty()) {
     return fail(ErrorCode::kInvalidArgument, "evidence.workloads: empty");
@@ -246,8 +303,8 @@ Result<task::Verdict> verdict_from_evidence(const Json& evidence) {
     return fail(ErrorCode::kInvalidArgument, "evidence.evidence_level: unknown level {}",
                 printable(level, 40));
   verdict.evidence_level = timed ? task::EvidenceLevel::kTimed : *known;
-  add_oracle(evidence, verdict);
-  add_cost(evidence, verdict.cost);
+  KW_TRY_STATUS(add_oracle(reader, verdict));
+  KW_TRY_STATUS(add_cost(reader, verdict.cost));
   return verdict;
 }
 

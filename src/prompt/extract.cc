@@ -181,6 +181,8 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+constexpr std::size_t kMostTags = 10;  // in a message
+
 std::string nothing_fits(const std::vector<CodeBlock>& blocks, std::string_view wanted) {
   if (blocks.empty())
     return fmt::format(
@@ -188,6 +190,7 @@ std::string nothing_fits(const std::vector<CodeBlock>& blocks, std::string_view 
         wanted);
   std::vector<std::string> found;
   for (const CodeBlock& block : blocks) {
+    if (found.size() == kMostTags) break;
     std::string tag = block.tag.empty() ? "no tag" : printable(block.tag, 20);
     if (std::find(found.begin(), found.end(), tag) == found.end()) found.push_back(std::move(tag));
   }

@@ -91,5 +91,11 @@ TEST(Extract, HostileTextTakesLinearTime) {
   EXPECT_EQ(code_blocks(fences).size(), 25000U);
 }
 
+TEST(Extract, NamesAFewTagsOnly) {
+  std::string answer;
+  for (int i = 0; i < 100; ++i) answer += fmt::format("```tag{}\nx\n```\n", i);
+  EXPECT_NE(why_not(answer).find("tag9)"), std::string::npos) << why_not(answer);
+}
+
 }  // namespace
 }  // namespace kw::prompt

@@ -110,22 +110,28 @@ std::vector<std::string_view> all_tokens(std::string_view source) {
   return out;
 }
 
-// The index after the bracket that closes the one at `open`.
-std::size_t after_parentheses(const std::vector<std::string_view>& tokens, std::size_t open) {
-  int depth = 0;
-  for (std::size_t i = open; i < tokens.size(); ++i) {
-    if (tokens[i] == "(") ++depth;
-    if (tokens[i] == ")" && --depth == 0) return i + 1;
+// For each opening parenthesis the index after the one that closes it (all at once: looking from
+// each by itself would take a time quadratic in the source); for one left open the number of
+// tokens.
+std::vector<std::size_t> after_parentheses(const std::vector<std::string_view>& tokens) {
+  std::vector<std::size_t> after(tokens.size(), tokens.size());
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] == "(") open.push_back(i);
+    if (tokens[i] != ")" || open.empty()) continue;
+    after[open.back()] = i + 1;
+    open.pop_back();
   }
-  return tokens.size();
+  return after;
 }
 
 // `prepare` at i, followed by parameters and a body, possibly with noexcept or a trailing type.
-bool is_definition(const std::vector<std::string_view>& tokens, std::size_t i) {
+bool is_definition(const std::vector<std::string_view>& tokens,
+                   const std::vector<std::size_t>& after, std::size_t i) {
   if (i == 0 || i + 1 >= tokens.size() || tokens[i + 1] != "(") return false;
   std::string_view before = tokens[i - 1];
   if (before != "*" && !is_name_char(before[0])) return false;
-  for (std::size_t j = after_parentheses(tokens, i + 1); j < tokens.size(); ++j) {
+  for (std::size_t j = after[i + 1]; j < tokens.size(); ++j) {
     if (tokens[j] == "{") return true;
     bool between =
         tokens[j] == "-" || tokens[j] == ">" || tokens[j] == "*" || is_name_char(tokens[j][0]);
@@ -138,6 +144,7 @@ bool is_definition(const std::vector<std::string_view>& tokens, std::size_t i) {
 
 bool defines_prepare(std::string_view source) {
   std::vector<std::string_view> tokens = all_tokens(source);
+  std::vector<std::size_t> after = after_parentheses(tokens);
   int depth = 0;              // of braces that are not extern "C"
   std::vector<bool> linkage;  // of each open brace
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -147,7 +154,7 @@ bool defines_prepare(std::string_view source) {
     } else if (tokens[i] == "}" && !linkage.empty()) {
       depth -= linkage.back() ? 0 : 1;
       linkage.pop_back();
-    } else if (depth == 0 && tokens[i] == "prepare" && is_definition(tokens, i)) {
+    } else if (depth == 0 && tokens[i] == "prepare" && is_definition(tokens, after, i)) {
       return true;
     }
   }

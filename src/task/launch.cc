@@ -277,7 +277,12 @@ Result<LaunchExpression> LaunchExpression::parse(std::string_view text) {
     return fail(ErrorCode::kInvalidArgument, "longer than {} characters", kMaxLength);
   }
   KW_TRY(auto root, Parser(text).whole());
-  return LaunchExpression(std::move(root));
+  LaunchExpression expression(std::move(root));
+  if (expression.print().size() > kMaxLength) {
+    return fail(ErrorCode::kInvalidArgument, "longer than {} characters with spaces between them",
+                kMaxLength);
+  }
+  return expression;
 }
 
 Result<std::int64_t> LaunchExpression::evaluate(const AxisValues& axes) const {

@@ -102,6 +102,21 @@ TEST(LaunchExpression, PrintsOneFormPerTree) {
 constexpr std::string_view kLaunch =
     R"j({"kernel": "relu", "grid": ["ceil_div(n,256)", 1], "block": [256], "shared_memory": "256*4", "arguments": ["x", "y", {"int64": "n"}]})j";
 
+// print() puts spaces in: what it prints must be readable too.
+TEST(LaunchExpression, RefusesWhatIsTooLongWhenPrinted) {
+  auto sum = [](int terms) {
+    std::string text = "1";
+    for (int i = 1; i < terms; ++i) text += "+1";
+    return text;
+  };
+  auto longest = LaunchExpression::parse(sum(256));
+  ASSERT_TRUE(longest);
+  EXPECT_TRUE(LaunchExpression::parse(longest->print()));
+  auto longer = LaunchExpression::parse(sum(257));
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().message(), "longer than 1024 characters with spaces between them");
+}
+
 TEST(LaunchDescriptor, RoundTripsInCanonicalForm) {
   auto launch = launch_from_json(json_of(kLaunch), "launch");
   ASSERT_TRUE(launch) << message_of(launch);

@@ -117,7 +117,7 @@ class Parser {
       if (!take(':')) return unexpected("\":\"");
       KW_TRY(Literal item, value(depth + 1));
       for (const auto& [known, other] : out.items) {
-        if (known == key) return problem("the key " + repr(key) + " is given twice");
+        if (known == key) return problem("the key " + printable(repr(key), 80) + " is given twice");
       }
       out.items.emplace_back(std::move(key), std::move(item));
     }

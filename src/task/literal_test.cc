@@ -134,6 +134,7 @@ TEST(Settings, TakeEffectAtTheAssignment) {
   EXPECT_EQ(apply_settings(source, settings).value(),
             "N = 16  # rows\nM = N\nshape = ((8,)\n\n)\nK: int = 7; L = 5\n");
   EXPECT_EQ(apply_settings(source, {}).value(), source);
+  EXPECT_EQ(apply_settings("\xEF\xBB\xBFN = 1\n", {{"N", "3"}}).value(), "\xEF\xBB\xBFN = 3\n");
   EXPECT_EQ(apply_settings("N = 1\nN = N * 2\n", {{"N", "3"}}).value(), "N = 3\nN = 3\n");
 }
 

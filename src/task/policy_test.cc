@@ -127,5 +127,16 @@ TEST(ProblemHash, CoversEverythingThatIsJudged) {
   EXPECT_EQ(&problem.workload_policy("none"), &problem.workload_policy("other"));
 }
 
+// toml++ writes line breaks into strings that cannot have them, and leaves a first one out.
+TEST(Policy, TextWithLineBreaksRoundTrips) {
+  Policy policy;
+  policy.family = "\n'''a\\\"\x01\n";
+  policy.statics = {"x\ny", "\n"};
+  policy.workloads["u\n"].label = "l\n";
+  auto again = policy_from_toml(policy_to_toml(policy), "p");
+  ASSERT_TRUE(again) << message_of(again);
+  EXPECT_EQ(to_json(*again).dump(), to_json(policy).dump());
+}
+
 }  // namespace
 }  // namespace kw::task

@@ -82,7 +82,12 @@ Result<Policy> policy_from_toml(std::string_view text, const std::string& where)
 
 std::string policy_to_toml(const Policy& policy) {
   std::ostringstream out;
-  out << table_of(to_json(policy)) << '\n';
+  // Line breaks in toml++'s literal and multi-line strings do not read as the same text.
+  constexpr auto kFlags =
+      toml::toml_formatter::default_flags &
+      ~(toml::format_flags::allow_literal_strings | toml::format_flags::allow_multi_line_strings);
+  toml::table table = table_of(to_json(policy));
+  out << toml::toml_formatter(table, kFlags) << '\n';
   return out.str();
 }
 

@@ -83,10 +83,10 @@ std::string_view name_after(std::string_view text, std::string_view keyword) {
 }  // namespace
 
 PythonScan::PythonScan(std::string_view source) {
-  if (source.starts_with("\xEF\xBB\xBF")) source.remove_prefix(3);
-  Walk walk{source, 0};
+  // Behind a byte order mark; offsets count it.
+  Walk walk{source, source.starts_with("\xEF\xBB\xBF") ? std::size_t{3} : std::size_t{0}};
   bool top_level = false;
-  std::size_t begin = 0;
+  std::size_t begin = walk.at;
   bool at_line_start = true;
   while (walk.at < source.size()) {
     char c = source[walk.at];

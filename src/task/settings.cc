@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "task/literal.h"
@@ -12,11 +13,12 @@
 namespace kw::task {
 namespace {
 
+// Each once, in the order of the source.
 std::vector<std::string> constants_of(const PythonScan& scan) {
   std::vector<std::string> out;
+  std::set<std::string_view> seen;
   for (const PythonAssignment& assignment : scan.assignments()) {
-    if (std::find(out.begin(), out.end(), assignment.name) == out.end())
-      out.push_back(assignment.name);
+    if (seen.insert(assignment.name).second) out.push_back(assignment.name);
   }
   return out;
 }
@@ -44,7 +46,7 @@ Result<Settings> parse_settings(const std::vector<std::string>& words) {
     auto [known, is_new] = out.emplace(name, repr(*literal));
     if (!is_new && known->second != repr(*literal)) {
       return fail(ErrorCode::kInvalidArgument, "--set {}: given twice, as {} and {}", name,
-                  known->second, repr(*literal));
+                  printable(known->second, 80), printable(repr(*literal), 80));
     }
   }
   return Settings(out.begin(), out.end());
@@ -54,27 +56,27 @@ Result<std::string> apply_settings(std::string_view source, const Settings& sett
   if (settings.empty()) return std::string(source);
   PythonScan scan(source);
   std::vector<std::string> constants = constants_of(scan);
-  std::string out(source);
   for (const auto& [name, value] : settings) KW_TRY_STATUS(check_known(name, constants));
-  // From the last to the first, so that offsets before the replaced text stay right.
-  for (auto assignment = scan.assignments().rbegin(); assignment != scan.assignments().rend();
-       ++assignment) {
+  std::string out;
+  std::size_t copied = 0;  // of source
+  for (const PythonAssignment& assignment : scan.assignments()) {
     auto set = std::find_if(settings.begin(), settings.end(),
-                            [&](const auto& s) { return s.first == assignment->name; });
+                            [&](const auto& s) { return s.first == assignment.name; });
     if (set == settings.end()) continue;
-    if (assignment->augmented) {
+    if (assignment.augmented) {
       return fail(ErrorCode::kInvalidArgument,
                   "--set {}: the problem changes it again with an augmented assignment",
                   set->first);
     }
     // Line numbers in messages stay those of the file.
     std::string_view replaced =
-        source.substr(assignment->value_begin, assignment->value_end - assignment->value_begin);
+        source.substr(assignment.value_begin, assignment.value_end - assignment.value_begin);
     auto lines = static_cast<std::size_t>(std::count(replaced.begin(), replaced.end(), '\n'));
-    std::string value =
-        lines == 0 ? set->second : "(" + set->second + std::string(lines, '\n') + ")";
-    out.replace(assignment->value_begin, replaced.size(), value);
+    out += source.substr(copied, assignment.value_begin - copied);
+    out += lines == 0 ? set->second : "(" + set->second + std::string(lines, '\n') + ")";
+    copied = assignment.value_end;
   }
+  out += source.substr(copied);
   return out;
 }
 

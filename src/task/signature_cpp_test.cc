@@ -193,5 +193,12 @@ TEST(DefinesPrepare, IgnoresEverythingElse) {
   }
 }
 
+// Brackets that are never closed: looking for each one's end by itself would take minutes.
+TEST(DefinesPrepare, TakesTimeLinearInTheSource) {
+  std::string source;
+  for (int i = 0; i < 150'000; ++i) source += "int prepare(";
+  EXPECT_FALSE(defines_prepare(source));
+}
+
 }  // namespace
 }  // namespace kw::task

@@ -39,6 +39,7 @@ std::optional<EvidenceLevel> evidence_level_from_string(std::string_view name);
 
 // Error of one output over all checked calls of one workload.
 struct OutputError {
+  static constexpr std::int64_t kMaxCalls = std::int64_t{1} << 40;  // sums do not overflow
   std::string output;
   double max_absolute = 0;
   double max_relative = 0;

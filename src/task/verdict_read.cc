@@ -63,6 +63,10 @@ Result<OutputError> error_from(ObjectReader& reader) {
   KW_TRY(out.max_relative, number_from(reader, "max_relative", 0));
   KW_TRY(out.max_of_budget, number_from(reader, "max_of_budget", 0));
   KW_TRY(out.checked_calls, reader.integer_or("checked_calls", 0));
+  if (out.checked_calls < 0 || out.checked_calls > OutputError::kMaxCalls) {
+    return fail(ErrorCode::kInvalidArgument, "{}: {} is no number of calls",
+                reader.path("checked_calls"), out.checked_calls);
+  }
   return out;
 }
 

@@ -14,6 +14,15 @@
 namespace kw::task {
 namespace {
 
+constexpr std::size_t kMaxNames = 64;  // axes or inputs, as of a definition
+
+// Before they are looked at one by one: finding a key takes a time linear in their number.
+Status check_count(const Json& object, const std::string& where) {
+  if (object.size() <= kMaxNames) return {};
+  return fail(ErrorCode::kInvalidArgument, "{}: {} names, more than {}", where, object.size(),
+              kMaxNames);
+}
+
 Result<InputSource> source_from_json(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   KW_TRY(std::string type, reader.string("type"));
@@ -189,6 +198,7 @@ Result<Workload> workload_from_json(const Json& value, const std::string& where)
   KW_TRY_STATUS(check_title(out.uuid, reader.path("uuid")));
   KW_TRY(const Json* axes, reader.get("axes"));
   KW_TRY(ObjectReader axis_reader, ObjectReader::make(*axes, reader.path("axes")));
+  KW_TRY_STATUS(check_count(*axes, axis_reader.where()));
   for (const auto& item : axes->items()) {
     KW_TRY(std::int64_t size, axis_reader.integer(item.key()));
     if (size < 0) {
@@ -199,6 +209,7 @@ Result<Workload> workload_from_json(const Json& value, const std::string& where)
   }
   KW_TRY(const Json* inputs, reader.get("inputs"));
   KW_TRY(ObjectReader input_reader, ObjectReader::make(*inputs, reader.path("inputs")));
+  KW_TRY_STATUS(check_count(*inputs, input_reader.where()));
   for (const auto& [name, item] : inputs->items()) {
     KW_TRY(InputSource source, source_from_json(item, input_reader.path(printable(name, 80))));
     out.inputs.emplace_back(name, std::move(source));

@@ -113,5 +113,13 @@ TEST(Workload, FilesOfLines) {
             "w:1: document: expected an object, found []");
 }
 
+TEST(Workload, HasAsManyNamesAsADefinitionAtMost) {
+  Json line = json_of(R"({"uuid": "u", "axes": {}, "inputs": {}})");
+  for (int i = 0; i < 64; ++i) line["axes"]["n" + std::to_string(i)] = i;
+  EXPECT_TRUE(workload_from_json(line, ""));
+  line["axes"]["m"] = 1;
+  EXPECT_EQ(message_of(workload_from_json(line, "")), "axes: 65 names, more than 64");
+}
+
 }  // namespace
 }  // namespace kw::task

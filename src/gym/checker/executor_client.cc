@@ -8,6 +8,7 @@
 
 #include <immintrin.h>
 
+#include "gym/checker/reply.h"
 #include "os/message.h"
 
 namespace kw::gym {
@@ -84,13 +85,12 @@ Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   result.wall = Clock::now() - start;
-  std::uint32_t style = pages_.reply().style;
-  if (style != static_cast<std::uint32_t>(Style::kDestinationPassing) &&
-      style != static_cast<std::uint32_t>(Style::kReturning)) {
+  std::optional<Style> style = style_of(pages_.reply());
+  if (!style) {
     result.end = GoEnd::kProtocol;
     return result;
   }
-  style_ = static_cast<Style>(style);
+  style_ = *style;
   if (freeze_) KW_TRY_STATUS(monitor_->freeze());
   return result;
 }
@@ -99,9 +99,9 @@ GoEnd ExecutorClient::wait_done(std::uint64_t sequence, Clock::time_point deadli
   const auto slow_after = Clock::now() + kSlowPollAfter;
   while (true) {
     for (int i = 0; i < kSpinsBetweenLooks; ++i) {
-      std::uint64_t done = load_acquire(pages_.reply().done_seq);
-      if (done == sequence) return GoEnd::kDone;
-      if (done > sequence) return GoEnd::kProtocol;
+      GoProgress progress = go_progress(load_acquire(pages_.reply().done_seq), sequence);
+      if (progress == GoProgress::kDone) return GoEnd::kDone;
+      if (progress == GoProgress::kOutOfTurn) return GoEnd::kProtocol;
       _mm_pause();
     }
     auto now = Clock::now();
@@ -167,16 +167,7 @@ Result<ExecutorClient::NullGo> ExecutorClient::calibrate(int count) {
 }
 
 OutputReport ExecutorClient::report(std::uint32_t call, std::uint32_t output) const {
-  const volatile OutputReport& from = pages_.reply().reports[call][output];
-  OutputReport copy{};
-  copy.offset = from.offset;
-  copy.dtype = from.dtype;
-  copy.rank = from.rank;
-  for (std::uint32_t d = 0; d < kMaxRank; ++d) {
-    copy.shape[d] = from.shape[d];
-    copy.stride[d] = from.stride[d];
-  }
-  return copy;
+  return report_of(pages_.reply(), call, output);
 }
 
 std::optional<ExecutorClient::Launches> ExecutorClient::launches() const {
@@ -205,10 +196,7 @@ ExecutorEnd ExecutorClient::end() {
     if (!exit_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   end.exit = exit_;
-  std::uint32_t failure = pages_.reply().failure;
-  end.failure = failure <= static_cast<std::uint32_t>(Failure::kUnsupported)
-                    ? static_cast<Failure>(failure)
-                    : Failure::kNone;
+  end.failure = failure_of(pages_.reply());
   end.fault_signal = pages_.reply().fault_signal;
   end.fault_on_input = pages_.reply().fault_on_input == 1;
   return end;

@@ -26,81 +26,6 @@ std::string_view precision_name(Precision precision) {
   return "declared";
 }
 
-Result<task::Argument> argument_of(const Json& value, const std::string& where, task::Role role) {
-  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
-  task::Argument argument;
-  argument.role = role;
-  KW_TRY(argument.name, reader.string("name"));
-  KW_TRY(std::string dtype, reader.string("dtype"));
-  auto parsed = task::dtype_from_string(dtype);
-  if (!parsed)
-    return fail(ErrorCode::kInvalidArgument, "{}.dtype: unknown dtype {}", where,
-                printable(dtype, 40));
-  argument.dtype = *parsed;
-  KW_TRY(const Json* shape, reader.get("shape"));
-  if (!shape->is_array() || shape->size() > kMaxRank)
-    return fail(ErrorCode::kInvalidArgument, "{}.shape: not a shape", where);
-  for (const Json& dimension : *shape) {
-    if (!dimension.is_number_integer() || dimension.get<std::int64_t>() < 0) {
-      return fail(ErrorCode::kInvalidArgument, "{}.shape: not a shape", where);
-    }
-    argument.shape.push_back(dimension.get<std::int64_t>());
-  }
-  if (const Json* number = reader.find("value"); number != nullptr) argument.value = *number;
-  KW_TRY(argument.state_key, reader.string_or("state_key", ""));
-  KW_TRY(argument.is_buffer, reader.boolean_or("is_buffer", false));
-  return argument;
-}
-
-Status read_arguments(ObjectReader& reader, std::string_view key, task::Role role,
-                      std::vector<task::Argument>& out) {
-  KW_TRY(const Json* list, reader.get(key));
-  if (!list->is_array())
-    return fail(ErrorCode::kInvalidArgument, "description.{}: expected a list", key);
-  for (const Json& item : *list) {
-    bool scalar = item.is_object() && item.value("role", "") == "scalar";
-    KW_TRY(task::Argument argument, argument_of(item, "description." + std::string(key),
-                                                scalar ? task::Role::kScalar : role));
-    out.push_back(std::move(argument));
-  }
-  return {};
-}
-
-Result<ModuleDescription> read_description(const std::string& text) {
-  KW_TRY(Json value, parse_json(text));
-  KW_TRY(ObjectReader reader, ObjectReader::make(value, "description"));
-  ModuleDescription description;
-  task::Signature& signature = description.signature;
-  KW_TRY_STATUS(read_arguments(reader, "inputs", task::Role::kInput, signature.inputs));
-  KW_TRY_STATUS(read_arguments(reader, "outputs", task::Role::kOutput, signature.outputs));
-  KW_TRY(const Json* statics, reader.get("statics"));
-  for (const Json& item : *statics) {
-    KW_TRY(task::Argument argument, argument_of(item, "description.statics", task::Role::kStatic));
-    bool unused_buffer = argument.is_buffer && !item.value("used", true);
-    if (unused_buffer) continue;
-    signature.statics.push_back(std::move(argument));
-    description.static_is_constant.push_back(item.value("constant", false));
-  }
-  if (const Json* constants = reader.find("constants");
-      constants != nullptr && constants->is_array()) {
-    for (const Json& pair : *constants) {
-      if (pair.is_array() && pair.size() == 2 && pair[0].is_string())
-        signature.constants.emplace_back(pair[0].get<std::string>(), pair[1]);
-    }
-  }
-  KW_TRY(description.init_args, reader.string_or("init_args", "[]"));
-  KW_TRY(description.random_in_forward, reader.boolean_or("random_in_forward", false));
-  KW_TRY(description.mutates_inputs, reader.boolean_or("mutates_inputs", false));
-  if (signature.inputs.size() > kMaxInputs || signature.outputs.size() > kMaxOutputs ||
-      signature.outputs.empty()) {
-    return fail(
-        ErrorCode::kUnsupported,
-        "{} inputs and {} outputs: at most {} and {} (and at least one output) are supported",
-        signature.inputs.size(), signature.outputs.size(), kMaxInputs, kMaxOutputs);
-  }
-  return description;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<OracleClient>> OracleClient::attach(
@@ -156,7 +81,7 @@ Result<OracleAnswer> OracleClient::describe(std::uint64_t param_seed, std::uint6
   KW_TRY(OracleAnswer answer,
          request({{"op", "describe"}, {"param_seed", param_seed}, {"input_seed", input_seed}}));
   if (!answer.ok) return answer;
-  auto read = read_description(answer.text);
+  auto read = module_description_from_json(answer.text);
   if (!read) return OracleAnswer{false, read.error().message()};
   description = std::move(*read);
   return answer;

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/checker/module_description.h"
 #include "os/fd.h"
 #include "os/memory.h"
 #include "sandbox/sandbox.h"
@@ -27,14 +28,6 @@ struct OracleAnswer {
   bool ok = true;
   std::string text;  // the reference's own words when it failed, untrusted and sanitised; the
                      // description for describe()
-};
-
-struct ModuleDescription {
-  task::Signature signature;
-  std::vector<bool> static_is_constant;  // all elements equal in the reference as built
-  std::string init_args;                 // Python literal
-  bool random_in_forward = false;
-  bool mutates_inputs = false;
 };
 
 class OracleClient {

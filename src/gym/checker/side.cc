@@ -210,13 +210,7 @@ std::optional<Fault> Side::snapshot_returned(std::uint32_t call, std::uint32_t j
     bool forged = check.outcome == task::Outcome::kViolation;
     return Fault{check.outcome, forged ? "forged_report" : "", check.message};
   }
-  if (is_contiguous(report)) {
-    snapshot.bytes = arena.subspan(report.offset, declared.bytes());
-    return std::nullopt;
-  }
-  snapshot.copy.resize(declared.bytes());
-  gather_returned(report, arena, snapshot.copy);
-  snapshot.bytes = snapshot.copy;
+  snapshot.bytes = returned_bytes(report, arena, declared.bytes(), snapshot.copy);
   return std::nullopt;
 }
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstring>
 #include <numeric>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -114,6 +113,16 @@ void gather_returned(const OutputReport& report, std::span<const std::byte> aren
       index.at(d) = 0;
     }
   }
+}
+
+std::span<const std::byte> returned_bytes(const OutputReport& report,
+                                          std::span<const std::byte> arena, std::size_t bytes,
+                                          std::vector<std::byte>& copy) {
+  if (bytes == 0) return {};
+  if (is_contiguous(report)) return arena.subspan(report.offset, bytes);
+  copy.resize(bytes);
+  gather_returned(report, arena, copy);
+  return copy;
 }
 
 }  // namespace kw::gym

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "gym/protocol.h"
 #include "task/signature.h"
@@ -33,5 +34,12 @@ bool is_contiguous(const OutputReport& report);
 // check_returned for this arena.
 void gather_returned(const OutputReport& report, std::span<const std::byte> arena,
                      std::span<std::byte> out);
+
+// The elements, row-major: in the arena where they lie so, otherwise gathered in copy. A tensor
+// without elements may say any offset. report has passed check_returned for this arena and a tensor
+// of this many bytes.
+std::span<const std::byte> returned_bytes(const OutputReport& report,
+                                          std::span<const std::byte> arena, std::size_t bytes,
+                                          std::vector<std::byte>& copy);
 
 }  // namespace kw::gym

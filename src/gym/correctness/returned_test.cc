@@ -127,5 +127,17 @@ TEST(Returned, GathersLikeAPlainLoop) {
   }
 }
 
+// An empty tensor may lie anywhere: its offset leads nowhere.
+TEST(Returned, EmptyTensorsHaveNoPlace) {
+  std::vector<std::byte> arena(64), copy;
+  OutputReport empty = report_of(DType::kFloat32, {0}, {1}, std::uint64_t{1} << 60);
+  ASSERT_EQ(outcome(empty, declared(DType::kFloat32, {0}), arena.size()), Outcome::kPassed);
+  EXPECT_TRUE(returned_bytes(empty, arena, 0, copy).empty());
+  OutputReport whole = report_of(DType::kFloat32, {16}, {1});
+  EXPECT_EQ(returned_bytes(whole, arena, 64, copy).data(), arena.data());
+  OutputReport spread = report_of(DType::kFloat32, {8}, {2});
+  EXPECT_EQ(returned_bytes(spread, arena, 32, copy).data(), copy.data());
+}
+
 }  // namespace
 }  // namespace kw::gym

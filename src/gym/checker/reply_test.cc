@@ -1,0 +1,51 @@
+// Tests of the page's range checks.
+#include "gym/checker/reply.h"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+namespace kw::gym {
+namespace {
+
+TEST(Reply, ProgressIsTheGosOwnNumber) {
+  EXPECT_EQ(go_progress(6, 7), GoProgress::kRunning);
+  EXPECT_EQ(go_progress(7, 7), GoProgress::kDone);
+  EXPECT_EQ(go_progress(8, 7), GoProgress::kOutOfTurn);
+  EXPECT_EQ(go_progress(UINT64_MAX, 7), GoProgress::kOutOfTurn);
+}
+
+TEST(Reply, UnknownNumbersSayNothing) {
+  auto page = std::make_unique<ReplyPage>();
+  EXPECT_FALSE(style_of(*page));
+  page->style = 2;
+  EXPECT_EQ(style_of(*page), Style::kReturning);
+  page->style = 3;
+  EXPECT_FALSE(style_of(*page));
+  page->failure = 6;
+  EXPECT_EQ(failure_of(*page), Failure::kUnsupported);
+  page->failure = 7;
+  EXPECT_EQ(failure_of(*page), Failure::kNone);
+  page->failure = UINT32_MAX;
+  EXPECT_EQ(failure_of(*page), Failure::kNone);
+}
+
+TEST(Reply, ReportsAreCopied) {
+  auto page = std::make_unique<ReplyPage>();
+  OutputReport& last = page->reports[kMaxSets - 1][kMaxOutputs - 1];
+  last.offset = 64;
+  last.dtype = 1;
+  last.rank = 8;
+  last.shape[7] = 3;
+  last.stride[7] = -1;
+  OutputReport copy = report_of(*page, kMaxSets - 1, kMaxOutputs - 1);
+  last = {};
+  EXPECT_EQ(copy.offset, 64U);
+  EXPECT_EQ(copy.dtype, 1U);
+  EXPECT_EQ(copy.rank, 8U);
+  EXPECT_EQ(copy.shape[7], 3);
+  EXPECT_EQ(copy.stride[7], -1);
+}
+
+}  // namespace
+}  // namespace kw::gym

@@ -1,0 +1,17 @@
+// A compiler's log as feedback: bounded, printable, without folders of the machine.
+#include "fuzz.h"
+#include "gym/compile/plan.h"
+
+namespace kw::fuzz {
+
+KW_FUZZ(compiler_messages, text) {
+  std::string shown = gym::compiler_diagnostics(text);
+  KW_CHECK(shown.size() <= 4096 + 200);
+  KW_CHECK(printable(shown, shown.size()) == shown);
+  std::string error =
+      gym::compiler_diagnostics("/usr/secret/a.cpp:1:2: error: " + std::string(text));
+  KW_CHECK(error.find("/secret/") == std::string::npos ||
+           text.find("/secret/") != std::string_view::npos);
+}
+
+}  // namespace kw::fuzz
