@@ -103,8 +103,7 @@ Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json&
   if (body.value("admit", false)) KW_TRY_STATUS(session->admit(answer));
   if (auto time = session->oracle_->fastest_declared_run())
     answer["reference_ms"] = std::chrono::duration<double, std::milli>(*time).count();
-  if (!body.value("judge", true)) return session;
-  KW_TRY_STATUS(session->keep_audit_instances());
+  if (body.value("judge", true)) KW_TRY_STATUS(session->keep_audit_instances());
   answer["signature"] = task::to_json(session->signature_);
   answer["init_args"] = session->init_args_;
   return session;
