@@ -139,8 +139,8 @@ class CheckRun {
       options.isolation_at_least = command_.isolation_at_least;
       options.jobs = command_.jobs;
       KW_TRY(judge, services_.start_judge(std::move(options)));
+      progress_.begin(problems_.size(), problems_.size() - open.size(), admitted);
     }
-    progress_.begin(problems_.size(), problems_.size() - open.size(), admitted);
     auto work = [&](std::size_t index, std::stop_token stop) -> Finish {
       std::size_t i = open[index];
       auto row = check_one(judge.get(), problems_[i], std::move(stop));
