@@ -44,7 +44,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// The parts of an EvalCommand that need a second look after CLI11.
+// The parts of a command that need a second look after CLI11.
 struct Words {
   std::string memory = "0", isolation = "none";
   bool no_evidence = false, no_timing = false;
@@ -62,6 +62,8 @@ struct Grammar {
   Words words;
   ProblemsListCommand list;
   ProblemsShowCommand show;
+  ProblemsCheckCommand check;
+  Words check_words;
   PromptCommand prompt;
   RejudgeCommand rejudge;
   CacheSizeCommand cache_size;
@@ -77,6 +79,7 @@ struct Grammar {
   void add_eval();
   void add_eval_settings(CLI::App& app_of_eval);
   void add_problems();
+  void add_problems_check(CLI::App& problems);
   void add_cache();
 };
 
@@ -232,17 +235,39 @@ void Grammar::add_eval_settings(CLI::App& e) {
 }
 
 void Grammar::add_problems() {
-  CLI::App& problems = *add_group("problems", "list problems, or show one");
+  CLI::App& problems =
+      *add_group("problems", "list problems, show one, or check whether they can be judged");
   CLI::App& of_list =
-      *add(problems, "list", "list the problems of a folder", [this] { return list; });
+      *add(problems, "list", "list the problems of a folder by family", [this] { return list; });
   text(of_list, "--folder", list.folder, "DIR",
        "where they are; without it ./problems, or the one beside the program");
+  text(of_list, "--family", list.family, "NAME", "only the problems of this family");
   flag(of_list, "--json", list.json, kJson);
   CLI::App& of_show = *add(problems, "show", "show one problem", [this] { return show; });
   text(of_show, "PROBLEM", show.problem, "", "as for eval")->required();
   flag(of_show, "--signature", show.signature, "print problem.h, the interface of cpp candidates");
   set_words(of_show, show.set, kSetConstant);
   flag(of_show, "--json", show.json, kJson);
+  add_problems_check(problems);
+}
+
+void Grammar::add_problems_check(CLI::App& problems) {
+  CLI::App& c = *add(
+      problems, "check", "check whether problems can be judged: would a trivial candidate pass?",
+      [this] { return check; }, kCheckFooter);
+  text(c, "PROBLEMS", check.problems, "", "as for eval, or a folder or .jsonl of many")->required();
+  text(c, "--out", check.out, "FILE", "write the record here, a line of JSON a problem");
+  flag(c, "--resume", check.resume, "go on where an earlier run to the same file stopped");
+  text(c, "--markdown", check.markdown, "FILE", "write a table here");
+  number(c, "--jobs", check.jobs, "N", "problems at once");
+  flag(c, "--json", check.json, kJson);
+  set_words(c, check.set, kSetConstant);
+  number(c, "--timeout", check.timeout_seconds, "S",
+         "of one run of a reference in seconds; 0: 60 s");
+  text(c, "--memory", check_words.memory, "SIZE",
+       "of a reference's process, 8GiB for example; 0: by its inputs and outputs");
+  text(c, "--isolation-at-least", check_words.isolation, "LEVEL",
+       "refuse to run below it (exit 3): none, basic, namespaces, full");
 }
 
 void Grammar::add_cache() {
@@ -305,15 +330,24 @@ tl::unexpected<Error> wrong(const CLI::App* app, const CLI::ParseError& error) {
   return fail(ErrorCode::kInvalidArgument, "{}; see {} --help", printable(text, 300), path_of(app));
 }
 
-Status finish(Grammar& grammar) {
-  auto memory = parse_bytes(grammar.words.memory);
+Status read_words(const Words& words, std::uint64_t& memory_bytes, sandbox::Level& isolation) {
+  auto memory = parse_bytes(words.memory);
   if (!memory) return tl::unexpected(std::move(memory).error().with_context("--memory"));
-  auto level = parse_level(grammar.words.isolation);
+  auto level = parse_level(words.isolation);
   if (!level) return tl::unexpected(std::move(level).error().with_context("--isolation-at-least"));
+  memory_bytes = *memory;
+  isolation = *level;
+  return {};
+}
+
+Status finish(Grammar& grammar) {
+  KW_TRY_STATUS(read_words(grammar.words, grammar.eval.options.memory_bytes,
+                           grammar.eval.isolation_at_least));
+  KW_TRY_STATUS(read_words(grammar.check_words, grammar.check.memory_bytes,
+                           grammar.check.isolation_at_least));
   KW_TRY_STATUS(check_range("--jobs", grammar.eval.jobs, 1, 1024));
+  KW_TRY_STATUS(check_range("--jobs", grammar.check.jobs, 1, 1024));
   KW_TRY_STATUS(check_range("--threads", grammar.prompt.threads, 1, 1024));
-  grammar.eval.options.memory_bytes = *memory;
-  grammar.eval.isolation_at_least = *level;
   grammar.eval.options.store_evidence = !grammar.words.no_evidence;
   grammar.eval.options.timing = !grammar.words.no_timing;
   return {};

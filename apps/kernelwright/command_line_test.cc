@@ -55,6 +55,23 @@ TEST(CommandLine, EvalTakesAllItsFlags) {
   EXPECT_EQ(eval.options.disabled, (std::vector<std::string>{"freeze"}));
 }
 
+TEST(CommandLine, CheckTakesAllItsFlags) {
+  auto check = parsed<ProblemsCheckCommand>({"problems", "check", "kb", "--json", "--set", "n=1",
+                                             "--out", "o.jsonl", "--resume", "--markdown", "o.md",
+                                             "--jobs", "2", "--timeout", "2.5", "--memory", "1GiB",
+                                             "--isolation-at-least", "full"});
+  EXPECT_EQ(check.problems, "kb");
+  EXPECT_EQ(check.set, std::vector<std::string>{"n=1"});
+  EXPECT_EQ(check.out, "o.jsonl");
+  EXPECT_EQ(check.markdown, "o.md");
+  EXPECT_TRUE(check.resume);
+  EXPECT_TRUE(check.json);
+  EXPECT_EQ(check.jobs, 2);
+  EXPECT_EQ(check.timeout_seconds, 2.5);
+  EXPECT_EQ(check.memory_bytes, 1ULL << 30U);
+  EXPECT_EQ(check.isolation_at_least, sandbox::Level::kFull);
+}
+
 TEST(CommandLine, DefaultsAreThoseOfTheStructs) {
   auto eval = parsed<EvalCommand>({"eval", "p", "c.cpp"});
   EXPECT_EQ(eval.options.threads, gym::EvalOptions{}.threads);
@@ -65,7 +82,10 @@ TEST(CommandLine, DefaultsAreThoseOfTheStructs) {
 }
 
 TEST(CommandLine, OtherCommands) {
-  EXPECT_EQ(parsed<ProblemsListCommand>({"problems", "list", "--folder", "x"}).folder, "x");
+  auto list =
+      parsed<ProblemsListCommand>({"problems", "list", "--folder", "x", "--family", "norm"});
+  EXPECT_EQ(list.folder, "x");
+  EXPECT_EQ(list.family, "norm");
   EXPECT_TRUE(parsed<ProblemsShowCommand>({"problems", "show", "relu", "--signature"}).signature);
   EXPECT_EQ(parsed<PromptCommand>({"prompt", "relu", "--language", "python"}).language, "python");
   EXPECT_EQ(parsed<RejudgeCommand>({"rejudge", "e.json"}).evidence, "e.json");
@@ -82,6 +102,7 @@ TEST(CommandLine, HelpOfEveryCommandWithDefaults) {
                                              {"problems"},
                                              {"problems", "list"},
                                              {"problems", "show"},
+                                             {"problems", "check"},
                                              {"prompt"},
                                              {"rejudge"},
                                              {"cache"},
@@ -149,6 +170,10 @@ TEST(CommandLine, SaysWhatIsWrongWithAValue) {
             "--json: takes no value; see kernelwright eval --help"},
            {{"prompt", "p", "--threads", "-1"}, "--threads: -1 is not between 1 and 1024"},
            {{"prompt"}, "PROBLEM is required; see kernelwright prompt --help"},
+           {{"problems", "check", "p", "--memory", "much"},
+            "--memory: expected a size such as 512MiB or 4GiB, found \"much\""},
+           {{"problems", "check", "p", "--jobs", "0"}, "--jobs: 0 is not between 1 and 1024"},
+           {{"problems", "check"}, "PROBLEMS is required; see kernelwright problems check --help"},
            {{"problems", "show"}, "PROBLEM is required; see kernelwright problems show --help"},
            {{"rejudge"}, "EVIDENCE is required; see kernelwright rejudge --help"}}) {
     EXPECT_EQ(error_of(words), message);

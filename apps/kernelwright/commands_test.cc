@@ -10,15 +10,64 @@ TEST_F(Commands, ProblemsList) {
   EXPECT_EQ(kernelwright({"problems", "list", "--folder", path("problems")}), 0)
       << console.err_text;
   EXPECT_EQ(console.out_text,
-            "NAME    FAMILY         KIND       WORKLOADS\n"
-            "double  elementwise    definition 1 (1 timed)\n"
-            "halve   -              definition 1 (1 timed)\n");
+            "NAME      KIND        WORKLOADS    TARGETS  DTYPES   CPU   CUDA  LIBRARY\n"
+            "elementwise (1)\n"
+            "  double  definition  1 (1 timed)  cpu      float32  64 B  -     libraries_allowed\n"
+            "no family (1)\n"
+            "  halve   definition  1 (1 timed)  cpu      float32  64 B  -     libraries_allowed\n");
   console.out_text.clear();
   EXPECT_EQ(kernelwright({"problems", "list", "--folder", path("problems"), "--json"}), 0);
   auto first = parse_json(console.out_text.substr(0, console.out_text.find('\n')));
   ASSERT_TRUE(first);
   EXPECT_EQ((*first)["name"], "double");
   EXPECT_EQ((*first)["hash"].get<std::string>().size(), 64U);
+}
+
+TEST_F(Commands, ProblemsListSaysWhatEachNeeds) {
+  write("problems/halve/workloads.jsonl",
+        "{\"definition\": \"halve\", \"solution\": null, \"workload\": {\"uuid\": \"w-small\", "
+        "\"axes\": {\"N\": 1024}, \"inputs\": {\"x\": {\"type\": \"random\"}}}, \"evaluation\": "
+        "null}\n"
+        "{\"definition\": \"halve\", \"solution\": null, \"workload\": {\"uuid\": \"w-other\", "
+        "\"axes\": {\"N\": 512}, \"inputs\": {\"x\": {\"type\": \"random\"}}}, \"evaluation\": "
+        "null}\n"
+        "{\"definition\": \"halve\", \"solution\": null, \"workload\": {\"uuid\": \"w-large\", "
+        "\"axes\": {\"N\": 1048576}, \"inputs\": {\"x\": {\"type\": \"random\"}}}, \"evaluation\": "
+        "null}\n");
+  write("problems/halve/policy.toml",
+        "schema = 1\nfamily = \"activation\"\nlibrary = "
+        "\"kernel_only\"\n[workloads.w-large]\ntargets "
+        "= [\"cuda\"]\n[workloads.w-other]\ntargets = [\"cpu\", \"interpret\"]\n");
+  EXPECT_EQ(kernelwright({"problems", "list", "--folder", path("problems")}), 0)
+      << console.err_text;
+  EXPECT_EQ(console.out_text.substr(console.out_text.find('\n') + 1),
+            "activation (1)\n"
+            "  halve   definition  3 (3 timed)  cpu,interpret,cuda  float32  8.0 KiB  8.0 MiB  "
+            "kernel_only\n"
+            "elementwise (1)\n"
+            "  double  definition  1 (1 timed)  cpu                 float32  64 B     -        "
+            "libraries_allowed\n");
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"problems", "list", "--folder", path("problems"), "--family",
+                          "activation", "--json"}),
+            0);
+  auto one = parse_json(console.out_text);
+  ASSERT_TRUE(one) << "one line: " << console.out_text;
+  EXPECT_EQ((*one)["targets"], (Json{"cpu", "interpret", "cuda"}));
+  EXPECT_EQ((*one)["dtypes"], Json{"float32"});
+  EXPECT_EQ((*one)["memory_bytes"], (Json{{"cpu", 8192}, {"cuda", 8U << 20U}}));
+  EXPECT_EQ((*one)["library"], "kernel_only");
+}
+
+TEST_F(Commands, ProblemsListOfAnUnknownFamily) {
+  EXPECT_EQ(kernelwright({"problems", "list", "--family", "elementwize"}), 2);
+  EXPECT_EQ(console.err_text,
+            "error: --family: no problem in problems is of family \"elementwize\" (did you mean "
+            "\"elementwise\"?)\n");
+  console.err_text.clear();
+  EXPECT_EQ(kernelwright({"problems", "list", "--family", "q"}), 2);
+  EXPECT_EQ(console.err_text,
+            "error: --family: no problem in problems is of family \"q\"; there are elementwise\n");
 }
 
 TEST_F(Commands, ProblemsShow) {

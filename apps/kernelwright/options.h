@@ -1,5 +1,6 @@
 // What each command was asked to do: plain structs with the defaults, filled by command_line.h.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -38,7 +39,21 @@ struct EvalCommand {
 
 struct ProblemsListCommand {
   std::string folder;  // empty: ./problems, or the one of the checkout
+  std::string family;  // only this one; empty: all
   bool json = false;
+};
+
+struct ProblemsCheckCommand {
+  std::string problems;  // one or many: what problem_folder.h and problem_source.h read
+  std::vector<std::string> set;
+  std::string out;       // the record, a line of JSON a problem
+  std::string markdown;  // a table, written at the end
+  bool resume = false;   // go on with an `out` that is there
+  bool json = false;
+  int jobs = 1;                    // problems at once
+  double timeout_seconds = 0;      // of one run of a reference; 0: 60 s
+  std::uint64_t memory_bytes = 0;  // of a reference's process; 0: as for judging
+  sandbox::Level isolation_at_least = sandbox::Level::kNone;
 };
 
 struct ProblemsShowCommand {
@@ -74,8 +89,8 @@ struct DoctorCommand {
   bool json = false;
 };
 
-using Command =
-    std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
-                 PromptCommand, RejudgeCommand, CacheSizeCommand, CacheCleanCommand, DoctorCommand>;
+using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
+                             ProblemsShowCommand, ProblemsCheckCommand, PromptCommand,
+                             RejudgeCommand, CacheSizeCommand, CacheCleanCommand, DoctorCommand>;
 
 }  // namespace kw::front

@@ -1,4 +1,4 @@
-// Problems as a table, in full, and as a prompt.
+// A problem in full, and as a prompt.
 #include "problems.h"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include "prompt/problem_prompt.h"
 #include "task/definition_json.h"
 #include "task/flags.h"
-#include "task/problem_source.h"
 #include "task/workload_json.h"
 
 namespace kw::front {
@@ -22,33 +21,12 @@ std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string_view kind_of(const Problem& problem) {
-  return problem.is_module() ? "module" : "definition";
-}
-
-std::size_t timed_workloads(const Problem& problem) {
-  return static_cast<std::size_t>(std::count_if(
-      problem.workloads.begin(), problem.workloads.end(), [&](const task::Workload& workload) {
-        return problem.workload_policy(workload.uuid).timed;
-      }));
-}
-
 std::string shape_text(const task::TensorSpec& tensor) {
   return tensor.shape ? fmt::format("[{}]", join(*tensor.shape, ", ")) : "scalar";
 }
 
-Json summary(const Problem& problem) {
-  return {{"name", problem.name},
-          {"kind", kind_of(problem)},
-          {"family", problem.policy.family},
-          {"workloads", problem.workloads.size()},
-          {"timed_workloads", timed_workloads(problem)},
-          {"hash", problem.hash},
-          {"origin", problem.origin}};
-}
-
 Json whole(const Problem& problem) {
-  Json out = summary(problem);
+  Json out = problem_summary(problem);
   out["policy"] = to_json(problem.policy);
   out["workloads"] = Json::array();
   for (const task::Workload& workload : problem.workloads)
@@ -116,6 +94,23 @@ std::string text_of(const Problem& problem) {
 
 }  // namespace
 
+std::string_view kind_of(const Problem& problem) {
+  return problem.is_module() ? "module" : "definition";
+}
+
+Json problem_summary(const Problem& problem) {
+  auto timed = std::count_if(
+      problem.workloads.begin(), problem.workloads.end(),
+      [&](const task::Workload& workload) { return problem.workload_policy(workload.uuid).timed; });
+  return {{"name", problem.name},
+          {"kind", kind_of(problem)},
+          {"family", problem.policy.family},
+          {"workloads", problem.workloads.size()},
+          {"timed_workloads", timed},
+          {"hash", problem.hash},
+          {"origin", problem.origin}};
+}
+
 Result<task::Signature> signature_for(const Problem& problem, const Services& services,
                                       const std::string& target) {
   if (!problem.is_module()) {
@@ -125,29 +120,6 @@ Result<task::Signature> signature_for(const Problem& problem, const Services& se
   }
   KW_TRY(std::unique_ptr<Judge> judge, services.start_judge(gym::GymOptions{}));
   return judge->describe(problem, target);
-}
-
-Result<int> run_problems_list(const ProblemsListCommand& command, const Services& services) {
-  std::string folder = command.folder;
-  if (folder.empty()) {
-    KW_TRY(auto found, problems_folder(services));
-    folder = found.string();
-  }
-  KW_TRY(std::vector<Problem> problems, task::load_problems(folder, {}));
-  std::string out;
-  std::size_t width = 4;
-  for (const Problem& problem : problems) width = std::max(width, problem.name.size());
-  if (!command.json)
-    out += fmt::format("{:<{}}  {:<14} {:<10} {}\n", "NAME", width, "FAMILY", "KIND", "WORKLOADS");
-  for (const Problem& problem : problems) {
-    out += command.json
-               ? dump(summary(problem))
-               : fmt::format("{:<{}}  {:<14} {:<10} {} ({} timed)\n", problem.name, width,
-                             problem.policy.family.empty() ? "-" : problem.policy.family,
-                             kind_of(problem), problem.workloads.size(), timed_workloads(problem));
-  }
-  KW_TRY_STATUS(services.console.out(out));
-  return 0;
 }
 
 Result<int> run_problems_show(const ProblemsShowCommand& command, const Services& services) {

@@ -30,22 +30,28 @@ void ProgressView::begin(std::size_t total, std::size_t already, std::size_t pas
 }
 
 void ProgressView::stage(const gym::EvalRequest& request, std::string_view stage) {
+  doing(fmt::format("{} {}", printable(stage, 40), printable(request.candidate.name, 60)));
+}
+
+void ProgressView::doing(const std::string& what) {
   std::lock_guard lock(mutex_);
-  doing_ = fmt::format("{} {}", printable(stage, 40), printable(request.candidate.name, 60));
+  doing_ = what;
   if (console_.err_terminal()) draw(false);
 }
 
 void ProgressView::judged(const task::Verdict& verdict) {
+  counted(verdict.outcome == task::Outcome::kPassed);
+}
+
+void ProgressView::counted(bool good) {
   std::lock_guard lock(mutex_);
   ++done_;
-  if (verdict.outcome == task::Outcome::kPassed) ++passed_;
+  if (good) ++passed_;
   draw(done_ == total_);
 }
 
 void ProgressView::failed() {
-  std::lock_guard lock(mutex_);
-  ++done_;
-  draw(done_ == total_);
+  counted(false);
 }
 
 void ProgressView::clear() {
@@ -57,7 +63,7 @@ void ProgressView::clear() {
 std::string ProgressView::status() const {
   std::string out = fmt::format("{}/{}", done_, total_);
   std::size_t fresh = done_ - already_;
-  if (total_ > 1) out += fmt::format(", {} passed", passed_);
+  if (total_ > 1) out += fmt::format(", {} {}", passed_, good_);
   double seconds = std::chrono::duration<double>(now_() - begin_).count();
   if (fresh > 0 && seconds > 0 && total_ > 1) {
     double rate = static_cast<double>(fresh) / seconds;

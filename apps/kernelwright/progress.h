@@ -17,7 +17,9 @@ class ProgressView : public gym::Progress {
  public:
   using Now = std::function<std::chrono::steady_clock::time_point()>;
 
-  ProgressView(Console& console, Now now) : console_(console), now_(std::move(now)) {}
+  // good: what one that counts as such is called.
+  ProgressView(Console& console, Now now, std::string good = "passed")
+      : console_(console), now_(std::move(now)), good_(std::move(good)) {}
   ~ProgressView() override { clear(); }
   ProgressView(const ProgressView&) = delete;
   ProgressView& operator=(const ProgressView&) = delete;
@@ -26,9 +28,11 @@ class ProgressView : public gym::Progress {
   // they count as done, not for the rate.
   void begin(std::size_t total, std::size_t already, std::size_t passed);
   void stage(const gym::EvalRequest& request, std::string_view stage) override;
+  void doing(const std::string& what);  // for the status line
   void judged(const task::Verdict& verdict);
-  void failed();  // one evaluation gave no verdict
-  void clear();   // before anything else is printed
+  void counted(bool good);  // one is done
+  void failed();            // one evaluation gave no verdict
+  void clear();             // before anything else is printed
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -37,6 +41,7 @@ class ProgressView : public gym::Progress {
 
   Console& console_;
   Now now_;
+  std::string good_;
   std::mutex mutex_;
   Time begin_{}, drawn_{};
   std::size_t total_ = 0, already_ = 0, done_ = 0, passed_ = 0;

@@ -2,14 +2,12 @@
 #include "result_files.h"
 
 #include <cerrno>
-#include <fstream>
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "gym/gym.h"
+#include "os/fd.h"
 #include "os/file.h"
 #include "task/jsonl.h"
 
@@ -18,21 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kSchema = 1;
-
-bool has_content(const fs::path& path) {
-  std::error_code error;
-  auto size = fs::file_size(path, error);
-  return !error && size > 0;
-}
-
-Status cut(const fs::path& path, std::uint64_t bytes) {
-  std::error_code error;
-  fs::resize_file(path, bytes, error);
-  if (error)
-    return fail(ErrorCode::kPermissionDenied, "cannot cut {} to {} bytes: {}", path.string(), bytes,
-                error.message());
-  return {};
-}
 
 struct Commit {
   std::int64_t gym_version = 0;
@@ -63,60 +46,26 @@ Result<Commit> commit_from_line(const std::string& line) {
 
 Result<ResultFiles> ResultFiles::open(const Options& options, const Visit& visit) {
   fs::path log = verdict_log(options.out);
-  for (const fs::path& path : {options.out, log}) {
-    // Before anything is made: a folder, or a device that cannot be cut back.
-    if (std::error_code error; fs::exists(path, error) && !fs::is_regular_file(path, error))
-      return fail(ErrorCode::kInvalidArgument, "cannot write {}: not a regular file",
-                  path.string());
-    if (options.resume || !has_content(path)) continue;
-    return fail(ErrorCode::kAlreadyExists,
-                "{} is there already: give --resume to go on with it, or another --out",
-                path.string());
-  }
-  if (fs::path folder = options.out.parent_path(); !folder.empty()) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error)
-      return fail(ErrorCode::kPermissionDenied, "cannot make the folder {}: {}", folder.string(),
-                  error.message());
-  }
-  os::UniqueFd lock(::open(log.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock.valid()) return fail_errno(errno, "cannot write " + log.string());
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return fail(ErrorCode::kAlreadyExists, "another run is writing {}", log.string());
-  }
+  for (const fs::path& path : {options.out, log})
+    KW_TRY_STATUS(Journal::check_path(path, options.resume));
+  std::uint64_t trace_bytes = 0;
+  auto read = [&](const std::string& line) -> Status {
+    KW_TRY(Commit commit, commit_from_line(line));
+    trace_bytes = commit.trace_bytes;
+    bool same = commit.gym_version == gym::kGymVersion && commit.judged_with == options.judged_with;
+    return same ? visit(commit.verdict) : Status();
+  };
+  KW_TRY(Journal journal, Journal::open(log, read));
   os::UniqueFd traces(::open(options.out.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!traces.valid()) return fail_errno(errno, "cannot write " + options.out.string());
-  ResultFiles files(options, std::move(lock));
-  KW_TRY_STATUS(files.restore(visit));
-  return files;
-}
-
-Status ResultFiles::restore(const Visit& visit) {
-  std::ifstream log(verdicts());
-  std::uint64_t whole_bytes = 0;
-  std::size_t number = 0;
-  for (std::string line; std::getline(log, line);) {
-    if (log.eof()) break;  // no newline at its end: cut while it was written
-    ++number;
-    auto commit = commit_from_line(line);
-    if (!commit) {
-      return tl::unexpected(std::move(commit).error().with_context(
-          fmt::format("{}:{}", verdicts().string(), number)));
-    }
-    whole_bytes += line.size() + 1;
-    trace_bytes_ = commit->trace_bytes;
-    bool same = commit->gym_version == gym::kGymVersion && commit->judged_with == judged_with_;
-    if (same) KW_TRY_STATUS(visit(commit->verdict));
-  }
-  KW_TRY_STATUS(cut(verdicts(), whole_bytes));
   std::error_code error;
-  std::uint64_t size = fs::file_size(out_, error);
-  if (error || size < trace_bytes_) {
-    return fail(ErrorCode::kDataLoss, "{} is shorter than {} says: {} of {} bytes", out_.string(),
-                verdicts().string(), size, trace_bytes_);
+  std::uint64_t size = fs::file_size(options.out, error);
+  if (error || size < trace_bytes) {
+    return fail(ErrorCode::kDataLoss, "{} is shorter than {} says: {} of {} bytes",
+                options.out.string(), log.string(), size, trace_bytes);
   }
-  return cut(out_, trace_bytes_);
+  KW_TRY_STATUS(cut_file(options.out, trace_bytes));
+  return ResultFiles(options, std::move(journal), trace_bytes);
 }
 
 Status ResultFiles::append(const task::Verdict& verdict, const std::vector<task::Trace>& traces) {
@@ -134,7 +83,7 @@ Status ResultFiles::append(const task::Verdict& verdict, const std::vector<task:
                  {"trace_bytes", trace_bytes_},
                  {"judged_with", judged_with_},
                  {"verdict", to_json(verdict)}};
-  return os::append_line(verdicts(), commit.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return journal_.append(commit.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace kw::front

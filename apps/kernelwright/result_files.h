@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "os/fd.h"
+#include "journal.h"
 #include "task/problem.h"
 #include "task/trace.h"
 #include "task/verdict.h"
@@ -48,13 +48,15 @@ class ResultFiles {
   }
 
  private:
-  ResultFiles(const Options& options, os::UniqueFd lock)
-      : out_(options.out), judged_with_(options.judged_with), lock_(std::move(lock)) {}
-  Status restore(const Visit& visit);
+  ResultFiles(const Options& options, Journal journal, std::uint64_t trace_bytes)
+      : out_(options.out),
+        judged_with_(options.judged_with),
+        journal_(std::move(journal)),
+        trace_bytes_(trace_bytes) {}
 
   std::filesystem::path out_;
   Json judged_with_;
-  os::UniqueFd lock_;
+  Journal journal_;
   std::uint64_t trace_bytes_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "error_text.h"
 #include "eval.h"
 #include "problems.h"
+#include "problems_check.h"
 
 namespace kw::front {
 namespace {
@@ -44,6 +45,9 @@ struct Dispatch {
   }
   Result<int> operator()(const ProblemsShowCommand& command) const {
     return run_problems_show(command, services);
+  }
+  Result<int> operator()(const ProblemsCheckCommand& command) const {
+    return run_problems_check(command, services);
   }
   Result<int> operator()(const PromptCommand& command) const {
     return run_prompt(command, services);

@@ -178,6 +178,20 @@ TEST_F(SchemaTest, VerdictLog) {
   expect_text("trace", read("o.jsonl"));
 }
 
+TEST_F(SchemaTest, ProblemCheck) {
+  write("problems/broken/definition.json", "{");
+  write("problems/7_M.py",
+        "class Model:\n    pass\n\ndef get_inputs():\n    return []\n\ndef "
+        "get_init_inputs():\n    return []\n");
+  write("problems/halve/policy.toml", "schema = 1\n[workloads.w-halve]\ntargets = [\"cuda\"]\n");
+  gym.quarantines["double"] = {
+      gym::QuarantineCause::kTrivialCandidate, {"zeros"}, "trivial candidates pass: zeros"};
+  expect_lines("problem_check",
+               {"problems", "check", path("problems"), "--json", "--out", path("o.jsonl")});
+  EXPECT_EQ(read("o.jsonl"), console.out_text);
+  EXPECT_EQ(std::count(console.out_text.begin(), console.out_text.end(), '\n'), 4);
+}
+
 TEST_F(SchemaTest, TheValidatorFindsWhatIsWrong) {
   Schema schema("error");
   EXPECT_EQ(schema.check(*parse_json(R"({"error":{"code":"internal","message":"m"}})")), "");

@@ -26,6 +26,9 @@ class Judge {
   // The interface of a problem whose reference must run for it (modules).
   virtual Result<task::Signature> describe(const task::Problem& problem,
                                            const std::string& target) = 0;
+  // The admission battery on the CPU, without a candidate.
+  virtual Result<gym::ProblemCheck> check(const gym::CheckRequest& request,
+                                          std::stop_token stop) = 0;
   // What a target can do here; kUnsupported for one that this build does not have.
   virtual Result<gym::Capabilities> capabilities(const std::string& target) = 0;
 };

@@ -90,6 +90,9 @@ struct FakeGym {
   std::function<void(const gym::EvalRequest&)>
       on_judge;  // called under the lock, before the answer
   std::vector<gym::EvalRequest> seen;
+  std::map<std::string, gym::Quarantine> quarantines;  // by the problem's name: else admitted
+  std::function<void(const gym::CheckRequest&)> on_check;
+  std::vector<gym::CheckRequest> checked;
   std::vector<gym::GymOptions> started;
   std::mutex mutex;
 };
@@ -108,6 +111,40 @@ class FakeJudge : public Judge {
     auto outcome = gym_.outcomes.find(name);
     return fake_verdict(request,
                         outcome == gym_.outcomes.end() ? task::Outcome::kPassed : outcome->second);
+  }
+  // Every workload for the CPU has the same findings.
+  Result<gym::ProblemCheck> check(const gym::CheckRequest& request, std::stop_token stop) override {
+    std::lock_guard lock(gym_.mutex);
+    if (gym_.on_check) gym_.on_check(request);
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
+    gym_.checked.push_back(request);
+    const std::string& name = request.problem.name;
+    if (gym_.errors.contains(name)) return fail(gym_.errors[name], "the fake fails");
+    gym::ProblemCheck out;
+    for (const task::Workload& workload : request.problem.workloads) {
+      const auto& targets = request.problem.workload_policy(workload.uuid).targets;
+      if (targets == std::vector<std::string>{"cuda"}) {
+        out.not_checked.push_back(workload.uuid);
+      } else {
+        out.workloads.push_back({workload.uuid, {}});
+      }
+    }
+    if (out.workloads.empty()) return out;
+    out.targets.push_back({"cpu", std::nullopt});
+    auto found = gym_.quarantines.find(name);
+    if (found == gym_.quarantines.end()) return out;
+    out.targets[0].quarantine = found->second;
+    using Cause = gym::QuarantineCause;
+    for (gym::ProblemCheck::Workload& workload : out.workloads) {
+      gym::AdmissionFindings& findings = workload.findings;
+      const gym::Quarantine& why = found->second;
+      if (why.names.empty()) findings.failure = why.reason;
+      findings.reference_failed = why.cause == Cause::kReferenceFailed;
+      if (why.cause == Cause::kTrivialCandidate) findings.passing = why.names;
+      if (why.cause == Cause::kInertInput) findings.inert = why.names;
+      findings.reference_ms = 1.5;
+    }
+    return out;
   }
   Result<task::Signature> describe(const task::Problem&, const std::string&) override {
     task::Signature signature;

@@ -17,6 +17,11 @@ Json to_json(const Capabilities& c) {
           {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
 }
 
+Result<ProblemCheck> Target::check(const CheckRequest& request, std::stop_token) {
+  return fail(ErrorCode::kUnsupported, "target \"{}\" cannot check {}", name(),
+              request.problem.name);
+}
+
 struct Gym::State {
   using Outcome = Result<task::Verdict>;
   struct Job {
@@ -139,6 +144,14 @@ Result<task::Signature> Gym::describe(const task::Problem& problem, std::string_
   if (found == nullptr)
     return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
   return found->describe(problem);
+}
+
+Result<ProblemCheck> Gym::check(const CheckRequest& request, std::string_view target,
+                                std::stop_token stop) {
+  Target* found = state_->find(target);
+  if (found == nullptr)
+    return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  return found->check(request, std::move(stop));
 }
 
 }  // namespace kw::gym

@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/problem_check.h"
 #include "sandbox/sandbox.h"
 #include "task/candidate.h"
 #include "task/problem.h"
@@ -102,6 +103,8 @@ class Target {
   // The concrete interface of a module problem needs its reference to run; definitions need no
   // process.
   virtual Result<task::Signature> describe(const task::Problem& problem) = 0;
+  // The admission battery by itself; from several threads, like judge().
+  virtual Result<ProblemCheck> check(const CheckRequest& request, std::stop_token stop);
 };
 
 class Gym {
@@ -120,6 +123,10 @@ class Gym {
                                             std::stop_token stop);
   Result<Capabilities> capabilities(std::string_view target) const;
   Result<task::Signature> describe(const task::Problem& problem, std::string_view target);
+  // On the caller's thread. A problem at fault is in the findings; kUnsupported for a target that
+  // checks nothing, kCancelled after stop.
+  Result<ProblemCheck> check(const CheckRequest& request, std::string_view target,
+                             std::stop_token stop);
 
  private:
   Gym();

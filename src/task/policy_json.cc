@@ -205,6 +205,10 @@ Status check_output(const std::string& name, const OutputPolicy& output,
 
 }  // namespace
 
+std::string_view to_string(Library library) {
+  return kLibraries.name(library);
+}
+
 Json to_json(const Policy& policy) {
   Json out = {{"schema", 1}};
   if (!policy.family.empty()) out["family"] = policy.family;

@@ -2,12 +2,15 @@
 // leaves defaults out, so that a new key does not change the hash of every problem.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "task/problem.h"
 
 namespace kw::task {
+
+std::string_view to_string(Library library);  // "kernel_only", ...
 
 // kInvalidArgument names the key, with a suggestion for unknown ones.
 Result<Policy> policy_from_json(const Json& value, const std::string& where);

@@ -90,10 +90,16 @@ std::string some_names(const std::vector<std::string>& names) {
          (names.size() > shown.size() ? fmt::format(", ... ({} in all)", names.size()) : "");
 }
 
-std::vector<std::string> names_of(const std::vector<Problem>& problems) {
+template <typename Named>
+std::vector<std::string> names_of(const std::vector<Named>& problems) {
   std::vector<std::string> out;
-  for (const Problem& problem : problems) out.push_back(problem.name);
+  for (const Named& problem : problems) out.push_back(problem.name);
   return out;
+}
+
+LoadedProblem loaded(std::string name, std::string origin, Result<Problem> problem) {
+  if (problem) name = problem->name;
+  return {std::move(name), std::move(origin), std::move(problem)};
 }
 
 Result<Problem> module_file(const fs::path& path, SettingsUse& use) {
@@ -101,24 +107,35 @@ Result<Problem> module_file(const fs::path& path, SettingsUse& use) {
   return module_from_file(path, use.for_source(source));
 }
 
-Result<std::vector<Problem>> rows(const Selection& selection, SettingsUse& use) {
+std::string text_column(const Json& row, const char* column) {
+  bool there = row.is_object() && row.contains(column) && row[column].is_string();
+  return there ? row[column].get<std::string>() : "";
+}
+
+Result<Problem> module_row(const Json& row, const fs::path& path, SettingsUse& use) {
+  std::string source = text_column(row, "python_code");
+  if (source.empty()) source = text_column(row, "code");
+  return module_from_row(row, path.string(), use.for_source(source));
+}
+
+// With a key, a broken line is an error: it may be the one that is meant.
+Result<std::vector<LoadedProblem>> rows(const Selection& selection, SettingsUse& use) {
   KW_TRY(std::string text, read_text(selection.path, kMaxDataFile));
-  std::vector<Problem> out;
+  std::vector<LoadedProblem> out;
   std::vector<std::string> names;
-  auto read = [&](const Json& row) -> Status {
-    if (row.is_object() && row.contains("name") && row["name"].is_string())
-      names.push_back(row["name"].get<std::string>());
-    if (!selection.key.empty() && !row_matches(row, selection.key)) return {};
-    std::string source;
-    for (const char* column : {"code", "python_code"}) {
-      if (row.is_object() && row.contains(column) && row[column].is_string())
-        source = row[column].get<std::string>();
-    }
-    KW_TRY(Problem problem, module_from_row(row, selection.path.string(), use.for_source(source)));
-    out.push_back(std::move(problem));
+  KW_TRY_STATUS(for_each_line(text, [&](std::size_t number, Result<Json> row) -> Status {
+    std::string where = fmt::format("{}:{}", selection.path.string(), number);
+    std::string name = row ? text_column(*row, "name") : "";
+    if (!name.empty()) names.push_back(name);
+    if (row && !selection.key.empty() && !row_matches(*row, selection.key)) return {};
+    Result<Problem> problem = row ? module_row(*row, selection.path, use)
+                                  : Result<Problem>(tl::unexpected(std::move(row).error()));
+    if (!problem) problem = tl::unexpected(std::move(problem).error().with_context(where));
+    if (!problem && !selection.key.empty()) return tl::unexpected(std::move(problem).error());
+    if (name.empty()) name = fmt::format("line {}", number);
+    out.push_back(loaded(std::move(name), std::move(where), std::move(problem)));
     return {};
-  };
-  KW_TRY_STATUS(for_each_json_line(text, selection.path.string(), read));
+  }));
   if (out.empty()) {
     return fail(ErrorCode::kNotFound, "{}: no problem \"{}\"{}; it has {}", selection.path.string(),
                 printable(selection.key, 80), suggestion(selection.key, names), some_names(names));
@@ -126,42 +143,39 @@ Result<std::vector<Problem>> rows(const Selection& selection, SettingsUse& use) 
   return out;
 }
 
+Result<std::vector<LoadedProblem>> single(Result<Problem> problem) {
+  if (!problem) return tl::unexpected(std::move(problem).error());
+  std::string origin = problem->origin;
+  std::vector<LoadedProblem> out;
+  out.push_back(loaded("", std::move(origin), std::move(problem)));
+  return out;
+}
+
 // Every problem folder, definition and module below a folder. A data set's definitions/ hides its
 // other files.
-Result<std::vector<Problem>> folder(const fs::path& path, SettingsUse& use) {
-  std::vector<Problem> out;
-  if (is_there(path / "definition.json")) {
-    KW_TRY(Problem problem, problem_from_folder(path));
-    out.push_back(std::move(problem));
-    return out;
-  }
+Result<std::vector<LoadedProblem>> folder(const fs::path& path, SettingsUse& use) {
+  if (is_there(path / "definition.json")) return single(problem_from_folder(path));
+  std::vector<LoadedProblem> out;
   bool data_set = is_folder(path / "definitions");
   KW_TRY(auto definitions,
          files_with_extension(data_set ? path / "definitions" : path, ".json", true));
   for (const fs::path& file : definitions) {
     if (!data_set && file.filename() != "definition.json") continue;
-    KW_TRY(Problem problem,
-           data_set ? problem_from_definition(file) : problem_from_folder(file.parent_path()));
-    out.push_back(std::move(problem));
+    fs::path problem = data_set ? file.stem() : file.parent_path().filename();
+    out.push_back(
+        loaded(problem.string(), file.string(),
+               data_set ? problem_from_definition(file) : problem_from_folder(file.parent_path())));
   }
   if (data_set) return out;
   KW_TRY(auto modules, files_with_extension(path, ".py", true));
   for (const fs::path& file : modules) {
     if (file.filename() == "__init__.py") continue;
-    KW_TRY(Problem problem, module_file(file, use));
-    out.push_back(std::move(problem));
+    out.push_back(loaded(file.stem().string(), file.string(), module_file(file, use)));
   }
   return out;
 }
 
-Result<std::vector<Problem>> single(Result<Problem> problem) {
-  KW_TRY(Problem value, std::move(problem));
-  std::vector<Problem> out;
-  out.push_back(std::move(value));
-  return out;
-}
-
-Result<std::vector<Problem>> load(const Selection& selection, SettingsUse& use) {
+Result<std::vector<LoadedProblem>> load(const Selection& selection, SettingsUse& use) {
   const fs::path& path = selection.path;
   if (!is_there(path))
     return fail(ErrorCode::kNotFound, "{}: no such file or folder", printable(path.string(), 300));
@@ -182,12 +196,13 @@ Result<std::vector<Problem>> load(const Selection& selection, SettingsUse& use) 
 
 }  // namespace
 
-Result<std::vector<Problem>> load_problems(const std::string& argument, const Settings& settings) {
+Result<std::vector<LoadedProblem>> load_each_problem(const std::string& argument,
+                                                     const Settings& settings) {
   Selection selection = parse_argument(argument);
-  bool one = !is_folder(selection.path) &&
-             (selection.path.extension() != ".jsonl" || !selection.key.empty());
-  SettingsUse use(settings, one);
-  KW_TRY(std::vector<Problem> problems, load(selection, use));
+  bool strict = !is_folder(selection.path) &&
+                (selection.path.extension() != ".jsonl" || !selection.key.empty());
+  SettingsUse use(settings, strict);
+  KW_TRY(std::vector<LoadedProblem> problems, load(selection, use));
   if (problems.empty()) {
     return fail(ErrorCode::kNotFound,
                 "{}: no problems in it (no definition.json, definitions/ or .py)",
@@ -196,23 +211,36 @@ Result<std::vector<Problem>> load_problems(const std::string& argument, const Se
   // Rows were picked while they were read: their entry points and uuids are keys too.
   if (selection.path.extension() != ".jsonl") {
     std::vector<std::string> names = names_of(problems);
-    std::erase_if(problems,
-                  [&](const Problem& problem) { return !matches(problem, selection.key); });
+    std::erase_if(problems, [&](const LoadedProblem& one) {
+      return one.problem && !matches(*one.problem, selection.key);
+    });
     if (problems.empty()) {
       return fail(ErrorCode::kNotFound, "{}: no problem \"{}\"{}; it has {}",
                   selection.path.string(), printable(selection.key, 80),
                   suggestion(selection.key, names), some_names(names));
     }
   }
-  bool any_module =
-      std::any_of(problems.begin(), problems.end(), [](const Problem& p) { return p.is_module(); });
-  if (!settings.empty() && !any_module) {
+  // One that cannot be read may be a module with the constant.
+  bool perhaps = std::any_of(problems.begin(), problems.end(), [](const LoadedProblem& one) {
+    return !one.problem || one.problem->is_module();
+  });
+  if (!settings.empty() && !perhaps) {
     return fail(ErrorCode::kInvalidArgument,
                 "--set {}: a definition has no constants to set; its sizes are in its workloads",
                 settings[0].first);
   }
   KW_TRY_STATUS(use.all_used());
   return problems;
+}
+
+Result<std::vector<Problem>> load_problems(const std::string& argument, const Settings& settings) {
+  KW_TRY(std::vector<LoadedProblem> all, load_each_problem(argument, settings));
+  std::vector<Problem> out;
+  for (LoadedProblem& one : all) {
+    KW_TRY(Problem problem, std::move(one.problem));
+    out.push_back(std::move(problem));
+  }
+  return out;
 }
 
 Result<Problem> load_problem(const std::string& argument, const Settings& settings) {

@@ -150,6 +150,50 @@ TEST(ProblemSource, RowsAreChecked) {
   EXPECT_THAT(problem(Json::array()), HasSubstr("x.jsonl:2: document: expected an object"));
 }
 
+std::vector<std::string> outcomes(const Result<std::vector<LoadedProblem>>& all) {
+  EXPECT_TRUE(all) << message_of(all);
+  std::vector<std::string> out;
+  if (!all) return out;
+  for (const LoadedProblem& one : *all)
+    out.push_back(one.name + (one.problem ? "" : ": " + one.problem.error().message()));
+  return out;
+}
+
+TEST(ProblemSource, AmongManyABrokenOneIsAnEntry) {
+  TestFolder folder;
+  folder.write("level1/19_ReLU.py", golden("19_ReLU.py"));
+  folder.write("level1/20_Cut.py", "class Model: pass");
+  folder.write("softmax/definition.json", "{");
+  folder.write("softmax/workloads.jsonl", golden("workloads.jsonl"));
+  std::string all = folder.path().string();
+  EXPECT_THAT(
+      outcomes(load_each_problem(all, {})),
+      testing::ElementsAre(HasSubstr("softmax: " + all + "/softmax/definition.json: "), "19_ReLU",
+                           "20_Cut: " + all +
+                               "/level1/20_Cut.py: the problem does not define get_inputs "
+                               "at top level"));
+  EXPECT_THAT(message_of(load_problems(all, {})), HasSubstr("softmax/definition.json: "))
+      << "the first of them fails the strict call";
+  EXPECT_THAT(message_of(load_each_problem(all, {{"none", "1"}})),
+              HasSubstr("--set none: none of"));
+  EXPECT_THAT(message_of(load_each_problem(all + "/level1/20_Cut.py", {})),
+              HasSubstr("20_Cut.py: the problem does not define"))
+      << "one is not many";
+  auto file = folder.write("rows.jsonl", row(1, 19, "19_ReLU") + "{\n\n" +
+                                             Json({{"code", "x"}, {"name", "3_X"}}).dump() + "\n" +
+                                             row(1, 20, "20_Other"));
+  auto rows = load_each_problem(file.string(), {});
+  EXPECT_THAT(outcomes(rows),
+              testing::ElementsAre("19_ReLU", HasSubstr("line 2: " + file.string() + ":2: "),
+                                   HasSubstr("3_X: " + file.string() + ":4: 3_X: the problem does"),
+                                   "20_Other"));
+  EXPECT_EQ((*rows)[3].origin, file.string() + ":5");
+  EXPECT_THAT(message_of(load_problems(file.string(), {})), HasSubstr("rows.jsonl:2: "));
+  EXPECT_THAT(message_of(load_each_problem(file.string() + "#20_Other", {})),
+              HasSubstr("rows.jsonl:2: "))
+      << "it may be the one that is meant";
+}
+
 TEST(ProblemSource, SettingsReachDerivedConstantsAndTheHash) {
   TestFolder folder;
   auto file = folder.write("19_ReLU.py", golden("19_ReLU.py"));

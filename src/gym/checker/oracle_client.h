@@ -50,6 +50,8 @@ class OracleClient {
     double perturb_scale = 0;
   };
   Result<OracleAnswer> run(const Run& run);
+  // One unperturbed run at the declared precision with its messages, the fastest so far.
+  std::optional<std::chrono::nanoseconds> fastest_declared_run() const { return fastest_; }
 
   std::span<std::byte> input(std::size_t tensor);  // declared dtype, read by run()
   std::span<std::byte> static_tensor(std::size_t i);
@@ -73,6 +75,7 @@ class OracleClient {
   };
   std::vector<Slot> inputs_, statics_, outputs_, outputs64_;
   std::string last_failure_;
+  std::optional<std::chrono::nanoseconds> fastest_;
 };
 
 }  // namespace kw::gym

@@ -18,6 +18,12 @@ constexpr std::size_t kMinSets = 2, kMaxSetsUsed = 32;
 constexpr auto kOracleTimeout = std::chrono::seconds(60);
 constexpr int kBaselineWarmUps = 3;
 
+std::chrono::milliseconds oracle_timeout(const Json& body) {
+  double seconds = body.value("oracle_timeout_seconds", 0.0);
+  if (seconds <= 0) return kOracleTimeout;
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
 std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
   return {bytes.begin(), bytes.end()};
 }
@@ -81,7 +87,7 @@ Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json&
   KW_TRY(auto monitor,
          sandbox::open_monitor(body["oracle_monitor"], fds.take_all("oracle.monitor")));
   KW_TRY(session->oracle_,
-         OracleClient::attach(std::move(control), std::move(monitor), kOracleTimeout));
+         OracleClient::attach(std::move(control), std::move(monitor), oracle_timeout(body)));
   KW_TRY(OracleAnswer prepared, session->prepare_problem(body, fds));
   if (prepared.ok) KW_TRY_STATUS(session->make_sets());
   if (prepared.ok) {
@@ -91,10 +97,13 @@ Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json&
   }
   if (!prepared.ok) {
     answer["failure"] = prepared.text;
+    answer["reference_failed"] = !session->unfit_;
     return session;
   }
   if (body.value("admit", false)) KW_TRY_STATUS(session->admit(answer));
-  KW_TRY_STATUS(session->keep_audit_instances());
+  if (auto time = session->oracle_->fastest_declared_run())
+    answer["reference_ms"] = std::chrono::duration<double, std::milli>(*time).count();
+  if (body.value("judge", true)) KW_TRY_STATUS(session->keep_audit_instances());
   answer["signature"] = task::to_json(session->signature_);
   answer["init_args"] = session->init_args_;
   return session;
@@ -111,8 +120,10 @@ Result<OracleAnswer> Session::prepare_problem(const Json& body, ReceivedFds& fds
     ModuleDescription description;
     KW_TRY(answer, oracle_->describe(param_seed_, next_seed(), description));
     if (!answer.ok) return answer;
-    if (description.random_in_forward)
+    if (description.random_in_forward) {
+      unfit_ = true;
       return OracleAnswer{false, "its forward draws random numbers, so no two runs agree"};
+    }
     signature_ = std::move(description.signature);
     init_args_ = std::move(description.init_args);
   } else {
@@ -244,6 +255,7 @@ Result<OracleAnswer> Session::learn() {
   if (auto learned = checker_->learn(learned_from_); !learned) {
     if (learned.error().code() != ErrorCode::kInvalidArgument)
       return tl::unexpected(std::move(learned).error());
+    unfit_ = true;
     return OracleAnswer{false, learned.error().message()};
   }
   return OracleAnswer{};

@@ -97,6 +97,7 @@ class Session {
   SessionOptions options_;
   bool module_ = false;
   std::unique_ptr<OracleClient> oracle_;
+  bool unfit_ = false;  // the reference runs, but nothing can be judged by it
   task::Signature signature_;
   std::vector<const task::Argument*> input_tensors_;
   std::string init_args_ = "[]";

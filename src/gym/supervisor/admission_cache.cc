@@ -18,6 +18,9 @@ Result<AdmissionFindings> parse(const std::string& text) {
   KW_TRY(findings.failure, reader.string("failure"));
   KW_TRY(findings.passing, reader.strings_or_empty("passing"));
   KW_TRY(findings.inert, reader.strings_or_empty("inert"));
+  KW_TRY(findings.reference_failed, reader.boolean_or("reference_failed", false));
+  KW_TRY(double ms, reader.number_or("reference_ms", 0));
+  if (ms > 0) findings.reference_ms = ms;
   return findings;
 }
 
@@ -55,24 +58,36 @@ void AdmissionCache::store(const std::string& problem_hash, const std::string& u
                            const AdmissionFindings& findings) const {
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
-  Json value = {
-      {"failure", findings.failure}, {"passing", findings.passing}, {"inert", findings.inert}};
+  Json value = {{"failure", findings.failure},
+                {"passing", findings.passing},
+                {"inert", findings.inert},
+                {"reference_failed", findings.reference_failed},
+                {"reference_ms", findings.reference_ms.value_or(0)}};
   if (auto stored = os::write_file_atomic(path_of(problem_hash, uuid), value.dump()); !stored)
     log::warning(stored.error().message());
 }
 
+std::optional<Quarantine> quarantine_of(const std::vector<AdmissionFindings>& workloads) {
+  using Cause = QuarantineCause;
+  for (const AdmissionFindings& findings : workloads) {
+    if (findings.failure.empty()) continue;
+    return Quarantine{findings.reference_failed ? Cause::kReferenceFailed : Cause::kReferenceUnfit,
+                      {},
+                      findings.failure};
+  }
+  if (auto passing = in_all(workloads, &AdmissionFindings::passing); !passing.empty())
+    return Quarantine{Cause::kTrivialCandidate, passing,
+                      "trivial candidates pass: " + join(passing, ", ")};
+  if (auto inert = in_all(workloads, &AdmissionFindings::inert); !inert.empty())
+    return Quarantine{Cause::kInertInput, inert,
+                      "inputs that change nothing: " + join(inert, ", ")};
+  return std::nullopt;
+}
+
 std::string quarantine_reason(const std::vector<AdmissionFindings>& workloads) {
   if (workloads.empty()) return "it has no workload for this target";
-  for (const AdmissionFindings& findings : workloads) {
-    if (!findings.failure.empty()) return findings.failure;
-  }
-  if (auto passing = in_all(workloads, &AdmissionFindings::passing); !passing.empty()) {
-    return "trivial candidates pass: " + join(passing, ", ");
-  }
-  if (auto inert = in_all(workloads, &AdmissionFindings::inert); !inert.empty()) {
-    return "inputs that change nothing: " + join(inert, ", ");
-  }
-  return "";
+  auto quarantine = quarantine_of(workloads);
+  return quarantine ? quarantine->reason : "";
 }
 
 }  // namespace kw::gym

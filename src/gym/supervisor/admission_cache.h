@@ -25,8 +25,11 @@ class AdmissionCache {
   std::filesystem::path folder_;
 };
 
-// "" when the problem is admitted; otherwise the reason for its quarantine. A trivial candidate
-// that fails on one workload is caught there; an input needs to matter on one workload only.
+// Nothing when the problem is admitted. A trivial candidate that fails on one workload is caught
+// there; an input needs to matter on one workload only. workloads: at least one.
+std::optional<Quarantine> quarantine_of(const std::vector<AdmissionFindings>& workloads);
+
+// "" when the problem is admitted; otherwise the reason for its quarantine.
 std::string quarantine_reason(const std::vector<AdmissionFindings>& workloads);
 
 }  // namespace kw::gym

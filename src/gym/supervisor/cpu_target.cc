@@ -11,6 +11,7 @@
 #include "gym/evidence.h"
 #include "gym/supervisor/admission_cache.h"
 #include "gym/supervisor/candidate_builder.h"
+#include "gym/supervisor/check_problem.h"
 #include "gym/supervisor/host_lease.h"
 #include "gym/supervisor/launchers.h"
 #include "gym/supervisor/library_policy.h"
@@ -68,6 +69,9 @@ class CpuTarget : public Target {
   Capabilities capabilities() const override;
   Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) override;
   Result<task::Signature> describe(const task::Problem& problem) override;
+  Result<ProblemCheck> check(const CheckRequest& request, std::stop_token stop) override {
+    return check_problem(context(), admissions_, request, stop);
+  }
 
  private:
   // Everything one evaluation carries from stage to stage.
@@ -157,8 +161,8 @@ Result<std::unique_ptr<ProblemSession>> CpuTarget::session(const EvalRequest& re
                                                            const std::stop_token& stop) {
   if (auto kept = idle_.take(session_key(request, workload)); kept != nullptr) return kept;
   auto known = admissions_.find(request.problem.hash, workload.uuid);
-  KW_TRY(auto opened,
-         ProblemSession::open(context(), request.problem, workload, request.options, !known, stop));
+  KW_TRY(auto opened, ProblemSession::open(context(), request.problem, workload, request.options,
+                                           {.admit = !known}, stop));
   if (!known) admissions_.store(request.problem.hash, workload.uuid, opened->findings());
   return opened;
 }

@@ -121,18 +121,20 @@ Result<std::string> reference_source(const task::Problem& problem) {
   return task::apply_settings(problem.module().source, problem.module().settings);
 }
 
-Result<std::unique_ptr<ProblemSession>> ProblemSession::open(const Context& context,
-                                                             const task::Problem& problem,
-                                                             const task::Workload& workload,
-                                                             const EvalOptions& options, bool admit,
-                                                             const std::stop_token& stop) {
+Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
+    const Context& context, const task::Problem& problem, const task::Workload& workload,
+    const EvalOptions& options, const Opening& opening, const std::stop_token& stop) {
   std::unique_ptr<ProblemSession> session(new ProblemSession);
   session->context_ = context;
   session->options_ = options;
   session->module_ = problem.is_module();
   session->cores_ = plan_cores(options.threads);
-  Json body = {
-      {"op", "open"}, {"kind", problem.is_module() ? "module" : "definition"}, {"admit", admit}};
+  if (!opening.judge) session->cores_.checker.clear();  // nothing is timed: anywhere
+  Json body = {{"op", "open"},
+               {"kind", problem.is_module() ? "module" : "definition"},
+               {"admit", opening.admit},
+               {"judge", opening.judge},
+               {"oracle_timeout_seconds", opening.oracle_timeout_seconds}};
   OutgoingFds fds;
   std::vector<os::UniqueFd> keep;
   session->memory_bytes_ = options.memory_bytes;
@@ -160,6 +162,7 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(const Context& cont
   RoleLimits oracle_limits{
       session->memory_bytes_ == 0 ? 3 * kBaseMemory : kBaseMemory + 2 * session->memory_bytes_,
       options.threads};
+  if (opening.oracle_memory_bytes > 0) oracle_limits.memory_bytes = opening.oracle_memory_bytes;
   KW_TRY(session->oracle_, context.roles->start_oracle(oracle_limits));
   KW_TRY(body["oracle_monitor"], session->oracle_.add_to(fds, "oracle."));
   body["fds"] = fds.names();
@@ -171,6 +174,8 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(const Context& cont
   session->oracle_.control.reset();
   KW_TRY_STATUS(as_status(answer));
   session->findings_.failure = answer.value("failure", "");
+  session->findings_.reference_failed = answer.value("reference_failed", false);
+  if (double ms = answer.value("reference_ms", 0.0); ms > 0) session->findings_.reference_ms = ms;
   if (!session->findings_.failure.empty()) return session;
   session->findings_.passing = strings(answer.value("passing", Json::array()));
   session->findings_.inert = strings(answer.value("inert", Json::array()));

@@ -20,13 +20,6 @@
 
 namespace kw::gym {
 
-// What the battery of trivial candidates found on one workload (gym_contract 19, design 3.1).
-struct AdmissionFindings {
-  std::string failure;               // the reference cannot be judged at all: why
-  std::vector<std::string> passing;  // trivial candidates that pass here
-  std::vector<std::string> inert;    // dynamic inputs that change nothing here
-};
-
 // How a Triton candidate's kernels are interpreted.
 struct TritonRun {
   TritonBuild build;                // what was compiled, and may run
@@ -55,12 +48,16 @@ class ProblemSession {
     Roles* roles;
     HostLease* lease;
   };
-  // admit: run the battery as well. A reference that fails is in findings().failure.
-  static Result<std::unique_ptr<ProblemSession>> open(const Context& context,
-                                                      const task::Problem& problem,
-                                                      const task::Workload& workload,
-                                                      const EvalOptions& options, bool admit,
-                                                      const std::stop_token& stop);
+  struct Opening {
+    bool admit = false;                 // run the battery as well
+    bool judge = true;                  // false: nothing is asked of the session but its findings
+    double oracle_timeout_seconds = 0;  // of one run of the reference; 0: 60 s
+    std::uint64_t oracle_memory_bytes = 0;  // 0: by the candidate's
+  };
+  // A reference that fails is in findings().failure.
+  static Result<std::unique_ptr<ProblemSession>> open(
+      const Context& context, const task::Problem& problem, const task::Workload& workload,
+      const EvalOptions& options, const Opening& opening, const std::stop_token& stop);
 
   const task::Signature& signature() const { return signature_; }
   bool is_module() const { return module_; }

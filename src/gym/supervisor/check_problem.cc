@@ -1,0 +1,70 @@
+// Workloads one after the other, then the rule of each target.
+#include "gym/supervisor/check_problem.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace kw::gym {
+namespace {
+
+// Triton's interpreter runs on the CPU, and so does the reference of its workloads.
+constexpr std::array<std::string_view, 2> kTargetsHere = {"cpu", "interpret"};
+
+bool is_for(const task::Problem& problem, const std::string& uuid, std::string_view target) {
+  const auto& targets = problem.workload_policy(uuid).targets;
+  return std::find(targets.begin(), targets.end(), target) != targets.end();
+}
+
+Result<AdmissionFindings> findings_of(const ProblemSession::Context& context,
+                                      const AdmissionCache& admissions, const CheckRequest& request,
+                                      const task::Workload& workload, const std::stop_token& stop) {
+  auto known = admissions.find(request.problem.hash, workload.uuid);
+  if (known && known->failure.empty()) return std::move(*known);
+  EvalOptions options;
+  options.timing = false;
+  ProblemSession::Opening opening;
+  opening.admit = true;
+  opening.judge = false;
+  opening.oracle_timeout_seconds = request.timeout_seconds;
+  opening.oracle_memory_bytes = request.memory_bytes;
+  KW_TRY(auto session,
+         ProblemSession::open(context, request.problem, workload, options, opening, stop));
+  const AdmissionFindings& found = session->findings();
+  // Under limits of the caller's own a failure says nothing about judging.
+  bool own_limits = request.timeout_seconds > 0 || request.memory_bytes > 0;
+  if (found.failure.empty() || !own_limits)
+    admissions.store(request.problem.hash, workload.uuid, found);
+  return found;
+}
+
+}  // namespace
+
+Result<ProblemCheck> check_problem(const ProblemSession::Context& context,
+                                   const AdmissionCache& admissions, const CheckRequest& request,
+                                   const std::stop_token& stop) {
+  const task::Problem& problem = request.problem;
+  ProblemCheck out;
+  for (const task::Workload& workload : problem.workloads) {
+    bool here = std::any_of(kTargetsHere.begin(), kTargetsHere.end(), [&](std::string_view target) {
+      return is_for(problem, workload.uuid, target);
+    });
+    if (!here) {
+      out.not_checked.push_back(workload.uuid);
+      continue;
+    }
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
+    KW_TRY(AdmissionFindings found, findings_of(context, admissions, request, workload, stop));
+    out.workloads.push_back({workload.uuid, std::move(found)});
+  }
+  for (std::string_view target : kTargetsHere) {
+    std::vector<AdmissionFindings> findings;
+    for (const ProblemCheck::Workload& checked : out.workloads) {
+      if (is_for(problem, checked.uuid, target)) findings.push_back(checked.findings);
+    }
+    if (!findings.empty()) out.targets.push_back({std::string(target), quarantine_of(findings)});
+  }
+  return out;
+}
+
+}  // namespace kw::gym
