@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kCheckedCalls = 3;            // untimed workloads
 constexpr std::uint32_t kRotatingSets = 4;  // of each half, where a go is one call
 constexpr int kWarmUpBlocks = 1;            // checked like all others, left out of the interval
-constexpr auto kWantedGo = std::chrono::microseconds(
-    1000);  // shorter kernels run several times a go, each on inputs of its own
+constexpr auto kWantedSample = std::chrono::microseconds(
+    1000);  // shorter kernels are called several times a sample, each on inputs of its own
 // Interleaving switched off: the reference is timed during this long since the judgement began, the
 // candidate afterwards.
 constexpr auto kReferencePhase = std::chrono::milliseconds(1500);
@@ -321,36 +321,54 @@ Status Judgement::checked_calls() {
   return {};
 }
 
-// A B B A or B A A B: each side is the first as often as the second. Each half is checked before
+// A B B A or B A A B: each side is the first as often as the second. Each call is checked before
 // anything else runs.
-Result<std::array<Judgement::Sample, 2>> Judgement::block(const std::array<Group, 2>& groups) {
+Result<std::array<Judgement::Sample, 2>> Judgement::block(const std::array<Group, 2>& groups,
+                                                          std::optional<std::uint32_t> audited) {
   std::array<Sample, 2> samples;
   std::array<Side*, 2> order = {session_.baseline_.get(), candidate_.get()};
   if ((session_.next_seed() & 1U) != 0) std::swap(order[0], order[1]);
   KW_TRY(LeaseScope lease, LeaseScope::take(control_));
   for (std::size_t half = 0; half < groups.size() && !fault_; ++half) {
-    KW_TRY_STATUS(half_block(order, groups[half], samples[half]));
+    KW_TRY_STATUS(half_block(order, groups[half], audited, samples[half]));
     std::swap(order[0], order[1]);
   }
   return samples;
 }
 
-Status Judgement::half_block(const std::array<Side*, 2>& order, const Group& sets, Sample& sample) {
-  auto begun = Clock::now();
-  std::chrono::nanoseconds stolen_before = stolen_time();
-  for (Side* side : order) {
-    KW_TRY(GoResult done, go(*side, sets));
+// A call's inputs appear right before its go, when the call before it has been checked: what is not
+// there yet cannot be computed along with it.
+Status Judgement::half_block(const std::array<Side*, 2>& order, const Group& sets,
+                             std::optional<std::uint32_t> audited, Sample& sample) {
+  for (std::uint32_t s : sets) {
+    const Group set = {s};
+    KW_TRY_STATUS(fill(set, audited == s ? audited : std::nullopt));
+    KW_TRY_STATUS(pair_of_gos(order, set, sample));
+    if (!fault_ && session_.options_.mechanisms.snapshot) KW_TRY_STATUS(check(set));
     if (fault_) return {};
-    add_go(*side, done, sets.size(), sample);
-    if (session_.options_.mechanisms.snapshot) snapshot(*side, sets);
   }
-  sample.candidate.stolen = sample.reference.stolen = stolen_time() - stolen_before;
-  time_ms_ += ms(Clock::now() - begun);
-  if (!fault_ && session_.options_.mechanisms.snapshot) KW_TRY_STATUS(check(sets));
+  sample.candidate_ns /= static_cast<double>(sets.size());
+  sample.reference_ns /= static_cast<double>(sets.size());
   return {};
 }
 
-void Judgement::add_go(Side& side, const GoResult& done, std::size_t calls, Sample& sample) const {
+Status Judgement::pair_of_gos(const std::array<Side*, 2>& order, const Group& set, Sample& sample) {
+  auto begun = Clock::now();
+  std::chrono::nanoseconds stolen_before = stolen_time();
+  for (Side* side : order) {
+    KW_TRY(GoResult done, go(*side, set));
+    if (fault_) return {};
+    add_go(*side, done, sample);
+    if (session_.options_.mechanisms.snapshot) snapshot(*side, set);
+  }
+  std::chrono::nanoseconds stolen = stolen_time() - stolen_before;
+  sample.candidate.stolen += stolen;
+  sample.reference.stolen += stolen;
+  time_ms_ += ms(Clock::now() - begun);
+  return {};
+}
+
+void Judgement::add_go(Side& side, const GoResult& done, Sample& sample) const {
   bool reference = &side == session_.baseline_.get();
   Disturbance& disturbance = reference ? sample.reference : sample.candidate;
   disturbance.wall += side.net(done);
@@ -359,7 +377,7 @@ void Judgement::add_go(Side& side, const GoResult& done, std::size_t calls, Samp
   disturbance.faults += std::chrono::nanoseconds(
       std::llround(fault_cost_ns() * static_cast<double>(done.minor_faults)));
   (reference ? sample.reference_ns : sample.candidate_ns) +=
-      static_cast<double>(side.net(done).count()) / static_cast<double>(calls);
+      static_cast<double>(side.net(done).count());
 }
 
 // Snapshots switched off: outputs are read when all else is done.
@@ -387,14 +405,16 @@ bool Judgement::separate(Sample& sample) {
 Status Judgement::calibrate() {
   KW_TRY(LeaseScope lease, LeaseScope::take(control_));
   KW_TRY_STATUS(session_.baseline_->calibrate());
-  return candidate_->calibrate();
+  KW_TRY_STATUS(candidate_->calibrate());
+  candidate_->limit_null_go(*session_.baseline_);
+  return {};
 }
 
 // Two groups of sets, one call each; other sets every time.
 std::array<Judgement::Group, 2> Judgement::next_groups() {
   auto half = static_cast<std::uint32_t>(session_.sets_.size() / 2);
   auto wanted = std::max<std::int64_t>(
-      1, kWantedGo / std::max(session_.reference_time_, std::chrono::nanoseconds(1)));
+      1, kWantedSample / std::max(session_.reference_time_, std::chrono::nanoseconds(1)));
   auto calls = static_cast<std::uint32_t>(std::min<std::int64_t>(half, wanted));
   std::uint32_t used = std::min(half, std::max(calls, kRotatingSets));
   std::array<Group, 2> groups;
@@ -421,10 +441,10 @@ Status Judgement::timed_blocks() {
     const std::array<Group, 2> groups = next_groups();
     Group all = groups[0];
     all.insert(all.end(), groups[1].begin(), groups[1].end());
-    bool audited = audits.due(blocks_) || (late && audits_ == 0);
-    KW_TRY_STATUS(fill(all, audited ? std::optional(all[secret.below(all.size())]) : std::nullopt));
+    std::optional<std::uint32_t> audited;
+    if (audits.due(blocks_) || (late && audits_ == 0)) audited = all[secret.below(all.size())];
     double timed_before = time_ms_;
-    KW_TRY(auto samples, block(groups));
+    KW_TRY(auto samples, block(groups, audited));
     for (const Group& sets : groups) KW_TRY_STATUS(check_late(sets));
     check_ms_ += ms(Clock::now() - start) - (time_ms_ - timed_before);
     if (fault_) break;

@@ -27,11 +27,11 @@ class Judgement {
   Result<Json> run();
 
  private:
-  // Both halves of a block: set numbers of a group, one call each.
+  // Set numbers, one call each. A half of a block is a group.
   using Group = std::vector<std::uint32_t>;
-  // One go of each side on the same inputs, one right after the other.
+  // Pairs of gos of one call each, on the same inputs, one right after the other.
   struct Sample {
-    double candidate_ns = 0, reference_ns = 0;  // of one call, mean over the go
+    double candidate_ns = 0, reference_ns = 0;  // of one call, mean over the pairs
     Disturbance candidate, reference;
   };
 
@@ -39,9 +39,12 @@ class Judgement {
   Status timed_blocks();
   Status calibrate();
   std::array<Group, 2> next_groups();
-  Result<std::array<Sample, 2>> block(const std::array<Group, 2>& groups);
-  Status half_block(const std::array<Side*, 2>& order, const Group& sets, Sample& sample);
-  void add_go(Side& side, const GoResult& done, std::size_t calls, Sample& sample) const;
+  Result<std::array<Sample, 2>> block(const std::array<Group, 2>& groups,
+                                      std::optional<std::uint32_t> audited);
+  Status half_block(const std::array<Side*, 2>& order, const Group& sets,
+                    std::optional<std::uint32_t> audited, Sample& sample);
+  Status pair_of_gos(const std::array<Side*, 2>& order, const Group& set, Sample& sample);
+  void add_go(Side& side, const GoResult& done, Sample& sample) const;
   bool separate(Sample& sample);
   Status fill(const Group& sets, std::optional<std::uint32_t> audited);
   void snapshot(Side& side, const Group& sets);

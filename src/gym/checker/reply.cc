@@ -3,7 +3,7 @@
 
 namespace kw::gym {
 
-std::optional<Style> style_of(const ReplyPage& page) {
+std::optional<Style> style_of(const volatile ReplyPage& page) {
   const volatile std::uint32_t& field = page.style;
   switch (static_cast<Style>(field)) {
     case Style::kDestinationPassing:
@@ -16,7 +16,7 @@ std::optional<Style> style_of(const ReplyPage& page) {
   return std::nullopt;
 }
 
-Failure failure_of(const ReplyPage& page) {
+Failure failure_of(const volatile ReplyPage& page) {
   const volatile std::uint32_t& field = page.failure;
   std::uint32_t failure = field;
   return failure <= static_cast<std::uint32_t>(Failure::kUnsupported)
@@ -24,7 +24,7 @@ Failure failure_of(const ReplyPage& page) {
              : Failure::kNone;
 }
 
-OutputReport report_of(const ReplyPage& page, std::uint32_t call, std::uint32_t output) {
+OutputReport report_of(const volatile ReplyPage& page, std::uint32_t call, std::uint32_t output) {
   const volatile OutputReport& from = page.reports[call][output];
   OutputReport copy{};
   copy.offset = from.offset;

@@ -96,8 +96,8 @@ Fault Side::fault_of(const GoResult& go, const char* stage) {
   } else if (end.exit && end.exit->signalled) {
     fault.message = fmt::format("{} during {}", signal_name(end.exit->code), stage);
   } else if (end.failure != Failure::kNone) {
-    fault.outcome = end.failure == Failure::kUnsupported ? task::Outcome::kUnsupported
-                    : end.failure == Failure::kOutputKind || end.failure == Failure::kOutputCount
+    // Its own word for it is no excuse: `unsupported` would be nobody's fault.
+    fault.outcome = end.failure == Failure::kOutputKind || end.failure == Failure::kOutputCount
                         ? task::Outcome::kWrongShape
                         : task::Outcome::kRuntimeError;
     fault.message = fmt::format("{} during {}", failure_text(end.failure), stage);
@@ -123,6 +123,11 @@ Result<std::optional<Fault>> Side::start(StartTimes& times) {
 Status Side::calibrate() {
   KW_TRY(null_go_, client_->calibrate(kNullGos));
   return {};
+}
+
+void Side::limit_null_go(const Side& other) {
+  null_go_.wall = std::min(null_go_.wall, other.null_go_.wall);
+  null_go_.waited = std::min(null_go_.waited, other.null_go_.waited);
 }
 
 Result<std::optional<Fault>> Side::call(std::span<const std::uint32_t> sets,

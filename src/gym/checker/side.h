@@ -42,6 +42,9 @@ class Side {
   Result<std::optional<Fault>> start(StartTimes& times);
   // Measures what every go costs by itself: on a quiet machine, before the first timed call.
   Status calibrate();
+  // What is taken off every go must not be the candidate's to choose: no more than the other
+  // side's.
+  void limit_null_go(const Side& other);
   // One go; a fault when it did not end as it should.
   Result<std::optional<Fault>> call(std::span<const std::uint32_t> sets,
                                     std::chrono::nanoseconds timeout, GoResult& go);
