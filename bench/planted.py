@@ -25,8 +25,8 @@ import time as _time
 _reference = run
 
 
-def run(*inputs):
-    value = _reference(*inputs)
+def run({names}):
+    value = _reference({names})
     end = _time.perf_counter() + {seconds}
     while _time.perf_counter() < end:
         pass
@@ -37,14 +37,16 @@ TWICE = """
 _reference = run
 
 
-def run(*inputs):
-    _reference(*inputs)
-    return _reference(*inputs)
+def run({names}):
+    _reference({names})
+    return _reference({names})
 """
 
 
 def reference_of(problem):
-    return json.loads((problem / "definition.json").read_text())["reference"]
+    """(source, names of the inputs)"""
+    definition = json.loads((problem / "definition.json").read_text())
+    return definition["reference"], ", ".join(definition["inputs"])
 
 
 def judge(arguments, problem, text, scratch, name):
@@ -68,7 +70,7 @@ def main():
         scratch = pathlib.Path(folder)
         for name in arguments.problems:
             problem = ROOT / "problems" / name
-            source = reference_of(problem)
+            source, names = reference_of(problem)
             first = judge(arguments, problem, source, scratch, "same")
             if not first["times"]:
                 print(f"{name}: {explain(first)}")
@@ -77,7 +79,7 @@ def main():
             for number in range(arguments.rounds):
                 for factor in (*FACTORS, 2.0):
                     busy_ms = (factor - 1) * reference_ms
-                    text = source + (TWICE if factor == 2.0 else BUSY.format(seconds=busy_ms / 1e3))
+                    text = source + (TWICE.format(names=names) if factor == 2.0 else BUSY.format(names=names, seconds=busy_ms / 1e3))
                     verdict = judge(arguments, problem, f"# {number}\n{text}", scratch, f"planted_{number}_{factor}".replace(".", "_"))
                     if not verdict["speedup"]:
                         untimed.append(f"{name} {factor}: {explain(verdict)}")

@@ -17,7 +17,7 @@ def downloads():
     except OSError:
         pass
     try:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "einops"]
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "a-package-that-nobody-has"]
         return subprocess.run(pip, timeout=8, capture_output=True).returncode == 0
     except (OSError, subprocess.SubprocessError):
         return False

@@ -5,12 +5,13 @@
 #include <cstdint>
 
 extern "C" void run(const float* x, const float* weight, const float* bias, const float* position,
-                    float* y, int64_t B) {
-  constexpr int64_t kTerms = C * R * R, kSide = H / R;
+                    float* y, int64_t B, int64_t H, int64_t P) {
+  constexpr int64_t kTerms = C * R * R;
+  const int64_t side = H / R;
   float patch[kTerms];
   for (int64_t b = 0; b < B; ++b) {
     for (int64_t p = 0; p < P; ++p) {
-      const float* corner = x + b * C * H * H + p / kSide * R * H + p % kSide * R;
+      const float* corner = x + b * C * H * H + p / side * R * H + p % side * R;
       for (int64_t line = 0; line < C * R; ++line) {
         std::copy_n(corner + (line / R * H + line % R) * H, R, patch + line * R);
       }
