@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Soak: one run of many thousand evaluations, one in ten of them hostile. Nothing may be left over, and the last tenth is as fast as the first.
+"""Soak: one run of many thousand evaluations, one in ten of them hostile. Nothing may be left over, and the last round of all
+attacks is as fast as the first.
 
     bench/soak.py [--evaluations 20000] [--hostile 0.1] [--jobs 2] [--seconds 3600]
 
 One `kernelwright eval --dataset` judges candidates for tests/attacks/problem, correctness only: honest programs and attacks from the corpus that end by
-themselves. Every ten seconds it counts verdicts, and of the run and its children: processes, descriptors, resident memory; at the end, when the run is
+themselves. Every two seconds it counts verdicts, and of the run and its children: processes, descriptors, resident memory; at the end, when the run is
 over, what is left of them against before: processes of sandbox users, cgroups, mounts, files in temporary folders. Exit 1 when something is left, memory of the
 trusted processes grew by more than a tenth and 32 MiB, an outcome is not as expected, or the rate changed by more than 5 %.
 """
@@ -41,7 +42,7 @@ def programs(expect_pass):
             continue
         text = path.read_text()
         expected = [word.split()[0] for word in tag(text, "expect").split("|") if word]
-        if re.match(r"C|W1[56]", tag(text, "class")):
+        if re.match(r"C|W1[56]", tag(text, "class")) or re.search(r"Right for \d+ calls", text):
             expected.append("passed")  # what such a program remembers is of no use in three calls
         if not expected or tag(text, "problem") or "@SECRET@" in text or "triton" in text:
             continue
@@ -101,6 +102,17 @@ def trusted(pid):
     return own
 
 
+def time_of(places, verdicts):
+    """When there were so many verdicts, between two looks."""
+    before = (0.0, 0)
+    for place in places:
+        if place[1] >= verdicts:
+            share = (verdicts - before[1]) / max(1, place[1] - before[1])
+            return before[0] + share * (place[0] - before[0])
+        before = place
+    return before[0]
+
+
 def left_over(pid):
     """Counts of what a run makes and must take away."""
     users = set(range(60000, 66000))
@@ -142,13 +154,13 @@ def main():
                    "--no-timing", "--no-evidence", "--jobs", str(arguments.jobs)]
         with (scratch / "talk").open("w") as talk:
             process = subprocess.Popen(command, env=private_home(scratch), stdout=talk, stderr=talk)
-        start, counted, places = time.time(), [], []
+        start, places = time.time(), []
         while process.poll() is None and time.time() - start < arguments.seconds:
-            time.sleep(10)
+            time.sleep(2)
             done = log.read_bytes().count(b"\n") if log.exists() else 0
             own = trusted(process.pid)
             places.append((time.time() - start, done, sum(map(resident_mib, own)), sum(map(descriptors, own)), len(descendants(process.pid))))
-            if len(places) % 12 == 1:
+            if len(places) % 60 == 1:
                 print("{:7.0f} s  {:6} verdicts  {:7.1f} MiB  {:4} descriptors  {:3} processes".format(*places[-1]), flush=True)
         if process.poll() is None:
             process.terminate()
@@ -161,14 +173,19 @@ def main():
     hostile_count = sum(expected[v["candidate"]["name"]] != ["passed"] for v in verdicts)
     print(f"{len(verdicts)} verdicts in {places[-1][0]:.0f} s, {hostile_count} of them hostile; not as expected: {dict(wrong)}")
 
-    # The first minute fills the build cache.
-    steady = [place for place in places if place[0] > 60]
+    # Attacks differ in how long they take: rates are of whole rounds of all of them. The first round fills the build cache.
+    rounds = period * len(hostile)
+    count = len(verdicts) // rounds
+    if count < 3:
+        sys.exit(f"{len(verdicts)} verdicts are fewer than three rounds of {rounds}")
+    ends = [time_of(places, rounds * number) for number in range(1, count + 1)]
+    rates = [60 * rounds / (after_it - before_it) for before_it, after_it in zip(ends, ends[1:])]
+    change = rates[-1] / rates[0] - 1
+    steady = [place for place in places if place[0] > ends[0]]
     tenth = max(2, len(steady) // 10)
-    rate = [60 * (part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0]) for part in (steady[:tenth + 1], steady[-tenth - 1:])]
-    change = rate[1] / rate[0] - 1
     memory = [max(p[2] for p in part) for part in (steady[:tenth + 1], steady[-tenth - 1:])]
     handles = [max(p[3] for p in part) for part in (steady[:tenth + 1], steady[-tenth - 1:])]
-    print(f"verdicts a minute: first tenth {rate[0]:.0f}, last tenth {rate[1]:.0f} ({100 * change:+.1f} %)")
+    print(f"verdicts a minute, by rounds of {rounds}: {' '.join(f'{rate:.0f}' for rate in rates)} (last against first {100 * change:+.1f} %)")
     print(f"trusted processes: {memory[0]:.0f} MiB, then {memory[1]:.0f} MiB; descriptors {handles[0]}, then {handles[1]}")
     print(f"left over: before {before}, after {after}")
     grown = {name: after[name] - before[name] for name in after if after[name] > before[name]}
