@@ -1,7 +1,8 @@
 // TOML to and from the JSON shape of a policy, so that both have one reader.
 #include "task/policy_toml.h"
 
-#include <sstream>
+#include <algorithm>
+#include <map>
 
 // toml++ asserts on some ill-formed text ("[(") before it comes to the code that reports it; a
 // user's file must not end the process.
@@ -38,30 +39,45 @@ Result<Json> json_of(const toml::node& node) {
               node.source().begin.line);
 }
 
-toml::table table_of(const Json& object);
-
-void insert(toml::table& table, const std::string& key, const Json& value) {
-  if (value.is_object()) {
-    table.insert(key, table_of(value));
-  } else if (value.is_array()) {
-    toml::array items;
-    for (const Json& item : value) items.push_back(item.get<std::string>());
-    table.insert(key, std::move(items));
-  } else if (value.is_string()) {
-    table.insert(key, value.get<std::string>());
-  } else if (value.is_boolean()) {
-    table.insert(key, value.get<bool>());
-  } else if (value.is_number_integer()) {
-    table.insert(key, value.get<std::int64_t>());
-  } else {
-    table.insert(key, value.get<double>());
-  }
+// A basic string: JSON's escapes are TOML's, but for DEL.
+std::string quoted(const std::string& text) {
+  std::string out;
+  for (char c : Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
+    out += c == '\x7F' ? std::string("\\u007F") : std::string(1, c);
+  return out;
 }
 
-toml::table table_of(const Json& object) {
-  toml::table out;
-  for (const auto& [key, value] : object.items()) insert(out, key, value);
-  return out;
+std::string key_text(const std::string& key) {
+  bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+  });
+  return bare ? key : quoted(key);
+}
+
+std::string value_text(const Json& value) {
+  if (value.is_string()) return quoted(value.get<std::string>());
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> items;
+  for (const Json& item : value) items.push_back(value_text(item));
+  return items.empty() ? "[]" : "[ " + join(items, ", ") + " ]";
+}
+
+// Values, then tables, each in the order of their keys. toml++'s own writer leaves keys with quotes
+// or line breaks bare, and line breaks in strings do not read as they were.
+void write_table(const Json& object, const std::string& path, std::string& out) {
+  std::map<std::string, const Json*> members;
+  for (const auto& [key, value] : object.items()) members.emplace(key, &value);
+  for (const auto& [key, value] : members) {
+    if (!value->is_object()) out += key_text(key) + " = " + value_text(*value) + "\n";
+  }
+  for (const auto& [key, value] : members) {
+    if (!value->is_object()) continue;
+    std::string below = path.empty() ? key_text(key) : path + "." + key_text(key);
+    bool only_tables = !value->empty() && std::all_of(value->begin(), value->end(),
+                                                      [](const Json& v) { return v.is_object(); });
+    if (!only_tables) out += "\n[" + below + "]\n";
+    write_table(*value, below, out);
+  }
 }
 
 }  // namespace
@@ -81,14 +97,9 @@ Result<Policy> policy_from_toml(std::string_view text, const std::string& where)
 }
 
 std::string policy_to_toml(const Policy& policy) {
-  std::ostringstream out;
-  // Line breaks in toml++'s literal and multi-line strings do not read as the same text.
-  constexpr auto kFlags =
-      toml::toml_formatter::default_flags &
-      ~(toml::format_flags::allow_literal_strings | toml::format_flags::allow_multi_line_strings);
-  toml::table table = table_of(to_json(policy));
-  out << toml::toml_formatter(table, kFlags) << '\n';
-  return out.str();
+  std::string out;
+  write_table(to_json(policy), "", out);
+  return out;
 }
 
 }  // namespace kw::task

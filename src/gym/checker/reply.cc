@@ -1,11 +1,10 @@
-// Reads through volatile, so that no field is loaded a second time after its check.
+// The page is volatile: no field is loaded a second time after its check.
 #include "gym/checker/reply.h"
 
 namespace kw::gym {
 
-std::optional<Style> style_of(const ReplyPage& page) {
-  const volatile std::uint32_t& field = page.style;
-  switch (static_cast<Style>(field)) {
+std::optional<Style> style_of(const volatile ReplyPage& page) {
+  switch (static_cast<Style>(page.style)) {
     case Style::kDestinationPassing:
       return Style::kDestinationPassing;
     case Style::kReturning:
@@ -16,15 +15,14 @@ std::optional<Style> style_of(const ReplyPage& page) {
   return std::nullopt;
 }
 
-Failure failure_of(const ReplyPage& page) {
-  const volatile std::uint32_t& field = page.failure;
-  std::uint32_t failure = field;
+Failure failure_of(const volatile ReplyPage& page) {
+  std::uint32_t failure = page.failure;
   return failure <= static_cast<std::uint32_t>(Failure::kUnsupported)
              ? static_cast<Failure>(failure)
              : Failure::kNone;
 }
 
-OutputReport report_of(const ReplyPage& page, std::uint32_t call, std::uint32_t output) {
+OutputReport report_of(const volatile ReplyPage& page, std::uint32_t call, std::uint32_t output) {
   const volatile OutputReport& from = page.reports[call][output];
   OutputReport copy{};
   copy.offset = from.offset;

@@ -16,12 +16,12 @@ constexpr GoProgress go_progress(std::uint64_t done_seq, std::uint64_t go_seq) {
 }
 
 // nullopt: neither of the two styles.
-std::optional<Style> style_of(const ReplyPage& page);
+std::optional<Style> style_of(const volatile ReplyPage& page);
 
 // Why it says that it failed; kNone for an unknown number.
-Failure failure_of(const ReplyPage& page);
+Failure failure_of(const volatile ReplyPage& page);
 
 // A private copy of what it says about one result: for check_returned (correctness/returned.h).
-OutputReport report_of(const ReplyPage& page, std::uint32_t call, std::uint32_t output);
+OutputReport report_of(const volatile ReplyPage& page, std::uint32_t call, std::uint32_t output);
 
 }  // namespace kw::gym
