@@ -126,6 +126,12 @@ TEST(ProblemHash, CoversEverythingThatIsJudged) {
   EXPECT_EQ(&problem.workload_policy("none"), &problem.workload_policy("other"));
 }
 
+TEST(Policy, LettersBehindAsciiAreErrorsOutsideStrings) {
+  EXPECT_FALSE(policy_from_toml("schema = 1\n\xD0\xB8 = 2\n", "p"));
+  EXPECT_FALSE(policy_from_toml("schema = \xC3\xA9\n", "p"));
+  EXPECT_TRUE(policy_from_toml("schema = 1 # \xD0\xB8\nfamily = \"\xC3\xA9\"\n", "p"));
+}
+
 TEST(Policy, AnyTextRoundTrips) {
   Policy policy;
   policy.family = "\n'''a\\\"\x01\x7F\n";
