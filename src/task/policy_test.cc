@@ -127,12 +127,19 @@ TEST(ProblemHash, CoversEverythingThatIsJudged) {
   EXPECT_EQ(&problem.workload_policy("none"), &problem.workload_policy("other"));
 }
 
-// toml++ writes line breaks into strings that cannot have them, and leaves a first one out.
-TEST(Policy, TextWithLineBreaksRoundTrips) {
+TEST(Policy, LettersBehindAsciiAreErrorsOutsideStrings) {
+  EXPECT_FALSE(policy_from_toml("schema = 1\n\xD0\xB8 = 2\n", "p"));
+  EXPECT_FALSE(policy_from_toml("schema = \xC3\xA9\n", "p"));
+  EXPECT_TRUE(policy_from_toml("schema = 1 # \xD0\xB8\nfamily = \"\xC3\xA9\"\n", "p"));
+}
+
+TEST(Policy, AnyTextRoundTrips) {
   Policy policy;
-  policy.family = "\n'''a\\\"\x01\n";
+  policy.family = "\n'''a\\\"\x01\x7F\n";
   policy.statics = {"x\ny", "\n"};
   policy.workloads["u\n"].label = "l\n";
+  policy.workloads["it's"].timed = false;
+  policy.workloads[""].inputs["\xC3\xA9.x"].low = 1e22;
   auto again = policy_from_toml(policy_to_toml(policy), "p");
   ASSERT_TRUE(again) << message_of(again);
   EXPECT_EQ(to_json(*again).dump(), to_json(policy).dump());

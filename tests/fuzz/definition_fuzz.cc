@@ -9,7 +9,6 @@ KW_FUZZ(definition, text) {
   auto read = [](const Json& value) { return task::definition_from_json(value, ""); };
   if (!round_trip(text, read, [](const task::Definition& d) { return to_json(d); })) return;
   task::Problem problem;
-  problem.name = "p";
   problem.body = read(parse_json(text).value()).value();
   std::string hash = task::problem_hash(problem);
   const task::Definition& definition = problem.definition();

@@ -78,8 +78,8 @@ Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
     auto state = static_cast<ExecutorState>(load_acquire(pages_.reply().state));
     if (state == ExecutorState::kReady) break;
     if (state == ExecutorState::kFailed) result.end = GoEnd::kFailed;
-    if (state != ExecutorState::kFailed && (exit_ = monitor_->exited()))
-      result.end = GoEnd::kExited;
+    if (state != ExecutorState::kFailed) exit_ = monitor_->exited();
+    if (exit_) result.end = GoEnd::kExited;
     if (result.end == GoEnd::kDone && Clock::now() > deadline) result.end = GoEnd::kTimeout;
     if (result.end != GoEnd::kDone) return result;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -107,7 +107,8 @@ GoEnd ExecutorClient::wait_done(std::uint64_t sequence, Clock::time_point deadli
     auto now = Clock::now();
     if (load_acquire(pages_.reply().state) == static_cast<std::uint32_t>(ExecutorState::kFailed))
       return GoEnd::kFailed;
-    if ((exit_ = monitor_->exited())) return GoEnd::kExited;
+    exit_ = monitor_->exited();
+    if (exit_) return GoEnd::kExited;
     if (now > deadline) return GoEnd::kTimeout;
     if (now > slow_after) std::this_thread::sleep_for(kSlowPoll);
   }

@@ -1,11 +1,10 @@
-// Reads through volatile, so that no field is loaded a second time after its check.
+// The page is volatile: no field is loaded a second time after its check.
 #include "gym/checker/reply.h"
 
 namespace kw::gym {
 
 std::optional<Style> style_of(const volatile ReplyPage& page) {
-  const volatile std::uint32_t& field = page.style;
-  switch (static_cast<Style>(field)) {
+  switch (static_cast<Style>(page.style)) {
     case Style::kDestinationPassing:
       return Style::kDestinationPassing;
     case Style::kReturning:
@@ -17,8 +16,7 @@ std::optional<Style> style_of(const volatile ReplyPage& page) {
 }
 
 Failure failure_of(const volatile ReplyPage& page) {
-  const volatile std::uint32_t& field = page.failure;
-  std::uint32_t failure = field;
+  std::uint32_t failure = page.failure;
   return failure <= static_cast<std::uint32_t>(Failure::kUnsupported)
              ? static_cast<Failure>(failure)
              : Failure::kNone;

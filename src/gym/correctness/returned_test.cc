@@ -136,7 +136,8 @@ TEST(Returned, EmptyTensorsHaveNoPlace) {
   OutputReport whole = report_of(DType::kFloat32, {16}, {1});
   EXPECT_EQ(returned_bytes(whole, arena, 64, copy).data(), arena.data());
   OutputReport spread = report_of(DType::kFloat32, {8}, {2});
-  EXPECT_EQ(returned_bytes(spread, arena, 32, copy).data(), copy.data());
+  std::span<const std::byte> gathered = returned_bytes(spread, arena, 32, copy);
+  EXPECT_EQ(gathered.data(), copy.data());
 }
 
 }  // namespace
