@@ -164,7 +164,7 @@ def run(x):
 TEST_F(Triton, DotBlockPointersAndAConfigurationThatDoesNotFit) {
   // The first configuration needs more shared memory than a block has: tuning passes it by.
   task::Verdict verdict = judge(R"(
-@triton.autotune(configs=[triton.Config({"B": 256}, num_stages=8), triton.Config({"B": 32})], key=["M"])
+@triton.autotune(configs=[triton.Config({"B": 64}, num_stages=20), triton.Config({"B": 32})], key=["M"])
 @triton.jit
 def product(a, b, c, M, N, K, B: tl.constexpr):
     rows, columns = tl.program_id(0), tl.program_id(1)
