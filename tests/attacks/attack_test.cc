@@ -354,7 +354,7 @@ TEST(Mechanism, Interleaving) {
   // of that part it hits is the scheduler's choice: one success in a few tries is an attack that
   // works.
   double best = 0;
-  for (int attempt = 0; attempt < 4 && best <= 1.25; ++attempt) {
+  for (int attempt = 0; attempt < 8 && best <= 1.25; ++attempt) {
     task::Verdict without =
         judge_with_accomplice({"interleaving"}, std::chrono::milliseconds(1500));
     if (without.speedup) best = std::max(best, without.speedup->median);

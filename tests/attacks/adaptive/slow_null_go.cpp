@@ -1,6 +1,6 @@
 // Sleeping threads make the empty gos slow whose time the checker takes off every other go; they end before the first call.
 // expect: violation|passed
-// max_speedup: 8
+// max_speedup: 4.5
 // class: T22
 #include <condition_variable>
 #include <mutex>

@@ -1,7 +1,7 @@
 // Reads from the command page which calls belong to the go, and computes all of them in the first one: the weight is read once.
 // expect: passed
 // problem: matvec_static
-// max_speedup: 2
+// max_speedup: 2.5
 // class: T12
 #include <cstdint>
 #include <cstdio>
