@@ -17,7 +17,7 @@ void copy_into(std::span<std::byte> to, std::span<const std::byte> from) {
   if (!to.empty()) std::memcpy(to.data(), from.data(), std::min(to.size(), from.size()));
 }
 
-task::InputPolicy read_policy(const Json& plan) {
+task::InputPolicy input_policy_of(const Json& plan) {
   task::InputPolicy policy;
   policy.distribution = static_cast<task::Distribution>(plan.value("distribution", 0));
   if (plan.contains("low")) policy.low = plan["low"].get<double>();
@@ -45,8 +45,9 @@ Result<InputSource> InputSource::of_definition(const task::Signature& signature,
     Tensor tensor{argument.dtype, argument.shape, {}, {}, {}};
     const Json* plan = plan_of(argument.name);
     if (plan == nullptr) return fail(ErrorCode::kInternal, "no plan for input {}", argument.name);
-    tensor.policy = read_policy(*plan);
-    tensor.ordinary = plan->contains("ordinary") ? read_policy((*plan)["ordinary"]) : tensor.policy;
+    tensor.policy = input_policy_of(*plan);
+    tensor.ordinary =
+        plan->contains("ordinary") ? input_policy_of((*plan)["ordinary"]) : tensor.policy;
     if (is_uneven(tensor.ordinary)) tensor.ordinary = {};
     if (plan->contains("fixed")) {
       KW_TRY(os::UniqueFd fd, fds.take((*plan)["fixed"].get<std::string>()));
