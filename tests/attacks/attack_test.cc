@@ -246,6 +246,9 @@ TEST_P(Corpus, EndsAsExpected) {
       program.file, {}, &Arena::shared().problem(program.problem), program.is_timed());
   Table::add(program, verdict);
   std::string outcome = described(verdict);
+  bool may_pass = std::ranges::find(program.expect, "passed") != program.expect.end();
+  if (verdict.outcome == task::Outcome::kNoisy && may_pass)
+    GTEST_SKIP() << program.name << ": the machine gave no honest time, which earns nothing";
   bool as_expected = std::ranges::any_of(program.expect, [&](const std::string& wanted) {
     return wanted == outcome ||
            (wanted.find(' ') == std::string::npos && wanted == task::to_string(verdict.outcome));

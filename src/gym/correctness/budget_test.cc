@@ -13,7 +13,7 @@
 namespace kw::gym {
 namespace {
 
-constexpr std::size_t kRows = 64, kTerms = 2048;
+constexpr std::size_t kSums = 64, kTerms = 2048;
 constexpr float kSpike = 1e4F;
 
 float to_bfloat16(float x) {
@@ -26,7 +26,7 @@ float to_bfloat16(float x) {
 
 // Sums of squares of rows that begin with a spike.
 struct SpikedSums {
-  std::vector<float> x = std::vector<float>(kRows * kTerms);
+  std::vector<float> x = std::vector<float>(kSums * kTerms);
   std::vector<double> exact, moved, moved_again;
   std::vector<float> trusted;
 
@@ -34,7 +34,7 @@ struct SpikedSums {
     Rng rng(7);
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] = (i % kTerms == 0 ? kSpike : 1.0F) * static_cast<float>(rng.uniform() + 0.5);
-    for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t r = 0; r < kSums; ++r) {
       exact.push_back(sum(r, 0, rng));
       moved.push_back(sum(r, 0x1p-23, rng));
       moved_again.push_back(sum(r, 0x1p-23, rng));
@@ -62,17 +62,17 @@ struct SpikedSums {
   // Rows whose error is within the budget.
   template <typename Round>
   std::size_t within(bool uneven, Round round) const {
-    const std::vector<std::int64_t> shape = {kRows};
+    const std::vector<std::int64_t> shape = {kSums};
     OracleRun run{exact,
                   {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))},
                   {moved, moved_again}};
     auto budget =
         InstanceBudget::make({task::DType::kFloat32, shape, kTerms, uneven}, std::move(run));
     EXPECT_TRUE(budget) << budget.error().message();
-    std::vector<double> allowed(kRows);
+    std::vector<double> allowed(kSums);
     budget->budgets(0, allowed);
     std::size_t count = 0;
-    for (std::size_t r = 0; r < kRows; ++r)
+    for (std::size_t r = 0; r < kSums; ++r)
       count += std::abs(static_cast<double>(naive(r, round)) - exact[r]) <= allowed[r] ? 1 : 0;
     return count;
   }
@@ -81,13 +81,13 @@ struct SpikedSums {
 TEST(UnevenBudget, LosingSmallTermsIsHonest) {
   SpikedSums sums;
   auto as_it_is = [](float value) { return value; };
-  EXPECT_EQ(sums.within(true, as_it_is), kRows);
+  EXPECT_EQ(sums.within(true, as_it_is), kSums);
   // What it is for: two runs that one spike moves say that one term stands behind the sum.
-  EXPECT_LT(sums.within(false, as_it_is), kRows / 2);
+  EXPECT_LT(sums.within(false, as_it_is), kSums / 2);
 }
 
 TEST(UnevenBudget, RoundingTheLargeTermIsNot) {
-  EXPECT_LT(SpikedSums().within(true, to_bfloat16), kRows / 4);
+  EXPECT_LT(SpikedSums().within(true, to_bfloat16), kSums / 4);
 }
 
 // relu: the first row is all below zero, the others are not. One element of the first row comes out

@@ -1,5 +1,5 @@
 # A plain tensor whose data_ptr() computes when it is asked: still within the call's time.
-# expect: passed|unsupported
+# expect: passed|runtime_error
 # max_speedup: 1.15
 # class: T05, T06
 import torch
