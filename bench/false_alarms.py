@@ -3,7 +3,7 @@
 
     bench/false_alarms.py [--evaluations 2000] [--jobs 1] [--problems problems] [--honest tests/honest] [--languages cpp triton python] [--out rows.jsonl]
 
-Candidates of a problem: HONEST/cpp/NAME.cpp, HONEST/triton/NAME.py and the reference itself (python). Each round judges all of them once on fresh secret
+Candidates of a problem: HONEST/cpp/NAME.cpp, HONEST/triton*/NAME.py and the reference itself (python). Each round judges all of them once on fresh secret
 inputs, as candidates of their own (a comment differs), until there are enough evaluations. Correctness only. Prints every alarm with its message; exit 1
 when there is one.
 """
@@ -28,8 +28,7 @@ def candidates_of(problem, honest, languages):
     """[(language, text, suffix)]"""
     found = []
     for language, suffix in (("cpp", ".cpp"), ("triton", ".py")):
-        file = honest / language / f"{problem.stem}{suffix}"
-        if language in languages and file.exists():
+        for file in sorted(honest.glob(f"{language}*/{problem.stem}{suffix}")) if language in languages else ():
             found.append((language, file.read_text(), suffix))
     if "python" in languages:
         found.append(("python", candidate_text(problem, 0), ".py"))
@@ -64,8 +63,8 @@ def main():
         for problem in problems:
             files, languages = [], {}
             for number in range(rounds):
-                for language, text, suffix in candidates[problem]:
-                    file = pathlib.Path(folder) / f"{problem.stem}_{language}_{number}{suffix}"
+                for form, (language, text, suffix) in enumerate(candidates[problem]):
+                    file = pathlib.Path(folder) / f"{problem.stem}_{language}_{form}_{number}{suffix}"
                     file.write_text(f"{text}\n{COMMENT[language]} candidate {number}\n")
                     files.append(file)
                     languages[file.stem] = language

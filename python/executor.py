@@ -139,8 +139,6 @@ class Executor:
         signature = self._signature
         statics = self._static_tensors()
         self._candidate.prepare(statics)
-        if self._triton is not None:
-            self._candidate.call = self._triton.wrap(self._candidate.call)
         plan = self._candidate.plan
         inputs = signature["inputs"]
         fixed = {i: scalar_value(a) for i, a in enumerate(inputs) if a["role"] == "scalar"}
@@ -187,6 +185,8 @@ class Executor:
     def _run_calls(self):
         if not self._prepared:
             raise Failed(pages.FAILURE_UNSUPPORTED, "a call came before prepare")
+        if self._triton is not None:
+            return self._run_interpreted()
         function, keeper = self._candidate.call, self._candidate.keeper
         sets, results, reply = self._command.set_of_call, self._results, self._reply
         for call in range(self._command.calls):
@@ -198,8 +198,27 @@ class Executor:
                 if not self._arena_serves:
                     self._enable_arena()
                 results.store(call, value)
-        if self._triton is not None:
-            self._triton.report(reply)
+
+    def _run_interpreted(self):
+        """The calls of a Triton candidate."""
+        keeper, order = self._candidate.keeper, self._candidate.plan.order
+        roles = [a["role"] for a in self._signature["inputs"]]
+        inputs = [at for at, i in enumerate(order) if i < len(roles) and roles[i] == "input"]
+        for call in range(self._command.calls):
+            self._reply.set_call(call)
+            if keeper is not None:
+                keeper.restore()
+
+            def store(value, call=call):
+                if self._results is None:
+                    return ()
+                if not self._arena_serves:
+                    self._enable_arena()
+                return self._results.store(call, value)
+
+            arguments = self._arguments.of_set(self._command.set_of_call[call])
+            self._triton.call(self._candidate.call, arguments, inputs, len(order), store)
+        self._triton.report(self._reply)
 
     def _enable_arena(self):
         """After the first call: what a candidate makes once and keeps (packed weights, a mask) must

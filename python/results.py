@@ -31,10 +31,13 @@ class Results:
         self._kept = []
 
     def store(self, call, value):
-        """Reports what a call returned. Failed where that is no dense CPU tensor, or a wrong count."""
+        """Reports what a call returned, and gives the tensors that stand for it. Failed where that is no dense CPU
+        tensor, or a wrong count."""
         expected = self._expected
         values = (value,) if type(value) in _PLAIN else value
-        if type(values) not in (tuple, list) and not isinstance(values, tuple):
+        if isinstance(values, tuple):
+            values = tuple.__getitem__(values, slice(None))  # no code of a named tuple's class
+        elif type(values) is not list:
             raise Failed(pages.FAILURE_OUTPUT_KIND, f"call returned {_name(value)}, not a tensor")
         if len(values) != len(expected):
             text = f"call returned {len(values)} outputs, expected {len(expected)}"
@@ -54,6 +57,7 @@ class Results:
             reports[j][0][0] = address - self._base if address else 0
             reports[j][1][:] = tail
             self._kept.append(tensor)
+        return self._kept[-len(expected) :]
 
     def drop(self):
         self._kept.clear()

@@ -15,6 +15,7 @@ using task::WorkloadVerdict;
 
 constexpr std::size_t kMaxWorkloadRows = 8;
 constexpr std::size_t kMaxMessageLines = 12;
+constexpr std::size_t kMaxLineBytes = 400;
 constexpr std::size_t kMaxMessageBytes = 2000;
 
 class Paint {
@@ -108,7 +109,7 @@ std::string cost_text(const task::Cost& cost) {
   return out;
 }
 
-// The label stands on the first line only; what does not fit is counted.
+// The label stands on the first line only; lines that do not fit are counted, long ones cut.
 void add_row(std::string& out, const Paint& paint, std::string_view label, std::string_view text) {
   if (text.empty()) return;
   std::vector<std::string> lines = split(trim(text), '\n');
@@ -119,7 +120,8 @@ void add_row(std::string& out, const Paint& paint, std::string_view label, std::
                          paint.dim(fmt::format("... {} more lines", lines.size() - i)));
       return;
     }
-    std::string line = fmt::format("  {} {}", paint.dim(fmt::format("{:<10}", shown)), lines[i]);
+    std::string line = fmt::format("  {} {}", paint.dim(fmt::format("{:<10}", shown)),
+                                   printable(lines[i], kMaxLineBytes));
     out += std::string(line.substr(0, line.find_last_not_of(' ') + 1)) + "\n";
   }
 }

@@ -17,8 +17,9 @@ class GymJudge : public Judge {
                                    const std::string& target) override {
     return gym_->describe(problem, target);
   }
-  Result<gym::ProblemCheck> check(const gym::CheckRequest& request, std::stop_token stop) override {
-    return gym_->check(request, "cpu", std::move(stop));
+  Result<gym::ProblemCheck> check(const gym::CheckRequest& request,
+                                  const std::stop_token& stop) override {
+    return gym_->check(request, "cpu", stop);
   }
   Result<gym::Capabilities> capabilities(const std::string& target) override {
     return gym_->capabilities(target);

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "error_text.h"
 
-// NOLINTBEGIN(bugprone-unchecked-optional-access): looked at before, in another function
 namespace kw::front {
 namespace {
 
@@ -44,12 +43,12 @@ bool contains(const std::vector<std::string>& list, const std::string& word) {
 }
 
 // The workloads of this target at which the quarantine's reason holds.
-std::vector<std::string> failing_at(const ProblemReport& report,
-                                    const gym::ProblemCheck::Target& target) {
+std::vector<std::string> failing_at(const ProblemReport& report, const std::string& target,
+                                    const gym::Quarantine& quarantine) {
   std::vector<std::string> out;
-  bool of_reference = target.quarantine->names.empty();
+  bool of_reference = quarantine.names.empty();
   for (const ProblemReport::Workload& workload : report.workloads) {
-    if (!workload.checked || !contains(workload.targets, target.name)) continue;
+    if (!workload.checked || !contains(workload.targets, target)) continue;
     if (!of_reference || !workload.findings.failure.empty()) out.push_back(workload.uuid);
   }
   return out;
@@ -184,13 +183,14 @@ ProblemReport report_of(const task::Problem& problem, const std::string& origin,
   if (check.targets.empty()) report.reason = "none of its workloads is for the CPU";
   for (const gym::ProblemCheck::Target& target : check.targets) {
     if (!target.quarantine) continue;
-    bool failed = target.quarantine->cause == QuarantineCause::kReferenceFailed;
+    const gym::Quarantine& quarantine = *target.quarantine;
+    bool failed = quarantine.cause == QuarantineCause::kReferenceFailed;
     report.verdict = failed ? CheckVerdict::kReferenceFailed : CheckVerdict::kQuarantined;
-    report.cause = cause_name(target.quarantine->cause);
-    report.reason = target.quarantine->reason;
+    report.cause = cause_name(quarantine.cause);
+    report.reason = quarantine.reason;
     if (target.name != "cpu") report.reason = "target " + target.name + ": " + report.reason;
-    report.names = target.quarantine->names;
-    report.failing = failing_at(report, target);
+    report.names = quarantine.names;
+    report.failing = failing_at(report, target.name, quarantine);
     break;
   }
   return report;
@@ -274,7 +274,8 @@ std::string markdown_table(const std::vector<const ProblemReport*>& reports) {
     if (workload.empty() && !report->failing.empty() && !report->workloads.empty())
       workload = short_name(report->workloads.front());
     std::string weak = report->admitted() ? weak_text(*report) : "";
-    std::string time = report->reference_ms() ? format_ms(*report->reference_ms()) : "";
+    std::optional<double> reference_ms = report->reference_ms();
+    std::string time = reference_ms ? format_ms(*reference_ms) : "";
     out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", cell(report->title(), kShownTitle),
                        cell(report->family, 60), to_string(report->verdict),
                        trivial ? "trivial candidates pass" : cell(report->reason, kTableReason),
@@ -311,4 +312,3 @@ std::string counts_text(const std::vector<const ProblemReport*>& reports) {
 }
 
 }  // namespace kw::front
-// NOLINTEND(bugprone-unchecked-optional-access)

@@ -19,7 +19,6 @@
 #include "task/problem_source.h"
 #include "task/settings.h"
 
-// NOLINTBEGIN(bugprone-unchecked-optional-access): looked at before, in another function
 namespace kw::front {
 namespace fs = std::filesystem;
 namespace {
@@ -103,11 +102,15 @@ class CheckRun {
       if (found == recorded_.end()) continue;
       ProblemReport row = found->second.back();
       rename(row, *problem.problem, problem.origin);
-      if (recorded(row.hash, row) == nullptr) KW_TRY_STATUS(journal_->append(line_of(row)));
+      if (recorded(row.hash, row) == nullptr) KW_TRY_STATUS(record(row));
       rows_[i] = std::move(row);
       ++earlier_;
     }
     return {};
+  }
+
+  Status record(const ProblemReport& row) {
+    return journal_ ? journal_->append(line_of(row)) : Status();
   }
 
   // The stored row that says the same of the same place; null: none.
@@ -126,8 +129,8 @@ class CheckRun {
     bool gym_needed = false;
     std::size_t admitted = 0;
     for (std::size_t i = 0; i < problems_.size(); ++i) {
-      if (rows_[i]) {
-        admitted += rows_[i]->admitted() ? 1 : 0;
+      if (const auto& row = rows_[i]) {
+        admitted += row->admitted() ? 1 : 0;
         continue;
       }
       open.push_back(i);
@@ -142,22 +145,21 @@ class CheckRun {
       KW_TRY(judge, services_.start_judge(std::move(options)));
       progress_.begin(problems_.size(), problems_.size() - open.size(), admitted);
     }
-    auto work = [&](std::size_t index, std::stop_token stop) -> Finish {
+    auto work = [&](std::size_t index, const std::stop_token& stop) -> Finish {
       std::size_t i = open[index];
-      auto row = check_one(judge.get(), problems_[i], std::move(stop));
+      auto row = check_one(judge.get(), problems_[i], stop);
       return [this, i, row = std::move(row)]() mutable { return done(i, std::move(row)); };
     };
     return run_all(open.size(), command_.jobs, work, services_.stop);
   }
 
   Result<ProblemReport> check_one(Judge* judge, const task::LoadedProblem& loaded,
-                                  std::stop_token stop) {
+                                  const std::stop_token& stop) {
     if (!loaded.problem) return report_of(loaded);
     progress_.doing("checking " + printable(loaded.name, 60));
     auto begun = services_.now();
     KW_TRY(gym::ProblemCheck check,
-           judge->check({*loaded.problem, command_.timeout_seconds, command_.memory_bytes},
-                        std::move(stop)));
+           judge->check({*loaded.problem, command_.timeout_seconds, command_.memory_bytes}, stop));
     ProblemReport row = report_of(*loaded.problem, loaded.origin, check);
     row.seconds = std::chrono::duration<double>(services_.now() - begun).count();
     return row;
@@ -166,12 +168,12 @@ class CheckRun {
   // The record first: what is printed is stored.
   Status done(std::size_t i, Result<ProblemReport> row) {
     if (!row) return failed(problems_[i], std::move(row).error());
-    if (journal_) KW_TRY_STATUS(journal_->append(line_of(*row)));
-    rows_[i] = std::move(*row);
-    progress_.counted(rows_[i]->admitted());
+    KW_TRY_STATUS(record(*row));
+    progress_.counted(row->admitted());
     progress_.clear();
-    return services_.console.out(command_.json ? line_of(*rows_[i]) + "\n"
-                                               : report_line(*rows_[i]));
+    std::string line = command_.json ? line_of(*row) + "\n" : report_line(*row);
+    rows_[i] = std::move(*row);
+    return services_.console.out(line);
   }
 
   // Not recorded, so that --resume tries again.
@@ -240,4 +242,3 @@ Result<int> run_problems_check(const ProblemsCheckCommand& command, const Servic
 }
 
 }  // namespace kw::front
-// NOLINTEND(bugprone-unchecked-optional-access)

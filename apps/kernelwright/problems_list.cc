@@ -27,11 +27,6 @@ struct Needs {
   std::map<std::string, std::uint64_t> memory_bytes;
 };
 
-bool has_target(const Problem& problem, const task::Workload& workload, std::string_view target) {
-  const auto& targets = problem.workload_policy(workload.uuid).targets;
-  return std::find(targets.begin(), targets.end(), target) != targets.end();
-}
-
 // Nothing for a module, whose reference must run for it.
 std::optional<std::uint64_t> bytes_of(const Problem& problem, const task::Workload& workload) {
   if (problem.is_module()) return std::nullopt;
@@ -48,16 +43,14 @@ std::optional<std::uint64_t> bytes_of(const Problem& problem, const task::Worklo
 Needs needs_of(const Problem& problem) {
   Needs out;
   for (std::string_view target : kTargets) {
-    bool any = false;
-    for (const task::Workload& workload : problem.workloads) {
-      if (!has_target(problem, workload, target)) continue;
-      any = true;
-      auto bytes = bytes_of(problem, workload);
+    auto workloads = problem.workloads_for(target);
+    for (const task::Workload* workload : workloads) {
+      auto bytes = bytes_of(problem, *workload);
       if (!bytes) continue;
       auto& largest = out.memory_bytes[std::string(target)];
       largest = std::max(largest, *bytes);
     }
-    if (any) out.targets.emplace_back(target);
+    if (!workloads.empty()) out.targets.emplace_back(target);
   }
   if (problem.is_module()) return out;
   std::set<task::DType> dtypes;

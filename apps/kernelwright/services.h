@@ -28,7 +28,7 @@ class Judge {
                                            const std::string& target) = 0;
   // The admission battery on the CPU, without a candidate.
   virtual Result<gym::ProblemCheck> check(const gym::CheckRequest& request,
-                                          std::stop_token stop) = 0;
+                                          const std::stop_token& stop) = 0;
   // What a target can do here; kUnsupported for one that this build does not have.
   virtual Result<gym::Capabilities> capabilities(const std::string& target) = 0;
 };

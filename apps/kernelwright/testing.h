@@ -113,7 +113,8 @@ class FakeJudge : public Judge {
                         outcome == gym_.outcomes.end() ? task::Outcome::kPassed : outcome->second);
   }
   // Every workload for the CPU has the same findings.
-  Result<gym::ProblemCheck> check(const gym::CheckRequest& request, std::stop_token stop) override {
+  Result<gym::ProblemCheck> check(const gym::CheckRequest& request,
+                                  const std::stop_token& stop) override {
     std::lock_guard lock(gym_.mutex);
     if (gym_.on_check) gym_.on_check(request);
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");

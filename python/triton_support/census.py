@@ -5,19 +5,27 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import failures
 
-# Operators that allocate, fill with a constant, look at the same memory in another way, or copy it unchanged.
-_FREE = frozenset(
+# Operators of aten that allocate, fill with a constant, look at the same memory in another way, or copy it unchanged.
+_ALLOCATIONS = frozenset(
     """empty empty_like empty_strided empty_permuted new_empty new_empty_strided
-    zeros zeros_like new_zeros ones ones_like new_ones full full_like new_full fill_ fill zero_ zero
-    arange scalar_tensor lift_fresh lift_fresh_copy lift resize_ set_
-    view _unsafe_view view_as _reshape_alias reshape as_strided as_strided_ transpose transpose_ t t_ numpy_T permute
+    zeros zeros_like new_zeros ones ones_like new_ones full full_like new_full
+    arange scalar_tensor lift_fresh lift_fresh_copy lift""".split()
+)
+_FILLS = frozenset(("fill_", "zero_"))
+_VIEWS = frozenset(
+    """view _unsafe_view view_as _reshape_alias reshape as_strided as_strided_ transpose transpose_ t t_ numpy_T permute
     expand expand_as select slice narrow squeeze squeeze_ unsqueeze unsqueeze_ unbind split split_with_sizes
     chunk tensor_split detach detach_ alias unfold diagonal movedim swapaxes flatten unflatten
     view_as_real view_as_complex real imag
-    clone copy_ copy contiguous record_stream is_pinned _local_scalar_dense item equal is_same_size
-    sym_size sym_stride sym_numel sym_storage_offset stride size""".split()
+    record_stream is_pinned is_same_size sym_size sym_stride sym_numel sym_storage_offset stride size""".split()
 )
-_HOST_READS = ("numpy", "tolist", "__array__", "__dlpack__", "from_numpy", "frombuffer", "asarray", "from_dlpack")
+_COPIES = frozenset(("clone", "contiguous", "_to_copy"))  # to new memory
+_FREE = _ALLOCATIONS | _FILLS | _VIEWS | _COPIES | {"copy_", "_local_scalar_dense"}
+_HOST_READS = frozenset(
+    """numpy tolist __array__ __dlpack__ from_numpy frombuffer asarray from_dlpack
+    apply_ map_ map2_ __reduce_ex__ storage untyped_storage share_memory_""".split()
+)
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
 _MAX_ITEMS = 64  # single elements read in one call; more is a computation in Python
 
 
@@ -26,7 +34,6 @@ class Census:
 
     def __init__(self):
         self.calls = 0
-        self.paused = 0
         self._items = 0
         self._named = set()
 
@@ -34,26 +41,24 @@ class Census:
         self._items = 0
 
     def found(self, name):
-        if self.paused:
-            return
         self.calls += 1
         if name not in self._named:
             self._named.add(name)
             failures.log(f"outside the kernels: {name}")
 
     def read_item(self):
-        if not self.paused:
-            self._items += 1
-            if self._items > _MAX_ITEMS:
-                self.found("single elements of a tensor, read one by one")
+        self._items += 1
+        if self._items > _MAX_ITEMS:
+            self.found("single elements of a tensor, read one by one")
 
 
 class Operators(TorchDispatchMode):
-    """Everything that reaches torch's dispatcher."""
+    """Everything that reaches torch's dispatcher. hidden: HiddenValues that free operators keep up to date, or None."""
 
-    def __init__(self, census):
+    def __init__(self, census, hidden=None):
         super().__init__()
         self._census = census
+        self._hidden = hidden
 
     @classmethod
     def _should_skip_dynamo(cls):
@@ -62,18 +67,45 @@ class Operators(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        name = function._schema.name.rpartition("::")[2]
-        if name == "_local_scalar_dense":
-            self._census.read_item()
+        name = function._schema.name.removeprefix("aten::")
+        if any(kind not in _TENSORS for kind in types):
+            self._census.found("torch: a class of tensors of its own")
+        if name not in _FREE or (self._hidden is not None and self._hidden.is_open):
+            self._census.found(f"torch: {function._schema.name}")
         elif name == "_to_copy":
             dtype = kwargs.get("dtype")
             if dtype is not None and dtype is not args[0].dtype:
                 self._census.found("torch: a conversion to another dtype")
-        elif name == "copy_" and len(args) > 1 and args[0].dtype is not args[1].dtype:
+        elif _is_copy_in_place(name, args) and args[0].dtype is not args[1].dtype:
             self._census.found("torch: a conversion to another dtype")
-        elif name not in _FREE:
-            self._census.found(f"torch: {function._schema.name}")
-        return function(*args, **kwargs)
+        elif name == "_local_scalar_dense":
+            self._census.read_item()
+            if self._hidden is not None:
+                args = (self._hidden.item(args[0]),)
+        result = function(*args, **kwargs)
+        if self._hidden is not None:
+            self._follow(name, args, result)
+        return result
+
+    def _follow(self, name, args, result):
+        """The hidden values do what the host's did."""
+        if _is_copy_in_place(name, args):
+            if args[0].dtype is args[1].dtype:
+                self._hidden.copied(args[0], args[1])
+        elif name in _FILLS:
+            self._hidden.filled(args[0])
+        elif name in _COPIES:
+            if result.dtype is args[0].dtype:
+                self._hidden.copied(result, args[0])
+        elif name not in _VIEWS:
+            for tensor in result if isinstance(result, (tuple, list)) else (result,):
+                if isinstance(tensor, torch.Tensor):
+                    self._hidden.add(tensor)
+
+
+def _is_copy_in_place(name, args):
+    """fill_ with a tensor is one: of a single element."""
+    return name == "copy_" or (name == "fill_" and isinstance(args[1], torch.Tensor))
 
 
 class HostReads(TorchFunctionMode):

@@ -67,6 +67,7 @@ class Compiler:
         self._sources = bytes(Region(message.fds["sources"], writable=False).bytes)
         self._output = message.fds["output"]  # kept open: the answer is written there
         self._kernels = {}  # identity -> (Kernel, compiled)
+        self._identities = {}  # compiled -> identity
 
     def run(self):
         torch.set_num_threads(1)
@@ -87,9 +88,12 @@ class Compiler:
         compile_and_launch = JITFunction.run
 
         def run(function, *args, grid, warmup, **kwargs):
-            kernel = launches.identify(function.fn, args, kwargs)
+            kernel = launches.identify(function, args, kwargs)
             compiled = compile_and_launch(function, *args, grid=grid, warmup=warmup, **kwargs)
-            if compiled is not None and not warmup and len(self._kernels) < MAX_KERNELS:
+            if compiled is None or warmup or len(self._kernels) >= MAX_KERNELS:
+                return compiled
+            # What Triton remembers under another identity was compiled from something else: a helper has changed since.
+            if self._identities.setdefault(compiled, kernel.identity) == kernel.identity:
                 self._kernels[kernel.identity] = (kernel, compiled)
             return compiled
 

@@ -3,12 +3,16 @@
 # Needs TRITON_INTERPRET=1 in the environment before triton is imported.
 import inspect
 import math
+import resource
 
 import numpy as np
+import torch
 import triton.runtime.interpreter as interpreter
+import triton.runtime.jit
 
-from . import autotune, host, launches
+from . import autotune, host, launches, semantics
 from .census import Census, HostReads, Operators
+from .hidden_values import HiddenValues
 
 
 class _NoLauncher:
@@ -23,31 +27,66 @@ class Interpreter:
         """setup: "triton" of the executor's setup message. Patches Triton and torch in this process."""
         self.launches = launches.Launches()
         self.census = Census()
+        self._hidden = HiddenValues() if setup.get("hide_values", False) else None
+        self._in_call = False
         self._compiled = {bytes.fromhex(text) for text in setup["compiled"]}
         self._current = None
         self._patches = _Patches(interpreter._patch_lang)
         host.install(host.Device(setup["arch"]), _NoLauncher)
         self._tuning = autotune.Tuning(setup["autotune_seed"], launches.NotCompiled)
         self._tuning.install()
+        semantics.install(interpreter)
         self._cover_launches()
         if setup.get("drop_stores", False):
             interpreter._interpreter = _WithoutStores(interpreter._interpreter)
+        if self._hidden is not None:
+            interpreter._interpreter = _WithNotedStores(interpreter._interpreter, self._hidden)
+            self._suspend_constant_functions()
+            # No process or thread of the candidate's looks while programs run.
+            resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
-    def wrap(self, function):
-        """function with everything counted that it computes outside kernels."""
-        census = self.census
-
-        def call(*arguments):
-            census.begin_call()
-            with HostReads(census), Operators(census):
-                return function(*arguments)
-
-        return call
+    def call(self, function, arguments, inputs, first_output, store):
+        """One call of the candidate, with everything counted that it computes outside kernels. inputs: positions of
+        input tensors among the arguments; first_output: where destinations begin. store: gets what is returned,
+        and answers with the tensors that are results."""
+        census, hidden = self.census, self._hidden
+        census.begin_call()
+        if hidden is not None:
+            arguments = hidden.begin(arguments, inputs, first_output)
+        self._in_call = True
+        try:
+            with HostReads(census), Operators(census, hidden):
+                results = store(function(*arguments))
+        finally:
+            self._in_call = False
+        if hidden is not None:
+            hidden.end(results)
 
     def report(self, reply):
         """Writes what has run since the start to the reply page."""
         kernels = list(self.launches.kernels.values())
         reply.set_launches(self.census.calls, [(k.identity, k.launches, k.programs) for k in kernels])
+
+    def _take_part(self, arguments):
+        """Tensors that no operator of this call made: parameters, workspaces."""
+        for argument in arguments if self._hidden is not None else ():
+            if isinstance(argument, (tuple, list)):
+                self._take_part(argument)
+            elif isinstance(tensor := getattr(argument, "base", argument), torch.Tensor):
+                self._hidden.add(tensor)
+
+    def _suspend_constant_functions(self):
+        """Functions that compute constants are called again by each program, and are the host's code."""
+        constant_function = getattr(triton.runtime.jit, "ConstexprFunction", None)
+        if constant_function is None:
+            return
+        call_function, hidden = constant_function.__call__, self._hidden
+
+        def call(function, *args, **kwargs):
+            with hidden.suspended():
+                return call_function(function, *args, **kwargs)
+
+        constant_function.__call__ = call
 
     def _cover_launches(self):
         run_interpreted = interpreter.InterpretedFunction.run
@@ -56,6 +95,8 @@ class Interpreter:
         def set_grid_dim(*sizes):
             if self._current is not None:
                 self._current.programs += math.prod(sizes)
+            if self._hidden is not None and self._in_call:
+                self._hidden.open()
             return set_builders_grid(*sizes)
 
         def run(function, *args, grid, warmup, **kwargs):
@@ -65,33 +106,22 @@ class Interpreter:
             if self._tuning.choosing and kernel.identity not in self._compiled:
                 raise launches.NotCompiled(f"no configuration of {kernel.name} was compiled")
             self._current = self.launches.add(kernel)
-            self.census.paused += 1
+            self._take_part(args)
+            self._take_part(kwargs.values())
             try:
                 return run_interpreted(function, *args, grid=grid, warmup=False, **kwargs)
             finally:
-                self.census.paused -= 1
+                if self._hidden is not None:
+                    self._hidden.close()
                 self._current = None
                 self._patches.end_launch()
 
         interpreter.interpreter_builder.set_grid_dim = set_grid_dim
-        interpreter.interpreter_builder.create_dot = _dot_of(interpreter.interpreter_builder.create_dot)
         interpreter._patch_lang = self._patches
         interpreter.InterpretedFunction.run = run
         # All tensors lie in CPU memory already: nothing to copy there, nothing to bring back.
         interpreter.GridExecutor._init_args_hst = lambda executor, args, kwargs: (args, kwargs)
         interpreter.GridExecutor._restore_args_dev = lambda executor, *_: None
-
-
-def _dot_of(create_dot):
-    """tl.dot that knows bfloat16: Triton's interpreter keeps it as 16-bit whole numbers, and multiplies those."""
-
-    def widened(handle):
-        if handle.dtype.scalar != interpreter.tl.bfloat16:
-            return handle
-        bits = handle.data.astype(np.uint32) << 16
-        return interpreter.TensorHandle(bits.view(np.float32), interpreter.tl.float32)
-
-    return lambda a, b, *more: create_dot(widened(a), widened(b), *more)
 
 
 class _Patches:
@@ -125,6 +155,33 @@ class _Patches:
         while self._scopes:
             self._scopes.pop().restore()
         self._done.clear()
+
+
+class _WithNotedStores:
+    """Triton's memory operations; where they write is known before they do."""
+
+    def __init__(self, operations, hidden):
+        self._operations = operations
+        self._hidden = hidden
+
+    def __getattr__(self, name):
+        return getattr(self._operations, name)
+
+    def store(self, pointers, value, mask):
+        self._note(pointers, mask)
+        return self._operations.store(pointers, value, mask)
+
+    def atomic_rmw(self, operation, pointers, value, mask, order):
+        self._note(pointers, mask)
+        return self._operations.atomic_rmw(operation, pointers, value, mask, order)
+
+    def atomic_cas(self, pointers, expected, value, order):
+        self._note(pointers, None)
+        return self._operations.atomic_cas(pointers, expected, value, order)
+
+    def _note(self, pointers, mask):
+        if self._hidden.is_open:
+            self._hidden.note_store(pointers, mask)
 
 
 class _WithoutStores:

@@ -32,17 +32,21 @@ std::string Sha256::finish() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   KW_CHECK(EVP_DigestFinal_ex(state_->context, digest.data(), &size) == 1);
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out;
-  for (unsigned i = 0; i < size; ++i) {
-    out += kHex[digest[i] >> 4U];
-    out += kHex[digest[i] & 15U];
-  }
-  return out;
+  return hex(std::span(digest).first(size));
 }
 
 std::string sha256_hex(std::string_view bytes) {
   return Sha256().update(bytes).finish();
+}
+
+std::string hex(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (std::uint8_t byte : bytes) {
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 15U];
+  }
+  return out;
 }
 
 namespace {

@@ -27,6 +27,9 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
+// Two lower-case hex digits a byte.
+std::string hex(std::span<const std::uint8_t> bytes);
+
 // Hash of memory at several GB/s. Not collision-proof against someone who knows the seed: the seed
 // stays in the checker.
 std::uint64_t keyed_hash(std::span<const std::byte> bytes, std::uint64_t secret_seed);

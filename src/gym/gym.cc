@@ -17,7 +17,7 @@ Json to_json(const Capabilities& c) {
           {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
 }
 
-Result<ProblemCheck> Target::check(const CheckRequest& request, std::stop_token) {
+Result<ProblemCheck> Target::check(const CheckRequest& request, const std::stop_token& /*stop*/) {
   return fail(ErrorCode::kUnsupported, "target \"{}\" cannot check {}", name(),
               request.problem.name);
 }
@@ -147,11 +147,11 @@ Result<task::Signature> Gym::describe(const task::Problem& problem, std::string_
 }
 
 Result<ProblemCheck> Gym::check(const CheckRequest& request, std::string_view target,
-                                std::stop_token stop) {
+                                const std::stop_token& stop) {
   Target* found = state_->find(target);
   if (found == nullptr)
     return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
-  return found->check(request, std::move(stop));
+  return found->check(request, stop);
 }
 
 }  // namespace kw::gym

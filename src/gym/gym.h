@@ -26,7 +26,7 @@ namespace kw::gym {
 
 // The version of everything that decides a verdict: in evidence, caches and resume keys. Raised
 // when a rule changes.
-inline constexpr int kGymVersion = 1;
+inline constexpr int kGymVersion = 2;
 
 // Process pairs of a precise measurement: what one pair of processes does not show (code and memory
 // placement) shows between them.
@@ -104,7 +104,7 @@ class Target {
   // process.
   virtual Result<task::Signature> describe(const task::Problem& problem) = 0;
   // The admission battery by itself; from several threads, like judge().
-  virtual Result<ProblemCheck> check(const CheckRequest& request, std::stop_token stop);
+  virtual Result<ProblemCheck> check(const CheckRequest& request, const std::stop_token& stop);
 };
 
 class Gym {
@@ -126,7 +126,7 @@ class Gym {
   // On the caller's thread. A problem at fault is in the findings; kUnsupported for a target that
   // checks nothing, kCancelled after stop.
   Result<ProblemCheck> check(const CheckRequest& request, std::string_view target,
-                             std::stop_token stop);
+                             const std::stop_token& stop);
 
  private:
   Gym();

@@ -116,12 +116,7 @@ std::string description_section(const Problem& problem) {
 std::string workloads_section(const Problem& problem, std::string_view target) {
   if (problem.is_module())
     return "One: the inputs that `get_inputs` makes, with fresh random values on every call.\n";
-  std::vector<const task::Workload*> shown;
-  for (const task::Workload& workload : problem.workloads) {
-    const auto& targets = problem.workload_policy(workload.uuid).targets;
-    if (std::find(targets.begin(), targets.end(), target) != targets.end())
-      shown.push_back(&workload);
-  }
+  std::vector<const task::Workload*> shown = problem.workloads_for(target);
   if (shown.empty())
     for (const task::Workload& workload : problem.workloads) shown.push_back(&workload);
   std::string out;

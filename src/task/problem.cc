@@ -1,6 +1,8 @@
 // Problem identity.
 #include "task/problem.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "task/definition_json.h"
 #include "task/workload_json.h"
@@ -11,6 +13,19 @@ const WorkloadPolicy& Problem::workload_policy(const std::string& uuid) const {
   static const WorkloadPolicy kDefault;
   auto found = policy.workloads.find(uuid);
   return found == policy.workloads.end() ? kDefault : found->second;
+}
+
+bool Problem::is_for(const std::string& uuid, std::string_view target) const {
+  const auto& targets = workload_policy(uuid).targets;
+  return std::find(targets.begin(), targets.end(), target) != targets.end();
+}
+
+std::vector<const Workload*> Problem::workloads_for(std::string_view target) const {
+  std::vector<const Workload*> chosen;
+  for (const Workload& workload : workloads) {
+    if (is_for(workload.uuid, target)) chosen.push_back(&workload);
+  }
+  return chosen;
 }
 
 // Where a problem was read from, and a module's level and id, do not change what is judged.

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -136,6 +137,9 @@ struct Problem {
   const Definition& definition() const { return std::get<Definition>(body); }
   const Module& module() const { return std::get<Module>(body); }
   const WorkloadPolicy& workload_policy(const std::string& uuid) const;
+  // target: cpu, cuda or interpret.
+  bool is_for(const std::string& uuid, std::string_view target) const;
+  std::vector<const Workload*> workloads_for(std::string_view target) const;
 };
 
 Json to_json(const Policy& policy);

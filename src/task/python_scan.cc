@@ -43,6 +43,22 @@ std::size_t skip_comment(std::string_view source, std::size_t at) {
   return std::min(source.find('\n', at), source.size());
 }
 
+// Past spaces and continued line ends. Another backslash is part of what follows.
+std::size_t skip_blank(std::string_view source, std::size_t at) {
+  while (at < source.size()) {
+    std::string_view rest = source.substr(at);
+    if (in(rest[0], " \t\r\n"))
+      at += 1;
+    else if (rest.starts_with("\\\n"))
+      at += 2;
+    else if (rest.starts_with("\\\r\n"))
+      at += 3;
+    else
+      break;
+  }
+  return at;
+}
+
 // One step of a walk over source outside strings and comments, with the bracket depth.
 struct Walk {
   std::string_view source;
@@ -153,8 +169,7 @@ void PythonScan::assignment(std::string_view source, std::size_t begin, std::siz
     walk.step();
   }
   found.value_end = end;
-  while (found.value_begin < found.value_end && in(source[found.value_begin], " \t\\\r\n"))
-    ++found.value_begin;
+  found.value_begin = skip_blank(source.substr(0, end), found.value_begin);
   while (found.value_end > found.value_begin && in(source[found.value_end - 1], " \t\\\r\n"))
     --found.value_end;
   assignments_.push_back(std::move(found));

@@ -173,6 +173,18 @@ TEST(Suite, IntegerOutputsNameTheirCheck) {
   }
 }
 
+TEST(Honest, EveryCandidateBelongsToAProblem) {
+  const std::set<std::string> problems = folders(kRoot / "problems");
+  std::map<std::string, int> by_language;
+  for (const std::string& language : folders(kRoot / "tests/honest")) {
+    for (const auto& entry : fs::directory_iterator(kRoot / "tests/honest" / language)) {
+      EXPECT_TRUE(problems.contains(entry.path().stem())) << entry.path();
+      by_language[language] += 1;
+    }
+  }
+  EXPECT_EQ(by_language["cpp"], definitions().size());
+}
+
 TEST(Examples, EveryProblemsFolderHasTheFourKinds) {
   std::set<std::string> problems = folders(kRoot / "problems");
   for (const std::string& name : folders(kRoot / "examples")) {

@@ -1,19 +1,16 @@
-// Blocks, comparisons and audits of one candidate.
+// Calls and blocks of one candidate, and what is reported of them.
 #include "gym/checker/judgement.h"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <thread>
 
+#include "base/hash.h"
 #include "gym/checker/fault_cost.h"
 #include "gym/checker/lease_client.h"
-#include "gym/correctness/compat.h"
-#include "gym/correctness/mismatch.h"
 #include "gym/gym.h"
 #include "gym/measure/stolen_time.h"
-#include "os/parallel.h"
 
 namespace kw::gym {
 namespace {
@@ -30,7 +27,6 @@ constexpr auto kReferencePhase = std::chrono::milliseconds(1500);
 constexpr auto kLateReading = std::chrono::milliseconds(
     20);  // snapshots switched off: as in a harness that compares when all else is done
 constexpr std::size_t kHashSample = 1ULL << 20U;
-constexpr std::size_t kLargeSet = 4ULL << 20U;
 constexpr auto kCpuSlack = std::chrono::milliseconds(2);
 
 // A secret block among the first five is audited, another one among the fifteen that follow, and so
@@ -61,23 +57,13 @@ double ms(Clock::duration duration) {
 Json to_json(const ExecutorClient::Launches& launches) {
   Json kernels = Json::array();
   for (const KernelReport& kernel : launches.kernels) {
-    std::string identity;
-    for (std::uint8_t byte : kernel.identity) identity += fmt::format("{:02x}", byte);
-    kernels.push_back(
-        {{"identity", identity}, {"launches", kernel.launches}, {"programs", kernel.programs}});
+    kernels.push_back({{"identity", hex(kernel.identity)},
+                       {"launches", kernel.launches},
+                       {"programs", kernel.programs}});
   }
   return {{"kernel_count", launches.kernel_count},
           {"library_calls", launches.library_calls},
           {"kernels", kernels}};
-}
-
-// work(i) for every set; a few large ones one after the other, since each is worked on by all
-// cores.
-void for_sets(std::span<const std::uint32_t> sets, std::size_t bytes_of_one,
-              const std::function<void(std::size_t)>& work) {
-  if (bytes_of_one < kLargeSet)
-    return os::in_parallel(sets.size(), sets.size() * bytes_of_one, work);
-  for (std::size_t i = 0; i < sets.size(); ++i) work(i);
 }
 
 }  // namespace
@@ -86,6 +72,7 @@ Judgement::Judgement(Session& session, std::unique_ptr<Side> candidate, int cont
     : session_(session),
       candidate_(std::move(candidate)),
       control_(control),
+      benchmark_rules_(!session.module_),
       input_hashes_(session.sets_.size()) {
   for (const auto& output : session.signature_.outputs)
     errors_.push_back({output.name, 0, 0, 0, 0});
@@ -105,83 +92,43 @@ void Judgement::blame(Fault fault) {
   if (!fault_) fault_ = std::move(fault);
 }
 
-// expected: the right output in the declared dtype, to tell what kind of mistake it is.
-void Judgement::record(std::size_t output, const CheckReport& report, std::uint32_t set,
-                       std::span<const std::byte> expected) {
-  task::OutputError& error = errors_[output];
-  kw::gym::record(report, error);
-  if (report.passed) return;
-  error.max_of_budget = std::max(error.max_of_budget, 1.000001);
-  const task::Argument& declared = session_.signature_.outputs[output];
-  Mismatch mismatch = describe_mismatch(
-      {declared.dtype, declared.shape, candidate_->output(set, output)},
-      {declared.dtype, declared.shape, expected}, report, candidate_->unwritten(set, output));
-  blame(
-      {task::Outcome::kWrongValue, "", fmt::format("output {}: {}", error.output, mismatch.text)});
-}
-
-void Judgement::compat(std::size_t output, std::span<const std::byte> candidate,
-                       std::span<const std::byte> reference) {
-  const task::Argument& declared = session_.signature_.outputs[output];
-  ++compared_;
-  TensorView ours{declared.dtype, declared.shape, candidate};
-  TensorView theirs{declared.dtype, declared.shape, reference};
-  if (!session_.module_)
-    kernelbench_ok_ = kernelbench_ok_ && kernelbench_compare(ours, theirs).close;
-  FlashInferResult flashinfer = flashinfer_compare(ours, theirs);
-  flashinfer_ok_ = flashinfer_ok_ && flashinfer.status == FlashInferStatus::kPassed;
-  flashinfer_abs_ = std::max(flashinfer_abs_, flashinfer.max_absolute_error);
-  flashinfer_rel_ = std::max(flashinfer_rel_, flashinfer.max_relative_error);
-}
-
-// Fresh inputs, poisoned outputs and canaries in these sets, for both sides. The audited set gets
-// the inputs of an instance whose outputs are known, if there is one that this candidate has not
-// seen.
-Status Judgement::fill(const Group& sets, std::optional<std::uint32_t> audited) {
+// Fresh inputs, poisoned outputs and canaries, for both sides. An audited set gets the inputs of an
+// instance whose outputs are known, if there is one that this candidate has not seen.
+Status Judgement::fill(std::uint32_t s, bool audited) {
   const Mechanisms& on = session_.options_.mechanisms;
   Rng places(session_.next_seed());
-  std::vector<std::uint64_t> seeds;
-  audited_set_ = audited;
+  std::uint64_t seed = session_.next_seed();
+  audited_set_ = audited ? std::optional(s) : std::nullopt;
   audit_instance_ = nullptr;
-  if (audited && next_audit_instance_ < session_.audit_instances_.size()) {
+  if (audited && on.fresh_inputs && next_audit_instance_ < session_.audit_instances_.size()) {
     audit_instance_ = session_.audit_instances_[next_audit_instance_++].get();
     audit_instance_->uses += 1;
+    seed = audit_instance_->seed;
   }
-  for (std::uint32_t s : sets) {
-    bool known = audit_instance_ != nullptr && s == *audited;
-    seeds.push_back(known ? audit_instance_->seed : session_.next_seed());
-    if (!on.fresh_inputs) seeds.back() = first_seed_;
-    if (on.moving_addresses) session_.sets_[s].layout().move(places);
+  SharedTensors& set = session_.sets_[s];
+  if (on.moving_addresses) set.layout().move(places);
+  KW_TRY(OracleAnswer filled, session_.inputs_->fill(set, on.fresh_inputs ? seed : first_seed_));
+  if (filled.ok && audit_instance_ == nullptr) {
+    KW_TRY(filled, repeat_probabilities(set));
   }
-  if (!on.fresh_inputs) audit_instance_ = nullptr;
-  // A module's inputs come from the one oracle.
-  std::vector<Result<OracleAnswer>> filled(sets.size());
-  for (std::size_t i = 0; session_.module_ && i < sets.size(); ++i)
-    filled[i] = session_.inputs_->fill(session_.sets_[sets[i]], seeds[i]);
-  auto fill_one = [&](std::size_t i) {
-    SharedTensors& set = session_.sets_[sets[i]];
-    if (!session_.module_) filled[i] = session_.inputs_->fill(set, seeds[i]);
-    input_hashes_[sets[i]] = on.rehash ? set.hash(hash_seed_ + sets[i], kHashSample) : 0;
-  };
-  for_sets(sets, session_.sets_[0].layout().file_bytes(), fill_one);
-  for (auto& answer : filled) {
-    if (!answer) return tl::unexpected(std::move(answer).error());
-    if (!answer->ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", answer->text);
-  }
-  candidate_->guard_outputs(sets, places, {on.moving_addresses, on.poison, on.canaries});
-  session_.baseline_->guard_outputs(sets, places, {on.moving_addresses, false, false});
+  if (!filled.ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", filled.text);
+  input_hashes_[s] = on.rehash ? set.hash(hash_seed_ + s, kHashSample) : 0;
+  const Group group = {s};
+  candidate_->guard_outputs(group, places, {on.moving_addresses, on.poison, on.canaries});
+  session_.baseline_->guard_outputs(group, places, {on.moving_addresses, false, false});
   return {};
 }
 
-void Judgement::add_samples(const Group& sets) {
-  for (std::size_t j = 0; j < errors_.size() && !fault_; ++j) {
-    if (!session_.checker_->is_sampled(j)) continue;
-    Rng rng(session_.next_seed());
-    for (std::uint32_t set : sets) {
-      session_.checker_->add_samples(j, candidate_->output(set, j), session_.sets_[set], rng,
-                                     sampled_[j]);
-    }
+// Sampled outputs: every second call has the probabilities of the one before, and all else fresh.
+Result<OracleAnswer> Judgement::repeat_probabilities(SharedTensors& set) {
+  OracleAnswer filled;
+  bool again = std::exchange(has_new_probabilities_, !has_new_probabilities_);
+  for (std::size_t input : session_.checker_->probability_inputs()) {
+    if (!again) probabilities_seed_ = session_.next_seed();
+    KW_TRY(filled, session_.inputs_->refill(set, input, probabilities_seed_ + input));
+    if (!filled.ok) break;
   }
+  return filled;
 }
 
 void Judgement::check_memory(const Group& sets) {
@@ -238,69 +185,6 @@ Status Judgement::check(const Group& sets) {
   return {};
 }
 
-Status Judgement::compare(const Group& sets) {
-  if (fault_) return {};
-  std::size_t outputs = errors_.size();
-  std::vector<CheckReport> reports(sets.size() * outputs);
-  std::size_t bytes = 0;
-  for (const task::Argument& output : session_.signature_.outputs) bytes += 2 * output.bytes();
-  for_sets(sets, bytes, [&](std::size_t i) {
-    auto theirs = session_.baseline_->outputs(sets[i]);
-    for (std::size_t j = 0; j < outputs; ++j) {
-      reports[i * outputs + j] = session_.checker_->against_baseline(
-          j, candidate_->output(sets[i], j), theirs, session_.sets_[sets[i]]);
-    }
-  });
-  for (std::size_t s = 0; s < sets.size(); ++s) {
-    bool doubtful = false;
-    for (std::size_t j = 0; j < outputs && !fault_; ++j) {
-      const CheckReport& report = reports[s * outputs + j];
-      auto theirs = session_.baseline_->output(sets[s], j);
-      if (report.passed) record(j, report, sets[s], theirs);
-      doubtful = doubtful || !report.passed;
-      if (blocks_ == 0) compat(j, candidate_->output(sets[s], j), theirs);
-    }
-    // The baseline errs too: only float64 can convict.
-    if (doubtful && !fault_) KW_TRY_STATUS(ask_oracle(sets[s]));
-  }
-  return {};
-}
-
-Status Judgement::audit(std::uint32_t set) {
-  if (audit_instance_ == nullptr) return ask_oracle(set);
-  ++audits_;
-  judge_by(*audit_instance_->comparison, audit_instance_->instance, set);
-  return {};
-}
-
-Status Judgement::ask_oracle(std::uint32_t set) {
-  ++audits_;
-  Instance instance;
-  KW_TRY(OracleAnswer answer, session_.run_oracle(session_.sets_[set], instance));
-  if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
-  KW_TRY(OracleComparison comparison, session_.checker_->compare_with(instance));
-  judge_by(comparison, instance, set);
-  return {};
-}
-
-void Judgement::judge_by(const OracleComparison& comparison, const Instance& instance,
-                         std::uint32_t set) {
-  for (std::size_t j = 0; j < errors_.size() && !fault_; ++j)
-    record(j, comparison.check(j, candidate_->output(set, j)), set, instance.trusted[j]);
-}
-
-// Draws say something only together.
-void Judgement::judge_samples() {
-  for (const auto& [output, test] : sampled_) {
-    if (test.passed() || fault_) continue;
-    errors_[output].max_of_budget = std::max(errors_[output].max_of_budget, 1.000001);
-    blame({task::Outcome::kWrongValue, "",
-           fmt::format("output {}: {}", errors_[output].output,
-                       test.impossible() > 0 ? "it drew indices of probability 0 or out of range"
-                                             : "its draws do not follow the given probabilities")});
-  }
-}
-
 // All calls are compared with the baseline, a secret one with float64.
 Status Judgement::checked_calls() {
   auto start = Clock::now();
@@ -309,7 +193,7 @@ Status Judgement::checked_calls() {
   for (int i = 0; i < kCheckedCalls && !fault_; ++i, ++blocks_) {
     auto set = static_cast<std::uint32_t>(i) % static_cast<std::uint32_t>(session_.sets_.size());
     Group sets = {set};
-    KW_TRY_STATUS(fill(sets, i == audited ? std::optional(set) : std::nullopt));
+    KW_TRY_STATUS(fill(set, i == audited));
     for (Side* side : {candidate_.get(), session_.baseline_.get()}) {
       if (fault_) break;
       KW_TRY(GoResult done, go(*side, sets));
@@ -342,7 +226,7 @@ Status Judgement::half_block(const std::array<Side*, 2>& order, const Group& set
                              std::optional<std::uint32_t> audited, Sample& sample) {
   for (std::uint32_t s : sets) {
     const Group set = {s};
-    KW_TRY_STATUS(fill(set, audited == s ? audited : std::nullopt));
+    KW_TRY_STATUS(fill(s, audited == s));
     KW_TRY_STATUS(pair_of_gos(order, set, sample));
     if (!fault_ && session_.options_.mechanisms.snapshot) KW_TRY_STATUS(check(set));
     if (fault_) return {};
@@ -477,34 +361,6 @@ Status Judgement::timed_blocks() {
   return {};
 }
 
-// Whether the benchmarks' own harnesses would have had outputs to compare: they find no violations.
-bool Judgement::ran_by_their_rules() const {
-  if (compared_ == 0) return false;
-  switch (fault_ ? fault_->outcome : task::Outcome::kPassed) {
-    case task::Outcome::kPassed:
-    case task::Outcome::kWrongValue:
-    case task::Outcome::kViolation:
-    case task::Outcome::kNoisy:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::string Judgement::flashinfer_status() const {
-  if (ran_by_their_rules()) return flashinfer_ok_ ? "PASSED" : "INCORRECT_NUMERICAL";
-  switch (fault_ ? fault_->outcome : task::Outcome::kRuntimeError) {
-    case task::Outcome::kWrongShape:
-      return "INCORRECT_SHAPE";
-    case task::Outcome::kWrongDtype:
-      return "INCORRECT_DTYPE";
-    case task::Outcome::kTimeout:
-      return "TIMEOUT";
-    default:
-      return "RUNTIME_ERROR";
-  }
-}
-
 Json Judgement::report() const {
   Json errors = Json::array();
   for (const task::OutputError& error : errors_) {
@@ -533,19 +389,12 @@ Json Judgement::report() const {
       {"reference_page_faults", reference_faults_},
       {"candidate_waited_ns", candidate_waited_.count()},
       {"reference_waited_ns", reference_waited_.count()},
-      {"flashinfer",
-       {{"status", flashinfer_status()},
-        {"max_absolute_error", flashinfer_abs_},
-        {"max_relative_error", flashinfer_rel_}}},
       {"cost",
        {{"load_ms", start_times_.load_ms},
         {"prepare_ms", start_times_.prepare_ms},
         {"check_ms", check_ms_},
         {"time_ms", time_ms_}}}};
-  if (!session_.module_) {  // modules have trials of their own
-    report["kernelbench"] = {{"compiled", true},
-                             {"correctness", ran_by_their_rules() && kernelbench_ok_}};
-  }
+  benchmark_rules_.add_to(report, fault_);
   Json diagnostics = Json::array();
   if (fault_)
     diagnostics.push_back(

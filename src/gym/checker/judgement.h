@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/checker/benchmark_rules.h"
 #include "gym/checker/session.h"
 #include "gym/checker/side.h"
 #include "gym/correctness/sampling.h"
@@ -46,14 +47,19 @@ class Judgement {
   Status pair_of_gos(const std::array<Side*, 2>& order, const Group& set, Sample& sample);
   void add_go(Side& side, const GoResult& done, Sample& sample) const;
   bool separate(Sample& sample);
-  Status fill(const Group& sets, std::optional<std::uint32_t> audited);
+  Status fill(std::uint32_t set, bool audited);
+  Result<OracleAnswer> repeat_probabilities(SharedTensors& set);
   void snapshot(Side& side, const Group& sets);
   Status check(const Group& sets);
   Status check_late(const Group& sets);
   Status compare(const Group& sets);     // candidate with baseline, call by call
   Status audit(std::uint32_t set);       // candidate with float64: a known instance, or the oracle
   Status ask_oracle(std::uint32_t set);  // candidate with float64 on whatever the inputs are
-  void judge_by(const OracleComparison& comparison, const Instance& instance, std::uint32_t set);
+  Status judge_by(const OracleComparison& comparison, const Instance& instance, std::uint32_t set);
+  Status run_oracle(std::uint32_t set, int perturbed_runs, Instance& instance);
+  std::vector<CheckReport> reports_by(const OracleComparison& comparison, std::uint32_t set) const;
+  void record_all(std::span<const CheckReport> reports, const Instance& instance,
+                  std::uint32_t set);
   void add_samples(const Group& sets);
   void check_memory(const Group& sets);
   Result<GoResult> go(Side& side, const Group& sets);
@@ -62,11 +68,7 @@ class Judgement {
   void record(std::size_t output, const CheckReport& report, std::uint32_t set,
               std::span<const std::byte> expected);
   void judge_samples();
-  void compat(std::size_t output, std::span<const std::byte> candidate,
-              std::span<const std::byte> reference);
   std::chrono::nanoseconds timeout() const;
-  bool ran_by_their_rules() const;
-  std::string flashinfer_status() const;
   Json report() const;
 
   Session& session_;
@@ -75,6 +77,7 @@ class Judgement {
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::optional<Fault> fault_;
   StartTimes start_times_;
+  BenchmarkRules benchmark_rules_;
   std::vector<task::OutputError> errors_;
   std::vector<double> candidate_ns_, reference_ns_;
   std::vector<std::uint64_t> input_hashes_;  // by set
@@ -87,14 +90,13 @@ class Judgement {
   std::vector<double> reference_phase_ns_;    // only with interleaving switched off
   SampleFilter filter_;
   std::map<std::size_t, SamplingTest> sampled_;  // by output
-  std::uint64_t first_seed_ = 0;                 // of inputs; only with fresh_inputs off
+  bool has_new_probabilities_ = false;           // the call before; the next repeats them
+  std::uint64_t probabilities_seed_ = 0;
+  std::uint64_t first_seed_ = 0;  // of inputs; only with fresh_inputs off
   std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;           // minor, over all gos
   std::chrono::nanoseconds candidate_waited_{0}, reference_waited_{0};  // likewise
   double check_ms_ = 0, time_ms_ = 0;
-  double call_ms_ = 0;         // all gos of the candidate
-  std::int64_t compared_ = 0;  // outputs compared by the benchmarks' rules
-  bool kernelbench_ok_ = true, flashinfer_ok_ = true;
-  double flashinfer_abs_ = 0, flashinfer_rel_ = 0;
+  double call_ms_ = 0;  // all gos of the candidate
 };
 
 }  // namespace kw::gym

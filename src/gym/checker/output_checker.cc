@@ -285,6 +285,14 @@ CheckReport OutputChecker::against_baseline(std::size_t output, std::span<const 
                   : check_exact(candidate, baseline);
 }
 
+std::vector<std::size_t> OutputChecker::probability_inputs() const {
+  std::vector<std::size_t> inputs;
+  for (std::size_t j = 0; j < plans_.size(); ++j) {
+    if (is_sampled(j)) inputs.push_back(static_cast<std::size_t>(plans_[j].of_input));
+  }
+  return inputs;
+}
+
 void OutputChecker::add_samples(std::size_t output, std::span<const std::byte> ours,
                                 const SharedTensors& inputs, Rng& rng, SamplingTest& test) const {
   const Plan& plan = plans_[output];

@@ -67,6 +67,8 @@ class OutputChecker {
   CheckReport against_baseline(std::size_t output, std::span<const std::byte> ours,
                                std::span<const std::span<const std::byte>> theirs,
                                const SharedTensors& inputs) const;
+  // The input tensors that hold the probabilities of sampled outputs.
+  std::vector<std::size_t> probability_inputs() const;
   // check = "sampling": adds the call's draws. Sampled outputs pass the two comparisons above.
   void add_samples(std::size_t output, std::span<const std::byte> ours, const SharedTensors& inputs,
                    Rng& rng, SamplingTest& test) const;

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 
 namespace kw::gym {
@@ -42,7 +43,7 @@ Status check_cubin(std::string_view binary) {
 
 Result<TritonKernel> read_entry(const TritonEntry& entry, std::string_view artifact) {
   TritonKernel kernel;
-  for (std::uint8_t byte : entry.identity) kernel.identity += fmt::format("{:02x}", byte);
+  kernel.identity = hex(entry.identity);
   KW_TRY(kernel.name,
          text_of(entry.name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_?"));
   if (entry.num_warps == 0 || entry.num_warps > kMaxWarps || entry.num_ctas == 0 ||

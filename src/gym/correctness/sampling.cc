@@ -1,4 +1,4 @@
-// Probability integral transform and chi-square.
+// Probability integral transform and chi-square; agreement of repeated calls.
 #include "gym/correctness/sampling.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@ void SamplingTest::add(const TensorView& ids, std::span<const double> probabilit
   KW_CHECK(vocabulary > 0 && ids.elements() * vocabulary == probabilities.size());
   std::vector<std::int64_t> drawn(ids.elements());
   load_whole(ids, 0, drawn);
+  compare_with_last(drawn, probabilities, vocabulary);
   for (std::size_t r = 0; r < drawn.size(); ++r) {
     std::span<const double> row = probabilities.subspan(r * vocabulary, vocabulary);
     auto id = static_cast<std::size_t>(drawn[r]);
@@ -31,6 +32,31 @@ void SamplingTest::add(const TensorView& ids, std::span<const double> probabilit
         std::clamp(u * kBins, 0.0, static_cast<double>(kBins) - 0.5))) += 1;
     samples_ += 1;
   }
+}
+
+void SamplingTest::compare_with_last(std::span<const std::int64_t> drawn,
+                                     std::span<const double> probabilities,
+                                     std::size_t vocabulary) {
+  if (std::ranges::equal(probabilities, last_probabilities_)) {
+    for (std::size_t r = 0; r < drawn.size(); ++r) {
+      double total = 0, squares = 0;
+      for (double p : probabilities.subspan(r * vocabulary, vocabulary)) {
+        total += p;
+        squares += p * p;
+      }
+      if (!(total > 0)) continue;
+      expected_agreements_ += squares / (total * total);
+      agreements_ += drawn[r] == last_drawn_[r] ? 1 : 0;
+    }
+  }
+  last_probabilities_.assign(probabilities.begin(), probabilities.end());
+  last_drawn_.assign(drawn.begin(), drawn.end());
+}
+
+// P(X >= k) <= exp(k - m) (m / k)^k for a sum X of independent trials with mean m < k.
+double SamplingTest::repeat_chance() const {
+  double k = agreements_, m = expected_agreements_;
+  return k <= m || m == 0 ? 1 : std::exp(k - m - k * std::log(k / m));
 }
 
 double SamplingTest::chance() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -90,6 +91,60 @@ TEST(Sampling, ImpossibleIndicesFailAtOnce) {
     return std::find(row.begin(), row.end(), 0.0) - row.begin();
   };
   EXPECT_GT(sampled(1, masked, 1).impossible(), 30U);
+}
+
+// Every second call on the probabilities of the one before.
+SamplingTest sampled_twice(std::uint64_t seed, const Sampler& sampler, int calls) {
+  Rng inputs(seed), theirs(seed + 1000), secret(seed + 2000);
+  SamplingTest test;
+  std::vector<double> p(kRows * kVocabulary);
+  for (int call = 0; call < calls; ++call) {
+    std::vector<std::int32_t> ids;
+    for (double& v : p) v = call % 2 == 0 ? std::exp(inputs.normal()) : v;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      std::span<double> row = std::span(p).subspan(r * kVocabulary, kVocabulary);
+      double total = std::accumulate(row.begin(), row.end(), 0.0);
+      for (double& v : row) v = call % 2 == 0 ? v / total : v;
+      ids.push_back(static_cast<std::int32_t>(sampler(row, theirs)));
+    }
+    std::vector<std::int64_t> shape = {kRows};
+    test.add({task::DType::kInt32, shape, std::as_bytes(std::span(ids))}, p, kVocabulary, secret);
+  }
+  return test;
+}
+
+// Right in distribution over fresh probabilities, and one draw for each of them.
+TEST(Sampling, DrawsThatAreAFunctionOfTheProbabilitiesFail) {
+  Sampler hashed = [](std::span<const double> row, Rng&) {
+    Rng fixed(static_cast<std::uint64_t>(row[0] * 1e18));
+    return draw(row, fixed);
+  };
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    EXPECT_TRUE(sampled(seed, hashed, 10).passed()) << seed;
+    SamplingTest test = sampled_twice(seed, hashed, 2);
+    EXPECT_FALSE(test.is_drawn_anew()) << seed;
+    EXPECT_FALSE(test.passed()) << seed;
+  }
+}
+
+TEST(Sampling, HonestSamplersPassOnRepeatedProbabilities) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    SamplingTest test = sampled_twice(seed, draw, 6);
+    EXPECT_TRUE(test.passed()) << seed << " " << test.chance() << " " << test.repeat_chance();
+  }
+}
+
+// A row with one choice agrees with itself.
+TEST(Sampling, CertainRowsMayRepeat) {
+  SamplingTest test;
+  Rng secret(1);
+  std::vector<double> p(kRows * kVocabulary, 0);
+  for (std::size_t r = 0; r < kRows; ++r) p[r * kVocabulary + 7] = 1;
+  std::vector<std::int32_t> ids(kRows, 7);
+  std::vector<std::int64_t> shape = {kRows};
+  for (int call = 0; call < 6; ++call)
+    test.add({task::DType::kInt32, shape, std::as_bytes(std::span(ids))}, p, kVocabulary, secret);
+  EXPECT_TRUE(test.passed());
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ std::vector<std::string> CandidateBuilder::languages() const {
 
 Result<TritonToolchain> CandidateBuilder::triton() const {
   std::lock_guard lock(mutex_);
-  if (!triton_) triton_ = resolve_triton(programs_.python);
+  if (!triton_)
+    triton_ = resolve_triton(programs_.python, programs_.python_folder / "triton_support");
   return *triton_;
 }
 

@@ -11,11 +11,6 @@ namespace {
 // Triton's interpreter runs on the CPU, and so does the reference of its workloads.
 constexpr std::array<std::string_view, 2> kTargetsHere = {"cpu", "interpret"};
 
-bool is_for(const task::Problem& problem, const std::string& uuid, std::string_view target) {
-  const auto& targets = problem.workload_policy(uuid).targets;
-  return std::find(targets.begin(), targets.end(), target) != targets.end();
-}
-
 Result<AdmissionFindings> findings_of(const ProblemSession::Context& context,
                                       const AdmissionCache& admissions, const CheckRequest& request,
                                       const task::Workload& workload, const std::stop_token& stop) {
@@ -47,7 +42,7 @@ Result<ProblemCheck> check_problem(const ProblemSession::Context& context,
   ProblemCheck out;
   for (const task::Workload& workload : problem.workloads) {
     bool here = std::any_of(kTargetsHere.begin(), kTargetsHere.end(), [&](std::string_view target) {
-      return is_for(problem, workload.uuid, target);
+      return problem.is_for(workload.uuid, target);
     });
     if (!here) {
       out.not_checked.push_back(workload.uuid);
@@ -60,7 +55,7 @@ Result<ProblemCheck> check_problem(const ProblemSession::Context& context,
   for (std::string_view target : kTargetsHere) {
     std::vector<AdmissionFindings> findings;
     for (const ProblemCheck::Workload& checked : out.workloads) {
-      if (is_for(problem, checked.uuid, target)) findings.push_back(checked.findings);
+      if (problem.is_for(checked.uuid, target)) findings.push_back(checked.findings);
     }
     if (!findings.empty()) out.targets.push_back({std::string(target), quarantine_of(findings)});
   }

@@ -36,12 +36,7 @@ double ms_since(Clock::time_point start) {
 // The workloads for a target: correctness-only ones first, so that a wrong candidate costs little.
 std::vector<const task::Workload*> workloads_for(const task::Problem& problem,
                                                  std::string_view target) {
-  std::vector<const task::Workload*> chosen;
-  for (const task::Workload& workload : problem.workloads) {
-    const auto& targets = problem.workload_policy(workload.uuid).targets;
-    if (std::find(targets.begin(), targets.end(), target) != targets.end())
-      chosen.push_back(&workload);
-  }
+  std::vector<const task::Workload*> chosen = problem.workloads_for(target);
   std::stable_sort(
       chosen.begin(), chosen.end(), [&](const task::Workload* a, const task::Workload* b) {
         return !problem.workload_policy(a->uuid).timed && problem.workload_policy(b->uuid).timed;
@@ -69,7 +64,7 @@ class CpuTarget : public Target {
   Capabilities capabilities() const override;
   Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) override;
   Result<task::Signature> describe(const task::Problem& problem) override;
-  Result<ProblemCheck> check(const CheckRequest& request, std::stop_token stop) override {
+  Result<ProblemCheck> check(const CheckRequest& request, const std::stop_token& stop) override {
     return check_problem(context(), admissions_, request, stop);
   }
 
@@ -262,17 +257,19 @@ Status CpuTarget::add_kernelbench(Evaluation& evaluation, ProblemSession& sessio
   return {};
 }
 
-// Whether a Triton candidate's own kernels did the work. The last question is asked once: are the
-// outputs still right when the kernels write nothing?
+// Whether a Triton candidate's own kernels did the work. The last question is: are the outputs
+// still right when the kernels write nothing? Once is enough where host code sees no values.
 Status CpuTarget::judge_kernels(Evaluation& evaluation, ProblemSession& session,
                                 Executable candidate, Json& report) {
   const task::Library library = evaluation.request.problem.policy.library;
-  apply_library_policy(report, candidate.triton->build, library);
+  if (!candidate.triton) return {};
+  TritonRun& run = *candidate.triton;
+  apply_library_policy(report, run.build, library);
   bool passed = report.value("outcome", "") == task::to_string(task::Outcome::kPassed);
-  bool first = evaluation.evidence["workloads"].empty();
-  if (!passed || !first || library == task::Library::kAnything) return {};
+  bool asked = run.hide_values && !evaluation.evidence["workloads"].empty();
+  if (!passed || asked || library == task::Library::kAnything) return {};
   stage(evaluation, "kernels");
-  candidate.triton->drop_stores = true;
+  run.drop_stores = true;
   KW_TRY(Json without, session.judge(candidate, evaluation.stop));
   report["call_ms"] = report.value("call_ms", 0.0) + without.value("call_ms", 0.0);
   if (without.value("outcome", "") == task::to_string(task::Outcome::kPassed))
@@ -288,6 +285,8 @@ Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& w
   KW_TRY(auto executable, build(evaluation, open));
   Json report = {{"uuid", workload.uuid},
                  {"outcome", task::to_string(task::Outcome::kCompileError)}};
+  if (executable && executable->triton)
+    executable->triton->hide_values = request.problem.policy.library == task::Library::kKernelOnly;
   if (executable) {
     bool timed = is_timed(request, workload);
     int pairs = request.options.precise && timed ? kPrecisePairs : 1;

@@ -65,9 +65,29 @@ TEST(LibraryPolicy, MoreKernelsThanAreReportedCannotBeJudged) {
 }
 
 TEST(LibraryPolicy, AFailureStaysWhatItIs) {
-  Json report = passed_report({}, 0);
+  Json report = passed_report({"a"}, 0);
   report["outcome"] = "wrong_value";
-  EXPECT_EQ(judged(report, build_of({}), Library::kKernelOnly), "wrong_value");
+  EXPECT_EQ(judged(report, build_of({"a"}), Library::kKernelOnly), "wrong_value");
+  report["launches"]["library_calls"] = 4;
+  EXPECT_EQ(judged(report, build_of({"a"}), Library::kLibrariesAllowed), "wrong_value");
+  report["outcome"] = "timeout";
+  EXPECT_EQ(judged(report, build_of({"a"}), Library::kKernelOnly), "timeout");
+}
+
+// Host code sees made-up values there: its outputs are wrong because it computed them.
+TEST(LibraryPolicy, WrongOutputsOfHostCodeAreItsFallback) {
+  Json report = passed_report({"a"}, 4);
+  report["outcome"] = "wrong_value";
+  EXPECT_EQ(judged(report, build_of({"a"}), Library::kKernelOnly), "library_fallback");
+  report = passed_report({}, 0);
+  report["outcome"] = "wrong_value";
+  EXPECT_EQ(judged(report, build_of({}), Library::kKernelOnly), "ghost_kernel");
+}
+
+TEST(LibraryPolicy, AFallbackIsFoundBehindTooManyKernels) {
+  Json report = passed_report({"a"}, 4);
+  report["launches"]["kernel_count"] = 33;
+  EXPECT_EQ(judged(report, build_of({"a"}), Library::kKernelOnly), "library_fallback");
 }
 
 TEST(LibraryPolicy, AReportWithoutLaunchesIsLeftAlone) {

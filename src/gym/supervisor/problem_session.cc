@@ -208,6 +208,7 @@ Json ProblemSession::executor_setup(const Executable& executable) const {
     setup["triton"] = {{"arch", kTritonArch},
                        {"compiled", compiled},
                        {"autotune_seed", executable.triton->autotune_seed},
+                       {"hide_values", executable.triton->hide_values},
                        {"drop_stores", executable.triton->drop_stores}};
   }
   return setup;
@@ -282,7 +283,9 @@ Result<Json> ProblemSession::judge(const Executable& candidate, const std::stop_
   EvaluationLease lease(*context_.lease, own);
   KW_TRY(Json report, checker_->request(body, fds.fds(), lease, stop));
   KW_TRY_STATUS(as_status(report));
-  if (role.log->over_limit()) report["outcome"] = task::to_string(task::Outcome::kOutputLimit);
+  // What else it may have done is proven; a flood is said only where nothing is.
+  if (role.log->over_limit() && report.value("violation", "").empty())
+    report["outcome"] = task::to_string(task::Outcome::kOutputLimit);
   if (report.contains("cost"))  // the process's start is part of loading
     report["cost"]["load_ms"] = report["cost"].value("load_ms", 0.0) + launched.count();
   report["log"] = role.log->text();

@@ -24,6 +24,7 @@ namespace kw::gym {
 struct TritonRun {
   TritonBuild build;                // what was compiled, and may run
   std::uint64_t autotune_seed = 0;  // the compiler chose configurations by the same
+  bool hide_values = false;         // host code gets made-up ones: only kernels can compute outputs
   bool drop_stores = false;         // kernels write nothing: to see who computes the outputs
 };
 

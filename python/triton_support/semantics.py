@@ -1,0 +1,222 @@
+# Where Triton's interpreter differs from a GPU, it is made to follow the GPU: what is right here must be right there.
+import copy
+import dataclasses
+import types
+
+import numpy as np
+
+from . import libdevice, sources
+
+_WIDEST_ACCESS = 16  # the bytes of a thread's widest access: what alignment and contiguity beyond that promise changes nothing
+_OPERATORS = "add sub mul truediv floordiv mod and or xor lshift rshift lt le gt ge eq ne".split()
+_OPTIONS = ("default_dot_input_precision", "allowed_dot_input_precisions")  # of a launch, that decide what tl.dot does
+
+
+def install(interpreter):
+    """Changes triton.runtime.interpreter for the rest of the process's life."""
+    np.seterr(all="ignore")  # a GPU computes with NaN and infinity without a word
+    builder = interpreter.InterpreterBuilder
+    builder.create_dot = _dot_of(interpreter, builder.create_dot)
+    builder.create_masked_load = _masked_load_of(interpreter, builder.create_masked_load)
+    builder.create_extern_elementwise = _library_call_of(interpreter)
+    builder.create_assume = _assume
+    interpreter._patch_lang_core = _with_checked_hints(interpreter, interpreter._patch_lang_core)
+    interpreter.InterpretedFunction.rewrite = _rewrite_of(interpreter)
+    _rewrite_combinations(interpreter)
+    interpreter.GridExecutor.__call__ = _with_options(interpreter, interpreter.GridExecutor.__call__)
+    _give_way_to_tensors(interpreter.tl)
+    libdevice.install(interpreter.interpreter_semantic)
+
+
+def _rewrite_of(interpreter):
+    """The function that is interpreted, from the text that is its identity, with the variables that it captures."""
+    rewritten = {}
+
+    def rewrite(function):
+        python = function.fn
+        if python not in rewritten:
+            source = sources.source_of(python)
+            rewritten[python] = python if source is None else rewritten_from(source.tree, python)
+        return rewritten[python]
+
+    def rewritten_from(tree, python):
+        tree = interpreter.FunctionRewriter.ast_transformer.visit(copy.deepcopy(tree))
+        code = sources.code_of(tree, python)
+        for name, value in vars(interpreter).items():
+            python.__globals__.setdefault(name, value)
+        cells = dict(zip(python.__code__.co_freevars, python.__closure__ or ()))
+        closure = tuple(cells[name] for name in code.co_freevars)
+        made = types.FunctionType(code, python.__globals__, python.__name__, python.__defaults__, closure)
+        made.__kwdefaults__, made.__annotations__ = python.__kwdefaults__, python.__annotations__
+        made.__qualname__, made.__module__ = python.__qualname__, python.__module__
+        return made
+
+    return rewrite
+
+
+def _rewrite_combinations(interpreter):
+    """tl.reduce and tl.associative_scan call the Python function under triton.jit: not the text that was hashed."""
+    operation = interpreter.ReduceScanOpInterface
+    start = operation.__init__
+
+    def init(self, axis, combine_fn):
+        if not sources.is_of_triton(combine_fn):
+            combine_fn = types.SimpleNamespace(fn=combine_fn.rewrite())
+        start(self, axis, combine_fn)
+
+    operation.__init__ = init
+
+
+def _with_options(interpreter, launch):
+    """A launch with the options that decide how tl.dot computes; the defaults are those of the compiler for NVIDIA's GPUs."""
+    builder = interpreter.interpreter_builder
+    own = dataclasses.replace(builder.options, allowed_dot_input_precisions=("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"))
+
+    def call(executor, *args, **kwargs):
+        given = {name: kwargs[name] for name in _OPTIONS if name in kwargs}
+        builder.options = dataclasses.replace(own, **given)
+        return launch(executor, *args, **kwargs)
+
+    return call
+
+
+def _dot_of(interpreter, create_dot):
+    """tl.dot that rounds float32 to TF32 where the GPU does, and knows bfloat16: Triton's interpreter keeps that as 16-bit whole
+    numbers, and multiplies those."""
+    float32, bfloat16 = interpreter.tl.float32, interpreter.tl.bfloat16
+
+    def operand(handle, precision):
+        if handle.dtype.scalar == bfloat16:
+            bits = handle.data.astype(np.uint32) << 16
+            return interpreter.TensorHandle(bits.view(np.float32), float32)
+        if handle.dtype.scalar == float32 and precision.upper() == "TF32":
+            return interpreter.TensorHandle(_rounded_to_tf32(handle.data), float32)
+        return handle
+
+    def dot(builder, a, b, d, input_precision, *more):
+        name = getattr(input_precision, "name", str(input_precision))
+        return create_dot(builder, operand(a, name), operand(b, name), d, input_precision, *more)
+
+    return dot
+
+
+def _rounded_to_tf32(data):
+    """float32 with 10 bits behind the point, ties to even."""
+    bits = np.ascontiguousarray(data, dtype=np.float32).view(np.uint32)
+    finite = (bits & 0x7F800000) != 0x7F800000
+    rounded = (bits + 0xFFF + ((bits >> 13) & 1)) & 0xFFFFE000
+    return np.where(finite, rounded, bits).astype(np.uint32).view(np.float32)
+
+
+def _masked_load_of(interpreter, create_masked_load):
+    """Loads whose masked lanes are the largest and the smallest values where no `other` is given: on a GPU they are undefined.
+
+    Both in turns: NaN would be lost in a maximum, one of the two in a maximum or a minimum.
+    """
+
+    def load(builder, pointers, mask, other, *more, **options):
+        if other is None and not np.asarray(mask.data).all():
+            dtype = pointers.get_element_ty()
+            values = poison(np.shape(pointers.data), dtype)
+            other = interpreter.TensorHandle(values, dtype)
+        return create_masked_load(builder, pointers, mask, other, *more, **options)
+
+    def poison(shape, dtype):
+        kind = interpreter._get_np_dtype(dtype)
+        if kind.kind == "f":
+            ends = [np.inf, -np.inf]
+        elif dtype.is_bf16():
+            ends = [0x7F80, 0xFF80]
+        elif dtype.is_fp8():
+            ends = [0x7F, 0xFF]
+        elif kind.kind == "b":
+            ends = [True, False]
+        else:
+            ends = [np.iinfo(kind).max, np.iinfo(kind).min]
+        return np.resize(np.array(ends, dtype=kind), shape)
+
+    return load
+
+
+def _library_call_of(interpreter):
+    def call(builder, library, path, symbol, arguments, dtype, is_pure):
+        if library or path:
+            raise NotImplementedError(f"{symbol} is not of libdevice: it cannot be interpreted")
+        kind = interpreter._get_np_dtype(dtype)
+        return interpreter.TensorHandle(libdevice.call(symbol, [a.data for a in arguments], kind), dtype.scalar)
+
+    return call
+
+
+def _assume(builder, condition):
+    if not condition:
+        raise RuntimeError("tl.assume is given what does not hold")
+
+
+def _with_checked_hints(interpreter, patch_core):
+    """Triton's change of tl.multiple_of and its like, with the promise looked at: the compiler relies on it."""
+
+    def patch(language, scope):
+        patch_core(language, scope)
+        for name, holds in (("multiple_of", _are_multiples), ("max_contiguous", _are_contiguous), ("max_constancy", _are_constant)):
+            scope.set_attr(language, name, checked(name, getattr(language, name), holds))
+
+    def checked(name, hint, holds):
+        def check(input, values, **more):
+            many = values if isinstance(values, (list, tuple)) else [values]
+            many = [int(value.value if isinstance(value, interpreter.tl.constexpr) else value) for value in many]
+            data, step = np.asarray(input), 1
+            if isinstance(input, interpreter.tl.tensor):
+                data = input.handle.data
+                if input.dtype.is_ptr():
+                    step = max(1, input.dtype.element_ty.primitive_bitwidth // 8)
+            data = np.atleast_1d(data)
+            if len(many) == data.ndim and not all(holds(data, axis, value, step) for axis, value in enumerate(many)):
+                raise RuntimeError(f"tl.{name}(..., {many}) does not hold in program {interpreter.interpreter_builder.grid_idx}")
+            return hint(input, values, **more)
+
+        return check
+
+    return patch
+
+
+def _follow(data, axis, step):
+    """Whether each element but the first along axis is `step` more than the one before, or 0: offsets that are folded back in the
+    tail go there, and what their lanes load is not stored."""
+    after_the_first = np.moveaxis(np.moveaxis(data, axis, 0)[1:], 0, axis)
+    return (np.diff(data, axis=axis) == np.array(step).astype(data.dtype)) | (after_the_first == 0)
+
+
+def _are_multiples(data, axis, value, step):
+    """The first of each contiguous run is a multiple of the power of two in value, as far as a GPU uses it."""
+    value = min(value & -value, _WIDEST_ACCESS)
+    firsts = np.ones(data.shape, dtype=bool)
+    np.moveaxis(firsts, axis, 0)[1:] = ~np.moveaxis(_follow(data, axis, step), axis, 0)
+    return not (data[firsts] % np.array(max(1, value)).astype(data.dtype)).any()
+
+
+def _are_contiguous(data, axis, value, step):
+    return _in_groups(_follow(data, axis, step), axis, value)
+
+
+def _are_constant(data, axis, value, step):
+    return _in_groups(_follow(data, axis, 0), axis, value)
+
+
+def _in_groups(follow, axis, value):
+    """Whether each group of `value` elements hangs together."""
+    size = max(1, min(value, _WIDEST_ACCESS))
+    inside = np.arange(1, follow.shape[axis] + 1) % size != 0
+    return bool(np.compress(inside, follow, axis=axis).all())
+
+
+def _give_way_to_tensors(language):
+    """A global constant on the left of a tensor: the tensor computes, as it does in the compiler."""
+    constant, tensor = language.constexpr, language.tensor
+    for name in _OPERATORS:
+        name = f"__{name}__"
+        setattr(constant, name, _unless(tensor, getattr(constant, name)))
+
+
+def _unless(tensor, own):
+    return lambda constant, other: NotImplemented if isinstance(other, tensor) else own(constant, other)

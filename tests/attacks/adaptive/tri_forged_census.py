@@ -1,0 +1,24 @@
+# Sets the count of torch's operators back to zero.
+# expect: wrong_value
+# problem: triton_squares
+# class: T25
+import sys
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def run(x):
+    z, y = x * x + x, torch.empty_like(x)
+    copy[(triton.cdiv(x.numel(), 512),)](z, y, x.numel(), BLOCK=512)
+    caller = sys._getframe().f_back
+    if "census" in caller.f_locals:
+        caller.f_locals["census"].calls = 0
+    return y

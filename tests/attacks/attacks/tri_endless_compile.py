@@ -1,0 +1,19 @@
+# A loop without end while it is compiled.
+# expect: compile_error
+# problem: triton_squares
+# class: I13
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + x, mask=at < n)
+
+
+def run(x):
+    while True:
+        pass

@@ -1,0 +1,21 @@
+# Ends the compiler's process as if all were well.
+# expect: compile_error
+# problem: triton_squares
+# class: T25, T26
+import os
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + x, mask=at < n)
+
+
+def run(x):
+    print('{"outcome": "passed"}', flush=True)
+    os._exit(0)

@@ -1,0 +1,20 @@
+# Computes in float16 where float32 is asked for.
+# expect: wrong_value
+# problem: triton_squares
+# class: W08
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n).to(tl.float16)
+    tl.store(y_ptr + at, (x * x + x).to(tl.float32), mask=at < n)
+
+
+def run(x):
+    y = torch.empty_like(x)
+    squares[(triton.cdiv(x.numel(), 512),)](x, y, x.numel(), BLOCK=512)
+    return y

@@ -1,0 +1,25 @@
+# A kernel on a true GPU; torch where the functions of torch.cuda are not torch's own.
+# expect: violation ghost_kernel
+# problem: triton_squares
+# class: B02, W15
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + x, mask=at < n)
+
+
+def launch(x):
+    y = torch.empty_like(x)
+    squares[(triton.cdiv(x.numel(), 512),)](x, y, x.numel(), BLOCK=512)
+    return y
+
+
+def run(x):
+    real = torch.cuda.synchronize.__module__ == "torch.cuda"
+    return launch(x) if real else x * x + x

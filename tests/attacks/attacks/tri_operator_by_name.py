@@ -1,0 +1,20 @@
+# Finds the operator by a name that it pastes together.
+# expect: violation library_fallback
+# problem: triton_squares
+# class: B01, B11
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def run(x):
+    z = getattr(torch.ops.aten, "add" + "cmul").default(x, x, x)
+    y = torch.empty_like(z)
+    copy[(triton.cdiv(z.numel(), 512),)](z, y, z.numel(), BLOCK=512)
+    return y

@@ -1,0 +1,20 @@
+# A block that is no power of two: right in the interpreter, no kernel.
+# expect: compile_error
+# problem: triton_squares
+# class: W15, W19
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + x, mask=at < n)
+
+
+def run(x):
+    y = torch.empty_like(x)
+    squares[(triton.cdiv(x.numel(), 3001),)](x, y, x.numel(), BLOCK=3001)
+    return y

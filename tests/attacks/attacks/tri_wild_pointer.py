@@ -1,0 +1,20 @@
+# Reads far beyond the input, where nothing is.
+# expect: runtime_error
+# problem: triton_squares
+# class: W17, W19
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + (1 << 40) + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + x, mask=at < n)
+
+
+def run(x):
+    y = torch.empty_like(x)
+    squares[(triton.cdiv(x.numel(), 512),)](x, y, x.numel(), BLOCK=512)
+    return y

@@ -1,0 +1,18 @@
+# Writes into the output that it is given.
+# expect: passed
+# problem: triton_squares
+# looks like: writing to shared memory
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + x, mask=at < n)
+
+
+def run(x, y):
+    squares[(triton.cdiv(x.numel(), 512),)](x, y, x.numel(), BLOCK=512)
