@@ -44,10 +44,14 @@ class NoLaunch:
 host.install(host.Device(90), NoLaunch)
 triton.runtime.driver.active.get_benchmarker = lambda: lambda call, quantiles=None, **_: (call(), [1.0] * 3)[1]
 spec.loader.exec_module(candidate)
-for axes in json.load(open(workloads_file)):
-    sizes = {name: axis.get("value", axes.get(name)) for name, axis in definition["axes"].items()}
+for workload in json.load(open(workloads_file)):
+    sizes = {name: axis.get("value", workload["axes"].get(name)) for name, axis in definition["axes"].items()}
+    def value_of(name, t):
+        if t["shape"] is None:
+            return workload["inputs"][name]["value"]
+        return torch.randn([sizes[d] for d in t["shape"]], dtype=getattr(torch, t["dtype"]))
     for _ in range(1 if compile_only == "1" else 3):
-        inputs = [torch.randn([sizes[d] for d in t["shape"]], dtype=getattr(torch, t["dtype"])) for t in definition["inputs"].values()]
+        inputs = [value_of(name, t) for name, t in definition["inputs"].items()]
         outputs = [torch.empty([sizes[d] for d in t["shape"]], dtype=getattr(torch, t["dtype"])) for t in definition["outputs"].values()]
         start = time.perf_counter()
         passing = candidate.run.__code__.co_argcount > len(inputs)
@@ -61,14 +65,14 @@ print(json.dumps({"calls_ms": 1e3 * calls}))
 """
 
 
-def interpret_axes(problem):
+def interpreted_workloads(problem):
     policy = (problem / "policy.toml").read_text()
     rows = [json.loads(line)["workload"] for line in (problem / "workloads.jsonl").read_text().splitlines()]
     chosen = []
     for row in rows:
         section = policy.partition(f'[workloads."{row["uuid"]}"]')[2].partition("[workloads.\"")[0]
         if '"interpret"' in section:
-            chosen.append(row["axes"])
+            chosen.append(row)
     return chosen
 
 
@@ -76,7 +80,7 @@ def peer(scratch, problem, candidate):
     """(overhead ms, ms of the calls) of one candidate; compilation counts as overhead on both sides."""
     script, workloads = scratch / "peer.py", scratch / "workloads.json"
     script.write_text(PEER)
-    workloads.write_text(json.dumps(interpret_axes(problem)))
+    workloads.write_text(json.dumps(interpreted_workloads(problem)))
     overhead = calls = 0.0
     for compile_only in ("0", "1"):
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "TRITON_CACHE_DIR": str(scratch / f"triton_{candidate.stem}")}

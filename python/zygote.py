@@ -52,6 +52,15 @@ def import_leaves(named):
     return modules
 
 
+def warm_up(modules):
+    """What a leaf wants done once, before the forks. One that fails makes its role slower, or fails again where a candidate is told."""
+    for module in modules.values():
+        try:
+            getattr(module, "warm_up", lambda: None)()
+        except Exception as error:
+            print(f"zygote: {module.__name__}: {error}", file=sys.stderr)
+
+
 def become(role, environment, modules):
     """In a candidate's process: the environment that C code already has, then the role's leaf."""
     for name in list(os.environ):
@@ -75,6 +84,7 @@ def main():
     if leaf.kw_sandbox_prepare(SOCKET, (ctypes.c_char_p * (len(folders) + 1))(*folders, None)) != 0:
         return 2
     modules = import_leaves(sys.argv[2:])
+    warm_up(modules)
     hooks = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
              for name in ("PyOS_BeforeFork", "PyOS_AfterFork_Parent", "PyOS_AfterFork_Child")]
     sys.stdout.flush()

@@ -379,11 +379,11 @@ class Semantics(unittest.TestCase):
                     return "multiple_of max_contiguous max_constancy assume".split()[["multiple_of" in str(error),
                         "max_contiguous" in str(error), "max_constancy" in str(error), "tl.assume" in str(error)].index(True)]
             print(holds(0, 1, 1000, 64, 64, 1), holds(64, 1, 1000, 64, 64, 1), holds(64, 1, 96, 64, 64, 1), holds(0, 16, 1024, 16, 1, 1))
-            print(holds(5, 0, 1000, 1, 1, 64), holds(64, 1, 100, 4, 4, 1), holds(16, 1, 1000, 48, 64, 1))
-            print(holds(8, 1, 1000, 16, 1, 1), holds(0, 3, 1000, 16, 1, 1), holds(64, 1, 97, 1, 16, 1), holds(0, 2, 1000, 2, 2, 1))
+            print(holds(5, 0, 1000, 1, 1, 64), holds(64, 1, 100, 4, 4, 1), holds(16, 1, 1000, 48, 64, 1), holds(64, 1, 97, 1, 16, 1))
+            print(holds(8, 1, 1000, 16, 1, 1), holds(0, 3, 1000, 16, 1, 1), holds(64, -1, 1000, 1, 16, 1), holds(0, 2, 1000, 2, 2, 1))
             print(holds(0, 1, 1000, 1, 1, 2), holds(0, 1, 1000, 1, 1, 1, storage[1:]), holds(-1, 0, 1000, 1, 1, 1))
         """)
-        self.assertEqual(lines[:2], ["True True True True", "True True True"])
+        self.assertEqual(lines[:2], ["True True True True", "True True True True"])
         self.assertEqual(lines[2:], ["multiple_of multiple_of max_contiguous max_contiguous", "max_constancy multiple_of assume"])
 
     def test_constants_of_the_module_and_of_the_function_around(self):

@@ -24,6 +24,7 @@ from dtypes import TORCH_OF_NAME, scalar_value
 from memory import Region
 
 from . import autotune, host, launches
+from .warm_up import warm_up  # noqa: F401  the zygote's
 
 MAX_KERNELS = 64
 MAX_TEXT = 4000
