@@ -46,6 +46,14 @@ std::uint64_t autotune_seed(const task::Candidate& candidate) {
   return std::stoull(digest.substr(0, 12), nullptr, 16);
 }
 
+// A plan that cannot be made is the candidate's mistake, unless it is ours.
+Result<Build> refused(Error error) {
+  if (error.code() != ErrorCode::kInvalidArgument) return tl::unexpected(std::move(error));
+  Build build;
+  build.mistake = error.message();
+  return build;
+}
+
 }  // namespace
 
 CandidateBuilder::CandidateBuilder(const Programs& programs, Roles& roles,
@@ -82,63 +90,61 @@ Result<BuildOutcome> CandidateBuilder::compile(const CompilePlan& plan) {
   return run_compile(plan, link, cache_);
 }
 
-// Both build functions return the candidate's mistake, "" when there is none.
-Result<std::string> CandidateBuilder::build_cpp(const task::Candidate& candidate,
-                                                const ProblemSession& session,
-                                                Executable& executable, Json& evidence) {
+Result<Build> CandidateBuilder::build_cpp(const task::Candidate& candidate,
+                                          const ProblemSession& session) {
   if (!cpp_) return fail(ErrorCode::kUnsupported, "no C++ compiler: {}", cpp_.error().message());
   auto plan = plan_cpp(candidate, session.signature(), *cpp_);
-  if (!plan && plan.error().code() == ErrorCode::kInvalidArgument) return plan.error().message();
-  if (!plan) return tl::unexpected(std::move(plan).error());
+  if (!plan) return refused(std::move(plan).error());
   KW_TRY(BuildOutcome outcome, compile(*plan));
-  evidence["build_cached"] = outcome.cached;
-  if (outcome.status != BuildStatus::kBuilt) return std::move(outcome.diagnostics);
-  executable.shared_object = std::move(outcome.artifact);
-  executable.has_prepare = outcome.has_prepare;
-  return std::string();
+  Build build;
+  build.cached = outcome.cached;
+  if (outcome.status != BuildStatus::kBuilt) {
+    build.mistake = std::move(outcome.diagnostics);
+    return build;
+  }
+  build.executable.emplace();
+  build.executable->shared_object = std::move(outcome.artifact);
+  build.executable->has_prepare = outcome.has_prepare;
+  return build;
 }
 
-Result<std::string> CandidateBuilder::build_triton(const task::Candidate& candidate,
-                                                   const ProblemSession& session,
-                                                   Executable& executable, Json& evidence) {
+Result<Build> CandidateBuilder::build_triton(const task::Candidate& candidate,
+                                             const ProblemSession& session) {
   KW_TRY(TritonToolchain toolchain, triton());
-  executable = python_executable(candidate, session.is_module());
+  Executable executable = python_executable(candidate, session.is_module());
   TritonRun run;
   run.autotune_seed = autotune_seed(candidate);
   Json setup = session.call_setup(executable);
   setup["autotune_seed"] = run.autotune_seed;
   auto plan = plan_triton(candidate, std::move(setup), kTritonArch, toolchain);
-  if (!plan && plan.error().code() == ErrorCode::kInvalidArgument) return plan.error().message();
-  if (!plan) return tl::unexpected(std::move(plan).error());
+  if (!plan) return refused(std::move(plan).error());
   KW_TRY(BuildOutcome outcome, compile(*plan));
-  evidence["build_cached"] = outcome.cached;
-  evidence["triton_version"] = toolchain.version;
-  if (outcome.status != BuildStatus::kBuilt) return std::move(outcome.diagnostics);
+  Build build;
+  build.cached = outcome.cached;
+  build.triton_version = toolchain.version;
+  if (outcome.status != BuildStatus::kBuilt) {
+    build.mistake = std::move(outcome.diagnostics);
+    return build;
+  }
   KW_TRY(std::string artifact, os::read_to_end(outcome.artifact.get(), kMaxArtifactBytes));
   KW_TRY(run.build, read_triton_build(artifact));
   executable.triton = std::move(run);
-  return std::string();
+  build.executable = std::move(executable);
+  return build;
 }
 
-Result<std::optional<Executable>> CandidateBuilder::build(const task::Candidate& candidate,
-                                                          const ProblemSession& session,
-                                                          Json& evidence) {
-  if (candidate.language == task::Language::kPython)
-    return std::optional(python_executable(candidate, session.is_module()));
-  auto start = Clock::now();
-  Executable executable;
-  std::string mistake;
-  if (candidate.language == task::Language::kTriton) {
-    KW_TRY(mistake, build_triton(candidate, session, executable, evidence));
-  } else {
-    KW_TRY(mistake, build_cpp(candidate, session, executable, evidence));
+Result<Build> CandidateBuilder::build(const task::Candidate& candidate,
+                                      const ProblemSession& session) {
+  if (candidate.language == task::Language::kPython) {
+    Build build;
+    build.executable = python_executable(candidate, session.is_module());
+    return build;
   }
-  Json& cost = evidence["cost"];  // every workload asks for the build
-  std::chrono::duration<double, std::milli> wall = Clock::now() - start;
-  cost["compile_ms"] = cost.value("compile_ms", 0.0) + wall.count();
-  if (mistake.empty()) return std::optional(std::move(executable));
-  evidence["compile_error"] = mistake;
-  return std::optional<Executable>();
+  auto start = Clock::now();
+  bool triton = candidate.language == task::Language::kTriton;
+  KW_TRY(Build build, triton ? build_triton(candidate, session) : build_cpp(candidate, session));
+  build.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return build;
 }
 
 }  // namespace kw::gym

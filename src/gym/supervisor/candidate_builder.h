@@ -20,6 +20,14 @@
 
 namespace kw::gym {
 
+struct Build {
+  std::optional<Executable> executable;
+  std::string mistake;         // of the candidate, for its author: why there is no executable
+  std::optional<bool> cached;  // nothing where nothing is compiled
+  std::string triton_version;
+  double wall_ms = 0;
+};
+
 // Thread-safe.
 class CandidateBuilder {
  public:
@@ -30,18 +38,13 @@ class CandidateBuilder {
   // Languages whose candidates can be judged here.
   std::vector<std::string> languages() const;
 
-  // For the session's workload. Nothing when the candidate does not build: then evidence has
-  // "compile_error", the text for its author. Adds "build_cached" and the time to evidence.
-  // kUnsupported without the language's tool chain.
-  Result<std::optional<Executable>> build(const task::Candidate& candidate,
-                                          const ProblemSession& session, Json& evidence);
+  // For the session's workload. kUnsupported without the language's tool chain.
+  Result<Build> build(const task::Candidate& candidate, const ProblemSession& session);
 
  private:
   Result<BuildOutcome> compile(const CompilePlan& plan);
-  Result<std::string> build_cpp(const task::Candidate& candidate, const ProblemSession& session,
-                                Executable& executable, Json& evidence);
-  Result<std::string> build_triton(const task::Candidate& candidate, const ProblemSession& session,
-                                   Executable& executable, Json& evidence);
+  Result<Build> build_cpp(const task::Candidate& candidate, const ProblemSession& session);
+  Result<Build> build_triton(const task::Candidate& candidate, const ProblemSession& session);
   Result<TritonToolchain> triton() const;
 
   const Programs& programs_;

@@ -3,6 +3,8 @@
 #include "gym/supervisor/cpu_target.h"
 
 #include <algorithm>
+#include <functional>
+#include <future>
 #include <optional>
 #include <utility>
 
@@ -56,6 +58,15 @@ bool is_timed(const EvalRequest& request, const task::Workload& workload) {
   return request.options.timing && request.problem.workload_policy(workload.uuid).timed;
 }
 
+// Every workload asks for a build: the record has the last one, and the time of all.
+void add_build(Json& evidence, const Build& build) {
+  if (build.cached) evidence["build_cached"] = *build.cached;
+  if (!build.triton_version.empty()) evidence["triton_version"] = build.triton_version;
+  if (!build.executable) evidence["compile_error"] = build.mistake;
+  Json& cost = evidence["cost"];
+  cost["compile_ms"] = cost.value("compile_ms", 0.0) + build.wall_ms;
+}
+
 class CpuTarget : public Target {
  public:
   static Result<std::unique_ptr<Target>> start(GymOptions options);
@@ -84,8 +95,8 @@ class CpuTarget : public Target {
         idle_(kIdleSessions) {}
 
   ProblemSession::Context context() { return {&programs_, roles_.get(), lease_.get()}; }
-  void stage(const Evaluation& evaluation, std::string_view name) {
-    if (options_.progress != nullptr) options_.progress->stage(evaluation.request, name);
+  void stage(const EvalRequest& request, std::string_view name) {
+    if (options_.progress != nullptr) options_.progress->stage(request, name);
   }
   std::string session_key(const EvalRequest& request, const task::Workload& workload) const;
   Result<std::unique_ptr<ProblemSession>> session(const EvalRequest& request,
@@ -93,7 +104,7 @@ class CpuTarget : public Target {
                                                   const std::stop_token& stop);
   Result<std::string> admit(Evaluation& evaluation,
                             const std::vector<const task::Workload*>& workloads);
-  Result<std::optional<Executable>> build(Evaluation& evaluation, const ProblemSession& session);
+  Result<Build> build(const EvalRequest& request, const ProblemSession& session);
   Result<Executable> baseline(Evaluation& evaluation, const ProblemSession& session);
   Result<Json> judge_pair(Evaluation& evaluation, ProblemSession& session,
                           const Executable& candidate, bool timed, bool another);
@@ -104,7 +115,7 @@ class CpuTarget : public Target {
   Status judge_kernels(Evaluation& evaluation, ProblemSession& session, Executable candidate,
                        Json& report);
   Status judge_workload(Evaluation& evaluation, const task::Workload& workload,
-                        ProblemSession& open);
+                        ProblemSession& open, Build build);
   Status judge_workloads(Evaluation& evaluation,
                          const std::vector<const task::Workload*>& workloads);
   Status judge_on(Evaluation& evaluation, const std::vector<const task::Workload*>& workloads);
@@ -171,7 +182,7 @@ Result<std::string> CpuTarget::admit(Evaluation& evaluation,
   for (const task::Workload* workload : workloads) {
     auto known = admissions_.find(request.problem.hash, workload->uuid);
     if (!known) {
-      stage(evaluation, "admission");
+      stage(evaluation.request, "admission");
       KW_TRY(auto opened, session(request, *workload, evaluation.stop));
       known = opened->findings();
       if (known->failure.empty())
@@ -186,12 +197,9 @@ Result<std::string> CpuTarget::admit(Evaluation& evaluation,
   return quarantine_reason(all);
 }
 
-// Nothing when the candidate does not build: the evidence says why.
-Result<std::optional<Executable>> CpuTarget::build(Evaluation& evaluation,
-                                                   const ProblemSession& session) {
-  if (evaluation.request.candidate.language != task::Language::kPython)
-    stage(evaluation, "compile");
-  return builder_->build(evaluation.request.candidate, session, evaluation.evidence);
+Result<Build> CpuTarget::build(const EvalRequest& request, const ProblemSession& session) {
+  if (request.candidate.language != task::Language::kPython) stage(request, "compile");
+  return builder_->build(request.candidate, session);
 }
 
 Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const ProblemSession& session) {
@@ -208,12 +216,11 @@ Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const ProblemSess
     return reference;
   }
   KW_TRY(task::Candidate candidate, task::load_candidate(request.options.baseline));
-  Json scratch = Json::object();
-  KW_TRY(auto built, builder_->build(candidate, session, scratch));
-  if (!built)
+  KW_TRY(Build built, builder_->build(candidate, session));
+  if (!built.executable)
     return fail(ErrorCode::kInvalidArgument, "the baseline {} does not build: {}",
-                request.options.baseline, scratch.value("compile_error", ""));
-  return std::move(*built);
+                request.options.baseline, built.mistake);
+  return std::move(*built.executable);
 }
 
 // Begins to start a baseline where the next judgement needs one. A timed candidate gets a baseline
@@ -223,7 +230,7 @@ Status CpuTarget::provide_baseline(Evaluation& evaluation, ProblemSession& sessi
                                    bool another) {
   bool young = timed && evaluation.request.options.baseline != "compile";
   if (!another && (young ? session.has_unused_baseline() : session.has_baseline())) return {};
-  stage(evaluation, "baseline");
+  stage(evaluation.request, "baseline");
   KW_TRY(Executable reference, baseline(evaluation, session));
   return session.start_baseline(reference, another);
 }
@@ -234,7 +241,7 @@ Result<Json> CpuTarget::judge_pair(Evaluation& evaluation, ProblemSession& sessi
   Json report;
   for (int tries = 0; tries < 2; ++tries) {  // noise is nobody's fault: once more
     KW_TRY_STATUS(provide_baseline(evaluation, session, timed, another));
-    stage(evaluation, "judge");
+    stage(evaluation.request, "judge");
     KW_TRY(report, session.judge(candidate, evaluation.stop));
     if (report.value("outcome", "") != task::to_string(task::Outcome::kNoisy)) break;
   }
@@ -250,7 +257,7 @@ Status CpuTarget::add_kernelbench(Evaluation& evaluation, ProblemSession& sessio
                   outcome == task::Outcome::kOutputLimit || outcome == task::Outcome::kUnsupported;
   bool correct = false;
   if (!hopeless) {
-    stage(evaluation, "compat");
+    stage(evaluation.request, "compat");
     KW_TRY(correct, session.passes_kernelbench(candidate, evaluation.stop));
   }
   report["kernelbench"] = {{"compiled", true}, {"correctness", correct}};
@@ -268,7 +275,7 @@ Status CpuTarget::judge_kernels(Evaluation& evaluation, ProblemSession& session,
   bool passed = report.value("outcome", "") == task::to_string(task::Outcome::kPassed);
   bool asked = run.hide_values && !evaluation.evidence["workloads"].empty();
   if (!passed || asked || library == task::Library::kAnything) return {};
-  stage(evaluation, "kernels");
+  stage(evaluation.request, "kernels");
   run.drop_stores = true;
   KW_TRY(Json without, session.judge(candidate, evaluation.stop));
   report["call_ms"] = report.value("call_ms", 0.0) + without.value("call_ms", 0.0);
@@ -278,11 +285,12 @@ Status CpuTarget::judge_kernels(Evaluation& evaluation, ProblemSession& session,
 }
 
 Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& workload,
-                                 ProblemSession& open) {
+                                 ProblemSession& open, Build build) {
   const EvalRequest& request = evaluation.request;
   if (!open.findings().failure.empty())
     return fail(ErrorCode::kUnavailable, "the reference fails now: {}", open.findings().failure);
-  KW_TRY(auto executable, build(evaluation, open));
+  add_build(evaluation.evidence, build);
+  std::optional<Executable>& executable = build.executable;
   Json report = {{"uuid", workload.uuid},
                  {"outcome", task::to_string(task::Outcome::kCompileError)}};
   if (executable && executable->triton)
@@ -310,7 +318,8 @@ Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& w
 }
 
 // One after the other, until the candidate is at fault. The baselines of timed workloads start
-// while the untimed ones, which come first, are judged.
+// while the untimed ones, which come first, are judged. Triton's builds, one a workload, are made
+// side by side, and while others are interpreted: nothing is timed then.
 Status CpuTarget::judge_workloads(Evaluation& evaluation,
                                   const std::vector<const task::Workload*>& workloads) {
   const EvalRequest& request = evaluation.request;
@@ -322,8 +331,14 @@ Status CpuTarget::judge_workloads(Evaluation& evaluation,
       KW_TRY_STATUS(provide_baseline(evaluation, *one, timed, false));
     open.push_back(std::move(one));
   }
+  std::vector<std::future<Result<Build>>> builds;  // end before what they borrow
+  if (request.candidate.language == task::Language::kTriton)
+    for (const auto& one : open)
+      builds.push_back(std::async(std::launch::async, &CpuTarget::build, this, std::cref(request),
+                                  std::cref(*one)));
   for (std::size_t i = 0; i < workloads.size(); ++i) {
-    KW_TRY_STATUS(judge_workload(evaluation, *workloads[i], *open[i]));
+    KW_TRY(Build built, builds.empty() ? build(request, *open[i]) : builds[i].get());
+    KW_TRY_STATUS(judge_workload(evaluation, *workloads[i], *open[i], std::move(built)));
     auto outcome =
         task::outcome_from_string(evaluation.evidence["workloads"].back().value("outcome", ""));
     if (!outcome || task::is_candidates_fault(*outcome)) break;
