@@ -66,7 +66,7 @@ class ExecutorClient {
   Result<GoResult> go(Op op, std::span<const std::uint32_t> sets, std::chrono::nanoseconds timeout);
   // Medians over null gos, to be subtracted from every sample.
   struct NullGo {
-    std::chrono::nanoseconds wall{0}, waited{0};
+    std::chrono::nanoseconds wall{0}, waited{0}, cpu_time{0};
   };
   Result<NullGo> calibrate(int count);
 

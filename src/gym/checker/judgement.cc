@@ -252,16 +252,25 @@ Status Judgement::pair_of_gos(const std::array<Side*, 2>& order, const Group& se
   return {};
 }
 
+// The larger of two witnesses: who says done too early works on while it is being frozen, within
+// the time that is taken off as the cost of a go.
+std::chrono::nanoseconds Judgement::time_of(const Side& side, const GoResult& done) const {
+  const std::chrono::nanoseconds wall = side.net(done);
+  if (!session_.options_.mechanisms.cpu_witness) return wall;
+  return std::max(wall, side.net_cpu_time(done) / session_.options_.threads);
+}
+
 void Judgement::add_go(Side& side, const GoResult& done, Sample& sample) const {
   bool reference = &side == session_.baseline_.get();
+  const std::chrono::nanoseconds time = time_of(side, done);
   Disturbance& disturbance = reference ? sample.reference : sample.candidate;
-  disturbance.wall += side.net(done);
+  disturbance.wall += time;
   // Executors that cannot be frozen spin beside each other: then each waits all the time.
   if (side.client().frozen_between_gos()) disturbance.waited += side.net_waited(done);
   disturbance.faults += std::chrono::nanoseconds(
       std::llround(fault_cost_ns() * static_cast<double>(done.minor_faults)));
   (reference ? sample.reference_ns : sample.candidate_ns) +=
-      static_cast<double>(side.net(done).count());
+      static_cast<double>(time.count());
 }
 
 // Snapshots switched off: outputs are read when all else is done.

@@ -45,6 +45,7 @@ class Judgement {
   Status half_block(const std::array<Side*, 2>& order, const Group& sets,
                     std::optional<std::uint32_t> audited, Sample& sample);
   Status pair_of_gos(const std::array<Side*, 2>& order, const Group& set, Sample& sample);
+  std::chrono::nanoseconds time_of(const Side& side, const GoResult& done) const;
   void add_go(Side& side, const GoResult& done, Sample& sample) const;
   bool separate(Sample& sample);
   Status fill(std::uint32_t set, bool audited);

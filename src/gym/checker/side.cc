@@ -128,6 +128,7 @@ Status Side::calibrate() {
 void Side::limit_null_go(const Side& other) {
   null_go_.wall = std::min(null_go_.wall, other.null_go_.wall);
   null_go_.waited = std::min(null_go_.waited, other.null_go_.waited);
+  null_go_.cpu_time = std::min(null_go_.cpu_time, other.null_go_.cpu_time);
 }
 
 Result<std::optional<Fault>> Side::call(std::span<const std::uint32_t> sets,

