@@ -269,8 +269,7 @@ void Judgement::add_go(Side& side, const GoResult& done, Sample& sample) const {
   if (side.client().frozen_between_gos()) disturbance.waited += side.net_waited(done);
   disturbance.faults += std::chrono::nanoseconds(
       std::llround(fault_cost_ns() * static_cast<double>(done.minor_faults)));
-  (reference ? sample.reference_ns : sample.candidate_ns) +=
-      static_cast<double>(time.count());
+  (reference ? sample.reference_ns : sample.candidate_ns) += static_cast<double>(time.count());
 }
 
 // Snapshots switched off: outputs are read when all else is done.
