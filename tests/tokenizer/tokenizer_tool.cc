@@ -1,13 +1,19 @@
-// Drives the tokenizer for cross_check.py and bench/tokenizer.py: one JSON request a line on stdin,
-// one JSON answer a line.
-//   tokenizer_tool serve FOLDER                          encode, decode, stream and render with
-//   FOLDER's tokenizer tokenizer_tool train FOLDER PATTERN VOCAB NFC        learns from the JSON
-//   strings on stdin, writes into FOLDER tokenizer_tool bench FOLDER FILE ROUNDS megabytes a second
-//   of encoding and decoding FILE
+// Drives the tokenizer for cross_check.py and bench/tokenizer.py:
+//
+//   tokenizer_tool serve FOLDER
+//     answers JSON requests, one a line, with FOLDER's tokenizer: encode, decode, stream, render
+//
+//   tokenizer_tool train FOLDER PATTERN VOCAB NFC
+//     learns from the JSON strings on stdin, one a line, and writes into FOLDER
+//
+//   tokenizer_tool bench FOLDER ROUNDS
+//     the seconds to encode and decode the JSON strings on stdin, and what came out
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -16,7 +22,6 @@
 #include "lm/tokenizer/chat_template.h"
 #include "lm/tokenizer/detokenizer.h"
 #include "lm/tokenizer/tokenizer.h"
-#include "os/file.h"
 
 namespace kw::lm {
 namespace {
@@ -119,19 +124,26 @@ double seconds(Body body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-int bench(const char* folder, const char* file, int rounds) {
+int bench(const char* folder, int rounds) {
   Json answer;
   std::optional<Tokenizer> tokenizer;
   answer["load_s"] = seconds([&] { tokenizer = value_or_leave(Tokenizer::load(folder)); });
-  std::string text = value_or_leave(os::read_file(file));
-  std::vector<TokenId> ids;
+  std::vector<std::string> texts;
+  for (std::string line; std::getline(std::cin, line);)
+    texts.push_back(value_or_leave(parse_json(line)).get<std::string>());
+  std::vector<std::vector<TokenId>> ids(texts.size());
+  std::vector<std::string> back(texts.size());
   for (int round = 0; round < rounds; ++round) {
-    answer["encode_s"].push_back(seconds([&] { ids = value_or_leave(tokenizer->encode(text)); }));
-    std::string back;
-    answer["decode_s"].push_back(seconds([&] { back = tokenizer->decode(ids); }));
-    if (back.size() > text.size() * 2) leave("decoded text is too long");
+    answer["encode_s"].push_back(seconds([&] {
+      for (std::size_t at = 0; at < texts.size(); ++at)
+        ids[at] = value_or_leave(tokenizer->encode(texts[at], {.add_special = false}));
+    }));
+    answer["decode_s"].push_back(seconds([&] {
+      for (std::size_t at = 0; at < texts.size(); ++at) back[at] = tokenizer->decode(ids[at]);
+    }));
   }
   answer["ids"] = ids;
+  answer["texts"] = back;
   std::cout << answer.dump() << '\n';
   return 0;
 }
@@ -145,7 +157,6 @@ int main(int count, char** arguments) {
   if (verb == "serve" && count == 3) return kw::lm::serve(arguments[2]);
   if (verb == "train" && count == 6)
     return kw::lm::train(arguments[2], arguments[3], arguments[4], arguments[5]);
-  if (verb == "bench" && count == 5)
-    return kw::lm::bench(arguments[2], arguments[3], std::atoi(arguments[4]));
-  kw::lm::leave("serve FOLDER | train FOLDER PATTERN VOCAB NFC | bench FOLDER FILE ROUNDS");
+  if (verb == "bench" && count == 4) return kw::lm::bench(arguments[2], std::atoi(arguments[3]));
+  kw::lm::leave("serve FOLDER | train FOLDER PATTERN VOCAB NFC | bench FOLDER ROUNDS");
 }

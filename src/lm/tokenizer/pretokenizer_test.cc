@@ -85,9 +85,10 @@ TEST(RegexSplitter, RefusesWhatMeansSomethingElse) {
 }
 
 TEST(RegexSplitter, GivesUpInsteadOfRunningForEver) {
-  auto splitter = RegexSplitter::make("(?:a+)+b");
+  auto splitter = RegexSplitter::make("(?:a+)+[bc]");
   ASSERT_TRUE(splitter);
-  Status status = splitter->split(std::string(60, 'a'), [](std::string_view) {});
+  Status status = splitter->split("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaad",
+                                  [](std::string_view) {});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), ErrorCode::kResourceExhausted);
 }

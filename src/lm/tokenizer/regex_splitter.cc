@@ -1,6 +1,8 @@
 // PCRE2 in UTF mode with Unicode properties and its JIT compiler.
 #include "lm/tokenizer/regex_splitter.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -95,7 +97,10 @@ class Translation {
     if (!punctuation && std::string_view("rntfvpPdx").find(c) == std::string_view::npos)
       return fail(ErrorCode::kUnsupported, "escape \"{}\" is not read",
                   printable(rest_.substr(0, 2), 20));
-    take(2);
+    // As a whole: the "}" of \p{L} is no quantifier's.
+    bool braces = std::string_view("pPx").find(c) != std::string_view::npos &&
+                  rest_.substr(2).starts_with("{");
+    take(braces ? std::min(rest_.find('}'), rest_.size() - 1) + 1 : 2);
     return {};
   }
 

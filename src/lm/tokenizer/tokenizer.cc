@@ -29,7 +29,7 @@ void Tokenizer::finish() {
     bytes_[id] = decoded_bytes(bpe_.tokens()[id]);
   for (const AddedToken& token : added_.all()) {
     auto id = static_cast<std::size_t>(token.id);
-    bytes_[id] = decoded_bytes(token.content);
+    bytes_[id] = decoded_bytes(token.normalized ? normalize(token.content) : token.content);
     special_[id] = token.special;
   }
 }

@@ -163,7 +163,7 @@ TEST(Tokenizer, FilesAreNamedInErrors) {
     return tokenizer ? std::string("accepted") : tokenizer.error().message();
   };
   EXPECT_THAT(message(), HasSubstr("tokenizer.json"));
-  write("tokenizer.json", small().dump().substr(0, 3000));
+  write("tokenizer.json", small().dump().substr(0, 2000));
   EXPECT_THAT(message(), HasSubstr("tokenizer.json: not valid JSON"));
   Json bad = small();
   bad["model"]["merges"][1] = "x";

@@ -1,7 +1,7 @@
 // Cuts text into words as the regular expressions of GPT-2, Qwen 2 to 3 and Llama 3 do, without a
 // regular expression engine.
 //
-// Ten times as fast as PCRE2, and the same on every machine: what a letter is depends on the
+// Faster than PCRE2, and the same on every machine: what a letter is depends on the
 // Unicode version, and these are the tables of HF `tokenizers` (unicode.h). That all three equal
 // their expression is tested against PCRE2 and against HF.
 #pragma once
