@@ -16,7 +16,7 @@ namespace kw::lm_program {
 struct SessionOptions {
   std::filesystem::path model;
   std::string device = "cpu";
-  std::string dtype = "auto";  // float32, bfloat16, int8; auto: as in the folder, never less than it
+  std::string dtype = "auto";  // float32, bfloat16, int8; auto: what holds all of the folder's
   int threads = 0;             // 0: all cores
   std::int64_t slots = 32;
   std::int64_t context = 4096;      // at most what the model has
