@@ -8,7 +8,6 @@ namespace kw::lm::cpu {
 namespace {
 
 constexpr int kLanes = 16;  // float32
-constexpr std::int64_t kRowBlock = 64;  // rows of x that stay in the cache beside a tile of w
 
 // The sums of four vectors, each added in the same tree.
 inline __m128 sums_of(__m512 a, __m512 b, __m512 c, __m512 d) {
@@ -129,24 +128,42 @@ void rows_of_tile(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
   }
 }
 
+// Rows of w that stay in the second cache, and rows of x that stay in the first one beside a tile.
+constexpr std::int64_t kWideBytes = 256 << 10, kNearBytes = 16 << 10;
+
+inline std::int64_t rows_in(std::int64_t bytes, std::int64_t row_bytes, std::int64_t piece) {
+  std::int64_t rows = bytes / row_bytes / piece * piece;
+  return rows < piece ? piece : rows;
+}
+
+template <typename Kind>
+void matmul_block(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
+                  const typename Kind::W* w, const std::uint16_t* scales, std::int64_t first,
+                  std::int64_t last, float* y, std::int64_t y_stride) {
+  auto scale_of = [&](std::int64_t n) { return scales == nullptr ? nullptr : scales + n; };
+  std::int64_t n = first;
+  if (rows == 1)  // more chains of additions side by side
+    for (; n + 8 <= last; n += 8)
+      tile<Kind, 1, 8>(x, w + n * k, k, scale_of(n), y + n, y_stride);
+  for (; n + 4 <= last; n += 4)
+    rows_of_tile<Kind, 4>(x, rows, k, w + n * k, scale_of(n), y + n, y_stride);
+  for (; n < last; ++n)
+    for (std::int64_t m = 0; m < rows; ++m)
+      single<Kind>(x + m * k, w + n * k, k, scale_of(n), y + m * y_stride + n);
+}
+
 template <typename Kind>
 void matmul(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
             const typename Kind::W* w, const std::uint16_t* scales, std::int64_t first,
             std::int64_t last, float* y, std::int64_t y_stride) {
-  auto scale_of = [&](std::int64_t n) { return scales == nullptr ? nullptr : scales + n; };
-  for (std::int64_t block = 0; block < rows; block += kRowBlock) {
-    std::int64_t here = rows - block < kRowBlock ? rows - block : kRowBlock;
-    const typename Kind::X* from = x + block * k;
-    float* to = y + block * y_stride;
-    std::int64_t n = first;
-    if (here == 1)  // more chains of additions side by side
-      for (; n + 8 <= last; n += 8)
-        tile<Kind, 1, 8>(from, w + n * k, k, scale_of(n), to + n, y_stride);
-    for (; n + 4 <= last; n += 4)
-      rows_of_tile<Kind, 4>(from, here, k, w + n * k, scale_of(n), to + n, y_stride);
-    for (; n < last; ++n)
-      for (std::int64_t m = 0; m < here; ++m)
-        single<Kind>(from + m * k, w + n * k, k, scale_of(n), to + m * y_stride + n);
+  const std::int64_t wide = rows_in(kWideBytes, k * static_cast<std::int64_t>(sizeof(*w)), 8);
+  const std::int64_t near = rows_in(kNearBytes, k * static_cast<std::int64_t>(sizeof(*x)), 4);
+  for (std::int64_t n = first; n < last; n += wide) {
+    const std::int64_t end = last - n < wide ? last : n + wide;
+    for (std::int64_t m = 0; m < rows; m += near) {
+      const std::int64_t here = rows - m < near ? rows - m : near;
+      matmul_block<Kind>(x + m * k, here, k, w, scales, n, end, y + m * y_stride, y_stride);
+    }
   }
 }
 
@@ -163,7 +180,24 @@ void matmul_bf16(const std::uint16_t* x, std::int64_t rows, std::int64_t k, cons
 void matmul_int8(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::int8_t* w,
                  const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
                  std::int64_t y_stride) {
-  matmul<Int8>(x, rows, k, w, scales, first, last, y, y_stride);
+  constexpr std::int64_t kConverted = 8, kMostK = 16384;  // 256 KiB on the stack
+  if (rows < 4 || k > kMostK) return matmul<Int8>(x, rows, k, w, scales, first, last, y, y_stride);
+  // Many rows: each weight is converted once.
+  alignas(64) std::uint16_t converted[kConverted * kMostK];
+  for (std::int64_t n = first; n < last; n += kConverted) {
+    const std::int64_t here = last - n < kConverted ? last - n : kConverted;
+    for (std::int64_t at = 0; at < here * k; at += Int8::kStep) {
+      const std::int64_t left = here * k - at;
+      const __mmask32 mask = left >= Int8::kStep ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
+      _mm512_mask_storeu_epi16(converted + at, mask, (__m512i)Int8::load_w(w + n * k + at, mask));
+    }
+    const std::int64_t near = rows_in(kNearBytes, k * 2, 4);
+    for (std::int64_t m = 0; m < rows; m += near) {
+      const std::int64_t block = rows - m < near ? rows - m : near;
+      matmul_block<BFloat16>(x + m * k, block, k, converted, scales + n, 0, here,
+                             y + m * y_stride + n, y_stride);
+    }
+  }
 }
 
 inline __mmask16 tail_mask(std::int64_t left) {
