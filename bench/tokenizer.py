@@ -18,9 +18,8 @@ import time
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/tokenizer"))
-from tokenizers import Tokenizer
-
 import strings as inputs
+from tokenizers import Tokenizer
 
 
 def measure_theirs(tokenizer, texts, rounds):

@@ -15,6 +15,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import unicodedata
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -125,12 +126,13 @@ def marks(texts, folder):
     return save(folder, trained(texts, byte_level(MARKS), 6000, ["<|endoftext|>"], normalizers.NFC()))
 
 
-def check_tokens(tool, folder, texts, count, seed, keep=lambda text: True):
+def check_tokens(tool, folder, texts, count, seed, keep=lambda text: True, more=()):
     theirs = Tokenizer.from_file(str(folder / "tokenizer.json"))
     theirs.no_truncation()
     theirs.no_padding()
     special = [token.content for token in theirs.get_added_tokens_decoder().values()]
     all_strings = [text for text in inputs.strings(texts, count, special, seed) if keep(text)]
+    all_strings += more
     rng = random.Random(seed)
     requests, wanted = [], []
     for text in all_strings:
@@ -252,17 +254,16 @@ def main():
     options = parser.parse_args()
     texts = inputs.corpus(3_000_000)
     learn = texts + ["".join(inputs.strings(texts, 20_000, ["<"], 7))]
-    # PCRE2's Unicode version is the system's: only characters that Unicode 13 has.
-    import unicodedata
 
-    def assigned(text):
+    def assigned(text):  # PCRE2's Unicode version is the system's, about as old as Python's
         return all(unicodedata.category(c) != "Cn" for c in text)
 
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         made = [(qwen(learn, scratch / "qwen"), 0.45), (llama3(learn, scratch / "llama3"), 0.35), (gpt2(learn, scratch / "gpt2"), 0.1)]
         for folder, share in made:
-            check_tokens(options.tool, folder, texts, int(options.strings * share), options.seed)
+            more = inputs.every_character() if folder.name == "qwen" else ()
+            check_tokens(options.tool, folder, texts, int(options.strings * share), options.seed, more=more)
         check_tokens(options.tool, marks(learn, scratch / "marks"), texts, options.strings // 10, options.seed, assigned)
         for name, regex, vocab, nfc in (("qwen", QWEN, 8000, True), ("llama3", LLAMA3, 3000, False), ("gpt2", None, 2000, False)):
             folder = check_trainer(options.tool, scratch, learn, name, regex, vocab, nfc)

@@ -81,6 +81,13 @@ def strings(texts, count, special, seed):
     return out
 
 
+def every_character():
+    """Each character that Unicode has or may soon have, beside a letter, a digit, a space, itself and a mark."""
+    codes = [code for code in (*range(0x32400), *range(0xE0000, 0xE0200), *range(0xF0000, 0xF0010)) if not 0xD800 <= code <= 0xDFFF]
+    units = [f"{c}a{c}1 {c}{c}\u0301" for c in map(chr, codes)]
+    return ["".join(units[start : start + 50]) for start in range(0, len(units), 50)]
+
+
 def damaged(strings_, count, seed):
     """Bytes that are not all UTF-8."""
     rng = random.Random(seed)

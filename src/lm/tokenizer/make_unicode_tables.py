@@ -31,11 +31,11 @@ def matching(pattern):
 def word_characters():
     """What keeps a `single_word` token from being found beside it."""
     tokenizer = Tokenizer(models.BPE(vocab={"a": 0}, merges=[]))
-    tokenizer.add_tokens([AddedToken("@@", single_word=True, normalized=False)])
+    tokenizer.add_tokens([AddedToken("@#", single_word=True, normalized=False)])
     found = set()
     for start in range(0, len(CHARACTERS), 4096):
         part = CHARACTERS[start : start + 4096]
-        seen = {begin for begin, _ in tokenizer.encode("".join(chr(code) + "@@!" for code in part)).offsets}
+        seen = {begin for begin, _ in tokenizer.encode("".join(chr(code) + "@#!" for code in part)).offsets}
         found.update(code for at, code in enumerate(part) if 4 * at + 1 not in seen)
     return found
 

@@ -52,6 +52,7 @@ TEST(Unicode, FindsFaultsBehindBlocksOfAscii) {
 TEST(Unicode, Classes) {
   EXPECT_EQ(class_of('a'), kLetter | kWord);
   EXPECT_EQ(class_of('_'), kWord);
+  EXPECT_EQ(class_of('@'), 0);
   EXPECT_EQ(class_of('7'), kNumber | kWord);
   EXPECT_EQ(class_of(0x3000), kSpace);
   EXPECT_EQ(class_of(0x180E), 0);                 // no white space since Unicode 6.3
