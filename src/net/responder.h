@@ -59,7 +59,7 @@ class Responder {
 
   // Stop is requested when nobody waits for the answer any more: the client disconnected, the
   // request's deadline passed, or the server stops. Callbacks run on an io thread: they must be
-  // short and must not wait. Not requested when the answer has been sent.
+  // short and must not wait. Not requested when the answer has been sent. Comes just before kGone.
   std::stop_token stop_token() const;
 
  private:
