@@ -2,6 +2,7 @@
 # A build folder that was configured with the other value of KW_STATIC remembers the other libraries.
 if(DEFINED KW_FOUND_STATIC AND NOT KW_FOUND_STATIC STREQUAL KW_STATIC)
   unset(OPENSSL_CRYPTO_LIBRARY CACHE)
+  unset(OPENSSL_SSL_LIBRARY CACHE)
   unset(KW_seccomp_LIBRARY CACHE)
   unset(KW_pcre2_LIBRARY CACHE)
 endif()
@@ -15,7 +16,7 @@ find_package(spdlog REQUIRED)
 if(KW_STATIC)
   set(OPENSSL_USE_STATIC_LIBS ON)
 endif()
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(PkgConfig REQUIRED)
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
@@ -42,3 +43,11 @@ add_library(kw_dep_toml INTERFACE)
 target_include_directories(kw_dep_toml SYSTEM INTERFACE ${KW_toml_INCLUDE})
 target_compile_definitions(kw_dep_toml INTERFACE TOML_HEADER_ONLY=1 TOML_EXCEPTIONS=0)
 add_library(kw::dep_toml ALIAS kw_dep_toml)
+
+# Headers only: Beast and Asio, compiled in one file of src/net. Nobody else links this.
+find_path(KW_boost_INCLUDE boost/beast/version.hpp REQUIRED)
+add_library(kw_dep_boost INTERFACE)
+target_include_directories(kw_dep_boost SYSTEM INTERFACE ${KW_boost_INCLUDE})
+target_compile_definitions(kw_dep_boost INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+  BOOST_ASIO_DISABLE_BOOST_ARRAY BOOST_ALL_NO_LIB)
+add_library(kw::dep_boost ALIAS kw_dep_boost)
