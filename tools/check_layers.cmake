@@ -1,4 +1,4 @@
-# Fails when a file of src/ includes a folder that tools/layers.txt does not allow it.
+# Fails when a file of src/ includes a folder that tools/layers.txt does not allow it, or Boost where src/net does not hide it.
 # usage: cmake -DSRC=src -DLAYERS=tools/layers.txt -P tools/check_layers.cmake
 cmake_minimum_required(VERSION 3.25)
 file(STRINGS "${LAYERS}" lines REGEX "^[a-z]")
@@ -20,6 +20,16 @@ foreach(line IN LISTS lines)
       endif()
     endforeach()
   endforeach()
+endforeach()
+# Boost is slow to compile, and none of its types is ours: src/net sees it alone, and not in its public headers.
+file(STRINGS "${SRC}/net/CMakeLists.txt" public REGEX "^ *HDRS ")
+file(GLOB_RECURSE files "${SRC}/*.h" "${SRC}/*.cc" "${SRC}/../apps/*.h" "${SRC}/../apps/*.cc")
+foreach(f IN LISTS files)
+  file(STRINGS "${f}" includes REGEX "^#include <boost/")
+  get_filename_component(name "${f}" NAME)
+  if(includes AND (NOT f MATCHES "/src/net/" OR "${public} " MATCHES " ${name} "))
+    string(APPEND bad "${f}: only files of src/net that are not public may include Boost\n")
+  endif()
 endforeach()
 file(GLOB modules RELATIVE "${SRC}" "${SRC}/*")
 foreach(module IN LISTS modules)

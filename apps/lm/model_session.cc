@@ -1,0 +1,56 @@
+#include "model_session.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <sched.h>
+
+#include "lm/cpu/cpu_engine.h"
+#include "lm/model/checkpoint.h"
+
+namespace kw::lm_program {
+namespace {
+
+int cores() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+Result<lm::WeightType> weight_type(const std::string& name, const lm::ModelConfig& config) {
+  if (name == "auto")
+    return config.dtype == "bfloat16" ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32;
+  if (auto type = lm::weight_type_from_string(name)) return *type;
+  return fail(ErrorCode::kInvalidArgument,
+              "dtype \"{}\": expected auto, float32, bfloat16 or int8", name);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& options) {
+  if (options.device != "cpu")
+    return fail(ErrorCode::kUnsupported, "device \"{}\": this build has cpu", options.device);
+  std::unique_ptr<ModelSession> session(new ModelSession);
+  KW_TRY(lm::ModelConfig config, lm::read_model_config(options.model));
+  KW_TRY(lm::WeightType type, weight_type(options.dtype, config));
+  KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(options.model));
+  if (tokenizer.size() > static_cast<std::size_t>(config.vocabulary))
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: tokenizer.json has {} tokens, and the model's vocabulary {}",
+                options.model.string(), tokenizer.size(), config.vocabulary);
+  KW_TRY(lm::ChatTemplate chat, lm::ChatTemplate::detect(tokenizer));
+  KW_TRY(lm::Parameters parameters, lm::load_checkpoint(options.model, config, type));
+  session->parameters_ = std::make_unique<lm::Parameters>(std::move(parameters));
+  session->tokenizer_ = std::make_unique<lm::Tokenizer>(std::move(tokenizer));
+  lm::cpu::CpuOptions cpu;
+  cpu.threads = options.threads == 0 ? cores() : options.threads;
+  cpu.limits = {options.slots, std::min(options.context, config.max_position),
+                std::max(options.step_tokens, options.slots)};
+  KW_TRY(session->engine_, lm::cpu::make_cpu_engine(*session->parameters_, cpu));
+  session->generator_ = std::make_unique<rollout::Generator>(*session->engine_);
+  session->completions_ = std::make_unique<rollout::Completions>(
+      *session->tokenizer_, std::move(chat), *session->generator_, config.eos);
+  return session;
+}
+
+}  // namespace kw::lm_program

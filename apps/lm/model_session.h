@@ -1,0 +1,45 @@
+// A model that is loaded and can be asked: folder, weights, tokenizer, engine, scheduler.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "lm/engine.h"
+#include "lm/model/parameters.h"
+#include "lm/tokenizer/tokenizer.h"
+#include "rollout/completion.h"
+#include "rollout/generator.h"
+
+namespace kw::lm_program {
+
+struct SessionOptions {
+  std::filesystem::path model;
+  std::string device = "cpu";
+  std::string dtype = "auto";  // float32, bfloat16, int8; auto: what holds all of the folder's
+  int threads = 0;             // 0: all cores
+  std::int64_t slots = 32;
+  std::int64_t context = 4096;      // at most what the model has
+  std::int64_t step_tokens = 512;
+};
+
+// Members in the order of who borrows whom.
+class ModelSession {
+ public:
+  static Result<std::unique_ptr<ModelSession>> open(const SessionOptions& options);
+
+  const lm::ModelConfig& config() const { return parameters_->config(); }
+  const lm::Tokenizer& tokenizer() const { return *tokenizer_; }
+  rollout::Generator& generator() { return *generator_; }
+  rollout::Completions& completions() { return *completions_; }
+
+ private:
+  ModelSession() = default;
+  std::unique_ptr<lm::Parameters> parameters_;
+  std::unique_ptr<lm::Tokenizer> tokenizer_;
+  std::unique_ptr<lm::Engine> engine_;
+  std::unique_ptr<rollout::Generator> generator_;
+  std::unique_ptr<rollout::Completions> completions_;
+};
+
+}  // namespace kw::lm_program

@@ -1,0 +1,382 @@
+// AVX-512 with bf16 products. Compiled with its own flags: nothing from the standard library may be
+// instantiated here, for the linker could take it for the whole program.
+#include <immintrin.h>
+
+#include "lm/cpu/kernels.h"
+
+namespace kw::lm::cpu {
+namespace {
+
+constexpr int kLanes = 16;  // float32
+
+// The sums of four vectors, each added in the same tree.
+inline __m128 sums_of(__m512 a, __m512 b, __m512 c, __m512 d) {
+  auto folded = [](__m512 v) {
+    return _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  };
+  __m256 pairs = _mm256_hadd_ps(_mm256_hadd_ps(folded(a), folded(b)),
+                                _mm256_hadd_ps(folded(c), folded(d)));
+  return _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
+}
+
+inline __m512 widened(__m256i bf16) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
+}
+
+// The kinds of products: how a step of k is loaded and added.
+struct Float32 {
+  using X = float;
+  using W = float;
+  static constexpr int kStep = 16;
+  using V = __m512;
+  static V load_x(const X* p, __mmask32 mask) { return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p); }
+  static V load_w(const W* p, __mmask32 mask) { return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p); }
+  static __m512 add(__m512 sum, V x, V w) { return _mm512_fmadd_ps(x, w, sum); }
+};
+
+inline __m512bh as_bf16(__m512i bits) { return (__m512bh)bits; }
+
+struct BFloat16 {
+  using X = std::uint16_t;
+  using W = std::uint16_t;
+  static constexpr int kStep = 32;
+  using V = __m512bh;
+  static V load_x(const X* p, __mmask32 mask) { return as_bf16(_mm512_maskz_loadu_epi16(mask, p)); }
+  static V load_w(const W* p, __mmask32 mask) { return as_bf16(_mm512_maskz_loadu_epi16(mask, p)); }
+  static __m512 add(__m512 sum, V x, V w) { return _mm512_dpbf16_ps(sum, x, w); }
+};
+
+// Whole numbers to 127 are exact in bf16.
+struct Int8 {
+  using X = std::uint16_t;
+  using W = std::int8_t;
+  static constexpr int kStep = 32;
+  using V = __m512bh;
+  static V load_x(const X* p, __mmask32 mask) { return as_bf16(_mm512_maskz_loadu_epi16(mask, p)); }
+  static V load_w(const W* p, __mmask32 mask) {
+    __m256i bytes = _mm256_maskz_loadu_epi8(mask, p);
+    __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
+    __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));
+    return _mm512_cvtne2ps_pbh(high, low);
+  }
+  static __m512 add(__m512 sum, V x, V w) { return _mm512_dpbf16_ps(sum, x, w); }
+};
+
+template <typename Kind, int Rows, int Columns>
+inline void add_step(__m512 (&sums)[Rows][Columns], const typename Kind::X* x,
+                     const typename Kind::W* w, std::int64_t k, std::int64_t at, __mmask32 mask) {
+  typename Kind::V wide[Columns];
+  for (int n = 0; n < Columns; ++n) wide[n] = Kind::load_w(w + n * k + at, mask);
+  for (int m = 0; m < Rows; ++m) {
+    typename Kind::V one = Kind::load_x(x + m * k + at, mask);
+    for (int n = 0; n < Columns; ++n) sums[m][n] = Kind::add(sums[m][n], one, wide[n]);
+  }
+}
+
+// Rows x Columns elements of y; Columns is a multiple of 4.
+template <typename Kind, int Rows, int Columns>
+void tile(const typename Kind::X* x, const typename Kind::W* w, std::int64_t k,
+          const std::uint16_t* scales, float* y, std::int64_t y_stride) {
+  __m512 sums[Rows][Columns];
+  for (int m = 0; m < Rows; ++m)
+    for (int n = 0; n < Columns; ++n) sums[m][n] = _mm512_setzero_ps();
+  std::int64_t at = 0;
+  for (; at + Kind::kStep <= k; at += Kind::kStep)
+    add_step<Kind, Rows, Columns>(sums, x, w, k, at, ~__mmask32{0});
+  if (at < k)
+    add_step<Kind, Rows, Columns>(sums, x, w, k, at, (__mmask32{1} << (k - at)) - 1);
+  for (int n = 0; n < Columns; n += 4) {
+    __m128 scale = _mm_set1_ps(1);
+    if (scales != nullptr) scale = _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(scales + n)));
+    for (int m = 0; m < Rows; ++m)
+      _mm_storeu_ps(y + m * y_stride + n,
+                    _mm_mul_ps(scale, sums_of(sums[m][n], sums[m][n + 1], sums[m][n + 2],
+                                              sums[m][n + 3])));
+  }
+}
+
+// The last one to three columns, one at a time, added like the others.
+template <typename Kind>
+void single(const typename Kind::X* x, const typename Kind::W* w, std::int64_t k,
+            const std::uint16_t* scales, float* y) {
+  __m512 sums[1][1] = {{_mm512_setzero_ps()}};
+  std::int64_t at = 0;
+  for (; at + Kind::kStep <= k; at += Kind::kStep)
+    add_step<Kind, 1, 1>(sums, x, w, k, at, ~__mmask32{0});
+  if (at < k) add_step<Kind, 1, 1>(sums, x, w, k, at, (__mmask32{1} << (k - at)) - 1);
+  __m128 scale = scales == nullptr ? _mm_set1_ps(1) : _mm_cvtph_ps(_mm_cvtsi32_si128(*scales));
+  __m512 zero = _mm512_setzero_ps();
+  *y = _mm_cvtss_f32(_mm_mul_ss(scale, sums_of(sums[0][0], zero, zero, zero)));
+}
+
+template <typename Kind, int Columns>
+void rows_of_tile(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
+                  const typename Kind::W* w, const std::uint16_t* scales, float* y,
+                  std::int64_t y_stride) {
+  std::int64_t m = 0;
+  for (; m + 4 <= rows; m += 4)
+    tile<Kind, 4, Columns>(x + m * k, w, k, scales, y + m * y_stride, y_stride);
+  switch (rows - m) {
+    case 3:
+      return tile<Kind, 3, Columns>(x + m * k, w, k, scales, y + m * y_stride, y_stride);
+    case 2:
+      return tile<Kind, 2, Columns>(x + m * k, w, k, scales, y + m * y_stride, y_stride);
+    case 1:
+      return tile<Kind, 1, Columns>(x + m * k, w, k, scales, y + m * y_stride, y_stride);
+    default:
+      return;
+  }
+}
+
+// Rows of w that stay in the second cache, and rows of x that stay in the first one beside a tile.
+constexpr std::int64_t kWideBytes = 256 << 10, kNearBytes = 16 << 10;
+
+inline std::int64_t rows_in(std::int64_t bytes, std::int64_t row_bytes, std::int64_t piece) {
+  std::int64_t rows = bytes / row_bytes / piece * piece;
+  return rows < piece ? piece : rows;
+}
+
+template <typename Kind>
+void matmul_block(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
+                  const typename Kind::W* w, const std::uint16_t* scales, std::int64_t first,
+                  std::int64_t last, float* y, std::int64_t y_stride) {
+  auto scale_of = [&](std::int64_t n) { return scales == nullptr ? nullptr : scales + n; };
+  std::int64_t n = first;
+  if (rows == 1)  // more chains of additions side by side
+    for (; n + 8 <= last; n += 8)
+      tile<Kind, 1, 8>(x, w + n * k, k, scale_of(n), y + n, y_stride);
+  for (; n + 4 <= last; n += 4)
+    rows_of_tile<Kind, 4>(x, rows, k, w + n * k, scale_of(n), y + n, y_stride);
+  for (; n < last; ++n)
+    for (std::int64_t m = 0; m < rows; ++m)
+      single<Kind>(x + m * k, w + n * k, k, scale_of(n), y + m * y_stride + n);
+}
+
+template <typename Kind>
+void matmul(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
+            const typename Kind::W* w, const std::uint16_t* scales, std::int64_t first,
+            std::int64_t last, float* y, std::int64_t y_stride) {
+  const std::int64_t wide = rows_in(kWideBytes, k * static_cast<std::int64_t>(sizeof(*w)), 8);
+  const std::int64_t near = rows_in(kNearBytes, k * static_cast<std::int64_t>(sizeof(*x)), 4);
+  for (std::int64_t n = first; n < last; n += wide) {
+    const std::int64_t end = last - n < wide ? last : n + wide;
+    for (std::int64_t m = 0; m < rows; m += near) {
+      const std::int64_t here = rows - m < near ? rows - m : near;
+      matmul_block<Kind>(x + m * k, here, k, w, scales, n, end, y + m * y_stride, y_stride);
+    }
+  }
+}
+
+void matmul_f32(const float* x, std::int64_t rows, std::int64_t k, const float* w,
+                std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride) {
+  matmul<Float32>(x, rows, k, w, nullptr, first, last, y, y_stride);
+}
+
+void matmul_bf16(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::uint16_t* w,
+                 std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride) {
+  matmul<BFloat16>(x, rows, k, w, nullptr, first, last, y, y_stride);
+}
+
+void matmul_int8(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::int8_t* w,
+                 const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
+                 std::int64_t y_stride) {
+  constexpr std::int64_t kConverted = 8, kMostK = 16384;  // 256 KiB on the stack
+  if (rows < 4 || k > kMostK) return matmul<Int8>(x, rows, k, w, scales, first, last, y, y_stride);
+  // Many rows: each weight is converted once.
+  alignas(64) std::uint16_t converted[kConverted * kMostK];
+  for (std::int64_t n = first; n < last; n += kConverted) {
+    const std::int64_t here = last - n < kConverted ? last - n : kConverted;
+    for (std::int64_t at = 0; at < here * k; at += Int8::kStep) {
+      const std::int64_t left = here * k - at;
+      const __mmask32 mask = left >= Int8::kStep ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
+      _mm512_mask_storeu_epi16(converted + at, mask, (__m512i)Int8::load_w(w + n * k + at, mask));
+    }
+    const std::int64_t near = rows_in(kNearBytes, k * 2, 4);
+    for (std::int64_t m = 0; m < rows; m += near) {
+      const std::int64_t block = rows - m < near ? rows - m : near;
+      matmul_block<BFloat16>(x + m * k, block, k, converted, scales + n, 0, here,
+                             y + m * y_stride + n, y_stride);
+    }
+  }
+}
+
+inline __mmask16 tail_mask(std::int64_t left) {
+  return left >= kLanes ? static_cast<__mmask16>(0xFFFF)
+                        : static_cast<__mmask16>((1U << static_cast<unsigned>(left)) - 1U);
+}
+
+void to_bf16(const float* in, std::int64_t size, std::uint16_t* out) {
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    __mmask16 mask = tail_mask(size - i);
+    __m256bh narrow = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, in + i));
+    _mm256_mask_storeu_epi16(out + i, mask, (__m256i)narrow);
+  }
+}
+
+// exp with a relative error under 2^-22: 2^n times the Taylor polynomial of degree 6 on
+// [-ln 2 / 2, ln 2 / 2].
+inline __m512 exp_of(__m512 x) {
+  const __m512 log2e = _mm512_set1_ps(1.44269504F);
+  x = _mm512_max_ps(_mm512_min_ps(x, _mm512_set1_ps(88.7F)), _mm512_set1_ps(-104.0F));
+  __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, log2e), _MM_FROUND_TO_NEAREST_INT);
+  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375F), x);
+  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4F), r);
+  __m512 p = _mm512_set1_ps(1.0F / 720);
+  for (float c : {1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F})
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(c));
+  return _mm512_scalef_ps(p, n);
+}
+
+void rms_norm(const float* in, const float* weight, float epsilon, std::int64_t size, float* out) {
+  __m512 squares = _mm512_setzero_ps();
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    __m512 v = _mm512_maskz_loadu_ps(tail_mask(size - i), in + i);
+    squares = _mm512_fmadd_ps(v, v, squares);
+  }
+  float mean = _mm512_reduce_add_ps(squares) / static_cast<float>(size);
+  __m512 factor = _mm512_set1_ps(1.0F / __builtin_sqrtf(mean + epsilon));
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    __mmask16 mask = tail_mask(size - i);
+    __m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, in + i), factor);
+    _mm512_mask_storeu_ps(out + i, mask, _mm512_mul_ps(v, _mm512_maskz_loadu_ps(mask, weight + i)));
+  }
+}
+
+void silu_multiply(const float* gate, const float* up, std::int64_t size, float* out) {
+  const __m512 one = _mm512_set1_ps(1);
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    __mmask16 mask = tail_mask(size - i);
+    __m512 g = _mm512_maskz_loadu_ps(mask, gate + i);
+    __m512 e = exp_of(_mm512_sub_ps(_mm512_setzero_ps(), g));
+    __m512 v = _mm512_mul_ps(_mm512_div_ps(g, _mm512_add_ps(one, e)),
+                             _mm512_maskz_loadu_ps(mask, up + i));
+    _mm512_mask_storeu_ps(out + i, mask, v);
+  }
+}
+
+inline __m512 load_value(const float* p, __mmask16 mask) { return _mm512_maskz_loadu_ps(mask, p); }
+inline __m512 load_value(const std::uint16_t* p, __mmask16 mask) {
+  return widened(_mm256_maskz_loadu_epi16(mask, p));
+}
+
+// Softmax that is corrected when a larger score comes (Milakov and Gimelshein, arXiv:1805.02867),
+// 16 positions at a time, from the first on: a decoded token and one of a prompt are added alike.
+template <typename T>
+void attend(const float* q, std::int64_t d, const T* keys, const T* values, std::int64_t positions,
+            float* out) {
+  constexpr int kMostParts = kMaxHeadDim / kLanes;
+  __m512 query[kMostParts], sums[kMostParts];
+  __mmask16 masks[kMostParts];
+  const int parts = static_cast<int>((d + kLanes - 1) / kLanes);
+  for (int i = 0; i < parts; ++i) {
+    masks[i] = tail_mask(d - i * kLanes);
+    query[i] = _mm512_maskz_loadu_ps(masks[i], q + i * kLanes);
+    sums[i] = _mm512_setzero_ps();
+  }
+  const __m512 lowest = _mm512_set1_ps(-3.0e38F);
+  float largest = -3.0e38F, weight = 0;
+  for (std::int64_t first = 0; first < positions; first += kLanes) {
+    const int here = positions - first < kLanes ? static_cast<int>(positions - first) : kLanes;
+    alignas(64) float scores[kLanes] = {};
+    for (int j = 0; j < here; j += 4) {
+      __m512 dots[4];
+      for (int one = 0; one < 4; ++one) {
+        dots[one] = _mm512_setzero_ps();
+        if (j + one >= here) continue;
+        const T* key = keys + (first + j + one) * d;
+        for (int i = 0; i < parts; ++i)
+          dots[one] =
+              _mm512_fmadd_ps(query[i], load_value(key + i * kLanes, masks[i]), dots[one]);
+      }
+      _mm_store_ps(scores + j, sums_of(dots[0], dots[1], dots[2], dots[3]));
+    }
+    __m512 s = _mm512_mask_loadu_ps(lowest, tail_mask(here), scores);
+    float highest = _mm512_reduce_max_ps(s);
+    if (highest > largest) {
+      __m512 correction = exp_of(_mm512_set1_ps(largest - highest));
+      for (int i = 0; i < parts; ++i) sums[i] = _mm512_mul_ps(sums[i], correction);
+      weight *= _mm512_cvtss_f32(correction);
+      largest = highest;
+    }
+    __m512 p = _mm512_maskz_mov_ps(tail_mask(here),
+                                   exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest))));
+    weight += _mm512_reduce_add_ps(p);
+    _mm512_store_ps(scores, p);
+    for (int j = 0; j < here; ++j) {
+      const T* value = values + (first + j) * d;
+      __m512 share = _mm512_set1_ps(scores[j]);
+      for (int i = 0; i < parts; ++i)
+        sums[i] = _mm512_fmadd_ps(share, load_value(value + i * kLanes, masks[i]), sums[i]);
+    }
+  }
+  const __m512 total = _mm512_set1_ps(weight);
+  for (int i = 0; i < parts; ++i)
+    _mm512_mask_storeu_ps(out + i * kLanes, masks[i], _mm512_div_ps(sums[i], total));
+}
+
+template <typename T>
+void attention(const float* q, std::int64_t group, std::int64_t d, const T* keys, const T* values,
+               std::int64_t positions, float* out) {
+  for (std::int64_t g = 0; g < group; ++g)
+    attend(q + g * d, d, keys, values, positions, out + g * d);
+}
+
+// Sums of exps over a vocabulary are added in double, 8 lanes.
+inline __m512d add_double(__m512d sum, __m512 v) {
+  sum = _mm512_add_pd(sum, _mm512_cvtps_pd(_mm512_castps512_ps256(v)));
+  return _mm512_add_pd(sum, _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)));
+}
+
+RowStatistics row_statistics(const float* logits, std::int64_t size, float scale) {
+  const __m512 lowest = _mm512_set1_ps(-3.0e38F), factor = _mm512_set1_ps(scale);
+  __m512 highest = lowest;
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    __mmask16 mask = tail_mask(size - i);
+    highest = _mm512_mask_max_ps(highest, mask, highest,
+                                 _mm512_mul_ps(factor, _mm512_maskz_loadu_ps(mask, logits + i)));
+  }
+  RowStatistics out;
+  out.largest = _mm512_reduce_max_ps(highest);
+  const __m512 largest = _mm512_set1_ps(out.largest);
+  __m512d sum = _mm512_setzero_pd(), weighted = _mm512_setzero_pd();
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    __mmask16 mask = tail_mask(size - i);
+    __m512 below =
+        _mm512_sub_ps(_mm512_mul_ps(factor, _mm512_maskz_loadu_ps(mask, logits + i)), largest);
+    below = _mm512_max_ps(below, _mm512_set1_ps(-1.0e4F));  // -inf of a masked token: 0 times it is 0
+    __m512 e = _mm512_maskz_mov_ps(mask, exp_of(below));
+    sum = add_double(sum, e);
+    weighted = add_double(weighted, _mm512_mul_ps(e, below));
+  }
+  out.sum = _mm512_reduce_add_pd(sum);
+  out.mean = _mm512_reduce_add_pd(weighted) / out.sum;
+  return out;
+}
+
+void exponentials(const float* logits, std::int64_t size, float scale, float largest, float* out,
+                  double* block_sums) {
+  const __m512 factor = _mm512_set1_ps(scale), top = _mm512_set1_ps(largest);
+  for (std::int64_t first = 0; first < size; first += kSumBlock) {
+    const std::int64_t end = size - first < kSumBlock ? size : first + kSumBlock;
+    __m512d sum = _mm512_setzero_pd();
+    for (std::int64_t i = first; i < end; i += kLanes) {
+      __mmask16 mask = tail_mask(end - i);
+      __m512 scaled = _mm512_mul_ps(factor, _mm512_maskz_loadu_ps(mask, logits + i));
+      __mmask16 there = _mm512_mask_cmp_ps_mask(mask, scaled, _mm512_set1_ps(-3.0e38F), _CMP_GT_OQ);
+      __m512 e = _mm512_maskz_mov_ps(there, exp_of(_mm512_sub_ps(scaled, top)));
+      _mm512_mask_storeu_ps(out + i, mask, e);
+      sum = add_double(sum, e);
+    }
+    block_sums[first / kSumBlock] = _mm512_reduce_add_pd(sum);
+  }
+}
+
+}  // namespace
+
+extern const Kernels avx512;
+const Kernels avx512 = {
+    "avx512", matmul_f32,    matmul_bf16,          matmul_int8,               to_bf16,
+    rms_norm, silu_multiply, attention<float>, attention<std::uint16_t>, row_statistics,
+    exponentials};
+
+}  // namespace kw::lm::cpu

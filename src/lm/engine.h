@@ -1,0 +1,44 @@
+// Engine: one model on one device, with room for the keys and values of a fixed number of sequences.
+// Who schedules (src/rollout) gives it steps: tokens of any mix of sequences, and which of them are
+// followed by a sample.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lm/sampling/sampling.h"
+
+namespace kw::lm {
+
+// T tokens. A slot's tokens stand in the order of their positions, and follow on what the slot has.
+struct Step {
+  std::vector<std::int32_t> tokens, positions, slots;  // [T]
+  std::vector<SampleRequest> samples;                  // of the rows that are sampled from
+
+  void clear();
+  void add(std::int32_t token, std::int32_t position, std::int32_t slot);
+};
+
+struct EngineLimits {
+  std::int64_t slots = 0;        // sequences at once
+  std::int64_t context = 0;      // positions of a slot
+  std::int64_t step_tokens = 0;  // T of a step, and samples
+};
+
+// One thread at a time.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const EngineLimits& limits() const = 0;
+  virtual std::int64_t vocabulary() const = 0;
+  // Writes keys and values of every token, and one sample for each request. Tokens, positions and
+  // slots in range are the caller's part (KW_CHECK).
+  virtual void run(const Step& step, std::span<Sample> samples) = 0;
+  // The first positions of a slot in another one: sequences that begin alike.
+  virtual void copy_slot(std::int32_t from, std::int32_t to, std::int32_t positions) = 0;
+  // Like run, and gives the logits of the rows of its requests: [requests, V], for tests and
+  // scoring.
+  virtual void run_for_logits(const Step& step, std::span<float> logits) = 0;
+};
+
+}  // namespace kw::lm

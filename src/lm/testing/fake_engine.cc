@@ -1,0 +1,55 @@
+#include "lm/testing/fake_engine.h"
+
+#include "base/check.h"
+
+namespace kw::lm {
+
+FakeEngine::FakeEngine(EngineLimits limits, std::int64_t vocabulary)
+    : limits_(limits), vocabulary_(vocabulary), slots_(static_cast<std::size_t>(limits.slots)) {}
+
+std::int32_t FakeEngine::next(const std::vector<std::int32_t>& tokens, std::uint64_t seed,
+                              std::uint64_t sequence) const {
+  std::uint64_t hash = 0xCBF29CE484222325ULL ^ seed ^ (sequence << 32U);
+  for (std::int32_t token : tokens)
+    hash = (hash ^ static_cast<std::uint64_t>(token)) * 0x100000001B3ULL;
+  return static_cast<std::int32_t>((hash >> 20U) % static_cast<std::uint64_t>(vocabulary_));
+}
+
+void FakeEngine::write(const Step& step) {
+  KW_CHECK(!step.tokens.empty());
+  KW_CHECK(step.tokens.size() <= static_cast<std::size_t>(limits_.step_tokens));
+  step_sizes.push_back(step.tokens.size());
+  for (std::size_t i = 0; i < step.tokens.size(); ++i) {
+    auto& slot = slots_.at(static_cast<std::size_t>(step.slots[i]));
+    const auto position = static_cast<std::size_t>(step.positions[i]);
+    KW_CHECK(position <= slot.size());  // no hole
+    KW_CHECK(position < static_cast<std::size_t>(limits_.context));
+    slot.resize(position);
+    slot.push_back(step.tokens[i]);
+  }
+}
+
+void FakeEngine::run(const Step& step, std::span<Sample> samples) {
+  write(step);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const SampleRequest& request = step.samples[i];
+    const auto row = static_cast<std::size_t>(request.row);
+    std::vector<std::int32_t> tokens = slots_.at(static_cast<std::size_t>(step.slots[row]));
+    tokens.resize(static_cast<std::size_t>(step.positions[row]) + 1);
+    KW_CHECK(request.position == tokens.size());
+    samples[i].token = next(tokens, request.seed, request.sequence);
+  }
+}
+
+void FakeEngine::run_for_logits(const Step& step, std::span<float> logits) {
+  write(step);
+  std::fill(logits.begin(), logits.end(), 0.0F);
+}
+
+void FakeEngine::copy_slot(std::int32_t from, std::int32_t to, std::int32_t positions) {
+  auto& source = slots_.at(static_cast<std::size_t>(from));
+  KW_CHECK(static_cast<std::size_t>(positions) <= source.size());
+  slots_.at(static_cast<std::size_t>(to)).assign(source.begin(), source.begin() + positions);
+}
+
+}  // namespace kw::lm
