@@ -13,7 +13,6 @@
 namespace kw::task {
 namespace {
 
-using DType;
 
 struct Narrow {
   DType dtype;
