@@ -114,7 +114,7 @@ def llama3(texts, folder):
         document["model"]["ignore_merges"] = True
         document["model"]["merges"] = [merge for merge in document["model"]["merges"] if rng.random() < 0.97]
 
-    return save(folder, tokenizer, fewer)
+    return save(folder, tokenizer, fewer, {"bos_token": "<|begin_of_text|>"})
 
 
 def gpt2(texts, folder):
@@ -219,29 +219,43 @@ def conversations(rng, count):
         yield messages
 
 
-def check_templates(tool, folder, cases, seed):
-    """cases: (name of the format or None to detect it, folder's Jinja template)."""
-    for name, jinja in cases:
-        theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), bos_token="<|begin_of_text|>", chat_template=jinja)
-        rng = random.Random(seed)
-        requests, wanted = [], []
-        for messages in conversations(rng, 3000):
-            end = rng.choice(("nothing", "generation", "continue"))
-            options = {"enable_thinking": False} if rng.random() < 0.3 else {}
-            options["date_string"] = options["date"] = "01 Feb 2025"
-            request = {"op": "render", "messages": messages, "end": end, **options}
-            if name:
-                request["format"] = name
-            try:
-                text = theirs.apply_chat_template(copy.deepcopy(messages), tokenize=False, add_generation_prompt=end == "generation",
-                                                  continue_final_message=end == "continue", **options)
-            except ValueError:
-                text = None
-            requests.append(request)
-            wanted.append(text)
-        for request, text, answer in zip(requests, wanted, ask(tool, folder, requests)):
-            expect(answer.get("text") == text, f"template {name}: {request}: {answer}, not {text!r}")
-        print(f"template {name or 'of ' + folder.name}: {len(requests)} conversations, {sum(text is None for text in wanted)} of them refused by both")
+def check_template(tool, folder, name, jinja, seed):
+    """name: of the format; None: detected from the template, which folder must have."""
+    bos = json.loads((folder / "tokenizer_config.json").read_text()).get("bos_token")
+    bos = bos["content"] if isinstance(bos, dict) else bos
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), bos_token=bos, chat_template=jinja)
+    rng = random.Random(seed)
+    requests, wanted = [], []
+    for messages in conversations(rng, 3000):
+        end = rng.choice(("nothing", "generation", "continue"))
+        options = {"enable_thinking": False} if rng.random() < 0.3 else {}
+        options["date_string"] = options["date"] = "01 Feb 2025"
+        try:
+            text = theirs.apply_chat_template(copy.deepcopy(messages), tokenize=False, add_generation_prompt=end == "generation",
+                                              continue_final_message=end == "continue", **options)
+        except ValueError:
+            text = None
+        requests.append({"op": "render", "messages": messages, "end": end, **options, **({"format": name} if name else {})})
+        wanted.append(text)
+    for request, text, answer in zip(requests, wanted, ask(tool, folder, requests)):
+        expect(answer.get("text") == text, f"template {name}: {request}: {answer}, not {text!r}")
+    print(f"template {name or 'of ' + folder.name}: {len(requests)} conversations, {sum(text is None for text in wanted)} of them refused by both")
+
+
+def own_template(folder):
+    """The Jinja that a folder has, or None."""
+    if (folder / "chat_template.jinja").exists():
+        return (folder / "chat_template.jinja").read_text()
+    config = folder / "tokenizer_config.json"
+    return json.loads(config.read_text()).get("chat_template") if config.exists() else None
+
+
+def check_templates(tool, folder, templates, seed):
+    for path in sorted(templates.glob("*.jinja")):
+        jinja = path.read_text().rstrip("\n")
+        check_template(tool, folder, path.stem, jinja, seed)
+        (folder / "chat_template.jinja").write_text(jinja)
+        check_template(tool, folder, None, jinja, seed)
 
 
 def main():
@@ -269,10 +283,12 @@ def main():
             folder = check_trainer(options.tool, scratch, learn, name, regex, vocab, nfc)
             check_tokens(options.tool, folder, texts, 3000, options.seed)
             if name == "qwen":
-                check_templates(options.tool, folder, [(None, json.loads((folder / "tokenizer_config.json").read_text())["chat_template"])], options.seed)
-        check_templates(options.tool, made[1][0], [(path.stem, path.read_text().rstrip("\n")) for path in sorted(options.templates.glob("*.jinja"))], options.seed)
+                check_template(options.tool, folder, None, own_template(folder), options.seed)
+        check_templates(options.tool, made[1][0], options.templates, options.seed)
         for folder in options.folder:
             check_tokens(options.tool, folder, texts, options.strings, options.seed)
+            if own_template(folder):
+                check_template(options.tool, folder, None, own_template(folder), options.seed)
     print(f"cross_check: {failures} differences; tokenizers {tokenizers.__version__}, transformers {transformers.__version__}")
     sys.exit(1 if failures else 0)
 

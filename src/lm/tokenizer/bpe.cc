@@ -136,15 +136,14 @@ Status Bpe::read_merges(const Json& value, const std::string& where) {
     };
     auto parts = parts_of(merge);
     if (!parts) return bad("expected \"left right\" or [\"left\", \"right\"]");
-    auto left = id_of(parts->first);
-    auto right = id_of(parts->second);
-    auto whole = id_of(parts->first + parts->second);
-    for (const auto& [found, text] :
-         {std::pair(left, parts->first), std::pair(right, parts->second),
-          std::pair(whole, parts->first + parts->second)}) {
-      if (!found) return bad(fmt::format("\"{}\" is not in the vocabulary", printable(text, 80)));
-    }
-    merges_.put(*left, *right, Merge{rank++, *whole});
+    auto known = [&](const std::string& text) -> Result<TokenId> {
+      if (auto id = id_of(text)) return *id;
+      return bad(fmt::format("\"{}\" is not in the vocabulary", printable(text, 80)));
+    };
+    KW_TRY(TokenId left, known(parts->first));
+    KW_TRY(TokenId right, known(parts->second));
+    KW_TRY(TokenId whole, known(parts->first + parts->second));
+    merges_.put(left, right, Merge{rank++, whole});
   }
   return {};
 }

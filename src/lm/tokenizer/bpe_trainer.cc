@@ -220,7 +220,7 @@ BpeTrainer::Files BpeTrainer::train() const {
   std::vector<std::string> tokens = options_.special;
   std::unordered_map<char, Id> byte_ids;
   for (const std::string& token : alphabet()) {
-    byte_ids[from_byte_level(token)->front()] = static_cast<Id>(tokens.size());
+    byte_ids[decoded_bytes(token).front()] = static_cast<Id>(tokens.size());
     tokens.push_back(token);
   }
   std::vector<Word> words;
