@@ -4,7 +4,6 @@
 
 #include "gym/compile/plan.h"
 #include "gym_judge.h"
-#include "generate.h"
 #include "interrupt.h"
 #include "os/file.h"
 #include "run.h"
@@ -26,7 +25,6 @@ int main(int argc, char** argv) {
           },
       .now = std::chrono::steady_clock::now,
       .wall_time = std::chrono::system_clock::now,
-      .become = front::become,
       .build_flags = gym::shown_cpp_flags(),
       .program_folder = os::program_folder(),
       .cache_folder = os::cache_home(),

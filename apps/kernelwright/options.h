@@ -89,26 +89,8 @@ struct DoctorCommand {
   bool json = false;
 };
 
-// Run by kernelwright-lm, which reads it as JSON.
-struct GenerateCommand {
-  std::string model;                  // a Hugging Face folder
-  std::string prompt, chat, prompts;  // exactly one: text, a user's message, a .jsonl
-  std::string system;                 // of --chat
-  int n = 1;
-  double temperature = 1, top_p = 1, min_p = 0;
-  int top_k = 0, max_tokens = 256;
-  std::vector<std::string> stop;
-  std::string seed = "0";
-  bool ignore_end = false;
-  std::string device = "cpu", dtype = "auto";
-  int threads = 0, slots = 32, context = 0;
-  bool json = false;
-};
-Json to_json(const GenerateCommand& command);
-
 using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
                              ProblemsShowCommand, ProblemsCheckCommand, PromptCommand,
-                             RejudgeCommand, CacheSizeCommand, CacheCleanCommand, DoctorCommand,
-                             GenerateCommand>;
+                             RejudgeCommand, CacheSizeCommand, CacheCleanCommand, DoctorCommand>;
 
 }  // namespace kw::front

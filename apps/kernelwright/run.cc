@@ -10,7 +10,6 @@
 #include "doctor.h"
 #include "error_text.h"
 #include "eval.h"
-#include "generate.h"
 #include "problems.h"
 #include "problems_check.h"
 
@@ -61,9 +60,6 @@ struct Dispatch {
   }
   Result<int> operator()(const CacheCleanCommand& command) const {
     return run_cache_clean(command, services);
-  }
-  Result<int> operator()(const GenerateCommand& command) const {
-    return run_generate(command, services);
   }
   Result<int> operator()(const DoctorCommand& command) const {
     return run_doctor(command, services);

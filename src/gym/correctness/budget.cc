@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/check.h"
-#include "task/half.h"
+#include "gym/inputs/half.h"
 
 namespace kw::gym {
 namespace {

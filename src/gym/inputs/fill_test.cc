@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "task/half.h"
+#include "gym/inputs/half.h"
 
 namespace kw::gym {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "task/half.h"
+#include "gym/inputs/half.h"
 
 namespace kw::gym {
 namespace {
