@@ -23,8 +23,7 @@ Result<std::vector<lm::ChatMessage>> messages_from(const Json& value, const std:
     return fail(ErrorCode::kInvalidArgument, "{}: expected a list of messages", where);
   std::vector<lm::ChatMessage> out;
   for (const Json& item : value) {
-    KW_TRY(ObjectReader reader,
-           ObjectReader::make(item, fmt::format("{}[{}]", where, out.size())));
+    KW_TRY(ObjectReader reader, ObjectReader::make(item, fmt::format("{}[{}]", where, out.size())));
     lm::ChatMessage message;
     KW_TRY(message.role, reader.string("role"));
     KW_TRY(message.content, reader.string("content"));

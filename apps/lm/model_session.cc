@@ -21,8 +21,8 @@ Result<lm::WeightType> weight_type(const std::string& name, const lm::ModelConfi
   if (name == "auto")
     return config.dtype == "bfloat16" ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32;
   if (auto type = lm::weight_type_from_string(name)) return *type;
-  return fail(ErrorCode::kInvalidArgument,
-              "dtype \"{}\": expected auto, float32, bfloat16 or int8", name);
+  return fail(ErrorCode::kInvalidArgument, "dtype \"{}\": expected auto, float32, bfloat16 or int8",
+              name);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct SessionOptions {
   std::string dtype = "auto";  // float32, bfloat16, int8; auto: what holds all of the folder's
   int threads = 0;             // 0: all cores
   std::int64_t slots = 32;
-  std::int64_t context = 4096;      // at most what the model has
+  std::int64_t context = 4096;  // at most what the model has
   std::int64_t step_tokens = 512;
 };
 

@@ -1,6 +1,6 @@
-// Engine: one model on one device, with room for the keys and values of a fixed number of sequences.
-// Who schedules (src/rollout) gives it steps: tokens of any mix of sequences, and which of them are
-// followed by a sample.
+// Engine: one model on one device, with room for the keys and values of a fixed number of
+// sequences. Who schedules (src/rollout) gives it steps: tokens of any mix of sequences, and which
+// of them are followed by a sample.
 #pragma once
 #include <cstdint>
 #include <span>

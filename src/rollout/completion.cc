@@ -30,7 +30,11 @@ class Completions::Choice : public SequenceListener {
  public:
   Choice(Completions* owner, Id id, int index, lm::Detokenizer detokenizer,
          CompletionListener* listener)
-      : owner_(owner), id_(id), index_(index), detokenizer_(std::move(detokenizer)), listener_(listener) {}
+      : owner_(owner),
+        id_(id),
+        index_(index),
+        detokenizer_(std::move(detokenizer)),
+        listener_(listener) {}
 
   bool token(const lm::Sample& sample) override {
     pending_.push_back(sample);

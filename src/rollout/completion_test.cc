@@ -36,7 +36,8 @@ class CompletionTest : public ::testing::Test {
   lm::Tokenizer tokenizer = byte_tokenizer();
   lm::FakeEngine engine{{4, 300, 32}, 256};
   Generator generator{engine};
-  Completions completions{tokenizer, lm::ChatTemplate::make(lm::ChatTemplate::Format::kNone), generator, {}};
+  Completions completions{
+      tokenizer, lm::ChatTemplate::make(lm::ChatTemplate::Format::kNone), generator, {}};
 
   CompletionRequest request_of(const std::string& prompt, int choices) {
     CompletionRequest request;

@@ -1,6 +1,7 @@
-// Theory of operation. A sequence is a list of tokens of which the first `computed` are in its slot.
-// Prefill, decoding and going on after parking are one thing: feed tokens that are not computed yet,
-// and sample when the last one is. Sequences of one prompt begin with a copy of their leader's part.
+// Theory of operation. A sequence is a list of tokens of which the first `computed` are in its
+// slot. Prefill, decoding and going on after parking are one thing: feed tokens that are not
+// computed yet, and sample when the last one is. Sequences of one prompt begin with a copy of their
+// leader's part.
 #include "rollout/generator.h"
 
 #include <algorithm>
@@ -61,8 +62,7 @@ Result<std::vector<SequenceId>> Generator::submit(std::vector<std::int32_t> prom
 Status Generator::resume(SequenceId id, const std::vector<std::int32_t>& tokens,
                          const SequenceSettings& settings, SequenceListener* listener) {
   auto parked = std::find(parked_.begin(), parked_.end(), id);
-  if (parked == parked_.end())
-    return fail(ErrorCode::kNotFound, "sequence {} is not parked", id);
+  if (parked == parked_.end()) return fail(ErrorCode::kNotFound, "sequence {} is not parked", id);
   Sequence& sequence = sequences_.at(id);
   KW_TRY_STATUS(check(tokens, static_cast<std::int64_t>(sequence.tokens.size()), settings));
   parked_.erase(parked);
@@ -148,7 +148,8 @@ void Generator::add_tokens(Sequence& sequence, std::int64_t room) {
   for (std::int64_t at = sequence.computed; at < end; ++at)
     step_.add(sequence.tokens[static_cast<std::size_t>(at)], static_cast<std::int32_t>(at),
               sequence.slot);
-  statistics_.prompt_tokens += end - sequence.computed - (end == size && sequence.sampled > 0 ? 1 : 0);
+  statistics_.prompt_tokens +=
+      end - sequence.computed - (end == size && sequence.sampled > 0 ? 1 : 0);
   sequence.computed = end;
   if (end < size) return;
   lm::SampleRequest request;

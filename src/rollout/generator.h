@@ -1,5 +1,5 @@
-// Generator: continuous batching over an engine's slots. Sequences come and go between steps; a step
-// holds one token of every running sequence and as much of new prompts as fits beside them.
+// Generator: continuous batching over an engine's slots. Sequences come and go between steps; a
+// step holds one token of every running sequence and as much of new prompts as fits beside them.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,8 +16,8 @@ namespace kw::rollout {
 using SequenceId = std::uint64_t;
 
 enum class Finish {
-  kStop,       // an end or stop token, which is the last token reported, or the listener's wish
-  kLength,     // max_tokens, or the end of the slot's context
+  kStop,    // an end or stop token, which is the last token reported, or the listener's wish
+  kLength,  // max_tokens, or the end of the slot's context
   kCancelled,
 };
 
@@ -33,8 +33,10 @@ class SequenceListener {
 struct SequenceSettings {
   lm::SamplingSettings sampling;
   std::int64_t max_tokens = 256;
-  std::vector<std::int32_t> stop_tokens;  // the model's own ends among them, unless they are not to count
-  // A sample depends on these, the model and the tokens before it, and on nothing else in the batch.
+  std::vector<std::int32_t>
+      stop_tokens;  // the model's own ends among them, unless they are not to count
+  // A sample depends on these, the model and the tokens before it, and on nothing else in the
+  // batch.
   std::uint64_t seed = 0, sequence = 0;
   std::shared_ptr<const lm::LogitMask> mask;
   bool keep = false;  // parked when it is finished, until continued or released
@@ -78,7 +80,7 @@ class Generator {
     std::int32_t slot = -1;
     SequenceSettings settings;
     SequenceListener* listener = nullptr;
-    SequenceId leader = 0;  // whose prompt is the same; 0: none
+    SequenceId leader = 0;    // whose prompt is the same; 0: none
     std::int64_t shared = 0;  // tokens that it has in common with its leader
   };
 

@@ -66,7 +66,8 @@ TEST(Generator, ManyRequestsOfManyLengths) {
       one.prompt.push_back(static_cast<std::int32_t>(rng.below(kVocabulary)));
     std::vector<SequenceListener*> listeners;
     for (std::uint64_t i = 0, n = 1 + rng.below(9); i < n; ++i) {
-      one.settings.push_back(settings_of(rng.next() % 100, 1 + static_cast<std::int64_t>(rng.below(40))));
+      one.settings.push_back(
+          settings_of(rng.next() % 100, 1 + static_cast<std::int64_t>(rng.below(40))));
       one.recorders.push_back(std::make_unique<Recorder>());
       listeners.push_back(one.recorders.back().get());
     }
@@ -158,7 +159,8 @@ TEST(Generator, GoesOnAfterParkingWithoutComputingAgain) {
   const auto computed = generator.statistics().prompt_tokens;
   ASSERT_TRUE(generator.resume(ids->front(), {70, 71}, keep, &second));
   run_all(generator);
-  EXPECT_EQ(generator.statistics().prompt_tokens, computed + 3);  // the last sample and the new ones
+  EXPECT_EQ(generator.statistics().prompt_tokens,
+            computed + 3);  // the last sample and the new ones
   history.insert(history.end(), {70, 71});
   EXPECT_EQ(second.tokens, expected(engine, history, keep));
 
@@ -222,7 +224,8 @@ TEST(Generator, RefusesWhatCannotBe) {
     return got ? std::string() : got.error().message();
   };
   EXPECT_NE(message({}, settings_of(0, 1)).find("empty prompt"), std::string::npos);
-  EXPECT_NE(message(std::vector<std::int32_t>(10, 1), settings_of(0, 1)).find("context of 10"), std::string::npos);
+  EXPECT_NE(message(std::vector<std::int32_t>(10, 1), settings_of(0, 1)).find("context of 10"),
+            std::string::npos);
   EXPECT_NE(message({1000}, settings_of(0, 1)).find("vocabulary"), std::string::npos);
   EXPECT_NE(message({1}, settings_of(0, 0)).find("max_tokens"), std::string::npos);
   SequenceSettings hot = settings_of(0, 1);

@@ -24,7 +24,7 @@ constexpr std::int64_t kRowPiece = 8;  // rows of a matrix that a thread takes a
 
 // Activations that go into a product, in the type that the product takes.
 struct Operand {
-  std::vector<float> f32;            // [T, width], for float32 weights
+  std::vector<float> f32;           // [T, width], for float32 weights
   std::vector<std::uint16_t> bf16;  // otherwise
   std::int64_t width = 0;
 };
@@ -159,7 +159,8 @@ void CpuEngine::run(const Step& step, std::span<Sample> samples) {
     if (samples.empty()) return;
     team_.barrier();
     auto mine = team_.share(member, static_cast<std::int64_t>(samples.size()));
-    for (auto i = static_cast<std::size_t>(mine.first); i < static_cast<std::size_t>(mine.last); ++i)
+    for (auto i = static_cast<std::size_t>(mine.first); i < static_cast<std::size_t>(mine.last);
+         ++i)
       samples[i] = samplers_[static_cast<std::size_t>(member)].draw(
           std::span<float>(logits_.data() + i * width, width), step.samples[i]);
   });

@@ -36,7 +36,8 @@ Sample CpuSampler::draw(std::span<float> logits, const SampleRequest& request) {
   Sample out;
   if (request.forced >= 0) {
     out.token = request.forced;
-    out.logprob = static_cast<float>(logprob_of(logits[static_cast<std::size_t>(out.token)], 1, own));
+    out.logprob =
+        static_cast<float>(logprob_of(logits[static_cast<std::size_t>(out.token)], 1, own));
     out.policy_logprob = out.logprob;
     out.entropy = static_cast<float>(std::log(own.sum) - own.mean);
     return out;
@@ -49,8 +50,7 @@ Sample CpuSampler::draw(std::span<float> logits, const SampleRequest& request) {
   const bool greedy = settings.temperature == 0;
   const float scale = greedy ? 1.0F : static_cast<float>(1 / settings.temperature);
   const bool same = unmasked.empty() && scale == 1.0F;
-  const RowStatistics drawn_from =
-      same ? own : kernels_.row_statistics(logits.data(), size, scale);
+  const RowStatistics drawn_from = same ? own : kernels_.row_statistics(logits.data(), size, scale);
   out.entropy = static_cast<float>(std::log(drawn_from.sum) - drawn_from.mean);
   if (greedy) {
     out.token = largest_of(logits);
@@ -73,7 +73,8 @@ Sample CpuSampler::draw(std::span<float> logits, const SampleRequest& request) {
     }
   }
   std::span<const float> original = unmasked.empty() ? logits : std::span<float>(unmasked);
-  out.logprob = static_cast<float>(logprob_of(original[static_cast<std::size_t>(out.token)], 1, own));
+  out.logprob =
+      static_cast<float>(logprob_of(original[static_cast<std::size_t>(out.token)], 1, own));
   return out;
 }
 
@@ -118,8 +119,10 @@ double CpuSampler::keep_candidates(std::span<const float> logits, const SampleRe
   const SamplingSettings& settings = request.settings;
   // exp(-60) of the largest is below what 53 random bits can hit: it is never drawn.
   const float never = -60;
-  const float least = std::max(never, settings.min_p > 0 ? static_cast<float>(std::log(settings.min_p)) : never);
-  const bool min_p_first = settings.min_p > 0;  // relative to the largest: its place does not matter
+  const float least =
+      std::max(never, settings.min_p > 0 ? static_cast<float>(std::log(settings.min_p)) : never);
+  const bool min_p_first =
+      settings.min_p > 0;  // relative to the largest: its place does not matter
   candidates_.clear();
   for (std::size_t i = 0; i < logits.size(); ++i) {
     float below = scale * logits[i] - statistics.largest;
@@ -151,7 +154,8 @@ double CpuSampler::keep_candidates(std::span<const float> logits, const SampleRe
   if (min_p_first) {
     const double threshold = settings.min_p;
     auto small = [&](const Candidate& one) { return share(one) < threshold; };
-    candidates_.erase(std::remove_if(candidates_.begin(), candidates_.end(), small), candidates_.end());
+    candidates_.erase(std::remove_if(candidates_.begin(), candidates_.end(), small),
+                      candidates_.end());
   }
   sum = 0;
   for (const Candidate& one : candidates_) sum += share(one);

@@ -14,8 +14,8 @@ inline __m128 sums_of(__m512 a, __m512 b, __m512 c, __m512 d) {
   auto folded = [](__m512 v) {
     return _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
   };
-  __m256 pairs = _mm256_hadd_ps(_mm256_hadd_ps(folded(a), folded(b)),
-                                _mm256_hadd_ps(folded(c), folded(d)));
+  __m256 pairs =
+      _mm256_hadd_ps(_mm256_hadd_ps(folded(a), folded(b)), _mm256_hadd_ps(folded(c), folded(d)));
   return _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
 }
 
@@ -29,12 +29,18 @@ struct Float32 {
   using W = float;
   static constexpr int kStep = 16;
   using V = __m512;
-  static V load_x(const X* p, __mmask32 mask) { return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p); }
-  static V load_w(const W* p, __mmask32 mask) { return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p); }
+  static V load_x(const X* p, __mmask32 mask) {
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
+  }
+  static V load_w(const W* p, __mmask32 mask) {
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
+  }
   static __m512 add(__m512 sum, V x, V w) { return _mm512_fmadd_ps(x, w, sum); }
 };
 
-inline __m512bh as_bf16(__m512i bits) { return (__m512bh)bits; }
+inline __m512bh as_bf16(__m512i bits) {
+  return (__m512bh)bits;
+}
 
 struct BFloat16 {
   using X = std::uint16_t;
@@ -83,15 +89,15 @@ void tile(const typename Kind::X* x, const typename Kind::W* w, std::int64_t k,
   std::int64_t at = 0;
   for (; at + Kind::kStep <= k; at += Kind::kStep)
     add_step<Kind, Rows, Columns>(sums, x, w, k, at, ~__mmask32{0});
-  if (at < k)
-    add_step<Kind, Rows, Columns>(sums, x, w, k, at, (__mmask32{1} << (k - at)) - 1);
+  if (at < k) add_step<Kind, Rows, Columns>(sums, x, w, k, at, (__mmask32{1} << (k - at)) - 1);
   for (int n = 0; n < Columns; n += 4) {
     __m128 scale = _mm_set1_ps(1);
-    if (scales != nullptr) scale = _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(scales + n)));
+    if (scales != nullptr)
+      scale = _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(scales + n)));
     for (int m = 0; m < Rows; ++m)
-      _mm_storeu_ps(y + m * y_stride + n,
-                    _mm_mul_ps(scale, sums_of(sums[m][n], sums[m][n + 1], sums[m][n + 2],
-                                              sums[m][n + 3])));
+      _mm_storeu_ps(
+          y + m * y_stride + n,
+          _mm_mul_ps(scale, sums_of(sums[m][n], sums[m][n + 1], sums[m][n + 2], sums[m][n + 3])));
   }
 }
 
@@ -143,8 +149,7 @@ void matmul_block(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
   auto scale_of = [&](std::int64_t n) { return scales == nullptr ? nullptr : scales + n; };
   std::int64_t n = first;
   if (rows == 1)  // more chains of additions side by side
-    for (; n + 8 <= last; n += 8)
-      tile<Kind, 1, 8>(x, w + n * k, k, scale_of(n), y + n, y_stride);
+    for (; n + 8 <= last; n += 8) tile<Kind, 1, 8>(x, w + n * k, k, scale_of(n), y + n, y_stride);
   for (; n + 4 <= last; n += 4)
     rows_of_tile<Kind, 4>(x, rows, k, w + n * k, scale_of(n), y + n, y_stride);
   for (; n < last; ++n)
@@ -153,9 +158,9 @@ void matmul_block(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
 }
 
 template <typename Kind>
-void matmul(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
-            const typename Kind::W* w, const std::uint16_t* scales, std::int64_t first,
-            std::int64_t last, float* y, std::int64_t y_stride) {
+void matmul(const typename Kind::X* x, std::int64_t rows, std::int64_t k, const typename Kind::W* w,
+            const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
+            std::int64_t y_stride) {
   const std::int64_t wide = rows_in(kWideBytes, k * static_cast<std::int64_t>(sizeof(*w)), 8);
   const std::int64_t near = rows_in(kNearBytes, k * static_cast<std::int64_t>(sizeof(*x)), 4);
   for (std::int64_t n = first; n < last; n += wide) {
@@ -248,13 +253,15 @@ void silu_multiply(const float* gate, const float* up, std::int64_t size, float*
     __mmask16 mask = tail_mask(size - i);
     __m512 g = _mm512_maskz_loadu_ps(mask, gate + i);
     __m512 e = exp_of(_mm512_sub_ps(_mm512_setzero_ps(), g));
-    __m512 v = _mm512_mul_ps(_mm512_div_ps(g, _mm512_add_ps(one, e)),
-                             _mm512_maskz_loadu_ps(mask, up + i));
+    __m512 v =
+        _mm512_mul_ps(_mm512_div_ps(g, _mm512_add_ps(one, e)), _mm512_maskz_loadu_ps(mask, up + i));
     _mm512_mask_storeu_ps(out + i, mask, v);
   }
 }
 
-inline __m512 load_value(const float* p, __mmask16 mask) { return _mm512_maskz_loadu_ps(mask, p); }
+inline __m512 load_value(const float* p, __mmask16 mask) {
+  return _mm512_maskz_loadu_ps(mask, p);
+}
 inline __m512 load_value(const std::uint16_t* p, __mmask16 mask) {
   return widened(_mm256_maskz_loadu_epi16(mask, p));
 }
@@ -285,8 +292,7 @@ void attend(const float* q, std::int64_t d, const T* keys, const T* values, std:
         if (j + one >= here) continue;
         const T* key = keys + (first + j + one) * d;
         for (int i = 0; i < parts; ++i)
-          dots[one] =
-              _mm512_fmadd_ps(query[i], load_value(key + i * kLanes, masks[i]), dots[one]);
+          dots[one] = _mm512_fmadd_ps(query[i], load_value(key + i * kLanes, masks[i]), dots[one]);
       }
       _mm_store_ps(scores + j, sums_of(dots[0], dots[1], dots[2], dots[3]));
     }
@@ -298,8 +304,8 @@ void attend(const float* q, std::int64_t d, const T* keys, const T* values, std:
       weight *= _mm512_cvtss_f32(correction);
       largest = highest;
     }
-    __m512 p = _mm512_maskz_mov_ps(tail_mask(here),
-                                   exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest))));
+    __m512 p =
+        _mm512_maskz_mov_ps(tail_mask(here), exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest))));
     weight += _mm512_reduce_add_ps(p);
     _mm512_store_ps(scores, p);
     for (int j = 0; j < here; ++j) {
@@ -343,7 +349,8 @@ RowStatistics row_statistics(const float* logits, std::int64_t size, float scale
     __mmask16 mask = tail_mask(size - i);
     __m512 below =
         _mm512_sub_ps(_mm512_mul_ps(factor, _mm512_maskz_loadu_ps(mask, logits + i)), largest);
-    below = _mm512_max_ps(below, _mm512_set1_ps(-1.0e4F));  // -inf of a masked token: 0 times it is 0
+    below =
+        _mm512_max_ps(below, _mm512_set1_ps(-1.0e4F));  // -inf of a masked token: 0 times it is 0
     __m512 e = _mm512_maskz_mov_ps(mask, exp_of(below));
     sum = add_double(sum, e);
     weighted = add_double(weighted, _mm512_mul_ps(e, below));
@@ -374,9 +381,9 @@ void exponentials(const float* logits, std::int64_t size, float scale, float lar
 }  // namespace
 
 extern const Kernels avx512;
-const Kernels avx512 = {
-    "avx512", matmul_f32,    matmul_bf16,          matmul_int8,               to_bf16,
-    rms_norm, silu_multiply, attention<float>, attention<std::uint16_t>, row_statistics,
-    exponentials};
+const Kernels avx512 = {"avx512",       matmul_f32,       matmul_bf16,
+                        matmul_int8,    to_bf16,          rms_norm,
+                        silu_multiply,  attention<float>, attention<std::uint16_t>,
+                        row_statistics, exponentials};
 
 }  // namespace kw::lm::cpu

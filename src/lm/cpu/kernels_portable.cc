@@ -15,8 +15,12 @@ constexpr std::int64_t kLanes = 16;
 inline float widened(std::uint16_t bits) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16U);
 }
-inline float widened(float value) { return value; }
-inline float widened(std::int8_t value) { return static_cast<float>(value); }
+inline float widened(float value) {
+  return value;
+}
+inline float widened(std::int8_t value) {
+  return static_cast<float>(value);
+}
 
 // The same tree for every sum.
 inline float sum_of(const float (&lanes)[kLanes]) {
@@ -49,7 +53,8 @@ void matmul(const X* x, std::int64_t rows, std::int64_t k, const W* w, std::int6
   std::int64_t n = first;
   for (; n + 2 <= last; n += 2) {
     std::int64_t m = 0;
-    for (; m + 2 <= rows; m += 2) tile<2, 2>(x + m * k, w + n * k, k, y + m * y_stride + n, y_stride);
+    for (; m + 2 <= rows; m += 2)
+      tile<2, 2>(x + m * k, w + n * k, k, y + m * y_stride + n, y_stride);
     if (m < rows) tile<1, 2>(x + m * k, w + n * k, k, y + m * y_stride + n, y_stride);
   }
   if (n < last)
@@ -106,8 +111,7 @@ void rms_norm(const float* in, const float* weight, float epsilon, std::int64_t 
   for (; i + kLanes <= size; i += kLanes)
     for (int j = 0; j < kLanes; ++j) lanes[j] += in[i + j] * in[i + j];
   for (int j = 0; i < size; ++i, ++j) lanes[j] += in[i] * in[i];
-  float factor =
-      1.0F / __builtin_sqrtf(sum_of(lanes) / static_cast<float>(size) + epsilon);
+  float factor = 1.0F / __builtin_sqrtf(sum_of(lanes) / static_cast<float>(size) + epsilon);
   for (i = 0; i < size; ++i) out[i] = in[i] * factor * weight[i];
 }
 
@@ -207,8 +211,9 @@ void exponentials(const float* logits, std::int64_t size, float scale, float lar
 }  // namespace
 
 extern const Kernels KW_KERNELS;
-const Kernels KW_KERNELS = {KW_QUOTED(KW_KERNELS), matmul_f32, matmul_bf16, matmul_int8, to_bf16,
-                            rms_norm, silu_multiply, attention<float>, attention<std::uint16_t>,
-                            row_statistics, exponentials};
+const Kernels KW_KERNELS = {KW_QUOTED(KW_KERNELS), matmul_f32,       matmul_bf16,
+                            matmul_int8,           to_bf16,          rms_norm,
+                            silu_multiply,         attention<float>, attention<std::uint16_t>,
+                            row_statistics,        exponentials};
 
 }  // namespace kw::lm::cpu

@@ -58,7 +58,7 @@ struct Product {
   }
 };
 
-const std::vector<Product> kProducts = {{1, 64, 16},  {1, 7, 3},     {2, 100, 9},  {3, 33, 21},
+const std::vector<Product> kProducts = {{1, 64, 16},  {1, 7, 3},    {2, 100, 9},  {3, 33, 21},
                                         {4, 512, 40}, {5, 129, 13}, {70, 48, 11}, {9, 31, 8}};
 
 TEST(Kernels, MultiplyMatrices) {
@@ -176,7 +176,8 @@ TEST(Kernels, Attention) {
             for (std::int64_t p = 0; p < positions; ++p)
               expected += shares[static_cast<std::size_t>(p)] / sum *
                           values[static_cast<std::size_t>(p * d + i)];
-            ASSERT_NEAR(out[static_cast<std::size_t>(g * d + i)], expected, 2e-5) << d << " " << positions;
+            ASSERT_NEAR(out[static_cast<std::size_t>(g * d + i)], expected, 2e-5)
+                << d << " " << positions;
           }
         }
         auto kb = as_bf16(keys), vb = as_bf16(values);
@@ -216,7 +217,9 @@ TEST(Kernels, StatisticsOfRows) {
       for (double one : blocks) total += one;
       EXPECT_NEAR(total / sum, 1, 1e-6);
       for (std::size_t i = 0; i < x.size(); ++i)
-        EXPECT_NEAR(out[i], std::isinf(x[i]) ? 0 : std::exp(static_cast<double>(scale * x[i]) - largest), 1e-6);
+        EXPECT_NEAR(out[i],
+                    std::isinf(x[i]) ? 0 : std::exp(static_cast<double>(scale * x[i]) - largest),
+                    1e-6);
     }
   }
 }

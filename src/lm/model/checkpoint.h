@@ -22,8 +22,8 @@ struct SaveOptions {
   std::uint64_t shard_bytes = 5'000'000'000;
 };
 
-// Into a folder that has no checkpoint yet (kAlreadyExists). Each file is complete under its name or
-// not there; config.json comes last.
+// Into a folder that has no checkpoint yet (kAlreadyExists). Each file is complete under its name
+// or not there; config.json comes last.
 Status save_checkpoint(const std::filesystem::path& folder, const Parameters& parameters,
                        const SaveOptions& options);
 

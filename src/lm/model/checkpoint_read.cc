@@ -140,8 +140,9 @@ Result<std::vector<std::uint16_t>> read_scales(const Checkpoint& checkpoint, con
   std::vector<std::uint16_t> scales;
   if (is_float(stored.entry.dtype)) return scales;
   if (stored.entry.dtype != DType::kInt8)
-    return fail(ErrorCode::kInvalidArgument, "{} is {}; read are float32, float16, bfloat16 and int8",
-                stored.where(), task::to_string(stored.entry.dtype));
+    return fail(ErrorCode::kInvalidArgument,
+                "{} is {}; read are float32, float16, bfloat16 and int8", stored.where(),
+                task::to_string(stored.entry.dtype));
   const std::int64_t rows = stored.entry.shape[0];
   KW_TRY(const StoredEntry* entry, find(checkpoint, folder, stored.entry.name + "_scale", {rows}));
   if (entry->entry.dtype != DType::kFloat16)

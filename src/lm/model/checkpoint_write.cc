@@ -31,7 +31,8 @@ struct Shard {
 };
 
 Piece piece_of(const NamedParameter& one, WeightType type) {
-  Piece piece{&one, false, one.name, type == WeightType::kBFloat16 ? "BF16" : "F32", one.shape(), 0};
+  Piece piece{&one,        false, one.name, type == WeightType::kBFloat16 ? "BF16" : "F32",
+              one.shape(), 0};
   std::size_t element = type == WeightType::kBFloat16 ? 2 : 4;
   if (type == WeightType::kInt8 && one.is_matrix()) {
     piece.dtype = "I8";
@@ -55,7 +56,11 @@ std::vector<Shard> shards_of(const std::vector<NamedParameter>& all, const SaveO
     bool int8 = piece.dtype == "I8";
     add(std::move(piece));
     if (int8)
-      add({&one, true, one.name + "_scale", "F16", {one.matrix.rows},
+      add({&one,
+           true,
+           one.name + "_scale",
+           "F16",
+           {one.matrix.rows},
            2 * static_cast<std::uint64_t>(one.matrix.rows)});
   }
   return shards;
@@ -170,15 +175,14 @@ Status save_checkpoint(const fs::path& folder, const Parameters& parameters,
   const std::vector<NamedParameter> all = parameters.named();
   const std::vector<Shard> shards = shards_of(all, options);
   for (std::size_t i = 0; i < shards.size(); ++i)
-    KW_TRY_STATUS(
-        write_shard(folder / shard_name(i, shards.size()), shards[i], options.type));
+    KW_TRY_STATUS(write_shard(folder / shard_name(i, shards.size()), shards[i], options.type));
   KW_TRY_STATUS(write_index(folder, shards));
   ModelConfig config = parameters.config();
   config.dtype = options.type == WeightType::kBFloat16 ? "bfloat16" : "float32";
   Json value = to_json(config);
   if (options.type == WeightType::kInt8)
-    value["quantization_config"] = {{"quant_method", "kernelwright_int8"}, {"bits", 8},
-                                    {"symmetric", true}, {"scale", "row"}};
+    value["quantization_config"] = {
+        {"quant_method", "kernelwright_int8"}, {"bits", 8}, {"symmetric", true}, {"scale", "row"}};
   return os::write_file_atomic(folder / "config.json", value.dump(2) + "\n");
 }
 

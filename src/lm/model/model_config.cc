@@ -66,8 +66,8 @@ Status read_family(ObjectReader& reader, ModelConfig& config) {
   config.family = known->first;
   KW_TRY(std::string activation, reader.string_or("hidden_act", "silu"));
   if (activation != "silu")
-    return fail(ErrorCode::kUnsupported, "{}: \"{}\"; supported is silu",
-                reader.path("hidden_act"), activation);
+    return fail(ErrorCode::kUnsupported, "{}: \"{}\"; supported is silu", reader.path("hidden_act"),
+                activation);
   KW_TRY(bool sliding, reader.boolean_or("use_sliding_window", false));
   if (sliding)
     return fail(ErrorCode::kUnsupported, "{}: sliding windows are not supported",
@@ -216,7 +216,8 @@ std::string_view to_string(Family family) {
 
 std::int64_t ModelConfig::parameters() const {
   std::int64_t qkv = query_width() + 2 * kv_width();
-  std::int64_t layer = qkv * hidden + query_width() * hidden + 3 * intermediate * hidden + 2 * hidden;
+  std::int64_t layer =
+      qkv * hidden + query_width() * hidden + 3 * intermediate * hidden + 2 * hidden;
   if (qkv_bias) layer += qkv;
   if (output_bias) layer += hidden;
   if (mlp_bias) layer += 2 * intermediate + hidden;
@@ -283,8 +284,9 @@ Result<ModelConfig> read_model_config(const std::filesystem::path& folder) {
   }
   for (std::int64_t id : config.eos)
     if (id < 0 || id >= config.vocabulary)
-      return fail(ErrorCode::kInvalidArgument, "{}: eos_token_id {} is outside the vocabulary of {}",
-                  folder.string(), id, config.vocabulary);
+      return fail(ErrorCode::kInvalidArgument,
+                  "{}: eos_token_id {} is outside the vocabulary of {}", folder.string(), id,
+                  config.vocabulary);
   return config;
 }
 

@@ -23,8 +23,8 @@ struct RopeScaling {
   std::int64_t original_max_position = 0;  // positions that the model was trained on at first
   double low_frequency_factor = 1, high_frequency_factor = 4;  // llama3
   double beta_fast = 32, beta_slow = 1;                        // yarn
-  double attention_factor = 1;  // yarn: of cosines and sines
-  bool truncate = true;         // yarn: dimensions at the ends of the ramp are whole
+  double attention_factor = 1;                                 // yarn: of cosines and sines
+  bool truncate = true;  // yarn: dimensions at the ends of the ramp are whole
 };
 
 // D = hidden, H = heads, G = kv_heads, d = head_dim, F = intermediate, V = vocabulary, L = layers.
@@ -37,7 +37,7 @@ struct ModelConfig {
   RopeScaling rope;
   bool tied_embeddings = false;
   bool qkv_bias = false, output_bias = false, mlp_bias = false;
-  bool qk_norm = false;            // RMS norm of each head of q and k, before the rotation
+  bool qk_norm = false;             // RMS norm of each head of q and k, before the rotation
   double initializer_range = 0.02;  // standard deviation of new weights
   std::optional<std::int64_t> bos;
   std::vector<std::int64_t> eos;  // any of them ends a sequence

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector
 
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 }  // namespace
 
@@ -125,9 +127,9 @@ void name_layer(Names& names, const std::string& prefix, const LayerParameters& 
   const std::string attention = prefix + "self_attn.", mlp = prefix + "mlp.";
   names.vector(prefix + "input_layernorm.weight", layer.input_norm);
   std::int64_t first = 0;
-  for (const auto& [name, width] : {std::pair("q_proj", c.query_width()),
-                                    std::pair("k_proj", c.kv_width()),
-                                    std::pair("v_proj", c.kv_width())}) {
+  for (const auto& [name, width] :
+       {std::pair("q_proj", c.query_width()), std::pair("k_proj", c.kv_width()),
+        std::pair("v_proj", c.kv_width())}) {
     names.rows(attention + name + ".weight", layer.qkv, first, width);
     names.part(attention + name + ".bias", layer.qkv_bias, first, width);
     first += width;

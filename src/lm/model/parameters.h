@@ -48,10 +48,10 @@ class Parameters {
 
   const ModelConfig& config() const { return config_; }
   WeightType type() const { return type_; }
-  Matrix embedding;              // [V, D]
+  Matrix embedding;  // [V, D]
   std::vector<LayerParameters> layers;
-  std::span<float> final_norm;   // [D]
-  Matrix head;                   // [V, D]; the embedding's memory where they are tied
+  std::span<float> final_norm;  // [D]
+  Matrix head;                  // [V, D]; the embedding's memory where they are tied
 
   // In the order of the checkpoint's files; a tied head is left out.
   std::vector<NamedParameter> named() const;

@@ -25,13 +25,13 @@ float llama3_frequency(float frequency, const RopeScaling& rope) {
 double yarn_dimension(double turns, const ModelConfig& config) {
   double positions = static_cast<double>(config.rope.original_max_position);
   return static_cast<double>(config.head_dim) *
-         std::log(positions / (turns * 2 * std::numbers::pi)) /
-         (2 * std::log(config.rope_theta));
+         std::log(positions / (turns * 2 * std::numbers::pi)) / (2 * std::log(config.rope_theta));
 }
 
 void stretch_yarn(std::vector<float>& frequencies, const ModelConfig& config) {
   const RopeScaling& rope = config.rope;
-  double low = yarn_dimension(rope.beta_fast, config), high = yarn_dimension(rope.beta_slow, config);
+  double low = yarn_dimension(rope.beta_fast, config),
+         high = yarn_dimension(rope.beta_slow, config);
   if (rope.truncate) {
     low = std::floor(low);
     high = std::ceil(high);
@@ -41,8 +41,8 @@ void stretch_yarn(std::vector<float>& frequencies, const ModelConfig& config) {
   if (low == high) high += 0.001;  // transformers' guard against a division by zero
   for (std::size_t i = 0; i < frequencies.size(); ++i) {
     double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
-    frequencies[i] = static_cast<float>(frequencies[i] / rope.factor * ramp +
-                                        frequencies[i] * (1 - ramp));
+    frequencies[i] =
+        static_cast<float>(frequencies[i] / rope.factor * ramp + frequencies[i] * (1 - ramp));
   }
 }
 

@@ -1,4 +1,5 @@
-// Rotary position embedding: frequencies of the families' variants, and tables of cosines and sines.
+// Rotary position embedding: frequencies of the families' variants, and tables of cosines and
+// sines.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -36,7 +36,7 @@ struct Sample {
   std::int32_t token = 0;
   float logprob = 0;  // natural, under the model's own distribution: temperature 1, nothing masked
   float policy_logprob = 0;  // under the distribution it was drawn from; 0 for temperature 0
-  float entropy = 0;         // nats, of the masked distribution at the settings' temperature (1 for 0)
+  float entropy = 0;  // nats, of the masked distribution at the settings' temperature (1 for 0)
 };
 
 // A number in [0, 1) with 53 random bits.
