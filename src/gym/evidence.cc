@@ -18,7 +18,7 @@ constexpr double kLeastSample = 1e-3, kMostSample = 1e18;  // ns: ratios and sum
 // Of eight process pairs: the interval takes memory quadratic in their number.
 constexpr std::size_t kMostSamples = 8 * SequentialInterval::kMaxSamples;
 constexpr double kMostCost = 1e15;  // ms
-constexpr std::int64_t kMostPairs = 1'000'000;
+constexpr std::size_t kMostPairs = 1000;
 
 // The list under a key; an empty one when it is not there.
 Result<const Json*> list_or_empty(ObjectReader& reader, std::string_view key) {
@@ -97,6 +97,26 @@ Status read_compat(ObjectReader& reader, task::WorkloadVerdict& verdict) {
   return {};
 }
 
+// How many of the samples are of each pair of processes, in their order.
+Result<std::vector<std::size_t>> pair_samples(ObjectReader& reader, std::size_t samples) {
+  KW_TRY(const Json* list, list_or_empty(reader, "pair_samples"));
+  if (list->empty()) return std::vector<std::size_t>{samples};
+  std::vector<std::size_t> out;
+  std::size_t sum = 0;
+  for (const Json& item : *list) {
+    if (!item.is_number_unsigned() || item.get<std::size_t>() > samples - sum ||
+        out.size() == kMostPairs)
+      break;
+    out.push_back(item.get<std::size_t>());
+    sum += out.back();
+  }
+  if (out.size() != list->size() || sum != samples)
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: expected at most {} counts that make {}, the number of samples",
+                reader.path("pair_samples"), kMostPairs, samples);
+  return out;
+}
+
 // Times and interval from the raw samples, never from a stored interval.
 Status read_times(ObjectReader& reader, task::WorkloadVerdict& verdict) {
   KW_TRY(auto candidate, milliseconds(reader, "candidate_ns"));
@@ -109,11 +129,8 @@ Status read_times(ObjectReader& reader, task::WorkloadVerdict& verdict) {
          fmt::format("no time: {} blocks are too few: raise --max-seconds", blocks)});
   }
   if (candidate.empty() || candidate.size() != reference.size()) return {};
-  KW_TRY(std::int64_t process_pairs, reader.integer_or("process_pairs", 1));
-  if (process_pairs < 1 || process_pairs > kMostPairs)
-    return fail(ErrorCode::kInvalidArgument, "{}: {} is not from 1 to {}",
-                reader.path("process_pairs"), process_pairs, kMostPairs);
-  auto report = interval_of_samples(candidate, reference, static_cast<int>(process_pairs));
+  KW_TRY(auto pairs, pair_samples(reader, candidate.size()));
+  auto report = interval_of_samples(candidate, reference, pairs);
   verdict.times = task::Times{median_of(candidate), median_of(reference), candidate, reference};
   if (std::isfinite(report.low) && std::isfinite(report.high)) {
     verdict.speedup = report;

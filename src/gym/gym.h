@@ -26,17 +26,14 @@ namespace kw::gym {
 
 // The version of everything that decides a verdict: in evidence, caches and resume keys. Raised
 // when a rule changes.
-inline constexpr int kGymVersion = 2;
+inline constexpr int kGymVersion = 3;
 
-// Process pairs of a precise measurement: what one pair of processes does not show (code and memory
-// placement) shows between them.
-inline constexpr int kPrecisePairs = 3;
 inline constexpr double kPreciseHalfWidth = 0.005;
 
 struct EvalOptions {
   std::string target = "cpu";
   std::string baseline = "eager";  // eager, compile, or the path of a candidate file
-  bool precise = false;            // half-width 0.5 % over at least three process pairs
+  bool precise = false;            // half-width 0.5 % over several process pairs
   double half_width_percent = 3;   // of the speedup's 95 % interval, where not precise
   int threads = 1;                 // for the candidate and the baseline; rewards use 1
   double max_seconds = 30;         // wall time of measuring one workload

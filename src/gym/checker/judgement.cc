@@ -68,9 +68,11 @@ Json to_json(const ExecutorClient::Launches& launches) {
 
 }  // namespace
 
-Judgement::Judgement(Session& session, std::unique_ptr<Side> candidate, int control)
+Judgement::Judgement(Session& session, std::unique_ptr<Side> candidate, int process_pairs,
+                     int control)
     : session_(session),
       candidate_(std::move(candidate)),
+      process_pairs_(process_pairs),
       control_(control),
       benchmark_rules_(!session.module_),
       input_hashes_(session.sets_.size()) {
@@ -321,10 +323,11 @@ std::array<Judgement::Group, 2> Judgement::next_groups() {
 
 Status Judgement::timed_blocks() {
   KW_TRY_STATUS(calibrate());
-  SequentialInterval interval(session_.options_.half_width, session_.options_.process_pairs);
+  SequentialInterval interval(session_.options_.half_width, process_pairs_);
   const auto begun = Clock::now();
-  const auto deadline = begun + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(session_.options_.max_seconds));
+  const auto deadline =
+      begun + std::chrono::duration_cast<Clock::duration>(
+                  std::chrono::duration<double>(session_.options_.max_seconds / process_pairs_));
   Rng secret(session_.next_seed());
   std::int64_t patience = 0;
   AuditSchedule audits(session_.next_seed());
@@ -357,15 +360,6 @@ Status Judgement::timed_blocks() {
     if (patience == 0) patience = 3 * blocks_;
     if (!filter_.noisy() || blocks_ >= patience) break;
   }
-  if (!fault_ && filter_.noisy()) {
-    candidate_ns_.clear();
-    reference_ns_.clear();
-    blame({task::Outcome::kNoisy, "",
-           filter_.reason() == DisturbanceKind::kFaults
-               ? "page faults took more than 1 % of the calls' time: allocate scratch memory once, "
-                 "in prepare()"
-               : "other work on the machine took time from the calls"});
-  }
   return {};
 }
 
@@ -385,10 +379,11 @@ Json Judgement::report() const {
       {"candidate_ns", candidate_ns_},
       {"reference_ns", reference_ns_},
       {"timed", session_.options_.timing},
-      {"process_pairs", 1},
+      {"pair_samples", Json::array({candidate_ns_.size()})},
       {"null_go_ns", candidate_->null_go().count()},
       {"blocks", blocks_},
       {"disturbed_samples", filter_.dropped()},
+      {"disturbed_by_faults", filter_.dropped_by(DisturbanceKind::kFaults)},
       {"audits", audits_},
       {"oracle",
        session_.exact_precision_ == Precision::kSecond ? "second_implementation" : "float64"},
@@ -426,7 +421,8 @@ Result<Json> Session::judge(const Json& body, ReceivedFds& fds, int control) {
   KW_TRY_STATUS(renew_audit_instances());
   KW_TRY_STATUS(renew_candidate_memory(body.value("memory_is_free", false)));
   KW_TRY(auto candidate, attach(body["candidate"], fds, "candidate", candidate_memory_));
-  return Judgement(*this, std::move(candidate), control).run();
+  const int process_pairs = std::max(1, body.value("process_pairs", 1));
+  return Judgement(*this, std::move(candidate), process_pairs, control).run();
 }
 
 }  // namespace kw::gym

@@ -23,7 +23,8 @@ namespace kw::gym {
 
 class Judgement {
  public:
-  Judgement(Session& session, std::unique_ptr<Side> candidate, int control);
+  // process_pairs: how many measurements, this one among them, make the interval.
+  Judgement(Session& session, std::unique_ptr<Side> candidate, int process_pairs, int control);
   // The report of one workload (docs/formats/evidence.md). An Error is ours.
   Result<Json> run();
 
@@ -74,6 +75,7 @@ class Judgement {
 
   Session& session_;
   std::unique_ptr<Side> candidate_;
+  int process_pairs_;
   int control_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::optional<Fault> fault_;

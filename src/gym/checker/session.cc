@@ -28,6 +28,12 @@ std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
+// Which memory a pair after the first one asks for.
+std::optional<bool> exchanged_of(const Json& body) {
+  if (!body.contains("exchanged")) return std::nullopt;
+  return body.value("exchanged", false);
+}
+
 }  // namespace
 
 Result<Mechanisms> Mechanisms::without(const std::vector<std::string>& disabled) {
@@ -68,8 +74,6 @@ Status Session::read_options(const Json& options) {
   KW_TRY(std::int64_t threads, reader.integer("threads"));
   options_.threads = static_cast<int>(threads);
   KW_TRY(options_.half_width, reader.number("half_width"));
-  KW_TRY(std::int64_t pairs, reader.integer("process_pairs"));
-  options_.process_pairs = static_cast<int>(pairs);
   KW_TRY(options_.timing, reader.boolean("timing"));
   KW_TRY(options_.deterministic, reader.boolean("deterministic"));
   KW_TRY(options_.max_seconds, reader.number("max_seconds"));
@@ -352,11 +356,15 @@ Result<Json> Session::kernelbench(const Json& body, ReceivedFds& fds) {
   return Json{{"correctness", correct}};
 }
 
-Status Session::renew_output_memory(bool is_free) {
+Status Session::renew_output_memory(bool is_free, std::optional<bool> exchanged) {
   if (is_free && !candidate_memory_.destinations.empty()) {
-    // Which side gets which must not be known beforehand: one may lie better than the other.
-    if ((next_seed() & 1U) != 0) std::swap(baseline_memory_, candidate_memory_);
+    // Which side gets which must not be known beforehand: one may lie better than the other. A pair
+    // that is tried again keeps what it had.
+    bool swaps = exchanged ? *exchanged != memory_exchanged_ : (next_seed() & 1U) != 0;
+    if (swaps) std::swap(baseline_memory_, candidate_memory_);
+    memory_exchanged_ = exchanged.value_or(false);
   } else {
+    memory_exchanged_ = false;
     KW_TRY(baseline_memory_, OutputMemory::make(signature_, sets_.size()));
     KW_TRY(candidate_memory_, OutputMemory::make(signature_, sets_.size()));
   }
@@ -379,7 +387,7 @@ Status Session::renew_candidate_memory(bool is_free) {
 
 Result<Json> Session::start_baseline(const Json& body, ReceivedFds& fds) {
   baseline_.reset();
-  KW_TRY_STATUS(renew_output_memory(body.value("memory_is_free", false)));
+  KW_TRY_STATUS(renew_output_memory(body.value("memory_is_free", false), exchanged_of(body)));
   KW_TRY(baseline_, attach(body["baseline"], fds, "baseline", baseline_memory_));
   StartTimes times;
   KW_TRY(auto fault, baseline_->start(times));

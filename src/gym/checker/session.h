@@ -38,7 +38,6 @@ struct Mechanisms {
 
 struct SessionOptions {
   int threads = 1;
-  int process_pairs = 1;     // that this measurement is one of
   double half_width = 0.03;  // of the interval over all of them
   bool timing = true, deterministic = false;
   double max_seconds = 30, timeout_seconds = 0;
@@ -86,8 +85,9 @@ class Session {
   Result<std::unique_ptr<Side>> attach(const Json& spec, ReceivedFds& fds,
                                        const std::string& prefix, ExecutorMemory memory);
   // For the next pair, or the next candidate beside the same baseline. is_free: nothing of those
-  // before can write to it any more; it is used again then, else new memory is made.
-  Status renew_output_memory(bool is_free);
+  // before can write to it any more; it is used again then, else new memory is made. exchanged:
+  // whether each side gets what the other had when it was drawn last; nullopt draws.
+  Status renew_output_memory(bool is_free, std::optional<bool> exchanged);
   Status renew_candidate_memory(bool is_free);
   // Seeds of this session: fresh for every use.
   std::uint64_t next_seed() { return seeds_.seed("session", ++seeds_used_); }
@@ -114,6 +114,7 @@ class Session {
   std::vector<Instance> learned_from_;
   std::vector<std::unique_ptr<AuditInstance>> audit_instances_;
   OutputMemory baseline_memory_, candidate_memory_;
+  bool memory_exchanged_ = false;  // since it was drawn which side gets which
   std::unique_ptr<KernelBenchTrials> kernelbench_trials_;  // made when first needed
   bool candidate_memory_is_clear_ = false;                 // no executor has had it since
   std::unique_ptr<Side> baseline_;

@@ -1,9 +1,6 @@
 // Thresholds and counts.
 #include "gym/measure/disturbance.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace kw::gym {
 
 DisturbanceKind kind_of(const Disturbance& disturbance) {
@@ -19,6 +16,21 @@ DisturbanceKind kind_of(const Disturbance& disturbance) {
                                                      : DisturbanceKind::kNone;
 }
 
+bool too_many_dropped(std::uint64_t dropped, std::uint64_t kept) {
+  constexpr double kMostDropped = 0.1;
+  constexpr std::uint64_t kLeastSamples = 10;  // before so many nothing is called noisy
+  const std::uint64_t all = kept + dropped;
+  return all >= kLeastSamples &&
+         static_cast<double>(dropped) > kMostDropped * static_cast<double>(all);
+}
+
+std::string_view noise_message(std::uint64_t by_faults, std::uint64_t by_others) {
+  return by_faults > by_others ? "page faults took more than 1 % of the calls' time: allocate "
+                                 "scratch memory once, in "
+                                 "prepare()"
+                               : "other work on the machine took time from the calls";
+}
+
 bool SampleFilter::keep(const Disturbance& candidate, const Disturbance& reference) {
   DisturbanceKind kind = kind_of(candidate);
   if (kind == DisturbanceKind::kNone) kind = kind_of(reference);
@@ -26,18 +38,6 @@ bool SampleFilter::keep(const Disturbance& candidate, const Disturbance& referen
   bool kept = kind == DisturbanceKind::kNone;
   (kept ? kept_ : dropped_) += 1;
   return kept;
-}
-
-bool SampleFilter::noisy() const {
-  std::uint64_t all = kept_ + dropped_;
-  return all >= kLeastSamples &&
-         static_cast<double>(dropped_) > kMostDropped * static_cast<double>(all);
-}
-
-DisturbanceKind SampleFilter::reason() const {
-  if (dropped_ == 0) return DisturbanceKind::kNone;
-  return static_cast<DisturbanceKind>(std::max_element(std::begin(counts_) + 1, std::end(counts_)) -
-                                      std::begin(counts_));
 }
 
 }  // namespace kw::gym

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 namespace kw::gym {
 
@@ -21,23 +22,26 @@ enum class DisturbanceKind { kNone, kStolen, kPreempted, kFaults };
 // 6).
 DisturbanceKind kind_of(const Disturbance& disturbance);
 
+// Whether so many dropped samples are too many, and what a verdict then says, by what most of them
+// suffered from.
+bool too_many_dropped(std::uint64_t dropped, std::uint64_t kept);
+std::string_view noise_message(std::uint64_t by_faults, std::uint64_t by_others);
+
 // Decides sample by sample. A disturbed one is dropped whole, both sides, so that neither side's
 // slow calls are picked out; at most one in ten may be dropped, or a candidate could be slow only
 // in calls that it also disturbs. Not thread-safe.
 class SampleFilter {
  public:
-  static constexpr double kMostDropped = 0.1;
-  static constexpr std::uint64_t kLeastSamples = 10;  // before so many nothing is called noisy
-
   // Whether to keep the sample.
   bool keep(const Disturbance& candidate, const Disturbance& reference);
 
   std::uint64_t kept() const { return kept_; }
   std::uint64_t dropped() const { return dropped_; }
   // Too many were dropped: no time can be given (task::Outcome::kNoisy).
-  bool noisy() const;
-  // What most of the dropped samples suffered from.
-  DisturbanceKind reason() const;
+  bool noisy() const { return too_many_dropped(dropped_, kept_); }
+  std::uint64_t dropped_by(DisturbanceKind kind) const {
+    return counts_[static_cast<std::size_t>(kind)];
+  }
 
  private:
   std::uint64_t kept_ = 0, dropped_ = 0;

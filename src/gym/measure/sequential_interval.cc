@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 namespace kw::gym {
 namespace {
@@ -14,11 +16,27 @@ double half_width(const Interval& interval) {
   return (interval.high - interval.low) / 2;
 }
 
+// Student's 95 % interval of the mean, from the means of two neighbours each; 0 for fewer than two
+// of them.
+double half_width_between(std::span<const double> estimates) {
+  static constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365};
+  std::vector<double> couples;
+  for (std::size_t i = 0; i + 1 < estimates.size(); i += 2)
+    couples.push_back((estimates[i] + estimates[i + 1]) / 2);
+  if (couples.size() < 2) return 0;
+  const auto count = static_cast<double>(couples.size());
+  const double mean = std::accumulate(couples.begin(), couples.end(), 0.0) / count;
+  double squares = 0;
+  for (double one : couples) squares += (one - mean) * (one - mean);
+  const double student = kStudent[std::min(couples.size() - 2, std::size(kStudent) - 1)];
+  return student * std::sqrt(squares / (count - 1) / count);
+}
+
 }  // namespace
 
 Interval look_interval(std::span<const double> log_ratios) {
   Interval interval = signed_rank_interval(log_ratios, kAlphaOfLook);
-  double widen = std::sqrt(autocorrelation_factor(log_ratios));
+  double widen = std::sqrt(std::max(autocorrelation_factor(log_ratios), drift_factor(log_ratios)));
   interval.low = interval.estimate - widen * (interval.estimate - interval.low);
   interval.high = interval.estimate + widen * (interval.high - interval.estimate);
   return interval;
@@ -45,17 +63,27 @@ void SequentialInterval::add(double log_ratio) {
 }
 
 task::Speedup interval_of_samples(std::span<const double> candidate,
-                                  std::span<const double> reference, int process_pairs) {
-  std::vector<double> log_ratios;
-  for (std::size_t i = 0; i < std::min(candidate.size(), reference.size()); ++i) {
-    log_ratios.push_back(std::log(reference[i] / candidate[i]));
+                                  std::span<const double> reference,
+                                  std::span<const std::size_t> pair_samples) {
+  std::vector<double> estimates;
+  double below = 0, above = 0;
+  std::size_t at = 0;
+  for (std::size_t samples : pair_samples) {
+    std::vector<double> log_ratios;
+    for (std::size_t end = at + samples; at < end; ++at)
+      log_ratios.push_back(std::log(reference[at] / candidate[at]));
+    Interval inside = look_interval(log_ratios);
+    estimates.push_back(inside.estimate);
+    below += std::pow(inside.estimate - inside.low, 2);
+    above += std::pow(inside.high - inside.estimate, 2);
   }
-  Interval inside = look_interval(log_ratios);
-  double between = 2 * process_error(process_pairs);
-  double below = std::hypot(inside.estimate - inside.low, between);
-  double above = std::hypot(inside.high - inside.estimate, between);
-  return {std::exp(inside.estimate), std::exp(inside.estimate - below),
-          std::exp(inside.estimate + above)};
+  const auto pairs = static_cast<double>(estimates.size());
+  const double center = std::accumulate(estimates.begin(), estimates.end(), 0.0) / pairs;
+  const double placed = 2 * process_error(static_cast<int>(estimates.size()));
+  const double between = half_width_between(estimates);
+  below = std::max(between, std::hypot(std::sqrt(below) / pairs, placed));
+  above = std::max(between, std::hypot(std::sqrt(above) / pairs, placed));
+  return {std::exp(center), std::exp(center - below), std::exp(center + above)};
 }
 
 task::Speedup geometric_mean(std::span<const task::Speedup> speedups) {

@@ -37,8 +37,8 @@ class SequentialInterval {
 };
 
 // The interval that a look sees, of log ratios in the order measured: signed_rank_interval at the
-// error of one look, its half-widths times sqrt(autocorrelation_factor), because a side whose level
-// wanders from sample to sample tells less than its samples seem to.
+// error of one look, its half-widths times the square root of autocorrelation_factor or
+// drift_factor, because a side whose level wanders tells less than its samples seem to.
 Interval look_interval(std::span<const double> log_ratios);
 
 // What a process pair adds that its own samples cannot show (memory layout, code placement), as a
@@ -46,9 +46,13 @@ Interval look_interval(std::span<const double> log_ratios);
 double process_error(int process_pairs);
 
 // The interval of raw samples, as judging and re-judging report it: sample i took candidate[i] and
-// reference[i] (any one unit).
+// reference[i] (any one unit). pair_samples: how many of them are of each process pair, in their
+// order; each pair counts alike, so that what exchanging memory between a pair and the next changes
+// cancels out. From four pairs on, the interval is no narrower than Student's interval of the means
+// of two: it shows what differs between processes and not within.
 task::Speedup interval_of_samples(std::span<const double> candidate,
-                                  std::span<const double> reference, int process_pairs);
+                                  std::span<const double> reference,
+                                  std::span<const std::size_t> pair_samples);
 
 // Geometric mean over workloads measured apart: half-widths add in quadrature, divided by their
 // number.

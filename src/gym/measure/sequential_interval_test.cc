@@ -59,22 +59,31 @@ struct Measured {
   bool covers(double truth) const { return speedup.low <= truth && truth <= speedup.high; }
 };
 
+// Two process pairs with their memory exchanged, by which one side is slower by so much.
+constexpr int kPairs = 2;
+constexpr double kPlacement = 0.03;
+
 // Blocks A B B A or B A A B at random until done, each half a sample; the reference takes `speedup`
 // times the candidate's time.
 Measured measure(Rng& rng, const Noise& make_noise, double speedup, double goal) {
-  Noise noise = make_noise;
-  SequentialInterval interval(goal);
   std::vector<double> candidate, reference;
-  while (!interval.done()) {
-    bool candidate_first = rng.below(2) == 0;
-    for (int half = 0; half < 2; ++half, candidate_first = !candidate_first) {
-      double first = std::exp(noise(rng)), second = std::exp(noise(rng));
-      candidate.push_back(candidate_first ? first : second);
-      reference.push_back(speedup * (candidate_first ? second : first));
-      interval.add(std::log(reference.back() / candidate.back()));
+  std::vector<std::size_t> pair_samples;
+  for (double placement : {std::exp(kPlacement), std::exp(-kPlacement)}) {
+    Noise noise = make_noise;
+    SequentialInterval interval(goal, kPairs);
+    while (!interval.done()) {
+      bool candidate_first = rng.below(2) == 0;
+      for (int half = 0; half < 2; ++half, candidate_first = !candidate_first) {
+        double first = std::exp(noise(rng)), second = std::exp(noise(rng));
+        candidate.push_back(placement * (candidate_first ? first : second));
+        reference.push_back(speedup * (candidate_first ? second : first));
+        interval.add(std::log(reference.back() / candidate.back()));
+      }
     }
+    pair_samples.push_back(interval.samples());
   }
-  return {interval_of_samples(candidate, reference, 3), interval.samples()};
+  return {interval_of_samples(candidate, reference, pair_samples),
+          *std::max_element(pair_samples.begin(), pair_samples.end())};
 }
 
 struct Coverage {
@@ -160,9 +169,56 @@ TEST(SequentialInterval, WanderingOfOneSideWidensTheInterval) {
   EXPECT_GT(wide.high - wide.low, 1.8 * (narrow.high - narrow.low));
 }
 
+// What neighbours in time do not show: one side that gets slower by a few percent in all.
+TEST(SequentialInterval, SlowDriftWidensTheInterval) {
+  Rng rng(13);
+  std::vector<double> calm, drifting;
+  for (int i = 0; i < 640; ++i) {
+    calm.push_back(0.13 * rng.normal());
+    drifting.push_back(calm.back() - 0.09 * i / 640);
+  }
+  EXPECT_EQ(drift_factor(calm), 1);
+  EXPECT_GT(drift_factor(drifting), 2.5);
+  Interval narrow = look_interval(calm), wide = look_interval(drifting);
+  EXPECT_GT(wide.high - wide.low, 1.5 * (narrow.high - narrow.low));
+}
+
+// Processes that differ by three percent beside what exchanging cancels, as on a virtual machine.
+TEST(SequentialInterval, CoversWhatDiffersBetweenProcesses) {
+  constexpr int kManyPairs = 8, kRuns = 600;
+  Rng rng(17);
+  std::int64_t missed = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    std::vector<double> candidate, reference;
+    std::vector<std::size_t> pair_samples;
+    for (int pair = 0; pair < kManyPairs; ++pair) {
+      double level = (pair % 2 == 0 ? 0.06 : -0.06) + 0.03 * rng.normal();
+      for (int i = 0; i < 20; ++i) {
+        candidate.push_back(std::exp(level + 0.05 * rng.normal()));
+        reference.push_back(std::exp(0.05 * rng.normal()));
+      }
+      pair_samples.push_back(20);
+    }
+    task::Speedup speedup = interval_of_samples(candidate, reference, pair_samples);
+    missed += speedup.low <= 1 && 1 <= speedup.high ? 0 : 1;
+  }
+  EXPECT_GT(binomial_upper_tail(missed, kRuns, 0.05), 1e-3) << missed;
+}
+
+TEST(SequentialInterval, EachPairCountsAlike) {
+  std::vector<double> candidate(40, 1.02), reference(60, 1.0);
+  candidate.resize(60, 1 / 1.02);
+  const std::size_t pairs[] = {40, 20};
+  task::Speedup joined = interval_of_samples(candidate, reference, pairs);
+  EXPECT_NEAR(joined.median, 1, 1e-12);
+  EXPECT_NEAR(std::log(joined.high), 2 * process_error(2), 1e-12);
+}
+
 TEST(ProcessError, WidensAndShrinksWithProcesses) {
-  std::vector<double> same(10, 1.0);
-  task::Speedup one = interval_of_samples(same, same, 1), four = interval_of_samples(same, same, 4);
+  std::vector<double> same(40, 1.0);
+  const std::size_t all[] = {40}, quarters[] = {10, 10, 10, 10};
+  task::Speedup one = interval_of_samples(same, same, all),
+                four = interval_of_samples(same, same, quarters);
   EXPECT_LT(one.low, 1);
   EXPECT_NEAR(std::log(one.high), 2 * process_error(1), 1e-12);
   EXPECT_NEAR(std::log(four.high), std::log(one.high) / 2, 1e-12);

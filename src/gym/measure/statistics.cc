@@ -47,6 +47,21 @@ std::int64_t critical_value(std::size_t n, double tail) {
   return static_cast<std::int64_t>(std::floor(mean + normal_quantile(tail) * deviation - 0.5));
 }
 
+// The rank of each sample among all, less the mean rank.
+std::vector<double> centred_ranks(std::span<const double> samples) {
+  std::vector<std::size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return samples[i]; });
+  std::vector<double> rank(samples.size());
+  double center = (static_cast<double>(samples.size()) - 1) / 2;
+  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<double>(i) - center;
+  return rank;
+}
+
+double sum_of_squares(std::span<const double> values) {
+  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+}
+
 }  // namespace
 
 double median(std::vector<double> values) {
@@ -140,16 +155,8 @@ double autocorrelation_factor(std::span<const double> samples) {
   constexpr std::size_t kLeast = 20;
   std::size_t n = samples.size();
   if (n < kLeast) return 1;
-  std::vector<std::size_t> order(n);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return samples[i]; });
-  std::vector<double> rank(n);
-  double center = (static_cast<double>(n) - 1) / 2;
-  double variance = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    rank[order[i]] = static_cast<double>(i) - center;
-    variance += rank[order[i]] * rank[order[i]];
-  }
+  const std::vector<double> rank = centred_ranks(samples);
+  const double variance = sum_of_squares(rank);
   double factor = 1;
   for (std::size_t lag = 1; lag < n / 4; ++lag) {
     double product = 0;
@@ -158,6 +165,24 @@ double autocorrelation_factor(std::span<const double> samples) {
     factor += 2 * product / variance;
   }
   return factor;
+}
+
+double drift_factor(std::span<const double> samples) {
+  constexpr std::size_t kStretches = 8, kLeast = 64;
+  constexpr double kChance = 14.067 / 7;  // 95 % of chi-square over its 7 degrees of freedom
+  const std::size_t length = samples.size() / kStretches;
+  if (samples.size() < kLeast) return 1;
+  const std::vector<double> rank = centred_ranks(samples.last(kStretches * length));
+  std::vector<double> means;
+  for (std::size_t i = 0; i < kStretches; ++i) {
+    auto first = rank.begin() + static_cast<std::ptrdiff_t>(i * length);
+    means.push_back(std::accumulate(first, first + static_cast<std::ptrdiff_t>(length), 0.0) /
+                    static_cast<double>(length));
+  }
+  const double of_means = sum_of_squares(means) / (kStretches - 1);
+  const double expected = sum_of_squares(rank) / static_cast<double>(rank.size() * length);
+  const double factor = of_means / expected;
+  return factor > kChance ? factor : 1;
 }
 
 }  // namespace kw::gym

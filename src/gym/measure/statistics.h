@@ -35,4 +35,10 @@ Interval signed_rank_interval(std::span<const double> samples, double alpha);
 // than 20 samples, which cannot show it.
 double autocorrelation_factor(std::span<const double> samples);
 
+// The same by the means of eight stretches of the samples, which show slow drift that neighbours do
+// not: their variance over that of independent samples' means. 1 unless it is beyond what 95 % of
+// independent samples show (chi-square, 7 degrees of freedom), and for fewer than 64 samples.
+// On ranks, too.
+double drift_factor(std::span<const double> samples);
+
 }  // namespace kw::gym

@@ -58,6 +58,10 @@ bool is_timed(const EvalRequest& request, const task::Workload& workload) {
   return request.options.timing && request.problem.workload_policy(workload.uuid).timed;
 }
 
+bool has_passed(const Json& report) {
+  return report.value("outcome", "") == task::to_string(task::Outcome::kPassed);
+}
+
 // Every workload asks for a build: the record has the last one, and the time of all.
 void add_build(Json& evidence, const Build& build) {
   if (build.cached) evidence["build_cached"] = *build.cached;
@@ -107,9 +111,11 @@ class CpuTarget : public Target {
   Result<Build> build(const EvalRequest& request, const ProblemSession& session);
   Result<Executable> baseline(Evaluation& evaluation, const ProblemSession& session);
   Result<Json> judge_pair(Evaluation& evaluation, ProblemSession& session,
-                          const Executable& candidate, bool timed, bool another);
+                          const Executable& candidate, bool timed, PairMemory memory);
+  Result<Json> judge_pairs(Evaluation& evaluation, ProblemSession& session,
+                           const Executable& candidate, bool timed);
   Status provide_baseline(Evaluation& evaluation, ProblemSession& session, bool timed,
-                          bool another);
+                          PairMemory memory);
   Status add_kernelbench(Evaluation& evaluation, ProblemSession& session,
                          const Executable& candidate, Json& report);
   Status judge_kernels(Evaluation& evaluation, ProblemSession& session, Executable candidate,
@@ -225,26 +231,39 @@ Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const ProblemSess
 
 // Begins to start a baseline where the next judgement needs one. A timed candidate gets a baseline
 // as young as itself: a process that has run for some seconds is faster by a percent where memory
-// is the limit. Only torch.compile takes too long for that. another: in other memory than the last.
+// is the limit. Only torch.compile takes too long for that. Other memory than that of the session
+// always takes a new one.
 Status CpuTarget::provide_baseline(Evaluation& evaluation, ProblemSession& session, bool timed,
-                                   bool another) {
+                                   PairMemory memory) {
   bool young = timed && evaluation.request.options.baseline != "compile";
-  if (!another && (young ? session.has_unused_baseline() : session.has_baseline())) return {};
+  bool any = memory == PairMemory::kDrawn;
+  if (any && (young ? session.has_unused_baseline() : session.has_baseline())) return {};
   stage(evaluation.request, "baseline");
   KW_TRY(Executable reference, baseline(evaluation, session));
-  return session.start_baseline(reference, another);
+  return session.start_baseline(reference, memory);
 }
 
 // One candidate process beside one baseline process.
 Result<Json> CpuTarget::judge_pair(Evaluation& evaluation, ProblemSession& session,
-                                   const Executable& candidate, bool timed, bool another) {
-  Json report;
-  for (int tries = 0; tries < 2; ++tries) {  // noise is nobody's fault: once more
-    KW_TRY_STATUS(provide_baseline(evaluation, session, timed, another));
-    stage(evaluation.request, "judge");
-    KW_TRY(report, session.judge(candidate, evaluation.stop));
-    if (report.value("outcome", "") != task::to_string(task::Outcome::kNoisy)) break;
+                                   const Executable& candidate, bool timed, PairMemory memory) {
+  KW_TRY_STATUS(provide_baseline(evaluation, session, timed, memory));
+  stage(evaluation.request, "judge");
+  return session.judge(candidate, evaluation.stop);
+}
+
+// All pairs of a measurement.
+Result<Json> CpuTarget::judge_pairs(Evaluation& evaluation, ProblemSession& session,
+                                    const Executable& candidate, bool timed) {
+  KW_TRY(Json report, judge_pair(evaluation, session, candidate, timed, PairMemory::kDrawn));
+  const bool precise = evaluation.request.options.precise;
+  const int pairs = timed ? session.process_pairs() : 1;
+  for (int pair = 1; pair < pairs && has_passed(report); ++pair) {
+    auto again = precise ? PairMemory::kNew : PairMemory::kKept;
+    auto memory = pair % 2 == 0 ? again : PairMemory::kExchanged;
+    KW_TRY(Json part, judge_pair(evaluation, session, candidate, timed, memory));
+    add_process_pair(report, part);
   }
+  refuse_noise(report);
   return report;
 }
 
@@ -272,15 +291,14 @@ Status CpuTarget::judge_kernels(Evaluation& evaluation, ProblemSession& session,
   if (!candidate.triton) return {};
   TritonRun& run = *candidate.triton;
   apply_library_policy(report, run.build, library);
-  bool passed = report.value("outcome", "") == task::to_string(task::Outcome::kPassed);
+  bool passed = has_passed(report);
   bool asked = run.hide_values && !evaluation.evidence["workloads"].empty();
   if (!passed || asked || library == task::Library::kAnything) return {};
   stage(evaluation.request, "kernels");
   run.drop_stores = true;
   KW_TRY(Json without, session.judge(candidate, evaluation.stop));
   report["call_ms"] = report.value("call_ms", 0.0) + without.value("call_ms", 0.0);
-  if (without.value("outcome", "") == task::to_string(task::Outcome::kPassed))
-    report_token_kernel(report);
+  if (has_passed(without)) report_token_kernel(report);
   return {};
 }
 
@@ -297,15 +315,10 @@ Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& w
     executable->triton->hide_values = request.problem.policy.library == task::Library::kKernelOnly;
   if (executable) {
     bool timed = is_timed(request, workload);
-    int pairs = request.options.precise && timed ? kPrecisePairs : 1;
-    if (pairs > 1) KW_TRY_STATUS(require_quiet_machine());
-    for (int pair = 0; pair < pairs; ++pair) {
-      KW_TRY(Json part, judge_pair(evaluation, open, *executable, timed, pair > 0));
-      if (pair == 0)
-        report = std::move(part);
-      else
-        add_process_pair(report, part);
-      if (report.value("outcome", "") != task::to_string(task::Outcome::kPassed)) break;
+    if (timed && request.options.precise) KW_TRY_STATUS(require_quiet_machine());
+    for (int tries = 0; tries < 2; ++tries) {  // noise is nobody's fault: once more
+      KW_TRY(report, judge_pairs(evaluation, open, *executable, timed));
+      if (report.value("outcome", "") != task::to_string(task::Outcome::kNoisy)) break;
     }
     report["uuid"] = workload.uuid;
     if (executable->triton)
@@ -328,7 +341,7 @@ Status CpuTarget::judge_workloads(Evaluation& evaluation,
     KW_TRY(auto one, session(request, *workload, evaluation.stop));
     bool timed = is_timed(request, *workload);
     if (timed && one->findings().failure.empty())
-      KW_TRY_STATUS(provide_baseline(evaluation, *one, timed, false));
+      KW_TRY_STATUS(provide_baseline(evaluation, *one, timed, PairMemory::kDrawn));
     open.push_back(std::move(one));
   }
   std::vector<std::future<Result<Build>>> builds;  // end before what they borrow

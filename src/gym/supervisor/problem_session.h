@@ -42,6 +42,14 @@ struct Executable {
 
 inline constexpr int kTritonArch = 90;  // compute capability 9.0: what Triton compiles for
 
+// Which pages the two sides of a pair write their results to.
+enum class PairMemory {
+  kDrawn,      // those of the session; which side gets which is drawn
+  kKept,       // as they were drawn last
+  kExchanged,  // each side those of the other
+  kNew,        // others than before
+};
+
 class ProblemSession {
  public:
   struct Context {
@@ -64,14 +72,17 @@ class ProblemSession {
   bool is_module() const { return module_; }
   const AdmissionFindings& findings() const { return findings_; }
   // Begins to start the baseline's executor, in place of the one before; needed before judge(),
-  // which waits for it. new_memory: both sides get other pages than the last pair had.
-  Status start_baseline(const Executable& baseline, bool new_memory);
+  // which waits for it.
+  Status start_baseline(const Executable& baseline, PairMemory memory);
   bool has_baseline() const { return baseline_.has_value(); }
   bool has_unused_baseline() const { return baseline_ && !baseline_used_; }
 
   // How a Python candidate's host code is called, as its executor is told: for a compiler role that
   // calls it too.
   Json call_setup(const Executable& executable) const;
+
+  // How many pairs of processes measure a candidate. Known when the first judge() has returned.
+  int process_pairs() const;
 
   // The checker's report on one candidate (docs/formats/evidence.md, "workload"). After an Error
   // the session is of no use.
@@ -96,6 +107,7 @@ class ProblemSession {
   bool baseline_starts_ = false;        // the checker's answer is still to come
   bool baseline_used_ = false;          // a candidate was judged beside it
   bool last_candidate_is_dead_ = true;  // every process of it
+  double reference_seconds_ = 0;        // of one call
   os::UniqueFd source_;                 // of launch(): kept until the message is sent
   task::Signature signature_;
   AdmissionFindings findings_;

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "gym/measure/disturbance.h"
 #include "os/file.h"
 #include "task/verdict.h"
 
@@ -52,6 +53,11 @@ void join_errors(Json& errors, const Json& more) {
   }
 }
 
+void clear_samples(Json& report) {
+  for (const char* key : {"candidate_ns", "reference_ns", "pair_samples"})
+    report[key] = Json::array();
+}
+
 int severity_of(const Json& report) {
   auto outcome = task::outcome_from_string(report.value("outcome", ""));
   return outcome ? task::severity(*outcome) : 0;
@@ -74,11 +80,11 @@ Status require_quiet_machine() {
 }
 
 void add_process_pair(Json& report, const Json& more) {
-  for (const char* key : {"candidate_ns", "reference_ns", "diagnostics"}) {
+  for (const char* key : {"candidate_ns", "reference_ns", "pair_samples", "diagnostics"}) {
     for (const Json& item : more.value(key, Json::array())) report[key].push_back(item);
   }
   for (const char* key :
-       {"process_pairs", "blocks", "disturbed_samples", "audits", "candidate_page_faults",
+       {"blocks", "disturbed_samples", "disturbed_by_faults", "audits", "candidate_page_faults",
         "reference_page_faults", "candidate_waited_ns", "reference_waited_ns"})
     add_count(report, more, key);
   for (const char* key : {"load_ms", "prepare_ms", "check_ms", "time_ms"})
@@ -88,7 +94,18 @@ void add_process_pair(Json& report, const Json& more) {
   if (severity_of(more) <= severity_of(report)) return;
   for (const char* key : {"outcome", "violation", "kernelbench", "flashinfer"})
     if (more.contains(key)) report[key] = more.at(key);
-  report["candidate_ns"] = report["reference_ns"] = Json::array();
+  clear_samples(report);
+}
+
+void refuse_noise(Json& report) {
+  if (report.value("outcome", "") != task::to_string(task::Outcome::kPassed)) return;
+  const auto dropped = report.value("disturbed_samples", std::uint64_t{0});
+  const auto by_faults = report.value("disturbed_by_faults", std::uint64_t{0});
+  if (!too_many_dropped(dropped, report["candidate_ns"].size())) return;
+  report["outcome"] = task::to_string(task::Outcome::kNoisy);
+  report["diagnostics"].push_back(
+      {{"kind", "hint"}, {"message", noise_message(by_faults, dropped - by_faults)}});
+  clear_samples(report);
 }
 
 }  // namespace kw::gym
