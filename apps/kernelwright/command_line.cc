@@ -212,6 +212,9 @@ void Grammar::add_eval_settings(CLI::App& e) {
          "measure until the speedup's 95 % interval is so narrow")
       ->group("Measuring");
   flag(e, "--precise", o.precise, "to 0.5 %, over several process pairs")->group("Measuring");
+  number(e, "--pairs", o.process_pairs, "N",
+         "of fresh processes that measure; 0: one, or eight where memory is the limit")
+      ->group("Measuring");
   number(e, "--threads", o.threads, "N", "for candidate and baseline")->group("Measuring");
   number(e, "--max-seconds", o.max_seconds, "S", "for measuring one workload")->group("Measuring");
   flag(e, "--no-timing", words.no_timing, "correctness only")->group("Measuring");

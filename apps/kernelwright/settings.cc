@@ -65,6 +65,7 @@ void describe(gym::EvalOptions& o, Visit&& visit) {
   visit("eval.baseline", o.baseline);
   visit("eval.precise", o.precise);
   visit("eval.half_width_percent", o.half_width_percent);
+  visit("eval.process_pairs", o.process_pairs);
   visit("eval.threads", o.threads);
   visit("eval.max_seconds", o.max_seconds);
   visit("eval.timeout_seconds", o.timeout_seconds);
@@ -176,6 +177,7 @@ Status take_settings(std::vector<std::string>& words, gym::EvalOptions& options)
 
 Status check_options(const gym::EvalOptions& options) {
   KW_TRY_STATUS(check_range("--threads", options.threads, 1, 1024));
+  KW_TRY_STATUS(check_range("--pairs", options.process_pairs, 0, gym::kMostProcessPairs));
   KW_TRY_STATUS(check_range("--half-width", options.half_width_percent, 0.1, 50));
   KW_TRY_STATUS(check_range("--max-seconds", options.max_seconds, 0.01, kMaxSeconds));
   KW_TRY_STATUS(check_range("--timeout", options.timeout_seconds, 0, kMaxSeconds));

@@ -9,6 +9,7 @@ Json to_json(const EvalOptions& o) {
           {"baseline", o.baseline},
           {"precise", o.precise},
           {"half_width_percent", o.half_width_percent},
+          {"process_pairs", o.process_pairs},
           {"threads", o.threads},
           {"max_seconds", o.max_seconds},
           {"timeout_seconds", o.timeout_seconds},
@@ -25,6 +26,11 @@ Result<EvalOptions> eval_options_from_json(const Json& value, const std::string&
   KW_TRY(o.baseline, reader.string_or("baseline", o.baseline));
   KW_TRY(o.precise, reader.boolean_or("precise", o.precise));
   KW_TRY(o.half_width_percent, reader.number_or("half_width_percent", o.half_width_percent));
+  KW_TRY(std::int64_t pairs, reader.integer_or("process_pairs", o.process_pairs));
+  if (pairs < 0 || pairs > kMostProcessPairs)
+    return fail(ErrorCode::kInvalidArgument, "{}: {} is not from 0 to {}",
+                reader.path("process_pairs"), pairs, kMostProcessPairs);
+  o.process_pairs = static_cast<int>(pairs);
   KW_TRY(std::int64_t threads, reader.integer_or("threads", o.threads));
   if (threads < 1 || threads > INT32_MAX)
     return fail(ErrorCode::kInvalidArgument, "{}: {} is no number of threads",

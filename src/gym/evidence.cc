@@ -18,7 +18,6 @@ constexpr double kLeastSample = 1e-3, kMostSample = 1e18;  // ns: ratios and sum
 // Of eight process pairs: the interval takes memory quadratic in their number.
 constexpr std::size_t kMostSamples = 8 * SequentialInterval::kMaxSamples;
 constexpr double kMostCost = 1e15;  // ms
-constexpr std::size_t kMostPairs = 1000;
 
 // The list under a key; an empty one when it is not there.
 Result<const Json*> list_or_empty(ObjectReader& reader, std::string_view key) {
@@ -105,7 +104,7 @@ Result<std::vector<std::size_t>> pair_samples(ObjectReader& reader, std::size_t 
   std::size_t sum = 0;
   for (const Json& item : *list) {
     if (!item.is_number_unsigned() || item.get<std::size_t>() > samples - sum ||
-        out.size() == kMostPairs)
+        out.size() == kMostProcessPairs)
       break;
     out.push_back(item.get<std::size_t>());
     sum += out.back();
@@ -113,7 +112,7 @@ Result<std::vector<std::size_t>> pair_samples(ObjectReader& reader, std::size_t 
   if (out.size() != list->size() || sum != samples)
     return fail(ErrorCode::kInvalidArgument,
                 "{}: expected at most {} counts that make {}, the number of samples",
-                reader.path("pair_samples"), kMostPairs, samples);
+                reader.path("pair_samples"), kMostProcessPairs, samples);
   return out;
 }
 

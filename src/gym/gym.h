@@ -30,11 +30,14 @@ inline constexpr int kGymVersion = 3;
 
 inline constexpr double kPreciseHalfWidth = 0.005;
 
+inline constexpr int kMostProcessPairs = 64;
+
 struct EvalOptions {
   std::string target = "cpu";
   std::string baseline = "eager";  // eager, compile, or the path of a candidate file
   bool precise = false;            // half-width 0.5 % over several process pairs
   double half_width_percent = 3;   // of the speedup's 95 % interval, where not precise
+  int process_pairs = 0;           // that measure; 0: one, or eight where it matters
   int threads = 1;                 // for the candidate and the baseline; rewards use 1
   double max_seconds = 30;         // wall time of measuring one workload
   double timeout_seconds = 0;      // of one call; 0: max(2 s, 20 x the reference)

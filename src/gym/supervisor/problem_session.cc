@@ -276,6 +276,7 @@ Status ProblemSession::await_baseline() {
 // Where results are written fast, it matters which pages they go to and in which process, by
 // several percent: that shows between pairs only.
 int ProblemSession::process_pairs() const {
+  if (options_.process_pairs > 0) return options_.process_pairs;
   if (options_.precise) return kManyPairs;
   if (options_.baseline == "compile") return 1;  // that process stays
   std::uint64_t written = 0;
