@@ -31,10 +31,13 @@ TEST_F(GenerateTest, WantsOnePromptAndAModel) {
     return console.err_text;
   };
   EXPECT_NE(talk({"--model", "m"}).find("one of --prompt"), std::string::npos);
-  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--chat", "b"}).find("one of"), std::string::npos);
+  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--chat", "b"}).find("one of"),
+            std::string::npos);
   EXPECT_NE(talk({"--prompt", "a"}).find("--model"), std::string::npos);
-  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--system", "b"}).find("--system"), std::string::npos);
-  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--seed", "-1"}).find("--seed"), std::string::npos);
+  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--system", "b"}).find("--system"),
+            std::string::npos);
+  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--seed", "-1"}).find("--seed"),
+            std::string::npos);
   EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--temprature", "1"}).find("--temperature"),
             std::string::npos);
 }

@@ -27,7 +27,7 @@ inline constexpr const char* kPromptFooter = R"(
 inline constexpr const char* kGenerateFooter =
     R"(
 JSON: {"choices": [{"index", "text", "token_ids", "logprobs", "finish_reason"}], "usage"}; finish_reason is stop or length.
-A line of --prompts may have an "id", which is printed again, and its own n, temperature, top_p, top_k, min_p, max_tokens, stop and seed.
+A line of --prompts may have an "id", which is printed again, and its own n, temperature, top_p, top_k, min_p, max_tokens, stop, seed, ignore_end, stop_token_ids and top_logprobs.
 The same seed, model and prompt give the same answer, whatever else is computed beside it.
 
   kernelwright generate --model DIR --prompt "def add(" --temperature 0)";

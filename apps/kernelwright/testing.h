@@ -242,7 +242,8 @@ class FrontTest : public testing::Test {
               became = argv;
               return Error(ErrorCode::kUnavailable, "not in tests");
             },
-        .start_program = [this](const std::vector<std::string>& argv) -> Result<link::ChildProgram> {
+        .start_program =
+            [this](const std::vector<std::string>& argv) -> Result<link::ChildProgram> {
           started_program = argv;
           return fail(ErrorCode::kUnavailable, "not in tests");
         },

@@ -17,7 +17,7 @@ namespace kw::lm_program {
 // that has more to tell then is cancelled.
 class ModelService {
  public:
-  static constexpr std::size_t kMostQueuedBytes = std::size_t{64} << 20U;
+  static constexpr std::size_t kMostQueuedBytes = std::size_t{16} << 20U;
 
   ModelService(ModelSession& session, link::Channel& channel);
   ~ModelService();

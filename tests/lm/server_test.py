@@ -29,7 +29,7 @@ except ImportError as error:
     sys.exit(1 if "KW_REQUIRE_TOKENIZERS" in os.environ else 77)
 
 KEY = "a-key-of-sixteen-or-more"
-USUAL = ("--slots", 16, "--context", 4096, "--threads", 2)
+USUAL = ("--slots", 16, "--context", 4096, "--threads", 1)  # one thread: it never waits for another on a busy machine
 failures = 0
 
 
@@ -197,7 +197,7 @@ def offline(program, model, scratch, asks):
     """What kernelwright generate answers, as (text, token ids)."""
     file = scratch / "prompts.jsonl"
     file.write_text("".join(json.dumps(ask) + "\n" for ask in asks))
-    done = subprocess.run([str(program), "generate", "--model", str(model), "--prompts", str(file), "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(program), "generate", "--model", str(model), "--prompts", str(file), "--json", "--threads", "2"], capture_output=True, text=True, check=True)
     answers = [json.loads(line)["choices"][0] for line in done.stdout.splitlines()]
     return [(answer["text"], answer["token_ids"]) for answer in answers]
 
@@ -250,7 +250,7 @@ def long_stream(name, **more):
 
 def case_slow_and_gone(program, model):
     """Readers that do not read, and clients that leave, give their slots back."""
-    with ModelServer(program, model, "--slots", 4, "--context", 4096, "--threads", 2) as server:
+    with ModelServer(program, model, "--slots", 4, "--context", 4096, "--threads", 1) as server:
         slow = send_raw(server.port, long_stream(server.name, n=4, logprobs=20), receive_buffer=4096)
         expect(server.wait_for(lambda metrics: metrics["kw_lm_slow_readers_total"] == 1), "a reader that does not read is cut off")
         expect(server.wait_for(is_idle), "its slots are free")
@@ -275,7 +275,7 @@ def case_slow_and_gone(program, model):
 
 def case_full(program, model):
     """More than slots and waiting places: 429 with Retry-After, and a call that can never fit 400."""
-    with ModelServer(program, model, "--slots", 2, "--max-waiting", 1, "--threads", 2) as server:
+    with ModelServer(program, model, "--slots", 2, "--max-waiting", 1, "--threads", 1) as server:
         client = client_of(server)
         running = [send_raw(server.port, long_stream(server.name)) for _ in range(2)]
         for connection in running:
@@ -345,7 +345,7 @@ def status_of(port, request, whole):
 def case_malformed(program, model, requests=3000, seconds=60):
     """Requests that a bounded generator damages: never a 5xx, never an end, and a good one is answered as before."""
     numbers = random.Random(int(os.environ.get("KW_SEED", "1")))
-    with ModelServer(program, model, "--slots", 8, "--threads", 2, "--context", 512) as server:
+    with ModelServer(program, model, "--slots", 8, "--threads", 1, "--context", 512) as server:
         good = {"model": server.name, "prompt": "def add(", "max_tokens": 10, "seed": 4}
         before = server.post("/v1/completions", good)["choices"]
         counts, end = {}, time.monotonic() + seconds
@@ -417,6 +417,70 @@ def case_death(program, model):
         engine = server.engine_pid()
         server.process.kill()
         expect(gone_within(engine), "the engine ends when the front is killed")
+
+
+class EngineLink:
+    """kernelwright-lm serve with this process as its front program."""
+
+    def __init__(self, program, model, protocol=1):
+        ours, theirs = socket.socketpair()
+        settings = {"model": str(model), "threads": 1, "slots": 64, "context": 4096, "socket": 3}
+        # The shell puts the socket where the engine looks for it.
+        command = ["bash", "-c", f'exec 3<&{theirs.fileno()} "$@"', "bash", str(program.parent / "kernelwright-lm"), "serve", json.dumps(settings)]
+        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        theirs.close()
+        self.socket, self.stream = ours, ours.makefile("rb")
+        self.send({"type": "hello", "protocol": protocol})
+
+    def send(self, message):
+        body = json.dumps(message).encode()
+        self.socket.sendall(struct.pack("<I", len(body)) + body)
+
+    def next(self):
+        """The next message, or None at the end."""
+        length = self.stream.read(4)
+        return json.loads(self.stream.read(struct.unpack("<I", length)[0])) if length else None
+
+    def until(self, kind):
+        while (message := self.next()) is not None and message["type"] != kind:
+            pass
+        return message
+
+    def wait_until_idle(self):
+        """Its thread sleeps only when nothing is to be generated."""
+        while pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            time.sleep(0.05)
+
+    def end(self):
+        self.stream.close()
+        self.socket.close()
+        return self.process.wait(60)
+
+
+def case_link(program, model):
+    """The engine alone: a front program that does not read, or that sends what is no message."""
+    link = EngineLink(program, model)
+    expect(link.next()["model"]["slots"] == 64, "the engine's welcome")
+    large = {"prompt": "go on", "n": 64, "max_tokens": 4000, "ignore_end": True, "logprobs": True, "top_logprobs": 20}
+    link.send({"type": "generate", "id": 1, "request": large})
+    link.until("accepted")
+    link.wait_until_idle()  # it has generated on while nobody read, and given the request up
+    failed = link.until("failed")
+    expect(failed and failed["id"] == 1 and failed["code"] == "resource_exhausted", f"a request that is not read is given up: {failed}")
+    link.send({"type": "statistics", "id": 5000})
+    while (message := link.until("statistics")) is not None and message["id"] != 5000:
+        pass
+    expect(message and message["running"] == 0 and message["waiting"] == 0, f"its slots are free: {message}")
+    expect(link.end() == 0, "the engine ends with the front program")
+    for damaged in (b"\xff\xff\xff\xff", b"\0\0\0\0", struct.pack("<I", 2) + b"{]", struct.pack("<I", 2) + b"{}"):
+        link = EngineLink(program, model)
+        link.until("welcome")
+        link.socket.sendall(damaged)
+        failed = link.next()
+        expect(failed and failed["type"] == "failed" and failed["id"] == 0 and link.next() is None, f"{damaged!r} ends the link: {failed}")
+        expect(link.end() == 2, "and the engine, which says so")
+    link = EngineLink(program, model, protocol=2)
+    expect(link.next()["code"] == "unsupported" and link.end() == 2, "another version of the protocol")
 
 
 def case_start(program, model):
