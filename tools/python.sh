@@ -92,25 +92,26 @@ install_requirements() { # pinned|any
 }
 
 # Tried once per content of the file: a machine that cannot have them is not kept waiting again.
-install_optional() {
-  local tried=.venv/optional-tried key missing line
-  key=$(cksum <requirements-optional.txt)
+install_where_possible() { # optional|test any|pinned
+  local file=requirements-$1.txt tried=.venv/$1-tried key missing line
+  key=$(cksum <"$file")
   [[ ! -e $tried || $(<"$tried") != "$key" ]] || return 0
-  missing=$(missing_requirements .venv/bin/python requirements-optional.txt any) || die "requirements-optional.txt could not be read"
+  missing=$(missing_requirements .venv/bin/python "$file" "$2") || die "$file could not be read"
   while read -r line; do
     [[ -n $line ]] || continue
-    say "installing $line with pip (optional)"
+    say "installing $line with pip ($file)"
     pip_install "$line" || say "pip could not install $line: going on without it (remove $tried to have it tried again)"
   done <<<"$missing"
   printf '%s\n' "$key" >"$tried"
 }
 
-prepare_venv() {
+prepare_venv() { # run|test
   local mode=pinned
   if [[ ! -x .venv/bin/python ]] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     make_venv
   fi
   ! grep -qi '^include-system-site-packages *= *true' .venv/pyvenv.cfg || mode=any
   install_requirements "$mode"
-  install_optional
+  install_where_possible optional any
+  [[ $1 != test ]] || install_where_possible test pinned
 }

@@ -84,7 +84,7 @@ if [[ $need != program ]]; then
   if [[ -n ${KW_PYTHON-} ]]; then
     check_given_python "$python"
   else
-    prepare_venv 9>&-
+    prepare_venv "$need" 9>&-
   fi
 fi
 

@@ -24,4 +24,20 @@ inline constexpr const char* kCheckFooter = R"(
 inline constexpr const char* kPromptFooter = R"(
   kernelwright prompt problems/softmax --language cpp)";
 
+inline constexpr const char* kGenerateFooter =
+    R"(
+JSON: {"choices": [{"index", "text", "token_ids", "logprobs", "finish_reason"}], "usage"}; finish_reason is stop or length.
+A line of --prompts may have an "id", which is printed again, and its own n, temperature, top_p, top_k, min_p, max_tokens, stop, seed, ignore_end, stop_token_ids and top_logprobs.
+The same seed, model and prompt give the same answer, whatever else is computed beside it.
+
+  kernelwright generate --model DIR --prompt "def add(" --temperature 0)";
+
+inline constexpr const char* kServeModelFooter =
+    R"(
+OpenAI's API: /v1/models, /v1/completions, /v1/chat/completions; and /health, /metrics. docs/serving.md has the fields.
+The URL goes to stdout when the model is loaded. Ctrl-C (or SIGTERM) finishes what is under way, and exits 0.
+
+  kernelwright serve-model --model DIR --port 8000
+  curl http://127.0.0.1:8000/v1/chat/completions --json '{"model": "NAME", "messages": [{"role": "user", "content": "hello"}]}')";
+
 }  // namespace kw::front

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "generate.h"
 #include "gym/compile/plan.h"
 #include "gym_judge.h"
 #include "interrupt.h"
@@ -25,6 +26,8 @@ int main(int argc, char** argv) {
           },
       .now = std::chrono::steady_clock::now,
       .wall_time = std::chrono::system_clock::now,
+      .become = front::become,
+      .start_program = link::ChildProgram::start,
       .build_flags = gym::shown_cpp_flags(),
       .program_folder = os::program_folder(),
       .cache_folder = os::cache_home(),

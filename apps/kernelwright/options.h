@@ -89,8 +89,41 @@ struct DoctorCommand {
   bool json = false;
 };
 
-using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
-                             ProblemsShowCommand, ProblemsCheckCommand, PromptCommand,
-                             RejudgeCommand, CacheSizeCommand, CacheCleanCommand, DoctorCommand>;
+// Run by kernelwright-lm, which reads it as JSON.
+struct GenerateCommand {
+  std::string model;                  // a Hugging Face folder
+  std::string prompt, chat, prompts;  // exactly one: text, a user's message, a .jsonl
+  std::string system;                 // of --chat
+  int n = 1;
+  double temperature = 1, top_p = 1, min_p = 0;
+  int top_k = 0, max_tokens = 256;
+  std::vector<std::string> stop;
+  std::string seed = "0";
+  bool ignore_end = false;
+  std::string device = "cpu", dtype = "auto";
+  int threads = 0, slots = 32, context = 0;
+  bool json = false;
+};
+Json to_json(const GenerateCommand& command);
+
+// Starts kernelwright-lm and serves its model over HTTP.
+struct ServeModelCommand {
+  std::string model;  // a Hugging Face folder
+  std::string host = "127.0.0.1";
+  int port = 8000;                       // 0: any free one
+  std::string api_key;                   // empty: KERNELWRIGHT_API_KEY; that too: none is asked for
+  std::string served_model_name;         // empty: the folder's
+  std::string tls_certificate, tls_key;  // PEM files
+  bool allow_plaintext = false;          // without TLS on others than loopback addresses
+  int max_waiting = 256;                 // sequences beyond the slots: then 429
+  int grace_seconds = 30;                // for answers under way, when it is asked to stop
+  std::string device = "cpu", dtype = "auto";
+  int threads = 0, slots = 32, context = 4096;
+};
+
+using Command =
+    std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
+                 ProblemsCheckCommand, PromptCommand, RejudgeCommand, CacheSizeCommand,
+                 CacheCleanCommand, DoctorCommand, GenerateCommand, ServeModelCommand>;
 
 }  // namespace kw::front

@@ -10,8 +10,10 @@
 #include "doctor.h"
 #include "error_text.h"
 #include "eval.h"
+#include "generate.h"
 #include "problems.h"
 #include "problems_check.h"
+#include "serve_model.h"
 
 namespace kw::front {
 namespace {
@@ -60,6 +62,12 @@ struct Dispatch {
   }
   Result<int> operator()(const CacheCleanCommand& command) const {
     return run_cache_clean(command, services);
+  }
+  Result<int> operator()(const GenerateCommand& command) const {
+    return run_generate(command, services);
+  }
+  Result<int> operator()(const ServeModelCommand& command) const {
+    return run_serve_model(command, services);
   }
   Result<int> operator()(const DoctorCommand& command) const {
     return run_doctor(command, services);

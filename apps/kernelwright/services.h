@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "console.h"
 #include "gym/gym.h"
+#include "link/child_program.h"
 #include "sandbox/doctor.h"
 #include "tools.h"
 
@@ -41,6 +42,9 @@ struct Services {
   std::function<std::vector<sandbox::Finding>()> inspect_sandbox;
   std::function<std::chrono::steady_clock::time_point()> now;
   std::function<std::chrono::system_clock::time_point()> wall_time;  // of trace lines
+  // This process becomes another program: returns only an error.
+  std::function<Error(const std::vector<std::string>& argv)> become;
+  std::function<Result<link::ChildProgram>(const std::vector<std::string>& argv)> start_program;
   std::vector<std::string> build_flags;  // of every cpp build, for prompts
   std::filesystem::path program_folder, cache_folder, data_folder;
   std::stop_token stop;

@@ -237,6 +237,16 @@ class FrontTest : public testing::Test {
             [] {
               return std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
             },
+        .become =
+            [this](const std::vector<std::string>& argv) {
+              became = argv;
+              return Error(ErrorCode::kUnavailable, "not in tests");
+            },
+        .start_program =
+            [this](const std::vector<std::string>& argv) -> Result<link::ChildProgram> {
+          started_program = argv;
+          return fail(ErrorCode::kUnavailable, "not in tests");
+        },
         .build_flags = {"-O3"},
         .program_folder = folder.path() / "bin",
         .cache_folder = folder.path() / "cache",
@@ -253,6 +263,8 @@ class FrontTest : public testing::Test {
   FakeGym gym;
   std::optional<Error> start_error;
   std::stop_source stop;
+  std::vector<std::string> became;           // the program that this one wanted to be
+  std::vector<std::string> started_program;  // that it wanted as a child
   std::chrono::nanoseconds time{0};
 };
 

@@ -2,13 +2,17 @@
 #include "generate.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <vector>
 
 #include "base/text.h"
+#include "completion_request.h"
+#include "link/generate_request.h"
 #include "model_session.h"
 #include "os/file.h"
+#include "session_settings.h"
 
 namespace kw::lm_program {
 namespace {
@@ -17,42 +21,6 @@ using rollout::CompletionPart;
 using rollout::CompletionRequest;
 
 constexpr std::size_t kMostPromptBytes = 1ULL << 30U;
-
-Result<std::vector<lm::ChatMessage>> messages_from(const Json& value, const std::string& where) {
-  if (!value.is_array())
-    return fail(ErrorCode::kInvalidArgument, "{}: expected a list of messages", where);
-  std::vector<lm::ChatMessage> out;
-  for (const Json& item : value) {
-    KW_TRY(ObjectReader reader, ObjectReader::make(item, fmt::format("{}[{}]", where, out.size())));
-    lm::ChatMessage message;
-    KW_TRY(message.role, reader.string("role"));
-    KW_TRY(message.content, reader.string("content"));
-    KW_TRY_STATUS(reader.no_other_keys());
-    out.push_back(std::move(message));
-  }
-  return out;
-}
-
-Status read_sampling(ObjectReader& reader, CompletionRequest& request) {
-  lm::SamplingSettings& s = request.sampling;
-  KW_TRY(std::int64_t n, reader.integer_or("n", request.choices));
-  if (n < 1 || n > 1024)
-    return fail(ErrorCode::kInvalidArgument, "{}: expected 1 to 1024, not {}", reader.path("n"), n);
-  request.choices = static_cast<int>(n);
-  KW_TRY(s.temperature, reader.number_or("temperature", s.temperature));
-  KW_TRY(s.top_p, reader.number_or("top_p", s.top_p));
-  KW_TRY(s.top_k, reader.integer_or("top_k", s.top_k));
-  KW_TRY(s.min_p, reader.number_or("min_p", s.min_p));
-  KW_TRY(request.max_tokens, reader.integer_or("max_tokens", request.max_tokens));
-  if (const Json* seed = reader.find("seed")) {
-    if (!seed->is_number_unsigned())
-      return fail(ErrorCode::kInvalidArgument, "{}: expected a whole number from 0",
-                  reader.path("seed"));
-    request.seed = seed->get<std::uint64_t>();
-  }
-  if (reader.has("stop")) KW_TRY(request.stop, reader.strings_or_empty("stop"));
-  return {};
-}
 
 // One prompt, its answers, and where it stands in the output.
 struct Task : rollout::CompletionListener {
@@ -81,36 +49,19 @@ struct Task : rollout::CompletionListener {
 };
 
 Result<std::unique_ptr<Task>> task_from(const Json& line, const std::string& where,
-                                        const CompletionRequest& defaults) {
+                                        link::GenerateRequest request) {
   auto task = std::make_unique<Task>();
-  task->request = defaults;
   KW_TRY(ObjectReader reader, ObjectReader::make(line, where));
   if (const Json* id = reader.find("id")) task->id = *id;
-  const Json *prompt = reader.find("prompt"), *messages = reader.find("messages"),
-             *tokens = reader.find("token_ids");
-  if ((prompt != nullptr) + (messages != nullptr) + (tokens != nullptr) != 1)
-    return fail(ErrorCode::kInvalidArgument,
-                "{}: expected one of \"prompt\", \"messages\" and \"token_ids\"", where);
-  if (prompt != nullptr) KW_TRY(task->request.prompt, reader.string("prompt"));
-  if (messages != nullptr)
-    KW_TRY(task->request.prompt, messages_from(*messages, reader.path("messages")));
-  if (tokens != nullptr) {
-    std::vector<lm::TokenId> ids;
-    for (const Json& one : *tokens) {
-      if (!one.is_number_integer())
-        return fail(ErrorCode::kInvalidArgument, "{}: expected a list of integers",
-                    reader.path("token_ids"));
-      ids.push_back(one.get<lm::TokenId>());
-    }
-    task->request.prompt = std::move(ids);
-  }
-  KW_TRY_STATUS(read_sampling(reader, task->request));
+  KW_TRY_STATUS(link::read_prompt(reader, request));
+  KW_TRY_STATUS(link::read_settings(reader, request));
   KW_TRY_STATUS(reader.no_other_keys());
+  task->request = completion_request(request);
   return task;
 }
 
 Result<std::vector<std::unique_ptr<Task>>> tasks_of_file(const std::string& path,
-                                                         const CompletionRequest& defaults) {
+                                                         const link::GenerateRequest& defaults) {
   KW_TRY(std::string text, os::read_file(path, kMostPromptBytes));
   std::vector<std::unique_ptr<Task>> out;
   std::size_t number = 0;
@@ -135,43 +86,48 @@ struct Settings {
 };
 
 Result<std::vector<std::unique_ptr<Task>>> tasks_of(ObjectReader& reader,
-                                                    const CompletionRequest& defaults) {
+                                                    link::GenerateRequest request) {
   KW_TRY(std::string prompt, reader.string_or("prompt", ""));
   KW_TRY(std::string chat, reader.string_or("chat", ""));
   KW_TRY(std::string prompts, reader.string_or("prompts", ""));
   KW_TRY(std::string system, reader.string_or("system", ""));
-  if (!prompts.empty()) return tasks_of_file(prompts, defaults);
+  if (!prompts.empty()) return tasks_of_file(prompts, request);
+  if (!prompt.empty()) {
+    request.prompt = std::move(prompt);
+  } else {
+    std::vector<link::Message> messages;
+    if (!system.empty()) messages.push_back({"system", system});
+    messages.push_back({"user", chat});
+    request.prompt = std::move(messages);
+  }
   std::vector<std::unique_ptr<Task>> out;
   out.push_back(std::make_unique<Task>());
-  out.back()->request = defaults;
-  if (!prompt.empty()) {
-    out.back()->request.prompt = prompt;
-    return out;
-  }
-  std::vector<lm::ChatMessage> messages;
-  if (!system.empty()) messages.push_back({"system", system});
-  messages.push_back({"user", chat});
-  out.back()->request.prompt = std::move(messages);
+  out.back()->request = completion_request(request);
   return out;
 }
 
 Result<Settings> settings_from(const Json& value) {
   Settings out;
   KW_TRY(ObjectReader reader, ObjectReader::make(value, ""));
-  KW_TRY(std::string model, reader.string("model"));
-  out.session.model = model;
-  KW_TRY(out.session.device, reader.string_or("device", "cpu"));
-  KW_TRY(out.session.dtype, reader.string_or("dtype", "auto"));
-  KW_TRY(std::int64_t threads, reader.integer_or("threads", 0));
-  out.session.threads = static_cast<int>(threads);
-  KW_TRY(out.session.slots, reader.integer_or("slots", 32));
+  KW_TRY_STATUS(read_session_options(reader, out.session));
   KW_TRY(out.context, reader.integer_or("context", 0));
   KW_TRY(out.json, reader.boolean_or("json", false));
-  CompletionRequest defaults;
-  KW_TRY(defaults.ignore_end, reader.boolean_or("ignore_end", false));
-  KW_TRY_STATUS(read_sampling(reader, defaults));
+  link::GenerateRequest defaults;
+  KW_TRY_STATUS(link::read_settings(reader, defaults));
   KW_TRY(out.tasks, tasks_of(reader, defaults));
   KW_TRY_STATUS(reader.no_other_keys());
+  return out;
+}
+
+// The likeliest tokens beside each, as [id, logprob].
+Json top_logprobs_of(const Task::Choice& choice) {
+  Json out = Json::array();
+  for (const lm::Sample& sample : choice.tokens) {
+    Json list = Json::array();
+    for (const lm::TokenLogprob& one : sample.top)
+      list.push_back(Json::array({one.token, one.logprob}));
+    out.push_back(std::move(list));
+  }
   return out;
 }
 
@@ -191,6 +147,7 @@ Json result_of(const Task& task) {
                        {"token_ids", std::move(ids)},
                        {"logprobs", std::move(logprobs)},
                        {"finish_reason", choice.finish}});
+    if (task.request.top_logprobs > 0) choices.back()["top_logprobs"] = top_logprobs_of(choice);
   }
   Json out = Json::object();
   if (!task.id.is_null()) out["id"] = task.id;
@@ -215,6 +172,13 @@ Status print(const Task& task, const Settings& settings) {
   if (!written || std::fflush(stdout) != 0)
     return fail(ErrorCode::kUnavailable, "cannot print the result: nobody reads it");
   return {};
+}
+
+// Without the time to load the model. bench/serve_load.py reads it.
+void say_speed(const rollout::Generator::Statistics& counts, std::chrono::duration<double> time) {
+  fmt::print(stderr, "{} tokens of prompts and {} of answers in {:.2f} s: {:.1f} tokens/s\n",
+             counts.prompt_tokens, counts.sampled_tokens, time.count(),
+             static_cast<double>(counts.sampled_tokens) / time.count());
 }
 
 // What the longest prompt with its answer needs: the whole context of a model can be gigabytes.
@@ -244,6 +208,7 @@ Status generate(const Json& value) {
   KW_TRY(Settings settings, settings_from(value));
   KW_TRY_STATUS(choose_sizes(settings));
   KW_TRY(auto session, ModelSession::open(settings.session));
+  const auto begin = std::chrono::steady_clock::now();
   for (const auto& task : settings.tasks) {
     task->choices.resize(static_cast<std::size_t>(task->request.choices));
     task->streams = !settings.json && settings.tasks.size() == 1 && task->request.choices == 1;
@@ -258,6 +223,8 @@ Status generate(const Json& value) {
       return fail(ErrorCode::kInternal, "the scheduler has nothing to do, and answers are missing");
     }
   }
+  if (settings.tasks.size() > 1)
+    say_speed(session->generator().statistics(), std::chrono::steady_clock::now() - begin);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "lm/cpu/cpu_engine.h"
+#include "lm/cuda/cuda_engine.h"
 #include "lm/model/checkpoint.h"
 
 namespace kw::lm_program {
@@ -25,11 +26,27 @@ Result<lm::WeightType> weight_type(const std::string& name, const lm::ModelConfi
               name);
 }
 
+Result<std::unique_ptr<lm::Engine>> make_engine(const lm::Parameters& parameters,
+                                                const SessionOptions& options) {
+  const lm::EngineLimits limits{options.slots,
+                                std::min(options.context, parameters.config().max_position),
+                                std::max(options.step_tokens, options.slots)};
+  if (options.device == "cuda") {
+    lm::cuda::CudaOptions cuda;
+    cuda.limits = limits;
+    return lm::cuda::make_cuda_engine(parameters, cuda);
+  }
+  lm::cpu::CpuOptions cpu;
+  cpu.threads = options.threads == 0 ? cores() : options.threads;
+  cpu.limits = limits;
+  return lm::cpu::make_cpu_engine(parameters, cpu);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& options) {
-  if (options.device != "cpu")
-    return fail(ErrorCode::kUnsupported, "device \"{}\": this build has cpu", options.device);
+  if (options.device != "cpu" && options.device != "cuda")
+    return fail(ErrorCode::kInvalidArgument, "device \"{}\": expected cpu or cuda", options.device);
   std::unique_ptr<ModelSession> session(new ModelSession);
   KW_TRY(lm::ModelConfig config, lm::read_model_config(options.model));
   KW_TRY(lm::WeightType type, weight_type(options.dtype, config));
@@ -42,11 +59,7 @@ Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& o
   KW_TRY(lm::Parameters parameters, lm::load_checkpoint(options.model, config, type));
   session->parameters_ = std::make_unique<lm::Parameters>(std::move(parameters));
   session->tokenizer_ = std::make_unique<lm::Tokenizer>(std::move(tokenizer));
-  lm::cpu::CpuOptions cpu;
-  cpu.threads = options.threads == 0 ? cores() : options.threads;
-  cpu.limits = {options.slots, std::min(options.context, config.max_position),
-                std::max(options.step_tokens, options.slots)};
-  KW_TRY(session->engine_, lm::cpu::make_cpu_engine(*session->parameters_, cpu));
+  KW_TRY(session->engine_, make_engine(*session->parameters_, options));
   session->generator_ = std::make_unique<rollout::Generator>(*session->engine_);
   session->completions_ = std::make_unique<rollout::Completions>(
       *session->tokenizer_, std::move(chat), *session->generator_, config.eos);

@@ -29,6 +29,9 @@ class ModelSession {
   static Result<std::unique_ptr<ModelSession>> open(const SessionOptions& options);
 
   const lm::ModelConfig& config() const { return parameters_->config(); }
+  std::string_view dtype() const { return to_string(parameters_->type()); }  // in memory
+  std::int64_t context() const { return engine_->limits().context; }
+  std::int64_t slots() const { return engine_->limits().slots; }
   const lm::Tokenizer& tokenizer() const { return *tokenizer_; }
   rollout::Generator& generator() { return *generator_; }
   rollout::Completions& completions() { return *completions_; }

@@ -30,6 +30,8 @@ TEST(Result, TryPassesValuesAndErrorsOn) {
   EXPECT_EQ(twice(-1).error().message(), "value -1 is not positive");
   EXPECT_EQ(exit_code(twice(-1).error().code()), 2);
   EXPECT_EQ(exit_code(ErrorCode::kIsolationTooWeak), 3);
+  EXPECT_EQ(http_status(ErrorCode::kNotFound), 404);
+  EXPECT_EQ(http_status(ErrorCode::kInternal), 500);
   EXPECT_EQ(fail_errno(ENOENT, "cannot open x").value().code(), ErrorCode::kNotFound);
 }
 

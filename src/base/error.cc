@@ -11,21 +11,22 @@ struct Row {
   std::string_view name;
   bool may_retry;
   int exit_code;
+  int http_status;
 };
 
 constexpr std::array<Row, 12> kRows = {{
-    {ErrorCode::kInvalidArgument, "invalid_argument", false, 2},
-    {ErrorCode::kNotFound, "not_found", false, 2},
-    {ErrorCode::kAlreadyExists, "already_exists", false, 2},
-    {ErrorCode::kUnsupported, "unsupported", false, 2},
-    {ErrorCode::kPermissionDenied, "permission_denied", false, 2},
-    {ErrorCode::kResourceExhausted, "resource_exhausted", true, 2},
-    {ErrorCode::kDeadlineExceeded, "deadline_exceeded", true, 2},
-    {ErrorCode::kCancelled, "cancelled", true, 130},
-    {ErrorCode::kUnavailable, "unavailable", true, 2},
-    {ErrorCode::kIsolationTooWeak, "isolation_too_weak", false, 3},
-    {ErrorCode::kDataLoss, "data_loss", false, 2},
-    {ErrorCode::kInternal, "internal", false, 2},
+    {ErrorCode::kInvalidArgument, "invalid_argument", false, 2, 400},
+    {ErrorCode::kNotFound, "not_found", false, 2, 404},
+    {ErrorCode::kAlreadyExists, "already_exists", false, 2, 409},
+    {ErrorCode::kUnsupported, "unsupported", false, 2, 501},
+    {ErrorCode::kPermissionDenied, "permission_denied", false, 2, 403},
+    {ErrorCode::kResourceExhausted, "resource_exhausted", true, 2, 429},
+    {ErrorCode::kDeadlineExceeded, "deadline_exceeded", true, 2, 504},
+    {ErrorCode::kCancelled, "cancelled", true, 130, 499},
+    {ErrorCode::kUnavailable, "unavailable", true, 2, 503},
+    {ErrorCode::kIsolationTooWeak, "isolation_too_weak", false, 3, 503},
+    {ErrorCode::kDataLoss, "data_loss", false, 2, 500},
+    {ErrorCode::kInternal, "internal", false, 2, 500},
 }};
 
 const Row& row(ErrorCode code) {
@@ -45,6 +46,9 @@ bool may_retry(ErrorCode code) {
 }
 int exit_code(ErrorCode code) {
   return row(code).exit_code;
+}
+int http_status(ErrorCode code) {
+  return row(code).http_status;
 }
 
 }  // namespace kw

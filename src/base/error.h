@@ -7,8 +7,8 @@
 
 namespace kw {
 
-// What the caller can do about it decides the code; one table maps it to exit codes and to whether
-// a retry can help.
+// What the caller can do about it decides the code; one table maps it to exit codes, to HTTP
+// statuses and to whether a retry can help.
 enum class ErrorCode {
   kInvalidArgument,    // the request or a file in it is wrong: fix the input
   kNotFound,           // a file, problem or name does not exist
@@ -27,6 +27,7 @@ enum class ErrorCode {
 std::string_view to_string(ErrorCode code);  // "invalid_argument", ...
 bool may_retry(ErrorCode code);              // the same request may succeed later without a change
 int exit_code(ErrorCode code);               // 2; 3 for kIsolationTooWeak; 130 for kCancelled
+int http_status(ErrorCode code);             // 400, 404, 409, 501, 403, 429, 504, 499, 503, 500
 
 class Error {
  public:

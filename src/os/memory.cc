@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // glibc 2.36 lacks it, and linux/fcntl.h clashes with fcntl.h.
@@ -34,6 +35,27 @@ Result<Mapping> Mapping::shared(int fd, std::size_t bytes, bool writable) {
 Result<Mapping> Mapping::copy_on_write(int fd, std::size_t bytes) {
   void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return fail_errno(errno, fmt::format("cannot map {} bytes", bytes));
+  return Mapping(static_cast<std::byte*>(data), bytes);
+}
+
+Result<Mapping> Mapping::file(const std::filesystem::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return fail_errno(errno, "cannot open " + path.string());
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, "cannot look at " + path.string());
+  if (!S_ISREG(status.st_mode) || status.st_size == 0)
+    return fail(ErrorCode::kInvalidArgument, "{}: empty, or not a file", path.string());
+  auto bytes = static_cast<std::size_t>(status.st_size);
+  void* data = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (data == MAP_FAILED) return fail_errno(errno, "cannot map " + path.string());
+  return Mapping(static_cast<std::byte*>(data), bytes);
+}
+
+Result<Mapping> Mapping::anonymous(std::size_t bytes) {
+  void* data =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return fail_errno(errno, fmt::format("cannot have {} bytes", bytes));
+  ::madvise(data, bytes, MADV_HUGEPAGE);  // only faster
   return Mapping(static_cast<std::byte*>(data), bytes);
 }
 

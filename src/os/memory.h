@@ -1,6 +1,7 @@
 // Memory files shared between processes, and mappings of them.
 #pragma once
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,6 +31,11 @@ class Mapping {
   static Result<Mapping> shared(int fd, std::size_t bytes, bool writable);
   // The same bytes to begin with; what is written here stays here.
   static Result<Mapping> copy_on_write(int fd, std::size_t bytes);
+  // A whole file, read-only, read from disk where it is touched. A file that is cut while it is
+  // mapped makes its reader fault. kNotFound, kPermissionDenied.
+  static Result<Mapping> file(const std::filesystem::path& path);
+  // Zeros, in huge pages where the system gives them. kResourceExhausted.
+  static Result<Mapping> anonymous(std::size_t bytes);
 
  private:
   Mapping(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}

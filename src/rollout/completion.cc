@@ -116,6 +116,7 @@ Result<Completions::Started> Completions::start(const CompletionRequest& request
     one.seed = request.seed;
     one.sequence = request.first_sequence + static_cast<std::uint64_t>(i);
     one.mask = request.mask;
+    one.top_logprobs = request.top_logprobs;
     settings.push_back(std::move(one));
   }
   const auto prompt_size = static_cast<std::int64_t>(prompt.size());

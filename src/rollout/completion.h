@@ -29,6 +29,7 @@ struct CompletionRequest {
   lm::SamplingSettings sampling;
   std::uint64_t seed = 0, first_sequence = 0;  // choice i draws as sequence first_sequence + i
   std::shared_ptr<const lm::LogitMask> mask;
+  std::int32_t top_logprobs = 0;  // the likeliest tokens beside each one that was drawn
 };
 
 enum class FinishReason { kStop, kLength, kCancelled };
@@ -71,6 +72,8 @@ class Completions {
   // what is wrong.
   Result<Started> start(const CompletionRequest& request, CompletionListener* listener);
   void cancel(Id id);  // the rest of its choices finish as cancelled
+
+  const lm::ChatTemplate& chat() const { return chat_; }
 
   ~Completions();
 

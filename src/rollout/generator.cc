@@ -32,6 +32,9 @@ Status Generator::check(const std::vector<std::int32_t>& tokens, std::int64_t be
                   engine_.vocabulary());
   if (settings.max_tokens < 1)
     return fail(ErrorCode::kInvalidArgument, "max_tokens: expected 1 or more");
+  if (settings.top_logprobs < 0 || settings.top_logprobs > lm::kMostTopLogprobs)
+    return fail(ErrorCode::kInvalidArgument, "top_logprobs: expected 0 to {}, not {}",
+                lm::kMostTopLogprobs, settings.top_logprobs);
   return lm::check(settings.sampling);
 }
 
@@ -159,6 +162,7 @@ void Generator::add_tokens(Sequence& sequence, std::int64_t room) {
   request.sequence = sequence.settings.sequence;
   request.position = static_cast<std::uint32_t>(size);
   request.mask = sequence.settings.mask;
+  request.top_logprobs = sequence.settings.top_logprobs;
   step_.samples.push_back(std::move(request));
   sampled_.push_back(sequence.id);
 }

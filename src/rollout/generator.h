@@ -39,7 +39,8 @@ struct SequenceSettings {
   // batch.
   std::uint64_t seed = 0, sequence = 0;
   std::shared_ptr<const lm::LogitMask> mask;
-  bool keep = false;  // parked when it is finished, until continued or released
+  std::int32_t top_logprobs = 0;  // of lm::SampleRequest
+  bool keep = false;              // parked when it is finished, until continued or released
 };
 
 // One thread.

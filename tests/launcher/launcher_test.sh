@@ -25,6 +25,7 @@ begin() {
   printf 'run  old | new # which of two\nrun  plain\ntest tester\n' >"$checkout/packages.txt"
   printf 'torch==2.13.0\nnumpy==2.4.6\n' >"$checkout/requirements.txt"
   printf 'triton==3.7.1\n' >"$checkout/requirements-optional.txt"
+  printf 'peer==1.0\n' >"$checkout/requirements-test.txt"
   touch "$checkout"/{CMakeLists.txt,CMakePresets.json,src/a.cc,tests/t.cc} "$FAKE"/{log,python,outer}
   find "$checkout" -exec touch -d '1 minute ago' {} +
   printf 'old\nnew\nplain\ntester\n' >"$FAKE/installed"
@@ -54,6 +55,7 @@ did 'cmake --build build/dev --target kw_programs'
 did 'pip torch==2.13.0'
 did 'pip numpy==2.4.6'
 did 'pip triton==3.7.1'
+did_not 'pip peer'
 did_not apt-get
 forget
 run 0 eval x
@@ -71,6 +73,7 @@ run 0 test -R 'a b'
 [[ $out == '<--preset><dev><-R><a b>' ]] || fail "ctest got $out"
 did "cmake --preset dev -DBUILD_TESTING=ON -DKW_WERROR=OFF -DKW_PYTHON=$checkout/.venv/bin/python"
 did 'cmake --build build/dev --target all'
+did 'pip peer==1.0'
 forget
 touch "$checkout/src/a.cc"
 run 0 eval x

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "gym/correctness/indices.h"
-#include "gym/inputs/half.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "gym/inputs/half.h"
+#include "task/half.h"
 #include "gym/inputs/wide.h"
 #include "os/parallel.h"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "gym/inputs/half.h"
+#include "task/half.h"
 #include "gym/inputs/poison.h"
 
 namespace kw::gym {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/check.h"
-#include "gym/inputs/half.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

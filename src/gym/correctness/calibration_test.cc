@@ -13,7 +13,7 @@
 #include "gym/correctness/compare.h"
 #include "gym/correctness/testing/families.h"
 #include "gym/inputs/fill.h"
-#include "gym/inputs/half.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "base/check.h"
-#include "gym/inputs/half.h"
+#include "task/half.h"
 #include "os/parallel.h"
 
 namespace kw::gym {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "gym/inputs/half.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "gym/inputs/half.h"
+#include "task/half.h"
 #include "gym/inputs/normal_mixer.h"
 #include "gym/inputs/stream.h"
 #include "os/parallel.h"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gym/inputs/half.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

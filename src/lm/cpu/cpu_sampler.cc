@@ -18,6 +18,14 @@ void apply_mask(std::span<float> logits, const LogitMask& mask) {
   }
 }
 
+// The order in which candidates are kept.
+struct Likelier {
+  template <typename Candidate>
+  bool operator()(const Candidate& a, const Candidate& b) const {
+    return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+  }
+};
+
 double logprob_of(float logit, float scale, const RowStatistics& statistics) {
   return static_cast<double>(scale * logit - statistics.largest) - std::log(statistics.sum);
 }
@@ -34,6 +42,7 @@ Sample CpuSampler::draw(std::span<float> logits, const SampleRequest& request) {
   const SamplingSettings& settings = request.settings;
   const RowStatistics own = kernels_.row_statistics(logits.data(), size, 1);
   Sample out;
+  if (request.top_logprobs > 0) out.top = top_of(logits, request.top_logprobs, own);
   if (request.forced >= 0) {
     out.token = request.forced;
     out.logprob =
@@ -82,6 +91,27 @@ std::int32_t CpuSampler::largest_of(std::span<const float> logits) const {
   return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
+std::vector<TokenLogprob> CpuSampler::top_of(std::span<const float> logits, std::int32_t count,
+                                             const RowStatistics& own) {
+  // A heap of the likeliest so far, the least of them in front.
+  candidates_.clear();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const Candidate one{logits[i], static_cast<std::int32_t>(i)};
+    if (candidates_.size() == static_cast<std::size_t>(count)) {
+      if (!Likelier{}(one, candidates_.front())) continue;
+      std::pop_heap(candidates_.begin(), candidates_.end(), Likelier{});
+      candidates_.pop_back();
+    }
+    candidates_.push_back(one);
+    std::push_heap(candidates_.begin(), candidates_.end(), Likelier{});
+  }
+  std::sort_heap(candidates_.begin(), candidates_.end(), Likelier{});
+  std::vector<TokenLogprob> out;
+  for (const Candidate& one : candidates_)
+    out.push_back({one.token, static_cast<float>(logprob_of(one.logit, 1, own))});
+  return out;
+}
+
 std::int32_t CpuSampler::draw_from_all(std::span<const float> logits, float scale,
                                        const RowStatistics& statistics, double uniform) {
   const auto size = static_cast<std::int64_t>(logits.size());
@@ -109,9 +139,7 @@ std::int32_t CpuSampler::draw_from_all(std::span<const float> logits, float scal
 void CpuSampler::sort_candidates(std::size_t count) {
   count = std::min(count, candidates_.size());
   std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count),
-                    candidates_.end(), [](const Candidate& a, const Candidate& b) {
-                      return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
-                    });
+                    candidates_.end(), Likelier{});
 }
 
 double CpuSampler::keep_candidates(std::span<const float> logits, const SampleRequest& request,

@@ -22,6 +22,8 @@ class CpuSampler {
     std::int32_t token;
   };
   std::int32_t largest_of(std::span<const float> logits) const;
+  std::vector<TokenLogprob> top_of(std::span<const float> logits, std::int32_t count,
+                                   const RowStatistics& own);
   std::int32_t draw_from_all(std::span<const float> logits, float scale,
                              const RowStatistics& statistics, double uniform);
   // Leaves what may be drawn in candidates_, the likeliest first; the sum of their exps.

@@ -29,7 +29,14 @@ struct SampleRequest {
   std::uint64_t seed = 0, sequence = 0;
   std::uint32_t position = 0;  // of the token that is drawn
   std::shared_ptr<const LogitMask> mask;
-  std::int32_t forced = -1;  // this token instead of a draw: for its log-probability
+  std::int32_t forced = -1;       // this token instead of a draw: for its log-probability
+  std::int32_t top_logprobs = 0;  // likeliest tokens to report, at most kMostTopLogprobs
+};
+inline constexpr std::int32_t kMostTopLogprobs = 20;
+
+struct TokenLogprob {
+  std::int32_t token = 0;
+  float logprob = 0;
 };
 
 struct Sample {
@@ -37,6 +44,8 @@ struct Sample {
   float logprob = 0;  // natural, under the model's own distribution: temperature 1, nothing masked
   float policy_logprob = 0;  // under the distribution it was drawn from; 0 for temperature 0
   float entropy = 0;  // nats, of the masked distribution at the settings' temperature (1 for 0)
+  // The request's top_logprobs likeliest, as `logprob`; the first of equal ones first.
+  std::vector<TokenLogprob> top;
 };
 
 // A number in [0, 1) with 53 random bits.

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "gym/correctness/budget.h"
-#include "gym/inputs/half.h"
+#include "task/half.h"
 
 namespace kw::gym::testing {
 

@@ -9,7 +9,7 @@
 
 #include "task/dtype.h"
 
-namespace kw::gym {
+namespace kw::task {
 
 float half_to_float(std::uint16_t bits);
 float bfloat16_to_float(std::uint16_t bits);
@@ -27,20 +27,20 @@ std::uint8_t float_to_e4m3fn(float value);
 std::uint8_t float_to_e2m1(float value);
 
 // Largest finite value of a floating dtype.
-double max_of(task::DType dtype);
+double max_of(DType dtype);
 
 // Reads count elements from `first` on, as double or float. Integers and booleans are converted too
 // (int64 beyond 2^53 rounds). bytes holds at least (first + out.size()) elements; any alignment.
-void load(task::DType dtype, std::span<const std::byte> bytes, std::size_t first,
+void load(DType dtype, std::span<const std::byte> bytes, std::size_t first,
           std::span<double> out);
-void load(task::DType dtype, std::span<const std::byte> bytes, std::size_t first,
+void load(DType dtype, std::span<const std::byte> bytes, std::size_t first,
           std::span<float> out);
 
 // Writes values as elements of a floating dtype, rounded to nearest even.
-void store(task::DType dtype, std::span<const float> values, std::size_t first,
+void store(DType dtype, std::span<const float> values, std::size_t first,
            std::span<std::byte> bytes);
 
 // The nearest value of the dtype, as float: what store and load give.
-float round_to(task::DType dtype, float value);
+float round_to(DType dtype, float value);
 
-}  // namespace kw::gym
+}  // namespace kw::task

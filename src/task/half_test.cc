@@ -1,6 +1,6 @@
 // Tests of the narrow floating dtypes: every code, and every rounding boundary between neighbouring
 // codes.
-#include "gym/inputs/half.h"
+#include "task/half.h"
 
 #include <bit>
 #include <cmath>
@@ -10,10 +10,9 @@
 
 #include <gtest/gtest.h>
 
-namespace kw::gym {
+namespace kw::task {
 namespace {
 
-using task::DType;
 
 struct Narrow {
   DType dtype;
@@ -40,7 +39,7 @@ double value_of(const Narrow& format, std::uint32_t code) {
 }
 
 std::uint32_t code_of(const Narrow& format, float value) {
-  std::vector<std::byte> bytes(task::size_of(format.dtype));
+  std::vector<std::byte> bytes(size_of(format.dtype));
   store(format.dtype, std::span(&value, 1), 0, bytes);
   std::uint32_t code = 0;
   std::memcpy(&code, bytes.data(), bytes.size());
@@ -48,7 +47,7 @@ std::uint32_t code_of(const Narrow& format, float value) {
 }
 
 float decoded(const Narrow& format, std::uint32_t code) {
-  std::vector<std::byte> bytes(task::size_of(format.dtype));
+  std::vector<std::byte> bytes(size_of(format.dtype));
   std::memcpy(bytes.data(), &code, bytes.size());
   float out = 0;
   load(format.dtype, bytes, 0, std::span(&out, 1));
@@ -60,11 +59,11 @@ TEST(Half, EveryCodeDecodesToItsDefinitionAndEncodesBack) {
     std::uint32_t sign = format.codes;
     for (std::uint32_t code = 0; code < format.first_special; ++code) {
       ASSERT_EQ(decoded(format, code), value_of(format, code))
-          << task::to_string(format.dtype) << " " << code;
+          << to_string(format.dtype) << " " << code;
       ASSERT_EQ(decoded(format, code | sign), -value_of(format, code));
-      ASSERT_EQ(code_of(format, decoded(format, code)), code) << task::to_string(format.dtype);
+      ASSERT_EQ(code_of(format, decoded(format, code)), code) << to_string(format.dtype);
       ASSERT_EQ(code_of(format, -decoded(format, code)), code | sign)
-          << task::to_string(format.dtype);
+          << to_string(format.dtype);
     }
     EXPECT_EQ(max_of(format.dtype), value_of(format, format.first_special - 1));
   }
@@ -76,11 +75,11 @@ TEST(Half, RoundsToNearestEvenAtEveryBoundary) {
     for (std::uint32_t code = 0; code + 1 < format.first_special; ++code) {
       auto middle = static_cast<float>((value_of(format, code) + value_of(format, code + 1)) / 2);
       ASSERT_EQ(code_of(format, middle), code + (code & 1U))
-          << task::to_string(format.dtype) << " tie after " << code;
+          << to_string(format.dtype) << " tie after " << code;
       ASSERT_EQ(code_of(format, std::nextafter(middle, 0.0F)), code)
-          << task::to_string(format.dtype) << " below " << code;
+          << to_string(format.dtype) << " below " << code;
       ASSERT_EQ(code_of(format, std::nextafter(middle, infinity)), code + 1)
-          << task::to_string(format.dtype);
+          << to_string(format.dtype);
     }
   }
 }
@@ -102,7 +101,7 @@ TEST(Half, BeyondTheLargestValue) {
   EXPECT_EQ(float_to_e2m1(nan), 0x7);
   for (DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat8E4M3Fn, DType::kFloat8E5M2,
                       DType::kFloat32, DType::kFloat64}) {
-    EXPECT_TRUE(std::isnan(round_to(dtype, nan))) << task::to_string(dtype);
+    EXPECT_TRUE(std::isnan(round_to(dtype, nan))) << to_string(dtype);
   }
   EXPECT_EQ(round_to(DType::kFloat16, -infinity), -infinity);
   // A NaN whose payload lies in the dropped bits only must not become infinity.
@@ -125,4 +124,4 @@ TEST(Half, LoadReadsEveryDtypeFromAnyElement) {
 }
 
 }  // namespace
-}  // namespace kw::gym
+}  // namespace kw::task

@@ -1,6 +1,6 @@
 // Narrow floating dtypes by integer arithmetic: branches become selects, so loops over arrays
 // vectorise.
-#include "gym/inputs/half.h"
+#include "task/half.h"
 
 #include <array>
 #include <bit>
@@ -9,10 +9,9 @@
 
 #include "base/check.h"
 
-namespace kw::gym {
+namespace kw::task {
 namespace {
 
-using task::DType;
 
 // A format of 1 + exponent_bits + mantissa_bits bits. What lies beyond max_bits (the largest finite
 // value's bits) becomes over_bits.
@@ -84,9 +83,9 @@ void load_as(const std::byte* from, std::span<Out> out, Function decode) {
 template <typename Out>
 void load_any(DType dtype, std::span<const std::byte> bytes, std::size_t first,
               std::span<Out> out) {
-  KW_CHECK((first + out.size()) * task::size_of(dtype) <= bytes.size());
+  KW_CHECK((first + out.size()) * size_of(dtype) <= bytes.size());
   if (out.empty()) return;
-  const std::byte* from = bytes.data() + first * task::size_of(dtype);
+  const std::byte* from = bytes.data() + first * size_of(dtype);
   auto same = [](auto value) { return value; };
   auto by_table = [&](const std::array<float, 256>& table) {
     load_as<std::uint8_t>(from, out, [&](std::uint8_t bits) { return table[bits]; });
@@ -201,7 +200,7 @@ double max_of(DType dtype) {
     default:
       break;
   }
-  KW_CHECK(task::is_floating(dtype));
+  KW_CHECK(is_floating(dtype));
   return 0;
 }
 
@@ -214,10 +213,10 @@ void load(DType dtype, std::span<const std::byte> bytes, std::size_t first, std:
 
 void store(DType dtype, std::span<const float> values, std::size_t first,
            std::span<std::byte> bytes) {
-  KW_CHECK(task::is_floating(dtype) &&
-           (first + values.size()) * task::size_of(dtype) <= bytes.size());
+  KW_CHECK(is_floating(dtype) &&
+           (first + values.size()) * size_of(dtype) <= bytes.size());
   if (values.empty()) return;
-  std::byte* to = bytes.data() + first * task::size_of(dtype);
+  std::byte* to = bytes.data() + first * size_of(dtype);
   auto same = [](float value) { return value; };
   switch (dtype) {
     case DType::kFloat64:
@@ -247,4 +246,4 @@ float round_to(DType dtype, float value) {
   return out;
 }
 
-}  // namespace kw::gym
+}  // namespace kw::task

@@ -1,0 +1,39 @@
+#include "cuda/module.h"
+
+namespace kw::cuda {
+
+Status Function::allow_shared_bytes(std::size_t bytes) const {
+  return driver_status(driver().function_set_attribute(handle_, kFunctionMaxDynamicSharedBytes,
+                                                       static_cast<int>(bytes)),
+                       fmt::format("a kernel needs {} bytes of shared memory", bytes));
+}
+
+Status Function::launch_pointers(const Stream& stream, const LaunchShape& shape,
+                                 void** pointers) const {
+  LaunchAttribute overlap;
+  overlap.id = kProgrammaticStreamSerialization;
+  overlap.programmatic_allowed = 1;
+  LaunchConfig config{
+      shape.grid[0],      shape.grid[1], shape.grid[2], shape.threads,           1, 1,
+      shape.shared_bytes, stream.get(),  &overlap,      shape.overlaps ? 1U : 0U};
+  return driver_status(driver().launch(&config, handle_, pointers, nullptr),
+                       "cannot start a kernel");
+}
+
+Result<Module> Module::load(const std::string& cubin) {
+  ModuleHandle handle = nullptr;
+  KW_TRY_STATUS(
+      driver_status(driver().module_load(&handle, cubin.data()), "cannot load machine code"));
+  Module out;
+  out.handle_ = Owned<ModuleHandle, &DriverApi::module_unload>(handle);
+  return out;
+}
+
+Result<Function> Module::function(const std::string& name) const {
+  FunctionHandle handle = nullptr;
+  KW_TRY_STATUS(driver_status(driver().module_function(&handle, handle_.get(), name.c_str()),
+                              "kernel " + name));
+  return Function(handle);
+}
+
+}  // namespace kw::cuda

@@ -1,0 +1,92 @@
+#include "link/child_program.h"
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "link/socket_pair.h"
+
+namespace kw::link {
+namespace {
+
+// Owns what posix_spawn wants to be destroyed.
+struct SpawnSettings {
+  SpawnSettings() {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+  }
+  ~SpawnSettings() {
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&actions);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+};
+
+std::string ending_of(int status) {
+  if (WIFEXITED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  const char* name = ::sigdescr_np(signal);
+  return fmt::format("signal {} ({})", signal, name != nullptr ? name : "?");
+}
+
+}  // namespace
+
+Result<ChildProgram> ChildProgram::start(const std::vector<std::string>& argv) {
+  KW_TRY(os::SocketPair pair, make_socket_pair());
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  SpawnSettings settings;
+  // Onto itself too: then the descriptor is no longer closed by exec.
+  ::posix_spawn_file_actions_adddup2(&settings.actions, pair.second.get(), kSocket);
+  ::posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawnattr_setpgroup(&settings.attributes, 0);
+  ::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, words[0], &settings.actions, &settings.attributes,
+                                  words.data(), ::environ);
+  if (error != 0) return fail_errno(error, "cannot start " + argv[0]);
+  return ChildProgram(pid, std::move(pair.first));
+}
+
+ChildProgram::ChildProgram(ChildProgram&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), socket_(std::move(other.socket_)) {}
+
+ChildProgram::~ChildProgram() {
+  static_cast<void>(wait(std::chrono::milliseconds(0)));
+}
+
+std::string ChildProgram::wait(std::chrono::milliseconds grace) {
+  constexpr std::chrono::milliseconds kPause{5};
+  if (pid_ <= 0) return "ended before";
+  const auto deadline = std::chrono::steady_clock::now() + grace;
+  int status = 0;
+  for (bool killed = false;;) {
+    const pid_t ended = ::waitpid(pid_, &status, killed ? 0 : WNOHANG);
+    if (ended == pid_) break;
+    if (ended < 0 && errno != EINTR) break;  // somebody else has reaped it
+    if (killed) continue;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      ::kill(pid_, SIGKILL);
+      killed = true;
+    } else {
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+  pid_ = 0;
+  return ending_of(status);
+}
+
+}  // namespace kw::link

@@ -1,0 +1,59 @@
+// The likeliest tokens beside the one that is drawn.
+#include "lm/cpu/cpu_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace kw::lm::cpu {
+namespace {
+
+std::vector<float> logits_of(std::size_t vocabulary, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<float> out(vocabulary);
+  // Few different values, so that many are equal.
+  for (float& logit : out) logit = static_cast<float>(rng.below(40)) * 0.25F;
+  return out;
+}
+
+double own_logprob(const std::vector<float>& logits, std::size_t token) {
+  double sum = 0;
+  for (float logit : logits) sum += std::exp(static_cast<double>(logit));
+  return static_cast<double>(logits[token]) - std::log(sum);
+}
+
+TEST(CpuSampler, TopLogprobsAreTheLikeliestInOrder) {
+  CpuSampler sampler(best_kernels());
+  for (std::size_t vocabulary : {3UL, 20UL, 1000UL}) {
+    const std::vector<float> logits = logits_of(vocabulary, vocabulary);
+    std::vector<std::size_t> order(vocabulary);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+    SampleRequest request;
+    request.settings.temperature = 0.5;
+    request.settings.top_k = 2;
+    request.top_logprobs = 7;
+    request.seed = 3;
+    std::vector<float> copy = logits;
+    const Sample sample = sampler.draw(copy, request);
+    ASSERT_EQ(sample.top.size(), std::min<std::size_t>(7, vocabulary));
+    for (std::size_t i = 0; i < sample.top.size(); ++i) {
+      EXPECT_EQ(sample.top[i].token, static_cast<std::int32_t>(order[i]));
+      EXPECT_NEAR(sample.top[i].logprob, own_logprob(logits, order[i]), 1e-5);
+    }
+    request.top_logprobs = 0;
+    copy = logits;
+    const Sample without = sampler.draw(copy, request);
+    EXPECT_TRUE(without.top.empty());
+    EXPECT_EQ(without.token, sample.token);
+    EXPECT_EQ(without.logprob, sample.logprob);
+  }
+}
+
+}  // namespace
+}  // namespace kw::lm::cpu

@@ -1,0 +1,48 @@
+// The engine on one NVIDIA GPU: our own kernels and cuBLASLt's products, a decoding step as one
+// graph. The driver, NVRTC and cuBLASLt are loaded when an engine is made.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "lm/engine.h"
+#include "lm/model/parameters.h"
+
+namespace kw::lm::cuda {
+
+enum class ProductChoice {
+  // The fastest of cuBLASLt's and our own, timed when a number of rows first comes up. Rounding can
+  // differ between numbers of rows, and between runs of the program.
+  kFastest,
+  // Our own with one order of additions: a row's numbers do not depend on what else is in the step.
+  // Prompts take about twice as long.
+  kFixedOrder,
+};
+
+struct CudaOptions {
+  int device = 0;
+  EngineLimits limits{64, 4096, 512};
+  ProductChoice products = ProductChoice::kFastest;
+  bool graphs = true;           // off: every kernel is launched by itself, for profilers
+  bool overlap = true;          // kernels may start before the one before them is complete
+  int split_tiles = 0;          // positions of a part of attention, in 128; 0: by the context
+  std::filesystem::path cache;  // of compiled kernels; empty: the program's cache folder
+};
+
+// Float32 weights: everything in float32, slowly, for tests. Bfloat16: as the CPU engine.
+// Parameters are copied. kUnsupported: int8 weights, a head size that is not a multiple of 16 up to
+// 256, no GPU or a library missing; kInvalidArgument names a limit; kResourceExhausted says which
+// setting to lower. A step throws std::runtime_error when the GPU fails; the engine is of no use
+// then.
+Result<std::unique_ptr<Engine>> make_cuda_engine(const Parameters& parameters,
+                                                 const CudaOptions& options);
+
+// Random weights made on the GPU, for benchmarks: other ones than lm::initialise gives.
+Result<std::unique_ptr<Engine>> make_random_cuda_engine(const ModelConfig& config, WeightType type,
+                                                        std::uint64_t seed,
+                                                        const CudaOptions& options);
+
+}  // namespace kw::lm::cuda

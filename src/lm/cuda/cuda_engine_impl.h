@@ -1,0 +1,127 @@
+// CudaEngine, for the files that implement it and for tests and benchmarks that look inside.
+#pragma once
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/context.h"
+#include "lm/cuda/cuda_engine.h"
+#include "lm/cuda/device_parameters.h"
+#include "lm/cuda/memory_plan.h"
+#include "lm/cuda/products.h"
+#include "lm/cuda/step_data.h"
+
+namespace kw::lm::cuda {
+
+class CudaEngine : public Engine {
+ public:
+  // Makes the weights' image on the GPU.
+  using WeightSource =
+      std::function<Result<DeviceParameters>(const Kernels&, const kw::cuda::Stream&)>;
+  static Result<std::unique_ptr<CudaEngine>> make(const ModelConfig& config, WeightType type,
+                                                  const CudaOptions& options,
+                                                  const WeightSource& weights);
+  ~CudaEngine() override;
+
+  const EngineLimits& limits() const override { return options_.limits; }
+  std::int64_t vocabulary() const override { return config_.vocabulary; }
+  void run(const Step& step, std::span<Sample> samples) override;
+  void run_for_logits(const Step& step, std::span<float> logits) override;
+  void copy_slot(std::int32_t from, std::int32_t to, std::int32_t positions) override;
+
+  // For benchmarks.
+  const kw::cuda::Context& context() const { return context_; }
+  const kw::cuda::Stream& stream() const { return stream_; }
+  const MemoryPlan& memory() const { return memory_; }
+  std::vector<std::string> product_choices() const { return products_->choices(); }
+  // As if every slot had been written to: attention over zeros would be faster than over numbers.
+  Status randomise_cache();
+  // Milliseconds on the GPU of one step's kernels, by name, each launched by itself.
+  Result<std::map<std::string, double>> profile(const Step& step);
+
+ private:
+  // A step as its kernels see it; also what a graph is recorded of.
+  struct Forward {
+    const StepData* data = nullptr;
+    std::int64_t rows = 0;    // that are computed
+    std::int64_t padded = 0;  // of products
+    std::int64_t decode_rows = 0, splits = 1, prefill_rows = 0, tiles = 0;
+  };
+  // Samples of a step whose logits are computed at once.
+  struct Drawing {
+    const StepData* data = nullptr;
+    std::int64_t first = 0, count = 0, padded = 0;
+  };
+  struct Buffers {
+    kw::cuda::DeviceBuffer kv, cosine, sine, residual, parts, normed, attended, activated, last,
+        logits, partial, partial_statistics, partial_counters, masks, own_statistics,
+        drawn_statistics;
+    kw::cuda::PinnedBuffer host_masks, samples, tops;
+  };
+  using Places = std::array<ProductPlace, kProductKinds.size()>;
+
+  CudaEngine(const ModelConfig& config, WeightType type, const CudaOptions& options,
+             kw::cuda::Context context);
+  Status set_up(const WeightSource& weights);
+  Status check_limits() const;
+  Status make_buffers();
+  Status fill_activations();
+  Status randomise(const kw::cuda::DeviceBuffer& buffer, std::uint32_t number);
+  void set_places();
+
+  void check_step(const Step& step) const;
+  Status decode_through_graph(const Step& step, const StepPlan& plan,
+                              std::span<const std::int32_t> masks);
+  Result<const kw::cuda::GraphExec*> graph_for(std::int64_t rows, std::int64_t splits);
+  Status send_step(const Step& step, const StepPlan& plan, std::span<const std::int32_t> masks,
+                   Forward& forward);
+  Status prepare_products(std::int64_t rows, std::int64_t samples);
+  // `after_each` runs when the logits of a group of samples are there.
+  Status run_directly(const Step& step, const std::function<Status(const Drawing&)>& after_each);
+  Result<std::vector<std::int32_t>> send_masks(std::span<const SampleRequest> requests);
+  void give_samples(const Step& step, std::size_t first, std::span<Sample> samples) const;
+
+  Status forward(const Forward& f);
+  Status normalise(const Forward& f, PartCount parts, DevicePointer bias, DevicePointer weight,
+                   bool embeds);
+  Result<PartCount> multiply(ProductKind kind, std::size_t layer, std::int64_t rows);
+  Status attend(const Forward& f, std::size_t layer, PartCount parts);
+  HeadInput head_input(const Forward& f, std::size_t layer, PartCount parts) const;
+  Status logits_of(const Drawing& d);
+  Status draw(const Drawing& d);
+  template <typename... Args>
+  Status launch(const char* name, kw::cuda::Function function, kw::cuda::LaunchShape shape,
+                const Args&... arguments);
+  Status marked(const char* name);  // a stage's end, while profiling
+
+  kw::cuda::Context context_;  // before all that lives in it
+  ModelConfig config_;
+  WeightType type_;
+  CudaOptions options_;
+  MemoryPlan memory_;
+  kw::cuda::Stream stream_;
+  Kernels kernels_;
+  DeviceParameters weights_;
+  Lt lt_;
+  std::unique_ptr<Products> products_;
+  Buffers buffers_;
+  StepData decode_data_, step_data_;
+  PartCount last_parts_ = 0;  // of the last layer's product, which the final norm adds
+  std::int64_t last_padded_ = 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, kw::cuda::GraphExec> graphs_;  // rows, splits
+  struct Mark {
+    std::string name;
+    kw::cuda::Event event;
+  };
+  std::vector<Mark>* marks_ = nullptr;
+};
+
+// make_random_cuda_engine's, with its inside.
+Result<std::unique_ptr<CudaEngine>> make_random_engine(const ModelConfig& config, WeightType type,
+                                                       std::uint64_t seed,
+                                                       const CudaOptions& options);
+
+}  // namespace kw::lm::cuda

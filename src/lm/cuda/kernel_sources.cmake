@@ -1,0 +1,12 @@
+# kernels/*.cu as strings in one source file of the build folder.
+set(names prelude norm silu heads attention_decode attention_prefill attention_exact product sampling initial)
+set(text "// Made by kernel_sources.cmake.\n#include \"lm/cuda/kernel_sources.h\"\n\nnamespace kw::lm::cuda::source {\n")
+foreach(name IN LISTS names)
+  set(file ${CMAKE_CURRENT_LIST_DIR}/kernels/${name}.cu)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} kernel)
+  string(APPEND text "extern const std::string_view ${name};\nconst std::string_view ${name} = R\"kernel(\n${kernel})kernel\";\n")
+endforeach()
+string(APPEND text "}  // namespace kw::lm::cuda::source\n")
+set(kw_kernel_sources ${CMAKE_CURRENT_BINARY_DIR}/kernel_sources.cc)
+file(CONFIGURE OUTPUT ${kw_kernel_sources} CONTENT "${text}" @ONLY)

@@ -1,0 +1,10 @@
+// The kernels' sources, kernels/*.cu, as the build put them into this program.
+#pragma once
+#include <string_view>
+
+namespace kw::lm::cuda::source {
+
+extern const std::string_view prelude, norm, silu, heads, attention_decode, attention_prefill,
+    attention_exact, product, sampling, initial;
+
+}  // namespace kw::lm::cuda::source

@@ -1,0 +1,144 @@
+#include "lm/cuda/kernels.h"
+
+#include <algorithm>
+#include <string>
+
+#include "cuda/program.h"
+#include "lm/cuda/kernel_sources.h"
+
+namespace kw::lm::cuda {
+namespace {
+
+using kw::cuda::Compiler;
+using kw::cuda::Context;
+using kw::cuda::Module;
+using kw::cuda::ProgramSource;
+
+constexpr int kProductRows[] = {16, 32, 64};
+constexpr int kProductShapes[][2] = {{64, 4}, {64, 6}, {128, 3}, {128, 4}};  // columns, stages
+
+// As the kernels themselves count it; they refuse to compile when it differs.
+unsigned decode_shared(std::int64_t d) {
+  const std::int64_t pitch = d + 8;
+  const std::int64_t scores = 8 * (kDecodeTile + 4) * 4 + 2 * 8 * (kDecodeTile + 8) * 2;
+  const std::int64_t keys = std::max({kDecodeTile * pitch * 2, scores, 8 * (d + 4) * 4});
+  return static_cast<unsigned>(keys + kDecodeTile * pitch * 2 + 2 * 8 * pitch * 2 + 2 * d * 2 +
+                               3 * 8 * 4 + 16);
+}
+unsigned prefill_shared(std::int64_t d) {
+  const std::int64_t pitch = d + 8;
+  return static_cast<unsigned>((2 + 4) * kPrefillTile * pitch * 2 + kPrefillTile * 4);
+}
+
+Status check_model(const ModelConfig& c, WeightType type) {
+  if (type == WeightType::kInt8)
+    return fail(ErrorCode::kUnsupported, "int8 weights on a GPU: take bfloat16");
+  if (c.head_dim % 16 != 0 || c.head_dim > 256)
+    return fail(ErrorCode::kUnsupported,
+                "head_dim {}: on a GPU, multiples of 16 up to 256 are supported", c.head_dim);
+  if (c.hidden % 8 != 0 || c.intermediate % 8 != 0)
+    return fail(ErrorCode::kUnsupported,
+                "hidden_size {} and intermediate_size {}: on a GPU, multiples of 8 are supported",
+                c.hidden, c.intermediate);
+  if (c.vocabulary > 1 << 19)
+    return fail(ErrorCode::kUnsupported, "vocab_size {}: on a GPU, at most {} are supported",
+                c.vocabulary, 1 << 19);
+  return {};
+}
+
+template <typename... Parts>
+std::string text_of(Parts... parts) {
+  std::string out(source::prelude);
+  (out.append(parts), ...);
+  return out;
+}
+
+}  // namespace
+
+unsigned ProductVariant::shared_bytes() const {
+  const int stages_bytes = stages * (columns + rows) * 128;
+  const int staged = silu ? rows * (columns / 2 + 8) * 2 : rows * (columns + 4) * 4;
+  return static_cast<unsigned>(std::max(stages_bytes, staged));
+}
+
+Result<Kernels> Kernels::make(const Context& context, const ModelConfig& c, WeightType type,
+                              int split_tiles, const std::filesystem::path& cache) {
+  KW_TRY_STATUS(check_model(c, type));
+  if (context.compute_capability() < 80)
+    return fail(ErrorCode::kUnsupported, "{}: compute capability 8.0 or later is needed",
+                context.name());
+  const bool float32 = type == WeightType::kFloat32;
+  Kernels out;
+  out.decode_shared_bytes = decode_shared(c.head_dim);
+  out.prefill_shared_bytes = prefill_shared(c.head_dim);
+  if (!float32 &&
+      std::max(out.decode_shared_bytes, out.prefill_shared_bytes) > context.shared_bytes())
+    return fail(ErrorCode::kUnsupported, "head_dim {}: {} has too little shared memory for it",
+                c.head_dim, context.name());
+  const std::vector<std::string> shape = {
+      fmt::format("KW_F32={}", float32 ? 1 : 0),
+      fmt::format("KW_HIDDEN={}", c.hidden),
+      fmt::format("KW_HEADS={}", c.heads),
+      fmt::format("KW_KV_HEADS={}", c.kv_heads),
+      fmt::format("KW_HEAD_DIM={}", c.head_dim),
+      fmt::format("KW_INTERMEDIATE={}", c.intermediate),
+      fmt::format("KW_VOCABULARY={}", c.vocabulary),
+      fmt::format("KW_SPLIT_TILES={}", split_tiles),
+      fmt::format("KW_DECODE_SHARED_BYTES={}", out.decode_shared_bytes),
+      fmt::format("KW_PREFILL_SHARED_BYTES={}", out.prefill_shared_bytes)};
+  std::vector<ProgramSource> sources = {
+      {"rows", text_of(source::norm, source::silu, source::heads, source::initial), shape},
+      {"sampling", text_of(source::sampling), shape}};
+  if (float32) {
+    sources.push_back({"attention", text_of(source::heads, source::attention_exact), shape});
+  } else {
+    sources.push_back({"decoding", text_of(source::heads, source::attention_decode), shape});
+    sources.push_back({"prompts", text_of(source::heads, source::attention_prefill), shape});
+    for (int rows : kProductRows) {
+      sources.push_back({fmt::format("products of {} rows", rows),
+                         text_of(source::product),
+                         {"KW_F32=0", fmt::format("KW_PRODUCT_ROWS={}", rows)}});
+    }
+  }
+  KW_TRY(std::vector<std::string> cubins,
+         Compiler(context.architecture(), cache).compile_all(sources));
+  for (const std::string& cubin : cubins) {
+    KW_TRY(Module module, Module::load(cubin));
+    out.modules_.push_back(std::move(module));
+  }
+  KW_TRY_STATUS(out.find(out.modules_, float32));
+  return out;
+}
+
+Status Kernels::find(const std::vector<Module>& modules, bool float32) {
+  KW_TRY(norm, modules[0].function("kw_norm"));
+  KW_TRY(silu, modules[0].function("kw_silu"));
+  KW_TRY(heads, modules[0].function("kw_heads"));
+  KW_TRY(copy_slot, modules[0].function("kw_copy_slot"));
+  KW_TRY(initial, modules[0].function("kw_initial"));
+  KW_TRY(fill, modules[0].function("kw_fill"));
+  KW_TRY(sample_statistics, modules[1].function("kw_sample_statistics"));
+  KW_TRY(sample_choose, modules[1].function("kw_sample_choose"));
+  if (float32) {
+    KW_TRY(attention_exact, modules[2].function("kw_attention_exact"));
+    return {};
+  }
+  KW_TRY(attention_decode, modules[2].function("kw_attention_decode"));
+  KW_TRY_STATUS(attention_decode.allow_shared_bytes(decode_shared_bytes));
+  KW_TRY(attention_prefill, modules[3].function("kw_attention_prefill"));
+  KW_TRY_STATUS(attention_prefill.allow_shared_bytes(prefill_shared_bytes));
+  for (std::size_t i = 0; i < std::size(kProductRows); ++i) {
+    for (const auto& [columns, stages] : kProductShapes) {
+      for (bool with_silu : {false, true}) {
+        ProductVariant one{kProductRows[i], columns, stages, with_silu, Function()};
+        KW_TRY(one.function, modules[4 + i].function(fmt::format("kw_product_{}_{}_{}", columns,
+                                                                 stages, with_silu ? 1 : 0)));
+        KW_TRY_STATUS(one.function.allow_shared_bytes(one.shared_bytes()));
+        products.push_back(one);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace kw::lm::cuda

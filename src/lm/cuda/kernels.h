@@ -1,0 +1,106 @@
+// The engine's kernels, compiled for one model's shape, and their parameters as the .cu files
+// declare them.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "cuda/context.h"
+#include "cuda/module.h"
+#include "lm/model/matrix.h"
+#include "lm/model/model_config.h"
+
+namespace kw::lm::cuda {
+
+using kw::cuda::DevicePointer;
+using kw::cuda::Function;
+
+// norm.cu
+struct NormInput {
+  DevicePointer residual, parts;
+  std::int64_t part_rows;
+  DevicePointer bias, weight, tokens, table, row_list, out;
+  std::int32_t part_count, keep;
+  float epsilon;
+};
+
+// heads.cu
+struct HeadInput {
+  DevicePointer qkv;
+  std::int64_t part_rows;
+  DevicePointer bias, q_norm, k_norm, cosine, sine, positions, slots, kv;
+  std::int64_t context;
+  std::int32_t parts;
+  float epsilon;
+};
+
+// attention_decode.cu
+struct DecodeInput {
+  HeadInput heads;
+  DevicePointer row_list, partial, statistics, arrived, out;
+};
+
+// attention_prefill.cu
+struct PrefillInput {
+  HeadInput heads;
+  DevicePointer row_list, tiles, out;
+};
+
+// product.cu
+struct ProductInput {
+  DevicePointer x, w, y, bias;
+  std::int64_t part_rows, pitch;
+  std::int32_t rows, n, k, steps, row_blocks;
+};
+
+// sampling.cu
+struct SampleSettings {
+  std::uint64_t seed, sequence;
+  double top_p, min_p;
+  float scale;
+  std::uint32_t position;
+  std::int32_t top_k, forced, mask, greedy, top, unused;
+};
+static_assert(sizeof(SampleSettings) == 64);
+struct SampleOutput {
+  std::int32_t token;
+  float logprob, policy_logprob, entropy;
+};
+struct SampleInput {
+  DevicePointer logits;
+  std::int64_t pitch;
+  DevicePointer settings, masks;
+  std::int64_t mask_words;
+  DevicePointer own, drawn, out, tops;
+};
+inline constexpr std::int64_t kSamplePiece = 2048;  // tokens of a piece's statistics
+inline constexpr std::size_t kPieceStatisticsBytes = 16;
+
+inline constexpr std::int64_t kDecodeTile = 128;  // positions
+inline constexpr std::int64_t kPrefillTile = 64;  // rows
+
+// One of the shapes that product.cu is compiled in.
+struct ProductVariant {
+  int rows, columns, stages;
+  bool silu;
+  Function function;
+  unsigned shared_bytes() const;
+};
+
+class Kernels {
+ public:
+  // kUnsupported: what the kernels cannot do of this model, or a library that is missing.
+  static Result<Kernels> make(const kw::cuda::Context& context, const ModelConfig& config,
+                              WeightType type, int split_tiles, const std::filesystem::path& cache);
+
+  Function norm, silu, heads, copy_slot, attention_decode, attention_prefill, attention_exact,
+      sample_statistics, sample_choose, initial, fill;
+  std::vector<ProductVariant> products;  // none where weights are float32
+  unsigned decode_shared_bytes = 0, prefill_shared_bytes = 0;
+
+ private:
+  Status find(const std::vector<kw::cuda::Module>& modules, bool float32);
+  std::vector<kw::cuda::Module> modules_;
+};
+
+}  // namespace kw::lm::cuda

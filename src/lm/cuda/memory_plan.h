@@ -1,0 +1,37 @@
+// MemoryPlan: what an engine takes of the GPU's memory, known before any of it is taken.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/context.h"
+#include "lm/cuda/products.h"
+#include "lm/engine.h"
+#include "lm/model/model_config.h"
+
+namespace kw::lm::cuda {
+
+struct MemoryPlan {
+  // Numbers of rows that decoding steps are filled up to: powers of two up to this.
+  std::int64_t most_decode_rows = 1;
+  std::int64_t rows = 64;         // room for a step's rows, a multiple of 64
+  std::int64_t sample_rows = 64;  // whose logits are there at once
+  std::int64_t logit_pitch = 0, mask_words = 0;
+  std::int64_t split_tiles = 1, most_splits = 1;  // of attention when decoding
+  std::size_t kv_element = 2;
+  std::int64_t kv_plane = 0, kv_slot = 0, kv_layer = 0;  // bytes: keys of a head, a slot, a layer
+  std::size_t weight_bytes = 0, kv_bytes = 0;
+  // Of a step.
+  std::size_t part_floats = 0, partial_floats = 0, partial_statistics = 0, partial_counters = 0;
+  std::size_t logit_bytes = 0, step_bytes = 0;
+
+  std::size_t total() const { return weight_bytes + kv_bytes + step_bytes; }
+};
+
+MemoryPlan plan_memory(const ModelConfig& config, WeightType type, const EngineLimits& limits,
+                       const Products::Setting& products, int split_tiles);
+
+// kResourceExhausted, with what fits: fewer slots, a shorter context, or other weights.
+Status check_fits(const MemoryPlan& plan, const kw::cuda::Context::Memory& memory,
+                  const EngineLimits& limits);
+
+}  // namespace kw::lm::cuda

@@ -1,0 +1,68 @@
+// StepData: what a step's kernels need to know, written on the host and sent in one copy.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cuda/memory.h"
+#include "cuda/stream.h"
+#include "lm/cuda/kernels.h"
+#include "lm/engine.h"
+
+namespace kw::lm::cuda {
+
+// How a step's rows are attended to. Rows are of two sorts: the only one of its slot (decoding),
+// and several of a slot, which are then in tiles of up to 64 rows in their order.
+struct StepPlan {
+  std::vector<std::int32_t> decode_rows, prefill_rows;
+  struct Tile {
+    std::int32_t first = 0, count = 0;  // of prefill_rows
+  };
+  std::vector<Tile> tiles;
+  std::int32_t last_position = 0;  // of the decode rows, the largest
+
+  bool only_decodes() const { return prefill_rows.empty(); }
+};
+StepPlan plan_step(const Step& step, std::int64_t slots);  // slots: of the engine
+
+SampleSettings settings_of(const SampleRequest& request, std::int32_t mask,
+                           std::int64_t vocabulary);
+
+// A page-locked block and its image on the GPU; always sent whole.
+class StepData {
+ public:
+  StepData() = default;
+  static Result<StepData> make(std::int64_t rows, std::int64_t samples);
+  static std::size_t bytes_of(std::int64_t rows, std::int64_t samples);
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t samples() const { return samples_; }
+  // Rows up to rows() that the step has not belong to no slot; samples beyond its own are of row 0.
+  // masks: of each request the index of its words, or -1.
+  void write(const Step& step, const StepPlan& plan, std::span<const std::int32_t> masks,
+             std::int64_t vocabulary);
+  Status send(const kw::cuda::Stream& stream) const;
+
+  // On the GPU.
+  DevicePointer tokens() const { return at(0); }
+  DevicePointer positions() const { return at(1); }
+  DevicePointer slots() const { return at(2); }
+  DevicePointer decode_rows() const { return at(3); }
+  DevicePointer prefill_rows() const { return at(4); }
+  DevicePointer tiles() const { return at(5); }  // two numbers each
+  DevicePointer sample_rows() const { return at(7); }
+  DevicePointer settings() const;
+
+ private:
+  std::int32_t* numbers(std::int64_t part) const { return host_.as<std::int32_t>() + part * rows_; }
+  DevicePointer at(std::int64_t part) const {
+    return device_.address() + static_cast<DevicePointer>(part * rows_ * 4);
+  }
+  static std::size_t settings_offset(std::int64_t rows, std::int64_t samples);
+
+  std::int64_t rows_ = 0, samples_ = 0;
+  kw::cuda::PinnedBuffer host_;
+  kw::cuda::DeviceBuffer device_;
+};
+
+}  // namespace kw::lm::cuda
