@@ -6,11 +6,14 @@
 Ours: kw_lm_gpu_bench (bfloat16; temperature 1 with log-probabilities; one graph a step). Roofline: the bytes that a step must read (weights once, keys and values of all
 sequences) over the bandwidth of a copy on the GPU in the same process. Peer: transformers in bfloat16 with sdpa and a static cache, a step of the whole batch at a time, softmax and
 multinomial after it. Medians of the steps. MFU counts the products and attention of a prompt against 989e12 operations a second. Lines of JSON go to --out.
+--first-token MODEL instead: the time from the start of a process to its first token with a checkpoint of that shape, first without compiled kernels from before, then with them; the
+checkpoint is in the page cache.
 Correctness of the same engine: kw_lm_cuda_test.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -26,6 +29,20 @@ SHAPES = {
     "1.5B": {"vocab_size": 151936, "hidden_size": 1536, "num_hidden_layers": 28, "num_attention_heads": 12, "num_key_value_heads": 2, "intermediate_size": 8960},
     "3B": {"vocab_size": 151936, "hidden_size": 2048, "num_hidden_layers": 36, "num_attention_heads": 16, "num_key_value_heads": 2, "intermediate_size": 11008},
 }
+
+
+def first_token(arguments, name, scratch):
+    settings, folder = pathlib.Path(scratch) / "settings.json", str(pathlib.Path(scratch) / "model")
+    settings.write_text(json.dumps({"config": {**COMMON, **SHAPES[name]}}))
+    subprocess.run([arguments.program, "--write-model", folder, str(settings)], check=True)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(pathlib.Path(scratch) / "cache"), "CUDA_CACHE_DISABLE": "1"}
+    for kernels in ("to be compiled", "compiled before", "compiled before"):
+        start = time.perf_counter()
+        done = subprocess.run([arguments.program, "--first-token", folder], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        line = {"model": name, "kernels": kernels, "process_seconds": time.perf_counter() - start, **json.loads(done.stdout)}
+        print(f"{name} | kernels {kernels} | checkpoint read after {line['checkpoint_read_at']:.2f} s, engine made {line['engine_made_at']:.2f} s, first token "
+              f"{line['first_token_at']:.2f} s, second {line['second_token_at']:.2f} s; the whole process {line['process_seconds']:.2f} s", flush=True)
+        yield line
 
 
 def ours(arguments, name, scratch):
@@ -126,11 +143,14 @@ def main():
     parser.add_argument("--no-overlap", action="store_true")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--first-token", choices=SHAPES)
     parser.add_argument("--out")
     arguments = parser.parse_args()
     lines = []
     with tempfile.TemporaryDirectory() as scratch:
-        for name in arguments.models:
+        if arguments.first_token:
+            lines += first_token(arguments, arguments.first_token, scratch)
+        for name in [] if arguments.first_token else arguments.models:
             measured = list(ours(arguments, name, scratch))
             peer = None if arguments.no_peer else Peer(name)
             for line in measured:

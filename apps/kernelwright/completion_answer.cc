@@ -10,9 +10,9 @@ namespace {
 
 void append(ChoiceText& choice, ChoiceText piece) {
   choice.text += piece.text;
-  if (piece.logprobs)
+  if (piece.logprobs && choice.logprobs)
     choice.logprobs->insert(choice.logprobs->end(), piece.logprobs->begin(), piece.logprobs->end());
-  if (piece.token_ids)
+  if (piece.token_ids && choice.token_ids)
     choice.token_ids->insert(choice.token_ids->end(), piece.token_ids->begin(),
                              piece.token_ids->end());
   if (piece.finish) choice.finish = piece.finish;
@@ -65,15 +65,15 @@ CompletionAnswer::CompletionAnswer(const CompletionCall& call, AnswerHead head,
       sequences_(call.sequences()),
       prompts_(call.prompts.size()),
       serving_(serving),
-      begin_(serving.now()),
-      responder_(std::move(responder)) {
+      begin_(serving.now()) {
   choices_.resize(static_cast<std::size_t>(sequences_));
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     choices_[i].index = static_cast<std::int64_t>(i);
     if (with_logprobs_) choices_[i].logprobs.emplace();
     if (with_token_ids_) choices_[i].token_ids.emplace();
   }
-  on_leave_.emplace(responder_->stop_token(), [this] { stop_.request_stop(); });
+  on_leave_.emplace(responder.stop_token(), [this] { stop_.request_stop(); });
+  responder_.emplace(std::move(responder));
 }
 
 void CompletionAnswer::accepted(std::int64_t prompt_tokens) {
@@ -82,6 +82,7 @@ void CompletionAnswer::accepted(std::int64_t prompt_tokens) {
 }
 
 void CompletionAnswer::open_stream() {
+  if (!responder_) return;
   stream_ = responder_->stream(net::event_stream_head());
   responder_.reset();
   if (head_.chat)
@@ -141,7 +142,7 @@ void CompletionAnswer::done(std::int64_t sampled_tokens) {
 
 void CompletionAnswer::complete() {
   ended_ = true;
-  if (!stream_wanted_) {
+  if (responder_) {
     responder_->send(net::json_response(answer_json(head_, choices_, usage_)));
     responder_.reset();
     return;

@@ -50,23 +50,25 @@ ModelApi::ModelApi(ModelApiOptions options, std::unique_ptr<link::ModelClient> c
 
 net::Router ModelApi::routes() {
   net::Router router;
-  router.add("GET", "/health", [this](net::Request, net::Responder responder) {
+  router.add("GET", "/health", [this](const net::Request&, net::Responder responder) {
     if (client_->alive()) return responder.send(net::json_response({{"status", "ok"}}));
     responder.send(error_answer({503, "the engine's program has ended", "", "unavailable"}));
   });
-  router.add("GET", "/metrics", [this](net::Request, net::Responder responder) {
+  router.add("GET", "/metrics", [this](const net::Request&, net::Responder responder) {
     show_metrics(std::move(responder));
   });
-  router.add("GET", "/v1/models", [this](net::Request, net::Responder responder) {
+  router.add("GET", "/v1/models", [this](const net::Request&, net::Responder responder) {
     Json list = Json::array({model_json(options_.model, options_.created)});
     responder.send(net::json_response({{"object", "list"}, {"data", std::move(list)}}));
   });
   // A name may have slashes.
-  router.add("GET", "/v1/models/{name...}", [this](net::Request request, net::Responder responder) {
-    const std::string& name = request.parameter("name");
-    if (name != options_.model.name) return responder.send(model_not_found(name, options_.model));
-    responder.send(net::json_response(model_json(options_.model, options_.created)));
-  });
+  router.add("GET", "/v1/models/{name...}",
+             [this](const net::Request& request, net::Responder responder) {
+               const std::string& name = request.parameter("name");
+               if (name != options_.model.name)
+                 return responder.send(model_not_found(name, options_.model));
+               responder.send(net::json_response(model_json(options_.model, options_.created)));
+             });
   const net::RouteOptions limits{.max_body_bytes = kMostBodyBytes};
   router.add(
       "POST", "/v1/completions",

@@ -6,7 +6,9 @@
 
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "link/child_program.h"
@@ -24,21 +26,22 @@ constexpr const char* kKeyVariable = "KERNELWRIGHT_API_KEY";
 
 class EngineEnd {
  public:
-  void set() {
+  void set(const Error& why) {
     std::lock_guard lock(mutex_);
-    set_ = true;
+    why_ = why;
     change_.notify_all();
   }
-  // True when it has come, false when a stop came first.
-  bool wait(const std::stop_token& stop) {
+  // Why it has come; nothing when a stop came first.
+  std::optional<Error> wait(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    return change_.wait(lock, stop, [this] { return set_; });
+    change_.wait(lock, stop, [this] { return why_.has_value(); });
+    return why_;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable_any change_;
-  bool set_ = false;
+  std::optional<Error> why_;
 };
 
 Status check_serving(const ServeModelCommand& command) {
@@ -134,8 +137,8 @@ Result<int> run_serve_model(const ServeModelCommand& command, const Services& se
   const std::vector<std::string> argv = engine_command(command, services);
   KW_TRY(link::ChildProgram engine, services.start_program(argv));
   EngineEnd engine_end;
-  auto client =
-      link::ModelClient::connect(engine.take_socket(), [&] { engine_end.set(); }, services.stop);
+  auto client = link::ModelClient::connect(
+      engine.take_socket(), [&](const Error& why) { engine_end.set(why); }, services.stop);
   if (!client) return tl::unexpected(engine_error(client.error(), engine));
 
   const link::ModelInfo model = (*client)->model();
@@ -153,7 +156,7 @@ Result<int> run_serve_model(const ServeModelCommand& command, const Services& se
   say_what_is_served(command, model, api_options.model, *server, services.console);
   KW_TRY_STATUS(services.console.out(server->origin() + "\n"));
 
-  const bool lost = engine_end.wait(services.stop);
+  const bool lost = engine_end.wait(services.stop).has_value();
   if (!lost)
     services.console.err(
         fmt::format("stopping: answers under way have {} s; Ctrl-C once more ends at once\n",
@@ -161,11 +164,11 @@ Result<int> run_serve_model(const ServeModelCommand& command, const Services& se
   server->stop(lost ? kLostGrace : std::chrono::seconds(command.grace_seconds));
   server.reset();
   // While it stopped it may have been lost as well.
-  const bool ended_by_itself = engine_end.wait(services.stop) || lost;
+  const std::optional<Error> why = engine_end.wait(services.stop);
   api.reset();
   const std::string ending = engine.wait(kEngineGrace);
-  if (!ended_by_itself) return 0;
-  return fail(ErrorCode::kUnavailable, "kernelwright-lm has ended: {}", ending);
+  if (!why) return 0;
+  return fail(ErrorCode::kUnavailable, "{} (kernelwright-lm: {})", why->message(), ending);
 }
 
 }  // namespace kw::front

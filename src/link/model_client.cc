@@ -74,8 +74,8 @@ Result<ModelInfo> welcomed(const Json& message) {
 }  // namespace
 
 Result<std::unique_ptr<ModelClient>> ModelClient::connect(os::UniqueFd socket,
-                                                          std::function<void()> on_lost,
-                                                          std::stop_token stop) {
+                                                          std::function<void(const Error&)> on_lost,
+                                                          const std::stop_token& stop) {
   KW_TRY(os::UniqueFd wake, make_event());
   Channel channel(std::move(socket));
   KW_TRY_STATUS(channel.queue(to_json(FrontMessage(Hello{}))));
@@ -86,7 +86,7 @@ Result<std::unique_ptr<ModelClient>> ModelClient::connect(os::UniqueFd socket,
 }
 
 ModelClient::ModelClient(Channel channel, ModelInfo model, os::UniqueFd wake,
-                         std::function<void()> on_lost)
+                         std::function<void(const Error&)> on_lost)
     : channel_(std::move(channel)),
       on_lost_(std::move(on_lost)),
       model_(std::move(model)),
@@ -138,9 +138,8 @@ void ModelClient::run() {
       lose(std::move(flushed).error());
     }
   }
-  lost_ = Error(ErrorCode::kCancelled, "the server stops");
   while (!pending_.empty())
-    end(pending_.begin()->first, {0, ErrorCode::kCancelled, lost_->message()});
+    end(pending_.begin()->first, {0, ErrorCode::kCancelled, "the server stops"});
 }
 
 bool ModelClient::carry_out_commands() {
@@ -238,13 +237,13 @@ void ModelClient::lose(Error error) {
   if (lost_) return;
   if (error.code() == ErrorCode::kUnavailable)
     error = Error(ErrorCode::kUnavailable, "the engine's program has ended");
-  lost_ = std::move(error);
   alive_ = false;
+  lost_ = error;
   while (!pending_.empty()) {
     const RequestId id = pending_.begin()->first;
-    end(id, {id, ErrorCode::kUnavailable, lost_->message()});
+    end(id, {id, ErrorCode::kUnavailable, error.message()});
   }
-  if (on_lost_) on_lost_();
+  if (on_lost_) on_lost_(error);
 }
 
 }  // namespace kw::link

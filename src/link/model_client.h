@@ -37,10 +37,10 @@ class ModelClient {
  public:
   // Waits until the engine has loaded its model. What the engine says went wrong; kUnavailable when
   // it ends without a word; kCancelled after a stop. on_lost: called once, on the client's thread,
-  // when the engine has gone away.
+  // when the engine has gone away, with why.
   static Result<std::unique_ptr<ModelClient>> connect(os::UniqueFd socket,
-                                                      std::function<void()> on_lost,
-                                                      std::stop_token stop);
+                                                      std::function<void(const Error&)> on_lost,
+                                                      const std::stop_token& stop);
   // What is still waited for fails with kCancelled.
   ~ModelClient();
   ModelClient(const ModelClient&) = delete;
@@ -69,7 +69,8 @@ class ModelClient {
     std::stop_token stop;
   };
 
-  ModelClient(Channel channel, ModelInfo model, os::UniqueFd wake, std::function<void()> on_lost);
+  ModelClient(Channel channel, ModelInfo model, os::UniqueFd wake,
+              std::function<void(const Error&)> on_lost);
   void post(Command command);
   void run();
   bool carry_out_commands();
@@ -83,7 +84,7 @@ class ModelClient {
   Channel channel_;
   std::map<RequestId, Pending> pending_;
   std::optional<Error> lost_;
-  std::function<void()> on_lost_;
+  std::function<void(const Error&)> on_lost_;
 
   const ModelInfo model_;
   const os::UniqueFd wake_;  // eventfd

@@ -90,7 +90,8 @@ class ModelClientTest : public testing::Test {
   }
   void connect() {
     engine->send(Welcome{kModelProtocol, {"qwen2", "float32", "cpu", 1, 2, 300, 4}});
-    auto made = ModelClient::connect(std::move(pair.first), [this] { heard.say("lost"); }, {});
+    auto made = ModelClient::connect(std::move(pair.first),
+                                     [this](const Error&) { heard.say("lost"); }, {});
     ASSERT_TRUE(made) << made.error().message();
     client = std::move(*made);
     EXPECT_EQ(engine->next_of<Hello>().protocol, kModelProtocol);

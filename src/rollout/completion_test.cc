@@ -15,6 +15,12 @@ lm::Tokenizer byte_tokenizer() {
   return std::move(*made);
 }
 
+// The first place from `at` on where a character begins.
+std::size_t character_at(const std::string& utf8, std::size_t at) {
+  while (at < utf8.size() && (static_cast<unsigned char>(utf8[at]) & 0xC0U) == 0x80U) ++at;
+  return at;
+}
+
 struct Collected : CompletionListener {
   void part(CompletionPart part) override {
     texts[static_cast<std::size_t>(part.choice)] += part.text;
@@ -74,7 +80,8 @@ TEST_F(CompletionTest, StopsBeforeAStopString) {
   ASSERT_TRUE(completions.start(request_of("abc", 1), &whole));
   run_all();
   const std::string& text = whole.texts[0];
-  const std::string stop = text.substr(40, 7);
+  const std::size_t begin = character_at(text, 40);
+  const std::string stop = text.substr(begin, character_at(text, begin + 7) - begin);
   const std::size_t place = text.find(stop);
   CompletionRequest request = request_of("abc", 1);
   request.stop = {"not in it at all", stop};

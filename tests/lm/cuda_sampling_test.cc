@@ -20,7 +20,7 @@ class CudaSampling : public ::testing::Test {
       // Equal logits: pairs of equal rows of the head (and embedding).
       for (std::int64_t row = 0; row + 1 < shape.vocabulary; row += 2)
         std::copy_n(parameters->head.row(row), shape.hidden * 2, parameters->head.row(row + 1));
-      auto engine = cuda::make_cuda_engine(*parameters, gpu_options({kRows, 64, kRows}));
+      auto engine = cuda::make_cuda_engine(*parameters, gpu_options({kRows, 64, kRows + 1}));
       ASSERT_TRUE(engine) << engine.error().message();
       engines_.push_back(std::move(*engine));
     }

@@ -3,14 +3,19 @@
 //   {"config": {...}, "dtype": "bfloat16", "steps": 50, "profile": true, "products": "fastest",
 //    "graphs": true, "overlap": true, "split_tiles": 0,
 //    "decode": [[batch, context], ...], "prefill": [[sequences, tokens, step_tokens], ...]}
+// kw_lm_gpu_bench --write-model FOLDER SETTINGS.json: a checkpoint of random weights, and
+// kw_lm_gpu_bench --first-token FOLDER: the time from the program's start to its first token.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/random.h"
 #include "lm/cuda/cuda_engine_impl.h"
+#include "lm/model/checkpoint.h"
 #include "os/file.h"
 
 namespace kw::lm::cuda {
@@ -19,6 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using kw::cuda::DeviceBuffer;
 using kw::cuda::Event;
+
+const Clock::time_point kProgramStart = Clock::now();
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -215,10 +222,62 @@ Status measure_prefill(const Settings& s, std::int64_t sequences, std::int64_t t
   return {};
 }
 
-Status run(const std::string& path) {
+Result<Settings> read_settings(const std::string& path) {
   KW_TRY(std::string text, os::read_file(path));
   KW_TRY(Json value, parse_json(text));
-  KW_TRY(Settings settings, settings_of(value));
+  return settings_of(value);
+}
+
+// One table of random numbers over and over: what the weights are does not matter, and gigabytes of
+// normal numbers take minutes.
+Status write_model(const std::string& folder, const std::string& path) {
+  KW_TRY(Settings settings, read_settings(path));
+  KW_TRY(Parameters parameters, Parameters::make(settings.config, WeightType::kBFloat16));
+  Rng rng(1);
+  std::vector<std::uint16_t> table(1'000'003);
+  for (std::uint16_t& one : table) {
+    const auto value = static_cast<float>(settings.config.initializer_range * rng.normal());
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    one = static_cast<std::uint16_t>(bits >> 16U);
+  }
+  for (const NamedParameter& one : parameters.named()) {
+    std::fill(one.vector.begin(), one.vector.end(),
+              one.name.find("norm") != std::string::npos ? 1.0F : 0.0F);
+    if (!one.is_matrix()) continue;
+    const std::size_t bytes = static_cast<std::size_t>(one.matrix.rows * one.matrix.columns) * 2;
+    for (std::size_t at = 0; at < bytes; at += table.size() * 2)
+      std::memcpy(one.matrix.data + at, table.data(), std::min(bytes - at, table.size() * 2));
+  }
+  return save_checkpoint(folder, parameters, {});
+}
+
+Status measure_first_token(const std::string& folder) {
+  KW_TRY(ModelConfig config, read_model_config(folder));
+  KW_TRY(Parameters parameters, load_checkpoint(folder, config, WeightType::kBFloat16));
+  const double read = seconds_since(kProgramStart);
+  KW_TRY(std::unique_ptr<Engine> engine, make_cuda_engine(parameters, {}));
+  const double made = seconds_since(kProgramStart);
+  Step step;  // a prompt of 128 tokens
+  for (std::int32_t i = 0; i < 128; ++i) step.add(i, i, 0);
+  step.samples.emplace_back().row = 127;
+  std::vector<Sample> samples(1);
+  engine->run(step, samples);
+  const double first = seconds_since(kProgramStart);
+  step.clear();
+  step.add(samples[0].token, 128, 0);
+  step.samples.emplace_back().row = 0;
+  engine->run(step, samples);
+  print({{"measure", "first_token"},
+         {"checkpoint_read_at", read},
+         {"engine_made_at", made},
+         {"first_token_at", first},
+         {"second_token_at", seconds_since(kProgramStart)}});
+  return {};
+}
+
+Status run(const std::string& path) {
+  KW_TRY(Settings settings, read_settings(path));
   for (const Json& one : settings.decode)
     KW_TRY_STATUS(measure_decode(settings, one.at(0), one.at(1)));
   for (const Json& one : settings.prefill)
@@ -230,14 +289,19 @@ Status run(const std::string& path) {
 }  // namespace kw::lm::cuda
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(
-        stderr,
-        "usage: kw_lm_gpu_bench SETTINGS.json (see the beginning of tests/lm/gpu_bench.cc)\n");
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const std::string mode = arguments.empty() ? "" : arguments[0];
+  const std::size_t wanted = mode == "--write-model" ? 3 : mode == "--first-token" ? 2 : 1;
+  if (arguments.size() != wanted) {
+    fmt::print(stderr,
+               "usage: kw_lm_gpu_bench SETTINGS.json | --write-model FOLDER SETTINGS.json | "
+               "--first-token FOLDER (see the beginning of tests/lm/gpu_bench.cc)\n");
     return 2;
   }
   try {
-    kw::Status done = kw::lm::cuda::run(argv[1]);
+    kw::Status done = wanted == 3   ? kw::lm::cuda::write_model(arguments[1], arguments[2])
+                      : wanted == 2 ? kw::lm::cuda::measure_first_token(arguments[1])
+                                    : kw::lm::cuda::run(arguments[0]);
     if (done) return 0;
     fmt::print(stderr, "{}\n", done.error().message());
     return kw::exit_code(done.error().code());

@@ -369,7 +369,7 @@ def case_malformed(program, model, requests=3000, seconds=60):
 def case_stop(program, model):
     """Asked to stop it finishes what is under way, or cuts it when the grace is over."""
     with ModelServer(program, model, *USUAL) as server:
-        stream = send_raw(server.port, long_stream(server.name, max_tokens=300))
+        stream = send_raw(server.port, long_stream(server.name, max_tokens=3000))
         got = read_until(stream, b"data: ")
         server.process.send_signal(signal.SIGTERM)
         got += read_until(stream, b"[DONE]")

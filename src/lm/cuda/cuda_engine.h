@@ -18,7 +18,7 @@ enum class ProductChoice {
   // differ between numbers of rows, and between runs of the program.
   kFastest,
   // Our own with one order of additions: a row's numbers do not depend on what else is in the step.
-  // Prompts take about twice as long.
+  // Prompts take about twice as long. Not where a size of the model is no multiple of 64.
   kFixedOrder,
 };
 
@@ -28,7 +28,7 @@ struct CudaOptions {
   ProductChoice products = ProductChoice::kFastest;
   bool graphs = true;           // off: every kernel is launched by itself, for profilers
   bool overlap = true;          // kernels may start before the one before them is complete
-  int split_tiles = 0;          // positions of a part of attention, in 128; 0: by the context
+  int split_tiles = 0;          // most positions of a part of attention, in 128; 0: 5
   std::filesystem::path cache;  // of compiled kernels; empty: the program's cache folder
 };
 

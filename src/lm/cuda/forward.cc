@@ -124,8 +124,9 @@ Status CudaEngine::attend(const Forward& f, std::size_t layer, PartCount parts) 
     return {};
   }
   if (f.decode_rows > 0) {
+    const bool all = f.decode_rows == f.rows;
     const DecodeInput in{heads,
-                         f.data->decode_rows(),
+                         all ? 0 : f.data->decode_rows(),
                          buffers_.partial.address(),
                          buffers_.partial_statistics.address(),
                          buffers_.partial_counters.address(),

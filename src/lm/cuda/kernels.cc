@@ -19,11 +19,9 @@ constexpr int kProductShapes[][2] = {{64, 4}, {64, 6}, {128, 3}, {128, 4}};  // 
 
 // As the kernels themselves count it; they refuse to compile when it differs.
 unsigned decode_shared(std::int64_t d) {
-  const std::int64_t pitch = d + 8;
-  const std::int64_t scores = 8 * (kDecodeTile + 4) * 4 + 2 * 8 * (kDecodeTile + 8) * 2;
-  const std::int64_t keys = std::max({kDecodeTile * pitch * 2, scores, 8 * (d + 4) * 4});
-  return static_cast<unsigned>(keys + kDecodeTile * pitch * 2 + 2 * 8 * pitch * 2 + 2 * d * 2 +
-                               3 * 8 * 4 + 16);
+  const std::int64_t row = (d + 8) * 2, stages = d <= 64 ? 6 : d <= 128 ? 3 : 2;
+  const std::int64_t rings = 4 * stages * 2 * 16 * row;  // of 4 warps, 16 keys and 16 values each
+  return static_cast<unsigned>(rings + 16 * row + 2 * d * 2 + 4 * 2 * 8 * 4 + 16);
 }
 unsigned prefill_shared(std::int64_t d) {
   const std::int64_t pitch = d + 8;

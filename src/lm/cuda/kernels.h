@@ -76,7 +76,7 @@ struct SampleInput {
 inline constexpr std::int64_t kSamplePiece = 2048;  // tokens of a piece's statistics
 inline constexpr std::size_t kPieceStatisticsBytes = 16;
 
-inline constexpr std::int64_t kDecodeTile = 128;  // positions
+inline constexpr std::int64_t kDecodeTile = 128;  // positions that split_tiles counts in
 inline constexpr std::int64_t kPrefillTile = 64;  // rows
 
 // One of the shapes that product.cu is compiled in.

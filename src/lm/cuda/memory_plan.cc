@@ -22,8 +22,8 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
 
 void plan_attention(MemoryPlan& out, const ModelConfig& c, const EngineLimits& limits,
                     int split_tiles) {
-  // Longer parts for longer contexts: what parts leave to be added up stays small beside the cache.
-  out.split_tiles = split_tiles > 0 ? split_tiles : limits.context <= 4096 ? 1 : 2;
+  // A block streams 640 positions in about the time that adding parts up takes.
+  out.split_tiles = split_tiles > 0 ? split_tiles : 5;
   auto splits = [&] {
     return (limits.context + kDecodeTile * out.split_tiles - 1) / (kDecodeTile * out.split_tiles);
   };

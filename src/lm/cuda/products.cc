@@ -45,8 +45,10 @@ std::size_t Products::part_floats(const ModelConfig& c, const Setting& setting, 
   return static_cast<std::size_t>(floats);
 }
 
-bool Products::own_can(const ProductPlace& place) const {
-  return !setting_.float32 && place.k % kStep == 0 && place.n % 8 == 0;
+// Rows of logits lie at a multiple of 8, whatever their number.
+bool Products::own_can(ProductKind kind) const {
+  const ProductPlace& p = place(kind);
+  return !setting_.float32 && p.k % kStep == 0 && (p.n % 8 == 0 || kind == ProductKind::kHead);
 }
 
 // As many blocks as give each multiprocessor two. Whole: the product cannot be split.
@@ -100,13 +102,12 @@ Result<std::shared_ptr<LtProduct>> Products::make_lt(ProductKind kind, std::int6
 Status Products::prepare(ProductKind kind, std::int64_t rows) {
   const Key key(kind, rows);
   if (plans_.contains(key)) return {};
-  const ProductPlace& p = place(kind);
   std::vector<Plan> all;
   const bool fixed = setting_.choice == ProductChoice::kFixedOrder;
-  if (own_can(p) && (fixed || rows <= kFewRows)) add_own(kind, rows, all);
+  if (own_can(kind) && (fixed || rows <= kFewRows)) add_own(kind, rows, all);
   if (all.empty() || !fixed) {
     KW_TRY(std::shared_ptr<LtProduct> lt, make_lt(kind, rows));
-    const std::size_t ways = rows > kTimedRows ? 1 : lt->ways();
+    const std::size_t ways = fixed || rows > kTimedRows ? 1 : lt->ways();
     for (std::size_t way = 0; way < ways; ++way) {
       Plan plan;
       plan.lt = lt;
@@ -134,11 +135,19 @@ double Products::adding_us(const Plan& plan, ProductKind kind, std::int64_t rows
 }
 
 // A graph of one product of each of several layers, so that weights come from memory and the host
-// does not hold the GPU up.
+// does not hold the GPU up. Each comes after a small kernel, as in a step: what a product loads
+// while that runs is its gain.
 Result<double> Products::time(const Plan& plan, ProductKind kind, std::int64_t rows) {
   const std::size_t layers = std::min(kTimedLayers, place(kind).weights.size());
+  LaunchShape small;
+  small.grid[0] = 64;
+  small.threads = 256;
+  small.overlaps = setting_.overlap;
+  const auto floats = std::min<std::int64_t>(
+      64 * 1024, static_cast<std::int64_t>(targets_.part_floats));  // 64 blocks, as of 64 rows
   auto all = [&]() -> Status {
     for (std::size_t layer = 0; layer < layers; ++layer) {
+      KW_TRY_STATUS(kernels_.fill.launch(stream_, small, targets_.parts, floats, 0.0F));
       KW_TRY([[maybe_unused]] PartCount parts, run_plan(plan, kind, layer, rows));
     }
     return {};

@@ -77,14 +77,14 @@ class Products {
     int splits = 1;
     std::shared_ptr<LtProduct> lt;
     std::size_t way = 0;
-    double us = 0;  // of a product, as timed; 0: not timed
+    double us = 0;  // of a product and a small kernel before it, as timed; 0: not timed
   };
   using Key = std::pair<ProductKind, std::int64_t>;
 
   const ProductPlace& place(ProductKind kind) const {
     return places_[static_cast<std::size_t>(kind)];
   }
-  bool own_can(const ProductPlace& place) const;
+  bool own_can(ProductKind kind) const;
   int fixed_splits(std::int64_t n, std::int64_t k, bool whole) const;
   std::vector<Plan> candidates(ProductKind kind, std::int64_t rows) const;
   void add_own(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const;

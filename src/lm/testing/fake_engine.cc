@@ -12,7 +12,8 @@ std::int32_t FakeEngine::next(const std::vector<std::int32_t>& tokens, std::uint
   std::uint64_t hash = 0xCBF29CE484222325ULL ^ seed ^ (sequence << 32U);
   for (std::int32_t token : tokens)
     hash = (hash ^ static_cast<std::uint64_t>(token)) * 0x100000001B3ULL;
-  return static_cast<std::int32_t>((hash >> 20U) % static_cast<std::uint64_t>(vocabulary_));
+  // The upper bits: a product carries upwards only, and the sequence stands in the upper half.
+  return static_cast<std::int32_t>((hash >> 40U) % static_cast<std::uint64_t>(vocabulary_));
 }
 
 void FakeEngine::write(const Step& step) {

@@ -1,43 +1,40 @@
 // Attention of rows that are the only one of their slot in a step (decoding), with all that comes
 // between the product with q, k and v and it: bias, norm of heads, rotation, writing of the cache.
 //
-// A block has one row, one key/value head and up to 8 of the query heads that share it (a "tile"),
-// and kSplit positions. Keys and values are read once, straight to shared memory, beginning before
-// the kernel before is complete: they are of earlier steps. Both products are on tensor cores; what
-// is float32 on the CPU (queries, probabilities) is the sum of two bfloat16 numbers here. Where a
-// row has several splits, the last block to end adds them up, always from the first to the last:
-// a row's result does not depend on what else is in the batch.
+// A block has one row, one key/value head and up to 8 of the query heads that share it (a "tile" of
+// heads), and up to kMostTiles tiles of 16 positions, in turns of its warps. A warp streams its
+// keys and values through a ring of its own in shared memory, beginning before the kernel before is
+// complete (they are of earlier steps), and waits for no other warp until all are done. Both
+// products are on tensor cores; what is float32 on the CPU (queries, probabilities) is the sum of
+// two bfloat16 numbers here: rows 0 to 7 of the small side have the upper parts of 8 heads, rows 8
+// to 15 the rest of the same. Warps are added up in their order. Where a row has several blocks
+// ("splits"), the last to end adds them up, always from the first to the last: a row's result
+// depends on its position alone, not on what else is in the batch.
 constexpr int kGroup = KW_HEADS / KW_KV_HEADS;
 constexpr int kHeadTiles = (kGroup + 7) / 8;
 constexpr int kTileHeads = kGroup < 8 ? kGroup : 8;  // of the partial results in memory
-constexpr int kTile = 128;                           // positions at once
-constexpr int kSplit = kTile * KW_SPLIT_TILES;
-constexpr int kThreads = 128;
-constexpr int kPitch = KW_HEAD_DIM + 8;  // elements of a row in shared memory: no bank conflicts
-constexpr int kScorePitch = kTile + 4;   // float32
-constexpr int kProbabilityPitch = kTile + 8;  // bfloat16
-constexpr int kOutPitch = KW_HEAD_DIM + 4;    // float32
-constexpr int kBlocks = KW_HEAD_DIM / 16;     // blocks of 16 dimensions
-constexpr int kMyBlocks = (kBlocks + 3) / 4;  // of a warp, in the second product
+constexpr int kThreads = 128, kWarps = kThreads / 32;
+constexpr int kTile = 16;                       // positions of a warp at once
+constexpr int kMostTiles = KW_SPLIT_TILES * 8;  // KW_SPLIT_TILES counts 128 positions
+constexpr int kStages = KW_HEAD_DIM <= 64 ? 6 : KW_HEAD_DIM <= 128 ? 3 : 2;
+constexpr int kPitch = KW_HEAD_DIM + 8;     // elements of a row in shared memory: no bank conflicts
+constexpr int kOutPitch = KW_HEAD_DIM + 8;  // float32
+constexpr int kBlocks = KW_HEAD_DIM / 16;   // blocks of 16 dimensions
 
-// Shared memory: keys (scores and probabilities take their place, and in the end the result), then
-// values, queries, the new key and value, numbers of heads.
-constexpr int kScoreBytes = 8 * kScorePitch * 4;
-constexpr int kProbabilityBytes = 8 * kProbabilityPitch * 2;
-constexpr int kTileBytes = kTile * kPitch * 2, kOutBytes = 8 * kOutPitch * 4;
-constexpr int kBothScores = kScoreBytes + 2 * kProbabilityBytes;
-constexpr int kLargest = kTileBytes > kBothScores ? kTileBytes : kBothScores;
-constexpr int kKeyBytes = kLargest > kOutBytes ? kLargest : kOutBytes;
-constexpr int kValueAt = kKeyBytes;
-constexpr int kQueryAt = kValueAt + kTileBytes;
-constexpr int kNewAt = kQueryAt + 2 * 8 * kPitch * 2;
+// Shared memory: the warps' rings (in the end their results), queries, the new key and value, the
+// largest score and the sum of each warp's heads.
+constexpr int kTileBytes = kTile * kPitch * 2, kStageBytes = 2 * kTileBytes;
+constexpr int kRingBytes = kStages * kStageBytes;
+static_assert(8 * kOutPitch * 4 <= kRingBytes, "a warp's result takes its ring's place");
+constexpr int kQueryAt = kWarps * kRingBytes;
+constexpr int kNewAt = kQueryAt + 16 * kPitch * 2;
 constexpr int kHeadNumbersAt = kNewAt + 2 * KW_HEAD_DIM * 2;
-constexpr int kDecodeSharedBytes = kHeadNumbersAt + 3 * 8 * 4 + 16;
+constexpr int kDecodeSharedBytes = kHeadNumbersAt + kWarps * 2 * 8 * 4 + 16;
 static_assert(kDecodeSharedBytes == KW_DECODE_SHARED_BYTES, "the host asks for as much");
 
 struct DecodeInput {
   HeadInput heads;
-  const int* row_list;  // [gridDim.z]
+  const int* row_list;  // [gridDim.z]; null: all, in order
   // Partial results: [gridDim.z, G * tiles, gridDim.x, heads of a tile, d], and of each of these
   // heads the largest score and the sum of exponentials.
   float* partial;
@@ -47,199 +44,244 @@ struct DecodeInput {
 };
 
 struct DecodePlace {
-  int row, slot, position, kv_head, first_head, heads, first, splits;
+  int row, slot, position, kv_head, first_head, heads;
+  int splits, first, end;  // tiles [first, end) are this block's
 };
 
-// Keys and values of positions [first, first + kTile) of earlier steps; zeros after the row's own.
-__device__ __forceinline__ void load_tile(const DecodeInput& in, const DecodePlace& p, int first,
-                                          char* shared) {
+__device__ __forceinline__ DecodePlace decode_place(const DecodeInput& in) {
+  DecodePlace p;
+  p.row = in.row_list != nullptr ? __ldcg(in.row_list + blockIdx.z) : (int)blockIdx.z;
+  p.slot = __ldcg(in.heads.slots + p.row);
+  p.position = __ldcg(in.heads.positions + p.row);
+  p.kv_head = blockIdx.y / kHeadTiles;
+  const int tile_head = (blockIdx.y % kHeadTiles) * 8;
+  p.first_head = p.kv_head * kGroup + tile_head;
+  p.heads = kGroup - tile_head < 8 ? kGroup - tile_head : 8;
+  // Equal splits: one with few positions would take as long as one with many.
+  const int tiles = p.position / kTile + 1, wanted = (tiles + kMostTiles - 1) / kMostTiles;
+  const int each = (tiles + wanted - 1) / wanted;
+  p.splits = (tiles + each - 1) / each;
+  p.first = blockIdx.x * each;
+  p.end = min(tiles, p.first + each);
+  return p;
+}
+
+// Keys and values of a tile's positions of earlier steps, zeros for the others. One group of copies
+// whether there is such a tile or not.
+__device__ __forceinline__ void load_tile(const DecodeInput& in, const DecodePlace& p, int tile,
+                                          u32 stage) {
   constexpr int kPieces = KW_HEAD_DIM / 8;  // of 16 bytes
+  const int lane = threadIdx.x & 31;
+  if (tile < p.end) {
 #pragma unroll
-  for (int which = 0; which < 2; ++which) {
-    const KvElement* from = in.heads.kv + kv_offset(in.heads, p.slot, p.kv_head, which, first);
-    char* to = shared + (which == 0 ? 0 : kValueAt);
-    for (int i = threadIdx.x; i < kTile * kPieces; i += kThreads) {
-      const int position = i / kPieces, piece = i % kPieces;
-      char* target = to + position * kPitch * 2 + piece * 16;
-      if (first + position < p.position)
-        copy_async(shared_address(target), from + (i64)position * KW_HEAD_DIM + piece * 8);
-      else if (first + position > p.position)
-        *(uint4*)target = make_uint4(0, 0, 0, 0);
+    for (int which = 0; which < 2; ++which) {
+      const KvElement* from =
+          in.heads.kv + kv_offset(in.heads, p.slot, p.kv_head, which, tile * kTile);
+#pragma unroll
+      for (int j = 0; j < kTile * kPieces / 32; ++j) {
+        const int i = j * 32 + lane, position = i / kPieces, piece = i % kPieces;
+        copy_async_or_zero(stage + which * kTileBytes + position * kPitch * 2 + piece * 16,
+                           from + i * 8, tile * kTile + position < p.position);
+      }
     }
   }
   copy_async_commit();
 }
 
-// Queries of the tile's heads, and, in the block that has the row's own position, its key and
-// value.
+// What a warp prepares: queries of heads warp and warp + 4 of the tile, and the row's own key (warp
+// 0) or value (warp 1; the others load it for nothing).
+struct MyHeads {
+  int numbers[3];
+  HeadPairs biases[3];
+
+  __device__ __forceinline__ MyHeads(const DecodeInput& in, const DecodePlace& p) {
+    const int warp = threadIdx.x / 32;
+    numbers[0] = p.first_head + min(warp, p.heads - 1);
+    numbers[1] = p.first_head + min(warp + 4, p.heads - 1);
+    numbers[2] = KW_HEADS + (warp == 0 ? 0 : KW_KV_HEADS) + p.kv_head;
+#pragma unroll
+    for (int i = 0; i < 3; ++i) biases[i] = load_bias(in.heads, numbers[i]);
+  }
+};
+
+// Queries, and, in the block that has the row's own position, its key and value.
 __device__ __forceinline__ void prepare_heads(const DecodeInput& in, const DecodePlace& p,
+                                              const MyHeads& mine, const Angles& angles,
                                               bool has_own, char* shared) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
   const float scale = 1.0f / sqrtf((float)KW_HEAD_DIM);
   u16 *upper = (u16*)(shared + kQueryAt), *rest = upper + 8 * kPitch;
-  u16* own = (u16*)(shared + kNewAt);
-  for (int item = warp; item < 10; item += 4) {
-    if (item < p.heads) {
-      HeadPairs head = load_head(in.heads, p.row, p.first_head + item);
-      rotate_head(head, in.heads, in.heads.q_norm, p.position);
+  HeadPairs heads[3];
+  load_heads(in.heads, p.row, mine.numbers, heads);
 #pragma unroll
-      for (int i = 0; i < kPairs; ++i) {
-        const int at = lane + 32 * i;
-        if (at >= kHalf) continue;
-        u32 u, r;
-        split_pair(head.first[i] * scale, head.second[i] * scale, u, r);
-        upper[item * kPitch + at] = (u16)u;
-        upper[item * kPitch + at + kHalf] = (u16)(u >> 16);
-        rest[item * kPitch + at] = (u16)r;
-        rest[item * kPitch + at + kHalf] = (u16)(r >> 16);
-      }
-    } else if (item < 8) {
-      for (int at = lane; at < KW_HEAD_DIM; at += 32)
-        upper[item * kPitch + at] = rest[item * kPitch + at] = 0;
-    } else if (has_own) {
-      const bool is_key = item == 8;
-      HeadPairs head =
-          load_head(in.heads, p.row, KW_HEADS + (is_key ? 0 : KW_KV_HEADS) + p.kv_head);
-      if (is_key) rotate_head(head, in.heads, in.heads.k_norm, p.position);
-      store_head(head, own + (is_key ? 0 : KW_HEAD_DIM));
-      if (p.first_head % kGroup == 0)
-        store_head(
-            head, in.heads.kv + kv_offset(in.heads, p.slot, p.kv_head, is_key ? 0 : 1, p.position));
+  for (int i = 0; i < 3; ++i) add_bias(heads[i], mine.biases[i]);
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int item = warp + i * 4;
+    rotate_head(heads[i], in.heads, in.heads.q_norm, angles);
+#pragma unroll
+    for (int k = 0; k < kPairs; ++k) {
+      const int at = lane + 32 * k;
+      if (at >= kHalf) continue;
+      u32 u = 0, r = 0;
+      if (item < p.heads)
+        split_pair(heads[i].first[k] * scale, heads[i].second[k] * scale, u, r);
+      upper[item * kPitch + at] = (u16)u;
+      upper[item * kPitch + at + kHalf] = (u16)(u >> 16);
+      rest[item * kPitch + at] = (u16)r;
+      rest[item * kPitch + at + kHalf] = (u16)(r >> 16);
     }
   }
+  if (!has_own || warp >= 2) return;
+  const bool is_key = warp == 0;
+  if (is_key) rotate_head(heads[2], in.heads, in.heads.k_norm, angles);
+  store_head(heads[2], (u16*)(shared + kNewAt) + (is_key ? 0 : KW_HEAD_DIM));
+  if (p.first_head % kGroup == 0)
+    store_head(heads[2], in.heads.kv + kv_offset(in.heads, p.slot, p.kv_head, is_key ? 0 : 1,
+                                                 p.position));
 }
 
-// The new key and value to their place in the tile.
-__device__ __forceinline__ void place_own(int place, char* shared) {
+// The new key and value to their place in a warp's stage.
+__device__ __forceinline__ void place_own(int place, const char* shared, char* stage) {
   const u32* own = (const u32*)(shared + kNewAt);
-  for (int i = threadIdx.x; i < KW_HEAD_DIM; i += kThreads) {
+  for (int i = threadIdx.x & 31; i < KW_HEAD_DIM; i += 32) {
     const bool is_key = i < KW_HEAD_DIM / 2;
     const int at = is_key ? i : i - KW_HEAD_DIM / 2;
-    u32* to = (u32*)(shared + (is_key ? 0 : kValueAt) + place * kPitch * 2);
-    to[at] = own[i];
+    ((u32*)(stage + (is_key ? 0 : kTileBytes) + place * kPitch * 2))[at] = own[i];
   }
 }
 
-// Scores of 32 positions a warp, [position, head], into the keys' place.
-__device__ __forceinline__ void score_tile(const DecodePlace& p, int first, char* shared) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
-  const u16* upper = (const u16*)(shared + kQueryAt) + g * kPitch + 2 * t;
-  const u16* rest = upper + 8 * kPitch;
-  const u32 keys =
-      shared_address(shared) + (warp * 32 + (lane & 15)) * kPitch * 2 + (lane >> 4) * 16;
-  float scores[2][4] = {};
-#pragma unroll
-  for (int k = 0; k < kBlocks; ++k) {
-    const u32 u0 = *(const u32*)(upper + k * 16), u1 = *(const u32*)(upper + k * 16 + 8);
-    const u32 r0 = *(const u32*)(rest + k * 16), r1 = *(const u32*)(rest + k * 16 + 8);
-#pragma unroll
-    for (int m = 0; m < 2; ++m) {
-      u32 a[4];
-      load_matrices(a, keys + m * 16 * kPitch * 2 + k * 32);
-      multiply_add(scores[m], a, u0, u1);
-      multiply_add(scores[m], a, r0, r1);
-    }
-  }
-  __syncthreads();  // the keys are read
-  float* to = (float*)shared;
-#pragma unroll
-  for (int m = 0; m < 2; ++m) {
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      const int position = warp * 32 + m * 16 + g + (c / 2) * 8, head = 2 * t + c % 2;
-      to[head * kScorePitch + position] =
-          first + position <= p.position ? scores[m][c] : KW_NEGATIVE_INFINITY;
-    }
-  }
-  __syncthreads();
-}
-
-// Heads warp and warp + 4: probabilities relative to the largest score so far.
-struct HeadState {
-  float largest[2], sum[2];
+// A warp's running result. Of a lane, with g = lane / 4 and t = lane % 4: head g; dimensions
+// 8 n + 2 t and the next, as products with the probabilities' upper parts and with their rest; of
+// the sum its own positions only.
+struct WarpResult {
+  float out[2 * kBlocks][4];
+  float largest, sum;
 };
 
-__device__ __forceinline__ void softmax_tile(HeadState& state, char* shared) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-  float* corrections = (float*)(shared + kHeadNumbersAt);
+// The queries of all heads as the small side of a product with 16 dimensions.
+struct Queries {
+  static constexpr bool kKept = kBlocks <= 8;  // in registers
+  u32 kept[kKept ? kBlocks : 1][4];
+  u32 from;
+
+  __device__ __forceinline__ explicit Queries(const char* shared) {
+    const int lane = threadIdx.x & 31;
+    from = shared_address(shared + kQueryAt) + (lane & 15) * kPitch * 2 + (lane >> 4) * 16;
+    if (!kKept) return;
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int head = warp + 4 * h;
-    const float4 s = *(const float4*)(shared + (head * kScorePitch + lane * 4) * 4);
-    const float here = warp_max(fmaxf(fmaxf(s.x, s.y), fmaxf(s.z, s.w)));
-    const float largest = fmaxf(state.largest[h], here);
-    const float correction = exp2_of((state.largest[h] - largest) * kLog2E);
-    const float4 e =
-        make_float4(exp2_of((s.x - largest) * kLog2E), exp2_of((s.y - largest) * kLog2E),
-                    exp2_of((s.z - largest) * kLog2E), exp2_of((s.w - largest) * kLog2E));
-    state.sum[h] = state.sum[h] * correction + warp_sum((e.x + e.y) + (e.z + e.w));
-    state.largest[h] = largest;
-    u32 u0, r0, u1, r1;
-    split_pair(e.x, e.y, u0, r0);
-    split_pair(e.z, e.w, u1, r1);
-    char* to = shared + kScoreBytes + (head * kProbabilityPitch + lane * 4) * 2;
-    *(uint2*)to = make_uint2(u0, u1);
-    *(uint2*)(to + kProbabilityBytes) = make_uint2(r0, r1);
-    if (lane == 0) corrections[head] = correction;
+    for (int k = 0; k < (kKept ? kBlocks : 1); ++k) load_matrices(kept[k], from + k * 32);
   }
-  __syncthreads();
+  __device__ __forceinline__ void get(int k, u32 (&a)[4]) const {
+    if (!kKept) {
+      load_matrices(a, from + k * 32);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) a[i] = kept[kKept ? k : 0][i];
+  }
+};
+
+// Scores of a lane's head: positions 2 t, 2 t + 1, 2 t + 8, 2 t + 9 of the tile.
+__device__ __forceinline__ void score_tile(const Queries& queries, u32 stage, float (&scores)[4]) {
+  const int lane = threadIdx.x & 31;
+  // Matrices: (positions, dimensions) 0-7 x 0-7, 0-7 x 8-15, 8-15 x 0-7, 8-15 x 8-15.
+  const u32 keys = stage + ((lane & 7) + (lane >> 4) * 8) * kPitch * 2 + ((lane >> 3) & 1) * 16;
+  float sums[2][2][4] = {};  // even and odd blocks of dimensions; positions 0-7 and 8-15
+#pragma unroll
+  for (int k = 0; k < kBlocks; ++k) {
+    u32 a[4], b[4];
+    queries.get(k, a);
+    load_matrices(b, keys + k * 32);
+    multiply_add(sums[k & 1][0], a, b[0], b[1]);
+    multiply_add(sums[k & 1][1], a, b[2], b[3]);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float* even = sums[0][i / 2] + i % 2;
+    const float* odd = sums[1][i / 2] + i % 2;
+    scores[i] = (even[0] + odd[0]) + (even[2] + odd[2]);
+  }
 }
 
-// sums += values^T probabilities: [dimension, head], blocks of 16 dimensions in turns of the warps.
-__device__ __forceinline__ void add_values(float (&sums)[kMyBlocks][4], char* shared) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
-  const float* corrections = (const float*)(shared + kHeadNumbersAt);
-  const float c0 = corrections[2 * t], c1 = corrections[2 * t + 1];
-  const u16* upper = (const u16*)(shared + kScoreBytes) + g * kProbabilityPitch + 2 * t;
-  const u16* rest = upper + 8 * kProbabilityPitch;
-  // Matrices of a transposed load: (positions, dimensions) 0-7 x 0-7, 0-7 x 8-15, 8-15 x 0-7, ...
-  const u32 values = shared_address(shared + kValueAt) +
-                     ((lane & 7) + (lane >> 4) * 8) * kPitch * 2 + ((lane >> 3) & 1) * 16;
-#pragma unroll
-  for (int b = 0; b < kMyBlocks; ++b) {
-    sums[b][0] *= c0;
-    sums[b][1] *= c1;
-    sums[b][2] *= c0;
-    sums[b][3] *= c1;
-  }
-#pragma unroll
-  for (int k = 0; k < kTile / 16; ++k) {
-    const u32 u0 = *(const u32*)(upper + k * 16), u1 = *(const u32*)(upper + k * 16 + 8);
-    const u32 r0 = *(const u32*)(rest + k * 16), r1 = *(const u32*)(rest + k * 16 + 8);
-#pragma unroll
-    for (int b = 0; b < kMyBlocks; ++b) {
-      if (warp + 4 * b >= kBlocks) continue;
-      u32 a[4];
-      load_matrices_transposed(a, values + k * 16 * kPitch * 2 + (warp + 4 * b) * 32);
-      multiply_add(sums[b], a, u0, u1);
-      multiply_add(sums[b], a, r0, r1);
-    }
-  }
-  __syncthreads();  // keys' and values' places are free
+__device__ __forceinline__ float largest_of_four_lanes(float v) {
+  v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 1));
+  return fmaxf(v, __shfl_xor_sync(0xffffffffu, v, 2));
 }
 
-// Sums as [head, dimension] float32 at the beginning of shared memory; the heads' numbers after the
-// corrections.
-__device__ __forceinline__ void stage_result(const float (&sums)[kMyBlocks][4],
-                                             const HeadState& state, char* shared) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
-  float* to = (float*)shared;
-  float* numbers = (float*)(shared + kHeadNumbersAt) + 8;
+// Scores become probabilities relative to the largest so far, and these the small side of the
+// product with the values.
+__device__ __forceinline__ void add_tile(WarpResult& r, const float (&scores)[4], u32 stage) {
+  const int lane = threadIdx.x & 31;
+  const float here = fmaxf(fmaxf(scores[0], scores[1]), fmaxf(scores[2], scores[3]));
+  const float largest = fmaxf(r.largest, largest_of_four_lanes(here));
+  const float correction = exp2_of((r.largest - largest) * kLog2E);
+  float e[4];
 #pragma unroll
-  for (int b = 0; b < kMyBlocks; ++b) {
-    if (warp + 4 * b >= kBlocks) continue;
+  for (int i = 0; i < 4; ++i) e[i] = exp2_of((scores[i] - largest) * kLog2E);
+  r.sum = r.sum * correction + ((e[0] + e[1]) + (e[2] + e[3]));
+  r.largest = largest;
+  u32 a[4];
+  split_pair(e[0], e[1], a[0], a[1]);
+  split_pair(e[2], e[3], a[2], a[3]);
+  // Matrices of a transposed load: (positions, dimensions) 0-7 x 0-7, 8-15 x 0-7, 0-7 x 8-15, ...
+  const u32 values = stage + kTileBytes + (lane & 15) * kPitch * 2 + (lane >> 4) * 16;
 #pragma unroll
-    for (int c = 0; c < 4; ++c)
-      to[(2 * t + c % 2) * kOutPitch + (warp + 4 * b) * 16 + g + (c / 2) * 8] = sums[b][c];
-  }
-  if (lane == 0) {
+  for (int k = 0; k < kBlocks; ++k) {
+    u32 b[4];
+    load_matrices_transposed(b, values + k * 32);
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      numbers[warp + 4 * h] = state.largest[h];
-      numbers[8 + warp + 4 * h] = state.sum[h];
+    for (int half = 0; half < 2; ++half) {
+      float(&out)[4] = r.out[2 * k + half];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) out[i] *= correction;
+      multiply_add(out, a, b[2 * half], b[2 * half + 1]);
     }
   }
-  __syncthreads();
+}
+
+// A warp's result to its ring's place, as [head, dimension] float32.
+__device__ __forceinline__ void stage_result(const WarpResult& r, char* shared) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
+  float* to = (float*)(shared + warp * kRingBytes) + g * kOutPitch + 2 * t;
+#pragma unroll
+  for (int n = 0; n < 2 * kBlocks; ++n)
+    *(float2*)(to + n * 8) = make_float2(r.out[n][0] + r.out[n][2], r.out[n][1] + r.out[n][3]);
+  float sum = r.sum;
+  sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+  sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+  float* numbers = (float*)(shared + kHeadNumbersAt) + warp * 16;
+  if (t == 0) {
+    numbers[g] = r.largest;
+    numbers[8 + g] = sum;
+  }
+}
+
+// Results that belong to different largest scores, added up.
+struct Merged {
+  float4 sum;
+  float largest, weight;
+
+  __device__ __forceinline__ explicit Merged(float highest)
+      : sum(make_float4(0, 0, 0, 0)), largest(highest), weight(0) {}
+  __device__ __forceinline__ void add(float4 v, float its_largest, float its_weight) {
+    const float factor = exp2_of((its_largest - largest) * kLog2E);
+    sum.x += factor * v.x;
+    sum.y += factor * v.y;
+    sum.z += factor * v.z;
+    sum.w += factor * v.w;
+    weight += factor * its_weight;
+  }
+  __device__ __forceinline__ void store(Activation* to) const {
+    const float inverse = 1.0f / weight;
+    store_activations(
+        to, make_float4(sum.x * inverse, sum.y * inverse, sum.z * inverse, sum.w * inverse));
+  }
+};
+
+__device__ __forceinline__ Activation* output_of(const DecodeInput& in, const DecodePlace& p,
+                                                 int head, int at) {
+  return in.out + ((i64)p.row * KW_HEADS + p.first_head + head) * KW_HEAD_DIM + at;
 }
 
 __device__ __forceinline__ void combine(const DecodeInput& in, const DecodePlace& p, i64 place) {
@@ -249,52 +291,41 @@ __device__ __forceinline__ void combine(const DecodeInput& in, const DecodePlace
     float largest = KW_NEGATIVE_INFINITY;
     for (int s = 0; s < p.splits; ++s)
       largest = fmaxf(largest, __ldcg(in.statistics + (place + s) * kTileHeads + head).x);
-    float4 sum = make_float4(0, 0, 0, 0);
-    float weight = 0;
+    Merged all(largest);
     for (int s = 0; s < p.splits; ++s) {
-      const float2 one = __ldcg(in.statistics + (place + s) * kTileHeads + head);
-      const float4 v = __ldcg(
-          (const float4*)(in.partial + ((place + s) * kTileHeads + head) * KW_HEAD_DIM + at));
-      const float factor = exp2_of((one.x - largest) * kLog2E);
-      sum.x += factor * v.x;
-      sum.y += factor * v.y;
-      sum.z += factor * v.z;
-      sum.w += factor * v.w;
-      weight += factor * one.y;
+      const i64 one = (place + s) * kTileHeads + head;
+      const float2 numbers = __ldcg(in.statistics + one);
+      all.add(__ldcg((const float4*)(in.partial + one * KW_HEAD_DIM + at)), numbers.x, numbers.y);
     }
-    const float inverse = 1.0f / weight;
-    store_activations(
-        in.out + ((i64)p.row * KW_HEADS + p.first_head + head) * KW_HEAD_DIM + at,
-        make_float4(sum.x * inverse, sum.y * inverse, sum.z * inverse, sum.w * inverse));
+    all.store(output_of(in, p, head, at));
   }
 }
 
 __device__ __forceinline__ void write_result(const DecodeInput& in, const DecodePlace& p,
                                              char* shared) {
   constexpr int kFours = KW_HEAD_DIM / 4;
-  const float* sums = (const float*)shared;
-  const float* numbers = (const float*)(shared + kHeadNumbersAt) + 8;
+  const float* numbers = (const float*)(shared + kHeadNumbersAt);
   const i64 pair = (i64)blockIdx.z * gridDim.y + blockIdx.y, place = pair * gridDim.x;
-  if (p.splits == 1) {
-    for (int i = threadIdx.x; i < p.heads * kFours; i += kThreads) {
-      const int head = i / kFours, at = (i % kFours) * 4;
-      const float4 v = *(const float4*)(sums + head * kOutPitch + at);
-      const float inverse = 1.0f / numbers[8 + head];
-      store_activations(in.out + ((i64)p.row * KW_HEADS + p.first_head + head) * KW_HEAD_DIM + at,
-                        make_float4(v.x * inverse, v.y * inverse, v.z * inverse, v.w * inverse));
-    }
-    return;
-  }
-  const i64 mine = place + blockIdx.x;
   for (int i = threadIdx.x; i < p.heads * kFours; i += kThreads) {
     const int head = i / kFours, at = (i % kFours) * 4;
-    *(float4*)(in.partial + (mine * kTileHeads + head) * KW_HEAD_DIM + at) =
-        *(const float4*)(sums + head * kOutPitch + at);
+    float largest = numbers[head];
+#pragma unroll
+    for (int w = 1; w < kWarps; ++w) largest = fmaxf(largest, numbers[w * 16 + head]);
+    Merged all(largest);
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w)
+      all.add(*(const float4*)(shared + w * kRingBytes + (head * kOutPitch + at) * 4),
+              numbers[w * 16 + head], numbers[w * 16 + 8 + head]);
+    if (p.splits == 1) {
+      all.store(output_of(in, p, head, at));
+      continue;
+    }
+    const i64 mine = (place + blockIdx.x) * kTileHeads + head;
+    *(float4*)(in.partial + mine * KW_HEAD_DIM + at) = all.sum;
+    if (at == 0) in.statistics[mine] = make_float2(largest, all.weight);
   }
-  if (threadIdx.x < p.heads)
-    in.statistics[mine * kTileHeads + threadIdx.x] =
-        make_float2(numbers[threadIdx.x], numbers[8 + threadIdx.x]);
-  u32* is_last = (u32*)(shared + kHeadNumbersAt + 3 * 8 * 4);
+  if (p.splits == 1) return;
+  u32* is_last = (u32*)(shared + kHeadNumbersAt + kWarps * 2 * 8 * 4);
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) *is_last = atomicAdd(in.arrived + pair, 1u) == (u32)p.splits - 1;
@@ -308,40 +339,51 @@ __device__ __forceinline__ void write_result(const DecodeInput& in, const Decode
 KW_KERNEL __launch_bounds__(kThreads) kw_attention_decode(const DecodeInput in) {
   extern __shared__ __align__(128) char shared[];
   let_next_kernel_start();
-  DecodePlace p;
-  p.row = __ldcg(in.row_list + blockIdx.z);
-  p.slot = __ldcg(in.heads.slots + p.row);
-  p.position = __ldcg(in.heads.positions + p.row);
-  p.kv_head = blockIdx.y / kHeadTiles;
-  const int tile_head = (blockIdx.y % kHeadTiles) * 8;
-  p.first_head = p.kv_head * kGroup + tile_head;
-  p.heads = kGroup - tile_head < 8 ? kGroup - tile_head : 8;
-  p.first = blockIdx.x * kSplit;
-  p.splits = p.position / kSplit + 1;
-  if (p.slot < 0 || p.first > p.position) {
+  const DecodePlace p = decode_place(in);
+  if (p.slot < 0 || (int)blockIdx.x >= p.splits) {
     wait_for_previous_kernel();
     if (p.slot < 0 && blockIdx.x == 0)
       for (int i = threadIdx.x; i < p.heads * KW_HEAD_DIM; i += kThreads)
-        store_one(in.out + ((i64)p.row * KW_HEADS + p.first_head) * KW_HEAD_DIM + i, 0.0f);
+        store_one(output_of(in, p, 0, i), 0.0f);
     return;
   }
-  load_tile(in, p, p.first, shared);
+  const int warp = threadIdx.x / 32;
+  char* ring = shared + warp * kRingBytes;
+  const u32 ring_address = shared_address(ring);
+#pragma unroll
+  for (int s = 0; s < kStages - 1; ++s)
+    load_tile(in, p, p.first + warp + s * kWarps, ring_address + s * kStageBytes);
+  const Angles angles = load_angles(in.heads, p.position);
+  const MyHeads mine(in, p);
   wait_for_previous_kernel();
-  const int last = p.position - p.first < kSplit ? p.position : p.first + kSplit - 1;
-  const bool has_own = last == p.position;
-  prepare_heads(in, p, has_own, shared);
+  const int own_tile = p.position / kTile;
+  prepare_heads(in, p, mine, angles, own_tile < p.end, shared);
   __syncthreads();
-  HeadState state = {{KW_NEGATIVE_INFINITY, KW_NEGATIVE_INFINITY}, {0, 0}};
-  float sums[kMyBlocks][4] = {};
-  for (int first = p.first; first <= last; first += kTile) {
-    if (first > p.first) load_tile(in, p, first, shared);
-    if (p.position - first < kTile) place_own(p.position - first, shared);
-    copy_async_wait<0>();
-    __syncthreads();
-    score_tile(p, first, shared);
-    softmax_tile(state, shared);
-    add_values(sums, shared);
+  const Queries queries(shared);
+  WarpResult result = {};
+  result.largest = KW_NEGATIVE_INFINITY;
+  int stage = 0;
+  for (int tile = p.first + warp; tile < p.end; tile += kWarps) {
+    const int before = stage == 0 ? kStages - 1 : stage - 1;  // the stage that is free
+    load_tile(in, p, tile + (kStages - 1) * kWarps, ring_address + before * kStageBytes);
+    copy_async_wait<kStages - 1>();
+    __syncwarp();
+    if (tile == own_tile) {
+      place_own(p.position % kTile, shared, ring + stage * kStageBytes);
+      __syncwarp();
+    }
+    float scores[4];
+    score_tile(queries, ring_address + stage * kStageBytes, scores);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int position = tile * kTile + 2 * (int)(threadIdx.x & 3) + (i / 2) * 8 + i % 2;
+      if (position > p.position) scores[i] = KW_NEGATIVE_INFINITY;
+    }
+    add_tile(result, scores, ring_address + stage * kStageBytes);
+    __syncwarp();  // the stage is read
+    stage = stage == kStages - 1 ? 0 : stage + 1;
   }
-  stage_result(sums, state, shared);
+  stage_result(result, shared);
+  __syncthreads();
   write_result(in, p, shared);
 }

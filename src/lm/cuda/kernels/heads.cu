@@ -27,39 +27,73 @@ struct HeadPairs {
   float first[kPairs], second[kPairs];
 };
 
-__device__ __forceinline__ HeadPairs load_head(const HeadInput& in, int row, int head) {
-  const int lane = threadIdx.x & 31, offset = head * KW_HEAD_DIM;
-  HeadPairs out;
+// Bias of a head; it is no kernel's result.
+__device__ __forceinline__ HeadPairs load_bias(const HeadInput& in, int head) {
+  HeadPairs out = {};
+  if (in.bias == nullptr) return out;
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
-    const int at = lane + 32 * i;
-    out.first[i] = out.second[i] = 0;
-    if (at >= kHalf) continue;
-    const float* from = in.qkv + (i64)row * kQkvWidth + offset + at;
-    float a = __ldcg(from), b = __ldcg(from + kHalf);
-    for (int p = 1; p < in.parts; ++p) {
-      const float* more = from + (i64)p * in.part_rows * kQkvWidth;
-      a += __ldcg(more);
-      b += __ldcg(more + kHalf);
+    const int at = head * KW_HEAD_DIM + min((int)(threadIdx.x & 31) + 32 * i, kHalf - 1);
+    out.first[i] = __ldg(in.bias + at);
+    out.second[i] = __ldg(in.bias + at + kHalf);
+  }
+  return out;
+}
+
+// Sums of the parts of some heads; a part of all of them is under way at once. Bias comes last.
+template <int kCount>
+__device__ __forceinline__ void load_heads(const HeadInput& in, int row, const int (&heads)[kCount],
+                                           HeadPairs (&out)[kCount]) {
+#pragma unroll
+  for (int h = 0; h < kCount; ++h) out[h] = {};
+#pragma unroll 2
+  for (int p = 0; p < in.parts; ++p) {
+    const float* part = in.qkv + ((i64)p * in.part_rows + row) * kQkvWidth;
+#pragma unroll
+    for (int h = 0; h < kCount; ++h) {
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        const int at = heads[h] * KW_HEAD_DIM + min((int)(threadIdx.x & 31) + 32 * i, kHalf - 1);
+        out[h].first[i] += __ldcg(part + at);
+        out[h].second[i] += __ldcg(part + at + kHalf);
+      }
     }
-    if (in.bias != nullptr) {
-      a += __ldg(in.bias + offset + at);
-      b += __ldg(in.bias + offset + at + kHalf);
-    }
-    out.first[i] = a;
-    out.second[i] = b;
+  }
+}
+
+__device__ __forceinline__ void add_bias(HeadPairs& head, const HeadPairs& bias) {
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
+    head.first[i] += bias.first[i];
+    head.second[i] += bias.second[i];
+  }
+}
+
+// Of a position: what a lane's pairs are rotated by.
+struct Angles {
+  float cosine[kPairs], sine[kPairs];
+};
+
+__device__ __forceinline__ Angles load_angles(const HeadInput& in, int position) {
+  Angles out;
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
+    const int at = min((int)(threadIdx.x & 31) + 32 * i, kHalf - 1);
+    out.cosine[i] = __ldg(in.cosine + (i64)position * kHalf + at);
+    out.sine[i] = __ldg(in.sine + (i64)position * kHalf + at);
   }
   return out;
 }
 
 __device__ __forceinline__ void rotate_head(HeadPairs& head, const HeadInput& in, const float* norm,
-                                            int position) {
+                                            const Angles& angles) {
   const int lane = threadIdx.x & 31;
   if (norm != nullptr) {
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < kPairs; ++i)
-      squares += head.first[i] * head.first[i] + head.second[i] * head.second[i];
+      if (lane + 32 * i < kHalf)
+        squares += head.first[i] * head.first[i] + head.second[i] * head.second[i];
     const float factor = 1.0f / sqrtf(warp_sum(squares) / (float)KW_HEAD_DIM + in.epsilon);
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
@@ -71,10 +105,7 @@ __device__ __forceinline__ void rotate_head(HeadPairs& head, const HeadInput& in
   }
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
-    const int at = lane + 32 * i;
-    if (at >= kHalf) continue;
-    const float c = __ldg(in.cosine + (i64)position * kHalf + at);
-    const float s = __ldg(in.sine + (i64)position * kHalf + at);
+    const float c = angles.cosine[i], s = angles.sine[i];
     const float a = head.first[i], b = head.second[i];
     head.first[i] = a * c - b * s;
     head.second[i] = b * c + a * s;
@@ -101,10 +132,14 @@ KW_KERNEL __launch_bounds__(256) kw_heads(const HeadInput in, const int* row_lis
   const int slot = __ldcg(in.slots + row), position = __ldcg(in.positions + row);
   if (slot < 0) return;
   const float scale = 1.0f / sqrtf((float)KW_HEAD_DIM);
+  const Angles angles = load_angles(in, position);
   for (int item = threadIdx.x / 32; item < KW_HEADS + 2 * KW_KV_HEADS; item += 8) {
-    HeadPairs head = load_head(in, row, item);
+    HeadPairs all[1];
+    load_heads(in, row, {item}, all);
+    HeadPairs& head = all[0];
+    add_bias(head, load_bias(in, item));
     if (item < KW_HEADS) {
-      rotate_head(head, in, in.q_norm, position);
+      rotate_head(head, in, in.q_norm, angles);
       float* to = in.qkv + (i64)row * kQkvWidth + item * KW_HEAD_DIM;
 #pragma unroll
       for (int i = 0; i < kPairs; ++i) {
@@ -116,7 +151,7 @@ KW_KERNEL __launch_bounds__(256) kw_heads(const HeadInput in, const int* row_lis
     } else {
       const bool is_key = item < KW_HEADS + KW_KV_HEADS;
       const int which = is_key ? item - KW_HEADS : item - KW_HEADS - KW_KV_HEADS;
-      if (is_key) rotate_head(head, in, in.k_norm, position);
+      if (is_key) rotate_head(head, in, in.k_norm, angles);
       store_head(head, in.kv + kv_offset(in, slot, which, is_key ? 0 : 1, position));
     }
   }

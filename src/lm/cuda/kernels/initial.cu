@@ -32,6 +32,8 @@ KW_KERNEL __launch_bounds__(256)
 }
 
 KW_KERNEL __launch_bounds__(256) kw_fill(float* out, i64 size, float value) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
   for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < size; i += (i64)gridDim.x * 256)
     out[i] = value;
 }

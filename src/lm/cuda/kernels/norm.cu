@@ -26,6 +26,7 @@ __device__ __forceinline__ float4 residual_four(const NormInput& in, int row, in
   } else {
     v = __ldcg((const float4*)(in.residual + (i64)row * KW_HIDDEN + at));
   }
+#pragma unroll 4
   for (int p = 0; p < in.part_count; ++p)
     v = plus(v, __ldcg((const float4*)(in.parts + ((i64)p * in.part_rows + row) * KW_HIDDEN + at)));
   if (in.bias != nullptr) v = plus(v, __ldg((const float4*)(in.bias + at)));
@@ -35,6 +36,13 @@ __device__ __forceinline__ float4 residual_four(const NormInput& in, int row, in
 KW_KERNEL __launch_bounds__(kNormThreads) kw_norm(const NormInput in) {
   __shared__ float scratch[kNormThreads / 32];
   let_next_kernel_start();
+  // From memory, as all weights: other layers' have passed through L2 since. Not a kernel's result.
+  float4 weights[kNormFours];
+#pragma unroll
+  for (int i = 0; i < kNormFours; ++i) {
+    const int at = min((i * kNormThreads + (int)threadIdx.x) * 4, KW_HIDDEN - 4);
+    weights[i] = __ldg((const float4*)(in.weight + at));
+  }
   wait_for_previous_kernel();
   const int row = in.row_list != nullptr ? __ldcg(in.row_list + blockIdx.x) : (int)blockIdx.x;
   float4 values[kNormFours];
@@ -54,7 +62,7 @@ KW_KERNEL __launch_bounds__(kNormThreads) kw_norm(const NormInput in) {
   for (int i = 0; i < kNormFours; ++i) {
     const int at = (i * kNormThreads + (int)threadIdx.x) * 4;
     if (at >= KW_HIDDEN) continue;
-    const float4 v = values[i], w = __ldg((const float4*)(in.weight + at));
+    const float4 v = values[i], w = weights[i];
     store_activations(in.out + (i64)blockIdx.x * KW_HIDDEN + at,
                       make_float4(v.x * factor * w.x, v.y * factor * w.y, v.z * factor * w.z,
                                   v.w * factor * w.w));

@@ -137,6 +137,12 @@ __device__ __forceinline__ u32 shared_address(const void* pointer) {
 __device__ __forceinline__ void copy_async(u32 shared, const void* global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
 }
+// The same, or zeros; then nothing is read.
+__device__ __forceinline__ void copy_async_or_zero(u32 shared, const void* global, bool copies) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
+               "r"(copies ? 16 : 0)
+               : "memory");
+}
 __device__ __forceinline__ void copy_async_commit() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
