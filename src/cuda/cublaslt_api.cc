@@ -8,7 +8,7 @@
 namespace kw::cuda {
 namespace {
 
-Result<CublasLtApi> load() {
+Result<CublasLtApi> open_cublaslt() {
   CublasLtApi out{};
   KW_TRY(Library library, Library::open("cuBLAS", {"libcublasLt.so.13", "libcublasLt.so.12"}));
   KW_TRY_STATUS(library.find("cublasLtCreate", out.create));
@@ -31,7 +31,7 @@ Result<CublasLtApi> load() {
 Result<const CublasLtApi*> load_cublaslt_api() {
   static std::once_flag once;
   static std::optional<Result<CublasLtApi>> loaded;
-  std::call_once(once, [] { loaded = load(); });
+  std::call_once(once, [] { loaded = open_cublaslt(); });
   if (!*loaded) return tl::unexpected(loaded->error());
   return &loaded->value();
 }

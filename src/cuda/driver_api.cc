@@ -64,7 +64,7 @@ DriverApi& table() {
   return api;
 }
 
-Status load() {
+Status open_driver() {
   KW_TRY(Library library, Library::open("NVIDIA driver", {"libcuda.so.1"}));
   KW_TRY_STATUS(find_functions(library, table()));
   return driver_status(table().init(0), "cannot start CUDA's driver");
@@ -76,7 +76,7 @@ Result<const DriverApi*> load_driver_api() {
   static std::once_flag once;
   static std::optional<Error> error;
   std::call_once(once, [] {
-    if (Status loaded = load(); !loaded) error = loaded.error();
+    if (Status loaded = open_driver(); !loaded) error = loaded.error();
   });
   if (error) return tl::unexpected(*error);
   return &table();

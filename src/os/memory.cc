@@ -41,7 +41,7 @@ Result<Mapping> Mapping::copy_on_write(int fd, std::size_t bytes) {
 Result<Mapping> Mapping::file(const std::filesystem::path& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return fail_errno(errno, "cannot open " + path.string());
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, "cannot look at " + path.string());
   if (!S_ISREG(status.st_mode) || status.st_size == 0)
     return fail(ErrorCode::kInvalidArgument, "{}: empty, or not a file", path.string());
@@ -52,8 +52,7 @@ Result<Mapping> Mapping::file(const std::filesystem::path& path) {
 }
 
 Result<Mapping> Mapping::anonymous(std::size_t bytes) {
-  void* data =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) return fail_errno(errno, fmt::format("cannot have {} bytes", bytes));
   ::madvise(data, bytes, MADV_HUGEPAGE);  // only faster
   return Mapping(static_cast<std::byte*>(data), bytes);

@@ -37,9 +37,9 @@ class Team {
   const std::function<void(int)>* work_ = nullptr;  // of the current run
   std::atomic<std::uint32_t> starts_ = 0;           // runs begun
   std::atomic<bool> ending_ = false;
-  std::atomic<int> arrived_ = 0;            // at the barrier
-  std::atomic<std::uint32_t> passed_ = 0;   // barriers
-  std::vector<std::jthread> threads_;       // last: joined before the rest goes
+  std::atomic<int> arrived_ = 0;           // at the barrier
+  std::atomic<std::uint32_t> passed_ = 0;  // barriers
+  std::vector<std::jthread> threads_;      // last: joined before the rest goes
 };
 
 }  // namespace kw::os

@@ -12,7 +12,6 @@
 namespace kw::task {
 namespace {
 
-
 // A format of 1 + exponent_bits + mantissa_bits bits. What lies beyond max_bits (the largest finite
 // value's bits) becomes over_bits.
 template <int exponent_bits, int mantissa_bits, std::uint32_t max_bits, std::uint32_t over_bits,
@@ -213,8 +212,7 @@ void load(DType dtype, std::span<const std::byte> bytes, std::size_t first, std:
 
 void store(DType dtype, std::span<const float> values, std::size_t first,
            std::span<std::byte> bytes) {
-  KW_CHECK(is_floating(dtype) &&
-           (first + values.size()) * size_of(dtype) <= bytes.size());
+  KW_CHECK(is_floating(dtype) && (first + values.size()) * size_of(dtype) <= bytes.size());
   if (values.empty()) return;
   std::byte* to = bytes.data() + first * size_of(dtype);
   auto same = [](float value) { return value; };

@@ -31,10 +31,8 @@ double max_of(DType dtype);
 
 // Reads count elements from `first` on, as double or float. Integers and booleans are converted too
 // (int64 beyond 2^53 rounds). bytes holds at least (first + out.size()) elements; any alignment.
-void load(DType dtype, std::span<const std::byte> bytes, std::size_t first,
-          std::span<double> out);
-void load(DType dtype, std::span<const std::byte> bytes, std::size_t first,
-          std::span<float> out);
+void load(DType dtype, std::span<const std::byte> bytes, std::size_t first, std::span<double> out);
+void load(DType dtype, std::span<const std::byte> bytes, std::size_t first, std::span<float> out);
 
 // Writes values as elements of a floating dtype, rounded to nearest even.
 void store(DType dtype, std::span<const float> values, std::size_t first,

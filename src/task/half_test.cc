@@ -13,7 +13,6 @@
 namespace kw::task {
 namespace {
 
-
 struct Narrow {
   DType dtype;
   int exponent_bits, mantissa_bits;
@@ -62,8 +61,7 @@ TEST(Half, EveryCodeDecodesToItsDefinitionAndEncodesBack) {
           << to_string(format.dtype) << " " << code;
       ASSERT_EQ(decoded(format, code | sign), -value_of(format, code));
       ASSERT_EQ(code_of(format, decoded(format, code)), code) << to_string(format.dtype);
-      ASSERT_EQ(code_of(format, -decoded(format, code)), code | sign)
-          << to_string(format.dtype);
+      ASSERT_EQ(code_of(format, -decoded(format, code)), code | sign) << to_string(format.dtype);
     }
     EXPECT_EQ(max_of(format.dtype), value_of(format, format.first_special - 1));
   }

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "task/half.h"
 #include "gym/inputs/wide.h"
 #include "os/parallel.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

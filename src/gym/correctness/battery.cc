@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "task/half.h"
 #include "gym/inputs/poison.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "base/check.h"
-#include "task/half.h"
 #include "os/parallel.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "task/half.h"
 #include "gym/inputs/normal_mixer.h"
 #include "gym/inputs/stream.h"
 #include "os/parallel.h"
+#include "task/half.h"
 
 namespace kw::gym {
 namespace {

@@ -204,6 +204,10 @@ Result<Parameters> load_checkpoint(const fs::path& folder, const ModelConfig& co
   KW_TRY(Checkpoint checkpoint, open(folder));
   KW_TRY(Parameters parameters, Parameters::make(config, type));
   const std::vector<NamedParameter> wanted = parameters.named();
+  for (const NamedParameter& one : wanted) {
+    KW_TRY([[maybe_unused]] const StoredEntry* there,
+           find(checkpoint, folder, one.name, one.shape()));
+  }
   KW_TRY_STATUS(refuse_left_over(checkpoint, config, wanted));
   std::mutex mutex;
   std::optional<Error> failure;

@@ -124,8 +124,7 @@ __device__ __forceinline__ void prepare_heads(const DecodeInput& in, const Decod
       const int at = lane + 32 * k;
       if (at >= kHalf) continue;
       u32 u = 0, r = 0;
-      if (item < p.heads)
-        split_pair(heads[i].first[k] * scale, heads[i].second[k] * scale, u, r);
+      if (item < p.heads) split_pair(heads[i].first[k] * scale, heads[i].second[k] * scale, u, r);
       upper[item * kPitch + at] = (u16)u;
       upper[item * kPitch + at + kHalf] = (u16)(u >> 16);
       rest[item * kPitch + at] = (u16)r;
@@ -137,8 +136,8 @@ __device__ __forceinline__ void prepare_heads(const DecodeInput& in, const Decod
   if (is_key) rotate_head(heads[2], in.heads, in.heads.k_norm, angles);
   store_head(heads[2], (u16*)(shared + kNewAt) + (is_key ? 0 : KW_HEAD_DIM));
   if (p.first_head % kGroup == 0)
-    store_head(heads[2], in.heads.kv + kv_offset(in.heads, p.slot, p.kv_head, is_key ? 0 : 1,
-                                                 p.position));
+    store_head(heads[2],
+               in.heads.kv + kv_offset(in.heads, p.slot, p.kv_head, is_key ? 0 : 1, p.position));
 }
 
 // The new key and value to their place in a warp's stage.
