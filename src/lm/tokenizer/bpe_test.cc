@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
-Bpe make(const Merges& merges, bool ignore_merges = false) {
+Bpe make_bpe(const Merges& merges, bool ignore_merges = false) {
   Json model = testing::tokenizer_json(merges)["model"];
   model["ignore_merges"] = ignore_merges;
   auto out = Bpe::from_json(model, "model");
@@ -55,7 +55,7 @@ std::vector<std::string> slowly(const Merges& merges, std::string_view word) {
 }
 
 TEST(Bpe, MergesTheLowestRankFirst) {
-  Bpe bpe = make({{"b", "c"}, {"a", "b"}, {"a", "bc"}});
+  Bpe bpe = make_bpe({{"b", "c"}, {"a", "b"}, {"a", "bc"}});
   EXPECT_THAT(tokens(bpe, "abc"), ElementsAre("abc"));
   EXPECT_THAT(tokens(bpe, "abab"), ElementsAre("ab", "ab"));
 }
@@ -71,7 +71,7 @@ TEST(Bpe, EqualsTheDefinition) {
       merges.push_back(merge);
       known.push_back(merge.first + merge.second);
     }
-    Bpe bpe = make(merges);
+    Bpe bpe = make_bpe(merges);
     WordCache cache;
     // Past 96 bytes the other way of merging is used.
     for (std::size_t length : {0U, 1U, 2U, 3U, 9U, 20U, 95U, 96U, 97U, 150U}) {
@@ -92,9 +92,9 @@ TEST(Bpe, EqualsTheDefinition) {
 TEST(Bpe, IgnoreMergesTakesWholeWords) {
   // "abc" is in the vocabulary, but its own merge comes too late for it.
   Merges merges = {{"a", "b"}, {"b", "c"}, {"a", "bc"}};
-  EXPECT_THAT(tokens(make(merges, false), "abc"), ElementsAre("ab", "c"));
-  EXPECT_THAT(tokens(make(merges, true), "abc"), ElementsAre("abc"));
-  EXPECT_THAT(tokens(make(merges, true), "abcx"), ElementsAre("ab", "c", "x"));
+  EXPECT_THAT(tokens(make_bpe(merges, false), "abc"), ElementsAre("ab", "c"));
+  EXPECT_THAT(tokens(make_bpe(merges, true), "abc"), ElementsAre("abc"));
+  EXPECT_THAT(tokens(make_bpe(merges, true), "abcx"), ElementsAre("ab", "c", "x"));
 }
 
 TEST(Bpe, ReadsBothFormsOfMerges) {

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-BpeTrainer make(TrainerOptions options) {
+BpeTrainer make_trainer(TrainerOptions options) {
   auto out = BpeTrainer::make(std::move(options));
   EXPECT_TRUE(out) << out.error().message();
   return std::move(*out);
@@ -28,7 +28,7 @@ std::vector<std::string> merges(const BpeTrainer& trainer) {
 }
 
 TEST(BpeTrainer, MostFrequentFirstThenSmallestIds) {
-  BpeTrainer trainer = make({.special = {}, .eos = "", .pad = ""});
+  BpeTrainer trainer = make_trainer({.special = {}, .eos = "", .pad = ""});
   trainer.add("ab\nab\nab\ncd\ncd\nxy\nxy\n");
   // "xy" and "cd" are there twice each; c comes before x. "ĊĊ" is never there.
   EXPECT_THAT(merges(trainer), ElementsAre("a b", "c d", "x y"));
@@ -37,14 +37,15 @@ TEST(BpeTrainer, MostFrequentFirstThenSmallestIds) {
 // Made with HF tokenizers 0.23.3, BpeTrainer(vocab_size=270, min_frequency=2) and Qwen's
 // expression.
 TEST(BpeTrainer, EqualsHf) {
-  BpeTrainer trainer = make({.vocab_size = 270, .special = {"<|x|>"}, .eos = "", .pad = ""});
+  BpeTrainer trainer =
+      make_trainer({.vocab_size = 270, .special = {"<|x|>"}, .eos = "", .pad = ""});
   trainer.add("the cat and the hat; then the bat sat at the mat, the other matter");
   EXPECT_THAT(merges(trainer), ElementsAre("a t", "h e", "t he", "Ġ the", "m at", "Ġ mat"));
 }
 
 TEST(BpeTrainer, OrderOfTextsMakesNoDifference) {
-  BpeTrainer forward = make({.vocab_size = 300});
-  BpeTrainer backward = make({.vocab_size = 300});
+  BpeTrainer forward = make_trainer({.vocab_size = 300});
+  BpeTrainer backward = make_trainer({.vocab_size = 300});
   std::vector<std::string> texts = {"one two three", "two three four", "three four five one one"};
   for (const std::string& text : texts) forward.add(text);
   std::reverse(texts.begin(), texts.end());
@@ -54,11 +55,11 @@ TEST(BpeTrainer, OrderOfTextsMakesNoDifference) {
 
 TEST(BpeTrainer, StopsAtTheSizeAndTheFrequency) {
   TrainerOptions options{.vocab_size = 260, .special = {}, .eos = "", .pad = ""};
-  BpeTrainer full = make(options);
+  BpeTrainer full = make_trainer(options);
   for (int round = 0; round < 9; ++round) full.add("abcdefghij klmnop");
   EXPECT_EQ(full.train().tokenizer["model"]["vocab"].size(), 260U);
   options.min_frequency = 10;
-  BpeTrainer rare = make(options);
+  BpeTrainer rare = make_trainer(options);
   for (int round = 0; round < 9; ++round) rare.add("abcdefghij klmnop");
   EXPECT_TRUE(merges(rare).empty());
 }
@@ -66,7 +67,7 @@ TEST(BpeTrainer, StopsAtTheSizeAndTheFrequency) {
 TEST(BpeTrainer, WritesWhatOurReaderTakes) {
   auto folder = os::TempDir::make("trainer");
   ASSERT_TRUE(folder);
-  BpeTrainer trainer = make({.vocab_size = 300});
+  BpeTrainer trainer = make_trainer({.vocab_size = 300});
   for (int round = 0; round < 3; ++round)
     trainer.add("int main() { return main; } \u00E9\u4E2D\xFF");
   ASSERT_TRUE(trainer.write(trainer.train(), folder->path()));

@@ -19,7 +19,7 @@ const Tokenizer& tokenizer() {
 constexpr TokenId kEnd = 258;      // "END!"
 constexpr TokenId kSpecial = 261;  // "<|im_end|>"
 
-Detokenizer make(std::vector<std::string> stop, bool skip_special = true) {
+Detokenizer make_detokenizer(std::vector<std::string> stop, bool skip_special = true) {
   return std::move(*Detokenizer::make(tokenizer(), {std::move(stop), skip_special}));
 }
 
@@ -30,7 +30,7 @@ std::string push_all(Detokenizer& detokenizer, std::string_view bytes) {
 }
 
 TEST(Detokenizer, HoldsBackIncompleteCharacters) {
-  Detokenizer d = make({});
+  Detokenizer d = make_detokenizer({});
   EXPECT_EQ(d.push('a'), "a");
   EXPECT_EQ(d.push(0xE4), "");
   EXPECT_EQ(d.push(0xB8), "");
@@ -42,7 +42,7 @@ TEST(Detokenizer, HoldsBackIncompleteCharacters) {
 }
 
 TEST(Detokenizer, CutsBeforeTheStopString) {
-  Detokenizer d = make({"STOP"});
+  Detokenizer d = make_detokenizer({"STOP"});
   EXPECT_EQ(d.push('a'), "a");
   EXPECT_EQ(d.push('S'), "");
   EXPECT_EQ(d.push('S'), "S");  // the first one is none
@@ -56,25 +56,25 @@ TEST(Detokenizer, CutsBeforeTheStopString) {
 }
 
 TEST(Detokenizer, GivesBackWhatWasNoStop) {
-  Detokenizer d = make({"abcd"});
+  Detokenizer d = make_detokenizer({"abcd"});
   EXPECT_EQ(push_all(d, "xabc"), "x");
   EXPECT_EQ(d.finish(), "abc");
 }
 
 TEST(Detokenizer, TheStopThatIsCompleteFirstCounts) {
-  Detokenizer inner = make({"xEND!x", "ND"});
+  Detokenizer inner = make_detokenizer({"xEND!x", "ND"});
   EXPECT_EQ(push_all(inner, "ax"), "a");
   EXPECT_EQ(inner.push(kEnd), "xE");
   EXPECT_EQ(inner.stopped_by(), 1U);
-  Detokenizer longest = make({"D!", "END!"});
+  Detokenizer longest = make_detokenizer({"D!", "END!"});
   EXPECT_EQ(longest.push(kEnd), "");
   EXPECT_EQ(longest.stopped_by(), 1U);
 }
 
 TEST(Detokenizer, SpecialTokens) {
-  Detokenizer hidden = make({});
+  Detokenizer hidden = make_detokenizer({});
   EXPECT_EQ(hidden.push(kSpecial), "");
-  Detokenizer shown = make({"<|im_end|>"}, false);
+  Detokenizer shown = make_detokenizer({"<|im_end|>"}, false);
   EXPECT_EQ(shown.push('a'), "a");
   EXPECT_EQ(shown.push(kSpecial), "");
   EXPECT_EQ(shown.stopped_by(), 0U);
@@ -113,7 +113,7 @@ TEST(Detokenizer, EqualsDecodingAtOnce) {
         end = at + stop.size();
       }
     }
-    Detokenizer d = make(stops);
+    Detokenizer d = make_detokenizer(stops);
     std::string out;
     for (TokenId id : ids) out += d.push(id);
     out += d.finish();

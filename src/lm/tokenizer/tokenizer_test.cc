@@ -22,14 +22,14 @@ Json small() {
   return testing::tokenizer_json({{"t", "h"}, {"th", "e"}, {"Ġ", "the"}});
 }
 
-Tokenizer make(const Json& json, const Json* config = nullptr) {
+Tokenizer make_tokenizer(const Json& json, const Json* config = nullptr) {
   auto out = Tokenizer::from_json(json, config);
   EXPECT_TRUE(out) << out.error().message();
   return std::move(*out);
 }
 
 TEST(Tokenizer, EncodesAndDecodes) {
-  Tokenizer tokenizer = make(small());
+  Tokenizer tokenizer = make_tokenizer(small());
   EXPECT_THAT(*tokenizer.encode("the the"), ElementsAre(257, 258));
   EXPECT_THAT(*tokenizer.encode("<|im_start|>the\n"), ElementsAre(260, 257, '\n'));
   EXPECT_EQ(tokenizer.encode("<|im_start|>", {.parse_special = false})->size(), 12U);
@@ -48,9 +48,9 @@ TEST(Tokenizer, NormalisesBetweenTokensOnly) {
   Json json = small();
   json["added_tokens"].push_back(
       {{"id", 262}, {"content", "e\u0301"}, {"special", false}, {"normalized", false}});
-  EXPECT_THAT(*make(json).encode("e\u0301a\u0301"), ElementsAre(262, 0xC3, 0xA1));
+  EXPECT_THAT(*make_tokenizer(json).encode("e\u0301a\u0301"), ElementsAre(262, 0xC3, 0xA1));
   json["added_tokens"][3]["normalized"] = true;  // found as é too
-  EXPECT_THAT(*make(json).encode("e\u0301\u00E9"), ElementsAre(262, 262));
+  EXPECT_THAT(*make_tokenizer(json).encode("e\u0301\u00E9"), ElementsAre(262, 262));
 }
 
 TEST(Tokenizer, FlagsOfAddedTokens) {
@@ -59,7 +59,7 @@ TEST(Tokenizer, FlagsOfAddedTokens) {
     Json changed = json;
     changed["added_tokens"].push_back(
         {{"id", 262}, {"content", "@@"}, {"special", false}, {"normalized", false}, {flag, true}});
-    return make(changed);
+    return make_tokenizer(changed);
   };
   EXPECT_THAT(*with("lstrip").encode("x \n@@ y"), ElementsAre('x', 262, ' ', 'y'));
   EXPECT_THAT(*with("rstrip").encode("x @@\u3000 y"), ElementsAre('x', ' ', 262, 'y'));
@@ -70,11 +70,11 @@ TEST(Tokenizer, FlagsOfAddedTokens) {
 
 TEST(Tokenizer, LongestTokenWins) {
   Json json = testing::tokenizer_json({}, {"<a>", "<a><b>"});
-  EXPECT_THAT(*make(json).encode("<a><b><a>"), ElementsAre(257, 256));
+  EXPECT_THAT(*make_tokenizer(json).encode("<a><b><a>"), ElementsAre(257, 256));
 }
 
 TEST(Tokenizer, InvalidBytesAreReplacementCharacters) {
-  Tokenizer tokenizer = make(small());
+  Tokenizer tokenizer = make_tokenizer(small());
   EXPECT_EQ(*tokenizer.encode("a\xF0\x9F\x98"), *tokenizer.encode("a\uFFFD"));
   EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{0xF0, 0x9F, 0x98, 'b', 0xFF}), "\uFFFDb\uFFFD");
 }
@@ -86,7 +86,7 @@ TEST(Tokenizer, PostProcessorAddsTokens) {
     {"type":"TemplateProcessing",
      "single":[{"SpecialToken":{"id":"B","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"E","type_id":0}}],
      "special_tokens":{"B":{"id":"B","ids":[259],"tokens":["B"]},"E":{"id":"E","ids":[261,260],"tokens":["E"]}}}]})");
-  Tokenizer tokenizer = make(json);
+  Tokenizer tokenizer = make_tokenizer(json);
   EXPECT_THAT(*tokenizer.encode("the"), ElementsAre(259, 257, 261, 260));
   EXPECT_THAT(*tokenizer.encode("the", {.add_special = false}), ElementsAre(257));
 }
@@ -96,7 +96,7 @@ TEST(Tokenizer, ReadsTheConfig) {
       R"({"eos_token":{"content":"<|im_end|>"},"pad_token":"<|endoftext|>","bos_token":null,
     "chat_template":[{"name":"rag","template":"no"},{"name":"default","template":"yes"}],
     "added_tokens_decoder":{"262":{"content":"<new>","special":true}}})");
-  Tokenizer tokenizer = make(small(), &config);
+  Tokenizer tokenizer = make_tokenizer(small(), &config);
   EXPECT_EQ(tokenizer.eos(), 261);
   EXPECT_EQ(tokenizer.pad(), 259);
   EXPECT_EQ(tokenizer.bos(), std::nullopt);
@@ -105,7 +105,7 @@ TEST(Tokenizer, ReadsTheConfig) {
 }
 
 TEST(Tokenizer, ManyThreadsEncodeAlike) {
-  Tokenizer tokenizer = make(small());
+  Tokenizer tokenizer = make_tokenizer(small());
   auto wanted = *tokenizer.encode("the cat, the hat and then the bat");
   std::vector<std::jthread> threads;
   std::atomic<int> equal{0};
