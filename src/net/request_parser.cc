@@ -21,7 +21,7 @@ using Failure = RequestParser::Failure;
 
 // Until a chunked body is done, this much of it is still to come: "0\r\n\r\n". Beast 1.81 relies on
 // getting that much after a last chunk that it saw in part (assertion in parse_chunk_header).
-constexpr std::size_t kLeastChunked = 5;
+constexpr std::size_t kLeastChunked = RequestParser::kMostWaitingOfChunks;
 
 std::string_view view(string_view text) {
   return {text.data(), text.size()};

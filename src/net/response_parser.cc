@@ -91,7 +91,7 @@ Result<std::size_t> ResponseParser::feed(std::string_view bytes) {
   while (!bytes.empty() && !done()) {
     BeastResponseParser& parser = *state_->parser;
     // As in request_parser.cc: Beast relies on a chunked body's least rest.
-    if (header_done() && parser.chunked() && bytes.size() < 5) break;
+    if (header_done() && parser.chunked() && bytes.size() < kMostWaitingOfChunks) break;
     error_code ec;
     std::size_t taken = parser.put(asio::const_buffer(bytes.data(), bytes.size()), ec);
     consumed += taken;

@@ -1,4 +1,5 @@
-// Answers that the client reads: the same in pieces of any size, and bounded.
+// Answers that the client reads: the same in pieces of any size (but for the last bytes of a cut
+// chunked body), and bounded.
 #include "fuzz.h"
 #include "net/response_parser.h"
 
@@ -28,12 +29,18 @@ std::string answer_in(std::string_view bytes, std::size_t piece, bool to_head) {
   return std::to_string(parser.status()) + body;
 }
 
+bool same_but_for_a_cut_end(const std::string& pieces, const std::string& whole) {
+  if (whole == pieces || whole == "refused") return true;
+  return whole.starts_with("cut ") && whole.starts_with(pieces) &&
+         whole.size() - pieces.size() < net::ResponseParser::kMostWaitingOfChunks;
+}
+
 }  // namespace
 
 KW_FUZZ(http_response, text) {
   for (bool to_head : {false, true}) {
     std::string whole = answer_in(text, text.size() + 1, to_head);
-    KW_CHECK(answer_in(text, 7, to_head) == whole || whole == "refused");
+    KW_CHECK(same_but_for_a_cut_end(answer_in(text, 7, to_head), whole));
   }
 }
 
