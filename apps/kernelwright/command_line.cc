@@ -321,7 +321,7 @@ void Grammar::add_generate() {
       ->group("Sampling");
   flag(g, "--ignore-end", generate.ignore_end, "go on after the model's end of text")
       ->group("Sampling");
-  text(g, "--device", generate.device, "NAME", "cpu")->group("Machine");
+  text(g, "--device", generate.device, "NAME", "cpu or cuda")->group("Machine");
   text(g, "--dtype", generate.dtype, "NAME",
        "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
       ->group("Machine");
@@ -359,7 +359,7 @@ void Grammar::add_serve_model() {
   number(s, "--grace", serve_model.grace_seconds, "S",
          "for answers under way when it is asked to stop")
       ->group("Network");
-  text(s, "--device", serve_model.device, "NAME", "cpu")->group("Machine");
+  text(s, "--device", serve_model.device, "NAME", "cpu or cuda")->group("Machine");
   text(s, "--dtype", serve_model.dtype, "NAME",
        "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
       ->group("Machine");
