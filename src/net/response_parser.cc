@@ -66,14 +66,21 @@ struct ResponseParser::State {
   bool to_head = false;
   std::size_t max_header_bytes = 0;
   std::size_t interim = 0;
+  std::size_t header_bytes = 0;  // of this answer, taken so far
   std::optional<BeastResponseParser> parser;
 
   void begin() {
     parser.emplace();
-    parser->eager(true);
-    parser->header_limit(static_cast<std::uint32_t>(max_header_bytes));
+    parser->eager(false);
+    // Beast's own limit depends on how the bytes come in pieces: ours is the narrower one.
+    parser->header_limit(static_cast<std::uint32_t>(2 * max_header_bytes));
     parser->body_limit(boost::none);
     parser->skip(to_head);
+    header_bytes = 0;
+  }
+  tl::unexpected<Error> too_long() const {
+    return fail(ErrorCode::kResourceExhausted, "the answer's header or trailer is longer than {}",
+                format_bytes(max_header_bytes));
   }
 };
 
@@ -90,15 +97,17 @@ Result<std::size_t> ResponseParser::feed(std::string_view bytes) {
   std::size_t consumed = 0;
   while (!bytes.empty() && !done()) {
     BeastResponseParser& parser = *state_->parser;
+    const bool in_header = !parser.header_complete;
     // As in request_parser.cc: Beast relies on a chunked body's least rest.
-    if (header_done() && parser.chunked() && bytes.size() < kMostWaitingOfChunks) break;
+    if (!in_header && parser.chunked() && bytes.size() < kMostWaitingOfChunks) break;
     error_code ec;
+    parser.eager(!in_header);
     std::size_t taken = parser.put(asio::const_buffer(bytes.data(), bytes.size()), ec);
     consumed += taken;
     bytes.remove_prefix(taken);
-    if (ec == http::error::header_limit)
-      return fail(ErrorCode::kResourceExhausted, "the answer's header is longer than {}",
-                  format_bytes(state_->max_header_bytes));
+    if (in_header) state_->header_bytes += taken;
+    if (state_->header_bytes > state_->max_header_bytes || ec == http::error::header_limit)
+      return state_->too_long();
     if (ec && ec != http::error::need_more)
       return fail(ErrorCode::kUnsupported, "the answer is malformed: {}", ec.message());
     if (parser.is_done() && parser.status / 100 == 1) {
@@ -109,9 +118,8 @@ Result<std::size_t> ResponseParser::feed(std::string_view bytes) {
     }
     if (taken == 0) break;
   }
-  if (!done() && bytes.size() > state_->max_header_bytes)
-    return fail(ErrorCode::kResourceExhausted, "the answer's header or trailer is longer than {}",
-                format_bytes(state_->max_header_bytes));
+  const std::size_t before = header_done() ? 0 : state_->header_bytes;
+  if (!done() && before + bytes.size() > state_->max_header_bytes) return state_->too_long();
   return consumed;
 }
 
