@@ -4,21 +4,13 @@
 
 #include "lm/cpu/kernels.h"
 #include "lm/cpu/matmul_avx512.h"
+#include "lm/cpu/sums_avx512.h"
+#include "lm/cpu/unrolled.h"
 
 namespace kw::lm::cpu {
 namespace {
 
 constexpr int kLanes = 16;  // float32
-
-// The sums of four vectors, each added in the same tree.
-inline __m128 sums_of(__m512 a, __m512 b, __m512 c, __m512 d) {
-  auto folded = [](__m512 v) {
-    return _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
-  };
-  __m256 pairs =
-      _mm256_hadd_ps(_mm256_hadd_ps(folded(a), folded(b)), _mm256_hadd_ps(folded(c), folded(d)));
-  return _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
-}
 
 inline __m512 widened(__m256i bf16) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
@@ -85,65 +77,116 @@ inline __m512 load_value(const std::uint16_t* p, __mmask16 mask) {
   return widened(_mm256_maskz_loadu_epi16(mask, p));
 }
 
+// Heads query heads of one key and value head; d is at most Parts * 16, and just that if Whole.
 // Softmax that is corrected when a larger score comes (Milakov and Gimelshein, arXiv:1805.02867),
 // 16 positions at a time, from the first on: a decoded token and one of a prompt are added alike.
-template <typename T>
+template <typename T, int Parts, int Heads, bool Whole>
 void attend(const float* q, std::int64_t d, const T* keys, const T* values, std::int64_t positions,
             float* out) {
-  constexpr int kMostParts = kMaxHeadDim / kLanes;
-  __m512 query[kMostParts], sums[kMostParts];
-  __mmask16 masks[kMostParts];
-  const int parts = static_cast<int>((d + kLanes - 1) / kLanes);
-  for (int i = 0; i < parts; ++i) {
-    masks[i] = tail_mask(d - i * kLanes);
-    query[i] = _mm512_maskz_loadu_ps(masks[i], q + i * kLanes);
-    sums[i] = _mm512_setzero_ps();
+  __m512 query[Heads][Parts], sums[Heads][Parts];
+  __mmask16 masks[Parts];
+  for (int i = 0; i < Parts; ++i) {
+    const std::int64_t left = d - i * kLanes;
+    masks[i] = left > 0 ? tail_mask(left) : static_cast<__mmask16>(0);
   }
-  const __m512 lowest = _mm512_set1_ps(-3.0e38F);
-  float largest = -3.0e38F, weight = 0;
+  auto load = [&](const auto* row, int i) __attribute__((always_inline)) {
+    return load_value(row + i * kLanes, Whole ? static_cast<__mmask16>(0xFFFF) : masks[i]);
+  };
+  unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+    unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+      query[h.value][i.value] = load(q + h.value * d, i.value);
+      sums[h.value][i.value] = _mm512_setzero_ps();
+    });
+  });
+  float largest[Heads], weight[Heads];
+  for (int h = 0; h < Heads; ++h) {
+    largest[h] = -3.0e38F;
+    weight[h] = 0;
+  }
   for (std::int64_t first = 0; first < positions; first += kLanes) {
-    const int here = positions - first < kLanes ? static_cast<int>(positions - first) : kLanes;
-    alignas(64) float scores[kLanes] = {};
-    for (int j = 0; j < here; j += 4) {
-      __m512 dots[4];
-      for (int one = 0; one < 4; ++one) {
-        dots[one] = _mm512_setzero_ps();
-        if (j + one >= here) continue;
-        const T* key = keys + (first + j + one) * d;
-        for (int i = 0; i < parts; ++i)
-          dots[one] = _mm512_fmadd_ps(query[i], load_value(key + i * kLanes, masks[i]), dots[one]);
+    const std::int64_t left = positions - first;
+    const int here = left < kLanes ? static_cast<int>(left) : kLanes;
+    __m512 quarters[Heads][4];
+    unrolled<4>([&](auto four) __attribute__((always_inline)) {
+      __m512 dots[Heads][4];
+      unrolled<4>([&](auto one) __attribute__((always_inline)) {
+        // Past the end the last position again; it is masked below.
+        const std::int64_t j = four.value * 4 + one.value;
+        const T* key = keys + (first + (j < left ? j : left - 1)) * d;
+        unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+          dots[h.value][one.value] = _mm512_setzero_ps();
+        });
+        unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+          const __m512 part = load(key, i.value);
+          unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+            dots[h.value][one.value] =
+                _mm512_fmadd_ps(query[h.value][i.value], part, dots[h.value][one.value]);
+          });
+        });
+      });
+      unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+        const auto& of = dots[h.value];
+        quarters[h.value][four.value] = quarters_of(of[0], of[1], of[2], of[3]);
+      });
+    });
+    alignas(64) float shares[Heads][kLanes];
+    unrolled<Heads>([&](auto head) __attribute__((always_inline)) {
+      constexpr int h = head.value;
+      const __mmask16 there = tail_mask(here);
+      const __m512 s = _mm512_mask_mov_ps(
+          _mm512_set1_ps(-3.0e38F), there,
+          sums_of_quarters(quarters[h][0], quarters[h][1], quarters[h][2], quarters[h][3]));
+      const float highest = _mm512_reduce_max_ps(s);
+      if (highest > largest[h]) {
+        const __m512 correction = exp_of(_mm512_set1_ps(largest[h] - highest));
+        unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+          sums[h][i.value] = _mm512_mul_ps(sums[h][i.value], correction);
+        });
+        weight[h] *= _mm512_cvtss_f32(correction);
+        largest[h] = highest;
       }
-      _mm_store_ps(scores + j, sums_of(dots[0], dots[1], dots[2], dots[3]));
-    }
-    __m512 s = _mm512_mask_loadu_ps(lowest, tail_mask(here), scores);
-    float highest = _mm512_reduce_max_ps(s);
-    if (highest > largest) {
-      __m512 correction = exp_of(_mm512_set1_ps(largest - highest));
-      for (int i = 0; i < parts; ++i) sums[i] = _mm512_mul_ps(sums[i], correction);
-      weight *= _mm512_cvtss_f32(correction);
-      largest = highest;
-    }
-    __m512 p =
-        _mm512_maskz_mov_ps(tail_mask(here), exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest))));
-    weight += _mm512_reduce_add_ps(p);
-    _mm512_store_ps(scores, p);
+      const __m512 p =
+          _mm512_maskz_mov_ps(there, exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest[h]))));
+      weight[h] += _mm512_reduce_add_ps(p);
+      _mm512_store_ps(shares[h], p);
+    });
     for (int j = 0; j < here; ++j) {
       const T* value = values + (first + j) * d;
-      __m512 share = _mm512_set1_ps(scores[j]);
-      for (int i = 0; i < parts; ++i)
-        sums[i] = _mm512_fmadd_ps(share, load_value(value + i * kLanes, masks[i]), sums[i]);
+      unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+        const __m512 part = load(value, i.value);
+        unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+          sums[h.value][i.value] =
+              _mm512_fmadd_ps(_mm512_set1_ps(shares[h.value][j]), part, sums[h.value][i.value]);
+        });
+      });
     }
   }
-  const __m512 total = _mm512_set1_ps(weight);
-  for (int i = 0; i < parts; ++i)
-    _mm512_mask_storeu_ps(out + i * kLanes, masks[i], _mm512_div_ps(sums[i], total));
+  unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+    const __m512 total = _mm512_set1_ps(weight[h.value]);
+    unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+      _mm512_mask_storeu_ps(out + h.value * d + i.value * kLanes, masks[i.value],
+                            _mm512_div_ps(sums[h.value][i.value], total));
+    });
+  });
+}
+
+// Two query heads at a time: a key or value is loaded once for both.
+template <typename T, int Parts, bool Whole>
+void attend_group(const float* q, std::int64_t group, std::int64_t d, const T* keys,
+                  const T* values, std::int64_t positions, float* out) {
+  std::int64_t g = 0;
+  for (; g + 2 <= group; g += 2)
+    attend<T, Parts, 2, Whole>(q + g * d, d, keys, values, positions, out + g * d);
+  if (g < group) attend<T, Parts, 1, Whole>(q + g * d, d, keys, values, positions, out + g * d);
 }
 
 template <typename T>
 void attention(const float* q, std::int64_t group, std::int64_t d, const T* keys, const T* values,
                std::int64_t positions, float* out) {
-  for (std::int64_t g = 0; g < group; ++g)
-    attend(q + g * d, d, keys, values, positions, out + g * d);
+  auto* run = attend_group<T, kMaxHeadDim / kLanes, false>;
+  if (d <= 128) run = d == 128 ? attend_group<T, 8, true> : attend_group<T, 8, false>;
+  if (d <= 64) run = d == 64 ? attend_group<T, 4, true> : attend_group<T, 4, false>;
+  run(q, group, d, keys, values, positions, out);
 }
 
 // Sums of exps over a vocabulary are added in double, 8 lanes.

@@ -12,25 +12,14 @@
 
 #include <immintrin.h>
 
+#include "lm/cpu/sums_avx512.h"
+#include "lm/cpu/unrolled.h"
+
 namespace kw::lm::cpu::avx512_products {
 namespace {
 
 constexpr std::int64_t kPartBytes = 2048, kNearRows = 8, kWideRows = 64, kFewRows = 4;
 constexpr std::int64_t kLine = 64;  // bytes that are fetched at once
-
-template <int Value>
-struct Constant {
-  static constexpr int value = Value;
-};
-
-// f(0) to f(N - 1) with constants: arrays that are indexed with them stay in registers.
-template <int N, typename F>
-[[gnu::always_inline]] inline void unrolled(F&& f) {
-  if constexpr (N > 0) {
-    unrolled<N - 1>(f);
-    f(Constant<N - 1>{});
-  }
-}
 
 inline __m512bh as_bf16(__m512i bits) {
   return (__m512bh)bits;
@@ -83,28 +72,6 @@ template <typename Kind>
 std::int64_t part_of(std::int64_t k) {
   const std::int64_t parts = (k + kMostPart<Kind> - 1) / kMostPart<Kind>;
   return ((k + parts - 1) / parts + 31) / 32 * 32;
-}
-
-// In each quarter the sums of four neighbours of a, b, c and d.
-inline __m512 quarters_of(__m512 a, __m512 b, __m512 c, __m512 d) {
-  __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-  __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
-  __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
-  __m512d high = _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
-  return _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
-}
-
-// The four quarters: (0 + 2) + (1 + 3).
-inline __m128 sum_of_quarters(__m512 v) {
-  __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
-  return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
-}
-
-// The same of four vectors, one in each quarter of the result.
-inline __m512 sums_of_quarters(__m512 a, __m512 b, __m512 c, __m512 d) {
-  __m512 ab = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
-  __m512 cd = _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x44), _mm512_shuffle_f32x4(c, d, 0xEE));
-  return _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xDD));
 }
 
 // Memory that is fetched while something else is computed, in the order of its addresses: rows of
