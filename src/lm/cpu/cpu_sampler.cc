@@ -62,7 +62,10 @@ Sample CpuSampler::draw(std::span<float> logits, const SampleRequest& request) {
   const RowStatistics drawn_from = same ? own : kernels_.row_statistics(logits.data(), size, scale);
   out.entropy = static_cast<float>(std::log(drawn_from.sum) - drawn_from.mean);
   if (greedy) {
-    out.token = largest_of(logits);
+    // The largest logit is its own: the scale is 1.
+    auto found = std::find(logits.begin(), logits.end(), drawn_from.largest);
+    out.token = found != logits.end() ? static_cast<std::int32_t>(found - logits.begin())
+                                      : largest_of(logits);
   } else {
     const double uniform = uniform_at(request.seed, request.sequence, request.position);
     if (truncates(settings, logits.size())) {

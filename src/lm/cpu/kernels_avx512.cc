@@ -1,208 +1,19 @@
-// AVX-512 with bf16 products. Compiled with its own flags: nothing from the standard library may be
-// instantiated here, for the linker could take it for the whole program.
+// AVX-512; its products are in matmul_avx512.cc. Compiled with its own flags: nothing from the
+// standard library may be instantiated here, for the linker could take it for the whole program.
 #include <immintrin.h>
 
 #include "lm/cpu/kernels.h"
+#include "lm/cpu/matmul_avx512.h"
+#include "lm/cpu/sums_avx512.h"
+#include "lm/cpu/unrolled.h"
 
 namespace kw::lm::cpu {
 namespace {
 
 constexpr int kLanes = 16;  // float32
 
-// The sums of four vectors, each added in the same tree.
-inline __m128 sums_of(__m512 a, __m512 b, __m512 c, __m512 d) {
-  auto folded = [](__m512 v) {
-    return _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
-  };
-  __m256 pairs =
-      _mm256_hadd_ps(_mm256_hadd_ps(folded(a), folded(b)), _mm256_hadd_ps(folded(c), folded(d)));
-  return _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
-}
-
 inline __m512 widened(__m256i bf16) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
-}
-
-// The kinds of products: how a step of k is loaded and added.
-struct Float32 {
-  using X = float;
-  using W = float;
-  static constexpr int kStep = 16;
-  using V = __m512;
-  static V load_x(const X* p, __mmask32 mask) {
-    return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
-  }
-  static V load_w(const W* p, __mmask32 mask) {
-    return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
-  }
-  static __m512 add(__m512 sum, V x, V w) { return _mm512_fmadd_ps(x, w, sum); }
-};
-
-inline __m512bh as_bf16(__m512i bits) {
-  return (__m512bh)bits;
-}
-
-struct BFloat16 {
-  using X = std::uint16_t;
-  using W = std::uint16_t;
-  static constexpr int kStep = 32;
-  using V = __m512bh;
-  static V load_x(const X* p, __mmask32 mask) { return as_bf16(_mm512_maskz_loadu_epi16(mask, p)); }
-  static V load_w(const W* p, __mmask32 mask) { return as_bf16(_mm512_maskz_loadu_epi16(mask, p)); }
-  static __m512 add(__m512 sum, V x, V w) { return _mm512_dpbf16_ps(sum, x, w); }
-};
-
-// Whole numbers to 127 are exact in bf16.
-struct Int8 {
-  using X = std::uint16_t;
-  using W = std::int8_t;
-  static constexpr int kStep = 32;
-  using V = __m512bh;
-  static V load_x(const X* p, __mmask32 mask) { return as_bf16(_mm512_maskz_loadu_epi16(mask, p)); }
-  static V load_w(const W* p, __mmask32 mask) {
-    __m256i bytes = _mm256_maskz_loadu_epi8(mask, p);
-    __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
-    __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));
-    return _mm512_cvtne2ps_pbh(high, low);
-  }
-  static __m512 add(__m512 sum, V x, V w) { return _mm512_dpbf16_ps(sum, x, w); }
-};
-
-template <typename Kind, int Rows, int Columns>
-inline void add_step(__m512 (&sums)[Rows][Columns], const typename Kind::X* x,
-                     const typename Kind::W* w, std::int64_t k, std::int64_t at, __mmask32 mask) {
-  typename Kind::V wide[Columns];
-  for (int n = 0; n < Columns; ++n) wide[n] = Kind::load_w(w + n * k + at, mask);
-  for (int m = 0; m < Rows; ++m) {
-    typename Kind::V one = Kind::load_x(x + m * k + at, mask);
-    for (int n = 0; n < Columns; ++n) sums[m][n] = Kind::add(sums[m][n], one, wide[n]);
-  }
-}
-
-// Rows x Columns elements of y; Columns is a multiple of 4.
-template <typename Kind, int Rows, int Columns>
-void tile(const typename Kind::X* x, const typename Kind::W* w, std::int64_t k,
-          const std::uint16_t* scales, float* y, std::int64_t y_stride) {
-  __m512 sums[Rows][Columns];
-  for (int m = 0; m < Rows; ++m)
-    for (int n = 0; n < Columns; ++n) sums[m][n] = _mm512_setzero_ps();
-  std::int64_t at = 0;
-  for (; at + Kind::kStep <= k; at += Kind::kStep)
-    add_step<Kind, Rows, Columns>(sums, x, w, k, at, ~__mmask32{0});
-  if (at < k) add_step<Kind, Rows, Columns>(sums, x, w, k, at, (__mmask32{1} << (k - at)) - 1);
-  for (int n = 0; n < Columns; n += 4) {
-    __m128 scale = _mm_set1_ps(1);
-    if (scales != nullptr)
-      scale = _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(scales + n)));
-    for (int m = 0; m < Rows; ++m)
-      _mm_storeu_ps(
-          y + m * y_stride + n,
-          _mm_mul_ps(scale, sums_of(sums[m][n], sums[m][n + 1], sums[m][n + 2], sums[m][n + 3])));
-  }
-}
-
-// The last one to three columns, one at a time, added like the others.
-template <typename Kind>
-void single(const typename Kind::X* x, const typename Kind::W* w, std::int64_t k,
-            const std::uint16_t* scales, float* y) {
-  __m512 sums[1][1] = {{_mm512_setzero_ps()}};
-  std::int64_t at = 0;
-  for (; at + Kind::kStep <= k; at += Kind::kStep)
-    add_step<Kind, 1, 1>(sums, x, w, k, at, ~__mmask32{0});
-  if (at < k) add_step<Kind, 1, 1>(sums, x, w, k, at, (__mmask32{1} << (k - at)) - 1);
-  __m128 scale = scales == nullptr ? _mm_set1_ps(1) : _mm_cvtph_ps(_mm_cvtsi32_si128(*scales));
-  __m512 zero = _mm512_setzero_ps();
-  *y = _mm_cvtss_f32(_mm_mul_ss(scale, sums_of(sums[0][0], zero, zero, zero)));
-}
-
-template <typename Kind, int Columns>
-void rows_of_tile(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
-                  const typename Kind::W* w, const std::uint16_t* scales, float* y,
-                  std::int64_t y_stride) {
-  std::int64_t m = 0;
-  for (; m + 4 <= rows; m += 4)
-    tile<Kind, 4, Columns>(x + m * k, w, k, scales, y + m * y_stride, y_stride);
-  switch (rows - m) {
-    case 3:
-      return tile<Kind, 3, Columns>(x + m * k, w, k, scales, y + m * y_stride, y_stride);
-    case 2:
-      return tile<Kind, 2, Columns>(x + m * k, w, k, scales, y + m * y_stride, y_stride);
-    case 1:
-      return tile<Kind, 1, Columns>(x + m * k, w, k, scales, y + m * y_stride, y_stride);
-    default:
-      return;
-  }
-}
-
-// Rows of w that stay in the second cache, and rows of x that stay in the first one beside a tile.
-constexpr std::int64_t kWideBytes = 256 << 10, kNearBytes = 16 << 10;
-
-inline std::int64_t rows_in(std::int64_t bytes, std::int64_t row_bytes, std::int64_t piece) {
-  std::int64_t rows = bytes / row_bytes / piece * piece;
-  return rows < piece ? piece : rows;
-}
-
-template <typename Kind>
-void matmul_block(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
-                  const typename Kind::W* w, const std::uint16_t* scales, std::int64_t first,
-                  std::int64_t last, float* y, std::int64_t y_stride) {
-  auto scale_of = [&](std::int64_t n) { return scales == nullptr ? nullptr : scales + n; };
-  std::int64_t n = first;
-  if (rows == 1)  // more chains of additions side by side
-    for (; n + 8 <= last; n += 8) tile<Kind, 1, 8>(x, w + n * k, k, scale_of(n), y + n, y_stride);
-  for (; n + 4 <= last; n += 4)
-    rows_of_tile<Kind, 4>(x, rows, k, w + n * k, scale_of(n), y + n, y_stride);
-  for (; n < last; ++n)
-    for (std::int64_t m = 0; m < rows; ++m)
-      single<Kind>(x + m * k, w + n * k, k, scale_of(n), y + m * y_stride + n);
-}
-
-template <typename Kind>
-void matmul(const typename Kind::X* x, std::int64_t rows, std::int64_t k, const typename Kind::W* w,
-            const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
-            std::int64_t y_stride) {
-  const std::int64_t wide = rows_in(kWideBytes, k * static_cast<std::int64_t>(sizeof(*w)), 8);
-  const std::int64_t near = rows_in(kNearBytes, k * static_cast<std::int64_t>(sizeof(*x)), 4);
-  for (std::int64_t n = first; n < last; n += wide) {
-    const std::int64_t end = last - n < wide ? last : n + wide;
-    for (std::int64_t m = 0; m < rows; m += near) {
-      const std::int64_t here = rows - m < near ? rows - m : near;
-      matmul_block<Kind>(x + m * k, here, k, w, scales, n, end, y + m * y_stride, y_stride);
-    }
-  }
-}
-
-void matmul_f32(const float* x, std::int64_t rows, std::int64_t k, const float* w,
-                std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride) {
-  matmul<Float32>(x, rows, k, w, nullptr, first, last, y, y_stride);
-}
-
-void matmul_bf16(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::uint16_t* w,
-                 std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride) {
-  matmul<BFloat16>(x, rows, k, w, nullptr, first, last, y, y_stride);
-}
-
-void matmul_int8(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::int8_t* w,
-                 const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
-                 std::int64_t y_stride) {
-  constexpr std::int64_t kConverted = 8, kMostK = 16384;  // 256 KiB on the stack
-  if (rows < 4 || k > kMostK) return matmul<Int8>(x, rows, k, w, scales, first, last, y, y_stride);
-  // Many rows: each weight is converted once.
-  alignas(64) std::uint16_t converted[kConverted * kMostK];
-  for (std::int64_t n = first; n < last; n += kConverted) {
-    const std::int64_t here = last - n < kConverted ? last - n : kConverted;
-    for (std::int64_t at = 0; at < here * k; at += Int8::kStep) {
-      const std::int64_t left = here * k - at;
-      const __mmask32 mask = left >= Int8::kStep ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
-      _mm512_mask_storeu_epi16(converted + at, mask, (__m512i)Int8::load_w(w + n * k + at, mask));
-    }
-    const std::int64_t near = rows_in(kNearBytes, k * 2, 4);
-    for (std::int64_t m = 0; m < rows; m += near) {
-      const std::int64_t block = rows - m < near ? rows - m : near;
-      matmul_block<BFloat16>(x + m * k, block, k, converted, scales + n, 0, here,
-                             y + m * y_stride + n, y_stride);
-    }
-  }
 }
 
 inline __mmask16 tail_mask(std::int64_t left) {
@@ -266,65 +77,116 @@ inline __m512 load_value(const std::uint16_t* p, __mmask16 mask) {
   return widened(_mm256_maskz_loadu_epi16(mask, p));
 }
 
+// Heads query heads of one key and value head; d is at most Parts * 16, and just that if Whole.
 // Softmax that is corrected when a larger score comes (Milakov and Gimelshein, arXiv:1805.02867),
 // 16 positions at a time, from the first on: a decoded token and one of a prompt are added alike.
-template <typename T>
+template <typename T, int Parts, int Heads, bool Whole>
 void attend(const float* q, std::int64_t d, const T* keys, const T* values, std::int64_t positions,
             float* out) {
-  constexpr int kMostParts = kMaxHeadDim / kLanes;
-  __m512 query[kMostParts], sums[kMostParts];
-  __mmask16 masks[kMostParts];
-  const int parts = static_cast<int>((d + kLanes - 1) / kLanes);
-  for (int i = 0; i < parts; ++i) {
-    masks[i] = tail_mask(d - i * kLanes);
-    query[i] = _mm512_maskz_loadu_ps(masks[i], q + i * kLanes);
-    sums[i] = _mm512_setzero_ps();
+  __m512 query[Heads][Parts], sums[Heads][Parts];
+  __mmask16 masks[Parts];
+  for (int i = 0; i < Parts; ++i) {
+    const std::int64_t left = d - i * kLanes;
+    masks[i] = left > 0 ? tail_mask(left) : static_cast<__mmask16>(0);
   }
-  const __m512 lowest = _mm512_set1_ps(-3.0e38F);
-  float largest = -3.0e38F, weight = 0;
+  auto load = [&](const auto* row, int i) __attribute__((always_inline)) {
+    return load_value(row + i * kLanes, Whole ? static_cast<__mmask16>(0xFFFF) : masks[i]);
+  };
+  unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+    unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+      query[h.value][i.value] = load(q + h.value * d, i.value);
+      sums[h.value][i.value] = _mm512_setzero_ps();
+    });
+  });
+  float largest[Heads], weight[Heads];
+  for (int h = 0; h < Heads; ++h) {
+    largest[h] = -3.0e38F;
+    weight[h] = 0;
+  }
   for (std::int64_t first = 0; first < positions; first += kLanes) {
-    const int here = positions - first < kLanes ? static_cast<int>(positions - first) : kLanes;
-    alignas(64) float scores[kLanes] = {};
-    for (int j = 0; j < here; j += 4) {
-      __m512 dots[4];
-      for (int one = 0; one < 4; ++one) {
-        dots[one] = _mm512_setzero_ps();
-        if (j + one >= here) continue;
-        const T* key = keys + (first + j + one) * d;
-        for (int i = 0; i < parts; ++i)
-          dots[one] = _mm512_fmadd_ps(query[i], load_value(key + i * kLanes, masks[i]), dots[one]);
+    const std::int64_t left = positions - first;
+    const int here = left < kLanes ? static_cast<int>(left) : kLanes;
+    __m512 quarters[Heads][4];
+    unrolled<4>([&](auto four) __attribute__((always_inline)) {
+      __m512 dots[Heads][4];
+      unrolled<4>([&](auto one) __attribute__((always_inline)) {
+        // Past the end the last position again; it is masked below.
+        const std::int64_t j = four.value * 4 + one.value;
+        const T* key = keys + (first + (j < left ? j : left - 1)) * d;
+        unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+          dots[h.value][one.value] = _mm512_setzero_ps();
+        });
+        unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+          const __m512 part = load(key, i.value);
+          unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+            dots[h.value][one.value] =
+                _mm512_fmadd_ps(query[h.value][i.value], part, dots[h.value][one.value]);
+          });
+        });
+      });
+      unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+        const auto& of = dots[h.value];
+        quarters[h.value][four.value] = quarters_of(of[0], of[1], of[2], of[3]);
+      });
+    });
+    alignas(64) float shares[Heads][kLanes];
+    unrolled<Heads>([&](auto head) __attribute__((always_inline)) {
+      constexpr int h = head.value;
+      const __mmask16 there = tail_mask(here);
+      const __m512 s = _mm512_mask_mov_ps(
+          _mm512_set1_ps(-3.0e38F), there,
+          sums_of_quarters(quarters[h][0], quarters[h][1], quarters[h][2], quarters[h][3]));
+      const float highest = _mm512_reduce_max_ps(s);
+      if (highest > largest[h]) {
+        const __m512 correction = exp_of(_mm512_set1_ps(largest[h] - highest));
+        unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+          sums[h][i.value] = _mm512_mul_ps(sums[h][i.value], correction);
+        });
+        weight[h] *= _mm512_cvtss_f32(correction);
+        largest[h] = highest;
       }
-      _mm_store_ps(scores + j, sums_of(dots[0], dots[1], dots[2], dots[3]));
-    }
-    __m512 s = _mm512_mask_loadu_ps(lowest, tail_mask(here), scores);
-    float highest = _mm512_reduce_max_ps(s);
-    if (highest > largest) {
-      __m512 correction = exp_of(_mm512_set1_ps(largest - highest));
-      for (int i = 0; i < parts; ++i) sums[i] = _mm512_mul_ps(sums[i], correction);
-      weight *= _mm512_cvtss_f32(correction);
-      largest = highest;
-    }
-    __m512 p =
-        _mm512_maskz_mov_ps(tail_mask(here), exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest))));
-    weight += _mm512_reduce_add_ps(p);
-    _mm512_store_ps(scores, p);
+      const __m512 p =
+          _mm512_maskz_mov_ps(there, exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest[h]))));
+      weight[h] += _mm512_reduce_add_ps(p);
+      _mm512_store_ps(shares[h], p);
+    });
     for (int j = 0; j < here; ++j) {
       const T* value = values + (first + j) * d;
-      __m512 share = _mm512_set1_ps(scores[j]);
-      for (int i = 0; i < parts; ++i)
-        sums[i] = _mm512_fmadd_ps(share, load_value(value + i * kLanes, masks[i]), sums[i]);
+      unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+        const __m512 part = load(value, i.value);
+        unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+          sums[h.value][i.value] =
+              _mm512_fmadd_ps(_mm512_set1_ps(shares[h.value][j]), part, sums[h.value][i.value]);
+        });
+      });
     }
   }
-  const __m512 total = _mm512_set1_ps(weight);
-  for (int i = 0; i < parts; ++i)
-    _mm512_mask_storeu_ps(out + i * kLanes, masks[i], _mm512_div_ps(sums[i], total));
+  unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
+    const __m512 total = _mm512_set1_ps(weight[h.value]);
+    unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
+      _mm512_mask_storeu_ps(out + h.value * d + i.value * kLanes, masks[i.value],
+                            _mm512_div_ps(sums[h.value][i.value], total));
+    });
+  });
+}
+
+// Two query heads at a time: a key or value is loaded once for both.
+template <typename T, int Parts, bool Whole>
+void attend_group(const float* q, std::int64_t group, std::int64_t d, const T* keys,
+                  const T* values, std::int64_t positions, float* out) {
+  std::int64_t g = 0;
+  for (; g + 2 <= group; g += 2)
+    attend<T, Parts, 2, Whole>(q + g * d, d, keys, values, positions, out + g * d);
+  if (g < group) attend<T, Parts, 1, Whole>(q + g * d, d, keys, values, positions, out + g * d);
 }
 
 template <typename T>
 void attention(const float* q, std::int64_t group, std::int64_t d, const T* keys, const T* values,
                std::int64_t positions, float* out) {
-  for (std::int64_t g = 0; g < group; ++g)
-    attend(q + g * d, d, keys, values, positions, out + g * d);
+  auto* run = attend_group<T, kMaxHeadDim / kLanes, false>;
+  if (d <= 128) run = d == 128 ? attend_group<T, 8, true> : attend_group<T, 8, false>;
+  if (d <= 64) run = d == 64 ? attend_group<T, 4, true> : attend_group<T, 4, false>;
+  run(q, group, d, keys, values, positions, out);
 }
 
 // Sums of exps over a vocabulary are added in double, 8 lanes.
@@ -381,9 +243,16 @@ void exponentials(const float* logits, std::int64_t size, float scale, float lar
 }  // namespace
 
 extern const Kernels avx512;
-const Kernels avx512 = {"avx512",       matmul_f32,       matmul_bf16,
-                        matmul_int8,    to_bf16,          rms_norm,
-                        silu_multiply,  attention<float>, attention<std::uint16_t>,
-                        row_statistics, exponentials};
+const Kernels avx512 = {"avx512",
+                        avx512_products::matmul_f32,
+                        avx512_products::matmul_bf16,
+                        avx512_products::matmul_int8,
+                        to_bf16,
+                        rms_norm,
+                        silu_multiply,
+                        attention<float>,
+                        attention<std::uint16_t>,
+                        row_statistics,
+                        exponentials};
 
 }  // namespace kw::lm::cpu

@@ -58,8 +58,9 @@ struct Product {
   }
 };
 
-const std::vector<Product> kProducts = {{1, 64, 16},  {1, 7, 3},    {2, 100, 9},  {3, 33, 21},
-                                        {4, 512, 40}, {5, 129, 13}, {70, 48, 11}, {9, 31, 8}};
+const std::vector<Product> kProducts = {{1, 64, 16},   {1, 7, 3},     {2, 100, 9},    {3, 33, 21},
+                                        {4, 512, 40},  {5, 129, 13},  {70, 48, 11},   {9, 31, 8},
+                                        {1, 1300, 19}, {7, 1025, 71}, {19, 2100, 130}};
 
 TEST(Kernels, MultiplyMatrices) {
   for (const Kernels* kernels : all_kernels()) {
@@ -94,31 +95,42 @@ TEST(Kernels, MultiplyMatrices) {
 
 // A row alone, in a batch of any size, and by parts of the columns: the same bits.
 TEST(Kernels, RowsDoNotDependOnTheBatch) {
-  const std::int64_t k = 200, columns = 37;
+  const std::int64_t columns = 77;
   for (const Kernels* kernels : all_kernels()) {
-    SCOPED_TRACE(kernels->name);
-    auto x = random_values(70 * k, 3), w = random_values(columns * k, 4);
-    auto xb = as_bf16(x), wb = as_bf16(w);
-    auto run = [&](std::int64_t first_row, std::int64_t rows, std::int64_t first, bool narrow) {
-      std::vector<float> y(static_cast<std::size_t>(rows * columns), 0);
-      for (auto [from, to] : {std::pair(std::int64_t{0}, first), std::pair(first, columns)}) {
-        if (narrow)
-          kernels->matmul_bf16(xb.data() + first_row * k, rows, k, wb.data(), from, to, y.data(),
-                               columns);
-        else
-          kernels->matmul_f32(x.data() + first_row * k, rows, k, w.data(), from, to, y.data(),
-                              columns);
-      }
-      return y;
-    };
-    for (bool narrow : {false, true}) {
-      const std::vector<float> whole = run(0, 70, 0, narrow);
-      for (std::int64_t rows : {1, 2, 3, 4, 5, 66}) {
-        for (std::int64_t first : {0, 8, 13}) {
-          std::vector<float> part = run(3, rows, first, narrow);
-          for (std::size_t i = 0; i < part.size(); ++i)
-            ASSERT_EQ(part[i], whole[static_cast<std::size_t>(3 * columns) + i])
-                << rows << " rows, split at " << first << ", element " << i;
+    for (std::int64_t k : {200, 1100}) {
+      auto x = random_values(70 * k, 3), w = random_values(columns * k, 4);
+      auto xb = as_bf16(x), wb = as_bf16(w);
+      std::vector<std::int8_t> wi;
+      for (float one : w)
+        wi.push_back(static_cast<std::int8_t>(std::fmax(-127, std::fmin(127, one * 40))));
+      std::vector<std::uint16_t> scales;
+      for (std::int64_t n = 0; n < columns; ++n)
+        scales.push_back(task::float_to_half(0.01F * static_cast<float>(n + 1)));
+      auto run = [&](std::int64_t first_row, std::int64_t rows, std::int64_t first, int type) {
+        std::vector<float> y(static_cast<std::size_t>(rows * columns), 0);
+        const std::uint16_t* narrow = xb.data() + first_row * k;
+        for (auto [from, to] : {std::pair(std::int64_t{0}, first), std::pair(first, columns)}) {
+          if (type == 0)
+            kernels->matmul_f32(x.data() + first_row * k, rows, k, w.data(), from, to, y.data(),
+                                columns);
+          else if (type == 1)
+            kernels->matmul_bf16(narrow, rows, k, wb.data(), from, to, y.data(), columns);
+          else
+            kernels->matmul_int8(narrow, rows, k, wi.data(), scales.data(), from, to, y.data(),
+                                 columns);
+        }
+        return y;
+      };
+      for (int type : {0, 1, 2}) {
+        const std::vector<float> whole = run(0, 70, 0, type);
+        for (std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 13, 66}) {
+          for (std::int64_t first : {0, 8, 13}) {
+            std::vector<float> part = run(3, rows, first, type);
+            for (std::size_t i = 0; i < part.size(); ++i)
+              ASSERT_EQ(part[i], whole[static_cast<std::size_t>(3 * columns) + i])
+                  << kernels->name << ", type " << type << ", " << k << " by " << rows
+                  << " rows, split at " << first << ", element " << i;
+          }
         }
       }
     }
