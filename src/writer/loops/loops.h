@@ -1,0 +1,200 @@
+// Loops: a graph's work as loop nests over scalars, without a language or a machine yet. Each stage
+// computes one buffer; strategies decide what is merged, tiled and kept in registers, and a
+// target's emitter prints the result.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "task/dtype.h"
+#include "writer/graph/graph.h"
+
+namespace kw::writer {
+
+using BufferId = int;
+
+struct Buffer {
+  enum class Kind { kInput, kScalar, kOutput, kScratch };
+  Kind kind = Kind::kScratch;
+  std::string
+      name;         // of inputs, scalars and outputs as in the graph and signature; scratch: t0, t1
+  TensorType type;  // contiguous, row-major
+};
+
+// ---- scalar expressions ----
+enum class ScalarOp {
+  // one argument
+  kNeg,
+  kAbs,
+  kSign,
+  kExp,
+  kExp2,
+  kExpm1,
+  kLog,
+  kLog2,
+  kLog10,
+  kLog1p,
+  kSqrt,
+  kRsqrt,
+  kReciprocal,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kTanh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kErf,
+  kErfc,
+  kErfinv,
+  kSigmoid,
+  kFloor,
+  kCeil,
+  kRound,  // half to even
+  kTrunc,
+  kIsNan,
+  kIsInf,
+  kNot,
+  kBitNot,
+  kLgamma,
+  // two
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kRemainder,  // the divisor's sign, as Python's %
+  kFmod,
+  kPow,
+  kAtan2,
+  kHypot,
+  kMin,
+  kMax,  // a NaN if one is
+  kFmin,
+  kFmax,  // the other if one is NaN
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kAnd,
+  kOr,
+  kXor,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShiftLeft,
+  kShiftRight,
+  // three
+  kSelect,  // condition (bool), value if true, value if false; only the chosen one is evaluated
+            // where
+            // a load is in it
+};
+
+class Scalar;
+using ScalarRef = std::shared_ptr<const Scalar>;  // shared: an expression is used in several places
+
+// Immutable. dtype is that of the value; arithmetic is done in it (float16 and bfloat16: in float32
+// and rounded, as torch does on a CPU).
+class Scalar {
+ public:
+  struct Constant {
+    double number = 0;         // floating; infinities and NaN are allowed
+    std::int64_t integer = 0;  // integers and bool
+  };
+  struct Index {  // a loop variable or size as a number
+    IntExpr expr;
+  };
+  struct Load {
+    BufferId buffer = 0;
+    // One a dimension. kInt64 scalars: mostly Index, another expression for gathers. In bounds
+    // wherever it is evaluated.
+    std::vector<ScalarRef> index;
+  };
+  struct Call {
+    ScalarOp op = ScalarOp::kNeg;
+    std::vector<ScalarRef> arguments;
+  };
+  struct Cast {
+    ScalarRef value;  // to dtype
+  };
+  // Of a stage's epilogue: what its reduction or scan gave here.
+  struct Reduced {};
+
+  task::DType dtype = task::DType::kFloat32;
+  std::variant<Constant, Index, Load, Call, Cast, Reduced> node;
+};
+
+// ---- stages ----
+struct Loop {
+  std::string variable;  // unique in the program: i0, i1, r0
+  IntExpr extent;
+};
+
+enum class ReduceOp { kSum, kProd, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
+
+// out[store] = epilogue(reduce over `reduced` of body), for all of `loops`. Without `reduced`:
+// body alone (pointwise; the epilogue is null).
+struct Stage {
+  std::string label;  // of the graph's operator, for comments and plans: "conv2d", "softmax: sum"
+  BufferId out = 0;
+  std::vector<Loop> loops;    // one a dimension of `out`, outermost first
+  std::vector<Loop> reduced;  // outermost first
+  ScalarRef body;
+  ReduceOp op = ReduceOp::kSum;
+  task::DType accumulator = task::DType::kFloat32;
+  ScalarRef epilogue;  // of Scalar::Reduced; null: the reduced value itself
+};
+
+// out = running `op` of body along loops[axis], inclusive.
+struct Scan {
+  Stage stage;  // without `reduced`
+  std::size_t axis = 0;
+  bool reversed = false;
+};
+
+// Does not fit one expression an element; emitters have a routine for each.
+struct Sort {  // along the last dimension, stable
+  std::string label;
+  BufferId in = 0, values = 0, indices = 0;  // indices: int64
+  bool descending = false;
+  std::optional<IntExpr> first;  // top-k: only so many
+};
+struct ScatterAdd {  // out[.., index[i], ..] += source, in the order of the source's elements
+  std::string label;
+  BufferId out = 0, index = 0, source = 0;
+  std::size_t axis = 0;
+};
+
+using Step = std::variant<Stage, Scan, Sort, ScatterAdd>;
+
+struct Program {
+  std::map<std::string, std::int64_t> sizes;  // of the graph
+  std::vector<Buffer> buffers;                // inputs in the graph's order first
+  std::vector<Step> steps;                    // each buffer is complete before it is read
+  std::vector<BufferId> outputs;              // in the graph's order; each a kOutput of its own
+};
+
+// One operator after the other, nothing merged: every stage is a whole operator or a part of one
+// (softmax: max, exponentials and sum, quotient). kUnsupported names every operator that is
+// missing.
+Result<Program> lower(const Graph& graph);
+
+// Runs the program by walking its expressions in float64 and int64: slow, for tests. Buffers of
+// inputs row-major, one vector each, as double.
+Result<std::vector<std::vector<double>>> interpret(
+    const Program& program, const std::vector<std::vector<double>>& inputs,
+    const std::map<std::string, std::int64_t>& sizes);
+
+std::string to_text(const Program& program);  // for people and golden files
+
+}  // namespace kw::writer
