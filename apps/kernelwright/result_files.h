@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "journal.h"
+#include "os/journal.h"
 #include "task/problem.h"
 #include "task/trace.h"
 #include "task/verdict.h"
@@ -48,7 +48,7 @@ class ResultFiles {
   }
 
  private:
-  ResultFiles(const Options& options, Journal journal, std::uint64_t trace_bytes)
+  ResultFiles(const Options& options, os::Journal journal, std::uint64_t trace_bytes)
       : out_(options.out),
         judged_with_(options.judged_with),
         journal_(std::move(journal)),
@@ -56,7 +56,7 @@ class ResultFiles {
 
   std::filesystem::path out_;
   Json judged_with_;
-  Journal journal_;
+  os::Journal journal_;
   std::uint64_t trace_bytes_ = 0;
 };
 

@@ -41,6 +41,12 @@ const Row& row(ErrorCode code) {
 std::string_view to_string(ErrorCode code) {
   return row(code).name;
 }
+std::optional<ErrorCode> error_code_from_string(std::string_view name) {
+  for (const Row& r : kRows) {
+    if (r.name == name) return r.code;
+  }
+  return std::nullopt;
+}
 bool may_retry(ErrorCode code) {
   return row(code).may_retry;
 }

@@ -53,11 +53,11 @@ inline constexpr int kReferenceParent = -2;  // the reference was drawn: the sam
 struct RunStarted {  // the first
   std::string version;
   std::int64_t gym_version = 0;
-  std::string at;           // UTC, "2025-01-31T12:00:00Z"
-  std::string command;      // "solve"
-  Json settings;            // resolved, as in run.toml
+  std::string at;       // UTC, "2025-01-31T12:00:00Z"
+  std::string command;  // "solve"
+  Json settings;        // resolved, as in run.toml
   struct Problem {
-    std::string key;        // unique in the run: the name, with "#2" behind it where it is not
+    std::string key;  // unique in the run: the name, with "#2" behind it where it is not
     std::string name, hash;
   };
   std::vector<Problem> problems;  // all that were asked for, in order
@@ -72,19 +72,19 @@ struct ProblemStarted {
 struct Decided {
   std::string problem;
   int attempt = 0;
-  int visible = 0;          // the decision was made from the attempts below this one
+  int visible = 0;  // the decision was made from the attempts below this one
   int parent = kNoParent;
   std::optional<double> draw;  // in [0, 1), where the parent was drawn
   std::uint64_t seed = 0;      // of the answer
   std::string prompt_template;
-  std::string prompt;       // blob: [{"role", "content"}]
+  std::string prompt;  // blob: [{"role", "content"}]
 };
 struct Answered {
   std::string problem;
   int attempt = 0;
-  std::string by;           // the proposer: "recorded", "writer", a model's name
-  std::string label;        // of a program's candidate: its strategy; else empty
-  std::string answer;       // blob: text
+  std::string by;      // the proposer: "recorded", "writer", a model's name
+  std::string label;   // of a program's candidate: its strategy; else empty
+  std::string answer;  // blob: text
   Finish finish = Finish::kStop;
   Usage usage;
   double wall_ms = 0;
@@ -92,7 +92,7 @@ struct Answered {
 struct Extracted {
   std::string problem;
   int attempt = 0;
-  std::string candidate;       // blob: a solution as in docs/formats/solution.md; empty: no code
+  std::string candidate;       // blob: language and files; empty: no code
   std::string candidate_hash;  // task::Candidate::hash
   std::string why_not;         // empty when there is code
 };
@@ -104,15 +104,18 @@ struct Judged {
   Progress progress = Progress::kNothing;
   std::optional<double> error;  // of wrong values: the worst of the budget; absent: not finite
   std::optional<task::Speedup> speedup;
-  std::string verdict;          // blob: docs/formats/verdict.md
-  int same_as = kNoParent;      // an attempt with the same candidate, whose verdict this is
+  std::string verdict;      // blob: docs/formats/verdict.md
+  int same_as = kNoParent;  // an attempt with the same candidate, whose verdict this is
   double wall_ms = 0;
 };
+inline constexpr std::string_view kPrepareStage = "prepare", kProposeStage = "propose",
+                                  kJudgeStage = "judge";
+
 // Ours or the world's failure, never the candidate's.
 struct Failed {
   std::string problem;
   int attempt = 0;
-  std::string stage;  // "propose", "judge"
+  std::string stage;  // kPrepareStage (attempt 0 then), kProposeStage, kJudgeStage
   int number = 1;     // of tries in this session
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
@@ -120,9 +123,9 @@ struct Failed {
 };
 
 enum class End {
-  kAttempts,     // the method has made all that it may
+  kAttempts,  // the method has made all that it may
   kFirstCorrect,
-  kTarget,       // the target speedup, by the interval's lower end
+  kTarget,  // the target speedup, by the interval's lower end
   kTokens,
   kSeconds,
   kCost,
@@ -137,9 +140,9 @@ std::optional<End> end_from_string(std::string_view name);
 struct ProblemEnded {
   std::string problem;
   End end = End::kAttempts;
-  std::string reason;     // for people, where the end does not say it all
-  int best = kNoParent;   // attempt
-  double wall_s = 0;      // from its start, without pauses between sessions
+  std::string reason;    // for people, where the end does not say it all
+  int best = kNoParent;  // attempt
+  double wall_s = 0;     // from its start, without pauses between sessions
 };
 struct RunEnded {};  // every problem has ended
 

@@ -1,5 +1,5 @@
-// The tree of attempts of each problem, built from a run's events. Plain values; one thread, or many
-// that only read.
+// The tree of attempts of each problem, built from a run's events. Plain values; one thread, or
+// many that only read.
 #pragma once
 #include <map>
 #include <optional>
@@ -16,15 +16,18 @@ struct Attempt {
   std::optional<Answered> answered;
   std::optional<Extracted> extracted;
   std::optional<Judged> judged;
+  bool abandoned = false;  // judging failed as often as it may: there will be no verdict
 
-  // With a verdict, or known to have no code.
-  bool finished() const { return judged || (extracted && extracted->candidate.empty()); }
+  // With a verdict, known to have no code, or abandoned.
+  bool finished() const {
+    return judged || abandoned || (extracted && extracted->candidate.empty());
+  }
   bool correct() const { return judged && judged->progress == Progress::kCorrect; }
   Progress progress() const;
 };
 
-// Whether a came further than b: the faster of two correct ones (one without a time comes last), the
-// smaller error of two with wrong values. False for equals.
+// Whether a came further than b: the faster of two correct ones (one without a time comes last),
+// the smaller error of two with wrong values. False for equals.
 bool further(const Attempt& a, const Attempt& b);
 
 struct ProblemTree {

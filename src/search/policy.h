@@ -15,7 +15,7 @@ namespace kw::search {
 
 struct PolicyOptions {
   int samples = 8;   // attempts of a problem at most
-  int parallel = 0;  // attempts of a problem in flight; 0: four where none needs another, else one
+  int parallel = 1;  // attempts of a problem in flight
   int first = 4;     // metr: attempts from the problem's own prompt before parents are drawn
   double alpha = 1;  // metr: parents are drawn with probability proportional to speedup^alpha
 };
@@ -23,15 +23,15 @@ struct PolicyOptions {
 struct Step {
   bool stop = false;  // no further attempt
   int parent = runlog::kNoParent;
-  std::optional<double> draw;  // that chose the parent
+  std::optional<double> draw = std::nullopt;  // that chose the parent
 };
 
 class Policy {
  public:
   virtual ~Policy() = default;
   virtual std::string_view name() const = 0;
-  // Attempts whose results the decision about attempt `next` may use: those below. They are finished
-  // when next_step is called. Below or equal to next.
+  // Attempts whose results the decision about attempt `next` may use: those below. They are
+  // finished when next_step is called. Below or equal to next.
   virtual int visible(int next) const = 0;
   // attempts: the visible ones, in order.
   virtual Step next_step(const std::vector<const runlog::Attempt*>& attempts, int next,
