@@ -143,6 +143,9 @@ Grammar::Grammar() {
        "that the model shall write: cpp, python or triton");
   text(*of_prompt, "--target", prompt.target, "NAME", "that the kernel shall run on");
   number(*of_prompt, "--threads", prompt.threads, "N", "that the kernel may use");
+  text(*of_prompt, "--template", prompt.prompt_template, "NAME",
+       "zero_shot, one_shot, hardware, plan_first or full");
+  flag(*of_prompt, "--json", prompt.json, "print template and chat messages as JSON");
   set_words(*of_prompt, prompt.set, kSetConstant);
   CLI::App* of_rejudge =
       add(app, "rejudge", "judge again from stored evidence, without running anything",

@@ -69,6 +69,8 @@ struct PromptCommand {
   std::string language = "cpp";
   std::string target = "cpu";
   int threads = 1;
+  std::string prompt_template = "zero_shot";
+  bool json = false;
 };
 
 struct RejudgeCommand {
