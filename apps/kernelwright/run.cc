@@ -14,6 +14,7 @@
 #include "problems.h"
 #include "problems_check.h"
 #include "serve_model.h"
+#include "solve.h"
 
 namespace kw::front {
 namespace {
@@ -69,6 +70,7 @@ struct Dispatch {
   Result<int> operator()(const ServeModelCommand& command) const {
     return run_serve_model(command, services);
   }
+  Result<int> operator()(const SolveCommand& command) const { return run_solve(command, services); }
   Result<int> operator()(const DoctorCommand& command) const {
     return run_doctor(command, services);
   }

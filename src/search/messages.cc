@@ -1,45 +1,35 @@
 #include "search/messages.h"
 
-#include "base/text.h"
-#include "prompt/extract.h"
-
 namespace kw::search {
 namespace {
 
-constexpr std::size_t kMaxFeedback = 6000;  // bytes
-
-std::string findings(const task::Verdict& verdict) {
-  std::string out = fmt::format("Outcome: {}{}{}.\n", task::to_string(verdict.outcome),
-                                verdict.violation.empty() ? "" : " ", verdict.violation);
-  if (verdict.speedup)
-    out += fmt::format("Speedup over the reference: {:.3g} ({:.3g} to {:.3g}).\n",
-                       verdict.speedup->median, verdict.speedup->low, verdict.speedup->high);
-  for (const task::Diagnostic& diagnostic : verdict.diagnostics)
-    out += fmt::format("{}: {}\n", diagnostic.kind, diagnostic.message);
-  for (const task::WorkloadVerdict& workload : verdict.workloads) {
-    for (const task::Diagnostic& diagnostic : workload.diagnostics)
-      out += fmt::format("{}: {}\n", diagnostic.kind, diagnostic.message);
-  }
-  return printable(out, kMaxFeedback);
+Prompt from_chat(prompt::ChatPrompt chat) {
+  Prompt out;
+  out.template_id = std::move(chat.template_id);
+  for (prompt::Message& message : chat.messages)
+    out.messages.push_back({std::move(message.role), std::move(message.content)});
+  return out;
 }
 
 }  // namespace
 
 Result<Prompt> base_prompt(const Asking& asking) {
-  KW_TRY(std::string text,
-         prompt::problem_prompt(asking.problem, asking.signature, asking.language, asking.options));
-  return Prompt{"problem-1", {{"user", std::move(text)}}};
+  KW_TRY(prompt::ChatPrompt chat,
+         prompt::chat_prompt(asking.problem, asking.signature, asking.language, asking.chosen,
+                             asking.options));
+  return from_chat(std::move(chat));
 }
 
 Result<Prompt> refine_prompt(const Asking& asking, const Parent& parent) {
-  KW_TRY(Prompt out, base_prompt(asking));
-  const task::SourceFile* source = parent.candidate.entry_source();
-  out.template_id += "+refine-1";
-  out.messages[0].content += fmt::format(
-      "\n# Previous attempt\n```{}\n{}\n```\n\n# What was found\n{}\nImprove it.\n",
-      prompt::fence_tag(asking.language), source == nullptr ? "" : trim(source->content),
-      parent.verdict ? findings(*parent.verdict) : "It could not be judged.\n");
-  return out;
+  prompt::Refinement refinement;
+  if (const task::SourceFile* source = parent.candidate.entry_source())
+    refinement.previous.code = source->content;
+  refinement.previous.verdict = parent.verdict;
+  refinement.best = parent.best;
+  KW_TRY(prompt::ChatPrompt chat,
+         prompt::refinement_prompt(asking.problem, asking.signature, asking.language, asking.chosen,
+                                   refinement, asking.options));
+  return from_chat(std::move(chat));
 }
 
 std::string messages_text(const std::vector<link::Message>& messages) {

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "link/generate_request.h"
-#include "prompt/problem_prompt.h"
+#include "prompt/templates.h"
 #include "task/candidate.h"
 #include "task/problem.h"
 #include "task/signature.h"
@@ -24,13 +24,15 @@ struct Prompt {
 struct Asking {
   const task::Problem& problem;
   const task::Signature& signature;
-  task::Language language = task::Language::kCpp;
+  task::Language language;
+  const prompt::Template& chosen;
   const prompt::PromptOptions& options;
 };
 
 struct Parent {
   task::Candidate candidate;
   std::optional<task::Verdict> verdict;  // none: it could not be judged
+  std::optional<prompt::BestSoFar> best;
 };
 
 Result<Prompt> base_prompt(const Asking& asking);

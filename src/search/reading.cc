@@ -17,10 +17,6 @@ namespace {
 using runlog::Finish;
 using runlog::Progress;
 
-std::string file_name(task::Language language) {
-  return language == task::Language::kCpp ? "kernel.cpp" : "kernel.py";
-}
-
 Progress progress_of(const task::Verdict& verdict) {
   using task::Outcome;
   switch (verdict.outcome) {
@@ -109,15 +105,19 @@ Result<task::Candidate> candidate_from_text(const std::string& text) {
 }
 
 Reading read_answer(const task::Problem& problem, task::Language language,
-                    const runlog::Answered& answered, const std::string& text) {
+                    const runlog::Answered& answered, const std::string& text,
+                    const std::vector<std::string>& shown) {
   if (answered.finish == Finish::kContext)
     return {std::nullopt, "the prompt left no room for an answer"};
   prompt::ExtractOptions options;
   options.entry = prompt::entry_of(problem, language);
-  options.accept_unclosed = answered.finish == Finish::kStop;
+  options.finish = answered.finish == Finish::kLength ? prompt::FinishReason::kLength
+                                                      : prompt::FinishReason::kStop;
+  options.shown = shown;
   prompt::Extraction extraction = prompt::extract_code(text, language, options);
-  if (extraction.code.empty()) return {std::nullopt, std::move(extraction.why_not)};
-  auto candidate = candidate_of(language, {{file_name(language), std::move(extraction.code)}});
+  if (extraction.outcome != prompt::Extracted::kCode)
+    return {std::nullopt, std::move(extraction.why_not)};
+  auto candidate = candidate_of(language, std::move(extraction.files));
   if (!candidate) return {std::nullopt, candidate.error().message()};
   candidate->name = fmt::format("attempt_{}", answered.attempt);
   candidate->definition = problem.name;

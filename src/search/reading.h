@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "runlog/event.h"
@@ -16,9 +17,11 @@ struct Reading {
   std::string why_not;  // where there is none: the answer's fault, in a sentence
 };
 
-// Without side effects: the same answer gives the same candidate.
+// Without side effects: the same answer gives the same candidate. shown: code that stood in the
+// prompt, which is no answer.
 Reading read_answer(const task::Problem& problem, task::Language language,
-                    const runlog::Answered& answered, const std::string& text);
+                    const runlog::Answered& answered, const std::string& text,
+                    const std::vector<std::string>& shown);
 
 // As blobs hold it: {"name", "author", "description", "definition", "language", "files"}, the file
 // with the entry first; read back with the same hash.

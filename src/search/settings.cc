@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "prompt/templates.h"
 
 namespace kw::search {
 namespace {
@@ -78,6 +79,8 @@ Status resolve(Settings& s, int cores) {
     return fail(ErrorCode::kInvalidArgument,
                 "--language: unknown language \"{}\"; there are cpp, python and triton",
                 printable(s.language, 40));
+  KW_TRY(auto chosen, prompt::template_named(s.prompt_template));
+  s.prompt_template = chosen.name;
   KW_TRY(auto policy, make_policy(s.method, s.policy_options()));
   s.samples = policy->most_attempts();
   // Where no attempt waits for another's verdict, several are in flight.

@@ -20,7 +20,7 @@ struct Settings {
   double alpha = 1;  // metr
   std::uint64_t seed = 0;
   std::string language = "cpp", target = "cpu";
-  std::string prompt_template;  // empty: the one there is
+  std::string prompt_template = "zero_shot";
 
   // Stop rules of each problem; 0: none. They look at the attempts that are finished for certain
   // when the next one begins, so that a run replays whatever the order of completion.

@@ -134,7 +134,7 @@ class Solver::Impl {
   }
   Asking asking(const Active& active) const {
     return {problems_[active.problem].problem, active.preparation->signature,
-            settings_.language_value(), parts_.prompt};
+            settings_.language_value(), chosen_, parts_.prompt};
   }
 
   // ---- steps
@@ -147,6 +147,9 @@ class Solver::Impl {
   Status advance(Active& active);
   Status decide_more(Active& active);
   Status decide(Active& active, const Step& step, int attempt, int visible);
+  Result<task::Candidate> candidate_of(const Attempt& attempt) const;
+  Result<task::Verdict> verdict_of(const Attempt& attempt) const;
+  Result<std::optional<prompt::BestSoFar>> best_so_far(Active& active, int visible);
   Status extract(Active& active, int attempt);
   Status judge_or_wait(Active& active, int attempt);
   Status settle(Active& active, int attempt, const task::Verdict& verdict, double wall_ms);
@@ -168,6 +171,7 @@ class Solver::Impl {
   const SolverParts parts_;
   runlog::Run& run_;
   std::unique_ptr<Policy> policy_;
+  prompt::Template chosen_;
   std::chrono::steady_clock::time_point begin_;
   std::int64_t base_ms_ = 0;
   double cost_usd_ = 0;      // of the whole run
@@ -189,6 +193,7 @@ Status Solver::Impl::record(runlog::EventBody body) {
 
 Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
   KW_TRY(policy_, make_policy(settings_.method, settings_.policy_options()));
+  KW_TRY(chosen_, prompt::template_named(settings_.prompt_template));
   base_ms_ = run_.last_ms;
   begin_ = parts_.now();
   for (const ProblemTree& tree : run_.problems) cost_usd_ += tree.usage().cost_usd;
@@ -327,11 +332,17 @@ Status Solver::Impl::answered(Answer message) {
 }
 
 Status Solver::Impl::extract(Active& active, int attempt) {
-  const runlog::Answered answer =
-      *tree_of(active).attempts[static_cast<std::size_t>(attempt)].answered;
+  const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(attempt)];
+  const runlog::Answered answer = *of.answered;
+  std::vector<std::string> shown;  // in the prompt
+  if (of.decided.parent >= 0) {
+    KW_TRY(task::Candidate parent,
+           candidate_of(tree_of(active).attempts[static_cast<std::size_t>(of.decided.parent)]));
+    shown.push_back(parent.sources[0].content);
+  }
   KW_TRY(std::string text, parts_.folder->get(answer.answer));
   const task::Problem& problem = problems_[active.problem].problem;
-  Reading reading = read_answer(problem, settings_.language_value(), answer, text);
+  Reading reading = read_answer(problem, settings_.language_value(), answer, text, shown);
   runlog::Extracted event{key_of(active), attempt, "", "", std::move(reading.why_not)};
   if (reading.candidate) {
     KW_TRY(event.candidate, parts_.folder->put(candidate_text(*reading.candidate)));
@@ -463,18 +474,37 @@ Status Solver::Impl::decide_more(Active& active) {
   return {};
 }
 
+Result<task::Candidate> Solver::Impl::candidate_of(const Attempt& attempt) const {
+  KW_TRY(std::string text, parts_.folder->get(attempt.extracted->candidate));
+  return candidate_from_text(text);
+}
+
+Result<task::Verdict> Solver::Impl::verdict_of(const Attempt& attempt) const {
+  KW_TRY(std::string text, parts_.folder->get(attempt.judged->verdict));
+  KW_TRY(Json value, parse_json(text));
+  return task::verdict_from_json(value, "verdict");
+}
+
+// Of the attempts that the decision sees.
+Result<std::optional<prompt::BestSoFar>> Solver::Impl::best_so_far(Active& active, int visible) {
+  std::optional<prompt::BestSoFar> out;
+  const Attempt* best = tree_of(active).best(static_cast<std::size_t>(visible));
+  if (best == nullptr || !best->judged->speedup) return out;
+  KW_TRY(task::Verdict verdict, verdict_of(*best));
+  out = {*best->judged->speedup, verdict.times ? verdict.times->candidate_ms : 0};
+  return out;
+}
+
 Status Solver::Impl::decide(Active& active, const Step& step, int attempt, int visible) {
   Prompt prompt = active.preparation->prompt;
   if (step.parent >= 0) {
     const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(step.parent)];
     Parent parent;
-    KW_TRY(std::string candidate, parts_.folder->get(of.extracted->candidate));
-    KW_TRY(parent.candidate, candidate_from_text(candidate));
+    KW_TRY(parent.candidate, candidate_of(of));
     if (of.judged) {
-      KW_TRY(std::string verdict, parts_.folder->get(of.judged->verdict));
-      KW_TRY(Json verdict_json, parse_json(verdict));
-      KW_TRY(parent.verdict, task::verdict_from_json(verdict_json, "verdict"));
+      KW_TRY(parent.verdict, verdict_of(of));
     }
+    KW_TRY(parent.best, best_so_far(active, visible));
     KW_TRY(prompt, refine_prompt(asking(active), parent));
   }
   KW_TRY(std::string blob, parts_.folder->put(messages_text(prompt.messages)));
@@ -517,8 +547,8 @@ void Solver::Impl::post_prepare(Active& active, double delay) {
     auto prepare = [&]() -> Result<Preparation> {
       Preparation out;
       KW_TRY(out.signature, parts_.evaluator->describe(problem, settings_.target));
-      KW_TRY(out.prompt,
-             base_prompt({problem, out.signature, settings_.language_value(), parts_.prompt}));
+      KW_TRY(out.prompt, base_prompt({problem, out.signature, settings_.language_value(), chosen_,
+                                      parts_.prompt}));
       return out;
     };
     mailbox_.put(Prepared{index, prepare()});
@@ -559,8 +589,7 @@ Status Solver::Impl::post_judge(Active& active, int attempt, double delay) {
   request.options = parts_.eval;
   request.trajectory = key_of(active);
   request.turn = attempt;
-  KW_TRY(std::string candidate, parts_.folder->get(of.extracted->candidate));
-  KW_TRY(request.candidate, candidate_from_text(candidate));
+  KW_TRY(request.candidate, candidate_of(of));
   ++active.in_flight;
   judging_->post([this, index = active.problem, attempt, delay,
                   request = std::move(request)](const std::stop_token& stop) {
