@@ -44,10 +44,21 @@ Result<Commit> commit_from_line(const std::string& line) {
 
 }  // namespace
 
+Status check_out_path(const fs::path& path, bool resume) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  if (!fs::is_regular_file(path, error))
+    return fail(ErrorCode::kInvalidArgument, "cannot write {}: not a regular file", path.string());
+  if (resume || fs::file_size(path, error) == 0 || error) return {};
+  return fail(ErrorCode::kAlreadyExists,
+              "{} is there already: give --resume to go on with it, or another --out",
+              path.string());
+}
+
 Result<ResultFiles> ResultFiles::open(const Options& options, const Visit& visit) {
   fs::path log = verdict_log(options.out);
   for (const fs::path& path : {options.out, log})
-    KW_TRY_STATUS(os::Journal::check_path(path, options.resume));
+    KW_TRY_STATUS(check_out_path(path, options.resume));
   std::uint64_t trace_bytes = 0;
   auto read = [&](const std::string& line) -> Status {
     KW_TRY(Commit commit, commit_from_line(line));

@@ -21,6 +21,10 @@ struct ResumeKey {
   auto operator<=>(const ResumeKey&) const = default;
 };
 
+// A file of results, before anything is made: kInvalidArgument for a folder or device,
+// kAlreadyExists for one with content unless it is to be gone on with.
+Status check_out_path(const std::filesystem::path& path, bool resume);
+
 // One line of the verdict log is the commit of one evaluation: its trace lines are written before
 // it, and the line says how long OUT was then. After a crash OUT is cut back to the last commit, so
 // that nothing stands in it twice. A lock keeps two runs apart. One thread at a time.

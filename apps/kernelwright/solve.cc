@@ -219,9 +219,9 @@ class SolveRun {
       failed =
           failed || end == End::kFailed || end == End::kQuarantined || end == End::kUnsupported;
       none = none || tree.best() == nullptr;
-      KW_TRY_STATUS(services_.console.out(command_.json
-                                              ? dump(solve_row(folder, tree))
-                                              : solve_card(folder, tree, command_.eval.baseline)));
+      KW_TRY_STATUS(services_.console.out(
+          command_.json ? dump(solve_row(folder, tree))
+                        : solve_card(folder, run_, tree, command_.eval.baseline)));
     }
     if (!command_.json)
       KW_TRY_STATUS(services_.console.out(solve_summary(folder, run_, command_.eval.baseline)));

@@ -105,21 +105,24 @@ std::string best_source(const fs::path& run, const ProblemTree& tree) {
   return (solution_folder(run, tree.key) / "solution.json").string();
 }
 
-std::string next_step(const fs::path& run, const ProblemTree& tree) {
-  switch (standing_of(tree)) {
-    case Standing::kFaster:
-      return fmt::format("kernelwright eval {} {} --precise", printable(tree.name, 100),
-                         (solution_folder(run, tree.key) / "solution.json").string());
-    case Standing::kCorrect:
-      return fmt::format("kernelwright eval {} {}", printable(tree.name, 100),
-                         (solution_folder(run, tree.key) / "solution.json").string());
-    default:
-      break;
-  }
-  if (tree.ended && tree.ended->end == End::kFailed)
-    return fmt::format("kernelwright solve --resume --run {}", run.string());
-  if (tree.ended && (tree.ended->end == End::kQuarantined || tree.ended->end == End::kUnsupported))
-    return fmt::format("kernelwright problems check {}", printable(tree.name, 100));
+// As commands take it.
+std::string argument_of(const runlog::Run& of, const ProblemTree& tree) {
+  const std::string all = of.header.settings.value("problem", tree.name);
+  return of.problems.size() == 1 ? all : fmt::format("{}#{}", all, tree.name);
+}
+
+std::string next_step(const fs::path& run, const runlog::Run& of, const ProblemTree& tree) {
+  const std::string problem = printable(argument_of(of, tree), 300);
+  const std::string solution = (solution_folder(run, tree.key) / "solution.json").string();
+  const Standing standing = standing_of(tree);
+  if (standing == Standing::kFaster)
+    return fmt::format("kernelwright eval {} {} --precise", problem, solution);
+  if (standing == Standing::kCorrect)
+    return fmt::format("kernelwright eval {} {}", problem, solution);
+  const End end = tree.ended ? tree.ended->end : End::kFailed;
+  if (end == End::kFailed) return fmt::format("kernelwright solve --resume --run {}", run.string());
+  if (end == End::kQuarantined || end == End::kUnsupported)
+    return fmt::format("kernelwright problems check {}", problem);
   return "more attempts (--samples), or another --method";
 }
 
@@ -191,7 +194,8 @@ Json solve_row(const fs::path& run, const ProblemTree& tree) {
           {"run", run.string()}};
 }
 
-std::string solve_card(const fs::path& run, const ProblemTree& tree, const std::string& baseline) {
+std::string solve_card(const fs::path& run, const runlog::Run& of, const ProblemTree& tree,
+                       const std::string& baseline) {
   const Counts counts = counts_of(tree);
   std::string out = fmt::format("{}  {}\n", printable(tree.key, 200), headline(tree, baseline));
   if (tree.ended) add_row(out, "because", printable(tree.ended->reason, 400));
@@ -217,7 +221,7 @@ std::string solve_card(const fs::path& run, const ProblemTree& tree, const std::
         out, "tokens",
         tokens_text(counts.usage.tokens()) +
             (counts.usage.cost_usd > 0 ? fmt::format(", {:.4g} USD", counts.usage.cost_usd) : ""));
-  add_row(out, "next", next_step(run, tree));
+  add_row(out, "next", next_step(run, of, tree));
   return out + "\n";
 }
 

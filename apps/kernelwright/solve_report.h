@@ -33,8 +33,8 @@ std::filesystem::path solution_folder(const std::filesystem::path& run, const st
 Json solve_row(const std::filesystem::path& run, const runlog::ProblemTree& tree);
 
 // A few lines: what came out, its evidence, the next step. baseline: "eager".
-std::string solve_card(const std::filesystem::path& run, const runlog::ProblemTree& tree,
-                       const std::string& baseline);
+std::string solve_card(const std::filesystem::path& run, const runlog::Run& of,
+                       const runlog::ProblemTree& tree, const std::string& baseline);
 std::string solve_summary(const std::filesystem::path& run, const runlog::Run& of,
                           const std::string& baseline);
 

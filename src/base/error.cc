@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "base/error_names.h"
+
 namespace kw {
 namespace {
 

@@ -1,7 +1,6 @@
 // Error: our failure or the world's (never the candidate's fault, which is a Verdict), with a fixed
 // code and a message for people.
 #pragma once
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,10 +25,9 @@ enum class ErrorCode {
 };
 
 std::string_view to_string(ErrorCode code);  // "invalid_argument", ...
-std::optional<ErrorCode> error_code_from_string(std::string_view name);
-bool may_retry(ErrorCode code);   // the same request may succeed later without a change
-int exit_code(ErrorCode code);    // 2; 3 for kIsolationTooWeak; 130 for kCancelled
-int http_status(ErrorCode code);  // 400, 404, 409, 501, 403, 429, 504, 499, 503, 500
+bool may_retry(ErrorCode code);              // the same request may succeed later without a change
+int exit_code(ErrorCode code);               // 2; 3 for kIsolationTooWeak; 130 for kCancelled
+int http_status(ErrorCode code);             // 400, 404, 409, 501, 403, 429, 504, 499, 503, 500
 
 class Error {
  public:

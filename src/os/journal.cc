@@ -42,17 +42,6 @@ Status cut_file(const fs::path& path, std::uint64_t bytes) {
   return {};
 }
 
-Status Journal::check_path(const fs::path& path, bool resume) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return {};
-  if (!fs::is_regular_file(path, error))
-    return fail(ErrorCode::kInvalidArgument, "cannot write {}: not a regular file", path.string());
-  if (resume || fs::file_size(path, error) == 0 || error) return {};
-  return fail(ErrorCode::kAlreadyExists,
-              "{} is there already: give --resume to go on with it, or another --out",
-              path.string());
-}
-
 Result<Journal> Journal::open(const fs::path& path, const Visit& visit) {
   if (fs::path folder = path.parent_path(); !folder.empty()) {
     std::error_code error;

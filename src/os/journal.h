@@ -16,10 +16,6 @@ class Journal {
  public:
   using Visit = std::function<Status(const std::string& line)>;
 
-  // Before anything is made: kInvalidArgument for a folder or device, kAlreadyExists for a file
-  // with content unless it is to be gone on with.
-  static Status check_path(const std::filesystem::path& path, bool resume);
-
   // Makes the file and the folders above it. visit is called for every whole line that is there;
   // its errors get "FILE:LINE" in front. A cut last line is dropped. kAlreadyExists when another
   // run holds the file.

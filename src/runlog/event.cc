@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error_names.h"
 #include "base/text.h"
 #include "task/enum_names.h"
 

@@ -44,6 +44,7 @@ class Refine : public Policy {
     if (next >= samples_) return {.stop = true};
     const Attempt* parent = nullptr;
     for (const Attempt* attempt : attempts) {
+      if (attempt->abandoned) continue;
       if (parent == nullptr || runlog::further(*attempt, *parent)) parent = attempt;
     }
     // An answer without code has nothing to go on from.

@@ -72,7 +72,7 @@ TEST(Policy, BaseAndBestOfN) {
 }
 
 TEST(Policy, RefineGoesOnFromTheFurthest) {
-  auto refine = policy("refine");
+  auto refine = policy("refine", {.samples = 20});
   Attempts attempts;
   EXPECT_EQ(parent(*refine, attempts, 0), runlog::kNoParent);
   // Each comes further than all before it, and what follows it does not come further.

@@ -1,5 +1,6 @@
 #include "search/recorded.h"
 
+#include "base/error_names.h"
 #include "base/text.h"
 #include "task/jsonl.h"
 #include "task/text_file.h"

@@ -1,9 +1,7 @@
 #include "search/solver.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -11,9 +9,11 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "search/mailbox.h"
 #include "search/messages.h"
 #include "search/reading.h"
 #include "search/stop_rules.h"
+#include "search/stored.h"
 #include "search/workers.h"
 
 namespace kw::search {
@@ -49,36 +49,6 @@ struct Judgement {
   Result<task::Verdict> result;
 };
 using Message = std::variant<Prepared, Answer, Judgement>;
-
-class Mailbox {
- public:
-  void put(Message message) {
-    std::lock_guard lock(mutex_);
-    messages_.push_back(std::move(message));
-    change_.notify_one();
-  }
-  // nullopt after a stop.
-  std::optional<Message> take(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    if (!change_.wait(lock, stop, [this] { return !messages_.empty(); })) return std::nullopt;
-    return pop();
-  }
-  std::optional<Message> take_if_there() {
-    std::lock_guard lock(mutex_);
-    return messages_.empty() ? std::nullopt : std::optional(pop());
-  }
-
- private:
-  Message pop() {
-    Message out = std::move(messages_.front());
-    messages_.pop_front();
-    return out;
-  }
-
-  std::mutex mutex_;
-  std::condition_variable_any change_;
-  std::deque<Message> messages_;  // under mutex_
-};
 
 // One problem that is being searched.
 struct Active {
@@ -147,9 +117,6 @@ class Solver::Impl {
   Status advance(Active& active);
   Status decide_more(Active& active);
   Status decide(Active& active, const Step& step, int attempt, int visible);
-  Result<task::Candidate> candidate_of(const Attempt& attempt) const;
-  Result<task::Verdict> verdict_of(const Attempt& attempt) const;
-  Result<std::optional<prompt::BestSoFar>> best_so_far(Active& active, int visible);
   Status extract(Active& active, int attempt);
   Status judge_or_wait(Active& active, int attempt);
   Status settle(Active& active, int attempt, const task::Verdict& verdict, double wall_ms);
@@ -178,7 +145,7 @@ class Solver::Impl {
   int failed_problems_ = 0;  // by the proposer, since its last answer
   std::size_t next_ = 0;     // of problems_, to be admitted
   std::map<std::size_t, Active> active_;
-  Mailbox mailbox_;
+  Mailbox<Message> mailbox_;
   // Last: their ends wait for work that uses the rest.
   std::optional<Workers> proposing_, judging_;
 };
@@ -337,7 +304,8 @@ Status Solver::Impl::extract(Active& active, int attempt) {
   std::vector<std::string> shown;  // in the prompt
   if (of.decided.parent >= 0) {
     KW_TRY(task::Candidate parent,
-           candidate_of(tree_of(active).attempts[static_cast<std::size_t>(of.decided.parent)]));
+           stored_candidate(*parts_.folder,
+                            tree_of(active).attempts[static_cast<std::size_t>(of.decided.parent)]));
     shown.push_back(parent.sources[0].content);
   }
   KW_TRY(std::string text, parts_.folder->get(answer.answer));
@@ -474,37 +442,17 @@ Status Solver::Impl::decide_more(Active& active) {
   return {};
 }
 
-Result<task::Candidate> Solver::Impl::candidate_of(const Attempt& attempt) const {
-  KW_TRY(std::string text, parts_.folder->get(attempt.extracted->candidate));
-  return candidate_from_text(text);
-}
-
-Result<task::Verdict> Solver::Impl::verdict_of(const Attempt& attempt) const {
-  KW_TRY(std::string text, parts_.folder->get(attempt.judged->verdict));
-  KW_TRY(Json value, parse_json(text));
-  return task::verdict_from_json(value, "verdict");
-}
-
-// Of the attempts that the decision sees.
-Result<std::optional<prompt::BestSoFar>> Solver::Impl::best_so_far(Active& active, int visible) {
-  std::optional<prompt::BestSoFar> out;
-  const Attempt* best = tree_of(active).best(static_cast<std::size_t>(visible));
-  if (best == nullptr || !best->judged->speedup) return out;
-  KW_TRY(task::Verdict verdict, verdict_of(*best));
-  out = {*best->judged->speedup, verdict.times ? verdict.times->candidate_ms : 0};
-  return out;
-}
-
 Status Solver::Impl::decide(Active& active, const Step& step, int attempt, int visible) {
   Prompt prompt = active.preparation->prompt;
   if (step.parent >= 0) {
     const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(step.parent)];
     Parent parent;
-    KW_TRY(parent.candidate, candidate_of(of));
+    KW_TRY(parent.candidate, stored_candidate(*parts_.folder, of));
     if (of.judged) {
-      KW_TRY(parent.verdict, verdict_of(of));
+      KW_TRY(parent.verdict, stored_verdict(*parts_.folder, of));
     }
-    KW_TRY(parent.best, best_so_far(active, visible));
+    KW_TRY(parent.best,
+           best_so_far(*parts_.folder, tree_of(active), static_cast<std::size_t>(visible)));
     KW_TRY(prompt, refine_prompt(asking(active), parent));
   }
   KW_TRY(std::string blob, parts_.folder->put(messages_text(prompt.messages)));
@@ -529,7 +477,7 @@ Status Solver::Impl::finish(Active& active) {
   KW_TRY_STATUS(record(runlog::ProblemEnded{key_of(active), *active.ending, active.reason,
                                             best == nullptr ? runlog::kNoParent : best->id,
                                             seconds_of(active)}));
-  active_.erase(active.problem);
+  active_.erase(active_.find(active.problem));
   return {};
 }
 
@@ -589,7 +537,7 @@ Status Solver::Impl::post_judge(Active& active, int attempt, double delay) {
   request.options = parts_.eval;
   request.trajectory = key_of(active);
   request.turn = attempt;
-  KW_TRY(request.candidate, candidate_of(of));
+  KW_TRY(request.candidate, stored_candidate(*parts_.folder, of));
   ++active.in_flight;
   judging_->post([this, index = active.problem, attempt, delay,
                   request = std::move(request)](const std::stop_token& stop) {

@@ -128,7 +128,7 @@ class SolverTest : public testing::Test {
     if (!opened) return tl::unexpected(std::move(opened).error());
     SolverParts parts;
     parts.proposer = &from;
-    parts.evaluator = &evaluator;
+    parts.evaluator = judging;
     parts.observer = &watcher;
     parts.folder = &*opened;
     parts.now = std::chrono::steady_clock::now;
@@ -149,6 +149,7 @@ class SolverTest : public testing::Test {
   std::string answers;
   Settings settings;
   ScriptedEvaluator evaluator;
+  Evaluator* judging = &evaluator;
   Watcher watcher;
   runlog::Run run;
   std::stop_source stop;
@@ -259,19 +260,17 @@ TEST_F(SolverTest, ARunIsItsOwnRecording) {
   ASSERT_TRUE(solve("first"));
   const std::string first = table(run);
   const runlog::Run recorded = run;
-  // Without the scripted gym: the verdicts are the first run's.
-  ScriptedEvaluator inner;
-  inner.on_judge = [](const gym::EvalRequest&) -> Status {
+  // Without the gym: its verdicts are the first run's.
+  ScriptedEvaluator interfaces_only;
+  interfaces_only.on_judge = [](const gym::EvalRequest&) -> Status {
     return fail(ErrorCode::kInternal, "asked");
   };
-  RecordedEvaluator again(temporary.path() / "first", recorded, inner);
-  evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
-    auto verdict = again.judge(request, {});
-    return verdict ? Status() : tl::unexpected(verdict.error());
-  };
+  RecordedEvaluator again(temporary.path() / "first", recorded, interfaces_only);
+  judging = &again;
   auto from = std::move(RecordedProposer::load(temporary.path() / "first")).value();
   ASSERT_TRUE(solve(temporary.path() / "second", *from));
   EXPECT_EQ(table(run), first);
+  EXPECT_EQ(interfaces_only.judged, 0);
 }
 
 TEST_F(SolverTest, StopRules) {
@@ -378,8 +377,11 @@ TEST_F(SolverTest, AServerThatIsGoneEndsTheRun) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message(), "no answer for 3 problems in a row: 401");
   EXPECT_FALSE(tree("d").started);
-  // The next session finds all: those three have had their error.
-  ASSERT_FALSE(solve(temporary.path() / "run", *from) && false);
+  // Those three have had their error; the other two are too few to end a run.
+  ASSERT_TRUE(solve(temporary.path() / "run", *from));
+  EXPECT_EQ(tree("a").ended->best, 0);
+  EXPECT_EQ(tree("c").ended->best, 0);
+  EXPECT_EQ(tree("e").ended->end, End::kFailed);
 }
 
 TEST_F(SolverTest, ACandidateThatCannotBeJudgedIsLeftAside) {

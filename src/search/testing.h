@@ -33,6 +33,7 @@ class ScriptedEvaluator : public Evaluator {
     out.candidate_hash = request.candidate.hash;
     out.language = "cpp";
     out.outcome = task::outcome_from_string(outcome).value();
+    if (out.outcome == task::Outcome::kViolation) out.violation = "input_write";
     task::WorkloadVerdict workload;
     workload.uuid = "w";
     workload.outcome = out.outcome;
