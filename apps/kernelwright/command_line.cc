@@ -3,6 +3,7 @@
 #include "command_line.h"
 
 #include <array>
+#include <charconv>
 #include <functional>
 #include <optional>
 
@@ -48,6 +49,8 @@ class HelpFormatter : public CLI::Formatter {
 struct Words {
   std::string memory = "0", isolation = "none";
   bool no_evidence = false, no_timing = false;
+  std::string seed = "0";  // over 2^31
+  double tokens = 0;
 };
 
 struct Grammar {
@@ -72,6 +75,9 @@ struct Grammar {
   DoctorCommand doctor;
   GenerateCommand generate;
   ServeModelCommand serve_model;
+  SolveCommand solve;
+  Words solve_words;
+  CLI::App* of_solve = nullptr;
 
   Grammar();
 
@@ -80,7 +86,9 @@ struct Grammar {
                 std::function<Command()> result, const char* footer = "");
   CLI::App* add_group(const char* name, const char* description);
   void add_eval();
-  void add_eval_settings(CLI::App& app_of_eval);
+  static void add_eval_settings(CLI::App& e, gym::EvalOptions& o, Words& words);
+  void add_solve();
+  void add_solve_search(CLI::App& s);
   void add_problems();
   void add_problems_check(CLI::App& problems);
   void add_problems_trace(CLI::App& problems);
@@ -136,6 +144,7 @@ Grammar::Grammar() {
   flag(app, "--json", version_json, "with --version: print JSON");
   app.footer(kMainFooter);
   add_eval();
+  add_solve();
   add_problems();
   CLI::App* of_prompt = add(
       app, "prompt", "print what a model would get to read about a problem",
@@ -145,6 +154,9 @@ Grammar::Grammar() {
        "that the model shall write: cpp, python or triton");
   text(*of_prompt, "--target", prompt.target, "NAME", "that the kernel shall run on");
   number(*of_prompt, "--threads", prompt.threads, "N", "that the kernel may use");
+  text(*of_prompt, "--template", prompt.prompt_template, "NAME",
+       "zero_shot, one_shot, hardware, plan_first or full");
+  flag(*of_prompt, "--json", prompt.json, "print template and chat messages as JSON");
   set_words(*of_prompt, prompt.set, kSetConstant);
   CLI::App* of_rejudge =
       add(app, "rejudge", "judge again from stored evidence, without running anything",
@@ -205,14 +217,14 @@ void Grammar::add_eval() {
   set_words(e, eval.set,
             "replace a constant of a KernelBench problem by a Python literal, or (NAME with a dot) "
             "a setting, eval.threads=2; may be given again");
-  add_eval_settings(e);
-}
-
-void Grammar::add_eval_settings(CLI::App& e) {
-  gym::EvalOptions& o = eval.options;
-  text(e, "--target", o.target, "NAME", "what the candidate runs on");
   text(e, "--language", eval.language, "NAME",
        "of the candidates, instead of what the file says: cpp, python, triton, cuda, ptx, cubin");
+  add_eval_settings(e, eval.options, words);
+}
+
+// How candidates are judged.
+void Grammar::add_eval_settings(CLI::App& e, gym::EvalOptions& o, Words& words) {
+  text(e, "--target", o.target, "NAME", "what the candidate runs on");
   text(e, "--baseline", o.baseline, "NAME",
        "what speedups are over: eager (torch), compile (torch.compile) or a candidate's file")
       ->group("Measuring");
@@ -243,6 +255,87 @@ void Grammar::add_eval_settings(CLI::App& e) {
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group("Limits");
+}
+
+void Grammar::add_solve() {
+  CLI::App& s = *add(
+      app, "solve", "find a fast kernel for a problem, or for each of a data set",
+      [this] { return solve; }, kSolveFooter);
+  of_solve = &s;
+  text(s, "PROBLEM", solve.problem, "", "as for eval, or a folder or .jsonl of many");
+  text(s, "--run", solve.run, "DIR",
+       "the run's folder; without it a new one in ./runs or in the user's data folder");
+  flag(s, "--resume", solve.resume, "go on with the run in --run, with its settings");
+  flag(s, "--plan", solve.plan, "print the plan and leave");
+  flag(s, "--json", solve.json, "print a JSON object a problem, one a line");
+  set_words(s, solve.set, kSetConstant);
+  text(s, "--proposer", solve.proposer, "NAME",
+       "writer, model, both or recorded; without it model with --model, recorded with --answers, "
+       "else writer")
+      ->group("Who proposes");
+  text(s, "--model", solve.model, "DIR|URL",
+       "Hugging Face folder of a Qwen or Llama model, or a server with OpenAI's API")
+      ->group("Who proposes");
+  text(s, "--answers", solve.answers, "FILE", "recorded answers: a .jsonl, or a run's folder")
+      ->group("Who proposes");
+  text(s, "--verdicts", solve.verdicts, "DIR",
+       "a run's folder, whose verdicts stand for the gym's: with --answers DIR it replays")
+      ->group("Who proposes");
+  text(s, "--language", solve.search.language, "NAME", "of the kernels: cpp, python or triton")
+      ->group("Who proposes");
+  text(s, "--template", solve.search.prompt_template, "NAME",
+       "of prompts: zero_shot, one_shot, hardware, plan_first or full")
+      ->group("Who proposes");
+  number(s, "--temperature", solve.temperature, "T", "0: the likeliest token")
+      ->group("Who proposes");
+  number(s, "--top-p", solve.top_p, "P", "of the likeliest tokens that reach P together")
+      ->group("Who proposes");
+  number(s, "--max-tokens", solve.max_tokens, "M", "of each answer")->group("Who proposes");
+  add_solve_search(s);
+  text(s, "--device", solve.device, "NAME", "cpu")->group("Local model");
+  text(s, "--dtype", solve.dtype, "NAME",
+       "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
+      ->group("Local model");
+  number(s, "--model-threads", solve.model_threads, "N", "0: all cores")->group("Local model");
+  number(s, "--slots", solve.slots, "N", "sequences at once")->group("Local model");
+  number(s, "--context", solve.context, "N",
+         "tokens of prompt and answer, at most what the model has")
+      ->group("Local model");
+  add_eval_settings(s, solve.eval, solve_words);
+}
+
+void Grammar::add_solve_search(CLI::App& s) {
+  search::Settings& o = solve.search;
+  text(s, "--method", o.method, "NAME", "base, best_of_n, refine or metr (docs/solve.md)")
+      ->group("Search");
+  number(s, "--samples", o.samples, "N", "attempts of each problem at most")->group("Search");
+  text(s, "--seed", solve_words.seed, "S", "of everything that is drawn")->group("Search");
+  number(s, "--first", o.first, "N", "metr: attempts before parents are drawn")->group("Search");
+  number(s, "--alpha", o.alpha, "A", "metr: parents are drawn by speedup to the power of A")
+      ->group("Search");
+  number(s, "--jobs", o.jobs, "N", "problems at once")->group("Search");
+  number(s, "--parallel", o.parallel, "N",
+         "attempts of a problem in flight; 0: four where none needs another's verdict, else one")
+      ->group("Search");
+  number(s, "--judges", o.judges, "N",
+         "candidates being built and checked at once, 0: by cores; timing is never parallel")
+      ->group("Search");
+  flag(s, "--first-correct", o.first_correct, "stop a problem at its first correct kernel")
+      ->group("When it stops");
+  number(s, "--target-speedup", o.target_speedup, "X",
+         "stop a problem at this speedup, by its interval's lower end; 0: never")
+      ->group("When it stops");
+  number(s, "--tokens", solve_words.tokens, "N", "of each problem, prompts and answers; 0: any")
+      ->group("When it stops");
+  number(s, "--seconds", o.seconds, "S", "of each problem; 0: any")->group("When it stops");
+  number(s, "--total-seconds", o.total_seconds, "S", "of the whole run; 0: any")
+      ->group("When it stops");
+  number(s, "--cost", o.cost_usd, "USD", "of the whole run; 0: any")->group("When it stops");
+  number(s, "--tries", o.tries, "N",
+         "of a request or a judgement that failed through no fault of its own")
+      ->group("When it stops");
+  number(s, "--retry-seconds", o.retry_seconds, "S", "before the second try, doubled each time")
+      ->group("When it stops");
 }
 
 void Grammar::add_problems() {
@@ -445,6 +538,25 @@ Status read_words(const Words& words, std::uint64_t& memory_bytes, sandbox::Leve
   return {};
 }
 
+Status finish_solve(Grammar& grammar) {
+  SolveCommand& solve = grammar.solve;
+  const Words& words = grammar.solve_words;
+  KW_TRY_STATUS(read_words(words, solve.eval.memory_bytes, solve.isolation_at_least));
+  solve.eval.store_evidence = !words.no_evidence;
+  solve.eval.timing = !words.no_timing;
+  KW_TRY_STATUS(check_range("--tokens", words.tokens, 0, 1e15));
+  solve.search.tokens = static_cast<std::int64_t>(words.tokens);
+  auto [end, error] =
+      std::from_chars(words.seed.data(), words.seed.data() + words.seed.size(), solve.search.seed);
+  if (error != std::errc() || end != words.seed.data() + words.seed.size())
+    return fail(ErrorCode::kInvalidArgument, "--seed: expected a whole number from 0, not \"{}\"",
+                printable(words.seed, 40));
+  for (const CLI::Option* option : grammar.of_solve->get_options()) {
+    if (option->count() > 0) solve.given.push_back(option->get_name());
+  }
+  return {};
+}
+
 Status finish(Grammar& grammar) {
   KW_TRY_STATUS(read_words(grammar.words, grammar.eval.options.memory_bytes,
                            grammar.eval.isolation_at_least));
@@ -457,7 +569,7 @@ Status finish(Grammar& grammar) {
   KW_TRY_STATUS(check_range("--threads", grammar.prompt.threads, 1, 1024));
   grammar.eval.options.store_evidence = !grammar.words.no_evidence;
   grammar.eval.options.timing = !grammar.words.no_timing;
-  return {};
+  return finish_solve(grammar);
 }
 
 Result<Command> choose(Grammar& grammar) {

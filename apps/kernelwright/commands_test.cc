@@ -119,6 +119,18 @@ TEST_F(Commands, Prompt) {
   EXPECT_NE(console.out_text.find("ModelNew"), std::string::npos);
   EXPECT_EQ(gym.started.size(), 1U) << "a module's interface comes from running its reference";
   EXPECT_EQ(kernelwright({"prompt", module, "--language", "basic"}), 2);
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"prompt", path("problems/double"), "--template", "full", "--json"}), 0)
+      << console.err_text;
+  auto json = parse_json(console.out_text);
+  ASSERT_TRUE(json);
+  EXPECT_EQ((*json)["template"], "full-1");
+  EXPECT_EQ((*json)["messages"][0]["role"], "user");
+  EXPECT_NE(console.out_text.find("Test CPU"), std::string::npos);
+  EXPECT_EQ(kernelwright({"prompt", path("problems/double"), "--template", "fulll"}), 2);
+  EXPECT_EQ(kernelwright(
+                {"prompt", path("problems/double"), "--template", "full", "--language", "triton"}),
+            2);
 }
 
 TEST_F(Commands, Rejudge) {

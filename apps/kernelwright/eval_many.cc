@@ -1,6 +1,5 @@
 // A data set: every result goes to files as soon as it is there; a summary at the end.
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <set>
 
@@ -15,6 +14,7 @@
 #include "result_files.h"
 #include "task/problem_source.h"
 #include "task/settings.h"
+#include "timestamp.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;
@@ -33,14 +33,6 @@ Result<DataSet> read_data_set(const EvalCommand& command) {
   KW_TRY(out.candidates, read_candidates({command.solutions}, command.language));
   KW_TRY(out.pairing, pair_up(out.problems, out.candidates));
   return out;
-}
-
-std::string timestamp(std::chrono::system_clock::time_point time) {
-  std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 class Run {

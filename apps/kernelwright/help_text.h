@@ -16,6 +16,11 @@ inline constexpr const char* kEvalFooter = R"(
   kernelwright eval level1/19_ReLU.py relu.cpp --set batch_size=16 --set dim=4096
   kernelwright eval --dataset problems --solutions solutions/ --out traces.jsonl --resume)";
 
+inline constexpr const char* kSolveFooter = R"(
+  kernelwright solve relu --answers answers.jsonl
+  kernelwright solve problems --model DIR --method refine --samples 8 --jobs 4 --run runs/mine
+  kernelwright solve --resume --run runs/mine)";
+
 inline constexpr const char* kCheckFooter = R"(
   kernelwright problems check problems --jobs 2
   kernelwright problems check KernelBench/level1 --out check.jsonl --markdown check.md --resume

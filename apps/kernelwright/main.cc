@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu_card.h"
 #include "generate.h"
 #include "gym/compile/plan.h"
 #include "gym_judge.h"
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
       .become = front::become,
       .start_program = link::ChildProgram::start,
       .build_flags = gym::shown_cpp_flags(),
+      .cpu_card = front::this_cpu,
       .program_folder = os::program_folder(),
       .cache_folder = os::cache_home(),
       .data_folder = os::data_home(),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gym/gym.h"
+#include "search/settings.h"
 
 namespace kw::front {
 
@@ -79,6 +80,8 @@ struct PromptCommand {
   std::string language = "cpp";
   std::string target = "cpu";
   int threads = 1;
+  std::string prompt_template = "zero_shot";
+  bool json = false;
 };
 
 struct RejudgeCommand {
@@ -131,9 +134,30 @@ struct ServeModelCommand {
   int threads = 0, slots = 32, context = 4096;
 };
 
+struct SolveCommand {
+  std::string problem;  // one, or a data set
+  std::vector<std::string> set;
+  std::string proposer;  // writer, model, both, recorded; empty: by what else is given
+  std::string model;     // a Hugging Face folder, or a server's URL
+  std::string answers;   // of recorded: a .jsonl or a run's folder
+  std::string verdicts;  // a run's folder, whose verdicts stand for the gym's
+  double temperature = 1, top_p = 1;
+  int max_tokens = 4096;
+  std::string device = "cpu", dtype = "auto";  // of a local model
+  int model_threads = 0, slots = 32, context = 16384;
+  search::Settings search;
+  gym::EvalOptions eval;
+  sandbox::Level isolation_at_least = sandbox::Level::kNone;
+  std::string run;      // the folder; empty: a new one
+  bool resume = false;  // go on with the run in it, with its settings
+  bool plan = false;    // print the plan and leave
+  bool json = false;
+  std::vector<std::string> given;  // flags on the command line; not part of the settings
+};
+
 using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
                              ProblemsShowCommand, ProblemsCheckCommand, ProblemsTraceCommand,
                              PromptCommand, RejudgeCommand, CacheSizeCommand, CacheCleanCommand,
-                             DoctorCommand, GenerateCommand, ServeModelCommand>;
+                             DoctorCommand, GenerateCommand, ServeModelCommand, SolveCommand>;
 
 }  // namespace kw::front

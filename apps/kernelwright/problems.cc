@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "problem_folder.h"
-#include "prompt/problem_prompt.h"
+#include "prompt/templates.h"
 #include "task/definition_json.h"
 #include "task/flags.h"
 #include "task/workload_json.h"
@@ -143,15 +143,27 @@ Result<int> run_prompt(const PromptCommand& command, const Services& services) {
                 "--language: unknown language \"{}\"; there are cpp, python and triton",
                 printable(command.language, 40));
   }
+  KW_TRY(prompt::Template chosen, prompt::template_named(command.prompt_template));
+  // Triton is written for a GPU, whoever judges it.
+  bool for_this_cpu = command.target == "cpu" && *language != task::Language::kTriton;
+  if (chosen.hardware && !for_this_cpu) {
+    return fail(ErrorCode::kUnsupported,
+                "--template {}: there are facts of this machine's CPU only, and this is a prompt "
+                "for a GPU",
+                chosen.name);
+  }
   KW_TRY(Problem problem, read_problem(services, command.problem, command.set));
   KW_TRY(task::Signature signature, signature_for(problem, services, command.target));
   prompt::PromptOptions options;
+  if (chosen.hardware) options.hardware = services.cpu_card(command.threads);
   options.target = command.target;
   options.threads = command.threads;
   options.build_flags = services.build_flags;
   options.optional_flags = task::allowed_flags();
-  KW_TRY(std::string text, prompt::problem_prompt(problem, signature, *language, options));
-  KW_TRY_STATUS(services.console.out(text));
+  KW_TRY(prompt::ChatPrompt chat,
+         prompt::chat_prompt(problem, signature, *language, chosen, options));
+  KW_TRY_STATUS(services.console.out(command.json ? dump(prompt::to_json(chat))
+                                                  : chat.messages.front().content));
   return 0;
 }
 

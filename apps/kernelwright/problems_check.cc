@@ -9,12 +9,13 @@
 #include "base/text.h"
 #include "error_text.h"
 #include "eval.h"
-#include "journal.h"
 #include "judging.h"
 #include "os/file.h"
+#include "os/journal.h"
 #include "problem_folder.h"
 #include "problem_report.h"
 #include "progress.h"
+#include "result_files.h"
 #include "settings.h"
 #include "task/problem_source.h"
 #include "task/settings.h"
@@ -67,8 +68,8 @@ class CheckRun {
 
   Status open_record() {
     if (command_.out.empty()) return {};
-    KW_TRY_STATUS(Journal::check_path(command_.out, command_.resume));
-    KW_TRY(journal_, Journal::open(command_.out, [this](const std::string& line) -> Status {
+    KW_TRY_STATUS(check_out_path(command_.out, command_.resume));
+    KW_TRY(journal_, os::Journal::open(command_.out, [this](const std::string& line) -> Status {
              KW_TRY(Json value, parse_json(line));
              KW_TRY(ObjectReader reader, ObjectReader::make(value, ""));
              KW_TRY(std::int64_t schema, reader.integer("schema"));
@@ -222,7 +223,7 @@ class CheckRun {
   std::vector<task::LoadedProblem> problems_;
   std::vector<std::optional<ProblemReport>> rows_;
   ProgressView progress_;
-  std::optional<Journal> journal_;
+  std::optional<os::Journal> journal_;
   std::map<std::string, std::vector<ProblemReport>> recorded_;  // by hash; unreadable: by origin
   std::size_t earlier_ = 0, errors_ = 0;
 };
@@ -234,7 +235,7 @@ Result<int> run_problems_check(const ProblemsCheckCommand& command, const Servic
     return fail(ErrorCode::kInvalidArgument,
                 "--resume goes with --out; see kernelwright problems check --help");
   KW_TRY_STATUS(check_range("--timeout", command.timeout_seconds, 0, kLongestTimeout));
-  if (!command.markdown.empty()) KW_TRY_STATUS(Journal::check_path(command.markdown, true));
+  if (!command.markdown.empty()) KW_TRY_STATUS(check_out_path(command.markdown, true));
   KW_TRY(task::Settings settings, task::parse_settings(command.set));
   KW_TRY(std::string path, locate_problem(services, command.problems));
   KW_TRY(auto problems, task::load_each_problem(path, settings));

@@ -44,10 +44,21 @@ Result<Commit> commit_from_line(const std::string& line) {
 
 }  // namespace
 
+Status check_out_path(const fs::path& path, bool resume) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  if (!fs::is_regular_file(path, error))
+    return fail(ErrorCode::kInvalidArgument, "cannot write {}: not a regular file", path.string());
+  if (resume || fs::file_size(path, error) == 0 || error) return {};
+  return fail(ErrorCode::kAlreadyExists,
+              "{} is there already: give --resume to go on with it, or another --out",
+              path.string());
+}
+
 Result<ResultFiles> ResultFiles::open(const Options& options, const Visit& visit) {
   fs::path log = verdict_log(options.out);
   for (const fs::path& path : {options.out, log})
-    KW_TRY_STATUS(Journal::check_path(path, options.resume));
+    KW_TRY_STATUS(check_out_path(path, options.resume));
   std::uint64_t trace_bytes = 0;
   auto read = [&](const std::string& line) -> Status {
     KW_TRY(Commit commit, commit_from_line(line));
@@ -55,7 +66,7 @@ Result<ResultFiles> ResultFiles::open(const Options& options, const Visit& visit
     bool same = commit.gym_version == gym::kGymVersion && commit.judged_with == options.judged_with;
     return same ? visit(commit.verdict) : Status();
   };
-  KW_TRY(Journal journal, Journal::open(log, read));
+  KW_TRY(os::Journal journal, os::Journal::open(log, read));
   os::UniqueFd traces(::open(options.out.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!traces.valid()) return fail_errno(errno, "cannot write " + options.out.string());
   std::error_code error;
@@ -64,7 +75,7 @@ Result<ResultFiles> ResultFiles::open(const Options& options, const Visit& visit
     return fail(ErrorCode::kDataLoss, "{} is shorter than {} says: {} of {} bytes",
                 options.out.string(), log.string(), size, trace_bytes);
   }
-  KW_TRY_STATUS(cut_file(options.out, trace_bytes));
+  KW_TRY_STATUS(os::cut_file(options.out, trace_bytes));
   return ResultFiles(options, std::move(journal), trace_bytes);
 }
 

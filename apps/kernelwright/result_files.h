@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "journal.h"
+#include "os/journal.h"
 #include "task/problem.h"
 #include "task/trace.h"
 #include "task/verdict.h"
@@ -20,6 +20,10 @@ struct ResumeKey {
   std::string problem_hash, candidate_hash, candidate_name, target;
   auto operator<=>(const ResumeKey&) const = default;
 };
+
+// A file of results, before anything is made: kInvalidArgument for a folder or device,
+// kAlreadyExists for one with content unless it is to be gone on with.
+Status check_out_path(const std::filesystem::path& path, bool resume);
 
 // One line of the verdict log is the commit of one evaluation: its trace lines are written before
 // it, and the line says how long OUT was then. After a crash OUT is cut back to the last commit, so
@@ -48,7 +52,7 @@ class ResultFiles {
   }
 
  private:
-  ResultFiles(const Options& options, Journal journal, std::uint64_t trace_bytes)
+  ResultFiles(const Options& options, os::Journal journal, std::uint64_t trace_bytes)
       : out_(options.out),
         judged_with_(options.judged_with),
         journal_(std::move(journal)),
@@ -56,7 +60,7 @@ class ResultFiles {
 
   std::filesystem::path out_;
   Json judged_with_;
-  Journal journal_;
+  os::Journal journal_;
   std::uint64_t trace_bytes_ = 0;
 };
 

@@ -15,6 +15,7 @@
 #include "problems_check.h"
 #include "problems_trace.h"
 #include "serve_model.h"
+#include "solve.h"
 
 namespace kw::front {
 namespace {
@@ -73,6 +74,7 @@ struct Dispatch {
   Result<int> operator()(const ServeModelCommand& command) const {
     return run_serve_model(command, services);
   }
+  Result<int> operator()(const SolveCommand& command) const { return run_solve(command, services); }
   Result<int> operator()(const DoctorCommand& command) const {
     return run_doctor(command, services);
   }

@@ -161,6 +161,25 @@ TEST_F(SchemaTest, EverythingPrintedFitsItsSchema) {
   expect_lines("verdict", {"eval", path("problems/double"), candidate, "--json"});
 }
 
+TEST_F(SchemaTest, Solve) {
+  write(
+      "answers.jsonl",
+      R"({"problem": "double", "attempt": 0, "answer": "```cpp\nextern \"C\" void run() {}\n```"})"
+      "\n");
+  const std::vector<std::string> words = {"solve",     path("problems"),      "--json",
+                                          "--answers", path("answers.jsonl"), "--run"};
+  // One problem with a kernel, one without; then one that cannot be judged.
+  auto first = words;
+  first.push_back(path("first"));
+  expect_lines("solve", first);
+  EXPECT_NE(console.out_text.find("\"best\":null"), std::string::npos) << console.out_text;
+  EXPECT_NE(console.out_text.find("\"outcome\":\"faster\""), std::string::npos);
+  gym.outcomes["attempt_0"] = task::Outcome::kQuarantined;
+  auto second = words;
+  second.push_back(path("second"));
+  expect_lines("solve", second);
+}
+
 TEST_F(SchemaTest, ModulesToo) {
   std::string module = write("7_M.py",
                              "class Model:\n    pass\n\ndef get_inputs():\n    return []\n\ndef "

@@ -13,6 +13,7 @@
 #include "console.h"
 #include "gym/gym.h"
 #include "link/child_program.h"
+#include "prompt/hardware_card.h"
 #include "sandbox/doctor.h"
 #include "tools.h"
 #include "writer/graph/graph.h"
@@ -50,6 +51,8 @@ struct Services {
   std::function<Error(const std::vector<std::string>& argv)> become;
   std::function<Result<link::ChildProgram>(const std::vector<std::string>& argv)> start_program;
   std::vector<std::string> build_flags;  // of every cpp build, for prompts
+  // Facts of this machine's CPU, for prompts; the threads are those that a kernel may use.
+  std::function<prompt::HardwareCard(int threads)> cpu_card;
   std::filesystem::path program_folder, cache_folder, data_folder;
   std::stop_token stop;
 };

@@ -262,6 +262,13 @@ class FrontTest : public testing::Test {
           return fail(ErrorCode::kUnavailable, "not in tests");
         },
         .build_flags = {"-O3"},
+        .cpu_card =
+            [](int threads) {
+              prompt::HardwareCard card;
+              card.name = "Test CPU";
+              card.cores = threads;
+              return card;
+            },
         .program_folder = folder.path() / "bin",
         .cache_folder = folder.path() / "cache",
         .data_folder = folder.path() / "data",

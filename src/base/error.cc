@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "base/error_names.h"
+
 namespace kw {
 namespace {
 
@@ -40,6 +42,12 @@ const Row& row(ErrorCode code) {
 
 std::string_view to_string(ErrorCode code) {
   return row(code).name;
+}
+std::optional<ErrorCode> error_code_from_string(std::string_view name) {
+  for (const Row& r : kRows) {
+    if (r.name == name) return r.code;
+  }
+  return std::nullopt;
 }
 bool may_retry(ErrorCode code) {
   return row(code).may_retry;

@@ -1,159 +1,29 @@
-// A line scanner over Markdown fences and reasoning tags; linear in the answer's length.
+// Ranks the blocks of an answer and takes the best.
 #include "prompt/extract.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <optional>
+#include <tuple>
 
 #include "base/text.h"
+#include "prompt/file_name.h"
+#include "prompt/merge_files.h"
+#include "prompt/unwrap.h"
+#include "task/python_scan.h"
+#include "task/signature.h"
 
 namespace kw::prompt {
 namespace {
 
-constexpr std::array<std::string_view, 4> kReasoning = {"think", "thinking", "thought",
-                                                        "reasoning"};
+using task::Language;
 
-struct Tag {
-  std::size_t begin, end;  // of the whole tag, in the text searched
-  std::string_view name;
-  bool closing;
-};
-
-// The next <think> or </think> (any of kReasoning, any case) at or after `from`.
-std::optional<Tag> next_tag(std::string_view text, std::size_t from) {
-  for (std::size_t at = text.find('<', from); at != std::string_view::npos;
-       at = text.find('<', at + 1)) {
-    std::string_view rest = text.substr(at + 1);
-    bool closing = !rest.empty() && rest.front() == '/';
-    if (closing) rest.remove_prefix(1);
-    for (std::string_view name : kReasoning) {
-      if (rest.size() <= name.size() || rest[name.size()] != '>') continue;
-      bool same = std::equal(name.begin(), name.end(), rest.begin(), [](char a, char b) {
-        return a == std::tolower(static_cast<unsigned char>(b));
-      });
-      if (same) return Tag{at, at + 1 + (closing ? 1 : 0) + name.size() + 1, name, closing};
-    }
-  }
-  return std::nullopt;
-}
-
-struct Fence {
-  char mark;
-  std::size_t length;
-  std::size_t indent;
-  std::string_view info;
-};
-
-// "```cpp", "  ~~~~", "<answer>```python": marks at the start of a line, after white space and
-// simple tags.
-std::optional<Fence> opening_fence(std::string_view line) {
-  std::size_t at = line.find_first_not_of(" \t");
-  if (at == std::string_view::npos) return std::nullopt;
-  std::size_t indent = at;
-  while (at < line.size() && line[at] == '<') {
-    std::size_t end = line.find('>', at);
-    if (end == std::string_view::npos) return std::nullopt;
-    at = std::min(line.find_first_not_of(" \t", end + 1), line.size());
-  }
-  if (at >= line.size() || (line[at] != '`' && line[at] != '~')) return std::nullopt;
-  std::size_t end = std::min(line.find_first_not_of(line[at], at), line.size());
-  std::string_view info = trim(line.substr(end));
-  // A mark inside the info means inline code: ```x = 1``` in prose.
-  if (end - at < 3 || info.find('`') != std::string_view::npos) return std::nullopt;
-  return Fence{line[at], end - at, indent, info};
-}
-
-bool closes(const Fence& fence, std::string_view line) {
-  line = trim(line);
-  std::size_t marks = std::min(line.find_first_not_of(fence.mark), line.size());
-  std::string_view rest = trim(line.substr(marks));
-  return marks >= fence.length && (rest.empty() || rest.starts_with("</"));
-}
-
-std::string_view without_indent(std::string_view line, std::size_t indent) {
-  std::size_t remove = 0;
-  while (remove < indent && remove < line.size() && (line[remove] == ' ' || line[remove] == '\t'))
-    ++remove;
-  return line.substr(remove);
-}
-
-std::string tag_of(std::string_view info) {
-  std::string tag(info.substr(0, info.find_first_of(" \t,{:")));
-  std::transform(tag.begin(), tag.end(), tag.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return tag;
-}
-
-class Scanner {
- public:
-  explicit Scanner(std::string_view answer)
-      : text_(answer), line_end_(std::min(answer.find('\n'), answer.size())) {}
-
-  std::vector<CodeBlock> run() {
-    if (auto tag = next_tag(text_, 0); tag && tag->closing) at_ = tag->end;
-    while (at_ < text_.size()) step();
-    return std::move(blocks_);
-  }
-
- private:
-  // The end is remembered, so that many tags on one long line cost no search each.
-  std::string_view line() {
-    if (at_ > line_end_) line_end_ = std::min(text_.find('\n', at_), text_.size());
-    return text_.substr(at_, line_end_ - at_);
-  }
-  void next_line() { at_ = line_end_ + 1; }
-
-  void step() {
-    std::string_view current = line();
-    if (auto tag = next_tag(current, 0)) return skip_reasoning(*tag);
-    auto fence = opening_fence(current);
-    next_line();
-    if (fence) read_block(*fence);
-  }
-
-  void skip_reasoning(const Tag& tag) {
-    at_ += tag.end;
-    if (tag.closing) {
-      blocks_.clear();  // a stray closing tag: what stood before it was reasoning after all
-      return;
-    }
-    for (auto end = next_tag(text_, at_); end; end = next_tag(text_, end->end)) {
-      if (!end->closing || end->name != tag.name) continue;
-      at_ = end->end;
-      return;
-    }
-    at_ = text_.size();
-  }
-
-  void read_block(const Fence& fence) {
-    CodeBlock block{tag_of(fence.info), "", false};
-    while (at_ < text_.size() && !block.closed) {
-      std::string_view current = line();
-      next_line();
-      if (closes(fence, current)) {
-        block.closed = true;
-      } else {
-        if (current.ends_with('\r')) current.remove_suffix(1);
-        block.code.append(without_indent(current, fence.indent)).push_back('\n');
-      }
-    }
-    blocks_.push_back(std::move(block));
-  }
-
-  std::string_view text_;
-  std::size_t line_end_;  // of the line that at_ lies in; stale while at_ is beyond it
-  std::size_t at_ = 0;
-  std::vector<CodeBlock> blocks_;
-};
-
-std::vector<std::string_view> tags_of(task::Language language) {
-  using task::Language;
+std::vector<std::string_view> tags_of(Language language) {
   switch (language) {
     case Language::kCpp:
       return {"cpp", "c++", "cc", "cxx", "c"};
     case Language::kCuda:
-      return {"cuda", "cu", "cuda-cpp", "cpp", "c++"};
+      return {"cuda", "cu", "cuda-cpp", "cpp", "c++", "c"};
     case Language::kPtx:
       return {"ptx", "asm", "assembly"};
     case Language::kCubin:
@@ -181,58 +51,267 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+// Lines without white space at their ends, blank ones left out: how echoes are recognised.
+std::string bare_lines(std::string_view code) {
+  std::string out;
+  for (std::size_t at = 0; at < code.size();) {
+    std::size_t end = std::min(code.find('\n', at), code.size());
+    std::string_view line = code.substr(at, end - at);
+    std::size_t last = line.find_last_not_of(" \t\r");
+    if (last != std::string_view::npos) out.append(line.substr(0, last + 1)).push_back('\n');
+    at = end + 1;
+  }
+  return out;
+}
+
+constexpr std::array<std::string_view, 5> kEndsOfTurn = {"<|im_end|>", "<|endoftext|>",
+                                                         "<|eot_id|>", "</s>", "<|end|>"};
+
+void cut_ends_of_turn(std::string& code) {
+  std::size_t cut = code.size();
+  for (std::string_view end : kEndsOfTurn) cut = std::min(cut, code.find(end));
+  if (cut < code.size()) code.erase(cut).push_back('\n');
+}
+
+// A fence without a tag whose first line is the tag.
+void take_tag_from_code(CodeBlock& block, const std::vector<std::string_view>& tags) {
+  if (!block.tag.empty()) return;
+  std::size_t end = block.code.find('\n');
+  std::string_view first = trim(std::string_view(block.code).substr(0, end));
+  if (end == std::string::npos || std::find(tags.begin(), tags.end(), first) == tags.end()) return;
+  block.tag = first;
+  block.code.erase(0, end + 1);
+}
+
+// Where code without a fence begins: at the first line that can be nothing else.
+std::size_t begin_of_code(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kStarts = {"import ",      "from ",   "#include",
+                                                       "// ",          "@triton", "@torch",
+                                                       "extern \"C\"", "#pragma", "class "};
+  for (std::size_t at = 0; at < text.size();) {
+    std::string_view line = text.substr(at, text.find('\n', at) - at);
+    if (std::any_of(kStarts.begin(), kStarts.end(),
+                    [&](std::string_view start) { return line.starts_with(start); }))
+      return at;
+    at += line.size() + 1;
+  }
+  return text.size();
+}
+
+// Of an answer without fences: JSON, the last <answer>, <code> or <kernel>, or all of it.
+std::vector<CodeBlock> blocks_without_fences(const std::string& prose) {
+  if (std::vector<CodeBlock> blocks = blocks_of_json(prose); !blocks.empty()) return blocks;
+  for (std::string_view name : {"code", "kernel", "answer"}) {
+    std::string open = fmt::format("<{}>", name), close = fmt::format("</{}>", name);
+    std::size_t begin = prose.rfind(open);
+    if (begin == std::string::npos) continue;
+    begin += open.size();
+    std::size_t end = prose.find(close, begin);
+    std::string code(trim(std::string_view(prose).substr(begin, end - begin)));
+    return {{"", code + "\n", end != std::string::npos, ""}};
+  }
+  std::size_t begin = begin_of_code(prose);
+  if (begin == prose.size()) return {};
+  return {{"", prose.substr(begin), false, file_name_of_code(prose.substr(begin))}};
+}
+
+std::vector<CodeBlock> all_blocks(const AnswerParts& parts, Language language, bool has_entry) {
+  std::vector<CodeBlock> out;
+  for (const CodeBlock& block : parts.blocks) {
+    std::vector<CodeBlock> inside;
+    if (block.tag == "json" || block.tag.empty()) inside = blocks_of_json(block.code);
+    if (inside.empty()) inside.push_back(block);
+    std::move(inside.begin(), inside.end(), std::back_inserter(out));
+  }
+  // Prose is code only when there is a way to tell.
+  if (out.empty() && has_entry) out = blocks_without_fences(parts.prose);
+  std::vector<std::string_view> tags = tags_of(language);
+  for (CodeBlock& block : out) {
+    block.code = without_entities(std::move(block.code));
+    if (!block.closed) cut_ends_of_turn(block.code);
+    take_tag_from_code(block, tags);
+  }
+  return out;
+}
+
+class Choice {
+ public:
+  Choice(std::vector<CodeBlock> blocks, Language language, const ExtractOptions& options)
+      : blocks_(std::move(blocks)),
+        language_(language),
+        options_(options),
+        tags_(tags_of(language)) {
+    for (const std::string& shown : options.shown) shown_.push_back(bare_lines(shown));
+  }
+
+  const std::vector<CodeBlock>& blocks() const { return blocks_; }
+
+  // Null: no block can be the candidate.
+  const CodeBlock* best(bool with_unclosed) const {
+    const CodeBlock* best = nullptr;
+    Rank highest;
+    for (const CodeBlock& block : blocks_) {
+      if (!with_unclosed && !block.closed) continue;
+      Rank rank = rank_of(block);
+      if (!rank.fits || (best != nullptr && rank < highest)) continue;
+      best = &block;
+      highest = rank;
+    }
+    return best;
+  }
+
+  bool defines(const CodeBlock& block) const {
+    return !options_.entry.empty() && defines_entry(block.code, options_.entry, language_);
+  }
+
+  bool is_echo(const CodeBlock& block) const {
+    if (shown_.empty()) return false;
+    std::string bare = bare_lines(block.code);
+    return std::any_of(shown_.begin(), shown_.end(), [&](const std::string& shown) {
+      return shown.find(bare) != std::string::npos;
+    });
+  }
+
+ private:
+  struct Rank {
+    bool fits = false;
+    int entry = 0;  // 2: defined, 1: named
+    bool own = true;
+    int tag = 0;  // 2: the language's, 1: none
+
+    bool operator<(const Rank& other) const {
+      return std::tie(entry, own, tag) < std::tie(other.entry, other.own, other.tag);
+    }
+  };
+
+  Rank rank_of(const CodeBlock& block) const {
+    Rank rank;
+    if (trim(block.code).empty()) return rank;
+    bool tagged = std::find(tags_.begin(), tags_.end(), block.tag) != tags_.end();
+    rank.tag = tagged ? 2 : block.tag.empty() ? 1 : 0;
+    if (options_.entry.empty()) {
+      rank.fits = rank.tag > 0;
+      return rank;
+    }
+    rank.entry = defines(block) ? 2 : has_word(block.code, options_.entry) ? 1 : 0;
+    rank.fits = rank.entry == 2 || (rank.entry == 1 && rank.tag > 0);
+    rank.own = !is_echo(block);
+    return rank;
+  }
+
+  std::vector<CodeBlock> blocks_;
+  Language language_;
+  const ExtractOptions& options_;
+  std::vector<std::string_view> tags_;
+  std::vector<std::string> shown_;
+};
+
 constexpr std::size_t kMostTags = 10;  // in a message
 
-std::string nothing_fits(const std::vector<CodeBlock>& blocks, std::string_view wanted) {
-  if (blocks.empty())
-    return fmt::format(
-        "the answer has no code block: put the code into one block fenced with ```{} and ```",
-        wanted);
+std::string nothing_fits(const std::vector<CodeBlock>& blocks, Language language,
+                         const std::string& entry) {
+  std::string_view wanted = fence_tag(language);
   std::vector<std::string> found;
+  bool all_empty = true;
   for (const CodeBlock& block : blocks) {
-    if (found.size() == kMostTags) break;
+    all_empty = all_empty && trim(block.code).empty();
     std::string tag = block.tag.empty() ? "no tag" : printable(block.tag, 20);
-    if (std::find(found.begin(), found.end(), tag) == found.end()) found.push_back(std::move(tag));
+    if (found.size() < kMostTags && std::find(found.begin(), found.end(), tag) == found.end())
+      found.push_back(std::move(tag));
   }
-  return fmt::format("no code block of the answer is tagged {} (found: {})", wanted,
-                     join(found, ", "));
+  if (all_empty) return "the code block is empty";
+  std::string tags = join(found, ", ");
+  if (entry.empty())
+    return fmt::format("no code block of the answer is tagged {} (found: {})", wanted, tags);
+  return fmt::format("no code block of the answer defines `{}` (tags found: {}; wanted: {})",
+                     printable(entry, 100), tags, wanted);
+}
+
+Extraction without_code(const AnswerParts& parts, const Choice& choice, Language language,
+                        const ExtractOptions& options) {
+  bool cut = options.finish == FinishReason::kLength;
+  bool open = choice.best(true) != nullptr ||
+              (!choice.blocks().empty() && !choice.blocks().back().closed && cut);
+  if (cut && (open || choice.blocks().empty())) {
+    return {.outcome = Extracted::kTruncated,
+            .why_not = parts.in_reasoning
+                           ? "the answer was cut off at its token limit inside its reasoning"
+                           : "the answer was cut off at its token limit before its code ended"};
+  }
+  if (open) {
+    return {.outcome = Extracted::kTruncated,
+            .why_not =
+                "the code block is not closed: the answer was cut off, or the closing ``` "
+                "is missing"};
+  }
+  if (!choice.blocks().empty()) {
+    return {.outcome = Extracted::kNoEntry,
+            .why_not = nothing_fits(choice.blocks(), language, options.entry)};
+  }
+  std::string why =
+      fmt::format("put the code into one block fenced with ```{} and ```", fence_tag(language));
+  return {.outcome = Extracted::kNoBlock,
+          .why_not = (parts.in_reasoning ? "the answer ends inside its reasoning and has no code "
+                                           "block: "
+                                         : "the answer has no code block: ") +
+                     why};
 }
 
 }  // namespace
 
-std::vector<CodeBlock> code_blocks(std::string_view answer) {
-  return Scanner(answer).run();
+std::string_view to_string(Extracted outcome) {
+  switch (outcome) {
+    case Extracted::kCode:
+      return "code";
+    case Extracted::kNoBlock:
+      return "no_block";
+    case Extracted::kNoEntry:
+      return "no_entry";
+    case Extracted::kTruncated:
+      return "truncated";
+  }
+  return "no_block";
 }
 
-std::string_view fence_tag(task::Language language) {
+const std::string& Extraction::code() const {
+  static const std::string kNone;
+  return files.empty() ? kNone : files.front().content;
+}
+
+std::string_view fence_tag(Language language) {
   auto tags = tags_of(language);
   return tags.empty() ? std::string_view() : tags.front();
 }
 
-Extraction extract_code(std::string_view answer, task::Language language,
-                        const ExtractOptions& options) {
-  std::vector<CodeBlock> blocks = code_blocks(answer);
-  std::vector<std::string_view> tags = tags_of(language);
-  auto last_of = [&](auto&& fits) -> const CodeBlock* {
-    const CodeBlock* last = nullptr;
-    for (const CodeBlock& block : blocks) {
-      if (!fits(block)) continue;
-      bool entry_lost = last != nullptr && !options.entry.empty() &&
-                        has_word(last->code, options.entry) && !has_word(block.code, options.entry);
-      if (!entry_lost) last = &block;
-    }
-    return last;
-  };
-  const CodeBlock* chosen = last_of(
-      [&](const CodeBlock& b) { return std::find(tags.begin(), tags.end(), b.tag) != tags.end(); });
-  if (chosen == nullptr) chosen = last_of([](const CodeBlock& b) { return b.tag.empty(); });
-  if (chosen == nullptr) return {"", nothing_fits(blocks, fence_tag(language))};
-  if (!chosen->closed && !options.accept_unclosed) {
-    return {"",
-            "the code block is not closed: the answer was cut off, or the closing ``` is missing"};
+bool defines_entry(std::string_view code, std::string_view entry, Language language) {
+  if (entry.empty()) return false;
+  switch (language) {
+    case Language::kCpp:
+    case Language::kCuda:
+      return task::defines_function(code, entry);
+    case Language::kPtx:
+    case Language::kCubin:
+      return has_word(code, entry);
+    default:
+      return task::PythonScan(code).defines(entry);
   }
-  if (trim(chosen->code).empty()) return {"", "the code block is empty"};
-  return {chosen->code, ""};
+}
+
+Extraction extract_code(std::string_view answer, Language language, const ExtractOptions& options) {
+  AnswerParts parts = answer_parts(answer);
+  Choice choice(all_blocks(parts, language, !options.entry.empty()), language, options);
+  const CodeBlock* chosen = choice.best(true);
+  if (chosen != nullptr && !chosen->closed && options.finish != FinishReason::kStop) {
+    const CodeBlock* whole = choice.best(false);
+    bool usable = whole != nullptr && choice.defines(*whole) && !choice.is_echo(*whole);
+    chosen = usable ? whole : nullptr;
+  }
+  if (chosen == nullptr) return without_code(parts, choice, language, options);
+  return {.outcome = Extracted::kCode,
+          .files = merged_files(*chosen, choice.blocks(), options.entry, language),
+          .echo = choice.is_echo(*chosen),
+          .repaired = !chosen->closed,
+          .why_not = ""};
 }
 
 }  // namespace kw::prompt

@@ -1,46 +1,62 @@
-// Code out of a model's answer: fenced blocks of the right language, never anything from a
-// reasoning section.
+// The candidate's source files out of a model's answer.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "prompt/blocks.h"
 #include "task/candidate.h"
 
 namespace kw::prompt {
 
-// One fenced block outside reasoning sections.
-struct CodeBlock {
-  std::string
-      tag;  // first word after the fence in lower case: "cpp", "python", "" when there is none
-  std::string code;    // without the fences, the fence's own indentation removed
-  bool closed = true;  // false: the answer ends inside the block
-};
-
-// Every block of the answer, in order. What stands in <think>, <thinking>, <thought> or <reasoning>
-// is skipped, and so is everything before a closing tag without an opening one (chat templates open
-// the section in the prompt).
-std::vector<CodeBlock> code_blocks(std::string_view answer);
+// Why the model stopped, as completion APIs say it.
+enum class FinishReason { kUnknown, kStop, kLength };
 
 struct ExtractOptions {
-  std::string entry;  // "run", "ModelNew": the last block with this word wins over later ones
-                      // without it; empty: simply the last
-  bool accept_unclosed = false;  // take a block whose closing fence is missing: only when the
-                                 // caller knows that the answer was not cut off
+  std::string entry;  // "run", "ModelNew": what the code must define; empty: anything goes
+  FinishReason finish = FinishReason::kUnknown;
+  // Code that stood in the prompt (a previous attempt, the example, the reference): taken only when
+  // the answer has nothing else.
+  std::vector<std::string> shown = {};
 };
 
-// An answer without usable code is the model's failure and therefore a value: why_not is written
-// for the model's next turn.
+enum class Extracted {
+  kCode,
+  kNoBlock,    // no code at all
+  kNoEntry,    // code, but none of it has the entry, or is in the language
+  kTruncated,  // the answer was cut off before its code ended
+};
+std::string_view to_string(Extracted outcome);  // "code", "no_block", ...
+
+// An answer without usable code is the model's failure and therefore a value.
 struct Extraction {
-  std::string code;     // empty: nothing usable
-  std::string why_not;  // empty when there is code
+  Extracted outcome = Extracted::kNoBlock;
+  std::vector<task::SourceFile> files = {};  // kCode: the file with the entry first
+  bool echo = false;                         // the code stood in the prompt already
+  bool repaired = false;                     // its block was not closed, or not fenced
+  std::string why_not = {};                  // no code: a sentence for the model's next turn
+
+  const std::string& code() const;  // of the first file; empty when there is none
 };
 
-// The last block tagged with the language; when none is tagged so, the last block without a tag.
+// Among the blocks (blocks.h; strings of JSON; an answer that is code without any fence) the last
+// one wins of those that rank highest: it defines the entry, or at least has its name; it did not
+// stand in the prompt; it is tagged with the language, or has no tag, or (only when it defines the
+// entry) another tag. A block that ends with the answer counts when the model stopped by itself;
+// when it was cut off, or nobody knows, an earlier whole block that defines the entry is taken, and
+// else the outcome is kTruncated.
+//
+// Files: with a file of the C family that has a name, all other named ones (the last of each name)
+// but tests, those with a main and those that define the entry too; otherwise what the code
+// includes or imports of the answer's named files. A file without a name is called
+// "kernel.cpp", "kernel.cu", "kernel.py" or "kernel.ptx".
 Extraction extract_code(std::string_view answer, task::Language language,
                         const ExtractOptions& options = {});
 
 // The tag to ask for in a prompt: "cpp", "python", "cuda", ...
 std::string_view fence_tag(task::Language language);
+// Whether the code defines the name at its top level, as far as can be seen without running it.
+bool defines_entry(std::string_view code, std::string_view entry, task::Language language);
 
 }  // namespace kw::prompt

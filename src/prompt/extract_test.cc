@@ -11,8 +11,8 @@ using task::Language;
 std::string code(std::string_view answer, Language language = Language::kCpp,
                  const ExtractOptions& options = {}) {
   Extraction found = extract_code(answer, language, options);
-  EXPECT_EQ(found.code.empty(), !found.why_not.empty());
-  return found.code;
+  EXPECT_EQ(found.code().empty(), !found.why_not.empty());
+  return found.code();
 }
 
 std::string why_not(std::string_view answer, Language language = Language::kCpp) {
@@ -65,8 +65,7 @@ TEST(Extract, CutOffAnswersSaySo) {
   EXPECT_NE(why_not("```cpp\nint a;\n").find("not closed"), std::string::npos);
   EXPECT_NE(why_not("```cpp\nint a;\n```\nbetter:\n```cpp\nint b").find("not closed"),
             std::string::npos);
-  EXPECT_EQ(code("```cpp\nint a;", Language::kCpp, {.entry = "", .accept_unclosed = true}),
-            "int a;\n");
+  EXPECT_EQ(code("```cpp\nint a;", Language::kCpp, {"", FinishReason::kStop, {}}), "int a;\n");
   EXPECT_NE(why_not("no code").find("no code block"), std::string::npos);
   EXPECT_NE(why_not("").find("no code block"), std::string::npos);
   EXPECT_NE(why_not("```cpp\n\n```").find("empty"), std::string::npos);
@@ -75,7 +74,7 @@ TEST(Extract, CutOffAnswersSaySo) {
 TEST(Extract, EntryWinsOverLaterExamples) {
   std::string answer =
       "```python\ndef run(x):\n  return x\n```\nTest:\n```python\nrunner = 1\n```\n";
-  EXPECT_EQ(code(answer, Language::kPython, {.entry = "run", .accept_unclosed = false}),
+  EXPECT_EQ(code(answer, Language::kPython, {"run", FinishReason::kStop, {}}),
             "def run(x):\n  return x\n");
   EXPECT_EQ(code(answer, Language::kPython), "runner = 1\n");
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "prompt/extract.h"
 #include "prompt/sections.h"
+#include "prompt/worked_example.h"
 
 namespace kw::prompt {
 namespace {
@@ -18,13 +19,22 @@ Write a fast {language} implementation of `{name}` for {target}. It replaces the
 {workloads}
 # Rules
 {rules}
-# Reference
+{machine}{example}# Reference
 ```python
 {reference}
 ```
 
-# Answer
-Explain your approach in a few sentences. Then give the whole code in one block, fenced with ```{tag} and ```; only the last such block is read. {answer}
+{before_answer}# Answer
+{approach}Then give the whole code in one block, fenced with ```{tag} and ```; only the last such block is read. {answer}
+)";
+
+constexpr std::string_view kApproach = "Explain your approach in a few sentences. ";
+constexpr std::string_view kPlan =
+    R"(First give a plan of exactly four lines:
+- operators: the chain of operators with their constants, in order
+- limit: what bounds the speed on this machine (memory, arithmetic, latency), and why
+- strategy: how the work is split over threads or programs, vectors and loops, and what is fused
+- tiling: the sizes of blocks and vectors, and how ends that do not fit are handled
 )";
 
 std::string_view language_name(task::Language language) {
@@ -70,6 +80,10 @@ std::string answer_form(const task::Problem& problem, task::Language language) {
          "or example calls.";
 }
 
+std::string titled(std::string_view title, const std::string& section) {
+  return section.empty() ? std::string() : fmt::format("# {}\n{}\n", title, section);
+}
+
 // Sources end in one newline here, whatever they end in.
 std::string reference_of(const task::Problem& problem) {
   const std::string& source =
@@ -99,6 +113,13 @@ Result<std::string> problem_prompt(const task::Problem& problem, const task::Sig
       fmt::arg("interface", interface_section(problem, signature, language)),
       fmt::arg("workloads", workloads_section(problem, judged_target(language, options))),
       fmt::arg("rules", rules_section(problem, language, options)),
+      fmt::arg("machine", titled("Machine", options.hardware ? hardware_section(*options.hardware)
+                                                             : std::string())),
+      fmt::arg("example",
+               titled("Example", options.example ? example_section(language, problem.is_module())
+                                                 : std::string())),
+      fmt::arg("before_answer", options.before_answer),
+      fmt::arg("approach", options.plan ? kPlan : kApproach),
       fmt::arg("reference", reference_of(problem)), fmt::arg("tag", fence_tag(language)),
       fmt::arg("answer", answer_form(problem, language)));
 }

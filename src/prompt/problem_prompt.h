@@ -1,9 +1,11 @@
 // What a model gets to read about a problem: task, interface, workloads, rules, reference, and the
 // form of the answer.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "prompt/hardware_card.h"
 #include "task/candidate.h"
 #include "task/problem.h"
 #include "task/signature.h"
@@ -18,6 +20,10 @@ struct PromptOptions {
   std::vector<std::string> build_flags;  // cpp: flags of every build; empty: not mentioned
   std::vector<std::string>
       optional_flags;  // cpp: flags that a "// flags:" comment may add; empty: not mentioned
+  std::optional<HardwareCard> hardware = std::nullopt;  // more facts of the machine
+  bool example = false;                                 // a worked example
+  bool plan = false;               // asks for a plan in fixed lines before the code
+  std::string before_answer = {};  // sections in front of the last one
 };
 
 // The signature is the one of the first workload; only its shapes of modules and its names show.

@@ -61,18 +61,16 @@ Status read_comments(Candidate& candidate) {
   return {};
 }
 
-Result<Candidate> from_source(const fs::path& path) {
-  bool binary = path.extension() == ".cubin";
-  KW_TRY(std::string content,
-         binary ? read_bytes(path, kMaxSourceFile) : read_text(path, kMaxSourceFile));
-  if (!binary && content.find('\0') != std::string::npos) {
+Result<Candidate> from_named_source(const fs::path& path, std::string content,
+                                    std::optional<Language> language) {
+  if (path.extension() != ".cubin" && content.find('\0') != std::string::npos) {
     return fail(ErrorCode::kInvalidArgument, "{}: has NUL bytes", path.string());
   }
   Candidate out;
   out.name = path.stem().string();
   out.entry_file = path.filename().string();
   KW_TRY_STATUS(check_title(out.entry_file, path.string()));
-  std::optional<Language> language = language_of(path.extension().string(), content);
+  if (!language) language = language_of(path.extension().string(), content);
   KW_CHECK(language);  // the caller asked whether it is a source
   out.language = *language;
   bool finds_entry = out.language == Language::kPython || out.language == Language::kTriton;
@@ -83,6 +81,13 @@ Result<Candidate> from_source(const fs::path& path) {
   if (!comments) return tl::unexpected(std::move(comments).error().with_context(path.string()));
   out.hash = candidate_hash(out);
   return out;
+}
+
+Result<Candidate> from_source(const fs::path& path) {
+  bool binary = path.extension() == ".cubin";
+  KW_TRY(std::string content,
+         binary ? read_bytes(path, kMaxSourceFile) : read_text(path, kMaxSourceFile));
+  return from_named_source(path, std::move(content), std::nullopt);
 }
 
 Result<Candidate> from_solution(const fs::path& path) {
@@ -135,6 +140,18 @@ Result<std::vector<fs::path>> candidate_files(const fs::path& folder) {
 }
 
 }  // namespace
+
+Result<Candidate> candidate_from_source(const std::string& file_name, std::string content,
+                                        std::optional<Language> language) {
+  if (!language && !is_source(fs::path(file_name).extension().string()))
+    return fail(ErrorCode::kInvalidArgument, "{}: not a source file", file_name);
+  if (trim(content).empty()) return fail(ErrorCode::kInvalidArgument, "{}: empty", file_name);
+  if (content.size() > kMaxSourceFile)
+    return fail(ErrorCode::kInvalidArgument, "{}: {} bytes are more than {}", file_name,
+                content.size(), kMaxSourceFile);
+  if (!is_valid_utf8(content)) return fail(ErrorCode::kInvalidArgument, "{}: not UTF-8", file_name);
+  return from_named_source(file_name, std::move(content), language);
+}
 
 Result<Candidate> load_candidate(const fs::path& path) {
   KW_TRY(std::vector<Candidate> candidates, load_candidates(path));

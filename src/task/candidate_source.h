@@ -2,6 +2,7 @@
 // docs/formats/solution.md.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,11 @@ namespace kw::task {
 // device code are read. kNotFound, or kInvalidArgument naming the file and the reason: empty, over
 // 2 MiB, not UTF-8, a flag that is not allowed.
 Result<Candidate> load_candidate(const std::filesystem::path& path);
+
+// What load_candidate makes of a source file with this name and content; the language where given
+// instead of the extension's. kInvalidArgument as above.
+Result<Candidate> candidate_from_source(const std::string& file_name, std::string content,
+                                        std::optional<Language> language = std::nullopt);
 
 // One file, every solution of a .jsonl, or everything that load_candidate knows below a folder,
 // sorted by path. In a folder with KernelBench's level_<L>_problem_<id>_sample_<s>_kernel.py only

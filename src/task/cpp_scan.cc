@@ -1,5 +1,5 @@
-// Looks for a definition of prepare() in C++ text: a tokeniser for comments, literals and brackets,
-// no preprocessor.
+// Looks for the definition of a function in C++ text: a tokeniser for comments, literals and
+// brackets, no preprocessor.
 #include <cctype>
 #include <string>
 #include <string_view>
@@ -125,7 +125,7 @@ std::vector<std::size_t> after_parentheses(const std::vector<std::string_view>& 
   return after;
 }
 
-// `prepare` at i, followed by parameters and a body, possibly with noexcept or a trailing type.
+// A name at i, followed by parameters and a body, possibly with noexcept or a trailing type.
 bool is_definition(const std::vector<std::string_view>& tokens,
                    const std::vector<std::size_t>& after, std::size_t i) {
   if (i == 0 || i + 1 >= tokens.size() || tokens[i + 1] != "(") return false;
@@ -143,6 +143,10 @@ bool is_definition(const std::vector<std::string_view>& tokens,
 }  // namespace
 
 bool defines_prepare(std::string_view source) {
+  return defines_function(source, "prepare");
+}
+
+bool defines_function(std::string_view source, std::string_view name) {
   std::vector<std::string_view> tokens = all_tokens(source);
   std::vector<std::size_t> after = after_parentheses(tokens);
   int depth = 0;              // of braces that are not extern "C"
@@ -154,7 +158,7 @@ bool defines_prepare(std::string_view source) {
     } else if (tokens[i] == "}" && !linkage.empty()) {
       depth -= linkage.back() ? 0 : 1;
       linkage.pop_back();
-    } else if (depth == 0 && tokens[i] == "prepare" && is_definition(tokens, after, i)) {
+    } else if (depth == 0 && tokens[i] == name && is_definition(tokens, after, i)) {
       return true;
     }
   }

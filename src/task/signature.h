@@ -82,5 +82,7 @@ std::string call_shim(const Signature& signature, bool has_prepare);
 // Whether C++ source defines a function prepare(...) at namespace scope (global or inside
 // extern "C" braces), outside comments and literals. The preprocessor is not run.
 bool defines_prepare(std::string_view source);
+// The same of a function of any name.
+bool defines_function(std::string_view source, std::string_view name);
 
 }  // namespace kw::task

@@ -1,0 +1,97 @@
+#include "proposers.h"
+
+#include "base/text.h"
+#include "search/engine_proposer.h"
+#include "search/recorded.h"
+
+namespace kw::front {
+namespace fs = std::filesystem;
+namespace {
+
+using Made = Result<std::unique_ptr<search::Proposer>>;
+
+constexpr const char* kKinds = "writer, model, both and recorded";
+
+std::string name_of(const std::string& folder) {
+  std::error_code ignored;
+  const fs::path whole = fs::weakly_canonical(folder, ignored);
+  return whole.has_filename() ? whole.filename().string() : whole.parent_path().filename().string();
+}
+
+Made make_engine(const SolveCommand& command, const Services& services) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(fs::path(command.model) / "config.json", ignored))
+    return fail(ErrorCode::kNotFound,
+                "--model {}: no Hugging Face folder is there (config.json is missing)",
+                printable(command.model, 300));
+  const Json settings = {{"model", command.model},
+                         {"device", command.device},
+                         {"dtype", command.dtype},
+                         {"threads", command.model_threads},
+                         {"slots", command.slots},
+                         {"context", command.context},
+                         {"socket", link::ChildProgram::kSocket}};
+  const std::vector<std::string> argv = {(services.program_folder / "kernelwright-lm").string(),
+                                         "serve", settings.dump()};
+  auto start = [program = services.start_program, argv] { return program(argv); };
+  const search::Sampling sampling{command.temperature, command.top_p, command.max_tokens};
+  KW_TRY(auto engine,
+         search::EngineProposer::start(start, name_of(command.model), sampling, services.stop));
+  return engine;
+}
+
+Made make_model(const SolveCommand& command, const Services& services) {
+  if (command.model.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--proposer {} needs --model, a Hugging Face folder or the URL of a server",
+                proposer_kind(command));
+  if (is_url(command.model))
+    return fail(ErrorCode::kUnsupported, "--model {}: this build has no client for servers",
+                printable(command.model, 300));
+  return make_engine(command, services);
+}
+
+Made make_writer() {
+  return fail(ErrorCode::kUnsupported,
+              "this build has no writer: give --model, or --answers with recorded ones");
+}
+
+Made make_recorded(const SolveCommand& command) {
+  if (command.answers.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--proposer recorded needs --answers, a .jsonl or the folder of a run");
+  KW_TRY(auto recorded, search::RecordedProposer::load(command.answers));
+  return recorded;
+}
+
+}  // namespace
+
+bool is_url(const std::string& model) {
+  return model.starts_with("http://") || model.starts_with("https://");
+}
+
+std::string proposer_kind(const SolveCommand& command) {
+  if (!command.proposer.empty()) return command.proposer;
+  if (!command.answers.empty()) return "recorded";
+  return command.model.empty() ? "writer" : "model";
+}
+
+Made make_proposer(const SolveCommand& command, const Services& services) {
+  const std::string kind = proposer_kind(command);
+  if (kind != "recorded" && !command.answers.empty())
+    return fail(ErrorCode::kInvalidArgument, "--answers goes with --proposer recorded");
+  if (kind != "model" && kind != "both" && !command.model.empty())
+    return fail(ErrorCode::kInvalidArgument, "--model goes with --proposer model or both");
+  if (kind == "recorded") return make_recorded(command);
+  if (kind == "model") return make_model(command, services);
+  if (kind == "writer") return make_writer();
+  if (kind == "both") {
+    KW_TRY(auto writer, make_writer());
+    KW_TRY(auto model, make_model(command, services));
+    return search::alternate(std::move(writer), std::move(model));
+  }
+  return fail(ErrorCode::kInvalidArgument, "--proposer: unknown \"{}\"; there are {}",
+              printable(kind, 40), kKinds);
+}
+
+}  // namespace kw::front

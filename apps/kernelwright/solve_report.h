@@ -1,0 +1,50 @@
+// What solve prints: the plan before, and per problem what came out.
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "base/json.h"
+#include "runlog/run_folder.h"
+#include "search/settings.h"
+
+namespace kw::front {
+
+// How the best kernel of a problem compares with its baseline.
+enum class Standing {
+  kNone,       // no correct kernel
+  kCorrect,    // correct, and not timed
+  kSlower,     // the interval ends below 1
+  kNotFaster,  // the interval contains 1
+  kFaster,     // the interval begins above 1
+};
+std::string_view to_string(Standing standing);  // "none", "correct", ...
+Standing standing_of(const runlog::ProblemTree& tree);
+
+struct Counts {
+  std::size_t attempts = 0, extracted = 0, compiled = 0, correct = 0;
+  runlog::Usage usage;
+};
+Counts counts_of(const runlog::ProblemTree& tree);  // attempts: those with an answer
+
+// The folder of a problem's files below the run's.
+std::filesystem::path solution_folder(const std::filesystem::path& run, const std::string& key);
+
+// docs/schemas/solve.schema.json
+Json solve_row(const std::filesystem::path& run, const runlog::ProblemTree& tree);
+
+// A few lines: what came out, its evidence, the next step. baseline: "eager".
+std::string solve_card(const std::filesystem::path& run, const runlog::Run& of,
+                       const runlog::ProblemTree& tree, const std::string& baseline);
+std::string solve_summary(const std::filesystem::path& run, const runlog::Run& of,
+                          const std::string& baseline);
+
+struct PlanFacts {
+  std::size_t problems = 0, prompt_bytes = 0;  // bytes of a prompt, where known
+  std::string proposer;
+  bool asks_model = false, timed = true;
+  std::int64_t max_tokens = 0;
+};
+std::string plan_text(const search::Settings& settings, const PlanFacts& facts,
+                      const std::filesystem::path& run);
+
+}  // namespace kw::front

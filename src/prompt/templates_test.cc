@@ -1,0 +1,168 @@
+// Every template against golden files named after its version: a changed text needs a new one.
+#include "prompt/templates.h"
+
+#include <set>
+
+#include "base/hash.h"
+#include "prompt/extract.h"
+#include "prompt/test_problems.h"
+#include "prompt/worked_example.h"
+
+namespace kw::prompt {
+namespace {
+
+using task::Language;
+
+PromptOptions with_card() {
+  PromptOptions options;
+  options.machine = "a CPU, 2 cores";
+  options.build_flags = {"-O3", "-march=native"};
+  HardwareCard card;
+  card.name = "a CPU";
+  card.cores = 2;
+  card.instruction_sets = {"avx2", "fma"};
+  card.l1_data_bytes = 32 << 10;
+  card.l2_bytes = 1 << 20;
+  card.l3_bytes = 32 << 20;
+  card.memory_bytes = std::int64_t{8} << 30;
+  card.memory_bytes_per_s = 1.25e10;
+  card.software = {{"GCC", "12.2"}};
+  options.hardware = card;
+  return options;
+}
+
+Template named(std::string_view name) {
+  auto found = template_named(name);
+  EXPECT_TRUE(found);
+  return *found;
+}
+
+ChatPrompt softmax_chat(const Template& chosen, Language language,
+                        const PromptOptions& options = with_card()) {
+  task::Problem problem = scaled_softmax();
+  auto chat = chat_prompt(problem, softmax_signature(problem), language, chosen, options);
+  EXPECT_TRUE(chat) << chat.error().message();
+  return *chat;
+}
+
+ChatPrompt refined(const Refinement& refinement, Language language = Language::kCpp) {
+  task::Problem problem = scaled_softmax();
+  auto chat = refinement_prompt(problem, softmax_signature(problem), language, named("zero_shot"),
+                                refinement);
+  EXPECT_TRUE(chat) << chat.error().message();
+  return *chat;
+}
+
+TEST(Templates, Golden) {
+  for (const Template& chosen : templates()) {
+    ChatPrompt chat = softmax_chat(chosen, Language::kCpp);
+    ASSERT_EQ(chat.messages.size(), 1U);
+    EXPECT_EQ(chat.messages[0].role, "user");
+    expect_golden("prompts/" + chat.template_id + "_cpp.md", chat.messages[0].content);
+  }
+  for (Language language : {Language::kTriton, Language::kPython}) {
+    ChatPrompt chat = softmax_chat(named("one_shot"), language);
+    expect_golden(fmt::format("prompts/{}_{}.md", chat.template_id, to_string(language)),
+                  chat.messages[0].content);
+    auto module =
+        chat_prompt(linear_module(), linear_signature(), language, named("one_shot"), with_card());
+    ASSERT_TRUE(module);
+    expect_golden(fmt::format("prompts/{}_{}_module.md", module->template_id, to_string(language)),
+                  module->messages[0].content);
+  }
+}
+
+TEST(Templates, RefinementGolden) {
+  task::Verdict verdict;
+  verdict.outcome = task::Outcome::kCompileError;
+  verdict.diagnostics = {
+      {"compiler", "kernel.cpp:2:3: error: 'foo' was not declared in this scope"}};
+  ChatPrompt chat = refined({{"extern \"C\" void run() {\n  foo();\n}\n", "", verdict},
+                             BestSoFar{{1.5, 1.4, 1.6}, 0.25}});
+  EXPECT_EQ(chat.template_id, "zero_shot-1+refine-1");
+  expect_golden("prompts/" + chat.template_id + "_cpp.md", chat.messages[0].content);
+}
+
+TEST(Templates, ZeroShotIsTheProblemsPrompt) {
+  task::Problem problem = scaled_softmax();
+  auto text = problem_prompt(problem, softmax_signature(problem), Language::kCpp);
+  ASSERT_TRUE(text);
+  EXPECT_EQ(softmax_chat(named("zero_shot"), Language::kCpp, {}).messages[0].content, *text);
+}
+
+TEST(Templates, SameArgumentsSameText) {
+  for (const Template& chosen : templates()) {
+    EXPECT_EQ(to_json(softmax_chat(chosen, Language::kCpp)).dump(),
+              to_json(softmax_chat(chosen, Language::kCpp)).dump());
+  }
+}
+
+TEST(Templates, NamesAndVersionsAreUnique) {
+  std::set<std::string> ids, texts;
+  for (const Template& chosen : templates()) {
+    ChatPrompt chat = softmax_chat(chosen, Language::kCpp);
+    EXPECT_TRUE(ids.insert(chat.template_id).second);
+    EXPECT_TRUE(texts.insert(chat.messages[0].content).second);
+  }
+  auto unknown = template_named("zero-shot");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message().find("zero_shot"), std::string::npos);
+}
+
+TEST(Templates, HardwareNeedsAMachine) {
+  task::Problem problem = scaled_softmax();
+  auto chat =
+      chat_prompt(problem, softmax_signature(problem), Language::kCpp, named("hardware"), {});
+  ASSERT_FALSE(chat);
+  EXPECT_EQ(chat.error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(Templates, ExamplesAreAnswersThatCanBeExtracted) {
+  for (Language language : {Language::kCpp, Language::kTriton, Language::kPython}) {
+    for (bool is_module : {false, true}) {
+      WorkedExample example = worked_example(language, is_module);
+      std::string entry = is_module && language != Language::kCpp ? "ModelNew" : "run";
+      EXPECT_TRUE(defines_entry(example.code, entry, language)) << example.code;
+      Extraction found = extract_code("Adds.\n" + fenced(example.code, fence_tag(language)),
+                                      language, {entry, FinishReason::kStop, {}});
+      EXPECT_EQ(found.code(), std::string(example.code) + "\n");
+    }
+  }
+}
+
+TEST(Refinement, AnEchoOfThePromptIsNotNewCode) {
+  std::string previous = "extern \"C\" void run() {\n  old();\n}\n";
+  std::string echo = refined({{previous, "", task::Verdict()}}).messages[0].content;
+  ExtractOptions options{"run", FinishReason::kStop, {previous}};
+  Extraction found = extract_code(echo, Language::kCpp, options);
+  EXPECT_TRUE(found.outcome != Extracted::kCode || found.echo) << found.code();
+  found = extract_code(echo + "\n```cpp\nextern \"C\" void run() { better(); }\n```\n",
+                       Language::kCpp, options);
+  EXPECT_EQ(found.code(), "extern \"C\" void run() { better(); }\n");
+}
+
+TEST(Chat, FencesAreLongerThanWhatTheyHold) {
+  EXPECT_EQ(fenced("x", "cpp"), "```cpp\nx\n```\n");
+  EXPECT_EQ(fenced("a ```` b", ""), "`````\na ```` b\n`````\n");
+}
+
+TEST(HardwareCard, SaysOnlyWhatIsKnown) {
+  EXPECT_EQ(hardware_section({}), "");
+  HardwareCard gpu;
+  gpu.name = "NVIDIA H200\x1b[31m";
+  gpu.compute_capability = "9.0";
+  gpu.multiprocessors = 132;
+  gpu.l2_bytes = 50 << 20;
+  gpu.memory_bytes_per_s = 4.8e12;
+  gpu.peak_flops = {{"bfloat16", 9.89e14}};
+  std::string text = hardware_section(gpu);
+  EXPECT_NE(text.find("- multiprocessors: 132\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("- L2 cache: 50"), std::string::npos);
+  EXPECT_NE(text.find("4.8e+03 GB/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("989 TFLOP/s"), std::string::npos);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("cores"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kw::prompt

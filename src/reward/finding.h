@@ -1,0 +1,36 @@
+// What the gym found out about one answer, as far as rewards need it.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "task/verdict.h"
+
+namespace kw::reward {
+
+// How far an answer came; each stage includes those before it.
+enum class Stage { kNoCode, kExtracted, kCompiled, kRan, kRightShape, kCorrect };
+std::string_view to_string(Stage stage);  // "no_code", "extracted", ...
+
+struct Finding {
+  Stage stage = Stage::kNoCode;
+  // None: there was no code to judge.
+  std::optional<task::Outcome> outcome;
+  std::optional<task::Speedup> speedup;    // of correct answers that were timed
+  std::optional<task::Coverage> coverage;  // none on a CPU
+  bool truncated = false;                  // the answer ended at its token limit
+
+  // Only a strict pass: the verdict's own checks, never those of other benchmarks.
+  bool correct() const { return outcome == task::Outcome::kPassed; }
+  bool violation() const { return outcome == task::Outcome::kViolation; }
+  // False when the problem, the machine or the gym is at fault: such an answer gets no reward, and
+  // must not get 0 either.
+  bool judged() const { return !outcome || task::is_candidates_fault(*outcome) || correct(); }
+};
+
+// The verdict's outcome decides the stage. Where the worst of several workloads is a crash, the
+// stage is that of the worst. What ended in a limit of time, memory or output compiled, but is not
+// taken to have run.
+Finding finding_of(const task::Verdict& verdict);
+Finding no_code(bool truncated);
+
+}  // namespace kw::reward

@@ -1,0 +1,161 @@
+// What happens in a run, one line of events.jsonl each (docs/formats/run.md). Every decision and
+// every result is an event: from them alone the tree of attempts is built again (tree.h).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "task/verdict.h"
+
+namespace kw::runlog {
+
+// Raised with every change of an event that an older reader would misread.
+inline constexpr std::int64_t kSchema = 1;
+
+struct Usage {
+  std::int64_t prompt_tokens = 0, completion_tokens = 0;
+  double cost_usd = 0;  // 0: not known, or nothing to pay
+
+  std::int64_t tokens() const { return prompt_tokens + completion_tokens; }
+  Usage& operator+=(const Usage& other);
+  bool operator==(const Usage&) const = default;
+};
+
+enum class Finish {
+  kStop,     // the answer is whole
+  kLength,   // cut at the most tokens that it may have
+  kContext,  // the prompt leaves no room for an answer: there is none
+  kRefused,  // whoever serves the model does not give it out
+};
+std::string_view to_string(Finish finish);  // "stop", ...
+std::optional<Finish> finish_from_string(std::string_view name);
+
+// How far an attempt came, in the order in which a refinement prefers its parent.
+enum class Progress {
+  kNothing,     // no code in the answer
+  kExtracted,   // it does not compile
+  kCompiled,    // it does not run to its end, or breaks a rule
+  kRan,         // the outputs have another shape or dtype
+  kRightShape,  // values are wrong; of two, the one with the smaller error is further
+  kCorrect,
+};
+std::string_view to_string(Progress progress);  // "nothing", "extracted", "compiled", ...
+std::optional<Progress> progress_from_string(std::string_view name);
+
+inline constexpr int kNoParent = -1;         // from the problem's own prompt
+inline constexpr int kReferenceParent = -2;  // the reference was drawn: the same prompt
+
+struct RunStarted {  // the first
+  std::string version;
+  std::int64_t gym_version = 0;
+  std::string at;       // UTC, "2025-01-31T12:00:00Z"
+  std::string command;  // "solve"
+  Json settings;        // resolved, as in run.toml
+  struct Problem {
+    std::string key;  // unique in the run: the name, with "#2" behind it where it is not
+    std::string name, hash;
+  };
+  std::vector<Problem> problems;  // all that were asked for, in order
+};
+struct RunResumed {
+  std::string version, at;
+};
+struct ProblemStarted {
+  std::string problem;  // here and below: its key
+};
+// An attempt begins. Attempts count from 0 without a gap.
+struct Decided {
+  std::string problem;
+  int attempt = 0;
+  int visible = 0;  // the decision was made from the attempts below this one
+  int parent = kNoParent;
+  std::optional<double> draw;  // in [0, 1), where the parent was drawn
+  std::uint64_t seed = 0;      // of the answer
+  std::string prompt_template;
+  std::string prompt;  // blob: [{"role", "content"}]
+};
+struct Answered {
+  std::string problem;
+  int attempt = 0;
+  std::string by;      // the proposer: "recorded", "writer", a model's name
+  std::string label;   // of a program's candidate: its strategy; else empty
+  std::string answer;  // blob: text
+  Finish finish = Finish::kStop;
+  Usage usage;
+  double wall_ms = 0;
+};
+struct Extracted {
+  std::string problem;
+  int attempt = 0;
+  std::string candidate;       // blob: language and files; empty: no code
+  std::string candidate_hash;  // task::Candidate::hash
+  std::string why_not;         // empty when there is code
+};
+struct Judged {
+  std::string problem;
+  int attempt = 0;
+  task::Outcome outcome = task::Outcome::kPassed;
+  std::string violation;
+  Progress progress = Progress::kNothing;
+  std::optional<double> error;  // of wrong values: the worst of the budget; absent: not finite
+  std::optional<task::Speedup> speedup;
+  std::string verdict;      // blob: docs/formats/verdict.md
+  int same_as = kNoParent;  // an attempt with the same candidate, whose verdict this is
+  double wall_ms = 0;
+};
+inline constexpr std::string_view kPrepareStage = "prepare", kProposeStage = "propose",
+                                  kJudgeStage = "judge";
+
+// Ours or the world's failure, never the candidate's.
+struct Failed {
+  std::string problem;
+  int attempt = 0;
+  std::string stage;  // kPrepareStage (attempt 0 then), kProposeStage, kJudgeStage
+  int number = 1;     // of tries in this session
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+  bool again = false;  // another try follows
+};
+
+enum class End {
+  kAttempts,  // the method has made all that it may
+  kFirstCorrect,
+  kTarget,  // the target speedup, by the interval's lower end
+  kTokens,
+  kSeconds,
+  kCost,
+  kExhausted,    // the proposer has nothing more
+  kQuarantined,  // the problem cannot be judged
+  kUnsupported,  // nor its language here
+  kFailed,       // we failed; a resumed run goes on with it
+};
+std::string_view to_string(End end);  // "attempts", "first_correct", ...
+std::optional<End> end_from_string(std::string_view name);
+
+struct ProblemEnded {
+  std::string problem;
+  End end = End::kAttempts;
+  std::string reason;    // for people, where the end does not say it all
+  int best = kNoParent;  // attempt
+  double wall_s = 0;     // from its start, without pauses between sessions
+};
+struct RunEnded {};  // every problem has ended
+
+using EventBody = std::variant<RunStarted, RunResumed, ProblemStarted, Decided, Answered, Extracted,
+                               Judged, Failed, ProblemEnded, RunEnded>;
+struct Event {
+  std::int64_t at_ms = 0;  // since the run's start, without pauses between sessions
+  EventBody body;
+};
+
+// {"at_ms", "type", ...}; fields at their default are written too.
+Json to_json(const Event& event);
+// kInvalidArgument names the field.
+Result<Event> event_from_json(const Json& value);
+
+}  // namespace kw::runlog

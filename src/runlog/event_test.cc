@@ -1,0 +1,133 @@
+// Events survive JSON; a log that cannot be is refused.
+#include "runlog/event.h"
+
+#include <gtest/gtest.h>
+
+#include "runlog/tree.h"
+
+namespace kw::runlog {
+namespace {
+
+std::vector<Event> one_of_each() {
+  RunStarted run{
+      "0.1", 3, "2025-01-31T12:00:00Z", "solve", {{"method", "metr"}}, {{"p", "p", "h"}}};
+  return {{0, run},
+          {1, ProblemStarted{"p"}},
+          {2, Decided{"p", 0, 0, kReferenceParent, 0.25, 7, "implement", "aa"}},
+          {3, Failed{"p", 0, "propose", 1, ErrorCode::kUnavailable, "gone", true}},
+          {4, Answered{"p", 0, "m", "tiled", "bb", Finish::kLength, {10, 20, 0.5}, 12.5}},
+          {5, Extracted{"p", 0, "cc", "dd", ""}},
+          {6, Judged{"p", 0, task::Outcome::kWrongValue, "", Progress::kRightShape, 3.5,
+                     std::nullopt, "ee", kNoParent, 99}},
+          {7, Decided{"p", 1, 1, 0, std::nullopt, 8, "refine", "ff"}},
+          {8, Answered{"p", 1, "m", "", "bb", Finish::kStop, {}, 1}},
+          {9, Extracted{"p", 1, "cc", "dd", ""}},
+          {10, Judged{"p", 1, task::Outcome::kPassed, "", Progress::kCorrect, std::nullopt,
+                      task::Speedup{2, 1.5, 2.5}, "gg", 0, 0}},
+          {11, ProblemEnded{"p", End::kTarget, "2x", 1, 0.5}},
+          {12, RunEnded{}},
+          {13, RunResumed{"0.1", "2025-01-31T13:00:00Z"}}};
+}
+
+TEST(Event, SurvivesJson) {
+  for (const Event& event : one_of_each()) {
+    const std::string text = to_json(event).dump();
+    auto json = parse_json(text);
+    ASSERT_TRUE(json) << text;
+    auto back = event_from_json(*json);
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(to_json(*back).dump(), text);
+    EXPECT_EQ(back->body.index(), event.body.index());
+  }
+}
+
+TEST(Event, EveryMissingFieldIsNamed) {
+  for (const Event& event : one_of_each()) {
+    const Json whole = to_json(event);
+    for (const auto& [key, value] : whole.items()) {
+      if (value.is_null()) continue;
+      Json less = whole;
+      less.erase(key);
+      auto read = event_from_json(less);
+      const bool may_be_null = key == "error" || key == "draw" || key == "speedup";
+      if (may_be_null) {
+        EXPECT_TRUE(read) << key;
+      } else {
+        ASSERT_FALSE(read) << key;
+        EXPECT_NE(read.error().message().find(key), std::string::npos) << read.error().message();
+      }
+    }
+  }
+}
+
+TEST(Event, AnotherSchemaIsUnsupported) {
+  Json json = to_json(one_of_each()[0]);
+  json["schema"] = 2;
+  EXPECT_EQ(event_from_json(json).error().code(), ErrorCode::kUnsupported);
+}
+
+TEST(Run, IsBuiltFromEvents) {
+  runlog::Run run;
+  for (const Event& event : one_of_each()) {
+    auto applied = run.apply(event);
+    ASSERT_TRUE(applied) << applied.error().message();
+  }
+  const ProblemTree& tree = *run.find("p");
+  ASSERT_EQ(tree.attempts.size(), 2U);
+  EXPECT_EQ(tree.best()->id, 1);
+  EXPECT_EQ(tree.best(1), nullptr);
+  EXPECT_EQ(tree.usage(), (Usage{10, 20, 0.5}));
+  EXPECT_EQ(tree.failures.size(), 1U);
+  EXPECT_EQ(tree.ended->end, End::kTarget);
+  EXPECT_FALSE(run.ended);  // it was resumed
+}
+
+TEST(Run, RefusesWhatCannotFollow) {
+  const std::vector<Event> events = one_of_each();
+  // Each event but the first, left out, leaves one that cannot follow (or a shorter run).
+  for (std::size_t missing : {0U, 1U, 2U, 4U, 5U}) {
+    runlog::Run run;
+    bool refused = false;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (i != missing && !run.apply(events[i])) refused = true;
+    }
+    EXPECT_TRUE(refused) << missing;
+  }
+  // And each twice.
+  for (std::size_t twice : {0U, 2U, 4U, 5U, 6U}) {
+    runlog::Run run;
+    for (std::size_t i = 0; i < twice; ++i) ASSERT_TRUE(run.apply(events[i]));
+    ASSERT_TRUE(run.apply(events[twice]));
+    EXPECT_FALSE(run.apply(events[twice])) << twice;
+  }
+}
+
+Attempt attempt_with(Progress progress, std::optional<double> error, double speedup) {
+  Attempt out;
+  out.judged = Judged{};
+  out.judged->progress = progress;
+  out.judged->error = error;
+  if (speedup > 0) out.judged->speedup = task::Speedup{speedup, speedup, speedup};
+  return out;
+}
+
+TEST(Attempt, OrderOfProgress) {
+  // From the least to the most.
+  std::vector<Attempt> order(2);
+  order[1].extracted = Extracted{"p", 0, "cc", "dd", ""};
+  order.push_back(attempt_with(Progress::kCompiled, std::nullopt, 0));
+  order.push_back(attempt_with(Progress::kRan, std::nullopt, 0));
+  order.push_back(attempt_with(Progress::kRightShape, std::nullopt, 0));  // NaN
+  order.push_back(attempt_with(Progress::kRightShape, 100, 0));
+  order.push_back(attempt_with(Progress::kRightShape, 2, 0));
+  order.push_back(attempt_with(Progress::kCorrect, std::nullopt, 0));  // not timed
+  order.push_back(attempt_with(Progress::kCorrect, std::nullopt, 0.5));
+  order.push_back(attempt_with(Progress::kCorrect, std::nullopt, 3));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = 0; j < order.size(); ++j)
+      EXPECT_EQ(further(order[i], order[j]), i > j) << i << " " << j;
+  }
+}
+
+}  // namespace
+}  // namespace kw::runlog

@@ -1,0 +1,37 @@
+// Two proposers in turn.
+#include <algorithm>
+#include <array>
+
+#include "search/proposer.h"
+
+namespace kw::search {
+namespace {
+
+class Alternate : public Proposer {
+ public:
+  Alternate(std::unique_ptr<Proposer> first, std::unique_ptr<Proposer> second)
+      : two_{std::move(first), std::move(second)} {}
+
+  Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) override {
+    const auto turn = static_cast<std::size_t>(request.attempt % 2);
+    KW_TRY(Proposed proposed, two_[turn]->propose(request, stop));
+    if (std::holds_alternative<Proposal>(proposed)) return proposed;
+    return two_[1 - turn]->propose(request, std::move(stop));
+  }
+  std::string name() const override { return two_[0]->name() + " and " + two_[1]->name(); }
+  int most_at_once() const override {
+    return std::min(two_[0]->most_at_once(), two_[1]->most_at_once());
+  }
+
+ private:
+  std::array<std::unique_ptr<Proposer>, 2> two_;
+};
+
+}  // namespace
+
+std::unique_ptr<Proposer> alternate(std::unique_ptr<Proposer> first,
+                                    std::unique_ptr<Proposer> second) {
+  return std::make_unique<Alternate>(std::move(first), std::move(second));
+}
+
+}  // namespace kw::search

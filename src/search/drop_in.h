@@ -1,0 +1,30 @@
+// What a user takes away: a kernel as one source file with its build line, and a Python file whose
+// ModelNew stands in for a module.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "task/candidate.h"
+#include "task/problem.h"
+#include "task/signature.h"
+
+namespace kw::search {
+
+// The extension of the standalone source: ".cpp", ".py".
+std::string source_extension(const task::Candidate& candidate);
+
+// cpp: problem.h and the candidate's files in one, with its build line as a comment; Python: the
+// file as it is. kUnsupported for a Python candidate of several files.
+Result<std::string> standalone_source(const task::Candidate& candidate,
+                                      const task::Signature& signature,
+                                      const std::vector<std::string>& build_flags);
+
+// A Python file that defines ModelNew: a subclass of the problem's module that calls the kernel
+// through ctypes. It builds the kernel with g++ when it is imported. For module problems and cpp
+// candidates; a Python candidate is a drop-in already. kUnsupported otherwise.
+Result<std::string> drop_in_module(const task::Problem& problem, const task::Candidate& candidate,
+                                   const task::Signature& signature,
+                                   const std::vector<std::string>& build_flags);
+
+}  // namespace kw::search

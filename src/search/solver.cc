@@ -1,0 +1,564 @@
+#include "search/solver.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "search/mailbox.h"
+#include "search/messages.h"
+#include "search/reading.h"
+#include "search/stop_rules.h"
+#include "search/stored.h"
+#include "search/workers.h"
+
+namespace kw::search {
+namespace {
+
+using runlog::Attempt;
+using runlog::End;
+using runlog::ProblemTree;
+
+constexpr int kMostFailedProblems = 3;  // in a row, by the proposer: then the run ends
+constexpr int kPrepare = 0;             // the attempt that failures of preparing are told of
+
+// ---- what comes back from the pools
+
+struct Preparation {
+  task::Signature signature;
+  Prompt prompt;
+};
+struct Prepared {
+  std::size_t problem = 0;
+  Result<Preparation> result;
+};
+struct Answer {
+  std::size_t problem = 0;
+  int attempt = 0;
+  double wall_ms = 0;
+  Result<Proposed> result;
+};
+struct Judgement {
+  std::size_t problem = 0;
+  int attempt = 0;
+  double wall_ms = 0;
+  Result<task::Verdict> result;
+};
+using Message = std::variant<Prepared, Answer, Judgement>;
+
+// One problem that is being searched.
+struct Active {
+  std::size_t problem = 0;
+  std::optional<Preparation> preparation;
+  std::optional<End> ending;  // no further attempt begins
+  std::string reason;
+  int in_flight = 0;  // tasks in the pools
+  int prepare_tries = 0;
+  std::map<int, int> propose_tries, judge_tries;    // of this session, by attempt
+  std::map<std::string, std::vector<int>> judging;  // candidate hash: the attempt in judgement,
+                                                    // then those that wait for its verdict
+};
+
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string first_diagnostic(const task::Verdict& verdict) {
+  return verdict.diagnostics.empty() ? "" : printable(verdict.diagnostics[0].message, 400);
+}
+
+}  // namespace
+
+std::uint64_t attempt_seed(std::uint64_t seed, const std::string& problem, int attempt,
+                           std::string_view purpose) {
+  const std::string digest =
+      sha256_hex(fmt::format("{}\n{}\n{}\n{}", seed, purpose, attempt, problem));
+  return std::stoull(digest.substr(0, 16), nullptr, 16) >> 1U;
+}
+
+class Solver::Impl {
+ public:
+  Impl(Settings settings, std::vector<SearchProblem> problems, SolverParts parts, runlog::Run& run)
+      : settings_(std::move(settings)),
+        problems_(std::move(problems)),
+        parts_(std::move(parts)),
+        run_(run) {}
+
+  Status run(runlog::EventBody start, const std::stop_token& stop);
+
+ private:
+  // ---- the log and the clock
+  std::int64_t now_ms() const {
+    return base_ms_ +
+           std::chrono::duration_cast<std::chrono::milliseconds>(parts_.now() - begin_).count();
+  }
+  Status record(runlog::EventBody body);
+  ProblemTree& tree_of(const Active& active) { return *run_.find(key_of(active)); }
+  const std::string& key_of(const Active& active) const { return problems_[active.problem].key; }
+  double seconds_of(const Active& active) {
+    return static_cast<double>(now_ms() - tree_of(active).started_ms) / 1e3;
+  }
+  Asking asking(const Active& active) const {
+    return {problems_[active.problem].problem, active.preparation->signature,
+            settings_.language_value(), chosen_, parts_.prompt};
+  }
+
+  // ---- steps
+  Status admit();
+  Status handle(Message message);
+  Status prepared(Prepared message);
+  Status answered(Answer message);
+  Status judged(Judgement message);
+  Status go_on(Active& active);  // with what a resumed run had begun
+  Status advance(Active& active);
+  Status decide_more(Active& active);
+  Status decide(Active& active, const Step& step, int attempt, int visible);
+  Status extract(Active& active, int attempt);
+  Status judge_or_wait(Active& active, int attempt);
+  Status settle(Active& active, int attempt, const task::Verdict& verdict, double wall_ms);
+  Status copy_verdict(Active& active, int attempt, int from);
+  Status judge_waiting(Active& active, const std::string& hash);
+  Status finish(Active& active);
+  void end(Active& active, End why, std::string reason);
+
+  // ---- work for the pools
+  void post_prepare(Active& active, double delay);
+  Status post_propose(Active& active, int attempt, double delay);
+  Status post_judge(Active& active, int attempt, double delay);
+  // Of the try after `tries`, with jitter.
+  double delay_after(const Active& active, int attempt, int tries) const;
+  void drain();
+
+  const Settings settings_;
+  const std::vector<SearchProblem> problems_;
+  const SolverParts parts_;
+  runlog::Run& run_;
+  std::unique_ptr<Policy> policy_;
+  prompt::Template chosen_;
+  std::chrono::steady_clock::time_point begin_;
+  std::int64_t base_ms_ = 0;
+  double cost_usd_ = 0;      // of the whole run
+  int failed_problems_ = 0;  // by the proposer, since its last answer
+  std::size_t next_ = 0;     // of problems_, to be admitted
+  std::map<std::size_t, Active> active_;
+  Mailbox<Message> mailbox_;
+  // Last: their ends wait for work that uses the rest.
+  std::optional<Workers> proposing_, judging_;
+};
+
+Status Solver::Impl::record(runlog::EventBody body) {
+  runlog::Event event{now_ms(), std::move(body)};
+  KW_TRY_STATUS(parts_.folder->append(event));
+  KW_TRY_STATUS(run_.apply(event));
+  parts_.observer->happened(event, run_);
+  return {};
+}
+
+Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
+  KW_TRY(policy_, make_policy(settings_.method, settings_.policy_options()));
+  KW_TRY(chosen_, prompt::template_named(settings_.prompt_template));
+  base_ms_ = run_.last_ms;
+  begin_ = parts_.now();
+  for (const ProblemTree& tree : run_.problems) cost_usd_ += tree.usage().cost_usd;
+  KW_TRY_STATUS(record(std::move(start)));
+  const int in_flight = settings_.jobs * settings_.parallel;
+  const auto most_waiting = static_cast<std::size_t>(in_flight + settings_.jobs);
+  proposing_.emplace(std::min(in_flight, parts_.proposer->most_at_once()), most_waiting);
+  judging_.emplace(settings_.judges, most_waiting);
+  auto work = [&]() -> Status {
+    KW_TRY_STATUS(admit());
+    while (!active_.empty()) {
+      std::optional<Message> message = mailbox_.take(stop);
+      if (!message) return fail(ErrorCode::kCancelled, "interrupted");
+      KW_TRY_STATUS(handle(std::move(*message)));
+      KW_TRY_STATUS(admit());
+    }
+    return record(runlog::RunEnded{});
+  };
+  Status status = work();
+  proposing_->stop();
+  judging_->stop();
+  if (!status && status.error().code() == ErrorCode::kCancelled) drain();
+  return status;
+}
+
+// What has arrived is kept, though nothing more begins.
+void Solver::Impl::drain() {
+  while (auto message = mailbox_.take_if_there()) {
+    Status kept;
+    if (auto* answer = std::get_if<Answer>(&*message); answer != nullptr && answer->result) {
+      if (auto* proposal = std::get_if<Proposal>(&*answer->result)) {
+        auto blob = parts_.folder->put(proposal->answer);
+        if (!blob) return;
+        kept = record(runlog::Answered{problems_[answer->problem].key, answer->attempt,
+                                       proposal->by, proposal->label, *blob, proposal->finish,
+                                       proposal->usage, answer->wall_ms});
+      }
+    }
+    if (!kept) return;
+  }
+}
+
+Status Solver::Impl::admit() {
+  while (active_.size() < static_cast<std::size_t>(settings_.jobs) && next_ < problems_.size()) {
+    const std::size_t index = next_++;
+    const ProblemTree& tree = *run_.find(problems_[index].key);
+    if (tree.ended && tree.ended->end != End::kFailed) continue;
+    KW_TRY_STATUS(record(runlog::ProblemStarted{problems_[index].key}));
+    Active& active = active_[index];
+    active.problem = index;
+    post_prepare(active, 0);
+  }
+  return {};
+}
+
+Status Solver::Impl::handle(Message message) {
+  const std::size_t problem = std::visit([](const auto& m) { return m.problem; }, message);
+  Active& active = active_.at(problem);
+  --active.in_flight;
+  if (auto* m = std::get_if<Prepared>(&message)) {
+    KW_TRY_STATUS(prepared(std::move(*m)));
+  } else if (auto* a = std::get_if<Answer>(&message)) {
+    KW_TRY_STATUS(answered(std::move(*a)));
+  } else {
+    KW_TRY_STATUS(judged(std::get<Judgement>(std::move(message))));
+  }
+  return advance(active);
+}
+
+Status Solver::Impl::prepared(Prepared message) {
+  Active& active = active_.at(message.problem);
+  if (message.result) {
+    active.preparation = std::move(*message.result);
+    return go_on(active);
+  }
+  const Error& error = message.result.error();
+  const int tries = ++active.prepare_tries;
+  const bool again = may_retry(error.code()) && tries < settings_.tries;
+  KW_TRY_STATUS(record(runlog::Failed{key_of(active), kPrepare, std::string(runlog::kPrepareStage),
+                                      tries, error.code(), error.message(), again}));
+  if (again) {
+    post_prepare(active, delay_after(active, kPrepare, tries));
+  } else {
+    end(active, End::kFailed, error.message());
+  }
+  return {};
+}
+
+Status Solver::Impl::go_on(Active& active) {
+  const std::size_t begun = tree_of(active).attempts.size();
+  for (std::size_t i = 0; i < begun; ++i) {
+    const Attempt& attempt = tree_of(active).attempts[i];
+    if (attempt.finished()) continue;
+    if (!attempt.answered) {
+      KW_TRY_STATUS(post_propose(active, attempt.id, 0));
+    } else if (!attempt.extracted) {
+      KW_TRY_STATUS(extract(active, attempt.id));
+    } else {
+      KW_TRY_STATUS(judge_or_wait(active, attempt.id));
+    }
+  }
+  return {};
+}
+
+Status Solver::Impl::answered(Answer message) {
+  Active& active = active_.at(message.problem);
+  if (!message.result) {
+    const Error& error = message.result.error();
+    const int tries = ++active.propose_tries[message.attempt];
+    const bool again = may_retry(error.code()) && tries < settings_.tries;
+    KW_TRY_STATUS(
+        record(runlog::Failed{key_of(active), message.attempt, std::string(runlog::kProposeStage),
+                              tries, error.code(), error.message(), again}));
+    if (again)
+      return post_propose(active, message.attempt, delay_after(active, message.attempt, tries));
+    const bool first = !active.ending;
+    end(active, End::kFailed, error.message());
+    if (first && ++failed_problems_ >= kMostFailedProblems)
+      return tl::unexpected(
+          Error(error.code(), error.message())
+              .with_context(fmt::format("no answer for {} problems in a row", failed_problems_)));
+    return {};
+  }
+  if (auto* exhausted = std::get_if<Exhausted>(&*message.result)) {
+    end(active, End::kExhausted, exhausted->reason);
+    return {};
+  }
+  failed_problems_ = 0;
+  auto& proposal = std::get<Proposal>(*message.result);
+  KW_TRY(std::string blob, parts_.folder->put(proposal.answer));
+  cost_usd_ += proposal.usage.cost_usd;
+  KW_TRY_STATUS(record(runlog::Answered{key_of(active), message.attempt, std::move(proposal.by),
+                                        std::move(proposal.label), std::move(blob), proposal.finish,
+                                        proposal.usage, message.wall_ms}));
+  return extract(active, message.attempt);
+}
+
+Status Solver::Impl::extract(Active& active, int attempt) {
+  const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(attempt)];
+  const runlog::Answered answer = *of.answered;
+  std::vector<std::string> shown;  // in the prompt
+  if (of.decided.parent >= 0) {
+    KW_TRY(task::Candidate parent,
+           stored_candidate(*parts_.folder,
+                            tree_of(active).attempts[static_cast<std::size_t>(of.decided.parent)]));
+    shown.push_back(parent.sources[0].content);
+  }
+  KW_TRY(std::string text, parts_.folder->get(answer.answer));
+  const task::Problem& problem = problems_[active.problem].problem;
+  Reading reading = read_answer(problem, settings_.language_value(), answer, text, shown);
+  runlog::Extracted event{key_of(active), attempt, "", "", std::move(reading.why_not)};
+  if (reading.candidate) {
+    KW_TRY(event.candidate, parts_.folder->put(candidate_text(*reading.candidate)));
+    event.candidate_hash = reading.candidate->hash;
+  }
+  const bool has_code = reading.candidate.has_value();
+  KW_TRY_STATUS(record(std::move(event)));
+  return has_code ? judge_or_wait(active, attempt) : Status();
+}
+
+// The same code is judged once.
+Status Solver::Impl::judge_or_wait(Active& active, int attempt) {
+  const ProblemTree& tree = tree_of(active);
+  const std::string hash =
+      tree.attempts[static_cast<std::size_t>(attempt)].extracted->candidate_hash;
+  for (const Attempt& other : tree.attempts) {
+    if (other.judged && other.extracted->candidate_hash == hash)
+      return copy_verdict(active, attempt, other.id);
+  }
+  std::vector<int>& same = active.judging[hash];
+  same.push_back(attempt);
+  return same.size() > 1 ? Status() : post_judge(active, attempt, 0);
+}
+
+Status Solver::Impl::copy_verdict(Active& active, int attempt, int from) {
+  runlog::Judged event = *tree_of(active).attempts[static_cast<std::size_t>(from)].judged;
+  event.attempt = attempt;
+  event.same_as = from;
+  event.wall_ms = 0;
+  return record(std::move(event));
+}
+
+Status Solver::Impl::judged(Judgement message) {
+  Active& active = active_.at(message.problem);
+  const int tries = ++active.judge_tries[message.attempt];
+  const bool more = tries < settings_.tries;
+  // A machine too busy to measure is no result; after the last try it is.
+  if (message.result && message.result->outcome == task::Outcome::kNoisy && more)
+    message.result = Result<task::Verdict>(
+        tl::unexpected(Error(ErrorCode::kUnavailable, "noisy: no time could be measured")));
+  if (message.result) return settle(active, message.attempt, *message.result, message.wall_ms);
+  const Error& error = message.result.error();
+  const bool again = may_retry(error.code()) && more;
+  KW_TRY_STATUS(
+      record(runlog::Failed{key_of(active), message.attempt, std::string(runlog::kJudgeStage),
+                            tries, error.code(), error.message(), again}));
+  if (again)
+    return post_judge(active, message.attempt, delay_after(active, message.attempt, tries));
+  // What may not be retried is not this candidate's alone: a reference that does not run, say.
+  if (!may_retry(error.code())) end(active, End::kFailed, error.message());
+  const std::string hash =
+      tree_of(active).attempts[static_cast<std::size_t>(message.attempt)].extracted->candidate_hash;
+  return judge_waiting(active, hash);
+}
+
+// The first of those that waited for a verdict that will not come.
+Status Solver::Impl::judge_waiting(Active& active, const std::string& hash) {
+  auto found = active.judging.find(hash);
+  found->second.erase(found->second.begin());
+  if (!found->second.empty()) return post_judge(active, found->second.front(), 0);
+  active.judging.erase(found);
+  return {};
+}
+
+Status Solver::Impl::settle(Active& active, int attempt, const task::Verdict& verdict,
+                            double wall_ms) {
+  runlog::Judged event = summary_of(verdict);
+  event.problem = key_of(active);
+  event.attempt = attempt;
+  event.wall_ms = wall_ms;
+  KW_TRY(event.verdict, parts_.folder->put(dump(task::to_json(verdict))));
+  KW_TRY_STATUS(record(std::move(event)));
+  if (verdict.outcome == task::Outcome::kQuarantined)
+    end(active, End::kQuarantined, first_diagnostic(verdict));
+  if (verdict.outcome == task::Outcome::kUnsupported)
+    end(active, End::kUnsupported, first_diagnostic(verdict));
+  auto found = active.judging.find(
+      tree_of(active).attempts[static_cast<std::size_t>(attempt)].extracted->candidate_hash);
+  const std::vector<int> same = std::move(found->second);
+  active.judging.erase(found);
+  for (int other : same) {
+    if (other != attempt) KW_TRY_STATUS(copy_verdict(active, other, attempt));
+  }
+  return {};
+}
+
+// The first reason stays.
+void Solver::Impl::end(Active& active, End why, std::string reason) {
+  if (active.ending) return;
+  active.ending = why;
+  active.reason = std::move(reason);
+}
+
+Status Solver::Impl::advance(Active& active) {
+  if (active.preparation && !active.ending) KW_TRY_STATUS(decide_more(active));
+  if (!active.ending || active.in_flight > 0) return {};
+  return finish(active);
+}
+
+Status Solver::Impl::decide_more(Active& active) {
+  while (!active.ending) {
+    const ProblemTree& tree = tree_of(active);
+    const auto next = static_cast<int>(tree.attempts.size());
+    const int window = std::max(0, next - settings_.parallel + 1);
+    const int visible = policy_->visible(next);
+    for (int i = 0; i < std::max(window, visible); ++i) {
+      if (!tree.attempts[static_cast<std::size_t>(i)].finished()) return {};
+    }
+    if (auto why =
+            stop_rule(settings_, tree, static_cast<std::size_t>(window), seconds_of(active))) {
+      end(active, *why, "");
+    } else if (settings_.cost_usd > 0 && cost_usd_ >= settings_.cost_usd) {
+      end(active, End::kCost, fmt::format("the run has cost {:.4g} USD", cost_usd_));
+    } else if (settings_.total_seconds > 0 &&
+               static_cast<double>(now_ms()) >= settings_.total_seconds * 1e3) {
+      end(active, End::kSeconds, "the whole run's");
+    } else {
+      std::vector<const Attempt*> seen;
+      for (int i = 0; i < visible; ++i) seen.push_back(&tree.attempts[static_cast<std::size_t>(i)]);
+      Rng rng(attempt_seed(settings_.seed, key_of(active), next, "policy"));
+      const Step step = policy_->next_step(seen, next, rng);
+      if (step.stop) {
+        end(active, End::kAttempts, "");
+      } else {
+        KW_TRY_STATUS(decide(active, step, next, visible));
+      }
+    }
+  }
+  return {};
+}
+
+Status Solver::Impl::decide(Active& active, const Step& step, int attempt, int visible) {
+  Prompt prompt = active.preparation->prompt;
+  if (step.parent >= 0) {
+    const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(step.parent)];
+    Parent parent;
+    KW_TRY(parent.candidate, stored_candidate(*parts_.folder, of));
+    if (of.judged) {
+      KW_TRY(parent.verdict, stored_verdict(*parts_.folder, of));
+    }
+    KW_TRY(parent.best,
+           best_so_far(*parts_.folder, tree_of(active), static_cast<std::size_t>(visible)));
+    KW_TRY(prompt, refine_prompt(asking(active), parent));
+  }
+  KW_TRY(std::string blob, parts_.folder->put(messages_text(prompt.messages)));
+  KW_TRY_STATUS(record(runlog::Decided{
+      key_of(active), attempt, visible, step.parent, step.draw,
+      attempt_seed(settings_.seed, key_of(active), attempt, "answer"), prompt.template_id, blob}));
+  return post_propose(active, attempt, 0);
+}
+
+Status Solver::Impl::finish(Active& active) {
+  const ProblemTree& tree = tree_of(active);
+  // What came with the last attempts counts too.
+  if (active.ending == End::kAttempts) {
+    Settings goals = settings_;
+    goals.tokens = 0;
+    goals.seconds = 0;
+    active.ending = stop_rule(goals, tree, tree.attempts.size(), 0).value_or(End::kAttempts);
+  }
+  const Attempt* best = tree.best();
+  const task::Signature* signature = active.preparation ? &active.preparation->signature : nullptr;
+  KW_TRY_STATUS(parts_.observer->problem_ends(problems_[active.problem], signature, tree));
+  KW_TRY_STATUS(record(runlog::ProblemEnded{key_of(active), *active.ending, active.reason,
+                                            best == nullptr ? runlog::kNoParent : best->id,
+                                            seconds_of(active)}));
+  active_.erase(active_.find(active.problem));
+  return {};
+}
+
+double Solver::Impl::delay_after(const Active& active, int attempt, int tries) const {
+  Rng rng(attempt_seed(settings_.seed, key_of(active), attempt, fmt::format("pause {}", tries)));
+  const double whole = settings_.retry_seconds * static_cast<double>(1 << std::min(tries - 1, 10));
+  return whole * (0.5 + rng.uniform() / 2);
+}
+
+void Solver::Impl::post_prepare(Active& active, double delay) {
+  ++active.in_flight;
+  proposing_->post([this, index = active.problem, delay](const std::stop_token& stop) {
+    if (!pause(std::chrono::duration<double>(delay), stop)) return;
+    const task::Problem& problem = problems_[index].problem;
+    auto prepare = [&]() -> Result<Preparation> {
+      Preparation out;
+      KW_TRY(out.signature, parts_.evaluator->describe(problem, settings_.target));
+      KW_TRY(out.prompt, base_prompt({problem, out.signature, settings_.language_value(), chosen_,
+                                      parts_.prompt}));
+      return out;
+    };
+    mailbox_.put(Prepared{index, prepare()});
+  });
+}
+
+Status Solver::Impl::post_propose(Active& active, int attempt, double delay) {
+  const ProblemTree& tree = tree_of(active);
+  const runlog::Decided& decided = tree.attempts[static_cast<std::size_t>(attempt)].decided;
+  ProposalRequest request;
+  request.problem = &problems_[active.problem].problem;
+  request.signature = &active.preparation->signature;
+  request.key = key_of(active);
+  request.attempt = attempt;
+  request.seed = decided.seed;
+  request.parent = decided.parent;
+  request.run = parts_.folder;
+  KW_TRY(std::string text, parts_.folder->get(decided.prompt));
+  KW_TRY(request.messages, messages_from_text(text));
+  request.history.assign(tree.attempts.begin(), tree.attempts.begin() + decided.visible);
+  ++active.in_flight;
+  proposing_->post([this, index = active.problem, delay,
+                    request = std::move(request)](const std::stop_token& stop) {
+    if (!pause(std::chrono::duration<double>(delay), stop)) return;
+    const auto begin = parts_.now();
+    Result<Proposed> result = parts_.proposer->propose(request, stop);
+    if (!result && result.error().code() == ErrorCode::kCancelled && stop.stop_requested()) return;
+    const std::chrono::duration<double, std::milli> wall = parts_.now() - begin;
+    mailbox_.put(Answer{index, request.attempt, wall.count(), std::move(result)});
+  });
+  return {};
+}
+
+Status Solver::Impl::post_judge(Active& active, int attempt, double delay) {
+  const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(attempt)];
+  gym::EvalRequest request;
+  request.problem = problems_[active.problem].problem;
+  request.options = parts_.eval;
+  request.trajectory = key_of(active);
+  request.turn = attempt;
+  KW_TRY(request.candidate, stored_candidate(*parts_.folder, of));
+  ++active.in_flight;
+  judging_->post([this, index = active.problem, attempt, delay,
+                  request = std::move(request)](const std::stop_token& stop) {
+    if (!pause(std::chrono::duration<double>(delay), stop)) return;
+    const auto begin = parts_.now();
+    Result<task::Verdict> result = parts_.evaluator->judge(request, stop);
+    if (!result && result.error().code() == ErrorCode::kCancelled && stop.stop_requested()) return;
+    const std::chrono::duration<double, std::milli> wall = parts_.now() - begin;
+    mailbox_.put(Judgement{index, attempt, wall.count(), std::move(result)});
+  });
+  return {};
+}
+
+Solver::Solver(Settings settings, std::vector<SearchProblem> problems, SolverParts parts,
+               runlog::Run& run)
+    : impl_(std::make_unique<Impl>(std::move(settings), std::move(problems), std::move(parts),
+                                   run)) {}
+Solver::~Solver() = default;
+
+Status Solver::run(runlog::EventBody start, const std::stop_token& stop) {
+  return impl_->run(std::move(start), stop);
+}
+
+}  // namespace kw::search

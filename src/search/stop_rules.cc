@@ -1,0 +1,25 @@
+#include "search/stop_rules.h"
+
+#include <algorithm>
+
+namespace kw::search {
+
+std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::ProblemTree& tree,
+                                     std::size_t visible, double seconds) {
+  using runlog::End;
+  visible = std::min(visible, tree.attempts.size());
+  runlog::Usage used;
+  for (std::size_t i = 0; i < visible; ++i) {
+    const runlog::Attempt& attempt = tree.attempts[i];
+    if (attempt.answered) used += attempt.answered->usage;
+    const bool fast = settings.target_speedup > 0 && attempt.correct() && attempt.judged->speedup &&
+                      attempt.judged->speedup->low >= settings.target_speedup;
+    if (fast) return End::kTarget;
+    if (settings.first_correct && attempt.correct()) return End::kFirstCorrect;
+  }
+  if (settings.tokens > 0 && used.tokens() >= settings.tokens) return End::kTokens;
+  if (settings.seconds > 0 && seconds >= settings.seconds) return End::kSeconds;
+  return std::nullopt;
+}
+
+}  // namespace kw::search

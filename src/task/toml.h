@@ -1,0 +1,17 @@
+// TOML as JSON values, for the files of settings that people write.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace kw::task {
+
+// kInvalidArgument "where:LINE: ..." for ill-formed TOML, dates and times.
+Result<Json> json_from_toml(std::string_view text, const std::string& where);
+
+// object: scalars, arrays and objects, without null. Keys are sorted, values come before tables.
+std::string to_toml(const Json& object);
+
+}  // namespace kw::task
