@@ -37,7 +37,7 @@ class Ledger {
   void end_request(const ChatAnswer* answer, int asked);  // nullptr: failed
   void refuse_by_budget();                                // beside end_request
   void retry();
-  void hedge();
+  void hedge(bool won);  // a second attempt was made
   void add(const Attempt& attempt);
   Counts counts() const;
 
