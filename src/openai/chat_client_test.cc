@@ -288,7 +288,7 @@ TEST(ChatClient, AttemptsThatHangEndAndAreRepeated) {
     ScriptedServer server(
         {Act{stream ? stream_head() + chunk("so far") : "", true}, says(answer("quick"))});
     ChatSettings settings = settings_for(server.url(), &clock);
-    settings.timeouts.attempt = milliseconds(200);
+    settings.timeouts.attempt = milliseconds(1000);
     ChatClient client = client_of(settings);
     auto got = client.complete(request_of("a", stream));
     ASSERT_TRUE(got) << got.error().message();
@@ -326,6 +326,7 @@ TEST(ChatClient, StopEndsARequestAndAWait) {
   auto before = client.complete(request_of("b"), stop.get_token());
   ASSERT_FALSE(before);
   EXPECT_EQ(before.error().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(client.counts().all_attempts(), 1) << "nothing was sent";
 
   ScriptedServer busy({says(http(429, "", "text/plain", "Retry-After: 1000\r\n"))});
   std::stop_source later;
@@ -477,7 +478,7 @@ TEST(ChatClient, ASlowOneIsHedged) {
     return request.number == 0 ? Act{"", true} : says(answer("second"));
   });
   ChatSettings settings = settings_for(server.url(), nullptr);
-  settings.hedge_after = milliseconds(50);
+  settings.hedge_after = milliseconds(300);
   ChatClient client = client_of(settings);
   auto got = client.complete(request_of("a"));
   ASSERT_TRUE(got) << got.error().message();

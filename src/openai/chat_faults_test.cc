@@ -43,7 +43,8 @@ std::string chunked(const std::string& data) {
 }
 
 const std::string kChunkedHead =
-    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
+    "Transfer-Encoding: chunked\r\n\r\n";
 
 // What may pass, so a second try answers.
 std::vector<Fault> passing_faults() {
@@ -86,7 +87,7 @@ std::vector<Fault> passing_faults() {
       {"page", http(200, "<html>Sign in</html>", "text/html"), Outcome::kMalformed},
       {"stream as text/plain", http(200, chunk("x", "stop"), "text/plain"), Outcome::kMalformed},
       {"no choices", http(200, R"({"choices": []})"), Outcome::kMalformed},
-      {"204", "HTTP/1.1 204 No Content\r\n\r\n", Outcome::kMalformed},
+      {"204", "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", Outcome::kMalformed},
       {"malformed event", stream_head() + chunk("x") + event("{") + chunk("", "stop"),
        Outcome::kMalformed},
       {"[DONE] alone", stream_head() + event("[DONE]"), Outcome::kMalformed},
@@ -102,7 +103,7 @@ TEST(ChatFaults, EachIsCountedAsWhatItIsAndRepeated) {
     FakeClock clock;
     ScriptedServer server({fault.act, streamed({"go", "od"})});
     ChatSettings settings = settings_for(server.url(), &clock);
-    settings.timeouts.attempt = milliseconds(fault.act.hang ? 100 : 20000);
+    settings.timeouts.attempt = milliseconds(fault.act.hang ? 1000 : 20000);
     ChatClient client = client_of(settings);
     auto got = client.complete(request_of("a", true));
     ASSERT_TRUE(got) << got.error().message();

@@ -12,7 +12,8 @@ namespace {
 struct Race {
   struct Side {
     bool started = false, ended = false;
-    std::optional<Reply> reply;
+    bool sent = false;  // there was room for it
+    Reply reply;
   };
   std::mutex mutex;
   std::condition_variable change;
@@ -22,9 +23,10 @@ struct Race {
   void end(int side, std::optional<Reply> reply) {
     std::lock_guard lock(mutex);
     Side& mine = sides[static_cast<std::size_t>(side)];
-    if (winner < 0 && reply && reply->outcome == Outcome::kAnswered) winner = side;
-    mine.reply = std::move(reply);
     mine.ended = true;
+    mine.sent = reply.has_value();
+    if (reply) mine.reply = std::move(*reply);
+    if (winner < 0 && mine.sent && mine.reply.outcome == Outcome::kAnswered) winner = side;
     change.notify_all();
   }
   bool over() const {
@@ -56,9 +58,9 @@ HedgedReply run_hedged(const std::function<Reply(std::stop_token)>& first,
   main.join();
   if (hedge.joinable()) hedge.join();
   HedgedReply out;
-  out.hedged = race.sides[1].reply.has_value();
+  out.hedged = race.sides[1].sent;
   out.second_won = race.winner == 1;
-  out.reply = std::move(*race.sides[out.second_won ? 1 : 0].reply);
+  out.reply = std::move(race.sides[out.second_won ? 1 : 0].reply);
   return out;
 }
 

@@ -94,6 +94,7 @@ Result<ChatAnswer> RequestRun::run_tries() {
   }
   Held release([this] { parts_.budget.release(worst_); });
   for (;;) {
+    if (stop_.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
     KW_TRY(Reply reply, attempt());
     if (reply.outcome == Outcome::kAnswered) return answer(std::move(reply));
     KW_TRY_STATUS(wait_for_retry(reply));
@@ -116,18 +117,18 @@ Status RequestRun::wait_for_turn() {
 Result<Reply> RequestRun::attempt() {
   KW_TRY_STATUS(wait_for_turn());
   ++tries_;
-  if (parts_.settings.hedge_after) return attempt_hedged();
+  if (const auto& after = parts_.settings.hedge_after) return attempt_hedged(*after);
   Held release([this] { parts_.slots.release(); });
   return send(false, stop_);
 }
 
-Reply RequestRun::attempt_hedged() {
+Reply RequestRun::attempt_hedged(milliseconds after) {
   auto first = [this](const std::stop_token& stop) {
     Held release([this] { parts_.slots.release(); });
     return send(false, stop);
   };
   auto second = [this](const std::stop_token& stop) { return send_hedge(stop); };
-  HedgedReply pair = run_hedged(first, second, *parts_.settings.hedge_after, stop_);
+  HedgedReply pair = run_hedged(first, second, after, stop_);
   if (pair.hedged) parts_.ledger.hedge(pair.second_won);
   return std::move(pair.reply);
 }
@@ -156,9 +157,8 @@ Usage RequestRun::usage_of(const Reply& reply) const {
     return out;
   }
   std::size_t bytes = reply.received_bytes;
-  if (reply.parts)
-    for (const Choice& choice : reply.parts->choices)
-      bytes += choice.text.size() + choice.reasoning.size();
+  for (const Choice& choice : reply.parts.choices)
+    bytes += choice.text.size() + choice.reasoning.size();
   const std::int64_t most = worst_.tokens - prompt_tokens_;
   return {prompt_tokens_, std::min(estimate_tokens(bytes), most), 0, false};
 }
@@ -245,16 +245,16 @@ tl::unexpected<Error> RequestRun::failure(ErrorCode code, const Reply& reply,
 ChatAnswer RequestRun::answer(Reply reply) const {
   ChatAnswer out;
   out.usage = usage_of(reply);
-  out.choices = std::move(reply.parts->choices);
+  out.choices = std::move(reply.parts.choices);
   const auto most = static_cast<std::size_t>(request_.n);
   if (out.choices.size() > most) out.choices.resize(most);
   for (Choice& choice : out.choices) choice.suspicion = suspect(choice.text, request_.messages);
   out.cost = cost_;
   out.cost_known = cost_known_;
   out.tries = tries_;
-  out.id = std::move(reply.parts->id);
+  out.id = std::move(reply.parts.id);
   out.request_id = std::move(reply.request_id);
-  out.model = std::move(reply.parts->model);
+  out.model = std::move(reply.parts.model);
   out.waited = duration_cast<milliseconds>(waited_);
   return out;
 }

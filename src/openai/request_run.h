@@ -48,7 +48,7 @@ class RequestRun {
  private:
   Result<ChatAnswer> run_tries();
   Result<Reply> attempt();
-  Reply attempt_hedged();
+  Reply attempt_hedged(std::chrono::milliseconds after);
   Status wait_for_turn();
   Reply send(bool hedge, const std::stop_token& stop);
   std::optional<Reply> send_hedge(const std::stop_token& stop);

@@ -82,9 +82,13 @@ class Reading {
                       reply_.outcome == Outcome::kTimeout ||
                       reply_.outcome == Outcome::kMalformed ||
                       reply_.outcome == Outcome::kTooLarge || reply_.outcome == Outcome::kCancelled;
-    reply_.usage = reply_.parts ? reply_.parts->usage : stream_.usage();
-    reply_.id = reply_.parts ? reply_.parts->id : stream_.id();
-    if (reply_.outcome == Outcome::kAnswered) return std::move(reply_);
+    if (reply_.outcome == Outcome::kAnswered) {
+      reply_.usage = reply_.parts.usage;
+      reply_.id = reply_.parts.id;
+      return std::move(reply_);
+    }
+    reply_.usage = stream_.usage();
+    reply_.id = stream_.id();
     reply_.partial = stream_.partial();
     reply_.received_bytes = std::max(reply_.received_bytes, stream_.bytes());
     return std::move(reply_);
@@ -108,7 +112,7 @@ class Reading {
   void read(const Result<net::ClientResponse>& response) {
     if (is_error_status()) return read_error_status(response);
     // What is wrong with the text comes before what happened to the connection.
-    if (stream_.failure()) return set(stream_.failure()->outcome, stream_.failure()->message);
+    if (const auto& failure = stream_.failure()) return set(failure->outcome, failure->message);
     if (stream_.whole()) return set(stream_.answer());
     if (!response) {
       return set(outcome_of(response.error().code(), reply_.http_status != 0),
