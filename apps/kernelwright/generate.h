@@ -1,4 +1,4 @@
-// kernelwright generate: hands its settings to kernelwright-lm.
+// kernelwright generate: hands its settings to kernelwright-lm, or asks a server.
 #pragma once
 #include <string>
 #include <vector>

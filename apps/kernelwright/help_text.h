@@ -35,7 +35,10 @@ JSON: {"choices": [{"index", "text", "token_ids", "logprobs", "finish_reason"}],
 A line of --prompts may have an "id", which is printed again, and its own n, temperature, top_p, top_k, min_p, max_tokens, stop, seed, ignore_end, stop_token_ids and top_logprobs.
 The same seed, model and prompt give the same answer, whatever else is computed beside it.
 
-  kernelwright generate --model DIR --prompt "def add(" --temperature 0)";
+A URL is a server with OpenAI's API (vLLM, SGLang, LiteLLM, hosted): --chat or --prompts with "messages". docs/openai_client.md says what is retried and counted.
+
+  kernelwright generate --model DIR --prompt "def add(" --temperature 0
+  kernelwright generate --model http://127.0.0.1:8000 --chat "Write a softmax kernel in C++.")";
 
 inline constexpr const char* kServeModelFooter =
     R"(

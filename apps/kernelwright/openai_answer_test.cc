@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "openai/chat_format.h"
+#include "openai/chat_stream.h"
+
 namespace kw::front {
 namespace {
 
@@ -95,6 +98,36 @@ TEST(OpenAiAnswer, Errors) {
   EXPECT_EQ(failure_of({1, ErrorCode::kInternal, "secret"}, false).message, "internal error");
   EXPECT_EQ(error_json(failure_of({1, ErrorCode::kUnavailable, "gone"}, false))["error"]["type"],
             "server_error");
+}
+
+TEST(OpenAiAnswer, OurClientReadsWhatOurServerWrites) {
+  ChoiceText second = example(true);
+  second.index = 0;
+  second.finish = link::Finish::kStop;
+  auto whole = openai::read_answer(answer_json(kChat, {second, example(false)}, {3, 2}).dump());
+  ASSERT_TRUE(whole) << whole.error().message;
+  openai::ChatStream stream(1000);
+  for (const std::string& data :
+       {first_event(kChat, 0, true), first_event(kChat, 1, true), choice_event(kChat, second, true),
+        choice_event(kChat, example(false), true), usage_event(kChat, {3, 2})})
+    EXPECT_TRUE(stream.take({"", data, ""})) << data;
+  EXPECT_FALSE(stream.take({"", "[DONE]", ""}));
+  auto streamed = stream.answer();
+  ASSERT_TRUE(streamed) << streamed.error().message;
+  for (const openai::AnswerParts& answer : {*whole, *streamed}) {
+    ASSERT_EQ(answer.choices.size(), 2U);
+    EXPECT_EQ(answer.choices[0].text, "h\xc3\xa9");
+    EXPECT_EQ(answer.choices[0].finish_reason, "stop");
+    EXPECT_EQ(answer.choices[1].finish_reason, "length");
+    EXPECT_TRUE(answer.usage.known);
+    EXPECT_EQ(answer.usage.prompt_tokens, 3);
+    EXPECT_EQ(answer.usage.completion_tokens, 2);
+    EXPECT_EQ(answer.id, "chatcmpl-1");
+    EXPECT_EQ(answer.model, "m");
+  }
+  auto failure = openai::read_answer(error_json({429, "slow down"}).dump());
+  ASSERT_FALSE(failure);
+  EXPECT_EQ(failure.error().message, "slow down");
 }
 
 }  // namespace

@@ -102,9 +102,22 @@ struct DoctorCommand {
   bool json = false;
 };
 
-// Run by kernelwright-lm, which reads it as JSON.
+// Of a server that has the model.
+struct ServerOptions {
+  std::string model_name;        // empty: the only one that it lists
+  std::string key_env;           // empty: KERNELWRIGHT_API_KEY, if that is set
+  bool allow_plaintext = false;  // send the key over http to other machines
+  std::string ca_file;           // PEM
+  double requests_per_minute = 0, tokens_per_minute = 0;
+  int tries = 6;
+  double deadline_seconds = 1800;                 // of one request
+  double max_cost = 0, max_total_tokens = 0;      // 0: no budget
+  double prompt_price = 0, completion_price = 0;  // for a million tokens
+};
+
+// Run by kernelwright-lm, which reads it as JSON, or by a server.
 struct GenerateCommand {
-  std::string model;                  // a Hugging Face folder
+  std::string model;                  // a Hugging Face folder, or a server's URL
   std::string prompt, chat, prompts;  // exactly one: text, a user's message, a .jsonl
   std::string system;                 // of --chat
   int n = 1;
@@ -116,7 +129,9 @@ struct GenerateCommand {
   std::string device = "cpu", dtype = "auto";
   int threads = 0, slots = 32, context = 0;
   bool json = false;
+  ServerOptions server;  // where `model` is a URL
 };
+// Without `server`.
 Json to_json(const GenerateCommand& command);
 
 // Starts kernelwright-lm and serves its model over HTTP.

@@ -33,6 +33,19 @@ struct Attempt {
   bool nothing_came = false;  // failed without a byte of an answer
 };
 
+// Seconds, or a date (RFC 9110, section 10.2.3).
+std::optional<std::chrono::seconds> read_retry_after(const Headers& headers) {
+  const std::string* text = headers.find("Retry-After");
+  if (text == nullptr || text->empty()) return std::nullopt;
+  std::int32_t seconds = 0;
+  auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), seconds);
+  if (failed == std::errc() && end == text->data() + text->size() && seconds >= 0)
+    return std::chrono::seconds(seconds);
+  std::tm date{};
+  if (::strptime(text->c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date) == nullptr) return std::nullopt;
+  return std::chrono::seconds(std::max<std::time_t>(0, ::timegm(&date) - std::time(nullptr)));
+}
+
 class Call {
  public:
   Call(const ClientOptions& options, const ClientRequest& request, const Url& url, const Sink& sink)
@@ -100,6 +113,8 @@ class Call {
     while (!parser.header_done()) KW_TRY_STATUS(more(connection, parser, header));
     out.status = parser.status();
     out.headers = parser.headers();
+    out.retry_after = read_retry_after(out.headers);
+    if (request_.on_head) request_.on_head(out);
     bool streamed = sink_.streams && sink_.streams(out);
     for (bool open = true;;) {
       std::string piece = parser.take_body();
@@ -157,17 +172,8 @@ bool is_idempotent(std::string_view method) {
   return std::find(kIdempotent.begin(), kIdempotent.end(), method) != kIdempotent.end();
 }
 
-// Seconds, or a date (RFC 9110, section 10.2.3).
-std::optional<std::chrono::seconds> read_retry_after(const Headers& headers) {
-  const std::string* text = headers.find("Retry-After");
-  if (text == nullptr || text->empty()) return std::nullopt;
-  std::int32_t seconds = 0;
-  auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-  if (failed == std::errc() && end == text->data() + text->size() && seconds >= 0)
-    return std::chrono::seconds(seconds);
-  std::tm date{};
-  if (::strptime(text->c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date) == nullptr) return std::nullopt;
-  return std::chrono::seconds(std::max<std::time_t>(0, ::timegm(&date) - std::time(nullptr)));
+bool is_event_stream(const ClientResponse& head) {
+  return head.status == 200 && has_media_type(head.headers, "text/event-stream");
 }
 
 }  // namespace
@@ -215,7 +221,6 @@ struct Client::Impl {
     KW_TRY_STATUS(check_request(request));
     auto response = attempt(request, url, sink);
     if (!response) return tl::unexpected(std::move(response).error().with_context(url.authority()));
-    response->retry_after = read_retry_after(response->headers);
     return response;
   }
 };
@@ -261,12 +266,6 @@ Result<ClientResponse> Client::stream(const ClientRequest& request,
 
 Result<ClientResponse> Client::events(const ClientRequest& request,
                                       const std::function<bool(const SseEvent&)>& on_event) {
-  auto is_event_stream = [](const ClientResponse& head) {
-    const std::string* type = head.headers.find("Content-Type");
-    return head.status == 200 && type != nullptr &&
-           equals_ignoring_case(trim(std::string_view(*type).substr(0, type->find(';'))),
-                                "text/event-stream");
-  };
   SseParser parser(impl_->options.max_event_bytes);
   bool go_on = true;
   auto on_bytes = [&](std::string_view bytes) -> Result<bool> {

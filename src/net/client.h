@@ -37,6 +37,8 @@ struct ClientOptions {
   std::string user_agent = "kernelwright";
 };
 
+struct ClientResponse;
+
 struct ClientRequest {
   std::string method = "GET";
   std::string url;
@@ -44,6 +46,9 @@ struct ClientRequest {
   std::string body;
   std::optional<ClientTimeouts> timeouts;  // other than the client's
   std::stop_token stop;                    // ends the call with kCancelled
+  // Sees the answer without its body as soon as that is there: what is known of a call that fails
+  // later. On the calling thread.
+  std::function<void(const ClientResponse&)> on_head;
 };
 
 struct ClientResponse {

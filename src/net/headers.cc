@@ -37,6 +37,12 @@ bool is_field_value(std::string_view text) {
   });
 }
 
+bool has_media_type(const Headers& headers, std::string_view type) {
+  const std::string* field = headers.find("Content-Type");
+  return field != nullptr &&
+         equals_ignoring_case(trim(std::string_view(*field).substr(0, field->find(';'))), type);
+}
+
 bool has_list_token(std::string_view list, std::string_view token) {
   while (!list.empty()) {
     std::size_t comma = std::min(list.find(','), list.size());

@@ -28,6 +28,8 @@ class Headers {
   std::vector<Field> fields_;
 };
 
+// Whether Content-Type is this type ("text/event-stream"), whatever its parameters.
+bool has_media_type(const Headers& headers, std::string_view type);
 bool equals_ignoring_case(std::string_view a, std::string_view b);  // ASCII letters only
 bool is_token(std::string_view text);  // RFC 9110: methods and field names
 // No control bytes but tabs, no white space at the ends: cannot end a line or forge a field.

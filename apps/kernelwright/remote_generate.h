@@ -1,0 +1,19 @@
+// kernelwright generate with a server's URL as its model: the chats go there
+// (docs/openai_client.md).
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "options.h"
+#include "services.h"
+
+namespace kw::front {
+
+bool is_server_url(const std::string& model);  // http:// or https://
+
+// Answers are printed in the order of the prompts. With --prompts a request that fails is a line
+// with "error", the others go on, and the exit code is 2.
+Result<int> run_remote_generate(const GenerateCommand& command, std::uint64_t seed,
+                                const Services& services);
+
+}  // namespace kw::front
