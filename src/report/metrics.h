@@ -1,0 +1,78 @@
+// The numbers of one run. n is always all problems asked, also those without any attempt.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/bootstrap.h"
+#include "report/run.h"
+
+namespace kw::report {
+
+struct Estimate {
+  double value = 0;
+  std::optional<Interval> interval;
+};
+
+// fast_p (Ouyang et al. 2025, "KernelBench"): the share of problems with a correct kernel whose
+// speedup is over p.
+struct FastP {
+  double p = 0;
+  Estimate median;  // by the speedup's median
+  Estimate low;     // by the lower end of its interval; without an interval it is not over p
+};
+
+struct PassAtK {
+  std::int64_t k = 0;
+  Estimate value;
+  std::int64_t short_problems = 0;  // with fewer than k attempts; the missing ones count as failed
+};
+
+// Of each problem's best speedup.
+struct GeometricMean {
+  std::optional<Estimate> correct;  // of problems with a timed correct kernel, `timed` in number
+  Estimate with_failures;           // all problems; 1 where there is none: the reference is kept
+  std::int64_t timed = 0;
+};
+
+// What the best of the first `attempt` attempts of every problem give, and what all these cost.
+struct BestSoFar {
+  std::int64_t attempt = 0, solved = 0, faster = 0;  // faster: speedup's median over 1
+  double geometric_mean = 1;                         // failures as 1
+  std::int64_t tokens = 0;
+  double cost_usd = 0, seconds = 0;
+};
+
+struct Metrics {
+  std::int64_t problems = 0, unattempted = 0, attempts = 0;
+  std::int64_t fewest_attempts = 0, most_attempts = 0;  // of a problem
+  std::int64_t prompt_tokens = 0, completion_tokens = 0;
+  double cost_usd = 0, seconds = 0;
+  std::array<std::int64_t, kStages> reached{};  // attempts that came to exactly this stage
+  std::vector<std::pair<std::string, std::int64_t>> outcomes;  // most frequent first, then by name
+  Estimate correctness;
+  std::vector<FastP> fast_p;
+  std::vector<PassAtK> pass_at_k;  // empty for a run whose attempts are not independent
+  GeometricMean geometric_mean;
+  std::vector<BestSoFar> best_so_far;  // attempt 1 to most_attempts
+};
+
+inline constexpr std::array<double, 7> kFastP = {0.5, 0.8, 1, 1.5, 2, 3, 5};
+
+// 1 - C(n - c, k) / C(n, k), the chance that one of k samples of n, c of them correct, is correct
+// (Chen et al. 2021, "Evaluating Large Language Models Trained on Code"). With n < k the missing
+// samples are failures.
+double pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k);
+
+// Whether the problem's best kernel is faster than p.
+bool faster_than(const ProblemRecord& problem, double p);
+bool surely_faster_than(const ProblemRecord& problem, double p);  // by the interval's lower end
+// log of the best speedup; none without a timed correct kernel.
+std::optional<double> log_speedup(const ProblemRecord& problem);
+
+Metrics measure(const Run& run, const BootstrapOptions& options);
+
+}  // namespace kw::report

@@ -1,0 +1,148 @@
+// Vectors worked out by hand.
+#include "report/metrics.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "report/testing.h"
+
+namespace kw::report {
+namespace {
+
+double slow_pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k) {
+  auto choose = [](std::int64_t a, std::int64_t b) {
+    long double out = 1;
+    for (std::int64_t i = 0; i < b; ++i)
+      out *= static_cast<long double>(a - i) / static_cast<long double>(i + 1);
+    return a < b ? 0 : out;
+  };
+  return static_cast<double>(1 - choose(n - c, k) / choose(n, k));
+}
+
+TEST(PassAtK, ByHand) {
+  EXPECT_DOUBLE_EQ(pass_at_k(10, 0, 5), 0);
+  EXPECT_DOUBLE_EQ(pass_at_k(10, 10, 1), 1);
+  EXPECT_DOUBLE_EQ(pass_at_k(4, 1, 1), 0.25);
+  EXPECT_DOUBLE_EQ(pass_at_k(4, 1, 2), 0.5);         // 1 - C(3,2)/C(4,2) = 1 - 3/6
+  EXPECT_DOUBLE_EQ(pass_at_k(5, 2, 2), 0.7);         // 1 - C(3,2)/C(5,2) = 1 - 3/10
+  EXPECT_DOUBLE_EQ(pass_at_k(10, 3, 5), 11.0 / 12);  // 1 - C(7,5)/C(10,5) = 1 - 21/252
+  EXPECT_DOUBLE_EQ(pass_at_k(8, 7, 2), 1);           // one failure only: two cannot both fail
+  EXPECT_NEAR(pass_at_k(200, 1, 100), 0.5, 1e-12);
+  EXPECT_NEAR(pass_at_k(100000, 1, 1), 1e-5, 1e-16);  // nothing over- or underflows
+  EXPECT_NEAR(pass_at_k(100000, 3, 50000), 0.87500375, 1e-7);
+}
+
+TEST(PassAtK, MissingSamplesAreFailures) {
+  EXPECT_EQ(pass_at_k(0, 0, 1), 0);
+  EXPECT_EQ(pass_at_k(0, 0, 8), 0);
+  EXPECT_EQ(pass_at_k(2, 1, 8), 1);
+  EXPECT_EQ(pass_at_k(2, 0, 8), 0);
+}
+
+TEST(PassAtK, AsTheBinomialsSay) {
+  for (std::int64_t n = 1; n <= 20; ++n) {
+    for (std::int64_t c = 0; c <= n; ++c) {
+      for (std::int64_t k = 1; k <= n; ++k)
+        EXPECT_NEAR(pass_at_k(n, c, k), slow_pass_at_k(n, c, k), 1e-12)
+            << n << " " << c << " " << k;
+    }
+  }
+}
+
+// Five problems: 2x (sure), 1.1x (not sure), 0.9x, never correct, never tried.
+report::Run sample() {
+  return run_of("sample",
+                {
+                    problem("a", {failed(), correct(1.2, 1.1, 1.3), correct(2, 1.9, 2.1)}),
+                    problem("b", {correct(1.1, 0.95, 1.25), failed()}),
+                    problem("c", {untimed(), correct(0.9, 0.85, 0.95)}),
+                    problem("d", {failed(Stage::kRightShape, "wrong_value")}),
+                    problem("e", {}),
+                });
+}
+
+TEST(Metrics, NIsAllProblemsAsked) {
+  Metrics m = measure(sample(), {});
+  EXPECT_EQ(m.problems, 5);
+  EXPECT_EQ(m.unattempted, 1);
+  EXPECT_EQ(m.attempts, 8);
+  EXPECT_EQ(m.fewest_attempts, 0);
+  EXPECT_EQ(m.most_attempts, 3);
+  EXPECT_DOUBLE_EQ(m.correctness.value, 0.6);
+}
+
+TEST(Metrics, FastPByHand) {
+  Metrics m = measure(sample(), {});
+  std::vector<double> median, low;
+  for (const FastP& row : m.fast_p) {
+    median.push_back(row.median.value);
+    low.push_back(row.low.value);
+  }
+  // p:                                    0.5  0.8  1    1.5  2  3  5
+  EXPECT_EQ(median, (std::vector<double>{0.6, 0.6, 0.4, 0.2, 0, 0, 0})) << "2x is not over 2";
+  EXPECT_EQ(low, (std::vector<double>{0.6, 0.6, 0.2, 0.2, 0, 0, 0}));
+}
+
+TEST(Metrics, WithoutAnIntervalNothingIsSure) {
+  Attempt attempt = correct(3, 0, 0);
+  attempt.speedup->low.reset();
+  attempt.speedup->high.reset();
+  Metrics m = measure(run_of("r", {problem("a", {attempt})}), {});
+  EXPECT_EQ(m.fast_p[2].median.value, 1);
+  EXPECT_EQ(m.fast_p[2].low.value, 0);
+}
+
+TEST(Metrics, GeometricMeans) {
+  Metrics m = measure(sample(), {});
+  EXPECT_EQ(m.geometric_mean.timed, 3);
+  EXPECT_NEAR(m.geometric_mean.correct->value, std::cbrt(2 * 1.1 * 0.9), 1e-12);
+  EXPECT_NEAR(m.geometric_mean.with_failures.value, std::pow(2 * 1.1 * 0.9, 0.2), 1e-12);
+  Metrics none = measure(run_of("r", {problem("a", {failed()}), problem("b", {untimed()})}), {});
+  EXPECT_FALSE(none.geometric_mean.correct);
+  EXPECT_EQ(none.geometric_mean.with_failures.value, 1);
+  EXPECT_FALSE(none.geometric_mean.with_failures.interval);
+}
+
+TEST(Metrics, PassAtKIsTheMeanOverProblems) {
+  Metrics m = measure(sample(), {});
+  ASSERT_EQ(m.pass_at_k.size(), 3U);  // 1, 2, 3
+  // a: 3 attempts, 2 correct; b: 2, 1; c: 2, 2; d: 1, 0; e: none.
+  EXPECT_NEAR(m.pass_at_k[0].value.value, (2.0 / 3 + 0.5 + 1 + 0 + 0) / 5, 1e-12);
+  EXPECT_NEAR(m.pass_at_k[1].value.value, (1 + 1 + 1 + 0 + 0) / 5.0, 1e-12);
+  EXPECT_EQ(m.pass_at_k[0].short_problems, 1);
+  EXPECT_EQ(m.pass_at_k[2].k, 3);
+  EXPECT_EQ(m.pass_at_k[2].short_problems, 4);
+  report::Run dependent = sample();
+  dependent.independent = false;
+  EXPECT_TRUE(measure(dependent, {}).pass_at_k.empty());
+}
+
+TEST(Metrics, BestSoFar) {
+  Metrics m = measure(sample(), {});
+  ASSERT_EQ(m.best_so_far.size(), 3U);
+  EXPECT_EQ(m.best_so_far[0].solved, 2);  // b, c
+  EXPECT_EQ(m.best_so_far[0].faster, 1);  // b
+  EXPECT_NEAR(m.best_so_far[0].geometric_mean, std::pow(1.1, 0.2), 1e-12);
+  EXPECT_EQ(m.best_so_far[1].solved, 3);
+  EXPECT_EQ(m.best_so_far[1].faster, 2);
+  EXPECT_NEAR(m.best_so_far[1].geometric_mean, std::pow(1.1 * 1.2 * 0.9, 0.2), 1e-12);
+  EXPECT_NEAR(m.best_so_far[2].geometric_mean, m.geometric_mean.with_failures.value, 1e-12);
+}
+
+TEST(Metrics, OutcomesAndStages) {
+  Metrics m = measure(sample(), {});
+  EXPECT_EQ(m.outcomes[0], (std::pair<std::string, std::int64_t>("passed", 5)));
+  EXPECT_EQ(m.outcomes[1], (std::pair<std::string, std::int64_t>("compile_error", 2)));
+  EXPECT_EQ(m.reached, (std::array<std::int64_t, kStages>{0, 2, 0, 0, 1, 5}));
+}
+
+TEST(BestAttempt, FastestOfTheCorrectOnes) {
+  EXPECT_EQ(best_attempt(problem("p", {failed()})), nullptr);
+  ProblemRecord mixed = problem("p", {untimed(), correct(0.5, 0.4, 0.6), correct(0.5, 0.5, 0.5)});
+  EXPECT_EQ(best_attempt(mixed)->id, "1") << "the first of equals, and a timed one";
+  EXPECT_EQ(best_attempt(problem("p", {untimed()}))->id, "0");
+}
+
+}  // namespace
+}  // namespace kw::report

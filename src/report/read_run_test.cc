@@ -1,0 +1,419 @@
+// Files as people have them: whole, cut, damaged.
+#include "report/read_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "os/file.h"
+#include "report/testing.h"
+#include "runlog/run_folder.h"
+#include "task/trace.h"
+
+namespace kw::report {
+namespace {
+
+task::Verdict verdict(const std::string& problem, const std::string& candidate,
+                      task::Outcome outcome) {
+  task::Verdict out;
+  out.problem_name = problem;
+  out.problem_hash = "h-" + problem;
+  out.candidate_name = candidate;
+  out.candidate_hash = "c-" + candidate;
+  out.language = "cpp";
+  out.outcome = outcome;
+  out.cost.total_ms = 1500;
+  if (outcome == task::Outcome::kViolation) out.violation = "input_write";
+  if (outcome == task::Outcome::kPassed) {
+    out.times = task::Times{1, 2, {1, 1}, {2, 2}};
+    out.speedup = task::Speedup{2, 1.9, 2.1};
+  }
+  out.diagnostics = {{"compiler", "says"}};
+  return out;
+}
+
+task::Trace trace(const std::string& solution, const std::string& uuid, task::TraceStatus status,
+                  double factor) {
+  task::Trace out;
+  out.definition = "add";
+  out.workload.uuid = uuid;
+  if (solution.empty()) return out;
+  out.solution = solution;
+  task::Evaluation evaluation;
+  evaluation.status = status;
+  evaluation.environment.hardware = "a machine";
+  evaluation.timestamp = "2025-01-01T00:00:00Z";
+  if (status == task::TraceStatus::kPassed) {
+    evaluation.correctness = task::TraceCorrectness{0, 0, {}};
+    evaluation.performance = task::TracePerformance{1, factor, factor};
+  }
+  if (status == task::TraceStatus::kRuntimeError) evaluation.log = "violation: input_write\nmore";
+  out.evaluation = evaluation;
+  return out;
+}
+
+class ReadRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = os::TempDir::make("kw-report");
+    ASSERT_TRUE(made);
+    folder = std::make_unique<os::TempDir>(std::move(*made));
+  }
+  std::string write(const std::string& name, const std::string& content) {
+    std::filesystem::path path = folder->path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << content;
+    return path.string();
+  }
+  static Result<report::Run> load(const std::filesystem::path& path) {
+    return read_run(path, true);
+  }
+  static std::string commit(const task::Verdict& v) {
+    Json line = {{"schema", 1},
+                 {"gym_version", 2},
+                 {"trace_bytes", 0},
+                 {"judged_with", Json::object()},
+                 {"verdict", to_json(v)}};
+    return line.dump() + "\n";
+  }
+  static std::string line(const task::Trace& t) { return to_json(t).dump() + "\n"; }
+
+  std::unique_ptr<os::TempDir> folder;
+};
+
+TEST_F(ReadRunTest, Verdicts) {
+  std::string path =
+      write("o.jsonl.verdicts.jsonl", commit(verdict("a", "s0", task::Outcome::kCompileError)) +
+                                          commit(verdict("b", "s0", task::Outcome::kViolation)) +
+                                          commit(verdict("a", "s1", task::Outcome::kPassed)));
+  auto run = load(path);
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->name, "o");
+  EXPECT_EQ(run->kind, "verdicts");
+  EXPECT_EQ(run->baseline, "eager");
+  ASSERT_EQ(run->problems.size(), 2U);
+  const ProblemRecord& a = run->problems[0];
+  ASSERT_EQ(a.attempts.size(), 2U);
+  EXPECT_EQ(a.hash, "h-a");
+  EXPECT_EQ(a.attempts[0].stage, Stage::kExtracted);
+  EXPECT_EQ(a.attempts[1].id, "1");
+  EXPECT_TRUE(a.attempts[1].correct());
+  EXPECT_EQ(a.attempts[1].speedup->low, 1.9);
+  EXPECT_EQ(a.attempts[1].seconds, 1.5);
+  EXPECT_EQ(a.attempts[1].diagnostics[0].message, "says");
+  EXPECT_EQ(run->problems[1].attempts[0].violation, "input_write");
+}
+
+TEST_F(ReadRunTest, AFileOfTracesLeadsToItsVerdicts) {
+  std::string traces = write("o.jsonl", line(trace("s", "w", task::TraceStatus::kPassed, 2)));
+  write("o.jsonl.verdicts.jsonl", commit(verdict("a", "s", task::Outcome::kPassed)));
+  auto run = load(traces);
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->kind, "verdicts");
+  EXPECT_EQ(run->hardware, "a machine");
+}
+
+TEST_F(ReadRunTest, PrintedVerdicts) {
+  std::string path =
+      write("printed.jsonl", to_json(verdict("a", "s", task::Outcome::kPassed)).dump() +
+                                 "\n{\"error\":{\"code\":\"internal\",\"message\":\"m\"}}\n");
+  auto run = load(path);
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->problems[0].attempts.size(), 1U);
+  ASSERT_EQ(run->notes.size(), 1U);
+  EXPECT_NE(run->notes[0].find("1 candidates could not be judged"), std::string::npos);
+}
+
+TEST_F(ReadRunTest, ACandidateJudgedAgainCountsOnce) {
+  auto run = load(write("o.jsonl", commit(verdict("a", "s", task::Outcome::kNoisy)) +
+                                       commit(verdict("a", "s", task::Outcome::kPassed))));
+  ASSERT_TRUE(run) << run.error().message();
+  ASSERT_EQ(run->problems[0].attempts.size(), 1U);
+  EXPECT_TRUE(run->problems[0].attempts[0].correct());
+  EXPECT_EQ(run->notes.size(), 1U);
+}
+
+TEST_F(ReadRunTest, AProblemThatChangedIsAnother) {
+  task::Verdict changed = verdict("a", "s", task::Outcome::kPassed);
+  changed.problem_hash = "0123456789";
+  auto run =
+      load(write("o.jsonl", commit(verdict("a", "s", task::Outcome::kPassed)) + commit(changed)));
+  ASSERT_TRUE(run);
+  ASSERT_EQ(run->problems.size(), 2U);
+  EXPECT_EQ(run->problems[1].name, "a (01234567)");
+}
+
+TEST_F(ReadRunTest, ACutLastLineIsANote) {
+  std::string whole = commit(verdict("a", "s0", task::Outcome::kPassed));
+  std::string second = commit(verdict("b", "s0", task::Outcome::kPassed));
+  for (std::size_t length : {std::size_t{1}, second.size() / 2, second.size() - 2}) {
+    auto run = load(write("o.jsonl", whole + second.substr(0, length)));
+    ASSERT_TRUE(run) << run.error().message();
+    EXPECT_EQ(run->problems.size(), 1U);
+    ASSERT_EQ(run->notes.size(), 1U);
+    EXPECT_EQ(run->notes[0], "the last line is cut and was left out");
+  }
+  auto run = load(write("o.jsonl", whole + second.substr(0, second.size() - 1)));
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->problems.size(), 2U) << "only its end is missing";
+}
+
+TEST_F(ReadRunTest, DamagedLinesNameFileAndLine) {
+  std::string whole = commit(verdict("a", "s0", task::Outcome::kPassed));
+  auto expect_error = [&](const std::string& content, const std::string& place,
+                          const std::string& words) {
+    std::string path = write("o.jsonl", content);
+    auto run = load(path);
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(run.error().message().find(path + place), std::string::npos) << run.error().message();
+    EXPECT_NE(run.error().message().find(words), std::string::npos) << run.error().message();
+  };
+  expect_error(whole + whole.substr(0, 40) + "\n" + whole, ":2", "");
+  expect_error(whole.substr(0, 40) + "\n", ":1", "");
+  expect_error(whole + "{\"verdict\": 3}\n", ":2", "verdict");
+  expect_error(whole + "[]\n", ":2", "");
+  std::string other = whole;
+  other.replace(other.find("passed"), 6, "psased");
+  expect_error(whole + other, ":2", "psased");
+  expect_error("{", "", "no whole line");
+  expect_error("", "", "empty");
+}
+
+TEST_F(ReadRunTest, NotThere) {
+  auto missing = load(folder->path() / "none.jsonl");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(load(folder->path()));
+}
+
+TEST_F(ReadRunTest, Traces) {
+  using enum task::TraceStatus;
+  auto run = load(write(
+      "t.jsonl", line(trace("", "w1", kPassed, 0)) + line(trace("", "w2", kPassed, 0)) +
+                     line(trace("good", "w1", kPassed, 2)) + line(trace("good", "w2", kPassed, 8)) +
+                     line(trace("half", "w1", kPassed, 3)) +
+                     line(trace("cheat", "w1", kRuntimeError, 0)) +
+                     line(trace("cheat", "w2", kPassed, 9))));
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->hardware, "a machine");
+  ASSERT_EQ(run->problems.size(), 1U);
+  const auto& attempts = run->problems[0].attempts;
+  ASSERT_EQ(attempts.size(), 3U);
+  EXPECT_TRUE(attempts[0].correct());
+  EXPECT_DOUBLE_EQ(attempts[0].speedup->median, 4);
+  EXPECT_FALSE(attempts[0].speedup->low);
+  EXPECT_EQ(attempts[1].outcome, "not_all_workloads");
+  EXPECT_FALSE(attempts[1].correct());
+  EXPECT_EQ(attempts[2].outcome, "violation");
+  EXPECT_EQ(attempts[2].violation, "input_write");
+}
+
+// Two problems: one solved by an attempt that refines another, one where the model said nothing;
+// and a third that was not begun.
+class RunFolderReaderTest : public ReadRunTest {
+ protected:
+  void SetUp() override {
+    ReadRunTest::SetUp();
+    path = folder->path() / "run";
+    auto made = runlog::RunFolder::create(path, {{"method", "refine"}});
+    ASSERT_TRUE(made);
+    run = std::make_unique<runlog::RunFolder>(std::move(*made));
+    append(runlog::RunStarted{"0.1",
+                              2,
+                              "2025-01-01T00:00:00Z",
+                              "solve",
+                              Json::object(),
+                              {{"a", "a", "ha"}, {"b", "b", "hb"}, {"c", "c", "hc"}}});
+    append(runlog::ProblemStarted{"a"});
+    attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kCompileError);
+    attempt("a", 1, 0, runlog::Finish::kStop, task::Outcome::kPassed);
+    append(runlog::ProblemStarted{"b"});
+    attempt("b", 0, runlog::kNoParent, runlog::Finish::kLength, std::nullopt);
+  }
+  void append(runlog::EventBody body) { ASSERT_TRUE(run->append({++at, std::move(body)})); }
+  // Without an outcome there is no code in the answer, or with it no verdict.
+  void attempt(const std::string& problem, int id, int parent, runlog::Finish finish,
+               std::optional<task::Outcome> outcome, bool has_code = false) {
+    runlog::Decided decided;
+    decided.problem = problem;
+    decided.attempt = decided.visible = id;
+    decided.parent = parent;
+    append(decided);
+    runlog::Answered answered;
+    answered.problem = problem;
+    answered.attempt = id;
+    answered.by = "model";
+    answered.answer = run->put("the answer of " + problem).value();
+    answered.finish = finish;
+    answered.usage = {100, 20, 0.5};
+    answered.wall_ms = 1000;
+    append(answered);
+    runlog::Extracted extracted;
+    extracted.problem = problem;
+    extracted.attempt = id;
+    if (outcome || has_code) {
+      Json solution = {
+          {"name", "s"},
+          {"definition", problem},
+          {"author", "model"},
+          {"spec",
+           {{"language", "cpp"}, {"target_hardware", {"CPU"}}, {"entry_point", "k.cpp::run"}}},
+          {"sources", {{{"path", "k.cpp"}, {"content", "int x;\n"}}}}};
+      extracted.candidate = candidate = run->put(solution.dump()).value();
+      extracted.candidate_hash = std::to_string(id);
+    } else {
+      extracted.why_not = "no code block";
+    }
+    append(extracted);
+    if (!outcome) return;
+    runlog::Judged judged;
+    judged.problem = problem;
+    judged.attempt = id;
+    judged.outcome = *outcome;
+    judged.progress = *outcome == task::Outcome::kPassed ? runlog::Progress::kCorrect
+                                                         : runlog::Progress::kExtracted;
+    task::Verdict of_it = verdict(problem, "s", *outcome);
+    judged.speedup = of_it.speedup;
+    judged.verdict = run->put(to_json(of_it).dump()).value();
+    judged.wall_ms = 500;
+    append(judged);
+  }
+
+  std::filesystem::path path;
+  std::unique_ptr<runlog::RunFolder> run;
+  std::string candidate;
+  std::int64_t at = 0;
+};
+
+TEST_F(RunFolderReaderTest, AttemptsInOrder) {
+  auto read = load(path);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->kind, "solve");
+  EXPECT_EQ(read->name, "run");
+  EXPECT_NE(read->settings.find("refine"), std::string::npos);
+  EXPECT_FALSE(read->finished);
+  EXPECT_FALSE(read->independent);
+  ASSERT_EQ(read->problems.size(), 3U) << "one that was not begun was asked too";
+  const auto& attempts = read->problems[0].attempts;
+  ASSERT_EQ(attempts.size(), 2U);
+  EXPECT_EQ(attempts[0].outcome, "compile_error");
+  EXPECT_EQ(attempts[0].code.text, "int x;\n");
+  EXPECT_EQ(attempts[0].diagnostics[0].message, "says");
+  EXPECT_EQ(attempts[1].parent, "0");
+  EXPECT_EQ(attempts[1].speedup->high, 2.1);
+  EXPECT_EQ(attempts[1].prompt_tokens, 100);
+  EXPECT_EQ(attempts[1].cost_usd, 0.5);
+  EXPECT_EQ(attempts[1].seconds, 1.5);
+  const Attempt& silent = read->problems[1].attempts.at(0);
+  EXPECT_EQ(silent.outcome, "cut_answer");
+  EXPECT_EQ(silent.stage, Stage::kNothing);
+  EXPECT_EQ(silent.answer.text, "the answer of b");
+  EXPECT_EQ(silent.diagnostics[0].message, "no code block");
+  EXPECT_TRUE(read->problems[2].attempts.empty());
+  EXPECT_EQ(read->problems[2].failure, "not begun");
+}
+
+TEST_F(RunFolderReaderTest, AnAttemptUnderWayIsNotCounted) {
+  runlog::Decided decided;
+  decided.problem = "b";
+  decided.attempt = decided.visible = 1;
+  append(decided);
+  auto read = load(path);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->problems[1].attempts.size(), 1U);
+  EXPECT_NE(std::find(read->notes.begin(), read->notes.end(),
+                      "1 attempts without a verdict are not counted"),
+            read->notes.end());
+}
+
+TEST_F(RunFolderReaderTest, OurFailuresAreNotTheCandidates) {
+  attempt("b", 1, runlog::kNoParent, runlog::Finish::kStop, std::nullopt, true);
+  runlog::Failed failure;
+  failure.problem = "b";
+  failure.attempt = 1;
+  failure.stage = "judge";
+  append(failure);
+  auto read = load(path);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->problems[1].attempts.size(), 1U);
+  EXPECT_NE(read->notes.back().find("by no fault of theirs"), std::string::npos);
+}
+
+TEST_F(RunFolderReaderTest, SamplesAreIndependentUnlessSuccessEndsThem) {
+  report::Run whole = load(path).value();
+  EXPECT_FALSE(whole.independent) << "an attempt has a parent";
+  std::filesystem::path other = folder->path() / "other";
+  run = std::make_unique<runlog::RunFolder>(runlog::RunFolder::create(other, {}).value());
+  append(runlog::RunStarted{"0.1", 2, "now", "solve", Json::object(), {{"a", "a", "ha"}}});
+  append(runlog::ProblemStarted{"a"});
+  attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kPassed);
+  EXPECT_TRUE(load(other).value().independent);
+  runlog::ProblemEnded ended;
+  ended.problem = "a";
+  ended.end = runlog::End::kFirstCorrect;
+  ended.best = 0;
+  append(ended);
+  append(runlog::RunEnded{});
+  report::Run stopped = load(other).value();
+  EXPECT_FALSE(stopped.independent);
+  EXPECT_TRUE(stopped.finished);
+}
+
+TEST_F(RunFolderReaderTest, KilledAtAnyByte) {
+  std::string events = os::read_file(path / "events.jsonl").value();
+  run.reset();
+  std::size_t first = events.find('\n') + 1;
+  for (std::size_t length = first; length < events.size(); length += 37) {
+    std::ofstream(path / "events.jsonl") << events.substr(0, length);
+    auto read = load(path);
+    ASSERT_TRUE(read) << length << ": " << read.error().message();
+    EXPECT_EQ(read->problems.size(), 3U);
+  }
+}
+
+TEST_F(RunFolderReaderTest, DamageIsNamed) {
+  std::string events = os::read_file(path / "events.jsonl").value();
+  std::size_t third = events.find('\n', events.find('\n') + 1) + 1;
+  std::string broken = events;
+  broken[third + 1] = '!';
+  std::ofstream(path / "events.jsonl") << broken;
+  auto read = load(path);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message().find("events.jsonl:3"), std::string::npos)
+      << read.error().message();
+
+  std::ofstream(path / "events.jsonl") << events;
+  std::ofstream(path / "blobs" / candidate.substr(0, 2) / candidate) << "another";
+  read = load(path);
+  ASSERT_TRUE(read) << "the numbers do not need the code";
+  EXPECT_NE(
+      read->problems[0].attempts[1].diagnostics.at(0).message.find("does not have its name's hash"),
+      std::string::npos);
+}
+
+TEST_F(ReadRunTest, ProblemsAskedAndNames) {
+  report::Run run = run_of("r", {problem("a", {})});
+  EXPECT_EQ(add_problems_asked(run, {"a", "b", "b"}), 1U);
+  EXPECT_EQ(run.problems.size(), 2U);
+
+  std::vector<report::Run> runs(4);
+  const char* paths[] = {"x/run", "y/run", "y/run", "other"};
+  const char* names[] = {"run", "run", "run", "other"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    runs[i].path = paths[i];
+    runs[i].name = names[i];
+  }
+  name_apart(runs);
+  EXPECT_EQ(runs[0].name, "x/run");
+  EXPECT_EQ(runs[1].name, "y/run");
+  EXPECT_EQ(runs[2].name, "y/run#2");
+  EXPECT_EQ(runs[3].name, "other");
+}
+
+}  // namespace
+}  // namespace kw::report

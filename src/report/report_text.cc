@@ -1,0 +1,76 @@
+// For a terminal: a block a run, then the comparisons.
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/format.h"
+#include "report/report.h"
+
+namespace kw::report {
+namespace {
+
+std::string line(std::string_view label, const std::string& text) {
+  return fmt::format("  {:<12} {}\n", label, text);
+}
+
+std::string shares(const Metrics& m) {
+  std::string out = line("correct", share_text(m.correctness));
+  for (const FastP& row : m.fast_p) {
+    out += line(fmt::format("fast_{:g}", row.p),
+                fmt::format("{}; surely {}", share_text(row.median), share_text(row.low)));
+  }
+  for (const PassAtK& row : m.pass_at_k) {
+    std::string note =
+        row.short_problems > 0
+            ? fmt::format("; {} of {} problems have fewer attempts", row.short_problems, m.problems)
+            : "";
+    out += line(fmt::format("pass@{}", row.k), share_text(row.value) + note);
+  }
+  return out;
+}
+
+std::string speedups(const Metrics& m) {
+  const auto& of_correct = m.geometric_mean.correct;
+  std::string text = of_correct ? fmt::format("{} of the {} timed correct ones",
+                                              factor_text(*of_correct), m.geometric_mean.timed)
+                                : "no timed correct kernel";
+  return line("speedup", text) + line("", fmt::format("{} of all, failures as 1x",
+                                                      factor_text(m.geometric_mean.with_failures)));
+}
+
+std::string block(const MeasuredRun& measured) {
+  const auto& [run, m] = measured;
+  std::string out = fmt::format("{}  {}{}\n", printable(run.name, 200), printable(run.path, 1000),
+                                run.finished ? "" : "  (not finished)");
+  out += line("problems", fmt::format("{}, {} without an attempt", m.problems, m.unattempted));
+  out += line("attempts", count_text(m));
+  std::vector<std::string> outcomes;
+  for (const auto& [name, count] : m.outcomes)
+    outcomes.push_back(fmt::format("{} {}", printable(name, 60), count));
+  out += line("outcomes", outcomes.empty() ? "none" : join(outcomes, ", "));
+  out += shares(m) + speedups(m);
+  for (const std::string& note : run.notes) out += line("note", printable(note, 1000));
+  return out + "\n";
+}
+
+std::string block(const Comparison& comparison, const Report& report) {
+  std::string run = printable(report.runs[comparison.run].run.name, 200);
+  std::string baseline = printable(report.runs[comparison.baseline].run.name, 200);
+  std::string out = fmt::format("{} against {}, {}\n", run, baseline, pairing_text(comparison));
+  for (const MeasureComparison& row : comparison.measures)
+    out += line(to_string(row.measure), sentence(row, run, baseline));
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+  std::string out;
+  for (const MeasuredRun& run : report.runs) out += block(run);
+  for (const Comparison& comparison : report.comparisons) out += block(comparison, report);
+  out +=
+      fmt::format("{:g} % intervals: bootstrap over problems (BCa, {} resamples, seed {})\n",
+                  100 * report.options.confidence, report.options.resamples, report.options.seed);
+  return out;
+}
+
+}  // namespace kw::report

@@ -1,0 +1,78 @@
+// What a report is about: runs over problems with their attempts, whatever file they were read
+// from (read_run.h). Plain values; nothing here is trusted to be sane text.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "task/verdict.h"
+
+namespace kw::report {
+
+// How far an attempt came: kNothing had no code, kExtracted did not compile, kCompiled did not run
+// to its end or broke a rule, kRan has another shape or dtype, kRightShape wrong values (or no
+// honest time).
+enum class Stage { kNothing, kExtracted, kCompiled, kRan, kRightShape, kCorrect };
+std::string_view to_string(Stage stage);  // "nothing", "extracted", ...
+inline constexpr int kStages = 6;
+
+// The stage that a judged candidate with this outcome reached.
+Stage stage_of(task::Outcome outcome);
+
+// Reference time / candidate time. FlashInfer-Bench's traces have no interval.
+struct Speedup {
+  double median = 0;
+  std::optional<double> low, high;  // 95 %
+};
+
+// A text as far as a report keeps it.
+struct Excerpt {
+  std::string text;
+  std::size_t left_out = 0;  // bytes behind it
+};
+// Cut between characters.
+Excerpt excerpt(std::string_view text, std::size_t max_bytes);
+
+struct Attempt {
+  std::string id;      // as the run calls it, unique in its problem
+  std::string parent;  // id of the attempt that this one was made from; empty: none
+  Stage stage = Stage::kNothing;
+  std::string outcome;             // a verdict's ("compile_error") or the run's own ("no_code")
+  std::string violation;           // class, with outcome violation
+  std::optional<Speedup> speedup;  // of correct attempts with a time
+  std::int64_t prompt_tokens = 0, completion_tokens = 0;
+  double cost_usd = 0;  // 0: not known, or nothing to pay
+  double seconds = 0;   // generating and judging
+  std::string proposer, language;
+  Excerpt code, answer;  // answer: what a model said, where there is no code
+  std::vector<task::Diagnostic> diagnostics;
+
+  bool correct() const { return stage == Stage::kCorrect; }
+};
+
+// One problem that was asked, with its attempts in order; there may be none.
+struct ProblemRecord {
+  std::string name, hash;  // hash: empty when the file does not say it
+  std::vector<Attempt> attempts;
+  std::string failure;  // why it was given up, when not because of its attempts
+};
+
+struct Run {
+  std::string name, path;
+  std::string kind;  // "solve", "verdicts", "traces"
+  std::string settings;
+  std::string hardware, baseline;  // empty: the file does not say it
+  double wall_seconds = 0;         // 0: not recorded
+  bool finished = true;            // false: the run was cut off, or still goes on
+  // Every attempt of a problem was drawn by itself: pass@k is about such samples only.
+  bool independent = true;
+  std::vector<std::string> notes;  // about reading it, for people
+  std::vector<ProblemRecord> problems;
+};
+
+// The fastest correct attempt by median, timed ones first; nullptr when none is correct.
+const Attempt* best_attempt(const ProblemRecord& problem);
+
+}  // namespace kw::report
