@@ -65,15 +65,29 @@ struct Node {
   std::string op;  // overload without namespace: "add.Tensor", "convolution.default"
   std::vector<std::pair<std::string, Attribute>> arguments;  // in the schema's order
   std::vector<TensorType>
-      outputs;  // as the tracer saw them; an output that is no tensor or not used: shape [0]
+      outputs;   // as the tracer saw them; an output that is no tensor or not used: shape [0]
+  int line = 0;  // of the problem's source, from 1; 0: not known
 
   const Attribute* find(std::string_view name) const;  // nullptr: the schema has no such argument
 };
 
+// What must be true of the sizes for a graph to be the problem's: its code looked at them.
+enum class Relation { kEqual, kNotEqual, kLess, kLessEqual };
+
+struct Condition {
+  IntExpr left;
+  Relation relation = Relation::kEqual;
+  IntExpr right;
+  bool operator==(const Condition&) const = default;
+};
+
 struct Graph {
   // What shapes depend on, with the values of the size set that was traced. Names are those of the
-  // axes of a definition, or of a module's dimensions (x_0: the first of input x).
+  // axes of a definition, or of a module's dimensions (x_0: the first of input x). A host scalar
+  // that is an integer is a size too, under its input's name.
   std::map<std::string, std::int64_t> sizes;
+  // An axis whose value the code depends on is there as `axis == value`, and a number in shapes.
+  std::vector<Condition> conditions;
   std::vector<GraphInput> inputs;  // kInput and kScalar in call order, then kStatic
   std::vector<Node> nodes;         // in an order in which every value comes before its use
   std::vector<ValueId> outputs;
@@ -81,9 +95,15 @@ struct Graph {
   const TensorType& type(ValueId value) const;
 };
 
-// kInvalidArgument naming the node for a value used before it is made, a shape with a symbol that
-// `sizes` lacks, an output that does not exist.
+// kInvalidArgument naming the node for a value used before it is made, an expression with a symbol
+// that `sizes` lacks, an output that does not exist, a name that is no identifier or is there
+// twice, inputs in another order than Graph::inputs says.
 Status check(const Graph& graph);
+
+// The first condition that does not hold for these sizes, as people read it ("N == 64"); empty:
+// all hold. kInvalidArgument for a size without a value.
+Result<std::string> broken_condition(const Graph& graph,
+                                     const std::map<std::string, std::int64_t>& sizes);
 
 // One line an input, a node, an output, for people and golden files.
 std::string to_text(const Graph& graph);
