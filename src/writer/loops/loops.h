@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,9 +20,8 @@ using BufferId = int;
 struct Buffer {
   enum class Kind { kInput, kScalar, kOutput, kScratch };
   Kind kind = Kind::kScratch;
-  std::string
-      name;         // of inputs, scalars and outputs as in the graph and signature; scratch: t0, t1
-  TensorType type;  // contiguous, row-major
+  std::string name;  // of inputs and scalars as in the graph; outputs: out0; scratch: t0, t1
+  TensorType type;   // contiguous, row-major
 };
 
 // ---- scalar expressions ----
@@ -65,6 +65,9 @@ enum class ScalarOp {
   kNot,
   kBitNot,
   kLgamma,
+  kFrexpFraction,  // x = fraction * 2^exponent, 0.5 <= |fraction| < 1; 0, infinities and NaN: x and
+                   // 0
+  kFrexpExponent,  // int32
   // two
   kAdd,
   kSub,
@@ -130,8 +133,11 @@ class Scalar {
   // Of a stage's epilogue: what its reduction or scan gave here.
   struct Reduced {};
 
-  task::DType dtype = task::DType::kFloat32;
-  std::variant<Constant, Index, Load, Call, Cast, Reduced> node;
+  using Node = std::variant<Constant, Index, Load, Call, Cast, Reduced>;
+  Scalar(task::DType dtype_, Node node_) : dtype(dtype_), node(std::move(node_)) {}
+
+  task::DType dtype;
+  Node node;
 };
 
 // ---- stages ----
@@ -162,12 +168,12 @@ struct Stage {
   std::string label;  // of the graph's operator, for comments and plans: "conv2d", "softmax: sum"
   int node = -1;      // of the graph; -1: a copy into an output
   BufferId out = 0;
-  std::vector<Loop> loops;    // one a dimension of `out`, outermost first
-  std::vector<Loop> reduced;  // outermost first
-  ScalarRef body;
+  std::vector<Loop> loops = {};    // one a dimension of `out`, outermost first
+  std::vector<Loop> reduced = {};  // outermost first
+  ScalarRef body = {};
   ReduceOp op = ReduceOp::kSum;
   task::DType accumulator = task::DType::kFloat32;
-  ScalarRef epilogue;  // of Scalar::Reduced; null: the reduced value itself
+  ScalarRef epilogue = {};  // of Scalar::Reduced; null: the reduced value itself
 };
 
 // out = epilogue(running `op` of body along loops[axis], inclusive), from the axis's end backwards
@@ -195,9 +201,9 @@ struct Scatter {
   std::string label;
   int node = -1;
   BufferId out = 0;
-  std::vector<Loop> loops;
-  std::vector<ScalarRef> index;  // one a dimension of `out`, int64, in bounds
-  ScalarRef value;               // of out's dtype
+  std::vector<Loop> loops = {};
+  std::vector<ScalarRef> index = {};  // one a dimension of `out`, int64, in bounds
+  ScalarRef value = {};               // of out's dtype
   ScatterOp op = ScatterOp::kAdd;
 };
 
@@ -207,7 +213,9 @@ struct Program {
   std::map<std::string, std::int64_t> sizes;  // of the graph
   std::vector<Buffer> buffers;                // inputs in the graph's order first
   std::vector<Step> steps;                    // each buffer is complete before it is read
-  std::vector<BufferId> outputs;              // in the graph's order; each a kOutput of its own
+  // In the graph's order; each a kOutput of its own, with the graph's elements in row-major order:
+  // its shape may be another one of as many elements.
+  std::vector<BufferId> outputs;
 };
 
 // One operator after the other, nothing merged: every stage is a whole operator or a part of one
