@@ -132,10 +132,10 @@ void prelu(OpCall& call) {
 void glu(OpCall& call) {
   const Tensor self = call.tensor("self");
   const std::size_t dim = call.dim("dim", self.rank());
-  if (call.failed() || self.rank() == 0) return call.invalid("a tensor without dimensions");
+  if (self.rank() == 0) return call.invalid("a tensor without dimensions");
+  if (!call.has_rank(self.rank())) return;
   const DType dtype = opmath(call.type().dtype);
-  const IntExpr half =
-      call.type().shape.size() == self.rank() ? call.type().shape[dim] : IntExpr(1);
+  const IntExpr half = call.type().shape[dim];
   call.map([&](const Index& i) {
     Index gate = i;
     gate[dim] = gate[dim] + half;

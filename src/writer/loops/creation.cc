@@ -24,6 +24,7 @@ LowerFunction full(const char* name) {
 }
 
 void arange(OpCall& call) {
+  if (!call.has_rank(1)) return;
   const DType dtype = call.type().dtype;
   const bool from = call.given("start"), by = call.given("step");
   if (task::is_floating(dtype)) {
@@ -45,6 +46,7 @@ void arange(OpCall& call) {
 void linspace(OpCall& call) {
   const DType dtype = call.type().dtype, compute = opmath(dtype);
   if (!task::is_floating(dtype)) return call.unsupported("integers");
+  if (!call.has_rank(1)) return;
   const ScalarRef start = call.scalar("start", compute), end = call.scalar("end", compute);
   const IntExpr steps = call.size("steps");
   call.set(
@@ -62,10 +64,45 @@ void linspace(OpCall& call) {
 }
 
 void eye(OpCall& call) {
+  if (!call.has_rank(2)) return;
   const DType dtype = call.type().dtype;
   call.set({call.type(), [=, &at = call.at](const Index& index) {
               return cast(dtype,
                           binary(ScalarOp::kEqual, at.scalar_of(index[0]), at.scalar_of(index[1])));
+            }});
+}
+
+// A table of a few numbers: a choice by halves of the place.
+void constant(OpCall& call) {
+  const DType dtype = call.type().dtype;
+  constexpr std::size_t kMostValues = 64;
+  std::vector<ScalarRef> values;
+  for (const auto& [name, value] : call.node().arguments) {
+    if (name != "values") continue;
+    if (const auto* reals = std::get_if<std::vector<double>>(&value)) {
+      for (double each : *reals) values.push_back(writer::number(dtype, each));
+    } else if (const auto* booleans = std::get_if<std::vector<bool>>(&value)) {
+      for (bool each : *booleans) values.push_back(writer::number(dtype, each ? 1 : 0));
+    } else if (const auto* wholes = std::get_if<std::vector<IntExpr>>(&value)) {
+      for (const IntExpr& each : *wholes)
+        values.push_back(integer(dtype, each.constant().value_or(0)));
+    }
+  }
+  if (product(call.type().shape).constant() != static_cast<std::int64_t>(values.size()))
+    return call.invalid("as many values as elements are needed");
+  if (values.size() > kMostValues)
+    return call.unsupported(fmt::format("more than {} values", kMostValues));
+  call.set({call.type(), [=, &at = call.at, shape = call.type().shape](const Index& index) {
+              IntExpr place;
+              for (std::size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + index[d];
+              const std::function<ScalarRef(std::size_t, std::size_t)> choose =
+                  [&](std::size_t first, std::size_t last) {
+                    if (last - first <= 1) return values.at(first);
+                    const std::size_t middle = (first + last) / 2;
+                    return select(at.less(place, static_cast<std::int64_t>(middle)),
+                                  choose(first, middle), choose(middle, last));
+                  };
+              return values.empty() ? writer::number(dtype, 0) : choose(0, values.size());
             }});
 }
 
@@ -74,7 +111,8 @@ void diag_embed(OpCall& call) {
   const std::size_t rank = self.rank() + 1;
   const std::size_t a = call.dim("dim1", rank), b = call.dim("dim2", rank);
   const std::int64_t offset = call.integer("offset");
-  if (call.failed() || self.rank() == 0 || a == b) return call.invalid("dim1 and dim2 are one");
+  if (self.rank() == 0 || a == b) return call.invalid("dim1 and dim2 are one");
+  if (!call.has_rank(rank)) return;
   call.set({call.type(), [=, &at = call.at](const Index& index) {
               const IntExpr row = index[a] + std::max<std::int64_t>(offset, 0);
               const IntExpr column = index[b] + std::max<std::int64_t>(-offset, 0);
@@ -108,6 +146,7 @@ void add_creation(LowerTable& table) {
   table["linspace.default"] = linspace;
   table["eye.default"] = eye;
   table["eye.m"] = eye;
+  table["constant"] = constant;
   table["diag_embed.default"] = diag_embed;
 }
 

@@ -12,10 +12,10 @@ using task::DType;
 IntExpr place_of(Lowering& at, const ScalarRef& value, const IntExpr& extent,
                  bool may_be_negative) {
   const ScalarRef place = cast(DType::kInt64, value);
-  const bool known = !std::holds_alternative<Scalar::Load>(value->node) &&
-                     !std::holds_alternative<Scalar::Cast>(value->node) &&
-                     !std::holds_alternative<Scalar::Call>(value->node);
-  if (!may_be_negative || known) return at.data_index(place, extent);
+  if (!may_be_negative || std::holds_alternative<Scalar::Index>(place->node))
+    return at.data_index(place, extent);
+  if (const auto* known = std::get_if<Scalar::Constant>(&place->node))
+    return known->integer < 0 ? extent + known->integer : IntExpr(known->integer);
   return at.data_index(select(binary(ScalarOp::kLess, place, 0),
                               binary(ScalarOp::kAdd, place, at.scalar_of(extent)), place),
                        extent);
@@ -25,10 +25,11 @@ void embedding(OpCall& call) {
   Lowering& at = call.at;
   const Tensor weight = call.tensor("weight"), indices = call.tensor("indices");
   if (weight.rank() != 2) return call.invalid("weight is no matrix");
+  if (!call.has_rank(indices.rank() + 1)) return;
   call.map([&](const Index& i) {
-    const Index of_indices(i.begin(), i.end() - (i.empty() ? 0 : 1));
+    const Index of_indices(i.begin(), i.end() - 1);
     const IntExpr row = place_of(at, at.read(indices, of_indices), weight.type.shape[0], false);
-    return at.read(weight, {row, i.empty() ? IntExpr() : i.back()});
+    return at.read(weight, {row, i.back()});
   });
 }
 
@@ -36,10 +37,10 @@ void index_select(OpCall& call) {
   Lowering& at = call.at;
   const Tensor self = call.tensor("self"), places = call.tensor("index");
   const std::size_t dim = call.dim("dim", self.rank());
-  if (call.failed() || self.rank() == 0) return call.invalid("a tensor without dimensions");
+  if (self.rank() == 0) return call.unsupported("a tensor without dimensions");
+  if (!call.has_rank(self.rank())) return;
   call.map([&](const Index& i) {
     Index mine = i;
-    mine.resize(self.rank());
     mine[dim] = place_of(at, at.read(places, places.rank() == 0 ? Index{} : Index{mine[dim]}),
                          self.type.shape[dim], false);
     return at.read(self, mine);
@@ -50,10 +51,10 @@ void gather(OpCall& call) {
   Lowering& at = call.at;
   const Tensor self = call.tensor("self"), places = call.tensor("index");
   const std::size_t dim = call.dim("dim", self.rank());
-  if (call.failed() || self.rank() == 0) return call.invalid("a tensor without dimensions");
+  if (self.rank() == 0) return call.unsupported("a tensor without dimensions");
+  if (!call.has_rank(self.rank())) return;
   call.map([&](const Index& i) {
     Index mine = i;
-    mine.resize(self.rank());
     mine[dim] = place_of(at, at.read(places, i), self.type.shape[dim], false);
     return at.read(self, mine);
   });
@@ -161,8 +162,9 @@ void index_put(OpCall& call) {
 // A place before which no boundary is greater (right: or equal).
 void search(OpCall& call, const Tensor& sorted, const Tensor& wanted, bool right) {
   Lowering& at = call.at;
-  if (sorted.rank() != 1 && sorted.rank() != wanted.rank())
+  if (sorted.rank() == 0 || (sorted.rank() != 1 && sorted.rank() != wanted.rank()))
     return call.unsupported("boundaries of another rank");
+  if (!call.has_rank(wanted.rank())) return;
   const DType dtype = opmath(promoted({sorted, wanted}));
   call.set(at.reduce(call.type(), {.op = ReduceOp::kSum,
                                    .accumulator = DType::kInt64,
@@ -186,6 +188,7 @@ void embedding_bag(OpCall& call) {
   if (call.failed()) return;
   if (weight.rank() != 2 || indices.rank() != 1 || offsets.rank() != 1)
     return call.invalid("its tensors' dimensions do not fit");
+  if (!call.has_rank(2)) return;
   const auto start_of = [&](const IntExpr& bag) -> std::optional<IntExpr> {
     const ScalarRef start = at.read(offsets, {bag});
     if (const auto* known = std::get_if<Scalar::Index>(&start->node)) return known->expr;
@@ -205,7 +208,7 @@ void embedding_bag(OpCall& call) {
        .extents = {length},
        .body =
            [&](const Index& i, const Index& r) {
-             const Index place = {i.at(0) * length + r[0]};
+             const Index place = {i[0] * length + r[0]};
              const IntExpr row = place_of(at, at.read(indices, place), weight.type.shape[0], false);
              ScalarRef value = cast(dtype, at.read(weight, {row, i.back()}));
              if (call.given("per_sample_weights"))

@@ -455,7 +455,7 @@ class Interpreter {
       case ScalarOp::kDiv:
         return a / b;
       case ScalarOp::kFloorDiv:
-        return std::floor((a - remainder_of(a, b)) / b + 0.5);
+        return b == 0 ? a / b : std::floor((a - remainder_of(a, b)) / b + 0.5);
       case ScalarOp::kRemainder:
         return remainder_of(a, b);
       case ScalarOp::kFmod:

@@ -11,20 +11,24 @@ using task::DType;
 Tensor joined(Lowering& at, const std::vector<Tensor>& pieces, std::size_t dim, DType dtype,
               const Shape& shape) {
   return {{dtype, shape}, [=, &at](const Index& index) {
-            ScalarRef out;
             std::vector<IntExpr> starts;
             IntExpr start;
             for (const Tensor& piece : pieces) {
               starts.push_back(start);
               start = start + piece.type.shape[dim];
             }
-            for (std::size_t i = pieces.size(); i-- > 0;) {
-              Index mine = index;
-              mine[dim] = mine[dim] - starts[i];
-              const ScalarRef value = cast(dtype, at.read(pieces[i], mine));
-              out = out ? select(at.less(index[dim], starts[i + 1]), value, out) : value;
-            }
-            return out;
+            const std::function<ScalarRef(std::size_t, std::size_t)> choose =
+                [&](std::size_t first, std::size_t last) {
+                  if (last - first > 1) {
+                    const std::size_t middle = (first + last) / 2;
+                    return select(at.less(index[dim], starts[middle]), choose(first, middle),
+                                  choose(middle, last));
+                  }
+                  Index mine = index;
+                  mine[dim] = mine[dim] - starts[first];
+                  return cast(dtype, at.read(pieces[first], mine));
+                };
+            return choose(0, pieces.size());
           }};
 }
 
@@ -78,7 +82,7 @@ void constant_pad(OpCall& call) {
   const Tensor self = call.tensor("self");
   const auto padding = padding_of(call, "pad", self.rank());
   const ScalarRef value = call.scalar("value", self.type.dtype);
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank())) return;
   call.set({{self.type.dtype, call.type().shape}, [=, &at = call.at](const Index& index) {
               Index mine = index;
               ScalarRef inside = boolean(true);
@@ -94,7 +98,7 @@ void constant_pad(OpCall& call) {
 void replicate(OpCall& call) {
   const Tensor self = call.tensor("self");
   const auto padding = padding_of(call, "padding", self.rank());
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank())) return;
   call.set({{self.type.dtype, call.type().shape}, [=, &at = call.at](const Index& index) {
               Index mine = index;
               for (const Padded& each : padding)
@@ -108,7 +112,7 @@ void replicate(OpCall& call) {
 void reflect(OpCall& call) {
   const Tensor self = call.tensor("self");
   const auto padding = padding_of(call, "padding", self.rank());
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank())) return;
   call.set({{self.type.dtype, call.type().shape}, [=, &at = call.at](const Index& index) {
               const auto magnitude = [&](const IntExpr& x) {
                 return at.ranges.max(x, IntExpr() - x);

@@ -72,7 +72,7 @@ enum class ScalarOp {
   kAdd,
   kSub,
   kMul,
-  kDiv,
+  kDiv,  // of integers: towards 0
   kFloorDiv,
   kRemainder,  // the divisor's sign, as Python's %
   kFmod,
@@ -211,6 +211,7 @@ using Step = std::variant<Stage, Scan, Sort, Scatter>;
 
 struct Program {
   std::map<std::string, std::int64_t> sizes;  // of the graph
+  std::vector<Condition> conditions;          // of the graph: other sizes need another program
   std::vector<Buffer> buffers;                // inputs in the graph's order first
   std::vector<Step> steps;                    // each buffer is complete before it is read
   // In the graph's order; each a kOutput of its own, with the graph's elements in row-major order:

@@ -151,6 +151,7 @@ void nll_loss(OpCall& call) {
     return select(counted(wanted), loss, zero);
   };
   if (reduction == kNone) {
+    if (!call.has_rank(target.rank())) return;
     call.map(element);
     return call.map([&](const Index&) { return zero; }, 1);
   }

@@ -17,6 +17,7 @@ IntExpr product(const Shape& shape, std::size_t first, std::size_t last) {
 
 Lowering::Lowering(const Graph& graph) {
   program_.sizes = graph.sizes;
+  program_.conditions = graph.conditions;
   for (const auto& [name, value] : graph.sizes) names_.insert(name);
   for (const GraphInput& each : graph.inputs) {
     names_.insert(each.name);
@@ -36,19 +37,18 @@ Lowering::Lowering(const Graph& graph) {
   }
 }
 
-Tensor Lowering::of_buffer(BufferId buffer) const {
+Tensor Lowering::of_buffer(BufferId buffer) {
   const TensorType& type = program_.buffers[static_cast<std::size_t>(buffer)].type;
   return {type,
           [this, buffer, dtype = type.dtype](const Index& index) {
             std::vector<ScalarRef> scalars;
-            for (const IntExpr& each : index)
-              scalars.push_back(const_cast<Lowering*>(this)->scalar_of(each));
+            for (const IntExpr& each : index) scalars.push_back(scalar_of(each));
             return load(buffer, dtype, std::move(scalars));
           },
           buffer};
 }
 
-Tensor Lowering::input(std::size_t index) const {
+Tensor Lowering::input(std::size_t index) {
   Tensor out = of_buffer(static_cast<BufferId>(index));
   out.number = program_.buffers[index].kind == Buffer::Kind::kScalar;
   return out;

@@ -27,6 +27,9 @@ struct Tensor {
       std::nullopt;     // all of it in row-major order, perhaps of another shape
   bool number = false;  // a host number: promotes by its kind alone
   std::shared_ptr<const struct Flip> flip = nullptr;  // it is that, flipped
+  // What reading an element costs: how many tensors are chosen from, and rules that call each
+  // other.
+  int choices = 1, depth = 0;
   std::size_t rank() const { return type.shape.size(); }
 };
 
@@ -77,7 +80,7 @@ class Lowering {
   Tensor in_buffer(const Tensor& tensor);  // itself, or a copy in a buffer of its own
 
   Program finish(const std::vector<Tensor>& outputs);
-  Tensor input(std::size_t index) const;
+  Tensor input(std::size_t index);
 
   // Index ranks that do not fit, seen by read(): the first is kept.
   std::optional<std::string> take_misfit();
@@ -86,7 +89,7 @@ class Lowering {
   std::string fresh_name(const std::string& prefix, int& next);
   std::vector<Loop> loops_over(const Shape& extents, const std::string& prefix, Index& variables);
   BufferId new_buffer(const TensorType& type);
-  Tensor of_buffer(BufferId buffer) const;
+  Tensor of_buffer(BufferId buffer);
   std::string label() const { return part_.empty() ? label_ : label_ + ": " + part_; }
   void drop_unread_steps();
   void name_scratch();
@@ -135,7 +138,10 @@ class OpCall {
   const TensorType& type(std::size_t output = 0) const;
   bool used(std::size_t output) const;
   void set(Tensor value) { set(0, std::move(value)); }
+  // A view that costs too much to read becomes a stage.
   void set(std::size_t output, Tensor value);
+  // Whether the output has so many dimensions; else the call fails.
+  bool has_rank(std::size_t rank, std::size_t output = 0);
 
   void unsupported(std::string what);  // "argument form"
   void invalid(std::string what);
@@ -156,7 +162,7 @@ class OpCall {
 
  private:
   const Attribute* find(std::string_view name) const;
-  std::string where(std::string_view name) const;
+  Tensor value(const ValueId& id);
 
   const Graph& graph_;
   int index_;
@@ -164,6 +170,7 @@ class OpCall {
   const std::vector<std::vector<Tensor>>& values_;
   const std::vector<std::vector<bool>>& used_;
   std::vector<Tensor> results_;
+  int choices_ = 0, depth_ = 0;  // of the tensors asked for
   std::optional<Error> failure_;
 };
 

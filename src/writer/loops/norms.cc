@@ -56,7 +56,7 @@ void layer_norm(OpCall& call) {
   const DType dtype = opmath(call.type().dtype);
   const Affine affine = affine_of(call, count, dtype);
   const double eps = call.number("eps", 1e-5);
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank())) return;
   const Reduced over = last_dims(self, count);
   call.at.part("mean");
   const Tensor mean = mean_over(call.at, self, over, dtype);
@@ -82,7 +82,7 @@ void rms_norm(OpCall& call) {
   const DType dtype = opmath(call.type().dtype);
   const Affine affine = affine_of(call, count, dtype);
   const double eps = call.number("eps", task::epsilon_of(dtype));
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank())) return;
   const Reduced over = last_dims(self, count);
   call.at.part("squares");
   const Tensor scale = call.at.reduce({dtype, over.kept_shape(self)},
@@ -113,7 +113,7 @@ void group_norm(OpCall& call) {
   const Affine affine = affine_of(call, 1, dtype);
   const double eps = call.number("eps", 1e-5);
   const IntExpr groups = call.size("group");
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank())) return;
   const IntExpr each = at.ranges.floor_div(self.type.shape[1], groups);  // channels a group
   Shape extents = self.type.shape;
   extents.erase(extents.begin());
@@ -168,7 +168,7 @@ void batch_norm(OpCall& call, const BatchNorm& form) {
   const DType dtype = opmath(call.type().dtype);
   const Affine affine = affine_of(call, 1, dtype);
   const double eps = call.number("eps", 1e-5);
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank())) return;
   const auto channel_of = [](const Index& i) { return Index{i[1]}; };
   const auto normalised = [&](const ScalarRef& x, const ScalarRef& mean, const ScalarRef& scale,
                               const Index& i) {
@@ -233,7 +233,8 @@ void weight_norm(OpCall& call) {
   Lowering& at = call.at;
   const Tensor direction = call.tensor("v"), length = call.tensor("g");
   const std::size_t dim = call.dim("dim", direction.rank());
-  if (call.failed() || length.rank() != direction.rank()) return call.invalid("g does not fit v");
+  if (length.rank() != direction.rank()) return call.invalid("g does not fit v");
+  if (!call.has_rank(direction.rank())) return;
   const DType dtype = opmath(call.type().dtype);
   Reduced over;
   for (std::size_t d = 0; d < direction.rank(); ++d) {

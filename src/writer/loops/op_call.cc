@@ -9,6 +9,8 @@ using task::DType;
 
 namespace {
 
+constexpr int kMostChoices = 64, kMostDepth = 64;
+
 int kind_of(DType dtype) {  // bool < integers < floating
   if (task::is_floating(dtype)) return 2;
   return dtype == DType::kBool ? 0 : 1;
@@ -85,16 +87,29 @@ bool OpCall::given(std::string_view name) const {
   return found != nullptr && !std::holds_alternative<std::monostate>(*found);
 }
 
+Tensor OpCall::value(const ValueId& id) {
+  Tensor out =
+      id.is_input()
+          ? at.input(id.input_index())
+          : values_[static_cast<std::size_t>(id.node)][static_cast<std::size_t>(id.output)];
+  choices_ = std::min(choices_ + out.choices, kMostChoices + 1);
+  depth_ = std::max(depth_, out.depth);
+  return out;
+}
+
+bool OpCall::has_rank(std::size_t rank, std::size_t output) {
+  const std::size_t mine = type(output).shape.size();
+  if (mine != rank) invalid(fmt::format("its result has {} dimensions instead of {}", mine, rank));
+  return !failed();
+}
+
 Tensor OpCall::tensor(std::string_view name) {
   const Attribute* found = find(name);
   const auto constant = [](DType dtype, ScalarRef value) {
     return Tensor{{dtype, {}}, [value](const Index&) { return value; }, std::nullopt, true};
   };
   if (found != nullptr) {
-    if (const auto* id = std::get_if<ValueId>(found)) {
-      if (id->is_input()) return at.input(id->input_index());
-      return values_[static_cast<std::size_t>(id->node)][static_cast<std::size_t>(id->output)];
-    }
+    if (const auto* id = std::get_if<ValueId>(found)) return value(*id);
     if (const auto* value = std::get_if<IntExpr>(found))
       return constant(DType::kInt64, index_number(*value));
     if (const auto* value = std::get_if<double>(found))
@@ -118,11 +133,8 @@ std::vector<std::optional<Tensor>> OpCall::optional_tensors(std::string_view nam
   for (const auto& id : *list) {
     if (!id)
       out.emplace_back();
-    else if (id->is_input())
-      out.push_back(at.input(id->input_index()));
     else
-      out.push_back(
-          values_[static_cast<std::size_t>(id->node)][static_cast<std::size_t>(id->output)]);
+      out.push_back(value(*id));
   }
   return out;
 }
@@ -270,9 +282,7 @@ bool OpCall::used(std::size_t output) const {
 
 void OpCall::set(std::size_t output, Tensor value) {
   if (output >= results_.size() || failed()) return;
-  if (value.rank() != type(output).shape.size())
-    return invalid(fmt::format("its result has {} dimensions instead of {}", value.rank(),
-                               type(output).shape.size()));
+  if (!has_rank(value.rank(), output)) return;
   if (value.type.dtype != type(output).dtype) {
     value.buffer.reset();
     value.flip.reset();
@@ -282,6 +292,12 @@ void OpCall::set(std::size_t output, Tensor value) {
   }
   value.type = type(output);
   value.number = false;
+  if (!value.buffer) {
+    value.choices = std::max(choices_, 1);
+    value.depth = depth_ + 1;
+    if (value.choices > kMostChoices || value.depth > kMostDepth)
+      value = at.map(value.type, value.rule);
+  }
   results_[output] = std::move(value);
 }
 

@@ -58,7 +58,7 @@ void max_pool(OpCall& call, const Tensor& self, const Windows& windows) {
         call.type(),
         {.op = ReduceOp::kMax, .accumulator = dtype, .extents = windows.extents, .body = value}));
   }
-  if (!call.used(1)) return;
+  if (!call.used(1) || !call.has_rank(self.rank(), 1)) return;
   call.at.part("indices");
   // Row-major over the window becomes row-major over the plane.
   call.set(1,

@@ -80,11 +80,12 @@ void matrix_vector(OpCall& call, const char* matrix_name, const char* vector_nam
                    const Epilogue& epilogue = {}) {
   const Tensor matrix = call.tensor(matrix_name), vector = call.tensor(vector_name);
   if (matrix.rank() != 2 || vector.rank() != 1) return call.invalid("no matrix and vector");
+  if (!call.has_rank(1)) return;
   const DType dtype = opmath(call.type().dtype);
   sum_over(
       call, vector.type.shape[0],
       [&](const Index& i, const IntExpr& r) {
-        return binary(ScalarOp::kMul, cast(dtype, call.at.read(matrix, {i.at(0), r})),
+        return binary(ScalarOp::kMul, cast(dtype, call.at.read(matrix, {i[0], r})),
                       cast(dtype, call.at.read(vector, {r})));
       },
       epilogue);
@@ -104,6 +105,7 @@ void linear(OpCall& call) {
   const Tensor input = call.tensor("input"), weight = call.tensor("weight");
   if (input.rank() < 1 || weight.rank() != 2)
     return call.unsupported("weight without two dimensions");
+  if (!call.has_rank(input.rank())) return;
   const DType dtype = opmath(call.type().dtype);
   Epilogue epilogue;
   if (call.given("bias")) {
@@ -133,6 +135,7 @@ void matmul(OpCall& call) {
 
 void outer_added(OpCall& call) {
   const Epilogue epilogue = added(call);
+  if (call.tensor("vec1").rank() != 1) return call.invalid("vec1 is no vector");
   const Rule column = call.operand(unsqueezed(call.tensor("vec1"), 1), call.type().shape,
                                    opmath(call.type().dtype)),
              row = call.operand("vec2", opmath(call.type().dtype));
@@ -157,6 +160,7 @@ void distances(OpCall& call) {
   if (a.rank() != b.rank() || a.rank() < 2) return call.invalid("x1 and x2 do not fit");
   const bool largest = std::isinf(p);
   if (p == 0) return call.unsupported("p=0");
+  if (!call.has_rank(a.rank())) return;
   sum_over(
       call, a.type.shape.back(),
       [&](const Index& i, const IntExpr& r) {

@@ -11,7 +11,7 @@ void scan(OpCall& call, std::size_t output, ReduceOp op, DType accumulator) {
   if (!call.used(output)) return;
   const Tensor self = call.tensor("self");
   const std::size_t dim = call.dim("dim", self.rank());
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank(), output)) return;
   const bool place = op == ReduceOp::kArgMin || op == ReduceOp::kArgMax;
   if (self.rank() == 0) {
     return call.map(

@@ -40,7 +40,7 @@ void softmax(OpCall& call, bool logarithm) {
   if (self.rank() == 0)
     return call.map(
         [&](const Index&) { return writer::number(call.type().dtype, logarithm ? 0 : 1); });
-  if (call.failed()) return;
+  if (!call.has_rank(self.rank())) return;
   const DType dtype = opmath(call.type().dtype);
   const Exponentials parts = exponentials_over(call.at, self, over, dtype);
   call.map([&](const Index& i) {
@@ -117,7 +117,7 @@ void attention(OpCall& call) {
     scale = call.scalar("scale", dtype);
   else
     scale = unary(ScalarOp::kRsqrt, cast(dtype, index_number(query.type.shape[3])));
-  if (call.failed()) return;
+  if (!call.has_rank(4)) return;
   at.part("scores");
   const Tensor scores = at.reduce(
       {dtype, scores_shape},

@@ -51,6 +51,7 @@ void nth(OpCall& call, const std::function<IntExpr(const IntExpr& size)>& place)
   if (!out) return;
   const IntExpr which = place(self.type.shape[dim]);
   const bool keep = call.flag("keepdim");
+  if (!call.has_rank(self.rank() - (keep ? 0 : 1))) return;
   const auto read = [&](const Tensor& from) {
     return Tensor{{from.type.dtype, call.type().shape}, [=, &at = call.at](const Index& i) {
                     Index mine = i;
@@ -67,6 +68,7 @@ void nth(OpCall& call, const std::function<IntExpr(const IntExpr& size)>& place)
 
 void median(OpCall& call) {
   const Tensor self = call.tensor("self");
+  if (!call.has_rank(0)) return;
   const IntExpr count = product(self.type.shape);
   const Tensor sorted = call.at.sort(reshaped(call.at, self, {count}), false, std::nullopt).values;
   const IntExpr middle = call.at.ranges.floor_div(count - 1, 2);

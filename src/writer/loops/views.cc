@@ -233,6 +233,7 @@ void diagonal(OpCall& call) {
                      : call.at.ranges.less_equal(offset, 0) ? std::optional<bool>(true)
                                                             : std::nullopt;
   if (!below) return call.unsupported("offset of unknown sign");
+  if (!call.has_rank(self.rank() - 1)) return;
   call.set({{self.type.dtype, call.type().shape}, [=](const Index& index) {
               Index mine(self.rank());
               std::size_t from = 0;
@@ -307,7 +308,8 @@ void unfold(OpCall& call) {
   const Tensor self = call.tensor("self");
   const std::size_t dim = call.dim("dimension", self.rank());
   const IntExpr step = call.size("step");
-  if (self.rank() == 0 || call.failed()) return call.invalid("a tensor without dimensions");
+  if (self.rank() == 0) return call.invalid("a tensor without dimensions");
+  if (!call.has_rank(self.rank() + 1)) return;
   call.set({{self.type.dtype, call.type().shape}, [=](const Index& index) {
               Index mine(index.begin(), index.end() - 1);
               mine[dim] = mine[dim] * step + index.back();
@@ -333,6 +335,7 @@ void pixel_shuffle(OpCall& call) {
   const Tensor self = call.tensor("self");
   const IntExpr factor = call.size("upscale_factor");
   if (self.rank() < 3) return call.invalid("a tensor of less than three dimensions");
+  if (!call.has_rank(self.rank())) return;
   call.set({{self.type.dtype, call.type().shape}, [=, &at = call.at](const Index& index) {
               Index mine = index;
               IntExpr *channel = &mine[mine.size() - 3], *row = &mine[mine.size() - 2];
@@ -349,6 +352,7 @@ void pixel_unshuffle(OpCall& call) {
   const Tensor self = call.tensor("self");
   const IntExpr factor = call.size("downscale_factor");
   if (self.rank() < 3) return call.invalid("a tensor of less than three dimensions");
+  if (!call.has_rank(self.rank())) return;
   call.set({{self.type.dtype, call.type().shape}, [=, &at = call.at](const Index& index) {
               Index mine = index;
               const IntExpr channel = index[index.size() - 3];
