@@ -139,6 +139,27 @@ std::optional<std::int64_t> IntExpr::constant() const {
   return std::nullopt;
 }
 
+std::vector<IntTerm> IntExpr::sum() const {
+  std::vector<IntTerm> out;
+  for (const auto& [monomial, number] : terms_) {
+    IntTerm& term = out.emplace_back();
+    term.coefficient = number;
+    for (const Atom& atom : monomial) {
+      if (atom.call)
+        term.factors.push_back({"", atom.call->function, atom.call->a, atom.call->b});
+      else
+        term.factors.push_back({.symbol = atom.name});
+    }
+  }
+  return out;
+}
+
+IntExpr IntTerm::product() const {
+  IntExpr out = 1;
+  for (const IntFactor& factor : factors) out = out * factor.expr();
+  return out;
+}
+
 std::set<std::string> IntExpr::symbols() const {
   std::set<std::string> out;
   for (const auto& [monomial, coefficient] : terms_) {

@@ -21,6 +21,9 @@ namespace kw::writer {
 // sign.
 enum class IntFunction { kFloorDiv, kMod, kMin, kMax };
 
+struct IntTerm;
+struct IntFactor;
+
 // A value. Held as a polynomial with integer coefficients over symbols and calls of IntFunction, in
 // one normal form: two expressions that are equal as polynomials compare equal.
 class IntExpr {
@@ -49,6 +52,7 @@ class IntExpr {
 
   std::optional<std::int64_t> constant() const;
   std::size_t terms() const { return terms_.size(); }
+  std::vector<IntTerm> sum() const;  // the terms, in the normal form's order; empty for 0
   std::set<std::string> symbols() const;
   bool contains(const std::string& symbol) const;
   // c where this is c * symbol + rest, with neither c nor rest dependent on the symbol; nullopt
@@ -82,6 +86,23 @@ class IntExpr {
   std::string print(const std::function<std::string(const Call&)>& print_call) const;
 
   Terms terms_;
+};
+
+// A symbol, or a call of `function`.
+struct IntFactor {
+  std::string symbol;  // empty: a call
+  IntFunction function = IntFunction::kFloorDiv;
+  IntExpr a = {}, b = {};  // of a call
+  IntExpr expr() const {
+    return symbol.empty() ? IntExpr::call(function, a, b) : IntExpr::symbol(symbol);
+  }
+};
+
+// coefficient times the factors, with repeats.
+struct IntTerm {
+  std::int64_t coefficient = 0;
+  std::vector<IntFactor> factors;
+  IntExpr product() const;  // of the factors alone
 };
 
 }  // namespace kw::writer

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,9 +20,8 @@ using BufferId = int;
 struct Buffer {
   enum class Kind { kInput, kScalar, kOutput, kScratch };
   Kind kind = Kind::kScratch;
-  std::string
-      name;         // of inputs, scalars and outputs as in the graph and signature; scratch: t0, t1
-  TensorType type;  // contiguous, row-major
+  std::string name;  // of inputs and scalars as in the graph; outputs: out0; scratch: t0, t1
+  TensorType type;   // contiguous, row-major
 };
 
 // ---- scalar expressions ----
@@ -65,11 +65,14 @@ enum class ScalarOp {
   kNot,
   kBitNot,
   kLgamma,
+  kFrexpFraction,  // x = fraction * 2^exponent, 0.5 <= |fraction| < 1; 0, infinities and NaN: x and
+                   // 0
+  kFrexpExponent,  // int32
   // two
   kAdd,
   kSub,
   kMul,
-  kDiv,
+  kDiv,  // of integers: towards 0
   kFloorDiv,
   kRemainder,  // the divisor's sign, as Python's %
   kFmod,
@@ -95,16 +98,16 @@ enum class ScalarOp {
   kShiftLeft,
   kShiftRight,
   // three
-  kSelect,  // condition (bool), value if true, value if false; only the chosen one is evaluated
-            // where
-            // a load is in it
+  // Condition (bool), value if true, value if false. Only the chosen one is evaluated: the other's
+  // loads may be out of bounds, its indices negative.
+  kSelect,
 };
 
 class Scalar;
 using ScalarRef = std::shared_ptr<const Scalar>;  // shared: an expression is used in several places
 
-// Immutable. dtype is that of the value; arithmetic is done in it (float16 and bfloat16: in float32
-// and rounded, as torch does on a CPU).
+// Immutable. dtype is that of the value; arithmetic is done in it. lower() makes no Call of float16
+// or bfloat16 but kSelect: values are cast to float32, and an operator's result is cast back.
 class Scalar {
  public:
   struct Constant {
@@ -130,32 +133,51 @@ class Scalar {
   // Of a stage's epilogue: what its reduction or scan gave here.
   struct Reduced {};
 
-  task::DType dtype = task::DType::kFloat32;
-  std::variant<Constant, Index, Load, Call, Cast, Reduced> node;
+  using Node = std::variant<Constant, Index, Load, Call, Cast, Reduced>;
+  Scalar(task::DType dtype_, Node node_) : dtype(dtype_), node(std::move(node_)) {}
+
+  task::DType dtype;
+  Node node;
 };
 
 // ---- stages ----
 struct Loop {
   std::string variable;  // unique in the program: i0, i1, r0
-  IntExpr extent;
+  IntExpr extent;        // of sizes alone; every combination of loops is run
 };
 
-enum class ReduceOp { kSum, kProd, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
+enum class ReduceOp {
+  kSum,
+  kProd,
+  kMin,
+  kMax,  // a NaN if one is
+  // The place of the extreme value, row-major over `reduced`: the first of equal ones (in a Scan:
+  // the place along the axis of the last of them). NaN beats every number. int64; `accumulator` is
+  // the dtype of the values compared.
+  kArgMin,
+  kArgMax,
+  kAny,
+  kAll,
+  kLogAddExp,  // log(exp(a) + exp(b)), of a Scan alone
+};
 
 // out[store] = epilogue(reduce over `reduced` of body), for all of `loops`. Without `reduced`:
-// body alone (pointwise; the epilogue is null).
+// body alone (pointwise; the epilogue is null). body has the dtype of `accumulator` where there is
+// a reduction; what is stored has the dtype of `out`.
 struct Stage {
   std::string label;  // of the graph's operator, for comments and plans: "conv2d", "softmax: sum"
+  int node = -1;      // of the graph; -1: a copy into an output
   BufferId out = 0;
-  std::vector<Loop> loops;    // one a dimension of `out`, outermost first
-  std::vector<Loop> reduced;  // outermost first
-  ScalarRef body;
+  std::vector<Loop> loops = {};    // one a dimension of `out`, outermost first
+  std::vector<Loop> reduced = {};  // outermost first
+  ScalarRef body = {};
   ReduceOp op = ReduceOp::kSum;
   task::DType accumulator = task::DType::kFloat32;
-  ScalarRef epilogue;  // of Scalar::Reduced; null: the reduced value itself
+  ScalarRef epilogue = {};  // of Scalar::Reduced; null: the reduced value itself
 };
 
-// out = running `op` of body along loops[axis], inclusive.
+// out = epilogue(running `op` of body along loops[axis], inclusive), from the axis's end backwards
+// if reversed.
 struct Scan {
   Stage stage;  // without `reduced`
   std::size_t axis = 0;
@@ -163,37 +185,58 @@ struct Scan {
 };
 
 // Does not fit one expression an element; emitters have a routine for each.
-struct Sort {  // along the last dimension, stable
+struct Sort {  // along the last dimension, stable; NaN is the greatest
   std::string label;
+  int node = -1;
   BufferId in = 0, values = 0, indices = 0;  // indices: int64
   bool descending = false;
-  std::optional<IntExpr> first;  // top-k: only so many
-};
-struct ScatterAdd {  // out[.., index[i], ..] += source, in the order of the source's elements
-  std::string label;
-  BufferId out = 0, index = 0, source = 0;
-  std::size_t axis = 0;
+  std::optional<IntExpr> first;  // top-k: the last dimension of values and indices
 };
 
-using Step = std::variant<Stage, Scan, Sort, ScatterAdd>;
+enum class ScatterOp { kAssign, kAdd, kMultiply, kMin, kMax };
+
+// out[index] = out[index] op value, for all of `loops` one after the other in row-major order. An
+// earlier step has filled `out`.
+struct Scatter {
+  std::string label;
+  int node = -1;
+  BufferId out = 0;
+  std::vector<Loop> loops = {};
+  std::vector<ScalarRef> index = {};  // one a dimension of `out`, int64, in bounds
+  ScalarRef value = {};               // of out's dtype
+  ScatterOp op = ScatterOp::kAdd;
+};
+
+using Step = std::variant<Stage, Scan, Sort, Scatter>;
 
 struct Program {
   std::map<std::string, std::int64_t> sizes;  // of the graph
+  std::vector<Condition> conditions;          // of the graph: other sizes need another program
   std::vector<Buffer> buffers;                // inputs in the graph's order first
   std::vector<Step> steps;                    // each buffer is complete before it is read
-  std::vector<BufferId> outputs;              // in the graph's order; each a kOutput of its own
+  // In the graph's order; each a kOutput of its own, with the graph's elements in row-major order:
+  // its shape may be another one of as many elements.
+  std::vector<BufferId> outputs;
 };
 
 // One operator after the other, nothing merged: every stage is a whole operator or a part of one
-// (softmax: max, exponentials and sum, quotient). kUnsupported names every operator that is
-// missing.
+// (softmax: max, exponentials and sum, quotient). Views, concatenation and padding are no stages:
+// who reads them reads through them. No step makes what nobody reads. kUnsupported names every
+// operator that is missing, kInvalidArgument an operator whose arguments do not fit each other.
 Result<Program> lower(const Graph& graph);
 
-// Runs the program by walking its expressions in float64 and int64: slow, for tests. Buffers of
-// inputs row-major, one vector each, as double.
-Result<std::vector<std::vector<double>>> interpret(
-    const Program& program, const std::vector<std::vector<double>>& inputs,
-    const std::map<std::string, std::int64_t>& sizes);
+enum class Rounding {
+  kNone,   // floating values stay float64
+  kDtype,  // each is rounded to its dtype
+};
+
+// Runs the program by walking its expressions in float64 and int64 (integers wrap at their dtype's
+// width): slow, for tests. Buffers of inputs row-major, one vector each, as double.
+// kInvalidArgument for an input of another length, an index out of bounds.
+Result<std::vector<std::vector<double>>> interpret(const Program& program,
+                                                   const std::vector<std::vector<double>>& inputs,
+                                                   const std::map<std::string, std::int64_t>& sizes,
+                                                   Rounding rounding = Rounding::kNone);
 
 std::string to_text(const Program& program);  // for people and golden files
 

@@ -1,0 +1,141 @@
+#include "writer/loops/scalar.h"
+
+#include <cmath>
+#include <unordered_set>
+
+#include "base/check.h"
+
+namespace kw::writer {
+namespace {
+
+using task::DType;
+
+bool is_test(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::kIsNan:
+    case ScalarOp::kIsInf:
+    case ScalarOp::kNot:
+    case ScalarOp::kEqual:
+    case ScalarOp::kNotEqual:
+    case ScalarOp::kLess:
+    case ScalarOp::kLessEqual:
+    case ScalarOp::kGreater:
+    case ScalarOp::kGreaterEqual:
+    case ScalarOp::kAnd:
+    case ScalarOp::kOr:
+    case ScalarOp::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+ScalarRef make(DType dtype, Scalar::Node node) {
+  return std::make_shared<const Scalar>(dtype, std::move(node));
+}
+
+void visit_new(const ScalarRef& root, const std::function<void(const Scalar&)>& see,
+               std::unordered_set<const Scalar*>& seen) {
+  if (!root || !seen.insert(root.get()).second) return;
+  if (const auto* load = std::get_if<Scalar::Load>(&root->node)) {
+    for (const ScalarRef& index : load->index) visit_new(index, see, seen);
+  } else if (const auto* called = std::get_if<Scalar::Call>(&root->node)) {
+    for (const ScalarRef& argument : called->arguments) visit_new(argument, see, seen);
+  } else if (const auto* casted = std::get_if<Scalar::Cast>(&root->node)) {
+    visit_new(casted->value, see, seen);
+  }
+  see(*root);
+}
+
+}  // namespace
+
+DType opmath(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
+}
+
+ScalarRef number(DType dtype, double value) {
+  if (task::is_floating(dtype)) return make(dtype, Scalar::Constant{.number = value});
+  if (dtype == DType::kBool) return boolean(value != 0);
+  constexpr double kLimit = 9.2e18;
+  const double whole =
+      std::isnan(value) ? 0 : std::trunc(std::min(std::max(value, -kLimit), kLimit));
+  return integer(dtype, static_cast<std::int64_t>(whole));
+}
+
+ScalarRef integer(DType dtype, std::int64_t value) {
+  if (task::is_floating(dtype)) return number(dtype, static_cast<double>(value));
+  if (dtype == DType::kBool) return boolean(value != 0);
+  return make(dtype, Scalar::Constant{.integer = value});
+}
+
+ScalarRef boolean(bool value) {
+  return make(DType::kBool, Scalar::Constant{.integer = value ? 1 : 0});
+}
+
+ScalarRef index_number(const IntExpr& expr) {
+  if (const auto value = expr.constant()) return integer(DType::kInt64, *value);
+  return make(DType::kInt64, Scalar::Index{expr});
+}
+
+ScalarRef load(BufferId buffer, DType dtype, std::vector<ScalarRef> index) {
+  return make(dtype, Scalar::Load{buffer, std::move(index)});
+}
+
+ScalarRef reduced(DType dtype) {
+  return make(dtype, Scalar::Reduced{});
+}
+
+ScalarRef cast(DType dtype, const ScalarRef& value) {
+  if (value->dtype == dtype) return value;
+  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
+  // A number that the narrower type lacks is cut where the program runs.
+  if (constant != nullptr && opmath(dtype) == dtype) {
+    if (task::is_floating(value->dtype)) return number(dtype, constant->number);
+    if (task::is_floating(dtype) || dtype == DType::kInt64 || dtype == DType::kBool)
+      return integer(dtype, constant->integer);
+  }
+  return make(dtype, Scalar::Cast{value});
+}
+
+ScalarRef call(ScalarOp op, DType dtype, std::vector<ScalarRef> arguments) {
+  return make(dtype, Scalar::Call{op, std::move(arguments)});
+}
+
+ScalarRef unary(ScalarOp op, const ScalarRef& value) {
+  return call(op, is_test(op) ? DType::kBool : value->dtype, {value});
+}
+
+ScalarRef binary(ScalarOp op, const ScalarRef& a, const ScalarRef& b) {
+  return call(op, is_test(op) ? DType::kBool : a->dtype, {a, b});
+}
+
+ScalarRef binary(ScalarOp op, const ScalarRef& value, double other) {
+  return binary(op, value, number(value->dtype, other));
+}
+ScalarRef binary(ScalarOp op, double other, const ScalarRef& value) {
+  return binary(op, number(value->dtype, other), value);
+}
+
+ScalarRef select(const ScalarRef& condition, const ScalarRef& yes, const ScalarRef& no) {
+  if (const auto known = constant_bool(condition)) return *known ? yes : no;
+  return call(ScalarOp::kSelect, yes->dtype, {condition, yes, no});
+}
+
+ScalarRef logical_and(const ScalarRef& a, const ScalarRef& b) {
+  if (const auto known = constant_bool(a)) return *known ? b : a;
+  if (const auto known = constant_bool(b)) return *known ? a : b;
+  return binary(ScalarOp::kAnd, a, b);
+}
+
+std::optional<bool> constant_bool(const ScalarRef& value) {
+  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
+  if (constant == nullptr || value->dtype != DType::kBool) return std::nullopt;
+  return constant->integer != 0;
+}
+
+void visit(const ScalarRef& root, const std::function<void(const Scalar&)>& see) {
+  std::unordered_set<const Scalar*> seen;
+  visit_new(root, see, seen);
+}
+
+}  // namespace kw::writer

@@ -1,0 +1,102 @@
+// A program for tests and people: graphs of docs/formats/graph.md as loops, and what they compute.
+//   kw_writer_probe text GRAPH     the loops
+//   kw_writer_probe run            a request a line on stdin, an answer a line on stdout
+// Request: {"graph": FILE, "sizes": {NAME: N}, "inputs": FILE, "outputs": FILE, "rounded": BOOL}; the
+// files hold the numbers of all inputs (outputs) one after the other, as float64. Answer: {"counts":
+// [N, ..]} or {"error": TEXT}.
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "base/json.h"
+#include "writer/loops/loops.h"
+
+namespace kw::writer {
+namespace {
+
+Result<std::string> whole_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream out;
+  out << file.rdbuf();
+  if (!file) return fail(ErrorCode::kNotFound, "{}: cannot be read", path);
+  return out.str();
+}
+
+Result<Program> program_of(const std::string& path) {
+  KW_TRY(const std::string text, whole_file(path));
+  KW_TRY(const Graph graph, graph_from_json(text, path));
+  return lower(graph);
+}
+
+Result<std::vector<std::vector<double>>> inputs_of(
+    const Program& program, const std::string& path,
+    const std::map<std::string, std::int64_t>& sizes) {
+  KW_TRY(const std::string bytes, whole_file(path));
+  std::vector<std::vector<double>> out;
+  std::size_t at = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.kind != Buffer::Kind::kInput && buffer.kind != Buffer::Kind::kScalar) continue;
+    std::int64_t count = 1;
+    for (const IntExpr& each : buffer.type.shape) {
+      KW_TRY(const std::int64_t extent, each.evaluate(sizes));
+      count *= extent;
+    }
+    const std::size_t size = static_cast<std::size_t>(count) * sizeof(double);
+    if (at + size > bytes.size()) return fail(ErrorCode::kInvalidArgument, "{}: too short", path);
+    std::memcpy(out.emplace_back(static_cast<std::size_t>(count)).data(), bytes.data() + at, size);
+    at += size;
+  }
+  if (at != bytes.size()) return fail(ErrorCode::kInvalidArgument, "{}: too long", path);
+  return out;
+}
+
+Result<Json> answer(const std::string& line) {
+  KW_TRY(const Json request, parse_json(line));
+  KW_TRY(ObjectReader reader, ObjectReader::make(request, ""));
+  KW_TRY(const std::string graph, reader.string("graph"));
+  KW_TRY(const Program program, program_of(graph));
+  KW_TRY(const Json* given, reader.get("sizes"));
+  std::map<std::string, std::int64_t> sizes;
+  for (const auto& [name, value] : given->items()) sizes[name] = value.get<std::int64_t>();
+  KW_TRY(const std::string input_path, reader.string("inputs"));
+  KW_TRY(const auto inputs, inputs_of(program, input_path, sizes));
+  KW_TRY(const bool rounding, reader.boolean_or("rounded", false));
+  KW_TRY(const auto outputs,
+         interpret(program, inputs, sizes, rounding ? Rounding::kDtype : Rounding::kNone));
+  KW_TRY(const std::string output_path, reader.string("outputs"));
+  std::ofstream file(output_path, std::ios::binary);
+  Json counts = Json::array();
+  for (const auto& output : outputs) {
+    file.write(reinterpret_cast<const char*>(output.data()),
+               static_cast<std::streamsize>(output.size() * sizeof(double)));
+    counts.push_back(output.size());
+  }
+  if (!file.flush()) return fail(ErrorCode::kInternal, "{}: cannot be written", output_path);
+  return Json{{"counts", counts}, {"steps", program.steps.size()}};
+}
+
+int main_of(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 2 && arguments[0] == "text") {
+    const auto program = program_of(arguments[1]);
+    std::cout << (program ? to_text(*program) : program.error().message() + "\n");
+    return program ? 0 : 2;
+  }
+  if (arguments.size() == 1 && arguments[0] == "run") {
+    for (std::string line; std::getline(std::cin, line);) {
+      const auto out = answer(line);
+      std::cout << (out ? *out : Json{{"error", out.error().message()}}).dump() << std::endl;
+    }
+    return 0;
+  }
+  std::cerr << "usage: kw_writer_probe text GRAPH | run\n";
+  return 2;
+}
+
+}  // namespace
+}  // namespace kw::writer
+
+int main(int count, char** arguments) {
+  return kw::writer::main_of({arguments + 1, arguments + count});
+}
