@@ -257,6 +257,39 @@ void Grammar::add_eval_settings(CLI::App& e, gym::EvalOptions& o, Words& words) 
       ->group("Limits");
 }
 
+// own_tries: there is no other option of this name.
+void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries) {
+  const char* group = "Server, when --model is a URL";
+  text(app, "--model-name", server.model_name, "NAME",
+       "of the server's models; without it the only one that it lists")
+      ->group(group);
+  text(app, "--key-env", server.key_env, "NAME",
+       "environment variable with the key; without it KERNELWRIGHT_API_KEY, if that is set")
+      ->group(group);
+  flag(app, "--allow-plaintext", server.allow_plaintext, "send the key over http to other machines")
+      ->group(group);
+  text(app, "--ca-file", server.ca_file, "FILE", "PEM, trusted for https; without it the system's")
+      ->group(group);
+  number(app, "--requests-per-minute", server.requests_per_minute, "R", "0: no limit")
+      ->group(group);
+  number(app, "--tokens-per-minute", server.tokens_per_minute, "T",
+         "of prompts and answers, estimated before; 0: no limit")
+      ->group(group);
+  if (own_tries)
+    number(app, "--tries", server.tries, "N",
+           "of a request, when the server is busy, fails or cannot be reached")
+        ->group(group);
+  number(app, "--deadline", server.deadline_seconds, "S", "of a request, retries included")
+      ->group(group);
+  number(app, "--max-cost", server.max_cost, "C", "of all requests, by the prices; 0: no limit")
+      ->group(group);
+  number(app, "--max-total-tokens", server.max_total_tokens, "N", "of all requests; 0: no limit")
+      ->group(group);
+  number(app, "--prompt-price", server.prompt_price, "P", "of a million tokens")->group(group);
+  number(app, "--completion-price", server.completion_price, "P", "of a million tokens")
+      ->group(group);
+}
+
 void Grammar::add_solve() {
   CLI::App& s = *add(
       app, "solve", "find a fast kernel for a problem, or for each of a data set",
@@ -301,6 +334,7 @@ void Grammar::add_solve() {
   number(s, "--context", solve.context, "N",
          "tokens of prompt and answer, at most what the model has")
       ->group("Local model");
+  add_server_options(s, solve.server, false);
   add_eval_settings(s, solve.eval, solve_words);
 }
 
@@ -401,37 +435,6 @@ void Grammar::add_cache() {
   flag(of_clean, "--json", cache_clean.json, kJson);
 }
 
-void add_server_options(CLI::App& app, ServerOptions& server) {
-  const char* group = "Server, when --model is a URL";
-  text(app, "--model-name", server.model_name, "NAME",
-       "of the server's models; without it the only one that it lists")
-      ->group(group);
-  text(app, "--key-env", server.key_env, "NAME",
-       "environment variable with the key; without it KERNELWRIGHT_API_KEY, if that is set")
-      ->group(group);
-  flag(app, "--allow-plaintext", server.allow_plaintext, "send the key over http to other machines")
-      ->group(group);
-  text(app, "--ca-file", server.ca_file, "FILE", "PEM, trusted for https; without it the system's")
-      ->group(group);
-  number(app, "--requests-per-minute", server.requests_per_minute, "R", "0: no limit")
-      ->group(group);
-  number(app, "--tokens-per-minute", server.tokens_per_minute, "T",
-         "of prompts and answers, estimated before; 0: no limit")
-      ->group(group);
-  number(app, "--tries", server.tries, "N",
-         "of a request, when the server is busy, fails or cannot be reached")
-      ->group(group);
-  number(app, "--deadline", server.deadline_seconds, "S", "of a request, retries included")
-      ->group(group);
-  number(app, "--max-cost", server.max_cost, "C", "of all requests, by the prices; 0: no limit")
-      ->group(group);
-  number(app, "--max-total-tokens", server.max_total_tokens, "N", "of all requests; 0: no limit")
-      ->group(group);
-  number(app, "--prompt-price", server.prompt_price, "P", "of a million tokens")->group(group);
-  number(app, "--completion-price", server.completion_price, "P", "of a million tokens")
-      ->group(group);
-}
-
 void Grammar::add_generate() {
   CLI::App& g = *add(
       app, "generate", "let a language model write", [this] { return generate; }, kGenerateFooter);
@@ -473,7 +476,7 @@ void Grammar::add_generate() {
          "tokens of prompt and answer; 0: what the prompts need")
       ->group("Machine");
   flag(g, "--json", generate.json, "print JSON, one object a prompt");
-  add_server_options(g, generate.server);
+  add_server_options(g, generate.server, true);
 }
 
 void Grammar::add_serve_model() {

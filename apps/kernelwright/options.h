@@ -154,6 +154,7 @@ struct SolveCommand {
   std::vector<std::string> set;
   std::string proposer;  // writer, model, both, recorded; empty: by what else is given
   std::string model;     // a Hugging Face folder, or a server's URL
+  ServerOptions server;  // of a URL
   std::string answers;   // of recorded: a .jsonl or a run's folder
   std::string verdicts;  // a run's folder, whose verdicts stand for the gym's
   double temperature = 1, top_p = 1;

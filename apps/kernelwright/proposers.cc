@@ -3,6 +3,10 @@
 #include "base/text.h"
 #include "search/engine_proposer.h"
 #include "search/recorded.h"
+#include "search/server_proposer.h"
+#include "server_settings.h"
+#include "settings.h"
+#include "writer_proposer.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;
@@ -40,20 +44,34 @@ Made make_engine(const SolveCommand& command, const Services& services) {
   return engine;
 }
 
+Made make_server(const SolveCommand& command, const Services& services) {
+  KW_TRY_STATUS(check_range("--slots", command.slots, 1, 1024));
+  ServerOptions server = command.server;
+  server.tries = command.search.tries;
+  KW_TRY(openai::ChatSettings settings,
+         server_settings(server, command.model, command.slots, services));
+  KW_TRY(openai::ChatClient client, openai::ChatClient::make(std::move(settings)));
+  KW_TRY(std::string model, model_name(client, server.model_name, services.stop));
+  const search::Sampling sampling{command.temperature, command.top_p, command.max_tokens};
+  return std::make_unique<search::ServerProposer>(std::move(client), std::move(model), sampling,
+                                                  command.slots);
+}
+
 Made make_model(const SolveCommand& command, const Services& services) {
   if (command.model.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "--proposer {} needs --model, a Hugging Face folder or the URL of a server",
                 proposer_kind(command));
-  if (is_url(command.model))
-    return fail(ErrorCode::kUnsupported, "--model {}: this build has no client for servers",
-                printable(command.model, 300));
+  if (is_server_url(command.model)) return make_server(command, services);
   return make_engine(command, services);
 }
 
-Made make_writer() {
-  return fail(ErrorCode::kUnsupported,
-              "this build has no writer: give --model, or --answers with recorded ones");
+Made make_writer(const SolveCommand& command, Judge& judge) {
+  return std::make_unique<WriterProposer>(
+      [&judge](const gym::TraceRequest& request, const std::stop_token& stop) {
+        return judge.trace(request, stop);
+      },
+      command.search.language_value());
 }
 
 Made make_recorded(const SolveCommand& command) {
@@ -66,17 +84,13 @@ Made make_recorded(const SolveCommand& command) {
 
 }  // namespace
 
-bool is_url(const std::string& model) {
-  return model.starts_with("http://") || model.starts_with("https://");
-}
-
 std::string proposer_kind(const SolveCommand& command) {
   if (!command.proposer.empty()) return command.proposer;
   if (!command.answers.empty()) return "recorded";
   return command.model.empty() ? "writer" : "model";
 }
 
-Made make_proposer(const SolveCommand& command, const Services& services) {
+Made make_proposer(const SolveCommand& command, const Services& services, Judge& judge) {
   const std::string kind = proposer_kind(command);
   if (kind != "recorded" && !command.answers.empty())
     return fail(ErrorCode::kInvalidArgument, "--answers goes with --proposer recorded");
@@ -84,9 +98,9 @@ Made make_proposer(const SolveCommand& command, const Services& services) {
     return fail(ErrorCode::kInvalidArgument, "--model goes with --proposer model or both");
   if (kind == "recorded") return make_recorded(command);
   if (kind == "model") return make_model(command, services);
-  if (kind == "writer") return make_writer();
+  if (kind == "writer") return make_writer(command, judge);
   if (kind == "both") {
-    KW_TRY(auto writer, make_writer());
+    KW_TRY(auto writer, make_writer(command, judge));
     KW_TRY(auto model, make_model(command, services));
     return search::alternate(std::move(writer), std::move(model));
   }

@@ -14,12 +14,12 @@
 #include "link/generate_request.h"
 #include "openai/chat_client.h"
 #include "os/file.h"
+#include "server_settings.h"
 #include "settings.h"
 
 namespace kw::front {
 namespace {
 
-constexpr const char* kUsualKey = "KERNELWRIGHT_API_KEY";
 constexpr std::size_t kMostPromptBytes = 1ULL << 30U;
 
 struct Task {
@@ -113,63 +113,6 @@ Result<std::vector<Task>> tasks_of(const GenerateCommand& command, std::uint64_t
   KW_TRY(task.request, chat_request(settings, "--chat"));
   task.request.tag = "--chat";
   return std::vector<Task>{std::move(task)};
-}
-
-std::string key_variable(const ServerOptions& server) {
-  if (!server.key_env.empty()) return server.key_env;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): read before threads start, never written
-  const char* usual = std::getenv(kUsualKey);
-  return usual != nullptr && *usual != '\0' ? kUsualKey : "";
-}
-
-Result<openai::ChatSettings> settings_of(const GenerateCommand& command, const Services& services) {
-  const ServerOptions& server = command.server;
-  KW_TRY_STATUS(check_range("--slots", command.slots, 1, 1024));
-  KW_TRY_STATUS(check_range("--tries", server.tries, 1, 1000));
-  KW_TRY_STATUS(check_range("--deadline", server.deadline_seconds, 0.001, 1e6));
-  KW_TRY_STATUS(check_range("--max-cost", server.max_cost, 0, 1e12));
-  KW_TRY_STATUS(check_range("--max-total-tokens", server.max_total_tokens, 0, 1e15));
-  openai::ChatSettings out;
-  out.base_url = command.model;
-  out.key_env = key_variable(server);
-  out.allow_plaintext_key = server.allow_plaintext;
-  out.ca_file = server.ca_file;
-  out.rates.requests_per_minute = server.requests_per_minute;
-  out.rates.tokens_per_minute = server.tokens_per_minute;
-  out.retries.tries = server.tries;
-  out.timeouts.deadline =
-      std::chrono::milliseconds(static_cast<std::int64_t>(server.deadline_seconds * 1000));
-  out.budget = {server.max_cost, static_cast<std::int64_t>(server.max_total_tokens)};
-  out.prices.prompt = server.prompt_price;
-  out.prices.completion = server.completion_price;
-  out.concurrency = command.slots;
-  out.on_attempt = [&console = services.console](const openai::Attempt& attempt) {
-    if (attempt.outcome == openai::Outcome::kAnswered ||
-        attempt.outcome == openai::Outcome::kCancelled)
-      return;
-    console.err(fmt::format(
-        "{}: try {}: {}{}: {}\n", attempt.tag, attempt.number, to_string(attempt.outcome),
-        attempt.http_status == 0 ? "" : fmt::format(" (HTTP {})", attempt.http_status),
-        printable(attempt.message, 300)));
-  };
-  return out;
-}
-
-// The name that was given, or that of the server's one model.
-Result<std::string> model_name(openai::ChatClient& client, const std::string& given,
-                               const std::stop_token& stop) {
-  if (!given.empty()) return given;
-  auto names = client.models(stop);
-  if (!names)
-    return tl::unexpected(std::move(names).error().with_context("asking for the model's name"));
-  if (names->size() == 1) return names->front();
-  if (names->empty())
-    return fail(ErrorCode::kInvalidArgument, "the server lists no model: give --model-name");
-  constexpr std::size_t kShown = 10;
-  const std::size_t count = names->size();
-  names->resize(std::min(count, kShown));
-  return fail(ErrorCode::kInvalidArgument, "the server has {} models: give --model-name, as {}{}",
-              count, printable(join(*names, ", "), 500), count > kShown ? ", ..." : "");
 }
 
 Json result_json(const Task& task, const openai::ChatAnswer& answer, bool priced) {
@@ -275,14 +218,12 @@ void say_suspicions(const openai::Counts& counts, Console& console) {
 
 }  // namespace
 
-bool is_server_url(const std::string& model) {
-  return model.starts_with("http://") || model.starts_with("https://");
-}
-
 Result<int> run_remote_generate(const GenerateCommand& command, std::uint64_t seed,
                                 const Services& services) {
   KW_TRY(std::vector<Task> tasks, tasks_of(command, seed));
-  KW_TRY(openai::ChatSettings settings, settings_of(command, services));
+  KW_TRY_STATUS(check_range("--slots", command.slots, 1, 1024));
+  KW_TRY(openai::ChatSettings settings,
+         server_settings(command.server, command.model, command.slots, services));
   const bool priced = settings.prices.prompt > 0 || settings.prices.completion > 0;
   KW_TRY(openai::ChatClient client, openai::ChatClient::make(std::move(settings)));
   KW_TRY(std::string name, model_name(client, command.server.model_name, services.stop));

@@ -9,8 +9,6 @@
 
 namespace kw::front {
 
-bool is_server_url(const std::string& model);  // http:// or https://
-
 // Answers are printed in the order of the prompts. With --prompts a request that fails is a line
 // with "error", the others go on, and the exit code is 2.
 Result<int> run_remote_generate(const GenerateCommand& command, std::uint64_t seed,

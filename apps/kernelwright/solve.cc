@@ -8,6 +8,7 @@
 #include "problem_folder.h"
 #include "proposers.h"
 #include "search/solver.h"
+#include "server_settings.h"
 #include "settings.h"
 #include "solve_report.h"
 #include "solve_view.h"
@@ -82,7 +83,8 @@ Status complete(SolveCommand& command, const Services& services) {
   command.problem = absolute(command.problem);
   if (!command.answers.empty()) command.answers = absolute(command.answers);
   if (!command.verdicts.empty()) command.verdicts = absolute(command.verdicts);
-  if (!command.model.empty() && !is_url(command.model)) command.model = absolute(command.model);
+  if (!command.model.empty() && !is_server_url(command.model))
+    command.model = absolute(command.model);
   return {};
 }
 
@@ -164,12 +166,13 @@ class SolveRun {
       : command_(command), services_(services), problems_(std::move(problems)) {}
 
   Result<int> run() {
-    KW_TRY(auto proposer, make_proposer(command_, services_));
     gym::GymOptions gym;
     gym.isolation_at_least = command_.isolation_at_least;
     gym.jobs = command_.search.judges;
     KW_TRY(auto judge, services_.start_judge(gym));
+    Judge& tracing = *judge;
     JudgeEvaluator judging(std::move(judge));
+    KW_TRY(auto proposer, make_proposer(command_, services_, tracing));
     std::optional<search::RecordedEvaluator> recorded;
     if (!command_.verdicts.empty()) {
       KW_TRY(runlog::Run verdicts, runlog::RunFolder::read(command_.verdicts));
@@ -255,6 +258,7 @@ Json to_json(const SolveCommand& c) {
           {"model_threads", c.model_threads},
           {"slots", c.slots},
           {"context", c.context},
+          {"server", to_json(c.server)},
           {"isolation_at_least", level_name(c.isolation_at_least)},
           {"search", search::to_json(c.search)},
           {"eval", eval}};
@@ -283,6 +287,8 @@ Result<SolveCommand> solve_command_from_json(const Json& value, const std::strin
   KW_TRY_STATUS(whole("model_threads", out.model_threads));
   KW_TRY_STATUS(whole("slots", out.slots));
   KW_TRY_STATUS(whole("context", out.context));
+  KW_TRY(const Json* server, r.get("server"));
+  KW_TRY(out.server, server_options_from_json(*server, r.path("server")));
   KW_TRY(std::string level, r.string("isolation_at_least"));
   KW_TRY(out.isolation_at_least, parse_level(level));
   KW_TRY(const Json* search, r.get("search"));

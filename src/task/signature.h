@@ -71,6 +71,14 @@ Result<Signature> signature_from_json(const Json& value, const std::string& wher
 // dtype's type; bool as bool, floating types narrower than float as float.
 std::string problem_header(const Signature& signature, bool has_prepare);
 
+// A parameter of run() as problem.h declares it.
+struct CppParameter {
+  std::string type;  // "const float*", "int64_t"
+  std::string name;
+};
+// Of run() without prepare(): inputs, statics, outputs, variable axes.
+std::vector<CppParameter> cpp_parameters(const Signature& signature);
+
 // Code that defines  extern "C" void kw_call(void* state, void* const* arguments)  and, with
 // prepare,  extern "C" void* kw_prepare(void* const* statics).  It needs problem.h before it and
 // nothing of the candidate's sources, so it may be included in front of them. It unpacks pointers

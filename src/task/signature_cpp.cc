@@ -302,6 +302,15 @@ std::string problem_header(const Signature& signature, bool has_prepare) {
   return out + prototype("extern \"C\" void run", run);
 }
 
+std::vector<CppParameter> cpp_parameters(const Signature& signature) {
+  std::vector<CppParameter> out;
+  for (Parameter& parameter : Parameters(signature).of_run()) {
+    while (parameter.type.ends_with(' ')) parameter.type.pop_back();
+    out.push_back({std::move(parameter.type), std::move(parameter.name)});
+  }
+  return out;
+}
+
 std::string call_shim(const Signature& signature, bool has_prepare) {
   Parameters parameters(signature);
   std::string out = fmt::format(

@@ -1,0 +1,45 @@
+// WriterProposer: the programmatic kernel author as a proposer of solve. No model, no network: each
+// attempt is the problem's graph in the next of the writer's strategies.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "gym/gym.h"
+#include "search/proposer.h"
+#include "writer/graph/graph.h"
+
+namespace kw::front {
+
+class WriterProposer : public search::Proposer {
+ public:
+  using Trace =
+      std::function<Result<writer::Graph>(const gym::TraceRequest&, const std::stop_token&)>;
+
+  WriterProposer(Trace trace, task::Language language)
+      : trace_(std::move(trace)), language_(language) {}
+
+  // Exhausted when every strategy was proposed, and where the reference cannot be traced or has an
+  // operator that the writer lacks: the reason names it. Errors are those of the gym's machinery.
+  Result<search::Proposed> propose(const search::ProposalRequest& request,
+                                   std::stop_token stop) override;
+  std::string name() const override { return "the writer"; }
+
+ private:
+  struct Traced {
+    std::mutex mutex;  // one thread traces, the others wait
+    bool done = false;
+    Result<writer::Graph> graph;
+  };
+
+  Result<writer::Graph> graph_of(const search::ProposalRequest& request, std::stop_token stop);
+
+  const Trace trace_;
+  const task::Language language_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Traced>> traced_;  // by the problem's key; under mutex_
+};
+
+}  // namespace kw::front

@@ -1,0 +1,86 @@
+#include "writer/author/author.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "writer/cpp/cpp_source.h"
+#include "writer/loops/loops.h"
+#include "writer/nest/nest.h"
+
+namespace kw::writer {
+namespace {
+
+struct CppStrategy {
+  std::string_view name;
+  std::string_view plan;
+  void (*apply)(Nest&);
+};
+
+constexpr int kSideBySide = 256;  // floats: a kilobyte, which stays in the first-level cache
+
+constexpr CppStrategy kCpp[] = {
+    {"fused",
+     "loops of equal extent are merged where each iteration needs only its own values; what an "
+     "iteration alone uses stays in registers or the cache",
+     [](Nest& nest) {
+       reduce_side_by_side(nest, kSideBySide);
+       fuse_loops(nest);
+       shrink_buffers(nest);
+     }},
+    {"side_by_side", "one operator after the other; strided reductions for many outputs at once",
+     [](Nest& nest) { reduce_side_by_side(nest, kSideBySide); }},
+    {"naive", "one operator after the other", [](Nest&) {}},
+};
+
+std::string operators_of(const Program& program) {
+  std::vector<std::string> labels;
+  for (const Step& step : program.steps)
+    std::visit(
+        [&](const auto& one) {
+          if constexpr (requires { one.stage; })
+            labels.push_back(one.stage.label);
+          else
+            labels.push_back(one.label);
+        },
+        step);
+  return fmt::format("{}", fmt::join(labels, " > "));
+}
+
+}  // namespace
+
+std::vector<std::string_view> strategies(task::Language language) {
+  std::vector<std::string_view> out;
+  if (language != task::Language::kCpp) return out;
+  for (const CppStrategy& one : kCpp) out.push_back(one.name);
+  return out;
+}
+
+Result<Draft> write_kernel(const Graph& graph, const task::Signature& signature,
+                           task::Language language, std::string_view strategy) {
+  if (language != task::Language::kCpp)
+    return fail(ErrorCode::kUnsupported, "kernels are written in cpp, not in {}",
+                task::to_string(language));
+  const auto* found = std::find_if(std::begin(kCpp), std::end(kCpp),
+                                   [&](const CppStrategy& one) { return one.name == strategy; });
+  if (found == std::end(kCpp))
+    return fail(ErrorCode::kNotFound, "unknown strategy {}; there are {}", strategy,
+                fmt::join(strategies(language), ", "));
+  KW_TRY(Program program, lower(graph));
+  Nest nest = make_nest(program);
+  found->apply(nest);
+  Draft out;
+  out.language = language;
+  out.strategy = strategy;
+  out.plan = {fmt::format("operators: {}", operators_of(program)),
+              fmt::format("strategy: {}: {}", found->name, found->plan)};
+  KW_TRY(out.source, cpp_source(nest, signature));
+  return out;
+}
+
+std::string answer_text(const Draft& draft) {
+  return fmt::format("{}\n\n```cpp\n{}```\n", fmt::join(draft.plan, "\n"), draft.source);
+}
+
+}  // namespace kw::writer

@@ -1,0 +1,32 @@
+// The programmatic kernel author: a graph in, working kernels out, in several strategies.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "task/candidate.h"
+#include "task/signature.h"
+#include "writer/graph/graph.h"
+
+namespace kw::writer {
+
+// A kernel that is believed to be right; the gym decides.
+struct Draft {
+  task::Language language = task::Language::kCpp;
+  std::string strategy;           // "fused"
+  std::vector<std::string> plan;  // lines for people, that a program can check: operators, strategy
+  std::string source;             // one file
+};
+
+// The strategies for a language, from the one that is most often fastest to the plainest.
+std::vector<std::string_view> strategies(task::Language language);
+
+// kUnsupported names every operator that the writer does not know, kNotFound an unknown strategy.
+Result<Draft> write_kernel(const Graph& graph, const task::Signature& signature,
+                           task::Language language, std::string_view strategy);
+
+// The answer of a model that had written it: plan, then one fenced block.
+std::string answer_text(const Draft& draft);
+
+}  // namespace kw::writer

@@ -1,0 +1,429 @@
+#include "writer/cpp/cpp_source.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "writer/cpp/cpp_support.h"
+#include "writer/cpp/scalar_text.h"
+
+namespace kw::writer {
+
+using task::DType;
+
+namespace {
+
+IntExpr product(const Shape& shape) {
+  IntExpr out = 1;
+  for (const IntExpr& size : shape) out = out * size;
+  return out;
+}
+
+bool is_argument(ReduceOp op) {
+  return op == ReduceOp::kArgMin || op == ReduceOp::kArgMax;
+}
+
+class Writer {
+ public:
+  Writer(const Nest& nest, std::vector<std::string> names)
+      : nest_(nest), names_(std::move(names)) {}
+
+  void body() {
+    allocate();
+    list(nest_.body, {});
+  }
+
+  std::vector<std::string> lines;
+  std::set<std::string> functions;
+  bool sorts = false;
+
+ private:
+  const Buffer& buffer(BufferId id) const {
+    return nest_.program.buffers[static_cast<std::size_t>(id)];
+  }
+  const std::string& name(BufferId id) const { return names_[static_cast<std::size_t>(id)]; }
+  const LocalBuffer* local(BufferId id) const {
+    auto found = nest_.locals.find(id);
+    return found == nest_.locals.end() ? nullptr : &found->second;
+  }
+
+  void line(const std::string& text) { lines.push_back(std::string(indent_ * 2, ' ') + text); }
+  template <typename... Args>
+  void format(fmt::format_string<Args...> text, Args&&... args) {
+    line(fmt::format(text, std::forward<Args>(args)...));
+  }
+  void add(const std::vector<std::string>& more) {
+    for (const std::string& one : more) line(one);
+  }
+
+  // Of scratch memory: an element of a half type is kept in it.
+  static std::string_view element_type(DType dtype) { return task::cpp_type(dtype); }
+
+  void allocate() {
+    std::vector<BufferId> in_memory;
+    for (std::size_t i = 0; i < nest_.program.buffers.size(); ++i) {
+      const auto id = static_cast<BufferId>(i);
+      if (buffer(id).kind != Buffer::Kind::kScratch || !used(id)) continue;
+      const LocalBuffer* rest = local(id);
+      if (rest == nullptr || !rest->shape.empty()) in_memory.push_back(id);
+    }
+    if (in_memory.empty()) return;
+    line("std::size_t bytes = 64;");
+    for (BufferId id : in_memory) {
+      const Shape& shape = local(id) != nullptr ? local(id)->shape : buffer(id).type.shape;
+      format("const std::size_t {}_at = bytes;", name(id));
+      format("bytes += (static_cast<std::size_t>({}) * sizeof({}) + 63) / 64 * 64;",
+             product(shape).cpp(), element_type(buffer(id).type.dtype));
+    }
+    line("static std::vector<unsigned char> memory;  // kept between calls");
+    line("if (memory.size() < bytes) memory.resize(bytes);");
+    line(
+        "unsigned char* const aligned = memory.data() + (64 - "
+        "reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;");
+    for (BufferId id : in_memory) {
+      format("{0}* const {1} = reinterpret_cast<{0}*>(aligned + {1}_at - 64);",
+             element_type(buffer(id).type.dtype), name(id));
+    }
+  }
+
+  bool used(BufferId id) {
+    if (used_.empty()) {
+      std::vector<Access> all;
+      for (const NestNode& node : nest_.body) {
+        collect_reads(node, all);
+        collect_writes(node, all);
+      }
+      for (const Access& access : all) used_.insert(access.buffer);
+    }
+    return used_.contains(id);
+  }
+
+  std::string element(BufferId id, const std::vector<std::string>& index) const {
+    const Buffer& b = buffer(id);
+    if (b.kind == Buffer::Kind::kScalar) return name(id);
+    std::vector<std::size_t> dims;
+    const LocalBuffer* rest = local(id);
+    for (std::size_t d = 0; d < index.size(); ++d) dims.push_back(d);
+    if (rest != nullptr) dims = rest->dims;
+    if (rest != nullptr && dims.empty()) return name(id);
+    std::string linear;
+    for (std::size_t d : dims) {
+      const std::string& one = index[d];
+      if (linear.empty())
+        linear = one;
+      else
+        linear = fmt::format("({}) * ({}) + {}", linear, b.type.shape[d].cpp(), one);
+    }
+    return fmt::format("{}[{}]", name(id), linear.empty() ? "0" : linear);
+  }
+
+  // One linear expression where every index is known: the compiler sees its strides.
+  std::string element(BufferId id, const std::vector<IntExpr>& index) const {
+    const Buffer& b = buffer(id);
+    const LocalBuffer* rest = local(id);
+    if (rest != nullptr && rest->dims.empty()) return name(id);
+    std::vector<std::size_t> dims;
+    for (std::size_t d = 0; d < index.size(); ++d) dims.push_back(d);
+    if (rest != nullptr) dims = rest->dims;
+    IntExpr linear;
+    for (std::size_t d : dims) linear = linear * b.type.shape[d] + index[d];
+    return fmt::format("{}[{}]", name(id), linear.cpp());
+  }
+
+  ScalarText scope() {
+    return ScalarText(
+        [this](BufferId id, const std::vector<std::string>& index) { return element(id, index); },
+        [this](BufferId id, const std::vector<IntExpr>& index) { return element(id, index); },
+        constants_);
+  }
+  std::string print(ScalarText& scope, const ScalarRef& value, const std::string& reduced = {}) {
+    std::vector<std::string> before;
+    std::string out = scope.print(value, before, reduced);
+    add(before);
+    functions.insert(scope.functions().begin(), scope.functions().end());
+    return out;
+  }
+
+  // A value as an element of a buffer.
+  static std::string stored(const std::string& value, DType to, DType from) {
+    if (to == from && task::is_floating(to) && task::size_of(to) >= sizeof(float)) return value;
+    if (to == DType::kBool && from == DType::kBool) return value;
+    return fmt::format("static_cast<{}>({})", element_type(to), value);
+  }
+
+  void list(const NestList& nodes, const std::vector<std::string>& loops) {
+    for (std::size_t i = 0; i < nest_.program.buffers.size(); ++i) {
+      const auto id = static_cast<BufferId>(i);
+      const LocalBuffer* rest = local(id);
+      if (rest == nullptr || !rest->shape.empty() || rest->loops != loops) continue;
+      format("{} {};", element_type(buffer(id).type.dtype), name(id));
+    }
+    for (const NestNode& node : nodes) {
+      ScalarText text = scope();
+      if (const auto* one = std::get_if<NestLoop>(&node.node)) {
+        loop(*one, loops);
+      } else if (const auto* declared = std::get_if<Declare>(&node.node)) {
+        declare(*declared);
+      } else if (const auto* step = std::get_if<Accumulate>(&node.node)) {
+        accumulate(*step, text);
+      } else if (const auto* put = std::get_if<Store>(&node.node)) {
+        store(*put, text);
+      } else {
+        routine(std::get<Routine>(node.node));
+      }
+    }
+  }
+
+  void loop(const NestLoop& loop, std::vector<std::string> loops) {
+    if (std::string pragma = simd(loop); !pragma.empty()) lines.push_back(pragma);
+    format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable, loop.extent.cpp());
+    ++indent_;
+    loops.push_back(loop.variable);
+    list(loop.body, loops);
+    --indent_;
+    line("}");
+  }
+
+  // Innermost loops only.
+  static std::string simd(const NestLoop& loop) {
+    std::map<std::string, std::set<std::string>> reductions;
+    for (const NestNode& node : loop.body) {
+      if (const auto* step = std::get_if<Accumulate>(&node.node)) {
+        static const std::map<ReduceOp, std::string> signs = {
+            {ReduceOp::kSum, "+"},   {ReduceOp::kProd, "*"}, {ReduceOp::kMin, "min"},
+            {ReduceOp::kMax, "max"}, {ReduceOp::kAny, "||"}, {ReduceOp::kAll, "&&"}};
+        auto sign = signs.find(step->op);
+        if (sign == signs.end()) return {};
+        reductions[sign->second].insert(step->name);
+      } else if (const auto* put = std::get_if<Store>(&node.node)) {
+        if (put->update &&
+            std::none_of(put->index.begin(), put->index.end(),
+                         [&](const IntExpr& index) { return index.contains(loop.variable); }))
+          return {};
+        if (!put->accumulator.empty()) return {};
+      } else {
+        return {};
+      }
+    }
+    std::string out = "#pragma omp simd";
+    for (const auto& [sign, names] : reductions)
+      out += fmt::format(" reduction({}:{})", sign, fmt::join(names, ", "));
+    return out;
+  }
+
+  void declare(const Declare& one) {
+    const std::string_view type = cpp_value_type(one.dtype);
+    if (!is_argument(one.op)) {
+      format("{} {} = {};", type, one.name, identity_text(one.op, one.dtype));
+      return;
+    }
+    const ReduceOp best = one.op == ReduceOp::kArgMax ? ReduceOp::kMax : ReduceOp::kMin;
+    format("{} {}_best = {};", type, one.name, identity_text(best, one.dtype));
+    format("int64_t {} = 0;", one.name);
+  }
+
+  void accumulate(const Accumulate& step, ScalarText& text) {
+    std::string value = print(text, step.value);
+    const DType dtype = step.value->dtype;
+    if (is_argument(step.op)) {
+      const std::string v = fmt::format("v{}", constants_++);
+      format("const {} {} = {};", cpp_value_type(dtype), v, value);
+      const char* better = step.op == ReduceOp::kArgMax ? ">" : "<";
+      std::string condition = fmt::format("{} {} {}_best", v, better, step.name);
+      if (task::is_floating(dtype))
+        condition += fmt::format(" || ({0} != {0} && {1}_best == {1}_best)", v, step.name);
+      format("if ({}) {{", condition);
+      format("  {}_best = {};", step.name, v);
+      format("  {} = {};", step.name, step.position.cpp());
+      line("}");
+      return;
+    }
+    switch (step.op) {
+      case ReduceOp::kSum:
+        return format("{} += {};", step.name, value);
+      case ReduceOp::kProd:
+        return format("{} *= {};", step.name, value);
+      case ReduceOp::kAny:
+        return format("{0} = {0} || {1};", step.name, value);
+      case ReduceOp::kAll:
+        return format("{0} = {0} && {1};", step.name, value);
+      default: {
+        const std::string v = fmt::format("v{}", constants_++);
+        format("const {} {} = {};", cpp_value_type(dtype), v, value);
+        format("{} = {};", step.name, combined(step.op, dtype, step.name, v));
+      }
+    }
+  }
+
+  void store(const Store& put, ScalarText& text) {
+    const DType to = buffer(put.buffer).type.dtype;
+    std::string value = print(text, put.value, put.accumulator);
+    const std::string place = element(put.buffer, put.index);
+    if (put.update) value = combined(*put.update, to, place, fmt::format("({})", value));
+    format("{} = {};", place, stored(value, to, put.value->dtype));
+  }
+
+  // ---- routines ----
+  void routine(const Routine& one) {
+    if (const auto* scan = std::get_if<Scan>(&one.step)) return scan_routine(*scan);
+    if (const auto* sort = std::get_if<Sort>(&one.step)) return sort_routine(*sort);
+    scatter_routine(std::get<Scatter>(one.step));
+  }
+
+  void scan_routine(const Scan& scan) {
+    const Stage& stage = scan.stage;
+    std::vector<IntExpr> index;
+    for (const Loop& loop : stage.loops) index.push_back(IntExpr::symbol(loop.variable));
+    for (std::size_t d = 0; d < stage.loops.size(); ++d) {
+      if (d != scan.axis) open(stage.loops[d]);
+    }
+    const std::string accumulator = fmt::format("a{}", stage.out);
+    declare({accumulator, stage.op, is_argument(stage.op) ? stage.body->dtype : stage.accumulator});
+    const Loop& axis = stage.loops[scan.axis];
+    if (scan.reversed) {
+      open({axis.variable + "_back", axis.extent});
+      format("const int64_t {0} = {1} - 1 - {0}_back;", axis.variable, axis.extent.cpp());
+    } else {
+      open(axis);
+    }
+    ScalarText text = scope();
+    if (is_argument(stage.op)) {
+      // The last of equal ones.
+      const std::string value = print(text, stage.body), v = fmt::format("v{}", constants_++);
+      format("const {} {} = {};", cpp_value_type(stage.body->dtype), v, value);
+      format("if ({0} {1} {2}_best || {0} != {0}) {{", v,
+             stage.op == ReduceOp::kArgMax ? ">=" : "<=", accumulator);
+      format("  {}_best = {};", accumulator, v);
+      format("  {} = {};", accumulator, axis.variable);
+      line("}");
+    } else {
+      if (stage.op == ReduceOp::kLogAddExp) functions.insert("kw_log_add_exp");
+      accumulate({accumulator, stage.op, stage.body, {}}, text);
+    }
+    const DType to = buffer(stage.out).type.dtype;
+    const DType from = stage.epilogue ? stage.epilogue->dtype : stage.accumulator;
+    std::string value = stage.epilogue ? print(text, stage.epilogue, accumulator) : accumulator;
+    format("{} = {};", element(stage.out, index), stored(value, to, from));
+    for (std::size_t d = 0; d < stage.loops.size(); ++d) close();
+  }
+
+  void sort_routine(const Sort& sort) {
+    sorts = true;
+    const Shape& shape = buffer(sort.in).type.shape;
+    const IntExpr length = shape.empty() ? IntExpr(1) : shape.back();
+    const IntExpr kept = sort.first ? *sort.first : length;
+    Shape rows = shape;
+    if (!rows.empty()) rows.pop_back();
+    const std::string order = fmt::format("order{}", sort.indices),
+                      row = fmt::format("row{}", sort.indices);
+    format("std::vector<int64_t> {}(static_cast<std::size_t>({}));", order, length.cpp());
+    open({row, product(rows)});
+    format("const auto* values = {} + {} * ({});", name(sort.in), row, length.cpp());
+    format("for (std::size_t i = 0; i < {0}.size(); ++i) {0}[i] = static_cast<int64_t>(i);", order);
+    // A strict order in which NaN is the greatest.
+    const char* first = sort.descending ? "b" : "a";
+    const char* second = sort.descending ? "a" : "b";
+    const std::string less =
+        task::is_floating(buffer(sort.in).type.dtype)
+            ? fmt::format("{0} < {1} || ({1} != {1} && {0} == {0})", first, second)
+            : fmt::format("{} < {}", first, second);
+    format("std::stable_sort({0}.begin(), {0}.end(), [&](int64_t i, int64_t j) {{", order);
+    const std::string_view type = cpp_value_type(buffer(sort.in).type.dtype);
+    format("  const auto a = static_cast<{0}>(values[i]), b = static_cast<{0}>(values[j]);", type);
+    format("  return {};", less);
+    line("});");
+    format("for (int64_t i = 0; i < {}; ++i) {{", kept.cpp());
+    if (used(sort.values))
+      format("  {}[{} * ({}) + i] = values[{}[static_cast<std::size_t>(i)]];", name(sort.values),
+             row, kept.cpp(), order);
+    if (used(sort.indices))
+      format("  {}[{} * ({}) + i] = {}[static_cast<std::size_t>(i)];", name(sort.indices), row,
+             kept.cpp(), order);
+    line("}");
+    close();
+  }
+
+  void scatter_routine(const Scatter& scatter) {
+    for (const Loop& loop : scatter.loops) open(loop);
+    ScalarText text = scope();
+    std::vector<std::string> index;
+    for (const ScalarRef& one : scatter.index)
+      index.push_back(fmt::format("({})", print(text, one)));
+    const DType to = buffer(scatter.out).type.dtype;
+    std::string value = print(text, scatter.value);
+    const std::string place = element(scatter.out, index);
+    switch (scatter.op) {
+      case ScatterOp::kAssign:
+        break;
+      case ScatterOp::kAdd:
+        value = combined(ReduceOp::kSum, to, place, value);
+        break;
+      case ScatterOp::kMultiply:
+        value = combined(ReduceOp::kProd, to, place, value);
+        break;
+      case ScatterOp::kMin:
+        value = combined(ReduceOp::kMin, to, place, fmt::format("({})", value));
+        break;
+      case ScatterOp::kMax:
+        value = combined(ReduceOp::kMax, to, place, fmt::format("({})", value));
+        break;
+    }
+    format("{} = static_cast<{}>({});", place, element_type(to), value);
+    for (std::size_t i = 0; i < scatter.loops.size(); ++i) close();
+  }
+
+  void open(const Loop& loop) {
+    format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable, loop.extent.cpp());
+    ++indent_;
+  }
+  void close() {
+    --indent_;
+    line("}");
+  }
+
+  const Nest& nest_;
+  std::vector<std::string> names_;  // of buffers
+  std::set<BufferId> used_;
+  std::size_t indent_ = 1;
+  int constants_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> cpp_source(const Nest& nest, const task::Signature& signature) {
+  const std::vector<task::CppParameter> parameters = task::cpp_parameters(signature);
+  const Program& program = nest.program;
+  std::vector<std::string> names(program.buffers.size());
+  std::size_t inputs = 0;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& buffer = program.buffers[i];
+    const bool given = buffer.kind == Buffer::Kind::kInput || buffer.kind == Buffer::Kind::kScalar;
+    if (given) ++inputs;
+    names[i] = given && i < parameters.size() ? parameters[i].name : fmt::format("t{}", i);
+  }
+  const std::size_t wanted = signature.inputs.size() + signature.statics.size();
+  if (inputs != wanted || program.outputs.size() != signature.outputs.size())
+    return fail(ErrorCode::kInvalidArgument,
+                "the graph has {} inputs and {} outputs, the problem {} and {}", inputs,
+                program.outputs.size(), wanted, signature.outputs.size());
+  for (std::size_t i = 0; i < program.outputs.size(); ++i)
+    names[static_cast<std::size_t>(program.outputs[i])] = parameters[wanted + i].name;
+
+  Writer writer(nest, names);
+  writer.body();
+  std::vector<std::string> declared;
+  for (const task::CppParameter& parameter : parameters)
+    declared.push_back(fmt::format("[[maybe_unused]] {} {}", parameter.type, parameter.name));
+  std::string out =
+      "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <limits>\n#include "
+      "<type_traits>\n#include <vector>\n\n";
+  out += support_text(writer.functions);
+  out += fmt::format("\nextern \"C\" void run({}) {{\n", fmt::join(declared, ", "));
+  for (const std::string& line : writer.lines) out += line + "\n";
+  return out + "}\n";
+}
+
+}  // namespace kw::writer

@@ -1,0 +1,215 @@
+#include "writer/nest/nest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "writer/loops/scalar.h"
+
+namespace kw::writer {
+namespace {
+
+std::vector<IntExpr> symbols_of(const std::vector<Loop>& loops) {
+  std::vector<IntExpr> out;
+  for (const Loop& loop : loops) out.push_back(IntExpr::symbol(loop.variable));
+  return out;
+}
+
+// The position that an argument reduction remembers: row-major over the reduced loops.
+IntExpr position_of(const std::vector<Loop>& reduced) {
+  IntExpr out;
+  for (const Loop& loop : reduced) out = out * loop.extent + IntExpr::symbol(loop.variable);
+  return out;
+}
+
+NestNode wrapped(NestList body, const std::vector<Loop>& loops) {
+  KW_CHECK(!loops.empty());
+  for (std::size_t i = loops.size(); i-- > 0;) {
+    NestList outer;
+    outer.push_back({NestLoop{loops[i].variable, loops[i].extent, std::move(body)}});
+    body = std::move(outer);
+  }
+  return std::move(body.front());
+}
+
+NestList of_stage(const Stage& stage, const Program& program) {
+  NestList inner;
+  Store store;
+  store.buffer = stage.out;
+  store.index = symbols_of(stage.loops);
+  if (stage.reduced.empty()) {
+    store.value = stage.body;
+    inner.push_back({std::move(store)});
+  } else {
+    const std::string name = fmt::format("a{}", stage.out);
+    const bool argument = stage.op == ReduceOp::kArgMin || stage.op == ReduceOp::kArgMax;
+    inner.push_back({Declare{name, stage.op, argument ? stage.body->dtype : stage.accumulator}});
+    NestList step;
+    step.push_back({Accumulate{name, stage.op, stage.body, position_of(stage.reduced)}});
+    inner.push_back(wrapped(std::move(step), stage.reduced));
+    store.value = stage.epilogue
+                      ? stage.epilogue
+                      : reduced(program.buffers[static_cast<std::size_t>(stage.out)].type.dtype);
+    store.accumulator = name;
+    inner.push_back({std::move(store)});
+  }
+  if (stage.loops.empty()) return inner;
+  NestList out;
+  out.push_back(wrapped(std::move(inner), stage.loops));
+  return out;
+}
+
+class Reads {
+ public:
+  explicit Reads(std::vector<Access>& out) : out_(out) {}
+
+  void of(const ScalarRef& value) {
+    if (!value || !seen_.insert(value.get()).second) return;
+    if (const auto* load = std::get_if<Scalar::Load>(&value->node)) {
+      Access access{load->buffer, {}};
+      for (const ScalarRef& index : load->index) {
+        const auto* known = std::get_if<Scalar::Index>(&index->node);
+        access.index.push_back(known ? std::optional(known->expr) : std::nullopt);
+        of(index);
+      }
+      out_.push_back(std::move(access));
+    } else if (const auto* call = std::get_if<Scalar::Call>(&value->node)) {
+      for (const ScalarRef& argument : call->arguments) of(argument);
+    } else if (const auto* cast = std::get_if<Scalar::Cast>(&value->node)) {
+      of(cast->value);
+    }
+  }
+
+ private:
+  std::vector<Access>& out_;
+  std::set<const Scalar*> seen_;
+};
+
+Access whole(BufferId buffer) {
+  return {buffer, {}};
+}
+
+void collect_routine(const Routine& routine, std::vector<Access>& reads,
+                     std::vector<Access>& writes) {
+  if (const auto* scan = std::get_if<Scan>(&routine.step)) {
+    collect_reads(scan->stage.body, reads);
+    collect_reads(scan->stage.epilogue, reads);
+    writes.push_back(whole(scan->stage.out));
+  } else if (const auto* sort = std::get_if<Sort>(&routine.step)) {
+    reads.push_back(whole(sort->in));
+    writes.push_back(whole(sort->values));
+    writes.push_back(whole(sort->indices));
+  } else {
+    const auto& scatter = std::get<Scatter>(routine.step);
+    collect_reads(scatter.value, reads);
+    for (const ScalarRef& index : scatter.index) collect_reads(index, reads);
+    reads.push_back(whole(scatter.out));
+    writes.push_back(whole(scatter.out));
+  }
+}
+
+}  // namespace
+
+Nest make_nest(const Program& program) {
+  Nest out;
+  out.program = program;
+  for (const Step& step : program.steps) {
+    if (const auto* stage = std::get_if<Stage>(&step)) {
+      for (NestNode& node : of_stage(*stage, program)) out.body.push_back(std::move(node));
+    } else if (const auto* scan = std::get_if<Scan>(&step)) {
+      out.body.push_back({Routine{*scan}});
+    } else if (const auto* sort = std::get_if<Sort>(&step)) {
+      out.body.push_back({Routine{*sort}});
+    } else {
+      out.body.push_back({Routine{std::get<Scatter>(step)}});
+    }
+  }
+  return out;
+}
+
+void collect_reads(const ScalarRef& value, std::vector<Access>& out) {
+  Reads(out).of(value);
+}
+
+void collect_reads(const NestNode& node, std::vector<Access>& out) {
+  if (const auto* loop = std::get_if<NestLoop>(&node.node)) {
+    for (const NestNode& child : loop->body) collect_reads(child, out);
+  } else if (const auto* accumulate = std::get_if<Accumulate>(&node.node)) {
+    collect_reads(accumulate->value, out);
+  } else if (const auto* store = std::get_if<Store>(&node.node)) {
+    collect_reads(store->value, out);
+    if (store->update) {
+      Access access{store->buffer, {}};
+      for (const IntExpr& index : store->index) access.index.emplace_back(index);
+      out.push_back(std::move(access));
+    }
+  } else if (const auto* routine = std::get_if<Routine>(&node.node)) {
+    std::vector<Access> writes;
+    collect_routine(*routine, out, writes);
+  }
+}
+
+void collect_writes(const NestNode& node, std::vector<Access>& out) {
+  if (const auto* loop = std::get_if<NestLoop>(&node.node)) {
+    for (const NestNode& child : loop->body) collect_writes(child, out);
+  } else if (const auto* store = std::get_if<Store>(&node.node)) {
+    Access access{store->buffer, {}};
+    for (const IntExpr& index : store->index) access.index.emplace_back(index);
+    out.push_back(std::move(access));
+  } else if (const auto* routine = std::get_if<Routine>(&node.node)) {
+    std::vector<Access> reads;
+    collect_routine(*routine, reads, out);
+  }
+}
+
+namespace {
+
+// Shared expressions stay shared.
+class Substitution {
+ public:
+  explicit Substitution(const std::map<std::string, IntExpr>& values) : values_(values) {}
+
+  ScalarRef of(const ScalarRef& value) {
+    if (!value) return value;
+    auto [place, is_new] = done_.emplace(value.get(), nullptr);
+    if (!is_new) return place->second;
+    Scalar out = *value;
+    if (auto* index = std::get_if<Scalar::Index>(&out.node)) {
+      index->expr = index->expr.substitute(values_);
+    } else if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
+      for (ScalarRef& one : load->index) one = of(one);
+    } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
+      for (ScalarRef& one : call->arguments) one = of(one);
+    } else if (auto* cast = std::get_if<Scalar::Cast>(&out.node)) {
+      cast->value = of(cast->value);
+    }
+    ScalarRef made = std::make_shared<const Scalar>(std::move(out));
+    done_[value.get()] = made;
+    return made;
+  }
+
+ private:
+  const std::map<std::string, IntExpr>& values_;
+  std::map<const Scalar*, ScalarRef> done_;
+};
+
+}  // namespace
+
+ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values) {
+  return Substitution(values).of(value);
+}
+
+void substitute(NestNode& node, const std::map<std::string, IntExpr>& values) {
+  if (auto* loop = std::get_if<NestLoop>(&node.node)) {
+    loop->extent = loop->extent.substitute(values);
+    for (NestNode& child : loop->body) substitute(child, values);
+  } else if (auto* accumulate = std::get_if<Accumulate>(&node.node)) {
+    accumulate->value = substitute(accumulate->value, values);
+    accumulate->position = accumulate->position.substitute(values);
+  } else if (auto* store = std::get_if<Store>(&node.node)) {
+    store->value = substitute(store->value, values);
+    for (IntExpr& index : store->index) index = index.substitute(values);
+  }
+}
+
+}  // namespace kw::writer

@@ -1,0 +1,99 @@
+// Nest: a program as a tree of loops and statements, which strategies reshape and emitters print.
+#pragma once
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "writer/loops/loops.h"
+
+namespace kw::writer {
+
+struct NestNode;
+using NestList = std::vector<NestNode>;  // in their order
+
+struct NestLoop {
+  std::string variable;  // from 0
+  IntExpr extent;
+  NestList body;
+};
+
+// A scalar that a reduction collects in, with the operation's identity as its first value. kArgMin
+// and kArgMax have the best value beside the position: NAME_best.
+struct Declare {
+  std::string name;
+  ReduceOp op = ReduceOp::kSum;
+  task::DType dtype = task::DType::kFloat32;  // of the accumulator; of an argument reduction: of
+                                              // the compared values
+};
+
+struct Accumulate {
+  std::string name;  // of a Declare
+  ReduceOp op = ReduceOp::kSum;
+  ScalarRef value;
+  IntExpr position;  // kArgMin, kArgMax: what is remembered
+};
+
+struct Store {
+  BufferId buffer = 0;
+  std::vector<IntExpr> index;      // one a dimension
+  ScalarRef value;                 // Scalar::Reduced: the accumulator of this name
+  std::string accumulator;         // empty: no Scalar::Reduced in the value
+  std::optional<ReduceOp> update;  // set: buffer[index] = op(buffer[index], value)
+};
+
+// Steps that are no loops over one expression.
+struct Routine {
+  std::variant<Scan, Sort, Scatter> step;
+};
+
+struct NestNode {
+  std::variant<NestLoop, Declare, Accumulate, Store, Routine> node;
+};
+
+// Local: a scratch buffer, or its rest, that one iteration of the loops around it makes and uses.
+struct LocalBuffer {
+  Shape shape;                     // of what is left; []: a scalar variable
+  std::vector<std::size_t> dims;   // of the buffer, that are left, ascending
+  std::vector<std::string> loops;  // around its declaration, outermost first
+};
+
+struct Nest {
+  Program program;  // its steps are in `body`
+  NestList body;
+  std::map<BufferId, LocalBuffer> locals;  // made by shrink_buffers()
+};
+
+// A nest for each step, one after the other.
+Nest make_nest(const Program& program);
+
+// ---- transformations: each keeps what is computed, and the order of the terms of every sum ----
+
+// Loops of equal extent become one where the second needs of the first only what the same iteration
+// made; loops move up over what they do not depend on.
+void fuse_loops(Nest& nest);
+
+// Where a loop's innermost reduction walks over memory in strides, but one of the output's
+// dimensions in steps of one: `width` of these are reduced side by side.
+void reduce_side_by_side(Nest& nest, int width);
+
+// Drops the dimensions of scratch buffers along which each iteration uses its own element only.
+void shrink_buffers(Nest& nest);
+
+// ---- what is read and written ----
+struct Access {
+  BufferId buffer = 0;
+  std::vector<std::optional<IntExpr>> index;  // nullopt: depends on data
+};
+void collect_reads(const NestNode& node, std::vector<Access>& out);
+void collect_reads(const ScalarRef& value, std::vector<Access>& out);
+void collect_writes(const NestNode& node, std::vector<Access>& out);
+
+ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values);
+void substitute(NestNode& node, const std::map<std::string, IntExpr>& values);
+
+std::string to_text(const Nest& nest);  // for people and golden files
+
+}  // namespace kw::writer
