@@ -124,9 +124,9 @@ class Reading {
   }
 
   void read_whole(const std::string& body) {
-    reply_.received_bytes = body.size();
     auto parts = read_answer(body);
     if (!parts && parts.error().outcome == Outcome::kMalformed) {
+      reply_.received_bytes = body.size();
       return set(Outcome::kMalformed,
                  fmt::format("{} (Content-Type \"{}\"; it begins: {})", parts.error().message,
                              media_type_, wire_.clean(body).substr(0, 300)));
