@@ -1,8 +1,8 @@
 """Milliseconds of the similarity reward's ratio on one core, beside CPython's difflib on the pairs that it can do; ratios must be equal.
 
 Pairs of 8,000 and 12,000 characters: code of this repository, and texts that are hard for one method or another.
-usage: similarity.py [--tool build/dev/bin/reward_tool] [--rounds N] [--difflib]
-  --difflib: time Python too (minutes for the periodic ones)
+usage: similarity.py [--tool build/dev/bin/reward_tool] [--rounds N] [--difflib SECONDS]
+  --difflib: time Python too, each pair for so long at most
 """
 
 import argparse
@@ -10,6 +10,7 @@ import difflib
 import json
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -90,11 +91,32 @@ def pairs(rng):
     yield "falling blocks, reversed", blocks("x", A - 100), blocks("y", A - 100)[::-1]
 
 
+class TooLong(Exception):
+    pass
+
+
+def give_up(*_):
+    raise TooLong
+
+
+def python_ratio(a, b, seconds):
+    """(ratio, milliseconds); no ratio when it took longer."""
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    start = time.perf_counter()
+    try:
+        ratio = difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
+    except TooLong:
+        ratio = None
+    signal.alarm(0)
+    return ratio, 1000 * (time.perf_counter() - start)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", default=str(ROOT / "build/dev/bin/reward_tool"))
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--difflib", action="store_true")
+    parser.add_argument("--difflib", type=int, default=0)
     options = parser.parse_args()
     cases = list(pairs(random.Random(1)))
     lines = "".join(json.dumps({"do": "similarity", "a": a.encode().hex(), "b": b.encode().hex(), "rounds": options.rounds}) + "\n" for _, a, b in cases)
@@ -104,12 +126,10 @@ def main():
         answer = json.loads(line)
         text = f"{name:<32} {len(a):>6} x {len(b):<6} ratio {answer['ratio']:.4f}  {median(answer['ms']):8.2f} ms (slowest {max(answer['ms']):.2f})"
         if options.difflib:
-            sys.setrecursionlimit(1_000_000)
-            start = time.perf_counter()
-            ratio = difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-            theirs = 1000 * (time.perf_counter() - start)
-            different += ratio != answer["ratio"]
-            text += f"  difflib {theirs:10.0f} ms, {theirs / median(answer['ms']):.0f} times" + ("" if ratio == answer["ratio"] else f"  DIFFERENT: {ratio}")
+            ratio, theirs = python_ratio(a, b, options.difflib)
+            different += ratio is not None and ratio != answer["ratio"]
+            known = "=" if ratio is not None else ">"
+            text += f"  difflib {known} {theirs:.0f} ms, {theirs / median(answer['ms']):.0f} times" + ("" if ratio in (None, answer["ratio"]) else f"  DIFFERENT: {ratio}")
         print(text, flush=True)
     return 1 if different else 0
 

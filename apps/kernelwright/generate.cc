@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "remote_generate.h"
+#include "server_settings.h"
 
 namespace kw::front {
 namespace {
