@@ -28,8 +28,8 @@ def describe(module, param_seed, input_seed):
     """The answer to the oracle's describe request, as JSON values. module: reference.Module."""
     values = module.generate(input_seed)
     built = module.build(param_seed)
-    names = _Names()
-    inputs = _inputs(built, values, names)
+    names = Names()
+    inputs = input_items(built, values, names)
     state = module.state()
     keys = list(state)
     module.keys = keys
@@ -49,7 +49,7 @@ def describe(module, param_seed, input_seed):
     }
 
 
-class _Names:
+class Names:
     """Unique identifiers that are words of neither language."""
 
     def __init__(self):
@@ -81,7 +81,7 @@ def _mutates(module, values, statics):
     return not all(modules.same_bits(v, c) for v, c in tensors)
 
 
-def _tensor(name, tensor, what):
+def tensor_item(name, tensor, what):
     """name, dtype and shape of a tensor that can be handed over; BadReference for another."""
     if tensor.layout is not torch.strided or tensor.device.type != "cpu":
         raise BadReference(f"{what} is not a dense CPU tensor")
@@ -97,7 +97,7 @@ def scalar_dtype(value):
     return {bool: "bool", int: "int64", float: "float64"}.get(type(value))
 
 
-def _inputs(built, values, names):
+def input_items(built, values, names):
     if len(values) > pages.MAX_INPUTS:
         raise BadReference(f"{len(values)} inputs, more than {pages.MAX_INPUTS}")
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -107,7 +107,7 @@ def _inputs(built, values, names):
     for i, value in enumerate(values):
         name = names.new(wanted[i] if i < len(wanted) else f"input_{i}")
         if isinstance(value, torch.Tensor):
-            items.append({**_tensor(name, value, f"input {name}"), "role": "input"})
+            items.append({**tensor_item(name, value, f"input {name}"), "role": "input"})
             continue
         dtype = scalar_dtype(value)
         if dtype is None or (dtype == "float64" and not math.isfinite(value)):
@@ -120,7 +120,7 @@ def _inputs(built, values, names):
 def _static(key, tensor, built, names):
     is_buffer = key not in dict(built.named_parameters(remove_duplicate=False))
     return {
-        **_tensor(names.new(key), tensor, f"the state {key}"),
+        **tensor_item(names.new(key), tensor, f"the state {key}"),
         "state_key": key,
         "is_buffer": is_buffer,
         "constant": is_constant(tensor),
@@ -133,7 +133,7 @@ def _outputs(tensors, names):
         raise BadReference(f"{len(tensors)} outputs, more than {pages.MAX_OUTPUTS}")
     single = len(tensors) == 1
     return [
-        _tensor(names.new("out" if single else f"out{i}"), t, f"output {i}")
+        tensor_item(names.new("out" if single else f"out{i}"), t, f"output {i}")
         for i, t in enumerate(tensors)
     ]
 
@@ -192,7 +192,7 @@ def _constants(module):
     args, kwargs = modules.split_init(module.init_inputs)
     bound = inspect.signature(module.entry).bind(*args, **kwargs)
     bound.apply_defaults()
-    names = _Names()
+    names = Names()
     found = []
     for name, value in bound.arguments.items():
         if isinstance(value, (list, tuple)) and value and all(_is_number(v) for v in value):

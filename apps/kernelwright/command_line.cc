@@ -63,7 +63,8 @@ struct Grammar {
   ProblemsListCommand list;
   ProblemsShowCommand show;
   ProblemsCheckCommand check;
-  Words check_words;
+  ProblemsTraceCommand trace;
+  Words check_words, trace_words;
   PromptCommand prompt;
   RejudgeCommand rejudge;
   CacheSizeCommand cache_size;
@@ -82,6 +83,7 @@ struct Grammar {
   void add_eval_settings(CLI::App& app_of_eval);
   void add_problems();
   void add_problems_check(CLI::App& problems);
+  void add_problems_trace(CLI::App& problems);
   void add_cache();
   void add_generate();
   void add_serve_model();
@@ -244,8 +246,8 @@ void Grammar::add_eval_settings(CLI::App& e) {
 }
 
 void Grammar::add_problems() {
-  CLI::App& problems =
-      *add_group("problems", "list problems, show one, or check whether they can be judged");
+  CLI::App& problems = *add_group(
+      "problems", "list problems, show or trace one, or check whether they can be judged");
   CLI::App& of_list =
       *add(problems, "list", "list the problems of a folder by family", [this] { return list; });
   text(of_list, "--folder", list.folder, "DIR",
@@ -258,6 +260,7 @@ void Grammar::add_problems() {
   set_words(of_show, show.set, kSetConstant);
   flag(of_show, "--json", show.json, kJson);
   add_problems_check(problems);
+  add_problems_trace(problems);
 }
 
 void Grammar::add_problems_check(CLI::App& problems) {
@@ -276,6 +279,20 @@ void Grammar::add_problems_check(CLI::App& problems) {
   text(c, "--memory", check_words.memory, "SIZE",
        "of a reference's process, 8GiB for example; 0: by its inputs and outputs");
   text(c, "--isolation-at-least", check_words.isolation, "LEVEL",
+       "refuse to run below it (exit 3): none, basic, namespaces, full");
+}
+
+void Grammar::add_problems_trace(CLI::App& problems) {
+  CLI::App& t = *add(problems, "trace", "show what a problem computes, as torch's operators",
+                     [this] { return trace; });
+  text(t, "PROBLEM", trace.problem, "", "as for eval")->required();
+  text(t, "--workload", trace.workload, "UUID", "the size set; without it the first for the CPU");
+  set_words(t, trace.set, kSetConstant);
+  flag(t, "--json", trace.json, kJson);
+  number(t, "--timeout", trace.timeout_seconds, "S", "of the whole trace in seconds");
+  text(t, "--memory", trace_words.memory, "SIZE",
+       "of the reference's process, 8GiB for example; 0: 6 GiB");
+  text(t, "--isolation-at-least", trace_words.isolation, "LEVEL",
        "refuse to run below it (exit 3): none, basic, namespaces, full");
 }
 
@@ -433,6 +450,8 @@ Status finish(Grammar& grammar) {
                            grammar.eval.isolation_at_least));
   KW_TRY_STATUS(read_words(grammar.check_words, grammar.check.memory_bytes,
                            grammar.check.isolation_at_least));
+  KW_TRY_STATUS(read_words(grammar.trace_words, grammar.trace.memory_bytes,
+                           grammar.trace.isolation_at_least));
   KW_TRY_STATUS(check_range("--jobs", grammar.eval.jobs, 1, 1024));
   KW_TRY_STATUS(check_range("--jobs", grammar.check.jobs, 1, 1024));
   KW_TRY_STATUS(check_range("--threads", grammar.prompt.threads, 1, 1024));

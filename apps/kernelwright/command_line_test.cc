@@ -87,6 +87,9 @@ TEST(CommandLine, OtherCommands) {
   EXPECT_EQ(list.folder, "x");
   EXPECT_EQ(list.family, "norm");
   EXPECT_TRUE(parsed<ProblemsShowCommand>({"problems", "show", "relu", "--signature"}).signature);
+  EXPECT_EQ(
+      parsed<ProblemsTraceCommand>({"problems", "trace", "relu", "--timeout", "9"}).timeout_seconds,
+      9);
   EXPECT_EQ(parsed<PromptCommand>({"prompt", "relu", "--language", "python"}).language, "python");
   EXPECT_EQ(parsed<RejudgeCommand>({"rejudge", "e.json"}).evidence, "e.json");
   EXPECT_TRUE(parsed<CacheCleanCommand>({"cache", "clean", "--evidence"}).evidence);
@@ -103,6 +106,7 @@ TEST(CommandLine, HelpOfEveryCommandWithDefaults) {
                                              {"problems", "list"},
                                              {"problems", "show"},
                                              {"problems", "check"},
+                                             {"problems", "trace"},
                                              {"prompt"},
                                              {"rejudge"},
                                              {"cache"},
@@ -174,6 +178,7 @@ TEST(CommandLine, SaysWhatIsWrongWithAValue) {
             "--memory: expected a size such as 512MiB or 4GiB, found \"much\""},
            {{"problems", "check", "p", "--jobs", "0"}, "--jobs: 0 is not between 1 and 1024"},
            {{"problems", "check"}, "PROBLEMS is required; see kernelwright problems check --help"},
+           {{"problems", "trace"}, "PROBLEM is required; see kernelwright problems trace --help"},
            {{"problems", "show"}, "PROBLEM is required; see kernelwright problems show --help"},
            {{"rejudge"}, "EVIDENCE is required; see kernelwright rejudge --help"}}) {
     EXPECT_EQ(error_of(words), message);

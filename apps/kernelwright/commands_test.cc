@@ -88,6 +88,24 @@ TEST_F(Commands, ProblemsShow) {
   EXPECT_TRUE(json->contains("signature"));
 }
 
+TEST_F(Commands, ProblemsTrace) {
+  EXPECT_EQ(kernelwright({"problems", "trace", path("problems/double"), "--workload", "w-double",
+                          "--isolation-at-least", "basic"}),
+            0)
+      << console.err_text;
+  EXPECT_EQ(console.out_text, "sizes N=8\ninput x: float32[N]\nreturn x\n");
+  ASSERT_EQ(gym.traced.size(), 1U);
+  EXPECT_EQ(gym.traced[0].workload, "w-double");
+  EXPECT_EQ(gym.started.at(0).isolation_at_least, sandbox::Level::kBasic);
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"problems", "trace", path("problems/double"), "--json"}), 0);
+  auto graph = writer::graph_from_json(console.out_text, "out");
+  ASSERT_TRUE(graph) << graph.error().message();
+  gym.errors["double"] = ErrorCode::kUnsupported;
+  EXPECT_EQ(kernelwright({"problems", "trace", path("problems/double")}), 2);
+  EXPECT_EQ(console.err_text, "error: the fake fails\n");
+}
+
 TEST_F(Commands, Prompt) {
   EXPECT_EQ(kernelwright({"prompt", path("problems/double")}), 0) << console.err_text;
   EXPECT_NE(console.out_text.find("C++20 implementation of `double`"), std::string::npos);

@@ -1,6 +1,8 @@
 // Futures of the gym, waited for.
 #include "gym_judge.h"
 
+#include "tracing/trace.h"
+
 namespace kw::front {
 namespace {
 
@@ -20,6 +22,10 @@ class GymJudge : public Judge {
   Result<gym::ProblemCheck> check(const gym::CheckRequest& request,
                                   const std::stop_token& stop) override {
     return gym_->check(request, "cpu", stop);
+  }
+  Result<writer::Graph> trace(const gym::TraceRequest& request,
+                              const std::stop_token& stop) override {
+    return tracing::trace(*gym_, request, stop);
   }
   Result<gym::Capabilities> capabilities(const std::string& target) override {
     return gym_->capabilities(target);

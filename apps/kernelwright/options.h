@@ -63,6 +63,16 @@ struct ProblemsShowCommand {
   bool json = false;
 };
 
+struct ProblemsTraceCommand {
+  std::string problem;
+  std::vector<std::string> set;
+  std::string workload;  // uuid; empty: the first for the CPU
+  bool json = false;
+  double timeout_seconds = 120;
+  std::uint64_t memory_bytes = 0;  // 0: 6 GiB
+  sandbox::Level isolation_at_least = sandbox::Level::kNone;
+};
+
 struct PromptCommand {
   std::string problem;
   std::vector<std::string> set;
@@ -121,9 +131,9 @@ struct ServeModelCommand {
   int threads = 0, slots = 32, context = 4096;
 };
 
-using Command =
-    std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
-                 ProblemsCheckCommand, PromptCommand, RejudgeCommand, CacheSizeCommand,
-                 CacheCleanCommand, DoctorCommand, GenerateCommand, ServeModelCommand>;
+using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
+                             ProblemsShowCommand, ProblemsCheckCommand, ProblemsTraceCommand,
+                             PromptCommand, RejudgeCommand, CacheSizeCommand, CacheCleanCommand,
+                             DoctorCommand, GenerateCommand, ServeModelCommand>;
 
 }  // namespace kw::front

@@ -13,6 +13,7 @@
 #include "generate.h"
 #include "problems.h"
 #include "problems_check.h"
+#include "problems_trace.h"
 #include "serve_model.h"
 
 namespace kw::front {
@@ -50,6 +51,9 @@ struct Dispatch {
   }
   Result<int> operator()(const ProblemsCheckCommand& command) const {
     return run_problems_check(command, services);
+  }
+  Result<int> operator()(const ProblemsTraceCommand& command) const {
+    return run_problems_trace(command, services);
   }
   Result<int> operator()(const PromptCommand& command) const {
     return run_prompt(command, services);

@@ -15,6 +15,7 @@
 #include "link/child_program.h"
 #include "sandbox/doctor.h"
 #include "tools.h"
+#include "writer/graph/graph.h"
 
 namespace kw::front {
 
@@ -30,6 +31,9 @@ class Judge {
   // The admission battery on the CPU, without a candidate.
   virtual Result<gym::ProblemCheck> check(const gym::CheckRequest& request,
                                           const std::stop_token& stop) = 0;
+  // The reference's operators (docs/tracing.md); errors are those of gym::Gym::trace().
+  virtual Result<writer::Graph> trace(const gym::TraceRequest& request,
+                                      const std::stop_token& stop) = 0;
   // What a target can do here; kUnsupported for one that this build does not have.
   virtual Result<gym::Capabilities> capabilities(const std::string& target) = 0;
 };

@@ -93,6 +93,7 @@ struct FakeGym {
   std::map<std::string, gym::Quarantine> quarantines;  // by the problem's name: else admitted
   std::function<void(const gym::CheckRequest&)> on_check;
   std::vector<gym::CheckRequest> checked;
+  std::vector<gym::TraceRequest> traced;
   std::vector<gym::GymOptions> started;
   std::mutex mutex;
 };
@@ -157,6 +158,19 @@ class FakeJudge : public Judge {
     x.role = task::Role::kOutput;
     signature.outputs = {x};
     return signature;
+  }
+  // The graph whose output is its one input.
+  Result<writer::Graph> trace(const gym::TraceRequest& request, const std::stop_token&) override {
+    std::lock_guard lock(gym_.mutex);
+    gym_.traced.push_back(request);
+    const std::string& name = request.problem.name;
+    if (gym_.errors.contains(name)) return fail(gym_.errors[name], "the fake fails");
+    writer::Graph graph;
+    graph.sizes = {{"N", 8}};
+    graph.inputs = {
+        {"x", writer::InputRole::kInput, {task::DType::kFloat32, {writer::IntExpr::symbol("N")}}}};
+    graph.outputs = {writer::ValueId::input(0)};
+    return graph;
   }
   Result<gym::Capabilities> capabilities(const std::string& target) override {
     if (target != "cpu")

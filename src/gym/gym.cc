@@ -22,6 +22,11 @@ Result<ProblemCheck> Target::check(const CheckRequest& request, const std::stop_
               request.problem.name);
 }
 
+Result<std::string> Target::trace(const TraceRequest& request, const std::stop_token& /*stop*/) {
+  return fail(ErrorCode::kUnsupported, "target \"{}\" cannot trace {}", name(),
+              request.problem.name);
+}
+
 struct Gym::State {
   using Outcome = Result<task::Verdict>;
   struct Job {
@@ -152,6 +157,14 @@ Result<ProblemCheck> Gym::check(const CheckRequest& request, std::string_view ta
   if (found == nullptr)
     return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
   return found->check(request, stop);
+}
+
+Result<std::string> Gym::trace(const TraceRequest& request, std::string_view target,
+                               const std::stop_token& stop) {
+  Target* found = state_->find(target);
+  if (found == nullptr)
+    return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  return found->trace(request, stop);
 }
 
 }  // namespace kw::gym

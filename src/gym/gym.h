@@ -63,6 +63,14 @@ struct EvalRequest {
   std::string hash() const;
 };
 
+// One run of a problem's reference that writes down its operators (docs/tracing.md).
+struct TraceRequest {
+  task::Problem problem;
+  std::string workload;  // uuid, of definitions; empty: the first for the CPU
+  double timeout_seconds = 120;
+  std::uint64_t memory_bytes = 0;  // 0: 6 GiB
+};
+
 // Called from any thread.
 class Progress {
  public:
@@ -105,6 +113,8 @@ class Target {
   virtual Result<task::Signature> describe(const task::Problem& problem) = 0;
   // The admission battery by itself; from several threads, like judge().
   virtual Result<ProblemCheck> check(const CheckRequest& request, const std::stop_token& stop);
+  // What Gym::trace() says; from several threads, like judge().
+  virtual Result<std::string> trace(const TraceRequest& request, const std::stop_token& stop);
 };
 
 class Gym {
@@ -127,6 +137,12 @@ class Gym {
   // checks nothing, kCancelled after stop.
   Result<ProblemCheck> check(const CheckRequest& request, std::string_view target,
                              const std::stop_token& stop);
+  // A text of docs/formats/graph.md, written by the problem's own process: at most 16 MiB, not to
+  // be trusted (tracing::trace() reads it). On the caller's thread. kInvalidArgument for a
+  // reference that fails, kUnsupported for what has no graph: both say why and on which line.
+  // kDeadlineExceeded and kResourceExhausted at the request's limits, kCancelled after stop.
+  Result<std::string> trace(const TraceRequest& request, std::string_view target,
+                            const std::stop_token& stop);
 
  private:
   Gym();

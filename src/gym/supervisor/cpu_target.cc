@@ -22,6 +22,7 @@
 #include "gym/supervisor/programs.h"
 #include "gym/supervisor/roles.h"
 #include "gym/supervisor/session_pool.h"
+#include "gym/supervisor/trace_problem.h"
 #include "os/file.h"
 #include "task/candidate_source.h"
 
@@ -81,6 +82,9 @@ class CpuTarget : public Target {
   Result<task::Signature> describe(const task::Problem& problem) override;
   Result<ProblemCheck> check(const CheckRequest& request, const std::stop_token& stop) override {
     return check_problem(context(), admissions_, request, stop);
+  }
+  Result<std::string> trace(const TraceRequest& request, const std::stop_token& stop) override {
+    return trace_problem(*roles_, request, stop);
   }
 
  private:

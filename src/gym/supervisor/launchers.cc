@@ -39,16 +39,21 @@ Result<std::unique_ptr<Launchers>> Launchers::start(const Programs& programs,
   return launchers;
 }
 
-Result<sandbox::Launcher*> Launchers::triton(Host host) {
+Result<sandbox::Launcher*> Launchers::special(Host host) {
   std::lock_guard lock(mutex_);
-  bool interprets = host == Host::kTritonInterpreter;
-  auto& launcher = interprets ? interpreter_ : compiler_;
+  auto& launcher = host == Host::kTritonInterpreter ? interpreter_
+                   : host == Host::kTracer          ? tracer_
+                                                    : compiler_;
   if (launcher != nullptr) return launcher.get();
-  sandbox::Launcher::Options options =
-      interprets
-          ? options_for(programs_, at_least_, {"executor=executor", "triton_support.interpret"},
-                        {{"TRITON_INTERPRET", "1"}})
-          : options_for(programs_, at_least_, {"triton_compiler=triton_support.compiler"}, {});
+  std::vector<std::string> modules = {"triton_compiler=triton_support.compiler"};
+  Environment more;
+  if (host == Host::kTritonInterpreter) {
+    modules = {"executor=executor", "triton_support.interpret"};
+    more = {{"TRITON_INTERPRET", "1"}};
+  } else if (host == Host::kTracer) {
+    modules = {"tracer=tracer"};
+  }
+  sandbox::Launcher::Options options = options_for(programs_, at_least_, modules, more);
   KW_TRY(launcher, sandbox::Launcher::start(std::move(options)));
   return launcher.get();
 }
@@ -56,14 +61,14 @@ Result<sandbox::Launcher*> Launchers::triton(Host host) {
 Result<std::unique_ptr<sandbox::Sandbox>> Launchers::launch(Host host, sandbox::Spec spec) {
   if (host == Host::kNative) return torch_->launch(sandbox::Where::kNative, std::move(spec));
   if (host == Host::kTorch) return torch_->launch(sandbox::Where::kZygote, std::move(spec));
-  KW_TRY(sandbox::Launcher * launcher, triton(host));
+  KW_TRY(sandbox::Launcher * launcher, special(host));
   return launcher->launch(sandbox::Where::kZygote, std::move(spec));
 }
 
 std::vector<sandbox::Launcher*> Launchers::all() {
   std::lock_guard lock(mutex_);
   std::vector<sandbox::Launcher*> launchers = {torch_.get()};
-  for (const auto* more : {&interpreter_, &compiler_})
+  for (const auto* more : {&interpreter_, &compiler_, &tracer_})
     if (*more != nullptr) launchers.push_back(more->get());
   return launchers;
 }

@@ -1,6 +1,6 @@
 // Launchers: what forks the gym's sandboxes: one host for native programs and for Python with
 // torch, two more for Triton, which must be told before its import whether it interprets or
-// compiles.
+// compiles, and one for the tracer, whose imports take several seconds.
 #pragma once
 #include <array>
 #include <memory>
@@ -18,6 +18,7 @@ enum class Host {
   kTorch,              // the zygote that has imported torch
   kTritonInterpreter,  // ... and triton under TRITON_INTERPRET=1
   kTritonCompiler,     // ... and triton without it
+  kTracer,             // ... and torch's tracing
 };
 
 // Thread-safe. A zygote is started by the first launch that needs it.
@@ -36,14 +37,14 @@ class Launchers {
  private:
   Launchers(const Programs& programs, sandbox::Level at_least)
       : programs_(programs), at_least_(at_least) {}
-  Result<sandbox::Launcher*> triton(Host host);
+  Result<sandbox::Launcher*> special(Host host);
   std::vector<sandbox::Launcher*> all();
 
   const Programs& programs_;
   sandbox::Level at_least_;
   std::unique_ptr<sandbox::Launcher> torch_;  // native programs too
-  std::mutex mutex_;                          // of the two below
-  std::unique_ptr<sandbox::Launcher> interpreter_, compiler_;
+  std::mutex mutex_;                          // of those below
+  std::unique_ptr<sandbox::Launcher> interpreter_, compiler_, tracer_;
 };
 
 }  // namespace kw::gym

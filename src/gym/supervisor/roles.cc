@@ -79,6 +79,15 @@ Result<RunningRole> Roles::start_oracle(const RoleLimits& limits) {
   return start(Host::kTorch, std::move(spec));
 }
 
+Result<RunningRole> Roles::start_tracer(const RoleLimits& limits) {
+  sandbox::Spec spec;
+  spec.role = "tracer";
+  spec.environment = thread_environment(limits.threads);
+  spec.limits.memory_bytes = limits.memory_bytes;
+  spec.limits.processes = 64;
+  return start(Host::kTracer, std::move(spec));
+}
+
 Result<RunningRole> Roles::start_executor(Host host, const RoleLimits& limits,
                                           const std::vector<int>& cpus, bool may_compile) {
   sandbox::Spec spec;

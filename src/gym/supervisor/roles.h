@@ -1,4 +1,4 @@
-// Starts the hostile roles in their sandboxes: compiler, oracle, executor.
+// Starts the hostile roles in their sandboxes: compiler, oracle, tracer, executor.
 #pragma once
 #include <memory>
 #include <string>
@@ -41,8 +41,9 @@ class Roles {
   Result<RunningRole> start_compiler();
   Result<RunningRole> start_triton_compiler();
   Result<RunningRole> start_oracle(const RoleLimits& limits);
-  // host: not kTritonCompiler. Pinned to `cpus`. may_compile: the executor runs torch.compile's
-  // compiler, so it may start processes and needs the tool chain.
+  Result<RunningRole> start_tracer(const RoleLimits& limits);
+  // host: not kTritonCompiler or kTracer. Pinned to `cpus`. may_compile: the executor runs
+  // torch.compile's compiler, so it may start processes and needs the tool chain.
   Result<RunningRole> start_executor(Host host, const RoleLimits& limits,
                                      const std::vector<int>& cpus, bool may_compile);
 

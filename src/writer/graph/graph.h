@@ -111,6 +111,6 @@ std::string to_text(const Graph& graph);
 // Of the form of docs/formats/graph.md. The reader accepts hostile text (the tracer runs next to
 // other people's code) and calls check().
 Result<Graph> graph_from_json(std::string_view text, const std::string& where);
-std::string to_json_text(const Graph& graph);
+std::string to_json_text(const Graph& graph);  // one line
 
 }  // namespace kw::writer

@@ -343,39 +343,24 @@ class Writer {
   explicit Writer(const Graph& graph) : graph_(graph) {}
 
   std::string write() const {
-    std::string out = fmt::format("{{\"schema\":{},\n\"sizes\":{},\n\"conditions\":[", kSchema,
-                                  text(Json(graph_.sizes)));
-    Json conditions = Json::array();
+    Json conditions = Json::array(), inputs = Json::array(), nodes = Json::array(),
+         outputs = Json::array();
     for (const Condition& item : graph_.conditions)
       conditions.push_back(
           {to_json(item.left), name_of(kRelations, item.relation), to_json(item.right)});
-    out += lines(conditions) + "],\n\"inputs\":[";
-    Json inputs = Json::array();
     for (const GraphInput& item : graph_.inputs) {
       Json input = {{"name", item.name}, {"role", name_of(kRoles, item.role)}};
       input.update(to_json(item.type));
       inputs.push_back(std::move(input));
     }
-    out += lines(inputs) + "],\n\"nodes\":[";
-    Json nodes = Json::array();
     for (const Node& item : graph_.nodes) nodes.push_back(node(item));
-    out += lines(nodes) + "],\n\"outputs\":[";
-    Json outputs = Json::array();
     for (ValueId id : graph_.outputs) outputs.push_back(value(id));
-    return out + lines(outputs) + "]}\n";
+    const Json out = {{"schema", kSchema}, {"sizes", graph_.sizes}, {"conditions", conditions},
+                      {"inputs", inputs},  {"nodes", nodes},        {"outputs", outputs}};
+    return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
 
  private:
-  static std::string text(const Json& value) {
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
-  // One item a line.
-  static std::string lines(const Json& items) {
-    std::string out;
-    for (const Json& item : items) out += (out.empty() ? "\n" : ",\n") + text(item);
-    return out;
-  }
-
   Json value(ValueId id) const {
     if (id.is_input()) return {{"input", graph_.inputs[id.input_index()].name}};
     Json out = {{"node", id.node}};

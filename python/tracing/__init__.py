@@ -1,0 +1,1 @@
+# Graphs of a problem's reference: docs/tracing.md.

@@ -1,0 +1,16 @@
+// The operators of a problem's reference, as the tracer's leaf writes them down (docs/tracing.md).
+#pragma once
+#include <stop_token>
+#include <string>
+
+#include "base/result.h"
+#include "gym/gym.h"
+#include "gym/supervisor/roles.h"
+
+namespace kw::gym {
+
+// What Gym::trace() says. Any thread.
+Result<std::string> trace_problem(Roles& roles, const TraceRequest& request,
+                                  const std::stop_token& stop);
+
+}  // namespace kw::gym
