@@ -24,14 +24,14 @@ def number(value):
 
 
 class Writer:
-    def __init__(self, names):
-        self.names, self.refs, self.nodes = names, {}, []
+    def __init__(self):
+        self.refs, self.nodes = {}, []
 
     def attribute(self, value):
         if isinstance(value, torch.fx.Node):
-            made = value.meta["val"]
-            if isinstance(made, torch.Tensor):
+            if value in self.refs:
                 return self.refs[value]
+            made = value.meta["val"]
             if isinstance(made, torch.SymInt):
                 return {"size": str(made.node.expr)}
             if isinstance(made, (bool, int, float)):
@@ -73,17 +73,31 @@ class Writer:
         arguments = {a.name: self.attribute(given.get(a.name, a.default_value)) for a in schema.arguments}
         outputs = list(made) if isinstance(made, (list, tuple)) else [made]
         used = {user.args[1] for user in node.users if user.target.__name__ == "getitem"} if isinstance(made, (list, tuple)) else {0}
+        name = str(node.target).removeprefix("aten.")
+        changes = node.target._schema.is_mutable
+        if changes:  # of a tensor that no other one views
+            base, _, overload = name.partition(".")
+            name = f"{base.removesuffix('_')}.{overload}"
+            self.refs[node.args[0]] = {"node": len(self.nodes)}
         self.refs[node] = {"node": len(self.nodes)}
-        self.nodes.append({"op": str(node.target).removeprefix("aten."), "arguments": arguments,
+        self.nodes.append({"op": name, "arguments": arguments,
                            "outputs": [tensor_type(o if i in used else None) for i, o in enumerate(outputs)]})
 
 
-def trace(function, inputs, names=None):
+    def constant(self, node, value):
+        kind = {"dtype": DTYPES[value.dtype]}
+        key = "numbers" if value.is_floating_point() else "booleans" if value.dtype is torch.bool else "sizes"
+        self.refs[node] = {"node": len(self.nodes)}
+        self.nodes.append({"op": "constant", "outputs": [{**kind, "shape": list(value.shape)}],
+                           "arguments": {"values": {key: value.flatten().tolist()}, "size": {"sizes": list(value.shape)}, "dtype": kind}})
+
+
+def trace(function, inputs, static=False):
     """The graph as a JSON value, and for each symbol the (input, dimension) that gives its value."""
-    names = names or [f"x{i}" for i in range(len(inputs))]
-    module = make_fx(torch.func.functionalize(function, remove="mutations"), tracing_mode="symbolic")(*inputs)
-    module.graph.eliminate_dead_code()
-    writer = Writer(names)
+    names = [f"x{i}" for i in range(len(inputs))]
+    functional = torch.func.functionalize(function, remove="mutations")
+    module = make_fx(functional, tracing_mode="fake" if static else "symbolic")(*inputs)
+    writer = Writer()
     sizes, sources, graph_inputs, outputs = {}, {}, [], []
     for node in module.graph.nodes:
         if node.op == "placeholder":
@@ -99,14 +113,7 @@ def trace(function, inputs, names=None):
             writer.node(node)
         elif node.op == "get_attr":
             value = getattr(module, node.target)
-            if value.numel() != 1:
-                raise NotImplementedError("a constant tensor")
-            writer.refs[node] = {"node": len(writer.nodes)}
-            item = value.item()
-            writer.nodes.append({"op": "scalar_tensor.default", "arguments": {"s": writer.attribute(item), "dtype": {"dtype": DTYPES[value.dtype]}},
-                                 "outputs": [{"dtype": DTYPES[value.dtype], "shape": list(value.shape)}]})
-            if value.dim():
-                raise NotImplementedError("a constant tensor")
+            writer.constant(node, value)
         elif node.op == "output":
             made = node.args[0]
             outputs = [writer.refs[o] for o in (made if isinstance(made, (list, tuple)) else [made])]

@@ -92,19 +92,19 @@ def compare(got, want, tolerance):
 def check(case, probe):
     """None, or what is wrong."""
     generator = torch.Generator().manual_seed(7)
-    first = inputs_of(case, case.sets[0], generator)
-    exact = any(value.dtype in (torch.float16, torch.bfloat16) for value in first)
-    graph, sources = fx_graph.trace(case.function, [single(value) for value in first])
     path = os.path.join(probe.folder, "graph.json")
-    with open(path, "w") as file:
-        json.dump(graph, file)
+    sources = None
     for sizes in case.sets:
         inputs = inputs_of(case, sizes, generator)
+        if sources is None or case.static:
+            graph, sources = fx_graph.trace(case.function, [single(value) for value in inputs], case.static)
+            with open(path, "w") as file:
+                json.dump(graph, file)
         symbols = {name: inputs[i].shape[d] for name, (i, d) in sources.items()}
-        outputs = case.function(*inputs)
+        outputs = case.function(*[value.clone() for value in inputs])
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-        rounded = exact or case.rounded
-        got = probe.run(path, symbols, inputs, rounded)
+        exact = any(value.dtype in (torch.float16, torch.bfloat16) for value in inputs)
+        got = probe.run(path, symbols, inputs, exact or case.rounded)
         for k, (a, b) in enumerate(zip(got, outputs, strict=True)):
             tolerance = case.tolerance or (0.02 if exact else 1e-9)
             if wrong := compare(a, b, tolerance):

@@ -126,6 +126,38 @@ void reflect(OpCall& call) {
             }});
 }
 
+// torch.nn.functional.unfold: [B, C * taps, places] of windows over [B, C, H, W].
+void windows_as_columns(OpCall& call) {
+  const Tensor self = call.tensor("self");
+  const auto kernel = call.sizes_each("kernel_size", 2, 1),
+             stride = call.sizes_each("stride", 2, 1), padding = call.sizes_each("padding", 2, 0),
+             dilation = call.sizes_each("dilation", 2, 1);
+  if (self.rank() != 4) return call.unsupported("a tensor without four dimensions");
+  if (!call.has_rank(3)) return;
+  const IntRanges& ranges = call.at.ranges;
+  const IntExpr across = ranges.floor_div(self.type.shape[3] + padding[1] * IntExpr(2) -
+                                              dilation[1] * (kernel[1] - 1) - 1,
+                                          stride[1]) +
+                         1;
+  call.set(
+      {{self.type.dtype, call.type().shape}, [=, &at = call.at](const Index& index) {
+         const auto div = [&](const IntExpr& a, const IntExpr& b) {
+           return at.ranges.floor_div(a, b);
+         };
+         const auto mod = [&](const IntExpr& a, const IntExpr& b) { return at.ranges.mod(a, b); };
+         const IntExpr tap = mod(index[1], kernel[0] * kernel[1]);
+         const IntExpr row =
+             div(index[2], across) * stride[0] - padding[0] + div(tap, kernel[1]) * dilation[0];
+         const IntExpr column =
+             mod(index[2], across) * stride[1] - padding[1] + mod(tap, kernel[1]) * dilation[1];
+         const ScalarRef inside = logical_and(at.within(row, 0, self.type.shape[2]),
+                                              at.within(column, 0, self.type.shape[3]));
+         return select(inside,
+                       at.read(self, {index[0], div(index[1], kernel[0] * kernel[1]), row, column}),
+                       writer::number(self.type.dtype, 0));
+       }});
+}
+
 void slice_scatter(OpCall& call) {
   const Tensor self = call.tensor("self"), source = call.tensor("src");
   const std::size_t dim = call.dim("dim", self.rank());
@@ -184,6 +216,7 @@ void add_joins(LowerTable& table) {
     table[std::string(name) + ".default"] = replicate;
   for (const char* name : {"reflection_pad1d", "reflection_pad2d", "reflection_pad3d"})
     table[std::string(name) + ".default"] = reflect;
+  table["im2col.default"] = windows_as_columns;
   table["slice_scatter.default"] = slice_scatter;
   table["select_scatter.int"] = select_scatter;
   table["copy.default"] = copied;
