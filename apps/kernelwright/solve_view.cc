@@ -60,7 +60,8 @@ void SolveView::happened(const runlog::Event& event, const Run& run) {
                            failed->attempt, failed->stage, printable(failed->message, 300),
                            failed->again ? "; trying again" : ""));
   }
-  if (const auto* ended = std::get_if<runlog::ProblemEnded>(&event.body)) {
+  const auto* ended = std::get_if<runlog::ProblemEnded>(&event.body);
+  if (ended != nullptr) {
     const runlog::ProblemTree& tree = *run.find(ended->problem);
     const runlog::Attempt* best = tree.best();
     std::string what = std::string(to_string(standing_of(tree)));
@@ -70,7 +71,7 @@ void SolveView::happened(const runlog::Event& event, const Run& run) {
     print_line(fmt::format("{}  {}  {} of {} attempts correct, {}", printable(tree.key, 100), what,
                            counts.correct, counts.attempts, runlog::to_string(ended->end)));
   }
-  draw(run, false);
+  draw(run, ended != nullptr && console_.err_terminal());
 }
 
 Status SolveView::problem_ends(const search::SearchProblem& problem,

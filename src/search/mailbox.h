@@ -18,11 +18,11 @@ class Mailbox {
     change_.notify_one();
   }
 
-  // nullopt after a stop.
+  // nullopt after a stop, whatever waits.
   std::optional<Message> take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    if (!change_.wait(lock, stop, [this] { return !messages_.empty(); })) return std::nullopt;
-    return pop();
+    change_.wait(lock, stop, [this] { return !messages_.empty(); });
+    return stop.stop_requested() ? std::nullopt : std::optional<Message>(pop());
   }
 
   std::optional<Message> take_if_there() {

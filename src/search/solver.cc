@@ -113,6 +113,7 @@ class Solver::Impl {
   Status prepared(Prepared message);
   Status answered(Answer message);
   Status judged(Judgement message);
+  Status record_answer(const Active& active, Answer& answer);
   Status go_on(Active& active);  // with what a resumed run had begun
   Status advance(Active& active);
   Status decide_more(Active& active);
@@ -132,6 +133,8 @@ class Solver::Impl {
   // Of the try after `tries`, with jitter.
   double delay_after(const Active& active, int attempt, int tries) const;
   void drain();
+  Status keep(Answer& answer);
+  Status keep(const Judgement& judgement);
 
   const Settings settings_;
   const std::vector<SearchProblem> problems_;
@@ -190,17 +193,22 @@ Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
 void Solver::Impl::drain() {
   while (auto message = mailbox_.take_if_there()) {
     Status kept;
-    if (auto* answer = std::get_if<Answer>(&*message); answer != nullptr && answer->result) {
-      if (auto* proposal = std::get_if<Proposal>(&*answer->result)) {
-        auto blob = parts_.folder->put(proposal->answer);
-        if (!blob) return;
-        kept = record(runlog::Answered{problems_[answer->problem].key, answer->attempt,
-                                       proposal->by, proposal->label, *blob, proposal->finish,
-                                       proposal->usage, answer->wall_ms});
-      }
-    }
-    if (!kept) return;
+    if (auto* answer = std::get_if<Answer>(&*message)) kept = keep(*answer);
+    if (auto* judgement = std::get_if<Judgement>(&*message)) kept = keep(*judgement);
+    if (!kept) return;  // the interruption is told, and a resumed run asks again
   }
+}
+
+Status Solver::Impl::keep(Answer& answer) {
+  if (!answer.result || !std::holds_alternative<Proposal>(*answer.result)) return {};
+  return record_answer(active_.at(answer.problem), answer);
+}
+
+Status Solver::Impl::keep(const Judgement& judgement) {
+  const bool settled = judgement.result && judgement.result->outcome != task::Outcome::kNoisy;
+  if (!settled) return {};
+  return settle(active_.at(judgement.problem), judgement.attempt, *judgement.result,
+                judgement.wall_ms);
 }
 
 Status Solver::Impl::admit() {
@@ -289,13 +297,17 @@ Status Solver::Impl::answered(Answer message) {
     return {};
   }
   failed_problems_ = 0;
-  auto& proposal = std::get<Proposal>(*message.result);
+  KW_TRY_STATUS(record_answer(active, message));
+  return extract(active, message.attempt);
+}
+
+Status Solver::Impl::record_answer(const Active& active, Answer& answer) {
+  auto& proposal = std::get<Proposal>(*answer.result);
   KW_TRY(std::string blob, parts_.folder->put(proposal.answer));
   cost_usd_ += proposal.usage.cost_usd;
-  KW_TRY_STATUS(record(runlog::Answered{key_of(active), message.attempt, std::move(proposal.by),
-                                        std::move(proposal.label), std::move(blob), proposal.finish,
-                                        proposal.usage, message.wall_ms}));
-  return extract(active, message.attempt);
+  return record(runlog::Answered{key_of(active), answer.attempt, std::move(proposal.by),
+                                 std::move(proposal.label), std::move(blob), proposal.finish,
+                                 proposal.usage, answer.wall_ms});
 }
 
 Status Solver::Impl::extract(Active& active, int attempt) {
