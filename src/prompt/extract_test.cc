@@ -88,6 +88,15 @@ TEST(Extract, HostileTextTakesLinearTime) {
   std::string fences;
   for (int i = 0; i < 50000; ++i) fences += "```\n";
   EXPECT_EQ(code_blocks(fences).size(), 25000U);
+  std::string files;
+  for (int i = 0; i < 20000; ++i)
+    files += fmt::format("```cpp a{}.cpp\n#include \"a{}.cpp\"\n```\n", i, i + 1);
+  files += "```cpp\n#include \"a0.cpp\"\nvoid run() {}\n```\n";
+  Extraction all = extract_code(files, Language::kCpp, {"run", FinishReason::kStop, {}});
+  EXPECT_EQ(all.files.size(), 20001U);
+  std::string nested;
+  for (int i = 0; i < 50000; ++i) nested += "```markdown\n";
+  EXPECT_LE(code_blocks(nested).size(), 1U);
 }
 
 TEST(Extract, NamesAFewTagsOnly) {

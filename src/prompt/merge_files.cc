@@ -1,7 +1,7 @@
 // Includes and imports are followed by name; nothing is preprocessed or run.
 #include "prompt/merge_files.h"
 
-#include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -78,6 +78,24 @@ std::string_view asked_for_as(std::string_view file, FileFamily family) {
   return family == FileFamily::kPython ? name.substr(0, name.rfind('.')) : name;
 }
 
+// The named files of the family but the chosen one: the last of each name, in the order of the
+// first.
+std::vector<const CodeBlock*> other_files(const std::vector<CodeBlock>& blocks, FileFamily family,
+                                          std::string_view chosen) {
+  std::vector<const CodeBlock*> out;
+  std::map<std::string_view, std::size_t> places;
+  for (const CodeBlock& block : blocks) {
+    if (block.file == chosen || family_of(block.file) != family) continue;
+    auto [place, is_new] = places.emplace(block.file, out.size());
+    if (is_new) {
+      out.push_back(&block);
+    } else {
+      out[place->second] = &block;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<task::SourceFile> merged_files(const CodeBlock& chosen,
@@ -87,31 +105,20 @@ std::vector<task::SourceFile> merged_files(const CodeBlock& chosen,
   bool named = family_of(chosen.file) == family;
   std::vector<task::SourceFile> files = {
       {named ? chosen.file : default_name(language), chosen.code}};
-  std::vector<const CodeBlock*> others;  // the last of each name, in the order of the first
-  for (const CodeBlock& block : blocks) {
-    if (block.file == files[0].path || family_of(block.file) != family) continue;
-    auto same = std::find_if(others.begin(), others.end(),
-                             [&](const CodeBlock* other) { return other->file == block.file; });
-    if (same == others.end()) {
-      others.push_back(&block);
-    } else {
-      *same = &block;
+  std::multimap<std::string_view, const CodeBlock*> waiting;  // by what an include or import says
+  for (const CodeBlock* other : other_files(blocks, family, files[0].path)) {
+    if (!named || family != FileFamily::kC) {
+      waiting.emplace(asked_for_as(other->file, family), other);
+    } else if (!is_test(*other) && !defines_entry(other->code, entry, language)) {
+      files.push_back({other->file, other->code});
     }
   }
-  auto take = [&](std::vector<const CodeBlock*>::iterator other) {
-    files.push_back({(*other)->file, (*other)->code});
-    return others.erase(other);
-  };
-  bool all = named && family == FileFamily::kC;
-  for (auto other = others.begin(); all && other != others.end();) {
-    bool leave = is_test(**other) || defines_entry((*other)->code, entry, language);
-    other = leave ? others.erase(other) : take(other);
-  }
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    auto needs = needs_of(files[i].content, family);
-    for (auto other = others.begin(); other != others.end();) {
-      bool needed = needs.find(asked_for_as((*other)->file, family)) != needs.end();
-      other = needed ? take(other) : other + 1;
+  for (std::size_t i = 0; i < files.size() && !waiting.empty(); ++i) {
+    for (const std::string& need : needs_of(files[i].content, family)) {
+      auto [first, last] = waiting.equal_range(need);
+      for (auto found = first; found != last; ++found)
+        files.push_back({found->second->file, found->second->code});
+      waiting.erase(first, last);
     }
   }
   return files;
