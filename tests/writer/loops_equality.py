@@ -57,12 +57,13 @@ class Probe:
         self.folder = folder
         self.process = subprocess.Popen([program, "run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def run(self, graph, sizes, inputs, rounded):
+    def run(self, graph, sizes, inputs, rounded, most_work=1e18):
+        """The outputs, flat; None where the loops are more work than that."""
         with open(os.path.join(self.folder, "in"), "wb") as file:
             for value in inputs:
                 file.write(value.double().contiguous().numpy().tobytes())
         request = {"graph": graph, "sizes": sizes, "inputs": os.path.join(self.folder, "in"),
-                   "outputs": os.path.join(self.folder, "out"), "rounded": rounded}
+                   "outputs": os.path.join(self.folder, "out"), "rounded": rounded, "most_work": most_work}
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -71,6 +72,8 @@ class Probe:
         answer = json.loads(line)
         if "error" in answer:
             raise RuntimeError(answer["error"])
+        if "work" in answer:
+            return None
         with open(os.path.join(self.folder, "out"), "rb") as file:
             data = file.read()
         numbers = torch.frombuffer(bytearray(data), dtype=torch.float64) if data else torch.zeros(0, dtype=torch.float64)

@@ -1,9 +1,10 @@
 // A program for tests and people: graphs of docs/formats/graph.md as loops, and what they compute.
 //   kw_writer_probe text GRAPH     the loops
 //   kw_writer_probe run            a request a line on stdin, an answer a line on stdout
-// Request: {"graph": FILE, "sizes": {NAME: N}, "inputs": FILE, "outputs": FILE, "rounded": BOOL}; the
-// files hold the numbers of all inputs (outputs) one after the other, as float64. Answer: {"counts":
-// [N, ..]} or {"error": TEXT}.
+// Request: {"graph": FILE, "sizes": {NAME: N}, "inputs": FILE, "outputs": FILE, "rounded": BOOL,
+// "most_work": N}; the files hold the numbers of all inputs (outputs) one after the other, as
+// float64. Answer: {"counts": [N, ..], "steps": N}, {"error": TEXT}, or {"work": N} for a program of
+// more element steps than most_work, which is not run.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -52,6 +53,29 @@ Result<std::vector<std::vector<double>>> inputs_of(
   return out;
 }
 
+// How often bodies are evaluated.
+Result<double> work_of(const Program& program, const std::map<std::string, std::int64_t>& sizes) {
+  double sum = 0;
+  for (const Step& step : program.steps) {
+    std::vector<Loop> loops;
+    if (const auto* stage = std::get_if<Stage>(&step)) {
+      loops = stage->loops;
+      loops.insert(loops.end(), stage->reduced.begin(), stage->reduced.end());
+    } else if (const auto* scan = std::get_if<Scan>(&step)) {
+      loops = scan->stage.loops;
+    } else if (const auto* scatter = std::get_if<Scatter>(&step)) {
+      loops = scatter->loops;
+    }
+    double work = 1;
+    for (const Loop& loop : loops) {
+      KW_TRY(const std::int64_t extent, loop.extent.evaluate(sizes));
+      work *= static_cast<double>(extent);
+    }
+    sum += work;
+  }
+  return sum;
+}
+
 Result<Json> answer(const std::string& line) {
   KW_TRY(const Json request, parse_json(line));
   KW_TRY(ObjectReader reader, ObjectReader::make(request, ""));
@@ -60,6 +84,9 @@ Result<Json> answer(const std::string& line) {
   KW_TRY(const Json* given, reader.get("sizes"));
   std::map<std::string, std::int64_t> sizes;
   for (const auto& [name, value] : given->items()) sizes[name] = value.get<std::int64_t>();
+  KW_TRY(const double work, work_of(program, sizes));
+  KW_TRY(const double most_work, reader.number_or("most_work", 1e18));
+  if (work > most_work) return Json{{"work", work}, {"steps", program.steps.size()}};
   KW_TRY(const std::string input_path, reader.string("inputs"));
   KW_TRY(const auto inputs, inputs_of(program, input_path, sizes));
   KW_TRY(const bool rounding, reader.boolean_or("rounded", false));

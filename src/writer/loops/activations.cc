@@ -1,6 +1,7 @@
 // Activations. Formulas are those of torch.nn.functional's documentation.
 #include <cmath>
 
+#include "base/text.h"
 #include "writer/loops/lowering.h"
 
 namespace kw::writer {
@@ -39,7 +40,8 @@ void gelu(OpCall& call) {
       return mul(mul(x, 0.5), binary(ScalarOp::kAdd, 1.0, unary(ScalarOp::kTanh, inner)));
     })(call);
   }
-  if (form != "none" && !form.empty()) return call.unsupported("approximate=" + form);
+  if (form != "none" && !form.empty())
+    return call.unsupported("approximate=" + printable(form, 40));
   of_element([](const ScalarRef& x) {
     return mul(mul(x, 0.5),
                binary(ScalarOp::kAdd, 1.0, unary(ScalarOp::kErf, mul(x, std::sqrt(0.5)))));

@@ -1,6 +1,8 @@
 // lower(): the table of all families over the nodes in order.
+#include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "writer/loops/lowering.h"
 
 namespace kw::writer {
@@ -59,15 +61,45 @@ std::vector<std::vector<bool>> uses_of(const Graph& graph) {
 }
 
 std::string joined(const std::set<std::string>& names) {
+  constexpr std::size_t kMostNames = 40;
   std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  std::size_t count = 0;
+  for (const std::string& name : names) {
+    if (++count > kMostNames) return fmt::format("{} and {} more", out, names.size() - kMostNames);
+    out += (out.empty() ? "" : ", ") + printable(name, 120);
+  }
   return out;
+}
+
+// Shapes are multiplied out: what no real one comes near is refused.
+Status check_shapes(const Graph& graph) {
+  constexpr double kMostTerms = 1024;
+  constexpr std::size_t kMostDimensions = 16;
+  const auto refused = [](const TensorType& type) {
+    double terms = 1;
+    for (const IntExpr& each : type.shape)
+      terms *= static_cast<double>(std::max<std::size_t>(each.terms(), 1));
+    return terms > kMostTerms || type.shape.size() > kMostDimensions;
+  };
+  for (const GraphInput& input : graph.inputs) {
+    if (refused(input.type))
+      return fail(ErrorCode::kUnsupported, "input {}: its shape is too involved", input.name);
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const TensorType& type : graph.nodes[i].outputs) {
+      if (refused(type))
+        return fail(ErrorCode::kUnsupported, "node {} ({}): its shape is too involved", i,
+                    graph.nodes[i].op);
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<Program> lower(const Graph& graph) {
   KW_TRY_STATUS(check(graph));
+  KW_TRY_STATUS(check_shapes(graph));
   Lowering at(graph);
   const auto used = uses_of(graph);
   std::vector<std::vector<Tensor>> values;

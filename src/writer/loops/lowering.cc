@@ -9,6 +9,10 @@ namespace kw::writer {
 
 using task::DType;
 
+namespace {
+constexpr std::size_t kMostTerms = 128;  // of an index; real ones have less than ten
+}
+
 IntExpr product(const Shape& shape, std::size_t first, std::size_t last) {
   IntExpr out = 1;
   for (std::size_t d = first; d < std::min(last, shape.size()); ++d) out = out * shape[d];
@@ -55,10 +59,14 @@ Tensor Lowering::input(std::size_t index) {
 }
 
 ScalarRef Lowering::read(const Tensor& tensor, const Index& index) {
-  if (index.size() == tensor.rank() && tensor.rule) return tensor.rule(index);
-  if (!misfit_)
-    misfit_ =
-        fmt::format("an index of {} dimensions into a tensor of {}", index.size(), tensor.rank());
+  const bool simple = std::all_of(index.begin(), index.end(),
+                                  [](const IntExpr& each) { return each.terms() <= kMostTerms; });
+  if (index.size() == tensor.rank() && simple) return tensor.rule(index);
+  if (!misfit_) {
+    misfit_ = simple ? fmt::format("an index of {} dimensions into a tensor of {}", index.size(),
+                                   tensor.rank())
+                     : fmt::format("an index of more than {} terms", kMostTerms);
+  }
   return writer::number(tensor.type.dtype, 0);
 }
 

@@ -295,6 +295,9 @@ void OpCall::set(std::size_t output, Tensor value) {
   if (!value.buffer) {
     value.choices = std::max(choices_, 1);
     value.depth = depth_ + 1;
+    value.rule = [inner = value, this_at = &at](const Index& index) {
+      return this_at->read(inner, index);
+    };
     if (value.choices > kMostChoices || value.depth > kMostDepth)
       value = at.map(value.type, value.rule);
   }

@@ -1,4 +1,5 @@
 // Writes at places that data decides.
+#include "base/text.h"
 #include "writer/loops/lowering.h"
 
 namespace kw::writer {
@@ -47,7 +48,7 @@ std::optional<ScatterOp> op_of(const std::string& name) {
 void scatter_reduce(OpCall& call) {
   const std::string name = call.text("reduce");
   const auto op = op_of(name);
-  if (!op) return call.unsupported("reduce=" + name);
+  if (!op) return call.unsupported("reduce=" + printable(name, 40));
   if (call.op() == "scatter_reduce.two" && !call.flag("include_self"))
     return call.unsupported("include_self=False");
   scatter_tensor(call, *op);
