@@ -11,21 +11,14 @@ using kw::cuda::Event;
 using kw::cuda::GraphExec;
 using kw::cuda::LaunchShape;
 
-constexpr std::int64_t kStep = 64;  // of k, in product.cu
-constexpr int kMaxSplits = 16;
 constexpr std::int64_t kFewRows = 256;     // up to so many, our own product may be the faster one
 constexpr std::int64_t kTimedRows = 2048;  // more: a product takes so long that any good way does
 constexpr std::size_t kTimedLayers = 16;   // their weights together do not fit the L2 cache
+constexpr std::size_t kTimedTilings = 3;   // of each variant
 constexpr double kAddingBytesPerUs = 2.5e6;
 
-std::int64_t divided_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
-// Splits of k that each have work: the last may have less.
-int used_splits(std::int64_t k, int splits) {
-  const std::int64_t steps = divided_up(k / kStep, splits);
-  return static_cast<int>(divided_up(k / kStep, steps));
+bool adds_to_residual(ProductKind kind) {
+  return kind == ProductKind::kOutput || kind == ProductKind::kDown;
 }
 
 }  // namespace
@@ -41,52 +34,88 @@ std::size_t Products::part_floats(const ModelConfig& c, const Setting& setting, 
   const bool many_split = setting.choice == ProductChoice::kFixedOrder;
   const std::int64_t split_rows = many_split ? rows : std::min(rows, kFewRows);
   std::int64_t floats = std::max(rows * std::max(widest, 2 * c.intermediate),
-                                 setting.float32 ? 0 : kMaxSplits * split_rows * widest);
+                                 setting.float32 ? 0 : kMostProductSplits * split_rows * widest);
   return static_cast<std::size_t>(floats);
 }
 
 // Rows of logits lie at a multiple of 8, whatever their number.
 bool Products::own_can(ProductKind kind) const {
   const ProductPlace& p = place(kind);
-  return !setting_.float32 && p.k % kStep == 0 && (p.n % 8 == 0 || kind == ProductKind::kHead);
+  return !setting_.float32 && p.k % kProductStep == 0 &&
+         (p.n % 8 == 0 || kind == ProductKind::kHead);
 }
 
-// As many blocks as give each multiprocessor two. Whole: the product cannot be split.
-int Products::fixed_splits(std::int64_t n, std::int64_t k, bool whole) const {
-  if (whole) return 1;
-  const std::int64_t tiles = divided_up(n, 64);
-  const std::int64_t wanted = (2 * setting_.multiprocessors + tiles / 2) / tiles;
-  const std::int64_t most =
-      std::min<std::int64_t>(kMaxSplits, std::max<std::int64_t>(1, k / kStep / 2));
-  return used_splits(k, static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most)));
+bool Products::takes_own(ProductKind kind, std::int64_t rows) const {
+  return own_can(kind) && (setting_.choice == ProductChoice::kFixedOrder || rows <= kFewRows);
 }
 
-void Products::add_own(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const {
-  const ProductPlace& p = place(kind);
-  const bool with_silu = kind == ProductKind::kGateUp;
-  const bool whole = with_silu || kind == ProductKind::kHead;
-  const int fixed = fixed_splits(p.n, p.k, whole);
-  std::vector<int> splits = {fixed};
-  if (!whole && setting_.choice == ProductChoice::kFastest) {
-    for (int other : {fixed / 3, fixed / 2, fixed * 3 / 4, fixed * 3 / 2, fixed * 2}) {
-      const int used = used_splits(p.k, std::clamp(other, 1, kMaxSplits));
-      if (std::find(splits.begin(), splits.end(), used) == splits.end()) splits.push_back(used);
+bool Products::can_join(std::int64_t rows) const {
+  return std::all_of(kLayerProducts.begin(), kLayerProducts.end(),
+                     [&](ProductKind kind) { return takes_own(kind, rows); });
+}
+
+double Products::LayerPlans::us() const {
+  double out = 0;
+  for (const Plan& plan : plans) out += plan.us;
+  return out;
+}
+
+Status Products::prepare_layer(std::int64_t rows) {
+  if (layers_.contains(rows)) return {};
+  const bool fixed = setting_.choice == ProductChoice::kFixedOrder;
+  LayerPlans chosen;
+  if (can_join(rows)) {
+    KW_TRY(chosen, joined_plans(rows));
+    if (!fixed) {
+      KW_TRY(LayerPlans separate, separate_plans(rows));
+      if (separate.us() < chosen.us()) chosen = std::move(separate);
     }
+  } else {
+    KW_TRY(chosen, separate_plans(rows));
   }
-  const int wanted_rows = rows <= 16 ? 16 : rows <= 32 ? 32 : 64;
-  for (std::size_t i = 0; i < kernels_.products.size(); ++i) {
-    const ProductVariant& variant = kernels_.products[i];
-    if (variant.rows != wanted_rows || variant.silu != with_silu) continue;
-    for (int one : splits) {
-      Plan plan;
-      plan.own = i;
-      plan.splits = one;
-      out.push_back(std::move(plan));
-    }
-  }
+  layers_.emplace(rows, std::move(chosen));
+  return {};
 }
 
-Result<std::shared_ptr<LtProduct>> Products::make_lt(ProductKind kind, std::int64_t rows) const {
+Status Products::prepare_head(std::int64_t rows) {
+  if (heads_.contains(rows)) return {};
+  KW_TRY(std::vector<Plan> ways, separate_ways(ProductKind::kHead, rows));
+  KW_TRY(Plan plan, fastest(std::move(ways), ProductKind::kHead, rows));
+  heads_.emplace(rows, std::move(plan));
+  return {};
+}
+
+Result<Products::LayerPlans> Products::joined_plans(std::int64_t rows) {
+  LayerPlans out;
+  out.joined = true;
+  for (ProductKind kind : kLayerProducts) {
+    KW_TRY(std::vector<Plan> ways, own_plans(kind, rows, true));
+    KW_TRY(out.plans[static_cast<std::size_t>(kind)], fastest(std::move(ways), kind, rows));
+  }
+  return out;
+}
+
+Result<Products::LayerPlans> Products::separate_plans(std::int64_t rows) {
+  LayerPlans out;
+  for (ProductKind kind : kLayerProducts) {
+    KW_TRY(std::vector<Plan> ways, separate_ways(kind, rows));
+    KW_TRY(out.plans[static_cast<std::size_t>(kind)], fastest(std::move(ways), kind, rows));
+  }
+  return out;
+}
+
+Result<std::vector<Products::Plan>> Products::separate_ways(ProductKind kind,
+                                                            std::int64_t rows) const {
+  std::vector<Plan> out;
+  if (takes_own(kind, rows)) {
+    KW_TRY(out, own_plans(kind, rows, false));
+    if (setting_.choice == ProductChoice::kFixedOrder) return out;
+  }
+  KW_TRY_STATUS(add_lt(kind, rows, out));
+  return out;
+}
+
+Status Products::add_lt(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const {
   const ProductPlace& p = place(kind);
   LtShape shape;
   shape.rows = rows;
@@ -94,44 +123,103 @@ Result<std::shared_ptr<LtProduct>> Products::make_lt(ProductKind kind, std::int6
   shape.k = p.k;
   shape.pitch = kind == ProductKind::kHead ? targets_.logit_pitch : p.n;
   shape.float32 = setting_.float32;
-  shape.adds = kind == ProductKind::kOutput || kind == ProductKind::kDown;
+  shape.adds = adds_to_residual(kind);
   KW_TRY(LtProduct made, LtProduct::make(lt_, shape));
-  return std::make_shared<LtProduct>(std::move(made));
-}
-
-Status Products::prepare(ProductKind kind, std::int64_t rows) {
-  const Key key(kind, rows);
-  if (plans_.contains(key)) return {};
-  std::vector<Plan> all;
-  const bool fixed = setting_.choice == ProductChoice::kFixedOrder;
-  if (own_can(kind) && (fixed || rows <= kFewRows)) add_own(kind, rows, all);
-  if (all.empty() || !fixed) {
-    KW_TRY(std::shared_ptr<LtProduct> lt, make_lt(kind, rows));
-    const std::size_t ways = fixed || rows > kTimedRows ? 1 : lt->ways();
-    for (std::size_t way = 0; way < ways; ++way) {
-      Plan plan;
-      plan.lt = lt;
-      plan.way = way;
-      all.push_back(std::move(plan));
-    }
+  auto lt = std::make_shared<LtProduct>(std::move(made));
+  const bool one = setting_.choice == ProductChoice::kFixedOrder || rows > kTimedRows;
+  const std::size_t ways = one ? 1 : lt->ways();
+  for (std::size_t way = 0; way < ways; ++way) {
+    Plan plan;
+    plan.lt = lt;
+    plan.way = way;
+    out.push_back(std::move(plan));
   }
-  std::size_t best = 0;
-  for (std::size_t i = 0; all.size() > 1 && i < all.size(); ++i) {
-    // A way that cuBLASLt offers and then refuses is one less.
-    auto timed = time(all[i], kind, rows);
-    all[i].us = timed ? *timed + adding_us(all[i], kind, rows) : 1e30;
-    if (all[i].us < all[best].us) best = i;
-  }
-  if (all[best].us >= 1e30)
-    return fail(ErrorCode::kInternal, "no product {} of {} rows works", to_string(kind), rows);
-  plans_.emplace(key, std::move(all[best]));
   return {};
 }
 
-// Parts are read by the next kernel, beyond what it would read anyway.
+// The cheapest by count, of a variant. Whole: the product cannot be split.
+std::vector<ProductTiling> Products::tilings(const ProductVariant& variant, const ProductSize& size,
+                                             bool whole) const {
+  const int unit = width_unit(variant.output);
+  if (whole) return {best_tiling(size, 1, variant.columns, unit)};
+  if (setting_.choice == ProductChoice::kFixedOrder)
+    return {best_tiling(size, fixed_splits(size), variant.columns, unit)};
+  std::vector<ProductTiling> out;
+  for (int splits : possible_splits(size.k))
+    out.push_back(best_tiling(size, splits, variant.columns, unit));
+  std::stable_sort(out.begin(), out.end(), [&](const ProductTiling& a, const ProductTiling& b) {
+    return tiling_cost(size, a) < tiling_cost(size, b);
+  });
+  out.resize(std::min(out.size(), kTimedTilings));
+  return out;
+}
+
+Result<std::vector<Products::Plan>> Products::own_plans(ProductKind kind, std::int64_t rows,
+                                                        bool joined) const {
+  const ProductSize size{rows, place(kind).n, place(kind).k, setting_.multiprocessors};
+  const bool whole = kind == ProductKind::kGateUp || kind == ProductKind::kHead;
+  const ProductOutput output = kind == ProductKind::kGateUp       ? ProductOutput::kSilu
+                               : joined && adds_to_residual(kind) ? ProductOutput::kResidual
+                                                                  : ProductOutput::kParts;
+  std::vector<Plan> out;
+  for (std::size_t i = 0; i < kernels_.products.size(); ++i) {
+    if (kernels_.products[i].output != output) continue;
+    for (const ProductTiling& tiling : tilings(kernels_.products[i], size, whole)) {
+      KW_TRY(Plan plan, own_plan(kind, rows, i, tiling));
+      out.push_back(std::move(plan));
+    }
+  }
+  return out;
+}
+
+Result<Products::Plan> Products::own_plan(ProductKind kind, std::int64_t rows, std::size_t variant,
+                                          const ProductTiling& tiling) const {
+  const ProductPlace& p = place(kind);
+  Plan out;
+  out.own = variant;
+  out.tiling = tiling;
+  KW_TRY(out.x, kw::cuda::map_of_boxes(p.x, rows, p.k, static_cast<int>(kProductRows)));
+  const int box = kind == ProductKind::kGateUp ? tiling.width / 2 : tiling.width;
+  for (DevicePointer weights : p.weights) {
+    KW_TRY(kw::cuda::TensorMap map, kw::cuda::map_of_boxes(weights, p.n, p.k, box));
+    out.weights.push_back(map);
+  }
+  return out;
+}
+
+Result<Products::Plan> Products::fastest(std::vector<Plan> plans, ProductKind kind,
+                                         std::int64_t rows) {
+  std::size_t best = 0;
+  for (std::size_t i = 0; plans.size() > 1 && i < plans.size(); ++i) {
+    // A way that cuBLASLt offers and then refuses is one less.
+    auto timed = time(plans[i], kind, rows);
+    plans[i].us = timed ? *timed + adding_us(plans[i], kind, rows) : 1e30;
+    if (plans[i].us < plans[best].us) best = i;
+  }
+  if (plans.empty() || plans[best].us >= 1e30)
+    return fail(ErrorCode::kInternal, "no product {} of {} rows works", to_string(kind), rows);
+  return std::move(plans[best]);
+}
+
+// Parts are read by the attention, beyond what it would read anyway.
 double Products::adding_us(const Plan& plan, ProductKind kind, std::int64_t rows) const {
-  if (!plan.own || kind == ProductKind::kGateUp || kind == ProductKind::kHead) return 0;
-  return static_cast<double>(plan.splits * rows * place(kind).n * 4) / kAddingBytesPerUs;
+  if (!plan.own || kind != ProductKind::kQkv) return 0;
+  return static_cast<double>(plan.tiling.splits * rows * place(kind).n * 4) / kAddingBytesPerUs;
+}
+
+bool Products::adds_itself(const Plan& plan) const {
+  return plan.own && kernels_.products[*plan.own].output == ProductOutput::kResidual;
+}
+
+Status Products::run_timed(const Plan& plan, ProductKind kind, std::size_t layer,
+                           std::int64_t rows) {
+  KW_TRY(PartCount parts, run_plan(plan, kind, layer, rows, plan.own.has_value()));
+  if (!adds_to_residual(kind) || adds_itself(plan)) return {};
+  LaunchShape shape;
+  shape.grid[0] = static_cast<unsigned>(rows);
+  shape.threads = 256;
+  shape.overlaps = setting_.overlap;
+  return kernels_.norm.launch(stream_, shape, norm_after(kind, layer, rows, parts));
 }
 
 // A graph of one product of each of several layers, so that weights come from memory and the host
@@ -148,7 +236,7 @@ Result<double> Products::time(const Plan& plan, ProductKind kind, std::int64_t r
   auto all = [&]() -> Status {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       KW_TRY_STATUS(kernels_.fill.launch(stream_, small, targets_.parts, floats, 0.0F));
-      KW_TRY([[maybe_unused]] PartCount parts, run_plan(plan, kind, layer, rows));
+      KW_TRY_STATUS(run_timed(plan, kind, layer, rows));
     }
     return {};
   };
@@ -170,48 +258,76 @@ Result<double> Products::time(const Plan& plan, ProductKind kind, std::int64_t r
 }
 
 Result<PartCount> Products::run(ProductKind kind, std::size_t layer, std::int64_t rows) {
-  auto found = plans_.find({kind, rows});
-  KW_CHECK(found != plans_.end());
-  return run_plan(found->second, kind, layer, rows);
+  if (kind == ProductKind::kHead) {
+    auto head = heads_.find(rows);
+    KW_CHECK(head != heads_.end());
+    return run_plan(head->second, kind, layer, rows, false);
+  }
+  auto found = layers_.find(rows);
+  KW_CHECK(found != layers_.end());
+  // The embedding's norm is a kernel of its own.
+  const bool factors = found->second.joined && !(kind == ProductKind::kQkv && layer == 0);
+  return run_plan(found->second.plans[static_cast<std::size_t>(kind)], kind, layer, rows, factors);
 }
 
 Result<PartCount> Products::run_plan(const Plan& plan, ProductKind kind, std::size_t layer,
-                                     std::int64_t rows) {
+                                     std::int64_t rows, bool factors) {
   if (!plan.own) return run_lt(plan, kind, layer, rows);
-  KW_TRY_STATUS(run_own(plan, kind, layer, rows));
-  return kind == ProductKind::kGateUp || kind == ProductKind::kHead ? 0 : plan.splits;
+  KW_TRY_STATUS(run_own(plan, kind, layer, rows, factors));
+  const bool parts = kind == ProductKind::kQkv || (adds_to_residual(kind) && !adds_itself(plan));
+  return parts ? plan.tiling.splits : 0;
 }
 
-Status Products::run_own(const Plan& plan, ProductKind kind, std::size_t layer, std::int64_t rows) {
+// factors: x of qkv and gate_up is not normalised yet.
+Status Products::run_own(const Plan& plan, ProductKind kind, std::size_t layer, std::int64_t rows,
+                         bool factors) {
   const ProductPlace& p = place(kind);
-  const ProductVariant& variant = kernels_.products[*plan.own];
   ProductInput in{};
-  in.x = p.x;
-  in.w = p.weights[layer];
+  in.x = plan.x;
+  in.w = plan.weights[layer];
   in.part_rows = rows;
   in.pitch = p.n;
   in.y = targets_.parts;
+  in.epsilon = setting_.epsilon;
+  if (factors && (kind == ProductKind::kQkv || kind == ProductKind::kGateUp))
+    in.squares = targets_.squares;
   if (kind == ProductKind::kGateUp) {
     in.y = targets_.activated;
     in.bias = p.biases[layer];
   } else if (kind == ProductKind::kHead) {
     in.y = targets_.logits;
     in.pitch = targets_.logit_pitch;
+  } else if (adds_itself(plan)) {
+    in.y = targets_.residual;
+    in.bias = p.biases[layer];
+    in.norm = p.norms[layer];
+    in.next = targets_.normed;
+    in.next_squares = targets_.squares;
   } else {
-    KW_CHECK(static_cast<std::size_t>(plan.splits * rows * p.n) <= targets_.part_floats);
+    KW_CHECK(static_cast<std::size_t>(plan.tiling.splits * rows * p.n) <= targets_.part_floats);
   }
   in.rows = static_cast<std::int32_t>(rows);
   in.n = static_cast<std::int32_t>(p.n);
   in.k = static_cast<std::int32_t>(p.k);
-  in.steps = static_cast<std::int32_t>(divided_up(p.k / kStep, plan.splits));
-  in.row_blocks = static_cast<std::int32_t>(divided_up(rows, variant.rows));
-  LaunchShape shape;
-  shape.grid[0] = static_cast<unsigned>(divided_up(p.n, variant.columns) * in.row_blocks);
-  shape.grid[1] = static_cast<unsigned>(plan.splits);
-  shape.threads = 128;
-  shape.shared_bytes = variant.shared_bytes();
+  const ProductVariant& variant = kernels_.products[*plan.own];
+  LaunchShape shape = variant.launch_shape(plan.tiling.width, plan.tiling.splits, in);
   shape.overlaps = setting_.overlap;
   return variant.function.launch(stream_, shape, in);
+}
+
+NormInput Products::norm_after(ProductKind kind, std::size_t layer, std::int64_t part_rows,
+                               PartCount parts) const {
+  NormInput out{};
+  out.residual = targets_.residual;
+  out.parts = targets_.parts;
+  out.part_rows = part_rows;
+  out.part_count = parts;
+  out.bias = place(kind).biases[layer];
+  out.weight = place(kind).norms[layer];
+  out.out = targets_.normed;
+  out.keep = parts > 0 || out.bias != 0 ? 1 : 0;
+  out.epsilon = setting_.epsilon;
+  return out;
 }
 
 Result<PartCount> Products::run_lt(const Plan& plan, ProductKind kind, std::size_t layer,
@@ -242,18 +358,24 @@ Result<PartCount> Products::run_lt(const Plan& plan, ProductKind kind, std::size
   return 0;
 }
 
+std::string Products::describe(ProductKind kind, std::int64_t rows, const Plan& plan) const {
+  std::string way = fmt::format("cuBLASLt {}", plan.way);
+  if (plan.own) {
+    const ProductVariant& variant = kernels_.products[*plan.own];
+    way = fmt::format("own {} of {}x{} split {}", plan.tiling.width, variant.columns,
+                      variant.stages, plan.tiling.splits);
+  }
+  return fmt::format("{} {}: {}, {:.1f} us", to_string(kind), rows, way, plan.us);
+}
+
 std::vector<std::string> Products::choices() const {
   std::vector<std::string> out;
-  for (const auto& [key, plan] : plans_) {
-    std::string way = fmt::format("cuBLASLt {}", plan.way);
-    if (plan.own) {
-      const ProductVariant& variant = kernels_.products[*plan.own];
-      way = fmt::format("own {}x{}x{} split {}", variant.rows, variant.columns, variant.stages,
-                        plan.splits);
-    }
-    out.push_back(
-        fmt::format("{} {}: {}, {:.1f} us", to_string(key.first), key.second, way, plan.us));
+  for (const auto& [rows, layer] : layers_) {
+    out.push_back(fmt::format("{} rows {}", rows, layer.joined ? "joined" : "separate"));
+    for (ProductKind kind : kLayerProducts)
+      out.push_back(describe(kind, rows, layer.plans[static_cast<std::size_t>(kind)]));
   }
+  for (const auto& [rows, plan] : heads_) out.push_back(describe(ProductKind::kHead, rows, plan));
   return out;
 }
 
