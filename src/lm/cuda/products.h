@@ -29,6 +29,9 @@ inline constexpr std::array kProductKinds = {ProductKind::kQkv, ProductKind::kOu
 inline constexpr std::array kLayerProducts = {ProductKind::kQkv, ProductKind::kOutput,
                                               ProductKind::kGateUp, ProductKind::kDown};
 std::string_view to_string(ProductKind kind);
+constexpr bool adds_to_residual(ProductKind kind) {
+  return kind == ProductKind::kOutput || kind == ProductKind::kDown;
+}
 
 // What products of a kind have in common; addresses stay. Of each layer, or 0:
 struct ProductPlace {
@@ -54,6 +57,8 @@ struct ProductTargets {
 // How the next kernel gets the result: so many parts to be added up; 0: it is where it belongs
 // (added to the residual, activated, logits).
 using PartCount = int;
+
+inline constexpr std::int64_t kFewRows = 256;  // up to so many, our own product may be the faster
 
 class Products {
  public:
@@ -83,7 +88,7 @@ class Products {
   bool joined(std::int64_t rows) const { return layers_.at(rows).joined; }
   // After prepare. part_rows of the parts are `rows`.
   Result<PartCount> run(ProductKind kind, std::size_t layer, std::int64_t rows);
-  // What a norm of the first `rows` needs after output or down of `part_rows`, unless joined.
+  // What the norm after output or down of `part_rows` reads and writes; for use where not joined.
   NormInput norm_after(ProductKind kind, std::size_t layer, std::int64_t part_rows,
                        PartCount parts) const;
   // For people: "qkv 64: own 64x64x6 split 7, 4.1 us".
@@ -113,7 +118,7 @@ class Products {
   bool can_join(std::int64_t rows) const;
   bool takes_own(ProductKind kind, std::int64_t rows) const;
   Result<LayerPlans> joined_plans(std::int64_t rows);
-  Result<LayerPlans> separate_plans(std::int64_t rows);
+  Result<LayerPlans> separate_plans(std::int64_t rows, const LayerPlans* joined);
   std::vector<ProductTiling> tilings(const ProductVariant& variant, const ProductSize& size,
                                      bool whole) const;
   Result<std::vector<Plan>> own_plans(ProductKind kind, std::int64_t rows, bool joined) const;

@@ -47,6 +47,10 @@ __device__ __forceinline__ u32 place_of(int row, int piece) {
 __device__ __forceinline__ void arrive_at_cluster() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
+// When nothing is shown to the others, only that reading them is over.
+__device__ __forceinline__ void arrive_at_cluster_after_reading() {
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
 __device__ __forceinline__ void wait_for_cluster() {
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
@@ -87,35 +91,43 @@ __device__ __forceinline__ u64 matrix_descriptor(u32 shared) {
   KW_EIGHT_COLUMNS(4 * b), KW_EIGHT_COLUMNS(4 * b + 1), KW_EIGHT_COLUMNS(4 * b + 2), \
       KW_EIGHT_COLUMNS(4 * b + 3)
 
-// c [64, N] += a [64, 16] b [N, 16]^T; N = 8 times the size of c.
-#define KW_WARPGROUP_MULTIPLY_ADD(N, NUMBERS, A, B, ...)                                      \
-  __device__ __forceinline__ void warpgroup_multiply_add(float(&c)[N / 8][4], u64 a, u64 b) { \
-    asm volatile(                                                                             \
-        "{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\n"                                            \
-        "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.bf16.bf16 {" NUMBERS "}, " A ", " B   \
-        ", p, 1, 1, 0, 0;\n}"                                                                 \
-        : __VA_ARGS__                                                                         \
-        : "l"(a), "l"(b));                                                                    \
+// c [64, N] = a [64, 16] b [N, 16]^T, or this added to c; N = 8 times the size of c.
+#define KW_WARPGROUP_MULTIPLY(N, NUMBERS, A, B, ADDS, ...)                                    \
+  __device__ __forceinline__ void warpgroup_multiply(float(&c)[N / 8][4], u64 a, u64 b,       \
+                                                     bool adds) {                             \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " ADDS                                     \
+                 ", 0;\n"                                                                     \
+                 "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.bf16.bf16 {" NUMBERS "}, " A \
+                 ", " B ", p, 1, 1, 0, 0;\n}"                                                 \
+                 : __VA_ARGS__                                                                \
+                 : "l"(a), "l"(b), "r"((u32)adds));                                           \
   }
-KW_WARPGROUP_MULTIPLY_ADD(64, KW_NUMBERS_0 "," KW_NUMBERS_1, "%32", "%33", KW_COLUMNS_32(0),
-                          KW_COLUMNS_32(1))
-KW_WARPGROUP_MULTIPLY_ADD(96, KW_NUMBERS_0 "," KW_NUMBERS_1 "," KW_NUMBERS_2, "%48", "%49",
-                          KW_COLUMNS_32(0), KW_COLUMNS_32(1), KW_COLUMNS_32(2))
-KW_WARPGROUP_MULTIPLY_ADD(128, KW_NUMBERS_0 "," KW_NUMBERS_1 "," KW_NUMBERS_2 "," KW_NUMBERS_3,
-                          "%64", "%65", KW_COLUMNS_32(0), KW_COLUMNS_32(1), KW_COLUMNS_32(2),
-                          KW_COLUMNS_32(3))
-KW_WARPGROUP_MULTIPLY_ADD(192,
-                          KW_NUMBERS_0 "," KW_NUMBERS_1 "," KW_NUMBERS_2 "," KW_NUMBERS_3
-                                       "," KW_NUMBERS_4 "," KW_NUMBERS_5,
-                          "%96", "%97", KW_COLUMNS_32(0), KW_COLUMNS_32(1), KW_COLUMNS_32(2),
-                          KW_COLUMNS_32(3), KW_COLUMNS_32(4), KW_COLUMNS_32(5))
+KW_WARPGROUP_MULTIPLY(64, KW_NUMBERS_0 "," KW_NUMBERS_1, "%32", "%33", "%34", KW_COLUMNS_32(0),
+                      KW_COLUMNS_32(1))
+KW_WARPGROUP_MULTIPLY(96, KW_NUMBERS_0 "," KW_NUMBERS_1 "," KW_NUMBERS_2, "%48", "%49", "%50",
+                      KW_COLUMNS_32(0), KW_COLUMNS_32(1), KW_COLUMNS_32(2))
+KW_WARPGROUP_MULTIPLY(128, KW_NUMBERS_0 "," KW_NUMBERS_1 "," KW_NUMBERS_2 "," KW_NUMBERS_3, "%64",
+                      "%65", "%66", KW_COLUMNS_32(0), KW_COLUMNS_32(1), KW_COLUMNS_32(2),
+                      KW_COLUMNS_32(3))
+KW_WARPGROUP_MULTIPLY(192,
+                      KW_NUMBERS_0 "," KW_NUMBERS_1 "," KW_NUMBERS_2 "," KW_NUMBERS_3
+                                   "," KW_NUMBERS_4 "," KW_NUMBERS_5,
+                      "%96", "%97", "%98", KW_COLUMNS_32(0), KW_COLUMNS_32(1), KW_COLUMNS_32(2),
+                      KW_COLUMNS_32(3), KW_COLUMNS_32(4), KW_COLUMNS_32(5))
 
 __device__ __forceinline__ void warpgroup_begin() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
-__device__ __forceinline__ void warpgroup_complete() {
-  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
+__device__ __forceinline__ void warpgroup_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+// All that was committed but the last kPending.
+template <int kPending>
+__device__ __forceinline__ void warpgroup_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 #else
 #define KW_WGMMA 0
+template <int kPending>
+__device__ __forceinline__ void warpgroup_wait() {}
 #endif

@@ -44,6 +44,7 @@ template <int kColumns, int kStages, Output kOutput>
 struct Product {
   static constexpr int kStageBytes = (kColumns + kRows) * kStep * 2;
   static constexpr int kBlocks = kColumns / 8, kInner = kBlocks / 2;
+  static constexpr int kPitch = kColumns + 4;  // of sums in shared memory
   // Of a lane, with g = lane / 4 and t = lane % 4: of its warp's 16 rows g and g + 8, of each block
   // of 8 columns 2 t and 2 t + 1.
   using Sums = float[kBlocks][4];
@@ -86,17 +87,22 @@ struct Product {
              barrier(step));
   }
 
+  // Begins it, where a warpgroup does it.
   __device__ __forceinline__ void multiply_stage(int step, Sums& c) const {
     const u32 weights = stage(step), rows = weights + kColumns * 128;
 #if KW_WGMMA
     warpgroup_begin();
 #pragma unroll
     for (int k = 0; k < kStep / 16; ++k)
-      warpgroup_multiply_add(c, matrix_descriptor(rows + k * 32),
-                             matrix_descriptor(weights + k * 32));
-    warpgroup_complete();
+      warpgroup_multiply(c, matrix_descriptor(rows + k * 32), matrix_descriptor(weights + k * 32),
+                         step + k > 0);
+    warpgroup_commit();
 #else
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+    if (step == 0) {
+#pragma unroll
+      for (int i = 0; i < kBlocks * 4; ++i) c[i / 4][i % 4] = 0;
+    }
     if (first_row + warp * 16 >= in.rows) return;
 #pragma unroll
     for (int k = 0; k < kStep / 16; ++k) {
@@ -118,17 +124,38 @@ struct Product {
   __device__ __forceinline__ int row_of(int half) const {
     return first_row + (int)threadIdx.x / 32 * 16 + ((int)threadIdx.x & 31) / 4 + half * 8;
   }
-  // The rest of its norm. A row's four lanes add up every fourth sum each.
-  __device__ __forceinline__ float row_factor(int row) const {
-    if (in.squares == nullptr) return 1.0f;
-    const int count = in.k / kSquared;
-    const float* from = in.squares + (i64)min(row, in.rows - 1) * count;
-    float sum = 0;
-#pragma unroll 8
-    for (int i = threadIdx.x & 3; i < count; i += 4) sum += __ldcg(from + i);
-    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-    return 1.0f / sqrtf(sum / (float)in.k + in.epsilon);
+  // Of a lane's rows: the rest of their norm. A row's four lanes add up every fourth pair of sums
+  // each, and all of some are under way at once.
+  __device__ __forceinline__ void load_factors(float (&factors)[2]) const {
+    factors[0] = factors[1] = 1;
+    if (in.squares == nullptr) return;
+    constexpr int kBatch = 8;
+    const int pairs = in.k / kSquared / 2;
+    float sums[2] = {};
+    for (int first = threadIdx.x & 3; first < pairs; first += 4 * kBatch) {
+      float2 some[2][kBatch];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float2* from =
+            (const float2*)in.squares + (i64)min(row_of(half), in.rows - 1) * pairs;
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) {
+          const int at = first + 4 * i;
+          some[half][i] = at < pairs ? __ldcg(from + at) : make_float2(0, 0);
+        }
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) sums[half] += some[half][i].x + some[half][i].y;
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = sums[half];
+      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+      factors[half] = 1.0f / sqrtf(sum / (float)in.k + in.epsilon);
+    }
   }
 
   __device__ __forceinline__ void write_parts(const Sums& c, const float (&factors)[2]) const {
@@ -171,47 +198,70 @@ struct Product {
     }
   }
 
-  // Blocks of a cluster have the pieces of k of the same elements. Eight lanes have 32 columns of a
-  // row, blocks take such pieces in turns.
-  __device__ __forceinline__ void add_to_residual(const Sums& c, char* memory) const {
-    constexpr int kPitch = kColumns + 4;
-    float* staged = (float*)memory;  // [kRows, kPitch]
+  __device__ __forceinline__ void stage_sums(const Sums& c, float* staged) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int b = 0; b < kBlocks; ++b)
         *(float2*)(staged + (row_of(half) - first_row) * kPitch + b * 8 +
                    2 * ((int)threadIdx.x & 3)) = make_float2(c[b][2 * half], c[b][2 * half + 1]);
+  }
+  // Blocks of a cluster have the splits of the same elements, and take turns at 32 columns of a
+  // row, eight lanes each. Four of these columns:
+  struct Four {
+    int row = -1, column, staged;  // row -1: there are none
+    float4 residual, weight;
+  };
+  __device__ __forceinline__ Four load_four_columns(int turn) const {
+    Four out;
+    const int across = in.width / kSquared, r = turn / across;
+    const int at = turn % across * kSquared + ((int)threadIdx.x & 7) * 4;
+    out.column = column_block * in.width + at;
+    if (r >= kRows || first_row + r >= in.rows || out.column >= in.n) return out;
+    out.row = first_row + r;
+    out.staged = (r * kPitch + at) * 4;
+    out.residual = __ldcg((const float4*)((const float*)in.y + (i64)out.row * in.n + out.column));
+    out.weight = __ldg((const float4*)(in.norm + out.column));
+    return out;
+  }
+  __device__ __forceinline__ void finish(const Four& four) const {
+    const int splits = gridDim.y;
+    float4 pieces[kMaxSplits];
+#pragma unroll
+    for (int s = 0; s < kMaxSplits; ++s)
+      if (s < splits) pieces[s] = load_from_block(shared + four.staged, s);
+    float4 v = four.residual;
+#pragma unroll
+    for (int s = 0; s < kMaxSplits; ++s)
+      if (s < splits) v = plus(v, pieces[s]);
+    if (in.bias != nullptr) v = plus(v, __ldg((const float4*)(in.bias + four.column)));
+    const i64 at = (i64)four.row * in.n + four.column;
+    *(float4*)((float*)in.y + at) = v;
+    const float4 w = four.weight;
+    store_activations(in.next + at, make_float4(v.x * w.x, v.y * w.y, v.z * w.z, v.w * w.w));
+    float squares = v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
+#pragma unroll
+    for (int step = 4; step > 0; step /= 2)
+      squares += __shfl_xor_sync(0xffu << (threadIdx.x & 24), squares, step);
+    if ((threadIdx.x & 7) == 0) in.next_squares[at / kSquared] = squares;
+  }
+  __device__ __forceinline__ void add_to_residual(const Sums& c, char* memory) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int b = 0; b < kBlocks; ++b)
+        *(float2*)((float*)memory + (row_of(half) - first_row) * kPitch + b * 8 +
+                   2 * ((int)threadIdx.x & 3)) = make_float2(c[b][2 * half], c[b][2 * half + 1]);
     arrive_at_cluster();
-    const int splits = gridDim.y, across = in.width / kSquared, eighth = threadIdx.x & 7;
-    const u32 lanes = 0xffu << (threadIdx.x & 24);
+    const int step = kThreads / 8 * gridDim.y;
+    int turn = (int)threadIdx.x / 8 * gridDim.y + (int)blockIdx.y;
+    Four four = load_four_columns(turn);
     wait_for_cluster();
-    for (int i = (int)threadIdx.x / 8 * splits + (int)blockIdx.y; i < kRows * across;
-         i += kThreads / 8 * splits) {
-      const int r = i / across, at = i % across * kSquared + eighth * 4;
-      const int row = first_row + r, column = column_block * in.width + at;
-      if (row >= in.rows || column >= in.n) continue;
-      float4* residual = (float4*)((float*)in.y + (i64)row * in.n + column);
-      float4 pieces[kMaxSplits];
-#pragma unroll
-      for (int s = 0; s < kMaxSplits; ++s)
-        if (s < splits) pieces[s] = load_from_block(shared + (r * kPitch + at) * 4, s);
-      float4 v = __ldcg(residual);
-#pragma unroll
-      for (int s = 0; s < kMaxSplits; ++s)
-        if (s < splits) v = plus(v, pieces[s]);
-      if (in.bias != nullptr) v = plus(v, __ldg((const float4*)(in.bias + column)));
-      *residual = v;
-      const float4 weight = __ldg((const float4*)(in.norm + column));
-      store_activations(
-          in.next + (i64)row * in.n + column,
-          make_float4(v.x * weight.x, v.y * weight.y, v.z * weight.z, v.w * weight.w));
-      float squares = v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
-#pragma unroll
-      for (int step = 4; step > 0; step /= 2) squares += __shfl_xor_sync(lanes, squares, step);
-      if (eighth == 0) in.next_squares[(i64)row * (in.n / kSquared) + column / kSquared] = squares;
+    for (; turn < kRows * in.width / kSquared; turn += step) {
+      if (four.row >= 0) finish(four);
+      four = load_four_columns(turn + step);
     }
-    arrive_at_cluster();  // others read what is here until they arrive
+    arrive_at_cluster_after_reading();
     wait_for_cluster();
   }
 
@@ -224,24 +274,31 @@ struct Product {
       barriers_have_begun();
       for (int s = 0; s < kStages; ++s) load_weights(s);
     }
+    let_next_kernel_start();  // its loads come after these
     __syncthreads();
     wait_for_previous_kernel();
     if (loads)
       for (int s = 0; s < kStages; ++s) load_rows(s);
-    const float factors[2] = {row_factor(row_of(0)), row_factor(row_of(1))};
-    Sums c = {};
+    float factors[2];
+    load_factors(factors);
+    Sums c;
     for (int s = 0; s < steps; ++s) {
       barrier_wait(barrier(s), s / kStages & 1);
       multiply_stage(s, c);
-      __syncthreads();  // the stage is free
-      if (loads) {
-        load_weights(s + kStages);
-        load_rows(s + kStages);
+      warpgroup_wait<1>();
+      __syncthreads();  // the stage before is read
+      if (loads && s > 0) {
+        load_weights(s - 1 + kStages);
+        load_rows(s - 1 + kStages);
       }
     }
+    warpgroup_wait<0>();
     if (kOutput == kParts) write_parts(c, factors);
     if (kOutput == kSilu) write_silu(c, factors);
-    if (kOutput == kResidual) add_to_residual(c, memory);
+    if (kOutput == kResidual) {
+      __syncthreads();  // all stages are read
+      add_to_residual(c, memory);
+    }
   }
 };
 
@@ -249,7 +306,6 @@ struct Product {
   KW_KERNEL __launch_bounds__(kThreads)                                             \
       kw_product_##NAME(const __grid_constant__ ProductInput in) {                  \
     extern __shared__ __align__(1024) char shared[];                                \
-    let_next_kernel_start();                                                        \
     Product<KW_PRODUCT_COLUMNS, KW_PRODUCT_STAGES, OUTPUT>(in, shared).run(shared); \
   }
 // One program is compiled for each number of columns of a block.
