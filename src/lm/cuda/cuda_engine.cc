@@ -326,8 +326,38 @@ Result<const GraphExec*> CudaEngine::graph_for(std::int64_t rows, std::int64_t s
 }
 
 Status CudaEngine::prepare_products(std::int64_t rows, std::int64_t samples) {
-  KW_TRY_STATUS(products_->prepare_layer(rows));
+  KW_TRY_STATUS(prepare_layer(rows));
   return samples > 0 ? products_->prepare_head(samples) : Status{};
+}
+
+// Layers are timed as of a decoding step, with attention over what the logits' memory has room for:
+// nobody's keys and values are written over.
+Status CudaEngine::prepare_layer(std::int64_t rows) {
+  if (products_->is_prepared(rows)) return {};
+  if (!products_->can_join(rows) || rows > decode_data_.rows())
+    return products_->prepare_layer(rows, nullptr);
+  constexpr std::int64_t kTimedPositions = 512;
+  const std::int64_t position_bytes =
+      rows * 2 * config_.kv_width() * static_cast<std::int64_t>(memory_.kv_element);
+  const std::int64_t positions =
+      std::min({kTimedPositions, options_.limits.context,
+                static_cast<std::int64_t>(memory_.logit_bytes) / position_bytes});
+  if (positions == 0) return products_->prepare_layer(rows, nullptr);
+  Step step;
+  for (std::int32_t row = 0; row < rows; ++row)
+    step.add(0, static_cast<std::int32_t>(positions) - 1, row);
+  const StepPlan plan = plan_step(step, rows);
+  decode_data_.write(step, plan, {}, config_.vocabulary);
+  KW_TRY_STATUS(decode_data_.send(stream_));
+  KW_TRY_STATUS(randomise(buffers_.logits, 3'000'000));
+  Forward f{&decode_data_, rows, rows, rows};
+  f.splits = plan.last_position / (kDecodeTile * memory_.split_tiles) + 1;
+  return products_->prepare_layer(rows, [&](std::size_t layer, PartCount parts) {
+    HeadInput heads = head_input(f, layer, parts);
+    heads.kv = buffers_.logits.address();
+    heads.context = positions;
+    return attend_decoding(f, heads);
+  });
 }
 
 Status CudaEngine::run_directly(const Step& step,

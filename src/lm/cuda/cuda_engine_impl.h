@@ -79,6 +79,7 @@ class CudaEngine : public Engine {
   Status send_step(const Step& step, const StepPlan& plan, std::span<const std::int32_t> masks,
                    Forward& forward);
   Status prepare_products(std::int64_t rows, std::int64_t samples);
+  Status prepare_layer(std::int64_t rows);
   // `after_each` runs when the logits of a group of samples are there.
   Status run_directly(const Step& step, const std::function<Status(const Drawing&)>& after_each);
   Result<std::vector<std::int32_t>> send_masks(std::span<const SampleRequest> requests);
@@ -89,6 +90,7 @@ class CudaEngine : public Engine {
   Status add_to_residual(const Forward& f, ProductKind kind, std::size_t layer);
   Result<PartCount> multiply(ProductKind kind, std::size_t layer, std::int64_t rows);
   Status attend(const Forward& f, std::size_t layer, PartCount parts);
+  Status attend_decoding(const Forward& f, const HeadInput& heads);
   HeadInput head_input(const Forward& f, std::size_t layer, PartCount parts) const;
   Status logits_of(const Drawing& d);
   Status draw(const Drawing& d);

@@ -106,7 +106,6 @@ HeadInput CudaEngine::head_input(const Forward& f, std::size_t layer, PartCount 
 
 Status CudaEngine::attend(const Forward& f, std::size_t layer, PartCount parts) {
   const HeadInput heads = head_input(f, layer, parts);
-  const std::int64_t group = config_.heads / config_.kv_heads;
   auto overlapping = [&](LaunchShape shape) {
     shape.overlaps = options_.overlap;
     return shape;
@@ -123,19 +122,7 @@ Status CudaEngine::attend(const Forward& f, std::size_t layer, PartCount parts) 
     }
     return {};
   }
-  if (f.decode_rows > 0) {
-    const bool all = f.decode_rows == f.rows;
-    const DecodeInput in{heads,
-                         all ? 0 : f.data->decode_rows(),
-                         buffers_.partial.address(),
-                         buffers_.partial_statistics.address(),
-                         buffers_.partial_counters.address(),
-                         buffers_.attended.address()};
-    LaunchShape shape =
-        overlapping(grid(f.splits, config_.kv_heads * ((group + 7) / 8), f.decode_rows, 128));
-    shape.shared_bytes = kernels_.decode_shared_bytes;
-    KW_TRY_STATUS(launch("attention", kernels_.attention_decode, shape, in));
-  }
+  if (f.decode_rows > 0) KW_TRY_STATUS(attend_decoding(f, heads));
   if (f.prefill_rows > 0) {
     KW_TRY_STATUS(launch("heads", kernels_.heads, overlapping(grid(f.prefill_rows, 1, 1, 256)),
                          heads, f.data->prefill_rows()));
@@ -146,6 +133,20 @@ Status CudaEngine::attend(const Forward& f, std::size_t layer, PartCount parts) 
     KW_TRY_STATUS(launch("attention", kernels_.attention_prefill, shape, in));
   }
   return {};
+}
+
+Status CudaEngine::attend_decoding(const Forward& f, const HeadInput& heads) {
+  const std::int64_t group = config_.heads / config_.kv_heads;
+  const DecodeInput in{heads,
+                       f.decode_rows == f.rows ? 0 : f.data->decode_rows(),
+                       buffers_.partial.address(),
+                       buffers_.partial_statistics.address(),
+                       buffers_.partial_counters.address(),
+                       buffers_.attended.address()};
+  LaunchShape shape = grid(f.splits, config_.kv_heads * ((group + 7) / 8), f.decode_rows, 128);
+  shape.shared_bytes = kernels_.decode_shared_bytes;
+  shape.overlaps = options_.overlap;
+  return launch("attention", kernels_.attention_decode, shape, in);
 }
 
 // The final norm of the sampled rows only, and the head.

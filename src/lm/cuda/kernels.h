@@ -52,7 +52,7 @@ struct ProductInput {
   kw::cuda::TensorMap x, w;
   DevicePointer y, bias, squares, norm, next, next_squares;
   std::int64_t part_rows, pitch;
-  std::int32_t rows, n, k, steps, row_blocks, width;
+  std::int32_t rows, n, k, steps, row_blocks, width, early;
   float epsilon;
 };
 inline constexpr std::int64_t kSquaredColumns = 32;  // of a sum of squares

@@ -6,14 +6,9 @@
 namespace kw::lm::cuda {
 namespace {
 
-using kw::cuda::Event;
-using kw::cuda::GraphExec;
-using kw::cuda::LaunchShape;
-
 constexpr std::int64_t kTimedRows = 2048;  // more: a product takes so long that any good way does
-constexpr std::size_t kTimedLayers = 16;   // their weights together do not fit the L2 cache
 constexpr std::size_t kTimedTilings = 3;   // of each variant
-constexpr double kAddingBytesPerUs = 2.5e6;
+constexpr std::size_t kTimedWays = 3;      // of each product, in whole layers
 
 }  // namespace
 
@@ -33,24 +28,23 @@ bool Products::can_join(std::int64_t rows) const {
                      [&](ProductKind kind) { return takes_own(kind, rows); });
 }
 
-double Products::LayerPlans::us() const {
-  double out = 0;
-  for (const Plan& plan : plans) out += plan.us;
-  return out;
-}
-
-Status Products::prepare_layer(std::int64_t rows) {
-  if (layers_.contains(rows)) return {};
-  const bool fixed = setting_.choice == ProductChoice::kFixedOrder;
+Status Products::prepare_layer(std::int64_t rows, const Attention& attention) {
+  if (is_prepared(rows)) return {};
   LayerPlans chosen;
   if (can_join(rows)) {
-    KW_TRY(chosen, joined_plans(rows));
-    if (!fixed) {
-      KW_TRY(LayerPlans separate, separate_plans(rows, &chosen));
-      if (separate.us() < chosen.us()) chosen = std::move(separate);
+    KW_TRY(LayerWays ways, joined_ways(rows));
+    KW_TRY(chosen, fastest_layer(ways, true, rows, attention));
+    if (attention && setting_.choice != ProductChoice::kFixedOrder) {
+      KW_TRY_STATUS(make_separate(ways, rows));
+      KW_TRY(LayerPlans separate, fastest_layer(ways, false, rows, attention));
+      if (separate.us < chosen.us) chosen = std::move(separate);
     }
   } else {
-    KW_TRY(chosen, separate_plans(rows, nullptr));
+    for (ProductKind kind : kLayerProducts) {
+      KW_TRY(std::vector<Plan> ways, separate_ways(kind, rows));
+      KW_TRY(ways, ranked(std::move(ways), kind, rows));
+      chosen.plans[static_cast<std::size_t>(kind)] = std::move(ways.front());
+    }
   }
   layers_.emplace(rows, std::move(chosen));
   return {};
@@ -59,36 +53,64 @@ Status Products::prepare_layer(std::int64_t rows) {
 Status Products::prepare_head(std::int64_t rows) {
   if (heads_.contains(rows)) return {};
   KW_TRY(std::vector<Plan> ways, separate_ways(ProductKind::kHead, rows));
-  KW_TRY(Plan plan, fastest(std::move(ways), ProductKind::kHead, rows));
-  heads_.emplace(rows, std::move(plan));
+  KW_TRY(ways, ranked(std::move(ways), ProductKind::kHead, rows));
+  heads_.emplace(rows, std::move(ways.front()));
   return {};
 }
 
-Result<Products::LayerPlans> Products::joined_plans(std::int64_t rows) {
-  LayerPlans out;
-  out.joined = true;
+Result<Products::LayerWays> Products::joined_ways(std::int64_t rows) {
+  LayerWays out;
   for (ProductKind kind : kLayerProducts) {
     KW_TRY(std::vector<Plan> ways, own_plans(kind, rows, true));
-    KW_TRY(out.plans[static_cast<std::size_t>(kind)], fastest(std::move(ways), kind, rows));
+    KW_TRY(out[static_cast<std::size_t>(kind)], ranked(std::move(ways), kind, rows));
   }
   return out;
 }
 
 // Our own products with q, k, v and gate_up are those of joined ones, which are timed already.
-Result<Products::LayerPlans> Products::separate_plans(std::int64_t rows, const LayerPlans* joined) {
-  LayerPlans out;
+Status Products::make_separate(LayerWays& ways, std::int64_t rows) {
   for (ProductKind kind : kLayerProducts) {
-    const auto index = static_cast<std::size_t>(kind);
-    std::vector<Plan> ways;
-    if (joined != nullptr && !adds_to_residual(kind)) {
-      ways = {joined->plans[index]};
-      KW_TRY_STATUS(add_lt(kind, rows, ways));
+    std::vector<Plan>& some = ways[static_cast<std::size_t>(kind)];
+    if (adds_to_residual(kind)) {
+      KW_TRY(some, separate_ways(kind, rows));
     } else {
-      KW_TRY(ways, separate_ways(kind, rows));
+      KW_TRY_STATUS(add_lt(kind, rows, some));
     }
-    KW_TRY(out.plans[index], fastest(std::move(ways), kind, rows));
+    KW_TRY(some, ranked(std::move(some), kind, rows));
+  }
+  return {};
+}
+
+// Whole layers: the fastest of each product by themselves, then each of the next fastest in their
+// place, then each with a later start of the next kernel.
+Result<Products::LayerPlans> Products::fastest_layer(const LayerWays& ways, bool joined,
+                                                     std::int64_t rows,
+                                                     const Attention& attention) {
+  LayerPlans out;
+  out.joined = joined;
+  for (std::size_t i = 0; i < ways.size(); ++i) out.plans[i] = ways[i].front();
+  if (!attention) return out;
+  KW_TRY(out.us, time_layer(out, rows, attention));
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    for (std::size_t way = 1; way < std::min(ways[i].size(), kTimedWays); ++way)
+      KW_TRY_STATUS(try_layer(out, i, ways[i][way], rows, attention));
+  }
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    if (!out.plans[i].own) continue;
+    Plan late = out.plans[i];
+    late.early = false;
+    KW_TRY_STATUS(try_layer(out, i, late, rows, attention));
   }
   return out;
+}
+
+Status Products::try_layer(LayerPlans& best, std::size_t product, const Plan& plan,
+                           std::int64_t rows, const Attention& attention) {
+  LayerPlans other = best;
+  other.plans[product] = plan;
+  KW_TRY(other.us, time_layer(other, rows, attention));
+  if (other.us < best.us) best = std::move(other);
+  return {};
 }
 
 Result<std::vector<Products::Plan>> Products::separate_ways(ProductKind kind,
@@ -174,80 +196,29 @@ Result<Products::Plan> Products::own_plan(ProductKind kind, std::int64_t rows, s
   return out;
 }
 
-Result<Products::Plan> Products::fastest(std::vector<Plan> plans, ProductKind kind,
-                                         std::int64_t rows) {
-  std::size_t best = 0;
-  for (std::size_t i = 0; plans.size() > 1 && i < plans.size(); ++i) {
-    if (plans[i].us == 0) {
-      // A way that cuBLASLt offers and then refuses is one less.
-      auto timed = time(plans[i], kind, rows);
-      plans[i].us = timed ? *timed + adding_us(plans[i], kind, rows) : 1e30;
-    }
-    if (plans[i].us < plans[best].us) best = i;
+// Those that work, the fastest first.
+Result<std::vector<Products::Plan>> Products::ranked(std::vector<Plan> plans, ProductKind kind,
+                                                     std::int64_t rows) {
+  constexpr double kFails = 1e30;  // a way that cuBLASLt offers and then refuses
+  for (Plan& plan : plans) {
+    if (plans.size() == 1 || plan.us > 0) continue;
+    auto timed = time(plan, kind, rows);
+    plan.us = timed ? *timed + adding_us(plan, kind, rows) : kFails;
   }
-  if (plans.empty() || plans[best].us >= 1e30)
+  std::erase_if(plans, [](const Plan& plan) { return plan.us == kFails; });
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const Plan& a, const Plan& b) { return a.us < b.us; });
+  if (plans.empty())
     return fail(ErrorCode::kInternal, "no product {} of {} rows works", to_string(kind), rows);
-  return std::move(plans[best]);
-}
-
-// Parts are read by the attention, beyond what it would read anyway.
-double Products::adding_us(const Plan& plan, ProductKind kind, std::int64_t rows) const {
-  if (!plan.own || kind != ProductKind::kQkv) return 0;
-  return static_cast<double>(plan.tiling.splits * rows * place(kind).n * 4) / kAddingBytesPerUs;
-}
-
-Status Products::run_timed(const Plan& plan, ProductKind kind, std::size_t layer,
-                           std::int64_t rows) {
-  KW_TRY(PartCount parts, run_plan(plan, kind, layer, rows, plan.own.has_value()));
-  if (!adds_to_residual(kind) || adds_itself(plan)) return {};
-  LaunchShape shape;
-  shape.grid[0] = static_cast<unsigned>(rows);
-  shape.threads = 256;
-  shape.overlaps = setting_.overlap;
-  return kernels_.norm.launch(stream_, shape, norm_after(kind, layer, rows, parts));
-}
-
-// A graph of one product of each of several layers, so that weights come from memory and the host
-// does not hold the GPU up. Each comes after a small kernel, as in a step: what a product loads
-// while that runs is its gain.
-Result<double> Products::time(const Plan& plan, ProductKind kind, std::int64_t rows) {
-  const std::size_t layers = std::min(kTimedLayers, place(kind).weights.size());
-  LaunchShape small;
-  small.grid[0] = 64;
-  small.threads = 256;
-  small.overlaps = setting_.overlap;
-  const auto floats = std::min<std::int64_t>(
-      64 * 1024, static_cast<std::int64_t>(targets_.part_floats));  // 64 blocks, as of 64 rows
-  auto all = [&]() -> Status {
-    for (std::size_t layer = 0; layer < layers; ++layer) {
-      KW_TRY_STATUS(kernels_.fill.launch(stream_, small, targets_.parts, floats, 0.0F));
-      KW_TRY_STATUS(run_timed(plan, kind, layer, rows));
-    }
-    return {};
-  };
-  KW_TRY_STATUS(all());  // loads what is loaded late
-  KW_TRY_STATUS(stream_.synchronize());
-  KW_TRY(GraphExec graph, stream_.capture(all));
-  KW_TRY(Event before, Event::make());
-  KW_TRY(Event after, Event::make());
-  double best = 1e30;
-  for (int round = 0; round < 3; ++round) {
-    KW_TRY_STATUS(stream_.record(before));
-    KW_TRY_STATUS(stream_.launch(graph));
-    KW_TRY_STATUS(stream_.record(after));
-    KW_TRY_STATUS(after.synchronize());
-    KW_TRY(double ms, kw::cuda::elapsed_ms(before, after));
-    best = std::min(best, ms * 1000 / static_cast<double>(layers));
-  }
-  return best;
+  return plans;
 }
 
 std::string Products::describe(ProductKind kind, std::int64_t rows, const Plan& plan) const {
   std::string way = fmt::format("cuBLASLt {}", plan.way);
   if (plan.own) {
     const ProductVariant& variant = kernels_.products[*plan.own];
-    way = fmt::format("own {} of {}x{} split {}", plan.tiling.width, variant.columns,
-                      variant.stages, plan.tiling.splits);
+    way = fmt::format("own {} of {}x{} split {}{}", plan.tiling.width, variant.columns,
+                      variant.stages, plan.tiling.splits, plan.early ? "" : " late");
   }
   return fmt::format("{} {}: {}, {:.1f} us", to_string(kind), rows, way, plan.us);
 }
@@ -255,7 +226,8 @@ std::string Products::describe(ProductKind kind, std::int64_t rows, const Plan& 
 std::vector<std::string> Products::choices() const {
   std::vector<std::string> out;
   for (const auto& [rows, layer] : layers_) {
-    out.push_back(fmt::format("{} rows {}", rows, layer.joined ? "joined" : "separate"));
+    out.push_back(fmt::format("{} rows {}, a layer {:.1f} us", rows,
+                              layer.joined ? "joined" : "separate", layer.us));
     for (ProductKind kind : kLayerProducts)
       out.push_back(describe(kind, rows, layer.plans[static_cast<std::size_t>(kind)]));
   }

@@ -82,6 +82,7 @@ Status Products::run_own(const Plan& plan, ProductKind kind, std::size_t layer, 
   in.rows = static_cast<std::int32_t>(rows);
   in.n = static_cast<std::int32_t>(p.n);
   in.k = static_cast<std::int32_t>(p.k);
+  in.early = plan.early ? 1 : 0;
   const ProductVariant& variant = kernels_.products[*plan.own];
   LaunchShape shape = variant.launch_shape(plan.tiling.width, plan.tiling.splits, in);
   shape.overlaps = setting_.overlap;

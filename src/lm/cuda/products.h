@@ -7,6 +7,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -79,9 +80,14 @@ class Products {
   static std::size_t part_floats(const ModelConfig& config, const Setting& setting,
                                  std::int64_t rows);
 
+  // Puts a layer's attention, of these parts of q, k and v, on the stream.
+  using Attention = std::function<Status(std::size_t layer, PartCount parts)>;
   // Choose how products of so many rows are done; write over x and the results. Not while a graph
-  // is recorded.
-  Status prepare_layer(std::int64_t rows);
+  // is recorded. With can_join and an attention, whole layers are timed; otherwise products are
+  // chosen by themselves, and joined if they can be.
+  bool can_join(std::int64_t rows) const;
+  Status prepare_layer(std::int64_t rows, const Attention& attention);
+  bool is_prepared(std::int64_t rows) const { return layers_.contains(rows); }
   Status prepare_head(std::int64_t rows);
 
   // After prepare_layer: no norms come between the layers' products.
@@ -99,26 +105,29 @@ class Products {
   struct Plan {
     std::optional<std::size_t> own;
     ProductTiling tiling;
+    bool early = true;  // lets the next kernel start before it has what it waits for
     kw::cuda::TensorMap x;
     std::vector<kw::cuda::TensorMap> weights;
     std::shared_ptr<LtProduct> lt;
     std::size_t way = 0;
-    double us = 0;  // with a small kernel before it and the norm after it, as timed; 0: not timed
+    double us = 0;  // with a small kernel before it and the norm after it; 0: not timed
   };
   struct LayerPlans {
     bool joined = false;
     std::array<Plan, kLayerProducts.size()> plans;
-    double us() const;
+    double us = 0;  // 0: not timed
   };
+  using LayerWays = std::array<std::vector<Plan>, kLayerProducts.size()>;
 
   const ProductPlace& place(ProductKind kind) const {
     return places_[static_cast<std::size_t>(kind)];
   }
   bool own_can(ProductKind kind) const;
-  bool can_join(std::int64_t rows) const;
   bool takes_own(ProductKind kind, std::int64_t rows) const;
-  Result<LayerPlans> joined_plans(std::int64_t rows);
-  Result<LayerPlans> separate_plans(std::int64_t rows, const LayerPlans* joined);
+  Result<LayerWays> joined_ways(std::int64_t rows);
+  Status make_separate(LayerWays& ways, std::int64_t rows);
+  Result<LayerPlans> fastest_layer(const LayerWays& ways, bool joined, std::int64_t rows,
+                                   const Attention& attention);
   std::vector<ProductTiling> tilings(const ProductVariant& variant, const ProductSize& size,
                                      bool whole) const;
   Result<std::vector<Plan>> own_plans(ProductKind kind, std::int64_t rows, bool joined) const;
@@ -126,10 +135,14 @@ class Products {
                         const ProductTiling& tiling) const;
   Result<std::vector<Plan>> separate_ways(ProductKind kind, std::int64_t rows) const;
   Status add_lt(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const;
-  Result<Plan> fastest(std::vector<Plan> plans, ProductKind kind, std::int64_t rows);
+  Result<std::vector<Plan>> ranked(std::vector<Plan> plans, ProductKind kind, std::int64_t rows);
   Result<double> time(const Plan& plan, ProductKind kind, std::int64_t rows);
   double adding_us(const Plan& plan, ProductKind kind, std::int64_t rows) const;
-  Status run_timed(const Plan& plan, ProductKind kind, std::size_t layer, std::int64_t rows);
+  Status try_layer(LayerPlans& best, std::size_t product, const Plan& plan, std::int64_t rows,
+                   const Attention& attention);
+  Result<double> time_layer(const LayerPlans& plans, std::int64_t rows, const Attention& attention);
+  Status run_timed(const Plan& plan, ProductKind kind, std::size_t layer, std::int64_t rows,
+                   bool factors);
   bool adds_itself(const Plan& plan) const;
   Result<PartCount> run_plan(const Plan& plan, ProductKind kind, std::size_t layer,
                              std::int64_t rows, bool factors);

@@ -32,6 +32,7 @@ struct ProductInput {
   int rows, n, k, steps;  // steps: of kStep, of a split
   int row_blocks;         // ceil(rows / kRows)
   int width;              // rows of W of a block, a multiple of 16 (of residual: 32)
+  int early;              // the next kernel starts while this one still waits
   float epsilon;
 };
 
@@ -274,9 +275,10 @@ struct Product {
       barriers_have_begun();
       for (int s = 0; s < kStages; ++s) load_weights(s);
     }
-    let_next_kernel_start();  // its loads come after these
+    if (in.early) let_next_kernel_start();  // its loads come after these
     __syncthreads();
     wait_for_previous_kernel();
+    if (!in.early) let_next_kernel_start();
     if (loads)
       for (int s = 0; s < kStages; ++s) load_rows(s);
     float factors[2];
