@@ -55,6 +55,7 @@ Status find_functions(const Library& library, DriverApi& api) {
   KW_TRY_STATUS(library.find("cuModuleGetFunction", api.module_function));
   KW_TRY_STATUS(library.find("cuFuncSetAttribute", api.function_set_attribute));
   KW_TRY_STATUS(library.find("cuLaunchKernelEx", api.launch));
+  KW_TRY_STATUS(library.find("cuTensorMapEncodeTiled", api.tensor_map_encode));
   KW_TRY_STATUS(library.find("cuGetErrorName", api.error_name));
   return library.find("cuGetErrorString", api.error_text);
 }

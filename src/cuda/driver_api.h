@@ -35,7 +35,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kHostAllocDeviceMap = 2;
 inline constexpr int kCaptureThreadLocal = 1;
-inline constexpr unsigned kProgrammaticStreamSerialization = 6;
+inline constexpr unsigned kClusterDimension = 4, kProgrammaticStreamSerialization = 6;
 
 // CUlaunchAttribute: the id, and a union of 64 bytes.
 struct LaunchAttribute {
@@ -44,6 +44,7 @@ struct LaunchAttribute {
   union {
     char bytes[64] = {};
     int programmatic_allowed;
+    unsigned cluster[3];
   };
 };
 static_assert(sizeof(LaunchAttribute) == 72);
@@ -94,6 +95,11 @@ struct DriverApi {
   int (*module_function)(FunctionHandle*, ModuleHandle, const char*);
   int (*function_set_attribute)(FunctionHandle, int, int);
   int (*launch)(const LaunchConfig*, FunctionHandle, void**, void**);
+  // Type, dimensions, address, sizes, strides, box, element strides, interleaving, swizzle,
+  // promotion, what lies outside.
+  int (*tensor_map_encode)(void*, int, unsigned, DevicePointer, const std::uint64_t*,
+                           const std::uint64_t*, const unsigned*, const unsigned*, int, int, int,
+                           int);
   int (*error_name)(int, const char**);
   int (*error_text)(int, const char**);
 };

@@ -10,12 +10,28 @@ Status Function::allow_shared_bytes(std::size_t bytes) const {
 
 Status Function::launch_pointers(const Stream& stream, const LaunchShape& shape,
                                  void** pointers) const {
-  LaunchAttribute overlap;
-  overlap.id = kProgrammaticStreamSerialization;
-  overlap.programmatic_allowed = 1;
-  LaunchConfig config{
-      shape.grid[0],      shape.grid[1], shape.grid[2], shape.threads,           1, 1,
-      shape.shared_bytes, stream.get(),  &overlap,      shape.overlaps ? 1U : 0U};
+  LaunchAttribute attributes[2];
+  LaunchConfig config{shape.grid[0],
+                      shape.grid[1],
+                      shape.grid[2],
+                      shape.threads,
+                      1,
+                      1,
+                      shape.shared_bytes,
+                      stream.get(),
+                      attributes,
+                      0};
+  if (shape.overlaps) {
+    LaunchAttribute& one = attributes[config.attribute_count++];
+    one.id = kProgrammaticStreamSerialization;
+    one.programmatic_allowed = 1;
+  }
+  if (shape.cluster_y > 1) {
+    LaunchAttribute& one = attributes[config.attribute_count++];
+    one.id = kClusterDimension;
+    one.cluster[0] = one.cluster[2] = 1;
+    one.cluster[1] = shape.cluster_y;
+  }
   return driver_status(driver().launch(&config, handle_, pointers, nullptr),
                        "cannot start a kernel");
 }

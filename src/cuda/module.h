@@ -12,6 +12,7 @@ struct LaunchShape {
   unsigned grid[3] = {1, 1, 1};
   unsigned threads = 0;
   unsigned shared_bytes = 0;  // dynamic
+  unsigned cluster_y = 1;     // blocks of the same x and z that read each other's shared memory
   // May start while the kernel before it runs (programmatic dependent launch); the kernel then
   // waits with griddepcontrol.wait where it must.
   bool overlaps = false;

@@ -78,6 +78,7 @@ Status CudaEngine::set_up(const WeightSource& weights) {
   setting.overlap = options_.overlap;
   setting.choice = options_.products;
   setting.multiprocessors = context_.multiprocessors();
+  setting.epsilon = static_cast<float>(config_.norm_epsilon);
   memory_ = plan_memory(config_, type_, options_.limits, setting, options_.split_tiles);
   KW_TRY(Context::Memory free, context_.memory());
   KW_TRY_STATUS(check_fits(memory_, free, options_.limits));
@@ -105,6 +106,7 @@ Status CudaEngine::make_buffers() {
   KW_TRY(b.residual, DeviceBuffer::make(sized(c.hidden) * 4));
   KW_TRY(b.parts, DeviceBuffer::make(memory_.part_floats * 4));
   KW_TRY(b.normed, DeviceBuffer::make(sized(c.hidden) * element));
+  KW_TRY(b.squares, DeviceBuffer::make(sized(memory_.squares) * 4));
   KW_TRY(b.attended, DeviceBuffer::make(sized(c.query_width()) * element));
   KW_TRY(b.activated, DeviceBuffer::make(sized(c.intermediate) * element));
   KW_TRY(b.last, DeviceBuffer::make(sized(c.hidden) * element));
@@ -147,6 +149,7 @@ Status CudaEngine::fill_activations() {
   for (const DeviceBuffer* one :
        {&buffers_.normed, &buffers_.attended, &buffers_.activated, &buffers_.last})
     KW_TRY_STATUS(randomise(*one, number++));
+  KW_TRY_STATUS(stream_.fill(buffers_.squares.address(), 0, buffers_.squares.bytes()));
   return stream_.fill(buffers_.residual.address(), 0, buffers_.residual.bytes());
 }
 
@@ -172,18 +175,27 @@ void CudaEngine::set_places() {
   shape(ProductKind::kGateUp, 2 * c.intermediate, c.hidden, buffers_.normed);
   shape(ProductKind::kDown, c.hidden, c.intermediate, buffers_.activated);
   shape(ProductKind::kHead, c.vocabulary, c.hidden, buffers_.last);
-  for (const DeviceLayer& layer : weights_.layers) {
+  const auto& layers = weights_.layers;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const DeviceLayer& layer = layers[i];
     at(ProductKind::kQkv).weights.push_back(layer.qkv);
     at(ProductKind::kOutput).weights.push_back(layer.output);
+    at(ProductKind::kOutput).biases.push_back(layer.output_bias);
+    at(ProductKind::kOutput).norms.push_back(layer.post_norm);
     at(ProductKind::kGateUp).weights.push_back(layer.gate_up);
     at(ProductKind::kGateUp).biases.push_back(layer.gate_up_bias);
     at(ProductKind::kDown).weights.push_back(layer.down);
+    at(ProductKind::kDown).biases.push_back(layer.down_bias);
+    at(ProductKind::kDown)
+        .norms.push_back(i + 1 < layers.size() ? layers[i + 1].input_norm : weights_.final_norm);
   }
   at(ProductKind::kHead).weights.push_back(weights_.head);
   ProductTargets targets;
   targets.parts = buffers_.parts.address();
   targets.part_floats = memory_.part_floats;
   targets.residual = buffers_.residual.address();
+  targets.normed = buffers_.normed.address();
+  targets.squares = buffers_.squares.address();
   targets.activated = buffers_.activated.address();
   targets.logits = buffers_.logits.address();
   targets.logit_pitch = memory_.logit_pitch;
@@ -314,11 +326,38 @@ Result<const GraphExec*> CudaEngine::graph_for(std::int64_t rows, std::int64_t s
 }
 
 Status CudaEngine::prepare_products(std::int64_t rows, std::int64_t samples) {
-  for (ProductKind kind :
-       {ProductKind::kQkv, ProductKind::kOutput, ProductKind::kGateUp, ProductKind::kDown})
-    KW_TRY_STATUS(products_->prepare(kind, rows));
-  if (samples > 0) KW_TRY_STATUS(products_->prepare(ProductKind::kHead, samples));
-  return {};
+  KW_TRY_STATUS(prepare_layer(rows));
+  return samples > 0 ? products_->prepare_head(samples) : Status{};
+}
+
+// Layers are timed as of a decoding step, with attention over what the logits' memory has room for:
+// nobody's keys and values are written over.
+Status CudaEngine::prepare_layer(std::int64_t rows) {
+  if (products_->is_prepared(rows)) return {};
+  if (!products_->can_join(rows) || rows > decode_data_.rows())
+    return products_->prepare_layer(rows, nullptr);
+  constexpr std::int64_t kTimedPositions = 512;
+  const std::int64_t position_bytes =
+      rows * 2 * config_.kv_width() * static_cast<std::int64_t>(memory_.kv_element);
+  const std::int64_t positions =
+      std::min({kTimedPositions, options_.limits.context,
+                static_cast<std::int64_t>(memory_.logit_bytes) / position_bytes});
+  if (positions == 0) return products_->prepare_layer(rows, nullptr);
+  Step step;
+  for (std::int32_t row = 0; row < rows; ++row)
+    step.add(0, static_cast<std::int32_t>(positions) - 1, row);
+  const StepPlan plan = plan_step(step, rows);
+  decode_data_.write(step, plan, {}, config_.vocabulary);
+  KW_TRY_STATUS(decode_data_.send(stream_));
+  KW_TRY_STATUS(randomise(buffers_.logits, 3'000'000));
+  Forward f{&decode_data_, rows, rows, rows};
+  f.splits = plan.last_position / (kDecodeTile * memory_.split_tiles) + 1;
+  return products_->prepare_layer(rows, [&](std::size_t layer, PartCount parts) {
+    HeadInput heads = head_input(f, layer, parts);
+    heads.kv = buffers_.logits.address();
+    heads.context = positions;
+    return attend_decoding(f, heads);
+  });
 }
 
 Status CudaEngine::run_directly(const Step& step,
@@ -337,8 +376,7 @@ Status CudaEngine::run_directly(const Step& step,
   f.tiles = static_cast<std::int64_t>(plan.tiles.size());
   KW_TRY_STATUS(prepare_products(f.padded, 0));
   for (std::int64_t first = 0; first < samples; first += memory_.sample_rows)
-    KW_TRY_STATUS(products_->prepare(ProductKind::kHead,
-                                     padded(std::min(memory_.sample_rows, samples - first))));
+    KW_TRY_STATUS(products_->prepare_head(padded(std::min(memory_.sample_rows, samples - first))));
   // Masks are sent group by group; their numbers count within a group.
   std::vector<std::int32_t> masks(step.samples.size(), -1);
   const std::span<const SampleRequest> requests(step.samples);

@@ -56,8 +56,8 @@ class CudaEngine : public Engine {
     std::int64_t first = 0, count = 0, padded = 0;
   };
   struct Buffers {
-    kw::cuda::DeviceBuffer kv, cosine, sine, residual, parts, normed, attended, activated, last,
-        logits, partial, partial_statistics, partial_counters, masks, own_statistics,
+    kw::cuda::DeviceBuffer kv, cosine, sine, residual, parts, normed, squares, attended, activated,
+        last, logits, partial, partial_statistics, partial_counters, masks, own_statistics,
         drawn_statistics;
     kw::cuda::PinnedBuffer host_masks, samples, tops;
   };
@@ -79,16 +79,18 @@ class CudaEngine : public Engine {
   Status send_step(const Step& step, const StepPlan& plan, std::span<const std::int32_t> masks,
                    Forward& forward);
   Status prepare_products(std::int64_t rows, std::int64_t samples);
+  Status prepare_layer(std::int64_t rows);
   // `after_each` runs when the logits of a group of samples are there.
   Status run_directly(const Step& step, const std::function<Status(const Drawing&)>& after_each);
   Result<std::vector<std::int32_t>> send_masks(std::span<const SampleRequest> requests);
   void give_samples(const Step& step, std::size_t first, std::span<Sample> samples) const;
 
   Status forward(const Forward& f);
-  Status normalise(const Forward& f, PartCount parts, DevicePointer bias, DevicePointer weight,
-                   bool embeds);
+  Status embed(const Forward& f);
+  Status add_to_residual(const Forward& f, ProductKind kind, std::size_t layer);
   Result<PartCount> multiply(ProductKind kind, std::size_t layer, std::int64_t rows);
   Status attend(const Forward& f, std::size_t layer, PartCount parts);
+  Status attend_decoding(const Forward& f, const HeadInput& heads);
   HeadInput head_input(const Forward& f, std::size_t layer, PartCount parts) const;
   Status logits_of(const Drawing& d);
   Status draw(const Drawing& d);
@@ -109,8 +111,7 @@ class CudaEngine : public Engine {
   std::unique_ptr<Products> products_;
   Buffers buffers_;
   StepData decode_data_, step_data_;
-  PartCount last_parts_ = 0;  // of the last layer's product, which the final norm adds
-  std::int64_t last_padded_ = 0;
+  NormInput last_norm_{};  // the final norm, of all rows: it adds the last layer's parts
   std::map<std::pair<std::int64_t, std::int64_t>, kw::cuda::GraphExec> graphs_;  // rows, splits
   struct Mark {
     std::string name;

@@ -1,5 +1,6 @@
-// The kernels of a step, in their order. Numbers of launches a layer when decoding: norm, q k v,
-// attention, output, norm, gate and up (with silu), down.
+// The kernels of a step, in their order. Launches of a layer when decoding: q k v, attention,
+// output, gate and up (with silu), down; where products are not joined a norm before the first and
+// the fourth.
 #include <algorithm>
 
 #include "base/check.h"
@@ -40,21 +41,14 @@ Status CudaEngine::launch(const char* name, Function function, LaunchShape shape
 }
 
 Status CudaEngine::forward(const Forward& f) {
-  const auto layers = weights_.layers.size();
-  PartCount parts = 0;
-  for (std::size_t i = 0; i < layers; ++i) {
-    const DeviceLayer& layer = weights_.layers[i];
-    const DevicePointer bias_before = i == 0 ? 0 : weights_.layers[i - 1].down_bias;
-    KW_TRY_STATUS(normalise(f, parts, bias_before, layer.input_norm, i == 0));
+  KW_TRY_STATUS(embed(f));
+  for (std::size_t i = 0; i < weights_.layers.size(); ++i) {
     KW_TRY(PartCount qkv, multiply(ProductKind::kQkv, i, f.padded));
     KW_TRY_STATUS(attend(f, i, qkv));
-    KW_TRY(parts, multiply(ProductKind::kOutput, i, f.padded));
-    KW_TRY_STATUS(normalise(f, parts, layer.output_bias, layer.post_norm, false));
+    KW_TRY_STATUS(add_to_residual(f, ProductKind::kOutput, i));
     KW_TRY([[maybe_unused]] PartCount none, multiply(ProductKind::kGateUp, i, f.padded));
-    KW_TRY(parts, multiply(ProductKind::kDown, i, f.padded));
+    KW_TRY_STATUS(add_to_residual(f, ProductKind::kDown, i));
   }
-  last_parts_ = parts;
-  last_padded_ = f.padded;
   return {};
 }
 
@@ -64,24 +58,30 @@ Result<PartCount> CudaEngine::multiply(ProductKind kind, std::size_t layer, std:
   return parts;
 }
 
-Status CudaEngine::normalise(const Forward& f, PartCount parts, DevicePointer bias,
-                             DevicePointer weight, bool embeds) {
+// Rows of the embedding, and the first norm. A copy comes before it: it does not overlap.
+Status CudaEngine::embed(const Forward& f) {
   NormInput in{};
   in.residual = buffers_.residual.address();
-  in.parts = buffers_.parts.address();
-  in.part_rows = f.padded;
-  in.part_count = parts;
-  in.bias = bias;
-  in.weight = weight;
-  in.epsilon = static_cast<float>(config_.norm_epsilon);
+  in.tokens = f.data->tokens();
+  in.table = weights_.embedding;
+  in.weight = weights_.layers.front().input_norm;
   in.out = buffers_.normed.address();
-  if (embeds) {
-    in.tokens = f.data->tokens();
-    in.table = weights_.embedding;
-  }
-  in.keep = embeds || parts > 0 || bias != 0 ? 1 : 0;
+  in.keep = 1;
+  in.epsilon = static_cast<float>(config_.norm_epsilon);
+  return launch("norm", kernels_.norm, grid(f.rows, 1, 1, 256), in);
+}
+
+// The last layer's norm is that of the sampled rows alone.
+Status CudaEngine::add_to_residual(const Forward& f, ProductKind kind, std::size_t layer) {
+  KW_TRY(PartCount parts, multiply(kind, layer, f.padded));
+  const bool joined = products_->joined(f.padded);
+  NormInput in = products_->norm_after(kind, layer, f.padded, parts);
+  if (joined) in.bias = 0;  // it is added
+  last_norm_ = in;
+  const bool last = kind == ProductKind::kDown && layer + 1 == weights_.layers.size();
+  if (joined || last) return {};
   LaunchShape shape = grid(f.rows, 1, 1, 256);
-  shape.overlaps = options_.overlap && !embeds;  // before the first there is a copy
+  shape.overlaps = options_.overlap;
   return launch("norm", kernels_.norm, shape, in);
 }
 
@@ -106,7 +106,6 @@ HeadInput CudaEngine::head_input(const Forward& f, std::size_t layer, PartCount 
 
 Status CudaEngine::attend(const Forward& f, std::size_t layer, PartCount parts) {
   const HeadInput heads = head_input(f, layer, parts);
-  const std::int64_t group = config_.heads / config_.kv_heads;
   auto overlapping = [&](LaunchShape shape) {
     shape.overlaps = options_.overlap;
     return shape;
@@ -123,19 +122,7 @@ Status CudaEngine::attend(const Forward& f, std::size_t layer, PartCount parts) 
     }
     return {};
   }
-  if (f.decode_rows > 0) {
-    const bool all = f.decode_rows == f.rows;
-    const DecodeInput in{heads,
-                         all ? 0 : f.data->decode_rows(),
-                         buffers_.partial.address(),
-                         buffers_.partial_statistics.address(),
-                         buffers_.partial_counters.address(),
-                         buffers_.attended.address()};
-    LaunchShape shape =
-        overlapping(grid(f.splits, config_.kv_heads * ((group + 7) / 8), f.decode_rows, 128));
-    shape.shared_bytes = kernels_.decode_shared_bytes;
-    KW_TRY_STATUS(launch("attention", kernels_.attention_decode, shape, in));
-  }
+  if (f.decode_rows > 0) KW_TRY_STATUS(attend_decoding(f, heads));
   if (f.prefill_rows > 0) {
     KW_TRY_STATUS(launch("heads", kernels_.heads, overlapping(grid(f.prefill_rows, 1, 1, 256)),
                          heads, f.data->prefill_rows()));
@@ -148,18 +135,26 @@ Status CudaEngine::attend(const Forward& f, std::size_t layer, PartCount parts) 
   return {};
 }
 
+Status CudaEngine::attend_decoding(const Forward& f, const HeadInput& heads) {
+  const std::int64_t group = config_.heads / config_.kv_heads;
+  const DecodeInput in{heads,
+                       f.decode_rows == f.rows ? 0 : f.data->decode_rows(),
+                       buffers_.partial.address(),
+                       buffers_.partial_statistics.address(),
+                       buffers_.partial_counters.address(),
+                       buffers_.attended.address()};
+  LaunchShape shape = grid(f.splits, config_.kv_heads * ((group + 7) / 8), f.decode_rows, 128);
+  shape.shared_bytes = kernels_.decode_shared_bytes;
+  shape.overlaps = options_.overlap;
+  return launch("attention", kernels_.attention_decode, shape, in);
+}
+
 // The final norm of the sampled rows only, and the head.
 Status CudaEngine::logits_of(const Drawing& d) {
-  NormInput in{};
-  in.residual = buffers_.residual.address();
-  in.parts = buffers_.parts.address();
-  in.part_rows = last_padded_;
-  in.part_count = last_parts_;
-  in.bias = weights_.layers.back().down_bias;
-  in.weight = weights_.final_norm;
+  NormInput in = last_norm_;
   in.row_list = d.data->sample_rows() + static_cast<DevicePointer>(d.first * 4);
   in.out = buffers_.last.address();
-  in.epsilon = static_cast<float>(config_.norm_epsilon);
+  in.keep = 0;
   LaunchShape shape = grid(d.count, 1, 1, 256);
   shape.overlaps = options_.overlap && d.data == &decode_data_;  // elsewhere masks are sent before
   KW_TRY_STATUS(launch("norm", kernels_.norm, shape, in));

@@ -1,5 +1,5 @@
 # kernels/*.cu as strings in one source file of the build folder.
-set(names prelude norm silu heads attention_decode attention_prefill attention_exact product sampling initial)
+set(names prelude norm silu heads attention_decode attention_prefill attention_exact hopper product sampling initial)
 set(text "// Made by kernel_sources.cmake.\n#include \"lm/cuda/kernel_sources.h\"\n\nnamespace kw::lm::cuda::source {\n")
 foreach(name IN LISTS names)
   set(file ${CMAKE_CURRENT_LIST_DIR}/kernels/${name}.cu)

@@ -5,17 +5,19 @@
 
 #include "cuda/program.h"
 #include "lm/cuda/kernel_sources.h"
+#include "lm/cuda/product_tiling.h"
 
 namespace kw::lm::cuda {
 namespace {
 
 using kw::cuda::Compiler;
 using kw::cuda::Context;
+using kw::cuda::LaunchShape;
 using kw::cuda::Module;
 using kw::cuda::ProgramSource;
 
-constexpr int kProductRows[] = {16, 32, 64};
-constexpr int kProductShapes[][2] = {{64, 4}, {64, 6}, {128, 3}, {128, 4}};  // columns, stages
+// Columns and stages: two blocks fit a multiprocessor, so that one can load while another computes.
+constexpr int kProductShapes[][2] = {{64, 6}, {96, 5}, {128, 4}, {192, 3}};
 
 // As the kernels themselves count it; they refuse to compile when it differs.
 unsigned decode_shared(std::int64_t d) {
@@ -44,6 +46,18 @@ Status check_model(const ModelConfig& c, WeightType type) {
   return {};
 }
 
+std::string kernel_name(ProductOutput output) {
+  switch (output) {
+    case ProductOutput::kParts:
+      return "kw_product_parts";
+    case ProductOutput::kSilu:
+      return "kw_product_silu";
+    case ProductOutput::kResidual:
+      break;
+  }
+  return "kw_product_residual";
+}
+
 template <typename... Parts>
 std::string text_of(Parts... parts) {
   std::string out(source::prelude);
@@ -54,16 +68,27 @@ std::string text_of(Parts... parts) {
 }  // namespace
 
 unsigned ProductVariant::shared_bytes() const {
-  const int stages_bytes = stages * (columns + rows) * 128;
-  const int staged = silu ? rows * (columns / 2 + 8) * 2 : rows * (columns + 4) * 4;
-  return static_cast<unsigned>(std::max(stages_bytes, staged));
+  return static_cast<unsigned>(stages * ((columns + kProductRows) * kProductStep * 2 + 8));
+}
+
+LaunchShape ProductVariant::launch_shape(int width, int splits, ProductInput& in) const {
+  in.steps = static_cast<std::int32_t>(divided_up(in.k / kProductStep, splits));
+  in.row_blocks = static_cast<std::int32_t>(divided_up(in.rows, kProductRows));
+  in.width = width;
+  LaunchShape out;
+  out.grid[0] = static_cast<unsigned>(divided_up(in.n, width) * in.row_blocks);
+  out.grid[1] = static_cast<unsigned>(splits);
+  out.cluster_y = output == ProductOutput::kResidual ? out.grid[1] : 1;
+  out.threads = 128;
+  out.shared_bytes = shared_bytes();
+  return out;
 }
 
 Result<Kernels> Kernels::make(const Context& context, const ModelConfig& c, WeightType type,
                               int split_tiles, const std::filesystem::path& cache) {
   KW_TRY_STATUS(check_model(c, type));
-  if (context.compute_capability() < 80)
-    return fail(ErrorCode::kUnsupported, "{}: compute capability 8.0 or later is needed",
+  if (context.compute_capability() < 90)
+    return fail(ErrorCode::kUnsupported, "{}: compute capability 9.0 or later is needed",
                 context.name());
   const bool float32 = type == WeightType::kFloat32;
   Kernels out;
@@ -92,10 +117,11 @@ Result<Kernels> Kernels::make(const Context& context, const ModelConfig& c, Weig
   } else {
     sources.push_back({"decoding", text_of(source::heads, source::attention_decode), shape});
     sources.push_back({"prompts", text_of(source::heads, source::attention_prefill), shape});
-    for (int rows : kProductRows) {
-      sources.push_back({fmt::format("products of {} rows", rows),
-                         text_of(source::product),
-                         {"KW_F32=0", fmt::format("KW_PRODUCT_ROWS={}", rows)}});
+    for (const auto& [columns, stages] : kProductShapes) {
+      sources.push_back({fmt::format("products of {} columns", columns),
+                         text_of(source::hopper, source::product),
+                         {"KW_F32=0", fmt::format("KW_PRODUCT_COLUMNS={}", columns),
+                          fmt::format("KW_PRODUCT_STAGES={}", stages)}});
     }
   }
   KW_TRY(std::vector<std::string> cubins,
@@ -125,15 +151,12 @@ Status Kernels::find(const std::vector<Module>& modules, bool float32) {
   KW_TRY_STATUS(attention_decode.allow_shared_bytes(decode_shared_bytes));
   KW_TRY(attention_prefill, modules[3].function("kw_attention_prefill"));
   KW_TRY_STATUS(attention_prefill.allow_shared_bytes(prefill_shared_bytes));
-  for (std::size_t i = 0; i < std::size(kProductRows); ++i) {
-    for (const auto& [columns, stages] : kProductShapes) {
-      for (bool with_silu : {false, true}) {
-        ProductVariant one{kProductRows[i], columns, stages, with_silu, Function()};
-        KW_TRY(one.function, modules[4 + i].function(fmt::format("kw_product_{}_{}_{}", columns,
-                                                                 stages, with_silu ? 1 : 0)));
-        KW_TRY_STATUS(one.function.allow_shared_bytes(one.shared_bytes()));
-        products.push_back(one);
-      }
+  for (std::size_t i = 0; i < std::size(kProductShapes); ++i) {
+    for (ProductOutput output : kProductOutputs) {
+      ProductVariant one{kProductShapes[i][0], kProductShapes[i][1], output, Function()};
+      KW_TRY(one.function, modules[4 + i].function(kernel_name(output)));
+      KW_TRY_STATUS(one.function.allow_shared_bytes(one.shared_bytes()));
+      products.push_back(one);
     }
   }
   return {};

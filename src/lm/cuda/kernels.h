@@ -7,6 +7,7 @@
 
 #include "cuda/context.h"
 #include "cuda/module.h"
+#include "cuda/tensor_map.h"
 #include "lm/model/matrix.h"
 #include "lm/model/model_config.h"
 
@@ -48,10 +49,13 @@ struct PrefillInput {
 
 // product.cu
 struct ProductInput {
-  DevicePointer x, w, y, bias;
+  kw::cuda::TensorMap x, w;
+  DevicePointer y, bias, squares, norm, next, next_squares;
   std::int64_t part_rows, pitch;
-  std::int32_t rows, n, k, steps, row_blocks;
+  std::int32_t rows, n, k, steps, row_blocks, width, early;
+  float epsilon;
 };
+inline constexpr std::int64_t kSquaredColumns = 32;  // of a sum of squares
 
 // sampling.cu
 struct SampleSettings {
@@ -79,12 +83,23 @@ inline constexpr std::size_t kPieceStatisticsBytes = 16;
 inline constexpr std::int64_t kDecodeTile = 128;  // positions that split_tiles counts in
 inline constexpr std::int64_t kPrefillTile = 64;  // rows
 
+// What product.cu makes of its sums.
+enum class ProductOutput { kParts, kSilu, kResidual };
+inline constexpr ProductOutput kProductOutputs[] = {ProductOutput::kParts, ProductOutput::kSilu,
+                                                    ProductOutput::kResidual};
+// Of W's rows in a block, a multiple: silu has as many gates as ups, in eights; sums of squares.
+constexpr int width_unit(ProductOutput output) {
+  return output == ProductOutput::kResidual ? static_cast<int>(kSquaredColumns) : 16;
+}
+
 // One of the shapes that product.cu is compiled in.
 struct ProductVariant {
-  int rows, columns, stages;
-  bool silu;
+  int columns, stages;
+  ProductOutput output;
   Function function;
   unsigned shared_bytes() const;
+  // The shape of a launch of so many columns of y and splits of k; in gets what depends on it.
+  kw::cuda::LaunchShape launch_shape(int width, int splits, ProductInput& in) const;
 };
 
 class Kernels {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "lm/cuda/device_parameters.h"
+#include "lm/cuda/kernels.h"
 #include "lm/cuda/lt_product.h"
 #include "lm/cuda/step_data.h"
 
@@ -48,6 +49,7 @@ MemoryPlan plan_memory(const ModelConfig& c, WeightType type, const EngineLimits
   out.rows = rounded_up(std::max(limits.step_tokens, out.most_decode_rows), 64);
   out.sample_rows = std::min(out.rows, kMostDecodeRows);
   out.logit_pitch = rounded_up(c.vocabulary, 8);
+  out.squares = (c.hidden + kSquaredColumns - 1) / kSquaredColumns;
   out.mask_words = rounded_up(c.vocabulary, 64) / 64;
   out.kv_element = type == WeightType::kFloat32 ? 4 : 2;
   out.kv_plane = limits.context * c.head_dim * static_cast<std::int64_t>(out.kv_element);
@@ -65,12 +67,14 @@ MemoryPlan plan_memory(const ModelConfig& c, WeightType type, const EngineLimits
   const auto activations = 2 * hidden + static_cast<std::size_t>(c.query_width() + c.intermediate);
   const std::size_t pieces =
       static_cast<std::size_t>((c.vocabulary + kSamplePiece - 1) / kSamplePiece);
-  out.step_bytes = rows * (hidden * 4 + activations * element) + out.part_floats * 4 +
-                   (out.partial_floats + 2 * out.partial_statistics + out.partial_counters) * 4 +
-                   out.logit_bytes + samples * static_cast<std::size_t>(out.mask_words) * 8 +
-                   2 * samples * pieces * kPieceStatisticsBytes +
-                   static_cast<std::size_t>(limits.context * c.head_dim) * 4 + kLtWorkspaceBytes +
-                   StepData::bytes_of(out.rows, out.rows) + kReserve;
+  out.step_bytes =
+      rows * ((hidden + static_cast<std::size_t>(out.squares)) * 4 + activations * element) +
+      out.part_floats * 4 +
+      (out.partial_floats + 2 * out.partial_statistics + out.partial_counters) * 4 +
+      out.logit_bytes + samples * static_cast<std::size_t>(out.mask_words) * 8 +
+      2 * samples * pieces * kPieceStatisticsBytes +
+      static_cast<std::size_t>(limits.context * c.head_dim) * 4 + kLtWorkspaceBytes +
+      StepData::bytes_of(out.rows, out.rows) + kReserve;
   return out;
 }
 

@@ -16,6 +16,7 @@ struct MemoryPlan {
   std::int64_t rows = 64;         // room for a step's rows, a multiple of 64
   std::int64_t sample_rows = 64;  // whose logits are there at once
   std::int64_t logit_pitch = 0, mask_words = 0;
+  std::int64_t squares = 0;                       // sums of squares of a row
   std::int64_t split_tiles = 1, most_splits = 1;  // of attention when decoding
   std::size_t kv_element = 2;
   std::int64_t kv_plane = 0, kv_slot = 0, kv_layer = 0;  // bytes: keys of a head, a slot, a layer

@@ -1,11 +1,17 @@
-// Products: the matrix products of a step, each done the way that is fastest for its number of
-// rows.
+// Products: the matrix products of a step, done the way that is fastest for its number of rows.
+//
+// The four of a layer are chosen together. Joined ones are all our own: output and down add to the
+// residual stream and leave what the next product multiplies but for a factor of each row, which
+// that product applies (product.cu). Otherwise each is cuBLASLt's or our own, and a norm comes
+// after output and down.
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +19,7 @@
 #include "lm/cuda/cuda_engine.h"
 #include "lm/cuda/kernels.h"
 #include "lm/cuda/lt_product.h"
+#include "lm/cuda/product_tiling.h"
 
 namespace kw::lm::cuda {
 
@@ -20,14 +27,20 @@ enum class ProductKind { kQkv, kOutput, kGateUp, kDown, kHead };
 inline constexpr std::array kProductKinds = {ProductKind::kQkv, ProductKind::kOutput,
                                              ProductKind::kGateUp, ProductKind::kDown,
                                              ProductKind::kHead};
+inline constexpr std::array kLayerProducts = {ProductKind::kQkv, ProductKind::kOutput,
+                                              ProductKind::kGateUp, ProductKind::kDown};
 std::string_view to_string(ProductKind kind);
+constexpr bool adds_to_residual(ProductKind kind) {
+  return kind == ProductKind::kOutput || kind == ProductKind::kDown;
+}
 
-// What products of a kind have in common; addresses stay.
+// What products of a kind have in common; addresses stay. Of each layer, or 0:
 struct ProductPlace {
   std::int64_t n = 0, k = 0;
   DevicePointer x = 0;                 // [rows, k]; room for the next multiple of 64 rows
-  std::vector<DevicePointer> weights;  // [n, k] of each layer
-  std::vector<DevicePointer> biases;   // of gate_up: [n] or 0 of each layer
+  std::vector<DevicePointer> weights;  // [n, k]
+  std::vector<DevicePointer> biases;   // of output, gate_up, down: [n]
+  std::vector<DevicePointer> norms;    // of output, down: the next norm's weight, [n]
 };
 
 // Where results go.
@@ -35,6 +48,8 @@ struct ProductTargets {
   DevicePointer parts = 0;      // float32
   std::size_t part_floats = 0;  // room
   DevicePointer residual = 0;   // float32 [rows, D]
+  DevicePointer normed = 0;     // [rows, D]
+  DevicePointer squares = 0;    // float32 [rows, D / 32]
   DevicePointer activated = 0;  // [rows, F]
   DevicePointer logits = 0;     // float32 [rows, logit_pitch]
   std::int64_t logit_pitch = 0;
@@ -44,12 +59,15 @@ struct ProductTargets {
 // (added to the residual, activated, logits).
 using PartCount = int;
 
+inline constexpr std::int64_t kFewRows = 256;  // up to so many, our own product may be the faster
+
 class Products {
  public:
   struct Setting {
     bool float32 = false, overlap = true;
     ProductChoice choice = ProductChoice::kFastest;
     int multiprocessors = 0;
+    float epsilon = 0;  // of norms
   };
   // Borrows all but the setting and the places.
   Products(const Lt& lt, const Kernels& kernels, const kw::cuda::Stream& stream, Setting setting)
@@ -62,40 +80,77 @@ class Products {
   static std::size_t part_floats(const ModelConfig& config, const Setting& setting,
                                  std::int64_t rows);
 
-  // Chooses how products of so many rows are done; writes over x and the results. Not while a graph
-  // is recorded.
-  Status prepare(ProductKind kind, std::int64_t rows);
+  // Puts a layer's attention, of these parts of q, k and v, on the stream.
+  using Attention = std::function<Status(std::size_t layer, PartCount parts)>;
+  // Choose how products of so many rows are done; write over x and the results. Not while a graph
+  // is recorded. With can_join and an attention, whole layers are timed; otherwise products are
+  // chosen by themselves, and joined if they can be.
+  bool can_join(std::int64_t rows) const;
+  Status prepare_layer(std::int64_t rows, const Attention& attention);
+  bool is_prepared(std::int64_t rows) const { return layers_.contains(rows); }
+  Status prepare_head(std::int64_t rows);
+
+  // After prepare_layer: no norms come between the layers' products.
+  bool joined(std::int64_t rows) const { return layers_.at(rows).joined; }
   // After prepare. part_rows of the parts are `rows`.
   Result<PartCount> run(ProductKind kind, std::size_t layer, std::int64_t rows);
-  // For people: "qkv 64: own 64x64x4 split 4, 4.1 us".
+  // What the norm after output or down of `part_rows` reads and writes; for use where not joined.
+  NormInput norm_after(ProductKind kind, std::size_t layer, std::int64_t part_rows,
+                       PartCount parts) const;
+  // For people: "qkv 64: own 64x64x6 split 7, 4.1 us".
   std::vector<std::string> choices() const;
 
  private:
-  // Our own variant and splits of k, or cuBLASLt's way.
+  // Our own variant, its tiling and what it reads; or cuBLASLt's way.
   struct Plan {
     std::optional<std::size_t> own;
-    int splits = 1;
+    ProductTiling tiling;
+    bool early = true;  // lets the next kernel start before it has what it waits for
+    kw::cuda::TensorMap x;
+    std::vector<kw::cuda::TensorMap> weights;
     std::shared_ptr<LtProduct> lt;
     std::size_t way = 0;
-    double us = 0;  // of a product and a small kernel before it, as timed; 0: not timed
+    double us = 0;  // with a small kernel before it and the norm after it; 0: not timed
   };
-  using Key = std::pair<ProductKind, std::int64_t>;
+  struct LayerPlans {
+    bool joined = false;
+    std::array<Plan, kLayerProducts.size()> plans;
+    double us = 0;  // 0: not timed
+  };
+  using LayerWays = std::array<std::vector<Plan>, kLayerProducts.size()>;
 
   const ProductPlace& place(ProductKind kind) const {
     return places_[static_cast<std::size_t>(kind)];
   }
   bool own_can(ProductKind kind) const;
-  int fixed_splits(std::int64_t n, std::int64_t k, bool whole) const;
-  std::vector<Plan> candidates(ProductKind kind, std::int64_t rows) const;
-  void add_own(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const;
-  Result<std::shared_ptr<LtProduct>> make_lt(ProductKind kind, std::int64_t rows) const;
+  bool takes_own(ProductKind kind, std::int64_t rows) const;
+  Result<LayerWays> joined_ways(std::int64_t rows);
+  Status make_separate(LayerWays& ways, std::int64_t rows);
+  Result<LayerPlans> fastest_layer(const LayerWays& ways, bool joined, std::int64_t rows,
+                                   const Attention& attention);
+  std::vector<ProductTiling> tilings(const ProductVariant& variant, const ProductSize& size,
+                                     bool whole) const;
+  Result<std::vector<Plan>> own_plans(ProductKind kind, std::int64_t rows, bool joined) const;
+  Result<Plan> own_plan(ProductKind kind, std::int64_t rows, std::size_t variant,
+                        const ProductTiling& tiling) const;
+  Result<std::vector<Plan>> separate_ways(ProductKind kind, std::int64_t rows) const;
+  Status add_lt(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const;
+  Result<std::vector<Plan>> ranked(std::vector<Plan> plans, ProductKind kind, std::int64_t rows);
   Result<double> time(const Plan& plan, ProductKind kind, std::int64_t rows);
   double adding_us(const Plan& plan, ProductKind kind, std::int64_t rows) const;
+  Status try_layer(LayerPlans& best, std::size_t product, const Plan& plan, std::int64_t rows,
+                   const Attention& attention);
+  Result<double> time_layer(const LayerPlans& plans, std::int64_t rows, const Attention& attention);
+  Status run_timed(const Plan& plan, ProductKind kind, std::size_t layer, std::int64_t rows,
+                   bool factors);
+  bool adds_itself(const Plan& plan) const;
   Result<PartCount> run_plan(const Plan& plan, ProductKind kind, std::size_t layer,
-                             std::int64_t rows);
-  Status run_own(const Plan& plan, ProductKind kind, std::size_t layer, std::int64_t rows);
+                             std::int64_t rows, bool factors);
+  Status run_own(const Plan& plan, ProductKind kind, std::size_t layer, std::int64_t rows,
+                 bool factors);
   Result<PartCount> run_lt(const Plan& plan, ProductKind kind, std::size_t layer,
                            std::int64_t rows);
+  std::string describe(ProductKind kind, std::int64_t rows, const Plan& plan) const;
 
   const Lt& lt_;
   const Kernels& kernels_;
@@ -103,7 +158,8 @@ class Products {
   Setting setting_;
   std::array<ProductPlace, kProductKinds.size()> places_;
   ProductTargets targets_;
-  std::map<Key, Plan> plans_;
+  std::map<std::int64_t, LayerPlans> layers_;
+  std::map<std::int64_t, Plan> heads_;
 };
 
 }  // namespace kw::lm::cuda

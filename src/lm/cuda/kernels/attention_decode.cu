@@ -114,7 +114,7 @@ __device__ __forceinline__ void prepare_heads(const DecodeInput& in, const Decod
   HeadPairs heads[3];
   load_heads(in.heads, p.row, mine.numbers, heads);
 #pragma unroll
-  for (int i = 0; i < 3; ++i) add_bias(heads[i], mine.biases[i]);
+  for (int i = 0; i < 3; ++i) add_to(heads[i], mine.biases[i]);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int item = warp + i * 4;

@@ -40,32 +40,43 @@ __device__ __forceinline__ HeadPairs load_bias(const HeadInput& in, int head) {
   return out;
 }
 
-// Sums of the parts of some heads; a part of all of them is under way at once. Bias comes last.
-template <int kCount>
-__device__ __forceinline__ void load_heads(const HeadInput& in, int row, const int (&heads)[kCount],
-                                           HeadPairs (&out)[kCount]) {
+__device__ __forceinline__ void add_to(HeadPairs& head, const HeadPairs& other) {
 #pragma unroll
-  for (int h = 0; h < kCount; ++h) out[h] = {};
-#pragma unroll 2
-  for (int p = 0; p < in.parts; ++p) {
-    const float* part = in.qkv + ((i64)p * in.part_rows + row) * kQkvWidth;
-#pragma unroll
-    for (int h = 0; h < kCount; ++h) {
-#pragma unroll
-      for (int i = 0; i < kPairs; ++i) {
-        const int at = heads[h] * KW_HEAD_DIM + min((int)(threadIdx.x & 31) + 32 * i, kHalf - 1);
-        out[h].first[i] += __ldcg(part + at);
-        out[h].second[i] += __ldcg(part + at + kHalf);
-      }
-    }
+  for (int i = 0; i < kPairs; ++i) {
+    head.first[i] += other.first[i];
+    head.second[i] += other.second[i];
   }
 }
 
-__device__ __forceinline__ void add_bias(HeadPairs& head, const HeadPairs& bias) {
+// Sums of the parts of some heads, in order; several parts are under way at once. Bias comes last.
+template <int kCount>
+__device__ __forceinline__ void load_heads(const HeadInput& in, int row, const int (&heads)[kCount],
+                                           HeadPairs (&out)[kCount]) {
+  constexpr int kBatch = kPairs == 1 ? 8 : 4;
 #pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    head.first[i] += bias.first[i];
-    head.second[i] += bias.second[i];
+  for (int h = 0; h < kCount; ++h) out[h] = {};
+  for (int first = 0; first < in.parts; first += kBatch) {
+    HeadPairs some[kBatch][kCount];
+#pragma unroll
+    for (int p = 0; p < kBatch; ++p) {
+      if (first + p >= in.parts) break;
+      const float* part = in.qkv + ((i64)(first + p) * in.part_rows + row) * kQkvWidth;
+#pragma unroll
+      for (int h = 0; h < kCount; ++h) {
+#pragma unroll
+        for (int i = 0; i < kPairs; ++i) {
+          const int at = heads[h] * KW_HEAD_DIM + min((int)(threadIdx.x & 31) + 32 * i, kHalf - 1);
+          some[p][h].first[i] = __ldcg(part + at);
+          some[p][h].second[i] = __ldcg(part + at + kHalf);
+        }
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < kBatch; ++p) {
+      if (first + p >= in.parts) break;
+#pragma unroll
+      for (int h = 0; h < kCount; ++h) add_to(out[h], some[p][h]);
+    }
   }
 }
 
@@ -137,7 +148,7 @@ KW_KERNEL __launch_bounds__(256) kw_heads(const HeadInput in, const int* row_lis
     HeadPairs all[1];
     load_heads(in, row, {item}, all);
     HeadPairs& head = all[0];
-    add_bias(head, load_bias(in, item));
+    add_to(head, load_bias(in, item));
     if (item < KW_HEADS) {
       rotate_head(head, in, in.q_norm, angles);
       float* to = in.qkv + (i64)row * kQkvWidth + item * KW_HEAD_DIM;

@@ -1,198 +1,316 @@
 // y = x W^T for few rows of x: each weight is read once, in a stream that begins before the kernel
-// before is complete. W is on the tensor cores' large side (16 rows of W by 8 rows of x).
+// before is complete.
 //
-// A block has kColumns rows of W (columns of y), kRows rows of x, and a piece of k. Where k is
-// split, each piece is a result of its own (a "part") that the next kernel adds up in order, so
-// that an element's additions have one order whatever the number of rows.
+// A block has 64 rows of x, up to kColumns rows of W (columns of y), and a piece of k. Where k is
+// split, an element's pieces are added up in order, whatever the number of rows: by the next
+// kernel, to which each piece is a result of its own (a "part"), or here, by the blocks of a
+// cluster, which read each other's shared memory.
+//
+// RMS norm between two products takes no kernel. The first (kResidual) adds to the residual stream
+// and writes residual * weight of the norm, and of each row the squares' sums by 32 columns; the
+// second multiplies its rows by 1 / sqrt(mean of squares + epsilon). Rounding to bfloat16 is
+// relative: it does not matter which comes first.
 constexpr int kStep = 64;  // of k: 128 bytes of a row in shared memory, its pieces of 16 exchanged
 constexpr int kThreads = 128;
+constexpr int kRows = 64;
+constexpr int kSquared = 32;   // columns of a sum of squares
+constexpr int kMaxSplits = 8;  // the largest cluster that every GPU has
+
+enum Output { kParts, kSilu, kResidual };
 
 struct ProductInput {
-  const u16* x;  // [rows to the next multiple of kRows, k]
-  const u16* w;  // [n, k]
-  void* y;       // parts: float32 [splits, part_rows, pitch]; with silu: bfloat16 [rows, n / 2]
-  const float* bias;  // of silu: [n] or null
+  TensorMap x;           // [rows, k], boxes of kRows
+  TensorMap w;           // [n, k], boxes of width columns of y, with silu of half as many
+  void* y;               // parts: float32 [splits, part_rows, pitch]; silu: bfloat16 [rows, n / 2];
+                         // residual: float32 [rows, n], added to
+  const float* bias;     // of silu and residual: [n] or null
+  const float* squares;  // of x's rows [rows, k / 32]; null: they are normalised already
+  const float* norm;     // of residual: [n], the next norm's weight
+  u16* next;             // of residual: [rows, n]
+  float* next_squares;   // of residual: [rows, n / 32]
   i64 part_rows, pitch;
   int rows, n, k, steps;  // steps: of kStep, of a split
   int row_blocks;         // ceil(rows / kRows)
+  int width;              // rows of W of a block, a multiple of 16 (of residual: 32)
+  int early;              // the next kernel starts while this one still waits
+  float epsilon;
 };
 
-__device__ __forceinline__ u32 place_of(int row, int piece) {
-  return row * 128 + ((piece ^ (row & 7)) << 4);
-}
 __device__ __forceinline__ float silu(float x) {
   return x / (1.0f + exp2_of(-x * kLog2E));
 }
 
-// kSilu: of each 16 rows of W that a warp multiplies, 8 are gates and 8 the ups that belong to
-// them.
-template <int kRows, int kColumns, int kStages, bool kSilu>
+// kSilu: the first half of the columns are gates, the other half the ups that belong to them.
+template <int kColumns, int kStages, Output kOutput>
 struct Product {
   static constexpr int kStageBytes = (kColumns + kRows) * kStep * 2;
-  static constexpr int kMine = kColumns / 64;  // blocks of 16 columns of a warp
-  static constexpr int kRowBlocks = kRows / 8;
+  static constexpr int kBlocks = kColumns / 8, kInner = kBlocks / 2;
+  static constexpr int kPitch = kColumns + 4;  // of sums in shared memory
+  // Of a lane, with g = lane / 4 and t = lane % 4: of its warp's 16 rows g and g + 8, of each block
+  // of 8 columns 2 t and 2 t + 1.
+  using Sums = float[kBlocks][4];
 
   const ProductInput& in;
   const u32 shared;
-  const int column_block, row_block, first_step, steps;
+  const int column_block, first_row, first_step, steps;
 
   __device__ __forceinline__ Product(const ProductInput& input, const char* memory)
       : in(input),
         shared(shared_address(memory)),
         column_block(blockIdx.x / input.row_blocks),
-        row_block(blockIdx.x % input.row_blocks),
+        first_row(blockIdx.x % input.row_blocks * kRows),
         first_step(blockIdx.y * input.steps),
         steps(min(input.steps, input.k / kStep - (int)blockIdx.y * input.steps)) {}
 
-  __device__ __forceinline__ int weight_row(int r) const {
-    if (!kSilu) return min(column_block * kColumns + r, in.n - 1);
-    const int inner = in.n / 2;
-    const int column = min(column_block * (kColumns / 2) + (r / 16) * 8 + (r & 7), inner - 1);
-    return (r & 8) == 0 ? column : inner + column;
+  // Columns of y that a block has.
+  __device__ __forceinline__ int own_columns() const {
+    return kOutput == kSilu ? in.width / 2 : in.width;
+  }
+  __device__ __forceinline__ u32 stage(int step) const {
+    return shared + step % kStages * kStageBytes;
+  }
+  __device__ __forceinline__ u32 barrier(int step) const {
+    return shared + kStages * kStageBytes + step % kStages * 8;
   }
 
+  // By one thread. A stage's barrier waits for the weights and the rows.
   __device__ __forceinline__ void load_weights(int step) const {
     if (step >= steps) return;
-    const u32 to = shared + (step % kStages) * kStageBytes;
-    const u16* from = in.w + (i64)(first_step + step) * kStep;
-#pragma unroll
-    for (int i = 0; i < kColumns * 8 / kThreads; ++i) {
-      const int r = i * (kThreads / 8) + (int)threadIdx.x / 8, piece = threadIdx.x & 7;
-      copy_async(to + place_of(r, piece), from + (i64)weight_row(r) * in.k + piece * 8);
-    }
+    const int at = (first_step + step) * kStep, first = column_block * own_columns();
+    barrier_arrive(barrier(step), (in.width + kRows) * kStep * 2);
+    copy_box(stage(step), in.w, at, first, barrier(step));
+    if (kOutput == kSilu)
+      copy_box(stage(step) + kColumns / 2 * 128, in.w, at, in.n / 2 + first, barrier(step));
   }
   __device__ __forceinline__ void load_rows(int step) const {
     if (step >= steps) return;
-    const u32 to = shared + (step % kStages) * kStageBytes + kColumns * 128;
-    const u16* from = in.x + (i64)row_block * kRows * in.k + (i64)(first_step + step) * kStep;
-#pragma unroll
-    for (int i = 0; i < kRows * 8 / kThreads; ++i) {
-      const int r = i * (kThreads / 8) + (int)threadIdx.x / 8, piece = threadIdx.x & 7;
-      copy_async(to + place_of(r, piece), from + (i64)r * in.k + piece * 8);
-    }
+    copy_box(stage(step) + kColumns * 128, in.x, (first_step + step) * kStep, first_row,
+             barrier(step));
   }
 
-  __device__ __forceinline__ void multiply_stage(int step, float (&c)[kMine][kRowBlocks][4]) const {
+  // Begins it, where a warpgroup does it.
+  __device__ __forceinline__ void multiply_stage(int step, Sums& c) const {
+    const u32 weights = stage(step), rows = weights + kColumns * 128;
+#if KW_WGMMA
+    warpgroup_begin();
+#pragma unroll
+    for (int k = 0; k < kStep / 16; ++k)
+      warpgroup_multiply(c, matrix_descriptor(rows + k * 32), matrix_descriptor(weights + k * 32),
+                         step + k > 0);
+    warpgroup_commit();
+#else
     const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-    const u32 weights = shared + (step % kStages) * kStageBytes, rows = weights + kColumns * 128;
+    if (step == 0) {
+#pragma unroll
+      for (int i = 0; i < kBlocks * 4; ++i) c[i / 4][i % 4] = 0;
+    }
+    if (first_row + warp * 16 >= in.rows) return;
 #pragma unroll
     for (int k = 0; k < kStep / 16; ++k) {
-      u32 a[kMine][4];
+      u32 a[4];
+      load_matrices(a, rows + place_of(warp * 16 + (lane & 15), k * 2 + (lane >> 4)));
 #pragma unroll
-      for (int m = 0; m < kMine; ++m)
-        load_matrices(
-            a[m], weights + place_of((warp * kMine + m) * 16 + (lane & 15), k * 2 + (lane >> 4)));
-#pragma unroll
-      for (int n = 0; n < kRowBlocks / 2; ++n) {
+      for (int n = 0; n < kBlocks / 2; ++n) {
         u32 b[4];
-        load_matrices(
-            b, rows + place_of(n * 16 + (lane & 7) + (lane >> 4) * 8, k * 2 + ((lane >> 3) & 1)));
+        load_matrices(b, weights + place_of(n * 16 + (lane & 7) + (lane >> 4) * 8,
+                                            k * 2 + ((lane >> 3) & 1)));
+        multiply_add(c[2 * n], a, b[0], b[1]);
+        multiply_add(c[2 * n + 1], a, b[2], b[3]);
+      }
+    }
+#endif
+  }
+
+  // Row g (half 0) or g + 8 of this lane's warp.
+  __device__ __forceinline__ int row_of(int half) const {
+    return first_row + (int)threadIdx.x / 32 * 16 + ((int)threadIdx.x & 31) / 4 + half * 8;
+  }
+  // Of a lane's rows: the rest of their norm. A row's four lanes add up every fourth pair of sums
+  // each, and all of some are under way at once.
+  __device__ __forceinline__ void load_factors(float (&factors)[2]) const {
+    factors[0] = factors[1] = 1;
+    if (in.squares == nullptr) return;
+    constexpr int kBatch = 8;
+    const int pairs = in.k / kSquared / 2;
+    float sums[2] = {};
+    for (int first = threadIdx.x & 3; first < pairs; first += 4 * kBatch) {
+      float2 some[2][kBatch];
 #pragma unroll
-        for (int m = 0; m < kMine; ++m) {
-          multiply_add(c[m][2 * n], a[m], b[0], b[1]);
-          multiply_add(c[m][2 * n + 1], a[m], b[2], b[3]);
+      for (int half = 0; half < 2; ++half) {
+        const float2* from =
+            (const float2*)in.squares + (i64)min(row_of(half), in.rows - 1) * pairs;
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) {
+          const int at = first + 4 * i;
+          some[half][i] = at < pairs ? __ldcg(from + at) : make_float2(0, 0);
         }
       }
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int i = 0; i < kBatch; ++i) sums[half] += some[half][i].x + some[half][i].y;
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = sums[half];
+      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+      factors[half] = 1.0f / sqrtf(sum / (float)in.k + in.epsilon);
     }
   }
 
-  __device__ __forceinline__ void write_part(const float (&c)[kMine][kRowBlocks][4],
-                                             char* memory) const {
-    constexpr int kPitch = kColumns + 4;
-    const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
-    float* staged = (float*)memory;  // [kRows, kPitch]
-#pragma unroll
-    for (int m = 0; m < kMine; ++m)
-#pragma unroll
-      for (int n = 0; n < kRowBlocks; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          staged[(n * 8 + 2 * t + i % 2) * kPitch + (warp * kMine + m) * 16 + g + (i / 2) * 8] =
-              c[m][n][i];
-    __syncthreads();
+  __device__ __forceinline__ void write_parts(const Sums& c, const float (&factors)[2]) const {
     float* y = (float*)in.y + (i64)blockIdx.y * in.part_rows * in.pitch;
-    constexpr int kFours = kColumns / 4;
-    for (int i = threadIdx.x; i < kRows * kFours; i += kThreads) {
-      const int r = i / kFours, at = (i % kFours) * 4;
-      const int row = row_block * kRows + r, column = column_block * kColumns + at;
-      if (row < in.rows && column < in.n)
-        *(float4*)(y + row * in.pitch + column) = *(const float4*)(staged + r * kPitch + at);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = row_of(half);
+      if (row >= in.rows) continue;
+#pragma unroll
+      for (int b = 0; b < kBlocks; ++b) {
+        const int column = column_block * in.width + b * 8 + 2 * ((int)threadIdx.x & 3);
+        if (b * 8 < in.width && column < in.n)
+          *(float2*)(y + row * in.pitch + column) =
+              make_float2(c[b][2 * half] * factors[half], c[b][2 * half + 1] * factors[half]);
+      }
     }
   }
 
-  __device__ __forceinline__ void write_silu(const float (&c)[kMine][kRowBlocks][4],
-                                             char* memory) const {
-    constexpr int kInner = kColumns / 2, kPitch = kInner + 8;
-    const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
+  __device__ __forceinline__ void write_silu(const Sums& c, const float (&factors)[2]) const {
     const int inner = in.n / 2;
-    u16* staged = (u16*)memory;  // [kRows, kPitch]
 #pragma unroll
-    for (int m = 0; m < kMine; ++m) {
-      const int at = (warp * kMine + m) * 8 + g;
-      const int column = min(column_block * kInner + at, inner - 1);
-      float gate_bias = 0, up_bias = 0;
+    for (int b = 0; b < kInner; ++b) {
+      const int column = column_block * own_columns() + b * 8 + 2 * ((int)threadIdx.x & 3);
+      if (b * 8 >= own_columns() || column >= inner) continue;
+      float2 gate_bias = make_float2(0, 0), up_bias = gate_bias;
       if (in.bias != nullptr) {
-        gate_bias = __ldg(in.bias + column);
-        up_bias = __ldg(in.bias + inner + column);
+        gate_bias = __ldg((const float2*)(in.bias + column));
+        up_bias = __ldg((const float2*)(in.bias + inner + column));
       }
 #pragma unroll
-      for (int n = 0; n < kRowBlocks; ++n)
+      for (int half = 0; half < 2; ++half) {
+        const int row = row_of(half);
+        const float f = factors[half];
+        const float *gates = c[b] + 2 * half, *ups = c[b + kInner] + 2 * half;
+        if (row < in.rows)
+          *(u32*)((u16*)in.y + (i64)row * inner + column) =
+              bf16_pair(silu(gates[0] * f + gate_bias.x) * (ups[0] * f + up_bias.x),
+                        silu(gates[1] * f + gate_bias.y) * (ups[1] * f + up_bias.y));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void stage_sums(const Sums& c, float* staged) const {
 #pragma unroll
-        for (int i = 0; i < 2; ++i)
-          staged[(n * 8 + 2 * t + i) * kPitch + at] =
-              bf16_of(silu(c[m][n][i] + gate_bias) * (c[m][n][2 + i] + up_bias));
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int b = 0; b < kBlocks; ++b)
+        *(float2*)(staged + (row_of(half) - first_row) * kPitch + b * 8 +
+                   2 * ((int)threadIdx.x & 3)) = make_float2(c[b][2 * half], c[b][2 * half + 1]);
+  }
+  // Blocks of a cluster have the splits of the same elements, and take turns at 32 columns of a
+  // row, eight lanes each. Four of these columns:
+  struct Four {
+    int row = -1, column, staged;  // row -1: there are none
+    float4 residual, weight;
+  };
+  __device__ __forceinline__ Four load_four_columns(int turn) const {
+    Four out;
+    const int across = in.width / kSquared, r = turn / across;
+    const int at = turn % across * kSquared + ((int)threadIdx.x & 7) * 4;
+    out.column = column_block * in.width + at;
+    if (r >= kRows || first_row + r >= in.rows || out.column >= in.n) return out;
+    out.row = first_row + r;
+    out.staged = (r * kPitch + at) * 4;
+    out.residual = __ldcg((const float4*)((const float*)in.y + (i64)out.row * in.n + out.column));
+    out.weight = __ldg((const float4*)(in.norm + out.column));
+    return out;
+  }
+  __device__ __forceinline__ void finish(const Four& four) const {
+    const int splits = gridDim.y;
+    float4 pieces[kMaxSplits];
+#pragma unroll
+    for (int s = 0; s < kMaxSplits; ++s)
+      if (s < splits) pieces[s] = load_from_block(shared + four.staged, s);
+    float4 v = four.residual;
+#pragma unroll
+    for (int s = 0; s < kMaxSplits; ++s)
+      if (s < splits) v = plus(v, pieces[s]);
+    if (in.bias != nullptr) v = plus(v, __ldg((const float4*)(in.bias + four.column)));
+    const i64 at = (i64)four.row * in.n + four.column;
+    *(float4*)((float*)in.y + at) = v;
+    const float4 w = four.weight;
+    store_activations(in.next + at, make_float4(v.x * w.x, v.y * w.y, v.z * w.z, v.w * w.w));
+    float squares = v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
+#pragma unroll
+    for (int step = 4; step > 0; step /= 2)
+      squares += __shfl_xor_sync(0xffu << (threadIdx.x & 24), squares, step);
+    if ((threadIdx.x & 7) == 0) in.next_squares[at / kSquared] = squares;
+  }
+  __device__ __forceinline__ void add_to_residual(const Sums& c, char* memory) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int b = 0; b < kBlocks; ++b)
+        *(float2*)((float*)memory + (row_of(half) - first_row) * kPitch + b * 8 +
+                   2 * ((int)threadIdx.x & 3)) = make_float2(c[b][2 * half], c[b][2 * half + 1]);
+    arrive_at_cluster();
+    const int step = kThreads / 8 * gridDim.y;
+    int turn = (int)threadIdx.x / 8 * gridDim.y + (int)blockIdx.y;
+    Four four = load_four_columns(turn);
+    wait_for_cluster();
+    for (; turn < kRows * in.width / kSquared; turn += step) {
+      if (four.row >= 0) finish(four);
+      four = load_four_columns(turn + step);
     }
-    __syncthreads();
-    constexpr int kEights = kInner / 8;
-    for (int i = threadIdx.x; i < kRows * kEights; i += kThreads) {
-      const int r = i / kEights, at = (i % kEights) * 8;
-      const int row = row_block * kRows + r, column = column_block * kInner + at;
-      if (row < in.rows && column < inner)
-        *(uint4*)((u16*)in.y + (i64)row * inner + column) =
-            *(const uint4*)(staged + r * kPitch + at);
-    }
+    arrive_at_cluster_after_reading();
+    wait_for_cluster();
   }
 
   __device__ __forceinline__ void run(char* memory) {
-    float c[kMine][kRowBlocks][4] = {};
+    const bool loads = threadIdx.x == 0;
+    if (loads) {
+      prefetch_map(in.x);
 #pragma unroll
-    for (int s = 0; s < kStages - 1; ++s) load_weights(s);
-    wait_for_previous_kernel();
-#pragma unroll
-    for (int s = 0; s < kStages - 1; ++s) {
-      load_rows(s);
-      copy_async_commit();
+      for (int s = 0; s < kStages; ++s) barrier_begin(barrier(s), 1);
+      barriers_have_begun();
+      for (int s = 0; s < kStages; ++s) load_weights(s);
     }
-    for (int s = 0; s < steps; ++s) {
-      copy_async_wait<kStages - 2>();
-      __syncthreads();  // stage s is there for all, and stage s - 1 is free
-      load_weights(s + kStages - 1);
-      load_rows(s + kStages - 1);
-      copy_async_commit();
-      multiply_stage(s, c);
-    }
-    copy_async_wait<0>();
+    if (in.early) let_next_kernel_start();  // its loads come after these
     __syncthreads();
-    if (kSilu)
-      write_silu(c, memory);
-    else
-      write_part(c, memory);
+    wait_for_previous_kernel();
+    if (!in.early) let_next_kernel_start();
+    if (loads)
+      for (int s = 0; s < kStages; ++s) load_rows(s);
+    float factors[2];
+    load_factors(factors);
+    Sums c;
+    for (int s = 0; s < steps; ++s) {
+      barrier_wait(barrier(s), s / kStages & 1);
+      multiply_stage(s, c);
+      warpgroup_wait<1>();
+      __syncthreads();  // the stage before is read
+      if (loads && s > 0) {
+        load_weights(s - 1 + kStages);
+        load_rows(s - 1 + kStages);
+      }
+    }
+    warpgroup_wait<0>();
+    if (kOutput == kParts) write_parts(c, factors);
+    if (kOutput == kSilu) write_silu(c, factors);
+    if (kOutput == kResidual) {
+      __syncthreads();  // all stages are read
+      add_to_residual(c, memory);
+    }
   }
 };
 
-#define KW_PRODUCT(ROWS, COLUMNS, STAGES, SILU)                         \
-  KW_KERNEL __launch_bounds__(kThreads)                                 \
-      kw_product_##COLUMNS##_##STAGES##_##SILU(const ProductInput in) { \
-    extern __shared__ __align__(128) char shared[];                     \
-    let_next_kernel_start();                                            \
-    Product<ROWS, COLUMNS, STAGES, SILU != 0>(in, shared).run(shared);  \
+#define KW_PRODUCT(NAME, OUTPUT)                                                    \
+  KW_KERNEL __launch_bounds__(kThreads)                                             \
+      kw_product_##NAME(const __grid_constant__ ProductInput in) {                  \
+    extern __shared__ __align__(1024) char shared[];                                \
+    Product<KW_PRODUCT_COLUMNS, KW_PRODUCT_STAGES, OUTPUT>(in, shared).run(shared); \
   }
-// One program is compiled for each number of rows of a block.
-KW_PRODUCT(KW_PRODUCT_ROWS, 64, 4, 0)
-KW_PRODUCT(KW_PRODUCT_ROWS, 64, 4, 1)
-KW_PRODUCT(KW_PRODUCT_ROWS, 64, 6, 0)
-KW_PRODUCT(KW_PRODUCT_ROWS, 64, 6, 1)
-KW_PRODUCT(KW_PRODUCT_ROWS, 128, 3, 0)
-KW_PRODUCT(KW_PRODUCT_ROWS, 128, 3, 1)
-KW_PRODUCT(KW_PRODUCT_ROWS, 128, 4, 0)
-KW_PRODUCT(KW_PRODUCT_ROWS, 128, 4, 1)
+// One program is compiled for each number of columns of a block.
+KW_PRODUCT(parts, kParts)
+KW_PRODUCT(silu, kSilu)
+KW_PRODUCT(residual, kResidual)

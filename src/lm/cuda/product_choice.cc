@@ -1,0 +1,238 @@
+// Choosing how products are done: the ways there are, timed.
+#include <algorithm>
+
+#include "lm/cuda/products.h"
+
+namespace kw::lm::cuda {
+namespace {
+
+constexpr std::int64_t kTimedRows = 2048;  // more: a product takes so long that any good way does
+constexpr std::size_t kTimedTilings = 3;   // of each variant
+constexpr std::size_t kTimedWays = 3;      // of each product, in whole layers
+
+}  // namespace
+
+// Rows of logits lie at a multiple of 8, whatever their number.
+bool Products::own_can(ProductKind kind) const {
+  const ProductPlace& p = place(kind);
+  return !setting_.float32 && p.k % kProductStep == 0 &&
+         (p.n % 8 == 0 || kind == ProductKind::kHead);
+}
+
+bool Products::takes_own(ProductKind kind, std::int64_t rows) const {
+  return own_can(kind) && (setting_.choice == ProductChoice::kFixedOrder || rows <= kFewRows);
+}
+
+bool Products::can_join(std::int64_t rows) const {
+  return std::all_of(kLayerProducts.begin(), kLayerProducts.end(),
+                     [&](ProductKind kind) { return takes_own(kind, rows); });
+}
+
+Status Products::prepare_layer(std::int64_t rows, const Attention& attention) {
+  if (is_prepared(rows)) return {};
+  LayerPlans chosen;
+  if (can_join(rows)) {
+    KW_TRY(LayerWays ways, joined_ways(rows));
+    KW_TRY(chosen, fastest_layer(ways, true, rows, attention));
+    if (attention && setting_.choice != ProductChoice::kFixedOrder) {
+      KW_TRY_STATUS(make_separate(ways, rows));
+      KW_TRY(LayerPlans separate, fastest_layer(ways, false, rows, attention));
+      if (separate.us < chosen.us) chosen = std::move(separate);
+    }
+  } else {
+    for (ProductKind kind : kLayerProducts) {
+      KW_TRY(std::vector<Plan> ways, separate_ways(kind, rows));
+      KW_TRY(ways, ranked(std::move(ways), kind, rows));
+      chosen.plans[static_cast<std::size_t>(kind)] = std::move(ways.front());
+    }
+  }
+  layers_.emplace(rows, std::move(chosen));
+  return {};
+}
+
+Status Products::prepare_head(std::int64_t rows) {
+  if (heads_.contains(rows)) return {};
+  KW_TRY(std::vector<Plan> ways, separate_ways(ProductKind::kHead, rows));
+  KW_TRY(ways, ranked(std::move(ways), ProductKind::kHead, rows));
+  heads_.emplace(rows, std::move(ways.front()));
+  return {};
+}
+
+Result<Products::LayerWays> Products::joined_ways(std::int64_t rows) {
+  LayerWays out;
+  for (ProductKind kind : kLayerProducts) {
+    KW_TRY(std::vector<Plan> ways, own_plans(kind, rows, true));
+    KW_TRY(out[static_cast<std::size_t>(kind)], ranked(std::move(ways), kind, rows));
+  }
+  return out;
+}
+
+// Our own products with q, k, v and gate_up are those of joined ones, which are timed already.
+Status Products::make_separate(LayerWays& ways, std::int64_t rows) {
+  for (ProductKind kind : kLayerProducts) {
+    std::vector<Plan>& some = ways[static_cast<std::size_t>(kind)];
+    if (adds_to_residual(kind)) {
+      KW_TRY(some, separate_ways(kind, rows));
+    } else {
+      KW_TRY_STATUS(add_lt(kind, rows, some));
+    }
+    KW_TRY(some, ranked(std::move(some), kind, rows));
+  }
+  return {};
+}
+
+// Whole layers: the fastest of each product by themselves, then each of the next fastest in their
+// place, then each with a later start of the next kernel.
+Result<Products::LayerPlans> Products::fastest_layer(const LayerWays& ways, bool joined,
+                                                     std::int64_t rows,
+                                                     const Attention& attention) {
+  LayerPlans out;
+  out.joined = joined;
+  for (std::size_t i = 0; i < ways.size(); ++i) out.plans[i] = ways[i].front();
+  if (!attention) return out;
+  KW_TRY(out.us, time_layer(out, rows, attention));
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    for (std::size_t way = 1; way < std::min(ways[i].size(), kTimedWays); ++way)
+      KW_TRY_STATUS(try_layer(out, i, ways[i][way], rows, attention));
+  }
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    if (!out.plans[i].own) continue;
+    Plan late = out.plans[i];
+    late.early = false;
+    KW_TRY_STATUS(try_layer(out, i, late, rows, attention));
+  }
+  return out;
+}
+
+Status Products::try_layer(LayerPlans& best, std::size_t product, const Plan& plan,
+                           std::int64_t rows, const Attention& attention) {
+  LayerPlans other = best;
+  other.plans[product] = plan;
+  KW_TRY(other.us, time_layer(other, rows, attention));
+  if (other.us < best.us) best = std::move(other);
+  return {};
+}
+
+Result<std::vector<Products::Plan>> Products::separate_ways(ProductKind kind,
+                                                            std::int64_t rows) const {
+  std::vector<Plan> out;
+  if (takes_own(kind, rows)) {
+    KW_TRY(out, own_plans(kind, rows, false));
+    if (setting_.choice == ProductChoice::kFixedOrder) return out;
+  }
+  KW_TRY_STATUS(add_lt(kind, rows, out));
+  return out;
+}
+
+Status Products::add_lt(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const {
+  const ProductPlace& p = place(kind);
+  LtShape shape;
+  shape.rows = rows;
+  shape.n = p.n;
+  shape.k = p.k;
+  shape.pitch = kind == ProductKind::kHead ? targets_.logit_pitch : p.n;
+  shape.float32 = setting_.float32;
+  shape.adds = adds_to_residual(kind);
+  KW_TRY(LtProduct made, LtProduct::make(lt_, shape));
+  auto lt = std::make_shared<LtProduct>(std::move(made));
+  const bool one = setting_.choice == ProductChoice::kFixedOrder || rows > kTimedRows;
+  const std::size_t ways = one ? 1 : lt->ways();
+  for (std::size_t way = 0; way < ways; ++way) {
+    Plan plan;
+    plan.lt = lt;
+    plan.way = way;
+    out.push_back(std::move(plan));
+  }
+  return {};
+}
+
+// The cheapest by count, of a variant. Whole: the product cannot be split.
+std::vector<ProductTiling> Products::tilings(const ProductVariant& variant, const ProductSize& size,
+                                             bool whole) const {
+  const int unit = width_unit(variant.output);
+  if (whole) return {best_tiling(size, 1, variant.columns, unit)};
+  if (setting_.choice == ProductChoice::kFixedOrder)
+    return {best_tiling(size, fixed_splits(size), variant.columns, unit)};
+  std::vector<ProductTiling> out;
+  for (int splits : possible_splits(size.k))
+    out.push_back(best_tiling(size, splits, variant.columns, unit));
+  std::stable_sort(out.begin(), out.end(), [&](const ProductTiling& a, const ProductTiling& b) {
+    return tiling_cost(size, a) < tiling_cost(size, b);
+  });
+  out.resize(std::min(out.size(), kTimedTilings));
+  return out;
+}
+
+Result<std::vector<Products::Plan>> Products::own_plans(ProductKind kind, std::int64_t rows,
+                                                        bool joined) const {
+  const ProductSize size{rows, place(kind).n, place(kind).k, setting_.multiprocessors};
+  const bool whole = kind == ProductKind::kGateUp || kind == ProductKind::kHead;
+  const ProductOutput output = kind == ProductKind::kGateUp       ? ProductOutput::kSilu
+                               : joined && adds_to_residual(kind) ? ProductOutput::kResidual
+                                                                  : ProductOutput::kParts;
+  std::vector<Plan> out;
+  for (std::size_t i = 0; i < kernels_.products.size(); ++i) {
+    if (kernels_.products[i].output != output) continue;
+    for (const ProductTiling& tiling : tilings(kernels_.products[i], size, whole)) {
+      KW_TRY(Plan plan, own_plan(kind, rows, i, tiling));
+      out.push_back(std::move(plan));
+    }
+  }
+  return out;
+}
+
+Result<Products::Plan> Products::own_plan(ProductKind kind, std::int64_t rows, std::size_t variant,
+                                          const ProductTiling& tiling) const {
+  const ProductPlace& p = place(kind);
+  Plan out;
+  out.own = variant;
+  out.tiling = tiling;
+  KW_TRY(out.x, kw::cuda::map_of_boxes(p.x, rows, p.k, static_cast<int>(kProductRows)));
+  const int box = kind == ProductKind::kGateUp ? tiling.width / 2 : tiling.width;
+  for (DevicePointer weights : p.weights) {
+    KW_TRY(kw::cuda::TensorMap map, kw::cuda::map_of_boxes(weights, p.n, p.k, box));
+    out.weights.push_back(map);
+  }
+  return out;
+}
+
+// Those that work, the fastest first.
+Result<std::vector<Products::Plan>> Products::ranked(std::vector<Plan> plans, ProductKind kind,
+                                                     std::int64_t rows) {
+  constexpr double kFails = 1e30;  // a way that cuBLASLt offers and then refuses
+  for (Plan& plan : plans) {
+    if (plans.size() == 1 || plan.us > 0) continue;
+    auto timed = time(plan, kind, rows);
+    plan.us = timed ? *timed + adding_us(plan, kind, rows) : kFails;
+  }
+  std::erase_if(plans, [](const Plan& plan) { return plan.us == kFails; });
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const Plan& a, const Plan& b) { return a.us < b.us; });
+  if (plans.empty())
+    return fail(ErrorCode::kInternal, "no product {} of {} rows works", to_string(kind), rows);
+  return plans;
+}
+
+std::string Products::describe(ProductKind kind, std::int64_t rows, const Plan& plan) const {
+  std::string way = fmt::format("cuBLASLt {}", plan.way);
+  if (plan.own) {
+    const ProductVariant& variant = kernels_.products[*plan.own];
+    way = fmt::format("own {} of {}x{} split {}{}", plan.tiling.width, variant.columns,
+                      variant.stages, plan.tiling.splits, plan.early ? "" : " late");
+  }
+  return fmt::format("{} {}: {}, {:.1f} us", to_string(kind), rows, way, plan.us);
+}
+
+std::vector<std::string> Products::choices() const {
+  std::vector<std::string> out;
+  for (const auto& [rows, layer] : layers_) {
+    out.push_back(fmt::format("{} rows {}, a layer {:.1f} us", rows,
+                              layer.joined ? "joined" : "separate", layer.us));
+    for (ProductKind kind : kLayerProducts)
+      out.push_back(describe(kind, rows, layer.plans[static_cast<std::size_t>(kind)]));
+  }
+  for (const auto& [rows, plan] : heads_) out.push_back(describe(ProductKind::kHead, rows, plan));
+  return out;
+}
+
+}  // namespace kw::lm::cuda
