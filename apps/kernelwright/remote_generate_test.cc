@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 
 #include "base/text.h"
-
 #include "openai/testing/scripted_server.h"
 #include "testing.h"
 
@@ -102,9 +101,8 @@ TEST_F(RemoteGenerateTest, AWrongTemplateIsSaid) {
 TEST_F(RemoteGenerateTest, TheKeyComesFromTheEnvironment) {
   ScriptedServer server({http(401, R"({"error": {"message": "no sk-cli-secret"}})")});
   ::setenv("KERNELWRIGHT_API_KEY", "sk-cli-secret", 1);
-  EXPECT_EQ(kernelwright(
-                {"generate", "--model", server.url(), "--chat", "hi", "--model-name", "m"}),
-            2);
+  EXPECT_EQ(
+      kernelwright({"generate", "--model", server.url(), "--chat", "hi", "--model-name", "m"}), 2);
   EXPECT_THAT(server.received().at(0).head, HasSubstr("Bearer sk-cli-secret"));
   EXPECT_THAT(console.err_text, HasSubstr("no [key]"));
   EXPECT_THAT(console.err_text + console.out_text, ::testing::Not(HasSubstr("sk-cli-secret")));

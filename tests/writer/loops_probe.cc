@@ -3,8 +3,8 @@
 //   kw_writer_probe run            a request a line on stdin, an answer a line on stdout
 // Request: {"graph": FILE, "sizes": {NAME: N}, "inputs": FILE, "outputs": FILE, "rounded": BOOL,
 // "most_work": N}; the files hold the numbers of all inputs (outputs) one after the other, as
-// float64. Answer: {"counts": [N, ..], "steps": N}, {"error": TEXT}, or {"work": N} for a program of
-// more element steps than most_work, which is not run.
+// float64. Answer: {"counts": [N, ..], "steps": N}, {"error": TEXT}, or {"work": N} for a program
+// of more element steps than most_work, which is not run.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
