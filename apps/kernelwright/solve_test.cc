@@ -220,8 +220,7 @@ TEST_F(SolveTest, BadInput) {
   };
   says({"solve"}, "solve needs a PROBLEM or a data set");
   says({"solve", "double", "--model", path("none")}, "config.json is missing");
-  says({"solve", "double", "--model", "http://127.0.0.1:1"}, "no client for servers");
-  says({"solve", "double"}, "this build has no writer");
+  says({"solve", "double", "--model", "http://127.0.0.1:1"}, "cannot connect");
   says({"solve", "double", "--proposer", "oracle"}, "--proposer: unknown \"oracle\"");
   says({"solve", "double", "--proposer", "recorded"}, "needs --answers");
   says({"solve", "double", "--answers", path("none.jsonl")}, "none.jsonl");

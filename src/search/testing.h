@@ -37,6 +37,7 @@ class ScriptedEvaluator : public Evaluator {
     task::WorkloadVerdict workload;
     workload.uuid = "w";
     workload.outcome = out.outcome;
+    workload.violation = out.violation;
     if (out.outcome == task::Outcome::kPassed) {
       out.kernelbench = {true, true, 1};
       if (number > 0) out.speedup = task::Speedup{number, number * 0.9, number * 1.1};
