@@ -6,7 +6,6 @@
 #include "search/server_proposer.h"
 #include "server_settings.h"
 #include "settings.h"
-#include "writer_proposer.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;
@@ -66,12 +65,8 @@ Made make_model(const SolveCommand& command, const Services& services) {
   return make_engine(command, services);
 }
 
-Made make_writer(const SolveCommand& command, Judge& judge) {
-  return std::make_unique<WriterProposer>(
-      [&judge](const gym::TraceRequest& request, const std::stop_token& stop) {
-        return judge.trace(request, stop);
-      },
-      command.search.language_value());
+Made make_writer(const SolveCommand& command, WriterProposer::Trace trace) {
+  return std::make_unique<WriterProposer>(std::move(trace), command.search.language_value());
 }
 
 Made make_recorded(const SolveCommand& command) {
@@ -90,7 +85,8 @@ std::string proposer_kind(const SolveCommand& command) {
   return command.model.empty() ? "writer" : "model";
 }
 
-Made make_proposer(const SolveCommand& command, const Services& services, Judge& judge) {
+Made make_proposer(const SolveCommand& command, const Services& services,
+                   WriterProposer::Trace trace) {
   const std::string kind = proposer_kind(command);
   if (kind != "recorded" && !command.answers.empty())
     return fail(ErrorCode::kInvalidArgument, "--answers goes with --proposer recorded");
@@ -98,9 +94,9 @@ Made make_proposer(const SolveCommand& command, const Services& services, Judge&
     return fail(ErrorCode::kInvalidArgument, "--model goes with --proposer model or both");
   if (kind == "recorded") return make_recorded(command);
   if (kind == "model") return make_model(command, services);
-  if (kind == "writer") return make_writer(command, judge);
+  if (kind == "writer") return make_writer(command, std::move(trace));
   if (kind == "both") {
-    KW_TRY(auto writer, make_writer(command, judge));
+    KW_TRY(auto writer, make_writer(command, std::move(trace)));
     KW_TRY(auto model, make_model(command, services));
     return search::alternate(std::move(writer), std::move(model));
   }

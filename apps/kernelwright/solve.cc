@@ -166,13 +166,18 @@ class SolveRun {
       : command_(command), services_(services), problems_(std::move(problems)) {}
 
   Result<int> run() {
+    Judge* tracing = nullptr;  // there before the first proposal
+    KW_TRY(auto proposer,
+           make_proposer(command_, services_,
+                         [&tracing](const gym::TraceRequest& request, const std::stop_token& stop) {
+                           return tracing->trace(request, stop);
+                         }));
     gym::GymOptions gym;
     gym.isolation_at_least = command_.isolation_at_least;
     gym.jobs = command_.search.judges;
     KW_TRY(auto judge, services_.start_judge(gym));
-    Judge& tracing = *judge;
+    tracing = judge.get();
     JudgeEvaluator judging(std::move(judge));
-    KW_TRY(auto proposer, make_proposer(command_, services_, tracing));
     std::optional<search::RecordedEvaluator> recorded;
     if (!command_.verdicts.empty()) {
       KW_TRY(runlog::Run verdicts, runlog::RunFolder::read(command_.verdicts));
