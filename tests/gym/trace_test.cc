@@ -25,8 +25,9 @@ constexpr const char* kScaledSum = R"({"name": "scaled_sum", "op_type": "reducti
              "w": {"shape": ["N"], "dtype": "float32"}, "a": {"shape": null, "dtype": "float32"}},
   "outputs": {"y": {"shape": ["M"], "dtype": "float32"}},
   "reference": "def run(x, w, a):\n    return (x * w).sum(dim=-1) * (1 - a)\n"})";
-constexpr const char* kWorkload = R"({"uuid": "w", "axes": {"M": 8, "N": 8}, "inputs":
-  {"x": {"type": "random"}, "w": {"type": "random"}, "a": {"type": "scalar", "value": 0.5}}})";
+constexpr const char* kWorkload =
+    R"({"uuid": "w", "axes": {"M": 8, "N": 8}, "inputs": )"
+    R"({"x": {"type": "random"}, "w": {"type": "random"}, "a": {"type": "scalar", "value": 0.5}}})";
 
 constexpr const char* kModule = R"(import torch
 import torch.nn as nn
@@ -73,7 +74,7 @@ class Trace : public testing::Test {
     fs::create_directories(folder);
     std::ofstream(folder / "definition.json") << kScaledSum;
     std::ofstream(folder / "workloads.jsonl") << kWorkload << "\n";
-    std::ofstream(folder / "policy.toml") << "schema = 1\nstatics = [\"w\"]\n";
+    std::ofstream(folder / "policy.toml") << "schema = 1\nstatic = [\"w\"]\n";
     gym::TraceRequest request;
     request.problem = task::load_problem(folder.string(), {}).value();
     return request;
