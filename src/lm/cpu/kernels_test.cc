@@ -93,6 +93,19 @@ TEST(Kernels, MultiplyMatrices) {
   }
 }
 
+// A piece of a prompt that nothing is drawn from has no rows for the head, and no logits.
+TEST(Kernels, NoRowsTouchNothing) {
+  auto w = random_values(64 * 77, 4);
+  auto wb = as_bf16(w);
+  std::vector<std::int8_t> wi(w.size(), 1);
+  std::vector<std::uint16_t> scales(77, task::float_to_half(0.25F));
+  for (const Kernels* kernels : all_kernels()) {
+    kernels->matmul_f32(nullptr, 0, 64, w.data(), 0, 77, nullptr, 77);
+    kernels->matmul_bf16(nullptr, 0, 64, wb.data(), 0, 77, nullptr, 77);
+    kernels->matmul_int8(nullptr, 0, 64, wi.data(), scales.data(), 0, 77, nullptr, 77);
+  }
+}
+
 // A row alone, in a batch of any size, and by parts of the columns: the same bits.
 TEST(Kernels, RowsDoNotDependOnTheBatch) {
   const std::int64_t columns = 77;

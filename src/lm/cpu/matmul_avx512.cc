@@ -214,6 +214,7 @@ template <typename Kind>
 void multiply_few(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
                   const typename Kind::W* w, const std::uint16_t* scales, std::int64_t first,
                   std::int64_t last, float* y, std::int64_t y_stride) {
+  if (rows == 0) return;  // a piece of a prompt that nothing is drawn from
   auto part_at = [&](std::int64_t n) { return Part<Kind>{x, k, w + n * k, k, 0, nullptr, false}; };
   auto scales_at = [&](std::int64_t n) { return scales == nullptr ? nullptr : scales + n; };
   const std::int64_t wide = rows <= 2 ? 8 : 4;

@@ -15,7 +15,7 @@ namespace {
 
 using task::DType;
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 32;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
 
 struct Number {  // the one that the dtype asks for
   double real = 0;
