@@ -26,7 +26,7 @@ void scan(OpCall& call, std::size_t output, ReduceOp op, DType accumulator) {
   call.set(output, reversed ? flipped(out, {dim}) : out);
 }
 
-LowerFunction arithmetic(ReduceOp op) {
+LowerFunction running(ReduceOp op) {
   return [op](OpCall& call) { scan(call, 0, op, opmath(call.type().dtype)); };
 }
 
@@ -43,9 +43,9 @@ LowerFunction extreme(ReduceOp op, ReduceOp place) {
 }  // namespace
 
 void add_scans(LowerTable& table) {
-  table["cumsum.default"] = arithmetic(ReduceOp::kSum);
-  table["cumprod.default"] = arithmetic(ReduceOp::kProd);
-  table["logcumsumexp.default"] = arithmetic(ReduceOp::kLogAddExp);
+  table["cumsum.default"] = running(ReduceOp::kSum);
+  table["cumprod.default"] = running(ReduceOp::kProd);
+  table["logcumsumexp.default"] = running(ReduceOp::kLogAddExp);
   table["cummax.default"] = extreme(ReduceOp::kMax, ReduceOp::kArgMax);
   table["cummin.default"] = extreme(ReduceOp::kMin, ReduceOp::kArgMin);
 }
