@@ -168,7 +168,7 @@ class ModulesTest(TracerTest):
                                  "torch.randn(2, 5, 16)", ["_softmax.default"]),
         "transformer layer": ("return self.t(x)", "self.t = nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True)",
                               "torch.randn(2, 5, 16)", ["native_layer_norm.default", "_softmax.default"]),
-        "recurrent cells": ("h = self.a(x)\nreturn self.b(h)[0]", "self.a = nn.GRUCell(10, 12)\nself.b = nn.LSTMCell(12, 8)", "torch.randn(6, 10)",
+        "recurrent cells": ("h = self.a(x, x.repeat(1, 2)[:, :12])\nreturn self.b(h, (x[:, :8], x[:, 2:]))[0]", "self.a = nn.GRUCell(10, 12)\nself.b = nn.LSTMCell(12, 8)", "torch.randn(6, 10)",
                             ["sigmoid.default", "tanh.default"]),
         "in place and slices": ("y = x.clone()\ny[:, 0] = 0\ny[1:3] += 2\ny *= 3\nreturn y", "pass", "torch.randn(6, 10)", ["slice_scatter.default"]),
         "flip, cat, narrow, roll": ("return torch.cat([x.flip(0), x.narrow(1, 2, 3), torch.roll(x, 2, 1)], dim=1)", "pass", "torch.randn(6, 10)",
