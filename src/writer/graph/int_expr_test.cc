@@ -3,15 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "writer/graph/testing.h"
 
 namespace kw::writer {
 namespace {
-
-IntExpr parsed(std::string_view text) {
-  Result<IntExpr> out = IntExpr::parse(text);
-  EXPECT_TRUE(out) << text << ": " << out.error().message();
-  return out ? *out : IntExpr();
-}
 
 std::int64_t value(const IntExpr& expr, const std::map<std::string, std::int64_t>& values) {
   Result<std::int64_t> out = expr.evaluate(values);

@@ -3,15 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "writer/graph/testing.h"
 
 namespace kw::writer {
 namespace {
-
-IntExpr parsed(std::string_view text) {
-  Result<IntExpr> out = IntExpr::parse(text);
-  EXPECT_TRUE(out) << text << ": " << out.error().message();
-  return out ? *out : IntExpr();
-}
 
 class Image : public testing::Test {
  protected:
