@@ -37,27 +37,30 @@ struct Node {
   int depth;
 };
 
-// Depth first, children in order behind their parent. A parent that is not there counts as none.
+// Depth first, children in order behind their parent, which is an earlier attempt: there is no
+// circle, whatever the ids are. A parent that is not there counts as none.
 std::vector<Node> in_tree_order(const ProblemRecord& problem) {
-  std::map<std::string, std::vector<const Attempt*>> children;
-  std::map<std::string, bool> seen;  // an attempt's parent comes before it, so there is no circle
-  for (const Attempt& attempt : problem.attempts) {
-    children[seen.contains(attempt.parent) ? attempt.parent : ""].push_back(&attempt);
-    seen[attempt.id] = true;
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::map<std::size_t, std::vector<std::size_t>> children;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < problem.attempts.size(); ++i) {
+    auto parent = places.find(problem.attempts[i].parent);
+    children[parent == places.end() ? kNone : parent->second].push_back(i);
+    places[problem.attempts[i].id] = i;
   }
-  std::vector<Node> out, stack;
-  auto push = [&](const std::string& parent, int depth) {
-    auto found = children.find(parent);
-    if (found == children.end()) return;
-    for (auto child = found->second.rbegin(); child != found->second.rend(); ++child)
-      stack.push_back({*child, depth});
+  std::vector<Node> out;
+  std::vector<std::pair<std::size_t, int>> stack;  // place, depth
+  auto push = [&](std::size_t parent, int depth) {
+    const std::vector<std::size_t>& found = children[parent];
+    for (auto child = found.rbegin(); child != found.rend(); ++child)
+      stack.emplace_back(*child, depth);
   };
-  push("", 0);
+  push(kNone, 0);
   while (!stack.empty()) {
-    Node node = stack.back();
+    auto [place, depth] = stack.back();
     stack.pop_back();
-    out.push_back(node);
-    if (!node.attempt->id.empty()) push(node.attempt->id, node.depth + 1);
+    out.push_back({&problem.attempts[place], depth});
+    push(place, depth + 1);
   }
   return out;
 }
