@@ -69,6 +69,7 @@ struct Grammar {
   CacheSizeCommand cache_size;
   CacheCleanCommand cache_clean;
   DoctorCommand doctor;
+  ReportCommand report;
   GenerateCommand generate;
   ServeModelCommand serve_model;
 
@@ -83,6 +84,7 @@ struct Grammar {
   void add_problems();
   void add_problems_check(CLI::App& problems);
   void add_cache();
+  void add_report();
   void add_generate();
   void add_serve_model();
 };
@@ -150,6 +152,7 @@ Grammar::Grammar() {
   text(*of_rejudge, "EVIDENCE", rejudge.evidence, "", "path that a verdict gives as its evidence")
       ->required();
   flag(*of_rejudge, "--json", rejudge.json, kJson);
+  add_report();
   add_cache();
   CLI::App* of_doctor =
       add(app, "doctor", "show what isolation, timing, languages and targets work on this machine",
@@ -277,6 +280,20 @@ void Grammar::add_problems_check(CLI::App& problems) {
        "of a reference's process, 8GiB for example; 0: by its inputs and outputs");
   text(c, "--isolation-at-least", check_words.isolation, "LEVEL",
        "refuse to run below it (exit 3): none, basic, namespaces, full");
+}
+
+void Grammar::add_report() {
+  CLI::App& r = *add(
+      app, "report", "show what runs came to: fast_p, pass@k, speedups, comparisons",
+      [this] { return report; }, kReportFooter);
+  r.add_option("RUN", report.runs, "what eval --out wrote, or its verdicts; one or more")
+      ->type_name("");
+  text(r, "--baseline", report.baseline, "RUN",
+       "that the others are compared with; without it the first");
+  text(r, "--dataset", report.dataset, "PATH",
+       "all problems that were asked: those without a verdict count as failed");
+  text(r, "--html", report.html, "FILE", "write a page with curves and all attempts here");
+  flag(r, "--json", report.json, "print JSON, one object");
 }
 
 void Grammar::add_cache() {

@@ -85,6 +85,14 @@ struct CacheCleanCommand {
   bool json = false;
 };
 
+struct ReportCommand {
+  std::vector<std::string> runs;
+  std::string baseline;  // the run that the others are compared with; empty: the first
+  std::string dataset;   // all problems that were asked
+  std::string html;      // a page is written here
+  bool json = false;
+};
+
 struct DoctorCommand {
   bool json = false;
 };
@@ -121,9 +129,9 @@ struct ServeModelCommand {
   int threads = 0, slots = 32, context = 4096;
 };
 
-using Command =
-    std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
-                 ProblemsCheckCommand, PromptCommand, RejudgeCommand, CacheSizeCommand,
-                 CacheCleanCommand, DoctorCommand, GenerateCommand, ServeModelCommand>;
+using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
+                             ProblemsShowCommand, ProblemsCheckCommand, PromptCommand,
+                             RejudgeCommand, CacheSizeCommand, CacheCleanCommand, DoctorCommand,
+                             ReportCommand, GenerateCommand, ServeModelCommand>;
 
 }  // namespace kw::front

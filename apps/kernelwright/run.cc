@@ -13,6 +13,7 @@
 #include "generate.h"
 #include "problems.h"
 #include "problems_check.h"
+#include "report.h"
 #include "serve_model.h"
 
 namespace kw::front {
@@ -62,6 +63,9 @@ struct Dispatch {
   }
   Result<int> operator()(const CacheCleanCommand& command) const {
     return run_cache_clean(command, services);
+  }
+  Result<int> operator()(const ReportCommand& command) const {
+    return run_report(command, services);
   }
   Result<int> operator()(const GenerateCommand& command) const {
     return run_generate(command, services);
