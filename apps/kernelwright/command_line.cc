@@ -73,6 +73,7 @@ struct Grammar {
   CacheSizeCommand cache_size;
   CacheCleanCommand cache_clean;
   DoctorCommand doctor;
+  ReportCommand report;
   GenerateCommand generate;
   ServeModelCommand serve_model;
   SolveCommand solve;
@@ -93,6 +94,7 @@ struct Grammar {
   void add_problems_check(CLI::App& problems);
   void add_problems_trace(CLI::App& problems);
   void add_cache();
+  void add_report();
   void add_generate();
   void add_serve_model();
 };
@@ -169,6 +171,7 @@ Grammar::Grammar() {
       add(app, "doctor", "show what isolation, timing, languages and targets work on this machine",
           [this] { return doctor; });
   flag(*of_doctor, "--json", doctor.json, kJson);
+  add_report();
   add_generate();
   add_serve_model();
 }
@@ -433,6 +436,20 @@ void Grammar::add_cache() {
   flag(of_clean, "--evidence", cache_clean.evidence,
        "remove stored evidence too: its verdicts cannot be judged again");
   flag(of_clean, "--json", cache_clean.json, kJson);
+}
+
+void Grammar::add_report() {
+  CLI::App& r = *add(
+      app, "report", "show what runs came to: fast_p, pass@k, speedups, comparisons",
+      [this] { return report; }, kReportFooter);
+  r.add_option("RUN", report.runs, "folders of solve, or what eval --out wrote; one or more")
+      ->type_name("");
+  text(r, "--baseline", report.baseline, "RUN",
+       "that the others are compared with; without it the first");
+  text(r, "--dataset", report.dataset, "PATH",
+       "all problems that were asked: those without a verdict count as failed");
+  text(r, "--html", report.html, "FILE", "write a page with curves and all attempts here");
+  flag(r, "--json", report.json, "print JSON, one object");
 }
 
 void Grammar::add_generate() {

@@ -29,6 +29,10 @@ inline constexpr const char* kCheckFooter = R"(
 inline constexpr const char* kPromptFooter = R"(
   kernelwright prompt problems/softmax --language cpp)";
 
+inline constexpr const char* kReportFooter = R"(
+  kernelwright report traces.jsonl --dataset problems --html report.html
+  kernelwright report new.jsonl --baseline old.jsonl --json)";
+
 inline constexpr const char* kGenerateFooter =
     R"(
 JSON: {"choices": [{"index", "text", "token_ids", "logprobs", "finish_reason"}], "usage"}; finish_reason is stop or length.

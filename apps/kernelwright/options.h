@@ -171,9 +171,18 @@ struct SolveCommand {
   std::vector<std::string> given;  // flags on the command line; not part of the settings
 };
 
-using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
-                             ProblemsShowCommand, ProblemsCheckCommand, ProblemsTraceCommand,
-                             PromptCommand, RejudgeCommand, CacheSizeCommand, CacheCleanCommand,
-                             DoctorCommand, GenerateCommand, ServeModelCommand, SolveCommand>;
+struct ReportCommand {
+  std::vector<std::string> runs;
+  std::string baseline;  // the run that the others are compared with; empty: the first
+  std::string dataset;   // all problems that were asked
+  std::string html;      // a page is written here
+  bool json = false;
+};
+
+using Command =
+    std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
+                 ProblemsCheckCommand, ProblemsTraceCommand, PromptCommand, RejudgeCommand,
+                 CacheSizeCommand, CacheCleanCommand, DoctorCommand, ReportCommand, GenerateCommand,
+                 ServeModelCommand, SolveCommand>;
 
 }  // namespace kw::front

@@ -14,6 +14,7 @@
 #include "problems.h"
 #include "problems_check.h"
 #include "problems_trace.h"
+#include "report.h"
 #include "serve_model.h"
 #include "solve.h"
 
@@ -67,6 +68,9 @@ struct Dispatch {
   }
   Result<int> operator()(const CacheCleanCommand& command) const {
     return run_cache_clean(command, services);
+  }
+  Result<int> operator()(const ReportCommand& command) const {
+    return run_report(command, services);
   }
   Result<int> operator()(const GenerateCommand& command) const {
     return run_generate(command, services);

@@ -197,6 +197,20 @@ TEST_F(SchemaTest, VerdictLog) {
   expect_text("trace", read("o.jsonl"));
 }
 
+TEST_F(SchemaTest, Report) {
+  for (const char* name : {"good", "bad"}) {
+    write(std::string(name) + "/double.cpp", "extern \"C\" void run() {}\n");
+    gym.outcomes["double"] =
+        name == std::string("good") ? task::Outcome::kPassed : task::Outcome::kWrongValue;
+    ASSERT_EQ(kernelwright({"eval", "--dataset", path("problems"), "--solutions", path(name),
+                            "--out", path(std::string(name) + ".jsonl")}),
+              0)
+        << console.err_text;
+  }
+  expect_lines("report", {"report", path("good.jsonl"), path("bad.jsonl"), "--dataset",
+                          path("problems"), "--json"});
+}
+
 TEST_F(SchemaTest, ProblemCheck) {
   write("problems/broken/definition.json", "{");
   write("problems/7_M.py",

@@ -143,6 +143,13 @@ TEST(Page, DeepTrees) {
   EXPECT_EQ(html.find("class=\"d5\""), std::string::npos);
 }
 
+TEST(Page, AnAttemptThatIsItsOwnParent) {
+  report::Run run = run_of("r", {problem("p", {failed(), failed(), failed()})});
+  for (Attempt& attempt : run.problems[0].attempts) attempt.id = attempt.parent = "x";
+  std::string html = to_html(make_report({run}, 0, {0, 20, 0.95}));
+  EXPECT_NE(html.find("class=\"d2\""), std::string::npos);
+}
+
 TEST(Page, ARunWithoutAnyAttempt) {
   Report report = make_report({run_of("r", {problem("p", {})})}, 0, {});
   EXPECT_NE(to_html(report).find("No attempt"), std::string::npos);

@@ -1,0 +1,11 @@
+// kernelwright report: the numbers of runs, on the terminal, as JSON, as a page.
+#pragma once
+#include "base/result.h"
+#include "options.h"
+#include "services.h"
+
+namespace kw::front {
+
+Result<int> run_report(const ReportCommand& command, const Services& services);
+
+}  // namespace kw::front
