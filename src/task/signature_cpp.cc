@@ -248,7 +248,7 @@ std::string constants_text(const Signature& signature) {
   for (const auto& [name, value] : signature.constants)
     out += constant_text(names.add(name), value);
   if (!signature.of_module()) return out;
-  for (const auto* list : {&signature.inputs, &signature.outputs}) {
+  for (const auto* list : {&signature.inputs, &signature.statics, &signature.outputs}) {
     for (const Argument& argument : *list) {
       for (std::size_t i = 0; i < argument.shape.size(); ++i) {
         out += constant_text(names.add(fmt::format("{}_{}", argument.name, i)), argument.shape[i]);
