@@ -147,7 +147,7 @@ case("nan_extremes", lambda x: (x.log().max(1).values, x.log().argmin(1), x.log(
 # ---- normalisation ----
 case("layer_norm", lambda x, w, b: F.layer_norm(x, (x.shape[-1],), w, b) + F.layer_norm(x, x.shape[-2:]), "B,N,M;M;M")
 case("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b, 1e-3), ALL + ";C;C")
-case("group_norm_flat", lambda x: F.group_norm(x, 4), "B,C")
+case("group_norm_flat", lambda x: F.group_norm(x, 4), "B,8")
 case("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), ALL + ";C;C")
 case("batch_norm", lambda x, w, b, m, v: F.batch_norm(x, m, v, w, b), ALL + ";C;C;C;positive C")
 case("batch_norm_training", lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), ALL + ";C;C")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Operators as loops against torch: loops_equality.py PROBE [--sample N] [NAME ...]
+The same cases as graphs, for kw_writer_kernels: loops_equality.py --dump FILE [NAME ...]
 
 Each case is traced once, and the loops that come of it are run at every size set. Floating cases run in float64; those of 16-bit
 types and integers are compared with what torch gives in the dtype itself. Exit code 77: no torch here.
@@ -46,6 +47,13 @@ def inputs_of(case, sizes, generator):
         shape = [] if dims == "-" else [eval(d, {}, sizes) for d in dims.split(",")]
         out.append(tensor_of(kind, shape, generator))
     return out
+
+
+def fits(graph, sources, inputs):
+    """Whether the graph is one of inputs of these shapes: an operator may have made a size a number."""
+    symbols = {name: inputs[i].shape[d] for name, (i, d) in sources.items()}
+    return all(eval(str(size), {}, symbols) == extent for item, value in zip(graph["inputs"], inputs)
+               for size, extent in zip(item["shape"], value.shape))
 
 
 def single(value):
@@ -99,7 +107,7 @@ def check(case, probe):
     sources = None
     for sizes in case.sets:
         inputs = inputs_of(case, sizes, generator)
-        if sources is None or case.static:
+        if sources is None or case.static or not fits(graph, sources, inputs):
             graph, sources = fx_graph.trace(case.function, [single(value) for value in inputs], case.static)
             with open(path, "w") as file:
                 json.dump(graph, file)
@@ -115,7 +123,49 @@ def check(case, probe):
     return None
 
 
+def kinds_of(case, sizes):
+    """One an input: "float32", "index:12"."""
+    out = []
+    for spec in case.inputs.split(";"):
+        kind = spec.strip().rpartition(" ")[0] or "float32"
+        out.append(eval(f"f{kind!r}", {}, sizes))
+    return out
+
+
+def dumped(case):
+    """The case's lines: one, or one a size set where sizes are numbers in the graph."""
+    generator = torch.Generator().manual_seed(7)
+    lines, sources = [], None
+    for sizes in case.sets:
+        inputs = inputs_of(case, sizes, generator)
+        if sources is None or case.static or not fits(graph, sources, inputs):
+            graph, sources = fx_graph.trace(case.function, [single(value) for value in inputs], case.static)
+            rounded = case.rounded or any(value.dtype in (torch.float16, torch.bfloat16) for value in inputs)
+            lines.append({"name": case.name, "tolerance": case.tolerance, "rounded": rounded, "sets": [], "graph": graph})
+        symbols = {name: inputs[i].shape[d] for name, (i, d) in sources.items()}
+        lines[-1]["sets"].append({"sizes": symbols, "kinds": kinds_of(case, sizes)})
+    return lines
+
+
+def dump(path, names):
+    torch.set_grad_enabled(False)
+    with open(path, "w") as file:
+        for case in CASES:
+            if names and case.name not in names:
+                continue
+            try:
+                lines = dumped(case)
+            except Exception as error:
+                print(f"{case.name}: {type(error).__name__}: {str(error)[:400]}", flush=True)
+                continue
+            for line in lines:
+                file.write(json.dumps(line, separators=(",", ":")) + "\n")
+    return 0
+
+
 def main(arguments):
+    if arguments[:1] == ["--dump"]:
+        return dump(arguments[1], arguments[2:])
     program, *rest = arguments
     count = None
     if rest[:1] == ["--sample"]:

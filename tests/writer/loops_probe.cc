@@ -1,10 +1,13 @@
 // A program for tests and people: graphs of docs/formats/graph.md as loops, and what they compute.
 //   kw_writer_probe text GRAPH     the loops
 //   kw_writer_probe run            a request a line on stdin, an answer a line on stdout
+//   kw_writer_probe kernels GRAPH FOLDER [AXIS ...]   every strategy's kernel
 // Request: {"graph": FILE, "sizes": {NAME: N}, "inputs": FILE, "outputs": FILE, "rounded": BOOL,
 // "most_work": N}; the files hold the numbers of all inputs (outputs) one after the other, as
 // float64. Answer: {"counts": [N, ..], "steps": N}, {"error": TEXT}, or {"work": N} for a program
-// of more element steps than most_work, which is not run.
+// of more element steps than most_work, which is not run. `kernels` writes FOLDER/problem.h,
+// kw_call.h and a NAME.cpp a strategy, and prints {"strategies": [..]} in the order of preference;
+// the axes named are run()'s trailing arguments, other sizes are constants.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -12,6 +15,8 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "graph_signature.h"
+#include "writer/author/author.h"
 #include "writer/loops/loops.h"
 
 namespace kw::writer {
@@ -104,6 +109,29 @@ Result<Json> answer(const std::string& line) {
   return Json{{"counts", counts}, {"steps", program.steps.size()}};
 }
 
+Status write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) return fail(ErrorCode::kInternal, "{}: cannot be written", path);
+  return {};
+}
+
+Result<Json> kernels(const std::string& path, const std::string& folder,
+                     const std::set<std::string>& axes) {
+  KW_TRY(const std::string text, whole_file(path));
+  KW_TRY(const Graph graph, graph_from_json(text, path));
+  KW_TRY(const task::Signature signature, signature_of(graph, axes, graph.sizes));
+  KW_TRY_STATUS(write_file(folder + "/problem.h", task::problem_header(signature, false)));
+  KW_TRY_STATUS(write_file(folder + "/kw_call.h", task::call_shim(signature, false)));
+  Json names = Json::array();
+  for (const std::string_view strategy : strategies(task::Language::kCpp)) {
+    KW_TRY(const Draft draft, write_kernel(graph, signature, task::Language::kCpp, strategy));
+    KW_TRY_STATUS(write_file(fmt::format("{}/{}.cpp", folder, strategy), draft.source));
+    names.push_back(strategy);
+  }
+  return Json{{"strategies", names}};
+}
+
 int main_of(const std::vector<std::string>& arguments) {
   if (arguments.size() == 2 && arguments[0] == "text") {
     const auto program = program_of(arguments[1]);
@@ -117,7 +145,12 @@ int main_of(const std::vector<std::string>& arguments) {
     }
     return 0;
   }
-  std::cerr << "usage: kw_writer_probe text GRAPH | run\n";
+  if (arguments.size() >= 3 && arguments[0] == "kernels") {
+    const auto out = kernels(arguments[1], arguments[2], {arguments.begin() + 3, arguments.end()});
+    std::cout << (out ? *out : Json{{"error", out.error().message()}}).dump() << std::endl;
+    return out ? 0 : 1;
+  }
+  std::cerr << "usage: kw_writer_probe text GRAPH | run | kernels GRAPH FOLDER [AXIS ...]\n";
   return 2;
 }
 

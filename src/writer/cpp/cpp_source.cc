@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "writer/cpp/cpp_support.h"
 #include "writer/cpp/scalar_text.h"
+#include "writer/graph/int_ranges.h"
 
 namespace kw::writer {
 
@@ -24,6 +25,10 @@ IntExpr product(const Shape& shape) {
 
 bool is_argument(ReduceOp op) {
   return op == ReduceOp::kArgMin || op == ReduceOp::kArgMax;
+}
+
+bool is_extreme(ReduceOp op) {
+  return op == ReduceOp::kMin || op == ReduceOp::kMax;
 }
 
 class Writer {
@@ -59,6 +64,15 @@ class Writer {
     for (const std::string& one : more) line(one);
   }
 
+  // Divisions whose dividend may be negative round as IntFunction does.
+  std::string index_text(const IntExpr& expr) {
+    return expr.cpp([this](const IntExpr& dividend) {
+      if (ranges_.nonnegative(dividend)) return true;
+      functions.insert({"kw_floor_div", "kw_remainder"});
+      return false;
+    });
+  }
+
   // Of scratch memory: an element of a half type is kept in it.
   static std::string_view element_type(DType dtype) { return task::cpp_type(dtype); }
 
@@ -76,7 +90,7 @@ class Writer {
       const Shape& shape = local(id) != nullptr ? local(id)->shape : buffer(id).type.shape;
       format("const std::size_t {}_at = bytes;", name(id));
       format("bytes += (static_cast<std::size_t>({}) * sizeof({}) + 63) / 64 * 64;",
-             product(shape).cpp(), element_type(buffer(id).type.dtype));
+             index_text(product(shape)), element_type(buffer(id).type.dtype));
     }
     line("static std::vector<unsigned char> memory;  // kept between calls");
     line("if (memory.size() < bytes) memory.resize(bytes);");
@@ -101,7 +115,7 @@ class Writer {
     return used_.contains(id);
   }
 
-  std::string element(BufferId id, const std::vector<std::string>& index) const {
+  std::string element(BufferId id, const std::vector<std::string>& index) {
     const Buffer& b = buffer(id);
     if (b.kind == Buffer::Kind::kScalar) return name(id);
     std::vector<std::size_t> dims;
@@ -115,29 +129,29 @@ class Writer {
       if (linear.empty())
         linear = one;
       else
-        linear = fmt::format("({}) * ({}) + {}", linear, b.type.shape[d].cpp(), one);
+        linear = fmt::format("({}) * ({}) + {}", linear, index_text(b.type.shape[d]), one);
     }
     return fmt::format("{}[{}]", name(id), linear.empty() ? "0" : linear);
   }
 
   // One linear expression where every index is known: the compiler sees its strides.
-  std::string element(BufferId id, const std::vector<IntExpr>& index) const {
+  std::string element(BufferId id, const std::vector<IntExpr>& index) {
     const Buffer& b = buffer(id);
     const LocalBuffer* rest = local(id);
-    if (rest != nullptr && rest->dims.empty()) return name(id);
+    if (b.kind == Buffer::Kind::kScalar || (rest != nullptr && rest->dims.empty())) return name(id);
     std::vector<std::size_t> dims;
     for (std::size_t d = 0; d < index.size(); ++d) dims.push_back(d);
     if (rest != nullptr) dims = rest->dims;
     IntExpr linear;
     for (std::size_t d : dims) linear = linear * b.type.shape[d] + index[d];
-    return fmt::format("{}[{}]", name(id), linear.cpp());
+    return fmt::format("{}[{}]", name(id), index_text(linear));
   }
 
   ScalarText scope() {
     return ScalarText(
         [this](BufferId id, const std::vector<std::string>& index) { return element(id, index); },
         [this](BufferId id, const std::vector<IntExpr>& index) { return element(id, index); },
-        constants_);
+        [this](const IntExpr& expr) { return index_text(expr); }, constants_);
   }
   std::string print(ScalarText& scope, const ScalarRef& value, const std::string& reduced = {}) {
     std::vector<std::string> before;
@@ -179,7 +193,8 @@ class Writer {
 
   void loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (std::string pragma = simd(loop); !pragma.empty()) lines.push_back(pragma);
-    format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable, loop.extent.cpp());
+    format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable, index_text(loop.extent));
+    ranges_.loop(loop.variable, loop.extent);
     ++indent_;
     loops.push_back(loop.variable);
     list(loop.body, loops);
@@ -188,7 +203,7 @@ class Writer {
   }
 
   // Innermost loops only.
-  static std::string simd(const NestLoop& loop) {
+  std::string simd(const NestLoop& loop) {
     std::map<std::string, std::set<std::string>> reductions;
     for (const NestNode& node : loop.body) {
       if (const auto* step = std::get_if<Accumulate>(&node.node)) {
@@ -197,7 +212,10 @@ class Writer {
             {ReduceOp::kMax, "max"}, {ReduceOp::kAny, "||"}, {ReduceOp::kAll, "&&"}};
         auto sign = signs.find(step->op);
         if (sign == signs.end()) return {};
-        reductions[sign->second].insert(step->name);
+        const bool own = is_extreme(step->op) && task::is_floating(step->value->dtype);
+        std::string name = own ? "kw_nan_" + sign->second : sign->second;
+        if (own) functions.insert(name + "_" + std::string(cpp_value_type(step->value->dtype)));
+        reductions[name].insert(step->name);
       } else if (const auto* put = std::get_if<Store>(&node.node)) {
         if (put->update &&
             std::none_of(put->index.begin(), put->index.end(),
@@ -237,7 +255,7 @@ class Writer {
         condition += fmt::format(" || ({0} != {0} && {1}_best == {1}_best)", v, step.name);
       format("if ({}) {{", condition);
       format("  {}_best = {};", step.name, v);
-      format("  {} = {};", step.name, step.position.cpp());
+      format("  {} = {};", step.name, index_text(step.position));
       line("}");
       return;
     }
@@ -285,7 +303,8 @@ class Writer {
     const Loop& axis = stage.loops[scan.axis];
     if (scan.reversed) {
       open({axis.variable + "_back", axis.extent});
-      format("const int64_t {0} = {1} - 1 - {0}_back;", axis.variable, axis.extent.cpp());
+      format("const int64_t {0} = {1} - 1 - {0}_back;", axis.variable, index_text(axis.extent));
+      ranges_.loop(axis.variable, axis.extent);
     } else {
       open(axis);
     }
@@ -319,9 +338,9 @@ class Writer {
     if (!rows.empty()) rows.pop_back();
     const std::string order = fmt::format("order{}", sort.indices),
                       row = fmt::format("row{}", sort.indices);
-    format("std::vector<int64_t> {}(static_cast<std::size_t>({}));", order, length.cpp());
+    format("std::vector<int64_t> {}(static_cast<std::size_t>({}));", order, index_text(length));
     open({row, product(rows)});
-    format("const auto* values = {} + {} * ({});", name(sort.in), row, length.cpp());
+    format("const auto* values = {} + {} * ({});", name(sort.in), row, index_text(length));
     format("for (std::size_t i = 0; i < {0}.size(); ++i) {0}[i] = static_cast<int64_t>(i);", order);
     // A strict order in which NaN is the greatest.
     const char* first = sort.descending ? "b" : "a";
@@ -335,13 +354,13 @@ class Writer {
     format("  const auto a = static_cast<{0}>(values[i]), b = static_cast<{0}>(values[j]);", type);
     format("  return {};", less);
     line("});");
-    format("for (int64_t i = 0; i < {}; ++i) {{", kept.cpp());
+    format("for (int64_t i = 0; i < {}; ++i) {{", index_text(kept));
     if (used(sort.values))
       format("  {}[{} * ({}) + i] = values[{}[static_cast<std::size_t>(i)]];", name(sort.values),
-             row, kept.cpp(), order);
+             row, index_text(kept), order);
     if (used(sort.indices))
       format("  {}[{} * ({}) + i] = {}[static_cast<std::size_t>(i)];", name(sort.indices), row,
-             kept.cpp(), order);
+             index_text(kept), order);
     line("}");
     close();
   }
@@ -376,7 +395,8 @@ class Writer {
   }
 
   void open(const Loop& loop) {
-    format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable, loop.extent.cpp());
+    format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable, index_text(loop.extent));
+    ranges_.loop(loop.variable, loop.extent);
     ++indent_;
   }
   void close() {
@@ -387,6 +407,7 @@ class Writer {
   const Nest& nest_;
   std::vector<std::string> names_;  // of buffers
   std::set<BufferId> used_;
+  IntRanges ranges_;  // of the loops printed so far
   std::size_t indent_ = 1;
   int constants_ = 0;
 };

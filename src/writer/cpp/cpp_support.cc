@@ -9,8 +9,17 @@
 namespace kw::writer {
 namespace {
 
-const std::map<std::string, const char*>& own_functions() {
-  static const std::map<std::string, const char*> all = {
+// OpenMP's own min and max lose NaN where lanes are combined.
+std::string reduction_text(const char* name, const char* sign, const char* type) {
+  return fmt::format(
+      "#pragma omp declare reduction(kw_nan_{0} : {2} : omp_out = omp_in {1} omp_out || omp_in != "
+      "omp_in ? omp_in : omp_out) initializer(omp_priv = "
+      "{3}std::numeric_limits<{2}>::infinity())\n",
+      name, sign, type, *sign == '<' ? "" : "-");
+}
+
+const std::map<std::string, std::string>& own_functions() {
+  static const std::map<std::string, std::string> all = {
       {"kw_abs",
        "template <typename T>\ninline T kw_abs(T x) {\n  return x < 0 ? -x : x + T(0);\n}\n"},
       {"kw_sign",
@@ -41,6 +50,16 @@ const std::map<std::string, const char*>& own_functions() {
        "  return low == -std::numeric_limits<T>::infinity() ? high : high + "
        "std::log1p(std::exp(low "
        "- high));\n}\n"},
+      {"kw_nan_min_float", reduction_text("min", "<", "float")},
+      {"kw_nan_min_double", reduction_text("min", "<", "double")},
+      {"kw_nan_max_float", reduction_text("max", ">", "float")},
+      {"kw_nan_max_double", reduction_text("max", ">", "double")},
+      {"kw_frexp_fraction",
+       "template <typename T>\ninline T kw_frexp_fraction(T x) {\n  int exponent = 0;\n"
+       "  return std::frexp(x, &exponent);\n}\n"},
+      {"kw_frexp_exponent",
+       "template <typename T>\ninline int32_t kw_frexp_exponent(T x) {\n  int exponent = 0;\n"
+       "  std::frexp(x, &exponent);\n  return std::isfinite(x) ? exponent : 0;\n}\n"},
       // Giles, "Approximating the erfinv function" (2010), and two steps of Newton.
       {"kw_erfinv",
        "template <typename T>\ninline T kw_erfinv(T x) {\n"

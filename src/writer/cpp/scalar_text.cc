@@ -170,20 +170,21 @@ std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::
     case ReduceOp::kProd:
       return fmt::format("{} * {}", a, b);
     case ReduceOp::kMin:
-      return fmt::format("{1} < {0} ? {1} : {0}", a, b);
-    case ReduceOp::kMax:
-      return fmt::format("{1} > {0} ? {1} : {0}", a, b);
+    case ReduceOp::kMax: {
+      const char* sign = op == ReduceOp::kMin ? "<" : ">";
+      if (!is_floating(dtype)) return fmt::format("{1} {2} {0} ? {1} : {0}", a, b, sign);
+      return fmt::format("{1} {2} {0} || {1} != {1} ? {1} : {0}", a, b, sign);
+    }
     case ReduceOp::kAny:
       return fmt::format("{} | {}", a, b);
     case ReduceOp::kAll:
       return fmt::format("{} & {}", a, b);
     case ReduceOp::kLogAddExp:
-      return fmt::format("kw_log_add_exp({}, {})", a, b);
+      return fmt::format("kw_log_add_exp<{}>({}, {})", cpp_value_type(dtype), a, b);
     case ReduceOp::kArgMin:
     case ReduceOp::kArgMax:
       break;
   }
-  (void)dtype;
   KW_CHECK(false);
 }
 
@@ -221,7 +222,7 @@ std::string ScalarText::text(const Scalar& value, bool always) {
                                     : integer_text(constant->integer, value.dtype);
   }
   if (const auto* index = std::get_if<Scalar::Index>(&value.node)) {
-    std::string number = index->expr.cpp();
+    std::string number = index_(index->expr);
     if (value.dtype == DType::kInt64) return fmt::format("({})", number);
     return fmt::format("static_cast<{}>({})", cpp_value_type(value.dtype), number);
   }
@@ -276,9 +277,11 @@ std::string ScalarText::call(const Scalar& value, const Scalar::Call& call, bool
 
 std::string ScalarText::function(const std::string& name, DType dtype,
                                  const std::vector<std::string>& arguments) {
+  const bool own = name.starts_with("kw_");
   std::string full = name;
-  if (!name.starts_with("kw_") && dtype != DType::kFloat64) full += "f";
+  if (!own && dtype != DType::kFloat64) full += "f";
   functions_.insert(full);
+  if (own) full += fmt::format("<{}>", cpp_value_type(dtype));
   return fmt::format("{}({})", full, fmt::join(arguments, ", "));
 }
 
@@ -323,6 +326,10 @@ std::string ScalarText::unary(ScalarOp op, DType dtype, const std::string& a) {
       return fmt::format("static_cast<{}>(~{})", type, a);
     case ScalarOp::kLgamma:
       return fmt::format("std::lgamma({})", a);
+    case ScalarOp::kFrexpFraction:
+      return function("kw_frexp_fraction", dtype, {a});
+    case ScalarOp::kFrexpExponent:
+      return function("kw_frexp_exponent", dtype, {a});
     case ScalarOp::kErfinv:
       return function("kw_erfinv", dtype, {a});
     default:

@@ -26,9 +26,13 @@ class ScalarText {
   // load: the text of an element, of its buffer's element type.
   using Load = std::function<std::string(BufferId, const std::vector<std::string>& index)>;
   using KnownLoad = std::function<std::string(BufferId, const std::vector<IntExpr>& index)>;
+  using IndexText = std::function<std::string(const IntExpr&)>;
   // names: of everything printed in the function, so that constants of nested scopes differ.
-  ScalarText(Load load, KnownLoad known, int& names)
-      : load_(std::move(load)), known_load_(std::move(known)), names_(names) {}
+  ScalarText(Load load, KnownLoad known, IndexText index, int& names)
+      : load_(std::move(load)),
+        known_load_(std::move(known)),
+        index_(std::move(index)),
+        names_(names) {}
 
   // The expression's text. Lines that must stand before it are added to `lines`.
   // reduced: the text of Scalar::Reduced.
@@ -51,6 +55,7 @@ class ScalarText {
 
   Load load_;
   KnownLoad known_load_;  // no index depends on data
+  IndexText index_;
   int& names_;
   std::set<std::string> functions_;
   std::map<const Scalar*, int> uses_;           // of the expression that is printed

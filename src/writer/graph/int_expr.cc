@@ -290,16 +290,23 @@ std::string IntExpr::python() const {
 }
 
 std::string IntExpr::cpp() const {
-  return print([](const Call& call) {
+  return cpp([](const IntExpr&) { return true; });
+}
+
+std::string IntExpr::cpp(const std::function<bool(const IntExpr&)>& nonnegative) const {
+  return print([&](const Call& call) {
+    const std::string a = call.a.cpp(nonnegative), b = call.b.cpp(nonnegative);
     switch (call.function) {
       case IntFunction::kFloorDiv:
-        return fmt::format("(({}) / ({}))", call.a.cpp(), call.b.cpp());
+        return nonnegative(call.a) ? fmt::format("(({}) / ({}))", a, b)
+                                   : fmt::format("kw_floor_div<int64_t>({}, {})", a, b);
       case IntFunction::kMod:
-        return fmt::format("(({}) % ({}))", call.a.cpp(), call.b.cpp());
+        return nonnegative(call.a) ? fmt::format("(({}) % ({}))", a, b)
+                                   : fmt::format("kw_remainder<int64_t>({}, {})", a, b);
       case IntFunction::kMin:
-        return fmt::format("std::min<int64_t>({}, {})", call.a.cpp(), call.b.cpp());
+        return fmt::format("std::min<int64_t>({}, {})", a, b);
       case IntFunction::kMax:
-        return fmt::format("std::max<int64_t>({}, {})", call.a.cpp(), call.b.cpp());
+        return fmt::format("std::max<int64_t>({}, {})", a, b);
     }
     KW_CHECK(false);
   });

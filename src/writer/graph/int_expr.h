@@ -68,6 +68,9 @@ class IntExpr {
   // where nothing is negative: whoever makes an index or a size that may be negative there must not
   // print it so.
   std::string cpp() const;
+  // Where `nonnegative` does not hold of a dividend: kw_floor_div<int64_t>(a, b) and
+  // kw_remainder<int64_t>(a, b), which round as IntFunction does.
+  std::string cpp(const std::function<bool(const IntExpr&)>& nonnegative) const;
 
  private:
   struct Call;

@@ -218,7 +218,7 @@ void add_joins(LowerTable& table) {
     table[std::string(name) + ".default"] = reflect;
   table["im2col.default"] = windows_as_columns;
   table["slice_scatter.default"] = slice_scatter;
-  table["select_scatter.int"] = select_scatter;
+  table["select_scatter.default"] = select_scatter;
   table["copy.default"] = copied;
 }
 

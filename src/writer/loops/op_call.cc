@@ -281,7 +281,7 @@ bool OpCall::used(std::size_t output) const {
 }
 
 void OpCall::set(std::size_t output, Tensor value) {
-  if (output >= results_.size() || failed()) return;
+  if (output >= results_.size() || failed() || !used(output)) return;
   if (!has_rank(value.rank(), output)) return;
   if (value.type.dtype != type(output).dtype) {
     value.buffer.reset();

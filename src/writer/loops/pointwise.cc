@@ -1,5 +1,6 @@
 // Operators of one element at a time, besides activations.
 #include <cmath>
+#include <numbers>
 
 #include "writer/loops/lowering.h"
 
@@ -301,6 +302,13 @@ void copysign(OpCall& call) {
   });
 }
 
+LowerFunction scaled_by(double factor) {
+  return [factor](OpCall& call) {
+    const Rule self = call.operand("self", opmath(call.type().dtype));
+    call.map([&](const Index& i) { return binary(ScalarOp::kMul, self(i), factor); });
+  };
+}
+
 }  // namespace
 
 void add_pointwise(LowerTable& table) {
@@ -348,6 +356,8 @@ void add_pointwise(LowerTable& table) {
     table[std::string(name) + ".default"] = rounding(op);
   table["round.decimals"] = round_decimals;
   table["frac.default"] = frac;
+  table["deg2rad.default"] = scaled_by(std::numbers::pi / 180);
+  table["rad2deg.default"] = scaled_by(180 / std::numbers::pi);
   table["logit.default"] = logit;
   table["frexp.Tensor"] = frexp;
   table["nan_to_num.default"] = nan_to_num;
