@@ -13,7 +13,7 @@ namespace kw::report {
 namespace fs = std::filesystem;
 namespace {
 
-Stage stage_of(runlog::Progress progress) {
+Stage stage_of_progress(runlog::Progress progress) {
   switch (progress) {
     case runlog::Progress::kNothing:
       return Stage::kNothing;
@@ -105,7 +105,7 @@ Attempt attempt_of(const runlog::Attempt& from) {
   Attempt out;
   out.id = std::to_string(from.id);
   if (from.decided.parent >= 0) out.parent = std::to_string(from.decided.parent);
-  out.stage = stage_of(from.progress());
+  out.stage = stage_of_progress(from.progress());
   if (from.answered) {
     out.proposer = from.answered->by;
     if (!from.answered->label.empty()) out.proposer += ", " + from.answered->label;
