@@ -10,6 +10,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
+#include "command_line_parts.h"
+#include "data_command_line.h"
 #include "help_text.h"
 #include "settings.h"
 
@@ -78,6 +80,7 @@ struct Grammar {
   SolveCommand solve;
   Words solve_words;
   CLI::App* of_solve = nullptr;
+  DataCommands data;
 
   Grammar();
 
@@ -97,42 +100,8 @@ struct Grammar {
   void add_serve_model();
 };
 
-CLI::Option* text(CLI::App& app, const char* name, std::string& value, const char* type,
-                  const char* description) {
-  return app.add_option(name, value, description)->type_name(type)->capture_default_str();
-}
-
-// CLI11 checks before it converts, so that the sentence about a word that is no number is ours.
-template <typename Number>
-CLI::Option* number(CLI::App& app, const char* name, Number& value, const char* type,
-                    const char* description) {
-  auto check = [](const std::string& word) -> std::string {
-    if constexpr (std::is_same_v<Number, int>) {
-      auto parsed = parse_whole_number(word);
-      return parsed ? "" : parsed.error().message();
-    } else {
-      auto parsed = parse_number(word);
-      return parsed ? "" : parsed.error().message();
-    }
-  };
-  return app.add_option(name, value, description)
-      ->type_name(type)
-      ->capture_default_str()
-      ->check(check);
-}
-
-// Without "--json=false": only a program would write that.
-CLI::Option* flag(CLI::App& app, const char* name, bool& value, const char* description) {
-  return app.add_flag(name, value, description)->disable_flag_override();
-}
-
-void set_words(CLI::App& app, std::vector<std::string>& words, const char* description) {
-  app.add_option("--set", words, description)->type_name("NAME=VALUE")->allow_extra_args(false);
-}
-
 constexpr const char* kSetConstant =
     "replace a constant of a KernelBench problem by a Python literal; may be given again";
-constexpr const char* kJson = "print JSON, one object a line";
 
 Grammar::Grammar() {
   app.formatter(std::make_shared<HelpFormatter>());
@@ -171,6 +140,11 @@ Grammar::Grammar() {
   flag(*of_doctor, "--json", doctor.json, kJson);
   add_generate();
   add_serve_model();
+  add_data_commands(*add_group("data", "make, judge and cut training data"), data,
+                    [this](CLI::App& parent, const char* name, const char* description,
+                           std::function<Command()> result, const char* footer) {
+                      return add(parent, name, description, std::move(result), footer);
+                    });
 }
 
 CLI::App* Grammar::add(CLI::App& parent, const char* name, const char* description,
@@ -255,39 +229,6 @@ void Grammar::add_eval_settings(CLI::App& e, gym::EvalOptions& o, Words& words) 
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->group("Limits");
-}
-
-// own_tries: there is no other option of this name.
-void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries) {
-  const char* group = "Server, when --model is a URL";
-  text(app, "--model-name", server.model_name, "NAME",
-       "of the server's models; without it the only one that it lists")
-      ->group(group);
-  text(app, "--key-env", server.key_env, "NAME",
-       "environment variable with the key; without it KERNELWRIGHT_API_KEY, if that is set")
-      ->group(group);
-  flag(app, "--allow-plaintext", server.allow_plaintext, "send the key over http to other machines")
-      ->group(group);
-  text(app, "--ca-file", server.ca_file, "FILE", "PEM, trusted for https; without it the system's")
-      ->group(group);
-  number(app, "--requests-per-minute", server.requests_per_minute, "R", "0: no limit")
-      ->group(group);
-  number(app, "--tokens-per-minute", server.tokens_per_minute, "T",
-         "of prompts and answers, estimated before; 0: no limit")
-      ->group(group);
-  if (own_tries)
-    number(app, "--tries", server.tries, "N",
-           "of a request, when the server is busy, fails or cannot be reached")
-        ->group(group);
-  number(app, "--deadline", server.deadline_seconds, "S", "of a request, retries included")
-      ->group(group);
-  number(app, "--max-cost", server.max_cost, "C", "of all requests, by the prices; 0: no limit")
-      ->group(group);
-  number(app, "--max-total-tokens", server.max_total_tokens, "N", "of all requests; 0: no limit")
-      ->group(group);
-  number(app, "--prompt-price", server.prompt_price, "P", "of a million tokens")->group(group);
-  number(app, "--completion-price", server.completion_price, "P", "of a million tokens")
-      ->group(group);
 }
 
 void Grammar::add_solve() {

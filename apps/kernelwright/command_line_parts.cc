@@ -1,0 +1,41 @@
+#include "command_line_parts.h"
+
+namespace kw::front {
+
+void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries) {
+  const char* group = "Server, when --model is a URL";
+  text(app, "--model-name", server.model_name, "NAME",
+       "of the server's models; without it the only one that it lists")
+      ->group(group);
+  text(app, "--key-env", server.key_env, "NAME",
+       "environment variable with the key; without it KERNELWRIGHT_API_KEY, if that is set")
+      ->group(group);
+  flag(app, "--allow-plaintext", server.allow_plaintext, "send the key over http to other machines")
+      ->group(group);
+  text(app, "--ca-file", server.ca_file, "FILE", "PEM, trusted for https; without it the system's")
+      ->group(group);
+  number(app, "--requests-per-minute", server.requests_per_minute, "R", "0: no limit")
+      ->group(group);
+  number(app, "--tokens-per-minute", server.tokens_per_minute, "T",
+         "of prompts and answers, estimated before; 0: no limit")
+      ->group(group);
+  if (own_tries)
+    number(app, "--tries", server.tries, "N",
+           "of a request, when the server is busy, fails or cannot be reached")
+        ->group(group);
+  number(app, "--deadline", server.deadline_seconds, "S", "of a request, retries included")
+      ->group(group);
+  number(app, "--max-cost", server.max_cost, "C", "of all requests, by the prices; 0: no limit")
+      ->group(group);
+  number(app, "--max-total-tokens", server.max_total_tokens, "N", "of all requests; 0: no limit")
+      ->group(group);
+  number(app, "--prompt-price", server.prompt_price, "P", "of a million tokens")->group(group);
+  number(app, "--completion-price", server.completion_price, "P", "of a million tokens")
+      ->group(group);
+}
+
+void set_words(CLI::App& app, std::vector<std::string>& words, const char* description) {
+  app.add_option("--set", words, description)->type_name("NAME=VALUE")->allow_extra_args(false);
+}
+
+}  // namespace kw::front

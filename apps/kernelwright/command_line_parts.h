@@ -1,0 +1,56 @@
+// What the grammar's files share: options in one style. Includes CLI11, so only they may include
+// it.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "options.h"
+#include "settings.h"
+
+namespace kw::front {
+
+// Adds a command below a parent; `result` is called when it was given.
+using AddCommand =
+    std::function<CLI::App*(CLI::App& parent, const char* name, const char* description,
+                            std::function<Command()> result, const char* footer)>;
+
+inline CLI::Option* text(CLI::App& app, const char* name, std::string& value, const char* type,
+                         const char* description) {
+  return app.add_option(name, value, description)->type_name(type)->capture_default_str();
+}
+
+// CLI11 checks before it converts, so that the sentence about a word that is no number is ours.
+template <typename Number>
+CLI::Option* number(CLI::App& app, const char* name, Number& value, const char* type,
+                    const char* description) {
+  auto check = [](const std::string& word) -> std::string {
+    if constexpr (std::is_same_v<Number, int>) {
+      auto parsed = parse_whole_number(word);
+      return parsed ? "" : parsed.error().message();
+    } else {
+      auto parsed = parse_number(word);
+      return parsed ? "" : parsed.error().message();
+    }
+  };
+  return app.add_option(name, value, description)
+      ->type_name(type)
+      ->capture_default_str()
+      ->check(check);
+}
+
+// Without "--json=false": only a program would write that.
+inline CLI::Option* flag(CLI::App& app, const char* name, bool& value, const char* description) {
+  return app.add_flag(name, value, description)->disable_flag_override();
+}
+
+void set_words(CLI::App& app, std::vector<std::string>& words, const char* description);
+
+// own_tries: there is no other option of this name.
+void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries);
+
+inline constexpr const char* kJson = "print JSON, one object a line";
+
+}  // namespace kw::front
