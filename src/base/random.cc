@@ -16,14 +16,28 @@ std::uint64_t entropy_seed() {
   return seed;
 }
 
+namespace {
+
+// SplitMix64's output function.
+std::uint64_t mixed(std::uint64_t z) {
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31U);
+}
+
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
+
+}  // namespace
+
 Rng::Rng(std::uint64_t seed) {
   for (std::uint64_t& word : state_) {
-    seed += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t z = seed;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-    word = z ^ (z >> 31U);
+    seed += kGolden;
+    word = mixed(seed);
   }
+}
+
+Rng Rng::at(std::uint64_t seed, std::uint64_t index) {
+  return Rng(mixed(mixed(seed + kGolden) + kGolden * (index + 1)));
 }
 
 std::uint64_t Rng::next() {

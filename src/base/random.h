@@ -15,6 +15,8 @@ class Rng {
  public:
   using result_type = std::uint64_t;
   explicit Rng(std::uint64_t seed);
+  // The generator of place `index` of the stream `seed`: found without those before it.
+  static Rng at(std::uint64_t seed, std::uint64_t index);
 
   std::uint64_t next();
   std::uint64_t operator()() { return next(); }

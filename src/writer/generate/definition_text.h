@@ -1,0 +1,22 @@
+// A plan as a definition with a reference of functions alone.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "task/problem.h"
+#include "writer/generate/operators.h"
+
+namespace kw::writer::generate {
+
+struct DefinitionText {
+  task::Definition definition;
+  std::vector<task::Workload> workloads;
+  task::Policy policy;
+  std::vector<int> slots;         // of the definition's inputs
+  std::vector<std::string> ways;  // "relu/2", one a step
+};
+
+DefinitionText definition_text(const Plan& plan, const std::string& name,
+                               const std::string& family, Rng& rng);
+
+}  // namespace kw::writer::generate

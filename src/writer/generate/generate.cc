@@ -1,0 +1,77 @@
+#include "writer/generate/generate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "writer/generate/body_text.h"
+#include "writer/generate/definition_text.h"
+#include "writer/generate/docstrings.h"
+#include "writer/generate/forms.h"
+#include "writer/generate/module_text.h"
+#include "writer/generate/sample_plan.h"
+
+namespace kw::writer {
+namespace {
+
+std::string title_of(const generate::Plan& plan, std::uint64_t seed, std::uint64_t index) {
+  std::vector<std::string_view> names;
+  for (const generate::Step& step : plan.steps) names.push_back(step.spec->name);
+  if (names.size() > 4) names.resize(4);
+  return fmt::format("{}_{}_{}", fmt::join(names, "_"), seed, index);
+}
+
+Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t seed,
+                                    std::uint64_t index, Rng& rng) {
+  GeneratedProblem out;
+  out.name = title_of(plan, seed, index);
+  out.depth = static_cast<int>(plan.steps.size());
+  for (const generate::Step& step : plan.steps) {
+    out.operators.emplace_back(step.spec->name);
+    out.tier = std::max(out.tier, step.spec->tier);
+  }
+  if (out.depth > 3) ++out.tier;
+  const std::string first(plan.steps[0].spec->family);
+  const bool alike = std::all_of(plan.steps.begin(), plan.steps.end(),
+                                 [&](const auto& step) { return step.spec->family == first; });
+  out.family = alike ? first : "fused";
+  out.words = generate::words_of(plan);
+  Rng module_rng = rng.fork(), definition_rng = rng.fork();
+  generate::ModuleText module = generate::module_text(plan, module_rng);
+  for (const std::string& way : module.ways) out.renderings.push_back(way + " module");
+  KW_TRY(out.module, generate::module_form(plan, out.name, std::move(module)));
+  generate::DefinitionText definition =
+      generate::definition_text(plan, out.name, out.family, definition_rng);
+  for (const std::string& way : definition.ways) out.renderings.push_back(way + " definition");
+  KW_TRY(out.definition, generate::definition_form(plan, std::move(definition)));
+  return out;
+}
+
+}  // namespace
+
+Result<GeneratedProblem> generate_problem(std::uint64_t seed, std::uint64_t index,
+                                          const GeneratorOptions& options) {
+  Rng rng = Rng::at(seed, index);
+  KW_TRY(const generate::Plan plan, generate::sample_plan(rng, options));
+  auto out = write_down(plan, seed, index, rng);
+  if (!out)
+    return fail(ErrorCode::kInternal, "problem {} of seed {}: {}", index, seed,
+                out.error().message());
+  return out;
+}
+
+std::vector<OperatorWays> generator_operators() {
+  std::vector<OperatorWays> out;
+  for (const generate::OpSpec& spec : generate::all_operators()) {
+    OperatorWays one{std::string(spec.name), std::string(spec.family), 0, 0};
+    for (const generate::Rendering& way : spec.ways) {
+      ++one.module_ways;
+      if (way.layer.empty()) ++one.definition_ways;
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace kw::writer

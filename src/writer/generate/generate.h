@@ -1,0 +1,54 @@
+// Random problems: an operator graph and its two forms as people write them, a KernelBench-style
+// module and a definition, each with the graph that the tracer would find in it and the interface
+// that the gym would. The same seed, index and options give the same problem, whoever asks.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "task/problem.h"
+#include "task/signature.h"
+#include "writer/graph/graph.h"
+
+namespace kw::writer {
+
+struct GeneratorOptions {
+  int min_depth = 1, max_depth = 8;           // operators, of 1 to 8
+  std::int64_t max_elements = 1LL << 25;      // of a tensor
+  std::int64_t max_work = 1LL << 33;          // multiplications of an operator
+  std::string only_first;                     // the first operator; empty: by weight
+};
+
+// One of the problem's two forms.
+struct ProblemForm {
+  task::Problem problem;      // with its hash
+  task::Signature signature;  // of the first workload
+  Graph graph;                // checked
+  // For each input of the graph, what it is in both forms: "x", "conv1 weight".
+  std::vector<std::string> meanings;
+};
+
+struct GeneratedProblem {
+  std::string name;
+  std::string family;   // of the operator that does most work, or fused
+  int depth = 1, tier = 1;
+  std::vector<std::string> operators;   // names of the generator's own table, in order
+  std::vector<std::string> renderings;  // "relu/2 module", one for each operator and form
+  std::string words;                    // what it computes, for people
+  ProblemForm module, definition;
+};
+
+// Problem `index` of the stream `seed`. kInternal when a form fails its own checks.
+Result<GeneratedProblem> generate_problem(std::uint64_t seed, std::uint64_t index,
+                                          const GeneratorOptions& options = {});
+
+// Names of all operators with how many ways there are to write each: all, and in a definition.
+struct OperatorWays {
+  std::string name, family;
+  int module_ways = 0, definition_ways = 0;
+};
+std::vector<OperatorWays> generator_operators();
+
+}  // namespace kw::writer

@@ -1,0 +1,123 @@
+// Matrix products.
+#include <algorithm>
+#include <cmath>
+
+#include "writer/generate/operators.h"
+
+namespace kw::writer::generate {
+namespace {
+
+bool is_rows(const Value& x, const Limits& limits) {
+  return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && x.shape.back().n >= 2 &&
+         x.shape.back().n <= 65536 && x.magnitude < 1e4 &&
+         elements(x.shape) * 2 <= limits.max_work;
+}
+
+// Columns of a product of `rows` x `k`, within the limits.
+std::int64_t columns_for(Builder& b, std::int64_t rows, std::int64_t k) {
+  const std::int64_t most = std::min({std::int64_t{16384}, b.limits.max_work / (rows * k) + 1,
+                                      b.limits.max_elements / rows + 1,
+                                      (std::int64_t{1} << 24) / k + 1});
+  return b.size(std::min<std::int64_t>(8, most), most);
+}
+
+// x [..., K] times weight [N, K] transposed, plus bias
+void linear(Builder& b) {
+  Dims shape = b.x().shape;
+  const Dim k = shape.back();
+  const std::int64_t rows = elements(shape) / k.n;
+  const Dim n = b.axis("out_features", columns_for(b, rows, k.n));
+  const bool bias = b.flag("bias", b.chance(0.75), true);
+  b.size_of("in_features", k);
+  b.size_of("out_features", n);
+  const ValueId weight = b.weight("weight", {n, k}, Start::kWeight, k).id;
+  const ValueId turned =
+      b.call("permute.default", {weight, std::vector<IntExpr>{1, 0}}, {k, n});
+  const ValueId shift = bias ? b.weight("bias", {n}, Start::kWeight, k).id : ValueId{};
+  const Dim flat = product(shape, 0, shape.size() - 1);
+  const bool wide = shape.size() > 2;
+  b.flag("wide", wide);
+  const ValueId in =
+      wide ? b.call("view.default", {b.x(), Dims{flat, k}}, {flat, k}) : b.x().id;
+  ValueId out = bias ? b.call("addmm.default", {shift, in, turned}, {flat, n})
+                     : b.call("mm.default", {in, turned}, {flat, n});
+  shape.back() = n;
+  if (wide) out = b.call("view.default", {out, shape}, shape);
+  b.result(out, shape);
+}
+
+// A [M, K] times B [K, N], either of them perhaps given transposed
+void matmul(Builder& b) {
+  const std::int64_t m = b.size(1, 8192);
+  const std::int64_t k = b.size(1, std::min<std::int64_t>(65536, b.limits.max_elements / m));
+  const std::int64_t n = columns_for(b, m, k);
+  const Dim M = b.axis("M", m, false), K = b.axis("K", k, false), N = b.axis("N", n, false);
+  const bool turn_a = b.flag("turn_a", b.chance(0.2)), turn_b = b.flag("turn_b", b.chance(0.25));
+  b.flag("plain", !turn_a && !turn_b);
+  const ValueId a = b.input("A", turn_a ? Dims{K, M} : Dims{M, K}).id;
+  const ValueId other = b.input("B", turn_b ? Dims{N, K} : Dims{K, N}).id;
+  const std::vector<IntExpr> turn = {1, 0};
+  b.text("a", turn_a ? "{x}.T" : "{x}");
+  b.text("b", turn_b ? "{y}.T" : "{y}");
+  b.text("ai", turn_a ? "ki" : "ik");
+  b.text("bi", turn_b ? "jk" : "kj");
+  const ValueId left = turn_a ? b.call("permute.default", {a, turn}, {M, K}) : a;
+  const ValueId right = turn_b ? b.call("permute.default", {other, turn}, {K, N}) : other;
+  b.result(b.call("mm.default", {left, right}, {M, N}), {M, N}).magnitude =
+      5 * std::sqrt(static_cast<double>(k));
+}
+
+// A [B, M, K] times B [B, K, N]
+void batched_matmul(Builder& b) {
+  const std::int64_t batch = b.size(2, 128), m = b.size(1, 1024);
+  const std::int64_t k = b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / (m * batch), 1, 4096));
+  const std::int64_t n = std::max<std::int64_t>(1, columns_for(b, batch * m, k) / 4);
+  const Dim B = b.axis("batch_size", batch, false), M = b.axis("m", m, false),
+            K = b.axis("k", k, false), N = b.axis("n", n, false);
+  const bool turn_b = b.flag("turn_b", b.chance(0.3));
+  const ValueId a = b.input("A", {B, M, K}).id;
+  const ValueId other = b.input("B", turn_b ? Dims{B, N, K} : Dims{B, K, N}).id;
+  b.text("b", turn_b ? "{y}.transpose(1, 2)" : "{y}");
+  b.text("bi", turn_b ? "bjk" : "bkj");
+  const ValueId right =
+      turn_b ? b.call("permute.default", {other, std::vector<IntExpr>{0, 2, 1}}, {B, K, N}) : other;
+  b.result(b.call("bmm.default", {a, right}, {B, M, N}), {B, M, N}).magnitude =
+      5 * std::sqrt(static_cast<double>(k));
+}
+
+}  // namespace
+
+std::vector<OpSpec> matmul_operators() {
+  constexpr std::string_view kFamily = "matmul";
+  return {
+      {"linear", kFamily, 4, 2, Domain::kMatrix, is_rows, linear,
+       "a linear layer from {in_features} to {out_features} features",
+       {{"nn.Linear({in_features}, {out_features}[[, bias={bias}]])", ""},
+        {"nn.Linear(in_features={in_features}, out_features={out_features}[[, bias={bias}]])", ""},
+        {"", "F.linear({x}, {weight}, {bias})", "bias"},
+        {"", "F.linear({x}, {weight})", "!bias"},
+        {"", "torch.matmul({x}, {weight}.t()) + {bias}", "bias"},
+        {"", "torch.matmul({x}, {weight}.t())", "!bias"},
+        {"", "{x} @ {weight}.T + {bias}", "bias"},
+        {"", "{x} @ {weight}.T", "!bias"},
+        {"", "torch.einsum(\"...i,oi->...o\", {x}, {weight}) + {bias}", "bias"},
+        {"", "torch.einsum(\"...i,oi->...o\", {x}, {weight})", "!bias"},
+        {"", "torch.addmm({bias}, {x}, {weight}.t())", "bias !wide"}}},
+      {"matmul", kFamily, 4, 2, Domain::kNone, nullptr, matmul, "a product of two matrices",
+       {{"", "torch.matmul({a}, {b})"},
+        {"", "{a} @ {b}"},
+        {"", "torch.mm({a}, {b})"},
+        {"", "{a}.matmul({b})"},
+        {"", "{a}.mm({b})"},
+        {"", "torch.einsum(\"{ai},{bi}->ij\", {x}, {y})"}}},
+      {"batched_matmul", kFamily, 2, 2, Domain::kNone, nullptr, batched_matmul,
+       "a batch of matrix products",
+       {{"", "torch.bmm({x}, {b})"},
+        {"", "torch.matmul({x}, {b})"},
+        {"", "{x} @ {b}"},
+        {"", "{x}.bmm({b})"},
+        {"", "torch.einsum(\"bik,{bi}->bij\", {x}, {y})"}}},
+  };
+}
+
+}  // namespace kw::writer::generate

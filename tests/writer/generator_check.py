@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Generated problems against torch: generator_check.py FOLDER [--seed S] [--first I] [--count N] [--operator NAME] [--jobs J]
+[--max-elements E] [--trace K] [--show] [--all-ways]
+
+FOLDER holds kw_generator_probe and kw_writer_probe. Each problem's module runs in float64; its definition and both graphs (by the
+interpreter of the loops) must give the same. --trace K: every K-th module is also traced, and the traced graph must give the same.
+--all-ways: it is an error when a way of writing an operator did not occur. Exit code 77: no torch here.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+
+try:
+    import torch
+except ImportError:
+    sys.exit(77)
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from loops_equality import Probe, compare
+
+TOLERANCE = 1e-7
+MOST_WORK = 4e7
+
+
+class Wrong(Exception):
+    pass
+
+
+def load(source, name):
+    module = types.ModuleType(name)
+    exec(compile(source, name, "exec"), module.__dict__)
+    return module
+
+
+def flat(value):
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def state_of(model):
+    state = dict(model.state_dict(keep_vars=True))
+    with torch.no_grad():
+        for tensor in state.values():
+            if tensor.is_floating_point() and tensor.numel() > 0 and bool((tensor == tensor.flatten()[0]).all()):
+                tensor.add_(torch.rand_like(tensor) * 0.4)  # a layer's ones and zeros say nothing
+    return {key: value.detach().clone() for key, value in state.items()}
+
+
+def check_values(values):
+    for value in values:
+        if value.is_floating_point() and not bool(value.isfinite().all()):
+            raise Wrong("an output is not finite")
+        if value.numel() > 4 and bool((value == value.flatten()[0]).all()):
+            raise Wrong(f"an output is constant ({float(value.flatten()[0])})")
+        if value.is_floating_point() and value.numel() > 4 and float(value.std()) < 1e-9 * (1e-30 + float(value.abs().max())):
+            raise Wrong("an output is all but constant")
+
+
+def same(what, got, want):
+    if len(got) != len(want):
+        raise Wrong(f"{what}: {len(got)} outputs instead of {len(want)}")
+    for k, (a, b) in enumerate(zip(got, want)):
+        if isinstance(a, torch.Tensor) and a.dim() != 1 and a.shape != b.shape:
+            raise Wrong(f"{what}: shape {list(a.shape)} instead of {list(b.shape)}")
+        if wrong := compare(a.double().reshape(-1), b, TOLERANCE):
+            raise Wrong(f"{what}, output {k}: {wrong}")
+
+
+def interpreted(probe, form, given, folder):
+    path = os.path.join(folder, "graph.json")
+    with open(path, "w") as file:
+        json.dump(form["graph"], file)
+    return probe.run(path, form["graph"]["sizes"], given, False, MOST_WORK)
+
+
+def traced(row, folder):
+    """The tracer's graph, in this process."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+    import tracer
+
+    path = os.path.join(folder, "problem.py")
+    with open(path, "w") as file:
+        file.write(row["module"]["source"])
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        return {"graph": tracer.trace(path, {"kind": "module", "entry": "Model"})}
+    finally:
+        torch.set_default_dtype(default)
+
+
+def check(row, probe, folder, trace):
+    """Raises what is wrong; True when the graphs could be interpreted."""
+    if "error" in row:
+        raise Wrong(row["error"])
+    torch.manual_seed(row["index"])
+    loaded = load(row["module"]["source"], "problem")
+    model = loaded.Model(*loaded.get_init_inputs())
+    state = state_of(model)
+    inputs = loaded.get_inputs()
+    outputs = flat(model(*[value.clone() for value in inputs]))
+    check_values(outputs)
+    form = row["module"]
+    dynamic = [i for i, key in enumerate(form["state_keys"]) if key is None]
+    if len(dynamic) != len(inputs):
+        raise Wrong(f"{len(inputs)} inputs instead of {len(dynamic)}")
+    unknown = [key for key in form["state_keys"] if key is not None and key not in state]
+    if unknown:
+        raise Wrong(f"no state {unknown}, only {list(state)}")
+    given = list(inputs) + [state[key] for key in form["state_keys"] if key is not None]
+    order = [key for key in state if key in form["state_keys"]]
+    if order != [key for key in form["state_keys"] if key is not None]:
+        raise Wrong(f"the state is in the order {list(state)}")
+    for item, value in zip(form["graph"]["inputs"], given):
+        shape = [eval(str(d), {"min": min, "max": max}, dict(form["graph"]["sizes"])) for d in item["shape"]]
+        if shape != list(value.shape):
+            raise Wrong(f"{item['name']} has shape {list(value.shape)}, the graph says {shape}")
+    by_meaning = dict(zip(form["inputs"], given))
+    definition = row["definition"]["definition"]
+    run = load(definition["reference"], "reference").run
+    named = dict(zip(row["definition"]["names"], (by_meaning[m] for m in row["definition"]["inputs"])))
+    same("definition", flat(run(*[named[name].clone() for name in definition["inputs"]])), outputs)
+    got = interpreted(probe, form, given, folder)
+    if got is not None:
+        same("graph", got, outputs)
+        same("definition's graph", interpreted(probe, row["definition"], [by_meaning[m] for m in row["definition"]["inputs"]], folder), outputs)
+    if trace:
+        found = traced(row, folder)
+        names = [item["name"] for item in found["graph"]["inputs"]]
+        mine = dict(zip(form["names"], given))
+        if set(names) - set(mine):
+            raise Wrong(f"the traced graph has inputs {names}, not {list(mine)}")
+        got = interpreted(probe, found, [mine[name] for name in names], folder)
+        if got is not None:
+            same("traced graph", got, outputs)
+    return got is not None
+
+
+def work(arguments, first, count):
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    torch.set_default_dtype(torch.float64)
+    command = [os.path.join(arguments.folder, "kw_generator_probe"), "problems", str(arguments.seed), str(first), str(count),
+               str(arguments.max_elements), str(arguments.max_elements * 64)]
+    if arguments.operator:
+        command.append(arguments.operator)
+    rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    ways, wrong, run = collections.Counter(), [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        probe = Probe(os.path.join(arguments.folder, "kw_writer_probe"), folder)
+        for line in rows:
+            row = json.loads(line)
+            ways.update(row.get("renderings", []))
+            if arguments.show:
+                print(row.get("module", {}).get("source", ""), row.get("definition", {}).get("definition", {}).get("reference", ""), sep="\n# ---- definition\n")
+            try:
+                run += check(row, probe, folder, arguments.trace and row["index"] % arguments.trace == 0)
+            except Exception as error:
+                text = str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}"
+                wrong.append((row["index"], row.get("renderings", []), text[:600]))
+                if probe.process.poll() is not None:
+                    probe = Probe(os.path.join(arguments.folder, "kw_writer_probe"), folder)
+        probe.process.stdin.close()
+        probe.process.wait(10)
+    return len(rows), run, ways, wrong
+
+
+def main(given):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--operator", default="")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--max-elements", type=int, default=2000)
+    parser.add_argument("--trace", type=int, default=0)
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--all-ways", action="store_true")
+    arguments = parser.parse_args(given)
+    block = max(1, min(50, arguments.count // arguments.jobs))
+    starts = range(arguments.first, arguments.first + arguments.count, block)
+    blocks = [(start, min(block, arguments.first + arguments.count - start)) for start in starts]
+    problems = run = failures = 0
+    ways = collections.Counter()
+    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
+        for done in pool.map(work, [arguments] * len(blocks), *zip(*blocks)):
+            problems, run = problems + done[0], run + done[1]
+            ways += done[2]
+            for index, chosen, text in done[3]:
+                failures += 1
+                print(f"{index} {' '.join(w for w in chosen)}: {text}", flush=True)
+    operators = [json.loads(line) for line in subprocess.run([os.path.join(arguments.folder, "kw_generator_probe"), "operators"], check=True, capture_output=True, text=True).stdout.splitlines()]
+    seen = {way.split()[0] for way in ways}
+    missing = [f"{o['name']}/{k}" for o in operators for k in range(o["module_ways"]) if f"{o['name']}/{k}" not in seen]
+    print(f"{problems - failures} of {problems} problems agree with torch; {run} of them with their graphs; "
+          f"{len(seen)} ways of {len(operators)} operators, {len(missing)} did not occur: {' '.join(missing[:40])}")
+    return 1 if failures or (arguments.all_ways and missing) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+// A program for tests and people: problems of the generator, one a line.
+//   kw_generator_probe operators
+//   kw_generator_probe problems SEED FIRST COUNT [MAX_ELEMENTS [MAX_WORK [OPERATOR]]]
+// An operator: {"name", "family", "module_ways", "definition_ways"}. A problem: {"index", "name",
+// "operators", "renderings", "words", "depth", "tier", and of both forms "module" and "definition":
+// {"source" or "definition", "graph", "inputs": [MEANING, ..], "names", "state_keys"}}.
+#include <cstdio>
+#include <iostream>
+
+#include "task/definition_json.h"
+#include "writer/generate/generate.h"
+#include "writer/loops/loops.h"
+
+namespace kw::writer {
+namespace {
+
+Json form_json(const ProblemForm& form) {
+  Json names = Json::array(), keys = Json::array();
+  for (const GraphInput& input : form.graph.inputs) names.push_back(input.name);
+  for (std::size_t i = 0; i < form.signature.inputs.size(); ++i) keys.push_back(nullptr);
+  for (const task::Argument& one : form.signature.statics) keys.push_back(one.state_key);
+  Json out = {{"graph", Json::parse(to_json_text(form.graph))},
+              {"inputs", form.meanings},
+              {"names", names},
+              {"state_keys", keys}};
+  if (form.problem.is_module())
+    out["source"] = form.problem.module().source;
+  else
+    out["definition"] = task::to_json(form.problem.definition());
+  return out;
+}
+
+int problems(const std::vector<std::string>& arguments) {
+  GeneratorOptions options;
+  if (arguments.size() > 4) options.max_elements = std::stoll(arguments[4]);
+  if (arguments.size() > 5) options.max_work = std::stoll(arguments[5]);
+  if (arguments.size() > 6) options.only_first = arguments[6];
+  const std::uint64_t seed = std::stoull(arguments[1]), first = std::stoull(arguments[2]);
+  for (std::uint64_t i = first; i < first + std::stoull(arguments[3]); ++i) {
+    const auto made = generate_problem(seed, i, options);
+    if (!made) {
+      std::cout << Json{{"index", i}, {"error", made.error().message()}}.dump() << "\n";
+      continue;
+    }
+    Json out = {{"index", i},           {"name", made->name},   {"operators", made->operators},
+                {"renderings", made->renderings}, {"words", made->words},
+                {"depth", made->depth}, {"tier", made->tier},   {"family", made->family}};
+    if (auto lowered = lower(made->module.graph); !lowered)
+      out["error"] = "module graph: " + lowered.error().message();
+    if (auto lowered = lower(made->definition.graph); !lowered)
+      out["error"] = "definition graph: " + lowered.error().message();
+    out["module"] = form_json(made->module);
+    out["definition"] = form_json(made->definition);
+    std::cout << out.dump() << "\n";
+  }
+  return 0;
+}
+
+int main_of(const std::vector<std::string>& arguments) {
+  if (arguments.size() >= 4 && arguments[0] == "problems") return problems(arguments);
+  if (arguments.size() == 1 && arguments[0] == "operators") {
+    for (const OperatorWays& one : generator_operators())
+      std::cout << Json{{"name", one.name}, {"family", one.family}, {"module_ways", one.module_ways},
+                        {"definition_ways", one.definition_ways}}
+                       .dump()
+                << "\n";
+    return 0;
+  }
+  std::cerr << "usage: kw_generator_probe operators | problems SEED FIRST COUNT [MAX_ELEMENTS "
+               "[MAX_WORK [OPERATOR]]]\n";
+  return 2;
+}
+
+}  // namespace
+}  // namespace kw::writer
+
+int main(int count, char** arguments) {
+  return kw::writer::main_of({arguments + 1, arguments + count});
+}
