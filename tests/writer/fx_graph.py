@@ -2,7 +2,10 @@
 import math
 
 import torch
+import torch.fx.experimental._config
 from torch.fx.experimental.proxy_tensor import make_fx
+
+torch.fx.experimental._config.use_duck_shape = False  # equal sizes of an example are not one size
 
 DTYPES = {torch.float64: "float64", torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16",
           torch.float8_e4m3fn: "float8_e4m3fn", torch.float8_e5m2: "float8_e5m2", torch.int64: "int64", torch.int32: "int32",

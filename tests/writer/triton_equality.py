@@ -115,6 +115,13 @@ def difference(got, want, tolerance):
     return f"{int((~right).sum())} of {want.numel()} wrong, the first at {place}: {float(got[place])} instead of {float(want[place])}"
 
 
+def serves(graph, sources, inputs):
+    """Whether the graph is of these shapes too: torch may have looked at a size, and made a number of it."""
+    sizes = {name: inputs[i].shape[d] for name, (i, d) in sources.items()}
+    shapes = [[eval(str(extent), {}, sizes) for extent in one["shape"]] for one in graph["inputs"]]
+    return shapes == [list(x.shape) for x in inputs]
+
+
 class Trial:
     """A case, traced and with what torch makes of it at each size set."""
 
@@ -131,7 +138,7 @@ class Trial:
                 given = [helpers.single(x) for x in helpers.inputs_of(case, sizes, generator)]
                 wide = [x.double() if x.dtype is torch.float32 else x for x in given]
                 wanted = case.function(*[x.clone() for x in wide])
-                if path is None or case.static:
+                if path is None or case.static or not serves(graph, sources, given):
                     graph, sources = helpers.trace(case.function, given, case.static)
                     path = os.path.join(folder, f"{case.name}_{number}.json")
                     with open(path, "w") as file:

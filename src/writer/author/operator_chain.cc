@@ -11,9 +11,9 @@ namespace kw::writer {
 namespace {
 
 bool is_view(const std::string& op) {
-  static const std::set<std::string> all = {"view",      "expand", "permute", "squeeze",
+  static const std::set<std::string> all = {"view",      "expand", "permute",   "squeeze",
                                             "unsqueeze", "t",      "transpose", "alias",
-                                            "_to_copy",  "clone",  "detach", "reshape"};
+                                            "_to_copy",  "clone",  "detach",    "reshape"};
   return all.contains(op);
 }
 
@@ -54,8 +54,7 @@ std::string operator_chain(const Graph& graph) {
                                                             : fmt::format("{}={}", name, *text));
     }
     const std::string name = op.substr(op.find_first_not_of('_'));
-    out.push_back(numbers.empty() ? name
-                                  : fmt::format("{}({})", name, fmt::join(numbers, ", ")));
+    out.push_back(numbers.empty() ? name : fmt::format("{}({})", name, fmt::join(numbers, ", ")));
   }
   std::string text = out.empty() ? "copy" : fmt::format("{}", fmt::join(out, " > "));
   if (left_out > 0) text += fmt::format(" > {} more", left_out);

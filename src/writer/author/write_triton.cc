@@ -20,15 +20,14 @@ std::vector<std::string_view> triton_strategy_names() {
 Result<Draft> write_triton(const Graph& graph, const task::Signature& signature,
                            std::string_view strategy) {
   const auto& all = triton_strategies();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const TritonStrategy& one) {
-    return one.name == strategy;
-  });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const TritonStrategy& one) { return one.name == strategy; });
   if (found == all.end())
     return fail(ErrorCode::kNotFound, "unknown strategy {}; there are {}", strategy,
                 fmt::join(triton_strategy_names(), ", "));
   KW_TRY(const Program program, lower(graph));
   const TritonForm form = signature.of_module() ? TritonForm::kModelNew : TritonForm::kReturns;
-  KW_TRY(TritonFile file, triton_source(graph, program, signature, *found, form));
+  KW_TRY(TritonFile file, triton_source(graph, program, signature, strategy, form));
   Draft out;
   out.language = task::Language::kTriton;
   out.strategy = strategy;

@@ -99,8 +99,8 @@ void Accumulator::step(const Text& value, const Text& mask, const Text& position
   if (!mask.text.empty())
     text = fmt::format("tl.where({}, {}, {})", mask.text, text, identity_text(op_, dtype_));
   else if (!of_places() && op_ != ReduceOp::kMin && op_ != ReduceOp::kMax)
-    text = wrapped(value, op_ == ReduceOp::kSum ? static_cast<int>(kProduct)
-                                                : static_cast<int>(kUnary));
+    text = wrapped(value,
+                   op_ == ReduceOp::kSum ? static_cast<int>(kProduct) : static_cast<int>(kUnary));
   if (!of_places()) {
     kernel_.format("{} = {}", name_, combined(name_, text));
     return;
@@ -144,14 +144,14 @@ Text Accumulator::over_axis(unsigned axis, int number) {
     }
     case ReduceOp::kAny:
     case ReduceOp::kAll:
-      text = fmt::format("tl.{}({}.to(tl.int32), {}{}) != 0",
-                         op_ == ReduceOp::kAny ? "max" : "min", name_, at, keep);
+      text = fmt::format("tl.{}({}.to(tl.int32), {}{}) != 0", op_ == ReduceOp::kAny ? "max" : "min",
+                         name_, at, keep);
       break;
     case ReduceOp::kProd:
     case ReduceOp::kLogAddExp:
-      text = fmt::format(
-          "tl.reduce({}, {}, {}{})", name_, number,
-          printer_.function(op_ == ReduceOp::kProd ? "multiply" : "log_add_exp"), keep);
+      text =
+          fmt::format("tl.reduce({}, {}, {}{})", name_, number,
+                      printer_.function(op_ == ReduceOp::kProd ? "multiply" : "log_add_exp"), keep);
       break;
     case ReduceOp::kArgMin:
     case ReduceOp::kArgMax: {

@@ -1,5 +1,6 @@
 // Kernels that make a block of outputs a program, a lane each.
 #include "base/check.h"
+#include "writer/fusion/fusion.h"
 #include "writer/loops/scalar.h"
 #include "writer/triton/accumulator.h"
 #include "writer/triton/launch.h"
@@ -14,18 +15,13 @@ Launch finished(const KernelText& kernel, const ScalarPrinter& printer) {
   out.text = kernel.text();
   out.parameters = kernel.parameters();
   out.functions = printer.functions();
+  out.functions.insert(kernel.functions().begin(), kernel.functions().end());
   out.libdevice = printer.uses_libdevice();
   out.missing = printer.missing();
   return out;
 }
 
 namespace {
-
-IntExpr count_of(const std::vector<Loop>& loops) {
-  IntExpr out = 1;
-  for (const Loop& loop : loops) out = out * loop.extent;
-  return out;
-}
 
 std::vector<Loop> loops_over(const Shape& shape, const std::string& prefix) {
   std::vector<Loop> out;
@@ -53,14 +49,15 @@ class Block {
     const std::size_t scope =
         kernel.open(fmt::format("for {} in range(0, {}):", step, kernel.size(loop.extent)));
     kernel.format("{} = tl.cast({}, tl.int64)", variable, step);
-    kernel.bind(loop.variable, {variable, 0, kAtom, scope});
+    kernel.bind(loop, {variable, 0, kAtom, scope});
     ++opened_;
   }
   void close() {
     for (; opened_ > 0; --opened_) kernel.close();
   }
 
-  void store(BufferId out, const Text& at, const Text& value, const std::string& mask = "mask") {
+  void store(BufferId out, Text at, const Text& value, const std::string& mask = "mask") {
+    if (at.axes == 0) at = {"tl.zeros([BLOCK], tl.int64) + " + wrapped(at, kProduct), axis, kSum};
     kernel.format("tl.store({} + {}, {}, mask={})", kernel.pointer(out), wrapped(at, kProduct),
                   value.text, mask);
   }
@@ -112,8 +109,7 @@ Launch block_kernel(const Program& program, const Stage& stage, const std::strin
   sum.step(value, {}, places ? at.kernel.integer(position) : Text{});
   at.close();
   at.printer.set_reduced(sum.lanes());
-  at.store(stage.out, place,
-           stage.epilogue ? at.printer.print(stage.epilogue) : sum.lanes());
+  at.store(stage.out, place, stage.epilogue ? at.printer.print(stage.epilogue) : sum.lanes());
   return at.launch(tuning.outputs);
 }
 
@@ -127,14 +123,14 @@ Launch scan_kernel(const Program& program, const Scan& scan, const std::string& 
   Accumulator sum(at.kernel, at.printer, stage.op, collected(stage), at.axis, true);
   IntExpr place;
   for (const Loop& loop : stage.loops)
-    place = place * loop.extent + (loop.extent.constant() == 1 ? IntExpr()
-                                                               : IntExpr::symbol(loop.variable));
+    place = place * loop.extent +
+            (loop.extent.constant() == 1 ? IntExpr() : IntExpr::symbol(loop.variable));
   const std::string step = at.kernel.fresh("step"), along = at.kernel.fresh("k");
   const std::string extent = at.kernel.size(axis.extent);
   const std::size_t scope = at.kernel.open(fmt::format("for {} in range(0, {}):", step, extent));
   at.kernel.format("{} = tl.cast({}, tl.int64)", along,
                    scan.reversed ? fmt::format("{} - 1 - {}", extent, step) : step);
-  at.kernel.bind(axis.variable, {along, 0, kAtom, scope});
+  at.kernel.bind(axis, {along, 0, kAtom, scope});
   const Text value = at.printer.tensor(stage.body);
   sum.step(value, {}, at.kernel.integer(IntExpr::symbol(axis.variable)));
   Text result = sum.lanes();
@@ -203,13 +199,13 @@ Launch scatter_kernel(const Program& program, const Scatter& scatter, const std:
         continue;
       searched[d] = false;
       const Text own = kernel.integer(IntExpr::symbol(places[d].variable));
-      kernel.bind(loop.variable, own);
+      kernel.bind(loop, own);
       if (loop.extent == out.type.shape[d]) continue;
       const Text below{fmt::format("{} < {}", own.text, kernel.size(loop.extent)), at.axis,
                        kComparison};
-      inside = inside.text.empty() ? below
-                                   : Text{fmt::format("({}) & ({})", inside.text, below.text),
-                                          at.axis, kBitAnd};
+      inside = inside.text.empty()
+                   ? below
+                   : Text{fmt::format("({}) & ({})", inside.text, below.text), at.axis, kBitAnd};
     }
   }
   if (!inside.text.empty()) {
@@ -246,16 +242,15 @@ Launch scatter_kernel(const Program& program, const Scatter& scatter, const std:
       break;
     case ScatterOp::kMin:
     case ScatterOp::kMax:
-      updated = fmt::format("tl.{}(acc, {}{})",
-                            scatter.op == ScatterOp::kMin ? "minimum" : "maximum", value.text,
-                            task::is_floating(out.type.dtype)
-                                ? ", propagate_nan=tl.PropagateNan.ALL"
-                                : "");
+      updated = fmt::format(
+          "tl.{}(acc, {}{})", scatter.op == ScatterOp::kMin ? "minimum" : "maximum", value.text,
+          task::is_floating(out.type.dtype) ? ", propagate_nan=tl.PropagateNan.ALL" : "");
   }
-  if (narrow) updated = fmt::format("({}).to({}).to(tl.float32)", updated, triton_type(out.type.dtype));
-  kernel.format("acc = {}",
-                match.text.empty() ? updated
-                                   : fmt::format("tl.where({}, {}, acc)", match.text, updated));
+  if (narrow)
+    updated = fmt::format("({}).to({}).to(tl.float32)", updated, triton_type(out.type.dtype));
+  kernel.format("acc = {}", match.text.empty()
+                                ? updated
+                                : fmt::format("tl.where({}, {}, acc)", match.text, updated));
   at.close();
   at.store(scatter.out, {"at", at.axis}, {"acc"});
   return at.launch(tuning.outputs);

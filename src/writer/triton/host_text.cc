@@ -154,8 +154,8 @@ Result<std::string> run_text(const Graph& graph, const Program& program,
     for (const auto& [name, text] : launch.constants)
       arguments.push_back(fmt::format("{}={}", name, text));
     if (launch.warps != 4) arguments.push_back(fmt::format("num_warps={}", launch.warps));
-    calls.push_back(fmt::format("{}[({},)]({})", launch.name, launch.grid,
-                                fmt::join(arguments, ", ")));
+    calls.push_back(
+        fmt::format("{}[({},)]({})", launch.name, launch.grid, fmt::join(arguments, ", ")));
   }
   std::vector<std::string> conditions;
   for (const Condition& one : program.conditions) {
@@ -175,8 +175,7 @@ Result<std::string> run_text(const Graph& graph, const Program& program,
   };
   add(shapes);
   add(conditions);
-  for (const std::string& name : tensors)
-    out += fmt::format("    {0} = {0}.contiguous()\n", name);
+  for (const std::string& name : tensors) out += fmt::format("    {0} = {0}.contiguous()\n", name);
   add(allocations);
   add(calls);
   if (form != TritonForm::kWrites) out += fmt::format("    return {}\n", fmt::join(outputs, ", "));
@@ -213,7 +212,8 @@ std::string model_text(const Program& program, const task::Signature& signature)
          "    if is_buffer:\n"
          "        module.register_buffer(name, value)\n"
          "    else:\n"
-         "        module.register_parameter(name, nn.Parameter(value, requires_grad=dtype.is_floating_point))\n"
+         "        module.register_parameter(name, nn.Parameter(value, "
+         "requires_grad=dtype.is_floating_point))\n"
          "\n\n" +
          out;
 }

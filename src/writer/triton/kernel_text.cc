@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
-#include "writer/loops/lowering.h"
+#include "writer/fusion/fusion.h"
 
 namespace kw::writer::triton {
 
@@ -57,7 +57,7 @@ std::string number_text(double value) {
   if (std::isnan(value)) return "float(\"nan\")";
   if (std::isinf(value)) return value > 0 ? "float(\"inf\")" : "float(\"-inf\")";
   return fmt::format("{:#}", value).ends_with('.') ? fmt::format("{:#}0", value)
-                                                    : fmt::format("{:#}", value);
+                                                   : fmt::format("{:#}", value);
 }
 
 namespace {
@@ -75,50 +75,56 @@ const std::set<std::string>& reserved() {
 // Variables that kernels have under these names, whatever sizes and host scalars are called.
 bool is_local(const std::string& name) {
   static const std::set<std::string> all = {
-      "at",    "mask",  "row",    "place", "rank",   "other", "before", "equal", "acc",
-      "x",     "y",     "inside", "lane",  "start",  "rows",  "lanes",  "m",     "n",
-      "k",     "a",     "b",      "batch", "tile",   "tiles", "row_mask", "lane_mask"};
+      "at", "mask", "row",    "place", "rank",  "other", "before",   "equal",    "acc",
+      "x",  "y",    "inside", "lane",  "start", "rows",  "lanes",    "m",        "n",
+      "k",  "a",    "b",      "batch", "tile",  "tiles", "row_mask", "lane_mask"};
   return all.contains(name);
 }
 
 }  // namespace
 
 KernelText::KernelText(const Program& program, std::string name)
-    : program_(program), name_(std::move(name)), scopes_(1), used_(reserved()) {
+    : program_(program),
+      name_(std::move(name)),
+      scopes_(1),
+      used_(reserved()),
+      ranges_(ranges_of(program)) {
   for (const auto& [size, value] : program.sizes) {
     if (!is_local(size)) used_.insert(size);
   }
   for (const Buffer& each : program.buffers) {
-    if (each.kind == Buffer::Kind::kScalar && !is_local(each.name)) used_.insert(each.name);
+    if (each.kind != Buffer::Kind::kScalar) continue;
+    if (!is_local(each.name)) used_.insert(each.name);
   }
 }
 
-unsigned KernelText::add_axis(std::string block) {
-  blocks_.push_back(std::move(block));
-  masks_.emplace_back();
-  constants_.push_back(blocks_.back());
-  used_.insert(blocks_.back());
-  return 1U << (blocks_.size() - 1);
+unsigned KernelText::add_axis(const std::string& block, std::size_t dimension) {
+  axes_.push_back({block, dimension, {}});
+  rank_ = std::max(rank_, dimension + 1);
+  if (used_.insert(block).second) constants_.push_back(block);
+  return 1U << (axes_.size() - 1);
 }
 
 void KernelText::set_mask(unsigned axis, Text mask) {
-  for (std::size_t a = 0; a < masks_.size(); ++a) {
-    if (axis == 1U << a) masks_[a] = std::move(mask);
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if (axis == 1U << a) axes_[a].mask = std::move(mask);
   }
 }
 
 std::string KernelText::shape(unsigned axes) const {
-  std::vector<std::string> extents;
-  for (std::size_t a = 0; a < blocks_.size(); ++a)
-    extents.push_back((axes >> a & 1U) != 0 ? blocks_[a] : "1");
+  std::vector<std::string> extents(rank_, "1");
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if ((axes >> a & 1U) != 0) extents[axes_[a].dimension] = axes_[a].block;
+  }
   return fmt::format("[{}]", fmt::join(extents, ", "));
 }
 
 std::string KernelText::expand(unsigned axis) const {
-  if (blocks_.size() == 1) return {};
-  std::vector<std::string> places;
-  for (std::size_t a = 0; a < blocks_.size(); ++a)
-    places.emplace_back((axis >> a & 1U) != 0 ? ":" : "None");
+  if (rank_ == 1) return {};
+  std::vector<std::string> places(rank_, "None");
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if ((axis >> a & 1U) != 0) places[axes_[a].dimension] = ":";
+  }
   return fmt::format("[{}]", fmt::join(places, ", "));
 }
 
@@ -190,13 +196,16 @@ std::string KernelText::size(const IntExpr& expr) {
   return place->second;
 }
 
-void KernelText::bind(const std::string& variable, Text text) {
+void KernelText::bind(const Loop& loop, Text text) {
+  const std::string& variable = loop.variable;
+  ranges_.loop(variable, loop.extent);
   scopes_.back().bound.insert(variable);
   variables_[variable] = std::move(text);
 }
 
 void KernelText::bind(Flat flat) {
   std::erase_if(flat.loops, [](const Loop& loop) { return loop.extent.constant() == 1; });
+  for (const Loop& loop : flat.loops) ranges_.loop(loop.variable, loop.extent);
   flats_.emplace_back(std::move(flat), scope());
 }
 
@@ -236,6 +245,7 @@ const Text& KernelText::segment(const Flat& flat, std::size_t first, std::size_t
                                    : fmt::format("{}{}_{}", flat.prefix, first, last));
     line_at(scope, fmt::format("{} = {}", out.text, text));
   }
+  ranges_.loop(symbol, extent_of(flat.loops, first, last));
   scopes_[scope].bound.insert(symbol);
   return variables_[symbol] = out;
 }
@@ -290,6 +300,13 @@ Text KernelText::factor(const IntFactor& one) {
   }
   const Text a = integer(one.a), b = integer(one.b);
   Text out{{}, a.axes | b.axes, kProduct, std::max(a.scope, b.scope)};
+  const bool is_division =
+      one.function == IntFunction::kFloorDiv || one.function == IntFunction::kMod;
+  if (is_division && !ranges_.nonnegative(one.a)) {
+    const char* name = one.function == IntFunction::kFloorDiv ? "floor_div" : "integer_remainder";
+    functions_.insert(name);
+    return {fmt::format("{}({}, {})", name, a.text, b.text), out.axes, kAtom, out.scope};
+  }
   switch (one.function) {
     case IntFunction::kFloorDiv:
       out.text = fmt::format("{} // {}", wrapped(a, kProduct), wrapped(b, kUnary));
@@ -300,9 +317,9 @@ Text KernelText::factor(const IntFactor& one) {
     case IntFunction::kMin:
     case IntFunction::kMax:
       out.level = kAtom;
-      out.text = fmt::format("tl.{}({}, {})",
-                             one.function == IntFunction::kMin ? "minimum" : "maximum", a.text,
-                             b.text);
+      out.text =
+          fmt::format("tl.{}({}, {})", one.function == IntFunction::kMin ? "minimum" : "maximum",
+                      a.text, b.text);
   }
   return out;
 }
@@ -342,8 +359,8 @@ Text KernelText::integer(const IntExpr& expr) {
       out.text = negative ? "-" + wrapped(text, kUnary) : text.text;
       out.level = negative ? static_cast<int>(kUnary) : text.level;
     } else {
-      out.text += fmt::format(" {} {}", negative ? "-" : "+",
-                              wrapped(text, negative ? kProduct : kSum));
+      out.text +=
+          fmt::format(" {} {}", negative ? "-" : "+", wrapped(text, negative ? kProduct : kSum));
       out.level = kSum;
     }
   };
@@ -389,8 +406,8 @@ Text KernelText::mask(unsigned axes, const Text* condition) {
       out.level = kBitAnd;
     }
   };
-  for (std::size_t a = 0; a < masks_.size(); ++a) {
-    if ((axes >> a & 1U) != 0) add(masks_[a]);
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if ((axes >> a & 1U) != 0) add(axes_[a].mask);
   }
   if (condition != nullptr) add(*condition);
   return out;
@@ -410,8 +427,7 @@ std::string KernelText::text() const {
   std::vector<std::string> names;
   for (const Parameter& one : parameters()) names.push_back(one.name);
   for (const std::string& one : constants_) names.push_back(one + ": tl.constexpr");
-  std::string out =
-      fmt::format("@triton.jit\ndef {}({}):\n", name_, fmt::join(names, ", "));
+  std::string out = fmt::format("@triton.jit\ndef {}({}):\n", name_, fmt::join(names, ", "));
   for (const std::string& each : scopes_.front().lines) out += "    " + each + "\n";
   return out;
 }

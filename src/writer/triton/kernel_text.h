@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "writer/graph/int_ranges.h"
 #include "writer/loops/loops.h"
 
 namespace kw::writer::triton {
@@ -53,16 +54,14 @@ class KernelText {
 
   const std::string& name() const { return name_; }
   const Program& program() const { return program_; }
-  const Buffer& buffer(BufferId id) const {
-    return program_.buffers[static_cast<std::size_t>(id)];
-  }
+  const Buffer& buffer(BufferId id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
 
-  // An axis of the tile, in their order, whose extent is the compile-time constant `block`; mask:
-  // of its lanes that exist, empty: all do. Made before anything is printed.
-  unsigned add_axis(std::string block);
-  void set_mask(unsigned axis, Text mask);
-  std::string shape(unsigned axes) const;  // "[BLOCK_M, 1]"
-  std::string expand(unsigned axis) const;  // "[:, None]"; "" where there is one axis
+  // An axis whose extent is the compile-time constant `block`, at that dimension of the tiles that
+  // have it. All are made before anything is printed.
+  unsigned add_axis(const std::string& block, std::size_t dimension = 0);
+  void set_mask(unsigned axis, Text mask);  // of its lanes that exist; none: all do
+  std::string shape(unsigned axes) const;   // "[BLOCK_M, 1]"
+  std::string expand(unsigned axis) const;  // "[:, None]"; "" where tiles have one dimension
 
   // ---- lines ----
   void line(std::string text);
@@ -86,16 +85,21 @@ class KernelText {
   std::string host_scalar(BufferId id);  // "scale"
   // A number, or the parameter that holds this expression of sizes alone.
   std::string size(const IntExpr& expr);
+  // 0 <= expr < extent, proven.
+  bool in_bounds(const IntExpr& expr, const IntExpr& extent) const {
+    return ranges_.nonnegative(expr) && ranges_.less(expr, extent);
+  }
   void constant(const std::string& name) { constants_.push_back(name); }
 
   // ---- integers ----
-  void bind(const std::string& variable, Text text);
+  void bind(const Loop& loop, Text text);
   void bind(Flat flat);  // for the rest of the scope
   Text integer(const IntExpr& expr);
   // All masks of the axes, and the condition if there is one; empty: no mask.
   Text mask(unsigned axes, const Text* condition);
 
-  std::string text() const;  // the whole function
+  std::string text() const;                                              // the whole function
+  const std::set<std::string>& functions() const { return functions_; }  // of support.h
   std::vector<Parameter> parameters() const;  // in the function's order: addresses first
 
  private:
@@ -114,15 +118,22 @@ class KernelText {
 
   const Program& program_;
   std::string name_;
-  std::vector<std::string> blocks_;
-  std::vector<Text> masks_;
+  struct Axis {
+    std::string block;
+    std::size_t dimension = 0;
+    Text mask;
+  };
+  std::vector<Axis> axes_;
+  std::size_t rank_ = 0;  // of the tiles
   std::vector<Scope> scopes_;
   std::set<std::string> used_;
+  IntRanges ranges_;
+  std::set<std::string> functions_;
   std::vector<Parameter> parameters_;
   std::map<BufferId, std::string> buffers_;
   std::map<IntExpr, std::string> sizes_;
   std::vector<std::string> constants_;
-  std::map<std::string, Text> variables_;  // of the program's loops, and of segments
+  std::map<std::string, Text> variables_;            // of the program's loops, and of segments
   std::vector<std::pair<Flat, std::size_t>> flats_;  // with their scope
 };
 

@@ -176,11 +176,22 @@ Text with_sign(const Text& a, const char* sign, const Text& b, int level) {
 
 }  // namespace
 
-bool ScalarPrinter::has_load(const ScalarRef& value) {
-  if (auto found = loads_.find(value.get()); found != loads_.end()) return found->second;
-  bool out = std::holds_alternative<Scalar::Load>(value->node);
-  for_each_part(*value, [&](const ScalarRef& part) { out = has_load(part) || out; });
-  return loads_[value.get()] = out;
+// Whether it loads what may be out of bounds where a condition around it is false.
+bool ScalarPrinter::needs_condition(const ScalarRef& value) {
+  if (auto found = guarded_.find(value.get()); found != guarded_.end()) return found->second;
+  bool out = false;
+  if (const auto* load = std::get_if<Scalar::Load>(&value->node)) {
+    const Shape& shape = kernel_.buffer(load->buffer).type.shape;
+    for (std::size_t d = 0; d < load->index.size(); ++d) {
+      const auto* index = std::get_if<Scalar::Index>(&load->index[d]->node);
+      const auto* constant = constant_of(load->index[d]);
+      out =
+          out || (index == nullptr && constant == nullptr) ||
+          !kernel_.in_bounds(index != nullptr ? index->expr : IntExpr(constant->integer), shape[d]);
+    }
+  }
+  for_each_part(*value, [&](const ScalarRef& part) { out = needs_condition(part) || out; });
+  return guarded_[value.get()] = out;
 }
 
 void ScalarPrinter::count(const ScalarRef& value) {
@@ -191,7 +202,11 @@ void ScalarPrinter::count(const ScalarRef& value) {
 Text ScalarPrinter::named(const Text& text, const std::string& wish) {
   Text out = text;
   out.level = kAtom;
+  // The same line for another expression of the same form.
+  const KernelText::Key key{nullptr, text.text};
+  if (const Text* known = kernel_.known(key)) return *known;
   out.text = kernel_.fresh(wish);
+  kernel_.remember(key, out);
   kernel_.line_at(text.scope, fmt::format("{} = {}", out.text, text.text));
   return out;
 }
@@ -202,22 +217,20 @@ Text ScalarPrinter::print(const ScalarRef& value, const Text* condition) {
     return {text, 0, text.starts_with('-') ? static_cast<int>(kUnary) : static_cast<int>(kAtom)};
   }
   if (uses_.find(value.get()) == uses_.end()) count(value);
-  const bool guarded = condition != nullptr && has_load(value);
+  const bool guarded = condition != nullptr && needs_condition(value);
   const KernelText::Key key{value.get(), guarded ? condition->text : ""};
   if (const Text* known = kernel_.known(key)) return *known;
-  const std::optional<Text> outer = std::exchange(
-      condition_, guarded ? std::optional(*condition) : std::nullopt);
+  const std::optional<Text> outer =
+      std::exchange(condition_, guarded ? std::optional(*condition) : std::nullopt);
   Text out = make(*value);
   condition_ = outer;
-  const bool is_load = std::holds_alternative<Scalar::Load>(value->node);
-  const bool is_work = std::holds_alternative<Scalar::Call>(value->node) ||
-                       std::holds_alternative<Scalar::Cast>(value->node);
-  if (is_load && out.level != kAtom)
-    out = named(out, kernel_.buffer(std::get<Scalar::Load>(value->node).buffer).name);
-  else if (is_work && out.level != kAtom && (uses_[value.get()] > 1 || out.text.size() > kLongest))
-    out = named(out, "v");
-  else if (is_work && out.text.find('(') != std::string::npos &&
-           (uses_[value.get()] > 1 || out.text.size() > kLongest))
+  const auto* load = std::get_if<Scalar::Load>(&value->node);
+  const bool is_name = std::all_of(out.text.begin(), out.text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_';
+  });
+  if (load != nullptr && !is_name)
+    out = named(out, kernel_.buffer(load->buffer).name);
+  else if (!is_name && (uses_[value.get()] > 1 || out.text.size() > kLongest))
     out = named(out, "v");
   kernel_.remember(key, out);
   return out;
@@ -303,11 +316,12 @@ Text ScalarPrinter::load(const Scalar& value, const Scalar::Load& load) {
     at = {fmt::format("tl.zeros({}, tl.int64) + {}", kernel_.shape(axes), wrapped(at, kProduct)),
           axes, kSum, at.scope};
   const std::string pointer = kernel_.pointer(load.buffer);
-  std::string place = at.text == "0" ? pointer : fmt::format("{} + {}", pointer, wrapped(at, kProduct));
+  std::string place =
+      at.text == "0" ? pointer : fmt::format("{} + {}", pointer, wrapped(at, kProduct));
   std::string out = fmt::format("tl.load({}", place);
   if (!mask.text.empty())
-    out += fmt::format(", mask={}, other={}", mask.text,
-                       task::is_floating(value.dtype) ? "0.0" : "0");
+    out +=
+        fmt::format(", mask={}, other={}", mask.text, task::is_floating(value.dtype) ? "0.0" : "0");
   out += ")";
   if (is_narrow_float(value.dtype)) out += ".to(tl.float32)";
   return {out, axes | mask.axes, kUnary, std::max(at.scope, mask.scope)};
@@ -335,11 +349,12 @@ Text ScalarPrinter::select(const Scalar::Call& call) {
   const std::optional<Text> outer = condition_;
   const Text* around = outer ? &*outer : nullptr;
   Text condition = tensor(call.arguments[0], around);
-  const bool loads = has_load(call.arguments[1]) || has_load(call.arguments[2]);
+  const bool loads = needs_condition(call.arguments[1]) || needs_condition(call.arguments[2]);
   if (loads && condition.level != kAtom) {
     condition = named(condition, "inside");
-    kernel_.remember({call.arguments[0].get(), has_load(call.arguments[0]) && around ? around->text : ""},
-                     condition);
+    kernel_.remember(
+        {call.arguments[0].get(), needs_condition(call.arguments[0]) && around ? around->text : ""},
+        condition);
   }
   const auto side = [&](const ScalarRef& value, bool yes) {
     Text mine = condition;

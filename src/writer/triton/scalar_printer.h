@@ -10,7 +10,8 @@
 
 namespace kw::writer::triton {
 
-// What is used twice, loaded or long gets a variable, in the outermost scope that has what it needs.
+// What is used twice, loaded or long gets a variable, in the outermost scope that has what it
+// needs.
 class ScalarPrinter {
  public:
   explicit ScalarPrinter(KernelText& kernel) : kernel_(kernel) {}
@@ -23,6 +24,7 @@ class ScalarPrinter {
   Text variable(const ScalarRef& value, const std::string& wish);
 
   void set_reduced(Text text) { reduced_ = std::move(text); }
+  const Text& reduced() const { return reduced_; }
   // Elements of this buffer are not loaded: this is the one of the row that is computed.
   void hold(BufferId buffer, Text text) { held_[buffer] = std::move(text); }
 
@@ -45,7 +47,7 @@ class ScalarPrinter {
   Text unary(ScalarOp op, task::DType dtype, const ScalarRef& argument);
   Text binary(const Scalar::Call& call);
   Text named(const Text& text, const std::string& wish);
-  bool has_load(const ScalarRef& value);
+  bool needs_condition(const ScalarRef& value);
   void count(const ScalarRef& value);
   std::string library(const std::string& name) {
     libdevice_ = true;
@@ -57,7 +59,7 @@ class ScalarPrinter {
   Text reduced_;
   std::map<BufferId, Text> held_;
   std::map<const Scalar*, int> uses_;
-  std::map<const Scalar*, bool> loads_;
+  std::map<const Scalar*, bool> guarded_;
   std::set<std::string> functions_, missing_;
   bool libdevice_ = false;
 };

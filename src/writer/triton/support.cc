@@ -35,7 +35,8 @@ const std::map<std::string, const char*>& definitions() {
        "def log_add_exp(a, b):\n"
        "    high = tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"
        "    low = tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"
-       "    return tl.where(low == high, high + 0.6931471805599453 * (low == high).to(high.dtype),\n"
+       "    return tl.where(low == high, high + 0.6931471805599453 * (low == "
+       "high).to(high.dtype),\n"
        "                    high + tl.log(1.0 + tl.exp(low - high)))\n"},
       {"multiply", "def multiply(a, b):\n    return a * b\n"},
       {"max_with_nan",

@@ -31,9 +31,9 @@ struct TritonFile {
 
 // Sizes are read from x.shape when it runs. kInvalidArgument when the signature's tensors are not
 // the program's; kUnsupported names what Triton has no text for, and a size that no input's shape
-// tells.
+// tells; kNotFound an unknown strategy.
 Result<TritonFile> triton_source(const Graph& graph, const Program& program,
-                                 const task::Signature& signature, const TritonStrategy& strategy,
+                                 const task::Signature& signature, std::string_view strategy,
                                  TritonForm form);
 
 }  // namespace kw::writer
