@@ -17,6 +17,7 @@ def install(interpreter):
     np.seterr(all="ignore")  # a GPU computes with NaN and infinity without a word
     builder = interpreter.InterpreterBuilder
     builder.create_dot = _dot_of(interpreter, builder.create_dot)
+    builder.create_splat = _splat_of(interpreter, builder.create_splat)
     builder.create_masked_load = _masked_load_of(interpreter, builder.create_masked_load)
     builder.create_extern_elementwise = _library_call_of(interpreter)
     builder.create_assume = _assume
@@ -106,6 +107,18 @@ def _rounded_to_tf32(data):
     finite = (bits & 0x7F800000) != 0x7F800000
     rounded = (bits + 0xFFF + ((bits >> 13) & 1)) & 0xFFFFE000
     return np.where(finite, rounded, bits).astype(np.uint32).view(np.float32)
+
+
+def _splat_of(interpreter, create_splat):
+    """Comparisons of scalars stay truth values where they meet a block: Triton's interpreter makes numbers of their operands' type
+    of them."""
+
+    def splat(builder, result, value):
+        if value.data.dtype == np.bool_:
+            return interpreter.TensorHandle(np.full(result.shape, value.data), interpreter.tl.int1)
+        return create_splat(builder, result, value)
+
+    return splat
 
 
 def _masked_load_of(interpreter, create_masked_load):

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "writer/author/write_triton.h"
 #include "writer/cpp/cpp_source.h"
 #include "writer/loops/loops.h"
 #include "writer/nest/nest.h"
@@ -51,6 +52,7 @@ std::string operators_of(const Program& program) {
 }  // namespace
 
 std::vector<std::string_view> strategies(task::Language language) {
+  if (language == task::Language::kTriton) return triton_strategy_names();
   std::vector<std::string_view> out;
   if (language != task::Language::kCpp) return out;
   for (const CppStrategy& one : kCpp) out.push_back(one.name);
@@ -59,8 +61,9 @@ std::vector<std::string_view> strategies(task::Language language) {
 
 Result<Draft> write_kernel(const Graph& graph, const task::Signature& signature,
                            task::Language language, std::string_view strategy) {
+  if (language == task::Language::kTriton) return write_triton(graph, signature, strategy);
   if (language != task::Language::kCpp)
-    return fail(ErrorCode::kUnsupported, "kernels are written in cpp, not in {}",
+    return fail(ErrorCode::kUnsupported, "kernels are written in cpp and triton, not in {}",
                 task::to_string(language));
   const auto* found = std::find_if(std::begin(kCpp), std::end(kCpp),
                                    [&](const CppStrategy& one) { return one.name == strategy; });
@@ -80,7 +83,8 @@ Result<Draft> write_kernel(const Graph& graph, const task::Signature& signature,
 }
 
 std::string answer_text(const Draft& draft) {
-  return fmt::format("{}\n\n```cpp\n{}```\n", fmt::join(draft.plan, "\n"), draft.source);
+  return fmt::format("{}\n\n```{}\n{}```\n", fmt::join(draft.plan, "\n"),
+                     draft.language == task::Language::kTriton ? "python" : "cpp", draft.source);
 }
 
 }  // namespace kw::writer

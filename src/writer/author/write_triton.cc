@@ -1,0 +1,41 @@
+#include "writer/author/write_triton.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "writer/author/operator_chain.h"
+#include "writer/loops/loops.h"
+#include "writer/triton/triton_source.h"
+
+namespace kw::writer {
+
+std::vector<std::string_view> triton_strategy_names() {
+  std::vector<std::string_view> out;
+  for (const TritonStrategy& one : triton_strategies()) out.push_back(one.name);
+  return out;
+}
+
+Result<Draft> write_triton(const Graph& graph, const task::Signature& signature,
+                           std::string_view strategy) {
+  const auto& all = triton_strategies();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const TritonStrategy& one) { return one.name == strategy; });
+  if (found == all.end())
+    return fail(ErrorCode::kNotFound, "unknown strategy {}; there are {}", strategy,
+                fmt::join(triton_strategy_names(), ", "));
+  KW_TRY(const Program program, lower(graph));
+  const TritonForm form = signature.of_module() ? TritonForm::kModelNew : TritonForm::kReturns;
+  KW_TRY(TritonFile file, triton_source(graph, program, signature, strategy, form));
+  Draft out;
+  out.language = task::Language::kTriton;
+  out.strategy = strategy;
+  out.plan = {fmt::format("operators: {}", operator_chain(graph)),
+              fmt::format("strategy: {}: {}", found->name, found->plan),
+              fmt::format("tiling: {}", fmt::join(file.tiling, "; "))};
+  out.source = std::move(file.source);
+  return out;
+}
+
+}  // namespace kw::writer

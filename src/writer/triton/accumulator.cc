@@ -1,0 +1,178 @@
+#include "writer/triton/accumulator.h"
+
+#include <limits>
+
+#include "base/check.h"
+
+namespace kw::writer::triton {
+
+using task::DType;
+
+namespace {
+
+std::pair<std::int64_t, std::int64_t> range_of(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return {0, 1};
+    case DType::kUInt8:
+      return {0, 255};
+    case DType::kInt8:
+      return {-128, 127};
+    case DType::kInt16:
+      return {-32768, 32767};
+    case DType::kInt32:
+      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    default:
+      return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  }
+}
+
+}  // namespace
+
+std::string identity_text(ReduceOp op, DType dtype) {
+  const bool floating = task::is_floating(dtype);
+  switch (op) {
+    case ReduceOp::kSum:
+      return floating ? "0.0" : "0";
+    case ReduceOp::kProd:
+      return floating ? "1.0" : "1";
+    case ReduceOp::kMin:
+    case ReduceOp::kArgMin:
+      return floating ? "float(\"inf\")" : fmt::format("{}", range_of(dtype).second);
+    case ReduceOp::kMax:
+    case ReduceOp::kArgMax:
+      return floating ? "float(\"-inf\")" : fmt::format("{}", range_of(dtype).first);
+    case ReduceOp::kAny:
+      return "False";
+    case ReduceOp::kAll:
+      return "True";
+    case ReduceOp::kLogAddExp:
+      return "float(\"-inf\")";
+  }
+  KW_CHECK(false);
+}
+
+Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, DType dtype,
+                         unsigned axes, bool last)
+    : kernel_(kernel),
+      printer_(printer),
+      op_(op),
+      dtype_(dtype),
+      axes_(axes),
+      last_(last),
+      scope_(kernel.scope()) {
+  const std::string shape = axes == 0 ? "[]" : kernel.shape(axes);
+  name_ = kernel.fresh(of_places() ? "best" : "acc");
+  kernel.format("{} = tl.full({}, {}, {})", name_, shape, identity_text(op, dtype),
+                value_type(dtype));
+  if (!of_places()) return;
+  place_ = kernel.fresh("place");
+  kernel.format("{} = tl.full({}, 0, tl.int64)", place_, shape);
+}
+
+std::string Accumulator::combined(const std::string& a, const std::string& b) {
+  const char* nan = task::is_floating(dtype_) ? ", propagate_nan=tl.PropagateNan.ALL" : "";
+  switch (op_) {
+    case ReduceOp::kSum:
+      return fmt::format("{} + {}", a, b);
+    case ReduceOp::kProd:
+      return fmt::format("{} * {}", a, b);
+    case ReduceOp::kMin:
+      return fmt::format("tl.minimum({}, {}{})", a, b, nan);
+    case ReduceOp::kMax:
+      return fmt::format("tl.maximum({}, {}{})", a, b, nan);
+    case ReduceOp::kAny:
+      return fmt::format("{} | {}", a, b);
+    case ReduceOp::kAll:
+      return fmt::format("{} & {}", a, b);
+    case ReduceOp::kLogAddExp:
+      return fmt::format("{}({}, {})", printer_.function("log_add_exp"), a, b);
+    case ReduceOp::kArgMin:
+    case ReduceOp::kArgMax:
+      break;
+  }
+  KW_CHECK(false);
+}
+
+void Accumulator::step(const Text& value, const Text& mask, const Text& position) {
+  std::string text = value.text;
+  if (!mask.text.empty())
+    text = fmt::format("tl.where({}, {}, {})", mask.text, text, identity_text(op_, dtype_));
+  else if (!of_places() && op_ != ReduceOp::kMin && op_ != ReduceOp::kMax)
+    text = wrapped(value,
+                   op_ == ReduceOp::kSum ? static_cast<int>(kProduct) : static_cast<int>(kUnary));
+  if (!of_places()) {
+    kernel_.format("{} = {}", name_, combined(name_, text));
+    return;
+  }
+  const std::string v = kernel_.fresh("v"), better = kernel_.fresh("better");
+  kernel_.format("{} = {}", v, text);
+  const char* sign = op_ == ReduceOp::kArgMax ? (last_ ? ">=" : ">") : (last_ ? "<=" : "<");
+  std::string condition = fmt::format("{} {} {}", v, sign, name_);
+  if (task::is_floating(dtype_)) {
+    // NaN beats every number.
+    condition = last_ ? fmt::format("({}) | ({} != {})", condition, v, v)
+                      : fmt::format("({0}) | (({1} != {1}) & ({2} == {2}))", condition, v, name_);
+  }
+  kernel_.format("{} = {}", better, condition);
+  kernel_.format("{0} = tl.where({1}, {2}, {0})", name_, better, v);
+  kernel_.format("{0} = tl.where({1}, {2}, {0})", place_, better, position.text);
+}
+
+Text Accumulator::lanes() const {
+  return {of_places() ? place_ : name_, axes_, kAtom, scope_};
+}
+
+Text Accumulator::over_axis(unsigned axis, int number) {
+  const bool floating = task::is_floating(dtype_);
+  std::string text;
+  const std::string at = fmt::format("axis={}", number);
+  const std::string keep = kernel_.expand(axis).empty() ? "" : ", keep_dims=True";
+  switch (op_) {
+    case ReduceOp::kSum:
+      text = fmt::format("tl.sum({}, {}{})", name_, at, keep);
+      break;
+    case ReduceOp::kMin:
+    case ReduceOp::kMax: {
+      const char* word = op_ == ReduceOp::kMin ? "min" : "max";
+      if (floating)
+        text = fmt::format("{}({}, {}, {})", printer_.function(fmt::format("{}_with_nan", word)),
+                           name_, number, keep.empty() ? "False" : "True");
+      else
+        text = fmt::format("tl.{}({}, {}{})", word, name_, at, keep);
+      break;
+    }
+    case ReduceOp::kAny:
+    case ReduceOp::kAll:
+      text = fmt::format("tl.{}({}.to(tl.int32), {}{}) != 0", op_ == ReduceOp::kAny ? "max" : "min",
+                         name_, at, keep);
+      break;
+    case ReduceOp::kProd:
+    case ReduceOp::kLogAddExp:
+      text =
+          fmt::format("tl.reduce({}, {}, {}{})", name_, number,
+                      printer_.function(op_ == ReduceOp::kProd ? "multiply" : "log_add_exp"), keep);
+      break;
+    case ReduceOp::kArgMin:
+    case ReduceOp::kArgMax: {
+      const char* word = op_ == ReduceOp::kArgMin ? "min" : "max";
+      const std::string best = kernel_.fresh("extreme");
+      std::string equal = fmt::format("{} == {}", name_, best);
+      if (floating) {
+        kernel_.format("{} = {}({}, {}, {})", best,
+                       printer_.function(fmt::format("{}_with_nan", word)), name_, number,
+                       keep.empty() ? "False" : "True");
+        equal = fmt::format("({0}) | (({1} != {1}) & ({2} != {2}))", equal, name_, best);
+      } else {
+        kernel_.format("{} = tl.{}({}, {}{})", best, word, name_, at, keep);
+      }
+      text = fmt::format("tl.min(tl.where({}, {}, {}), {}{})", equal, place_,
+                         identity_text(ReduceOp::kMin, DType::kInt64), at, keep);
+    }
+  }
+  Text out{kernel_.fresh("total"), axes_ & ~axis, kAtom, kernel_.scope()};
+  kernel_.format("{} = {}", out.text, text);
+  return out;
+}
+
+}  // namespace kw::writer::triton

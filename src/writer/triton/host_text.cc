@@ -1,0 +1,221 @@
+#include "writer/triton/host_text.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+namespace kw::writer::triton {
+
+using task::DType;
+
+namespace {
+
+std::string torch_type(DType dtype) {
+  if (dtype == DType::kFloat8E4M3Fn) return "torch.float8_e4m3fn";
+  if (dtype == DType::kFloat8E5M2) return "torch.float8_e5m2";
+  return fmt::format("torch.{}", task::to_string(dtype));
+}
+
+std::string tuple_text(const std::vector<std::string>& parts) {
+  if (parts.size() == 1) return "(" + parts[0] + ",)";
+  return fmt::format("({})", fmt::join(parts, ", "));
+}
+
+std::string shape_text(const Shape& shape) {
+  std::vector<std::string> parts;
+  for (const IntExpr& each : shape) parts.push_back(each.python());
+  return tuple_text(parts);
+}
+
+bool is_given(const Buffer& buffer) {
+  return buffer.kind == Buffer::Kind::kInput || buffer.kind == Buffer::Kind::kScalar;
+}
+
+// Sizes that the text needs, each from the shape of an input.
+class Sizes {
+ public:
+  explicit Sizes(const Program& program) : program_(program) {}
+
+  void need(const IntExpr& expr) {
+    for (const std::string& symbol : expr.symbols()) needed_.insert(symbol);
+  }
+
+  Result<std::vector<std::string>> lines() {
+    std::vector<std::string> out;
+    for (const Buffer& buffer : program_.buffers) {
+      if (buffer.kind == Buffer::Kind::kScalar) needed_.erase(buffer.name);
+    }
+    for (const Buffer& buffer : program_.buffers) {
+      if (buffer.kind == Buffer::Kind::kInput) whole_shape(buffer, out);
+    }
+    for (const Buffer& buffer : program_.buffers) {
+      if (buffer.kind == Buffer::Kind::kInput) solved(buffer, out);
+    }
+    if (!needed_.empty())
+      return fail(ErrorCode::kUnsupported, "no input's shape tells the size {}",
+                  fmt::join(needed_, ", "));
+    return out;
+  }
+
+ private:
+  void whole_shape(const Buffer& buffer, std::vector<std::string>& out) {
+    std::vector<std::string> names;
+    std::size_t found = 0;
+    for (const IntExpr& extent : buffer.type.shape) {
+      const std::string text = extent.python();
+      const bool wanted = needed_.erase(text) > 0;
+      if (wanted) ++found;
+      names.push_back(wanted ? text : "_");
+    }
+    if (found == 0) return;
+    if (found == 1) {
+      const auto place = std::find_if(names.begin(), names.end(),
+                                      [](const std::string& name) { return name != "_"; });
+      out.push_back(fmt::format("{} = {}.shape[{}]", *place, buffer.name, place - names.begin()));
+    } else {
+      out.push_back(fmt::format("{} = {}.shape", fmt::join(names, ", "), buffer.name));
+    }
+  }
+
+  // c * N + rest with a number c.
+  void solved(const Buffer& buffer, std::vector<std::string>& out) {
+    for (std::size_t d = 0; d < buffer.type.shape.size(); ++d) {
+      const IntExpr& extent = buffer.type.shape[d];
+      std::set<std::string> unknown;
+      for (const std::string& symbol : extent.symbols()) {
+        if (needed_.contains(symbol)) unknown.insert(symbol);
+      }
+      if (unknown.size() != 1) continue;
+      const std::string& symbol = *unknown.begin();
+      const auto factor = extent.coefficient(symbol);
+      if (!factor || factor->constant().value_or(0) <= 0) continue;
+      const IntExpr rest = extent - *factor * IntExpr::symbol(symbol);
+      std::string text = fmt::format("{}.shape[{}]", buffer.name, d);
+      if (rest != IntExpr()) text = fmt::format("({} - ({}))", text, rest.python());
+      if (*factor != IntExpr(1)) text += " // " + factor->python();
+      out.push_back(fmt::format("{} = {}", symbol, text));
+      needed_.erase(symbol);
+    }
+  }
+
+  const Program& program_;
+  std::set<std::string> needed_;
+};
+
+}  // namespace
+
+Result<std::string> run_text(const Graph& graph, const Program& program,
+                             const std::vector<Launch>& launches, TritonForm form) {
+  Sizes sizes(program);
+  std::vector<std::string> parameters, tensors, outputs, allocations, calls;
+  std::string device = "\"cuda\"";
+  std::set<BufferId> used;
+  for (const Launch& launch : launches) {
+    for (const Parameter& one : launch.parameters) {
+      if (const auto* id = std::get_if<BufferId>(&one.value)) used.insert(*id);
+    }
+  }
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& buffer = program.buffers[i];
+    if (!is_given(buffer)) continue;
+    parameters.push_back(buffer.name);
+    if (buffer.kind != Buffer::Kind::kInput) continue;
+    if (device.starts_with('"')) device = buffer.name + ".device";
+    if (used.contains(static_cast<BufferId>(i))) tensors.push_back(buffer.name);
+  }
+  const auto allocate = [&](const std::string& name, const TensorType& type, const Shape& shape) {
+    for (const IntExpr& extent : shape) sizes.need(extent);
+    allocations.push_back(fmt::format("{} = torch.empty({}, device={}, dtype={})", name,
+                                      shape_text(shape), device, torch_type(type.dtype)));
+  };
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& buffer = program.buffers[i];
+    if (buffer.kind == Buffer::Kind::kScratch && used.contains(static_cast<BufferId>(i)))
+      allocate(buffer.name, buffer.type, buffer.type.shape);
+  }
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    const Buffer& buffer = program.buffers[static_cast<std::size_t>(program.outputs[k])];
+    outputs.push_back(buffer.name);
+    if (form != TritonForm::kWrites)
+      allocate(buffer.name, buffer.type, graph.type(graph.outputs[k]).shape);
+  }
+  for (const Launch& launch : launches) {
+    std::vector<std::string> arguments;
+    for (const Parameter& one : launch.parameters) {
+      if (const auto* id = std::get_if<BufferId>(&one.value)) {
+        arguments.push_back(program.buffers[static_cast<std::size_t>(*id)].name);
+      } else {
+        const auto& expr = std::get<IntExpr>(one.value);
+        sizes.need(expr);
+        arguments.push_back(expr.python());
+      }
+    }
+    for (const IntExpr& expr : launch.grid_sizes) sizes.need(expr);
+    for (const auto& [name, text] : launch.constants)
+      arguments.push_back(fmt::format("{}={}", name, text));
+    if (launch.warps != 4) arguments.push_back(fmt::format("num_warps={}", launch.warps));
+    calls.push_back(
+        fmt::format("{}[({},)]({})", launch.name, launch.grid, fmt::join(arguments, ", ")));
+  }
+  std::vector<std::string> conditions;
+  for (const Condition& one : program.conditions) {
+    static constexpr std::string_view kSigns[] = {"==", "!=", "<", "<="};
+    sizes.need(one.left);
+    sizes.need(one.right);
+    conditions.push_back(fmt::format("assert {} {} {}", one.left.python(),
+                                     kSigns[static_cast<std::size_t>(one.relation)],
+                                     one.right.python()));
+  }
+  KW_TRY(const std::vector<std::string> shapes, sizes.lines());
+  if (form == TritonForm::kWrites)
+    parameters.insert(parameters.end(), outputs.begin(), outputs.end());
+  std::string out = fmt::format("def run({}):\n", fmt::join(parameters, ", "));
+  const auto add = [&](const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) out += "    " + line + "\n";
+  };
+  add(shapes);
+  add(conditions);
+  for (const std::string& name : tensors) out += fmt::format("    {0} = {0}.contiguous()\n", name);
+  add(allocations);
+  add(calls);
+  if (form != TritonForm::kWrites) out += fmt::format("    return {}\n", fmt::join(outputs, ", "));
+  return out;
+}
+
+std::string model_text(const Program& program, const task::Signature& signature) {
+  std::string out =
+      "class ModelNew(nn.Module):\n    def __init__(self, *args, **kwargs):\n"
+      "        super().__init__()\n";
+  std::vector<std::string> given, state;
+  for (std::size_t i = 0; i < signature.inputs.size(); ++i)
+    given.push_back(program.buffers[i].name);
+  for (const task::Argument& one : signature.statics) {
+    out += fmt::format("        add_state(self, \"{}\", ({}{}), {}, {})\n", one.state_key,
+                       fmt::join(one.shape, ", "), one.shape.size() == 1 ? "," : "",
+                       torch_type(one.dtype), one.is_buffer ? "True" : "False");
+    state.push_back(fmt::format("self.{}(\"{}\")", one.is_buffer ? "get_buffer" : "get_parameter",
+                                one.state_key));
+  }
+  std::vector<std::string> all = given;
+  all.insert(all.end(), state.begin(), state.end());
+  given.insert(given.begin(), "self");
+  out += fmt::format("\n    def forward({}):\n        return run({})\n", fmt::join(given, ", "),
+                     fmt::join(all, ", "));
+  if (signature.statics.empty()) return out;
+  return "def add_state(module, key, shape, dtype, is_buffer):\n"
+         "    *path, name = key.split(\".\")\n"
+         "    for part in path:\n"
+         "        if not hasattr(module, part):\n"
+         "            module.add_module(part, nn.Module())\n"
+         "        module = getattr(module, part)\n"
+         "    value = torch.zeros(shape, dtype=dtype)\n"
+         "    if is_buffer:\n"
+         "        module.register_buffer(name, value)\n"
+         "    else:\n"
+         "        module.register_parameter(name, nn.Parameter(value, "
+         "requires_grad=dtype.is_floating_point))\n"
+         "\n\n" +
+         out;
+}
+
+}  // namespace kw::writer::triton

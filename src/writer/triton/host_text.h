@@ -1,0 +1,18 @@
+// The Python around the kernels: run() and ModelNew.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "task/signature.h"
+#include "writer/triton/launch.h"
+#include "writer/triton/triton_source.h"
+
+namespace kw::writer::triton {
+
+// kUnsupported: a size that no input's shape tells.
+Result<std::string> run_text(const Graph& graph, const Program& program,
+                             const std::vector<Launch>& launches, TritonForm form);
+// The class, over run().
+std::string model_text(const Program& program, const task::Signature& signature);
+
+}  // namespace kw::writer::triton

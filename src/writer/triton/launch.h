@@ -1,0 +1,69 @@
+// A kernel with what its launch needs.
+#pragma once
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "writer/fusion/kernel_plan.h"
+#include "writer/triton/kernel_text.h"
+#include "writer/triton/scalar_printer.h"
+
+namespace kw::writer::triton {
+
+struct Launch {
+  std::string name;
+  std::string text;                   // of the function
+  std::vector<Parameter> parameters;  // in its order
+  std::string grid;                   // of one dimension, Python over sizes
+  std::vector<IntExpr> grid_sizes;    // whose symbols it names
+  std::vector<std::pair<std::string, std::string>> constants;  // compile-time ones, Python
+  std::string tiling;                                          // for the plan: "BLOCK=256"
+  int warps = 4;
+  std::set<std::string> functions;  // of support.h
+  bool libdevice = false;
+  std::set<std::string> missing;  // operations that Triton has no text for
+};
+
+// What the printer and the text hold by now.
+Launch finished(const KernelText& kernel, const ScalarPrinter& printer);
+
+// Block sizes, powers of two.
+struct Tuning {
+  int block = 1024;   // elements a program, of pointwise kernels
+  int outputs = 128;  // outputs a program, where each is reduced in a loop
+  int lanes = 2048;   // elements of a row at once
+  int product_m = 64, product_n = 64, product_k = 32;
+};
+
+// ---- one step a kernel, in the order of the program ----
+
+// Each program makes a block of outputs, each lane one; reductions are loops.
+Launch block_kernel(const Program& program, const Stage& stage, const std::string& name,
+                    const Tuning& tuning);
+// A lane walks along the axis.
+Launch scan_kernel(const Program& program, const Scan& scan, const std::string& name,
+                   const Tuning& tuning);
+// Each lane counts what comes before its element.
+Launch sort_kernel(const Program& program, const Sort& sort, const std::string& name,
+                   const Tuning& tuning);
+// Each lane has an element of the output, and looks through the updates for those that are its own:
+// their order is kept.
+Launch scatter_kernel(const Program& program, const Scatter& scatter, const std::string& name,
+                      const Tuning& tuning);
+
+// ---- several steps a kernel ----
+
+struct Tiling {
+  int rows = 1, lanes = 1;  // of the tile that a program has at once
+};
+// For the sizes that were traced.
+Tiling tiling_of(const Program& program, const RowGroup& group, const Tuning& tuning);
+// Better one output a lane: few terms, or neighbouring outputs read neighbouring elements.
+bool is_for_lanes(const Program& program, const RowGroup& group);
+Launch row_kernel(const Program& program, const RowGroup& group, const std::string& name,
+                  const Tiling& tiling);
+Launch product_kernel(const Program& program, const ProductStage& product, const std::string& name,
+                      const Tuning& tuning);
+
+}  // namespace kw::writer::triton

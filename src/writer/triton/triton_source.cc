@@ -1,0 +1,170 @@
+#include "writer/triton/triton_source.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/ranges.h>
+
+#include "writer/fusion/fusion.h"
+#include "writer/triton/host_text.h"
+#include "writer/triton/launch.h"
+#include "writer/triton/support.h"
+
+namespace kw::writer {
+namespace {
+
+using triton::Launch;
+using triton::Tuning;
+
+// "_softmax: max" is softmax_max_kernel.
+class Names {
+ public:
+  std::string of(const std::string& label) {
+    std::string out;
+    for (const char c : label) {
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+        out += c;
+      else if (!out.empty() && out.back() != '_')
+        out += '_';
+    }
+    while (!out.empty() && out.back() == '_') out.pop_back();
+    if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) != 0) out = "step_" + out;
+    const int times = ++used_[out];
+    return times == 1 ? out + "_kernel" : fmt::format("{}_{}_kernel", out, times);
+  }
+
+ private:
+  std::map<std::string, int> used_;
+};
+
+std::string label_of(const RowGroup& group) {
+  // "softmax: max", "softmax: sum", "softmax": the operator's name once.
+  std::string out;
+  for (const RowPart& part : group.parts) {
+    const std::string& label = part.stage.label;
+    const std::string name = label.substr(0, label.find(':'));
+    if (out == name || out.ends_with(" " + name)) continue;
+    out += (out.empty() ? "" : " ") + name;
+  }
+  return out;
+}
+
+struct Maker {
+  const Program& program;
+  const Tuning& tuning;
+  Names names = {};
+
+  Launch operator()(const Stage& stage) {
+    return triton::block_kernel(program, stage, names.of(stage.label), tuning);
+  }
+  Launch operator()(const Scan& scan) {
+    return triton::scan_kernel(program, scan, names.of(scan.stage.label), tuning);
+  }
+  Launch operator()(const Sort& sort) {
+    return triton::sort_kernel(program, sort, names.of(sort.label), tuning);
+  }
+  Launch operator()(const Scatter& scatter) {
+    return triton::scatter_kernel(program, scatter, names.of(scatter.label), tuning);
+  }
+  Launch operator()(const RowGroup& group) {
+    if (triton::is_for_lanes(program, group)) return (*this)(group.parts.front().stage);
+    return triton::row_kernel(program, group, names.of(label_of(group)),
+                              triton::tiling_of(program, group, tuning));
+  }
+  Launch operator()(const ProductStage& product) {
+    return triton::product_kernel(program, product, names.of(product.stage.label), tuning);
+  }
+};
+
+struct Recipe {
+  TritonStrategy strategy;
+  bool fuses = false, groups = false;
+  std::int64_t chunk = 0;  // 0: no reduction is split
+  Tuning tuning = {};
+};
+
+const std::vector<Recipe>& recipes() {
+  static const std::vector<Recipe> all = {
+      {{"tiled",
+        "chains are fused into what reads or makes them; rows and their reductions in one kernel; "
+        "products in tiles by tl.dot; few long rows in two kernels"},
+       true,
+       true,
+       4096},
+      {{"tiled_large", "as tiled, with larger tiles"},
+       true,
+       true,
+       16384,
+       {.block = 2048, .lanes = 8192, .product_m = 128, .product_n = 128, .product_k = 32}},
+      {{"fused", "chains are fused; a lane for each output, reductions in a loop"}, true, false, 0},
+      {{"naive", "one kernel an operator, a lane for each output, reductions in a loop"}},
+  };
+  return all;
+}
+
+std::vector<Launch> launches_of(Program& program, const Recipe& recipe) {
+  if (recipe.fuses) fuse(program);
+  if (recipe.chunk > 0) split_reductions(program, recipe.chunk);
+  Maker make{program, recipe.tuning};
+  std::vector<Launch> out;
+  if (recipe.groups) {
+    for (const KernelWork& work : plan_kernels(program)) out.push_back(std::visit(make, work));
+  } else {
+    for (const Step& step : program.steps) out.push_back(std::visit(make, step));
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::vector<TritonStrategy>& triton_strategies() {
+  static const std::vector<TritonStrategy> all = [] {
+    std::vector<TritonStrategy> out;
+    for (const Recipe& recipe : recipes()) out.push_back(recipe.strategy);
+    return out;
+  }();
+  return all;
+}
+
+Result<TritonFile> triton_source(const Graph& graph, const Program& lowered,
+                                 const task::Signature& signature, std::string_view strategy,
+                                 TritonForm form) {
+  const auto recipe = std::find_if(recipes().begin(), recipes().end(), [&](const Recipe& one) {
+    return one.strategy.name == strategy;
+  });
+  if (recipe == recipes().end()) return fail(ErrorCode::kNotFound, "unknown strategy {}", strategy);
+  Program program = lowered;
+  const auto given = static_cast<std::size_t>(
+      std::count_if(program.buffers.begin(), program.buffers.end(), [](const Buffer& one) {
+        return one.kind == Buffer::Kind::kInput || one.kind == Buffer::Kind::kScalar;
+      }));
+  const std::size_t wanted = signature.inputs.size() + signature.statics.size();
+  if (given != wanted || program.outputs.size() != signature.outputs.size())
+    return fail(ErrorCode::kInvalidArgument,
+                "the graph has {} inputs and {} outputs, the problem {} and {}", given,
+                program.outputs.size(), wanted, signature.outputs.size());
+  const std::vector<Launch> launches = launches_of(program, *recipe);
+  std::set<std::string> missing, functions;
+  bool libdevice = false;
+  TritonFile out;
+  for (const Launch& launch : launches) {
+    missing.insert(launch.missing.begin(), launch.missing.end());
+    functions.insert(launch.functions.begin(), launch.functions.end());
+    libdevice = libdevice || launch.libdevice;
+    out.tiling.push_back(launch.name + " " + launch.tiling);
+  }
+  if (!missing.empty())
+    return fail(ErrorCode::kUnsupported, "Triton has no text for {}", fmt::join(missing, ", "));
+  KW_TRY(const std::string run, triton::run_text(graph, program, launches, form));
+  out.source = "import torch\n";
+  if (form == TritonForm::kModelNew) out.source += "import torch.nn as nn\n";
+  out.source += "import triton\nimport triton.language as tl\n";
+  if (libdevice) out.source += "from triton.language.extra import libdevice\n";
+  out.source += "\n\n" + triton::support_text(functions);
+  for (const Launch& launch : launches) out.source += launch.text + "\n\n";
+  out.source += run;
+  if (form == TritonForm::kModelNew) out.source += "\n\n" + triton::model_text(program, signature);
+  return out;
+}
+
+}  // namespace kw::writer
