@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # kernelwright solve with recorded answers and the real gym: a table of mixed quality, killed and gone on with, replayed; the files it
-# leaves are judged again; a full disk.
+# leaves are judged again; the writer on three modules; a full disk.
 # usage: solve_test.sh PROGRAM
 set -euo pipefail
 program=$(realpath -- "$1")
@@ -147,6 +147,12 @@ PY
 "$program" solve 1_Scale.py --answers module.jsonl --method base --no-timing --run module --json >module.out 2>module.err ||
   fail "the module: $(cat signature.out module.jsonl)"
 "$program" eval 1_Scale.py module/solutions/1_Scale/model_new.py --no-timing >drop_in.out 2>drop_in.err || fail 'the drop-in is not judged correct'
+
+# ---- the writer, without a model: modules as people write them
+mkdir modules
+cp "$here"/../writer/modules/{alibi_causal,temporal_shift,top2_gating}.py modules/
+"$program" solve modules --proposer writer --samples 1 --no-timing --run written --json >written.out 2>written.err || fail 'the writer'
+[[ $(grep -c '"correct":1' written.out) == 3 ]] || fail "the writer's kernels: $(cat written.out)"
 
 # ---- no correct kernel, and a broken data set
 head -n 5 answers.jsonl >poor.jsonl

@@ -132,7 +132,7 @@ void add_creation(LowerTable& table) {
   for (const char* name : {"zeros.default", "zeros_like.default", "new_zeros.default",
                            // Never read before it is written.
                            "empty.memory_format", "empty_like.default", "new_empty.default",
-                           "empty_strided.default", "zero.default"})
+                           "empty_strided.default", "empty_permuted.default", "zero.default"})
     table[name] = zeros;
   for (const char* name : {"ones.default", "ones_like.default", "new_ones.default"})
     table[name] = ones;

@@ -184,6 +184,62 @@ void distances(OpCall& call) {
       largest ? ReduceOp::kMax : ReduceOp::kSum);
 }
 
+// What nn.Bilinear is made of: the sum over `sumdim` of the product of three tensors, each of which
+// is broadcast along the dimensions that its `expand` inserts.
+void trilinear(OpCall& call) {
+  struct Factor {
+    Tensor tensor;
+    std::vector<bool> inserted;  // by the product's dimensions
+  };
+  std::vector<Factor> factors;
+  Shape shape;  // of the product
+  for (const auto& [name, expand] :
+       {std::pair("i1", "expand1"), {"i2", "expand2"}, {"i3", "expand3"}}) {
+    Factor factor{call.tensor(name), {}};
+    const std::size_t inserted = call.sizes(expand).size(), rank = factor.tensor.rank() + inserted;
+    if (shape.empty()) shape.resize(rank, IntExpr(1));
+    if (rank != shape.size()) return call.invalid("three tensors of different ranks");
+    factor.inserted.resize(rank);
+    if (inserted > 0) {
+      for (std::size_t d : call.dims(expand, rank)) factor.inserted[d] = true;
+    }
+    for (std::size_t d = 0, own = 0; d < rank; ++d) {
+      if (factor.inserted[d]) continue;
+      const IntExpr& extent = factor.tensor.type.shape[own++];
+      if (extent.constant() != 1) shape[d] = extent;
+    }
+    factors.push_back(std::move(factor));
+  }
+  if (call.failed()) return;
+  std::vector<bool> summed(shape.size());
+  Shape extents;
+  if (!call.sizes("sumdim").empty()) {
+    for (std::size_t d : call.dims("sumdim", shape.size())) summed[d] = true;
+  }
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (summed[d]) extents.push_back(shape[d]);
+  }
+  if (!call.has_rank(shape.size() - extents.size())) return;
+  const DType dtype = opmath(call.type().dtype);
+  const auto element = [&](const Index& i, const Index& r) {
+    ScalarRef product;
+    for (const Factor& factor : factors) {
+      Index own;
+      for (std::size_t d = 0, kept = 0, reduced = 0; d < shape.size(); ++d) {
+        const IntExpr& place = summed[d] ? r[reduced++] : i[kept++];
+        if (factor.inserted[d]) continue;
+        own.push_back(factor.tensor.type.shape[own.size()].constant() == 1 ? IntExpr() : place);
+      }
+      const ScalarRef value = cast(dtype, call.at.read(factor.tensor, own));
+      product = product ? binary(ScalarOp::kMul, product, value) : value;
+    }
+    return product;
+  };
+  call.set(call.at.reduce(
+      call.type(),
+      {.op = ReduceOp::kSum, .accumulator = dtype, .extents = extents, .body = element}));
+}
+
 }  // namespace
 
 void add_products(LowerTable& table) {
@@ -201,6 +257,7 @@ void add_products(LowerTable& table) {
   table["matmul.default"] = matmul;
   table["addr.default"] = outer_added;
   table["trace.default"] = trace;
+  table["_trilinear.default"] = trilinear;
   table["_cdist_forward.default"] = table["cdist.default"] = distances;
   table["_euclidean_dist.default"] = distances;
 }
