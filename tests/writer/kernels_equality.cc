@@ -309,6 +309,7 @@ class Equality {
 
   std::filesystem::path write_part(std::size_t number, std::size_t first, std::size_t last) {
     std::filesystem::path path = folder_ / fmt::format("kernels{}.cpp", number);
+    std::filesystem::remove(path.string() + ".so");
     std::ofstream file(path);
     file << kIncludes;
     for (std::size_t i = first; i < last; ++i) file << kernels_[i].text;

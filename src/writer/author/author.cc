@@ -22,6 +22,15 @@ struct CppStrategy {
 constexpr int kSideBySide = 256;  // floats: a kilobyte, which stays in the first-level cache
 
 constexpr CppStrategy kCpp[] = {
+    {"blocked",
+     "matrix products and convolutions on register tiles, operands packed into panels, what "
+     "follows an element done while it is in a register; other loops as fused",
+     [](Nest& nest) {
+       block_products(nest);
+       reduce_side_by_side(nest, kSideBySide);
+       fuse_loops(nest);
+       shrink_buffers(nest);
+     }},
     {"fused",
      "loops of equal extent are merged where each iteration needs only its own values; what an "
      "iteration alone uses stays in registers or the cache",
@@ -71,6 +80,7 @@ Result<Draft> write_kernel(const Graph& graph, const task::Signature& signature,
     return fail(ErrorCode::kNotFound, "unknown strategy {}; there are {}", strategy,
                 fmt::join(strategies(language), ", "));
   KW_TRY(Program program, lower(graph));
+  if (strategy == "blocked") inline_epilogues(program);
   Nest nest = make_nest(program);
   found->apply(nest);
   Draft out;

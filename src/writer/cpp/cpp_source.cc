@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "writer/cpp/cpp_support.h"
+#include "writer/cpp/product_text.h"
 #include "writer/cpp/scalar_text.h"
 #include "writer/graph/int_ranges.h"
 
@@ -61,7 +62,7 @@ class Writer {
     line(fmt::format(text, std::forward<Args>(args)...));
   }
   void add(const std::vector<std::string>& more) {
-    for (const std::string& one : more) line(one);
+    for (const std::string& one : more) one.starts_with("#") ? lines.push_back(one) : line(one);
   }
 
   // Divisions whose dividend may be negative round as IntFunction does.
@@ -136,15 +137,21 @@ class Writer {
 
   // One linear expression where every index is known: the compiler sees its strides.
   std::string element(BufferId id, const std::vector<IntExpr>& index) {
+    const LocalBuffer* rest = local(id);
+    const bool scalar = buffer(id).kind == Buffer::Kind::kScalar;
+    if (scalar || (rest != nullptr && rest->dims.empty())) return name(id);
+    return fmt::format("{}[{}]", name(id), index_text(linear(id, index)));
+  }
+
+  IntExpr linear(BufferId id, const std::vector<IntExpr>& index) const {
     const Buffer& b = buffer(id);
     const LocalBuffer* rest = local(id);
-    if (b.kind == Buffer::Kind::kScalar || (rest != nullptr && rest->dims.empty())) return name(id);
     std::vector<std::size_t> dims;
     for (std::size_t d = 0; d < index.size(); ++d) dims.push_back(d);
     if (rest != nullptr) dims = rest->dims;
-    IntExpr linear;
-    for (std::size_t d : dims) linear = linear * b.type.shape[d] + index[d];
-    return fmt::format("{}[{}]", name(id), index_text(linear));
+    IntExpr out;
+    for (std::size_t d : dims) out = out * b.type.shape[d] + index[d];
+    return out;
   }
 
   ScalarText scope() {
@@ -159,13 +166,6 @@ class Writer {
     add(before);
     functions.insert(scope.functions().begin(), scope.functions().end());
     return out;
-  }
-
-  // A value as an element of a buffer.
-  static std::string stored(const std::string& value, DType to, DType from) {
-    if (to == from && task::is_floating(to) && task::size_of(to) >= sizeof(float)) return value;
-    if (to == DType::kBool && from == DType::kBool) return value;
-    return fmt::format("static_cast<{}>({})", element_type(to), value);
   }
 
   void list(const NestList& nodes, const std::vector<std::string>& loops) {
@@ -185,6 +185,8 @@ class Writer {
         accumulate(*step, text);
       } else if (const auto* put = std::get_if<Store>(&node.node)) {
         store(*put, text);
+      } else if (const auto* product = std::get_if<Product>(&node.node)) {
+        add(product_text(*product, product_scope(), functions));
       } else {
         routine(std::get<Routine>(node.node));
       }
@@ -230,6 +232,21 @@ class Writer {
     for (const auto& [sign, names] : reductions)
       out += fmt::format(" reduction({}:{})", sign, fmt::join(names, ", "));
     return out;
+  }
+
+  ProductScope product_scope() {
+    return {
+        [this](BufferId id) -> const Buffer& { return buffer(id); },
+        [this](BufferId id) {
+          const LocalBuffer* rest = local(id);
+          const bool scalar = rest != nullptr && rest->dims.empty();
+          return scalar ? fmt::format("(&{})", name(id)) : name(id);
+        },
+        [this](BufferId id, const std::vector<IntExpr>& index) { return linear(id, index); },
+        [this](BufferId id, const std::vector<std::string>& index) { return element(id, index); },
+        [this](const IntExpr& expr) { return index_text(expr); },
+        ranges_,
+        constants_};
   }
 
   void declare(const Declare& one) {
@@ -281,7 +298,7 @@ class Writer {
     std::string value = print(text, put.value, put.accumulator);
     const std::string place = element(put.buffer, put.index);
     if (put.update) value = combined(*put.update, to, place, fmt::format("({})", value));
-    format("{} = {};", place, stored(value, to, put.value->dtype));
+    format("{} = {};", place, stored_text(value, to, put.value->dtype));
   }
 
   // ---- routines ----
@@ -325,7 +342,7 @@ class Writer {
     const DType to = buffer(stage.out).type.dtype;
     const DType from = stage.epilogue ? stage.epilogue->dtype : stage.accumulator;
     std::string value = stage.epilogue ? print(text, stage.epilogue, accumulator) : accumulator;
-    format("{} = {};", element(stage.out, index), stored(value, to, from));
+    format("{} = {};", element(stage.out, index), stored_text(value, to, from));
     for (std::size_t d = 0; d < stage.loops.size(); ++d) close();
   }
 
@@ -439,8 +456,8 @@ Result<std::string> cpp_source(const Nest& nest, const task::Signature& signatur
   for (const task::CppParameter& parameter : parameters)
     declared.push_back(fmt::format("[[maybe_unused]] {} {}", parameter.type, parameter.name));
   std::string out =
-      "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <limits>\n#include "
-      "<type_traits>\n#include <vector>\n\n";
+      "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstring>\n#include "
+      "<limits>\n#include <type_traits>\n#include <utility>\n#include <vector>\n\n";
   out += support_text(writer.functions);
   out += fmt::format("\nextern \"C\" void run({}) {{\n", fmt::join(declared, ", "));
   for (const std::string& line : writer.lines) out += line + "\n";

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "writer/cpp/product_support.h"
 
 namespace kw::writer {
 namespace {
@@ -89,6 +90,10 @@ bool takes_two(const std::string& name) {
 std::string support_text(const std::set<std::string>& functions) {
   std::string declared, defined;
   for (const std::string& name : functions) {
+    if (name == "kw_product") {
+      defined += product_support();
+      continue;
+    }
     if (auto own = own_functions().find(name); own != own_functions().end()) {
       defined += own->second;
       continue;

@@ -85,6 +85,10 @@ class Reads {
   std::set<const Scalar*> seen_;
 };
 
+Access at_index(BufferId buffer, const std::vector<IntExpr>& index) {
+  return {buffer, {index.begin(), index.end()}};
+}
+
 Access whole(BufferId buffer) {
   return {buffer, {}};
 }
@@ -138,11 +142,10 @@ void collect_reads(const NestNode& node, std::vector<Access>& out) {
     collect_reads(accumulate->value, out);
   } else if (const auto* store = std::get_if<Store>(&node.node)) {
     collect_reads(store->value, out);
-    if (store->update) {
-      Access access{store->buffer, {}};
-      for (const IntExpr& index : store->index) access.index.emplace_back(index);
-      out.push_back(std::move(access));
-    }
+    if (store->update) out.push_back(at_index(store->buffer, store->index));
+  } else if (const auto* product = std::get_if<Product>(&node.node)) {
+    for (const ScalarRef& value : {product->left, product->right, product->epilogue})
+      collect_reads(value, out);
   } else if (const auto* routine = std::get_if<Routine>(&node.node)) {
     std::vector<Access> writes;
     collect_routine(*routine, out, writes);
@@ -153,9 +156,9 @@ void collect_writes(const NestNode& node, std::vector<Access>& out) {
   if (const auto* loop = std::get_if<NestLoop>(&node.node)) {
     for (const NestNode& child : loop->body) collect_writes(child, out);
   } else if (const auto* store = std::get_if<Store>(&node.node)) {
-    Access access{store->buffer, {}};
-    for (const IntExpr& index : store->index) access.index.emplace_back(index);
-    out.push_back(std::move(access));
+    out.push_back(at_index(store->buffer, store->index));
+  } else if (const auto* product = std::get_if<Product>(&node.node)) {
+    out.push_back(at_index(product->out, product->index));
   } else if (const auto* routine = std::get_if<Routine>(&node.node)) {
     std::vector<Access> reads;
     collect_routine(*routine, reads, out);
@@ -209,6 +212,37 @@ void substitute(NestNode& node, const std::map<std::string, IntExpr>& values) {
   } else if (auto* store = std::get_if<Store>(&node.node)) {
     store->value = substitute(store->value, values);
     for (IntExpr& index : store->index) index = index.substitute(values);
+  } else if (auto* product = std::get_if<Product>(&node.node)) {
+    for (ScalarRef* value : {&product->left, &product->right, &product->epilogue})
+      *value = substitute(*value, values);
+    for (IntExpr& index : product->index) index = index.substitute(values);
+    for (auto* loops : {&product->rows, &product->columns, &product->depth}) {
+      for (Loop& each : *loops) each.extent = each.extent.substitute(values);
+    }
+  }
+}
+
+std::optional<Reduction> reduction_in(NestNode& node) {
+  Reduction out;
+  auto* loop = std::get_if<NestLoop>(&node.node);
+  while (loop != nullptr) {
+    out.loops.push_back(loop);
+    if (loop->body.size() != 1) break;
+    loop = std::get_if<NestLoop>(&loop->body.front().node);
+  }
+  if (loop == nullptr || loop->body.size() != 3) return std::nullopt;
+  NestList& body = loop->body;
+  out.declare = std::get_if<Declare>(&body[0].node);
+  out.store = std::get_if<Store>(&body[2].node);
+  auto* reduced = std::get_if<NestLoop>(&body[1].node);
+  if (out.declare == nullptr || reduced == nullptr || out.store == nullptr) return std::nullopt;
+  for (;;) {
+    out.reduced.push_back(reduced);
+    if (reduced->body.size() != 1) return std::nullopt;
+    out.step = std::get_if<Accumulate>(&reduced->body.front().node);
+    if (out.step != nullptr) return out;
+    reduced = std::get_if<NestLoop>(&reduced->body.front().node);
+    if (reduced == nullptr) return std::nullopt;
   }
 }
 

@@ -49,8 +49,20 @@ struct Routine {
   std::variant<Scan, Sort, Scatter> step;
 };
 
+// out[index] = epilogue(sum over `depth` of left * right), for all of `rows` and `columns`. left
+// depends on the rows and `depth`, right on `depth` and the columns; loops around it may be in
+// both.
+struct Product {
+  BufferId out = 0;
+  std::vector<IntExpr> index;                 // one a dimension of out
+  std::vector<Loop> rows, columns, depth;     // outermost first
+  ScalarRef left, right;                      // of dtype
+  task::DType dtype = task::DType::kFloat32;  // float32 or float64
+  ScalarRef epilogue;                         // of Scalar::Reduced, of dtype
+};
+
 struct NestNode {
-  std::variant<NestLoop, Declare, Accumulate, Store, Routine> node;
+  std::variant<NestLoop, Declare, Accumulate, Store, Routine, Product> node;
 };
 
 // Local: a scratch buffer, or its rest, that one iteration of the loops around it makes and uses.
@@ -79,8 +91,27 @@ void fuse_loops(Nest& nest);
 // dimensions in steps of one: `width` of these are reduced side by side.
 void reduce_side_by_side(Nest& nest, int width);
 
+// Sums of products become Products: matrix products of all kinds, convolutions, and transposed ones
+// as one product for each remainder of the output's place by the stride. Before other
+// transformations.
+void block_products(Nest& nest);
+
 // Drops the dimensions of scratch buffers along which each iteration uses its own element only.
 void shrink_buffers(Nest& nest);
+
+// Pointwise stages that alone read a reduction of as many elements become its epilogue. Before
+// make_nest().
+void inline_epilogues(Program& program);
+
+// A nest of loops that has nothing but one reduction: loops > declare, loops > accumulate, store.
+struct Reduction {
+  std::vector<NestLoop*> loops;  // over the outputs, outermost first; may be empty
+  Declare* declare = nullptr;
+  std::vector<NestLoop*> reduced;  // outermost first
+  Accumulate* step = nullptr;
+  Store* store = nullptr;
+};
+std::optional<Reduction> reduction_in(NestNode& node);
 
 // ---- what is read and written ----
 struct Access {

@@ -46,45 +46,6 @@ Strides strides(const ScalarRef& value, const Program& program, const std::strin
   return out;
 }
 
-// A nest of loops that has nothing but one reduction: loops > declare, loops > accumulate, store.
-struct Reduction {
-  NestLoop* last = nullptr;  // the innermost loop over outputs
-  Declare* declare = nullptr;
-  NestLoop* reduced = nullptr;  // the outermost reduced one
-  Store* store = nullptr;
-};
-
-std::optional<Reduction> reduction_in(NestNode& node) {
-  Reduction out;
-  NestNode* at = &node;
-  for (;;) {
-    auto* loop = std::get_if<NestLoop>(&at->node);
-    if (loop == nullptr) return std::nullopt;
-    out.last = loop;
-    if (loop->body.size() != 1) break;
-    at = &loop->body.front();
-  }
-  NestList& body = out.last->body;
-  if (body.size() != 3) return std::nullopt;
-  out.declare = std::get_if<Declare>(&body[0].node);
-  out.reduced = std::get_if<NestLoop>(&body[1].node);
-  out.store = std::get_if<Store>(&body[2].node);
-  if (out.declare == nullptr || out.reduced == nullptr || out.store == nullptr) return std::nullopt;
-  return out;
-}
-
-// The statement in the innermost reduced loop, and that loop's variable.
-std::pair<NestLoop*, Accumulate*> innermost(NestLoop& reduced) {
-  NestLoop* loop = &reduced;
-  while (loop->body.size() == 1) {
-    auto* inner = std::get_if<NestLoop>(&loop->body.front().node);
-    if (inner == nullptr) break;
-    loop = inner;
-  }
-  auto* step = loop->body.size() == 1 ? std::get_if<Accumulate>(&loop->body.front().node) : nullptr;
-  return {loop, step};
-}
-
 NestNode loop_over(const std::string& variable, const IntExpr& extent, NestNode statement) {
   NestList body;
   body.push_back(std::move(statement));
@@ -100,19 +61,20 @@ class SideBySide {
     if (!found) return;
     const ReduceOp op = found->declare->op;
     if (op == ReduceOp::kArgMin || op == ReduceOp::kArgMax) return;
-    auto [loop, step] = innermost(*found->reduced);
-    if (step == nullptr) return;
-    const Strides seen = strides(step->value, nest_.program, loop->variable, found->last->variable);
+    NestLoop* loop = found->reduced.back();
+    const Strides seen =
+        strides(found->step->value, nest_.program, loop->variable, found->loops.back()->variable);
     if (!seen.reduced_walks || !seen.output_steps || seen.output_walks) return;
-    rewrite(*found, *loop, *step);
+    rewrite(*found, *loop, *found->step);
   }
 
  private:
   // for i: for j0 < ceil(J / W): [acc[jj] = identity]; reduced loops: [acc[jj] op= body]; [store]
   // with jj < min(W, J - W j0).
   void rewrite(Reduction& r, NestLoop& inner, Accumulate& step) {
-    const IntExpr all = r.last->extent, width = width_;
-    const std::string variable = r.last->variable, block = variable + "b";
+    NestLoop& last = *r.loops.back();
+    const IntExpr all = last.extent, width = width_;
+    const std::string variable = last.variable, block = variable + "b";
     const BufferId sums = new_buffer(r.declare->dtype);
     const IntExpr first = IntExpr::symbol(block) * width;
     const IntExpr here = IntExpr::call(IntFunction::kMin, width, all - first);
@@ -135,14 +97,14 @@ class SideBySide {
 
     inner.body.clear();
     inner.body.push_back(loop_over(lane, here, {std::move(add)}));
-    NestNode reduced{std::move(*r.reduced)};
+    NestNode reduced{std::move(*r.reduced.front())};
     NestList body;
     body.push_back(loop_over(lane, here, {std::move(zero)}));
     body.push_back(std::move(reduced));
     body.push_back(loop_over(lane, here, {std::move(put)}));
-    r.last->body = std::move(body);
-    r.last->variable = block;
-    r.last->extent = IntExpr::call(IntFunction::kFloorDiv, all + width - 1, width);
+    last.body = std::move(body);
+    last.variable = block;
+    last.extent = IntExpr::call(IntFunction::kFloorDiv, all + width - 1, width);
   }
 
   BufferId new_buffer(task::DType dtype) {

@@ -1,0 +1,297 @@
+// block_products: reductions that are sums of products, as operands that a register-tiled kernel
+// reads.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "writer/graph/int_ranges.h"
+#include "writer/loops/scalar.h"
+#include "writer/nest/nest.h"
+
+namespace kw::writer {
+namespace {
+
+using Names = std::set<std::string>;
+
+Names variables_of(const ScalarRef& value) {
+  Names out;
+  visit(value, [&](const Scalar& each) {
+    const auto* index = std::get_if<Scalar::Index>(&each.node);
+    if (index != nullptr) out.merge(index->expr.symbols());
+  });
+  return out;
+}
+
+// What a product is made of, beside its loops: the terms of the condition under which it counts.
+struct Factors {
+  ScalarRef left, right;
+  std::vector<ScalarRef> conditions;
+};
+
+void terms_of(const ScalarRef& condition, std::vector<ScalarRef>& out) {
+  const auto* call = std::get_if<Scalar::Call>(&condition->node);
+  if (call == nullptr || call->op != ScalarOp::kAnd) return out.push_back(condition);
+  for (const ScalarRef& each : call->arguments) terms_of(each, out);
+}
+
+bool is_zero(const ScalarRef& value) {
+  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
+  return constant != nullptr && constant->number == 0 && task::is_floating(value->dtype);
+}
+
+std::optional<Factors> factors_of(const ScalarRef& value) {
+  const auto* call = std::get_if<Scalar::Call>(&value->node);
+  if (call == nullptr) return std::nullopt;
+  if (call->op == ScalarOp::kMul) return Factors{call->arguments[0], call->arguments[1], {}};
+  if (call->op != ScalarOp::kSelect || !is_zero(call->arguments[2])) return std::nullopt;
+  auto out = factors_of(call->arguments[1]);
+  if (out) terms_of(call->arguments[0], out->conditions);
+  return out;
+}
+
+// A remainder of (variable + rest) by `by` in an index: a transposed convolution's.
+struct Phase {
+  std::string variable;
+  IntExpr by;
+};
+
+void phases_in(const IntExpr& expr, const Names& variables, std::vector<Phase>& out) {
+  for (const IntTerm& term : expr.sum()) {
+    for (const IntFactor& factor : term.factors) {
+      if (!factor.symbol.empty()) continue;
+      phases_in(factor.a, variables, out);
+      if (factor.function != IntFunction::kMod) continue;
+      for (const std::string& variable : variables) {
+        if (factor.a.coefficient(variable) == IntExpr(1) && !factor.b.contains(variable))
+          out.push_back({variable, factor.b});
+      }
+    }
+  }
+}
+
+std::optional<Phase> phase_in(const ScalarRef& value, const Names& variables) {
+  std::vector<Phase> out;
+  visit(value, [&](const Scalar& each) {
+    const auto* index = std::get_if<Scalar::Index>(&each.node);
+    if (index != nullptr) phases_in(index->expr, variables, out);
+  });
+  return out.empty() ? std::nullopt : std::optional(out.front());
+}
+
+class Blocker {
+ public:
+  explicit Blocker(Nest& nest) : nest_(nest) {}
+
+  void in(NestNode& node) {
+    const std::optional<Reduction> found = reduction_in(node);
+    if (!found || found->step->op != ReduceOp::kSum) return;
+    const task::DType dtype = found->declare->dtype;
+    if (dtype != task::DType::kFloat32 && dtype != task::DType::kFloat64) return;
+    auto made = product_of(*found, dtype);
+    if (made) node = std::move(*made);
+  }
+
+ private:
+  struct Parts {
+    std::vector<Loop> loops, depth;
+    ScalarRef value, epilogue;
+    std::vector<IntExpr> index;
+    IntRanges ranges;
+  };
+
+  std::optional<NestNode> product_of(const Reduction& found, task::DType dtype) {
+    Parts parts;
+    for (const NestLoop* loop : found.loops) parts.loops.push_back({loop->variable, loop->extent});
+    for (const NestLoop* loop : found.reduced)
+      parts.depth.push_back({loop->variable, loop->extent});
+    parts.value = found.step->value;
+    parts.epilogue = found.store->value;
+    parts.index = found.store->index;
+    const Parts whole = parts;
+    std::vector<Loop> around;
+    auto factors = split_factors(parts, around);
+    if (!factors) {
+      parts = whole;
+      around.clear();
+      for (const std::vector<Loop>* loops : {&parts.loops, &parts.depth}) {
+        for (const Loop& loop : *loops) parts.ranges.loop(loop.variable, loop.extent);
+      }
+      factors = factors_of(parts.value);
+    }
+    if (!factors) return std::nullopt;
+    Product out;
+    out.out = found.store->buffer;
+    out.dtype = dtype;
+    out.depth = parts.depth;
+    out.epilogue = parts.epilogue;
+    out.index = parts.index;
+    if (!assign(parts, *factors, around, out)) return std::nullopt;
+    NestNode node{std::move(out)};
+    for (std::size_t i = around.size(); i-- > 0;) {
+      NestList body;
+      body.push_back(std::move(node));
+      node = {NestLoop{around[i].variable, around[i].extent, std::move(body)}};
+    }
+    return node;
+  }
+
+  // With the loops of a transposed convolution split; nullopt where that does not take them out of
+  // one operand.
+  std::optional<Factors> split_factors(Parts& parts, std::vector<Loop>& around) {
+    around = split_phases(parts);
+    if (around.empty()) return std::nullopt;
+    for (const std::vector<Loop>* loops : {&around, &parts.loops, &parts.depth}) {
+      for (const Loop& loop : *loops) parts.ranges.loop(loop.variable, loop.extent);
+    }
+    auto out = factors_of(simplified(parts.value, parts.ranges));
+    if (!out) return std::nullopt;
+    const Names left = variables_of(out->left), right = variables_of(out->right);
+    for (const Loop& loop : around) {
+      const std::string step = loop.variable.substr(0, loop.variable.size() - 1) + "s";
+      if (left.contains(step) && right.contains(step)) return std::nullopt;
+    }
+    return out;
+  }
+
+  // place = phase + by * step: each phase reads the weights that it needs alone.
+  std::vector<Loop> split_phases(Parts& parts) {
+    std::vector<Loop> out;
+    Names variables;
+    for (const Loop& loop : parts.loops) variables.insert(loop.variable);
+    for (;;) {
+      const auto phase = phase_in(parts.value, variables);
+      if (!phase) return out;
+      variables.erase(phase->variable);
+      const auto loop = std::find_if(parts.loops.begin(), parts.loops.end(), [&](const Loop& each) {
+        return each.variable == phase->variable;
+      });
+      const std::string first = phase->variable + "p", step = phase->variable + "s";
+      const IntExpr start = IntExpr::symbol(first);
+      const std::map<std::string, IntExpr> places = {
+          {phase->variable, start + phase->by * IntExpr::symbol(step)}};
+      out.push_back({first, IntExpr::call(IntFunction::kMin, phase->by, loop->extent)});
+      *loop = {step, IntExpr::call(IntFunction::kFloorDiv, loop->extent - start + phase->by - 1,
+                                   phase->by)};
+      parts.value = substitute(parts.value, places);
+      parts.epilogue = substitute(parts.epilogue, places);
+      for (IntExpr& index : parts.index) index = index.substitute(places);
+    }
+  }
+
+  static ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges) {
+    Scalar out = *value;
+    if (auto* index = std::get_if<Scalar::Index>(&out.node)) {
+      index->expr = ranges.simplify(index->expr);
+    } else if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
+      for (ScalarRef& one : load->index) one = simplified(one, ranges);
+    } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
+      for (ScalarRef& one : call->arguments) one = simplified(one, ranges);
+    } else if (auto* inner = std::get_if<Scalar::Cast>(&out.node)) {
+      inner->value = simplified(inner->value, ranges);
+    } else {
+      return value;
+    }
+    return std::make_shared<const Scalar>(std::move(out));
+  }
+
+  // Each loop to the operand that depends on it; loops in both go around.
+  bool assign(const Parts& parts, const Factors& factors, std::vector<Loop>& around, Product& out) {
+    if (parts.loops.empty()) return false;
+    ScalarRef left = factors.left, right = factors.right;
+    Names in_left = variables_of(left), in_right = variables_of(right);
+    const std::string& last = parts.loops.back().variable;
+    if (in_left.contains(last)) {
+      std::swap(left, right);
+      std::swap(in_left, in_right);
+    }
+    if (in_left.contains(last) || !in_right.contains(last)) return false;
+    for (const Loop& loop : parts.loops) {
+      const bool shared = in_left.contains(loop.variable) && in_right.contains(loop.variable);
+      if (shared)
+        around.push_back(loop);
+      else if (in_right.contains(loop.variable))
+        out.columns.push_back(loop);
+      else
+        out.rows.push_back(loop);
+    }
+    if (out.rows.empty()) return false;
+    if (!in_reach(parts.depth, in_left) && !in_reach(parts.depth, in_right)) return false;
+    const Names not_left = names_of(out.columns), not_right = names_of(out.rows);
+    std::vector<ScalarRef> of_left, of_right;
+    for (const ScalarRef& condition : factors.conditions) {
+      const Names mine = variables_of(condition);
+      const bool fits_left = !in_reach(mine, not_left), fits_right = !in_reach(mine, not_right);
+      if (!fits_left && !fits_right) return false;
+      if (fits_left) of_left.push_back(condition);
+      if (fits_right) of_right.push_back(condition);
+    }
+    const std::size_t all = factors.conditions.size();
+    if (of_left.size() < all && !in_bounds(left, of_left, parts.ranges)) return false;
+    if (of_right.size() < all && !in_bounds(right, of_right, parts.ranges)) return false;
+    for (const ScalarRef& condition : of_left) left = guarded(condition, left);
+    for (const ScalarRef& condition : of_right) right = guarded(condition, right);
+    out.left = left;
+    out.right = right;
+    return true;
+  }
+
+  // Every load of the operand is of an element that is there, proven or by a condition on its
+  // index.
+  bool in_bounds(const ScalarRef& operand, const std::vector<ScalarRef>& conditions,
+                 const IntRanges& ranges) const {
+    std::vector<IntExpr> conditioned;
+    for (const ScalarRef& condition : conditions) {
+      visit(condition, [&](const Scalar& each) {
+        if (const auto* index = std::get_if<Scalar::Index>(&each.node))
+          conditioned.push_back(index->expr);
+      });
+    }
+    bool out = true;
+    visit(operand, [&](const Scalar& each) {
+      const auto* load = std::get_if<Scalar::Load>(&each.node);
+      if (load == nullptr) return;
+      const Shape& shape = nest_.program.buffers[static_cast<std::size_t>(load->buffer)].type.shape;
+      for (std::size_t d = 0; d < load->index.size(); ++d) {
+        const auto* index = std::get_if<Scalar::Index>(&load->index[d]->node);
+        const bool known =
+            index != nullptr &&
+            (std::find(conditioned.begin(), conditioned.end(), index->expr) != conditioned.end() ||
+             (ranges.nonnegative(index->expr) && ranges.less(index->expr, shape[d])));
+        out = out && known;
+      }
+    });
+    return out;
+  }
+
+  static ScalarRef guarded(const ScalarRef& condition, const ScalarRef& value) {
+    if (const auto* call = std::get_if<Scalar::Call>(&value->node);
+        call != nullptr && call->op == ScalarOp::kSelect && is_zero(call->arguments[2]))
+      return select(logical_and(call->arguments[0], condition), call->arguments[1],
+                    call->arguments[2]);
+    return select(condition, value, number(value->dtype, 0));
+  }
+
+  static Names names_of(const std::vector<Loop>& loops) {
+    Names out;
+    for (const Loop& loop : loops) out.insert(loop.variable);
+    return out;
+  }
+  static bool in_reach(const Names& some, const Names& others) {
+    return std::any_of(some.begin(), some.end(),
+                       [&](const std::string& each) { return others.contains(each); });
+  }
+  static bool in_reach(const std::vector<Loop>& loops, const Names& others) {
+    return in_reach(names_of(loops), others);
+  }
+
+  Nest& nest_;
+};
+
+}  // namespace
+
+void block_products(Nest& nest) {
+  Blocker blocker(nest);
+  for (NestNode& node : nest.body) blocker.in(node);
+}
+
+}  // namespace kw::writer

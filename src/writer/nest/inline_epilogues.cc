@@ -1,0 +1,156 @@
+// inline_epilogues: what is done to each sum is done while it is in a register.
+#include <algorithm>
+
+#include "base/check.h"
+#include "writer/loops/scalar.h"
+#include "writer/nest/nest.h"
+
+namespace kw::writer {
+namespace {
+
+// Loads of one buffer become another value; shared expressions stay shared.
+class Replacement {
+ public:
+  Replacement(BufferId buffer, ScalarRef value) : buffer_(buffer), value_(std::move(value)) {}
+
+  ScalarRef of(const ScalarRef& value) {
+    if (const auto* load = std::get_if<Scalar::Load>(&value->node); load && load->buffer == buffer_)
+      return value_;
+    if (auto known = done_.find(value.get()); known != done_.end()) return known->second;
+    Scalar out = *value;
+    if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
+      for (ScalarRef& one : load->index) one = of(one);
+    } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
+      for (ScalarRef& one : call->arguments) one = of(one);
+    } else if (auto* inner = std::get_if<Scalar::Cast>(&out.node)) {
+      inner->value = of(inner->value);
+    }
+    return done_[value.get()] = std::make_shared<const Scalar>(std::move(out));
+  }
+
+ private:
+  BufferId buffer_;
+  ScalarRef value_;
+  std::map<const Scalar*, ScalarRef> done_;
+};
+
+std::vector<Access> reads_of(const Step& step) {
+  std::vector<Access> out;
+  if (const auto* stage = std::get_if<Stage>(&step)) {
+    collect_reads(stage->body, out);
+    collect_reads(stage->epilogue, out);
+  } else if (const auto* scan = std::get_if<Scan>(&step)) {
+    collect_reads(scan->stage.body, out);
+    collect_reads(scan->stage.epilogue, out);
+  } else if (const auto* sort = std::get_if<Sort>(&step)) {
+    out.push_back({sort->in, {}});
+  } else {
+    const auto& scatter = std::get<Scatter>(step);
+    collect_reads(scatter.value, out);
+    for (const ScalarRef& index : scatter.index) collect_reads(index, out);
+    out.push_back({scatter.out, {}});
+  }
+  return out;
+}
+
+bool reads_buffer(const Step& step, BufferId buffer) {
+  const std::vector<Access> reads = reads_of(step);
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](const Access& read) { return read.buffer == buffer; });
+}
+
+// place[d]: the reader's loop that walks dimension d of what it reads; empty where some load is
+// not of that form, or not all are equal.
+std::vector<std::size_t> places(const Stage& reader, const Stage& made) {
+  std::vector<Access> reads;
+  collect_reads(reader.body, reads);
+  std::vector<std::size_t> out;
+  bool first = true;
+  for (const Access& read : reads) {
+    if (read.buffer != made.out) continue;
+    std::vector<std::size_t> mine;
+    for (const auto& index : read.index) {
+      for (std::size_t i = 0; i < reader.loops.size(); ++i) {
+        if (index && *index == IntExpr::symbol(reader.loops[i].variable)) mine.push_back(i);
+      }
+    }
+    std::set<std::size_t> different(mine.begin(), mine.end());
+    if (mine.size() != made.loops.size() || different.size() != reader.loops.size()) return {};
+    for (std::size_t d = 0; d < mine.size(); ++d) {
+      if (!(reader.loops[mine[d]].extent == made.loops[d].extent)) return {};
+    }
+    if (!first && mine != out) return {};
+    out = mine;
+    first = false;
+  }
+  return out;
+}
+
+class Inliner {
+ public:
+  explicit Inliner(Program& program) : program_(program) {}
+
+  void run() {
+    for (std::size_t i = 0; i < program_.steps.size();) {
+      if (!into_reader(i)) ++i;
+    }
+  }
+
+ private:
+  bool into_reader(std::size_t at) {
+    const auto* made = std::get_if<Stage>(&program_.steps[at]);
+    if (made == nullptr || made->reduced.empty() || made->loops.empty()) return false;
+    if (made->op == ReduceOp::kArgMax || made->op == ReduceOp::kArgMin) return false;
+    const Buffer& buffer = program_.buffers[static_cast<std::size_t>(made->out)];
+    if (buffer.kind != Buffer::Kind::kScratch) return false;
+    std::optional<std::size_t> reader;
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      if (i == at || !reads_buffer(program_.steps[i], made->out)) continue;
+      if (reader || i < at) return false;
+      reader = i;
+    }
+    if (!reader || changes_between(at, *reader)) return false;
+    const auto* stage = std::get_if<Stage>(&program_.steps[*reader]);
+    if (stage == nullptr || !stage->reduced.empty()) return false;
+    const std::vector<std::size_t> place = places(*stage, *made);
+    if (place.empty()) return false;
+    program_.steps[*reader] = merged(*made, *stage, place, buffer.type.dtype);
+    program_.steps.erase(program_.steps.begin() + static_cast<std::ptrdiff_t>(at));
+    return true;
+  }
+
+  // Something that the stage reads is updated before the reader.
+  bool changes_between(std::size_t at, std::size_t reader) const {
+    for (std::size_t i = at + 1; i < reader; ++i) {
+      const auto* scatter = std::get_if<Scatter>(&program_.steps[i]);
+      if (scatter != nullptr && reads_buffer(program_.steps[at], scatter->out)) return true;
+    }
+    return false;
+  }
+
+  static Stage merged(const Stage& made, const Stage& reader, const std::vector<std::size_t>& place,
+                      task::DType kept) {
+    Stage out = made;
+    out.label = made.label + ", " + reader.label;
+    out.out = reader.out;
+    std::map<std::string, IntExpr> names;
+    for (std::size_t d = 0; d < place.size(); ++d) {
+      out.loops[place[d]] = made.loops[d];
+      names.emplace(reader.loops[place[d]].variable, IntExpr::symbol(made.loops[d].variable));
+    }
+    const ScalarRef value = made.epilogue ? made.epilogue : cast(kept, reduced(made.accumulator));
+    const ScalarRef body = substitute(reader.body, names);
+    out.epilogue = Replacement(made.out, value).of(body);
+    return out;
+  }
+
+  Program& program_;
+};
+
+}  // namespace
+
+void inline_epilogues(Program& program) {
+  Inliner(program).run();
+}
+
+}  // namespace kw::writer
