@@ -9,7 +9,7 @@ class Model(nn.Module):
         self.bins = bins
 
     def forward(self, ids):
-        return F.one_hot(ids, num_classes=self.bins).sum(dim=1).float()
+        return F.one_hot(ids, num_classes=self.bins).float().mean(dim=1).sqrt()
 
 
 def get_inputs():
