@@ -34,22 +34,24 @@ Result<writer::Graph> WriterProposer::graph_of(const search::ProposalRequest& re
 
 Result<search::Proposed> WriterProposer::propose(const search::ProposalRequest& request,
                                                  std::stop_token stop) {
-  const auto strategies = writer::strategies(language_);
-  const auto attempt = static_cast<std::size_t>(request.attempt);
-  if (attempt >= strategies.size())
-    return search::Proposed(search::Exhausted{"the writer has no further strategy"});
   auto graph = graph_of(request, std::move(stop));
   if (!graph) {
     if (is_about_the_problem(graph.error().code()))
       return search::Proposed(search::Exhausted{graph.error().message()});
     return tl::unexpected(std::move(graph).error());
   }
-  auto draft = writer::write_kernel(*graph, *request.signature, language_, strategies[attempt]);
+  const auto strategies = writer::strategies(language_);
+  const auto attempt = static_cast<std::size_t>(request.attempt);
+  const bool exhausted = attempt >= strategies.size();
+  // Beyond the last one the first is written again: what the writer lacks is the better reason.
+  const std::string_view strategy = strategies.empty() ? "" : strategies[exhausted ? 0 : attempt];
+  auto draft = writer::write_kernel(*graph, *request.signature, language_, strategy);
   if (!draft) {
     if (is_about_the_problem(draft.error().code()))
       return search::Proposed(search::Exhausted{draft.error().message()});
     return tl::unexpected(std::move(draft).error());
   }
+  if (exhausted) return search::Proposed(search::Exhausted{"the writer has no further strategy"});
   search::Proposal out;
   out.answer = writer::answer_text(*draft);
   out.by = "writer";
