@@ -5,7 +5,9 @@
 namespace kw::front {
 
 // What the commands were asked to do, with the defaults.
-struct DataCommands {};
+struct DataCommands {
+  DataGenerateCommand generate;
+};
 
 // data: the group.
 void add_data_commands(CLI::App& data, DataCommands& commands, const AddCommand& add);

@@ -171,9 +171,21 @@ struct SolveCommand {
   std::vector<std::string> given;  // flags on the command line; not part of the settings
 };
 
+struct DataGenerateCommand {
+  std::string out;  // the file
+  std::string seed = "1", count = "1000";
+  int workers = 0;               // 0: all cores
+  std::string language = "cpp";  // of the answers
+  std::string mix;               // "implement=60,convert=40"; empty: the default
+  int max_depth = 8;
+  std::string max_elements = "33554432";
+  bool json = false;
+};
+
 using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
                              ProblemsShowCommand, ProblemsCheckCommand, ProblemsTraceCommand,
                              PromptCommand, RejudgeCommand, CacheSizeCommand, CacheCleanCommand,
-                             DoctorCommand, GenerateCommand, ServeModelCommand, SolveCommand>;
+                             DoctorCommand, GenerateCommand, ServeModelCommand, SolveCommand,
+                             DataGenerateCommand>;
 
 }  // namespace kw::front

@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "card.h"
 #include "command_line.h"
+#include "data_generate.h"
 #include "doctor.h"
 #include "error_text.h"
 #include "eval.h"
@@ -75,6 +76,9 @@ struct Dispatch {
     return run_serve_model(command, services);
   }
   Result<int> operator()(const SolveCommand& command) const { return run_solve(command, services); }
+  Result<int> operator()(const DataGenerateCommand& command) const {
+    return run_data_generate(command, services);
+  }
   Result<int> operator()(const DoctorCommand& command) const {
     return run_doctor(command, services);
   }

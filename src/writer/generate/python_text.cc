@@ -123,12 +123,18 @@ std::size_t count_places(std::string_view text, std::string_view name) {
 }
 
 PythonNames::PythonNames()
-    : taken_{"and",    "as",   "assert", "async", "await",    "break", "class", "continue",
-             "def",    "del",  "elif",   "else",  "except",   "for",   "from",  "global",
-             "if",     "in",   "is",     "lambda", "not",     "or",    "pass",  "raise",
-             "return", "try",  "while",  "with",  "yield",    "torch", "nn",    "F",
-             "math",   "self", "run",    "max",   "min",      "sum",   "float", "int",
-             "range",  "len",  "abs",    "super", "None",     "True",  "False", "training",
+    : taken_{"and",     "as",    "assert",     "async",
+             "await",   "break", "class",      "continue",
+             "def",     "del",   "elif",       "else",
+             "except",  "for",   "from",       "global",
+             "if",      "in",    "is",         "lambda",
+             "not",     "or",    "pass",       "raise",
+             "return",  "try",   "while",      "with",
+             "yield",   "torch", "nn",         "F",
+             "math",    "self",  "run",        "max",
+             "min",     "sum",   "float",      "int",
+             "range",   "len",   "abs",        "super",
+             "None",    "True",  "False",      "training",
              "forward", "Model", "get_inputs", "get_init_inputs"} {}
 
 std::string PythonNames::fresh(const std::string& wanted) {
