@@ -89,7 +89,7 @@ std::string fill(std::string_view text, const std::function<std::string(std::str
     if (text.substr(i, 2) == "[[" && left_out) {
       const std::size_t end = text.find("]]", i);
       const std::string_view inside = text.substr(i + 2, end - i - 2);
-      bool all = true;
+      bool all = inside.find('{') != std::string_view::npos;
       for (std::size_t at = inside.find('{'); at != std::string_view::npos;
            at = inside.find('{', at + 1))
         all = all && left_out(inside.substr(at + 1, inside.find('}', at) - at - 1));

@@ -11,7 +11,10 @@ bool is_float(const Value& x, const Limits&) {
 }
 // Some above 0 and some below.
 bool is_mixed(const Value& x, const Limits& limits) {
-  return is_float(x, limits) && x.high > 0.3 && x.low < 0;
+  return is_float(x, limits) && x.high > 0.2 && x.low < -0.2 && x.magnitude() < 50;
+}
+bool has_both(const Value& x, const Limits& limits) {
+  return is_float(x, limits) && x.high > 0.2 && x.low < 0;
 }
 bool is_small(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.magnitude() < 20 && x.high > 0.3;
@@ -171,7 +174,7 @@ std::vector<OpSpec> activation_operators() {
        5,
        1,
        Domain::kAny,
-       is_mixed,
+       has_both,
        relu,
        "ReLU",
        {{"nn.ReLU()", ""},
@@ -280,7 +283,7 @@ std::vector<OpSpec> activation_operators() {
        3,
        1,
        Domain::kAny,
-       is_float,
+       is_mixed,
        [](Builder& b) { bounded(b, "sigmoid.default", true); },
        "sigmoid",
        {{"nn.Sigmoid()", ""},
@@ -295,7 +298,7 @@ std::vector<OpSpec> activation_operators() {
        3,
        1,
        Domain::kAny,
-       is_float,
+       is_mixed,
        [](Builder& b) { bounded(b, "tanh.default", b.x().positive()); },
        "tanh",
        {{"nn.Tanh()", ""},
@@ -366,7 +369,7 @@ std::vector<OpSpec> activation_operators() {
        1,
        1,
        Domain::kAny,
-       is_float,
+       is_mixed,
        [](Builder& b) { bounded(b, "hardsigmoid.default", true); },
        "hard sigmoid",
        {{"nn.Hardsigmoid()", ""},
@@ -392,7 +395,7 @@ std::vector<OpSpec> activation_operators() {
        1.5,
        1,
        Domain::kAny,
-       is_float,
+       is_mixed,
        hardtanh,
        "clipping to {min_val} .. {max_val}",
        {{"nn.Hardtanh([[min_val={min_val}, max_val={max_val}]])", ""},
@@ -477,7 +480,7 @@ std::vector<OpSpec> activation_operators() {
        0.4,
        1,
        Domain::kAny,
-       is_float,
+       is_mixed,
        threshold,
        "replacing what is not above {threshold} by {value}",
        {{"nn.Threshold({threshold}, {value})", ""},
@@ -490,7 +493,7 @@ std::vector<OpSpec> activation_operators() {
        0.4,
        1,
        Domain::kAny,
-       is_float,
+       is_mixed,
        hard_shrink,
        "hard shrinkage by {lambd}",
        {{"nn.Hardshrink([[lambd={lambd}]])", ""},

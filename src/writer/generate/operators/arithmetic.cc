@@ -15,6 +15,11 @@ using task::DType;
 bool is_any(const Value& x, const Limits&) {
   return x.dtype == DType::kFloat32 && x.magnitude() < 1e4;
 }
+// Some above 0 and some below.
+bool is_mixed(const Value& x, const Limits& limits) {
+  return is_any(x, limits) && !x.shape.empty() && x.low < -0.2 && x.high > 0.2 &&
+         x.magnitude() < 50;
+}
 bool is_small(const Value& x, const Limits& limits) {
   return is_any(x, limits) && x.magnitude() < 8;
 }
@@ -127,14 +132,14 @@ void masked_fill(Builder& b) {
 void extreme_of_two(Builder& b) {
   const Dims shape = b.x().shape;
   const bool largest = b.flag("largest", b.chance(0.5));
-  const Value& y = b.companion(shape);
+  const Value& y = b.input("other", shape);
   Value& out =
       b.result(b.call(largest ? "maximum.default" : "minimum.default", {b.x(), y}, shape), shape);
   out.range(std::min(b.x().low, b.in(1).low), std::max(b.x().high, b.in(1).high));
 }
 void subtract_other(Builder& b) {
   const Dims shape = b.x().shape;
-  const Value& y = b.companion(shape);
+  const Value& y = b.input("other", shape);
   Value& out = b.result(b.call("sub.Tensor", {b.x(), y}, shape), shape);
   out.range(b.x().low - b.in(1).high, b.x().high - b.in(1).low);
 }
@@ -154,7 +159,7 @@ bool is_long(const Value& x, const Limits& limits) {
 void compare(Builder& b) {
   const Dims shape = b.x().shape;
   const bool above = b.flag("above", b.chance(0.6));
-  const Value& y = b.companion(shape);
+  const Value& y = b.input("other", shape);
   const ValueId is = b.call(above ? "gt.Tensor" : "le.Tensor", {b.x(), y}, shape, DType::kBool);
   b.result(b.call("_to_copy.default", {is, DType::kFloat32}, shape), shape).range(0, 1);
 }
@@ -406,7 +411,7 @@ std::vector<OpSpec> arithmetic_operators() {
        0.5,
        1,
        Domain::kAny,
-       has_shape,
+       is_mixed,
        error_function,
        "the error function",
        {{"", "torch.erf({x})"},
@@ -419,7 +424,7 @@ std::vector<OpSpec> arithmetic_operators() {
        2,
        1,
        Domain::kAny,
-       has_shape,
+       is_mixed,
        clamp,
        "clamping to {min_value} .. {max_value}",
        {{"", "torch.clamp({x}, min={min_value}, max={max_value})"},
@@ -433,7 +438,7 @@ std::vector<OpSpec> arithmetic_operators() {
        1,
        1,
        Domain::kAny,
-       has_shape,
+       is_mixed,
        floor_clamp,
        "raising what is below {min_value} to it,",
        {{"", "torch.clamp({x}, min={min_value})"},
