@@ -59,6 +59,7 @@ report_off() {
   type -P nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || off+=("no CUDA toolkit: candidates with CUDA host code are not built")
   type -P redis-server >/dev/null || off+=("no Redis: the task queue over several machines is off")
   "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("triton") is None)' 2>/dev/null || off+=("no Triton in $python: the language triton is off")
+  "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("pyarrow") is None)' 2>/dev/null || off+=("no pyarrow in $python: data commands read and write no Parquet")
   local text="${off[*]-}"
   [[ $text != "$(cat "$build/off" 2>/dev/null)" ]] || return 0
   printf '%s\n' "$text" >"$build/off"
@@ -90,6 +91,9 @@ fi
 
 # Tests stay configured once they were asked for: a change back and forth would cost a configure run each time.
 if [[ ! -e $configured ]] || { [[ $tests == ON ]] && ! grep -qx -F -e "-DKW_PYTHON=$python" "$configured"; }; then
+  configure "$tests" 9>&-
+elif [[ .venv/optional-tried -nt $configured ]]; then # pyarrow may have come
+  ! grep -qx -F -e -DBUILD_TESTING=ON "$configured" || tests=ON
   configure "$tests" 9>&-
 fi
 say "building"

@@ -1,12 +1,21 @@
 // The grammar of kernelwright data.
 #pragma once
 #include "command_line_parts.h"
+#include "data_options.h"
 
 namespace kw::front {
 
 // What the commands were asked to do, with the defaults.
 struct DataCommands {
   DataGenerateCommand generate;
+  DataImportCommand import;
+  DataDedupCommand dedup;
+  DataDecontaminateCommand decontaminate;
+  DataFilterCommand filter;
+  DataTeachCommand teach;
+  DataSplitCommand split;
+  DataStatsCommand stats;
+  DataExportCommand export_;
 };
 
 // data: the group.

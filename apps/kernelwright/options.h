@@ -5,8 +5,10 @@
 #include <variant>
 #include <vector>
 
+#include "data_options.h"
 #include "gym/gym.h"
 #include "search/settings.h"
+#include "server_options.h"
 
 namespace kw::front {
 
@@ -102,19 +104,6 @@ struct DoctorCommand {
   bool json = false;
 };
 
-// Of a server that has the model.
-struct ServerOptions {
-  std::string model_name;        // empty: the only one that it lists
-  std::string key_env;           // empty: KERNELWRIGHT_API_KEY, if that is set
-  bool allow_plaintext = false;  // send the key over http to other machines
-  std::string ca_file;           // PEM
-  double requests_per_minute = 0, tokens_per_minute = 0;
-  int tries = 6;
-  double deadline_seconds = 1800;                 // of one request
-  double max_cost = 0, max_total_tokens = 0;      // 0: no budget
-  double prompt_price = 0, completion_price = 0;  // for a million tokens
-};
-
 // Run by kernelwright-lm, which reads it as JSON, or by a server.
 struct GenerateCommand {
   std::string model;                  // a Hugging Face folder, or a server's URL
@@ -171,21 +160,12 @@ struct SolveCommand {
   std::vector<std::string> given;  // flags on the command line; not part of the settings
 };
 
-struct DataGenerateCommand {
-  std::string out;  // the file
-  std::string seed = "1", count = "1000";
-  int workers = 0;               // 0: all cores
-  std::string language = "cpp";  // of the answers
-  std::string mix;               // "implement=60,convert=40"; empty: the default
-  int max_depth = 8;
-  std::string max_elements = "33554432";
-  bool json = false;
-};
-
-using Command = std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand,
-                             ProblemsShowCommand, ProblemsCheckCommand, ProblemsTraceCommand,
-                             PromptCommand, RejudgeCommand, CacheSizeCommand, CacheCleanCommand,
-                             DoctorCommand, GenerateCommand, ServeModelCommand, SolveCommand,
-                             DataGenerateCommand>;
+using Command =
+    std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
+                 ProblemsCheckCommand, ProblemsTraceCommand, PromptCommand, RejudgeCommand,
+                 CacheSizeCommand, CacheCleanCommand, DoctorCommand, GenerateCommand,
+                 ServeModelCommand, SolveCommand, DataImportCommand, DataDedupCommand,
+                 DataDecontaminateCommand, DataSplitCommand, DataFilterCommand, DataTeachCommand,
+                 DataStatsCommand, DataExportCommand, DataGenerateCommand>;
 
 }  // namespace kw::front

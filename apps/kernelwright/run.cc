@@ -7,7 +7,12 @@
 #include "cache.h"
 #include "card.h"
 #include "command_line.h"
+#include "data_cut.h"
+#include "data_export.h"
+#include "data_filter.h"
 #include "data_generate.h"
+#include "data_import.h"
+#include "data_teach.h"
 #include "doctor.h"
 #include "error_text.h"
 #include "eval.h"
@@ -78,6 +83,30 @@ struct Dispatch {
   Result<int> operator()(const SolveCommand& command) const { return run_solve(command, services); }
   Result<int> operator()(const DataGenerateCommand& command) const {
     return run_data_generate(command, services);
+  }
+  Result<int> operator()(const DataImportCommand& command) const {
+    return run_data_import(command, services);
+  }
+  Result<int> operator()(const DataDedupCommand& command) const {
+    return run_data_dedup(command, services);
+  }
+  Result<int> operator()(const DataDecontaminateCommand& command) const {
+    return run_data_decontaminate(command, services);
+  }
+  Result<int> operator()(const DataFilterCommand& command) const {
+    return run_data_filter(command, services);
+  }
+  Result<int> operator()(const DataTeachCommand& command) const {
+    return run_data_teach(command, services);
+  }
+  Result<int> operator()(const DataSplitCommand& command) const {
+    return run_data_split(command, services);
+  }
+  Result<int> operator()(const DataStatsCommand& command) const {
+    return run_data_stats(command, services);
+  }
+  Result<int> operator()(const DataExportCommand& command) const {
+    return run_data_export(command, services);
   }
   Result<int> operator()(const DoctorCommand& command) const {
     return run_doctor(command, services);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "judge_evaluator.h"
 #include "problem_folder.h"
 #include "proposers.h"
 #include "search/solver.h"
@@ -27,24 +28,6 @@ constexpr std::size_t kPromptFrame = 5000;  // bytes of a prompt beside the refe
 std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
-
-// The gym as a search sees it.
-class JudgeEvaluator : public search::Evaluator {
- public:
-  explicit JudgeEvaluator(std::unique_ptr<Judge> judge) : judge_(std::move(judge)) {}
-  Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
-    return judge_->judge(std::move(request), std::move(stop));
-  }
-  Result<task::Signature> describe(const task::Problem& problem,
-                                   const std::string& target) override {
-    if (!problem.is_module() && !problem.workloads.empty())
-      return task::signature_of(problem.definition(), problem.workloads[0], problem.policy.statics);
-    return judge_->describe(problem, target);
-  }
-
- private:
-  std::unique_ptr<Judge> judge_;
-};
 
 // Paths that a resumed run must find again, wherever it is started.
 std::string absolute(const std::string& path) {

@@ -108,6 +108,15 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       buffer_(std::move(other.buffer_)),
       bytes_(other.bytes_) {}
 
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(partial_, other.partial_);
+  std::swap(fd_, other.fd_);
+  std::swap(buffer_, other.buffer_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
 OutputFile::~OutputFile() {
   if (!partial_.empty()) ::unlink(partial_.c_str());
 }

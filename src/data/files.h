@@ -54,7 +54,7 @@ class OutputFile {
   // kAlreadyExists when something is there, unless replace; kNotFound without its folder.
   static Result<OutputFile> create(const std::filesystem::path& path, bool replace);
   OutputFile(OutputFile&& other) noexcept;
-  OutputFile& operator=(OutputFile&&) = delete;
+  OutputFile& operator=(OutputFile&& other) noexcept;
   ~OutputFile();
 
   Status append(std::string_view text);

@@ -1,0 +1,281 @@
+#include "data/import.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "data/python_rename.h"
+#include "prompt/chat.h"
+#include "prompt/extract.h"
+#include "prompt/templates.h"
+#include "task/kernelbench.h"
+#include "task/names.h"
+#include "task/python_scan.h"
+#include "task/signature.h"
+#include "task/text_file.h"
+
+namespace kw::data {
+namespace {
+
+bool has(const Json& row, const char* column) {
+  auto found = row.find(column);
+  return found != row.end() && !found->is_null();
+}
+
+// Of the columns that data sets use for it.
+std::vector<std::string> licences_of(const Json& row) {
+  std::vector<std::string> out;
+  for (const char* column : {"licenses", "licences", "license", "licence"}) {
+    auto found = row.find(column);
+    if (found == row.end()) continue;
+    if (found->is_string() && !found->get_ref<const std::string&>().empty())
+      out.push_back(found->get<std::string>());
+    if (!found->is_array()) continue;
+    for (const Json& one : *found) {
+      if (one.is_string()) out.push_back(one.get<std::string>());
+    }
+  }
+  return out;
+}
+
+// Every licence of a row must be wanted.
+Status check_licences(const std::vector<std::string>& licences, const ImportOptions& options) {
+  if (options.licences.empty()) return {};
+  if (licences.empty()) return fail(ErrorCode::kPermissionDenied, "no licence");
+  for (const std::string& licence : licences) {
+    const bool wanted = std::any_of(options.licences.begin(), options.licences.end(),
+                                    [&](const std::string& one) { return one == licence; });
+    if (!wanted) return fail(ErrorCode::kPermissionDenied, "licence {}", printable(licence, 60));
+  }
+  return {};
+}
+
+Json origin_of(const Json& row, std::uint64_t number, const ImportOptions& options) {
+  Json out = {{"dataset", options.dataset}, {"row", number}};
+  for (const char* column : {"uuid", "repo_name", "repo_link", "sha", "level", "problem_id"}) {
+    if (has(row, column)) out[column] = row[column];
+  }
+  if (auto licences = licences_of(row); !licences.empty()) out["licences"] = std::move(licences);
+  return out;
+}
+
+std::string language_title(task::Language language) {
+  switch (language) {
+    case task::Language::kTriton:
+      return "Triton";
+    case task::Language::kCuda:
+      return "CUDA";
+    case task::Language::kPython:
+      return "Python (PyTorch)";
+    default:
+      return std::string(task::to_string(language));
+  }
+}
+
+std::string convert_question(const std::string& source, task::Language language) {
+  return fmt::format(
+             "Rewrite this PyTorch module in {}, as fast as you can. Define a class `ModelNew` "
+             "whose "
+             "constructor takes the same arguments as that of `Model`, whose parameters and "
+             "buffers "
+             "have the same names and shapes, and whose `forward` computes the same.\n\n",
+             language_title(language)) +
+         prompt::fenced(source, "python") +
+         fmt::format(
+             "\nGive the whole code in one block, fenced with ```{} and ```. It is one file "
+             "that imports what it needs, without tests or example calls.\n",
+             prompt::fence_tag(language));
+}
+
+// The module's class becomes Model.
+Result<std::string> kernelbench_source(const std::string& source, const std::string& entry_point) {
+  const task::PythonScan scan(source);
+  const auto& classes = scan.classes();
+  if (std::find(classes.begin(), classes.end(), entry_point) == classes.end())
+    return fail(ErrorCode::kInvalidArgument, "python_code defines no class {}",
+                printable(entry_point, 80));
+  std::map<std::string, std::string> names;
+  if (entry_point != "Model") {
+    if (uses_name(source, "Model")) {
+      if (uses_name(source, "InnerModel"))
+        return fail(ErrorCode::kInvalidArgument, "python_code has its own Model and InnerModel");
+      names["Model"] = "InnerModel";
+    }
+    names[entry_point] = "Model";
+  }
+  return flat_init_inputs(rename_names(source, names), "Model");
+}
+
+Result<std::string> kernelbook_answer(const Json& row, const std::string& entry_point) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(row, ""));
+  KW_TRY(std::string code, reader.string("triton_code"));
+  const std::string entry = entry_point + "New";
+  if (!uses_name(code, entry))
+    return fail(ErrorCode::kInvalidArgument, "triton_code has no {}", printable(entry, 80));
+  if (uses_name(code, "ModelNew") && entry != "ModelNew")
+    return fail(ErrorCode::kInvalidArgument, "triton_code has a ModelNew and a {}",
+                printable(entry, 80));
+  code = rename_names(code, {{entry, "ModelNew"}});
+  if (!prompt::defines_entry(code, "ModelNew", task::Language::kTriton))
+    return fail(ErrorCode::kInvalidArgument, "triton_code does not define {}",
+                printable(entry, 80));
+  return prompt::fenced(code, prompt::fence_tag(task::Language::kTriton));
+}
+
+Result<Sample> module_sample(task::Problem problem, const ImportOptions& options) {
+  if (options.language != task::Language::kTriton && options.language != task::Language::kPython &&
+      options.language != task::Language::kCuda)
+    return fail(ErrorCode::kUnsupported,
+                "modules are asked for in triton, python or cuda: the interface in {} is known "
+                "only when they run",
+                task::to_string(options.language));
+  Sample out;
+  out.kind = Kind::kConvert;
+  out.language = task::to_string(options.language);
+  out.messages = {{"user", convert_question(problem.module().source, options.language)}};
+  out.group = problem.hash;
+  out.problem = sample_problem(problem);
+  out.labels.other["template"] = kConvertTemplate;
+  return out;
+}
+
+Result<Sample> kernelbook_sample(const Json& row, const ImportOptions& options) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(row, ""));
+  KW_TRY(std::string source, reader.string("python_code"));
+  KW_TRY(std::string entry_point, reader.string("entry_point"));
+  if (source.size() > task::kMaxSourceFile)
+    return fail(ErrorCode::kInvalidArgument, "python_code: over {}",
+                format_bytes(task::kMaxSourceFile));
+  if (!task::is_identifier(entry_point))
+    return fail(ErrorCode::kInvalidArgument, "entry_point: \"{}\" is not a class name",
+                printable(entry_point, 80));
+  KW_TRY(std::string rendered, kernelbench_source(source, entry_point));
+  KW_TRY(task::Module module, task::make_module(rendered, "Model", {}));
+  std::string name = entry_point;
+  if (has(row, "uuid"))
+    name += fmt::format(
+        "_{}", row["uuid"].is_string() ? row["uuid"].get<std::string>() : row["uuid"].dump());
+  KW_TRY_STATUS(task::check_title(name, "entry_point, uuid"));
+  ImportOptions asked = options;
+  if (options.answers) asked.language = task::Language::kTriton;
+  KW_TRY(Sample out, module_sample(task::module_problem(name, std::move(module), ""), asked));
+  if (options.answers) {
+    KW_TRY(std::string answer, kernelbook_answer(row, entry_point));
+    out.messages.push_back({"assistant", std::move(answer)});
+  }
+  out.labels.other["entry_point"] = entry_point;
+  return out;
+}
+
+Result<std::vector<prompt::Message>> chat_messages(const Json& row) {
+  std::vector<prompt::Message> out;
+  KW_TRY(ObjectReader reader, ObjectReader::make(row, ""));
+  if (!has(row, "messages")) {
+    KW_TRY(std::string question, reader.string("prompt"));
+    KW_TRY(std::string answer, reader.string("completion"));
+    out = {{"user", std::move(question)}, {"assistant", std::move(answer)}};
+    return out;
+  }
+  KW_TRY(const Json* list, reader.get("messages"));
+  if (!list->is_array() || list->empty())
+    return fail(ErrorCode::kInvalidArgument, "messages: expected a list with a message");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    KW_TRY(ObjectReader one, ObjectReader::make((*list)[i], fmt::format("messages[{}]", i)));
+    prompt::Message message;
+    KW_TRY(message.role, one.string("role"));
+    KW_TRY(message.content, one.string("content"));
+    if (message.role != "system" && message.role != "user" && message.role != "assistant")
+      return fail(ErrorCode::kInvalidArgument, "{}.role: {}", one.where(),
+                  printable(message.role, 40));
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
+Result<Sample> chat_sample(const Json& row, const ImportOptions& options) {
+  Sample out;
+  KW_TRY(out.messages, chat_messages(row));
+  if (!options.answers && out.answered()) out.messages.pop_back();
+  if (out.messages.empty()) return fail(ErrorCode::kInvalidArgument, "messages: no question");
+  for (const prompt::Message& message : out.messages) {
+    if (trim(message.content).empty() && message.role != "system")
+      return fail(ErrorCode::kInvalidArgument, "messages: an empty {} message", message.role);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RowForm> form_of(const Json& row) {
+  if (!row.is_object()) return fail(ErrorCode::kInvalidArgument, "expected an object");
+  if (has(row, "python_code")) return RowForm::kKernelBook;
+  if (has(row, "messages") || (has(row, "prompt") && has(row, "completion"))) return RowForm::kChat;
+  if (has(row, "code")) return RowForm::kKernelBench;
+  return fail(ErrorCode::kInvalidArgument,
+              "expected columns python_code (KernelBook), code (KernelBench), messages, or prompt "
+              "and completion");
+}
+
+Result<Sample> sample_of_row(const Json& row, std::uint64_t number, const ImportOptions& options) {
+  KW_TRY(RowForm form, form_of(row));
+  KW_TRY_STATUS(check_licences(licences_of(row), options));
+  Result<Sample> out = [&]() -> Result<Sample> {
+    if (form == RowForm::kKernelBook) return kernelbook_sample(row, options);
+    if (form == RowForm::kChat) return chat_sample(row, options);
+    KW_TRY(task::Problem problem, task::module_from_row(row, "", {}));
+    return module_sample(std::move(problem), options);
+  }();
+  if (!out) return out;
+  out->origin = origin_of(row, number, options);
+  out->id = sample_id(*out);
+  return out;
+}
+
+Result<Sample> question_about(const task::Problem& problem, const ImportOptions& options) {
+  if (problem.is_module()) {
+    KW_TRY(Sample out, module_sample(problem, options));
+    out.origin = {{"dataset", options.dataset}, {"row", problem.name}};
+    return out;
+  }
+  if (problem.workloads.empty())
+    return fail(ErrorCode::kInvalidArgument, "{}: no workloads", printable(problem.name, 80));
+  for (const task::Workload& workload : problem.workloads) {
+    for (const auto& [name, source] : workload.inputs) {
+      if (std::holds_alternative<task::SafetensorsInput>(source))
+        return fail(ErrorCode::kUnsupported, "{}: input {} is in a file, and a sample stands alone",
+                    printable(problem.name, 80), name);
+    }
+  }
+  KW_TRY(task::Signature signature,
+         task::signature_of(problem.definition(), problem.workloads[0], problem.policy.statics));
+  KW_TRY(prompt::Template chosen, prompt::template_named("zero_shot"));
+  KW_TRY(prompt::ChatPrompt question,
+         prompt::chat_prompt(problem, signature, options.language, chosen));
+  Sample out;
+  out.kind = Kind::kDefinition;
+  out.language = task::to_string(options.language);
+  out.messages = std::move(question.messages);
+  out.group = problem.hash;
+  out.problem = sample_problem(problem);
+  out.origin = {{"dataset", options.dataset}, {"row", problem.name}};
+  out.labels.other["template"] = question.template_id;
+  return out;
+}
+
+Result<Sample> answer_to(const task::Problem& problem, const task::Candidate& solution,
+                         ImportOptions options) {
+  options.language = solution.language;
+  KW_TRY(Sample out, question_about(problem, options));
+  std::string answer;
+  for (const task::SourceFile& file : solution.sources) {
+    if (!answer.empty()) answer += "\n";
+    if (solution.sources.size() > 1) answer += fmt::format("`{}`\n", file.path);
+    answer += prompt::fenced(file.content, prompt::fence_tag(solution.language));
+  }
+  out.messages.push_back({"assistant", std::move(answer)});
+  out.origin["solution"] = solution.name;
+  if (!solution.author.empty()) out.origin["author"] = solution.author;
+  return out;
+}
+
+}  // namespace kw::data

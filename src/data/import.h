@@ -1,0 +1,48 @@
+// Rows of other people's data sets as samples.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "data/sample.h"
+#include "task/candidate.h"
+#include "task/problem.h"
+
+namespace kw::data {
+
+// The version of the questions below; grows with every change of their text.
+inline constexpr std::string_view kConvertTemplate = "convert-1";
+
+struct ImportOptions {
+  std::string dataset;                                // the origin's name
+  task::Language language = task::Language::kTriton;  // asked for, where a row has no answer
+  bool answers = true;                                // false: questions only
+  std::vector<std::string> licences;  // rows with another one are refused; empty: any
+};
+
+enum class RowForm { kKernelBook, kKernelBench, kChat };
+// By its columns: python_code; code; messages, or prompt and completion. kInvalidArgument
+// otherwise.
+Result<RowForm> form_of(const Json& row);
+
+// number: of the row, from 1. Errors name the column. kPermissionDenied for a licence that is not
+// wanted, or none where some are.
+//   KernelBook: the module gets KernelBench's form (class Model, flat get_init_inputs), its Triton
+//     defines ModelNew; convert.
+//   KernelBench: a question without an answer; convert.
+//   Chat: messages as they are; chat.
+Result<Sample> sample_of_row(const Json& row, std::uint64_t number, const ImportOptions& options);
+
+// A question about a problem: convert for modules (in Python, Triton or CUDA), definition
+// otherwise. kUnsupported for a language in which modules have no interface that is known without
+// running them.
+Result<Sample> question_about(const task::Problem& problem, const ImportOptions& options);
+
+// The same with a solution's sources as the answer.
+Result<Sample> answer_to(const task::Problem& problem, const task::Candidate& solution,
+                         ImportOptions options);
+
+}  // namespace kw::data

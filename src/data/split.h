@@ -1,0 +1,54 @@
+// Cuts a data set so that what is trained on and what is held out share no source problem.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "data/sample.h"
+
+namespace kw::data {
+
+enum class Part { kTrain, kValidation, kTest, kAdjacencies, kDepth };
+inline constexpr std::size_t kParts = 5;
+std::string_view to_string(
+    Part part);  // "train", "validation", "test", "h1", "h2": the file's name
+
+struct SplitOptions {
+  std::uint64_t seed = 0;
+  double validation = 0.02, test = 0.02;  // shares of the groups that are not held out
+  // H1: shares of all pairs of operators of which the second uses the first's result. A group with
+  // a chosen one is held out. Pairs in more than most_common of the samples are not chosen.
+  double adjacencies = 0.02, most_common = 0.02;
+  std::int64_t deeper_than = 0;  // H2: groups with a deeper graph are held out; 0: none
+};
+
+using Adjacency = std::pair<std::string, std::string>;
+// Of labels.edges, or else of the chain of operators; each once.
+std::vector<Adjacency> adjacencies_of(const Labels& labels);
+
+struct SplitReport {
+  std::array<std::uint64_t, kParts> samples{}, groups{};
+  std::uint64_t without_operators = 0;          // samples: H1 says nothing about them
+  std::map<Adjacency, std::uint64_t> held_out;  // chosen, with how many samples have them
+  std::uint64_t kinds_of_adjacencies = 0;       // of the whole set
+  // Counted again in the files that were written; all 0, or the split is an error.
+  std::uint64_t held_out_in_train = 0, shared_groups = 0, too_deep_in_train = 0;
+};
+
+// Writes PART.jsonl for every part that has samples into a folder that has none of them. The file
+// is read three times, and once more what was written. The same seed gives the same parts, whatever
+// the order of the rows, and a sample stays in its part when others are added (but for H1's choice,
+// which looks at how common a pair is). kInternal when the check of the files fails. Memory: about
+// 40 bytes a group.
+Result<SplitReport> split_dataset(const std::filesystem::path& in,
+                                  const std::filesystem::path& out_folder,
+                                  const SplitOptions& options);
+Json to_json(const SplitReport& report);
+
+}  // namespace kw::data

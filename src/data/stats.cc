@@ -1,0 +1,167 @@
+#include "data/stats.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+namespace kw::data {
+namespace {
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+std::uint32_t clipped(std::size_t bytes) {
+  return static_cast<std::uint32_t>(
+      std::min<std::size_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+}
+
+LengthSummary summary_of(std::vector<std::uint32_t>& lengths) {
+  LengthSummary out;
+  if (lengths.empty()) return out;
+  std::sort(lengths.begin(), lengths.end());
+  for (std::uint32_t length : lengths) out.total += length;
+  const auto at = [&](double share) {
+    return lengths[static_cast<std::size_t>(share * static_cast<double>(lengths.size() - 1))];
+  };
+  out.median = at(0.5);
+  out.p90 = at(0.9);
+  out.p99 = at(0.99);
+  out.longest = lengths.back();
+  return out;
+}
+
+void count(Counts& counts, const std::string& name) {
+  if (!name.empty()) ++counts[name];
+}
+
+std::uint64_t text_hash(const std::string& text) {
+  return keyed_hash(std::as_bytes(std::span(text)), 0);
+}
+
+// A text, or each text of a list.
+std::vector<std::string> texts_of(const Json& object, const char* key) {
+  std::vector<std::string> out;
+  auto found = object.find(key);
+  if (found == object.end()) return out;
+  if (found->is_string()) out.push_back(found->get<std::string>());
+  if (found->is_array()) {
+    for (const Json& one : *found) {
+      if (one.is_string()) out.push_back(one.get<std::string>());
+    }
+  }
+  return out;
+}
+
+Json to_json(const LengthSummary& lengths) {
+  return {{"total", lengths.total},
+          {"median", lengths.median},
+          {"p90", lengths.p90},
+          {"p99", lengths.p99},
+          {"longest", lengths.longest}};
+}
+
+std::string table(const char* title, const Counts& counts, std::uint64_t samples) {
+  if (counts.empty()) return "";
+  std::vector<std::pair<std::string, std::uint64_t>> rows(counts.begin(), counts.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string out = fmt::format("{}\n", title);
+  constexpr std::size_t kShown = 20;
+  for (std::size_t i = 0; i < std::min(rows.size(), kShown); ++i)
+    out +=
+        fmt::format("  {:<32} {:>10}  {:>5.1f} %\n", printable(rows[i].first, 60), rows[i].second,
+                    100.0 * static_cast<double>(rows[i].second) / static_cast<double>(samples));
+  if (rows.size() > kShown) out += fmt::format("  and {} more\n", rows.size() - kShown);
+  return out;
+}
+
+std::string length_line(const char* title, const LengthSummary& lengths) {
+  return fmt::format("{:<16} {} in all; median {}, 90 % {}, 99 % {}, longest {}\n", title,
+                     format_bytes(lengths.total), format_bytes(lengths.median),
+                     format_bytes(lengths.p90), format_bytes(lengths.p99),
+                     format_bytes(lengths.longest));
+}
+
+}  // namespace
+
+void StatsCollector::add(const Sample& sample) {
+  ++stats_.samples;
+  if (sample.answered()) ++stats_.answered;
+  if (sample.pending) ++stats_.pending;
+  groups_.insert(text_hash(sample.group.empty() ? sample.id : sample.group));
+  if (sample.problem) problems_.insert(text_hash(sample.problem->hash));
+  count(stats_.kinds, std::string(to_string(sample.kind)));
+  count(stats_.languages, sample.language);
+  const std::set<std::string> operators(sample.labels.operators.begin(),
+                                        sample.labels.operators.end());
+  for (const std::string& name : operators) count(stats_.operators, name);
+  count(stats_.strategies, sample.labels.strategy);
+  if (sample.labels.tier) count(stats_.tiers, fmt::format("{}", *sample.labels.tier));
+  if (sample.labels.depth) count(stats_.depths, fmt::format("{}", *sample.labels.depth));
+  const auto outcomes =
+      sample.verdict.is_object() ? texts_of(sample.verdict, "outcome") : std::vector<std::string>{};
+  for (const std::string& outcome : outcomes) count(stats_.outcomes, outcome);
+  for (const char* key : {"dataset", "generator", "teacher"}) {
+    for (const std::string& origin : texts_of(sample.origin, key)) count(stats_.origins, origin);
+  }
+  for (const std::string& licence : texts_of(sample.origin, "licences"))
+    count(stats_.licences, licence);
+  std::size_t question = 0;
+  for (const prompt::Message& message : sample.messages) question += message.content.size();
+  question -= sample.answer().size();
+  questions_.push_back(clipped(question));
+  if (sample.answered()) answers_.push_back(clipped(sample.answer().size()));
+}
+
+Stats StatsCollector::finish() {
+  stats_.groups = groups_.size();
+  stats_.problems = problems_.size();
+  stats_.question_bytes = summary_of(questions_);
+  stats_.answer_bytes = summary_of(answers_);
+  return stats_;
+}
+
+Json to_json(const Stats& stats) {
+  return {{"samples", stats.samples},
+          {"answered", stats.answered},
+          {"pending", stats.pending},
+          {"groups", stats.groups},
+          {"problems", stats.problems},
+          {"kinds", stats.kinds},
+          {"languages", stats.languages},
+          {"operators", stats.operators},
+          {"strategies", stats.strategies},
+          {"tiers", stats.tiers},
+          {"depths", stats.depths},
+          {"outcomes", stats.outcomes},
+          {"origins", stats.origins},
+          {"licences", stats.licences},
+          {"question_bytes", to_json(stats.question_bytes)},
+          {"answer_bytes", to_json(stats.answer_bytes)}};
+}
+
+std::string to_text(const Stats& stats) {
+  std::string out = fmt::format(
+      "samples          {}, {} answered, {} pending\n"
+      "groups           {}\n"
+      "problems         {}\n",
+      stats.samples, stats.answered, stats.pending, stats.groups, stats.problems);
+  out += length_line("questions", stats.question_bytes);
+  out += length_line("answers", stats.answer_bytes);
+  out += table("kind", stats.kinds, stats.samples);
+  out += table("language", stats.languages, stats.samples);
+  out += table("operator", stats.operators, stats.samples);
+  out += table("strategy", stats.strategies, stats.samples);
+  out += table("tier", stats.tiers, stats.samples);
+  out += table("depth", stats.depths, stats.samples);
+  out += table("outcome", stats.outcomes, stats.samples);
+  out += table("origin", stats.origins, stats.samples);
+  out += table("licence", stats.licences, stats.samples);
+  return out;
+}
+
+}  // namespace kw::data

@@ -1,0 +1,41 @@
+// Counts over a data set, for people, data cards and reports.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/json.h"
+#include "data/sample.h"
+
+namespace kw::data {
+
+struct LengthSummary {
+  std::uint64_t total = 0;
+  std::uint32_t median = 0, p90 = 0, p99 = 0, longest = 0;
+};
+
+struct Stats {
+  std::uint64_t samples = 0, answered = 0, pending = 0, groups = 0, problems = 0;
+  // A sample counts in each of its operators once, and in each of its licences; "" is left out.
+  std::map<std::string, std::uint64_t> kinds, languages, operators, strategies, tiers, depths,
+      outcomes, origins, licences;
+  LengthSummary question_bytes, answer_bytes;
+};
+Json to_json(const Stats& stats);
+std::string to_text(const Stats& stats);  // the most common 20 of each
+
+// Memory: 8 bytes a sample, and hashes of groups and problems.
+class StatsCollector {
+ public:
+  void add(const Sample& sample);
+  Stats finish();
+
+ private:
+  Stats stats_;
+  std::vector<std::uint32_t> questions_, answers_;
+  std::unordered_set<std::uint64_t> groups_, problems_;  // hashes
+};
+
+}  // namespace kw::data
