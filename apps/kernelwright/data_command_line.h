@@ -7,6 +7,7 @@ namespace kw::front {
 
 // What the commands were asked to do, with the defaults.
 struct DataCommands {
+  DataGenerateCommand generate;
   DataImportCommand import;
   DataDedupCommand dedup;
   DataDecontaminateCommand decontaminate;

@@ -8,6 +8,18 @@
 
 namespace kw::front {
 
+// Problems of the generator, answered by the writer.
+struct DataGenerateCommand {
+  std::string out;  // the file
+  std::string seed = "1", count = "1000";
+  int workers = 0;               // 0: all cores
+  std::string language = "cpp";  // of the answers
+  std::string mix;               // "implement=60,convert=40"; empty: the default
+  int max_depth = 8;
+  std::string max_elements = "33554432";
+  bool json = false;
+};
+
 struct DataImportCommand {
   std::vector<std::string> inputs;  // files and folders
   std::string out;

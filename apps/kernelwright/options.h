@@ -174,6 +174,6 @@ using Command =
                  CacheSizeCommand, CacheCleanCommand, DoctorCommand, ReportCommand, GenerateCommand,
                  ServeModelCommand, SolveCommand, DataImportCommand, DataDedupCommand,
                  DataDecontaminateCommand, DataSplitCommand, DataFilterCommand, DataTeachCommand,
-                 DataStatsCommand, DataExportCommand>;
+                 DataStatsCommand, DataExportCommand, DataGenerateCommand>;
 
 }  // namespace kw::front

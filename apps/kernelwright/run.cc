@@ -10,6 +10,7 @@
 #include "data_cut.h"
 #include "data_export.h"
 #include "data_filter.h"
+#include "data_generate.h"
 #include "data_import.h"
 #include "data_teach.h"
 #include "doctor.h"
@@ -84,6 +85,9 @@ struct Dispatch {
     return run_serve_model(command, services);
   }
   Result<int> operator()(const SolveCommand& command) const { return run_solve(command, services); }
+  Result<int> operator()(const DataGenerateCommand& command) const {
+    return run_data_generate(command, services);
+  }
   Result<int> operator()(const DataImportCommand& command) const {
     return run_data_import(command, services);
   }

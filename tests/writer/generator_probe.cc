@@ -42,9 +42,14 @@ int problems(const std::vector<std::string>& arguments) {
       std::cout << Json{{"index", i}, {"error", made.error().message()}}.dump() << "\n";
       continue;
     }
-    Json out = {{"index", i},           {"name", made->name},   {"operators", made->operators},
-                {"renderings", made->renderings}, {"words", made->words},
-                {"depth", made->depth}, {"tier", made->tier},   {"family", made->family}};
+    Json out = {{"index", i},
+                {"name", made->name},
+                {"operators", made->operators},
+                {"renderings", made->renderings},
+                {"words", made->words},
+                {"depth", made->depth},
+                {"tier", made->tier},
+                {"family", made->family}};
     if (auto lowered = lower(made->module.graph); !lowered)
       out["error"] = "module graph: " + lowered.error().message();
     if (auto lowered = lower(made->definition.graph); !lowered)
@@ -60,7 +65,9 @@ int main_of(const std::vector<std::string>& arguments) {
   if (arguments.size() >= 4 && arguments[0] == "problems") return problems(arguments);
   if (arguments.size() == 1 && arguments[0] == "operators") {
     for (const OperatorWays& one : generator_operators())
-      std::cout << Json{{"name", one.name}, {"family", one.family}, {"module_ways", one.module_ways},
+      std::cout << Json{{"name", one.name},
+                        {"family", one.family},
+                        {"module_ways", one.module_ways},
                         {"definition_ways", one.definition_ways}}
                        .dump()
                 << "\n";

@@ -15,10 +15,9 @@ bool holds(const Plan& plan, const Step& step, std::string_view when) {
   for (const std::string& one : split(when, ' ')) {
     const bool negated = one.starts_with('!');
     const std::string name = negated ? one.substr(1) : one;
-    const bool is =
-        name == "small"
-            ? plan.values[static_cast<std::size_t>(step.operands[0])].magnitude < 20
-            : step.is(name);
+    const bool is = name == "small"
+                        ? plan.values[static_cast<std::size_t>(step.operands[0])].magnitude() < 20
+                        : step.is(name);
     if (is == negated) return false;
   }
   return true;
@@ -64,8 +63,8 @@ class BodyWriter {
     const Step& to = plan_.steps[last];
     const Way& way = ways_[first];
     std::string text = way.forward;
-    if (text.empty() || last > first)
-      text = fmt::format("{}({{x}})", options_.layer_text(first));
+    if (text.empty() || last > first) text = fmt::format("{}({{x}})", options_.layer_text(first));
+    text = expanded(from, text);
     name_operands(from, text);
     std::map<std::string, std::string> locals;
     const auto place = [&](std::string_view name) { return place_text(first, locals, name); };
@@ -81,6 +80,19 @@ class BodyWriter {
     give(to, expression, last + 1 == plan_.steps.size());
   }
 
+  // With constants that are texts in their places.
+  static std::string expanded(const Step& step, std::string text) {
+    for (const Param& param : step.params) {
+      const auto* raw = std::get_if<std::string>(&param.value);
+      if (raw == nullptr || param.is_default) continue;
+      const std::string place = fmt::format("{{{}}}", param.name);
+      for (std::size_t at = text.find(place); at != std::string::npos;
+           at = text.find(place, at + raw->size()))
+        text.replace(at, place.size(), *raw);
+    }
+    return text;
+  }
+
   // Operands that a way needs more than once get a name.
   void name_operands(const Step& step, const std::string& text) {
     constexpr std::string_view kPlaces[] = {"x", "y", "z"};
@@ -91,8 +103,9 @@ class BodyWriter {
     }
   }
   static bool is_name(const std::string& text) {
-    return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
-                                  ".") == std::string::npos;
+    return text.find_first_not_of(
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+               ".") == std::string::npos;
   }
 
   std::string place_text(std::size_t index, std::map<std::string, std::string>& locals,
@@ -115,9 +128,7 @@ class BodyWriter {
     }
     if (const Param* param = step.param(name)) {
       const auto* raw = std::get_if<std::string>(&param->value);
-      if (raw == nullptr) return options_.param_text(step, *param);
-      return fill(
-          *raw, [&](std::string_view inner) { return place_text(index, locals, inner); }, {});
+      return raw != nullptr ? *raw : options_.param_text(step, *param);
     }
     return fmt::format("{{{}}}", name);
   }
@@ -168,9 +179,9 @@ class BodyWriter {
   const BodyOptions& options_;
   PythonNames& names_;
   Rng& rng_;
-  std::map<int, int> uses_;               // that are to come, of a value
-  std::map<int, std::string> text_;       // of a value
-  std::map<std::string, int> held_;       // which value a local variable has
+  std::map<int, int> uses_;          // that are to come, of a value
+  std::map<int, std::string> text_;  // of a value
+  std::map<std::string, int> held_;  // which value a local variable has
   std::vector<std::string> lines_;
   bool reuse_ = false;
   double nest_ = 0;
@@ -180,9 +191,6 @@ class BodyWriter {
 
 std::vector<Way> ways_of(const Plan& plan, const Step& step, bool with_layers) {
   std::vector<Way> out;
-  for (std::size_t i = 0; i < step.ways.size(); ++i)
-    out.push_back({"", step.ways[i], "", static_cast<int>(i)});
-  if (!out.empty()) return out;
   for (std::size_t i = 0; i < step.spec->ways.size(); ++i) {
     const Rendering& one = step.spec->ways[i];
     if (!one.layer.empty() && !with_layers) continue;

@@ -125,8 +125,8 @@ Value& Builder::input(std::string hint, Dims shape, Filling filling) {
   made.filling = filling;
   const bool mask = filling == Filling::kMask || filling == Filling::kCausalMask;
   Value& out = slot(made, std::move(hint), std::move(shape), mask ? DType::kBool : DType::kFloat32);
-  if (filling != Filling::kNormal) out.magnitude = 1;
-  out.positive = filling == Filling::kUniform || filling == Filling::kProbabilities;
+  const bool positive = filling == Filling::kUniform || filling == Filling::kProbabilities;
+  if (filling != Filling::kNormal) out.range(positive ? 0 : -1, 1);
   step_.operands.push_back(static_cast<int>(plan_.values.size()) - 1);
   return out;
 }
@@ -169,7 +169,8 @@ Value& Builder::weight(std::string suffix, Dims shape, Start start, const Dim& f
   made.start = start;
   made.fan = fan;
   Value& out = slot(made, std::move(suffix), std::move(shape), DType::kFloat32);
-  out.magnitude = start == Start::kWeight ? 3 / std::sqrt(static_cast<double>(fan.n)) : 1;
+  const double high = start == Start::kWeight ? 3 / std::sqrt(static_cast<double>(fan.n)) : 1.5;
+  out.range(start == Start::kOnes || start == Start::kVariance ? 0 : -high, high);
   step_.slots.push_back(static_cast<int>(plan_.slots.size()) - 1);
   return out;
 }
@@ -208,8 +209,8 @@ bool Builder::flag(std::string name, bool value, bool usual) {
 
 std::vector<std::int64_t> Builder::tuple(std::string name, const std::vector<std::int64_t>& value,
                                          std::int64_t usual) {
-  const bool equal = std::adjacent_find(value.begin(), value.end(), std::not_equal_to<>()) ==
-                     value.end();
+  const bool equal =
+      std::adjacent_find(value.begin(), value.end(), std::not_equal_to<>()) == value.end();
   const bool is_default = equal && value[0] == usual;
   if (equal && (value.size() == 1 || is_default || chance(0.85)))
     step_.params.push_back({std::move(name), value[0], is_default});
@@ -251,7 +252,7 @@ Value& Builder::result(ValueId id, Dims shape) {
   out.dtype = plan_.nodes[static_cast<std::size_t>(id.node)]
                   .outputs[static_cast<std::size_t>(id.output)]
                   .dtype;
-  if (!step_.operands.empty()) out.magnitude = x().magnitude;
+  if (!step_.operands.empty()) out.range(x().low, x().high);
   step_.results.push_back(static_cast<int>(plan_.values.size()) - 1);
   return out;
 }
@@ -269,8 +270,10 @@ Value& Builder::pointwise(std::string_view op, std::vector<Arg> more) {
 const std::vector<OpSpec>& all_operators() {
   static const std::vector<OpSpec> all = [] {
     std::vector<OpSpec> out;
-    for (auto* family : {activation_operators, elementwise_operators, matmul_operators,
-                         convolution_operators, norm_operators}) {
+    for (auto* family : {activation_operators, elementwise_operators, arithmetic_operators,
+                         matmul_operators, product_operators, convolution_operators, norm_operators,
+                         channel_norm_operators, reduction_operators, pooling_operators,
+                         scan_operators, loss_operators, attention_operators, layout_operators}) {
       for (OpSpec& one : family()) out.push_back(std::move(one));
     }
     return out;

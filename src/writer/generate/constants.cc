@@ -132,10 +132,9 @@ std::string Constants::of_param(const Step& step, const Param& param, Place plac
 
 std::string Constants::of_dim(const Dim& dim, Place place) {
   const auto symbols = dim.size.symbols();
-  const Axis* axis =
-      symbols.size() == 1 && dim.size == IntExpr::symbol(*symbols.begin())
-          ? plan_.axis(*symbols.begin())
-          : nullptr;
+  const Axis* axis = symbols.size() == 1 && dim.size == IntExpr::symbol(*symbols.begin())
+                         ? plan_.axis(*symbols.begin())
+                         : nullptr;
   if (axis == nullptr) return std::to_string(dim.n);
   return text(constant("axis " + axis->name, axis->wanted, dim), place);
 }
@@ -145,9 +144,8 @@ void Constants::add_unused() {
                                           "momentum",   "warmup",    "max_len",       "n_heads"};
   const std::string name =
       global_names_.fresh(std::string(kUnused[rng_.below(std::size(kUnused))]));
-  globals.insert(
-      globals.begin() + static_cast<std::ptrdiff_t>(rng_.below(globals.size() + 1)),
-      fmt::format("{} = {}", name, rng_.uniform() < 0.5 ? "4" : "0.1"));
+  globals.insert(globals.begin() + static_cast<std::ptrdiff_t>(rng_.below(globals.size() + 1)),
+                 fmt::format("{} = {}", name, rng_.uniform() < 0.5 ? "4" : "0.1"));
 }
 
 void Constants::finish() {

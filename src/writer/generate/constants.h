@@ -25,11 +25,11 @@ class Constants {
   // An unused one, now and then.
   void add_unused();
 
-  std::vector<std::string> globals;      // "batch_size = 16"
-  std::vector<std::string> attributes;   // "self.eps = eps"
-  std::vector<std::string> parameters;   // of __init__: "eps", "eps: float = 1e-5"
-  std::vector<std::string> names;        // of the parameters
-  std::vector<std::string> arguments;    // of get_init_inputs()
+  std::vector<std::string> globals;                  // "batch_size = 16"
+  std::vector<std::string> attributes;               // "self.eps = eps"
+  std::vector<std::string> parameters;               // of __init__: "eps", "eps: float = 1e-5"
+  std::vector<std::string> names;                    // of the parameters
+  std::vector<std::string> arguments;                // of get_init_inputs()
   std::vector<std::pair<std::string, Json>> values;  // of the parameters
 
   // Once all have been asked for: arguments with defaults come last.

@@ -40,6 +40,7 @@ class DefinitionWriter {
     }
     for (const int output : plan_.outputs) add_output(output);
     write_reference();
+    write_steps();
     add_workloads();
     return std::move(out_);
   }
@@ -70,9 +71,8 @@ class DefinitionWriter {
     } else {
       name = names_.fresh(symbols.empty() ? fmt::format("size_{}", dim.n)
                                           : fmt::format("{}_out", *symbols.begin()));
-      const bool fixed = std::all_of(symbols.begin(), symbols.end(), [&](const std::string& one) {
-        return is_fixed(one);
-      });
+      const bool fixed = std::all_of(symbols.begin(), symbols.end(),
+                                     [&](const std::string& one) { return is_fixed(one); });
       add_axis(name, dim.n, fixed);
       if (!fixed) {
         definition().constraints.push_back(fmt::format("{} == {}", name, text));
@@ -113,8 +113,7 @@ class DefinitionWriter {
     if (slot.role == InputRole::kStatic) {
       switch (slot.start) {
         case Start::kWeight:
-          set(task::Distribution::kNormal, 0,
-              std::stod(fmt::format("{:.2g}", value.magnitude / 3)));
+          set(task::Distribution::kNormal, 0, std::stod(fmt::format("{:.2g}", value.high / 3)));
           break;
         case Start::kZeros:
           set(task::Distribution::kNormal, 0, 0.5);
@@ -188,6 +187,30 @@ class DefinitionWriter {
         source + fmt::format("\n\ndef run({}):\n", fmt::join(arguments, ", ")) + body;
   }
 
+  void write_steps() {
+    std::map<int, std::string> names;
+    for (const auto& [slot, name] : names_of_slots_)
+      names[plan_.slots[static_cast<std::size_t>(slot)].value] = fmt::format("`{}`", name);
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i)
+      names[plan_.outputs[i]] = fmt::format("`{}`", definition().outputs[i].name);
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[i];
+      std::vector<std::string> results, operands, parameters;
+      for (std::size_t k = 0; k < step.results.size(); ++k) {
+        std::string& name = names[step.results[k]];
+        if (name.empty()) name = fmt::format("h{}{}", i + 1, k == 0 ? "" : "b");
+        results.push_back(name);
+      }
+      for (const int operand : step.operands) operands.push_back(names[operand]);
+      for (const int slot : step.slots)
+        parameters.push_back(names[plan_.slots[static_cast<std::size_t>(slot)].value]);
+      out_.steps +=
+          fmt::format("{}. {} = {} of {}{}{}\n", i + 1, fmt::join(results, ", "), words_of(step),
+                      fmt::join(operands, " and "), parameters.empty() ? "" : ", with ",
+                      fmt::join(parameters, " and "));
+    }
+  }
+
   // A size as the reference finds it: of an input's shape where it is variable.
   std::string size_text(const Dim& dim) {
     const std::string text = dim.size.python();
@@ -226,6 +249,12 @@ class DefinitionWriter {
       if (!n || *n < 1) return;
       odd[name] = *n;
     }
+    for (const Value& value : plan_.values) {
+      for (const Dim& dim : value.shape) {
+        const Result<std::int64_t> n = dim.size.evaluate(odd);
+        if (!n || *n < 1) return;
+      }
+    }
     for (auto& [name, n] : other.axes) n = odd[name];
     out_.policy.workloads[other.uuid].label = "odd sizes";
     out_.policy.workloads[other.uuid].timed = false;
@@ -244,8 +273,8 @@ class DefinitionWriter {
 
 }  // namespace
 
-DefinitionText definition_text(const Plan& plan, const std::string& name,
-                               const std::string& family, Rng& rng) {
+DefinitionText definition_text(const Plan& plan, const std::string& name, const std::string& family,
+                               Rng& rng) {
   return DefinitionWriter(plan, rng).write(name, family);
 }
 

@@ -14,9 +14,10 @@ struct DefinitionText {
   task::Policy policy;
   std::vector<int> slots;         // of the definition's inputs
   std::vector<std::string> ways;  // "relu/2", one a step
+  std::string steps;              // a numbered list for people
 };
 
-DefinitionText definition_text(const Plan& plan, const std::string& name,
-                               const std::string& family, Rng& rng);
+DefinitionText definition_text(const Plan& plan, const std::string& name, const std::string& family,
+                               Rng& rng);
 
 }  // namespace kw::writer::generate

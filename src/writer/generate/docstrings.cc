@@ -1,5 +1,7 @@
 #include "writer/generate/docstrings.h"
 
+#include <span>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,8 +22,12 @@ constexpr std::string_view kIrrelevant[] = {
     "Mixed precision is not supported yet.",
 };
 constexpr std::string_view kOpenings[] = {
-    "Simple model that performs {}.", "A model that applies {}.", "Model computing {}.",
-    "Performs {}.",                   "A simple module: {}.",     "Computes {}.",
+    "Simple model that performs {}.",
+    "A model that applies {}.",
+    "Model computing {}.",
+    "Performs {}.",
+    "A simple module: {}.",
+    "Computes {}.",
 };
 
 std::string chosen(Rng& rng, std::span<const std::string_view> from) {
@@ -37,16 +43,6 @@ std::string quoted(const std::vector<std::string>& lines, std::size_t indent, Rn
   return out + space + "\"\"\"\n";
 }
 
-std::string words_of_step(const Step& step) {
-  return fill(
-      step.spec->words,
-      [&](std::string_view name) -> std::string {
-        const Param* param = step.param(name);
-        return param == nullptr ? std::string(name) : python_text(param->value);
-      },
-      {});
-}
-
 // Of another operator than the problem's.
 std::string wrong_words(Rng& rng) {
   constexpr std::string_view kWrong[] = {
@@ -59,9 +55,21 @@ std::string wrong_words(Rng& rng) {
 
 }  // namespace
 
+std::string words_of(const Step& step) {
+  return fill(step.spec->words,
+              [&](std::string_view name) -> std::string {
+                const Param* param = step.param(name);
+                if (param == nullptr) return std::string(name);
+                const std::string text = python_text(param->value);
+                return fill(text, [](std::string_view operand) { return std::string(operand); },
+                            {});
+              },
+              {});
+}
+
 std::string words_of(const Plan& plan) {
   std::vector<std::string> out;
-  for (const Step& step : plan.steps) out.push_back(words_of_step(step));
+  for (const Step& step : plan.steps) out.push_back(words_of(step));
   return fmt::format("{}", fmt::join(out, ", then "));
 }
 
@@ -70,8 +78,7 @@ std::string class_docstring(const Plan& plan, const std::vector<std::string>& ar
   if (kind < 0.35) return {};
   const std::string opening = chosen(rng, kOpenings);
   if (kind < 0.42) return quoted({chosen(rng, kIrrelevant)}, 4, rng);
-  if (kind < 0.48)
-    return quoted({fmt::format(fmt::runtime(opening), wrong_words(rng))}, 4, rng);
+  if (kind < 0.48) return quoted({fmt::format(fmt::runtime(opening), wrong_words(rng))}, 4, rng);
   std::vector<std::string> lines = {fmt::format(fmt::runtime(opening), words_of(plan))};
   if (kind > 0.75 && !arguments.empty()) {
     lines.emplace_back();

@@ -93,31 +93,29 @@ Result<ProblemForm> module_form(const Plan& plan, const std::string& name, Modul
     const Slot& slot = plan.slots[i];
     if (slot.role != InputRole::kInput) continue;
     order.push_back({static_cast<int>(i), unique(text.input_names[inputs++]), InputRole::kInput});
-    out.signature.inputs.push_back(
-        argument_of(order.back().name, task::Role::kInput,
-                    plan.values[static_cast<std::size_t>(slot.value)]));
+    out.signature.inputs.push_back(argument_of(order.back().name, task::Role::kInput,
+                                               plan.values[static_cast<std::size_t>(slot.value)]));
   }
   for (const ModuleText::State& state : text.state) {
     const Slot& slot = plan.slots[static_cast<std::size_t>(state.slot)];
     order.push_back({state.slot, unique(state.key), InputRole::kStatic});
-    out.signature.statics.push_back(
-        argument_of(order.back().name, task::Role::kStatic,
-                    plan.values[static_cast<std::size_t>(slot.value)]));
+    out.signature.statics.push_back(argument_of(order.back().name, task::Role::kStatic,
+                                                plan.values[static_cast<std::size_t>(slot.value)]));
     out.signature.statics.back().state_key = state.key;
     out.signature.statics.back().is_buffer = slot.buffer;
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i)
-    out.signature.outputs.push_back(argument_of(
-        unique(plan.outputs.size() == 1 ? "out" : fmt::format("out{}", i)), task::Role::kOutput,
-        plan.values[static_cast<std::size_t>(plan.outputs[i])]));
+    out.signature.outputs.push_back(
+        argument_of(unique(plan.outputs.size() == 1 ? "out" : fmt::format("out{}", i)),
+                    task::Role::kOutput, plan.values[static_cast<std::size_t>(plan.outputs[i])]));
   out.signature.constants = std::move(text.constants);
 
   // A size goes by the first dimension that has it; the tracer takes some for numbers.
   std::map<std::string, IntExpr> names;
   std::map<std::string, std::int64_t> sizes;
   for (const Ordered& one : order) {
-    const Value& value = plan.values[static_cast<std::size_t>(
-        plan.slots[static_cast<std::size_t>(one.slot)].value)];
+    const Value& value =
+        plan.values[static_cast<std::size_t>(plan.slots[static_cast<std::size_t>(one.slot)].value)];
     for (std::size_t d = 0; d < value.shape.size(); ++d) {
       const Dim& dim = value.shape[d];
       const auto symbols = dim.size.symbols();

@@ -44,6 +44,7 @@ Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t se
   generate::DefinitionText definition =
       generate::definition_text(plan, out.name, out.family, definition_rng);
   for (const std::string& way : definition.ways) out.renderings.push_back(way + " definition");
+  out.steps = definition.steps;
   KW_TRY(out.definition, generate::definition_form(plan, std::move(definition)));
   return out;
 }

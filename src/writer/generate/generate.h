@@ -15,10 +15,10 @@
 namespace kw::writer {
 
 struct GeneratorOptions {
-  int min_depth = 1, max_depth = 8;           // operators, of 1 to 8
-  std::int64_t max_elements = 1LL << 25;      // of a tensor
-  std::int64_t max_work = 1LL << 33;          // multiplications of an operator
-  std::string only_first;                     // the first operator; empty: by weight
+  int min_depth = 1, max_depth = 8;       // operators, of 1 to 8
+  std::int64_t max_elements = 1LL << 25;  // of a tensor
+  std::int64_t max_work = 1LL << 33;      // multiplications of an operator
+  std::string only_first;                 // the first operator; empty: by weight
 };
 
 // One of the problem's two forms.
@@ -32,11 +32,12 @@ struct ProblemForm {
 
 struct GeneratedProblem {
   std::string name;
-  std::string family;   // of the operator that does most work, or fused
+  std::string family;  // of the operator that does most work, or fused
   int depth = 1, tier = 1;
   std::vector<std::string> operators;   // names of the generator's own table, in order
   std::vector<std::string> renderings;  // "relu/2 module", one for each operator and form
   std::string words;                    // what it computes, for people
+  std::string steps;  // the same as a numbered list over the names of the definition's tensors
   ProblemForm module, definition;
 };
 

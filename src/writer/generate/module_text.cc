@@ -17,8 +17,8 @@ class ModuleWriter {
  public:
   ModuleWriter(const Plan& plan, Rng& rng)
       : plan_(plan), rng_(rng), constants_(plan, globals_, attributes_, rng) {
-    for (const char* name : {"add_module", "apply", "buffers", "children", "double", "eval",
-                             "half", "modules", "parameters", "train", "type", "to", "state_dict"})
+    for (const char* name : {"add_module", "apply", "buffers", "children", "double", "eval", "half",
+                             "modules", "parameters", "train", "type", "to", "state_dict"})
       attributes_.take(name);
   }
 
@@ -119,7 +119,8 @@ class ModuleWriter {
 
   static std::string layer_name(const Step& step) {
     const std::string_view name = step.spec->name;
-    if (name.find("conv") != std::string_view::npos) return name.find("transpose") != std::string_view::npos ? "conv_transpose" : "conv";
+    if (name.find("conv") != std::string_view::npos)
+      return name.find("transpose") != std::string_view::npos ? "conv_transpose" : "conv";
     return std::string(name);
   }
 
@@ -216,7 +217,9 @@ class ModuleWriter {
   std::string input_text(const Slot& slot) {
     const Value& value = value_of(slot);
     const std::string shape = dims_text(value.shape, Place::kInputs);
-    const std::string tuple = value.shape.empty() ? "()" : fmt::format("({}{})", shape, value.shape.size() == 1 ? "," : "");
+    const std::string tuple =
+        value.shape.empty() ? "()"
+                            : fmt::format("({}{})", shape, value.shape.size() == 1 ? "," : "");
     const std::string plain = value.shape.empty() ? "()" : shape;
     switch (slot.filling) {
       case Filling::kNormal:
@@ -264,7 +267,8 @@ class ModuleWriter {
     for (const std::string& one : constants_.parameters) parameters += ", " + one;
     model += fmt::format("    def __init__({}):\n", parameters);
     model += init_docstring(constants_.names, rng_);
-    model += chance(0.5) ? "        super().__init__()\n" : "        super(Model, self).__init__()\n";
+    model +=
+        chance(0.5) ? "        super().__init__()\n" : "        super(Model, self).__init__()\n";
     std::vector<std::string> lines = init_;
     lines.insert(chance(0.5) ? lines.begin() : lines.end(), constants_.attributes.begin(),
                  constants_.attributes.end());
@@ -292,7 +296,8 @@ class ModuleWriter {
     if (math_late) source += "import math\n";
     if (chance(0.05)) source += "import numpy as np\n";
     const std::string gap = chance(0.6) ? "\n\n" : "\n";
-    // Globals that the class reads in its bodies may stand below it, as they do in many collections.
+    // Globals that the class reads in its bodies may stand below it, as they do in many
+    // collections.
     const bool below = chance(0.5);
     if (!below && !constants.empty()) source += "\n" + constants;
     source += gap + helpers + model + gap;

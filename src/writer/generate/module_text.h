@@ -11,12 +11,12 @@ namespace kw::writer::generate {
 
 struct ModuleText {
   std::string source;
-  std::vector<std::string> input_names;   // one a Slot that is an input: forward's parameter
+  std::vector<std::string> input_names;  // one a Slot that is an input: forward's parameter
   struct State {
     int slot = 0;
     std::string key;  // of the state_dict
   };
-  std::vector<State> state;  // in the order of the state_dict
+  std::vector<State> state;                             // in the order of the state_dict
   std::vector<std::pair<std::string, Json>> constants;  // of the constructor
   std::vector<std::string> ways;                        // "relu/2", one a step
 };

@@ -32,7 +32,7 @@ enum class Domain {
 // where all constants in it have their default values. A forward text of several lines ends in the
 // expression; "" calls the layer.
 struct Rendering {
-  std::string_view layer;    // constructor; empty: works in a definition too
+  std::string_view layer;  // constructor; empty: works in a definition too
   std::string_view forward;
   std::string_view when = {};    // flags of the step that must be set, "!": must not: "bias !tuple"
   std::string_view helper = {};  // a class or function in front of the model
@@ -59,20 +59,20 @@ struct OpSpec {
 // An argument of a node.
 struct Arg {
   Attribute value;
-  Arg(std::nullptr_t) {}                                        // NOLINT: arguments convert
-  Arg(bool v) : value(v) {}                                     // NOLINT
-  Arg(int v) : value(IntExpr(v)) {}                             // NOLINT
-  Arg(std::int64_t v) : value(IntExpr(v)) {}                    // NOLINT
-  Arg(double v) : value(v) {}                                   // NOLINT
-  Arg(const char* v) : value(std::string(v)) {}                 // NOLINT
-  Arg(task::DType v) : value(v) {}                              // NOLINT
-  Arg(const IntExpr& v) : value(v) {}                           // NOLINT
-  Arg(const Dim& v) : value(v.size) {}                          // NOLINT
-  Arg(ValueId v) : value(v) {}                                  // NOLINT
-  Arg(const Value& v) : value(v.id) {}                          // NOLINT
-  Arg(std::vector<IntExpr> v) : value(std::move(v)) {}          // NOLINT
-  Arg(const Dims& v);                                           // NOLINT
-  Arg(const std::vector<std::int64_t>& v);                      // NOLINT
+  Arg(std::nullptr_t) {}                                               // NOLINT: arguments convert
+  Arg(bool v) : value(v) {}                                            // NOLINT
+  Arg(int v) : value(IntExpr(v)) {}                                    // NOLINT
+  Arg(std::int64_t v) : value(IntExpr(v)) {}                           // NOLINT
+  Arg(double v) : value(v) {}                                          // NOLINT
+  Arg(const char* v) : value(std::string(v)) {}                        // NOLINT
+  Arg(task::DType v) : value(v) {}                                     // NOLINT
+  Arg(const IntExpr& v) : value(v) {}                                  // NOLINT
+  Arg(const Dim& v) : value(v.size) {}                                 // NOLINT
+  Arg(ValueId v) : value(v) {}                                         // NOLINT
+  Arg(const Value& v) : value(v.id) {}                                 // NOLINT
+  Arg(std::vector<IntExpr> v) : value(std::move(v)) {}                 // NOLINT
+  Arg(const Dims& v);                                                  // NOLINT
+  Arg(const std::vector<std::int64_t>& v);                             // NOLINT
   Arg(std::vector<std::optional<ValueId>> v) : value(std::move(v)) {}  // NOLINT
 };
 
@@ -126,7 +126,6 @@ class Builder {
   int call_several(std::string_view op, std::vector<Arg> arguments,
                    std::vector<std::optional<TensorType>> outputs);
   Value& result(ValueId id, Dims shape);
-  void ways(std::vector<std::string> own) { step_.ways = std::move(own); }
 
   // One node of x's shape.
   Value& pointwise(std::string_view op, std::vector<Arg> more = {});
@@ -156,6 +155,15 @@ std::vector<OpSpec> elementwise_operators();
 std::vector<OpSpec> matmul_operators();
 std::vector<OpSpec> convolution_operators();
 std::vector<OpSpec> norm_operators();
+std::vector<OpSpec> reduction_operators();
+std::vector<OpSpec> pooling_operators();
+std::vector<OpSpec> scan_operators();
+std::vector<OpSpec> loss_operators();
+std::vector<OpSpec> attention_operators();
+std::vector<OpSpec> layout_operators();
+std::vector<OpSpec> channel_norm_operators();
+std::vector<OpSpec> arithmetic_operators();
+std::vector<OpSpec> product_operators();
 
 const std::vector<OpSpec>& all_operators();
 

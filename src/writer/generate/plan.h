@@ -1,5 +1,6 @@
 // A problem before it is written down: axes, tensors, and operators with their constants.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -31,10 +32,16 @@ struct Value {
   ValueId id;
   task::DType dtype = task::DType::kFloat32;
   Dims shape;
-  double magnitude = 3;   // the largest to expect
-  bool positive = false;  // none is below 0
-  bool centred = false;   // normalised: its mean along some dimension is a constant
+  double low = -3, high = 3;  // where they may be expected
+  bool centred = false;       // normalised: its mean along some dimension is a constant
   std::string hint = "x";
+
+  double magnitude() const { return std::max(-low, high); }
+  bool positive() const { return low >= 0; }
+  void range(double from, double to) {
+    low = from;
+    high = to;
+  }
 };
 
 enum class Filling { kNormal, kUniform, kIndices, kMask, kCausalMask, kSigns, kProbabilities };
@@ -42,20 +49,20 @@ enum class Start { kWeight, kOnes, kZeros, kVariance };  // of parameters
 
 // A tensor that is given to the problem.
 struct Slot {
-  int value = 0;           // index of Plan::values
+  int value = 0;  // index of Plan::values
   InputRole role = InputRole::kInput;
-  std::string suffix;      // "x", or the parameter's name in its layer: "weight"
-  int step = -1;           // whose parameter it is
+  std::string suffix;  // "x", or the parameter's name in its layer: "weight"
+  int step = -1;       // whose parameter it is
   bool buffer = false;
   Filling filling = Filling::kNormal;
   std::int64_t below = 0;  // kIndices: 0 <= index < below
   Dim below_dim;
   Start start = Start::kWeight;
-  Dim fan;                 // weights are about 1 / sqrt(fan)
+  Dim fan;  // weights are about 1 / sqrt(fan)
 };
 
-using ParamValue = std::variant<std::int64_t, double, bool, std::vector<std::int64_t>, std::string,
-                                Dim>;
+using ParamValue =
+    std::variant<std::int64_t, double, bool, std::vector<std::int64_t>, std::string, Dim>;
 struct Param {
   std::string name;
   ParamValue value;         // a std::string is written as it is
@@ -69,7 +76,6 @@ struct Step {
   std::vector<int> slots;     // parameters, in the order of the layer's state
   std::vector<Param> params;
   std::vector<int> results;
-  std::vector<std::string> ways;  // renderings made for this step alone; empty: the table's
 
   const Param* param(std::string_view name) const;
   bool is(std::string_view flag) const;  // a parameter that is true, and is there

@@ -89,7 +89,7 @@ std::string fill(std::string_view text, const std::function<std::string(std::str
     if (text.substr(i, 2) == "[[" && left_out) {
       const std::size_t end = text.find("]]", i);
       const std::string_view inside = text.substr(i + 2, end - i - 2);
-      bool all = true;
+      bool all = inside.find('{') != std::string_view::npos;
       for (std::size_t at = inside.find('{'); at != std::string_view::npos;
            at = inside.find('{', at + 1))
         all = all && left_out(inside.substr(at + 1, inside.find('}', at) - at - 1));
@@ -123,12 +123,18 @@ std::size_t count_places(std::string_view text, std::string_view name) {
 }
 
 PythonNames::PythonNames()
-    : taken_{"and",    "as",   "assert", "async", "await",    "break", "class", "continue",
-             "def",    "del",  "elif",   "else",  "except",   "for",   "from",  "global",
-             "if",     "in",   "is",     "lambda", "not",     "or",    "pass",  "raise",
-             "return", "try",  "while",  "with",  "yield",    "torch", "nn",    "F",
-             "math",   "self", "run",    "max",   "min",      "sum",   "float", "int",
-             "range",  "len",  "abs",    "super", "None",     "True",  "False", "training",
+    : taken_{"and",     "as",    "assert",     "async",
+             "await",   "break", "class",      "continue",
+             "def",     "del",   "elif",       "else",
+             "except",  "for",   "from",       "global",
+             "if",      "in",    "is",         "lambda",
+             "not",     "or",    "pass",       "raise",
+             "return",  "try",   "while",      "with",
+             "yield",   "torch", "nn",         "F",
+             "math",    "self",  "run",        "max",
+             "min",     "sum",   "float",      "int",
+             "range",   "len",   "abs",        "super",
+             "None",    "True",  "False",      "training",
              "forward", "Model", "get_inputs", "get_init_inputs"} {}
 
 std::string PythonNames::fresh(const std::string& wanted) {

@@ -12,9 +12,9 @@ struct FamilyWeight {
 };
 // How often a family begins a problem, and how often it goes on: about people's collections.
 constexpr FamilyWeight kFamilies[] = {
-    {"convolution", 33, 8}, {"matmul", 17, 8},   {"norm", 10, 14},     {"reduction", 8, 9},
-    {"activation", 8, 30},  {"pooling", 7, 8},   {"scan", 4, 2},       {"loss", 6, 0},
-    {"attention", 5, 0},    {"elementwise", 2, 22}, {"layout", 1, 4},  {"gather", 2, 0},
+    {"convolution", 33, 8}, {"matmul", 17, 8},      {"norm", 10, 14}, {"reduction", 8, 9},
+    {"activation", 8, 30},  {"pooling", 7, 8},      {"scan", 4, 2},   {"loss", 6, 0},
+    {"attention", 5, 0},    {"elementwise", 2, 22}, {"layout", 1, 4}, {"gather", 2, 0},
 };
 
 // Probabilities of depths 1 to 8.
@@ -23,9 +23,7 @@ constexpr double kDepths[] = {0.32, 0.15, 0.15, 0.13, 0.09, 0.07, 0.05, 0.04};
 class Sampler {
  public:
   Sampler(Rng& rng, const GeneratorOptions& options)
-      : rng_(rng),
-        options_(options),
-        limits_{options.max_elements, options.max_work} {}
+      : rng_(rng), options_(options), limits_{options.max_elements, options.max_work} {}
 
   Result<Plan> sample() {
     const int depth = draw_depth();
@@ -114,18 +112,18 @@ class Sampler {
     }
     if (domain == Domain::kImage) {
       const double draw = rng_.uniform();
-      domain = draw < 0.57   ? Domain::kImage2
-               : draw < 0.78 ? Domain::kImage1
-                             : Domain::kImage3;
+      domain = draw < 0.57 ? Domain::kImage2 : draw < 0.78 ? Domain::kImage1 : Domain::kImage3;
     }
     Step none;
     Builder b(plan_, none, rng_, limits_);
     const double most = std::log2(static_cast<double>(options_.max_elements));
-    const auto budget = static_cast<std::int64_t>(std::exp2(std::min(5.0, most) + rng_.uniform() * std::max(0.0, most - 5)));
+    const auto budget = static_cast<std::int64_t>(
+        std::exp2(std::min(5.0, most) + rng_.uniform() * std::max(0.0, most - 5)));
     const bool uniform = rng_.uniform() < 0.4;
     Dims shape;
     const auto add_axis = [&](std::initializer_list<const char*> names, std::int64_t n) {
-      shape.push_back(b.axis(*(names.begin() + rng_.below(names.size())), std::max<std::int64_t>(1, n), false));
+      shape.push_back(
+          b.axis(*(names.begin() + rng_.below(names.size())), std::max<std::int64_t>(1, n), false));
     };
     const auto left = [&] { return std::max<std::int64_t>(1, budget / elements(shape)); };
     if (domain == Domain::kMatrix) {
@@ -134,20 +132,27 @@ class Sampler {
       add_axis({"dim", "in_features", "features", "hidden_size", "input_size"},
                std::max<std::int64_t>(4, size(std::max<std::int64_t>(4, left() / 2), left())));
     } else if (domain == Domain::kSequence) {
-      add_axis({"batch_size", "batch_size", "B"}, size(1, std::min<std::int64_t>(64, left() / 16 + 1)));
+      add_axis({"batch_size", "batch_size", "B"},
+               size(1, std::min<std::int64_t>(64, left() / 16 + 1)));
       add_axis({"seq_len", "seq_length", "sequence_length", "T"},
                size(2, std::max<std::int64_t>(2, std::min<std::int64_t>(8192, left() / 4))));
       add_axis({"hidden_size", "embed_dim", "d_model", "dim"},
-               std::max<std::int64_t>(4, size(std::max<std::int64_t>(4, left() / 2), std::min<std::int64_t>(16384, left()))));
+               std::max<std::int64_t>(4, size(std::max<std::int64_t>(4, left() / 2),
+                                              std::min<std::int64_t>(16384, left()))));
     } else {
       const int rank = domain == Domain::kImage1 ? 1 : domain == Domain::kImage2 ? 2 : 3;
-      add_axis({"batch_size", "batch_size", "batch"}, size(1, std::min<std::int64_t>(128, left() / 64 + 1)));
+      add_axis({"batch_size", "batch_size", "batch"},
+               size(1, std::min<std::int64_t>(128, left() / 64 + 1)));
       add_axis({"in_channels", "in_channels", "channels"},
                size(1, std::max<std::int64_t>(1, std::min<std::int64_t>(512, left() / 16))));
-      const auto side = static_cast<std::int64_t>(std::pow(static_cast<double>(left()), 1.0 / rank));
-      const std::int64_t n = size(std::max<std::int64_t>(4, side / 2), std::max<std::int64_t>(4, side));
+      const auto side =
+          static_cast<std::int64_t>(std::pow(static_cast<double>(left()), 1.0 / rank));
+      const std::int64_t n =
+          size(std::max<std::int64_t>(4, side / 2), std::max<std::int64_t>(4, side));
       const bool square = rng_.uniform() < 0.6;
-      const auto each = [&] { return square ? n : size(std::max<std::int64_t>(4, n / 2), std::max<std::int64_t>(4, n)); };
+      const auto each = [&] {
+        return square ? n : size(std::max<std::int64_t>(4, n / 2), std::max<std::int64_t>(4, n));
+      };
       if (rank == 1) add_axis({"length", "sequence_length", "width"}, n);
       if (rank == 3) add_axis({"depth", "depth", "frames"}, each());
       if (rank >= 2) {
@@ -199,8 +204,7 @@ class Sampler {
   void finish() {
     const Step& last = plan_.steps.back();
     plan_.outputs = {last.results[0]};
-    if (last.results.size() > 1)
-      plan_.outputs = last.results;
+    if (last.results.size() > 1) plan_.outputs = last.results;
   }
 
   Rng& rng_;

@@ -14,9 +14,11 @@ constexpr std::string_view kSchemas[] = {
     "_adaptive_avg_pool3d.default|self output_size",
     "_log_softmax.default|self dim half_to_float",
     "_native_batch_norm_legit.no_stats|input weight bias training momentum eps",
-    "_native_batch_norm_legit_no_training.default|input weight bias running_mean running_var momentum eps",
+    "_native_batch_norm_legit_no_training.default|input weight bias running_mean running_var "
+    "momentum eps",
     "_softmax.default|self dim half_to_float",
-    "_to_copy.default|self dtype=None layout=None device=None pin_memory=None non_blocking=False memory_format=None",
+    "_to_copy.default|self dtype=None layout=None device=None pin_memory=None non_blocking=False "
+    "memory_format=None",
     "abs.default|self",
     "adaptive_max_pool2d.default|self output_size",
     "adaptive_max_pool3d.default|self output_size",
@@ -29,14 +31,18 @@ constexpr std::string_view kSchemas[] = {
     "argmax.default|self dim=None keepdim=False",
     "argmin.default|self dim=None keepdim=False",
     "atan.default|self",
-    "avg_pool1d.default|self kernel_size stride=[] padding=[0] ceil_mode=False count_include_pad=True",
-    "avg_pool2d.default|self kernel_size stride=[] padding=[0,0] ceil_mode=False count_include_pad=True divisor_override=None",
-    "avg_pool3d.default|self kernel_size stride=[] padding=[0,0,0] ceil_mode=False count_include_pad=True divisor_override=None",
+    "avg_pool1d.default|self kernel_size stride=[] padding=[0] ceil_mode=False "
+    "count_include_pad=True",
+    "avg_pool2d.default|self kernel_size stride=[] padding=[0,0] ceil_mode=False "
+    "count_include_pad=True divisor_override=None",
+    "avg_pool3d.default|self kernel_size stride=[] padding=[0,0,0] ceil_mode=False "
+    "count_include_pad=True divisor_override=None",
     "bmm.default|self mat2",
     "cat.default|tensors dim=0",
     "clamp.default|self min=None max=None",
     "constant_pad_nd.default|self pad value=0",
-    "convolution.default|input weight bias stride padding dilation transposed output_padding groups",
+    "convolution.default|input weight bias stride padding dilation transposed output_padding "
+    "groups",
     "cos.default|self",
     "cummax.default|self dim",
     "cummin.default|self dim",
@@ -77,8 +83,10 @@ constexpr std::string_view kSchemas[] = {
     "lt.Scalar|self other",
     "lt.Tensor|self other",
     "max.dim|self dim keepdim=False",
-    "max_pool2d_with_indices.default|self kernel_size stride=[] padding=[0,0] dilation=[1,1] ceil_mode=False",
-    "max_pool3d_with_indices.default|self kernel_size stride=[] padding=[0,0,0] dilation=[1,1,1] ceil_mode=False",
+    "max_pool2d_with_indices.default|self kernel_size stride=[] padding=[0,0] dilation=[1,1] "
+    "ceil_mode=False",
+    "max_pool3d_with_indices.default|self kernel_size stride=[] padding=[0,0,0] dilation=[1,1,1] "
+    "ceil_mode=False",
     "maximum.default|self other",
     "mean.default|self dtype=None",
     "mean.dim|self dim keepdim=False dtype=None",

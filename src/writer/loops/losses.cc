@@ -153,7 +153,8 @@ void nll_loss(OpCall& call) {
   if (reduction == kNone) {
     if (!call.has_rank(target.rank())) return;
     call.map(element);
-    return call.map([&](const Index&) { return zero; }, 1);
+    if (call.used(1)) call.map([&](const Index&) { return zero; }, 1);
+    return;
   }
   at.part("weights");
   const Tensor total =
@@ -164,7 +165,7 @@ void nll_loss(OpCall& call) {
                                 const ScalarRef wanted = wanted_at(r);
                                 return select(counted(wanted), weight_of(wanted), zero);
                               }});
-  call.set(1, total);
+  if (call.used(1)) call.set(1, total);
   at.part("");
   call.set(at.reduce(call.type(), {.op = ReduceOp::kSum,
                                    .accumulator = dtype,

@@ -9,8 +9,15 @@ namespace {
 bool is_float(const Value& x, const Limits&) {
   return x.dtype == task::DType::kFloat32 && !x.shape.empty();
 }
+// Some above 0 and some below.
+bool is_mixed(const Value& x, const Limits& limits) {
+  return is_float(x, limits) && x.high > 0.2 && x.low < -0.2 && x.magnitude() < 50;
+}
+bool has_both(const Value& x, const Limits& limits) {
+  return is_float(x, limits) && x.high > 0.2 && x.low < 0;
+}
 bool is_small(const Value& x, const Limits& limits) {
-  return is_float(x, limits) && x.magnitude < 20;
+  return is_float(x, limits) && x.magnitude() < 20 && x.high > 0.3;
 }
 bool has_channels(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.shape.size() >= 2 && x.shape[1].n > 1;
@@ -19,19 +26,20 @@ bool is_even(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.shape.size() >= 2 && x.shape.back().n % 2 == 0;
 }
 
-void keep(Builder& b, std::string_view op) {
-  b.pointwise(op);
+// Gates: what is below 0 comes near to it.
+void gated(Builder& b, std::string_view op) {
+  Value& out = b.pointwise(op);
+  out.range(std::max(out.low, -0.4), out.high);
 }
 void bounded(Builder& b, std::string_view op, bool positive) {
   Value& out = b.pointwise(op);
-  out.magnitude = 1;
-  out.positive = positive;
+  out.range(positive ? 0 : -1, 1);
   out.centred = false;
 }
 
 void relu(Builder& b) {
   Value& out = b.pointwise("relu.default");
-  out.positive = true;
+  out.range(0, out.high);
   out.centred = false;
 }
 void leaky_relu(Builder& b) {
@@ -50,43 +58,42 @@ void celu(Builder& b) {
   b.pointwise("elu.default", {alpha, 1.0, 1 / alpha});
 }
 void gelu(Builder& b) {
-  b.pointwise("gelu.default", {"none"});
+  Value& out = b.pointwise("gelu.default", {"none"});
+  out.range(std::max(out.low, -0.2), out.high);
 }
 void gelu_tanh(Builder& b) {
-  b.pointwise("gelu.default", {"tanh"});
+  Value& out = b.pointwise("gelu.default", {"tanh"});
+  out.range(std::max(out.low, -0.2), out.high);
 }
 void softplus(Builder& b) {
   const double beta = b.real("beta", b.chance(0.7) ? 1.0 : b.number({0.5, 2.0}), 1.0);
   Value& out = b.pointwise("softplus.default", {beta, 20.0});
-  out.positive = true;
-  out.magnitude += 1;
+  out.range(0, std::max(out.high, 0.0) + 1);
 }
 void softsign(Builder& b) {
   const Dims shape = b.x().shape;
   const ValueId size = b.call("abs.default", {b.x()}, shape);
   const ValueId below = b.call("add.Tensor", {size, 1}, shape);
   Value& out = b.result(b.call("div.Tensor", {b.x(), below}, shape), shape);
-  out.magnitude = 1;
-  out.positive = b.x().positive;
+  out.range(b.x().positive() ? 0 : -1, b.x().high > 0 ? 1 : 0);
 }
 void hardtanh(Builder& b) {
   const bool usual = b.chance(0.5);
   const double low = b.real("min_val", usual ? -1.0 : b.number({-2.0, -0.5, -3.0}), -1.0);
   const double high = b.real("max_val", usual ? 1.0 : b.number({2.0, 0.5, 4.0}), 1.0);
   Value& out = b.pointwise("hardtanh.default", {low, high});
-  out.magnitude = std::max(-low, high);
+  out.range(std::max(out.low, low), std::min(out.high, high));
 }
 void relu6(Builder& b) {
   Value& out = b.pointwise("hardtanh.default", {0.0, 6.0});
-  out.magnitude = 6;
-  out.positive = true;
+  out.range(0, std::min(out.high, 6.0));
 }
 void log_sigmoid(Builder& b) {
   const Dims shape = b.x().shape;
   const ValueId negative = b.call("neg.default", {b.x()}, shape);
   const ValueId soft = b.call("softplus.default", {negative, 1.0, 20.0}, shape);
   Value& out = b.result(b.call("neg.default", {soft}, shape), shape);
-  out.magnitude += 1;
+  out.range(std::min(out.low, 0.0) - 1, 0);
 }
 void quick_gelu(Builder& b) {
   const double slope = b.real("slope", b.number({1.702, 1.702, 1.5, 2.0}));
@@ -104,8 +111,7 @@ void squared_relu(Builder& b) {
   const Dims shape = b.x().shape;
   const ValueId relu = b.call("relu.default", {b.x()}, shape);
   Value& out = b.result(b.call("mul.Tensor", {relu, relu}, shape), shape);
-  out.positive = true;
-  out.magnitude *= out.magnitude;
+  out.range(0, out.high * out.high);
 }
 void threshold(Builder& b) {
   const double at = b.real("threshold", b.number({0.1, 0.5, 0.0}));
@@ -113,7 +119,8 @@ void threshold(Builder& b) {
   const Dims shape = b.x().shape;
   const ValueId above = b.call("gt.Scalar", {b.x(), at}, shape, task::DType::kBool);
   const ValueId other = b.call("full.default", {std::vector<IntExpr>{}, value}, {});
-  b.result(b.call("where.self", {above, b.x(), other}, shape), shape).magnitude += 2;
+  Value& out = b.result(b.call("where.self", {above, b.x(), other}, shape), shape);
+  out.range(value, std::max(out.high, value));
 }
 void hard_shrink(Builder& b) {
   const double at = b.real("lambd", b.number({0.5, 0.5, 0.3, 1.0}), 0.5);
@@ -135,9 +142,10 @@ void prelu(Builder& b) {
   const ValueId factors = b.call("view.default", {weight, wide}, wide);
   const ValueId above = b.call("gt.Scalar", {b.x(), 0}, shape, task::DType::kBool);
   const ValueId scaled = b.call("mul.Tensor", {b.x(), factors}, shape);
-  b.text("spread", shape.size() == 2 ? "1, -1" : shape.size() == 3 ? "1, -1, 1"
-                                             : shape.size() == 4   ? "1, -1, 1, 1"
-                                                                   : "1, -1, 1, 1, 1");
+  b.text("spread", shape.size() == 2   ? "1, -1"
+                   : shape.size() == 3 ? "1, -1, 1"
+                   : shape.size() == 4 ? "1, -1, 1, 1"
+                                       : "1, -1, 1, 1, 1");
   b.result(b.call("where.self", {above, b.x(), scaled}, shape), shape);
 }
 void glu(Builder& b) {
@@ -151,10 +159,9 @@ void glu(Builder& b) {
   const ValueId second = b.call("slice.Tensor", {b.x(), last, half, whole, 1}, shape);
   const bool swish = b.chance(0.4);
   b.flag("swish", swish);
-  const ValueId gate =
-      b.call(swish ? "silu.default" : "sigmoid.default", {second}, shape);
+  const ValueId gate = b.call(swish ? "silu.default" : "sigmoid.default", {second}, shape);
   Value& out = b.result(b.call("mul.Tensor", {first, gate}, shape), shape);
-  if (swish) out.magnitude *= out.magnitude;
+  if (swish) out.range(-out.magnitude() * out.magnitude(), out.magnitude() * out.magnitude());
 }
 
 }  // namespace
@@ -162,7 +169,14 @@ void glu(Builder& b) {
 std::vector<OpSpec> activation_operators() {
   constexpr std::string_view kFamily = "activation";
   return {
-      {"relu", kFamily, 5, 1, Domain::kAny, is_float, relu, "ReLU",
+      {"relu",
+       kFamily,
+       5,
+       1,
+       Domain::kAny,
+       has_both,
+       relu,
+       "ReLU",
        {{"nn.ReLU()", ""},
         {"", "F.relu({x})"},
         {"", "torch.relu({x})"},
@@ -172,7 +186,13 @@ std::vector<OpSpec> activation_operators() {
         {"", "torch.maximum({x}, torch.zeros_like({x}))"},
         {"", "{x} * ({x} > 0)"},
         {"", "torch.where({x} > 0, {x}, torch.zeros_like({x}))"}}},
-      {"leaky_relu", kFamily, 2, 1, Domain::kAny, is_float, leaky_relu,
+      {"leaky_relu",
+       kFamily,
+       2,
+       1,
+       Domain::kAny,
+       is_float,
+       leaky_relu,
        "LeakyReLU with slope {negative_slope}",
        {{"nn.LeakyReLU([[{negative_slope}]])", ""},
         {"nn.LeakyReLU(negative_slope={negative_slope})", ""},
@@ -181,14 +201,28 @@ std::vector<OpSpec> activation_operators() {
         {"", "torch.where({x} >= 0, {x}, {x} * {negative_slope})"},
         {"", "torch.clamp({x}, min=0) + {negative_slope} * torch.clamp({x}, max=0)"},
         {"", "F.relu({x}) - {negative_slope} * F.relu(-{x})"}}},
-      {"elu", kFamily, 1, 1, Domain::kAny, is_float, elu, "ELU with alpha {alpha}",
+      {"elu",
+       kFamily,
+       1,
+       1,
+       Domain::kAny,
+       is_float,
+       elu,
+       "ELU with alpha {alpha}",
        {{"nn.ELU([[alpha={alpha}]])", ""},
         {"", "F.elu({x}[[, alpha={alpha}]])"},
         {"", "torch.where({x} > 0, {x}, {alpha} * (torch.exp({x}) - 1))", "", ""},
         {"", "torch.where({x} > 0, {x}, {alpha} * torch.expm1({x}))"},
         {"", "F.relu({x}) + {alpha} * torch.expm1(torch.clamp({x}, max=0))"},
         {"", "torch.nn.functional.elu({x}, {alpha})"}}},
-      {"selu", kFamily, 1, 1, Domain::kAny, is_float, selu, "SELU",
+      {"selu",
+       kFamily,
+       1,
+       1,
+       Domain::kAny,
+       is_float,
+       selu,
+       "SELU",
        {{"nn.SELU()", ""},
         {"", "F.selu({x})"},
         {"", "torch.selu({x})"},
@@ -198,20 +232,40 @@ std::vector<OpSpec> activation_operators() {
         {"",
          "{t:alpha} = 1.6732632423543772\n{t:scale} = 1.0507009873554805\n{t:scale} * (torch.clamp("
          "{x}, min=0) + {t:alpha} * torch.expm1(torch.clamp({x}, max=0)))"}}},
-      {"celu", kFamily, 0.5, 1, Domain::kAny, is_float, celu, "CELU with alpha {alpha}",
+      {"celu",
+       kFamily,
+       0.5,
+       1,
+       Domain::kAny,
+       is_float,
+       celu,
+       "CELU with alpha {alpha}",
        {{"nn.CELU([[alpha={alpha}]])", ""},
         {"", "F.celu({x}[[, alpha={alpha}]])"},
         {"", "torch.celu({x}, {alpha})"},
         {"", "torch.clamp({x}, min=0) + torch.clamp({alpha} * torch.expm1({x} / {alpha}), max=0)"},
         {"", "torch.where({x} > 0, {x}, {alpha} * torch.expm1({x} / {alpha}))"}}},
-      {"gelu", kFamily, 4, 1, Domain::kAny, is_float, gelu, "GELU",
+      {"gelu",
+       kFamily,
+       4,
+       1,
+       Domain::kAny,
+       is_float,
+       gelu,
+       "GELU",
        {{"nn.GELU()", ""},
         {"", "F.gelu({x})"},
         {"", "torch.nn.functional.gelu({x})"},
         {"", "0.5 * {x} * (1 + torch.erf({x} / math.sqrt(2)))"},
         {"", "{x} * 0.5 * (1.0 + torch.erf({x} * 0.7071067811865476))"},
         {"", "{t:cdf} = 0.5 * (1.0 + torch.erf({x} / math.sqrt(2.0)))\n{x} * {t:cdf}"}}},
-      {"gelu_tanh", kFamily, 2, 1, Domain::kAny, is_float, gelu_tanh,
+      {"gelu_tanh",
+       kFamily,
+       2,
+       1,
+       Domain::kAny,
+       is_float,
+       gelu_tanh,
        "GELU by its tanh approximation",
        {{"nn.GELU(approximate=\"tanh\")", ""},
         {"", "F.gelu({x}, approximate=\"tanh\")"},
@@ -222,9 +276,16 @@ std::vector<OpSpec> activation_operators() {
         {"",
          "{t:inner} = math.sqrt(2 / math.pi) * ({x} + 0.044715 * {x} ** 3)\n0.5 * {x} * (1 + "
          "torch.tanh({t:inner}))"},
-        {"", "{x} * torch.sigmoid(2 * math.sqrt(2 / math.pi) * ({x} + 0.044715 * {x} * {x} * {x}))"}}},
-      {"sigmoid", kFamily, 3, 1, Domain::kAny, is_float,
-       [](Builder& b) { bounded(b, "sigmoid.default", true); }, "sigmoid",
+        {"",
+         "{x} * torch.sigmoid(2 * math.sqrt(2 / math.pi) * ({x} + 0.044715 * {x} * {x} * {x}))"}}},
+      {"sigmoid",
+       kFamily,
+       3,
+       1,
+       Domain::kAny,
+       is_mixed,
+       [](Builder& b) { bounded(b, "sigmoid.default", true); },
+       "sigmoid",
        {{"nn.Sigmoid()", ""},
         {"", "torch.sigmoid({x})"},
         {"", "{x}.sigmoid()"},
@@ -232,16 +293,28 @@ std::vector<OpSpec> activation_operators() {
         {"", "1 / (1 + torch.exp(-{x}))", "", ""},
         {"", "torch.special.expit({x})"},
         {"", "0.5 * (torch.tanh(0.5 * {x}) + 1.0)"}}},
-      {"tanh", kFamily, 3, 1, Domain::kAny, is_float,
-       [](Builder& b) { bounded(b, "tanh.default", b.x().positive); }, "tanh",
+      {"tanh",
+       kFamily,
+       3,
+       1,
+       Domain::kAny,
+       is_mixed,
+       [](Builder& b) { bounded(b, "tanh.default", b.x().positive()); },
+       "tanh",
        {{"nn.Tanh()", ""},
         {"", "torch.tanh({x})"},
         {"", "{x}.tanh()"},
         {"", "F.tanh({x})"},
         {"", "2 * torch.sigmoid(2 * {x}) - 1"},
         {"", "(1 - torch.exp(-2 * {x})) / (1 + torch.exp(-2 * {x}))", "small"}}},
-      {"silu", kFamily, 4, 1, Domain::kAny, is_float,
-       [](Builder& b) { keep(b, "silu.default"); }, "SiLU (Swish)",
+      {"silu",
+       kFamily,
+       4,
+       1,
+       Domain::kAny,
+       is_float,
+       [](Builder& b) { gated(b, "silu.default"); },
+       "SiLU (Swish)",
        {{"nn.SiLU()", ""},
         {"", "F.silu({x})"},
         {"", "torch.nn.functional.silu({x})"},
@@ -250,41 +323,80 @@ std::vector<OpSpec> activation_operators() {
         {"", "{x} * {x}.sigmoid()"},
         {"", "{x}.mul(torch.sigmoid({x}))"},
         {"", "{x} / (1 + torch.exp(-{x}))"}}},
-      {"mish", kFamily, 1.5, 1, Domain::kAny, is_float,
-       [](Builder& b) { keep(b, "mish.default"); }, "Mish",
+      {"mish",
+       kFamily,
+       1.5,
+       1,
+       Domain::kAny,
+       is_float,
+       [](Builder& b) { gated(b, "mish.default"); },
+       "Mish",
        {{"nn.Mish()", ""},
         {"", "F.mish({x})"},
         {"", "{x} * torch.tanh(F.softplus({x}))"},
         {"", "torch.tanh(F.softplus({x})) * {x}"},
         {"", "{x} * F.softplus({x}).tanh()"},
         {"", "torch.multiply({x}, torch.tanh(torch.nn.functional.softplus({x})))"}}},
-      {"softplus", kFamily, 1, 1, Domain::kAny, is_float, softplus, "softplus with beta {beta}",
+      {"softplus",
+       kFamily,
+       1,
+       1,
+       Domain::kAny,
+       is_float,
+       softplus,
+       "softplus with beta {beta}",
        {{"nn.Softplus([[beta={beta}]])", ""},
         {"", "F.softplus({x}[[, beta={beta}]])"},
         {"", "torch.nn.functional.softplus({x}[[, {beta}]])"},
         {"", "torch.logaddexp({beta} * {x}, torch.zeros_like({x})) / {beta}"},
-        {"", "torch.log1p(torch.exp(-torch.abs({beta} * {x}))) / {beta} + torch.clamp({x}, min=0)"}}},
-      {"softsign", kFamily, 1, 1, Domain::kAny, is_float, softsign, "softsign",
+        {"",
+         "torch.log1p(torch.exp(-torch.abs({beta} * {x}))) / {beta} + torch.clamp({x}, min=0)"}}},
+      {"softsign",
+       kFamily,
+       1,
+       1,
+       Domain::kAny,
+       is_float,
+       softsign,
+       "softsign",
        {{"nn.Softsign()", ""},
         {"", "F.softsign({x})"},
         {"", "{x} / (1 + torch.abs({x}))"},
         {"", "{x} / (1.0 + {x}.abs())"},
         {"", "torch.div({x}, {x}.abs().add(1))"}}},
-      {"hardsigmoid", kFamily, 1, 1, Domain::kAny, is_float,
-       [](Builder& b) { bounded(b, "hardsigmoid.default", true); }, "hard sigmoid",
+      {"hardsigmoid",
+       kFamily,
+       1,
+       1,
+       Domain::kAny,
+       is_mixed,
+       [](Builder& b) { bounded(b, "hardsigmoid.default", true); },
+       "hard sigmoid",
        {{"nn.Hardsigmoid()", ""},
         {"", "F.hardsigmoid({x})"},
         {"", "F.relu6({x} + 3) / 6"},
         {"", "torch.clamp({x} + 3, 0, 6) / 6"},
         {"", "torch.clamp({x} / 6 + 0.5, min=0, max=1)"}}},
-      {"hardswish", kFamily, 1.5, 1, Domain::kAny, is_float,
-       [](Builder& b) { keep(b, "hardswish.default"); }, "hard swish",
+      {"hardswish",
+       kFamily,
+       1.5,
+       1,
+       Domain::kAny,
+       is_float,
+       [](Builder& b) { gated(b, "hardswish.default"); },
+       "hard swish",
        {{"nn.Hardswish()", ""},
         {"", "F.hardswish({x})"},
         {"", "{x} * F.relu6({x} + 3) / 6"},
         {"", "{x} * torch.clamp({x} + 3, min=0, max=6) / 6"},
         {"", "{x} * F.hardsigmoid({x})"}}},
-      {"hardtanh", kFamily, 1.5, 1, Domain::kAny, is_float, hardtanh,
+      {"hardtanh",
+       kFamily,
+       1.5,
+       1,
+       Domain::kAny,
+       is_mixed,
+       hardtanh,
        "clipping to {min_val} .. {max_val}",
        {{"nn.Hardtanh([[min_val={min_val}, max_val={max_val}]])", ""},
         {"", "F.hardtanh({x}[[, min_val={min_val}, max_val={max_val}]])"},
@@ -292,20 +404,40 @@ std::vector<OpSpec> activation_operators() {
         {"", "torch.clamp({x}, {min_val}, {max_val})"},
         {"", "{x}.clamp({min_val}, {max_val})"},
         {"", "torch.clip({x}, {min_val}, {max_val})"}}},
-      {"relu6", kFamily, 1, 1, Domain::kAny, is_float, relu6, "ReLU6",
+      {"relu6",
+       kFamily,
+       1,
+       1,
+       Domain::kAny,
+       is_mixed,
+       relu6,
+       "ReLU6",
        {{"nn.ReLU6()", ""},
         {"", "F.relu6({x})"},
         {"", "torch.clamp({x}, 0, 6)"},
         {"", "{x}.clamp(min=0, max=6)"},
         {"", "F.hardtanh({x}, 0.0, 6.0)"},
         {"", "torch.relu({x}).clamp(max=6.0)"}}},
-      {"log_sigmoid", kFamily, 0.7, 1, Domain::kAny, is_float, log_sigmoid, "log-sigmoid",
+      {"log_sigmoid",
+       kFamily,
+       0.7,
+       1,
+       Domain::kAny,
+       is_float,
+       log_sigmoid,
+       "log-sigmoid",
        {{"nn.LogSigmoid()", ""},
         {"", "F.logsigmoid({x})"},
         {"", "-F.softplus(-{x})"},
         {"", "torch.log(torch.sigmoid({x}))", "small"},
         {"", "torch.neg(F.softplus(torch.neg({x})))"}}},
-      {"quick_gelu", kFamily, 1, 1, Domain::kAny, is_float, quick_gelu,
+      {"quick_gelu",
+       kFamily,
+       1,
+       1,
+       Domain::kAny,
+       is_float,
+       quick_gelu,
        "x * sigmoid({slope} x)",
        {{"", "{x} * torch.sigmoid({slope} * {x})"},
         {"", "{x} * ({slope} * {x}).sigmoid()"},
@@ -313,36 +445,70 @@ std::vector<OpSpec> activation_operators() {
         {"", "F.silu({slope} * {x}) / {slope}"},
         {"", "{t:gate} = torch.sigmoid({slope} * {x})\n{x} * {t:gate}"},
         {"QuickGELU({slope})", "", "",
-         "class QuickGELU(nn.Module):\n    def __init__(self, slope):\n        super().__init__()\n "
+         "class QuickGELU(nn.Module):\n    def __init__(self, slope):\n        "
+         "super().__init__()\n "
          "       self.slope = slope\n\n    def forward(self, x):\n        return x * "
          "torch.sigmoid(self.slope * x)\n"}}},
-      {"tanh_shrink", kFamily, 0.5, 1, Domain::kAny, is_float, tanh_shrink, "tanhshrink",
+      {"tanh_shrink",
+       kFamily,
+       0.5,
+       1,
+       Domain::kAny,
+       is_float,
+       tanh_shrink,
+       "tanhshrink",
        {{"nn.Tanhshrink()", ""},
         {"", "F.tanhshrink({x})"},
         {"", "{x} - torch.tanh({x})"},
         {"", "{x} - {x}.tanh()"},
         {"", "torch.sub({x}, torch.tanh({x}))"}}},
-      {"squared_relu", kFamily, 0.7, 1, Domain::kAny, is_small, squared_relu, "squared ReLU",
+      {"squared_relu",
+       kFamily,
+       0.7,
+       1,
+       Domain::kAny,
+       is_small,
+       squared_relu,
+       "squared ReLU",
        {{"", "F.relu({x}) ** 2"},
         {"", "torch.relu({x}).pow(2)"},
         {"", "torch.square(F.relu({x}))"},
         {"", "{t:positive} = torch.clamp({x}, min=0)\n{t:positive} * {t:positive}"},
         {"nn.ReLU()", "self.{m}({x}) ** 2"}}},
-      {"threshold", kFamily, 0.4, 1, Domain::kAny, is_float, threshold,
+      {"threshold",
+       kFamily,
+       0.4,
+       1,
+       Domain::kAny,
+       is_mixed,
+       threshold,
        "replacing what is not above {threshold} by {value}",
        {{"nn.Threshold({threshold}, {value})", ""},
         {"", "F.threshold({x}, {threshold}, {value})"},
         {"", "torch.where({x} > {threshold}, {x}, {value})"},
         {"", "{x}.masked_fill({x} <= {threshold}, {value})"},
         {"", "torch.where({x} <= {threshold}, torch.full_like({x}, {value}), {x})"}}},
-      {"hard_shrink", kFamily, 0.4, 1, Domain::kAny, is_float, hard_shrink,
+      {"hard_shrink",
+       kFamily,
+       0.4,
+       1,
+       Domain::kAny,
+       is_mixed,
+       hard_shrink,
        "hard shrinkage by {lambd}",
        {{"nn.Hardshrink([[lambd={lambd}]])", ""},
         {"", "F.hardshrink({x}[[, lambd={lambd}]])"},
         {"", "torch.where(torch.abs({x}) > {lambd}, {x}, torch.zeros_like({x}))"},
         {"", "{x} * ({x}.abs() > {lambd})"},
         {"", "{x}.masked_fill({x}.abs() <= {lambd}, 0.0)"}}},
-      {"prelu", kFamily, 0.8, 1, Domain::kAny, has_channels, prelu, "PReLU",
+      {"prelu",
+       kFamily,
+       0.8,
+       1,
+       Domain::kAny,
+       has_channels,
+       prelu,
+       "PReLU",
        {{"nn.PReLU(num_parameters={channels})", "", "!single"},
         {"nn.PReLU({channels})", "", "!single"},
         {"nn.PReLU()", "", "single"},
@@ -350,7 +516,13 @@ std::vector<OpSpec> activation_operators() {
         {"", "torch.prelu({x}, {weight})"},
         {"", "torch.where({x} > 0, {x}, {weight}.view({spread}) * {x})"},
         {"", "F.relu({x}) - {weight}.reshape({spread}) * F.relu(-{x})"}}},
-      {"glu", kFamily, 1, 2, Domain::kAny, is_even, glu,
+      {"glu",
+       kFamily,
+       1,
+       2,
+       Domain::kAny,
+       is_even,
+       glu,
        "a gated linear unit over the two halves of the last dimension",
        {{"nn.GLU(dim=-1)", "", "!swish"},
         {"", "F.glu({x}, dim=-1)", "!swish"},

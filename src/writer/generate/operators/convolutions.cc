@@ -11,7 +11,7 @@ namespace {
 
 bool is_image(const Value& x, const Limits& limits) {
   const std::size_t rank = x.shape.size();
-  if (x.dtype != task::DType::kFloat32 || rank < 3 || rank > 5 || x.magnitude > 1e4) return false;
+  if (x.dtype != task::DType::kFloat32 || rank < 3 || rank > 5 || x.magnitude() > 1e4) return false;
   if (x.shape[1].n > 4096) return false;
   for (std::size_t d = 2; d < rank; ++d) {
     if (x.shape[d].n < 3) return false;
@@ -55,7 +55,9 @@ Windows windows_of(Builder& b, const Dims& shape) {
     const std::int64_t half = d * (k - 1) / 2;
     out.kernel.push_back(k);
     out.stride.push_back(std::min(stride, n));
-    out.padding.push_back(same < 0.5 ? half : same < 0.8 ? 0 : std::min<std::int64_t>(b.between(1, 2), k));
+    out.padding.push_back(same < 0.5   ? half
+                          : same < 0.8 ? 0
+                                       : std::min<std::int64_t>(b.between(1, 2), k));
     out.dilation.push_back(d);
   }
   return out;
@@ -79,9 +81,9 @@ void forward_convolution(Builder& b, std::int64_t groups, bool depthwise) {
   const std::int64_t places = elements(out);
   const std::int64_t each = in.n / groups;  // input channels of a group
   const std::int64_t window = volume(w.kernel);
-  const std::int64_t most = std::min({std::int64_t{2048}, b.limits.max_work / (places * each * window) + 1,
-                                      b.limits.max_elements / places + 1,
-                                      (std::int64_t{1} << 23) / (each * window) + 1});
+  const std::int64_t most =
+      std::min({std::int64_t{2048}, b.limits.max_work / (places * each * window) + 1,
+                b.limits.max_elements / places + 1, (std::int64_t{1} << 23) / (each * window) + 1});
   Dim channels;
   if (depthwise) {
     const std::int64_t times_ = b.chance(0.8) || most < 2 * in.n ? 1 : 2;
@@ -99,12 +101,15 @@ void forward_convolution(Builder& b, std::int64_t groups, bool depthwise) {
   b.tuple("stride", w.stride, 1);
   b.tuple("padding", w.padding, 0);
   b.tuple("dilation", w.dilation, 1);
-  if (depthwise) b.step().params.push_back({"groups", in, false});
-  else b.whole("groups", groups, 1);
-  const bool same = std::all_of(w.stride.begin(), w.stride.end(), [](auto s) { return s == 1; }) &&
-                    std::equal(w.padding.begin(), w.padding.end(), w.kernel.begin(),
-                               [&](auto p, auto k) { return k % 2 == 1 && 2 * p == w.dilation[0] * (k - 1); }) &&
-                    std::all_of(w.dilation.begin(), w.dilation.end(), [&](auto d) { return d == w.dilation[0]; });
+  if (depthwise)
+    b.step().params.push_back({"groups", in, false});
+  else
+    b.whole("groups", groups, 1);
+  const bool same =
+      std::all_of(w.stride.begin(), w.stride.end(), [](auto s) { return s == 1; }) &&
+      std::equal(w.padding.begin(), w.padding.end(), w.kernel.begin(),
+                 [&](auto p, auto k) { return k % 2 == 1 && 2 * p == w.dilation[0] * (k - 1); }) &&
+      std::all_of(w.dilation.begin(), w.dilation.end(), [&](auto d) { return d == w.dilation[0]; });
   b.flag("same", same && volume(w.kernel) > 1);
   b.flag("pointwise", volume(w.kernel) == 1 && groups == 1 && rank == 2 && w.stride[0] == 1 &&
                           w.stride[1] == 1 && w.padding[0] == 0 && w.padding[1] == 0);
@@ -119,7 +124,8 @@ void forward_convolution(Builder& b, std::int64_t groups, bool depthwise) {
                   {b.x(), weight, shift, w.stride, w.padding, w.dilation, false,
                    std::vector<std::int64_t>(rank, 0), count},
                   out),
-           out);
+           out)
+      .range(-b.x().magnitude(), b.x().magnitude());
 }
 
 void convolution(Builder& b) {
@@ -148,7 +154,8 @@ void transposed_convolution(Builder& b) {
   const Dims shape = b.x().shape;
   const std::size_t rank = shape.size() - 2;
   const Dim in = shape[1];
-  const std::int64_t k = b.pick<std::int64_t>({2, 3, 3, 4, 5}), s = b.pick<std::int64_t>({1, 2, 2, 3});
+  const std::int64_t k = b.pick<std::int64_t>({2, 3, 3, 4, 5}),
+                     s = b.pick<std::int64_t>({1, 2, 2, 3});
   const std::int64_t p = b.chance(0.5) ? 0 : std::min<std::int64_t>(1, (k - 1) / 2);
   const std::int64_t o = s > 1 && b.chance(0.4) ? 1 : 0;
   const std::int64_t d = b.chance(0.9) ? 1 : 2;
@@ -161,10 +168,11 @@ void transposed_convolution(Builder& b) {
     out.push_back({n.size * s + rest, n.n * s + rest});
   }
   const std::int64_t places = elements(out), window = volume(all(k));
-  const std::int64_t most = std::min({std::int64_t{1024}, b.limits.max_work / (elements(shape) * window) * groups + 1,
-                                      b.limits.max_elements / places + 1,
-                                      (std::int64_t{1} << 23) / (in.n * window) * groups + 1});
-  const Dim each = b.axis("out_channels", b.size(1, std::max<std::int64_t>(1, most / groups)) * groups);
+  const std::int64_t most = std::min(
+      {std::int64_t{1024}, b.limits.max_work / (elements(shape) * window) * groups + 1,
+       b.limits.max_elements / places + 1, (std::int64_t{1} << 23) / (in.n * window) * groups + 1});
+  const Dim each =
+      b.axis("out_channels", b.size(1, std::max<std::int64_t>(1, most / groups)) * groups);
   out[1] = each;
   b.text("r", std::to_string(rank));
   const bool bias = b.flag("bias", b.chance(0.75), true);
@@ -183,7 +191,8 @@ void transposed_convolution(Builder& b) {
   const Arg shift = bias ? Arg(b.weight("bias", {each}, Start::kWeight, fan)) : Arg(nullptr);
   b.result(b.call("convolution.default",
                   {b.x(), weight, shift, all(s), all(p), all(d), true, all(o), groups}, out),
-           out);
+           out)
+      .range(-b.x().magnitude(), b.x().magnitude());
 }
 
 std::vector<Rendering> forward_ways() {
@@ -237,7 +246,13 @@ std::vector<OpSpec> convolution_operators() {
        "a {r}-d depthwise convolution ({in_channels} channels, kernel {kernel_size}, stride "
        "{stride}, padding {padding}, dilation {dilation})",
        forward_ways()},
-      {"conv_transpose", kFamily, 2.5, 3, Domain::kImage, is_image, transposed_convolution,
+      {"conv_transpose",
+       kFamily,
+       2.5,
+       3,
+       Domain::kImage,
+       is_image,
+       transposed_convolution,
        "a transposed {r}-d convolution ({in_channels} to {out_channels} channels, kernel "
        "{kernel_size}, stride {stride}, padding {padding})",
        {{"nn.ConvTranspose{r}d({in_channels}, {out_channels}, {kernel_size}[[, "

@@ -9,15 +9,15 @@ namespace {
 
 bool is_rows(const Value& x, const Limits& limits) {
   return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && x.shape.back().n >= 2 &&
-         x.shape.back().n <= 65536 && x.magnitude < 1e4 &&
+         x.shape.back().n <= 65536 && x.magnitude() < 1e4 &&
          elements(x.shape) * 2 <= limits.max_work;
 }
 
 // Columns of a product of `rows` x `k`, within the limits.
 std::int64_t columns_for(Builder& b, std::int64_t rows, std::int64_t k) {
-  const std::int64_t most = std::min({std::int64_t{16384}, b.limits.max_work / (rows * k) + 1,
-                                      b.limits.max_elements / rows + 1,
-                                      (std::int64_t{1} << 24) / k + 1});
+  const std::int64_t most =
+      std::min({std::int64_t{16384}, b.limits.max_work / (rows * k) + 1,
+                b.limits.max_elements / rows + 1, (std::int64_t{1} << 24) / k + 1});
   return b.size(std::min<std::int64_t>(8, most), most);
 }
 
@@ -31,19 +31,18 @@ void linear(Builder& b) {
   b.size_of("in_features", k);
   b.size_of("out_features", n);
   const ValueId weight = b.weight("weight", {n, k}, Start::kWeight, k).id;
-  const ValueId turned =
-      b.call("permute.default", {weight, std::vector<IntExpr>{1, 0}}, {k, n});
+  const ValueId turned = b.call("permute.default", {weight, std::vector<IntExpr>{1, 0}}, {k, n});
   const ValueId shift = bias ? b.weight("bias", {n}, Start::kWeight, k).id : ValueId{};
   const Dim flat = product(shape, 0, shape.size() - 1);
   const bool wide = shape.size() > 2;
   b.flag("wide", wide);
-  const ValueId in =
-      wide ? b.call("view.default", {b.x(), Dims{flat, k}}, {flat, k}) : b.x().id;
+  const ValueId in = wide ? b.call("view.default", {b.x(), Dims{flat, k}}, {flat, k}) : b.x().id;
   ValueId out = bias ? b.call("addmm.default", {shift, in, turned}, {flat, n})
                      : b.call("mm.default", {in, turned}, {flat, n});
   shape.back() = n;
   if (wide) out = b.call("view.default", {out, shape}, shape);
-  b.result(out, shape);
+  const double high = b.x().magnitude();
+  b.result(out, shape).range(-high, high);
 }
 
 // A [M, K] times B [K, N], either of them perhaps given transposed
@@ -63,14 +62,15 @@ void matmul(Builder& b) {
   b.text("bi", turn_b ? "jk" : "kj");
   const ValueId left = turn_a ? b.call("permute.default", {a, turn}, {M, K}) : a;
   const ValueId right = turn_b ? b.call("permute.default", {other, turn}, {K, N}) : other;
-  b.result(b.call("mm.default", {left, right}, {M, N}), {M, N}).magnitude =
-      5 * std::sqrt(static_cast<double>(k));
+  b.result(b.call("mm.default", {left, right}, {M, N}), {M, N})
+      .range(-5 * std::sqrt(static_cast<double>(k)), 5 * std::sqrt(static_cast<double>(k)));
 }
 
 // A [B, M, K] times B [B, K, N]
 void batched_matmul(Builder& b) {
   const std::int64_t batch = b.size(2, 128), m = b.size(1, 1024);
-  const std::int64_t k = b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / (m * batch), 1, 4096));
+  const std::int64_t k =
+      b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / (m * batch), 1, 4096));
   const std::int64_t n = std::max<std::int64_t>(1, columns_for(b, batch * m, k) / 4);
   const Dim B = b.axis("batch_size", batch, false), M = b.axis("m", m, false),
             K = b.axis("k", k, false), N = b.axis("n", n, false);
@@ -81,8 +81,8 @@ void batched_matmul(Builder& b) {
   b.text("bi", turn_b ? "bjk" : "bkj");
   const ValueId right =
       turn_b ? b.call("permute.default", {other, std::vector<IntExpr>{0, 2, 1}}, {B, K, N}) : other;
-  b.result(b.call("bmm.default", {a, right}, {B, M, N}), {B, M, N}).magnitude =
-      5 * std::sqrt(static_cast<double>(k));
+  b.result(b.call("bmm.default", {a, right}, {B, M, N}), {B, M, N})
+      .range(-5 * std::sqrt(static_cast<double>(k)), 5 * std::sqrt(static_cast<double>(k)));
 }
 
 }  // namespace
@@ -90,7 +90,13 @@ void batched_matmul(Builder& b) {
 std::vector<OpSpec> matmul_operators() {
   constexpr std::string_view kFamily = "matmul";
   return {
-      {"linear", kFamily, 4, 2, Domain::kMatrix, is_rows, linear,
+      {"linear",
+       kFamily,
+       4,
+       2,
+       Domain::kMatrix,
+       is_rows,
+       linear,
        "a linear layer from {in_features} to {out_features} features",
        {{"nn.Linear({in_features}, {out_features}[[, bias={bias}]])", ""},
         {"nn.Linear(in_features={in_features}, out_features={out_features}[[, bias={bias}]])", ""},
@@ -103,14 +109,27 @@ std::vector<OpSpec> matmul_operators() {
         {"", "torch.einsum(\"...i,oi->...o\", {x}, {weight}) + {bias}", "bias"},
         {"", "torch.einsum(\"...i,oi->...o\", {x}, {weight})", "!bias"},
         {"", "torch.addmm({bias}, {x}, {weight}.t())", "bias !wide"}}},
-      {"matmul", kFamily, 4, 2, Domain::kNone, nullptr, matmul, "a product of two matrices",
+      {"matmul",
+       kFamily,
+       4,
+       2,
+       Domain::kNone,
+       nullptr,
+       matmul,
+       "a product of two matrices",
        {{"", "torch.matmul({a}, {b})"},
         {"", "{a} @ {b}"},
         {"", "torch.mm({a}, {b})"},
         {"", "{a}.matmul({b})"},
         {"", "{a}.mm({b})"},
         {"", "torch.einsum(\"{ai},{bi}->ij\", {x}, {y})"}}},
-      {"batched_matmul", kFamily, 2, 2, Domain::kNone, nullptr, batched_matmul,
+      {"batched_matmul",
+       kFamily,
+       2,
+       2,
+       Domain::kNone,
+       nullptr,
+       batched_matmul,
        "a batch of matrix products",
        {{"", "torch.bmm({x}, {b})"},
         {"", "torch.matmul({x}, {b})"},

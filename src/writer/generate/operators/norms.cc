@@ -27,11 +27,11 @@ void layer_norm(Builder& b) {
   }
   Dims left = shape;
   left.back() = {1, 1};
-  const int node = b.call_several("native_layer_norm.default",
-                                  {b.x(), Dims{last}, weight, bias, eps},
-                                  {type_of(shape), std::nullopt, std::nullopt});
+  const int node =
+      b.call_several("native_layer_norm.default", {b.x(), Dims{last}, weight, bias, eps},
+                     {type_of(shape), std::nullopt, std::nullopt});
   Value& out = b.result({node, 0}, shape);
-  out.magnitude = 4;
+  out.range(-4, 4);
   out.centred = true;
 }
 
@@ -56,8 +56,7 @@ void rms_norm(Builder& b) {
     out = b.call("mul.Tensor", {out, weight}, shape);
   }
   Value& made = b.result(out, shape);
-  made.magnitude = 4;
-  made.positive = b.x().positive;
+  made.range(b.x().positive() ? 0 : -4, 4);
 }
 
 void softmax(Builder& b) {
@@ -67,8 +66,7 @@ void softmax(Builder& b) {
   if (shape[static_cast<std::size_t>(dim)].n < 2) dim = rank - 1;
   b.whole("dim", dim == rank - 1 && b.chance(0.6) ? -1 : dim);
   Value& out = b.result(b.call("_softmax.default", {b.x(), dim, false}, shape), shape);
-  out.magnitude = 1;
-  out.positive = true;
+  out.range(0, 1);
   out.centred = true;
 }
 
@@ -77,7 +75,13 @@ void softmax(Builder& b) {
 std::vector<OpSpec> norm_operators() {
   constexpr std::string_view kFamily = "norm";
   return {
-      {"layer_norm", kFamily, 3, 2, Domain::kAny, is_wide, layer_norm,
+      {"layer_norm",
+       kFamily,
+       3,
+       2,
+       Domain::kAny,
+       is_wide,
+       layer_norm,
        "layer normalisation over the last {normalized_shape} elements",
        {{"nn.LayerNorm({normalized_shape}[[, eps={eps}]][[, elementwise_affine={affine}]])", ""},
         {"nn.LayerNorm(({normalized_shape},)[[, eps={eps}]][[, elementwise_affine={affine}]])", ""},
@@ -93,7 +97,13 @@ std::vector<OpSpec> norm_operators() {
          "{t:centered}.pow(2).mean(-1, keepdim=True)\n{t:centered} * torch.rsqrt({t:variance} + "
          "{eps})",
          "!affine"}}},
-      {"rms_norm", kFamily, 2, 2, Domain::kAny, is_wide, rms_norm,
+      {"rms_norm",
+       kFamily,
+       2,
+       2,
+       Domain::kAny,
+       is_wide,
+       rms_norm,
        "RMS normalisation over the last dimension",
        {{"nn.RMSNorm({dim}, eps={eps})", "", "affine"},
         {"nn.RMSNorm({dim}, eps={eps}, elementwise_affine=False)", "", "!affine"},
@@ -113,7 +123,14 @@ std::vector<OpSpec> norm_operators() {
          "nn.Parameter(torch.ones(dim))\n\n    def forward(self, x):\n        norm = "
          "x.pow(2).mean(dim=-1, keepdim=True)\n        return x * torch.rsqrt(norm + self.eps) * "
          "self.weight\n"}}},
-      {"softmax", kFamily, 4, 2, Domain::kAny, is_wide, softmax, "softmax over dimension {dim}",
+      {"softmax",
+       kFamily,
+       4,
+       2,
+       Domain::kAny,
+       is_wide,
+       softmax,
+       "softmax over dimension {dim}",
        {{"nn.Softmax(dim={dim})", ""},
         {"", "F.softmax({x}, dim={dim})"},
         {"", "torch.softmax({x}, dim={dim})"},

@@ -1,0 +1,189 @@
+// One sample: a problem, a question about it, and the writer's answer.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "data/generate.h"
+#include "data/generate_mutations.h"
+#include "data/generate_prompt.h"
+#include "data/graph_labels.h"
+#include "prompt/templates.h"
+#include "writer/author/author.h"
+
+namespace kw::data {
+namespace {
+
+constexpr int kAttempts = 8;
+// Attempts beyond the first take their problems from far away in the stream.
+constexpr unsigned kAttemptShift = 56;
+
+Kind drawn_kind(const Mix& mix, Rng& rng) {
+  const std::pair<Kind, double> parts[] = {{Kind::kImplement, mix.implement},
+                                           {Kind::kConvert, mix.convert},
+                                           {Kind::kDefinition, mix.definition},
+                                           {Kind::kRepair, mix.repair},
+                                           {Kind::kSpeedup, mix.speedup}};
+  double sum = 0;
+  for (const auto& [kind, weight] : parts) sum += weight;
+  double draw = rng.uniform() * sum;
+  Kind out = Kind::kImplement;
+  for (const auto& [kind, weight] : parts) {
+    if (weight <= 0) continue;
+    out = kind;
+    draw -= weight;
+    if (draw < 0) break;
+  }
+  return out;
+}
+
+// Operators and which takes whose result; a chain has no edges.
+void label_operators(const writer::Graph& graph, Labels& labels) {
+  std::vector<std::pair<int, int>> edges;
+  bool chain = true;
+  for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
+    const writer::Node& node = graph.nodes[static_cast<std::size_t>(i)];
+    labels.operators.push_back(node.op);
+    std::vector<int> from;
+    const auto add = [&](const writer::ValueId& id) {
+      if (!id.is_input() && std::find(from.begin(), from.end(), id.node) == from.end())
+        from.push_back(id.node);
+    };
+    for (const auto& [name, value] : node.arguments) {
+      if (const auto* id = std::get_if<writer::ValueId>(&value)) add(*id);
+      if (const auto* list = std::get_if<std::vector<std::optional<writer::ValueId>>>(&value)) {
+        for (const auto& one : *list)
+          if (one) add(*one);
+      }
+    }
+    std::sort(from.begin(), from.end());
+    for (const int one : from) edges.emplace_back(one, i);
+    chain = chain && (i == 0 ? from.empty() : from == std::vector<int>{i - 1});
+  }
+  if (!chain) labels.edges = std::move(edges);
+}
+
+std::string_view drawn_template(Rng& rng) {
+  const double draw = rng.uniform();
+  return draw < 0.75 ? "zero_shot" : "one_shot";
+}
+
+class SampleMaker {
+ public:
+  SampleMaker(const GenerateOptions& options, std::uint64_t index, Rng& rng)
+      : options_(options), index_(index), rng_(rng), kind_(drawn_kind(options.mix, rng)) {}
+
+  // kUnsupported where the writer has no kernel for the problem.
+  Result<Sample> make(std::uint64_t problem_index) {
+    KW_TRY(const writer::GeneratedProblem problem,
+           writer::generate_problem(options_.seed, problem_index, options_.problems));
+    const bool module =
+        kind_ == Kind::kConvert ||
+        ((kind_ == Kind::kRepair || kind_ == Kind::kSpeedup) && rng_.uniform() < 0.6);
+    const writer::ProblemForm& form = module ? problem.module : problem.definition;
+    KW_TRY(const std::vector<writer::Draft> drafts, drafts_of(form));
+    const writer::Draft& answer = drafts[0];
+    Sample out;
+    out.kind = kind_;
+    KW_TRY(prompt::ChatPrompt question, question_of(problem, form));
+    out.messages = std::move(question.messages);
+    out.messages.push_back({"assistant", writer::answer_text(answer)});
+    out.problem = sample_problem(form.problem);
+    out.language = task::to_string(options_.language);
+    out.origin = {{"generator", "kernelwright-1"}, {"seed", options_.seed}, {"index", index_}};
+    out.group = problem.name;
+    label_operators(form.graph, out.labels);
+    out.labels.graph = graph_digest(form.graph);
+    out.labels.strategy = answer.strategy;
+    out.labels.tier = problem.tier;
+    out.labels.depth = problem.depth;
+    out.labels.other["family"] = problem.family;
+    out.labels.other["template"] = question.template_id;
+    if (kind_ == Kind::kSpeedup) {
+      out.pending = Pending{writer::answer_text(drafts[1]), "zero_shot"};
+      out.labels.other["previous_strategy"] = drafts[1].strategy;
+    }
+    if (kind_ == Kind::kRepair) {
+      auto wrong = mutate(answer.source, options_.language, rng_);
+      if (!wrong) return fail(ErrorCode::kUnsupported, "nothing in the kernel can be made wrong");
+      writer::Draft previous = answer;
+      previous.source = std::move(wrong->source);
+      out.pending = Pending{writer::answer_text(previous), "zero_shot"};
+      out.labels.other["mutation"] = wrong->kind;
+    }
+    out.id = sample_id(out);
+    return out;
+  }
+
+ private:
+  // The answer, and for a speed-up a slower kernel behind it.
+  Result<std::vector<writer::Draft>> drafts_of(const writer::ProblemForm& form) {
+    std::vector<std::string_view> names = writer::strategies(options_.language);
+    if (names.empty())
+      return fail(ErrorCode::kInvalidArgument, "the writer has no strategy for {}",
+                  task::to_string(options_.language));
+    std::vector<writer::Draft> out;
+    std::optional<Error> why;
+    const std::size_t wanted = kind_ == Kind::kSpeedup ? 2 : 1;
+    const auto add = [&](std::string_view name) {
+      auto draft = writer::write_kernel(form.graph, form.signature, options_.language, name);
+      if (!draft) {
+        why = draft.error();
+      } else if (out.empty() || out[0].source != draft->source) {
+        out.push_back(std::move(*draft));
+      }
+    };
+    if (wanted == 2) {  // the fast one first, then the plainest that differs
+      for (std::size_t i = 0; i < names.size() && out.empty(); ++i) add(names[i]);
+      for (std::size_t i = names.size(); i-- > 1 && out.size() < 2;) add(names[i]);
+    } else {
+      while (out.empty() && !names.empty()) {
+        const std::size_t at = rng_.below(names.size());
+        add(names[at]);
+        names.erase(names.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+    }
+    if (out.size() == wanted) return out;
+    if (why && why->code() != ErrorCode::kUnsupported) return tl::unexpected(*why);
+    return fail(ErrorCode::kUnsupported, "{}",
+                why ? why->message() : "all strategies give one kernel");
+  }
+
+  Result<prompt::ChatPrompt> question_of(const writer::GeneratedProblem& problem,
+                                         const writer::ProblemForm& form) {
+    prompt::PromptOptions options;
+    options.build_flags = options_.build_flags;
+    if (kind_ == Kind::kImplement)
+      return implement_prompt(form.problem, form.signature, options_.language, problem.steps,
+                              options);
+    KW_TRY(const prompt::Template chosen, prompt::template_named(drawn_template(rng_)));
+    return prompt::chat_prompt(form.problem, form.signature, options_.language, chosen, options);
+  }
+
+  const GenerateOptions& options_;
+  std::uint64_t index_;
+  Rng& rng_;
+  Kind kind_;
+};
+
+}  // namespace
+
+Result<Sample> generate_sample(const GenerateOptions& options, std::uint64_t index) {
+  Rng rng = Rng::at(~options.seed, index);
+  SampleMaker maker(options, index, rng);
+  std::optional<Error> why;
+  for (std::uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
+    auto made = maker.make(index + (attempt << kAttemptShift));
+    if (made || made.error().code() != ErrorCode::kUnsupported) {
+      if (!made)
+        return tl::unexpected(
+            std::move(made).error().with_context(fmt::format("sample {}", index)));
+      return made;
+    }
+    why = std::move(made).error();
+  }
+  return tl::unexpected(std::move(*why).with_context(
+      fmt::format("sample {}: no problem of {} that the writer can solve", index, kAttempts)));
+}
+
+}  // namespace kw::data

@@ -1,0 +1,167 @@
+#include "data/generate.h"
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "data/files.h"
+#include "data/generate_mutations.h"
+#include "os/file.h"
+
+namespace kw::data {
+namespace {
+
+GenerateOptions few(std::uint64_t count) {
+  GenerateOptions out;
+  out.seed = 5;
+  out.count = count;
+  out.workers = 1;
+  return out;
+}
+
+class GenerateFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = os::TempDir::make("kw-generate");
+    ASSERT_TRUE(made);
+    folder_.emplace(std::move(*made));
+  }
+  std::filesystem::path path(const std::string& name) const { return folder_->path() / name; }
+  std::string content(const std::string& name) const {
+    std::ostringstream out;
+    out << std::ifstream(path(name), std::ios::binary).rdbuf();
+    return out.str();
+  }
+  Result<GenerateCounts> generate(const std::string& name, const GenerateOptions& options) const {
+    return generate_file(path(name), options, {}, {});
+  }
+  std::optional<os::TempDir> folder_;
+};
+
+TEST_F(GenerateFile, IsTheSameForAnyNumberOfWorkersAndReadsBack) {
+  GenerateOptions options = few(60);
+  ASSERT_TRUE(generate("one", options));
+  options.workers = 5;
+  const auto counts = generate("five", options);
+  ASSERT_TRUE(counts) << counts.error().message();
+  EXPECT_EQ(counts->rows, 60U);
+  EXPECT_EQ(counts->bytes, content("five").size());
+  EXPECT_EQ(content("one"), content("five"));
+  std::map<Kind, int> kinds;
+  std::set<std::string> ids;
+  const auto read =
+      for_each_sample(path("one"), [&](const Sample& sample, std::string_view) -> Status {
+        ++kinds[sample.kind];
+        ids.insert(sample.id);
+        EXPECT_TRUE(sample.answered());
+        EXPECT_NE(sample.answer().find("```cpp"), std::string::npos);
+        EXPECT_EQ(sample.pending.has_value(),
+                  sample.kind == Kind::kRepair || sample.kind == Kind::kSpeedup);
+        if (sample.pending) EXPECT_NE(sample.pending->previous, sample.answer());
+        EXPECT_FALSE(sample.labels.operators.empty());
+        EXPECT_FALSE(sample.labels.strategy.empty());
+        KW_TRY_STATUS(task_problem(*sample.problem, "test"));
+        return {};
+      });
+  EXPECT_TRUE(read) << read.error().message();
+  EXPECT_EQ(ids.size(), 60U);
+  EXPECT_EQ(kinds.size(), 5U);
+}
+
+TEST_F(GenerateFile, GoesOnBehindTheLastWholeLine) {
+  ASSERT_TRUE(generate("whole", few(30)));
+  const std::string whole = content("whole");
+  std::size_t cut = 0;
+  for (int i = 0; i < 7; ++i) cut = whole.find('\n', cut) + 1;
+  for (const std::size_t length : {cut, cut + 100, std::size_t{40}, std::size_t{0}}) {
+    std::ofstream(path("rest.partial"), std::ios::binary) << whole.substr(0, length);
+    const auto counts = generate("rest", few(30));
+    ASSERT_TRUE(counts) << counts.error().message();
+    EXPECT_EQ(counts->before, length >= cut ? 7U : 0U);
+    EXPECT_EQ(content("rest"), whole);
+    std::filesystem::remove(path("rest"));
+  }
+}
+
+TEST_F(GenerateFile, RefusesWhatItWouldSpoil) {
+  ASSERT_TRUE(generate("file", few(3)));
+  const auto there = generate("file", few(3));
+  ASSERT_FALSE(there);
+  EXPECT_EQ(there.error().code(), ErrorCode::kAlreadyExists);
+  GenerateOptions other = few(4);
+  other.seed = 6;
+  std::filesystem::copy(path("file"), path("other.partial"));
+  const auto mixed = generate("other", other);
+  ASSERT_FALSE(mixed);
+  EXPECT_NE(mixed.error().message().find("line 3"), std::string::npos) << mixed.error().message();
+  EXPECT_EQ(content("other.partial"), content("file"));
+  const auto nowhere = generate("no/such/folder", few(1));
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code(), ErrorCode::kNotFound);
+  std::stop_source stop;
+  stop.request_stop();
+  const auto stopped = generate_file(path("stopped"), few(5), {}, stop.get_token());
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), ErrorCode::kCancelled);
+}
+
+TEST(GenerateMix, Texts) {
+  const auto mix = mix_from_text("implement=60, convert=40");
+  ASSERT_TRUE(mix) << mix.error().message();
+  EXPECT_EQ(mix->implement, 60);
+  EXPECT_EQ(mix->convert, 40);
+  EXPECT_EQ(mix->repair, 0);
+  for (const char* wrong : {"", "implement", "implement=x", "chat=1", "convert=0", "repair=-1"})
+    EXPECT_FALSE(mix_from_text(wrong)) << wrong;
+  GenerateOptions options = few(20);
+  options.mix = *mix_from_text("repair=1");
+  for (std::uint64_t i = 0; i < 20; ++i)
+    EXPECT_EQ(generate_sample(options, i)->kind, Kind::kRepair);
+}
+
+TEST(GenerateMutations, EachKindHasAPlaceAndChangesIt) {
+  constexpr std::string_view kSource = R"(#include <cmath>
+extern "C" void run(const float* x, const float* bias, float* out) {
+  float a1 = 0;
+  float a2 = -std::numeric_limits<float>::infinity();
+  for (int64_t i0 = 0; i0 < M; ++i0) {
+    __syncthreads();
+    a1 += (x[N * i0 + r1] * 0.5f) + bias[i0];
+    a2 = kw_max(a2, ((i0 - r1 >= 0) ? x[i0] : 0.0f)) - x[i0];
+    out[i0] = x[i0] - a1 / static_cast<float>((N));
+  }
+}
+)";
+  constexpr std::string_view kTriton = R"(import triton
+import triton.language as tl
+@triton.jit
+def kernel(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], tl.float32)
+    total += tl.load(x + at, mask=at < n, other=0.0) * 1.5
+    tl.store(out + at, tl.sum(total, axis=0), mask=at < n)
+grid = triton.cdiv(n, 64)
+)";
+  for (const auto& [language, source] :
+       {std::pair{task::Language::kCpp, kSource}, std::pair{task::Language::kTriton, kTriton}}) {
+    Rng rng(1);
+    for (const std::string_view kind : mutation_kinds(language)) {
+      const auto mutant = mutate(source, language, kind, rng);
+      ASSERT_TRUE(mutant) << kind;
+      EXPECT_NE(mutant->source, source) << kind;
+      EXPECT_EQ(mutant->kind, kind);
+    }
+    std::set<std::string> kinds;
+    for (int i = 0; i < 200; ++i) kinds.insert(mutate(source, language, rng)->kind);
+    EXPECT_EQ(kinds.size(), mutation_kinds(language).size());
+  }
+  Rng rng(1);
+  EXPECT_FALSE(mutate("", task::Language::kCpp, rng));
+  EXPECT_FALSE(mutate(kSource, task::Language::kPtx, rng));
+}
+
+}  // namespace
+}  // namespace kw::data

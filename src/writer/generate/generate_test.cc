@@ -1,0 +1,130 @@
+#include "writer/generate/generate.h"
+
+#include <map>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "writer/author/author.h"
+#include "writer/loops/loops.h"
+
+namespace kw::writer {
+namespace {
+
+constexpr std::uint64_t kSeed = 11;
+
+GeneratorOptions small() {
+  GeneratorOptions out;
+  out.max_elements = 4096;
+  out.max_work = 1 << 18;
+  return out;
+}
+
+std::string all_of(const GeneratedProblem& problem) {
+  return problem.name + problem.module.problem.module().source +
+         problem.definition.problem.definition().reference + to_json_text(problem.module.graph) +
+         to_json_text(problem.definition.graph) + problem.steps;
+}
+
+// The signature's shapes are the graph's at its sizes.
+void expect_same_shapes(const ProblemForm& form, const std::string& what) {
+  std::vector<task::Argument> given = form.signature.inputs;
+  given.insert(given.end(), form.signature.statics.begin(), form.signature.statics.end());
+  ASSERT_EQ(given.size(), form.graph.inputs.size()) << what;
+  const auto expect = [&](const task::Argument& argument, const TensorType& type) {
+    ASSERT_EQ(argument.shape.size(), type.shape.size()) << what << " " << argument.name;
+    EXPECT_EQ(argument.dtype, type.dtype) << what << " " << argument.name;
+    for (std::size_t d = 0; d < type.shape.size(); ++d) {
+      const auto n = type.shape[d].evaluate(form.graph.sizes);
+      ASSERT_TRUE(n) << what << ": " << n.error().message();
+      EXPECT_EQ(*n, argument.shape[d]) << what << " " << argument.name << "[" << d << "]";
+    }
+  };
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    EXPECT_EQ(given[i].name, form.graph.inputs[i].name) << what;
+    expect(given[i], form.graph.inputs[i].type);
+  }
+  ASSERT_EQ(form.signature.outputs.size(), form.graph.outputs.size()) << what;
+  for (std::size_t i = 0; i < form.graph.outputs.size(); ++i)
+    expect(form.signature.outputs[i], form.graph.type(form.graph.outputs[i]));
+}
+
+TEST(Generate, EveryOperatorHasFiveWaysAndIsLowered) {
+  std::set<std::string> names;
+  for (const OperatorWays& one : generator_operators()) {
+    EXPECT_TRUE(names.insert(one.name).second) << one.name << " is there twice";
+    EXPECT_GE(one.module_ways, 5) << one.name;
+    EXPECT_GE(one.definition_ways, 1) << one.name;
+    GeneratorOptions options = small();
+    options.only_first = one.name;
+    options.max_depth = 1;
+    for (std::uint64_t index = 0; index < 4; ++index) {
+      const auto problem = generate_problem(kSeed, index, options);
+      ASSERT_TRUE(problem) << one.name << ": " << problem.error().message();
+      EXPECT_EQ(problem->operators[0], one.name);
+      for (const ProblemForm* form : {&problem->module, &problem->definition}) {
+        expect_same_shapes(*form, problem->name);
+        const auto program = lower(form->graph);
+        EXPECT_TRUE(program) << one.name << ": " << program.error().message();
+      }
+    }
+  }
+  EXPECT_GE(names.size(), 80U);
+}
+
+TEST(Generate, EveryProblemIsAProblem) {
+  std::map<int, int> depths;
+  std::map<std::string, int> families;
+  for (std::uint64_t index = 0; index < 400; ++index) {
+    const auto problem = generate_problem(kSeed, index);
+    ASSERT_TRUE(problem) << problem.error().message();
+    ++depths[problem->depth];
+    ++families[problem->family];
+    for (const ProblemForm* form : {&problem->module, &problem->definition}) {
+      expect_same_shapes(*form, problem->name);
+      const auto draft = write_kernel(form->graph, form->signature, task::Language::kCpp, "naive");
+      ASSERT_TRUE(draft) << problem->name << ": " << draft.error().message();
+    }
+    EXPECT_EQ(problem->renderings.size(), 2 * problem->operators.size());
+  }
+  EXPECT_GE(depths.rbegin()->first, 7);
+  for (int depth = 1; depth <= 6; ++depth) EXPECT_GT(depths[depth], 5) << depth;
+  EXPECT_GE(families.size(), 10U);
+}
+
+TEST(Generate, AProblemDependsOnItsPlaceAlone) {
+  constexpr int kProblems = 24;
+  std::vector<std::string> forwards(kProblems), backwards(kProblems);
+  std::jthread other([&] {
+    for (int i = kProblems; i-- > 0;)
+      backwards[static_cast<std::size_t>(i)] =
+          all_of(*generate_problem(kSeed, static_cast<std::uint64_t>(i)));
+  });
+  for (int i = 0; i < kProblems; ++i)
+    forwards[static_cast<std::size_t>(i)] =
+        all_of(*generate_problem(kSeed, static_cast<std::uint64_t>(i)));
+  other.join();
+  EXPECT_EQ(forwards, backwards);
+  EXPECT_EQ(std::set<std::string>(forwards.begin(), forwards.end()).size(), std::size_t{kProblems});
+  EXPECT_NE(all_of(*generate_problem(kSeed + 1, 0)), forwards[0]);
+}
+
+TEST(Generate, LimitsHold) {
+  GeneratorOptions options = small();
+  options.max_depth = options.min_depth = 2;
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    const auto problem = generate_problem(kSeed, index, options);
+    ASSERT_TRUE(problem);
+    EXPECT_LE(problem->depth, 2);
+    for (const task::Argument& one : problem->module.signature.inputs)
+      EXPECT_LE(one.elements(), 4 * options.max_elements) << problem->name << " " << one.name;
+  }
+  options.only_first = "no_such";
+  const auto wrong = generate_problem(kSeed, 0, options);
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message().find("no_such"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kw::writer

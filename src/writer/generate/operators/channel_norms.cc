@@ -1,0 +1,281 @@
+// Normalisation of channels and groups, by lengths, and the logarithm of softmax.
+#include <algorithm>
+#include <cmath>
+
+#include "writer/generate/operators.h"
+
+namespace kw::writer::generate {
+namespace {
+
+bool has_channels(const Value& x, const Limits&) {
+  return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && x.shape.size() <= 5 &&
+         x.shape[1].n >= 2 && !x.centred && x.magnitude() < 1e4;
+}
+bool has_batch(const Value& x, const Limits& limits) {
+  return has_channels(x, limits) && elements(x.shape) / x.shape[1].n >= 8;
+}
+bool has_places(const Value& x, const Limits& limits) {
+  return has_channels(x, limits) && x.shape.size() >= 3 &&
+         elements(x.shape) / (x.shape[0].n * x.shape[1].n) >= 8;
+}
+bool has_groups(const Value& x, const Limits& limits) {
+  return has_channels(x, limits) && elements(x.shape) / x.shape[0].n >= 16;
+}
+bool is_wide(const Value& x, const Limits& limits) {
+  return has_channels(x, limits) && x.shape.back().n >= 4 && x.magnitude() < 50;
+}
+
+std::string spread(const Dims& shape) {
+  std::string out = "1, -1";
+  for (std::size_t d = 2; d < shape.size(); ++d) out += ", 1";
+  return out;
+}
+std::vector<IntExpr> all_but_channels(const Dims& shape) {
+  std::vector<IntExpr> out = {0};
+  for (std::size_t d = 2; d < shape.size(); ++d) out.emplace_back(static_cast<std::int64_t>(d));
+  return out;
+}
+std::string text_of(const std::vector<IntExpr>& dims) {
+  std::string out;
+  for (const IntExpr& one : dims) out += one.python() + ", ";
+  return out;
+}
+double epsilon(Builder& b) {
+  return b.real("eps", b.chance(0.75) ? 1e-5 : b.pick({1e-3, 1e-6, 1e-4}), 1e-5);
+}
+void set_normal(Value& out) {
+  out.range(-4, 4);
+  out.centred = true;
+}
+
+// With the statistics of the batch, as in training
+void batch_norm(Builder& b) {
+  const Dims shape = b.x().shape;
+  const Dim channels = shape[1];
+  const double eps = epsilon(b);
+  const bool affine = b.flag("affine", b.chance(0.9), true);
+  b.size_of("num_features", channels);
+  b.text("r", shape.size() <= 3 ? "1" : shape.size() == 4 ? "2" : "3");
+  b.text("dims", text_of(all_but_channels(shape)));
+  b.text("spread", spread(shape));
+  Arg weight = nullptr, bias = nullptr;
+  if (affine) {
+    weight = b.weight("weight", {channels}, Start::kOnes);
+    bias = b.weight("bias", {channels}, Start::kZeros);
+  } else {
+    b.fix(channels);
+  }
+  const int node =
+      b.call_several("_native_batch_norm_legit.no_stats", {b.x(), weight, bias, true, 0.1, eps},
+                     {type_of(shape), std::nullopt, std::nullopt});
+  set_normal(b.result({node, 0}, shape));
+}
+
+// With statistics that are given
+void frozen_batch_norm(Builder& b) {
+  const Dims shape = b.x().shape;
+  const Dim channels = shape[1];
+  const double eps = epsilon(b);
+  b.size_of("num_features", channels);
+  b.text("spread", spread(shape));
+  b.text("r", shape.size() <= 3 ? "1" : shape.size() == 4 ? "2" : "3");
+  const ValueId weight = b.weight("weight", {channels}, Start::kOnes).id;
+  const ValueId bias = b.weight("bias", {channels}, Start::kZeros).id;
+  const ValueId mean = b.buffer("running_mean", {channels}, Start::kZeros).id;
+  const ValueId variance = b.buffer("running_var", {channels}, Start::kVariance).id;
+  const int node = b.call_several("_native_batch_norm_legit_no_training.default",
+                                  {b.x(), weight, bias, mean, variance, 0.1, eps},
+                                  {type_of(shape), std::nullopt, std::nullopt});
+  b.result({node, 0}, shape);
+}
+
+void instance_norm(Builder& b) {
+  const Dims shape = b.x().shape;
+  const Dim rows = times(shape[0], shape[1]);
+  Dims flat = {Dim{1, 1}, rows};
+  flat.insert(flat.end(), shape.begin() + 2, shape.end());
+  const double eps = epsilon(b);
+  b.size_of("num_features", shape[1]);
+  b.fix(shape[1]);
+  b.text("r", std::to_string(shape.size() - 2));
+  std::vector<IntExpr> dims;
+  for (std::size_t d = 2; d < shape.size(); ++d) dims.emplace_back(static_cast<std::int64_t>(d));
+  b.text("dims", text_of(dims));
+  const ValueId in = b.call("view.default", {b.x(), flat}, flat);
+  const int node =
+      b.call_several("_native_batch_norm_legit.no_stats", {in, nullptr, nullptr, true, 0.1, eps},
+                     {type_of(flat), std::nullopt, std::nullopt});
+  set_normal(b.result(b.call("view.default", {ValueId{node, 0}, shape}, shape), shape));
+}
+
+void group_norm(Builder& b) {
+  const Dims shape = b.x().shape;
+  const Dim channels = shape[1];
+  std::vector<std::int64_t> fitting;
+  for (const std::int64_t g : {1, 2, 4, 8, 16, 32, 3, 5, 7})
+    if (channels.n % g == 0 && elements(shape) / shape[0].n / g >= 8) fitting.push_back(g);
+  const std::int64_t groups = b.whole("num_groups", fitting[b.rng.below(fitting.size())]);
+  const double eps = epsilon(b);
+  b.size_of("num_channels", channels);
+  b.text("spread", spread(shape));
+  const ValueId weight = b.weight("weight", {channels}, Start::kOnes).id;
+  const ValueId bias = b.weight("bias", {channels}, Start::kZeros).id;
+  const Dim places = product(shape, 2, shape.size());
+  const int node = b.call_several("native_group_norm.default",
+                                  {b.x(), weight, bias, shape[0], channels, places, groups, eps},
+                                  {type_of(shape), std::nullopt, std::nullopt});
+  set_normal(b.result({node, 0}, shape));
+}
+
+void length_norm(Builder& b, double order) {
+  const Dims shape = b.x().shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t dim = b.chance(0.6) ? 1 : rank - 1;
+  b.whole("dim", dim);
+  Dims left = shape;
+  left[static_cast<std::size_t>(dim)] = {1, 1};
+  const ValueId norm =
+      b.call("linalg_vector_norm.default", {b.x(), order, std::vector<IntExpr>{dim}, true}, left);
+  const ValueId below = b.call("clamp.default", {norm, 1e-12, nullptr}, left);
+  b.result(b.call("div.Tensor", {b.x(), below}, shape), shape).range(b.x().positive() ? 0 : -1, 1);
+}
+
+void log_softmax(Builder& b) {
+  const Dims shape = b.x().shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  std::int64_t dim = b.chance(0.75) ? rank - 1 : 1;
+  b.whole("dim", dim == rank - 1 && b.chance(0.6) ? -1 : dim);
+  Value& out = b.result(b.call("_log_softmax.default", {b.x(), dim, false}, shape), shape);
+  out.range(-out.magnitude() * 2 - 12, 0);
+  out.centred = true;
+}
+
+}  // namespace
+
+std::vector<OpSpec> channel_norm_operators() {
+  constexpr std::string_view kFamily = "norm";
+  return {
+      {"batch_norm",
+       kFamily,
+       2.5,
+       3,
+       Domain::kImage,
+       has_batch,
+       batch_norm,
+       "batch normalisation of {num_features} channels by the batch's own statistics (eps {eps})",
+       {{"nn.BatchNorm{r}d({num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
+        {"nn.BatchNorm{r}d(num_features={num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
+        {"nn.BatchNorm{r}d({num_features}, eps={eps}, affine={affine}, "
+         "track_running_stats=False)",
+         ""},
+        {"", "F.batch_norm({x}, None, None, {weight}, {bias}, True, 0.1, {eps})", "affine"},
+        {"", "F.batch_norm({x}, None, None, training=True, eps={eps})", "!affine"},
+        {"",
+         "{t:mean} = {x}.mean(dim=({dims}), keepdim=True)\n{t:var} = {x}.var(dim=({dims}), "
+         "unbiased=False, keepdim=True)\n({x} - {t:mean}) / torch.sqrt({t:var} + {eps})",
+         "!affine"},
+        {"",
+         "{t:mean} = {x}.mean(dim=({dims}), keepdim=True)\n{t:var} = (({x} - {t:mean}) ** "
+         "2).mean(dim=({dims}), keepdim=True)\n({x} - {t:mean}) * torch.rsqrt({t:var} + {eps}) * "
+         "{weight}.view({spread}) + {bias}.view({spread})",
+         "affine"}}},
+      {"frozen_batch_norm",
+       kFamily,
+       1,
+       2,
+       Domain::kImage,
+       has_channels,
+       frozen_batch_norm,
+       "batch normalisation of {num_features} channels by given means and variances (eps {eps})",
+       {{"nn.BatchNorm{r}d({num_features}[[, eps={eps}]]).eval()", ""},
+        {"",
+         "F.batch_norm({x}, {running_mean}, {running_var}, {weight}, {bias}, training=False, "
+         "eps={eps})"},
+        {"",
+         "({x} - {running_mean}.view({spread})) / torch.sqrt({running_var}.view({spread}) + {eps}) "
+         "* {weight}.view({spread}) + {bias}.view({spread})"},
+        {"",
+         "{t:scale} = {weight} / torch.sqrt({running_var} + {eps})\n{t:shift} = {bias} - "
+         "{running_mean} * {t:scale}\n{x} * {t:scale}.reshape({spread}) + "
+         "{t:shift}.reshape({spread})"},
+        {"",
+         "torch.nn.functional.batch_norm({x}, {running_mean}, {running_var}, {weight}, {bias}, "
+         "False, 0.1, {eps})"}}},
+      {"instance_norm",
+       kFamily,
+       1.5,
+       3,
+       Domain::kImage,
+       has_places,
+       instance_norm,
+       "instance normalisation of {num_features} channels (eps {eps})",
+       {{"nn.InstanceNorm{r}d({num_features}[[, eps={eps}]])", ""},
+        {"", "F.instance_norm({x}[[, eps={eps}]])"},
+        {"",
+         "{t:mean} = {x}.mean(dim=({dims}), keepdim=True)\n{t:var} = {x}.var(dim=({dims}), "
+         "keepdim=True, unbiased=False)\n({x} - {t:mean}) / torch.sqrt({t:var} + {eps})"},
+        {"",
+         "{t:centered} = {x} - torch.mean({x}, dim=({dims}), keepdim=True)\n{t:centered} * "
+         "torch.rsqrt(({t:centered} ** 2).mean(dim=({dims}), keepdim=True) + {eps})"},
+        {"", "F.group_norm({x}, {num_features}, eps={eps})"}}},
+      {"group_norm",
+       kFamily,
+       2,
+       3,
+       Domain::kImage,
+       has_groups,
+       group_norm,
+       "group normalisation of {num_channels} channels in {num_groups} groups (eps {eps})",
+       {{"nn.GroupNorm({num_groups}, {num_channels}[[, eps={eps}]])", ""},
+        {"nn.GroupNorm(num_groups={num_groups}, num_channels={num_channels}[[, eps={eps}]])", ""},
+        {"", "F.group_norm({x}, {num_groups}, {weight}, {bias}[[, eps={eps}]])"},
+        {"", "torch.nn.functional.group_norm({x}, {num_groups}, {weight}, {bias}, {eps})"},
+        {"",
+         "{t:g} = {x}.reshape({x}.shape[0], {num_groups}, -1)\n{t:mean} = {t:g}.mean(dim=2, "
+         "keepdim=True)\n{t:var} = {t:g}.var(dim=2, unbiased=False, keepdim=True)\n{t:g} = (({t:g} "
+         "- {t:mean}) / torch.sqrt({t:var} + {eps})).reshape({x}.shape)\n{t:g} * "
+         "{weight}.view({spread}) + {bias}.view({spread})"}}},
+      {"l2_normalize",
+       kFamily,
+       1,
+       2,
+       Domain::kAny,
+       has_channels,
+       [](Builder& b) { length_norm(b, 2); },
+       "division by the 2-norm along dimension {dim}",
+       {{"", "F.normalize({x}, p=2, dim={dim})"},
+        {"", "F.normalize({x}, dim={dim})"},
+        {"", "{x} / torch.norm({x}, p=2, dim={dim}, keepdim=True)"},
+        {"", "{x} / {x}.norm(dim={dim}, keepdim=True).clamp(min=1e-12)"},
+        {"", "{x} / torch.sqrt(torch.sum({x} ** 2, dim={dim}, keepdim=True))"}}},
+      {"l1_normalize",
+       kFamily,
+       0.7,
+       2,
+       Domain::kAny,
+       has_channels,
+       [](Builder& b) { length_norm(b, 1); },
+       "division by the 1-norm along dimension {dim}",
+       {{"", "F.normalize({x}, p=1, dim={dim})"},
+        {"", "{x} / torch.sum(torch.abs({x}), dim={dim}, keepdim=True)"},
+        {"", "{x} / {x}.abs().sum(dim={dim}, keepdim=True)"},
+        {"", "{x} / torch.norm({x}, p=1, dim={dim}, keepdim=True)"},
+        {"", "torch.div({x}, torch.linalg.vector_norm({x}, ord=1, dim={dim}, keepdim=True))"}}},
+      {"log_softmax",
+       kFamily,
+       2,
+       3,
+       Domain::kAny,
+       is_wide,
+       log_softmax,
+       "the logarithm of softmax over dimension {dim}",
+       {{"nn.LogSoftmax(dim={dim})", ""},
+        {"", "F.log_softmax({x}, dim={dim})"},
+        {"", "torch.log_softmax({x}, dim={dim})"},
+        {"", "{x}.log_softmax(dim={dim})"},
+        {"", "{x} - torch.logsumexp({x}, dim={dim}, keepdim=True)"},
+        {"", "torch.log(torch.softmax({x}, dim={dim}))"}}},
+  };
+}
+
+}  // namespace kw::writer::generate

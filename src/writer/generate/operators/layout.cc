@@ -1,0 +1,282 @@
+// The same elements elsewhere: transposed, joined, cut, padded, looked up.
+#include <algorithm>
+
+#include "writer/generate/operators.h"
+
+namespace kw::writer::generate {
+namespace {
+
+bool is_plane(const Value& x, const Limits&) {
+  return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && elements(x.shape) >= 8;
+}
+bool is_matrix(const Value& x, const Limits& limits) {
+  return is_plane(x, limits) && x.shape.size() == 2 && x.shape[0].n >= 2 && x.shape[1].n >= 2;
+}
+bool is_deep(const Value& x, const Limits& limits) {
+  return is_plane(x, limits) && x.shape.size() >= 3;
+}
+bool has_room(const Value& x, const Limits& limits) {
+  return is_plane(x, limits) && elements(x.shape) * 2 <= limits.max_elements;
+}
+bool is_long(const Value& x, const Limits& limits) {
+  return is_plane(x, limits) && x.shape.back().n >= 4;
+}
+
+void transpose(Builder& b) {
+  Dims shape = b.x().shape;
+  const std::size_t rank = shape.size();
+  std::swap(shape[rank - 1], shape[rank - 2]);
+  std::vector<IntExpr> order;
+  std::string text;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::size_t from = d + 2 == rank ? d + 1 : d + 1 == rank ? d - 1 : d;
+    order.emplace_back(static_cast<std::int64_t>(from));
+    text += (d == 0 ? "" : ", ") + std::to_string(from);
+  }
+  b.text("order", text);
+  b.flag("matrix", rank == 2);
+  b.result(b.call("permute.default", {b.x(), order}, shape), shape);
+}
+void flatten(Builder& b) {
+  const Dims shape = b.x().shape;
+  const Dims out = {shape[0], product(shape, 1, shape.size())};
+  b.result(b.call("view.default", {b.x(), out}, out), out);
+}
+void flip(Builder& b) {
+  const Dims shape = b.x().shape;
+  const auto dim = b.whole("dim", b.between(0, static_cast<std::int64_t>(shape.size()) - 1));
+  b.size_of("length", shape[static_cast<std::size_t>(dim)]);
+  b.flag("first", dim == 0);
+  b.result(b.call("flip.default", {b.x(), std::vector<IntExpr>{dim}}, shape), shape);
+}
+void concatenate(Builder& b) {
+  Dims shape = b.x().shape;
+  const auto dim = b.whole("dim", b.chance(0.6) ? 1 : 0);
+  const Value& y = b.companion(shape);
+  Dim& joined = shape[static_cast<std::size_t>(dim)];
+  joined = times(joined, {2, 2});
+  Value& out = b.result(
+      b.call("cat.default", {std::vector<std::optional<ValueId>>{b.x().id, y.id}, dim}, shape),
+      shape);
+  out.range(std::min(out.low, b.in(1).low), std::max(out.high, b.in(1).high));
+  b.flag("first", dim == 0);
+}
+void narrow(Builder& b) {
+  Dims shape = b.x().shape;
+  b.fix(shape.back());
+  const std::int64_t n = shape.back().n;
+  const std::int64_t start = b.between(0, n / 3), length = b.between(2, n - start);
+  const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+  b.whole("start", start);
+  b.whole("size", length);
+  b.text("end", std::to_string(start + length));
+  b.text("last", std::to_string(last));
+  shape.back() = {length, length};
+  b.result(b.call("slice.Tensor", {b.x(), last, start, start + length, 1}, shape), shape);
+}
+void pad(Builder& b) {
+  Dims shape = b.x().shape;
+  const std::int64_t left = b.whole("left", b.between(0, 3)),
+                     right = b.whole("right", b.between(1, 3));
+  const double value = b.real("value", b.chance(0.7) ? 0.0 : b.number({1.0, 0.5}), 0.0);
+  const Dim& last = shape.back();
+  b.text("rank", std::to_string(shape.size()));
+  b.flag("zero", value == 0);
+  shape.back() = {last.size + (left + right), last.n + left + right};
+  Value& out = b.result(b.call("constant_pad_nd.default",
+                               {b.x(), std::vector<std::int64_t>{left, right}, value}, shape),
+                        shape);
+  out.range(std::min(out.low, 0.0), std::max(out.high, value));
+}
+// Elements on one side of the diagonal; the others are 0
+void triangle(Builder& b) {
+  const Dims shape = b.x().shape;
+  const bool lower = b.flag("lower", b.chance(0.5));
+  const std::int64_t offset = b.whole("diagonal", b.chance(0.6) ? 0 : b.between(-1, 1), 0);
+  b.size_of("rows", shape[0]);
+  b.size_of("columns", shape[1]);
+  const Dims line = {shape[1]}, column = {shape[0], Dim{1, 1}}, rows = {shape[0]};
+  const auto int64 = task::DType::kInt64;
+  const ValueId across = b.call("arange.start_step", {0, shape[1], 1, int64}, line, int64);
+  const ValueId ramp = b.call("arange.start_step", {0, shape[0], 1, int64}, rows, int64);
+  const ValueId down = b.call("unsqueeze.default", {ramp, 1}, column, int64);
+  const ValueId edge = b.call("add.Tensor", {down, offset}, column, int64);
+  const ValueId kept =
+      b.call(lower ? "le.Tensor" : "ge.Tensor", {across, edge}, shape, task::DType::kBool);
+  const ValueId zero = b.call("full.default", {std::vector<IntExpr>{}, 0.0}, {});
+  Value& out = b.result(b.call("where.self", {kept, b.x(), zero}, shape), shape);
+  out.range(std::min(out.low, 0.0), std::max(out.high, 0.0));
+}
+// The rows of a table that indices name
+void embedding(Builder& b) {
+  const std::int64_t width = b.size(4, 1024);
+  const std::int64_t rows =
+      b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / width, 2, 1000000));
+  const Dim V = b.axis("vocab_size", rows), D = b.axis("embedding_dim", width);
+  const Dim B =
+      b.axis("batch_size",
+             b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / width, 1, 64)), false);
+  const Dim T = b.axis(
+      "seq_len", b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / (width * B.n), 1, 512)),
+      false);
+  b.indices("input_ids", {B, T}, V);
+  b.size_of("num_embeddings", V);
+  b.size_of("embedding_dim", D);
+  const ValueId weight = b.weight("weight", {V, D}, Start::kWeight, {1, 1}).id;
+  b.result(b.call("embedding.default", {weight, b.in(0)}, {B, T, D}), {B, T, D}).range(-3, 3);
+}
+// One element of each row
+void gather(Builder& b) {
+  const std::int64_t columns =
+      b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / 8, 2, 65536));
+  const Dim M =
+      b.axis("batch_size",
+             b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / columns, 1, 4096)), false);
+  const Dim N = b.axis("num_classes", columns);
+  const ValueId x = b.input("x", {M, N}).id;
+  const ValueId index = b.indices("index", {M}, N).id;
+  const Dims column = {M, Dim{1, 1}};
+  const ValueId wide = b.call("unsqueeze.default", {index, 1}, column, task::DType::kInt64);
+  const ValueId taken = b.call("gather.default", {x, 1, wide}, column);
+  b.result(b.call("view.default", {taken, Dims{M}}, {M}), {M}).range(-3, 3);
+}
+
+}  // namespace
+
+std::vector<OpSpec> layout_operators() {
+  constexpr std::string_view kFamily = "layout";
+  constexpr std::string_view kGather = "gather";
+  return {
+      {"transpose",
+       kFamily,
+       1.5,
+       2,
+       Domain::kAny,
+       is_plane,
+       transpose,
+       "exchanging the last two dimensions",
+       {{"", "{x}.transpose(-2, -1).contiguous()"},
+        {"", "torch.transpose({x}, -1, -2)"},
+        {"", "{x}.permute({order})"},
+        {"", "{x}.mT"},
+        {"", "{x}.t()", "matrix"},
+        {"", "torch.permute({x}, ({order})).contiguous()"}}},
+      {"flatten",
+       kFamily,
+       1.5,
+       1,
+       Domain::kAny,
+       is_deep,
+       flatten,
+       "flattening all but the first dimension",
+       {{"nn.Flatten()", ""},
+        {"", "torch.flatten({x}, 1)"},
+        {"", "{x}.flatten(1)"},
+        {"", "{x}.reshape({x}.shape[0], -1)"},
+        {"", "{x}.flatten(start_dim=1)"}}},
+      {"flip",
+       kFamily,
+       0.7,
+       1,
+       Domain::kAny,
+       is_plane,
+       flip,
+       "reversing dimension {dim}",
+       {{"", "torch.flip({x}, dims=[{dim}])"},
+        {"", "{x}.flip({dim})"},
+        {"", "{x}.flip([{dim}])"},
+        {"", "torch.index_select({x}, {dim}, torch.arange({length} - 1, -1, -1))"},
+        {"", "torch.flipud({x})", "first"},
+        {"", "torch.flip({x}, ({dim},))"}}},
+      {"concatenate",
+       kFamily,
+       1.2,
+       1,
+       Domain::kAny,
+       has_room,
+       concatenate,
+       "joining along dimension {dim}",
+       {{"", "torch.cat([{x}, {y}], dim={dim})"},
+        {"", "torch.cat(({x}, {y}), {dim})"},
+        {"", "torch.concat([{x}, {y}], dim={dim})"},
+        {"", "torch.stack([{x}, {y}], dim={dim}).flatten({dim}, {dim} + 1)"},
+        {"", "torch.vstack(({x}, {y}))", "first"},
+        {"", "torch.hstack(({x}, {y}))", "!first"}}},
+      {"narrow",
+       kFamily,
+       0.8,
+       1,
+       Domain::kAny,
+       is_long,
+       narrow,
+       "taking {size} elements from {start} of the last dimension",
+       {{"", "{x}.narrow(-1, {start}, {size})"},
+        {"", "torch.narrow({x}, {last}, {start}, {size})"},
+        {"", "{x}[..., {start}:{end}]"},
+        {"", "{x}[..., {start}:{start} + {size}]"},
+        {"", "{x}.index_select(-1, torch.arange({start}, {end}))"}}},
+      {"pad",
+       kFamily,
+       0.8,
+       1,
+       Domain::kAny,
+       has_room,
+       pad,
+       "padding the last dimension by {left} and {right} with {value}",
+       {{"", "F.pad({x}, ({left}, {right})[[, value={value}]])"},
+        {"", "torch.nn.functional.pad({x}, [{left}, {right}], mode=\"constant\", value={value})"},
+        {"nn.ConstantPad1d(({left}, {right}), {value})", ""},
+        {"", "F.pad({x}, pad=({left}, {right}), value={value})"},
+        {"",
+         "torch.cat([torch.full({x}.shape[:-1] + ({left},), {value}), {x}, "
+         "torch.full({x}.shape[:-1] + ({right},), {value})], dim=-1)"}}},
+      {"triangle",
+       kFamily,
+       0.8,
+       2,
+       Domain::kMatrix,
+       is_matrix,
+       triangle,
+       "keeping one triangle (lower: {lower}, diagonal {diagonal})",
+       {{"", "torch.tril({x}[[, diagonal={diagonal}]])", "lower"},
+        {"", "{x}.tril([[{diagonal}]])", "lower"},
+        {"", "{x} * torch.tril(torch.ones({rows}, {columns})[[, {diagonal}]])", "lower"},
+        {"", "torch.triu({x}[[, diagonal={diagonal}]])", "!lower"},
+        {"", "{x}.triu([[{diagonal}]])", "!lower"},
+        {"",
+         "{x}.masked_fill(~torch.ones({rows}, {columns}, "
+         "dtype=torch.bool).triu({diagonal}), 0.0)",
+         "!lower"},
+        {"", "torch.ones_like({x}).triu({diagonal}) * {x}", "!lower"}}},
+      {"embedding",
+       kGather,
+       2,
+       2,
+       Domain::kNone,
+       nullptr,
+       embedding,
+       "looking up rows of a table of {num_embeddings} x {embedding_dim}",
+       {{"nn.Embedding({num_embeddings}, {embedding_dim})", ""},
+        {"nn.Embedding(num_embeddings={num_embeddings}, embedding_dim={embedding_dim})", ""},
+        {"", "F.embedding({x}, {weight})"},
+        {"", "{weight}[{x}]"},
+        {"", "torch.nn.functional.embedding({x}, {weight})"},
+        {"",
+         "torch.index_select({weight}, 0, {x}.flatten()).view({x}.shape[0], {x}.shape[1], -1)"}}},
+      {"gather",
+       kGather,
+       1,
+       2,
+       Domain::kNone,
+       nullptr,
+       gather,
+       "taking from each row the element that an index names",
+       {{"", "{x}.gather(1, {y}.unsqueeze(1)).squeeze(1)"},
+        {"", "torch.gather({x}, 1, {y}[:, None]).squeeze(1)"},
+        {"", "torch.gather({x}, dim=1, index={y}.unsqueeze(-1)).squeeze(-1)"},
+        {"", "{x}[torch.arange({x}.shape[0]), {y}]"},
+        {"", "torch.take_along_dim({x}, {y}.view(-1, 1), dim=1).view(-1)"}}},
+  };
+}
+
+}  // namespace kw::writer::generate

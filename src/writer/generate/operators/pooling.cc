@@ -1,0 +1,264 @@
+// Pooling and resizing.
+#include <algorithm>
+#include <cmath>
+
+#include "writer/generate/operators.h"
+
+namespace kw::writer::generate {
+namespace {
+
+bool is_image(const Value& x, const Limits&) {
+  if (x.dtype != task::DType::kFloat32 || x.shape.size() < 3 || x.shape.size() > 5) return false;
+  return std::all_of(x.shape.begin() + 2, x.shape.end(), [](const Dim& d) { return d.n >= 4; });
+}
+bool is_uncentred_image(const Value& x, const Limits& limits) {
+  return is_image(x, limits) && !x.centred;
+}
+bool is_plane(const Value& x, const Limits& limits) {
+  return is_image(x, limits) && x.shape.size() == 4 && elements(x.shape) * 4 <= limits.max_elements;
+}
+bool is_plane_or_volume(const Value& x, const Limits& limits) {
+  return is_image(x, limits) && x.shape.size() >= 4;
+}
+
+Dim pooled(const Dim& n, std::int64_t k, std::int64_t s, std::int64_t p, std::int64_t d) {
+  const std::int64_t rest = 2 * p - d * (k - 1) - 1;
+  const Dim steps = floor_div({n.size + rest, n.n + rest}, s);
+  return {steps.size + 1, steps.n + 1};
+}
+
+struct Window {
+  std::int64_t k = 2, s = 2, p = 0, d = 1;
+};
+
+Window draw(Builder& b, bool dilated) {
+  std::int64_t smallest = 1 << 30;
+  for (std::size_t i = 2; i < b.x().shape.size(); ++i)
+    smallest = std::min(smallest, b.x().shape[i].n);
+  Window out;
+  out.k = std::min(b.pick<std::int64_t>({2, 2, 2, 3, 3, 4, 5}), smallest);
+  out.s = b.chance(0.7) ? out.k : std::min<std::int64_t>(b.between(1, 3), out.k);
+  out.p = b.chance(0.7) ? 0 : b.between(0, out.k / 2);
+  out.d = dilated && b.chance(0.15) && 2 * (out.k - 1) + 1 <= smallest ? 2 : 1;
+  b.whole("kernel_size", out.k);
+  b.whole("stride", out.s, out.k);
+  b.whole("padding", out.p, 0);
+  if (dilated) b.whole("dilation", out.d, 1);
+  return out;
+}
+
+Dims pooled_shape(const Dims& shape, const Window& w) {
+  Dims out = {shape[0], shape[1]};
+  for (std::size_t i = 2; i < shape.size(); ++i)
+    out.push_back(pooled(shape[i], w.k, w.s, w.p, w.d));
+  return out;
+}
+
+// One dimension is the second of two.
+Dims as_plane(const Dims& shape) {
+  return {shape[0], shape[1], Dim{1, 1}, shape[2]};
+}
+
+void max_pool(Builder& b) {
+  const Dims shape = b.x().shape;
+  const std::size_t rank = shape.size() - 2;
+  b.text("r", std::to_string(rank));
+  const Window w = draw(b, true);
+  Dims out = pooled_shape(shape, w);
+  const bool line = rank == 1;
+  const auto all = [&](std::int64_t v, std::int64_t first) {
+    std::vector<std::int64_t> made(line ? 2 : rank, v);
+    if (line) made[0] = first;
+    return made;
+  };
+  const ValueId in =
+      line ? b.call("view.default", {b.x(), as_plane(shape)}, as_plane(shape)) : b.x().id;
+  const Dims made = line ? as_plane(out) : out;
+  const int node = b.call_several(
+      rank == 3 ? "max_pool3d_with_indices.default" : "max_pool2d_with_indices.default",
+      {in, all(w.k, 1), all(w.s, 1), all(w.p, 0), all(w.d, 1), false},
+      {type_of(made), std::nullopt});
+  ValueId id = {node, 0};
+  if (line) id = b.call("view.default", {id, out}, out);
+  b.result(id, out);
+}
+
+void avg_pool(Builder& b) {
+  const Dims shape = b.x().shape;
+  const std::size_t rank = shape.size() - 2;
+  b.text("r", std::to_string(rank));
+  const Window w = draw(b, false);
+  const Dims out = pooled_shape(shape, w);
+  const auto all = [&](std::int64_t v) { return std::vector<std::int64_t>(rank, v); };
+  constexpr std::string_view kOps[] = {"avg_pool1d.default", "avg_pool2d.default",
+                                       "avg_pool3d.default"};
+  b.result(b.call(kOps[rank - 1], {b.x(), all(w.k), all(w.s), all(w.p), false, true}, out), out);
+}
+
+void global_avg_pool(Builder& b) {
+  const Dims shape = b.x().shape;
+  const std::size_t rank = shape.size() - 2;
+  b.text("r", std::to_string(rank));
+  std::vector<IntExpr> dims;
+  Dims out = {shape[0], shape[1]};
+  std::string text;
+  for (std::size_t i = 0; i < rank; ++i) {
+    dims.emplace_back(static_cast<std::int64_t>(i) + 2);
+    text += (i == 0 ? "" : ", ") + std::to_string(i + 2);
+    out.push_back({1, 1});
+  }
+  b.text("dims", rank == 1 ? text + "," : text);
+  b.text("negative", rank == 1 ? "-1," : rank == 2 ? "-2, -1" : "-3, -2, -1");
+  const bool flat = b.flag("flat", b.chance(0.4));
+  if (flat) out.resize(2);
+  b.result(b.call("mean.dim", {b.x(), dims, !flat}, out), out);
+}
+
+void adaptive_avg_pool(Builder& b) {
+  const Dims shape = b.x().shape;
+  const std::size_t rank = shape.size() - 2;
+  const std::int64_t n = b.between(2, std::min<std::int64_t>(7, shape[2].n));
+  std::int64_t smallest = n;
+  for (std::size_t i = 2; i < shape.size(); ++i) smallest = std::min(smallest, shape[i].n);
+  b.whole("output_size", smallest);
+  b.text("r", std::to_string(rank));
+  Dims out = {shape[0], shape[1]};
+  for (std::size_t i = 0; i < rank; ++i) out.push_back({smallest, smallest});
+  b.result(b.call(rank == 2 ? "_adaptive_avg_pool2d.default" : "_adaptive_avg_pool3d.default",
+                  {b.x(), std::vector<std::int64_t>(rank, smallest)}, out),
+           out);
+}
+
+void adaptive_max_pool(Builder& b) {
+  const Dims shape = b.x().shape;
+  const std::size_t rank = shape.size() - 2;
+  std::int64_t smallest = b.between(1, 7);
+  for (std::size_t i = 2; i < shape.size(); ++i) smallest = std::min(smallest, shape[i].n);
+  b.whole("output_size", smallest);
+  b.text("r", std::to_string(rank));
+  Dims out = {shape[0], shape[1]};
+  for (std::size_t i = 0; i < rank; ++i) out.push_back({smallest, smallest});
+  const int node = b.call_several(
+      rank == 2 ? "adaptive_max_pool2d.default" : "adaptive_max_pool3d.default",
+      {b.x(), std::vector<std::int64_t>(rank, smallest)}, {type_of(out), std::nullopt});
+  b.result({node, 0}, out);
+}
+
+void upsample_nearest(Builder& b) {
+  const Dims shape = b.x().shape;
+  const std::int64_t factor = b.whole("scale_factor", 2);
+  const Dims out = {shape[0], shape[1], times(shape[2], {factor, factor}),
+                    times(shape[3], {factor, factor})};
+  b.result(b.call("upsample_nearest2d.default",
+                  {b.x(), Dims{out[2], out[3]}, double(factor), double(factor)}, out),
+           out);
+}
+
+}  // namespace
+
+std::vector<OpSpec> pooling_operators() {
+  constexpr std::string_view kFamily = "pooling";
+  return {
+      {"max_pool",
+       kFamily,
+       4,
+       2,
+       Domain::kImage,
+       is_image,
+       max_pool,
+       "{r}-d max pooling (kernel {kernel_size}, stride {stride}, padding {padding}, dilation "
+       "{dilation})",
+       {{"nn.MaxPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]][[, "
+         "dilation={dilation}]])",
+         ""},
+        {"nn.MaxPool{r}d(kernel_size={kernel_size}, stride={stride}, padding={padding}[[, "
+         "dilation={dilation}]])",
+         ""},
+        {"",
+         "F.max_pool{r}d({x}, {kernel_size}[[, stride={stride}]][[, padding={padding}]][[, "
+         "dilation={dilation}]])"},
+        {"",
+         "torch.max_pool{r}d({x}, {kernel_size}, stride={stride}, padding={padding}, "
+         "dilation={dilation})"},
+        {"",
+         "torch.nn.functional.max_pool{r}d({x}, kernel_size={kernel_size}, stride={stride}, "
+         "padding={padding}, dilation={dilation})"},
+        {"",
+         "F.max_pool{r}d({x}, {kernel_size}, {stride}, {padding}, {dilation}, "
+         "return_indices=True)[0]"}}},
+      {"avg_pool",
+       kFamily,
+       3,
+       2,
+       Domain::kImage,
+       is_uncentred_image,
+       avg_pool,
+       "{r}-d average pooling (kernel {kernel_size}, stride {stride}, padding {padding})",
+       {{"nn.AvgPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]])", ""},
+        {"nn.AvgPool{r}d(kernel_size={kernel_size}, stride={stride}, padding={padding})", ""},
+        {"", "F.avg_pool{r}d({x}, {kernel_size}[[, stride={stride}]][[, padding={padding}]])"},
+        {"",
+         "torch.nn.functional.avg_pool{r}d({x}, kernel_size={kernel_size}, stride={stride}, "
+         "padding={padding})"},
+        {"", "F.avg_pool{r}d({x}, {kernel_size}, {stride}, {padding})"}}},
+      {"global_avg_pool",
+       kFamily,
+       2.5,
+       2,
+       Domain::kImage,
+       is_uncentred_image,
+       global_avg_pool,
+       "the mean over all positions of each channel (dropping them: {flat})",
+       {{"nn.AdaptiveAvgPool{r}d(1)", "", "!flat"},
+        {"", "F.adaptive_avg_pool{r}d({x}, 1)", "!flat"},
+        {"", "{x}.mean(dim=({dims}), keepdim=True)", "!flat"},
+        {"", "torch.mean({x}, dim=({negative}), keepdim=True)", "!flat"},
+        {"", "F.adaptive_avg_pool{r}d({x}, 1).flatten(1)", "flat"},
+        {"", "{x}.mean(dim=({dims}))", "flat"},
+        {"", "{x}.flatten(2).mean(dim=2)", "flat"},
+        {"nn.AdaptiveAvgPool{r}d(1)", "torch.flatten(self.{m}({x}), 1)", "flat"}}},
+      {"adaptive_avg_pool",
+       kFamily,
+       1,
+       3,
+       Domain::kImage2,
+       [](const Value& x, const Limits& l) { return is_plane_or_volume(x, l) && !x.centred; },
+       adaptive_avg_pool,
+       "adaptive average pooling to {output_size} in each dimension",
+       {{"nn.AdaptiveAvgPool{r}d({output_size})", ""},
+        {"", "F.adaptive_avg_pool{r}d({x}, {output_size})"},
+        {"", "torch.nn.functional.adaptive_avg_pool{r}d({x}, output_size={output_size})"},
+        {"nn.AdaptiveAvgPool{r}d(output_size={output_size})", ""},
+        {"torch.nn.AdaptiveAvgPool{r}d({output_size})", ""}}},
+      {"adaptive_max_pool",
+       kFamily,
+       0.8,
+       3,
+       Domain::kImage2,
+       is_plane_or_volume,
+       adaptive_max_pool,
+       "adaptive max pooling to {output_size} in each dimension",
+       {{"nn.AdaptiveMaxPool{r}d({output_size})", ""},
+        {"", "F.adaptive_max_pool{r}d({x}, {output_size})"},
+        {"", "torch.nn.functional.adaptive_max_pool{r}d({x}, output_size={output_size})"},
+        {"nn.AdaptiveMaxPool{r}d(output_size={output_size})", ""},
+        {"", "F.adaptive_max_pool{r}d({x}, {output_size}, return_indices=True)[0]"}}},
+      {"upsample_nearest",
+       kFamily,
+       0.7,
+       2,
+       Domain::kImage2,
+       is_plane,
+       upsample_nearest,
+       "nearest-neighbour upsampling by {scale_factor}",
+       {{"nn.Upsample(scale_factor={scale_factor})", ""},
+        {"nn.Upsample(scale_factor={scale_factor}, mode=\"nearest\")", ""},
+        {"nn.UpsamplingNearest2d(scale_factor={scale_factor})", ""},
+        {"", "F.interpolate({x}, scale_factor={scale_factor})"},
+        {"", "F.interpolate({x}, scale_factor={scale_factor}, mode=\"nearest\")"},
+        {"",
+         "{x}.repeat_interleave({scale_factor}, dim=2).repeat_interleave({scale_factor}, dim=3)"}}},
+  };
+}
+
+}  // namespace kw::writer::generate

@@ -1,0 +1,208 @@
+// Products with vectors, diagonals, triangles, and of tensors with more dimensions.
+#include <algorithm>
+#include <cmath>
+
+#include "writer/generate/operators.h"
+
+namespace kw::writer::generate {
+namespace {
+
+using task::DType;
+
+std::int64_t side(Builder& b, std::int64_t most) {
+  return b.size(
+      2, std::max<std::int64_t>(2, std::min(most, static_cast<std::int64_t>(std::cbrt(
+                                                      static_cast<double>(b.limits.max_work))))));
+}
+
+// A [M, K] times v [K] or [K, 1]
+void matrix_vector(Builder& b) {
+  const std::int64_t k = b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / 4, 4, 1000000));
+  const Dim M = b.axis("M",
+                       b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / k, 1, 16384)),
+                       false),
+            K = b.axis("K", k, false);
+  const bool column = b.flag("column", b.chance(0.6));
+  const ValueId a = b.input("A", {M, K}).id;
+  const ValueId v = b.input("B", column ? Dims{K, Dim{1, 1}} : Dims{K}).id;
+  const Dims tall = {K, Dim{1, 1}}, made = {M, Dim{1, 1}};
+  const ValueId right = column ? v : b.call("unsqueeze.default", {v, 1}, tall);
+  ValueId out = b.call("mm.default", {a, right}, made);
+  const double high = 5 * std::sqrt(static_cast<double>(k));
+  if (!column) out = b.call("view.default", {out, Dims{M}}, {M});
+  b.result(out, column ? made : Dims{M}).range(-high, high);
+}
+
+// diag(a) times B
+void diagonal_matmul(Builder& b) {
+  const std::int64_t n = side(b, 4096);
+  const Dim N = b.axis("N", n, false),
+            M = b.axis("M", b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / n, 2, 4096)),
+                       false);
+  const ValueId a = b.input("A", {N}).id;
+  const ValueId other = b.input("B", {N, M}).id;
+  const ValueId tall = b.call("unsqueeze.default", {a, 1}, {N, Dim{1, 1}});
+  b.result(b.call("mul.Tensor", {tall, other}, {N, M}), {N, M}).range(-9, 9);
+}
+
+// The product of two triangular matrices, or the triangle of a product
+void triangular_matmul(Builder& b) {
+  const std::int64_t n = side(
+      b, std::min<std::int64_t>(2048, static_cast<std::int64_t>(
+                                          std::sqrt(static_cast<double>(b.limits.max_elements)))));
+  const Dim N = b.axis("N", n, false);
+  const bool lower = b.flag("lower", b.chance(0.5));
+  b.text("tri", lower ? "tril" : "triu");
+  const ValueId a = b.input("A", {N, N}).id;
+  const ValueId other = b.input("B", {N, N}).id;
+  const Dims line = {N}, column = {N, Dim{1, 1}}, square = {N, N};
+  const ValueId ramp = b.call("arange.start_step", {0, N, 1, DType::kInt64}, line, DType::kInt64);
+  const ValueId down = b.call("unsqueeze.default", {ramp, 1}, column, DType::kInt64);
+  const ValueId kept =
+      b.call(lower ? "le.Tensor" : "ge.Tensor", {ramp, down}, square, DType::kBool);
+  const ValueId zero = b.call("full.default", {std::vector<IntExpr>{}, 0.0}, {});
+  const ValueId product = b.call("mm.default", {a, other}, square);
+  const double high = 5 * std::sqrt(static_cast<double>(n));
+  b.result(b.call("where.self", {kept, product, zero}, square), square).range(-high, high);
+}
+
+void outer_product(Builder& b) {
+  const std::int64_t m = b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / 4, 2, 8192));
+  const Dim M = b.axis("M", m, false),
+            N = b.axis("N", b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / m, 2, 8192)),
+                       false);
+  const ValueId a = b.input("a", {M}).id;
+  const ValueId other = b.input("b", {N}).id;
+  const ValueId tall = b.call("unsqueeze.default", {a, 1}, {M, Dim{1, 1}});
+  b.result(b.call("mul.Tensor", {tall, other}, {M, N}), {M, N}).range(-9, 9);
+}
+
+// A [B, I, J, L] times B [L, K]
+void tensor_matmul(Builder& b) {
+  const std::int64_t l = b.size(2, 512);
+  const std::int64_t k = b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / 8, 2, 512));
+  std::int64_t rows = std::max<std::int64_t>(
+      1, std::min(b.limits.max_elements / std::max(l, k), b.limits.max_work / (l * k)));
+  const std::int64_t batch = b.size(1, std::clamp<std::int64_t>(rows, 1, 16));
+  rows = std::max<std::int64_t>(1, rows / batch);
+  const std::int64_t i = b.size(1, std::clamp<std::int64_t>(rows, 1, 256));
+  rows = std::max<std::int64_t>(1, rows / i);
+  const Dim B = b.axis("b", batch, false), I = b.axis("i", i, false),
+            J = b.axis("j", b.size(1, std::min<std::int64_t>(rows, 512)), false),
+            L = b.axis("l", l, false), K = b.axis("k", k, false);
+  const ValueId a = b.input("A", {B, I, J, L}).id;
+  const ValueId other = b.input("B", {L, K}).id;
+  const Dim flat = product({B, I, J}, 0, 3);
+  const ValueId in = b.call("view.default", {a, Dims{flat, L}}, {flat, L});
+  const ValueId made = b.call("mm.default", {in, other}, {flat, K});
+  const Dims out = {B, I, J, K};
+  const double high = 5 * std::sqrt(static_cast<double>(l));
+  b.result(b.call("view.default", {made, out}, out), out).range(-high, high);
+}
+
+bool is_gram_base(const Value& x, const Limits& limits) {
+  return x.dtype == DType::kFloat32 && x.shape.size() == 2 && x.magnitude() < 100 &&
+         x.shape[0].n * x.shape[0].n <= limits.max_elements &&
+         x.shape[0].n * elements(x.shape) <= limits.max_work && x.shape[0].n >= 2;
+}
+// x times itself transposed
+void gram(Builder& b) {
+  const Dims shape = b.x().shape, turned = {shape[1], shape[0]}, square = {shape[0], shape[0]};
+  const ValueId other = b.call("permute.default", {b.x(), std::vector<IntExpr>{1, 0}}, turned);
+  const double n = static_cast<double>(shape[1].n), high = b.x().magnitude();
+  b.result(b.call("mm.default", {b.x(), other}, square), square)
+      .range(-high * high * n, high * high * n);
+}
+
+}  // namespace
+
+std::vector<OpSpec> product_operators() {
+  constexpr std::string_view kFamily = "matmul";
+  return {
+      {"matrix_vector",
+       kFamily,
+       1,
+       2,
+       Domain::kNone,
+       nullptr,
+       matrix_vector,
+       "the product of a matrix and a vector,",
+       {{"", "torch.matmul({x}, {y})"},
+        {"", "{x} @ {y}"},
+        {"", "torch.mv({x}, {y})", "!column"},
+        {"", "torch.mm({x}, {y})", "column"},
+        {"", "({x} * {y}).sum(dim=1)", "!column"},
+        {"", "torch.einsum(\"ij,jk->ik\", {x}, {y})", "column"},
+        {"", "{x}.matmul({y})"}}},
+      {"diagonal_matmul",
+       kFamily,
+       0.7,
+       2,
+       Domain::kNone,
+       nullptr,
+       diagonal_matmul,
+       "the product diag(a) B of a vector a and a matrix B,",
+       {{"", "torch.diag({x}) @ {y}"},
+        {"", "torch.matmul(torch.diag({x}), {y})"},
+        {"", "{x}.unsqueeze(1) * {y}"},
+        {"", "torch.einsum(\"i,ij->ij\", {x}, {y})"},
+        {"", "torch.diag_embed({x}) @ {y}"},
+        {"", "torch.mul({x}[:, None], {y})"}}},
+      {"triangular_matmul",
+       kFamily,
+       0.8,
+       2,
+       Domain::kNone,
+       nullptr,
+       triangular_matmul,
+       "the {tri} of a product of two matrices,",
+       {{"", "torch.{tri}(torch.matmul({x}, {y}))"},
+        {"", "torch.{tri}({x} @ {y})"},
+        {"", "({x} @ {y}).{tri}()"},
+        {"", "torch.mm({x}, {y}).{tri}()"},
+        {"", "({x} @ {y}) * torch.ones_like({x}).{tri}()"},
+        {"", "{t:c} = torch.matmul({x}, {y})\ntorch.{tri}({t:c}, diagonal=0)"}}},
+      {"outer_product",
+       kFamily,
+       0.5,
+       1,
+       Domain::kNone,
+       nullptr,
+       outer_product,
+       "the outer product",
+       {{"", "torch.outer({x}, {y})"},
+        {"", "torch.ger({x}, {y})"},
+        {"", "{x}[:, None] * {y}[None, :]"},
+        {"", "torch.einsum(\"i,j->ij\", {x}, {y})"},
+        {"", "{x}.unsqueeze(1) @ {y}.unsqueeze(0)"},
+        {"", "{x}.view(-1, 1) * {y}"}}},
+      {"tensor_matmul",
+       kFamily,
+       0.8,
+       2,
+       Domain::kNone,
+       nullptr,
+       tensor_matmul,
+       "the product of a four-dimensional tensor and a matrix along the last dimension,",
+       {{"", "torch.einsum(\"bijl,lk->bijk\", {x}, {y})"},
+        {"", "torch.matmul({x}, {y})"},
+        {"", "{x} @ {y}"},
+        {"", "torch.tensordot({x}, {y}, dims=1)"},
+        {"", "F.linear({x}, {y}.t())"}}},
+      {"gram",
+       kFamily,
+       0.6,
+       2,
+       Domain::kMatrix,
+       is_gram_base,
+       gram,
+       "the product with its own transpose",
+       {{"", "{x} @ {x}.T"},
+        {"", "torch.matmul({x}, {x}.t())"},
+        {"", "torch.mm({x}, {x}.transpose(0, 1))"},
+        {"", "torch.einsum(\"ik,jk->ij\", {x}, {x})"},
+        {"", "F.linear({x}, {x})"}}},
+  };
+}
+
+}  // namespace kw::writer::generate
