@@ -44,7 +44,6 @@ class Writer {
 
   std::vector<std::string> lines;
   std::set<std::string> functions;
-  bool sorts = false;
 
  private:
   const Buffer& buffer(BufferId id) const {
@@ -94,7 +93,7 @@ class Writer {
              index_text(product(shape)), element_type(buffer(id).type.dtype));
     }
     line("static std::vector<unsigned char> memory;  // kept between calls");
-    line("if (memory.size() < bytes) memory.resize(bytes);");
+    line("if (memory.size() < bytes + 64) memory.resize(bytes + 64);  // vectors read past an end");
     line(
         "unsigned char* const aligned = memory.data() + (64 - "
         "reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;");
@@ -194,6 +193,113 @@ class Writer {
   }
 
   void loop(const NestLoop& loop, std::vector<std::string> loops) {
+    if (is_argument_search(loop)) return argument_search(loop, loops);
+    if (is_plain_reduction(loop)) return split_reduction(loop, loops);
+    whole_loop(loop, std::move(loops));
+  }
+
+  // One reduction to a place, over one loop.
+  static bool is_argument_search(const NestLoop& loop) {
+    if (loop.body.size() != 1) return false;
+    const auto* step = std::get_if<Accumulate>(&loop.body.front().node);
+    return step != nullptr && is_argument(step->op) &&
+           step->position == IntExpr::symbol(loop.variable);
+  }
+
+  // The best value first, which vectors find, then its first place.
+  void argument_search(const NestLoop& loop, const std::vector<std::string>& loops) {
+    const auto& step = std::get<Accumulate>(loop.body.front().node);
+    const ReduceOp best = step.op == ReduceOp::kArgMax ? ReduceOp::kMax : ReduceOp::kMin;
+    NestLoop extreme = loop;
+    auto& found = std::get<Accumulate>(extreme.body.front().node);
+    found.op = best;
+    found.name = step.name + "_best";
+    split_reduction(extreme, loops);
+    const std::string& r = loop.variable;
+    const std::string extent = index_text(loop.extent);
+    const auto is_it = [&](ScalarText text) {
+      const std::string v = fmt::format("v{}", constants_++), value = print(text, step.value);
+      format("const {} {} = {};", cpp_value_type(step.value->dtype), v, value);
+      return fmt::format("{0} == {1}_best || {0} != {0}", v, step.name);
+    };
+    format("for (int64_t {0}_block = 0; {0}_block < {1}; {0}_block += 64) {{", r, extent);
+    ++indent_;
+    format("const int64_t {0}_end = std::min<int64_t>({1}, {0}_block + 64);", r, extent);
+    line("int hit = 0;");
+    lines.push_back("#pragma omp simd reduction(|:hit)");
+    format("for (int64_t {0} = {0}_block; {0} < {0}_end; ++{0}) {{", r);
+    ++indent_;
+    line(fmt::format("hit |= ({}) ? 1 : 0;", is_it(scope())));
+    --indent_;
+    line("}");
+    line("if (hit == 0) continue;");
+    format("for (int64_t {0} = {0}_block; {0} < {0}_end; ++{0}) {{", r);
+    ++indent_;
+    line(fmt::format("if (!({})) continue;", is_it(scope())));
+    format("{} = {};", step.name, r);
+    line("break;");
+    --indent_;
+    line("}");
+    line("break;");
+    --indent_;
+    line("}");
+  }
+
+  // An innermost loop of nothing but sums and extremes, long enough for several accumulators.
+  static bool is_plain_reduction(const NestLoop& loop) {
+    if (loop.body.size() > 2) return false;
+    const auto extent = loop.extent.constant();
+    if (extent && *extent < 64) return false;
+    return std::all_of(loop.body.begin(), loop.body.end(), [](const NestNode& node) {
+      const auto* step = std::get_if<Accumulate>(&node.node);
+      return step != nullptr && (step->op == ReduceOp::kSum || is_extreme(step->op));
+    });
+  }
+
+  // Each quarter of the loop has accumulators of its own, which do not wait for each other.
+  void split_reduction(const NestLoop& loop, std::vector<std::string> loops) {
+    constexpr int kParts = 4;
+    const std::string quarter = loop.variable + "q", extent = index_text(loop.extent);
+    NestLoop part{loop.variable, IntExpr::symbol(quarter), {}};
+    line("{");
+    ++indent_;
+    format("const int64_t {} = {} / {};", quarter, extent, kParts);
+    for (int k = 0; k < kParts; ++k) {
+      for (const NestNode& node : loop.body) {
+        NestNode moved = node;
+        substitute(moved, {{loop.variable, IntExpr::symbol(loop.variable) +
+                                               IntExpr::symbol(quarter) * IntExpr(k)}});
+        auto& step = std::get<Accumulate>(moved.node);
+        if (k > 0) {
+          step.name += fmt::format("_{}", k);
+          format("{} {} = {};", cpp_value_type(step.value->dtype), step.name,
+                 identity_text(step.op, step.value->dtype));
+        }
+        part.body.push_back(std::move(moved));
+      }
+    }
+    whole_loop(part, loops);
+    for (const NestNode& node : loop.body) {
+      const auto& step = std::get<Accumulate>(node.node);
+      for (int k = 1; k < kParts; ++k) {
+        const std::string other = fmt::format("{}_{}", step.name, k);
+        format("{} = {};", step.name, combined(step.op, step.value->dtype, step.name, other));
+      }
+    }
+    if (const auto known = loop.extent.constant(); !known || *known % kParts != 0) {
+      format("for (int64_t {0} = {1} * {2}; {0} < {3}; ++{0}) {{", loop.variable, quarter, kParts,
+             extent);
+      ++indent_;
+      loops.push_back(loop.variable);
+      list(loop.body, loops);
+      --indent_;
+      line("}");
+    }
+    --indent_;
+    line("}");
+  }
+
+  void whole_loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (std::string pragma = simd(loop); !pragma.empty()) lines.push_back(pragma);
     format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable, index_text(loop.extent));
     ranges_.loop(loop.variable, loop.extent);
@@ -347,7 +453,6 @@ class Writer {
   }
 
   void sort_routine(const Sort& sort) {
-    sorts = true;
     const Shape& shape = buffer(sort.in).type.shape;
     const IntExpr length = shape.empty() ? IntExpr(1) : shape.back();
     const IntExpr kept = sort.first ? *sort.first : length;
@@ -355,29 +460,22 @@ class Writer {
     if (!rows.empty()) rows.pop_back();
     const std::string order = fmt::format("order{}", sort.indices),
                       row = fmt::format("row{}", sort.indices);
-    format("std::vector<int64_t> {}(static_cast<std::size_t>({}));", order, index_text(length));
+    const DType dtype = buffer(sort.in).type.dtype;
+    const bool narrow = task::size_of(dtype) <= 4;
+    functions.insert(narrow ? "kw_sort_keys" : "kw_sort_values");
+    format("static std::vector<{}> {};  // kept between calls", narrow ? "uint64_t" : "int64_t",
+           order);
     open({row, product(rows)});
-    format("const auto* values = {} + {} * ({});", name(sort.in), row, index_text(length));
-    format("for (std::size_t i = 0; i < {0}.size(); ++i) {0}[i] = static_cast<int64_t>(i);", order);
-    // A strict order in which NaN is the greatest.
-    const char* first = sort.descending ? "b" : "a";
-    const char* second = sort.descending ? "a" : "b";
-    const std::string less =
-        task::is_floating(buffer(sort.in).type.dtype)
-            ? fmt::format("{0} < {1} || ({1} != {1} && {0} == {0})", first, second)
-            : fmt::format("{} < {}", first, second);
-    format("std::stable_sort({0}.begin(), {0}.end(), [&](int64_t i, int64_t j) {{", order);
-    const std::string_view type = cpp_value_type(buffer(sort.in).type.dtype);
-    format("  const auto a = static_cast<{0}>(values[i]), b = static_cast<{0}>(values[j]);", type);
-    format("  return {};", less);
-    line("});");
+    format("const auto* const values = {} + {} * ({});", name(sort.in), row, index_text(length));
+    format("{}<{}>(values, {}, {}, {}, {});", narrow ? "kw_sort_keys" : "kw_sort_values",
+           cpp_value_type(dtype), index_text(length), index_text(kept), sort.descending, order);
     format("for (int64_t i = 0; i < {}; ++i) {{", index_text(kept));
+    format("  const auto place = static_cast<int64_t>({}[static_cast<std::size_t>(i)]{});", order,
+           narrow ? " & 0xffffffffu" : "");
     if (used(sort.values))
-      format("  {}[{} * ({}) + i] = values[{}[static_cast<std::size_t>(i)]];", name(sort.values),
-             row, index_text(kept), order);
+      format("  {}[{} * ({}) + i] = values[place];", name(sort.values), row, index_text(kept));
     if (used(sort.indices))
-      format("  {}[{} * ({}) + i] = {}[static_cast<std::size_t>(i)];", name(sort.indices), row,
-             index_text(kept), order);
+      format("  {}[{} * ({}) + i] = place;", name(sort.indices), row, index_text(kept));
     line("}");
     close();
   }
@@ -456,7 +554,8 @@ Result<std::string> cpp_source(const Nest& nest, const task::Signature& signatur
   for (const task::CppParameter& parameter : parameters)
     declared.push_back(fmt::format("[[maybe_unused]] {} {}", parameter.type, parameter.name));
   std::string out =
-      "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstring>\n#include "
+      "#include <algorithm>\n#include <bit>\n#include <cmath>\n#include <cstdint>\n#include "
+      "<cstring>\n#include "
       "<limits>\n#include <type_traits>\n#include <utility>\n#include <vector>\n\n";
   out += support_text(writer.functions);
   out += fmt::format("\nextern \"C\" void run({}) {{\n", fmt::join(declared, ", "));

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "writer/cpp/product_support.h"
+#include "writer/cpp/sort_support.h"
 
 namespace kw::writer {
 namespace {
@@ -90,8 +91,8 @@ bool takes_two(const std::string& name) {
 std::string support_text(const std::set<std::string>& functions) {
   std::string declared, defined;
   for (const std::string& name : functions) {
-    if (name == "kw_product") {
-      defined += product_support();
+    if (name == "kw_product" || name.starts_with("kw_sort_")) {
+      defined += name == "kw_product" ? product_support() : sort_support(name);
       continue;
     }
     if (auto own = own_functions().find(name); own != own_functions().end()) {

@@ -106,8 +106,9 @@ struct kw_gathered {
 };
 
 // sums[i][j] (+)= sum over k of a[i * row + k * step] * b[k * width + j].
+// With offsets: b[offsets[k] + j].
 template <typename T, int Rows, int Vectors>
-inline void kw_tile(int64_t steps, const T* a, int64_t row, int64_t step, const T* b, int64_t width, T* sums, bool add) {
+inline void kw_tile(int64_t steps, const T* a, int64_t row, int64_t step, const T* b, int64_t width, const int64_t* offsets, T* sums, bool add) {
   using Vector = typename kw_vector<T>::type;
   constexpr int lanes = kw_vector<T>::lanes;
   Vector sum[Rows][Vectors];
@@ -118,7 +119,7 @@ inline void kw_tile(int64_t steps, const T* a, int64_t row, int64_t step, const 
   for (int64_t k = 0; k < steps; ++k) {
     Vector right[Vectors];
 #pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) right[j] = *reinterpret_cast<const Vector*>(b + k * width + j * lanes);
+    for (int j = 0; j < Vectors; ++j) right[j] = *reinterpret_cast<const Vector*>(b + (offsets != nullptr ? offsets[k] : k * width) + j * lanes);
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
       const T left = a[i * row + k * step];
@@ -134,12 +135,12 @@ inline void kw_tile(int64_t steps, const T* a, int64_t row, int64_t step, const 
 
 // The rows in tiles of Rows, then of half as many.
 template <typename T, int Rows, int Vectors>
-inline void kw_tiles(int64_t rows, int64_t steps, const T* a, int64_t row, int64_t step, const T* b, int64_t width, T* sums, bool add) {
+inline void kw_tiles(int64_t rows, int64_t steps, const T* a, int64_t row, int64_t step, const T* b, int64_t width, const int64_t* offsets, T* sums, bool add) {
   constexpr int each = Vectors * kw_vector<T>::lanes;
   for (; rows >= Rows; rows -= Rows, a += Rows * row, sums += Rows * each)
-    kw_tile<T, Rows, Vectors>(steps, a, row, step, b, width, sums, add);
+    kw_tile<T, Rows, Vectors>(steps, a, row, step, b, width, offsets, sums, add);
   if constexpr (Rows > 1) {
-    if (rows > 0) kw_tiles<T, Rows / 2, Vectors>(rows, steps, a, row, step, b, width, sums, add);
+    if (rows > 0) kw_tiles<T, Rows / 2, Vectors>(rows, steps, a, row, step, b, width, offsets, sums, add);
   }
 }
 
@@ -175,10 +176,36 @@ inline void kw_product(int64_t rows, int64_t columns, int64_t depth, const A& a,
           if (!in_place) a.fill(left, panel, m, count, k0, steps);
           for (int64_t n = n0; n < n1; n += width) {
             T* const mine = parts == 1 ? sums : sums + (m - m0) * ColumnBlock * width + (n - n0) * panel;
-            kw_tiles<T, kw_tile_rows, Vectors>(count, steps, from, row, step, right + (n - n0) * steps, width, mine, part > 0);
+            kw_tiles<T, kw_tile_rows, Vectors>(count, steps, from, row, step, right + (n - n0) * steps, width, nullptr, mine, part > 0);
             if (part + 1 == parts) store(m, n, count, std::min(width, n1 - n), width, mine);
           }
         }
+      }
+    }
+  }
+}
+
+// The same for a right operand whose columns lie beside each other in runs of `length`, run r from data + start(r) on, and whose
+// steps of the sum are `offsets` behind the first: nothing of it is copied. Up to a vector behind a run is read.
+template <typename T, typename A, typename Start, typename Store>
+inline void kw_indirect_product(int64_t rows, int64_t runs, int64_t length, int64_t depth, const A& a, const T* data, const int64_t* offsets,
+                                const Start& start, const Store& store) {
+  constexpr int64_t lanes = kw_vector<T>::lanes, panel = kw_tile_rows;
+  T* const left = kw_memory<T, 1>(depth * panel + lanes);
+  T* const sums = kw_memory<T, 2>(panel * 2 * lanes);
+  for (int64_t m = 0; m < rows; m += panel) {
+    const int64_t count = std::min(panel, rows - m);
+    a.fill(left, panel, m, count, 0, depth);
+    for (int64_t run = 0; run < runs; ++run) {
+      const T* const from = data + start(run);
+      int64_t n = 0;
+      for (; length - n > lanes; n += 2 * lanes) {
+        kw_tiles<T, kw_tile_rows, 2>(count, depth, left, 1, panel, from + n, 0, offsets, sums, false);
+        store(m, run * length + n, count, std::min(2 * lanes, length - n), 2 * lanes, sums);
+      }
+      if (n < length) {
+        kw_tiles<T, kw_tile_rows, 1>(count, depth, left, 1, panel, from + n, 0, offsets, sums, false);
+        store(m, run * length + n, count, length - n, lanes, sums);
       }
     }
   }

@@ -67,6 +67,21 @@ class Printer {
     line("{");
     ++indent_;
     operand("left", product_.left, product_.rows);
+    if (indirect()) {
+      store();
+      const Loop& run = product_.columns.back();
+      const std::vector<Loop> runs(product_.columns.begin(), product_.columns.end() - 1);
+      format(
+          "kw_indirect_product<{}>({}, {}, {}, {}, {}_left, {}, {}_offsets.data(), {}_start, "
+          "{}_store);",
+          type_, scope_.index(extent_of(product_.rows)), scope_.index(extent_of(runs)),
+          scope_.index(run.extent), scope_.index(extent_of(product_.depth)), prefix_,
+          scope_.name(std::get<Scalar::Load>(product_.right->node).buffer), prefix_, prefix_,
+          prefix_);
+      --indent_;
+      line("}");
+      return std::move(lines_);
+    }
     operand("right", product_.right, product_.columns);
     store();
     const auto columns = extent_of(product_.columns).constant();
@@ -192,6 +207,51 @@ class Printer {
     format("const kw_gathered<{}, decltype({})> {}_{}{{{}}};", type_, fill, prefix_, which, fill);
   }
 
+  // The right operand where neighbouring columns are neighbours in memory: how far each step of the
+  // sum is from the first one, and where each run of the innermost loop begins.
+  bool indirect() {
+    const auto* load = std::get_if<Scalar::Load>(&product_.right->node);
+    if (load == nullptr || product_.columns.empty()) return false;
+    const Buffer& from = scope_.buffer(load->buffer);
+    if (from.type.dtype != product_.dtype) return false;
+    if (from.kind != Buffer::Kind::kScratch && from.kind != Buffer::Kind::kInput) return false;
+    std::vector<IntExpr> index;
+    for (const ScalarRef& one : load->index) {
+      const auto* known = std::get_if<Scalar::Index>(&one->node);
+      if (known == nullptr) return false;
+      index.push_back(known->expr);
+    }
+    const IntExpr linear = scope_.linear(load->buffer, index);
+    const Side depth = side_of(product_.depth, "k");
+    if (flattened(linear, depth.loops, depth.counter)) return false;
+    IntExpr start = linear, offset = linear;
+    for (const Loop& loop : product_.depth) start = start.substitute({{loop.variable, IntExpr()}});
+    offset = offset - start;
+    if (depends(offset, product_.columns)) return false;
+    const Loop& run = product_.columns.back();
+    if (!(start.coefficient(run.variable) == std::optional(IntExpr(1)))) return false;
+    start = start.substitute({{run.variable, IntExpr()}});
+    format("static std::vector<int64_t> {}_offsets;", prefix_);
+    format("{}_offsets.clear();", prefix_);
+    for (const Loop& loop : product_.depth) {
+      format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable,
+             scope_.index(loop.extent));
+      ++indent_;
+    }
+    format("{}_offsets.push_back({});", prefix_, scope_.index(offset));
+    for (std::size_t i = 0; i < product_.depth.size(); ++i) {
+      --indent_;
+      line("}");
+    }
+    format("const auto {}_start = [&]([[maybe_unused]] int64_t run) {{", prefix_);
+    ++indent_;
+    declare_variables({product_.columns.begin(), product_.columns.end() - 1}, "run", true);
+    format("return {};", scope_.index(start));
+    --indent_;
+    line("};");
+    return true;
+  }
+
   bool strided(const char* which, const ScalarRef& value, const Side& outer, const Side& depth) {
     const auto* load = std::get_if<Scalar::Load>(&value->node);
     if (load == nullptr || !outer.flat || !depth.flat) return false;
@@ -244,8 +304,9 @@ class Printer {
       std::string value = place;
       if (!(behind == IntExpr(1))) value = fmt::format("{} / ({})", value, scope_.index(behind));
       if (i > 0) value = fmt::format("{} % ({})", value, scope_.index(loops[i].extent));
-      out.push_back(
-          fmt::format("{}int64_t {} = {};", constant ? "const " : "", loops[i].variable, value));
+      out.push_back("[[maybe_unused]] " + fmt::format("{}int64_t {} = {};",
+                                                      constant ? "const " : "", loops[i].variable,
+                                                      value));
       behind = behind * loops[i].extent;
     }
     for (const std::string& each : out) line(each);

@@ -7,17 +7,26 @@ namespace kw::writer {
 
 using task::DType;
 
+namespace {
+
+Tensor largest_over(Lowering& at, const Tensor& in, const Reduced& apart, DType dtype) {
+  at.part("max");
+  return at.reduce({dtype, apart.kept_shape(in)}, {.op = ReduceOp::kMax,
+                                                   .accumulator = dtype,
+                                                   .extents = apart.extents(in),
+                                                   .body = [&](const Index& i, const Index& r) {
+                                                     return cast(dtype,
+                                                                 at.read(in, apart.join(i, r)));
+                                                   }});
+}
+
+}  // namespace
+
 Exponentials exponentials_over(Lowering& at, const Tensor& in, const Reduced& over, DType dtype) {
   const Reduced apart{over.dims, false};
   const TensorType type{dtype, apart.kept_shape(in)};
-  at.part("max");
   Exponentials out;
-  out.largest = at.reduce(type, {.op = ReduceOp::kMax,
-                                 .accumulator = dtype,
-                                 .extents = apart.extents(in),
-                                 .body = [&](const Index& i, const Index& r) {
-                                   return cast(dtype, at.read(in, apart.join(i, r)));
-                                 }});
+  out.largest = largest_over(at, in, apart, dtype);
   at.part("sum");
   out.sum = at.reduce(
       type, {.op = ReduceOp::kSum,
@@ -42,14 +51,32 @@ void softmax(OpCall& call, bool logarithm) {
         [&](const Index&) { return writer::number(call.type().dtype, logarithm ? 0 : 1); });
   if (!call.has_rank(self.rank())) return;
   const DType dtype = opmath(call.type().dtype);
-  const Exponentials parts = exponentials_over(call.at, self, over, dtype);
+  Lowering& at = call.at;
+  if (logarithm) {
+    const Exponentials parts = exponentials_over(at, self, over, dtype);
+    return call.map([&](const Index& i) {
+      const Index left = over.left(i);
+      const ScalarRef below =
+          binary(ScalarOp::kSub, cast(dtype, at.read(self, i)), at.read(parts.largest, left));
+      return binary(ScalarOp::kSub, below, unary(ScalarOp::kLog, at.read(parts.sum, left)));
+    });
+  }
+  const Tensor largest = largest_over(at, self, over, dtype);
+  at.part("exponentials");
+  const Tensor each = at.map({dtype, self.type.shape}, [&](const Index& i) {
+    return unary(ScalarOp::kExp, binary(ScalarOp::kSub, cast(dtype, at.read(self, i)),
+                                        at.read(largest, over.left(i))));
+  });
+  at.part("sum");
+  const Tensor sum = at.reduce(largest.type, {.op = ReduceOp::kSum,
+                                              .accumulator = dtype,
+                                              .extents = over.extents(self),
+                                              .body = [&](const Index& i, const Index& r) {
+                                                return at.read(each, over.join(i, r));
+                                              }});
+  at.part("");
   call.map([&](const Index& i) {
-    const Index left = over.left(i);
-    const ScalarRef below = binary(ScalarOp::kSub, cast(dtype, call.at.read(self, i)),
-                                   call.at.read(parts.largest, left));
-    const ScalarRef sum = call.at.read(parts.sum, left);
-    return logarithm ? binary(ScalarOp::kSub, below, unary(ScalarOp::kLog, sum))
-                     : binary(ScalarOp::kDiv, unary(ScalarOp::kExp, below), sum);
+    return binary(ScalarOp::kDiv, at.read(each, i), at.read(sum, over.left(i)));
   });
 }
 

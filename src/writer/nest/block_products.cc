@@ -82,13 +82,16 @@ class Blocker {
  public:
   explicit Blocker(Nest& nest) : nest_(nest) {}
 
-  void in(NestNode& node) {
+  // What takes the node's place.
+  NestList of(NestNode node) {
+    NestList out;
     const std::optional<Reduction> found = reduction_in(node);
-    if (!found || found->step->op != ReduceOp::kSum) return;
-    const task::DType dtype = found->declare->dtype;
-    if (dtype != task::DType::kFloat32 && dtype != task::DType::kFloat64) return;
-    auto made = product_of(*found, dtype);
-    if (made) node = std::move(*made);
+    if (found && found->step->op == ReduceOp::kSum &&
+        (found->declare->dtype == task::DType::kFloat32 ||
+         found->declare->dtype == task::DType::kFloat64))
+      out = product_of(*found, found->declare->dtype);
+    if (out.empty()) out.push_back(std::move(node));
+    return out;
   }
 
  private:
@@ -99,7 +102,8 @@ class Blocker {
     IntRanges ranges;
   };
 
-  std::optional<NestNode> product_of(const Reduction& found, task::DType dtype) {
+  // Empty: it is none.
+  NestList product_of(const Reduction& found, task::DType dtype) {
     Parts parts;
     for (const NestLoop* loop : found.loops) parts.loops.push_back({loop->variable, loop->extent});
     for (const NestLoop* loop : found.reduced)
@@ -118,21 +122,50 @@ class Blocker {
       }
       factors = factors_of(parts.value);
     }
-    if (!factors) return std::nullopt;
+    if (!factors) return {};
     Product out;
+    out.depth = parts.depth;
+    if (!around.empty()) tighten(parts, *factors, out.depth);
     out.out = found.store->buffer;
     out.dtype = dtype;
-    out.depth = parts.depth;
     out.epilogue = parts.epilogue;
     out.index = parts.index;
-    if (!assign(parts, *factors, around, out)) return std::nullopt;
-    NestNode node{std::move(out)};
+    if (!assign(parts, *factors, around, out)) return {};
+    NestList body;
+    if (auto padded = padded_right(parts, around, out)) body.push_back(std::move(*padded));
+    if (out.rows.empty() && body.empty()) return {};
+    body.push_back({std::move(out)});
     for (std::size_t i = around.size(); i-- > 0;) {
-      NestList body;
-      body.push_back(std::move(node));
-      node = {NestLoop{around[i].variable, around[i].extent, std::move(body)}};
+      NestList outer;
+      outer.push_back({NestLoop{around[i].variable, around[i].extent, std::move(body)}});
+      body = std::move(outer);
     }
-    return node;
+    return body;
+  }
+
+  // Conditions step * r + rest < limit on one loop r of the sum, the rest of phases: its extent.
+  static void tighten(const Parts& parts, Factors& factors, std::vector<Loop>& depth) {
+    Names own = names_of(parts.loops);
+    own.merge(names_of(parts.depth));
+    const auto is_extent = [&](const ScalarRef& condition) {
+      const auto* call = std::get_if<Scalar::Call>(&condition->node);
+      if (call == nullptr || call->op != ScalarOp::kLess) return false;
+      const auto* left = std::get_if<Scalar::Index>(&call->arguments[0]->node);
+      const auto* right = std::get_if<Scalar::Index>(&call->arguments[1]->node);
+      const auto* number = std::get_if<Scalar::Constant>(&call->arguments[1]->node);
+      if (left == nullptr || (right == nullptr && number == nullptr)) return false;
+      const IntExpr limit = right != nullptr ? right->expr : IntExpr(number->integer);
+      for (Loop& loop : depth) {
+        const auto step = left->expr.coefficient(loop.variable);
+        if (!step || !parts.ranges.less(0, *step)) continue;
+        const IntExpr rest = left->expr.substitute({{loop.variable, IntExpr()}});
+        if (in_reach(rest.symbols(), own) || in_reach(limit.symbols(), own)) continue;
+        loop.extent = IntExpr::call(IntFunction::kFloorDiv, limit - rest + *step - 1, *step);
+        return true;
+      }
+      return false;
+    };
+    std::erase_if(factors.conditions, is_extent);
   }
 
   // With the loops of a transposed convolution split; nullopt where that does not take them out of
@@ -214,7 +247,7 @@ class Blocker {
       else
         out.rows.push_back(loop);
     }
-    if (out.rows.empty()) return false;
+    if (out.rows.empty() && factors.conditions.empty()) return false;
     if (!in_reach(parts.depth, in_left) && !in_reach(parts.depth, in_right)) return false;
     const Names not_left = names_of(out.columns), not_right = names_of(out.rows);
     std::vector<ScalarRef> of_left, of_right;
@@ -229,6 +262,8 @@ class Blocker {
     if (of_left.size() < all && !in_bounds(left, of_left, parts.ranges)) return false;
     if (of_right.size() < all && !in_bounds(right, of_right, parts.ranges)) return false;
     for (const ScalarRef& condition : of_left) left = guarded(condition, left);
+    plain_right_ = right;
+    right_conditions_ = of_right;
     for (const ScalarRef& condition : of_right) right = guarded(condition, right);
     out.left = left;
     out.right = right;
@@ -263,6 +298,137 @@ class Blocker {
     return out;
   }
 
+  // What a dimension of the right operand is read at: [low, low + extent) by columns and depth.
+  struct Reach {
+    IntExpr low, extent;
+  };
+  static std::optional<Reach> reach_of(const IntExpr& index, const std::vector<Loop>& loops,
+                                       const IntRanges& ranges) {
+    IntExpr low = index, high = index;
+    for (const Loop& loop : loops) {
+      const auto step = index.coefficient(loop.variable);
+      if (!step) return std::nullopt;
+      const bool up = ranges.nonnegative(*step);
+      if (!up && !ranges.nonnegative(IntExpr() - *step)) return std::nullopt;
+      const std::map<std::string, IntExpr> first = {{loop.variable, IntExpr()}},
+                                           last = {{loop.variable, loop.extent - 1}};
+      low = low.substitute(up ? first : last);
+      high = high.substitute(up ? last : first);
+    }
+    return Reach{low, high - low + 1};
+  }
+
+  // The conditions only keep the load inside its buffer.
+  static bool only_bounds(const Scalar::Load& load, const std::vector<ScalarRef>& conditions) {
+    return std::all_of(conditions.begin(), conditions.end(), [&](const ScalarRef& condition) {
+      const auto* call = std::get_if<Scalar::Call>(&condition->node);
+      if (call == nullptr || call->arguments.size() != 2) return false;
+      const auto* index = std::get_if<Scalar::Index>(&call->arguments[0]->node);
+      if (index == nullptr) return false;
+      return std::any_of(load.index.begin(), load.index.end(), [&](const ScalarRef& one) {
+        return std::get<Scalar::Index>(one->node).expr == index->expr;
+      });
+    });
+  }
+
+  // A convolution's image in scratch memory with its border of zeros, places of equal remainder by
+  // the stride beside each other: the product reads it without conditions and in steps of one. The
+  // loops that fill it; nullopt where the operand is of another form.
+  std::optional<NestNode> padded_right(const Parts& parts, std::vector<Loop>& around,
+                                       Product& product) {
+    const auto* widened = std::get_if<Scalar::Cast>(&plain_right_->node);
+    const auto* load =
+        std::get_if<Scalar::Load>(&(widened != nullptr ? widened->value : plain_right_)->node);
+    if (load == nullptr || load->index.empty() || product.columns.empty()) return std::nullopt;
+    std::vector<IntExpr> index;
+    for (const ScalarRef& one : load->index) {
+      const auto* known = std::get_if<Scalar::Index>(&one->node);
+      if (known == nullptr) return std::nullopt;
+      index.push_back(known->expr);
+    }
+    const auto stride = index.back().coefficient(product.columns.back().variable);
+    if (!stride || !stride->constant() || *stride->constant() < 1) return std::nullopt;
+    const bool window = std::any_of(parts.depth.begin(), parts.depth.end(), [&](const Loop& loop) {
+      return index.back().contains(loop.variable);
+    });
+    if (!only_bounds(*load, right_conditions_)) return std::nullopt;
+    if (right_conditions_.empty() && (*stride == IntExpr(1) || !window)) return std::nullopt;
+    // An image after the other.
+    std::vector<Loop> columns;
+    std::vector<Loop> outside = around;
+    for (const Loop& loop : product.columns) {
+      const bool own = &loop != &product.columns.back() &&
+                       std::any_of(index.begin(), index.end(), [&](const IntExpr& one) {
+                         return one == IntExpr::symbol(loop.variable);
+                       });
+      (own ? outside : columns).push_back(loop);
+    }
+    std::vector<Loop> inside = columns;
+    inside.insert(inside.end(), parts.depth.begin(), parts.depth.end());
+    std::map<std::string, IntExpr> at_first;
+    for (const Loop& loop : outside) at_first[loop.variable] = IntExpr();
+    const Buffer& from = nest_.program.buffers[static_cast<std::size_t>(load->buffer)];
+    Buffer image;
+    image.name = fmt::format("t{}", nest_.program.buffers.size());
+    image.type.dtype = product.dtype;
+    IntRanges ranges = parts.ranges;
+    std::vector<ScalarRef> source, place;
+    std::vector<Loop> loops;
+    std::vector<IntExpr> put;
+    ScalarRef inside_buffer = boolean(true);
+    const auto dimension = [&](const IntExpr& extent, const IntExpr& read) {
+      const std::string variable = fmt::format("{}p{}", image.name, loops.size());
+      loops.push_back({variable, extent});
+      ranges.loop(variable, extent);
+      image.type.shape.push_back(extent);
+      put.push_back(IntExpr::symbol(variable));
+      place.push_back(index_number(read));
+      return put.back();
+    };
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const auto reach = reach_of(index[d], inside, parts.ranges);
+      if (!reach) return std::nullopt;
+      // Of phases the first one reaches farthest.
+      const IntExpr extent = reach->extent.substitute(at_first);
+      const IntExpr offset = parts.ranges.simplify(index[d] - reach->low);
+      IntExpr read = reach->low;
+      if (d + 1 == index.size() && !(*stride == IntExpr(1))) {
+        const IntExpr phase = dimension(*stride, parts.ranges.mod(offset, *stride));
+        const IntExpr count = parts.ranges.floor_div(extent + *stride - 1, *stride);
+        read = read + phase + *stride * dimension(count, parts.ranges.floor_div(offset, *stride));
+      } else {
+        read = read + dimension(extent, offset);
+      }
+      const IntExpr& size = from.type.shape[d];
+      source.push_back(index_number(read));
+      if (!ranges.nonnegative(read))
+        inside_buffer = logical_and(
+            inside_buffer,
+            binary(ScalarOp::kGreaterEqual, index_number(read), integer(task::DType::kInt64, 0)));
+      if (!ranges.less(read, size))
+        inside_buffer = logical_and(
+            inside_buffer, binary(ScalarOp::kLess, index_number(read), index_number(size)));
+    }
+    const auto id = static_cast<BufferId>(nest_.program.buffers.size());
+    Store store;
+    store.buffer = id;
+    store.index = put;
+    store.value = cast(product.dtype, writer::load(load->buffer, from.type.dtype, source));
+    if (!constant_bool(inside_buffer))
+      store.value = select(inside_buffer, store.value, number(product.dtype, 0));
+    nest_.program.buffers.push_back(std::move(image));
+    product.right = writer::load(id, product.dtype, place);
+    product.columns = columns;
+    around = outside;
+    NestNode node{std::move(store)};
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      NestList body;
+      body.push_back(std::move(node));
+      node = {NestLoop{loops[i].variable, loops[i].extent, std::move(body)}};
+    }
+    return node;
+  }
+
   static ScalarRef guarded(const ScalarRef& condition, const ScalarRef& value) {
     if (const auto* call = std::get_if<Scalar::Call>(&value->node);
         call != nullptr && call->op == ScalarOp::kSelect && is_zero(call->arguments[2]))
@@ -285,13 +451,20 @@ class Blocker {
   }
 
   Nest& nest_;
+  // Of the product in the making: the right operand without conditions, and these.
+  ScalarRef plain_right_;
+  std::vector<ScalarRef> right_conditions_;
 };
 
 }  // namespace
 
 void block_products(Nest& nest) {
   Blocker blocker(nest);
-  for (NestNode& node : nest.body) blocker.in(node);
+  NestList body;
+  for (NestNode& node : nest.body) {
+    for (NestNode& each : blocker.of(std::move(node))) body.push_back(std::move(each));
+  }
+  nest.body = std::move(body);
 }
 
 }  // namespace kw::writer
