@@ -70,6 +70,23 @@ Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op
   kernel.format("{} = tl.full({}, 0, tl.int64)", place_, shape);
 }
 
+Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, DType dtype,
+                         unsigned axes, const Text& value, const Text& mask, const Text& position)
+    : kernel_(kernel),
+      printer_(printer),
+      op_(op),
+      dtype_(dtype),
+      axes_(axes),
+      last_(false),
+      scope_(kernel.scope()),
+      place_(position.text) {
+  std::string text = value.text;
+  if (!mask.text.empty())
+    text = fmt::format("tl.where({}, {}, {})", mask.text, text, identity_text(op, dtype));
+  name_ = kernel.fresh(of_places() ? "values" : "block");
+  kernel.format("{} = {}", name_, text);
+}
+
 std::string Accumulator::combined(const std::string& a, const std::string& b) {
   const char* nan = task::is_floating(dtype_) ? ", propagate_nan=tl.PropagateNan.ALL" : "";
   switch (op_) {

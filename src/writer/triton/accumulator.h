@@ -13,6 +13,10 @@ class Accumulator {
   Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, task::DType dtype,
               unsigned axes, bool last = false);
 
+  // Of one block of values: nothing else is collected.
+  Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, task::DType dtype,
+              unsigned axes, const Text& value, const Text& mask, const Text& position);
+
   // Collects `value`, of the lanes where `mask` is true (empty: all). position: of an argument
   // reduction.
   void step(const Text& value, const Text& mask, const Text& position);

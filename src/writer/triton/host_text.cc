@@ -139,7 +139,7 @@ Result<std::string> run_text(const Graph& graph, const Program& program,
     if (form != TritonForm::kWrites)
       allocate(buffer.name, buffer.type, graph.type(graph.outputs[k]).shape);
   }
-  for (const Launch& launch : launches) {
+  const auto call_of = [&](const Launch& launch) {
     std::vector<std::string> arguments;
     for (const Parameter& one : launch.parameters) {
       if (const auto* id = std::get_if<BufferId>(&one.value)) {
@@ -154,8 +154,18 @@ Result<std::string> run_text(const Graph& graph, const Program& program,
     for (const auto& [name, text] : launch.constants)
       arguments.push_back(fmt::format("{}={}", name, text));
     if (launch.warps != 4) arguments.push_back(fmt::format("num_warps={}", launch.warps));
-    calls.push_back(
-        fmt::format("{}[({},)]({})", launch.name, launch.grid, fmt::join(arguments, ", ")));
+    return fmt::format("{}[({},)]({})", launch.name, launch.grid, fmt::join(arguments, ", "));
+  };
+  for (const Launch& launch : launches) {
+    if (launch.limit == 0) {
+      calls.push_back(call_of(launch));
+      continue;
+    }
+    sizes.need(launch.limited);
+    calls.push_back(fmt::format("if {} <= {}:", launch.limited.python(), launch.limit));
+    calls.push_back("    " + call_of(launch));
+    calls.emplace_back("else:");
+    for (const Launch& other : launch.otherwise) calls.push_back("    " + call_of(other));
   }
   std::vector<std::string> conditions;
   for (const Condition& one : program.conditions) {

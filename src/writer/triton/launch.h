@@ -1,5 +1,6 @@
 // A kernel with what its launch needs.
 #pragma once
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,6 +24,10 @@ struct Launch {
   std::set<std::string> functions;  // of support.h
   bool libdevice = false;
   std::set<std::string> missing;  // operations that Triton has no text for
+  // The kernel is for at most `limit` of these; for more there is the other one.
+  IntExpr limited;
+  int limit = 0;  // 0: for any
+  std::vector<Launch> otherwise;
 };
 
 // What the printer and the text hold by now.
@@ -30,9 +35,11 @@ Launch finished(const KernelText& kernel, const ScalarPrinter& printer);
 
 // Block sizes, powers of two.
 struct Tuning {
-  int block = 1024;   // elements a program, of pointwise kernels
-  int outputs = 128;  // outputs a program, where each is reduced in a loop
-  int lanes = 2048;   // elements of a row at once
+  int block = 1024;     // elements a program, of pointwise kernels
+  int outputs = 128;    // outputs a program, where each is reduced in a loop
+  int lanes = 2048;     // elements of a row at once, in a loop over them
+  int whole_row = 0;    // rows up to this length at once, without a loop
+  bool online = false;  // Tiling::online
   int product_m = 64, product_n = 64, product_k = 32;
 };
 
@@ -56,6 +63,7 @@ Launch scatter_kernel(const Program& program, const Scatter& scatter, const std:
 
 struct Tiling {
   int rows = 1, lanes = 1;  // of the tile that a program has at once
+  bool online = false;      // softmax's maximum and sum in one pass
 };
 // For the sizes that were traced.
 Tiling tiling_of(const Program& program, const RowGroup& group, const Tuning& tuning);
@@ -63,6 +71,10 @@ Tiling tiling_of(const Program& program, const RowGroup& group, const Tuning& tu
 bool is_for_lanes(const Program& program, const RowGroup& group);
 Launch row_kernel(const Program& program, const RowGroup& group, const std::string& name,
                   const Tiling& tiling);
+// Whole rows at once, up to so many lanes, and row_kernel() for longer ones. nullopt: the group's
+// parts have rows of different lengths, or longer ones when it was traced.
+std::optional<Launch> whole_row_kernel(const Program& program, const RowGroup& group,
+                                       const std::string& name, const Tiling& tiling, int most);
 Launch product_kernel(const Program& program, const ProductStage& product, const std::string& name,
                       const Tuning& tuning);
 

@@ -68,8 +68,11 @@ struct Maker {
   }
   Launch operator()(const RowGroup& group) {
     if (triton::is_for_lanes(program, group)) return (*this)(group.parts.front().stage);
-    return triton::row_kernel(program, group, names.of(label_of(group)),
-                              triton::tiling_of(program, group, tuning));
+    const triton::Tiling tiling = triton::tiling_of(program, group, tuning);
+    const std::string name = names.of(label_of(group));
+    if (auto whole = triton::whole_row_kernel(program, group, name, tiling, tuning.whole_row))
+      return *whole;
+    return triton::row_kernel(program, group, name, tiling);
   }
   Launch operator()(const ProductStage& product) {
     return triton::product_kernel(program, product, names.of(product.stage.label), tuning);
@@ -86,16 +89,22 @@ struct Recipe {
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
       {{"tiled",
-        "chains are fused into what reads or makes them; rows and their reductions in one kernel; "
-        "products in tiles by tl.dot; few long rows in two kernels"},
+        "chains are fused into what reads or makes them; rows with their reductions in one kernel, "
+        "whole where they fit; products in tiles by tl.dot; few long rows in two kernels"},
        true,
        true,
-       4096},
-      {{"tiled_large", "as tiled, with larger tiles"},
+       4096,
+       {.whole_row = 8192}},
+      {{"online", "as tiled, with rows in blocks; the maximum and the sum of softmax in one pass"},
        true,
        true,
        16384,
-       {.block = 2048, .lanes = 8192, .product_m = 128, .product_n = 128, .product_k = 32}},
+       {.outputs = 256, .lanes = 4096, .online = true, .product_m = 128, .product_n = 64}},
+      {{"blocked", "as tiled, with rows in blocks and a pass for each reduction; larger tiles"},
+       true,
+       true,
+       0,
+       {.block = 2048, .outputs = 64, .lanes = 1024, .product_m = 128, .product_n = 128}},
       {{"fused", "chains are fused; a lane for each output, reductions in a loop"}, true, false, 0},
       {{"naive", "one kernel an operator, a lane for each output, reductions in a loop"}},
   };
