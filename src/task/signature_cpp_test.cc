@@ -97,6 +97,8 @@ constexpr int64_t int_ = 1;
 constexpr double gamma_ = 0.5;
 constexpr int64_t x_0 = 16;
 constexpr int64_t x_1 = 3;
+constexpr int64_t conv_weight_0 = 8;
+constexpr int64_t conv_weight_1 = 3;
 constexpr int64_t out_0 = 16;
 )"));
   EXPECT_THAT(
