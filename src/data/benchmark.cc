@@ -15,6 +15,40 @@ std::vector<std::string> source_tokens(const task::Problem& problem) {
                     Syntax::kPython);
 }
 
+// Of a module what its methods do: class heads, the start of __init__, get_inputs and
+// get_init_inputs are the form's. Of a definition everything.
+std::vector<std::uint64_t> own_shingles(const task::Problem& problem) {
+  const std::vector<std::string> tokens = source_tokens(problem);
+  if (!problem.is_module()) return shingles(tokens, kShingle);
+  const std::vector<Token> words = tokens_of(problem.module().source, Syntax::kPython);
+  std::vector<std::uint64_t> out;
+  std::vector<std::string> part;
+  const auto end_part = [&] {
+    if (part.size() >= kShingle) {
+      const auto of_part = shingles(part, kShingle);
+      out.insert(out.end(), of_part.begin(), of_part.end());
+    }
+    part.clear();
+  };
+  bool inside = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i].text,
+                           next = i + 1 < words.size() ? words[i + 1].text : "";
+    if (word == "class" || word == "def") {
+      end_part();
+      inside =
+          word == "def" && next != "__init__" && next != "get_inputs" && next != "get_init_inputs";
+    }
+    if (inside) part.push_back(tokens[i]);
+    // super().__init__() ends the form's part of a constructor.
+    if (word == "__init__" && i > 0 && words[i - 1].text == ".") inside = true;
+  }
+  end_part();
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 }  // namespace
 
 std::string_view to_string(Benchmark::Rule rule) {
@@ -38,7 +72,7 @@ void Benchmark::add(const task::Problem& problem, const writer::Graph* graph) {
   } else {
     graphs_.emplace(graph_digest(*graph), index);
   }
-  problems_.push_back({problem.name, shingles(tokens, kShingle)});
+  problems_.push_back({problem.name, own_shingles(problem)});
 }
 
 void Benchmark::finish() {

@@ -23,8 +23,8 @@ class Benchmark {
 
   // graph: of the problem on its sizes; nullptr: not known.
   void add(const task::Problem& problem, const writer::Graph* graph);
-  // Shingles of more than a tenth of the problems (and of more than two) are the form's, not a
-  // problem's: they do not count.
+  // A problem's own shingles are of what its methods do. Those of more than a tenth of the problems
+  // (and of more than two) do not count.
   void finish();
 
   enum class Rule { kSource, kGraph, kShingles };

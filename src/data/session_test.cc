@@ -385,8 +385,9 @@ TEST_F(TeachTest, PairsSeeTheDocumentationOnceAndShareAGroup) {
   using namespace openai::testing;  // NOLINT(google-build-using-namespace)
   ScriptedServer server([](const Received& received) -> Act {
     const Json messages = received.json()["messages"];
-    return answer(messages.size() == 2 ? "with " + messages[0]["content"].get<std::string>()
-                                       : "without");
+    const std::string first = messages[0]["content"].get<std::string>();
+    return answer(messages.size() == 2 && first.find("THE DOCS") != std::string::npos ? "with"
+                                                                                      : "without");
   });
   Sample lone = question("q");
   lone.group = "";
@@ -398,7 +399,7 @@ TEST_F(TeachTest, PairsSeeTheDocumentationOnceAndShareAGroup) {
   const auto pair = samples_in("out.jsonl");
   ASSERT_EQ(pair.size(), 2U);
   EXPECT_EQ(pair[0].answer(), "without");
-  EXPECT_THAT(pair[1].answer(), HasSubstr("THE DOCS"));
+  EXPECT_EQ(pair[1].answer(), "with");
   EXPECT_EQ(pair[1].labels.other["docs"], true);
   EXPECT_EQ(pair[1].messages[0].content, "q");  // the bare question
   EXPECT_EQ(pair[0].group, pair[1].group);
