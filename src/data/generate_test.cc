@@ -60,7 +60,9 @@ TEST_F(GenerateFile, IsTheSameForAnyNumberOfWorkersAndReadsBack) {
         EXPECT_NE(sample.answer().find("```cpp"), std::string::npos);
         EXPECT_EQ(sample.pending.has_value(),
                   sample.kind == Kind::kRepair || sample.kind == Kind::kSpeedup);
-        if (sample.pending) EXPECT_NE(sample.pending->previous, sample.answer());
+        if (sample.pending) {
+          EXPECT_NE(sample.pending->previous, sample.answer());
+        }
         EXPECT_FALSE(sample.labels.operators.empty());
         EXPECT_FALSE(sample.labels.strategy.empty());
         KW_TRY_STATUS(task_problem(*sample.problem, "test"));
