@@ -41,6 +41,7 @@ class Constant(Wrong):
 
 
 def load(source, name):
+    source = source.replace(".float()", ".double()").replace("torch.float32", "torch.float64")
     module = types.ModuleType(name)
     exec(compile(source, name, "exec"), module.__dict__)
     return module
