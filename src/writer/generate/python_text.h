@@ -19,7 +19,8 @@ std::string python_text(const ParamValue& value);
 std::string python_expression(std::int64_t value, Rng& rng);
 
 // The template with what `place` gives for each {name}; [[...]] is left out where it has
-// names and `left_out` is true of all of them. Operands x, y and z get parentheses where they need them.
+// names and `left_out` is true of all of them. Operands x, y and z get parentheses where they need
+// them.
 std::string fill(std::string_view text, const std::function<std::string(std::string_view)>& place,
                  const std::function<bool(std::string_view)>& left_out);
 // How often {name} is in the text.
