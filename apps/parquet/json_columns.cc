@@ -72,7 +72,8 @@ Status append_list(arrow::ListBuilder& builder, const Json& value, const std::st
 
 Status append_struct(arrow::StructBuilder& builder, const Json& value, const std::string& where) {
   KW_TRY_STATUS(status_of(builder.Append(), where));
-  const auto& type = static_cast<const arrow::StructType&>(*builder.type());
+  const std::shared_ptr<arrow::DataType> owner = builder.type();
+  const auto& type = static_cast<const arrow::StructType&>(*owner);
   std::size_t found = 0;
   for (int i = 0; i < type.num_fields(); ++i) {
     const std::string& name = type.field(i)->name();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "os/fd.h"
 #include "parquet_file.h"
@@ -14,6 +15,13 @@
 namespace {
 
 constexpr int kSocket = 3;
+
+// Rows that nobody has read would take what was said last with them when the socket closes.
+void drain() {
+  char block[4096];
+  while (::read(kSocket, block, sizeof block) > 0) {
+  }
+}
 
 kw::Result<std::string> run(const std::vector<std::string>& words) {
   using kw::ErrorCode;
@@ -42,5 +50,7 @@ int main(int argc, char** argv) {
   const std::string last =
       result ? *result
              : fmt::format("!{} {}\n", to_string(result.error().code()), result.error().message());
-  return kw::os::write_all(kSocket, last) && result ? 0 : 2;
+  const bool said = kw::os::write_all(kSocket, last).has_value();
+  if (!result) drain();
+  return said && result ? 0 : 2;
 }

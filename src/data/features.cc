@@ -72,6 +72,13 @@ Features features_of(const Sample& sample, ComparedBy by) {
     append(tokens, text_tokens(sample.answer(), sample.language));
     if (sample.pending) append(tokens, text_tokens(sample.pending->previous, sample.language));
   }
+  if (!sample.problem) {
+    for (const prompt::Message& message : sample.messages) {
+      const bool answer = message.role == "assistant";
+      if (by == ComparedBy::kBoth || answer == (by == ComparedBy::kAnswer))
+        append(tokens, words_of(prompt::answer_parts(message.content).prose));
+    }
+  }
   Features out;
   out.shingles = shingles(tokens, kShingle);
   tokens.emplace_back("\n");

@@ -21,13 +21,14 @@ Syntax syntax_of(std::string_view language);  // of a language's name or a fence
 std::vector<std::string> text_tokens(std::string_view text, std::string_view language);
 
 // The problem's source: a module's Python, a definition's reference. Without a problem what the
-// user wrote.
+// user wrote, as text_tokens().
 std::vector<std::string> problem_tokens(const Sample& sample);
 
 struct Features {
   std::string digest;                   // equal for equal samples, whatever their names and layout
   std::vector<std::uint64_t> shingles;  // sorted, of kShingle tokens
 };
+// Where a sample has no problem, its words count beside its code.
 Features features_of(const Sample& sample, ComparedBy by);
 
 }  // namespace kw::data
