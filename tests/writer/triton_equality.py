@@ -32,7 +32,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-THIRD = {"B": 1, "C": 12, "H": 5, "W": 9, "N": 70, "M": 33, "K": 5}
+THIRD = {"B": 4, "C": 12, "H": 5, "W": 9, "N": 70, "M": 33, "K": 5}
 
 
 def load(path, name):

@@ -58,6 +58,17 @@ std::string operators_of(const Program& program) {
   return fmt::format("{}", fmt::join(labels, " > "));
 }
 
+// Sizes that are no argument of run().
+std::map<std::string, std::int64_t> constant_sizes(const Graph& graph,
+                                                   const task::Signature& signature) {
+  std::map<std::string, std::int64_t> out = graph.sizes;
+  for (const auto& axis : signature.axes) out.erase(axis.first);
+  for (const GraphInput& input : graph.inputs) {
+    if (input.role == InputRole::kScalar) out.erase(input.name);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string_view> strategies(task::Language language) {
@@ -79,7 +90,7 @@ Result<Draft> write_kernel(const Graph& graph, const task::Signature& signature,
   if (found == std::end(kCpp))
     return fail(ErrorCode::kNotFound, "unknown strategy {}; there are {}", strategy,
                 fmt::join(strategies(language), ", "));
-  KW_TRY(Program program, lower(graph));
+  KW_TRY(Program program, lower(with_numbers(graph, constant_sizes(graph, signature))));
   if (strategy == "blocked") inline_epilogues(program);
   Nest nest = make_nest(program);
   found->apply(nest);

@@ -194,7 +194,6 @@ class Writer {
 
   void loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (is_argument_search(loop)) return argument_search(loop, loops);
-    if (is_plain_reduction(loop)) return split_reduction(loop, loops);
     whole_loop(loop, std::move(loops));
   }
 
@@ -214,7 +213,7 @@ class Writer {
     auto& found = std::get<Accumulate>(extreme.body.front().node);
     found.op = best;
     found.name = step.name + "_best";
-    split_reduction(extreme, loops);
+    whole_loop(extreme, loops);
     const std::string& r = loop.variable;
     const std::string extent = index_text(loop.extent);
     const auto is_it = [&](ScalarText text) {
@@ -241,60 +240,6 @@ class Writer {
     --indent_;
     line("}");
     line("break;");
-    --indent_;
-    line("}");
-  }
-
-  // An innermost loop of nothing but sums and extremes, long enough for several accumulators.
-  static bool is_plain_reduction(const NestLoop& loop) {
-    if (loop.body.size() > 2) return false;
-    const auto extent = loop.extent.constant();
-    if (extent && *extent < 64) return false;
-    return std::all_of(loop.body.begin(), loop.body.end(), [](const NestNode& node) {
-      const auto* step = std::get_if<Accumulate>(&node.node);
-      return step != nullptr && (step->op == ReduceOp::kSum || is_extreme(step->op));
-    });
-  }
-
-  // Each quarter of the loop has accumulators of its own, which do not wait for each other.
-  void split_reduction(const NestLoop& loop, std::vector<std::string> loops) {
-    constexpr int kParts = 4;
-    const std::string quarter = loop.variable + "q", extent = index_text(loop.extent);
-    NestLoop part{loop.variable, IntExpr::symbol(quarter), {}};
-    line("{");
-    ++indent_;
-    format("const int64_t {} = {} / {};", quarter, extent, kParts);
-    for (int k = 0; k < kParts; ++k) {
-      for (const NestNode& node : loop.body) {
-        NestNode moved = node;
-        substitute(moved, {{loop.variable, IntExpr::symbol(loop.variable) +
-                                               IntExpr::symbol(quarter) * IntExpr(k)}});
-        auto& step = std::get<Accumulate>(moved.node);
-        if (k > 0) {
-          step.name += fmt::format("_{}", k);
-          format("{} {} = {};", cpp_value_type(step.value->dtype), step.name,
-                 identity_text(step.op, step.value->dtype));
-        }
-        part.body.push_back(std::move(moved));
-      }
-    }
-    whole_loop(part, loops);
-    for (const NestNode& node : loop.body) {
-      const auto& step = std::get<Accumulate>(node.node);
-      for (int k = 1; k < kParts; ++k) {
-        const std::string other = fmt::format("{}_{}", step.name, k);
-        format("{} = {};", step.name, combined(step.op, step.value->dtype, step.name, other));
-      }
-    }
-    if (const auto known = loop.extent.constant(); !known || *known % kParts != 0) {
-      format("for (int64_t {0} = {1} * {2}; {0} < {3}; ++{0}) {{", loop.variable, quarter, kParts,
-             extent);
-      ++indent_;
-      loops.push_back(loop.variable);
-      list(loop.body, loops);
-      --indent_;
-      line("}");
-    }
     --indent_;
     line("}");
   }

@@ -16,7 +16,7 @@ namespace {
 class ModuleWriter {
  public:
   ModuleWriter(const Plan& plan, Rng& rng)
-      : plan_(plan), rng_(rng), constants_(plan, globals_, attributes_, rng) {
+      : plan_(plan), rng_(rng), constants_(plan, names_, attributes_, rng) {
     for (const char* name : {"add_module", "apply", "buffers", "children", "double", "eval", "half",
                              "modules", "parameters", "train", "type", "to", "state_dict"})
       attributes_.take(name);
@@ -58,7 +58,7 @@ class ModuleWriter {
     slot_texts_.resize(plan_.slots.size());
     for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
       if (plan_.slots[i].role != InputRole::kInput) continue;
-      slot_texts_[i] = locals_.fresh(plan_.slots[i].suffix);
+      slot_texts_[i] = names_.fresh(plan_.slots[i].suffix);
       out_.input_names.push_back(slot_texts_[i]);
     }
   }
@@ -211,7 +211,7 @@ class ModuleWriter {
     };
     options.layer_text = [&](std::size_t step) { return layer_texts_[step]; };
     options.last_of_call = [&](std::size_t step) { return last_of_call_[step]; };
-    return body_lines(plan_, ways_, options, locals_, rng_);
+    return body_lines(plan_, ways_, options, names_, rng_);
   }
 
   std::string input_text(const Slot& slot) {
@@ -316,7 +316,8 @@ class ModuleWriter {
 
   const Plan& plan_;
   Rng& rng_;
-  PythonNames globals_, attributes_, locals_;
+  PythonNames names_;  // of globals and of forward's variables, which would hide them
+  PythonNames attributes_;
   Constants constants_;
   ModuleText out_;
   std::vector<Way> ways_;

@@ -283,4 +283,26 @@ std::string to_text(const Graph& graph) {
   return Printer(graph).run();
 }
 
+Graph with_numbers(const Graph& graph, const std::map<std::string, std::int64_t>& sizes) {
+  const std::map<std::string, IntExpr> values(sizes.begin(), sizes.end());
+  Graph out = graph;
+  const auto in = [&](IntExpr& expr) { expr = expr.substitute(values); };
+  const auto in_all = [&](std::vector<IntExpr>& list) {
+    for (IntExpr& expr : list) in(expr);
+  };
+  for (Condition& condition : out.conditions) {
+    in(condition.left);
+    in(condition.right);
+  }
+  for (GraphInput& input : out.inputs) in_all(input.type.shape);
+  for (Node& node : out.nodes) {
+    for (TensorType& type : node.outputs) in_all(type.shape);
+    for (auto& [name, value] : node.arguments) {
+      if (auto* expr = std::get_if<IntExpr>(&value)) in(*expr);
+      if (auto* list = std::get_if<std::vector<IntExpr>>(&value)) in_all(*list);
+    }
+  }
+  return out;
+}
+
 }  // namespace kw::writer

@@ -105,6 +105,9 @@ Status check(const Graph& graph);
 Result<std::string> broken_condition(const Graph& graph,
                                      const std::map<std::string, std::int64_t>& sizes);
 
+// The graph where these sizes are numbers; they stay in `sizes`.
+Graph with_numbers(const Graph& graph, const std::map<std::string, std::int64_t>& sizes);
+
 // One line an input, a node, an output, for people and golden files.
 std::string to_text(const Graph& graph);
 

@@ -22,6 +22,13 @@ Names variables_of(const ScalarRef& value) {
   return out;
 }
 
+// nullopt: it depends on data.
+std::optional<IntExpr> index_of(const ScalarRef& value) {
+  if (const auto* index = std::get_if<Scalar::Index>(&value->node)) return index->expr;
+  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
+  return constant != nullptr ? std::optional(IntExpr(constant->integer)) : std::nullopt;
+}
+
 // What a product is made of, beside its loops: the terms of the condition under which it counts.
 struct Factors {
   ScalarRef left, right;
@@ -112,6 +119,7 @@ class Blocker {
     parts.epilogue = found.store->value;
     parts.index = found.store->index;
     const Parts whole = parts;
+    below_extent_.clear();
     std::vector<Loop> around;
     auto factors = split_factors(parts, around);
     if (!factors) {
@@ -144,7 +152,7 @@ class Blocker {
   }
 
   // Conditions step * r + rest < limit on one loop r of the sum, the rest of phases: its extent.
-  static void tighten(const Parts& parts, Factors& factors, std::vector<Loop>& depth) {
+  void tighten(const Parts& parts, Factors& factors, std::vector<Loop>& depth) {
     Names own = names_of(parts.loops);
     own.merge(names_of(parts.depth));
     const auto is_extent = [&](const ScalarRef& condition) {
@@ -161,6 +169,7 @@ class Blocker {
         const IntExpr rest = left->expr.substitute({{loop.variable, IntExpr()}});
         if (in_reach(rest.symbols(), own) || in_reach(limit.symbols(), own)) continue;
         loop.extent = IntExpr::call(IntFunction::kFloorDiv, limit - rest + *step - 1, *step);
+        below_extent_.push_back(left->expr);
         return true;
       }
       return false;
@@ -274,7 +283,7 @@ class Blocker {
   // index.
   bool in_bounds(const ScalarRef& operand, const std::vector<ScalarRef>& conditions,
                  const IntRanges& ranges) const {
-    std::vector<IntExpr> conditioned;
+    std::vector<IntExpr> conditioned = below_extent_;
     for (const ScalarRef& condition : conditions) {
       visit(condition, [&](const Scalar& each) {
         if (const auto* index = std::get_if<Scalar::Index>(&each.node))
@@ -287,11 +296,10 @@ class Blocker {
       if (load == nullptr) return;
       const Shape& shape = nest_.program.buffers[static_cast<std::size_t>(load->buffer)].type.shape;
       for (std::size_t d = 0; d < load->index.size(); ++d) {
-        const auto* index = std::get_if<Scalar::Index>(&load->index[d]->node);
-        const bool known =
-            index != nullptr &&
-            (std::find(conditioned.begin(), conditioned.end(), index->expr) != conditioned.end() ||
-             (ranges.nonnegative(index->expr) && ranges.less(index->expr, shape[d])));
+        const auto index = index_of(load->index[d]);
+        const bool known = index && (std::find(conditioned.begin(), conditioned.end(), *index) !=
+                                         conditioned.end() ||
+                                     (ranges.nonnegative(*index) && ranges.less(*index, shape[d])));
         out = out && known;
       }
     });
@@ -326,7 +334,7 @@ class Blocker {
       const auto* index = std::get_if<Scalar::Index>(&call->arguments[0]->node);
       if (index == nullptr) return false;
       return std::any_of(load.index.begin(), load.index.end(), [&](const ScalarRef& one) {
-        return std::get<Scalar::Index>(one->node).expr == index->expr;
+        return index_of(one) == std::optional(index->expr);
       });
     });
   }
@@ -342,9 +350,9 @@ class Blocker {
     if (load == nullptr || load->index.empty() || product.columns.empty()) return std::nullopt;
     std::vector<IntExpr> index;
     for (const ScalarRef& one : load->index) {
-      const auto* known = std::get_if<Scalar::Index>(&one->node);
-      if (known == nullptr) return std::nullopt;
-      index.push_back(known->expr);
+      const auto known = index_of(one);
+      if (!known) return std::nullopt;
+      index.push_back(*known);
     }
     const auto stride = index.back().coefficient(product.columns.back().variable);
     if (!stride || !stride->constant() || *stride->constant() < 1) return std::nullopt;
@@ -382,7 +390,7 @@ class Blocker {
       ranges.loop(variable, extent);
       image.type.shape.push_back(extent);
       put.push_back(IntExpr::symbol(variable));
-      place.push_back(index_number(read));
+      place.push_back(std::make_shared<const Scalar>(task::DType::kInt64, Scalar::Index{read}));
       return put.back();
     };
     for (std::size_t d = 0; d < index.size(); ++d) {
@@ -454,6 +462,7 @@ class Blocker {
   // Of the product in the making: the right operand without conditions, and these.
   ScalarRef plain_right_;
   std::vector<ScalarRef> right_conditions_;
+  std::vector<IntExpr> below_extent_;  // indices that a loop's extent keeps in bounds
 };
 
 }  // namespace

@@ -333,6 +333,7 @@ std::optional<Launch> whole_row_kernel(const Program& program, const RowGroup& g
   constexpr int kMostElements = 4096;
   whole.rows = std::max(1, std::min(tiling.rows, kMostElements / whole.lanes));
   Launch out = RowKernel(program, group, name, whole, true).made();
+  if (count.constant()) return out;
   out.limited = count;
   out.limit = whole.lanes;
   Launch longer = RowKernel(program, group, "long_" + name, tiling, false).made();

@@ -229,6 +229,13 @@ std::vector<Rendering> forward_ways() {
   };
 }
 
+// The last way is of one group.
+std::vector<Rendering> grouped_ways() {
+  std::vector<Rendering> out = forward_ways();
+  out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 std::vector<OpSpec> convolution_operators() {
@@ -241,11 +248,11 @@ std::vector<OpSpec> convolution_operators() {
       {"grouped_conv", kFamily, 1, 3, Domain::kImage, has_groups, grouped_convolution,
        "a {r}-d convolution in {groups} groups ({in_channels} to {out_channels} channels, kernel "
        "{kernel_size}, stride {stride}, padding {padding}, dilation {dilation})",
-       forward_ways()},
+       grouped_ways()},
       {"depthwise_conv", kFamily, 1.2, 3, Domain::kImage, has_many, depthwise_convolution,
        "a {r}-d depthwise convolution ({in_channels} channels, kernel {kernel_size}, stride "
        "{stride}, padding {padding}, dilation {dilation})",
-       forward_ways()},
+       grouped_ways()},
       {"conv_transpose",
        kFamily,
        2.5,
