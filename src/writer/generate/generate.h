@@ -18,7 +18,7 @@ struct GeneratorOptions {
   int min_depth = 1, max_depth = 8;       // operators, of 1 to 8
   std::int64_t max_elements = 1LL << 25;  // of a tensor
   std::int64_t max_work = 1LL << 33;      // multiplications of an operator
-  std::string only_first;                 // the first operator; empty: by weight
+  std::string only_first;  // the first operator, where the drawn input suits it; empty: by weight
 };
 
 // One of the problem's two forms.

@@ -109,14 +109,17 @@ TEST(Lower, SoftmaxSubtractsTheMaximum) {
   EXPECT_EQ(to_text(program),
             "input x float32 [M, N]\n"
             "scratch t0 float32 [M]\n"
-            "scratch t1 float32 [M]\n"
+            "scratch t1 float32 [M, N]\n"
+            "scratch t2 float32 [M]\n"
             "output out0 float32 [M, N]\n"
             "stage (_softmax: max, node 0) for i0 < M\n"
             "  t0[i0] = max in float32 over r0 < N of x[i0, r0]\n"
-            "stage (_softmax: sum, node 0) for i1 < M\n"
-            "  t1[i1] = sum in float32 over r1 < N of exp(sub(x[i1, r1], t0[i1]))\n"
-            "stage (_softmax, node 0) for i2 < M, i3 < N\n"
-            "  out0[i2, i3] = div(exp(sub(x[i2, i3], t0[i2])), t1[i2])\n"
+            "stage (_softmax: exponentials, node 0) for i1 < M, i2 < N\n"
+            "  t1[i1, i2] = exp(sub(x[i1, i2], t0[i1]))\n"
+            "stage (_softmax: sum, node 0) for i3 < M\n"
+            "  t2[i3] = sum in float32 over r1 < N of t1[i3, r1]\n"
+            "stage (_softmax, node 0) for i4 < M, i5 < N\n"
+            "  out0[i4, i5] = div(t1[i4, i5], t2[i4])\n"
             "return out0\n");
   const auto out = interpret(program, {{1000, 1000, 1000, -5, 0, -5}}, {{"M", 2}, {"N", 3}});
   ASSERT_TRUE(out) << out.error().message();

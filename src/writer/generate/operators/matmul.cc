@@ -13,11 +13,13 @@ bool is_rows(const Value& x, const Limits& limits) {
          elements(x.shape) * 2 <= limits.max_work;
 }
 
-// Columns of a product of `rows` x `k`, within the limits.
-std::int64_t columns_for(Builder& b, std::int64_t rows, std::int64_t k) {
+// Columns of a product of `rows` x `k`, within the limits; the other factor has them `copies`
+// times.
+std::int64_t columns_for(Builder& b, std::int64_t rows, std::int64_t k, std::int64_t copies = 1) {
+  const std::int64_t of_factor = std::min(std::int64_t{1} << 24, 4 * b.limits.max_elements);
   const std::int64_t most =
-      std::min({std::int64_t{16384}, b.limits.max_work / (rows * k) + 1,
-                b.limits.max_elements / rows + 1, (std::int64_t{1} << 24) / k + 1});
+      std::max<std::int64_t>(1, std::min({std::int64_t{16384}, b.limits.max_work / (rows * k),
+                                          b.limits.max_elements / rows, of_factor / (k * copies)}));
   return b.size(std::min<std::int64_t>(8, most), most);
 }
 
@@ -68,10 +70,12 @@ void matmul(Builder& b) {
 
 // A [B, M, K] times B [B, K, N]
 void batched_matmul(Builder& b) {
-  const std::int64_t batch = b.size(2, 128), m = b.size(1, 1024);
+  const std::int64_t batch = b.size(2, 128);
+  const std::int64_t m =
+      b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / batch, 1, 1024));
   const std::int64_t k =
       b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / (m * batch), 1, 4096));
-  const std::int64_t n = std::max<std::int64_t>(1, columns_for(b, batch * m, k) / 4);
+  const std::int64_t n = std::max<std::int64_t>(1, columns_for(b, batch * m, k, batch) / 4);
   const Dim B = b.axis("batch_size", batch, false), M = b.axis("m", m, false),
             K = b.axis("k", k, false), N = b.axis("n", n, false);
   const bool turn_b = b.flag("turn_b", b.chance(0.3));
