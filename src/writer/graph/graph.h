@@ -30,7 +30,7 @@ struct ValueId {
   int node = 0, output = 0;
   static ValueId input(std::size_t index) { return {~static_cast<int>(index), 0}; }
   bool is_input() const { return node < 0; }
-  std::size_t input_index() const { return static_cast<std::size_t>(~node); }
+  std::size_t input_index() const { return ~static_cast<std::size_t>(node); }
   auto operator<=>(const ValueId&) const = default;
 };
 

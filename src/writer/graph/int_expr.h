@@ -28,8 +28,8 @@ struct IntFactor;
 // one normal form: two expressions that are equal as polynomials compare equal.
 class IntExpr {
  public:
-  IntExpr(
-      std::int64_t value = 0);  // NOLINT(google-explicit-constructor): a number is an expression
+  // NOLINTNEXTLINE(google-explicit-constructor): a number is an expression
+  IntExpr(std::int64_t value = 0);
   static IntExpr symbol(std::string name);
 
   // Python's integer expressions over names and numbers, as python() and torch print sizes: + - *

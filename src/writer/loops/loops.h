@@ -134,7 +134,7 @@ class Scalar {
   struct Reduced {};
 
   using Node = std::variant<Constant, Index, Load, Call, Cast, Reduced>;
-  Scalar(task::DType dtype_, Node node_) : dtype(dtype_), node(std::move(node_)) {}
+  Scalar(task::DType type, Node content) : dtype(type), node(std::move(content)) {}
 
   task::DType dtype;
   Node node;

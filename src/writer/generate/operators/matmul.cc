@@ -52,19 +52,22 @@ void matmul(Builder& b) {
   const std::int64_t m = b.size(1, 8192);
   const std::int64_t k = b.size(1, std::min<std::int64_t>(65536, b.limits.max_elements / m));
   const std::int64_t n = columns_for(b, m, k);
-  const Dim M = b.axis("M", m, false), K = b.axis("K", k, false), N = b.axis("N", n, false);
+  const Dim rows_dim = b.axis("M", m, false), k_dim = b.axis("K", k, false),
+            columns_dim = b.axis("N", n, false);
   const bool turn_a = b.flag("turn_a", b.chance(0.2)), turn_b = b.flag("turn_b", b.chance(0.25));
   b.flag("plain", !turn_a && !turn_b);
-  const ValueId a = b.input("A", turn_a ? Dims{K, M} : Dims{M, K}).id;
-  const ValueId other = b.input("B", turn_b ? Dims{N, K} : Dims{K, N}).id;
+  const ValueId a = b.input("A", turn_a ? Dims{k_dim, rows_dim} : Dims{rows_dim, k_dim}).id;
+  const ValueId other =
+      b.input("B", turn_b ? Dims{columns_dim, k_dim} : Dims{k_dim, columns_dim}).id;
   const std::vector<IntExpr> turn = {1, 0};
   b.text("a", turn_a ? "{x}.T" : "{x}");
   b.text("b", turn_b ? "{y}.T" : "{y}");
   b.text("ai", turn_a ? "ki" : "ik");
   b.text("bi", turn_b ? "jk" : "kj");
-  const ValueId left = turn_a ? b.call("permute.default", {a, turn}, {M, K}) : a;
-  const ValueId right = turn_b ? b.call("permute.default", {other, turn}, {K, N}) : other;
-  b.result(b.call("mm.default", {left, right}, {M, N}), {M, N})
+  const ValueId left = turn_a ? b.call("permute.default", {a, turn}, {rows_dim, k_dim}) : a;
+  const ValueId right =
+      turn_b ? b.call("permute.default", {other, turn}, {k_dim, columns_dim}) : other;
+  b.result(b.call("mm.default", {left, right}, {rows_dim, columns_dim}), {rows_dim, columns_dim})
       .range(-5 * std::sqrt(static_cast<double>(k)), 5 * std::sqrt(static_cast<double>(k)));
 }
 
@@ -76,16 +79,20 @@ void batched_matmul(Builder& b) {
   const std::int64_t k =
       b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / (m * batch), 1, 4096));
   const std::int64_t n = std::max<std::int64_t>(1, columns_for(b, batch * m, k, batch) / 4);
-  const Dim B = b.axis("batch_size", batch, false), M = b.axis("m", m, false),
-            K = b.axis("k", k, false), N = b.axis("n", n, false);
+  const Dim batch_dim = b.axis("batch_size", batch, false), rows_dim = b.axis("m", m, false),
+            k_dim = b.axis("k", k, false), columns_dim = b.axis("n", n, false);
   const bool turn_b = b.flag("turn_b", b.chance(0.3));
-  const ValueId a = b.input("A", {B, M, K}).id;
-  const ValueId other = b.input("B", turn_b ? Dims{B, N, K} : Dims{B, K, N}).id;
+  const ValueId a = b.input("A", {batch_dim, rows_dim, k_dim}).id;
+  const ValueId other = b.input("B", turn_b ? Dims{batch_dim, columns_dim, k_dim}
+                                            : Dims{batch_dim, k_dim, columns_dim})
+                            .id;
   b.text("b", turn_b ? "{y}.transpose(1, 2)" : "{y}");
   b.text("bi", turn_b ? "bjk" : "bkj");
-  const ValueId right =
-      turn_b ? b.call("permute.default", {other, std::vector<IntExpr>{0, 2, 1}}, {B, K, N}) : other;
-  b.result(b.call("bmm.default", {a, right}, {B, M, N}), {B, M, N})
+  const ValueId right = turn_b ? b.call("permute.default", {other, std::vector<IntExpr>{0, 2, 1}},
+                                        {batch_dim, k_dim, columns_dim})
+                               : other;
+  b.result(b.call("bmm.default", {a, right}, {batch_dim, rows_dim, columns_dim}),
+           {batch_dim, rows_dim, columns_dim})
       .range(-5 * std::sqrt(static_cast<double>(k)), 5 * std::sqrt(static_cast<double>(k)));
 }
 
