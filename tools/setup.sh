@@ -41,15 +41,12 @@ trap 'rm -f "$started" "$started".*' EXIT
 configured=$build/configured # there once cmake was through: an interrupted or failed one leaves half a build.ninja
 configure() { # ON|OFF (tests)
   # Another compiler's new warning must not stop a user's build; CI sets it.
-  local log=$build/configure.log first=() options=(-DBUILD_TESTING="$1" -DKW_WERROR="${KW_WERROR:-OFF}")
+  local log=$build/configure.log options=(-DBUILD_TESTING="$1" -DKW_WERROR="${KW_WERROR:-OFF}")
   [[ $1 == OFF ]] || options+=(-DKW_PYTHON="$python")
-  # A first build joins files, which halves its time. A folder that a developer configured stays as it is: there one file is compiled again.
-  [[ -e $build/CMakeCache.txt ]] || first=(-DCMAKE_UNITY_BUILD=ON)
   say "configuring (cmake --preset dev)"
   rm -f "$configured"
   # The second try is for a moved or copied checkout, or a compiler that went away: from nothing.
-  if ! cmake --preset dev "${options[@]}" ${first[@]+"${first[@]}"} >"$log" 2>&1 &&
-    ! cmake --preset dev --fresh "${options[@]}" -DCMAKE_UNITY_BUILD=ON >"$log" 2>&1; then
+  if ! cmake --preset dev "${options[@]}" >"$log" 2>&1 && ! cmake --preset dev --fresh "${options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     die "cmake could not configure the build (its words are above)"
   fi

@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kRecordSchema = 1;
-constexpr double kLongestTimeout = 86400;
 
 std::string json_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -7,12 +7,6 @@
 #include "settings.h"
 
 namespace kw::front {
-namespace {
-
-constexpr double kLongestTimeout = 86400;
-
-}  // namespace
-
 Result<int> run_problems_trace(const ProblemsTraceCommand& command, const Services& services) {
   KW_TRY_STATUS(check_range("--timeout", command.timeout_seconds, 0, kLongestTimeout));
   gym::TraceRequest request;

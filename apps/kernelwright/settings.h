@@ -20,6 +20,8 @@ Result<std::uint64_t> parse_bytes(std::string_view text);
 Result<double> parse_number(std::string_view text);
 Result<int> parse_whole_number(std::string_view text);
 
+inline constexpr double kLongestTimeout = 86400;  // seconds, of flags that are a command's own
+
 // kInvalidArgument naming the flag; also for NaN.
 Status check_range(std::string_view flag, double value, double low, double high);
 
