@@ -8,11 +8,9 @@ if(DEFINED KW_FOUND_STATIC AND NOT KW_FOUND_STATIC STREQUAL KW_STATIC)
 endif()
 set(KW_FOUND_STATIC ${KW_STATIC} CACHE INTERNAL "the KW_STATIC of the libraries found")
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(spdlog REQUIRED)
 if(KW_STATIC)
   set(OPENSSL_USE_STATIC_LIBS ON)
 endif()
@@ -38,16 +36,17 @@ endfunction()
 kw_find_library(seccomp seccomp.h seccomp)
 kw_find_library(pcre2 pcre2.h pcre2-8)
 
-find_path(KW_toml_INCLUDE toml++/toml.h REQUIRED)
-add_library(kw_dep_toml INTERFACE)
-target_include_directories(kw_dep_toml SYSTEM INTERFACE ${KW_toml_INCLUDE})
-target_compile_definitions(kw_dep_toml INTERFACE TOML_HEADER_ONLY=1 TOML_EXCEPTIONS=0)
-add_library(kw::dep_toml ALIAS kw_dep_toml)
-
-# Headers only: Beast and Asio, compiled in one file of src/net. Nobody else links this.
-find_path(KW_boost_INCLUDE boost/beast/version.hpp REQUIRED)
-add_library(kw_dep_boost INTERFACE)
-target_include_directories(kw_dep_boost SYSTEM INTERFACE ${KW_boost_INCLUDE})
-target_compile_definitions(kw_dep_boost INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+# kw_find_headers(NAME HEADER DEFINITION...): an imported target kw::dep_NAME of headers alone.
+function(kw_find_headers name header)
+  find_path(KW_${name}_INCLUDE ${header} REQUIRED)
+  add_library(kw_dep_${name} INTERFACE)
+  target_include_directories(kw_dep_${name} SYSTEM INTERFACE ${KW_${name}_INCLUDE})
+  target_compile_definitions(kw_dep_${name} INTERFACE ${ARGN})
+  add_library(kw::dep_${name} ALIAS kw_dep_${name})
+endfunction()
+kw_find_headers(fmt fmt/format.h)  # src/base compiles the rest of it
+kw_find_headers(spdlog spdlog/spdlog.h SPDLOG_FMT_EXTERNAL)
+kw_find_headers(toml toml++/toml.h TOML_HEADER_ONLY=1 TOML_EXCEPTIONS=0)
+# Beast and Asio, compiled in one file of src/net. Nobody else links this.
+kw_find_headers(boost boost/beast/version.hpp BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
   BOOST_ASIO_DISABLE_BOOST_ARRAY BOOST_ALL_NO_LIB)
-add_library(kw::dep_boost ALIAS kw_dep_boost)

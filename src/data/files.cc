@@ -83,7 +83,7 @@ Status for_each_sample(const fs::path& path,
   return {};
 }
 
-Result<OutputFile> OutputFile::create(const fs::path& path, bool replace) {
+Result<OutputFile> OutputFile::open(const fs::path& path, bool replace) {
   std::error_code error;
   if (fs::is_directory(path, error))
     return fail(ErrorCode::kInvalidArgument, "{}: a folder", path.string());
@@ -97,14 +97,29 @@ Result<OutputFile> OutputFile::create(const fs::path& path, bool replace) {
   if (!fd.valid()) return fail_errno(errno, "cannot write " + path.string());
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(ErrorCode::kAlreadyExists, "another run is writing {}", path.string());
-  if (::ftruncate(fd.get(), 0) != 0) return fail_errno(errno, "cannot write " + path.string());
   return OutputFile(path, std::move(partial), std::move(fd));
+}
+
+Result<OutputFile> OutputFile::create(const fs::path& path, bool replace) {
+  KW_TRY(OutputFile out, open(path, replace));
+  KW_TRY_STATUS(out.cut(0));
+  return out;
+}
+
+Result<OutputFile> OutputFile::go_on(const fs::path& path) {
+  KW_TRY(OutputFile out, open(path, false));
+  const off_t end = ::lseek(out.fd_.get(), 0, SEEK_END);
+  if (end < 0) return fail_errno(errno, "cannot write " + path.string());
+  out.bytes_ = static_cast<std::uint64_t>(end);
+  out.kept_ = true;
+  return out;
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       partial_(std::exchange(other.partial_, {})),
       fd_(std::move(other.fd_)),
+      kept_(other.kept_),
       buffer_(std::move(other.buffer_)),
       bytes_(other.bytes_) {}
 
@@ -112,13 +127,14 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(partial_, other.partial_);
   std::swap(fd_, other.fd_);
+  std::swap(kept_, other.kept_);
   std::swap(buffer_, other.buffer_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 OutputFile::~OutputFile() {
-  if (!partial_.empty()) ::unlink(partial_.c_str());
+  if (!partial_.empty() && !kept_) ::unlink(partial_.c_str());
 }
 
 Status OutputFile::flush() {
@@ -139,6 +155,14 @@ Status OutputFile::append_line(std::string_view line) {
   buffer_ += line;
   bytes_ += line.size();
   return append("\n");
+}
+
+Status OutputFile::cut(std::uint64_t bytes) {
+  const auto end = static_cast<off_t>(bytes);
+  if (::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)
+    return fail_errno(errno, "cannot write " + path_.string());
+  bytes_ = bytes;
+  return {};
 }
 
 Status OutputFile::close() {

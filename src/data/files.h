@@ -51,25 +51,32 @@ Status for_each_sample(const std::filesystem::path& path,
 // and after an error there is nothing. One thread.
 class OutputFile {
  public:
-  // kAlreadyExists when something is there, unless replace; kNotFound without its folder.
+  // kAlreadyExists when something is there, unless replace, or another run writes it; kNotFound
+  // without its folder.
   static Result<OutputFile> create(const std::filesystem::path& path, bool replace);
+  // Keeps what an unfinished run left, and is itself kept when it is not closed.
+  static Result<OutputFile> go_on(const std::filesystem::path& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;
   ~OutputFile();
 
   Status append(std::string_view text);
   Status append_line(std::string_view line);
-  Status close();  // writes what is left, syncs, renames
+  Status flush();
+  Status cut(std::uint64_t bytes);  // drops what is behind them; nothing may have been appended
+  Status close();                   // writes what is left, syncs, renames
   std::uint64_t bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& partial() const { return partial_; }  // its name until close()
 
  private:
   OutputFile(std::filesystem::path path, std::filesystem::path partial, os::UniqueFd fd)
       : path_(std::move(path)), partial_(std::move(partial)), fd_(std::move(fd)) {}
-  Status flush();
+  static Result<OutputFile> open(const std::filesystem::path& path, bool replace);
 
   std::filesystem::path path_, partial_;
   os::UniqueFd fd_;
+  bool kept_ = false;  // when it is not closed
   std::string buffer_;
   std::uint64_t bytes_ = 0;
 };

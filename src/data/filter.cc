@@ -1,7 +1,6 @@
 #include "data/filter.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,8 +9,8 @@
 #include "base/text.h"
 #include "data/binomial.h"
 #include "data/strata.h"
+#include "data/task_group.h"
 #include "os/journal.h"
-#include "search/workers.h"
 
 namespace kw::data {
 namespace fs = std::filesystem;
@@ -66,8 +65,8 @@ class FilterRun {
         settings_(settings),
         evaluator_(evaluator),
         events_(events),
-        stop_(std::move(stop)),
-        choice_(settings.per_cell, settings.seed) {}
+        choice_(settings.per_cell, settings.seed),
+        group_(settings.jobs, std::move(stop)) {}
 
   Result<FilterReport> run(const fs::path& log) {
     KW_TRY_STATUS(open(log));
@@ -143,32 +142,13 @@ class FilterRun {
   }
 
   Status judge_all() {
-    search::Workers workers(settings_.jobs, static_cast<std::size_t>(settings_.jobs));
-    std::stop_callback end(stop_, [this] { ending_.request_stop(); });
     std::unordered_set<std::string> handed_out;
-    Status read = for_each_sample(in_, [&](Sample sample, std::string_view) -> Status {
-      if (ending_.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
+    return group_.finish(for_each_sample(in_, [&](Sample sample, std::string_view) -> Status {
+      if (group_.ending()) return fail(ErrorCode::kCancelled, "interrupted");
       if (!to_judge(sample) || known(sample.id) || !handed_out.insert(sample.id).second) return {};
-      {
-        std::lock_guard lock(mutex_);
-        ++in_flight_;
-      }
-      workers.post([this, sample = std::move(sample)](const std::stop_token&) {
-        one(sample);
-        std::lock_guard lock(mutex_);
-        --in_flight_;
-        idle_.notify_all();
-      });
+      group_.post([this, sample = std::move(sample)] { one(sample); });
       return {};
-    });
-    {
-      std::unique_lock lock(mutex_);
-      idle_.wait(lock, [this] { return in_flight_ == 0; });
-    }
-    if (failure_) return tl::unexpected(std::move(*failure_));
-    if (stop_.stop_requested())
-      return fail(ErrorCode::kCancelled, "interrupted; the same command with --resume goes on");
-    return read;
+    }));
   }
 
   bool known(const std::string& id) {
@@ -179,13 +159,13 @@ class FilterRun {
   // On a worker's thread.
   void one(const Sample& sample) {
     double pause = settings_.retry_seconds;
-    for (int number = 1; !ending_.stop_requested(); ++number) {
+    for (int number = 1; !group_.ending(); ++number) {
       auto finding =
-          judge_sample(sample, settings_.eval, settings_.asking, evaluator_, ending_.get_token());
+          judge_sample(sample, settings_.eval, settings_.asking, evaluator_, group_.token());
       if (finding) return store(sample.id, *finding);
       const ErrorCode code = finding.error().code();
       if (code == ErrorCode::kCancelled) return;
-      if (code == ErrorCode::kIsolationTooWeak) return give_up(std::move(finding).error());
+      if (code == ErrorCode::kIsolationTooWeak) return group_.end(std::move(finding).error());
       const bool again = number < settings_.tries && may_retry(code);
       {
         std::lock_guard lock(mutex_);
@@ -197,7 +177,7 @@ class FilterRun {
         if (events_.failed) events_.failed(sample.id, finding.error(), again);
       }
       if (!again) return;
-      search::pause(std::chrono::duration<double>(pause), ending_.get_token());
+      search::pause(std::chrono::duration<double>(pause), group_.token());
       pause *= 2;
     }
   }
@@ -213,20 +193,10 @@ class FilterRun {
     std::lock_guard lock(mutex_);
     const Status written =
         journal_->append(line.dump(-1, ' ', false, Json::error_handler_t::replace));
-    if (!written) {
-      if (!failure_) failure_ = written.error();
-      ending_.request_stop();
-      return;
-    }
+    if (!written) return group_.end(written.error());
     auto entry = stored_of(line);
     if (entry) found_.insert_or_assign(id, std::move(entry->second));
     if (events_.judged) events_.judged(finding.passed);
-  }
-
-  void give_up(Error error) {
-    std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::move(error);
-    ending_.request_stop();
   }
 
   Status find_failing_cells() {
@@ -315,19 +285,15 @@ class FilterRun {
   const FilterSettings& settings_;
   search::Evaluator& evaluator_;
   const FilterEvents& events_;
-  const std::stop_token stop_;
-  std::stop_source ending_;
   StratifiedChoice choice_;
   std::unordered_set<std::uint64_t> chosen_;
 
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  int in_flight_ = 0;  // below: under mutex_ while workers run
+  std::mutex mutex_;  // of what is below, while work is under way
   std::optional<os::Journal> journal_;
   std::unordered_map<std::string, Stored> found_;  // by id
-  std::optional<Error> failure_;
   std::string first_failure_;
   FilterReport report_;
+  TaskGroup group_;  // last: its threads use the others
 };
 
 }  // namespace

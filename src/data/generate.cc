@@ -10,21 +10,15 @@
 #include <optional>
 #include <thread>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include "base/text.h"
 #include "data/files.h"
-#include "os/fd.h"
-#include "os/journal.h"
 
 namespace kw::data {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kWriteBlock = 1U << 20U;
-constexpr std::uint64_t kAhead = 64;  // lines a worker
+constexpr std::uint64_t kShowEvery = 1U << 20U;  // bytes
+constexpr std::uint64_t kAhead = 64;             // lines a worker
 
 class Stream {
  public:
@@ -118,13 +112,6 @@ Result<GenerateCounts> lines_of(const fs::path& path, const GenerateOptions& opt
   return out;
 }
 
-Status written(int fd, std::string& buffer, const fs::path& path) {
-  if (auto done = os::write_all(fd, buffer); !done)
-    return tl::unexpected(std::move(done).error().with_context("writing " + path.string()));
-  buffer.clear();
-  return {};
-}
-
 }  // namespace
 
 Result<Mix> mix_from_text(std::string_view text) {
@@ -162,46 +149,32 @@ Result<Mix> mix_from_text(std::string_view text) {
 Result<GenerateCounts> generate_file(const fs::path& path, const GenerateOptions& options,
                                      const GenerateProgress& progress,
                                      const std::stop_token& stop) {
-  std::error_code error;
-  if (fs::exists(path, error))
-    return fail(ErrorCode::kAlreadyExists, "{}: is there already", path.string());
-  fs::path partial = path;
-  partial += ".partial";
-  os::UniqueFd fd(::open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (!fd.valid() && errno == ENOENT)
-    return fail(ErrorCode::kNotFound, "{}: its folder is not there", path.string());
-  if (!fd.valid()) return fail_errno(errno, "cannot write " + path.string());
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail(ErrorCode::kAlreadyExists, "another run is writing {}", path.string());
-  KW_TRY(GenerateCounts counts, lines_of(partial, options));
-  KW_TRY_STATUS(os::cut_file(partial, counts.bytes));
-  if (::lseek(fd.get(), 0, SEEK_END) < 0) return fail_errno(errno, "cannot write " + path.string());
+  KW_TRY(OutputFile file, OutputFile::go_on(path));
+  KW_TRY(GenerateCounts counts, lines_of(file.partial(), options));
+  KW_TRY_STATUS(file.cut(counts.bytes));
   const int workers = options.workers > 0
                           ? options.workers
                           : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  std::string buffer;
   if (counts.rows < options.count) {
     Stream stream(options, counts.rows, workers);
+    std::uint64_t shown = file.bytes();
     while (counts.rows < options.count) {
       if (stop.stop_requested()) {
-        KW_TRY_STATUS(written(fd.get(), buffer, partial));
+        KW_TRY_STATUS(file.flush());
         return fail(ErrorCode::kCancelled,
                     "stopped after {} of {} samples; the same command goes on", counts.rows,
                     options.count);
       }
       KW_TRY(const std::string line, stream.take());
-      buffer += line;
-      counts.bytes += line.size();
+      KW_TRY_STATUS(file.append(line));
       ++counts.rows;
-      if (buffer.size() < kWriteBlock) continue;
-      KW_TRY_STATUS(written(fd.get(), buffer, partial));
-      if (progress) progress(counts);
+      counts.bytes = file.bytes();
+      if (!progress || counts.bytes - shown < kShowEvery) continue;
+      shown = counts.bytes;
+      progress(counts);
     }
   }
-  KW_TRY_STATUS(written(fd.get(), buffer, partial));
-  if (::fsync(fd.get()) != 0) return fail_errno(errno, "cannot sync " + path.string());
-  if (::rename(partial.c_str(), path.c_str()) != 0)
-    return fail_errno(errno, "cannot rename to " + path.string());
+  KW_TRY_STATUS(file.close());
   if (progress) progress(counts);
   return counts;
 }

@@ -1,6 +1,5 @@
 #include "data/teach.h"
 
-#include <condition_variable>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -10,8 +9,8 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "data/task_group.h"
 #include "os/journal.h"
-#include "search/workers.h"
 
 namespace kw::data {
 namespace fs = std::filesystem;
@@ -82,7 +81,7 @@ class TeachRun {
         settings_(settings),
         client_(client),
         events_(events),
-        stop_(std::move(stop)) {}
+        group_(settings.concurrency, std::move(stop)) {}
 
   Result<TeachReport> run() {
     KW_TRY_STATUS(open());
@@ -152,39 +151,26 @@ class TeachRun {
   }
 
   Status ask_all() {
-    search::Workers workers(settings_.concurrency, static_cast<std::size_t>(settings_.concurrency));
-    std::stop_callback end(stop_, [this] { ending_.request_stop(); });
     std::unordered_set<std::string> handed_out;
-    Status read = for_each_sample(in_, [&](Sample sample, std::string_view) -> Status {
+    return group_.finish(for_each_sample(in_, [&](Sample sample, std::string_view) -> Status {
       if (!to_ask(sample)) return {};
       sample = bare(std::move(sample));
       sample.id = sample_id(sample);
       if (!handed_out.insert(sample.id).second) return {};
       for (Question& question : questions_of(sample.id, settings_)) {
-        if (ending_.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
-        {
-          std::lock_guard lock(mutex_);
-          if (places_.contains(question.key)) continue;
-          ++in_flight_;
-        }
-        workers.post([this, messages = sample.messages,
-                      question = std::move(question)](const std::stop_token&) {
+        if (group_.ending()) return fail(ErrorCode::kCancelled, "interrupted");
+        if (answered(question)) continue;
+        group_.post([this, messages = sample.messages, question = std::move(question)] {
           ask(messages, question);
-          std::lock_guard lock(mutex_);
-          --in_flight_;
-          idle_.notify_all();
         });
       }
       return {};
-    });
-    {
-      std::unique_lock lock(mutex_);
-      idle_.wait(lock, [this] { return in_flight_ == 0; });
-    }
-    if (failure_) return tl::unexpected(std::move(*failure_));
-    if (stop_.stop_requested())
-      return fail(ErrorCode::kCancelled, "interrupted; the same command with --resume goes on");
-    return read;
+    }));
+  }
+
+  bool answered(const Question& question) {
+    std::lock_guard lock(mutex_);
+    return places_.contains(question.key);
   }
 
   openai::ChatRequest request_of(const std::vector<prompt::Message>& messages,
@@ -212,8 +198,8 @@ class TeachRun {
 
   // On a worker's thread.
   void ask(const std::vector<prompt::Message>& messages, const Question& question) {
-    if (ending_.stop_requested()) return;
-    auto answer = client_.complete(request_of(messages, question), ending_.get_token());
+    if (group_.ending()) return;
+    auto answer = client_.complete(request_of(messages, question), group_.token());
     std::lock_guard lock(mutex_);
     if (!answer) return failed(question, answer.error());
     failures_in_a_row_ = 0;
@@ -244,22 +230,18 @@ class TeachRun {
       return;
     }
     if (report_.failed++ == 0) first_failure_ = error.message();
-    if (ends_everything(error.code()) || ++failures_in_a_row_ >= settings_.most_failures) {
-      if (!failure_)
-        failure_ = Error(error.code(),
-                         fmt::format("{}; the answers so far are in {}: the same command with "
-                                     "--resume goes on",
-                                     error.message(), log_.string()));
-      ending_.request_stop();
-    }
+    if (ends_everything(error.code()) || ++failures_in_a_row_ >= settings_.most_failures)
+      group_.end(
+          Error(error.code(), fmt::format("{}; the answers so far are in {}: the same command with "
+                                          "--resume goes on",
+                                          error.message(), log_.string())));
   }
 
   bool store(const std::string& key, const Json& value) {
     const std::string line = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     const std::uint64_t begin = end_;
     if (Status written = append(line); !written) {
-      if (!failure_) failure_ = written.error();
-      ending_.request_stop();
+      group_.end(written.error());
       return false;
     }
     places_[key] = {begin, static_cast<std::uint32_t>(line.size())};
@@ -341,19 +323,15 @@ class TeachRun {
   const TeachSettings& settings_;
   openai::ChatClient& client_;
   const TeachEvents& events_;
-  const std::stop_token stop_;
-  std::stop_source ending_;
 
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  int in_flight_ = 0;  // below: under mutex_ while workers run
+  std::mutex mutex_;  // of what is below, while work is under way
   int failures_in_a_row_ = 0;
   std::optional<os::Journal> journal_;
   std::uint64_t end_ = 0;  // of the log
   std::unordered_map<std::string, Place> places_;
-  std::optional<Error> failure_;
   std::string first_failure_;
   TeachReport report_;
+  TaskGroup group_;  // last: its threads use the others
 };
 
 }  // namespace

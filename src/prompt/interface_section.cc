@@ -1,6 +1,8 @@
 // How a candidate is called, in words and code.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "prompt/sections.h"
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 
 namespace kw::task {

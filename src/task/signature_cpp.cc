@@ -3,6 +3,8 @@
 #include <array>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "task/cpp_types.h"
 #include "task/signature.h"

@@ -15,23 +15,15 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "lm"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "lm")]
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
 from model_server import ModelServer  # noqa: E402
 from tiny_model import make_model  # noqa: E402
 
 RUN = 'extern "C" void run(const float* x, float* y, int64_t N)'
 LOOP = RUN + " {\n  for (int64_t i = 0; i < N; ++i) y[i] = %s;\n}"
 RIGHT = LOOP % "x[i] > 0 ? x[i] : 0"
-failures = 0
-
-
-def expect(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print(f"WRONG: {what}", flush=True)
-
-
 def command(program, *words):
     return [str(program), "data", *map(str, words)]
 
@@ -181,7 +173,7 @@ def main():
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         print(f"{name}: {time.monotonic() - begun:.1f} s", flush=True)
-    return 1 if failures else 0
+    return expectations.exit_code()
 
 
 sys.exit(main())

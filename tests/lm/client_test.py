@@ -14,21 +14,14 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
 from model_server import ModelServer
 from tiny_model import make_model
 
 KEY = "a-key-of-sixteen-or-more"
 USUAL = ("--slots", 8, "--context", 2048, "--threads", 1)
-failures = 0
-
-
-def expect(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print(f"WRONG: {what}", flush=True)
-
-
 def write_prompts(folder, count, max_tokens=24):
     path = folder / "prompts.jsonl"
     lines = [{"id": place, "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": f"add {place} to é"}],
@@ -140,7 +133,7 @@ def main(program, probe, *names):
             begin = time.monotonic()
             CASES[name](program, make_model(probe, folder / "tiny"), folder)
             print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
-    return 1 if failures else 0
+    return expectations.exit_code()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ import tempfile
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
 try:
     import numpy as np
     import torch
@@ -54,16 +57,6 @@ MODELS = {
                                              "original_max_position_embeddings": 64}),
     "llama_linear": lambda: llama(rope_parameters={"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.0}),
 }
-
-failures = 0
-
-
-def expect(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print(f"DIFFERENT: {what}", flush=True)
-
 
 def probe(*words):
     return subprocess.run([sys.argv[1], *map(str, words)], capture_output=True)
@@ -188,8 +181,8 @@ def main():
         for name in names:
             compare(name, scratch / name, scratch)
         damaged(scratch / names[0], scratch)
-    print(f"{len(names)} models, {failures} differences")
-    sys.exit(1 if failures else 0)
+    print(f"{len(names)} models, {expectations.failures} differences")
+    sys.exit(expectations.exit_code())
 
 
 if __name__ == "__main__":

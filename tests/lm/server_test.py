@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
 from model_server import ModelServer, is_idle
 from tiny_model import make_model
 
@@ -30,16 +33,6 @@ except ImportError as error:
 
 KEY = "a-key-of-sixteen-or-more"
 USUAL = ("--slots", 16, "--context", 4096, "--threads", 1)  # one thread: it never waits for another on a busy machine
-failures = 0
-
-
-def expect(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print(f"WRONG: {what}", flush=True)
-
-
 def refusal(kind, action):
     """The error of an expected class that the client raises, or None."""
     try:
@@ -509,8 +502,8 @@ def main():
             start = time.monotonic()
             cases[name](program, model)
             print(f"{name}: {time.monotonic() - start:.1f} s", flush=True)
-    print(f"{failures} differences")
-    sys.exit(1 if failures else 0)
+    print(f"{expectations.failures} differences")
+    sys.exit(expectations.exit_code())
 
 
 if __name__ == "__main__":

@@ -11,19 +11,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
 from tiny_model import make_model
 
 PROBLEM = pathlib.Path(__file__).parents[2] / "problems" / "relu"
-failures = 0
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}", flush=True)
-
-
 def solve(program, *words):
     return subprocess.run([str(program), "solve", *map(str, words)], capture_output=True, text=True, timeout=120)
 
@@ -74,8 +67,8 @@ def main():
         for case, function in list(globals().items()):
             if case.startswith("case_"):
                 function(program, model, folder)
-    print(f"{failures} differences")
-    sys.exit(1 if failures else 0)
+    print(f"{expectations.failures} differences")
+    sys.exit(expectations.exit_code())
 
 
 if __name__ == "__main__":

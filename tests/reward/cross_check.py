@@ -15,19 +15,11 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
 FAULTLESS = ("noisy", "quarantined", "unsupported")
 OUTCOMES = ("passed", "compile_error", "wrong_shape", "wrong_dtype", "wrong_value", "runtime_error", "timeout", "memory_limit", "output_limit", "violation", *FAULTLESS)
-failures = 0
-
-
-def expect(good, what):
-    global failures
-    if not good:
-        failures += 1
-        if failures <= 20:
-            print(f"DIFFERENT: {what}"[:1500])
-
-
 def ask(tool, requests):
     text = "".join(json.dumps(request) + "\n" for request in requests)
     done = subprocess.run([tool], input=text, capture_output=True, text=True, encoding="utf-8")
@@ -262,8 +254,8 @@ def main():
     print(f"similarity: {check_similarity(options.tool, rng, options.pairs)} pairs")
     print(f"format: {check_format(options.tool, rng, options.pairs // 2)} completions")
     print(f"execution: {check_execution(options.tool, rng, options.pairs // 2)} findings")
-    print(f"{failures} different")
-    return 1 if failures else 0
+    print(f"{expectations.failures} different")
+    return expectations.exit_code()
 
 
 sys.exit(main())

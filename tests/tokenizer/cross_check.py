@@ -20,6 +20,9 @@ import unicodedata
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
 try:
     import tokenizers
     import transformers
@@ -36,17 +39,6 @@ MARKS = QWEN.replace(r"?\p{L}+", r"?[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", 
 QWEN_SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|object_ref_start|>", "<|fim_prefix|>"]
 LLAMA_SPECIAL = ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
 TEMPLATES = pathlib.Path(__file__).parent / "templates"
-
-failures = 0
-
-
-def expect(good, what):
-    global failures
-    if not good:
-        failures += 1
-        if failures <= 20:
-            print(f"DIFFERENT: {what}"[:1500])
-
 
 def ask(tool, folder, requests):
     text = "".join(json.dumps(request) + "\n" for request in requests)
@@ -289,8 +281,8 @@ def main():
             check_tokens(options.tool, folder, texts, options.strings, options.seed)
             if own_template(folder):
                 check_template(options.tool, folder, None, own_template(folder), options.seed)
-    print(f"cross_check: {failures} differences; tokenizers {tokenizers.__version__}, transformers {transformers.__version__}")
-    sys.exit(1 if failures else 0)
+    print(f"cross_check: {expectations.failures} differences; tokenizers {tokenizers.__version__}, transformers {transformers.__version__}")
+    sys.exit(expectations.exit_code())
 
 
 main()

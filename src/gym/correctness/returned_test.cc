@@ -99,15 +99,15 @@ TEST(Returned, RefusesWhatTheLeafNeverWrites) {
 TEST(Returned, GathersLikeAPlainLoop) {
   std::vector<std::int16_t> memory(512);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::int16_t>(i);
-  struct Case {
+  struct Strided {
     std::vector<std::int64_t> shape, stride;
   };
-  for (const Case& c : {Case{{}, {}},
-                        {{7}, {3}},
-                        {{3, 5}, {5, 1}},
-                        {{3, 5}, {1, 3}},
-                        {{2, 3, 4}, {1, 8, 2}},
-                        {{2, 1, 3, 2}, {100, 7, 20, 3}}}) {
+  for (const Strided& c : {Strided{{}, {}},
+                           {{7}, {3}},
+                           {{3, 5}, {5, 1}},
+                           {{3, 5}, {1, 3}},
+                           {{2, 3, 4}, {1, 8, 2}},
+                           {{2, 1, 3, 2}, {100, 7, 20, 3}}}) {
     OutputReport report = report_of(DType::kInt16, c.shape, c.stride, 6);
     task::Argument y = declared(DType::kInt16, c.shape);
     ASSERT_EQ(outcome(report, y, 1024), Outcome::kPassed);

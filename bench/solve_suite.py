@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""The main job over the suite: what `kernelwright solve` finds without a model, over torch eager and, with --rival, over torch.compile.
+
+    bench/solve_suite.py [--problems problems] [--samples 1] [--seconds 60] [--rival] [--run FOLDER] [--rows rows.jsonl] [NAME ...]
+
+One problem after the other, so that nothing runs beside what is timed: `solve PROBLEM --proposer writer`; with --rival the best kernel is then judged again with
+torch.compile as baseline (same gym, same workloads). Problems whose row is in --rows already are passed over. Prints a Markdown row a problem, then the shares:
+solved (a correct kernel), faster (the speedup's lower end above 1), and the seconds of wall clock that a problem took.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+from aa import find_problems
+from common import ROOT, add_program_option
+
+NOT_PROBLEMS = ("constant_zero",)  # in the suite to be quarantined
+
+
+def solve(arguments, problem, run):
+    command = [arguments.program, "solve", str(problem), "--proposer", "writer", "--json", "--run", str(run), "--jobs", "1", "--parallel", "1",
+               "--samples", str(arguments.samples), "--seconds", str(arguments.seconds), "--max-seconds", str(arguments.max_seconds)]
+    started = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    row = json.loads(lines[0]) if lines else {"best": None, "error": done.stderr.strip()[-300:]}
+    return {"name": problem.stem, "wall": time.perf_counter() - started, **row}
+
+
+def over_compile(arguments, problem, source, folder):
+    """The verdict of the kernel with torch.compile as baseline; a dict with "error" where there is none."""
+    file = folder / f"{problem.stem}.cpp"
+    file.write_text(source)
+    command = [arguments.program, "eval", str(problem), str(file), "--baseline", "compile", "--json", "--no-evidence", "--max-seconds", str(arguments.max_seconds)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    return json.loads(lines[0]) if lines else {"error": {"message": done.stderr.strip()[-300:]}}
+
+
+def interval(speedup):
+    return f"{speedup['median']:.2f} [{speedup['low']:.2f}, {speedup['high']:.2f}]" if speedup else ""
+
+
+def line_of(row):
+    best = row.get("best") or {}
+    rival = row.get("rival") or {}
+    what = best.get("outcome") or "not solved"
+    return f"| {row['name']} | {what} | {interval(best.get('speedup'))} | {interval(rival.get('speedup'))} | {row['wall']:.0f} |"
+
+
+def share(part, whole):
+    return f"{part} of {whole} ({100 * part / max(1, whole):.1f} %)"
+
+
+def print_summary(rows):
+    speedups = [row["best"]["speedup"] for row in rows if row.get("best") and row["best"].get("speedup")]
+    rivals = [row["rival"]["speedup"] for row in rows if (row.get("rival") or {}).get("speedup")]
+    print(f"\nsolved {share(sum(1 for row in rows if row.get('best')), len(rows))}; timed {len(speedups)}")
+    print(f"faster than eager {share(sum(s['low'] > 1 for s in speedups), len(rows))}; slower {share(sum(s['high'] < 1 for s in speedups), len(rows))}")
+    if speedups:
+        print(f"speedup over eager: geometric mean {statistics.geometric_mean(s['median'] for s in speedups):.2f}, median {statistics.median(s['median'] for s in speedups):.2f}")
+    if rivals:
+        print(f"faster than torch.compile {share(sum(s['low'] > 1 for s in rivals), len(rivals))}; slower {share(sum(s['high'] < 1 for s in rivals), len(rivals))}")
+        print(f"speedup over torch.compile: geometric mean {statistics.geometric_mean(s['median'] for s in rivals):.2f}, median {statistics.median(s['median'] for s in rivals):.2f}")
+    walls = sorted(row["wall"] for row in rows)
+    print(f"seconds a problem: median {statistics.median(walls):.0f}, most {walls[-1]:.0f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_program_option(parser)
+    parser.add_argument("--problems", type=pathlib.Path, default=ROOT / "problems")
+    parser.add_argument("--samples", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60, help="budget of a problem")
+    parser.add_argument("--max-seconds", type=float, default=10, help="of timing one workload")
+    parser.add_argument("--rival", action="store_true")
+    parser.add_argument("--run", type=pathlib.Path, help="folder of the run folders; without it a temporary one")
+    parser.add_argument("--rows", type=pathlib.Path, help="a line of JSON a problem, appended")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    problems = [p for p in find_problems(arguments.problems) if p.stem not in NOT_PROBLEMS and (not arguments.names or p.stem in arguments.names)]
+    rows = []
+    if arguments.rows and arguments.rows.exists():
+        rows = [json.loads(line) for line in arguments.rows.read_text().splitlines()]
+    known = {row["name"] for row in rows}
+    print("| problem | outcome | over eager | over torch.compile | s |\n|---|---|---|---|---|")
+    for row in rows:
+        print(line_of(row))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        for problem in problems:
+            if problem.stem in known:
+                continue
+            row = solve(arguments, problem, (arguments.run or folder) / problem.stem)
+            best = row.get("best")
+            if best and arguments.rival:
+                row["rival"] = over_compile(arguments, problem, best["source"], folder)
+            rows.append(row)
+            print(line_of(row), flush=True)
+            if arguments.rows:
+                with open(arguments.rows, "a") as file:
+                    file.write(json.dumps(row) + "\n")
+    print_summary(rows)
+
+
+if __name__ == "__main__":
+    main()
