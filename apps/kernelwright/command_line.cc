@@ -1,5 +1,4 @@
-// CLI11 reads the words; suggestions, ranges and messages are ours. CLI11 is slow to compile: it
-// stays in this file.
+// CLI11 reads the words; suggestions, ranges and messages are ours.
 #include "command_line.h"
 
 #include <array>
@@ -13,6 +12,7 @@
 #include "command_line_parts.h"
 #include "data_command_line.h"
 #include "help_text.h"
+#include "model_command_line.h"
 #include "settings.h"
 
 namespace kw::front {
@@ -76,8 +76,7 @@ struct Grammar {
   CacheCleanCommand cache_clean;
   DoctorCommand doctor;
   ReportCommand report;
-  GenerateCommand generate;
-  ServeModelCommand serve_model;
+  ModelCommands models;
   SolveCommand solve;
   Words solve_words;
   CLI::App* of_solve = nullptr;
@@ -98,8 +97,6 @@ struct Grammar {
   void add_problems_trace(CLI::App& problems);
   void add_cache();
   void add_report();
-  void add_generate();
-  void add_serve_model();
 };
 
 constexpr const char* kSetConstant =
@@ -141,13 +138,12 @@ Grammar::Grammar() {
           [this] { return doctor; });
   flag(*of_doctor, "--json", doctor.json, kJson);
   add_report();
-  add_generate();
-  add_serve_model();
-  add_data_commands(*add_group("data", "make, judge and cut training data"), data,
-                    [this](CLI::App& parent, const char* name, const char* description,
-                           std::function<Command()> result, const char* footer) {
-                      return add(parent, name, description, std::move(result), footer);
-                    });
+  const AddCommand add_command = [this](CLI::App& parent, const char* name, const char* description,
+                                        std::function<Command()> result, const char* footer) {
+    return add(parent, name, description, std::move(result), footer);
+  };
+  add_model_commands(app, models, add_command);
+  add_data_commands(*add_group("data", "make, judge and cut training data"), data, add_command);
 }
 
 CLI::App* Grammar::add(CLI::App& parent, const char* name, const char* description,
@@ -215,17 +211,8 @@ void Grammar::add_eval_settings(CLI::App& e, gym::EvalOptions& o, Words& words) 
   number(e, "--threads", o.threads, "N", "for candidate and baseline")->group("Measuring");
   number(e, "--max-seconds", o.max_seconds, "S", "for measuring one workload")->group("Measuring");
   flag(e, "--no-timing", words.no_timing, "correctness only")->group("Measuring");
-  number(e, "--timeout", o.timeout_seconds, "S",
-         "of one call in seconds; 0: 20 x the reference, at least 2 s")
-      ->group("Limits");
-  text(e, "--memory", words.memory, "SIZE",
-       "of the candidate, 4GiB for example; 0: 2 GiB + 4 x (inputs + outputs)")
-      ->group("Limits");
-  text(e, "--isolation-at-least", words.isolation, "LEVEL",
-       "refuse to run below it (exit 3): none, basic, namespaces, full")
-      ->group("Limits");
-  flag(e, "--no-evidence", words.no_evidence, "do not store what kernelwright rejudge needs")
-      ->group("Limits");
+  add_candidate_limits(e, "Limits", o.timeout_seconds, words.memory, words.isolation,
+                       words.no_evidence);
   e.add_option("--disable", o.disabled,
                "switch off a mechanism of the gym, for tests that show what it is for; verdicts "
                "are worth nothing then")
@@ -349,8 +336,7 @@ void Grammar::add_problems_check(CLI::App& problems) {
          "of one run of a reference in seconds; 0: 60 s");
   text(c, "--memory", check_words.memory, "SIZE",
        "of a reference's process, 8GiB for example; 0: by its inputs and outputs");
-  text(c, "--isolation-at-least", check_words.isolation, "LEVEL",
-       "refuse to run below it (exit 3): none, basic, namespaces, full");
+  add_isolation(c, check_words.isolation);
 }
 
 void Grammar::add_problems_trace(CLI::App& problems) {
@@ -363,8 +349,7 @@ void Grammar::add_problems_trace(CLI::App& problems) {
   number(t, "--timeout", trace.timeout_seconds, "S", "of the whole trace in seconds");
   text(t, "--memory", trace_words.memory, "SIZE",
        "of the reference's process, 8GiB for example; 0: 6 GiB");
-  text(t, "--isolation-at-least", trace_words.isolation, "LEVEL",
-       "refuse to run below it (exit 3): none, basic, namespaces, full");
+  add_isolation(t, trace_words.isolation);
 }
 
 void Grammar::add_cache() {
@@ -391,87 +376,6 @@ void Grammar::add_report() {
        "all problems that were asked: those without a verdict count as failed");
   text(r, "--html", report.html, "FILE", "write a page with curves and all attempts here");
   flag(r, "--json", report.json, "print JSON, one object");
-}
-
-void Grammar::add_generate() {
-  CLI::App& g = *add(
-      app, "generate", "let a language model write", [this] { return generate; }, kGenerateFooter);
-  text(g, "--model", generate.model, "DIR|URL",
-       "Hugging Face folder of a Qwen or Llama model, or a server with OpenAI's API")
-      ->required();
-  text(g, "--prompt", generate.prompt, "TEXT", "text to go on with")->group("Prompt, one of");
-  text(g, "--chat", generate.chat, "TEXT", "a user's message, answered by the assistant")
-      ->group("Prompt, one of");
-  text(g, "--prompts", generate.prompts, "FILE",
-       "JSON lines with \"prompt\", \"messages\" or \"token_ids\"; results are JSON lines")
-      ->group("Prompt, one of");
-  text(g, "--system", generate.system, "TEXT", "the system message before --chat")
-      ->group("Prompt, one of");
-  number(g, "--n", generate.n, "N", "answers to each prompt")->group("Sampling");
-  number(g, "--temperature", generate.temperature, "T", "0: the likeliest token")
-      ->group("Sampling");
-  number(g, "--top-p", generate.top_p, "P", "of the likeliest tokens that reach P together")
-      ->group("Sampling");
-  number(g, "--top-k", generate.top_k, "K", "of the K likeliest tokens; 0: all")->group("Sampling");
-  number(g, "--min-p", generate.min_p, "P", "of tokens at least P times as likely as the likeliest")
-      ->group("Sampling");
-  number(g, "--max-tokens", generate.max_tokens, "M", "of each answer")->group("Sampling");
-  g.add_option("--stop", generate.stop, "text that ends an answer; may be given again")
-      ->type_name("TEXT")
-      ->allow_extra_args(false)
-      ->group("Sampling");
-  text(g, "--seed", generate.seed, "S", "of the random numbers: the same gives the same answers")
-      ->group("Sampling");
-  flag(g, "--ignore-end", generate.ignore_end, "go on after the model's end of text")
-      ->group("Sampling");
-  text(g, "--device", generate.device, "NAME", "cpu or cuda")->group("Machine");
-  text(g, "--dtype", generate.dtype, "NAME",
-       "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
-      ->group("Machine");
-  number(g, "--threads", generate.threads, "N", "0: all cores")->group("Machine");
-  number(g, "--slots", generate.slots, "N", "sequences at once")->group("Machine");
-  number(g, "--context", generate.context, "N",
-         "tokens of prompt and answer; 0: what the prompts need")
-      ->group("Machine");
-  flag(g, "--json", generate.json, "print JSON, one object a prompt");
-  add_server_options(g, generate.server, true);
-}
-
-void Grammar::add_serve_model() {
-  CLI::App& s = *add(
-      app, "serve-model", "serve a language model with OpenAI's API",
-      [this] { return serve_model; }, kServeModelFooter);
-  text(s, "--model", serve_model.model, "DIR", "Hugging Face folder of a Qwen or Llama model")
-      ->required();
-  text(s, "--served-model-name", serve_model.served_model_name, "NAME",
-       "what requests call the model; without it the folder's name");
-  text(s, "--host", serve_model.host, "ADDRESS", "to listen on")->group("Network");
-  number(s, "--port", serve_model.port, "N", "0: any free one")->group("Network");
-  text(s, "--api-key", serve_model.api_key, "KEY",
-       "that requests must send; others can see it in the list of processes, so rather set "
-       "KERNELWRIGHT_API_KEY")
-      ->group("Network");
-  text(s, "--tls-certificate", serve_model.tls_certificate, "FILE", "PEM, the whole chain")
-      ->group("Network");
-  text(s, "--tls-key", serve_model.tls_key, "FILE", "PEM")->group("Network");
-  flag(s, "--allow-plaintext", serve_model.allow_plaintext,
-       "listen on other than loopback addresses without TLS: a proxy adds it")
-      ->group("Network");
-  number(s, "--max-waiting", serve_model.max_waiting, "N",
-         "answers that may wait for a slot; over it: 429")
-      ->group("Network");
-  number(s, "--grace", serve_model.grace_seconds, "S",
-         "for answers under way when it is asked to stop")
-      ->group("Network");
-  text(s, "--device", serve_model.device, "NAME", "cpu or cuda")->group("Machine");
-  text(s, "--dtype", serve_model.dtype, "NAME",
-       "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
-      ->group("Machine");
-  number(s, "--threads", serve_model.threads, "N", "0: all cores")->group("Machine");
-  number(s, "--slots", serve_model.slots, "N", "sequences at once")->group("Machine");
-  number(s, "--context", serve_model.context, "N",
-         "tokens of prompt and answer, at most what the model has")
-      ->group("Machine");
 }
 
 CLI::App* deepest(CLI::App* app) {

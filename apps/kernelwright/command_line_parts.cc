@@ -34,6 +34,24 @@ void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries) {
       ->group(group);
 }
 
+CLI::Option* add_isolation(CLI::App& app, std::string& level) {
+  return text(app, "--isolation-at-least", level, "LEVEL",
+              "refuse to run below it (exit 3): none, basic, namespaces, full");
+}
+
+void add_candidate_limits(CLI::App& app, const char* group, double& timeout_seconds,
+                          std::string& memory, std::string& isolation, bool& no_evidence) {
+  number(app, "--timeout", timeout_seconds, "S",
+         "of one call in seconds; 0: 20 x the reference, at least 2 s")
+      ->group(group);
+  text(app, "--memory", memory, "SIZE",
+       "of the candidate, 4GiB for example; 0: 2 GiB + 4 x (inputs + outputs)")
+      ->group(group);
+  add_isolation(app, isolation)->group(group);
+  flag(app, "--no-evidence", no_evidence, "do not store what kernelwright rejudge needs")
+      ->group(group);
+}
+
 void set_words(CLI::App& app, std::vector<std::string>& words, const char* description) {
   app.add_option("--set", words, description)->type_name("NAME=VALUE")->allow_extra_args(false);
 }

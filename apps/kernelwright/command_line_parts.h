@@ -51,6 +51,12 @@ void set_words(CLI::App& app, std::vector<std::string>& words, const char* descr
 // own_tries: there is no other option of this name.
 void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries);
 
+CLI::Option* add_isolation(CLI::App& app, std::string& level);
+
+// What a candidate may use, and what is kept of it.
+void add_candidate_limits(CLI::App& app, const char* group, double& timeout_seconds,
+                          std::string& memory, std::string& isolation, bool& no_evidence);
+
 inline constexpr const char* kJson = "print JSON, one object a line";
 
 }  // namespace kw::front

@@ -1,6 +1,7 @@
 // Where a command prints: results to stdout, talk and progress to stderr. An interface, so that
 // tests read what was printed.
 #pragma once
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,12 @@ class Console {
   virtual bool err_terminal() const = 0;  // a status line can be redrawn
   virtual int err_columns() const = 0;
 };
+
+// Between two drawings of a status line, or two lines where none can be redrawn.
+inline std::chrono::nanoseconds status_interval(const Console& console) {
+  return console.err_terminal() ? std::chrono::nanoseconds(std::chrono::milliseconds(100))
+                                : std::chrono::nanoseconds(std::chrono::seconds(5));
+}
 
 class TerminalConsole : public Console {
  public:

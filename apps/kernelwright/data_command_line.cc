@@ -127,17 +127,7 @@ void add_filter(CLI::App& data, DataFilterCommand& o, const AddCommand& add) {
   number(c, "--threads", o.eval.threads, "N", "for candidate and baseline")->group("Judging");
   number(c, "--max-seconds", o.eval.max_seconds, "S", "for measuring one workload")
       ->group("Judging");
-  number(c, "--timeout", o.eval.timeout_seconds, "S",
-         "of one call in seconds; 0: 20 x the reference, at least 2 s")
-      ->group("Judging");
-  text(c, "--memory", o.memory, "SIZE",
-       "of the candidate, 4GiB for example; 0: 2 GiB + 4 x (inputs + outputs)")
-      ->group("Judging");
-  text(c, "--isolation-at-least", o.isolation, "LEVEL",
-       "refuse to run below it (exit 3): none, basic, namespaces, full")
-      ->group("Judging");
-  flag(c, "--no-evidence", o.no_evidence, "do not store what kernelwright rejudge needs")
-      ->group("Judging");
+  add_candidate_limits(c, "Judging", o.eval.timeout_seconds, o.memory, o.isolation, o.no_evidence);
 }
 
 void add_teach(CLI::App& data, DataTeachCommand& o, const AddCommand& add) {

@@ -2,15 +2,12 @@
 #include "eval.h"
 
 #include "base/text.h"
+#include "json_line.h"
 #include "settings.h"
 #include "task/candidate_source.h"
 
 namespace kw::front {
 namespace {
-
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 tl::unexpected<Error> wrong(const std::string& message) {
   return fail(ErrorCode::kInvalidArgument, message + "; see kernelwright eval --help");
@@ -48,11 +45,11 @@ Status check_baseline(const std::string& baseline) {
 }  // namespace
 
 std::string error_line(const Error& error) {
-  return dump({{"error", {{"code", to_string(error.code())}, {"message", error.message()}}}});
+  return json_line({{"error", {{"code", to_string(error.code())}, {"message", error.message()}}}});
 }
 
 std::string verdict_line(const task::Verdict& verdict) {
-  return dump(to_json(verdict));
+  return json_line(to_json(verdict));
 }
 
 int exit_code_of(task::Outcome outcome) {

@@ -35,9 +35,9 @@ Result<DataSet> read_data_set(const EvalCommand& command) {
   return out;
 }
 
-class Run {
+class EvalRun {
  public:
-  Run(const EvalCommand& command, const Services& services, DataSet data)
+  EvalRun(const EvalCommand& command, const Services& services, DataSet data)
       : command_(command),
         services_(services),
         data_(std::move(data)),
@@ -220,7 +220,7 @@ class Run {
 
 Result<int> eval_many(const EvalCommand& command, const Services& services) {
   KW_TRY(DataSet data, read_data_set(command));
-  return Run(command, services, std::move(data)).run();
+  return EvalRun(command, services, std::move(data)).run();
 }
 
 }  // namespace kw::front

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "json_line.h"
 #include "problem_folder.h"
 #include "prompt/templates.h"
 #include "task/definition_json.h"
@@ -16,10 +17,6 @@ namespace {
 using task::Problem;
 
 constexpr std::size_t kShownSource = 64U << 10U;  // bytes
-
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 std::string shape_text(const task::TensorSpec& tensor) {
   return tensor.shape ? fmt::format("[{}]", join(*tensor.shape, ", ")) : "scalar";
@@ -125,14 +122,16 @@ Result<task::Signature> signature_for(const Problem& problem, const Services& se
 Result<int> run_problems_show(const ProblemsShowCommand& command, const Services& services) {
   KW_TRY(Problem problem, read_problem(services, command.problem, command.set));
   if (!command.signature) {
-    KW_TRY_STATUS(services.console.out(command.json ? dump(whole(problem)) : text_of(problem)));
+    KW_TRY_STATUS(
+        services.console.out(command.json ? json_line(whole(problem)) : text_of(problem)));
     return 0;
   }
   KW_TRY(task::Signature signature, signature_for(problem, services, "cpu"));
   Json json = whole(problem);
   json["signature"] = to_json(signature);
   json["problem_h"] = problem_header(signature, false);
-  KW_TRY_STATUS(services.console.out(command.json ? dump(json) : problem_header(signature, false)));
+  KW_TRY_STATUS(
+      services.console.out(command.json ? json_line(json) : problem_header(signature, false)));
   return 0;
 }
 
@@ -162,7 +161,7 @@ Result<int> run_prompt(const PromptCommand& command, const Services& services) {
   options.optional_flags = task::allowed_flags();
   KW_TRY(prompt::ChatPrompt chat,
          prompt::chat_prompt(problem, signature, *language, chosen, options));
-  KW_TRY_STATUS(services.console.out(command.json ? dump(prompt::to_json(chat))
+  KW_TRY_STATUS(services.console.out(command.json ? json_line(prompt::to_json(chat))
                                                   : chat.messages.front().content));
   return 0;
 }

@@ -6,12 +6,6 @@
 #include "base/text.h"
 
 namespace kw::front {
-namespace {
-
-constexpr std::chrono::milliseconds kRedraw{100};
-constexpr std::chrono::seconds kPlainInterval{5};
-
-}  // namespace
 
 std::string duration_text(std::chrono::seconds duration) {
   auto seconds = std::max<std::int64_t>(duration.count(), 0);
@@ -80,9 +74,7 @@ void ProgressView::draw(bool at_once) {
   bool terminal = console_.err_terminal();
   if (total_ == 0 || (!terminal && total_ < 2)) return;
   Time now = now_();
-  auto interval =
-      terminal ? std::chrono::nanoseconds(kRedraw) : std::chrono::nanoseconds(kPlainInterval);
-  if (!at_once && ever_drawn_ && now - drawn_ < interval) return;
+  if (!at_once && ever_drawn_ && now - drawn_ < status_interval(console_)) return;
   drawn_ = now;
   ever_drawn_ = true;
   if (!terminal) return console_.err(status() + "\n");

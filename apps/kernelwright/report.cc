@@ -11,7 +11,7 @@
 namespace kw::front {
 namespace {
 
-std::filesystem::path absolute(const std::string& path) {
+std::filesystem::path canonical(const std::string& path) {
   std::error_code error;
   std::filesystem::path out = std::filesystem::weakly_canonical(path, error);
   return error ? std::filesystem::path(path) : out;
@@ -21,7 +21,7 @@ std::filesystem::path absolute(const std::string& path) {
 std::size_t place_of_baseline(std::vector<std::string>& paths, const std::string& baseline) {
   if (baseline.empty()) return 0;
   auto found = std::find_if(paths.begin(), paths.end(), [&](const std::string& path) {
-    return absolute(path) == absolute(baseline);
+    return canonical(path) == canonical(baseline);
   });
   if (found != paths.end()) return static_cast<std::size_t>(found - paths.begin());
   paths.push_back(baseline);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "json_line.h"
 #include "judge_evaluator.h"
 #include "problem_folder.h"
 #include "proposers.h"
@@ -24,10 +25,6 @@ namespace {
 using runlog::End;
 
 constexpr std::size_t kPromptFrame = 5000;  // bytes of a prompt beside the reference; an estimate
-
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 // Paths that a resumed run must find again, wherever it is started.
 std::string absolute(const std::string& path) {
@@ -211,7 +208,7 @@ class SolveRun {
           failed || end == End::kFailed || end == End::kQuarantined || end == End::kUnsupported;
       none = none || tree.best() == nullptr;
       KW_TRY_STATUS(services_.console.out(
-          command_.json ? dump(solve_row(folder, tree))
+          command_.json ? json_line(solve_row(folder, tree))
                         : solve_card(folder, run_, tree, command_.eval.baseline)));
     }
     if (!command_.json)

@@ -14,9 +14,6 @@ namespace {
 
 using runlog::Run;
 
-constexpr std::chrono::milliseconds kRedraw{100};
-constexpr std::chrono::seconds kPlainInterval{5};
-
 struct Sums {
   Counts counts;
   std::size_t finished = 0, ended = 0;
@@ -116,9 +113,7 @@ std::string SolveView::status(const Run& run) const {
 void SolveView::draw(const Run& run, bool at_once) {
   const bool terminal = console_.err_terminal();
   const auto now = now_();
-  const auto interval =
-      terminal ? std::chrono::nanoseconds(kRedraw) : std::chrono::nanoseconds(kPlainInterval);
-  if (!at_once && now - drawn_ < interval) return;
+  if (!at_once && now - drawn_ < status_interval(console_)) return;
   drawn_ = now;
   std::string text = status(run);
   if (!terminal) return console_.err(text + "\n");

@@ -15,10 +15,7 @@ namespace {
 using std::chrono::seconds;
 using testing::FakeClock;
 using ::testing::HasSubstr;
-
-double seconds_of(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
+using testing::seconds_of;
 
 Clock::Time far(FakeClock& clock) {
   return clock.now() + std::chrono::hours(10);

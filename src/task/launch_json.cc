@@ -47,7 +47,7 @@ Result<std::vector<LaunchExpression>> dimensions(ObjectReader& reader, std::stri
   return out;
 }
 
-Result<LaunchArgument> argument_from_json(const Json& value, const std::string& where) {
+Result<LaunchArgument> launch_argument_from_json(const Json& value, const std::string& where) {
   if (value.is_string()) {
     auto name = value.get<std::string>();
     if (!is_identifier(name)) {
@@ -108,7 +108,7 @@ Result<LaunchDescriptor> launch_from_json(const Json& value, const std::string& 
   }
   for (const Json& item : *arguments) {
     KW_TRY(LaunchArgument argument,
-           argument_from_json(item, fmt::format("{}[{}]", path, out.arguments.size())));
+           launch_argument_from_json(item, fmt::format("{}[{}]", path, out.arguments.size())));
     out.arguments.push_back(std::move(argument));
   }
   KW_TRY_STATUS(reader.no_other_keys());

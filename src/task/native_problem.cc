@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kFoldersAbove = 3;
 
-bool is_there(const fs::path& path) {
+bool file_exists(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
@@ -37,7 +37,7 @@ Result<Problem> assemble(Definition definition, const Files& files, const fs::pa
   out.name = definition.name;
   KW_TRY(std::string lines, read_text(files.workloads, kMaxDataFile));
   KW_TRY(out.workloads, workloads_from_jsonl(lines, definition, files.workloads.string()));
-  if (is_there(files.policy)) {
+  if (file_exists(files.policy)) {
     KW_TRY(std::string text, read_text(files.policy, kMaxSourceFile));
     KW_TRY(out.policy, policy_from_toml(text, files.policy.string()));
     auto fits = check_policy(out.policy, definition, out.workloads);
@@ -68,7 +68,7 @@ Result<Problem> problem_from_definition(const fs::path& file) {
   for (int above = 0; above <= kFoldersAbove; ++above, folder = folder.parent_path()) {
     for (const fs::path& workloads : {folder / "workloads" / definition.op_type / lines,
                                       folder / "workloads" / lines, folder / "workloads.jsonl"}) {
-      if (is_there(workloads))
+      if (file_exists(workloads))
         return assemble(std::move(definition), {file, workloads, policy}, folder);
     }
     if (!folder.has_relative_path()) break;

@@ -16,8 +16,8 @@ namespace kw::task {
 namespace {
 
 constexpr std::uint64_t kMaxHeader = 64ULL << 20U;
-constexpr std::size_t kMaxTensors = 100000;
-constexpr std::size_t kMaxRank = 8;
+constexpr std::size_t kMaxStoredTensors = 100000;
+constexpr std::size_t kMaxStoredRank = 8;
 
 // float4 is missing: safetensors packs two in a byte and we do not.
 constexpr auto kNames = enum_names<DType>({
@@ -72,7 +72,7 @@ Result<SafetensorsEntry> entry_from(const std::string& name, const Json& value,
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not read", reader.path("dtype"),
                 printable(dtype, 60));
   out.dtype = *known;
-  KW_TRY(out.shape, integers(reader, "shape", kMaxRank));
+  KW_TRY(out.shape, integers(reader, "shape", kMaxStoredRank));
   KW_TRY(auto offsets, integers(reader, "data_offsets", 2));
   KW_TRY_STATUS(reader.no_other_keys());
   if (offsets.size() != 2 || offsets[0] > offsets[1] ||
@@ -110,9 +110,9 @@ Status check_overlap(std::vector<SafetensorsEntry> entries) {
 
 Result<std::vector<SafetensorsEntry>> entries_from(std::string_view header, const DataRange& data) {
   KW_TRY(Json value, parse_json(header));
-  if (!value.is_object() || value.size() > kMaxTensors) {
+  if (!value.is_object() || value.size() > kMaxStoredTensors) {
     return fail(ErrorCode::kInvalidArgument, "header: expected an object of at most {} tensors",
-                kMaxTensors);
+                kMaxStoredTensors);
   }
   std::vector<SafetensorsEntry> out;
   for (const auto& [name, item] : value.items()) {

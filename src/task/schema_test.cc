@@ -148,7 +148,7 @@ TEST(Schema, GoldenFilesFit) {
 }
 
 TEST(Schema, DefectsAreFound) {
-  struct Case {
+  struct Defect {
     const char* schema;
     Json good;
     const char* pointer;
@@ -159,7 +159,7 @@ TEST(Schema, DefectsAreFound) {
   const Json verdict = json_of(golden("verdict.json"));
   const Json workload = lines("workloads.jsonl")[1]["workload"];
   const Json trace = lines("traces.jsonl")[1];
-  const std::vector<Case> kCases = {
+  const std::vector<Defect> kCases = {
       {"definition", definition, "/name", nullptr},
       {"definition", definition, "/name", "a/b"},
       {"definition", definition, "/axes/columns/value", 2.5},

@@ -70,7 +70,7 @@ Status spec_from_json(ObjectReader& reader, Candidate& out) {
   return spec.no_other_keys();
 }
 
-Result<SourceFile> source_from_json(const Json& value, const std::string& where) {
+Result<SourceFile> source_file_from_json(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   SourceFile out;
   KW_TRY(out.path, reader.string("path"));
@@ -117,7 +117,7 @@ Status sources_from_json(ObjectReader& reader, Candidate& out) {
   std::size_t total = 0;
   for (const Json& item : *value) {
     KW_TRY(SourceFile source,
-           source_from_json(item, fmt::format("{}[{}]", where, out.sources.size())));
+           source_file_from_json(item, fmt::format("{}[{}]", where, out.sources.size())));
     total += source.content.size();
     out.sources.push_back(std::move(source));
   }

@@ -23,7 +23,7 @@ Status check_count(const Json& object, const std::string& where) {
               kMaxNames);
 }
 
-Result<InputSource> source_from_json(const Json& value, const std::string& where) {
+Result<InputSource> input_source_from_json(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   KW_TRY(std::string type, reader.string("type"));
   InputSource source;
@@ -211,7 +211,8 @@ Result<Workload> workload_from_json(const Json& value, const std::string& where)
   KW_TRY(ObjectReader input_reader, ObjectReader::make(*inputs, reader.path("inputs")));
   KW_TRY_STATUS(check_count(*inputs, input_reader.where()));
   for (const auto& [name, item] : inputs->items()) {
-    KW_TRY(InputSource source, source_from_json(item, input_reader.path(printable(name, 80))));
+    KW_TRY(InputSource source,
+           input_source_from_json(item, input_reader.path(printable(name, 80))));
     out.inputs.emplace_back(name, std::move(source));
   }
   KW_TRY_STATUS(reader.no_other_keys());

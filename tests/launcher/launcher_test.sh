@@ -7,6 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 unset KW_PYTHON KW_WERROR
+joined="-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8"
 fail() {
   printf 'FAILED %s: %s\n' "$case" "$*" >&2
   sed 's/^/  stderr: /' "$scratch/err" >&2
@@ -50,7 +51,7 @@ forget() { : >"$FAKE/log"; }
 begin first_and_second_run
 run 0 eval 'a b' '' c
 [[ $out == "<$checkout/.venv/bin/python><eval><a b><><c>" ]] || fail "the program got $out"
-did 'cmake --preset dev -DBUILD_TESTING=OFF -DKW_WERROR=OFF'
+did "cmake --preset dev -DBUILD_TESTING=OFF -DKW_WERROR=OFF $joined"
 did 'cmake --build build/dev --target kw_programs'
 did 'pip torch==2.13.0'
 did 'pip numpy==2.4.6'
@@ -71,7 +72,7 @@ run 0 eval x
 [[ ! -s $FAKE/log ]] || fail "a changed test built something for eval"
 run 0 test -R 'a b'
 [[ $out == '<--preset><dev><-R><a b>' ]] || fail "ctest got $out"
-did "cmake --preset dev -DBUILD_TESTING=ON -DKW_WERROR=OFF -DKW_PYTHON=$checkout/.venv/bin/python"
+did "cmake --preset dev -DBUILD_TESTING=ON -DKW_WERROR=OFF $joined -DKW_PYTHON=$checkout/.venv/bin/python"
 did 'cmake --build build/dev --target all'
 did 'pip peer==1.0'
 forget
@@ -173,11 +174,11 @@ begin configure_fails
 touch "$FAKE/configure-fails"
 run 2 eval x
 says 'cmake could not configure'
-did 'cmake --preset dev --fresh -DBUILD_TESTING=OFF -DKW_WERROR=OFF'
+did "cmake --preset dev --fresh -DBUILD_TESTING=OFF -DKW_WERROR=OFF $joined"
 rm "$FAKE/configure-fails"
 forget
 run 0 eval x
-did 'cmake --preset dev -DBUILD_TESTING=OFF -DKW_WERROR=OFF'
+did "cmake --preset dev -DBUILD_TESTING=OFF -DKW_WERROR=OFF $joined"
 
 begin build_fails
 touch "$FAKE/build-fails"

@@ -10,10 +10,10 @@ namespace {
 
 // Beside one result a set of a go: those that the executor still holds meanwhile.
 constexpr std::size_t kResultsInFlight = 3;
-constexpr std::size_t kPiece = 1ULL << 20U;
+constexpr std::size_t kZeroedPiece = 1ULL << 20U;
 
 void zero(std::span<std::byte> bytes) {
-  os::in_parallel_pieces(bytes.size(), kPiece, 1, [&](std::size_t first, std::size_t last) {
+  os::in_parallel_pieces(bytes.size(), kZeroedPiece, 1, [&](std::size_t first, std::size_t last) {
     std::memset(bytes.data() + first, 0, last - first);
   });
 }

@@ -19,7 +19,7 @@ constexpr int kNullGos = 11;
 constexpr std::chrono::nanoseconds kLeastCallTimeout = std::chrono::seconds(2);
 constexpr int kCallTimeoutFactor = 20;
 
-double ms(std::chrono::nanoseconds duration) {
+double milliseconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
@@ -111,11 +111,11 @@ Fault Side::fault_of(const GoResult& go, const char* stage) {
 
 Result<std::optional<Fault>> Side::start(StartTimes& times) {
   KW_TRY(GoResult ready, client_->wait_ready(kLoadTimeout));
-  times.load_ms = ms(ready.wall);
+  times.load_ms = milliseconds(ready.wall);
   if (ready.end != GoEnd::kDone) return std::optional(fault_of(ready, "loading"));
   KW_TRY(GoResult prepared,
          client_->go(Op::kPrepare, {}, compiles_ ? kCompileTimeout : kPrepareTimeout));
-  times.prepare_ms = ms(prepared.wall);
+  times.prepare_ms = milliseconds(prepared.wall);
   if (prepared.end != GoEnd::kDone) return std::optional(fault_of(prepared, "prepare"));
   return std::optional<Fault>();
 }

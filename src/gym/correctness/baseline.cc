@@ -20,7 +20,7 @@ namespace {
 using task::DType;
 
 constexpr std::size_t kChunk = 1024;
-constexpr std::size_t kPiece = 1U << 18U;  // elements that one thread compares at a time
+constexpr std::size_t kComparedPiece = 1U << 18U;  // elements that one thread compares at a time
 constexpr std::size_t kLanes = 16;
 constexpr double kRelativeFloor = 1e-8;
 
@@ -116,10 +116,10 @@ class Comparison {
 
   CheckReport run() {
     Slices slices = slices_of(baseline_.shape);
-    if (slices.columns > kPiece) {
+    if (slices.columns > kComparedPiece) {
       for (std::size_t row = 0; row < slices.rows; ++row) long_row(row * slices.columns, slices);
     } else if (slices.rows > 0) {
-      std::size_t rows = std::max<std::size_t>(1, kPiece / slices.columns);
+      std::size_t rows = std::max<std::size_t>(1, kComparedPiece / slices.columns);
       os::in_parallel_pieces(slices.rows, rows, 2 * sizeof(T) * slices.columns,
                              [&](std::size_t first, std::size_t last) {
                                Piece piece{*this};
@@ -158,7 +158,7 @@ class Comparison {
       sum += sample.magnitudes(first + begin, kChunk);
       count += kChunk;
     }
-    os::in_parallel_pieces(slices.columns, kPiece, 2 * sizeof(T),
+    os::in_parallel_pieces(slices.columns, kComparedPiece, 2 * sizeof(T),
                            [&](std::size_t begin, std::size_t end) {
                              Piece piece{*this};
                              piece.compare(first + begin, end - begin, sum / count);

@@ -17,7 +17,7 @@ namespace {
 using task::DType;
 
 constexpr std::size_t kChunk = 2048;
-constexpr std::size_t kPiece = 1U << 18U;  // elements that one thread checks at a time
+constexpr std::size_t kCheckedPiece = 1U << 18U;  // elements that one thread checks at a time
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRelativeFloor = 1e-8;
 
@@ -170,8 +170,9 @@ CheckReport check_against_oracle(const TensorView& candidate, const InstanceBudg
   std::mutex mutex;
   Slices slices = budget.slices();
   // Runs of elements within one row, so that tiles do not straddle rows.
-  std::size_t rows = std::max<std::size_t>(1, kPiece / std::max<std::size_t>(1, slices.columns));
-  bool long_rows = slices.columns > kPiece;
+  std::size_t rows =
+      std::max<std::size_t>(1, kCheckedPiece / std::max<std::size_t>(1, slices.columns));
+  bool long_rows = slices.columns > kCheckedPiece;
   auto check = [&](std::size_t first_row, std::size_t last_row, std::size_t begin,
                    std::size_t end) {
     Part part;
@@ -188,7 +189,7 @@ CheckReport check_against_oracle(const TensorView& candidate, const InstanceBudg
   }
   for (std::size_t row = 0; long_rows && row < slices.rows; ++row) {
     os::in_parallel_pieces(
-        slices.columns, kPiece, 2 * sizeof(double),
+        slices.columns, kCheckedPiece, 2 * sizeof(double),
         [&](std::size_t begin, std::size_t end) { check(row, row + 1, begin, end); });
   }
   report.elements = budget.run().exact.size();

@@ -17,7 +17,7 @@ namespace {
 using task::DType;
 
 constexpr std::size_t kChunk = 2048;
-constexpr std::size_t kPiece = 1U << 18U;  // elements that one thread compares at a time
+constexpr std::size_t kTrialPiece = 1U << 18U;  // elements that one thread compares at a time
 
 // visit(candidate, reference) for the elements [first, last), widened to T.
 template <typename T, typename Visit>
@@ -38,7 +38,7 @@ void for_pairs(const TensorView& candidate, const TensorView& reference, std::si
 template <typename Part, typename Compare, typename Join>
 void in_pieces(const TensorView& reference, Compare compare, Join join) {
   std::mutex mutex;
-  os::in_parallel_pieces(reference.elements(), kPiece, 2 * task::size_of(reference.dtype),
+  os::in_parallel_pieces(reference.elements(), kTrialPiece, 2 * task::size_of(reference.dtype),
                          [&](std::size_t first, std::size_t last) {
                            Part part;
                            compare(first, last, part);

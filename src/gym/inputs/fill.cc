@@ -27,7 +27,8 @@ using task::DType;
 
 constexpr std::size_t kChunk = 4096;
 constexpr std::size_t kSpikeBlock = 1024;
-constexpr std::size_t kPiece = 1U << 19U;  // elements that one thread fills from a seed of its own
+constexpr std::size_t kFilledPiece =
+    1U << 19U;  // elements that one thread fills from a seed of its own
 
 struct Range {
   double least, most;  // whole numbers that the dtype represents, without a gap
@@ -374,9 +375,9 @@ std::size_t piece_of(Distribution distribution, std::size_t columns) {
     case Distribution::kWideRange:
     case Distribution::kProbabilities:
     case Distribution::kPermutation:
-      return columns * std::max<std::size_t>(1, kPiece / columns);
+      return columns * std::max<std::size_t>(1, kFilledPiece / columns);
     default:
-      return kPiece;
+      return kFilledPiece;
   }
 }
 

@@ -18,7 +18,8 @@ using task::DType;
 
 constexpr std::size_t kBlock = 4096;       // bytes
 constexpr std::size_t kPool = 4 * kBlock;  // bytes made of random words; the rest repeats them
-constexpr std::size_t kPiece = 1U << 20U;  // bytes that one thread makes from a seed of its own
+constexpr std::size_t kPoisonedPiece =
+    1U << 20U;  // bytes that one thread makes from a seed of its own
 
 // Turns random words of the element's width into poison; `nan` says which of the two kinds.
 template <typename Word>
@@ -116,8 +117,8 @@ std::size_t count_in_piece(DType dtype, std::uint64_t seed, std::span<const std:
 // work(seed of the piece, first byte, number of bytes) for all pieces, on all cores.
 template <typename Work>
 void for_pieces(std::uint64_t seed, std::size_t total, Work work) {
-  os::in_parallel_pieces(total, kPiece, 1, [&](std::size_t first, std::size_t last) {
-    work(seed + first / kPiece * 0x9e3779b97f4a7c15ULL, first, last - first);
+  os::in_parallel_pieces(total, kPoisonedPiece, 1, [&](std::size_t first, std::size_t last) {
+    work(seed + first / kPoisonedPiece * 0x9e3779b97f4a7c15ULL, first, last - first);
   });
 }
 

@@ -17,8 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kTextBytes = std::size_t{16} << 20U;
-constexpr std::size_t kMaxFailureText = 2000;
+constexpr std::size_t kTraceBytes = std::size_t{16} << 20U;
+constexpr std::size_t kMaxTraceFailure = 2000;
 constexpr std::uint64_t kMemory = 6ULL << 30U;
 constexpr std::chrono::milliseconds kSlice{100};  // between looks at a stop
 enum TracerStatus : std::uint32_t { kDone = 0, kReferenceFailed = 1, kUnsupportedProblem = 3 };
@@ -97,8 +97,8 @@ Result<std::string> trace_problem(Roles& roles, const TraceRequest& request,
   body["fds"] = {"text", "source"};
   KW_TRY(std::string reference, reference_source(problem));
   KW_TRY(os::UniqueFd source, os::make_sealed_file("reference", reference));
-  KW_TRY(os::UniqueFd text_fd, os::make_memory_file("text", kTextBytes));
-  KW_TRY(os::Mapping text, os::Mapping::shared(text_fd.get(), kTextBytes, true));
+  KW_TRY(os::UniqueFd text_fd, os::make_memory_file("text", kTraceBytes));
+  KW_TRY(os::Mapping text, os::Mapping::shared(text_fd.get(), kTraceBytes, true));
   RoleLimits limits{request.memory_bytes == 0 ? kMemory : request.memory_bytes, 1};
   KW_TRY(RunningRole role, roles.start_tracer(limits));
 
@@ -116,13 +116,13 @@ Result<std::string> trace_problem(Roles& roles, const TraceRequest& request,
       return fail(ErrorCode::kResourceExhausted,
                   "the trace ran out of memory (smaller sizes: --set NAME=VALUE)");
     return fail(ErrorCode::kInvalidArgument, "the problem's code ended the tracer: {}",
-                printable(role.log->text(), kMaxFailureText));
+                printable(role.log->text(), kMaxTraceFailure));
   }
   // A copy: the process may still write.
   std::string answer(reinterpret_cast<const char*>(text.data()),
-                     std::min<std::size_t>(reply.text_bytes, kTextBytes));
+                     std::min<std::size_t>(reply.text_bytes, kTraceBytes));
   if (reply.status == kDone) return answer;
-  answer = printable(answer, kMaxFailureText);
+  answer = printable(answer, kMaxTraceFailure);
   if (reply.status == kUnsupportedProblem)
     return fail(ErrorCode::kUnsupported, "{}: no graph: {}", problem.name, answer);
   return fail(ErrorCode::kInvalidArgument, "{}: the reference fails: {}", problem.name, answer);

@@ -8,6 +8,10 @@
 
 namespace kw::openai::testing {
 
+inline double seconds_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
 class FakeClock : public Clock {
  public:
   Time now() override {
