@@ -39,8 +39,8 @@ def chosen(samples, count):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--cpp", type=int, default=8)
-    parser.add_argument("--triton", type=int, default=5)
+    parser.add_argument("--cpp", type=int, default=6)
+    parser.add_argument("--triton", type=int, default=4)
     parser.add_argument("--seed", type=int, default=6)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -190,6 +190,9 @@ class Sampler {
     if (one.name == "compare" && static_cast<int>(plan_.steps.size()) + 1 == depth_) return true;
     const OpSpec& last = *plan_.steps.back().spec;
     if (last.name == one.name) return one.family != "matmul" && one.family != "convolution";
+    const bool extreme =
+        one.name == "min" || one.name == "max" || one.name == "argmin" || one.name == "argmax";
+    if (extreme && (last.name == "relu" || last.name == "compare")) return true;  // 0, or 1
     return last.family == "activation" && one.family == "activation" && rng_.uniform() < 0.8;
   }
 

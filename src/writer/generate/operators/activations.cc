@@ -386,7 +386,7 @@ std::vector<OpSpec> activation_operators() {
        1.5,
        1,
        Domain::kAny,
-       is_float,
+       [](const Value& x, const Limits& l) { return is_float(x, l) && x.high > 0.2; },
        [](Builder& b) { gated(b, "hardswish.default"); },
        "hard swish",
        {{"nn.Hardswish()", ""},

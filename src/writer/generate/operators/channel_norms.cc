@@ -132,7 +132,8 @@ void group_norm(Builder& b) {
 void length_norm(Builder& b, double order) {
   const Dims shape = b.x().shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t dim = b.chance(0.6) ? 1 : rank - 1;
+  std::int64_t dim = b.chance(0.6) ? 1 : rank - 1;
+  if (shape[static_cast<std::size_t>(dim)].n < 2) dim = dim == 1 ? rank - 1 : 1;
   b.whole("dim", dim);
   Dims left = shape;
   left[static_cast<std::size_t>(dim)] = {1, 1};
@@ -141,8 +142,10 @@ void length_norm(Builder& b, double order) {
   const ValueId below = b.call("clamp.default", {norm, 1e-12, nullptr}, left);
   const auto n = static_cast<double>(shape[static_cast<std::size_t>(dim)].n);
   const double most = std::min(1.0, order == 1 ? 4 / n : 3 / std::sqrt(n));
-  b.result(b.call("div.Tensor", {b.x(), below}, shape), shape)
-      .range(b.x().positive() ? 0 : -most, most);
+  const double least = b.x().positive() ? 0 : -most;
+  Value& out = b.result(b.call("div.Tensor", {b.x(), below}, shape), shape);
+  out.range(least, most);
+  out.centred = true;  // its norm is 1
 }
 
 void log_softmax(Builder& b) {
