@@ -12,11 +12,14 @@ void add_generate(CLI::App& data, DataGenerateCommand& generate, const AddComman
   text(g, "--count", generate.count, "N", "samples; a longer file begins with the shorter one");
   number(g, "--workers", generate.workers, "W", "threads, 0: all cores; the file is the same");
   text(g, "--target", generate.language, "NAME", "language of the answers: cpp or triton");
-  text(g, "--mix", generate.mix, "LIST",
-       "parts of implement, convert, definition, repair and speedup; without it "
-       "implement=42,convert=28,definition=15,repair=10,speedup=5");
+  text(
+      g, "--mix", generate.mix, "LIST",
+      "parts of implement, convert, definition, repair and speedup; without it "
+      "implement=42,convert=28,definition=15,repair=10,speedup=5, of triton speedup=0: its kernels "
+      "are not timed");
   number(g, "--max-depth", generate.max_depth, "D", "operators of a problem, 1 to 8");
-  text(g, "--max-elements", generate.max_elements, "N", "of a tensor");
+  text(g, "--max-elements", generate.max_elements, "N",
+       "of a tensor; without it 33554432, of triton 16384: the gym interprets its kernels");
   flag(g, "--json", generate.json, kJson);
 }
 

@@ -12,6 +12,9 @@
 namespace kw::front {
 namespace {
 
+// Elements of a tensor. The gym runs Triton kernels in the interpreter, whose calls have a minute.
+constexpr std::uint64_t kMostElements = 1U << 25U, kMostInterpreted = 1U << 14U;
+
 Result<std::uint64_t> whole_of(std::string_view flag, const std::string& word) {
   std::uint64_t out = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
@@ -30,19 +33,30 @@ Result<data::GenerateOptions> options_of(const DataGenerateCommand& command,
   KW_TRY_STATUS(check_range("--max-depth", command.max_depth, 1, 8));
   out.workers = command.workers;
   out.problems.max_depth = command.max_depth;
-  KW_TRY(const std::uint64_t elements, whole_of("--max-elements", command.max_elements));
-  KW_TRY_STATUS(
-      check_range("--max-elements", static_cast<double>(elements), 64, double(1ULL << 31U)));
-  out.problems.max_elements = static_cast<std::int64_t>(elements);
-  out.problems.max_work = out.problems.max_elements * 256;
-  if (!command.mix.empty()) {
-    KW_TRY(out.mix, data::mix_from_text(command.mix));
-  }
   const auto language = task::language_from_string(command.language);
   if (!language || writer::strategies(*language).empty())
     return fail(ErrorCode::kInvalidArgument, "--target: the writer writes cpp and triton, not {}",
                 printable(command.language, 40));
   out.language = *language;
+  const bool interpreted = out.language == task::Language::kTriton;
+  std::uint64_t elements = interpreted ? kMostInterpreted : kMostElements;
+  if (!command.max_elements.empty()) {
+    KW_TRY(elements, whole_of("--max-elements", command.max_elements));
+  }
+  KW_TRY_STATUS(
+      check_range("--max-elements", static_cast<double>(elements), 64, double(1ULL << 31U)));
+  out.problems.max_elements = static_cast<std::int64_t>(elements);
+  // The plainest kernels need about a millisecond for 128 multiplications there.
+  out.problems.max_work = out.problems.max_elements * (interpreted ? 32 : 256);
+  if (!command.mix.empty()) {
+    KW_TRY(out.mix, data::mix_from_text(command.mix));
+  }
+  if (interpreted) {
+    if (!command.mix.empty() && out.mix.speedup > 0)
+      return fail(ErrorCode::kInvalidArgument,
+                  "--mix: speedup: kernels of --target triton are not timed");
+    out.mix.speedup = 0;
+  }
   out.build_flags = services.build_flags;
   return out;
 }

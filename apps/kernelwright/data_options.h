@@ -16,7 +16,7 @@ struct DataGenerateCommand {
   std::string language = "cpp";  // of the answers
   std::string mix;               // "implement=60,convert=40"; empty: the default
   int max_depth = 8;
-  std::string max_elements = "33554432";
+  std::string max_elements;  // empty: the default of the language
   bool json = false;
 };
 

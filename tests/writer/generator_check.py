@@ -159,7 +159,7 @@ def work(arguments, first, count):
     if arguments.operator:
         command.append(arguments.operator)
     rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    ways, wrong, constant, run = collections.Counter(), [], 0, 0
+    ways, wrong, constant, run = collections.Counter(), [], [], 0
     with tempfile.TemporaryDirectory() as folder:
         probe = Probe(os.path.join(arguments.folder, "kw_writer_probe"), folder)
         for line in rows:
@@ -169,8 +169,8 @@ def work(arguments, first, count):
                 print(row.get("module", {}).get("source", ""), row.get("definition", {}).get("definition", {}).get("reference", ""), sep="\n# ---- definition\n")
             try:
                 run += check(row, probe, folder, arguments.trace and row["index"] % arguments.trace == 0)
-            except Constant:
-                constant += 1
+            except Constant as error:
+                constant.append((row["index"], row.get("renderings", []), str(error)))
             except Exception as error:
                 text = str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}"
                 wrong.append((row["index"], row.get("renderings", []), text[:600]))
@@ -203,7 +203,9 @@ def main(given):
         for done in pool.map(work, [arguments] * len(blocks), *zip(*blocks)):
             problems, run = problems + done[0], run + done[1]
             ways += done[2]
-            constant += done[4]
+            constant += len(done[4])
+            for index, chosen, text in done[4]:
+                print(f"{index} {' '.join(chosen)}: {text}", flush=True)
             for index, chosen, text in done[3]:
                 failures += 1
                 print(f"{index} {' '.join(w for w in chosen)}: {text}", flush=True)

@@ -189,18 +189,18 @@ class Printer {
     if (strided(which, value, outer, depth)) return;
     const std::string fill = fmt::format("{}_fill_{}", prefix_, which);
     format(
-        "const auto {} = [&]({}* to, int64_t width, int64_t first, int64_t count, int64_t start, "
-        "int64_t steps) {{",
+        "const auto {} = [&]({}* kw_to, int64_t kw_width, int64_t kw_first, int64_t kw_count, "
+        "int64_t kw_start, int64_t kw_steps) {{",
         fill, type_);
     ++indent_;
     open_depth(depth);
-    format("{}* const at = to + step * width;", type_);
-    columns_loop(outer, "first", "count", [&](const std::string& place) {
+    format("{}* const kw_at = kw_to + kw_step * kw_width;", type_);
+    columns_loop(outer, "kw_first", "kw_count", [&](const std::string& place) {
       ScalarText text = text_of({&outer, &depth});
       const std::string one = value_text(text, value);
-      format("at[{}] = {};", place, one);
+      format("kw_at[{}] = {};", place, one);
     });
-    line("for (int64_t rest = count; rest < width; ++rest) at[rest] = 0;");
+    line("for (int64_t kw_rest = kw_count; kw_rest < kw_width; ++kw_rest) kw_at[kw_rest] = 0;");
     close_depth(depth);
     --indent_;
     line("};");
@@ -243,9 +243,9 @@ class Printer {
       --indent_;
       line("}");
     }
-    format("const auto {}_start = [&]([[maybe_unused]] int64_t run) {{", prefix_);
+    format("const auto {}_start = [&]([[maybe_unused]] int64_t kw_run) {{", prefix_);
     ++indent_;
-    declare_variables({product_.columns.begin(), product_.columns.end() - 1}, "run", true);
+    declare_variables({product_.columns.begin(), product_.columns.end() - 1}, "kw_run", true);
     format("return {};", scope_.index(start));
     --indent_;
     line("};");
@@ -281,13 +281,13 @@ class Printer {
 
   void open_depth(const Side& depth) {
     if (depth.flat) {
-      line("for (int64_t step = 0; step < steps; ++step) {");
+      line("for (int64_t kw_step = 0; kw_step < kw_steps; ++kw_step) {");
       ++indent_;
-      format("const int64_t {} = start + step;", depth.counter);
+      format("const int64_t {} = kw_start + kw_step;", depth.counter);
       return;
     }
-    declare_variables(depth.loops, "start", false);
-    line("for (int64_t step = 0; step < steps; ++step) {");
+    declare_variables(depth.loops, "kw_start", false);
+    line("for (int64_t kw_step = 0; kw_step < kw_steps; ++kw_step) {");
     ++indent_;
   }
   void close_depth(const Side& depth) {
@@ -378,22 +378,23 @@ class Printer {
     scope_.ranges.loop(rows.counter, extent_of(rows.loops));
     scope_.ranges.loop(columns.counter, extent_of(columns.loops));
     format(
-        "const auto {}_store = [&](int64_t first_row, int64_t first, int64_t rows, int64_t count, "
-        "int64_t width, const {}* sums) {{",
+        "const auto {}_store = [&](int64_t kw_first_row, int64_t kw_first, int64_t kw_rows, "
+        "int64_t kw_count, int64_t kw_width, const {}* kw_sums) {{",
         prefix_, type_);
     ++indent_;
-    line("for (int64_t row = 0; row < rows; ++row) {");
+    line("for (int64_t kw_row = 0; kw_row < kw_rows; ++kw_row) {");
     ++indent_;
-    format("const {}* const sum = sums + row * width;", type_);
+    format("const {}* const kw_sum = kw_sums + kw_row * kw_width;", type_);
     if (rows.flat) {
-      format("const int64_t {} = first_row + row;", rows.counter);
+      format("const int64_t {} = kw_first_row + kw_row;", rows.counter);
     } else {
-      line("const int64_t at_row = first_row + row;");
-      declare_variables(rows.loops, "at_row", true);
+      line("const int64_t kw_at_row = kw_first_row + kw_row;");
+      declare_variables(rows.loops, "kw_at_row", true);
     }
-    columns_loop(columns, "first", "count", [&](const std::string& place) {
+    columns_loop(columns, "kw_first", "kw_count", [&](const std::string& place) {
       ScalarText text = text_of({&rows, &columns});
-      const std::string value = value_text(text, product_.epilogue, fmt::format("sum[{}]", place));
+      const std::string value =
+          value_text(text, product_.epilogue, fmt::format("kw_sum[{}]", place));
       const DType to = scope_.buffer(product_.out).type.dtype;
       format("{}[{}] = {};", scope_.name(product_.out),
              scope_.index(over_counters(linear, {&rows, &columns})),

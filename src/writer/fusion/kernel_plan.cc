@@ -227,12 +227,11 @@ std::optional<ProductStage> as_product(const Stage& stage) {
     for (const std::string& symbol : symbols_of(*condition)) {
       if (variables.contains(symbol)) used.insert(symbol);
     }
-    if (is_subset(used, in_a))
-      out.a = select(*condition, out.a, zero);
-    else if (is_subset(used, in_b))
-      out.b = select(*condition, out.b, zero);
-    else
-      return std::nullopt;
+    // Of both where both have its variables: it may keep either one's index in bounds.
+    const bool of_a = is_subset(used, in_a), of_b = is_subset(used, in_b);
+    if (!of_a && !of_b) return std::nullopt;
+    if (of_a) out.a = select(*condition, out.a, zero);
+    if (of_b) out.b = select(*condition, out.b, zero);
   }
   return out;
 }

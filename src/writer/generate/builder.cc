@@ -252,7 +252,12 @@ Value& Builder::result(ValueId id, Dims shape) {
   out.dtype = plan_.nodes[static_cast<std::size_t>(id.node)]
                   .outputs[static_cast<std::size_t>(id.output)]
                   .dtype;
-  if (!step_.operands.empty()) out.range(x().low, x().high);
+  if (!step_.operands.empty()) {
+    out.range(x().low, x().high);
+    out.plateaus = x().plateaus;
+    // A mean stays constant when something is added.
+    out.centred = x().centred && step_.spec->family == "elementwise";
+  }
   step_.results.push_back(static_cast<int>(plan_.values.size()) - 1);
   return out;
 }

@@ -69,7 +69,11 @@ std::string words_of(const Step& step) {
 
 std::string words_of(const Plan& plan) {
   std::vector<std::string> out;
-  for (const Step& step : plan.steps) out.push_back(words_of(step));
+  for (const Step& step : plan.steps) {
+    out.push_back(words_of(step));
+    if (out.back().ends_with(','))
+      out.back().pop_back();  // before its operands, in a list of steps
+  }
   return fmt::format("{}", fmt::join(out, ", then "));
 }
 

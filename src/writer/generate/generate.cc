@@ -1,6 +1,7 @@
 #include "writer/generate/generate.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +21,34 @@ std::string title_of(const generate::Plan& plan, std::uint64_t seed, std::uint64
   for (const generate::Step& step : plan.steps) names.push_back(step.spec->name);
   if (names.size() > 4) names.resize(4);
   return fmt::format("{}_{}_{}", fmt::join(names, "_"), seed, index);
+}
+
+constexpr int kMostDraws = 50;
+
+// A formula may leave its second tensor out.
+bool uses_all_inputs(const generate::Plan& plan) {
+  std::set<int> nodes;
+  std::set<std::size_t> inputs;
+  std::vector<ValueId> open;
+  const auto see = [&](const ValueId& id) {
+    if (id.is_input())
+      inputs.insert(id.input_index());
+    else if (nodes.insert(id.node).second)
+      open.push_back(id);
+  };
+  for (const int output : plan.outputs) see(plan.values[static_cast<std::size_t>(output)].id);
+  while (!open.empty()) {
+    const Node& node = plan.nodes[static_cast<std::size_t>(open.back().node)];
+    open.pop_back();
+    for (const auto& [name, value] : node.arguments) {
+      if (const auto* id = std::get_if<ValueId>(&value)) see(*id);
+      if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&value)) {
+        for (const auto& one : *list)
+          if (one) see(*one);
+      }
+    }
+  }
+  return inputs.size() == plan.slots.size();
 }
 
 Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t seed,
@@ -54,7 +83,13 @@ Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t se
 Result<GeneratedProblem> generate_problem(std::uint64_t seed, std::uint64_t index,
                                           const GeneratorOptions& options) {
   Rng rng = Rng::at(seed, index);
-  KW_TRY(const generate::Plan plan, generate::sample_plan(rng, options));
+  KW_TRY(generate::Plan plan, generate::sample_plan(rng, options));
+  for (int draws = 1; !uses_all_inputs(plan); ++draws) {
+    if (draws == kMostDraws)
+      return fail(ErrorCode::kInternal, "problem {} of seed {}: {} draws leave an input unused",
+                  index, seed, draws);
+    KW_TRY(plan, generate::sample_plan(rng, options));
+  }
   auto out = write_down(plan, seed, index, rng);
   if (!out)
     return fail(ErrorCode::kInternal, "problem {} of seed {}: {}", index, seed,

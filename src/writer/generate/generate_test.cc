@@ -1,5 +1,6 @@
 #include "writer/generate/generate.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <thread>
@@ -50,6 +51,24 @@ void expect_same_shapes(const ProblemForm& form, const std::string& what) {
     expect(form.signature.outputs[i], form.graph.type(form.graph.outputs[i]));
 }
 
+// A kernel's own names hide none of the problem's sizes.
+void expect_sizes_are_seen(const ProblemForm& form, const std::string& what) {
+  const auto draft = write_kernel(form.graph, form.signature, task::Language::kCpp, "blocked");
+  ASSERT_TRUE(draft) << what << ": " << draft.error().message();
+  const std::string& source = draft->source;
+  const std::size_t run = source.find("extern \"C\" void run(");
+  for (const auto& [size, value] : form.graph.sizes) {
+    const std::string text = "int64_t " + size;
+    int declared = 0;
+    for (std::size_t at = source.find(text, run); at != std::string::npos;
+         at = source.find(text, at + 1)) {
+      const char next = source[at + text.size()];
+      if (std::isalnum(static_cast<unsigned char>(next)) == 0 && next != '_') ++declared;
+    }
+    EXPECT_LE(declared, 1) << size << " of " << what << "\n" << source;
+  }
+}
+
 TEST(Generate, EveryOperatorHasFiveWaysAndIsLowered) {
   std::set<std::string> names, first;
   for (const OperatorWays& one : generator_operators()) {
@@ -88,11 +107,37 @@ TEST(Generate, EveryProblemIsAProblem) {
       const auto draft = write_kernel(form->graph, form->signature, task::Language::kCpp, "naive");
       ASSERT_TRUE(draft) << problem->name << ": " << draft.error().message();
     }
+    expect_sizes_are_seen(problem->definition, problem->name);
     EXPECT_EQ(problem->renderings.size(), 2 * problem->operators.size());
   }
   EXPECT_GE(depths.rbegin()->first, 7);
   for (int depth = 1; depth <= 6; ++depth) EXPECT_GT(depths[depth], 5) << depth;
   EXPECT_GE(families.size(), 10U);
+}
+
+TEST(Generate, EveryInputIsUsed) {
+  int formulas = 0;
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    const auto problem = generate_problem(kSeed, index, small());
+    ASSERT_TRUE(problem) << problem.error().message();
+    formulas += std::count(problem->operators.begin(), problem->operators.end(), "expression") > 0;
+    const Graph& graph = problem->definition.graph;
+    std::set<std::size_t> used;
+    const auto see = [&](const ValueId& id) {
+      if (id.is_input()) used.insert(id.input_index());
+    };
+    for (const Node& node : graph.nodes) {
+      for (const auto& [name, value] : node.arguments) {
+        if (const auto* id = std::get_if<ValueId>(&value)) see(*id);
+        if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&value)) {
+          for (const auto& one : *list)
+            if (one) see(*one);
+        }
+      }
+    }
+    EXPECT_EQ(used.size(), graph.inputs.size()) << all_of(*problem);
+  }
+  EXPECT_GT(formulas, 5);
 }
 
 TEST(Generate, AProblemDependsOnItsPlaceAlone) {

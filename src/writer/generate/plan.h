@@ -34,6 +34,7 @@ struct Value {
   Dims shape;
   double low = -3, high = 3;  // where they may be expected
   bool centred = false;       // normalised: its mean along some dimension is a constant
+  bool plateaus = false;      // runs of equal elements: a row may have no variance but rounding
   std::string hint = "x";
 
   double magnitude() const { return std::max(-low, high); }

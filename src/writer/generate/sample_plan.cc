@@ -26,11 +26,11 @@ class Sampler {
       : rng_(rng), options_(options), limits_{options.max_elements, options.max_work} {}
 
   Result<Plan> sample() {
-    const int depth = draw_depth();
+    depth_ = draw_depth();
     KW_TRY(const OpSpec* first, first_operator());
     start(*first);
     if (first->domain == Domain::kNone) add(*first, -1);
-    while (static_cast<int>(plan_.steps.size()) < depth) {
+    while (static_cast<int>(plan_.steps.size()) < depth_) {
       if (!next(plan_.steps.empty() ? first : nullptr)) break;
     }
     if (plan_.steps.empty()) add(*all_named("relu"), current_);
@@ -183,11 +183,16 @@ class Sampler {
     add(*found, current_);
     return true;
   }
-  // The same operator twice in a row, or an activation of an activation.
+  // The same operator twice in a row, an activation of an activation, or zeros and ones at the end:
+  // they tell little of the precision in which they were computed.
   bool follows_badly(const OpSpec& one) {
     if (plan_.steps.empty()) return false;
+    if (one.name == "compare" && static_cast<int>(plan_.steps.size()) + 1 == depth_) return true;
     const OpSpec& last = *plan_.steps.back().spec;
     if (last.name == one.name) return one.family != "matmul" && one.family != "convolution";
+    const bool extreme =
+        one.name == "min" || one.name == "max" || one.name == "argmin" || one.name == "argmax";
+    if (extreme && (last.name == "relu" || last.name == "compare")) return true;  // 0, or 1
     return last.family == "activation" && one.family == "activation" && rng_.uniform() < 0.8;
   }
 
@@ -211,7 +216,7 @@ class Sampler {
   const GeneratorOptions& options_;
   Limits limits_;
   Plan plan_;
-  int current_ = -1;
+  int current_ = -1, depth_ = 1;
 };
 
 }  // namespace

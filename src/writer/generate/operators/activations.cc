@@ -114,7 +114,9 @@ void squared_relu(Builder& b) {
   out.range(0, out.high * out.high);
 }
 void threshold(Builder& b) {
-  const double at = b.real("threshold", b.number({0.1, 0.5, 0.0}));
+  double at = b.number({0.1, 0.5, 0.0});
+  if (at > b.x().high / 4) at = 0;
+  b.real("threshold", at);
   const double value = b.real("value", b.number({0.0, 0.0, -1.0, 2.0}));
   const Dims shape = b.x().shape;
   const ValueId above = b.call("gt.Scalar", {b.x(), at}, shape, task::DType::kBool);
@@ -123,7 +125,9 @@ void threshold(Builder& b) {
   out.range(value, std::max(out.high, value));
 }
 void hard_shrink(Builder& b) {
-  const double at = b.real("lambd", b.number({0.5, 0.5, 0.3, 1.0}), 0.5);
+  double at = b.number({0.5, 0.5, 0.3, 1.0});
+  if (at > b.x().magnitude() / 4) at = 0.05;
+  b.real("lambd", at, 0.5);
   const Dims shape = b.x().shape;
   const ValueId size = b.call("abs.default", {b.x()}, shape);
   const ValueId above = b.call("gt.Scalar", {size, at}, shape, task::DType::kBool);
@@ -382,7 +386,7 @@ std::vector<OpSpec> activation_operators() {
        1.5,
        1,
        Domain::kAny,
-       is_float,
+       [](const Value& x, const Limits& l) { return is_float(x, l) && x.high > 0.2; },
        [](Builder& b) { gated(b, "hardswish.default"); },
        "hard swish",
        {{"nn.Hardswish()", ""},

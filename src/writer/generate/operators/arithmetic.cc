@@ -65,6 +65,7 @@ void log_one_plus(Builder& b) {
 }
 void wave(Builder& b) {
   const bool sine = b.flag("sine", b.chance(0.5));
+  b.text("function", sine ? "sine" : "cosine");
   b.pointwise(sine ? "sin.default" : "cos.default").range(-1, 1);
 }
 void error_function(Builder& b) {
@@ -154,7 +155,7 @@ void subtract_mean(Builder& b) {
   out.centred = true;
 }
 bool is_long(const Value& x, const Limits& limits) {
-  return has_shape(x, limits) && x.shape.back().n >= 4 && !x.centred;
+  return has_shape(x, limits) && x.shape.back().n >= 4 && !x.centred && !x.plateaus;
 }
 void compare(Builder& b) {
   const Dims shape = b.x().shape;
@@ -399,7 +400,7 @@ std::vector<OpSpec> arithmetic_operators() {
        Domain::kAny,
        has_shape,
        wave,
-       "the sine (sine: {sine}, else cosine)",
+       "the {function}",
        {{"", "torch.sin({x})", "sine"},
         {"", "{x}.sin()", "sine"},
         {"", "torch.cos({x} - math.pi / 2)", "sine"},

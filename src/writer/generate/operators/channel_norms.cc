@@ -9,7 +9,7 @@ namespace {
 
 bool has_channels(const Value& x, const Limits&) {
   return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && x.shape.size() <= 5 &&
-         x.shape[1].n >= 2 && !x.centred && x.magnitude() < 1e4;
+         x.shape[1].n >= 2 && !x.centred && !x.plateaus && x.magnitude() < 1e4;
 }
 bool has_batch(const Value& x, const Limits& limits) {
   return has_channels(x, limits) && elements(x.shape) / x.shape[1].n >= 8;
@@ -86,7 +86,9 @@ void frozen_batch_norm(Builder& b) {
   const int node = b.call_several("_native_batch_norm_legit_no_training.default",
                                   {b.x(), weight, bias, mean, variance, 0.1, eps},
                                   {type_of(shape), std::nullopt, std::nullopt});
-  b.result({node, 0}, shape);
+  Value& out = b.result({node, 0}, shape);
+  const double most = 2 * out.magnitude() + 3;  // whatever mean and bias are
+  out.range(-most, most);
 }
 
 void instance_norm(Builder& b) {
@@ -130,14 +132,20 @@ void group_norm(Builder& b) {
 void length_norm(Builder& b, double order) {
   const Dims shape = b.x().shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t dim = b.chance(0.6) ? 1 : rank - 1;
+  std::int64_t dim = b.chance(0.6) ? 1 : rank - 1;
+  if (shape[static_cast<std::size_t>(dim)].n < 2) dim = dim == 1 ? rank - 1 : 1;
   b.whole("dim", dim);
   Dims left = shape;
   left[static_cast<std::size_t>(dim)] = {1, 1};
   const ValueId norm =
       b.call("linalg_vector_norm.default", {b.x(), order, std::vector<IntExpr>{dim}, true}, left);
   const ValueId below = b.call("clamp.default", {norm, 1e-12, nullptr}, left);
-  b.result(b.call("div.Tensor", {b.x(), below}, shape), shape).range(b.x().positive() ? 0 : -1, 1);
+  const auto n = static_cast<double>(shape[static_cast<std::size_t>(dim)].n);
+  const double most = std::min(1.0, order == 1 ? 4 / n : 3 / std::sqrt(n));
+  const double least = b.x().positive() ? 0 : -most;
+  Value& out = b.result(b.call("div.Tensor", {b.x(), below}, shape), shape);
+  out.range(least, most);
+  out.centred = true;  // its norm is 1
 }
 
 void log_softmax(Builder& b) {

@@ -19,7 +19,6 @@ void add_constant(Builder& b) {
   const double value = b.real("add_value", b.number({1.0, 0.5, 2.0, 0.1}));
   Value& out = b.pointwise("add.Tensor", {value});
   out.range(out.low + value, out.high + value);
-  out.centred = false;
 }
 void subtract_constant(Builder& b) {
   const double value = b.real("subtract_value", b.number({0.5, 1.0, 2.0, 0.2}));

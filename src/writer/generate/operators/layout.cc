@@ -111,13 +111,13 @@ void triangle(Builder& b) {
 void embedding(Builder& b) {
   const std::int64_t width = b.size(4, 1024);
   const std::int64_t rows =
-      b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / width, 2, 1000000));
+      b.size(16, std::clamp<std::int64_t>(b.limits.max_elements / width, 16, 1000000));
   const Dim V = b.axis("vocab_size", rows), D = b.axis("embedding_dim", width);
   const Dim B =
       b.axis("batch_size",
              b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / width, 1, 64)), false);
   const Dim T = b.axis(
-      "seq_len", b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / (width * B.n), 1, 512)),
+      "seq_len", b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / (width * B.n), 4, 512)),
       false);
   b.indices("input_ids", {B, T}, V);
   b.size_of("num_embeddings", V);

@@ -11,6 +11,9 @@ bool is_wide(const Value& x, const Limits&) {
   return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && x.shape.back().n >= 4 &&
          !x.centred;
 }
+bool is_varied(const Value& x, const Limits& limits) {
+  return is_wide(x, limits) && !x.plateaus;
+}
 
 // Of the last dimension, with weight and bias
 void layer_norm(Builder& b) {
@@ -66,7 +69,8 @@ void softmax(Builder& b) {
   if (shape[static_cast<std::size_t>(dim)].n < 2) dim = rank - 1;
   b.whole("dim", dim == rank - 1 && b.chance(0.6) ? -1 : dim);
   Value& out = b.result(b.call("_softmax.default", {b.x(), dim, false}, shape), shape);
-  out.range(0, 1);
+  const auto n = static_cast<double>(shape[static_cast<std::size_t>(dim)].n);
+  out.range(0, std::min(1.0, 4 * std::exp(std::min(b.x().magnitude(), 8.0)) / n));
   out.centred = true;
 }
 
@@ -80,7 +84,7 @@ std::vector<OpSpec> norm_operators() {
        3,
        2,
        Domain::kAny,
-       is_wide,
+       is_varied,
        layer_norm,
        "layer normalisation over the last {normalized_shape} elements",
        {{"nn.LayerNorm({normalized_shape}[[, eps={eps}]][[, elementwise_affine={affine}]])", ""},

@@ -80,7 +80,8 @@ void max_pool(Builder& b) {
       {type_of(made), std::nullopt});
   ValueId id = {node, 0};
   if (line) id = b.call("view.default", {id, out}, out);
-  b.result(id, out);
+  Value& pooled = b.result(id, out);
+  pooled.plateaus = pooled.plateaus || w.s < w.k;
 }
 
 void avg_pool(Builder& b) {

@@ -15,6 +15,9 @@ bool is_reducible(const Value& x, const Limits&) {
 bool is_uncentred(const Value& x, const Limits& limits) {
   return is_reducible(x, limits) && !x.centred;
 }
+bool is_varied(const Value& x, const Limits& limits) {
+  return is_uncentred(x, limits) && !x.plateaus;
+}
 bool is_tame(const Value& x, const Limits& limits) {
   return is_uncentred(x, limits) && x.magnitude() < 30;
 }
@@ -112,7 +115,8 @@ void frobenius(Builder& b) {
     all.emplace_back(static_cast<std::int64_t>(d));
   const Dims shape = b.x().shape;
   const ValueId norm = b.call("linalg_vector_norm.default", {b.x(), 2.0, all, false}, {});
-  b.result(b.call("div.Tensor", {b.x(), norm}, shape), shape).range(-1, 1);
+  const double most = std::min(1.0, 4 / std::sqrt(static_cast<double>(elements(shape))));
+  b.result(b.call("div.Tensor", {b.x(), norm}, shape), shape).range(-most, most);
 }
 void product_dim(Builder& b) {
   const Along a = draw(b);
@@ -187,7 +191,7 @@ std::vector<OpSpec> reduction_operators() {
        1,
        2,
        Domain::kAny,
-       is_uncentred,
+       is_varied,
        variance,
        "the variance over dimension {dim} (unbiased: {unbiased})",
        {{"", "torch.var({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},

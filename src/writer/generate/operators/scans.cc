@@ -43,7 +43,7 @@ void extreme(Builder& b, std::string_view op) {
   const std::int64_t dim = draw(b);
   const Dims shape = b.x().shape;
   const int node = b.call_several(op, {b.x(), dim}, {type_of(shape), std::nullopt});
-  b.result({node, 0}, shape);
+  b.result({node, 0}, shape).plateaus = true;
 }
 void log_cumsum_exp(Builder& b) {
   const std::int64_t dim = draw(b);
