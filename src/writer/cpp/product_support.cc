@@ -155,7 +155,7 @@ inline void kw_product(int64_t rows, int64_t columns, int64_t depth, const A& a,
   const int64_t row_block = parts == 1 ? rows : std::min<int64_t>(rows, panel * 100);
   T* const right = kw_memory<T, 0>(steps_each * ColumnBlock * width);
   T* const left = kw_memory<T, 1>(steps_each * panel + kw_vector<T>::lanes);
-  T* const sums = kw_memory<T, 2>(parts == 1 ? panel * width : row_block * ColumnBlock * width);
+  T* const sums = kw_memory<T, 2>(parts == 1 ? panel * width : (row_block + panel) * ColumnBlock * width);
   for (int64_t m0 = 0; m0 < rows; m0 += row_block) {
     const int64_t m1 = std::min(rows, m0 + row_block);
     for (int64_t n0 = 0; n0 < columns; n0 += ColumnBlock * width) {
