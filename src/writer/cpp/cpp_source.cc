@@ -251,6 +251,8 @@ class Writer {
     // Each accumulator as lanes, of which several vectors are added to side by side.
     const std::string& r = loop.variable;
     const std::string extent = index_text(loop.extent), block = r + "_block", lane = r + "_lane";
+    line("{");
+    ++indent_;
     NestLoop lanes{lane, kLanes, {}};
     std::vector<std::string> combining;
     for (const NestNode& node : loop.body) {
@@ -261,9 +263,12 @@ class Writer {
         format("{} {}_lanes[{}];", type, step->name, kLanes);
         format("std::fill_n({}_lanes, {}, {}({}));", step->name, kLanes, type,
                identity_text(step->op, dtype));
+        const std::string all = step->name + "_all";
+        combining.push_back(fmt::format(
+            "const {0} {1} = kw_combine<{2}>({3}_lanes, []({0} a, {0} b) {{ return {4}; }});", type,
+            all, kLanes, step->name, combine(step->op, dtype, "a", "b")));
         combining.push_back(
-            fmt::format("{0} = kw_combine<{1}>({0}_lanes, []({2} a, {2} b) {{ return {3}; }});",
-                        step->name, kLanes, type, combine(step->op, dtype, "a", "b")));
+            fmt::format("{} = {};", step->name, combine(step->op, dtype, step->name, all)));
         step->name += fmt::format("_lanes[{}]", lane);
       }
       substitute(moved, {{r, IntExpr::symbol(block) + IntExpr::symbol(lane)}});
@@ -281,6 +286,8 @@ class Writer {
     lanes.extent = loop.extent - IntExpr::symbol(block);
     side_by_side(lanes, loops);
     for (const std::string& each : combining) line(each);
+    --indent_;
+    line("}");
   }
 
   void side_by_side(const NestLoop& lanes, const std::vector<std::string>& loops) {
