@@ -189,7 +189,7 @@ TEST(Schema, DefectsAreFound) {
       {"verdict", verdict, "/workloads/0/uuid", nullptr},
       {"verdict", verdict, "/cost/total_ms", "1"},
   };
-  for (const Case& c : kCases) {
+  for (const Defect& c : kCases) {
     EXPECT_NE(schema(c.schema).problem(with(c.good, c.pointer, c.value)), "")
         << c.schema << c.pointer << " = " << c.value;
   }

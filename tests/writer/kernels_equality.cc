@@ -31,7 +31,8 @@ namespace {
 constexpr std::size_t kKernelsAFile = 24;
 constexpr const char* kFirst = "--first";
 constexpr const char* kFlags =
-    "-std=c++20 -O3 -march=native -fno-math-errno -fopenmp -fPIC -shared -fmax-errors=20";
+    "-std=c++20 -O3 -march=native -fno-math-errno -fno-trapping-math -fopenmp -fPIC -shared "
+    "-fmax-errors=20";
 
 struct SizeSet {
   std::map<std::string, std::int64_t> sizes;

@@ -169,14 +169,15 @@ def written(probe, name, graph, folder):
 def compiled(place, strategy):
     """The library's path, built again only when the text differs."""
     parts = [open(os.path.join(place, file)).read() for file in ("problem.h", "kw_call.h", f"{strategy}.cpp")]
-    key = hashlib.sha256("\0".join([*parts, *FLAGS]).encode()).hexdigest()[:16]
+    flags = FLAGS + [flag for line in parts[-1].splitlines() if line.startswith("// flags: ") for flag in line.split()[2:]]
+    key = hashlib.sha256("\0".join([*parts, *flags]).encode()).hexdigest()[:16]
     library = os.path.join(place, f"{strategy}.{key}.so")
     if not os.path.exists(library):
         for old in os.listdir(place):
             if old.startswith(f"{strategy}.") and old.endswith(".so"):
                 os.remove(os.path.join(place, old))
         made = library + ".part"
-        done = subprocess.run(["g++", *FLAGS, f"{strategy}.cpp", "-o", made], cwd=place, capture_output=True, text=True)
+        done = subprocess.run(["g++", *flags, f"{strategy}.cpp", "-o", made], cwd=place, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError("compile error: " + next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)[:250])
         os.rename(made, library)

@@ -27,9 +27,12 @@ constexpr CppStrategy kCpp[] = {
      "follows an element done while it is in a register; other loops as fused",
      [](Nest& nest) {
        block_products(nest);
+       unroll_windows(nest);
        reduce_side_by_side(nest, kSideBySide);
        fuse_loops(nest);
        shrink_buffers(nest);
+       split_borders(nest);
+       flatten_loops(nest);
      }},
     {"fused",
      "loops of equal extent are merged where each iteration needs only its own values; what an "
@@ -38,6 +41,7 @@ constexpr CppStrategy kCpp[] = {
        reduce_side_by_side(nest, kSideBySide);
        fuse_loops(nest);
        shrink_buffers(nest);
+       flatten_loops(nest);
      }},
     {"side_by_side", "one operator after the other; strided reductions for many outputs at once",
      [](Nest& nest) { reduce_side_by_side(nest, kSideBySide); }},

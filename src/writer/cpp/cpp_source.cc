@@ -32,6 +32,8 @@ bool is_extreme(ReduceOp op) {
   return op == ReduceOp::kMin || op == ReduceOp::kMax;
 }
 
+constexpr std::int64_t kLanes = 64;  // of a reduction: some vectors, so that none waits for itself
+
 class Writer {
  public:
   Writer(const Nest& nest, std::vector<std::string> names)
@@ -245,8 +247,77 @@ class Writer {
   }
 
   void whole_loop(const NestLoop& loop, std::vector<std::string> loops) {
+    if (!is_long_reduction(loop)) return plain_loop(loop, std::move(loops));
+    // Each accumulator as lanes, of which several vectors are added to side by side.
+    const std::string& r = loop.variable;
+    const std::string extent = index_text(loop.extent), block = r + "_block", lane = r + "_lane";
+    line("{");
+    ++indent_;
+    NestLoop lanes{lane, kLanes, {}};
+    std::vector<std::string> combining;
+    for (const NestNode& node : loop.body) {
+      NestNode moved = node;
+      if (auto* step = std::get_if<Accumulate>(&moved.node)) {
+        const DType dtype = step->value->dtype;
+        const std::string_view type = cpp_value_type(dtype);
+        format("{} {}_lanes[{}];", type, step->name, kLanes);
+        format("std::fill_n({}_lanes, {}, {}({}));", step->name, kLanes, type,
+               identity_text(step->op, dtype));
+        const std::string all = step->name + "_all";
+        combining.push_back(fmt::format(
+            "const {0} {1} = kw_combine<{2}>({3}_lanes, []({0} a, {0} b) {{ return {4}; }});", type,
+            all, kLanes, step->name, combine(step->op, dtype, "a", "b")));
+        combining.push_back(
+            fmt::format("{} = {};", step->name, combine(step->op, dtype, step->name, all)));
+        step->name += fmt::format("_lanes[{}]", lane);
+      }
+      substitute(moved, {{r, IntExpr::symbol(block) + IntExpr::symbol(lane)}});
+      lanes.body.push_back(std::move(moved));
+    }
+    functions.insert("kw_combine");
+    ranges_.loop(block, loop.extent);
+    format("int64_t {} = 0;", block);
+    format("for (; {0} + {1} <= {2}; {0} += {1}) {{", block, kLanes, extent);
+    ++indent_;
+    loops.push_back(r);
+    side_by_side(lanes, loops);
+    --indent_;
+    line("}");
+    lanes.extent = loop.extent - IntExpr::symbol(block);
+    side_by_side(lanes, loops);
+    for (const std::string& each : combining) line(each);
+    --indent_;
+    line("}");
+  }
+
+  void side_by_side(const NestLoop& lanes, const std::vector<std::string>& loops) {
+    lines.push_back("#pragma omp simd");
+    format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", lanes.variable, index_text(lanes.extent));
+    ranges_.loop(lanes.variable, lanes.extent);
+    ++indent_;
+    list(lanes.body, loops);
+    --indent_;
+    line("}");
+  }
+
+  // A loop for vectors with reductions, long at the sizes that were traced.
+  bool is_long_reduction(const NestLoop& loop) {
+    const auto extent = loop.extent.evaluate(nest_.program.sizes);
+    if (!extent || *extent < 2 * kLanes) return false;
+    bool reduces = false;
+    for (const NestNode& node : loop.body) {
+      const auto* step = std::get_if<Accumulate>(&node.node);
+      if (step == nullptr) continue;
+      if (step->op == ReduceOp::kAny || step->op == ReduceOp::kAll) return false;
+      reduces = true;
+    }
+    return reduces && !simd(loop).empty();
+  }
+
+  void plain_loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (std::string pragma = simd(loop); !pragma.empty()) lines.push_back(pragma);
-    format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", loop.variable, index_text(loop.extent));
+    format("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{", loop.variable, index_text(loop.first),
+           index_text(loop.extent));
     ranges_.loop(loop.variable, loop.extent);
     ++indent_;
     loops.push_back(loop.variable);
@@ -267,7 +338,10 @@ class Writer {
         if (sign == signs.end()) return {};
         const bool own = is_extreme(step->op) && task::is_floating(step->value->dtype);
         std::string name = own ? "kw_nan_" + sign->second : sign->second;
-        if (own) functions.insert(name + "_" + std::string(cpp_value_type(step->value->dtype)));
+        if (own) {
+          functions.insert("kw_" + sign->second);
+          functions.insert(name + "_" + std::string(cpp_value_type(step->value->dtype)));
+        }
         reductions[name].insert(step->name);
       } else if (const auto* put = std::get_if<Store>(&node.node)) {
         if (put->update &&
@@ -339,17 +413,24 @@ class Writer {
       default: {
         const std::string v = fmt::format("v{}", constants_++);
         format("const {} {} = {};", cpp_value_type(dtype), v, value);
-        format("{} = {};", step.name, combined(step.op, dtype, step.name, v));
+        format("{} = {};", step.name, combine(step.op, dtype, step.name, v));
       }
     }
   }
 
+  std::string combine(ReduceOp op, DType dtype, const std::string& a, const std::string& b) {
+    if (is_extreme(op) && task::is_floating(dtype))
+      functions.insert(op == ReduceOp::kMin ? "kw_min" : "kw_max");
+    return combined(op, dtype, a, b);
+  }
+
   void store(const Store& put, ScalarText& text) {
     const DType to = buffer(put.buffer).type.dtype;
-    std::string value = print(text, put.value, put.accumulator);
+    const ScalarRef& kept = put.update ? put.value : before_rounding(put.value, to);
+    std::string value = print(text, kept, put.accumulator);
     const std::string place = element(put.buffer, put.index);
-    if (put.update) value = combined(*put.update, to, place, fmt::format("({})", value));
-    format("{} = {};", place, stored_text(value, to, put.value->dtype));
+    if (put.update) value = combine(*put.update, to, place, fmt::format("({})", value));
+    line(store_text(place, value, to, kept->dtype, functions));
   }
 
   // ---- routines ----
@@ -393,7 +474,7 @@ class Writer {
     const DType to = buffer(stage.out).type.dtype;
     const DType from = stage.epilogue ? stage.epilogue->dtype : stage.accumulator;
     std::string value = stage.epilogue ? print(text, stage.epilogue, accumulator) : accumulator;
-    format("{} = {};", element(stage.out, index), stored_text(value, to, from));
+    line(store_text(element(stage.out, index), value, to, from, functions));
     for (std::size_t d = 0; d < stage.loops.size(); ++d) close();
   }
 
@@ -438,16 +519,16 @@ class Writer {
       case ScatterOp::kAssign:
         break;
       case ScatterOp::kAdd:
-        value = combined(ReduceOp::kSum, to, place, value);
+        value = combine(ReduceOp::kSum, to, place, value);
         break;
       case ScatterOp::kMultiply:
-        value = combined(ReduceOp::kProd, to, place, value);
+        value = combine(ReduceOp::kProd, to, place, value);
         break;
       case ScatterOp::kMin:
-        value = combined(ReduceOp::kMin, to, place, fmt::format("({})", value));
+        value = combine(ReduceOp::kMin, to, place, fmt::format("({})", value));
         break;
       case ScatterOp::kMax:
-        value = combined(ReduceOp::kMax, to, place, fmt::format("({})", value));
+        value = combine(ReduceOp::kMax, to, place, fmt::format("({})", value));
         break;
     }
     format("{} = static_cast<{}>({});", place, element_type(to), value);
@@ -498,7 +579,9 @@ Result<std::string> cpp_source(const Nest& nest, const task::Signature& signatur
   std::vector<std::string> declared;
   for (const task::CppParameter& parameter : parameters)
     declared.push_back(fmt::format("[[maybe_unused]] {} {}", parameter.type, parameter.name));
-  std::string out =
+  // Without it, no operation on a float is moved out of what a condition guards.
+  std::string out = "// flags: -fno-trapping-math\n";
+  out +=
       "#include <algorithm>\n#include <bit>\n#include <cmath>\n#include <cstdint>\n#include "
       "<cstring>\n#include "
       "<limits>\n#include <type_traits>\n#include <utility>\n#include <vector>\n\n";

@@ -12,12 +12,12 @@ namespace kw::writer {
 namespace {
 
 // OpenMP's own min and max lose NaN where lanes are combined.
-std::string reduction_text(const char* name, const char* sign, const char* type) {
+std::string reduction_text(const char* name, const char* type) {
+  const bool is_min = std::string_view(name) == "min";
   return fmt::format(
-      "#pragma omp declare reduction(kw_nan_{0} : {2} : omp_out = omp_in {1} omp_out || omp_in != "
-      "omp_in ? omp_in : omp_out) initializer(omp_priv = "
-      "{3}std::numeric_limits<{2}>::infinity())\n",
-      name, sign, type, *sign == '<' ? "" : "-");
+      "#pragma omp declare reduction(kw_nan_{0} : {1} : omp_out = kw_{0}<{1}>(omp_in, omp_out)) "
+      "initializer(omp_priv = {2}std::numeric_limits<{1}>::infinity())\n",
+      name, type, is_min ? "" : "-");
 }
 
 const std::map<std::string, std::string>& own_functions() {
@@ -27,11 +27,21 @@ const std::map<std::string, std::string>& own_functions() {
       {"kw_sign",
        "template <typename T>\ninline T kw_sign(T x) {\n  return T(x > 0) - T(x < 0);\n}\n"},
       {"kw_min",
-       "template <typename T>\ninline T kw_min(T a, T b) {\n  return a < b || a != a ? a : "
-       "b;\n}\n"},
+       "template <typename T>\ninline T kw_min(T a, T b) {\n  const T least = a < b ? a : b;\n  "
+       "return a "
+       "!= a ? a : least;\n}\n"},
       {"kw_max",
-       "template <typename T>\ninline T kw_max(T a, T b) {\n  return a > b || a != a ? a : "
-       "b;\n}\n"},
+       "template <typename T>\ninline T kw_max(T a, T b) {\n  const T most = a > b ? a : b;\n  "
+       "return a "
+       "!= a ? a : most;\n}\n"},
+      {"kw_combine",
+       "template <int Count, typename T, typename Operation>\n"
+       "inline T kw_combine(T* lanes, const Operation& operation) {\n"
+       "  if constexpr (Count == 1) {\n    return lanes[0];\n  } else {\n"
+       "#pragma omp simd\n"
+       "    for (int i = 0; i < Count / 2; ++i) lanes[i] = operation(lanes[i], lanes[i + Count / "
+       "2]);\n"
+       "    return kw_combine<Count / 2>(lanes, operation);\n  }\n}\n"},
       {"kw_floor_div",
        "template <typename T>\ninline T kw_floor_div(T a, T b) {\n"
        "  if constexpr (std::is_floating_point_v<T>) {\n    return std::floor(a / b);\n  } else {\n"
@@ -52,10 +62,38 @@ const std::map<std::string, std::string>& own_functions() {
        "  return low == -std::numeric_limits<T>::infinity() ? high : high + "
        "std::log1p(std::exp(low "
        "- high));\n}\n"},
-      {"kw_nan_min_float", reduction_text("min", "<", "float")},
-      {"kw_nan_min_double", reduction_text("min", "<", "double")},
-      {"kw_nan_max_float", reduction_text("max", ">", "float")},
-      {"kw_nan_max_double", reduction_text("max", ">", "double")},
+      {"kw_nan_min_float", reduction_text("min", "float")},
+      {"kw_nan_min_double", reduction_text("min", "double")},
+      {"kw_nan_max_float", reduction_text("max", "float")},
+      {"kw_nan_max_double", reduction_text("max", "double")},
+      // As the value of another type: structures and _Float16 keep loops from being vectorised.
+      {"kw_bfloat16",
+       "typedef uint16_t kw_bits __attribute__((may_alias));\n"
+       "inline float kw_from_bfloat16(uint16_t bits) {\n"
+       "  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);\n}\n"
+       "inline uint16_t kw_to_bfloat16(float x) {\n"
+       "  const uint32_t u = std::bit_cast<uint32_t>(x);\n"
+       "  const uint32_t rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;\n"
+       "  return static_cast<uint16_t>(x != x ? 0x7fc0 : rounded);\n}\n"},
+      // Subnormals by a product that is exact; to nearest even by a sum with a number of the
+      // result's last place.
+      {"kw_float16",
+       "typedef uint16_t kw_bits __attribute__((may_alias));\n"
+       "inline float kw_from_float16(uint16_t bits) {\n"
+       "  const uint32_t rest = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;\n"
+       "  const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(rest << 13) * "
+       "0x1p112f);\n"
+       "  return std::bit_cast<float>((rest >= 0x7c00u ? (rest << 13) | 0x7f800000u : finite) | "
+       "sign);\n}\n"
+       "inline uint16_t kw_to_float16(float x) {\n"
+       "  const uint32_t u = std::bit_cast<uint32_t>(x), rest = u & 0x7fffffffu;\n"
+       "  const uint32_t normal = (rest + 0xfffu + ((rest >> 13) & 1u) - 0x38000000u) >> 13;\n"
+       "  const uint32_t small = std::bit_cast<uint32_t>(std::bit_cast<float>(rest) + 0.5f) - "
+       "0x3f000000u;\n"
+       "  uint32_t out = rest < 0x38800000u ? small : normal;\n"
+       "  out = rest >= 0x477ff000u ? 0x7c00u : out;\n"
+       "  out = rest > 0x7f800000u ? 0x7e00u : out;\n"
+       "  return static_cast<uint16_t>(out | ((u >> 16) & 0x8000u));\n}\n"},
       {"kw_frexp_fraction",
        "template <typename T>\ninline T kw_frexp_fraction(T x) {\n  int exponent = 0;\n"
        "  return std::frexp(x, &exponent);\n}\n"},

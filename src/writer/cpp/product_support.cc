@@ -153,12 +153,22 @@ inline void kw_product(int64_t rows, int64_t columns, int64_t depth, const A& a,
   const int64_t parts = std::max<int64_t>(1, (depth + DepthBlock - 1) / DepthBlock);
   const int64_t steps_each = (depth + parts - 1) / parts;
   const int64_t row_block = parts == 1 ? rows : std::min<int64_t>(rows, panel * 100);
+  int64_t first = 0;
+  if constexpr (requires { a.data; b.data; }) {
+    // One row meets each element once: nothing is copied.
+    constexpr int64_t wide = 8 * kw_vector<T>::lanes;
+    T* const sums = kw_memory<T, 2>(wide);
+    for (; rows == 1 && b.outer == 1 && first + wide <= columns; first += wide) {
+      kw_tile<T, 1, 8>(depth, a.data, 0, a.depth, b.data + first, b.depth, nullptr, sums, false);
+      store(0, first, 1, wide, wide, sums);
+    }
+  }
   T* const right = kw_memory<T, 0>(steps_each * ColumnBlock * width);
   T* const left = kw_memory<T, 1>(steps_each * panel + kw_vector<T>::lanes);
-  T* const sums = kw_memory<T, 2>(parts == 1 ? panel * width : row_block * ColumnBlock * width);
+  T* const sums = kw_memory<T, 2>(parts == 1 ? panel * width : (row_block + panel) * ColumnBlock * width);
   for (int64_t m0 = 0; m0 < rows; m0 += row_block) {
     const int64_t m1 = std::min(rows, m0 + row_block);
-    for (int64_t n0 = 0; n0 < columns; n0 += ColumnBlock * width) {
+    for (int64_t n0 = first; n0 < columns; n0 += ColumnBlock * width) {
       const int64_t n1 = std::min(columns, n0 + ColumnBlock * width);
       for (int64_t part = 0; part < parts; ++part) {
         const int64_t k0 = part * steps_each, steps = std::min(depth - k0, steps_each);

@@ -393,12 +393,12 @@ class Printer {
     }
     columns_loop(columns, "kw_first", "kw_count", [&](const std::string& place) {
       ScalarText text = text_of({&rows, &columns});
-      const std::string value =
-          value_text(text, product_.epilogue, fmt::format("kw_sum[{}]", place));
       const DType to = scope_.buffer(product_.out).type.dtype;
-      format("{}[{}] = {};", scope_.name(product_.out),
-             scope_.index(over_counters(linear, {&rows, &columns})),
-             stored_text(value, to, product_.epilogue->dtype));
+      const ScalarRef& kept = before_rounding(product_.epilogue, to);
+      const std::string value = value_text(text, kept, fmt::format("kw_sum[{}]", place));
+      const std::string at = fmt::format("{}[{}]", scope_.name(product_.out),
+                                         scope_.index(over_counters(linear, {&rows, &columns})));
+      line(store_text(at, value, to, kept->dtype, functions_));
     });
     --indent_;
     line("}");
@@ -421,10 +421,27 @@ std::vector<std::string> product_text(const Product& product, const ProductScope
   return Printer(product, scope, functions).print();
 }
 
-std::string stored_text(const std::string& value, DType to, DType from) {
-  if (to == from && task::is_floating(to) && task::size_of(to) >= sizeof(float)) return value;
-  if (to == DType::kBool && from == DType::kBool) return value;
-  return fmt::format("static_cast<{}>({})", task::cpp_type(to), value);
+std::string store_text(const std::string& place, const std::string& value, DType to, DType from,
+                       std::set<std::string>& functions) {
+  if (const std::string half = half_name(to); !half.empty()) {
+    functions.insert("kw_" + half);
+    return fmt::format("*reinterpret_cast<kw_bits*>(&{}) = kw_to_{}({});", place, half,
+                       from == DType::kFloat32 || from == to
+                           ? value
+                           : fmt::format("static_cast<float>({})", value));
+  }
+  const bool as_it_is =
+      (to == from && task::is_floating(to) && task::size_of(to) >= sizeof(float)) ||
+      (to == DType::kBool && from == DType::kBool);
+  if (as_it_is) return fmt::format("{} = {};", place, value);
+  return fmt::format("{} = static_cast<{}>({});", place, task::cpp_type(to), value);
+}
+
+const ScalarRef& before_rounding(const ScalarRef& value, DType to) {
+  const auto* cast = std::get_if<Scalar::Cast>(&value->node);
+  const bool rounds = cast != nullptr && value->dtype == to && !half_name(to).empty() &&
+                      cast->value->dtype == DType::kFloat32;
+  return rounds ? cast->value : value;
 }
 
 }  // namespace kw::writer

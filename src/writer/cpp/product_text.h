@@ -28,7 +28,13 @@ struct ProductScope {
 std::vector<std::string> product_text(const Product& product, const ProductScope& scope,
                                       std::set<std::string>& functions);
 
-// The value of an element that is stored into a buffer of dtype `to`.
-std::string stored_text(const std::string& value, task::DType to, task::DType from);
+// The statement that stores a value of dtype `from` into an element of dtype `to`. Functions that
+// the file must define are added.
+std::string store_text(const std::string& place, const std::string& value, task::DType to,
+                       task::DType from, std::set<std::string>& functions);
+
+// The value to compute before it is stored into an element of dtype `to`, which rounds: without a
+// cast from float to that type.
+const ScalarRef& before_rounding(const ScalarRef& value, task::DType to);
 
 }  // namespace kw::writer

@@ -138,6 +138,11 @@ std::string_view cpp_value_type(DType dtype) {
   return task::cpp_type(dtype);
 }
 
+std::string half_name(DType dtype) {
+  if (dtype == DType::kFloat16) return "float16";
+  return dtype == DType::kBFloat16 ? "bfloat16" : "";
+}
+
 std::string identity_text(ReduceOp op, DType dtype) {
   const std::string type(cpp_value_type(dtype));
   const std::string limits = fmt::format("std::numeric_limits<{}>::", type);
@@ -173,7 +178,8 @@ std::string combined(ReduceOp op, DType dtype, const std::string& a, const std::
     case ReduceOp::kMax: {
       const char* sign = op == ReduceOp::kMin ? "<" : ">";
       if (!is_floating(dtype)) return fmt::format("{1} {2} {0} ? {1} : {0}", a, b, sign);
-      return fmt::format("{1} {2} {0} || {1} != {1} ? {1} : {0}", a, b, sign);
+      return fmt::format("kw_{}<{}>({}, {})", op == ReduceOp::kMin ? "min" : "max",
+                         cpp_value_type(dtype), b, a);
     }
     case ReduceOp::kAny:
       return fmt::format("{} | {}", a, b);
@@ -232,6 +238,10 @@ std::string ScalarText::text(const Scalar& value, bool always) {
   }
   if (const auto* load = std::get_if<Scalar::Load>(&value.node)) {
     const std::string element = element_of(*load, always);
+    if (const std::string half = half_name(value.dtype); !half.empty()) {
+      functions_.insert("kw_" + half);
+      return fmt::format("kw_from_{}(*reinterpret_cast<const kw_bits*>(&{}))", half, element);
+    }
     if (is_floating(value.dtype) && task::size_of(value.dtype) < sizeof(float))
       return fmt::format("static_cast<float>({})", element);
     return element;
@@ -241,6 +251,12 @@ std::string ScalarText::text(const Scalar& value, bool always) {
     const std::string_view to = cpp_value_type(value.dtype);
     if (value.dtype == DType::kBool) return fmt::format("({} != 0)", inner);
     // Rounded to the narrow type and held in a float again.
+    if (const std::string half = half_name(value.dtype); !half.empty()) {
+      functions_.insert("kw_" + half);
+      return fmt::format(
+          "kw_from_{0}(kw_to_{0}({1}))", half,
+          is_floating(cast->value->dtype) ? inner : fmt::format("static_cast<float>({})", inner));
+    }
     if (is_floating(value.dtype) && task::size_of(value.dtype) < sizeof(float))
       return fmt::format(
           "static_cast<float>(static_cast<{}>({}))", task::cpp_type(value.dtype),

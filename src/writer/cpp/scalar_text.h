@@ -13,9 +13,12 @@ namespace kw::writer {
 // The type in which a value of this dtype is held while it is computed with: float for the types
 // narrower than float.
 std::string_view cpp_value_type(task::DType dtype);
+// "float16", "bfloat16": types that kw_from_NAME and kw_to_NAME convert as bits; empty for others.
+std::string half_name(task::DType dtype);
 // The identity of a reduction, as a literal of cpp_value_type(dtype). Not for kArgMin, kArgMax.
 std::string identity_text(ReduceOp op, task::DType dtype);
-// "std::max(a, b)" and the like, of two values of one type.
+// "a + b" and the like, of two values of one type. Floating extremes are kw_min and kw_max, with b
+// first; kLogAddExp is kw_log_add_exp.
 std::string combined(ReduceOp op, task::DType dtype, const std::string& a, const std::string& b);
 
 // Prints expressions into one scope of a function. What several of them share, or one has twice, is

@@ -46,11 +46,6 @@ Readers readers_of(const Program& program, BufferId buffer) {
   return out;
 }
 
-IntExpr index_of(const ScalarRef& index) {
-  if (const auto* known = std::get_if<Scalar::Index>(&index->node)) return known->expr;
-  return std::get<Scalar::Constant>(index->node).integer;
-}
-
 bool is_scratch(const Program& program, BufferId id) {
   return program.buffers[static_cast<std::size_t>(id)].kind == Buffer::Kind::kScratch;
 }
@@ -83,7 +78,7 @@ bool is_reread(const Step& step, BufferId buffer) {
   for_each_load(step, [&](const Scalar::Load& load) {
     if (load.buffer != buffer) return;
     std::set<std::string> used;
-    for (const ScalarRef& index : load.index) used.merge(index_of(index).symbols());
+    for (const ScalarRef& index : load.index) used.merge(index_of(index).value().symbols());
     for (const Loop& loop : loops) out = out || !used.contains(loop.variable);
   });
   return out;
@@ -107,7 +102,7 @@ void change_expressions(Step& step, const Change& change) {
 ScalarRef element_at(const Stage& stage, const Scalar::Load& load, const IntRanges& ranges) {
   std::map<std::string, IntExpr> values;
   for (std::size_t d = 0; d < stage.loops.size(); ++d)
-    values[stage.loops[d].variable] = index_of(load.index[d]);
+    values[stage.loops[d].variable] = index_of(load.index[d]).value();
   return simplified(substitute(stage.body, values), ranges);
 }
 

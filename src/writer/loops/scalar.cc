@@ -133,6 +133,12 @@ std::optional<bool> constant_bool(const ScalarRef& value) {
   return constant->integer != 0;
 }
 
+std::optional<IntExpr> index_of(const ScalarRef& value) {
+  if (const auto* index = std::get_if<Scalar::Index>(&value->node)) return index->expr;
+  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
+  return constant != nullptr ? std::optional(IntExpr(constant->integer)) : std::nullopt;
+}
+
 void visit(const ScalarRef& root, const std::function<void(const Scalar&)>& see) {
   std::unordered_set<const Scalar*> seen;
   visit_new(root, see, seen);

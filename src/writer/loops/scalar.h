@@ -34,6 +34,7 @@ std::string_view to_string(ScalarOp op);  // "add", "log1p"
 std::string_view to_string(ReduceOp op);  // "sum", "argmax"
 
 std::optional<bool> constant_bool(const ScalarRef& value);
+std::optional<IntExpr> index_of(const ScalarRef& value);  // nullopt: it depends on data
 
 // Each node once, arguments and indices before what holds them.
 void visit(const ScalarRef& root, const std::function<void(const Scalar&)>& see);

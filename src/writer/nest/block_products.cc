@@ -22,13 +22,6 @@ Names variables_of(const ScalarRef& value) {
   return out;
 }
 
-// nullopt: it depends on data.
-std::optional<IntExpr> index_of(const ScalarRef& value) {
-  if (const auto* index = std::get_if<Scalar::Index>(&value->node)) return index->expr;
-  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
-  return constant != nullptr ? std::optional(IntExpr(constant->integer)) : std::nullopt;
-}
-
 // What a product is made of, beside its loops: the terms of the condition under which it counts.
 struct Factors {
   ScalarRef left, right;

@@ -95,7 +95,17 @@ void fuse(NestList& list) {
         if (!merged && depends(node, out[i])) break;
       }
     }
-    if (!merged) out.push_back(std::move(node));
+    if (merged) continue;
+    // What needs nothing of the loops before it goes in front of them, where it keeps none apart.
+    const bool is_free = loop_of(node) != nullptr &&
+                         std::none_of(out.begin(), out.end(), [&](const NestNode& earlier) {
+                           return depends(node, earlier);
+                         });
+    const auto place =
+        is_free ? std::find_if(out.begin(), out.end(),
+                               [](const NestNode& one) { return loop_of(one) != nullptr; })
+                : out.end();
+    out.insert(place, std::move(node));
   }
   list = std::move(out);
   for (NestNode& node : list) {

@@ -204,6 +204,7 @@ ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr
 
 void substitute(NestNode& node, const std::map<std::string, IntExpr>& values) {
   if (auto* loop = std::get_if<NestLoop>(&node.node)) {
+    loop->first = loop->first.substitute(values);
     loop->extent = loop->extent.substitute(values);
     for (NestNode& child : loop->body) substitute(child, values);
   } else if (auto* accumulate = std::get_if<Accumulate>(&node.node)) {
@@ -220,6 +221,19 @@ void substitute(NestNode& node, const std::map<std::string, IntExpr>& values) {
       for (Loop& each : *loops) each.extent = each.extent.substitute(values);
     }
   }
+}
+
+ScalarRef with_reduced(const ScalarRef& value, const ScalarRef& replacement) {
+  if (std::holds_alternative<Scalar::Reduced>(value->node)) return replacement;
+  Scalar out = *value;
+  if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
+    for (ScalarRef& one : load->index) one = with_reduced(one, replacement);
+  } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
+    for (ScalarRef& one : call->arguments) one = with_reduced(one, replacement);
+  } else if (auto* cast = std::get_if<Scalar::Cast>(&out.node)) {
+    cast->value = with_reduced(cast->value, replacement);
+  }
+  return std::make_shared<const Scalar>(std::move(out));
 }
 
 std::optional<Reduction> reduction_in(NestNode& node) {

@@ -15,9 +15,10 @@ struct NestNode;
 using NestList = std::vector<NestNode>;  // in their order
 
 struct NestLoop {
-  std::string variable;  // from 0
-  IntExpr extent;
+  std::string variable;
+  IntExpr extent;  // the first value behind the last one
   NestList body;
+  IntExpr first = {};  // other than 0 after split_borders() alone
 };
 
 // A scalar that a reduction collects in, with the operation's identity as its first value. kArgMin
@@ -96,6 +97,18 @@ void reduce_side_by_side(Nest& nest, int width);
 // transformations.
 void block_products(Nest& nest);
 
+// A reduction over a window of constant size becomes one expression of its elements, so that
+// neighbouring outputs are computed side by side. Before fuse_loops().
+void unroll_windows(Nest& nest);
+
+// Loops whose statements test whether an index is inside run in three parts: before, where every
+// test that the loop's variable decides is true, and behind. After shrink_buffers().
+void split_borders(Nest& nest);
+
+// A loop that has nothing but another loop, through which everything is read and written in one
+// step from the first to the last iteration, becomes one loop with it. After shrink_buffers().
+void flatten_loops(Nest& nest);
+
 // Drops the dimensions of scratch buffers along which each iteration uses its own element only.
 void shrink_buffers(Nest& nest);
 
@@ -124,6 +137,9 @@ void collect_writes(const NestNode& node, std::vector<Access>& out);
 
 ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values);
 void substitute(NestNode& node, const std::map<std::string, IntExpr>& values);
+
+// An epilogue over another value than Scalar::Reduced.
+ScalarRef with_reduced(const ScalarRef& value, const ScalarRef& replacement);
 
 std::string to_text(const Nest& nest);  // for people and golden files
 

@@ -135,19 +135,6 @@ class SideBySide {
     return static_cast<std::int64_t>((~std::uint64_t{0} >> (65 - 8 * task::size_of(dtype))));
   }
 
-  static ScalarRef with_reduced(const ScalarRef& value, const ScalarRef& replacement) {
-    if (std::holds_alternative<Scalar::Reduced>(value->node)) return replacement;
-    Scalar out = *value;
-    if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
-      for (ScalarRef& one : load->index) one = with_reduced(one, replacement);
-    } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
-      for (ScalarRef& one : call->arguments) one = with_reduced(one, replacement);
-    } else if (auto* cast = std::get_if<Scalar::Cast>(&out.node)) {
-      cast->value = with_reduced(cast->value, replacement);
-    }
-    return std::make_shared<const Scalar>(std::move(out));
-  }
-
   Nest& nest_;
   std::int64_t width_;
 };
