@@ -8,7 +8,6 @@
 
 #include "base/hash.h"
 #include "gym/checker/fault_cost.h"
-#include "gym/checker/lease_client.h"
 #include "gym/gym.h"
 #include "gym/measure/stolen_time.h"
 
@@ -214,7 +213,7 @@ Result<std::array<Judgement::Sample, 2>> Judgement::block(const std::array<Group
   std::array<Sample, 2> samples;
   std::array<Side*, 2> order = {session_.baseline_.get(), candidate_.get()};
   if ((session_.next_seed() & 1U) != 0) std::swap(order[0], order[1]);
-  KW_TRY(LeaseScope lease, LeaseScope::take(control_));
+  KW_TRY(LeaseScope lease, take_lease());
   for (std::size_t half = 0; half < groups.size() && !fault_; ++half) {
     KW_TRY_STATUS(half_block(order, groups[half], audited, samples[half]));
     std::swap(order[0], order[1]);
@@ -296,8 +295,16 @@ bool Judgement::separate(Sample& sample) {
   return false;
 }
 
+// Others' measurements are no part of this one's limit.
+Result<LeaseScope> Judgement::take_lease() {
+  const auto asked = Clock::now();
+  auto lease = LeaseScope::take(control_);
+  lease_wait_ += Clock::now() - asked;
+  return lease;
+}
+
 Status Judgement::calibrate() {
-  KW_TRY(LeaseScope lease, LeaseScope::take(control_));
+  KW_TRY(LeaseScope lease, take_lease());
   KW_TRY_STATUS(session_.baseline_->calibrate());
   KW_TRY_STATUS(candidate_->calibrate());
   candidate_->limit_null_go(*session_.baseline_);
@@ -323,6 +330,7 @@ std::array<Judgement::Group, 2> Judgement::next_groups() {
 
 Status Judgement::timed_blocks() {
   KW_TRY_STATUS(calibrate());
+  lease_wait_ = {};
   SequentialInterval interval(session_.options_.half_width, process_pairs_);
   const auto begun = Clock::now();
   const auto deadline =
@@ -338,12 +346,14 @@ Status Judgement::timed_blocks() {
     all.insert(all.end(), groups[1].begin(), groups[1].end());
     std::optional<std::uint32_t> audited;
     if (audits.due(blocks_) || (late && audits_ == 0)) audited = all[secret.below(all.size())];
-    double timed_before = time_ms_;
+    const double timed_before = time_ms_;
+    const Clock::duration waited_before = lease_wait_;
     KW_TRY(auto samples, block(groups, audited));
     for (const Group& sets : groups) KW_TRY_STATUS(check_late(sets));
-    check_ms_ += ms(Clock::now() - start) - (time_ms_ - timed_before);
+    check_ms_ +=
+        ms(Clock::now() - start - (lease_wait_ - waited_before)) - (time_ms_ - timed_before);
     if (fault_) break;
-    late = Clock::now() > deadline;
+    late = Clock::now() - lease_wait_ > deadline;
     for (Sample& sample : samples) {
       if (blocks_ < kWarmUpBlocks ||
           (!session_.options_.mechanisms.interleaving && separate(sample)) ||

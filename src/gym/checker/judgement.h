@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/checker/benchmark_rules.h"
+#include "gym/checker/lease_client.h"
 #include "gym/checker/session.h"
 #include "gym/checker/side.h"
 #include "gym/correctness/sampling.h"
@@ -69,6 +70,7 @@ class Judgement {
   void blame(Fault fault);
   void record(std::size_t output, const CheckReport& report, std::uint32_t set,
               std::span<const std::byte> expected);
+  Result<LeaseScope> take_lease();
   void judge_samples();
   std::chrono::nanoseconds timeout() const;
   Json report() const;
@@ -98,6 +100,7 @@ class Judgement {
   std::uint64_t first_seed_ = 0;  // of inputs; only with fresh_inputs off
   std::uint64_t candidate_faults_ = 0, reference_faults_ = 0;           // minor, over all gos
   std::chrono::nanoseconds candidate_waited_{0}, reference_waited_{0};  // likewise
+  std::chrono::nanoseconds lease_wait_{0};                              // while others measured
   double check_ms_ = 0, time_ms_ = 0;
   double call_ms_ = 0;  // all gos of the candidate
 };
