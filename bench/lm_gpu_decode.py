@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--decode", nargs="*", default=["64x512"], help="BATCHxCONTEXT")
     parser.add_argument("--prefill", nargs="*", default=["64x512@8192"], help="SEQUENCESxTOKENS@STEP")
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--products", choices=["fastest", "fixed_order"], default="fastest")
+    parser.add_argument("--products", choices=["batch_invariant", "fastest"], default="batch_invariant")
     parser.add_argument("--split-tiles", type=int, default=0)
     parser.add_argument("--no-graphs", action="store_true")
     parser.add_argument("--no-overlap", action="store_true")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Tokens a second of 64 streams at once against the same prompts offline, in one run, with the same tokens.
 
-    bench/serve_load.py [--clients 64] [--max-tokens 128] [--rounds 3] [--threads 2] [--model DIR]
+    bench/serve_load.py [--clients 64] [--max-tokens 128] [--rounds 3] [--threads 2] [--device cuda --dtype bfloat16] [--shape 27M | --model DIR]
 
 Ours offline: kernelwright generate --prompts, without the time to load the model. Served: kernelwright serve-model with as many slots, from the first request's first byte
-to the last stream's last. Random weights of 27 million parameters unless --model names a folder. The load generator is this process (raw sockets, one thread; events are
+to the last stream's last. Random weights of --shape (27M or 1.5B, vocabulary 8,192) unless --model names a folder. The load generator is this process (raw sockets, one thread; events are
 parsed when all have come) and shares the cores with the server. Rounds alternate; shown are medians (smallest to largest) and the ratio of the medians, and the CPU seconds of
 both programs (offline with loading the model), which busy neighbours change less.
 """
@@ -30,7 +30,10 @@ from model_server import ModelServer, is_idle  # noqa: E402
 from tiny_model import make_model  # noqa: E402
 
 BIN = ROOT / "build/dev/bin"
-SHAPE_27M = {"hidden_size": 512, "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1408}
+SHAPES = {
+    "27M": {"hidden_size": 512, "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1408},
+    "1.5B": {"hidden_size": 1536, "num_hidden_layers": 28, "num_attention_heads": 12, "num_key_value_heads": 2, "intermediate_size": 8960},
+}
 
 
 def asks_of(arguments):
@@ -38,11 +41,16 @@ def asks_of(arguments):
             for number in range(arguments.clients)]
 
 
+def engine_flags(arguments):
+    where = ("--device", arguments.device, "--dtype", arguments.dtype, "--threads", arguments.threads)
+    return *where, "--slots", arguments.clients, "--context", arguments.max_tokens + 256
+
+
 def offline(arguments, model, asks, scratch):
     """(tokens a second, CPU seconds, token ids of each)"""
     file = scratch / "prompts.jsonl"
     file.write_text("".join(json.dumps(ask) + "\n" for ask in asks))
-    command = [arguments.bin / "kernelwright", "generate", "--model", model, "--prompts", file, "--json", "--slots", len(asks), "--threads", arguments.threads]
+    command = [arguments.bin / "kernelwright", "generate", "--model", model, "--prompts", file, "--json", *engine_flags(arguments)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -113,6 +121,9 @@ def main():
     parser.add_argument("--max-tokens", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--shape", choices=SHAPES, default="27M")
     parser.add_argument("--model", type=pathlib.Path)
     parser.add_argument("--bin", type=pathlib.Path, default=BIN)
     arguments = parser.parse_args()
@@ -120,9 +131,8 @@ def main():
     rates, cpu = {"offline": [], "served": []}, {"offline": [], "served": []}
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
-        model = arguments.model or make_model(arguments.bin / "kw_lm_probe", scratch / "27M", vocabulary=8192, shape=SHAPE_27M)
-        flags = ("--slots", arguments.clients, "--threads", arguments.threads, "--context", arguments.max_tokens + 256)
-        with ModelServer(arguments.bin / "kernelwright", model, *flags) as server:
+        model = arguments.model or make_model(arguments.bin / "kw_lm_probe", scratch / arguments.shape, vocabulary=8192, shape=SHAPES[arguments.shape], dtype=arguments.dtype)
+        with ModelServer(arguments.bin / "kernelwright", model, *engine_flags(arguments)) as server:
             for _ in range(arguments.rounds):
                 rate, seconds, expected = offline(arguments, model, asks, scratch)
                 rates["offline"].append(rate)
@@ -135,7 +145,7 @@ def main():
             if not server.wait_for(is_idle):
                 sys.exit("FAILED: slots are not given back")
     ratio = statistics.median(rates["served"]) / statistics.median(rates["offline"])
-    print(f"{arguments.clients} streams of {arguments.max_tokens} tokens, {arguments.threads} threads, tokens/s: offline {shown(rates['offline'])}, "
+    print(f"{arguments.clients} streams of {arguments.max_tokens} tokens, {arguments.device}, {arguments.threads} threads, tokens/s: offline {shown(rates['offline'])}, "
           f"served {shown(rates['served'])}, ratio {ratio:.3f}; CPU s: offline {shown(cpu['offline'])}, served {shown(cpu['served'])}; all tokens equal")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The main job over the suite: what `kernelwright solve` finds without a model, over torch eager and, with --rival, over torch.compile.
 
-    bench/solve_suite.py [--problems problems] [--samples 1] [--seconds 60] [--rival] [--run FOLDER] [--rows rows.jsonl] [NAME ...]
+    bench/solve_suite.py [--problems problems] [--samples 1] [--seconds 60] [--rival] [--run FOLDER] [--rows rows.jsonl] [--share 1/1] [NAME ...]
 
 One problem after the other, so that nothing runs beside what is timed: `solve PROBLEM --proposer writer`; with --rival the best kernel is then judged again with
 torch.compile as baseline (same gym, same workloads). Problems whose row is in --rows already are passed over. Prints a Markdown row a problem, then the shares:
@@ -32,11 +32,10 @@ def solve(arguments, problem, run):
     return {"name": problem.stem, "wall": time.perf_counter() - started, **row}
 
 
-def over_compile(arguments, problem, source, folder):
-    """The verdict of the kernel with torch.compile as baseline; a dict with "error" where there is none."""
-    file = folder / f"{problem.stem}.cpp"
-    file.write_text(source)
-    command = [arguments.program, "eval", str(problem), str(file), "--baseline", "compile", "--json", "--no-evidence", "--max-seconds", str(arguments.max_seconds)]
+def over_compile(arguments, problem, kernel):
+    """The verdict of the solution beside the kernel's file with torch.compile as baseline; a dict with "error" where there is none."""
+    solution = pathlib.Path(kernel).with_name("solution.json")
+    command = [arguments.program, "eval", str(problem), str(solution), "--baseline", "compile", "--json", "--no-evidence", "--max-seconds", str(arguments.max_seconds)]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     return json.loads(lines[0]) if lines else {"error": {"message": done.stderr.strip()[-300:]}}
@@ -64,6 +63,8 @@ def print_summary(rows):
     print(f"faster than eager {share(sum(s['low'] > 1 for s in speedups), len(rows))}; slower {share(sum(s['high'] < 1 for s in speedups), len(rows))}")
     if speedups:
         print(f"speedup over eager: geometric mean {statistics.geometric_mean(s['median'] for s in speedups):.2f}, median {statistics.median(s['median'] for s in speedups):.2f}")
+    if any(row.get("rival") for row in rows):
+        print(f"timed beside torch.compile {share(len(rivals), len(rows))}")
     if rivals:
         print(f"faster than torch.compile {share(sum(s['low'] > 1 for s in rivals), len(rivals))}; slower {share(sum(s['high'] < 1 for s in rivals), len(rivals))}")
         print(f"speedup over torch.compile: geometric mean {statistics.geometric_mean(s['median'] for s in rivals):.2f}, median {statistics.median(s['median'] for s in rivals):.2f}")
@@ -81,9 +82,11 @@ def main():
     parser.add_argument("--rival", action="store_true")
     parser.add_argument("--run", type=pathlib.Path, help="folder of the run folders; without it a temporary one")
     parser.add_argument("--rows", type=pathlib.Path, help="a line of JSON a problem, appended")
+    parser.add_argument("--share", default="1/1", help="K/N: the K-th of N parts of the problems, for several runs side by side on cores of their own")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    problems = [p for p in find_problems(arguments.problems) if p.stem not in NOT_PROBLEMS and (not arguments.names or p.stem in arguments.names)]
+    part, parts = map(int, arguments.share.split("/"))
+    problems = [p for p in find_problems(arguments.problems) if p.stem not in NOT_PROBLEMS and (not arguments.names or p.stem in arguments.names)][part - 1::parts]
     rows = []
     if arguments.rows and arguments.rows.exists():
         rows = [json.loads(line) for line in arguments.rows.read_text().splitlines()]
@@ -99,7 +102,7 @@ def main():
             row = solve(arguments, problem, (arguments.run or folder) / problem.stem)
             best = row.get("best")
             if best and arguments.rival:
-                row["rival"] = over_compile(arguments, problem, best["source"], folder)
+                row["rival"] = over_compile(arguments, problem, best["source"])
             rows.append(row)
             print(line_of(row), flush=True)
             if arguments.rows:

@@ -256,15 +256,8 @@ void Grammar::add_solve() {
       ->group("Who proposes");
   number(s, "--max-tokens", solve.max_tokens, "M", "of each answer")->group("Who proposes");
   add_solve_search(s);
-  text(s, "--device", solve.device, "NAME", "cpu")->group("Local model");
-  text(s, "--dtype", solve.dtype, "NAME",
-       "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
-      ->group("Local model");
-  number(s, "--model-threads", solve.model_threads, "N", "0: all cores")->group("Local model");
-  number(s, "--slots", solve.slots, "N", "sequences at once")->group("Local model");
-  number(s, "--context", solve.context, "N",
-         "tokens of prompt and answer, at most what the model has")
-      ->group("Local model");
+  add_engine_options(s, solve.engine, "Local model", "--model-threads",
+                     "tokens of prompt and answer, at most what the model has");
   add_server_options(s, solve.server, false);
   add_eval_settings(s, solve.eval, solve_words);
 }

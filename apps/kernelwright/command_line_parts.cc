@@ -34,6 +34,21 @@ void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries) {
       ->group(group);
 }
 
+void add_engine_options(CLI::App& app, EngineOptions& engine, const char* group,
+                        const char* threads, const char* context_description) {
+  text(app, "--device", engine.device, "NAME", "cpu or cuda")->group(group);
+  text(app, "--dtype", engine.dtype, "NAME",
+       "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
+      ->group(group);
+  text(app, "--products", engine.products, "NAME",
+       "of matrices, on cuda: batch_invariant, or fastest: then an answer depends on what else is "
+       "computed")
+      ->group(group);
+  number(app, threads, engine.threads, "N", "0: all cores")->group(group);
+  number(app, "--slots", engine.slots, "N", "sequences at once")->group(group);
+  number(app, "--context", engine.context, "N", context_description)->group(group);
+}
+
 CLI::Option* add_isolation(CLI::App& app, std::string& level) {
   return text(app, "--isolation-at-least", level, "LEVEL",
               "refuse to run below it (exit 3): none, basic, namespaces, full");

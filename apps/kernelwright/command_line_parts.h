@@ -51,6 +51,10 @@ void set_words(CLI::App& app, std::vector<std::string>& words, const char* descr
 // own_tries: there is no other option of this name.
 void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries);
 
+// Of a model on this machine; what threads and context are called and mean differs by command.
+void add_engine_options(CLI::App& app, EngineOptions& engine, const char* group,
+                        const char* threads, const char* context_description);
+
 CLI::Option* add_isolation(CLI::App& app, std::string& level);
 
 // What a candidate may use, and what is kept of it.

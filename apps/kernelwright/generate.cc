@@ -23,25 +23,22 @@ Result<std::uint64_t> seed_of(const std::string& word) {
 }  // namespace
 
 Json to_json(const GenerateCommand& c) {
-  return {{"model", c.model},
-          {"prompt", c.prompt},
-          {"chat", c.chat},
-          {"prompts", c.prompts},
-          {"system", c.system},
-          {"n", c.n},
-          {"temperature", c.temperature},
-          {"top_p", c.top_p},
-          {"top_k", c.top_k},
-          {"min_p", c.min_p},
-          {"max_tokens", c.max_tokens},
-          {"stop", c.stop},
-          {"ignore_end", c.ignore_end},
-          {"device", c.device},
-          {"dtype", c.dtype},
-          {"threads", c.threads},
-          {"slots", c.slots},
-          {"context", c.context},
-          {"json", c.json}};
+  Json out = {{"model", c.model},
+              {"prompt", c.prompt},
+              {"chat", c.chat},
+              {"prompts", c.prompts},
+              {"system", c.system},
+              {"n", c.n},
+              {"temperature", c.temperature},
+              {"top_p", c.top_p},
+              {"top_k", c.top_k},
+              {"min_p", c.min_p},
+              {"max_tokens", c.max_tokens},
+              {"stop", c.stop},
+              {"ignore_end", c.ignore_end},
+              {"json", c.json}};
+  add_to(out, c.engine);
+  return out;
 }
 
 Result<int> run_generate(const GenerateCommand& command, const Services& services) {

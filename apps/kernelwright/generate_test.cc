@@ -9,15 +9,18 @@ namespace {
 class GenerateTest : public FrontTest {};
 
 TEST_F(GenerateTest, HandsItsSettingsOver) {
-  EXPECT_EQ(kernelwright({"generate", "--model", "m", "--prompt", "a \"b\"", "--n", "3", "--stop",
-                          "x", "--stop", "y", "--seed", "18446744073709551615"}),
-            2);
+  EXPECT_EQ(
+      kernelwright({"generate", "--model", "m", "--prompt", "a \"b\"", "--n", "3", "--stop", "x",
+                    "--stop", "y", "--seed", "18446744073709551615", "--products", "fastest"}),
+      2);
   ASSERT_EQ(became.size(), 3U) << console.err_text;
   EXPECT_EQ(became[0], path("bin/kernelwright-lm"));
   EXPECT_EQ(became[1], "generate");
   Json settings = Json::parse(became[2]);
   EXPECT_EQ(settings["prompt"], "a \"b\"");
   EXPECT_EQ(settings["n"], 3);
+  EXPECT_EQ(settings["products"], "fastest");
+  EXPECT_EQ(settings["context"], 0);
   EXPECT_EQ(settings["stop"], Json({"x", "y"}));
   EXPECT_EQ(settings["seed"], 18446744073709551615ULL);
 }

@@ -37,15 +37,8 @@ void add_generate(CLI::App& app, GenerateCommand& generate, const AddCommand& ad
       ->group("Sampling");
   flag(g, "--ignore-end", generate.ignore_end, "go on after the model's end of text")
       ->group("Sampling");
-  text(g, "--device", generate.device, "NAME", "cpu or cuda")->group("Machine");
-  text(g, "--dtype", generate.dtype, "NAME",
-       "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
-      ->group("Machine");
-  number(g, "--threads", generate.threads, "N", "0: all cores")->group("Machine");
-  number(g, "--slots", generate.slots, "N", "sequences at once")->group("Machine");
-  number(g, "--context", generate.context, "N",
-         "tokens of prompt and answer; 0: what the prompts need")
-      ->group("Machine");
+  add_engine_options(g, generate.engine, "Machine", "--threads",
+                     "tokens of prompt and answer; 0: what the prompts need");
   flag(g, "--json", generate.json, "print JSON, one object a prompt");
   add_server_options(g, generate.server, true);
 }
@@ -76,15 +69,8 @@ void add_serve_model(CLI::App& app, ServeModelCommand& serve_model, const AddCom
   number(s, "--grace", serve_model.grace_seconds, "S",
          "for answers under way when it is asked to stop")
       ->group("Network");
-  text(s, "--device", serve_model.device, "NAME", "cpu or cuda")->group("Machine");
-  text(s, "--dtype", serve_model.dtype, "NAME",
-       "weights in memory: float32, bfloat16, int8, or auto: as in the folder")
-      ->group("Machine");
-  number(s, "--threads", serve_model.threads, "N", "0: all cores")->group("Machine");
-  number(s, "--slots", serve_model.slots, "N", "sequences at once")->group("Machine");
-  number(s, "--context", serve_model.context, "N",
-         "tokens of prompt and answer, at most what the model has")
-      ->group("Machine");
+  add_engine_options(s, serve_model.engine, "Machine", "--threads",
+                     "tokens of prompt and answer, at most what the model has");
 }
 
 }  // namespace

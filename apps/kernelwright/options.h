@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data_options.h"
+#include "engine_options.h"
 #include "gym/gym.h"
 #include "search/settings.h"
 #include "server_options.h"
@@ -115,8 +116,7 @@ struct GenerateCommand {
   std::vector<std::string> stop;
   std::string seed = "0";
   bool ignore_end = false;
-  std::string device = "cpu", dtype = "auto";
-  int threads = 0, slots = 32, context = 0;
+  EngineOptions engine{.context = 0};
   bool json = false;
   ServerOptions server;  // where `model` is a URL
 };
@@ -134,8 +134,7 @@ struct ServeModelCommand {
   bool allow_plaintext = false;          // without TLS on others than loopback addresses
   int max_waiting = 256;                 // sequences beyond the slots: then 429
   int grace_seconds = 30;                // for answers under way, when it is asked to stop
-  std::string device = "cpu", dtype = "auto";
-  int threads = 0, slots = 32, context = 4096;
+  EngineOptions engine;
 };
 
 struct SolveCommand {
@@ -148,8 +147,7 @@ struct SolveCommand {
   std::string verdicts;  // a run's folder, whose verdicts stand for the gym's
   double temperature = 1, top_p = 1;
   int max_tokens = 4096;
-  std::string device = "cpu", dtype = "auto";  // of a local model
-  int model_threads = 0, slots = 32, context = 16384;
+  EngineOptions engine{.context = 16384};  // of a local model; slots: of a server's too
   search::Settings search;
   gym::EvalOptions eval;
   sandbox::Level isolation_at_least = sandbox::Level::kNone;

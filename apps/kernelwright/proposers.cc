@@ -27,13 +27,8 @@ Made make_engine(const SolveCommand& command, const Services& services) {
     return fail(ErrorCode::kNotFound,
                 "--model {}: no Hugging Face folder is there (config.json is missing)",
                 printable(command.model, 300));
-  const Json settings = {{"model", command.model},
-                         {"device", command.device},
-                         {"dtype", command.dtype},
-                         {"threads", command.model_threads},
-                         {"slots", command.slots},
-                         {"context", command.context},
-                         {"socket", link::ChildProgram::kSocket}};
+  Json settings = {{"model", command.model}, {"socket", link::ChildProgram::kSocket}};
+  add_to(settings, command.engine);
   const std::vector<std::string> argv = {(services.program_folder / "kernelwright-lm").string(),
                                          "serve", settings.dump()};
   auto start = [program = services.start_program, argv] { return program(argv); };
@@ -44,16 +39,16 @@ Made make_engine(const SolveCommand& command, const Services& services) {
 }
 
 Made make_server(const SolveCommand& command, const Services& services) {
-  KW_TRY_STATUS(check_range("--slots", command.slots, 1, 1024));
+  KW_TRY_STATUS(check_range("--slots", command.engine.slots, 1, 1024));
   ServerOptions server = command.server;
   server.tries = command.search.tries;
   KW_TRY(openai::ChatSettings settings,
-         server_settings(server, command.model, command.slots, services));
+         server_settings(server, command.model, command.engine.slots, services));
   KW_TRY(openai::ChatClient client, openai::ChatClient::make(std::move(settings)));
   KW_TRY(std::string model, model_name(client, server.model_name, services.stop));
   const search::Sampling sampling{command.temperature, command.top_p, command.max_tokens};
   return std::make_unique<search::ServerProposer>(std::move(client), std::move(model), sampling,
-                                                  command.slots);
+                                                  command.engine.slots);
 }
 
 Made make_model(const SolveCommand& command, const Services& services) {

@@ -221,9 +221,9 @@ void say_suspicions(const openai::Counts& counts, Console& console) {
 Result<int> run_remote_generate(const GenerateCommand& command, std::uint64_t seed,
                                 const Services& services) {
   KW_TRY(std::vector<Task> tasks, tasks_of(command, seed));
-  KW_TRY_STATUS(check_range("--slots", command.slots, 1, 1024));
+  KW_TRY_STATUS(check_range("--slots", command.engine.slots, 1, 1024));
   KW_TRY(openai::ChatSettings settings,
-         server_settings(command.server, command.model, command.slots, services));
+         server_settings(command.server, command.model, command.engine.slots, services));
   const bool priced = settings.prices.prompt > 0 || settings.prices.completion > 0;
   KW_TRY(openai::ChatClient client, openai::ChatClient::make(std::move(settings)));
   KW_TRY(std::string name, model_name(client, command.server.model_name, services.stop));
@@ -231,7 +231,7 @@ Result<int> run_remote_generate(const GenerateCommand& command, std::uint64_t se
   const bool many = !command.prompts.empty();
   bool all_answered = true;
   Asking asking(client, tasks, services.stop);
-  asking.start(command.slots);
+  asking.start(command.engine.slots);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     auto answer = asking.take(i);
     if (!answer && (!many || answer.error().code() == ErrorCode::kCancelled))

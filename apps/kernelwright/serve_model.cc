@@ -46,9 +46,9 @@ class EngineEnd {
 
 Status check_serving(const ServeModelCommand& command) {
   KW_TRY_STATUS(check_range("--port", command.port, 0, 65535));
-  KW_TRY_STATUS(check_range("--slots", command.slots, 1, 4096));
-  KW_TRY_STATUS(check_range("--context", command.context, 2, 1 << 24));
-  KW_TRY_STATUS(check_range("--threads", command.threads, 0, 1024));
+  KW_TRY_STATUS(check_range("--slots", command.engine.slots, 1, 4096));
+  KW_TRY_STATUS(check_range("--context", command.engine.context, 2, 1 << 24));
+  KW_TRY_STATUS(check_range("--threads", command.engine.threads, 0, 1024));
   KW_TRY_STATUS(check_range("--max-waiting", command.max_waiting, 0, 1 << 20));
   KW_TRY_STATUS(check_range("--grace", command.grace_seconds, 0, 86400));
   if (command.tls_certificate.empty() != command.tls_key.empty())
@@ -99,13 +99,8 @@ std::string served_name(const ServeModelCommand& command) {
 
 std::vector<std::string> engine_command(const ServeModelCommand& command,
                                         const Services& services) {
-  const Json settings = {{"model", command.model},
-                         {"device", command.device},
-                         {"dtype", command.dtype},
-                         {"threads", command.threads},
-                         {"slots", command.slots},
-                         {"context", command.context},
-                         {"socket", link::ChildProgram::kSocket}};
+  Json settings = {{"model", command.model}, {"socket", link::ChildProgram::kSocket}};
+  add_to(settings, command.engine);
   return {(services.program_folder / "kernelwright-lm").string(), "serve", settings.dump()};
 }
 
@@ -123,9 +118,9 @@ void say_what_is_served(const ServeModelCommand& command, const link::ModelInfo&
       "  curl {}/v1/models\n",
       served.name, model.family, static_cast<double>(model.parameters) / 1e6, model.dtype,
       model.device, model.slots, model.context, server.origin()));
-  if (model.context < command.context)
+  if (model.context < command.engine.context)
     console.err(fmt::format("the model has {} tokens of context, not {}\n", model.context,
-                            command.context));
+                            command.engine.context));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ TEST_F(ServeModelTest, HandsItsSettingsOver) {
   EXPECT_EQ(settings["model"], "m");
   EXPECT_EQ(settings["slots"], 3);
   EXPECT_EQ(settings["context"], 128);
+  EXPECT_EQ(settings["products"], "batch_invariant");
   EXPECT_EQ(settings["socket"], link::ChildProgram::kSocket);
 }
 

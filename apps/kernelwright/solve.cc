@@ -238,11 +238,12 @@ Json to_json(const SolveCommand& c) {
           {"temperature", c.temperature},
           {"top_p", c.top_p},
           {"max_tokens", c.max_tokens},
-          {"device", c.device},
-          {"dtype", c.dtype},
-          {"model_threads", c.model_threads},
-          {"slots", c.slots},
-          {"context", c.context},
+          {"device", c.engine.device},
+          {"dtype", c.engine.dtype},
+          {"products", c.engine.products},
+          {"model_threads", c.engine.threads},
+          {"slots", c.engine.slots},
+          {"context", c.engine.context},
           {"server", to_json(c.server)},
           {"isolation_at_least", level_name(c.isolation_at_least)},
           {"search", search::to_json(c.search)},
@@ -267,11 +268,12 @@ Result<SolveCommand> solve_command_from_json(const Json& value, const std::strin
     return {};
   };
   KW_TRY_STATUS(whole("max_tokens", out.max_tokens));
-  KW_TRY(out.device, r.string("device"));
-  KW_TRY(out.dtype, r.string("dtype"));
-  KW_TRY_STATUS(whole("model_threads", out.model_threads));
-  KW_TRY_STATUS(whole("slots", out.slots));
-  KW_TRY_STATUS(whole("context", out.context));
+  KW_TRY(out.engine.device, r.string("device"));
+  KW_TRY(out.engine.dtype, r.string("dtype"));
+  KW_TRY(out.engine.products, r.string_or("products", out.engine.products));
+  KW_TRY_STATUS(whole("model_threads", out.engine.threads));
+  KW_TRY_STATUS(whole("slots", out.engine.slots));
+  KW_TRY_STATUS(whole("context", out.engine.context));
   KW_TRY(const Json* server, r.get("server"));
   KW_TRY(out.server, server_options_from_json(*server, r.path("server")));
   KW_TRY(std::string level, r.string("isolation_at_least"));

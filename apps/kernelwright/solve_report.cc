@@ -144,7 +144,7 @@ Standing standing_of(const ProblemTree& tree) {
 Counts counts_of(const ProblemTree& tree) {
   Counts out;
   for (const Attempt& attempt : tree.attempts) {
-    using runlog::Progress;
+    using task::Progress;
     if (!attempt.answered) continue;
     ++out.attempts;
     if (attempt.progress() >= Progress::kExtracted) ++out.extracted;
@@ -212,7 +212,7 @@ std::string solve_card(const fs::path& run, const runlog::Run& of, const Problem
   } else if (shown != nullptr && shown->judged) {
     std::string closest =
         fmt::format("attempt {}: {}", shown->id, task::to_string(shown->judged->outcome));
-    if (shown->judged->error && shown->progress() == runlog::Progress::kRightShape)
+    if (shown->judged->error && shown->progress() == task::Progress::kRightShape)
       closest += fmt::format(", {:.3g} x the error allowed", *shown->judged->error);
     add_row(out, "closest", closest);
   }

@@ -124,7 +124,7 @@ TEST_F(SolveTest, Standings) {
     runlog::ProblemTree tree;
     tree.attempts.resize(1);
     tree.attempts[0].judged = runlog::Judged{};
-    tree.attempts[0].judged->progress = runlog::Progress::kCorrect;
+    tree.attempts[0].judged->progress = task::Progress::kCorrect;
     if (high > 0) tree.attempts[0].judged->speedup = task::Speedup{(low + high) / 2, low, high};
     return standing_of(tree);
   };

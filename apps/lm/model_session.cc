@@ -26,14 +26,27 @@ Result<lm::WeightType> weight_type(const std::string& name, const lm::ModelConfi
               name);
 }
 
+Result<lm::cuda::ProductChoice> product_choice(const SessionOptions& options) {
+  auto choice = lm::cuda::product_choice_from_string(options.products);
+  if (!choice)
+    return fail(ErrorCode::kInvalidArgument, "products \"{}\": expected batch_invariant or fastest",
+                options.products);
+  if (options.device == "cpu" && *choice == lm::cuda::ProductChoice::kFastest)
+    return fail(ErrorCode::kInvalidArgument,
+                "products \"fastest\": for device cuda; a CPU's are always batch_invariant");
+  return *choice;
+}
+
 Result<std::unique_ptr<lm::Engine>> make_engine(const lm::Parameters& parameters,
-                                                const SessionOptions& options) {
+                                                const SessionOptions& options,
+                                                lm::cuda::ProductChoice products) {
   const lm::EngineLimits limits{options.slots,
                                 std::min(options.context, parameters.config().max_position),
                                 std::max(options.step_tokens, options.slots)};
   if (options.device == "cuda") {
     lm::cuda::CudaOptions cuda;
     cuda.limits = limits;
+    cuda.products = products;
     return lm::cuda::make_cuda_engine(parameters, cuda);
   }
   lm::cpu::CpuOptions cpu;
@@ -47,6 +60,7 @@ Result<std::unique_ptr<lm::Engine>> make_engine(const lm::Parameters& parameters
 Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& options) {
   if (options.device != "cpu" && options.device != "cuda")
     return fail(ErrorCode::kInvalidArgument, "device \"{}\": expected cpu or cuda", options.device);
+  KW_TRY(const lm::cuda::ProductChoice products, product_choice(options));
   std::unique_ptr<ModelSession> session(new ModelSession);
   KW_TRY(lm::ModelConfig config, lm::read_model_config(options.model));
   KW_TRY(lm::WeightType type, weight_type(options.dtype, config));
@@ -59,7 +73,7 @@ Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& o
   KW_TRY(lm::Parameters parameters, lm::load_checkpoint(options.model, config, type));
   session->parameters_ = std::make_unique<lm::Parameters>(std::move(parameters));
   session->tokenizer_ = std::make_unique<lm::Tokenizer>(std::move(tokenizer));
-  KW_TRY(session->engine_, make_engine(*session->parameters_, options));
+  KW_TRY(session->engine_, make_engine(*session->parameters_, options, products));
   session->generator_ = std::make_unique<rollout::Generator>(*session->engine_);
   session->completions_ = std::make_unique<rollout::Completions>(
       *session->tokenizer_, std::move(chat), *session->generator_, config.eos);

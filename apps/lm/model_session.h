@@ -17,7 +17,9 @@ struct SessionOptions {
   std::filesystem::path model;
   std::string device = "cpu";
   std::string dtype = "auto";  // float32, bfloat16, int8; auto: what holds all of the folder's
-  int threads = 0;             // 0: all cores
+  // Of cuda: batch_invariant or fastest (lm/cuda/cuda_engine.h). The CPU's are invariant.
+  std::string products = "batch_invariant";
+  int threads = 0;  // 0: all cores
   std::int64_t slots = 32;
   std::int64_t context = 4096;  // at most what the model has
   std::int64_t step_tokens = 512;

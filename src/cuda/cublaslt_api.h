@@ -18,6 +18,7 @@ inline constexpr int kLtCompute32 = 68;                 // CUBLAS_COMPUTE_32F: n
 inline constexpr int kLtTransA = 3;                     // CUBLASLT_MATMUL_DESC_TRANSA
 inline constexpr int kLtTransposed = 1;                 // CUBLAS_OP_T
 inline constexpr int kLtMaxWorkspace = 1;               // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+inline constexpr int kLtReductionSchemes = 3;  // CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK
 
 struct LtAlgorithm {
   std::uint64_t data[8];

@@ -9,7 +9,7 @@
 namespace kw::cuda {
 
 // A handle of the driver, given back on destruction.
-template <typename Handle, int (*DriverApi::*kDestroy)(Handle)>
+template <typename Handle, int (*DriverApi::*destroy)(Handle)>
 class Owned {
  public:
   Owned() = default;
@@ -22,7 +22,7 @@ class Owned {
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
   ~Owned() {
-    if (handle_ != nullptr) (driver().*kDestroy)(handle_);
+    if (handle_ != nullptr) (driver().*destroy)(handle_);
   }
   Handle get() const { return handle_; }
 

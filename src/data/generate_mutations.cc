@@ -219,15 +219,11 @@ Edits sign_error(std::string_view source) {
   return out;
 }
 
-Edits missing_semicolon(std::string_view source) {
-  Edits out;
-  for (const std::size_t at : places_of(source, ";\n")) out.push_back({at, at + 1, ""});
-  return out;
+Edits missing_semicolon(std::string_view s) {
+  return replaced(s, ";\n", "\n");
 }
-Edits missing_brace(std::string_view source) {
-  Edits out;
-  for (const std::size_t at : places_of(source, "  }\n")) out.push_back({at, at + 4, ""});
-  return out;
+Edits missing_brace(std::string_view s) {
+  return replaced(s, "  }\n", "");
 }
 Edits undeclared_name(std::string_view s) {
   Edits out;
@@ -288,21 +284,14 @@ Edits wrong_reduction(std::string_view s) {
 Edits accumulator_overwritten(std::string_view s) {
   return replaced(s, " += ", " = ");
 }
-Edits missing_store(std::string_view source) {
-  Edits out;
-  for (const std::size_t at : places_of(source, "tl.store("))
-    out.push_back({at, at + 9, "tl.load("});
-  return out;
+Edits missing_store(std::string_view s) {
+  return replaced(s, "tl.store(", "tl.load(");
 }
-Edits bound_too_large(std::string_view source) {
-  Edits out;
-  for (const std::size_t at : places_of(source, " < ")) out.push_back({at, at + 3, " <= "});
-  return out;
+Edits bound_too_large(std::string_view s) {
+  return replaced(s, " < ", " <= ");
 }
-Edits missing_colon(std::string_view source) {
-  Edits out;
-  for (const std::size_t at : places_of(source, "):\n")) out.push_back({at + 1, at + 2, ""});
-  return out;
+Edits missing_colon(std::string_view s) {
+  return replaced(s, "):\n", ")\n");
 }
 Edits missing_import(std::string_view s) {
   return replaced(s, "import triton.language as tl\n", "");

@@ -10,13 +10,20 @@
 
 namespace kw::lm {
 
+// kDecode: a token that was sampled and is fed back, the only one of its slot in the step; all else
+// is kPrefill. Who makes steps decides by the sequence alone: an engine may round the two
+// differently, and a sequence's numbers depend on it.
+enum class Phase : std::uint8_t { kPrefill, kDecode };
+
 // T tokens. A slot's tokens stand in the order of their positions, and follow on what the slot has.
 struct Step {
   std::vector<std::int32_t> tokens, positions, slots;  // [T]
+  std::vector<Phase> phases;                           // [T]
   std::vector<SampleRequest> samples;                  // of the rows that are sampled from
 
   void clear();
-  void add(std::int32_t token, std::int32_t position, std::int32_t slot);
+  void add(std::int32_t token, std::int32_t position, std::int32_t slot,
+           Phase phase = Phase::kPrefill);
 };
 
 struct EngineLimits {

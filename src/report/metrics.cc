@@ -45,7 +45,7 @@ void count(const Run& run, Metrics& out) {
       out.completion_tokens += attempt.completion_tokens;
       out.cost_usd += attempt.cost_usd;
       out.seconds += attempt.seconds;
-      ++out.reached.at(static_cast<std::size_t>(attempt.stage));
+      ++out.reached.at(static_cast<std::size_t>(attempt.progress));
       ++outcomes[attempt.outcome];
     }
   }

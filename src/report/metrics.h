@@ -51,7 +51,8 @@ struct Metrics {
   std::int64_t fewest_attempts = 0, most_attempts = 0;  // of a problem
   std::int64_t prompt_tokens = 0, completion_tokens = 0;
   double cost_usd = 0, seconds = 0;
-  std::array<std::int64_t, kStages> reached{};  // attempts that came to exactly this stage
+  std::array<std::int64_t, task::kProgresses>
+      reached{};  // attempts that came to exactly this stage
   std::vector<std::pair<std::string, std::int64_t>> outcomes;  // most frequent first, then by name
   Estimate correctness;
   std::vector<FastP> fast_p;

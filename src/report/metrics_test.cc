@@ -57,7 +57,7 @@ report::Run sample() {
                     problem("a", {failed(), correct(1.2, 1.1, 1.3), correct(2, 1.9, 2.1)}),
                     problem("b", {correct(1.1, 0.95, 1.25), failed()}),
                     problem("c", {untimed(), correct(0.9, 0.85, 0.95)}),
-                    problem("d", {failed(Stage::kRightShape, "wrong_value")}),
+                    problem("d", {failed(task::Progress::kRightShape, "wrong_value")}),
                     problem("e", {}),
                 });
 }
@@ -134,7 +134,7 @@ TEST(Metrics, OutcomesAndStages) {
   Metrics m = measure(sample(), {});
   EXPECT_EQ(m.outcomes[0], (std::pair<std::string, std::int64_t>("passed", 5)));
   EXPECT_EQ(m.outcomes[1], (std::pair<std::string, std::int64_t>("compile_error", 2)));
-  EXPECT_EQ(m.reached, (std::array<std::int64_t, kStages>{0, 2, 0, 0, 1, 5}));
+  EXPECT_EQ(m.reached, (std::array<std::int64_t, task::kProgresses>{0, 2, 0, 0, 1, 5}));
 }
 
 TEST(BestAttempt, FastestOfTheCorrectOnes) {

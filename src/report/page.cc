@@ -27,7 +27,7 @@ std::string outcome_text(const Attempt& attempt) {
 }
 
 std::string badge(const Attempt& attempt) {
-  return fmt::format("<span class=\"badge b{}\">{}</span>", static_cast<int>(attempt.stage),
+  return fmt::format("<span class=\"badge b{}\">{}</span>", static_cast<int>(attempt.progress),
                      bounded(outcome_text(attempt), 80));
 }
 

@@ -69,7 +69,8 @@ std::vector<Node> in_tree_order(const ProblemRecord& problem) {
 std::string strip(const ProblemRecord& problem) {
   std::string out = "<span class=\"strip\" aria-hidden=\"true\">";
   for (std::size_t i = 0; i < std::min(problem.attempts.size(), kMaxStrip); ++i)
-    out += fmt::format("<span class=\"s{}\"></span>", static_cast<int>(problem.attempts[i].stage));
+    out +=
+        fmt::format("<span class=\"s{}\"></span>", static_cast<int>(problem.attempts[i].progress));
   return out + "</span>";
 }
 

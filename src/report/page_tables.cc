@@ -133,9 +133,9 @@ std::string best_cell(const ProblemRecord& problem, std::size_t run, std::size_t
   } else if (problem.attempts.empty()) {
     return problem.failure.empty() ? "no attempt" : bounded(problem.failure, 120);
   } else {
-    auto furthest =
-        std::max_element(problem.attempts.begin(), problem.attempts.end(),
-                         [](const Attempt& a, const Attempt& b) { return a.stage < b.stage; });
+    auto furthest = std::max_element(
+        problem.attempts.begin(), problem.attempts.end(),
+        [](const Attempt& a, const Attempt& b) { return a.progress < b.progress; });
     text = badge(*furthest);
   }
   return fmt::format("<a href=\"#{}\">{}</a>", attempts_anchor(run, place), text);

@@ -21,7 +21,7 @@ report::Run hostile_run() {
   bad.id = bad.outcome = bad.violation = bad.proposer = bad.language = kHostile;
   bad.diagnostics = {{kHostile, kHostile}};
   bad.code = excerpt(kHostile, 1000);
-  Attempt silent = failed(Stage::kNothing, kHostile);
+  Attempt silent = failed(task::Progress::kNothing, kHostile);
   silent.answer = excerpt(kHostile, 1000);
   silent.parent = kHostile;
   report::Run run = run_of(kHostile, {problem(kHostile, {bad, silent, correct(2, 1.9, 2.1)})});

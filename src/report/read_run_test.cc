@@ -99,7 +99,7 @@ TEST_F(ReadRunTest, Verdicts) {
   const ProblemRecord& a = run->problems[0];
   ASSERT_EQ(a.attempts.size(), 2U);
   EXPECT_EQ(a.hash, "h-a");
-  EXPECT_EQ(a.attempts[0].stage, Stage::kExtracted);
+  EXPECT_EQ(a.attempts[0].progress, task::Progress::kExtracted);
   EXPECT_EQ(a.attempts[1].id, "1");
   EXPECT_TRUE(a.attempts[1].correct());
   EXPECT_EQ(a.attempts[1].speedup->low, 1.9);
@@ -275,8 +275,8 @@ class RunFolderReaderTest : public ReadRunTest {
     judged.problem = problem;
     judged.attempt = id;
     judged.outcome = *outcome;
-    judged.progress = *outcome == task::Outcome::kPassed ? runlog::Progress::kCorrect
-                                                         : runlog::Progress::kExtracted;
+    judged.progress =
+        *outcome == task::Outcome::kPassed ? task::Progress::kCorrect : task::Progress::kExtracted;
     task::Verdict of_it = verdict(problem, "s", *outcome);
     judged.speedup = of_it.speedup;
     judged.verdict = run->put(to_json(of_it).dump()).value();
@@ -311,7 +311,7 @@ TEST_F(RunFolderReaderTest, AttemptsInOrder) {
   EXPECT_EQ(attempts[1].seconds, 1.5);
   const Attempt& silent = read->problems[1].attempts.at(0);
   EXPECT_EQ(silent.outcome, "cut_answer");
-  EXPECT_EQ(silent.stage, Stage::kNothing);
+  EXPECT_EQ(silent.progress, task::Progress::kNothing);
   EXPECT_EQ(silent.answer.text, "the answer of b");
   EXPECT_EQ(silent.diagnostics[0].message, "no code block");
   EXPECT_TRUE(read->problems[2].attempts.empty());

@@ -41,7 +41,7 @@ Json to_json(const ProblemRecord& problem) {
   std::int64_t correct = 0, compiled = 0;
   for (const Attempt& attempt : problem.attempts) {
     if (attempt.correct()) ++correct;
-    if (attempt.stage >= Stage::kCompiled) ++compiled;
+    if (attempt.progress >= task::Progress::kCompiled) ++compiled;
   }
   const Attempt* best = best_attempt(problem);
   return {{"problem", problem.name},
@@ -91,7 +91,7 @@ Json metrics_to_json(const MeasuredRun& measured) {
   Json outcomes = Json::object(), reached = Json::object();
   for (const auto& [outcome, count] : m.outcomes) outcomes[outcome] = count;
   for (std::size_t i = 0; i < m.reached.size(); ++i)
-    reached[std::string(to_string(static_cast<Stage>(i)))] = m.reached.at(i);
+    reached[std::string(to_string(static_cast<task::Progress>(i)))] = m.reached.at(i);
   const auto& of_correct = m.geometric_mean.correct;
   return {{"problems", m.problems},
           {"unattempted", m.unattempted},

@@ -1,49 +1,7 @@
-// Stages and the best attempt.
+// Excerpts and the best attempt.
 #include "report/run.h"
 
 namespace kw::report {
-
-std::string_view to_string(Stage stage) {
-  switch (stage) {
-    case Stage::kNothing:
-      return "nothing";
-    case Stage::kExtracted:
-      return "extracted";
-    case Stage::kCompiled:
-      return "compiled";
-    case Stage::kRan:
-      return "ran";
-    case Stage::kRightShape:
-      return "right_shape";
-    case Stage::kCorrect:
-      return "correct";
-  }
-  return "?";
-}
-
-Stage stage_of(task::Outcome outcome) {
-  switch (outcome) {
-    case task::Outcome::kPassed:
-      return Stage::kCorrect;
-    case task::Outcome::kWrongValue:
-    case task::Outcome::kNoisy:
-      return Stage::kRightShape;
-    case task::Outcome::kWrongShape:
-    case task::Outcome::kWrongDtype:
-      return Stage::kRan;
-    case task::Outcome::kRuntimeError:
-    case task::Outcome::kTimeout:
-    case task::Outcome::kMemoryLimit:
-    case task::Outcome::kOutputLimit:
-    case task::Outcome::kViolation:
-      return Stage::kCompiled;
-    case task::Outcome::kCompileError:
-    case task::Outcome::kQuarantined:
-    case task::Outcome::kUnsupported:
-      return Stage::kExtracted;
-  }
-  return Stage::kExtracted;
-}
 
 Excerpt excerpt(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return {std::string(text), 0};

@@ -7,19 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "task/progress.h"
 #include "task/verdict.h"
 
 namespace kw::report {
-
-// How far an attempt came: kNothing had no code, kExtracted did not compile, kCompiled did not run
-// to its end or broke a rule, kRan has another shape or dtype, kRightShape wrong values (or no
-// honest time).
-enum class Stage { kNothing, kExtracted, kCompiled, kRan, kRightShape, kCorrect };
-std::string_view to_string(Stage stage);  // "nothing", "extracted", ...
-inline constexpr int kStages = 6;
-
-// The stage that a judged candidate with this outcome reached.
-Stage stage_of(task::Outcome outcome);
 
 // Reference time / candidate time. FlashInfer-Bench's traces have no interval.
 struct Speedup {
@@ -38,7 +29,7 @@ Excerpt excerpt(std::string_view text, std::size_t max_bytes);
 struct Attempt {
   std::string id;      // as the run calls it, unique in its problem
   std::string parent;  // id of the attempt that this one was made from; empty: none
-  Stage stage = Stage::kNothing;
+  task::Progress progress = task::Progress::kNothing;
   std::string outcome;             // a verdict's ("compile_error") or the run's own ("no_code")
   std::string violation;           // class, with outcome violation
   std::optional<Speedup> speedup;  // of correct attempts with a time
@@ -49,7 +40,7 @@ struct Attempt {
   Excerpt code, answer;  // answer: what a model said, where there is no code
   std::vector<task::Diagnostic> diagnostics;
 
-  bool correct() const { return stage == Stage::kCorrect; }
+  bool correct() const { return progress == task::Progress::kCorrect; }
 };
 
 // One problem that was asked, with its attempts in order; there may be none.

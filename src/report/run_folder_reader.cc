@@ -13,24 +13,6 @@ namespace kw::report {
 namespace fs = std::filesystem;
 namespace {
 
-Stage stage_of_progress(runlog::Progress progress) {
-  switch (progress) {
-    case runlog::Progress::kNothing:
-      return Stage::kNothing;
-    case runlog::Progress::kExtracted:
-      return Stage::kExtracted;
-    case runlog::Progress::kCompiled:
-      return Stage::kCompiled;
-    case runlog::Progress::kRan:
-      return Stage::kRan;
-    case runlog::Progress::kRightShape:
-      return Stage::kRightShape;
-    case runlog::Progress::kCorrect:
-      return Stage::kCorrect;
-  }
-  return Stage::kNothing;
-}
-
 // Why an attempt has no verdict.
 std::string outcome_without_code(const runlog::Attempt& attempt) {
   if (!attempt.answered) return "no_code";
@@ -105,7 +87,7 @@ Attempt attempt_of(const runlog::Attempt& from) {
   Attempt out;
   out.id = std::to_string(from.id);
   if (from.decided.parent >= 0) out.parent = std::to_string(from.decided.parent);
-  out.stage = stage_of_progress(from.progress());
+  out.progress = from.progress();
   if (from.answered) {
     out.proposer = from.answered->by;
     if (!from.answered->label.empty()) out.proposer += ", " + from.answered->label;

@@ -8,16 +8,17 @@
 
 namespace kw::report {
 
-inline Attempt failed(Stage stage = Stage::kExtracted, std::string outcome = "compile_error") {
+inline Attempt failed(task::Progress progress = task::Progress::kExtracted,
+                      std::string outcome = "compile_error") {
   Attempt out;
-  out.stage = stage;
+  out.progress = progress;
   out.outcome = std::move(outcome);
   return out;
 }
 
 inline Attempt correct(double median, double low, double high) {
   Attempt out;
-  out.stage = Stage::kCorrect;
+  out.progress = task::Progress::kCorrect;
   out.outcome = "passed";
   out.speedup = Speedup{median, low, high};
   return out;

@@ -66,12 +66,12 @@ Attempt attempt_of(const Solution& solution, std::size_t workloads) {
       out.diagnostics.push_back({"log", evaluation.log});
     if (evaluation.performance) logs += std::log(evaluation.performance->speedup_factor);
   }
-  out.stage = stage_of(worst);
+  out.progress = task::progress_of(worst);
   out.outcome = std::string(to_string(worst));
   if (worst != task::Outcome::kPassed) return out;
   auto judged = solution.evaluations.size();
   if (judged < workloads) {
-    out.stage = Stage::kRightShape;
+    out.progress = task::Progress::kRightShape;
     out.outcome = "not_all_workloads";
   } else if (std::isfinite(logs)) {  // a factor of 0 is no time
     out.speedup = Speedup{std::exp(logs / static_cast<double>(judged)), {}, {}};

@@ -36,7 +36,7 @@ std::string hardware_beside(const std::filesystem::path& file) {
 
 Attempt attempt_of(const task::Verdict& verdict) {
   Attempt out;
-  out.stage = stage_of(verdict.outcome);
+  out.progress = task::progress_of(verdict.outcome);
   out.outcome = std::string(to_string(verdict.outcome));
   out.violation = verdict.violation;
   if (verdict.speedup)

@@ -60,13 +60,15 @@ std::optional<Score> staged_reward(const Finding& finding, double names_defined,
                                    const StagedWeights& weights) {
   if (!finding.judged()) return std::nullopt;
   if (finding.violation()) return Score{{{"violation", weights.violation}}};
-  auto layer = [&](Stage stage, double weight) { return finding.stage >= stage ? weight : 0; };
+  auto layer = [&](task::Progress least, double weight) {
+    return finding.progress >= least ? weight : 0;
+  };
   double speed = std::min(speedup_of(finding, weights.estimate), weights.max_speedup);
-  return Score{{{"extracted", layer(Stage::kExtracted, weights.extracted)},
-                {"compiled", layer(Stage::kCompiled, weights.compiled)},
-                {"ran", layer(Stage::kRan, weights.ran)},
-                {"right_shape", layer(Stage::kRightShape, weights.right_shape)},
-                {"correct", layer(Stage::kCorrect, weights.correct)},
+  return Score{{{"extracted", layer(task::Progress::kExtracted, weights.extracted)},
+                {"compiled", layer(task::Progress::kCompiled, weights.compiled)},
+                {"ran", layer(task::Progress::kRan, weights.ran)},
+                {"right_shape", layer(task::Progress::kRightShape, weights.right_shape)},
+                {"correct", layer(task::Progress::kCorrect, weights.correct)},
                 {"speed", weights.speed * speed},
                 {"names", weights.names * std::clamp(names_defined, 0.0, 1.0)}}};
 }
@@ -104,7 +106,7 @@ std::optional<Score> kernelgym_step_reward(const Finding& finding, Estimate esti
   if (!finding.judged()) return std::nullopt;
   auto score = [](std::string_view name, double value) { return Score{{{name, value}}}; };
   if (failed(finding)) return score("failure", -1);
-  if (finding.stage < Stage::kCompiled) return score("not_compiled", -0.5);
+  if (finding.progress < task::Progress::kCompiled) return score("not_compiled", -0.5);
   if (!finding.correct()) return score("incorrect", -0.3);
   double speed = speedup_of(finding, estimate);
   for (auto [from, value] : kSteps)

@@ -1,18 +1,14 @@
 // What the gym found out about one answer, as far as rewards need it.
 #pragma once
 #include <optional>
-#include <string_view>
 
+#include "task/progress.h"
 #include "task/verdict.h"
 
 namespace kw::reward {
 
-// How far an answer came; each stage includes those before it.
-enum class Stage { kNoCode, kExtracted, kCompiled, kRan, kRightShape, kCorrect };
-std::string_view to_string(Stage stage);  // "no_code", "extracted", ...
-
 struct Finding {
-  Stage stage = Stage::kNoCode;
+  task::Progress progress = task::Progress::kNothing;
   // None: there was no code to judge.
   std::optional<task::Outcome> outcome;
   std::optional<task::Speedup> speedup;    // of correct answers that were timed
@@ -27,9 +23,8 @@ struct Finding {
   bool judged() const { return !outcome || task::is_candidates_fault(*outcome) || correct(); }
 };
 
-// The verdict's outcome decides the stage. Where the worst of several workloads is a crash, the
-// stage is that of the worst. What ended in a limit of time, memory or output compiled, but is not
-// taken to have run.
+// The verdict's outcome decides how far it came; where the worst of several workloads is a crash,
+// that one's. A broken rule is worth no more than code that does not compile.
 Finding finding_of(const task::Verdict& verdict);
 Finding no_code(bool truncated);
 

@@ -15,17 +15,18 @@ task::Verdict verdict(Outcome outcome) {
   return out;
 }
 
-TEST(Finding, StageFollowsTheOutcome) {
-  auto stage = [](Outcome outcome) { return finding_of(verdict(outcome)).stage; };
-  EXPECT_EQ(stage(Outcome::kPassed), Stage::kCorrect);
-  EXPECT_EQ(stage(Outcome::kWrongValue), Stage::kRightShape);
-  EXPECT_EQ(stage(Outcome::kWrongShape), Stage::kRan);
-  EXPECT_EQ(stage(Outcome::kRuntimeError), Stage::kCompiled);
-  EXPECT_EQ(stage(Outcome::kTimeout), Stage::kCompiled);
-  EXPECT_EQ(stage(Outcome::kCompileError), Stage::kExtracted);
-  EXPECT_EQ(no_code(true).stage, Stage::kNoCode);
+TEST(Finding, ProgressFollowsTheOutcome) {
+  auto progress = [](Outcome outcome) { return finding_of(verdict(outcome)).progress; };
+  EXPECT_EQ(progress(Outcome::kPassed), task::Progress::kCorrect);
+  EXPECT_EQ(progress(Outcome::kNoisy), task::Progress::kCorrect);
+  EXPECT_EQ(progress(Outcome::kWrongValue), task::Progress::kRightShape);
+  EXPECT_EQ(progress(Outcome::kWrongShape), task::Progress::kRan);
+  EXPECT_EQ(progress(Outcome::kRuntimeError), task::Progress::kCompiled);
+  EXPECT_EQ(progress(Outcome::kTimeout), task::Progress::kCompiled);
+  EXPECT_EQ(progress(Outcome::kViolation), task::Progress::kExtracted);
+  EXPECT_EQ(progress(Outcome::kCompileError), task::Progress::kExtracted);
+  EXPECT_EQ(no_code(true).progress, task::Progress::kNothing);
   EXPECT_TRUE(no_code(true).truncated);
-  EXPECT_EQ(to_string(Stage::kRightShape), "right_shape");
 }
 
 TEST(Finding, OnlyAStrictPassIsCorrect) {

@@ -120,7 +120,7 @@ Result<Completions::Started> Completions::start(const CompletionRequest& request
     settings.push_back(std::move(one));
   }
   const auto prompt_size = static_cast<std::int64_t>(prompt.size());
-  KW_TRY(running->sequences, generator_.submit(std::move(prompt), settings, listeners));
+  KW_TRY(running->sequences, generator_.submit(prompt, settings, listeners));
   running->open = running->choices.size();
   running_.emplace(id, std::move(running));
   return Started{id, prompt_size};

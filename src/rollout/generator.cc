@@ -1,7 +1,8 @@
 // Theory of operation. A sequence is a list of tokens of which the first `computed` are in its
 // slot. Prefill, decoding and going on after parking are one thing: feed tokens that are not
-// computed yet, and sample when the last one is. Sequences of one prompt begin with a copy of their
-// leader's part.
+// computed yet, and sample when the last one is. Only a sampled token by itself is decoded
+// (lm::Phase); a prompt's last token is a prompt's, also where a step's room leaves it alone.
+// Sequences of one prompt begin with a copy of their leader's part.
 #include "rollout/generator.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ Status Generator::check(const std::vector<std::int32_t>& tokens, std::int64_t be
   return lm::check(settings.sampling);
 }
 
-Result<std::vector<SequenceId>> Generator::submit(std::vector<std::int32_t> prompt,
+Result<std::vector<SequenceId>> Generator::submit(const std::vector<std::int32_t>& prompt,
                                                   const std::vector<SequenceSettings>& settings,
                                                   const std::vector<SequenceListener*>& listeners) {
   KW_CHECK(!settings.empty() && settings.size() == listeners.size());
@@ -48,6 +49,7 @@ Result<std::vector<SequenceId>> Generator::submit(std::vector<std::int32_t> prom
     Sequence sequence;
     sequence.id = next_id_++;
     sequence.tokens = prompt;
+    sequence.prompt = static_cast<std::int64_t>(prompt.size());
     sequence.settings = settings[i];
     sequence.listener = listeners[i];
     if (i > 0) {
@@ -70,6 +72,9 @@ Status Generator::resume(SequenceId id, const std::vector<std::int32_t>& tokens,
   KW_TRY_STATUS(check(tokens, static_cast<std::int64_t>(sequence.tokens.size()), settings));
   parked_.erase(parked);
   sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+  // Without new tokens and with its slot, what is left is one that was sampled.
+  if (!tokens.empty() || sequence.slot < 0)
+    sequence.prompt = static_cast<std::int64_t>(sequence.tokens.size());
   sequence.sampled = 0;
   sequence.settings = settings;
   sequence.listener = listener;
@@ -150,7 +155,7 @@ void Generator::add_tokens(Sequence& sequence, std::int64_t room) {
   const std::int64_t end = std::min(size, sequence.computed + room);
   for (std::int64_t at = sequence.computed; at < end; ++at)
     step_.add(sequence.tokens[static_cast<std::size_t>(at)], static_cast<std::int32_t>(at),
-              sequence.slot);
+              sequence.slot, at < sequence.prompt ? lm::Phase::kPrefill : lm::Phase::kDecode);
   statistics_.prompt_tokens +=
       end - sequence.computed - (end == size && sequence.sampled > 0 ? 1 : 0);
   sequence.computed = end;

@@ -51,7 +51,7 @@ class Generator {
   // One sequence for each of settings and listeners, all after the same prompt, which is computed
   // once. Listeners are borrowed until they are told of the end. kInvalidArgument names what is
   // wrong: an empty prompt, one longer than the context, a token outside the vocabulary, a setting.
-  Result<std::vector<SequenceId>> submit(std::vector<std::int32_t> prompt,
+  Result<std::vector<SequenceId>> submit(const std::vector<std::int32_t>& prompt,
                                          const std::vector<SequenceSettings>& settings,
                                          const std::vector<SequenceListener*>& listeners);
   // More tokens after a parked sequence, then samples again. What it has computed is used again
@@ -76,6 +76,7 @@ class Generator {
   struct Sequence {
     SequenceId id = 0;
     std::vector<std::int32_t> tokens;  // prompt and samples
+    std::int64_t prompt = 0;           // of tokens: computed as a prompt, whatever the batch
     std::int64_t computed = 0;         // of tokens, in the slot
     std::int64_t sampled = 0;          // since submit or resume
     std::int32_t slot = -1;

@@ -75,13 +75,18 @@ TEST(Generator, ManyRequestsOfManyLengths) {
     for (std::uint64_t i = rng.below(4); i > 0; --i) generator.step();
   }
   run_all(generator);
+  std::int64_t sampled = 0, sequences = 0;
   for (const Case& one : cases) {
     for (std::size_t i = 0; i < one.settings.size(); ++i) {
+      sampled += one.settings[i].max_tokens;
+      ++sequences;
       EXPECT_EQ(one.recorders[i]->tokens, expected(engine, one.prompt, one.settings[i]));
       EXPECT_EQ(one.recorders[i]->end, Finish::kLength);
     }
   }
   for (std::size_t size : engine.step_sizes) EXPECT_LE(size, 24U);
+  // The first sample of each follows its prompt, however that was cut; the last is not computed.
+  EXPECT_EQ(engine.decoded_rows, sampled - sequences);
 }
 
 TEST(Generator, APromptIsComputedOnce) {
@@ -175,6 +180,39 @@ TEST(Generator, GoesOnAfterParkingWithoutComputingAgain) {
   history.push_back(72);
   EXPECT_EQ(third.tokens, expected(engine, history, settings_of(3, 4)));
   EXPECT_FALSE(generator.resume(ids->front(), {72}, keep, &third));
+}
+
+TEST(Generator, OnlyASampledTokenByItselfIsDecoded) {
+  lm::FakeEngine engine({1, 300, 4}, kVocabulary);
+  Generator generator(engine);
+  SequenceSettings keep = settings_of(0, 3);
+  keep.keep = true;
+  Recorder recorder;
+  // The second piece of the prompt is one token.
+  auto ids = generator.submit({1, 2, 3, 4, 5}, {keep}, {&recorder});
+  run_all(generator);
+  EXPECT_EQ(engine.decoded_rows, 2);
+  // The last sample, and what it leads to.
+  recorder.end.reset();
+  ASSERT_TRUE(generator.resume(ids->front(), {}, keep, &recorder));
+  run_all(generator);
+  EXPECT_EQ(engine.decoded_rows, 5);
+  // It is part of a prompt when tokens follow it.
+  recorder.end.reset();
+  ASSERT_TRUE(generator.resume(ids->front(), {6, 7, 8, 9}, keep, &recorder));
+  run_all(generator);
+  EXPECT_EQ(engine.decoded_rows, 7);
+  // After an eviction all are; the last piece of these 18 is two tokens, of 21 one.
+  for (std::int64_t decoded : {9, 11}) {
+    Recorder other;
+    ASSERT_TRUE(generator.submit({8}, {settings_of(1, 1)}, {&other}));
+    run_all(generator);
+    recorder.end.reset();
+    ASSERT_TRUE(generator.resume(ids->front(), {}, keep, &recorder));
+    run_all(generator);
+    EXPECT_EQ(engine.decoded_rows, decoded);
+  }
+  EXPECT_EQ(generator.statistics().evictions, 2);
 }
 
 TEST(Generator, CancelsAndReusesSlots) {

@@ -16,13 +16,6 @@ constexpr auto kFinishes = task::enum_names<Finish>({{Finish::kStop, "stop"},
                                                      {Finish::kContext, "context"},
                                                      {Finish::kRefused, "refused"}});
 
-constexpr auto kProgresses = task::enum_names<Progress>({{Progress::kNothing, "nothing"},
-                                                         {Progress::kExtracted, "extracted"},
-                                                         {Progress::kCompiled, "compiled"},
-                                                         {Progress::kRan, "ran"},
-                                                         {Progress::kRightShape, "right_shape"},
-                                                         {Progress::kCorrect, "correct"}});
-
 constexpr auto kEnds = task::enum_names<End>({{End::kAttempts, "attempts"},
                                               {End::kFirstCorrect, "first_correct"},
                                               {End::kTarget, "target"},
@@ -235,7 +228,7 @@ Result<EventBody> judged(ObjectReader& r) {
   KW_TRY(out.attempt, attempt_number(r, "attempt", 0));
   KW_TRY(out.outcome, named<task::Outcome>(r, "outcome", task::outcome_from_string));
   KW_TRY(out.violation, r.string("violation"));
-  KW_TRY(out.progress, named<Progress>(r, "progress", progress_from_string));
+  KW_TRY(out.progress, named<task::Progress>(r, "progress", task::progress_from_string));
   KW_TRY(out.error, optional_number(r, "error"));
   if (const Json* speedup = r.find("speedup")) {
     KW_TRY(ObjectReader s, ObjectReader::make(*speedup, "speedup"));
@@ -300,12 +293,6 @@ std::string_view to_string(Finish finish) {
 }
 std::optional<Finish> finish_from_string(std::string_view name) {
   return kFinishes.value(name);
-}
-std::string_view to_string(Progress progress) {
-  return kProgresses.name(progress);
-}
-std::optional<Progress> progress_from_string(std::string_view name) {
-  return kProgresses.value(name);
 }
 std::string_view to_string(End end) {
   return kEnds.name(end);

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "task/progress.h"
 #include "task/verdict.h"
 
 namespace kw::runlog {
@@ -34,18 +35,6 @@ enum class Finish {
 };
 std::string_view to_string(Finish finish);  // "stop", ...
 std::optional<Finish> finish_from_string(std::string_view name);
-
-// How far an attempt came, in the order in which a refinement prefers its parent.
-enum class Progress {
-  kNothing,     // no code in the answer
-  kExtracted,   // it does not compile
-  kCompiled,    // it does not run to its end, or breaks a rule
-  kRan,         // the outputs have another shape or dtype
-  kRightShape,  // values are wrong; of two, the one with the smaller error is further
-  kCorrect,
-};
-std::string_view to_string(Progress progress);  // "nothing", "extracted", "compiled", ...
-std::optional<Progress> progress_from_string(std::string_view name);
 
 inline constexpr int kNoParent = -1;         // from the problem's own prompt
 inline constexpr int kReferenceParent = -2;  // the reference was drawn: the same prompt
@@ -101,7 +90,7 @@ struct Judged {
   int attempt = 0;
   task::Outcome outcome = task::Outcome::kPassed;
   std::string violation;
-  Progress progress = Progress::kNothing;
+  task::Progress progress = task::Progress::kNothing;
   std::optional<double> error;  // of wrong values: the worst of the budget; absent: not finite
   std::optional<task::Speedup> speedup;
   std::string verdict;      // blob: docs/formats/verdict.md

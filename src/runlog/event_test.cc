@@ -8,6 +8,8 @@
 namespace kw::runlog {
 namespace {
 
+using task::Progress;
+
 std::vector<Event> one_of_each() {
   RunStarted run{
       "0.1", 3, "2025-01-31T12:00:00Z", "solve", {{"method", "metr"}}, {{"p", "p", "h"}}};

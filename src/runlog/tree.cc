@@ -9,12 +9,14 @@
 namespace kw::runlog {
 namespace {
 
-double speed(const Attempt& attempt) {
-  return attempt.judged->speedup ? attempt.judged->speedup->median : 0;
+using task::Progress;
+
+double speed(const Judged& judged) {
+  return judged.speedup ? judged.speedup->median : 0;
 }
 
-double error_of(const Attempt& attempt) {
-  return attempt.judged->error.value_or(std::numeric_limits<double>::infinity());
+double error_of(const Judged& judged) {
+  return judged.error.value_or(std::numeric_limits<double>::infinity());
 }
 
 struct Apply {
@@ -137,8 +139,8 @@ Progress Attempt::progress() const {
 bool further(const Attempt& a, const Attempt& b) {
   if (a.progress() != b.progress()) return a.progress() > b.progress();
   if (!a.judged || !b.judged) return false;
-  if (a.progress() == Progress::kCorrect) return speed(a) > speed(b);
-  if (a.progress() == Progress::kRightShape) return error_of(a) < error_of(b);
+  if (a.progress() == Progress::kCorrect) return speed(*a.judged) > speed(*b.judged);
+  if (a.progress() == Progress::kRightShape) return error_of(*a.judged) < error_of(*b.judged);
   return false;
 }
 

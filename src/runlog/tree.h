@@ -22,8 +22,8 @@ struct Attempt {
   bool finished() const {
     return judged || abandoned || (extracted && extracted->candidate.empty());
   }
-  bool correct() const { return judged && judged->progress == Progress::kCorrect; }
-  Progress progress() const;
+  bool correct() const { return judged && judged->progress == task::Progress::kCorrect; }
+  task::Progress progress() const;
 };
 
 // Whether a came further than b: the faster of two correct ones (one without a time comes last),

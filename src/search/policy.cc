@@ -48,7 +48,7 @@ class Refine : public Policy {
       if (parent == nullptr || runlog::further(*attempt, *parent)) parent = attempt;
     }
     // An answer without code has nothing to go on from.
-    if (parent == nullptr || parent->progress() == runlog::Progress::kNothing) return {};
+    if (parent == nullptr || parent->progress() == task::Progress::kNothing) return {};
     return {.parent = parent->id};
   }
   int most_attempts() const override { return samples_; }

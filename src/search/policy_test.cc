@@ -11,7 +11,7 @@ namespace kw::search {
 namespace {
 
 using runlog::Attempt;
-using runlog::Progress;
+using task::Progress;
 
 // Finished attempts with these results, and pointers to them.
 class Attempts {

@@ -15,33 +15,7 @@ namespace kw::search {
 namespace {
 
 using runlog::Finish;
-using runlog::Progress;
-
-Progress progress_of(const task::Verdict& verdict) {
-  using task::Outcome;
-  switch (verdict.outcome) {
-    case Outcome::kPassed:
-      return Progress::kCorrect;
-    case Outcome::kNoisy:  // every timed call was checked
-      return verdict.kernelbench.correctness ? Progress::kCorrect : Progress::kCompiled;
-    case Outcome::kWrongValue:
-      return Progress::kRightShape;
-    case Outcome::kWrongShape:
-    case Outcome::kWrongDtype:
-      return Progress::kRan;
-    case Outcome::kRuntimeError:
-    case Outcome::kTimeout:
-    case Outcome::kMemoryLimit:
-    case Outcome::kOutputLimit:
-    case Outcome::kViolation:
-      return Progress::kCompiled;
-    case Outcome::kCompileError:
-    case Outcome::kQuarantined:
-    case Outcome::kUnsupported:
-      return Progress::kExtracted;
-  }
-  return Progress::kExtracted;
-}
+using task::Progress;
 
 // The worst output of the worst workload; none where it is not finite.
 std::optional<double> error_of(const task::Verdict& verdict) {
@@ -130,7 +104,7 @@ runlog::Judged summary_of(const task::Verdict& verdict) {
   runlog::Judged out;
   out.outcome = verdict.outcome;
   out.violation = verdict.violation;
-  out.progress = progress_of(verdict);
+  out.progress = task::progress_of(verdict.outcome);
   if (out.progress == Progress::kRightShape) out.error = error_of(verdict);
   if (out.progress == Progress::kCorrect) out.speedup = verdict.speedup;
   return out;

@@ -129,6 +129,8 @@ KW_FUZZ(http_request, text) {
     net::parse_query(request.query);
     std::string anew = as_text(request);
     if (anew.size() > small_limits().header_bytes) continue;
+    // A length may be added to them.
+    if (request.headers.fields().size() >= small_limits().header_fields) continue;
     RequestsRead again = requests_in(anew, anew.size());
     KW_CHECK(again.requests.size() == 1);
     KW_CHECK(again.requests[0].path == request.path);

@@ -1,11 +1,12 @@
 // The engine on a GPU against the one on CPU cores, whose own tests compare it with transformers:
-// prompts, decoding, both in one step, copies of slots; and a row alone against a row in a batch.
+// prompts, decoding, both in one step, copies of slots; and sequences alone against in batches.
 #include "lm/cuda/cuda_engine.h"
 
 #include <cmath>
 #include <cstdio>
 
 #include "cuda_models.h"
+#include "rollout/generator.h"
 
 namespace kw::lm {
 namespace {
@@ -25,6 +26,7 @@ double relative_error(const std::vector<float>& a, const std::vector<float>& b) 
 struct Case {
   TestShape shape;
   WeightType type;
+  cuda::ProductChoice products = cuda::ProductChoice::kBatchInvariant;
   // Rounding to bfloat16 at the same places, of sums in another order.
   double tolerance() const { return type == WeightType::kFloat32 ? 2e-5 : 1.5e-2; }
 };
@@ -35,12 +37,19 @@ std::vector<Case> all_cases() {
     out.push_back({shape, WeightType::kBFloat16});
     if (shape.hidden < 800) out.push_back({shape, WeightType::kFloat32});
   }
+  for (const char* name : {"qwen3", "large_group", "qwen2.5_1.5b"})
+    out.push_back({test_shape(name), WeightType::kBFloat16, cuda::ProductChoice::kFastest});
   return out;
 }
 
 class CudaEngine : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override { KW_SKIP_WITHOUT_GPU(); }
+  static cuda::CudaOptions options_of(EngineLimits limits) {
+    auto out = gpu_options(limits);
+    out.products = GetParam().products;
+    return out;
+  }
   void expect_same_logits(Engine& gpu, Engine& cpu, const Step& step, const char* what) {
     const double error = relative_error(logits_of(gpu, step), logits_of(cpu, step));
     std::printf("%s %s %s: %.2e\n", GetParam().shape.name,
@@ -52,6 +61,7 @@ class CudaEngine : public ::testing::TestWithParam<Case> {
 INSTANTIATE_TEST_SUITE_P(Models, CudaEngine, ::testing::ValuesIn(all_cases()), [](const auto& one) {
   std::string name =
       std::string(one.param.shape.name) + "_" + std::string(to_string(one.param.type));
+  if (one.param.products == cuda::ProductChoice::kFastest) name += "_fastest";
   for (char& c : name)
     if (c == '.') c = '_';
   return name;
@@ -65,7 +75,7 @@ void add_prompt(Step& step, const std::vector<std::int32_t>& tokens, std::size_t
 
 TEST_P(CudaEngine, PromptsAtOnceInPiecesAndTokenByToken) {
   const auto& shape = GetParam().shape;
-  Pair engines = make_pair_of_engines(shape, GetParam().type, gpu_options({3, 400, 330}));
+  Pair engines = make_pair_of_engines(shape, GetParam().type, options_of({3, 400, 330}));
   ASSERT_TRUE(engines.gpu && engines.cpu);
   const auto tokens = random_tokens(300, shape.vocabulary, 1);
   Step step;
@@ -91,10 +101,13 @@ TEST_P(CudaEngine, PromptsAtOnceInPiecesAndTokenByToken) {
   const double error = relative_error(last, expected);
   std::printf("%s pieces against at once: %.2e\n", shape.name, error);
   EXPECT_LT(error, GetParam().tolerance());
+  if (GetParam().products == cuda::ProductChoice::kBatchInvariant) {
+    EXPECT_TRUE(last == expected) << "how a prompt is cut must change nothing";
+  }
 
   for (std::size_t i = 0; i < 3; ++i) {  // goes on from what lies in the slot of both
     step.clear();
-    step.add(tokens[i], static_cast<std::int32_t>(300 + i), 1);
+    step.add(tokens[i], static_cast<std::int32_t>(300 + i), 1, Phase::kDecode);
     step.samples = {request_at(0)};
     expect_same_logits(*engines.gpu, *engines.cpu, step, "decoding");
   }
@@ -103,7 +116,7 @@ TEST_P(CudaEngine, PromptsAtOnceInPiecesAndTokenByToken) {
 // Rows of all sorts in one step, not in the order of slots.
 TEST_P(CudaEngine, MixedSteps) {
   const auto& shape = GetParam().shape;
-  Pair engines = make_pair_of_engines(shape, GetParam().type, gpu_options({6, 300, 400}));
+  Pair engines = make_pair_of_engines(shape, GetParam().type, options_of({6, 300, 400}));
   ASSERT_TRUE(engines.gpu && engines.cpu);
   const auto tokens = random_tokens(300, shape.vocabulary, 2);
   Step step;
@@ -117,22 +130,22 @@ TEST_P(CudaEngine, MixedSteps) {
     step.add(tokens[i + 3], static_cast<std::int32_t>(i), 5);
     step.add(tokens[i + 5], static_cast<std::int32_t>(i + 5), 0);
   }
-  step.add(tokens[140], 140, 3);
-  step.add(tokens[8], 1, 4);
+  step.add(tokens[140], 140, 3, Phase::kDecode);
+  step.add(tokens[8], 1, 4, Phase::kDecode);
   step.add(tokens[9], 0, 1);
   for (std::size_t row : {162, 0, 1, 60, 61, 158, 159, 160, 161})
     step.samples.push_back(request_at(row));
   expect_same_logits(*engines.gpu, *engines.cpu, step, "mixed");
   step.clear();
   for (auto [position, slot] : {std::pair(141, 3), {85, 0}, {2, 4}, {80, 5}, {1, 1}})
-    step.add(tokens[static_cast<std::size_t>(position)], position, slot);
+    step.add(tokens[static_cast<std::size_t>(position)], position, slot, Phase::kDecode);
   for (std::size_t row : {0, 1, 2, 3, 4}) step.samples.push_back(request_at(row));
   expect_same_logits(*engines.gpu, *engines.cpu, step, "all decode");
 }
 
 TEST_P(CudaEngine, CopiesSlots) {
   const auto& shape = GetParam().shape;
-  Pair engines = make_pair_of_engines(shape, GetParam().type, gpu_options({4, 300, 256}));
+  Pair engines = make_pair_of_engines(shape, GetParam().type, options_of({4, 300, 256}));
   ASSERT_TRUE(engines.gpu && engines.cpu);
   const auto tokens = random_tokens(200, shape.vocabulary, 3);
   Step prompt;
@@ -144,9 +157,9 @@ TEST_P(CudaEngine, CopiesSlots) {
     engine->copy_slot(2, 3, 131);
   }
   Step step;
-  step.add(tokens[0], 131, 3);
-  step.add(tokens[1], 170, 0);
-  step.add(tokens[2], 170, 2);
+  step.add(tokens[0], 131, 3, Phase::kDecode);
+  step.add(tokens[1], 170, 0, Phase::kDecode);
+  step.add(tokens[2], 170, 2, Phase::kDecode);
   for (std::size_t row : {0, 1, 2}) step.samples.push_back(request_at(row));
   expect_same_logits(*engines.gpu, *engines.cpu, step, "after copies");
 }
@@ -155,7 +168,7 @@ TEST_P(CudaEngine, CopiesSlots) {
 // lengths over several parts of attention, and numbers of rows that are filled up.
 TEST_P(CudaEngine, DecodesThroughGraphs) {
   const auto& shape = GetParam().shape;
-  auto options = gpu_options({11, 500, 300});
+  auto options = options_of({11, 500, 300});
   options.split_tiles = 1;
   Pair engines = make_pair_of_engines(shape, GetParam().type, options);
   ASSERT_TRUE(engines.gpu && engines.cpu);
@@ -175,7 +188,7 @@ TEST_P(CudaEngine, DecodesThroughGraphs) {
     Step step;
     for (std::size_t slot = 0; slot < lengths.size(); ++slot) {
       step.add(tokens[slot + static_cast<std::size_t>(i)], lengths[slot] + i,
-               static_cast<std::int32_t>(slot));
+               static_cast<std::int32_t>(slot), Phase::kDecode);
       step.samples.push_back(request_at(slot));
       step.samples.back().forced = tokens[slot + 10];
     }
@@ -201,8 +214,7 @@ TEST_P(CudaEngine, DecodesThroughGraphs) {
 // The same without graphs, without overlapping kernels, and with shorter parts of attention.
 TEST_P(CudaEngine, OptionsGiveTheSameNumbers) {
   const auto& shape = GetParam().shape;
-  auto options = gpu_options({5, 700, 600});
-  options.products = cuda::ProductChoice::kFixedOrder;
+  auto options = options_of({5, 700, 600});
   auto changed = options;
   changed.graphs = changed.overlap = false;
   auto shorter = options;
@@ -223,7 +235,8 @@ TEST_P(CudaEngine, OptionsGiveTheSameNumbers) {
     for (std::int32_t i = 0; i < 3; ++i) {
       Step step;
       for (std::int32_t slot = 0; slot < 5; ++slot) {
-        step.add(tokens[static_cast<std::size_t>(slot)], 100 + 110 * slot + i, slot);
+        step.add(tokens[static_cast<std::size_t>(slot)], 100 + 110 * slot + i, slot,
+                 Phase::kDecode);
         step.samples.push_back(request_at(static_cast<std::size_t>(slot)));
         step.samples.back().forced = tokens[static_cast<std::size_t>(slot + 9)];
       }
@@ -234,14 +247,14 @@ TEST_P(CudaEngine, OptionsGiveTheSameNumbers) {
     results.push_back(std::move(all));
   }
   for (std::size_t i = 0; i < results[0].size(); ++i) {
-    EXPECT_EQ(results[0][i].logprob, results[1][i].logprob);
-    EXPECT_NEAR(results[0][i].logprob, results[2][i].logprob,
-                GetParam().type == WeightType::kFloat32 ? 1e-4 : 0.1);
+    const double tolerance = GetParam().type == WeightType::kFloat32 ? 1e-4 : 0.1;
+    const bool invariant = GetParam().products == cuda::ProductChoice::kBatchInvariant;
+    EXPECT_NEAR(results[0][i].logprob, results[1][i].logprob, invariant ? 0 : tolerance);
+    EXPECT_NEAR(results[0][i].logprob, results[2][i].logprob, tolerance);
   }
 }
 
-// Alone and beside others: to the bit with the fixed order of additions, over all numbers of rows
-// that steps are filled up to.
+// Alone and beside others: to the bit, over all numbers of rows that steps are filled up to.
 class CudaBatches : public ::testing::Test {
  protected:
   void SetUp() override { KW_SKIP_WITHOUT_GPU(); }
@@ -269,7 +282,7 @@ std::vector<Sequence> generate(Engine& engine, std::size_t first, std::size_t ba
     Step step;
     for (std::size_t i = 0; i < batch; ++i) {
       const auto position = static_cast<std::int32_t>(out[i].tokens.size()) - 1;
-      step.add(out[i].tokens.back(), position, static_cast<std::int32_t>(i));
+      step.add(out[i].tokens.back(), position, static_cast<std::int32_t>(i), Phase::kDecode);
       step.samples.push_back(request_at(i));
       step.samples.back().seed = 5;
       step.samples.back().sequence = first + i;
@@ -311,12 +324,12 @@ Differences compare(const std::vector<Sequence>& a, const std::vector<Sequence>&
 TEST_F(CudaBatches, SequencesAreTheSameAloneAndInABatch) {
   const TestShape& shape = test_shape("qwen2");
   auto parameters = random_parameters(shape, WeightType::kBFloat16);
-  for (auto choice : {cuda::ProductChoice::kFixedOrder, cuda::ProductChoice::kFastest}) {
+  for (auto choice : {cuda::ProductChoice::kBatchInvariant, cuda::ProductChoice::kFastest}) {
     auto options = gpu_options({256, 512, 256});
     options.products = choice;
     auto engine = cuda::make_cuda_engine(*parameters, options);
     ASSERT_TRUE(engine) << engine.error().message();
-    const bool fixed = choice == cuda::ProductChoice::kFixedOrder;
+    const bool invariant = choice == cuda::ProductChoice::kBatchInvariant;
     const auto together = generate(**engine, 0, 100, shape.vocabulary, 100);
     std::vector<Sequence> alone;
     for (std::size_t i = 0; i < 100; ++i)
@@ -330,15 +343,131 @@ TEST_F(CudaBatches, SequencesAreTheSameAloneAndInABatch) {
       std::printf(
           "%s, %s against a batch of 100: %zu tokens, %zu sequences that differ, %zu "
           "log-probabilities, worst %.2e\n",
-          fixed ? "fixed order" : "fastest", other == &alone ? "alone" : "in groups", d.tokens,
-          d.different_tokens, d.different_logprobs, d.worst);
-      if (fixed) {
+          invariant ? "batch-invariant" : "fastest", other == &alone ? "alone" : "in groups",
+          d.tokens, d.different_tokens, d.different_logprobs, d.worst);
+      if (invariant) {
         EXPECT_EQ(d.different_tokens, 0U);
         EXPECT_EQ(d.different_logprobs, 0U);
       } else {
         EXPECT_LT(d.worst, 0.2);
       }
     }
+  }
+}
+
+// Through the scheduler: 100 sequences of 70 prompts, each with a few choices or one.
+struct Heard : rollout::SequenceListener {
+  bool token(const Sample& sample) override {
+    samples.push_back(sample);
+    return true;
+  }
+  void finished(rollout::Finish) override {}
+  std::vector<Sample> samples;
+};
+
+// together: so many prompts are submitted at first, and one after each step. 0: each when the one
+// before is finished.
+std::vector<Heard> schedule(const Parameters& parameters, EngineLimits limits,
+                            std::size_t together) {
+  auto engine = cuda::make_cuda_engine(parameters, gpu_options(limits));
+  EXPECT_TRUE(engine) << engine.error().message();
+  rollout::Generator generator(**engine);
+  std::vector<Heard> heard(100);
+  std::size_t at = 0;
+  for (std::size_t prompt = 0; at < heard.size(); ++prompt) {
+    std::vector<rollout::SequenceSettings> settings;
+    std::vector<rollout::SequenceListener*> listeners;
+    for (std::size_t i = 0, choices = prompt % 10 == 3 ? 5 : 1; i < choices && at < heard.size();
+         ++i) {
+      settings.emplace_back();
+      settings.back().max_tokens = 100;
+      settings.back().sequence = at;
+      listeners.push_back(&heard[at++]);
+    }
+    auto ids = generator.submit(
+        random_tokens(1 + prompt * 37 % 211, parameters.config().vocabulary, 300 + prompt),
+        settings, listeners);
+    EXPECT_TRUE(ids);
+    if (together == 0) {
+      while (generator.step()) {
+      }
+    } else if (prompt >= together) {
+      generator.step();
+    }
+  }
+  while (generator.step()) {
+  }
+  return heard;
+}
+
+TEST_F(CudaBatches, SchedulesGiveTheSameSamples) {
+  const TestShape& shape = test_shape("qwen2");
+  auto parameters = random_parameters(shape, WeightType::kBFloat16);
+  const auto alone = schedule(*parameters, {5, 400, 400}, 0);
+  struct Way {
+    EngineLimits limits;
+    std::size_t together;
+  };
+  // All at once; prompts cut by what decoding leaves; few slots and small pieces; coming one by
+  // one.
+  for (const Way& way : {Way{{100, 400, 2048}, 100},
+                         {{100, 400, 104}, 100},
+                         {{7, 400, 37}, 100},
+                         {{64, 512, 300}, 3}}) {
+    const auto others = schedule(*parameters, way.limits, way.together);
+    std::size_t tokens = 0, different = 0;
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      ASSERT_EQ(others[i].samples.size(), alone[i].samples.size());
+      for (std::size_t k = 0; k < alone[i].samples.size(); ++k, ++tokens) {
+        const Sample &a = alone[i].samples[k], &b = others[i].samples[k];
+        if (a.token != b.token || a.logprob != b.logprob || a.entropy != b.entropy) ++different;
+      }
+    }
+    std::printf("alone against %lld slots and steps of %lld: %zu tokens, %zu different\n",
+                static_cast<long long>(way.limits.slots),
+                static_cast<long long>(way.limits.step_tokens), tokens, different);
+    EXPECT_EQ(tokens, 10000U);
+    EXPECT_EQ(different, 0U);
+  }
+}
+
+// A prompt's logits to the bit, anywhere among other prompts, in steps of 1 to 8,192 rows.
+TEST_F(CudaBatches, APromptIsTheSameInEveryStep) {
+  constexpr std::size_t kLength = 130, kFillerLength = 3000;
+  for (const char* name : {"qwen2.5_0.5b", "qwen2.5_1.5b", "large_group"}) {
+    const TestShape& shape = test_shape(name);
+    auto parameters = random_parameters(shape, WeightType::kBFloat16);
+    auto engine = cuda::make_cuda_engine(*parameters, gpu_options({4, 4096, 8192}));
+    ASSERT_TRUE(engine) << engine.error().message();
+    const auto tokens = random_tokens(kLength, shape.vocabulary, 12);
+    const auto filler = random_tokens(8192, shape.vocabulary, 13);
+    // rows of the prompt's first tokens, after `before` others, of `total`.
+    auto logits_in = [&](std::size_t rows, std::size_t before, std::size_t total) {
+      Step step;
+      auto fill = [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i)
+          step.add(filler[i], static_cast<std::int32_t>(i % kFillerLength),
+                   static_cast<std::int32_t>(1 + i / kFillerLength));
+      };
+      fill(0, before);
+      add_prompt(step, tokens, 0, rows, 0);
+      fill(before, total - rows);
+      for (std::size_t row : {std::size_t{0}, rows / 2, rows - 1})
+        step.samples.push_back(request_at(before + row));
+      return logits_of(**engine, step);
+    };
+    Rng rng(5);
+    std::size_t tried = 0;
+    for (std::size_t rows : {std::size_t{1}, std::size_t{65}, kLength}) {
+      const auto alone = logits_in(rows, 0, rows);
+      for (std::size_t total : {131, 200, 256, 300, 500, 1000, 2048, 2049, 5000, 8192}) {
+        const std::size_t before = static_cast<std::size_t>(rng.below(total - rows + 1));
+        EXPECT_TRUE(logits_in(rows, before, total) == alone)
+            << name << ": " << rows << " rows after " << before << " of " << total;
+        ++tried;
+      }
+    }
+    std::printf("%s: %zu steps\n", name, tried);
   }
 }
 

@@ -30,7 +30,7 @@ class CudaSampling : public ::testing::Test {
     const auto tokens = random_tokens(static_cast<std::size_t>(kRows), vocabulary, 9 + round);
     Step step;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      step.add(tokens[i], 0, static_cast<std::int32_t>(i));
+      step.add(tokens[i], 0, static_cast<std::int32_t>(i), Phase::kDecode);
       step.samples.push_back(pattern);
       step.samples.back().row = static_cast<std::int32_t>(i);
       step.samples.back().seed = 77;

@@ -1,6 +1,7 @@
 // kw_lm_gpu_bench SETTINGS.json: the engine on a GPU with random weights, one JSON line a
 // measurement. bench/lm_gpu_decode.py writes the settings and puts transformers beside it.
-//   {"config": {...}, "dtype": "bfloat16", "steps": 50, "profile": true, "products": "fastest",
+//   {"config": {...}, "dtype": "bfloat16", "steps": 50, "profile": true, "products":
+//   "batch_invariant",
 //    "graphs": true, "overlap": true, "split_tiles": 0,
 //    "decode": [[batch, context], ...], "prefill": [[sequences, tokens, step_tokens], ...]}
 // kw_lm_gpu_bench --write-model FOLDER SETTINGS.json: a checkpoint of random weights, and
@@ -56,8 +57,10 @@ Result<Settings> settings_of(const Json& value) {
     return fail(ErrorCode::kInvalidArgument, "settings: expected an object with a config");
   KW_TRY(out.config, model_config_from_json(value.at("config"), "config"));
   if (value.value("dtype", "bfloat16") == "float32") out.type = WeightType::kFloat32;
-  if (value.value("products", "fastest") == "fixed_order")
-    out.options.products = ProductChoice::kFixedOrder;
+  const std::string products = value.value("products", "batch_invariant");
+  const auto choice = product_choice_from_string(products);
+  if (!choice) return fail(ErrorCode::kInvalidArgument, "products: no choice \"{}\"", products);
+  out.options.products = *choice;
   out.options.graphs = value.value("graphs", true);
   out.options.overlap = value.value("overlap", true);
   out.options.split_tiles = value.value("split_tiles", 0);
@@ -104,7 +107,7 @@ Step decode_step(std::int64_t batch, std::int64_t position, const std::vector<Sa
   Step out;
   for (std::int64_t i = 0; i < batch; ++i) {
     out.add(samples[static_cast<std::size_t>(i)].token, static_cast<std::int32_t>(position),
-            static_cast<std::int32_t>(i));
+            static_cast<std::int32_t>(i), Phase::kDecode);
     SampleRequest request;
     request.row = static_cast<std::int32_t>(i);
     request.sequence = static_cast<std::uint64_t>(i);
@@ -265,7 +268,7 @@ Status measure_first_token(const std::string& folder) {
   engine->run(step, samples);
   const double first = seconds_since(kProgramStart);
   step.clear();
-  step.add(samples[0].token, 128, 0);
+  step.add(samples[0].token, 128, 0, Phase::kDecode);
   step.samples.emplace_back().row = 0;
   engine->run(step, samples);
   print({{"measure", "first_token"},

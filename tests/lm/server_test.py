@@ -254,6 +254,8 @@ def case_slow_and_gone(program, model):
         for connection in gone[:3]:
             expect(b"data: " in read_until(connection, b"data: "), "a stream begins")
         quiet = send_raw(server.port, long_stream(server.name, stream=False))
+        # A reset throws away what the server has not read yet: all are there before the first leaves.
+        expect(server.wait_for(lambda metrics: metrics["kw_lm_sequences_running"] + metrics["kw_lm_sequences_waiting"] == 9), "all requests have come")
         for number, connection in enumerate([*gone, quiet]):
             if number % 2 == 0:  # with a reset, as of a killed program
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -486,6 +488,8 @@ def case_start(program, model):
     ends(["config.json"], "--model", model / "nothing")
     ends(["dtype"], "--model", model, "--dtype", "float8")
     ends(["device"], "--model", model, "--device", "abacus")
+    ends(["products", "quickest", "batch_invariant or fastest"], "--model", model, "--products", "quickest")
+    ends(["products", "cuda"], "--model", model, "--products", "fastest")
     ends(["address"], "--model", model, "--host", "no address")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -150,7 +150,7 @@ PY
 
 # ---- the writer, without a model: modules as people write them
 mkdir modules
-cp "$here"/../writer/modules/{alibi_causal,temporal_shift,group_norm_by_hand}.py modules/
+cp "$here"/../writer/modules/{alibi_causal,temporal_shift,top2_gating}.py modules/
 "$program" solve modules --proposer writer --samples 1 --no-timing --run written --json >written.out 2>written.err || fail 'the writer'
 [[ $(grep -c '"correct":1' written.out) == 3 ]] || fail "the writer's kernels: $(cat written.out)"
 

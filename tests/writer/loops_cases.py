@@ -193,6 +193,7 @@ case("conv2d_grouped", lambda x, w, b: F.conv2d(x, w, b, groups=2, padding=1), A
 case("conv2d_depthwise", lambda x, w: F.conv2d(x, w, groups=x.shape[1]), ALL + ";C,1,3,3")
 case("conv2d_same", lambda x, w: F.conv2d(x, w, padding="same"), ALL + ";M,C,3,3")
 case("conv2d_pointwise", lambda x, w: F.conv2d(x, w), ALL + ";M,C,1,1")
+case("conv2d_one_channel", lambda x, w: F.conv2d(x, w), ALL + ";1,C,3,3")
 case("conv2d_patches", lambda x, w: F.conv2d(x, w, stride=2).flatten(2).transpose(1, 2), ALL + ";M,C,2,2")
 case("conv3d", lambda x, w: F.conv3d(x, w, stride=(1, 2, 1), padding=1), "B,2,5,H,W;3,2,3,3,3")
 case("conv_transpose1d", lambda x, w, b: F.conv_transpose1d(x, w, b, stride=2, padding=1, output_padding=1), "B,C,N;C,M,3;M")

@@ -1,6 +1,7 @@
 // Opening a workload and passing candidates to its checker.
 #include "gym/supervisor/problem_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -266,8 +267,13 @@ Status ProblemSession::await_baseline() {
   baseline.control.reset();
   KW_TRY_STATUS(as_status(answer));
   if (std::string failure = answer.value("failure", ""); !failure.empty()) {
-    return fail(ErrorCode::kUnavailable, "the baseline does not run: {}{}", failure,
-                printable(baseline.log->text(), 2000));
+    // The cause is at the end of what it wrote.
+    const std::string log = baseline.log->text();
+    constexpr std::size_t kShown = 2000;
+    const std::string_view end =
+        std::string_view(log).substr(log.size() - std::min(log.size(), kShown));
+    return fail(ErrorCode::kUnavailable, "the baseline does not run: {}{}{}", failure,
+                end.empty() ? "" : "\n", printable(end, kShown));
   }
   reference_seconds_ = answer.value("reference_ns", 0.0) * 1e-9;
   return {};

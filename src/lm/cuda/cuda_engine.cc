@@ -5,6 +5,8 @@
 // written by the kernel that draws them. A step that holds one token of each of its slots
 // (decoding) is filled up to a power of two of rows and launched as a graph, one for each number of
 // rows and each power of two of attention's parts; other steps are launched kernel by kernel.
+// Batch-invariant, a step of both phases is two: their products add in different orders, each the
+// same for every number of rows (product_choice.cc).
 // Kernels of a step overlap with the one before them (prelude.cu says what each may do before it
 // waits); the first kernel after a copy does not.
 #include "lm/cuda/cuda_engine.h"
@@ -37,7 +39,24 @@ std::int64_t power_of_two(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value)));
 }
 
+// As decoding fills up to powers of two, so that a step of few rows has the products of a graph.
+std::int64_t few_sizes(std::int64_t rows) {
+  return rows <= 64 ? power_of_two(rows) : (rows + 63) / 64 * 64;
+}
+
+// Four sizes from each power of two to the next: ways to multiply are sought once for each.
+std::int64_t prompt_sizes(std::int64_t rows, std::int64_t most) {
+  const std::int64_t unit = std::max<std::int64_t>(64, power_of_two(rows) / 8);
+  return std::min((rows + unit - 1) / unit * unit, most);
+}
+
 }  // namespace
+
+std::optional<ProductChoice> product_choice_from_string(std::string_view name) {
+  if (name == "batch_invariant") return ProductChoice::kBatchInvariant;
+  if (name == "fastest") return ProductChoice::kFastest;
+  return std::nullopt;
+}
 
 CudaEngine::CudaEngine(const ModelConfig& config, WeightType type, const CudaOptions& options,
                        Context context)
@@ -206,7 +225,8 @@ void CudaEngine::check_step(const Step& step) const {
   const EngineLimits& limits = options_.limits;
   const std::size_t tokens = step.tokens.size();
   KW_CHECK(tokens > 0 && tokens <= static_cast<std::size_t>(limits.step_tokens));
-  KW_CHECK(step.positions.size() == tokens && step.slots.size() == tokens);
+  KW_CHECK(step.positions.size() == tokens && step.slots.size() == tokens &&
+           step.phases.size() == tokens);
   KW_CHECK(step.samples.size() <= static_cast<std::size_t>(limits.step_tokens));
   for (std::size_t t = 0; t < tokens; ++t) {
     KW_CHECK(step.tokens[t] >= 0 && step.tokens[t] < config_.vocabulary);
@@ -218,10 +238,24 @@ void CudaEngine::check_step(const Step& step) const {
              one.forced < config_.vocabulary);
 }
 
+bool CudaEngine::runs_whole(const Step& step) const {
+  return options_.products == ProductChoice::kFastest ||
+         is_one_part(step, memory_.most_decode_rows);
+}
+
 void CudaEngine::run(const Step& step, std::span<Sample> samples) {
   check_step(step);
   KW_CHECK(samples.size() == step.samples.size());
   require(context_.make_current());
+  if (runs_whole(step)) return run_part(step, samples);
+  for (const StepPart& part : split_by_phase(step, memory_.most_decode_rows)) {
+    std::vector<Sample> drawn(part.samples.size());
+    run_part(part.step, drawn);
+    for (std::size_t i = 0; i < drawn.size(); ++i) samples[part.samples[i]] = std::move(drawn[i]);
+  }
+}
+
+void CudaEngine::run_part(const Step& step, std::span<Sample> samples) {
   const StepPlan plan = plan_step(step, options_.limits.slots);
   const auto rows = static_cast<std::int64_t>(step.tokens.size());
   if (options_.graphs && plan.only_decodes() && !samples.empty() &&
@@ -245,6 +279,17 @@ void CudaEngine::run_for_logits(const Step& step, std::span<float> logits) {
   const auto width = static_cast<std::size_t>(config_.vocabulary);
   KW_CHECK(logits.size() == step.samples.size() * width);
   require(context_.make_current());
+  if (runs_whole(step)) return part_for_logits(step, logits);
+  for (const StepPart& part : split_by_phase(step, memory_.most_decode_rows)) {
+    std::vector<float> some(part.samples.size() * width);
+    part_for_logits(part.step, some);
+    for (std::size_t i = 0; i < part.samples.size(); ++i)
+      std::copy_n(some.data() + i * width, width, logits.data() + part.samples[i] * width);
+  }
+}
+
+void CudaEngine::part_for_logits(const Step& step, std::span<float> logits) {
+  const auto width = static_cast<std::size_t>(config_.vocabulary);
   require(run_directly(step, [&](const Drawing& d) -> Status {
     for (std::int64_t i = 0; i < d.count; ++i)
       KW_TRY_STATUS(stream_.copy(
@@ -313,8 +358,10 @@ Status CudaEngine::decode_through_graph(const Step& step, const StepPlan& plan,
 Result<const GraphExec*> CudaEngine::graph_for(std::int64_t rows, std::int64_t splits) {
   const auto key = std::pair(rows, splits);
   if (auto found = graphs_.find(key); found != graphs_.end()) return &found->second;
-  KW_TRY_STATUS(prepare_products(rows, rows));
-  const Forward f{&decode_data_, rows, rows, rows, splits, 0, 0};
+  const ProductRows products{Phase::kDecode, rows};
+  KW_TRY_STATUS(prepare_layer(products));
+  KW_TRY_STATUS(products_->prepare_head(rows));
+  const Forward f{&decode_data_, rows, products, rows, splits, 0, 0};
   const Drawing d{&decode_data_, 0, rows, rows};
   KW_TRY(GraphExec graph, stream_.capture([&]() -> Status {
     KW_TRY_STATUS(decode_data_.send(stream_));
@@ -325,34 +372,30 @@ Result<const GraphExec*> CudaEngine::graph_for(std::int64_t rows, std::int64_t s
   return &graphs_.emplace(key, std::move(graph)).first->second;
 }
 
-Status CudaEngine::prepare_products(std::int64_t rows, std::int64_t samples) {
-  KW_TRY_STATUS(prepare_layer(rows));
-  return samples > 0 ? products_->prepare_head(samples) : Status{};
-}
-
 // Layers are timed as of a decoding step, with attention over what the logits' memory has room for:
 // nobody's keys and values are written over.
-Status CudaEngine::prepare_layer(std::int64_t rows) {
-  if (products_->is_prepared(rows)) return {};
-  if (!products_->can_join(rows) || rows > decode_data_.rows())
-    return products_->prepare_layer(rows, nullptr);
+Status CudaEngine::prepare_layer(const ProductRows& products) {
+  const std::int64_t rows = products.count;
+  if (products_->is_prepared(products)) return {};
+  if (!products_->can_join(products) || rows > decode_data_.rows())
+    return products_->prepare_layer(products, nullptr);
   constexpr std::int64_t kTimedPositions = 512;
   const std::int64_t position_bytes =
       rows * 2 * config_.kv_width() * static_cast<std::int64_t>(memory_.kv_element);
   const std::int64_t positions =
       std::min({kTimedPositions, options_.limits.context,
                 static_cast<std::int64_t>(memory_.logit_bytes) / position_bytes});
-  if (positions == 0) return products_->prepare_layer(rows, nullptr);
+  if (positions == 0) return products_->prepare_layer(products, nullptr);
   Step step;
   for (std::int32_t row = 0; row < rows; ++row)
-    step.add(0, static_cast<std::int32_t>(positions) - 1, row);
+    step.add(0, static_cast<std::int32_t>(positions) - 1, row, Phase::kDecode);
   const StepPlan plan = plan_step(step, rows);
   decode_data_.write(step, plan, {}, config_.vocabulary);
   KW_TRY_STATUS(decode_data_.send(stream_));
   KW_TRY_STATUS(randomise(buffers_.logits, 3'000'000));
-  Forward f{&decode_data_, rows, rows, rows};
+  Forward f{&decode_data_, rows, products, rows};
   f.splits = plan.last_position / (kDecodeTile * memory_.split_tiles) + 1;
-  return products_->prepare_layer(rows, [&](std::size_t layer, PartCount parts) {
+  return products_->prepare_layer(products, [&](std::size_t layer, PartCount parts) {
     HeadInput heads = head_input(f, layer, parts);
     heads.kv = buffers_.logits.address();
     heads.context = positions;
@@ -365,18 +408,18 @@ Status CudaEngine::run_directly(const Step& step,
   const StepPlan plan = plan_step(step, options_.limits.slots);
   const auto tokens = static_cast<std::int64_t>(step.tokens.size());
   const auto samples = static_cast<std::int64_t>(step.samples.size());
-  // As decoding fills up to powers of two, so that a step of few rows has the products of a graph.
-  auto padded = [](std::int64_t rows) {
-    return rows <= 64 ? power_of_two(rows) : (rows + 63) / 64 * 64;
-  };
-  Forward f{&step_data_, tokens, padded(tokens)};
+  ProductRows products{Phase::kDecode, few_sizes(tokens)};
+  if (options_.products == ProductChoice::kBatchInvariant && !plan.only_decodes())
+    products = {Phase::kPrefill, prompt_sizes(tokens, memory_.rows)};
+  Forward f{&step_data_, tokens, products};
   f.decode_rows = static_cast<std::int64_t>(plan.decode_rows.size());
   f.splits = plan.last_position / (kDecodeTile * memory_.split_tiles) + 1;
   f.prefill_rows = static_cast<std::int64_t>(plan.prefill_rows.size());
   f.tiles = static_cast<std::int64_t>(plan.tiles.size());
-  KW_TRY_STATUS(prepare_products(f.padded, 0));
+  KW_TRY_STATUS(prepare_layer(products));
   for (std::int64_t first = 0; first < samples; first += memory_.sample_rows)
-    KW_TRY_STATUS(products_->prepare_head(padded(std::min(memory_.sample_rows, samples - first))));
+    KW_TRY_STATUS(
+        products_->prepare_head(few_sizes(std::min(memory_.sample_rows, samples - first))));
   // Masks are sent group by group; their numbers count within a group.
   std::vector<std::int32_t> masks(step.samples.size(), -1);
   const std::span<const SampleRequest> requests(step.samples);
@@ -395,7 +438,7 @@ Status CudaEngine::run_directly(const Step& step,
     const std::int64_t count = std::min(memory_.sample_rows, samples - first);
     KW_TRY(auto sent, send_masks(requests.subspan(static_cast<std::size_t>(first),
                                                   static_cast<std::size_t>(count))));
-    const Drawing d{&step_data_, first, count, padded(count)};
+    const Drawing d{&step_data_, first, count, few_sizes(count)};
     KW_TRY_STATUS(logits_of(d));
     KW_TRY_STATUS(after_each(d));
   }

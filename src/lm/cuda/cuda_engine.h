@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,18 +15,20 @@
 namespace kw::lm::cuda {
 
 enum class ProductChoice {
+  // A token's numbers depend on its sequence up to it and on each token's phase, to the bit: not on
+  // what else is computed, how prompts are cut into steps, the slots or the run of the program.
+  kBatchInvariant,
   // The fastest of cuBLASLt's and our own, timed when a number of rows first comes up. Rounding can
   // differ between numbers of rows, and between runs of the program.
   kFastest,
-  // Our own with one order of additions: a row's numbers do not depend on what else is in the step.
-  // Prompts take about twice as long. Not where a size of the model is no multiple of 64.
-  kFixedOrder,
 };
+// "batch_invariant" and "fastest".
+std::optional<ProductChoice> product_choice_from_string(std::string_view name);
 
 struct CudaOptions {
   int device = 0;
   EngineLimits limits{64, 4096, 512};
-  ProductChoice products = ProductChoice::kFastest;
+  ProductChoice products = ProductChoice::kBatchInvariant;
   bool graphs = true;           // off: every kernel is launched by itself, for profilers
   bool overlap = true;          // kernels may start before the one before them is complete
   int split_tiles = 0;          // most positions of a part of attention, in 128; 0: 5

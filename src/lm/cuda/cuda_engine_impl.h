@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,8 @@ class CudaEngine : public Engine {
   // A step as its kernels see it; also what a graph is recorded of.
   struct Forward {
     const StepData* data = nullptr;
-    std::int64_t rows = 0;    // that are computed
-    std::int64_t padded = 0;  // of products
+    std::int64_t rows = 0;  // that are computed
+    ProductRows products;   // as many or more
     std::int64_t decode_rows = 0, splits = 1, prefill_rows = 0, tiles = 0;
   };
   // Samples of a step whose logits are computed at once.
@@ -73,13 +74,16 @@ class CudaEngine : public Engine {
   void set_places();
 
   void check_step(const Step& step) const;
+  // Whether all rows go through the products together.
+  bool runs_whole(const Step& step) const;
+  void run_part(const Step& step, std::span<Sample> samples);
+  void part_for_logits(const Step& step, std::span<float> logits);
   Status decode_through_graph(const Step& step, const StepPlan& plan,
                               std::span<const std::int32_t> masks);
   Result<const kw::cuda::GraphExec*> graph_for(std::int64_t rows, std::int64_t splits);
   Status send_step(const Step& step, const StepPlan& plan, std::span<const std::int32_t> masks,
                    Forward& forward);
-  Status prepare_products(std::int64_t rows, std::int64_t samples);
-  Status prepare_layer(std::int64_t rows);
+  Status prepare_layer(const ProductRows& rows);
   // `after_each` runs when the logits of a group of samples are there.
   Status run_directly(const Step& step, const std::function<Status(const Drawing&)>& after_each);
   Result<std::vector<std::int32_t>> send_masks(std::span<const SampleRequest> requests);
@@ -88,7 +92,7 @@ class CudaEngine : public Engine {
   Status forward(const Forward& f);
   Status embed(const Forward& f);
   Status add_to_residual(const Forward& f, ProductKind kind, std::size_t layer);
-  Result<PartCount> multiply(ProductKind kind, std::size_t layer, std::int64_t rows);
+  Result<PartCount> multiply(ProductKind kind, std::size_t layer, const ProductRows& rows);
   Status attend(const Forward& f, std::size_t layer, PartCount parts);
   Status attend_decoding(const Forward& f, const HeadInput& heads);
   HeadInput head_input(const Forward& f, std::size_t layer, PartCount parts) const;

@@ -43,16 +43,17 @@ Status CudaEngine::launch(const char* name, Function function, LaunchShape shape
 Status CudaEngine::forward(const Forward& f) {
   KW_TRY_STATUS(embed(f));
   for (std::size_t i = 0; i < weights_.layers.size(); ++i) {
-    KW_TRY(PartCount qkv, multiply(ProductKind::kQkv, i, f.padded));
+    KW_TRY(PartCount qkv, multiply(ProductKind::kQkv, i, f.products));
     KW_TRY_STATUS(attend(f, i, qkv));
     KW_TRY_STATUS(add_to_residual(f, ProductKind::kOutput, i));
-    KW_TRY([[maybe_unused]] PartCount none, multiply(ProductKind::kGateUp, i, f.padded));
+    KW_TRY([[maybe_unused]] PartCount none, multiply(ProductKind::kGateUp, i, f.products));
     KW_TRY_STATUS(add_to_residual(f, ProductKind::kDown, i));
   }
   return {};
 }
 
-Result<PartCount> CudaEngine::multiply(ProductKind kind, std::size_t layer, std::int64_t rows) {
+Result<PartCount> CudaEngine::multiply(ProductKind kind, std::size_t layer,
+                                       const ProductRows& rows) {
   KW_TRY(PartCount parts, products_->run(kind, layer, rows));
   KW_TRY_STATUS(marked(to_string(kind).data()));
   return parts;
@@ -73,9 +74,9 @@ Status CudaEngine::embed(const Forward& f) {
 
 // The last layer's norm is that of the sampled rows alone.
 Status CudaEngine::add_to_residual(const Forward& f, ProductKind kind, std::size_t layer) {
-  KW_TRY(PartCount parts, multiply(kind, layer, f.padded));
-  const bool joined = products_->joined(f.padded);
-  NormInput in = products_->norm_after(kind, layer, f.padded, parts);
+  KW_TRY(PartCount parts, multiply(kind, layer, f.products));
+  const bool joined = products_->joined(f.products);
+  NormInput in = products_->norm_after(kind, layer, f.products.count, parts);
   if (joined) in.bias = 0;  // it is added
   last_norm_ = in;
   const bool last = kind == ProductKind::kDown && layer + 1 == weights_.layers.size();
@@ -89,7 +90,7 @@ HeadInput CudaEngine::head_input(const Forward& f, std::size_t layer, PartCount 
   const DeviceLayer& weights = weights_.layers[layer];
   HeadInput in{};
   in.qkv = buffers_.parts.address();
-  in.part_rows = f.padded;
+  in.part_rows = f.products.count;
   in.parts = parts;
   in.bias = weights.qkv_bias;
   in.q_norm = weights.q_norm;
@@ -158,7 +159,8 @@ Status CudaEngine::logits_of(const Drawing& d) {
   LaunchShape shape = grid(d.count, 1, 1, 256);
   shape.overlaps = options_.overlap && d.data == &decode_data_;  // elsewhere masks are sent before
   KW_TRY_STATUS(launch("norm", kernels_.norm, shape, in));
-  KW_TRY([[maybe_unused]] PartCount none, multiply(ProductKind::kHead, 0, d.padded));
+  KW_TRY([[maybe_unused]] PartCount none,
+         multiply(ProductKind::kHead, 0, {Phase::kDecode, d.padded}));
   return {};
 }
 
@@ -181,6 +183,7 @@ Status CudaEngine::draw(const Drawing& d) {
 }
 
 Result<std::map<std::string, double>> CudaEngine::profile(const Step& step) {
+  KW_CHECK(runs_whole(step));
   KW_TRY_STATUS(context_.make_current());
   std::map<std::string, double> out;
   auto drawing = [&](const Drawing& d) { return draw(d); };

@@ -141,6 +141,7 @@ Status Kernels::find(const std::vector<Module>& modules, bool float32) {
   KW_TRY(copy_slot, modules[0].function("kw_copy_slot"));
   KW_TRY(initial, modules[0].function("kw_initial"));
   KW_TRY(fill, modules[0].function("kw_fill"));
+  KW_TRY(checksum, modules[0].function("kw_checksum"));
   KW_TRY(sample_statistics, modules[1].function("kw_sample_statistics"));
   KW_TRY(sample_choose, modules[1].function("kw_sample_choose"));
   if (float32) {

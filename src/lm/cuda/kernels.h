@@ -109,7 +109,7 @@ class Kernels {
                               WeightType type, int split_tiles, const std::filesystem::path& cache);
 
   Function norm, silu, heads, copy_slot, attention_decode, attention_prefill, attention_exact,
-      sample_statistics, sample_choose, initial, fill;
+      sample_statistics, sample_choose, initial, fill, checksum;
   std::vector<ProductVariant> products;  // none where weights are float32
   unsigned decode_shared_bytes = 0, prefill_shared_bytes = 0;
 

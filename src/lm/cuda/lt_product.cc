@@ -31,6 +31,21 @@ Lt::~Lt() {
 }
 
 Result<LtProduct> LtProduct::make(const Lt& lt, const LtShape& shape) {
+  KW_TRY(LtProduct out, describe(lt, shape));
+  KW_TRY_STATUS(out.find_ways());
+  return out;
+}
+
+Result<LtProduct> LtProduct::make_as_of(const Lt& lt, const LtShape& shape, std::int64_t rows) {
+  LtShape other = shape;
+  other.rows = rows;
+  KW_TRY(LtProduct known, make(lt, other));
+  KW_TRY(LtProduct out, describe(lt, shape));
+  out.ways_ = {known.ways_.front()};
+  return out;
+}
+
+Result<LtProduct> LtProduct::describe(const Lt& lt, const LtShape& shape) {
   LtProduct out(lt, shape);
   const auto& api = lt.api();
   const int type = shape.float32 ? kw::cuda::kLtFloat32 : kw::cuda::kLtBFloat16;
@@ -47,7 +62,6 @@ Result<LtProduct> LtProduct::make(const Lt& lt, const LtShape& shape) {
   KW_TRY_STATUS(cublaslt_status(api.layout_create(&out.x_, type, k, rows, shape.k), "a layout"));
   KW_TRY_STATUS(cublaslt_status(
       api.layout_create(&out.y_, kw::cuda::kLtFloat32, n, rows, shape.pitch), "a layout"));
-  KW_TRY_STATUS(out.find_ways());
   return out;
 }
 
@@ -60,6 +74,11 @@ Status LtProduct::find_ways() {
   Status asked = cublaslt_status(
       api.preference_set(preference, kw::cuda::kLtMaxWorkspace, &workspace, sizeof(workspace)),
       "a product's workspace");
+  const std::uint32_t none = 0;
+  if (asked && shape_.unsplit)
+    asked = cublaslt_status(
+        api.preference_set(preference, kw::cuda::kLtReductionSchemes, &none, sizeof(none)),
+        "a product's reduction");
   std::array<LtHeuristic, 6> found{};
   int count = 0;
   if (asked)
@@ -96,7 +115,10 @@ LtProduct::~LtProduct() {
 Status LtProduct::run(std::size_t way, kw::cuda::DevicePointer x, kw::cuda::DevicePointer w,
                       kw::cuda::DevicePointer y, const kw::cuda::Stream& stream) const {
   const float alpha = 1, beta = shape_.adds ? 1 : 0;
-  auto pointer = [](kw::cuda::DevicePointer address) { return reinterpret_cast<void*>(address); };
+  auto pointer = [](kw::cuda::DevicePointer address) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are numbers
+    return reinterpret_cast<void*>(address);
+  };
   const auto& workspace = lt_->workspace();
   return cublaslt_status(
       lt_->api().matmul(lt_->handle(), operation_, &alpha, pointer(w), w_, pointer(x), x_, &beta,

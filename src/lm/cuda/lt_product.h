@@ -38,12 +38,15 @@ struct LtShape {
   std::int64_t pitch = 0;  // of a row of y
   bool float32 = false;    // x and W; bfloat16 otherwise. y is float32
   bool adds = false;       // to what y has
+  bool unsplit = false;    // k is not divided among blocks
 };
 
 class LtProduct {
  public:
   // Borrows lt. kUnsupported: cuBLASLt has no way to do it.
   static Result<LtProduct> make(const Lt& lt, const LtShape& shape);
+  // One way only: the first of another number of rows.
+  static Result<LtProduct> make_as_of(const Lt& lt, const LtShape& shape, std::int64_t rows);
   LtProduct(LtProduct&& other) noexcept;
   LtProduct& operator=(LtProduct&&) = delete;
   ~LtProduct();
@@ -55,6 +58,7 @@ class LtProduct {
 
  private:
   LtProduct(const Lt& lt, const LtShape& shape) : lt_(&lt), shape_(shape) {}
+  static Result<LtProduct> describe(const Lt& lt, const LtShape& shape);
   Status find_ways();
 
   const Lt* lt_;

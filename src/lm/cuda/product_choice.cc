@@ -6,9 +6,8 @@
 namespace kw::lm::cuda {
 namespace {
 
-constexpr std::int64_t kTimedRows = 2048;  // more: a product takes so long that any good way does
-constexpr std::size_t kTimedTilings = 3;   // of each variant
-constexpr std::size_t kTimedWays = 3;      // of each product, in whole layers
+constexpr std::size_t kTimedTilings = 3;  // of each variant
+constexpr std::size_t kTimedWays = 3;     // of each product, in whole layers
 
 }  // namespace
 
@@ -19,22 +18,20 @@ bool Products::own_can(ProductKind kind) const {
          (p.n % 8 == 0 || kind == ProductKind::kHead);
 }
 
-bool Products::takes_own(ProductKind kind, std::int64_t rows) const {
-  return own_can(kind) && (setting_.choice == ProductChoice::kFixedOrder || rows <= kFewRows);
+bool Products::can_join(const ProductRows& rows) const {
+  return rows.phase == Phase::kDecode && rows.count <= kFewRows &&
+         std::all_of(kLayerProducts.begin(), kLayerProducts.end(),
+                     [&](ProductKind kind) { return own_can(kind); });
 }
 
-bool Products::can_join(std::int64_t rows) const {
-  return std::all_of(kLayerProducts.begin(), kLayerProducts.end(),
-                     [&](ProductKind kind) { return takes_own(kind, rows); });
-}
-
-Status Products::prepare_layer(std::int64_t rows, const Attention& attention) {
-  if (is_prepared(rows)) return {};
+Status Products::prepare_layer(const ProductRows& of, const Attention& attention) {
+  if (is_prepared(of)) return {};
+  const std::int64_t rows = of.count;
   LayerPlans chosen;
-  if (can_join(rows)) {
+  if (can_join(of)) {
     KW_TRY(LayerWays ways, joined_ways(rows));
     KW_TRY(chosen, fastest_layer(ways, true, rows, attention));
-    if (attention && setting_.choice != ProductChoice::kFixedOrder) {
+    if (attention && !is_invariant()) {
       KW_TRY_STATUS(make_separate(ways, rows));
       KW_TRY(LayerPlans separate, fastest_layer(ways, false, rows, attention));
       if (separate.us < chosen.us) chosen = std::move(separate);
@@ -46,7 +43,7 @@ Status Products::prepare_layer(std::int64_t rows, const Attention& attention) {
       chosen.plans[static_cast<std::size_t>(kind)] = std::move(ways.front());
     }
   }
-  layers_.emplace(rows, std::move(chosen));
+  layers_.emplace(of, std::move(chosen));
   return {};
 }
 
@@ -113,30 +110,33 @@ Status Products::try_layer(LayerPlans& best, std::size_t product, const Plan& pl
   return {};
 }
 
-Result<std::vector<Products::Plan>> Products::separate_ways(ProductKind kind,
-                                                            std::int64_t rows) const {
+Result<std::vector<Products::Plan>> Products::separate_ways(ProductKind kind, std::int64_t rows) {
+  if (is_invariant()) return plain_ways(kind, rows);
   std::vector<Plan> out;
-  if (takes_own(kind, rows)) {
+  if (own_can(kind) && rows <= kFewRows) {
     KW_TRY(out, own_plans(kind, rows, false));
-    if (setting_.choice == ProductChoice::kFixedOrder) return out;
   }
   KW_TRY_STATUS(add_lt(kind, rows, out));
   return out;
 }
 
-Status Products::add_lt(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const {
+LtShape Products::lt_shape(ProductKind kind, std::int64_t rows) const {
   const ProductPlace& p = place(kind);
-  LtShape shape;
-  shape.rows = rows;
-  shape.n = p.n;
-  shape.k = p.k;
-  shape.pitch = kind == ProductKind::kHead ? targets_.logit_pitch : p.n;
-  shape.float32 = setting_.float32;
-  shape.adds = adds_to_residual(kind);
-  KW_TRY(LtProduct made, LtProduct::make(lt_, shape));
+  LtShape out;
+  out.rows = rows;
+  out.n = p.n;
+  out.k = p.k;
+  out.pitch = kind == ProductKind::kHead ? targets_.logit_pitch : p.n;
+  out.float32 = setting_.float32;
+  out.adds = adds_to_residual(kind);
+  out.unsplit = is_invariant();
+  return out;
+}
+
+Status Products::add_lt(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const {
+  KW_TRY(LtProduct made, LtProduct::make(lt_, lt_shape(kind, rows)));
   auto lt = std::make_shared<LtProduct>(std::move(made));
-  const bool one = setting_.choice == ProductChoice::kFixedOrder || rows > kTimedRows;
-  const std::size_t ways = one ? 1 : lt->ways();
+  const std::size_t ways = rows > kMostTimedRows && !is_invariant() ? 1 : lt->ways();
   for (std::size_t way = 0; way < ways; ++way) {
     Plan plan;
     plan.lt = lt;
@@ -151,8 +151,7 @@ std::vector<ProductTiling> Products::tilings(const ProductVariant& variant, cons
                                              bool whole) const {
   const int unit = width_unit(variant.output);
   if (whole) return {best_tiling(size, 1, variant.columns, unit)};
-  if (setting_.choice == ProductChoice::kFixedOrder)
-    return {best_tiling(size, fixed_splits(size), variant.columns, unit)};
+  if (is_invariant()) return {best_tiling(size, fixed_splits(size), variant.columns, unit)};
   std::vector<ProductTiling> out;
   for (int splits : possible_splits(size.k))
     out.push_back(best_tiling(size, splits, variant.columns, unit));
@@ -166,7 +165,8 @@ std::vector<ProductTiling> Products::tilings(const ProductVariant& variant, cons
 Result<std::vector<Products::Plan>> Products::own_plans(ProductKind kind, std::int64_t rows,
                                                         bool joined) const {
   const ProductSize size{rows, place(kind).n, place(kind).k, setting_.multiprocessors};
-  const bool whole = kind == ProductKind::kGateUp || kind == ProductKind::kHead;
+  const bool whole =
+      kind == ProductKind::kGateUp || kind == ProductKind::kHead || (is_invariant() && !joined);
   const ProductOutput output = kind == ProductKind::kGateUp       ? ProductOutput::kSilu
                                : joined && adds_to_residual(kind) ? ProductOutput::kResidual
                                                                   : ProductOutput::kParts;
@@ -226,10 +226,11 @@ std::string Products::describe(ProductKind kind, std::int64_t rows, const Plan& 
 std::vector<std::string> Products::choices() const {
   std::vector<std::string> out;
   for (const auto& [rows, layer] : layers_) {
-    out.push_back(fmt::format("{} rows {}, a layer {:.1f} us", rows,
+    out.push_back(fmt::format("{} {} rows {}, a layer {:.1f} us",
+                              rows.phase == Phase::kPrefill ? "prompts," : "decoding,", rows.count,
                               layer.joined ? "joined" : "separate", layer.us));
     for (ProductKind kind : kLayerProducts)
-      out.push_back(describe(kind, rows, layer.plans[static_cast<std::size_t>(kind)]));
+      out.push_back(describe(kind, rows.count, layer.plans[static_cast<std::size_t>(kind)]));
   }
   for (const auto& [rows, plan] : heads_) out.push_back(describe(ProductKind::kHead, rows, plan));
   return out;

@@ -30,6 +30,7 @@ struct ProductSize {
 std::int64_t tiling_cost(const ProductSize& size, const ProductTiling& tiling);
 
 // A function of n, k and the GPU, not of the rows: with it an element's additions have one order.
+// The best for 64 and 256 rows together, by count.
 int fixed_splits(const ProductSize& size);
 // Every number of splits that leaves none without work, up to the most.
 std::vector<int> possible_splits(std::int64_t k);

@@ -25,8 +25,19 @@ TEST(ProductTiling, EverySplitHasWork) {
 // Qwen2.5-0.5B on 132 multiprocessors.
 TEST(ProductTiling, FillsTheGpu) {
   EXPECT_EQ(best_tiling({64, 9728, 896, 132}, 1, 96, 16), (ProductTiling{80, 1}));
+}
+
+// Of q k v, output and down of 0.5B, 1.5B and 3B: within 1.5 % of the fastest layer at 64 rows.
+TEST(ProductTiling, FixedSplitsAreAmongTheFastest) {
+  EXPECT_EQ(fixed_splits({64, 1152, 896, 132}), 3);
+  EXPECT_EQ(fixed_splits({64, 896, 896, 132}), 4);
   EXPECT_EQ(fixed_splits({64, 896, 4864, 132}), 8);
-  EXPECT_EQ(fixed_splits({64, 1152, 896, 132}), 7);
+  EXPECT_EQ(fixed_splits({64, 2048, 1536, 132}), 4);
+  EXPECT_EQ(fixed_splits({64, 1536, 1536, 132}), 4);
+  EXPECT_EQ(fixed_splits({64, 1536, 8960, 132}), 8);
+  EXPECT_EQ(fixed_splits({64, 2560, 2048, 132}), 3);
+  EXPECT_EQ(fixed_splits({64, 2048, 2048, 132}), 4);
+  EXPECT_EQ(fixed_splits({64, 2048, 11008, 132}), 6);
 }
 
 TEST(ProductTiling, FixedSplitsDoNotDependOnRows) {

@@ -19,8 +19,7 @@ std::string_view to_string(ProductKind kind) {
 
 std::size_t Products::part_floats(const ModelConfig& c, const Setting& setting, std::int64_t rows) {
   const std::int64_t qkv = c.query_width() + 2 * c.kv_width(), widest = std::max(qkv, c.hidden);
-  const bool many_split = setting.choice == ProductChoice::kFixedOrder;
-  const std::int64_t split_rows = many_split ? rows : std::min(rows, kFewRows);
+  const std::int64_t split_rows = std::min(rows, kFewRows);  // more are not split
   std::int64_t floats = std::max(rows * std::max(widest, 2 * c.intermediate),
                                  setting.float32 ? 0 : kMostProductSplits * split_rows * widest);
   return static_cast<std::size_t>(floats);
@@ -30,17 +29,18 @@ bool Products::adds_itself(const Plan& plan) const {
   return plan.own && kernels_.products[*plan.own].output == ProductOutput::kResidual;
 }
 
-Result<PartCount> Products::run(ProductKind kind, std::size_t layer, std::int64_t rows) {
+Result<PartCount> Products::run(ProductKind kind, std::size_t layer, const ProductRows& rows) {
   if (kind == ProductKind::kHead) {
-    auto head = heads_.find(rows);
+    auto head = heads_.find(rows.count);
     KW_CHECK(head != heads_.end());
-    return run_plan(head->second, kind, layer, rows, false);
+    return run_plan(head->second, kind, layer, rows.count, false);
   }
   auto found = layers_.find(rows);
   KW_CHECK(found != layers_.end());
   // The embedding's norm is a kernel of its own.
   const bool factors = found->second.joined && !(kind == ProductKind::kQkv && layer == 0);
-  return run_plan(found->second.plans[static_cast<std::size_t>(kind)], kind, layer, rows, factors);
+  return run_plan(found->second.plans[static_cast<std::size_t>(kind)], kind, layer, rows.count,
+                  factors);
 }
 
 Result<PartCount> Products::run_plan(const Plan& plan, ProductKind kind, std::size_t layer,

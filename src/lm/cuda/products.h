@@ -1,11 +1,18 @@
-// Products: the matrix products of a step, done the way that is fastest for its number of rows.
+// Products: the matrix products of a step, done the way that is fastest for its number of rows,
+// among all or among those that add in one order (ProductChoice).
 //
 // The four of a layer are chosen together. Joined ones are all our own: output and down add to the
 // residual stream and leave what the next product multiplies but for a factor of each row, which
 // that product applies (product.cu). Otherwise each is cuBLASLt's or our own, and a norm comes
 // after output and down.
+//
+// Batch-invariant, decoded rows take joined products with fixed splits of k. Prompts, and the head,
+// take plain ones: k in one piece, from its beginning to its end. That is what our own unsplit
+// product does, for any number of rows; of cuBLASLt's ways those are taken whose results for a
+// number of rows are equal to its results to the bit (plain_products.cc).
 #pragma once
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,6 +27,7 @@
 #include "lm/cuda/kernels.h"
 #include "lm/cuda/lt_product.h"
 #include "lm/cuda/product_tiling.h"
+#include "lm/engine.h"
 
 namespace kw::lm::cuda {
 
@@ -55,17 +63,26 @@ struct ProductTargets {
   std::int64_t logit_pitch = 0;
 };
 
+// Rows that go through a layer's products together.
+struct ProductRows {
+  Phase phase = Phase::kDecode;  // with kFastest always
+  std::int64_t count = 0;
+  friend auto operator<=>(const ProductRows&, const ProductRows&) = default;
+};
+
 // How the next kernel gets the result: so many parts to be added up; 0: it is where it belongs
 // (added to the residual, activated, logits).
 using PartCount = int;
 
 inline constexpr std::int64_t kFewRows = 256;  // up to so many, our own product may be the faster
+// More: a product takes so long that any good way does, and none is timed.
+inline constexpr std::int64_t kMostTimedRows = 2048;
 
 class Products {
  public:
   struct Setting {
     bool float32 = false, overlap = true;
-    ProductChoice choice = ProductChoice::kFastest;
+    ProductChoice choice = ProductChoice::kBatchInvariant;
     int multiprocessors = 0;
     float epsilon = 0;  // of norms
   };
@@ -85,15 +102,15 @@ class Products {
   // Choose how products of so many rows are done; write over x and the results. Not while a graph
   // is recorded. With can_join and an attention, whole layers are timed; otherwise products are
   // chosen by themselves, and joined if they can be.
-  bool can_join(std::int64_t rows) const;
-  Status prepare_layer(std::int64_t rows, const Attention& attention);
-  bool is_prepared(std::int64_t rows) const { return layers_.contains(rows); }
+  bool can_join(const ProductRows& rows) const;
+  Status prepare_layer(const ProductRows& rows, const Attention& attention);
+  bool is_prepared(const ProductRows& rows) const { return layers_.contains(rows); }
   Status prepare_head(std::int64_t rows);
 
   // After prepare_layer: no norms come between the layers' products.
-  bool joined(std::int64_t rows) const { return layers_.at(rows).joined; }
-  // After prepare. part_rows of the parts are `rows`.
-  Result<PartCount> run(ProductKind kind, std::size_t layer, std::int64_t rows);
+  bool joined(const ProductRows& rows) const { return layers_.at(rows).joined; }
+  // After prepare. part_rows of the parts are rows.count; of the head any phase.
+  Result<PartCount> run(ProductKind kind, std::size_t layer, const ProductRows& rows);
   // What the norm after output or down of `part_rows` reads and writes; for use where not joined.
   NormInput norm_after(ProductKind kind, std::size_t layer, std::int64_t part_rows,
                        PartCount parts) const;
@@ -123,7 +140,7 @@ class Products {
     return places_[static_cast<std::size_t>(kind)];
   }
   bool own_can(ProductKind kind) const;
-  bool takes_own(ProductKind kind, std::int64_t rows) const;
+  bool is_invariant() const { return setting_.choice == ProductChoice::kBatchInvariant; }
   Result<LayerWays> joined_ways(std::int64_t rows);
   Status make_separate(LayerWays& ways, std::int64_t rows);
   Result<LayerPlans> fastest_layer(const LayerWays& ways, bool joined, std::int64_t rows,
@@ -133,8 +150,17 @@ class Products {
   Result<std::vector<Plan>> own_plans(ProductKind kind, std::int64_t rows, bool joined) const;
   Result<Plan> own_plan(ProductKind kind, std::int64_t rows, std::size_t variant,
                         const ProductTiling& tiling) const;
-  Result<std::vector<Plan>> separate_ways(ProductKind kind, std::int64_t rows) const;
+  Result<std::vector<Plan>> separate_ways(ProductKind kind, std::int64_t rows);
+  LtShape lt_shape(ProductKind kind, std::int64_t rows) const;
   Status add_lt(ProductKind kind, std::int64_t rows, std::vector<Plan>& out) const;
+  Result<std::vector<Plan>> plain_ways(ProductKind kind, std::int64_t rows);
+  struct Region {
+    DevicePointer address = 0;
+    std::int64_t bytes = 0;  // a multiple of 4
+  };
+  Region result_of(ProductKind kind, std::int64_t rows) const;
+  Result<std::uint64_t> checksum(const Plan& plan, ProductKind kind, std::int64_t rows);
+  Status randomise(const Region& region, std::uint32_t number);
   Result<std::vector<Plan>> ranked(std::vector<Plan> plans, ProductKind kind, std::int64_t rows);
   Result<double> time(const Plan& plan, ProductKind kind, std::int64_t rows);
   double adding_us(const Plan& plan, ProductKind kind, std::int64_t rows) const;
@@ -158,7 +184,8 @@ class Products {
   Setting setting_;
   std::array<ProductPlace, kProductKinds.size()> places_;
   ProductTargets targets_;
-  std::map<std::int64_t, LayerPlans> layers_;
+  kw::cuda::DeviceBuffer checksum_;
+  std::map<ProductRows, LayerPlans> layers_;
   std::map<std::int64_t, Plan> heads_;
 };
 

@@ -6,15 +6,54 @@
 
 namespace kw::lm::cuda {
 
+std::vector<StepPart> split_by_phase(const Step& step, std::int64_t most_decode_rows) {
+  std::vector<StepPart> parts;
+  struct Place {
+    std::size_t part = 0, row = 0;
+  };
+  std::vector<Place> places(step.tokens.size());
+  for (Phase phase : {Phase::kDecode, Phase::kPrefill}) {
+    bool begins = true;
+    for (std::size_t row = 0; row < step.tokens.size(); ++row) {
+      if (step.phases[row] != phase) continue;
+      const bool full =
+          !begins && phase == Phase::kDecode &&
+          parts.back().step.tokens.size() == static_cast<std::size_t>(most_decode_rows);
+      if (begins || full) parts.emplace_back();
+      begins = false;
+      places[row] = {parts.size() - 1, parts.back().step.tokens.size()};
+      parts.back().step.add(step.tokens[row], step.positions[row], step.slots[row], phase);
+    }
+  }
+  for (std::size_t i = 0; i < step.samples.size(); ++i) {
+    const Place place = places[static_cast<std::size_t>(step.samples[i].row)];
+    StepPart& part = parts[place.part];
+    part.step.samples.push_back(step.samples[i]);
+    part.step.samples.back().row = static_cast<std::int32_t>(place.row);
+    part.samples.push_back(i);
+  }
+  return parts;
+}
+
+bool is_one_part(const Step& step, std::int64_t most_decode_rows) {
+  const Phase first = step.phases.front();
+  if (std::any_of(step.phases.begin(), step.phases.end(),
+                  [&](Phase phase) { return phase != first; }))
+    return false;
+  return first == Phase::kPrefill ||
+         step.tokens.size() <= static_cast<std::size_t>(most_decode_rows);
+}
+
 StepPlan plan_step(const Step& step, std::int64_t slots) {
   std::vector<std::int32_t> rows_of(static_cast<std::size_t>(slots));
   for (std::int32_t slot : step.slots) ++rows_of[static_cast<std::size_t>(slot)];
   StepPlan out;
   for (std::size_t row = 0; row < step.slots.size(); ++row) {
-    if (rows_of[static_cast<std::size_t>(step.slots[row])] > 1) {
+    if (step.phases[row] == Phase::kPrefill) {
       out.prefill_rows.push_back(static_cast<std::int32_t>(row));
       continue;
     }
+    KW_CHECK(rows_of[static_cast<std::size_t>(step.slots[row])] == 1);
     out.decode_rows.push_back(static_cast<std::int32_t>(row));
     out.last_position = std::max(out.last_position, step.positions[row]);
   }

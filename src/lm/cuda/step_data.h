@@ -11,8 +11,18 @@
 
 namespace kw::lm::cuda {
 
-// How a step's rows are attended to. Rows are of two sorts: the only one of its slot (decoding),
-// and several of a slot, which are then in tiles of up to 64 rows in their order.
+// A step of one phase out of a step of both, and where its samples stand there.
+struct StepPart {
+  Step step;
+  std::vector<std::size_t> samples;
+};
+// Decoded rows first, at most so many in a part; parts without rows are left out.
+std::vector<StepPart> split_by_phase(const Step& step, std::int64_t most_decode_rows);
+// Whether the step is its only part.
+bool is_one_part(const Step& step, std::int64_t most_decode_rows);
+
+// How a step's rows are attended to: decoded ones by themselves, prompts in tiles of up to 64 rows
+// of a slot in their order.
 struct StepPlan {
   std::vector<std::int32_t> decode_rows, prefill_rows;
   struct Tile {

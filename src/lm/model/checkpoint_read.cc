@@ -1,5 +1,6 @@
 // Files are mapped; tensors are converted row by row, side by side.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -122,8 +123,25 @@ Status refuse(const StoredEntry& stored, std::string_view what) {
   return fail(ErrorCode::kInvalidArgument, "{} is {}", stored.where(), what);
 }
 
+// What is not finite has the largest exponent.
 bool all_finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+  std::uint32_t largest = 0;
+  for (float value : values)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU);
+  return largest < 0x7F800000U;
+}
+bool all_finite_bfloat16(std::span<const std::uint16_t> values) {
+  unsigned largest = 0;
+  for (std::uint16_t bits : values) largest = std::max(largest, bits & 0x7FFFU);
+  return largest < 0x7F80U;
+}
+
+// A row of the type that it is stored with.
+bool is_finite_row(const Matrix& matrix, std::int64_t row) {
+  const auto columns = static_cast<std::size_t>(matrix.columns);
+  if (matrix.type == WeightType::kFloat32)
+    return all_finite({reinterpret_cast<const float*>(matrix.row(row)), columns});
+  return all_finite_bfloat16({reinterpret_cast<const std::uint16_t*>(matrix.row(row)), columns});
 }
 
 Status read_vector(const StoredEntry& stored, std::span<float> out) {
@@ -165,6 +183,17 @@ Status read_matrix(const Checkpoint& checkpoint, const fs::path& folder, const S
   if (int8 && out.type == WeightType::kInt8) {
     std::memcpy(out.data, stored.bytes().data(), stored.entry.bytes);
     std::memcpy(out.scales, scales.data(), scales.size() * sizeof(scales[0]));
+    return {};
+  }
+  const bool as_it_is =
+      (stored.entry.dtype == DType::kFloat32 && out.type == WeightType::kFloat32) ||
+      (stored.entry.dtype == DType::kBFloat16 && out.type == WeightType::kBFloat16);
+  if (as_it_is) {
+    const std::size_t bytes = columns * size_of(out.type);
+    for (std::int64_t r = 0; r < out.rows; ++r) {
+      std::memcpy(out.row(r), stored.bytes().data() + static_cast<std::size_t>(r) * bytes, bytes);
+      if (!is_finite_row(out, r)) return refuse(stored, "not finite in row " + std::to_string(r));
+    }
     return {};
   }
   std::vector<float> row(columns);

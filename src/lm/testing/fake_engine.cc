@@ -1,5 +1,7 @@
 #include "lm/testing/fake_engine.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace kw::lm {
@@ -27,6 +29,9 @@ void FakeEngine::write(const Step& step) {
     KW_CHECK(position < static_cast<std::size_t>(limits_.context));
     slot.resize(position);
     slot.push_back(step.tokens[i]);
+    if (step.phases[i] != Phase::kDecode) continue;
+    ++decoded_rows;
+    KW_CHECK(std::count(step.slots.begin(), step.slots.end(), step.slots[i]) == 1);
   }
 }
 

@@ -22,6 +22,7 @@ class FakeEngine : public Engine {
                     std::uint64_t sequence) const;
 
   std::vector<std::size_t> step_sizes;  // of every run
+  std::int64_t decoded_rows = 0;        // of all runs
 
  private:
   void write(const Step& step);

@@ -10,6 +10,7 @@
 #include "writer/cpp/cpp_support.h"
 #include "writer/cpp/product_text.h"
 #include "writer/cpp/scalar_text.h"
+#include "writer/cpp/wide_sums.h"
 #include "writer/graph/int_ranges.h"
 
 namespace kw::writer {
@@ -37,7 +38,7 @@ constexpr std::int64_t kLanes = 64;  // of a reduction: some vectors, so that no
 class Writer {
  public:
   Writer(const Nest& nest, std::vector<std::string> names)
-      : nest_(nest), names_(std::move(names)) {}
+      : nest_(nest), names_(std::move(names)), wide_sums_(wide_sums(nest)) {}
 
   void body() {
     allocate();
@@ -375,7 +376,8 @@ class Writer {
   }
 
   void declare(const Declare& one) {
-    const std::string_view type = cpp_value_type(one.dtype);
+    const std::string_view type =
+        wide_sums_.contains(one.name) ? "double" : cpp_value_type(one.dtype);
     if (!is_argument(one.op)) {
       format("{} {} = {};", type, one.name, identity_text(one.op, one.dtype));
       return;
@@ -427,7 +429,10 @@ class Writer {
   void store(const Store& put, ScalarText& text) {
     const DType to = buffer(put.buffer).type.dtype;
     const ScalarRef& kept = put.update ? put.value : before_rounding(put.value, to);
-    std::string value = print(text, kept, put.accumulator);
+    const bool wide = wide_sums_.contains(put.accumulator);
+    std::string value =
+        print(text, kept,
+              wide ? fmt::format("static_cast<float>({})", put.accumulator) : put.accumulator);
     const std::string place = element(put.buffer, put.index);
     if (put.update) value = combine(*put.update, to, place, fmt::format("({})", value));
     line(store_text(place, value, to, kept->dtype, functions));
@@ -548,7 +553,8 @@ class Writer {
   const Nest& nest_;
   std::vector<std::string> names_;  // of buffers
   std::set<BufferId> used_;
-  IntRanges ranges_;  // of the loops printed so far
+  std::set<std::string> wide_sums_;  // accumulators
+  IntRanges ranges_;                 // of the loops printed so far
   std::size_t indent_ = 1;
   int constants_ = 0;
 };

@@ -111,12 +111,7 @@ class Printer {
     visit(value, [&](const Scalar& each) {
       const auto* load = std::get_if<Scalar::Load>(&each.node);
       if (load == nullptr) return;
-      std::vector<IntExpr> index;
-      for (const ScalarRef& one : load->index) {
-        const auto* known = std::get_if<Scalar::Index>(&one->node);
-        if (known == nullptr) continue;
-        index.push_back(known->expr);
-      }
+      const std::vector<IntExpr> index = known_indices(*load);
       if (index.size() != load->index.size()) {
         for (const IntExpr& one : index) out = out && !depends(one, side.loops);
         return;
@@ -215,12 +210,8 @@ class Printer {
     const Buffer& from = scope_.buffer(load->buffer);
     if (from.type.dtype != product_.dtype) return false;
     if (from.kind != Buffer::Kind::kScratch && from.kind != Buffer::Kind::kInput) return false;
-    std::vector<IntExpr> index;
-    for (const ScalarRef& one : load->index) {
-      const auto* known = std::get_if<Scalar::Index>(&one->node);
-      if (known == nullptr) return false;
-      index.push_back(known->expr);
-    }
+    const std::vector<IntExpr> index = known_indices(*load);
+    if (index.size() != load->index.size()) return false;
     const IntExpr linear = scope_.linear(load->buffer, index);
     const Side depth = side_of(product_.depth, "k");
     if (flattened(linear, depth.loops, depth.counter)) return false;
@@ -256,12 +247,8 @@ class Printer {
     const auto* load = std::get_if<Scalar::Load>(&value->node);
     if (load == nullptr || !outer.flat || !depth.flat) return false;
     if (scope_.buffer(load->buffer).type.dtype != product_.dtype) return false;
-    std::vector<IntExpr> index;
-    for (const ScalarRef& one : load->index) {
-      const auto* known = std::get_if<Scalar::Index>(&one->node);
-      if (known == nullptr) return false;
-      index.push_back(known->expr);
-    }
+    const std::vector<IntExpr> index = known_indices(*load);
+    if (index.size() != load->index.size()) return false;
     IntExpr linear = scope_.linear(load->buffer, index);
     IntExpr steps[2];
     const Side* sides[] = {&outer, &depth};

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "writer/loops/scalar.h"
 
 namespace kw::writer {
 
@@ -267,10 +268,7 @@ std::string ScalarText::text(const Scalar& value, bool always) {
 }
 
 std::string ScalarText::element_of(const Scalar::Load& load, bool always) {
-  std::vector<IntExpr> known;
-  for (const ScalarRef& one : load.index) {
-    if (const auto* index = std::get_if<Scalar::Index>(&one->node)) known.push_back(index->expr);
-  }
+  const std::vector<IntExpr> known = known_indices(load);
   if (known.size() == load.index.size()) return known_load_(load.buffer, known);
   std::vector<std::string> index;
   for (const ScalarRef& one : load.index) index.push_back(of(one, always));
@@ -303,6 +301,10 @@ std::string ScalarText::function(const std::string& name, DType dtype,
 
 std::string ScalarText::unary(ScalarOp op, DType dtype, const std::string& a) {
   const std::string type(cpp_value_type(dtype));
+  if (op == ScalarOp::kErf && dtype != DType::kFloat64) {
+    functions_.insert("expf");
+    return function("kw_erf", dtype, {a});
+  }
   if (const char* name = math_name(op)) return function(name, dtype, {a});
   switch (op) {
     case ScalarOp::kNeg:

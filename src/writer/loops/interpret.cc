@@ -2,11 +2,11 @@
 // element.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
 
+#include "writer/loops/interpreted_numbers.h"
 #include "writer/loops/loops.h"
 #include "writer/loops/scalar.h"
 
@@ -16,54 +16,6 @@ namespace {
 using task::DType;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
-
-struct Number {  // the one that the dtype asks for
-  double real = 0;
-  std::int64_t whole = 0;
-};
-
-// Nearest value of `bits` binary digits with exponents from `least` on; past `most`: infinity.
-double rounded_to(double value, int bits, int least, double most, bool infinite) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const int exponent = std::max(std::ilogb(value), least) - (bits - 1);
-  const double out = std::ldexp(std::nearbyint(std::ldexp(value, -exponent)), exponent);
-  if (std::abs(out) <= most) return out;
-  return infinite ? std::copysign(HUGE_VAL, out) : std::numeric_limits<double>::quiet_NaN();
-}
-
-double rounded(DType dtype, double value) {
-  if (dtype == DType::kFloat64) return value;
-  const double single = static_cast<float>(value);
-  switch (dtype) {
-    case DType::kFloat16:
-      return rounded_to(single, 11, -14, 65504, true);
-    case DType::kBFloat16:
-      return rounded_to(single, 8, -126, 0x1.FEp127, true);
-    case DType::kFloat8E4M3Fn:
-      return rounded_to(single, 4, -6, 448, false);
-    case DType::kFloat8E5M2:
-      return rounded_to(single, 3, -14, 57344, true);
-    default:
-      return single;
-  }
-}
-
-std::int64_t wrapped(DType dtype, std::int64_t value) {
-  switch (dtype) {
-    case DType::kInt32:
-      return static_cast<std::int32_t>(value);
-    case DType::kInt16:
-      return static_cast<std::int16_t>(value);
-    case DType::kInt8:
-      return static_cast<std::int8_t>(value);
-    case DType::kUInt8:
-      return static_cast<std::uint8_t>(value);
-    case DType::kBool:
-      return value != 0 ? 1 : 0;
-    default:
-      return value;
-  }
-}
 
 struct IntCode {
   struct Factor {
@@ -99,21 +51,6 @@ struct Data {
     return floating() ? Number{.real = reals[i]} : Number{.whole = wholes[i]};
   }
 };
-
-double erf_inverse(double y) {
-  if (y <= -1 || y >= 1) return std::abs(y) == 1 ? std::copysign(HUGE_VAL, y) : std::nan("");
-  // Winitzki's start, then Newton's steps.
-  const double l = std::log1p(-y * y), a = 0.147, c = 2 / (M_PI * a) + l / 2;
-  double x = std::copysign(std::sqrt(std::sqrt(c * c - l / a) - c), y);
-  for (int step = 0; step < 4; ++step)
-    x -= (std::erf(x) - y) / (2 / std::sqrt(M_PI) * std::exp(-x * x));
-  return x;
-}
-
-double log_add_exp(double a, double b) {
-  if (a == b && std::isinf(a)) return a;
-  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-}
 
 class Interpreter {
  public:
@@ -166,7 +103,7 @@ class Interpreter {
         if (next >= inputs.size() || inputs[next].size() != size)
           return fail(ErrorCode::kInvalidArgument, "input {} needs {} numbers", buffer.name, size);
         for (std::size_t i = 0; i < size; ++i)
-          store(data, i, cast_real(data.dtype, inputs[next][i]));
+          store(data, i, cast_real(data.dtype, rounding_, inputs[next][i]));
         ++next;
       }
       data_.push_back(std::move(data));
@@ -210,7 +147,8 @@ class Interpreter {
     code.dtype = value->dtype;
     if (const auto* constant = std::get_if<Scalar::Constant>(&value->node)) {
       code.constant = {constant->number, constant->integer};
-      if (task::is_floating(code.dtype)) code.constant.real = round(code.dtype, constant->number);
+      if (task::is_floating(code.dtype))
+        code.constant = real_number(code.dtype, rounding_, constant->number);
     } else if (const auto* index = std::get_if<Scalar::Index>(&value->node)) {
       code.kind = Code::Kind::kIndex;
       code.expr = compile(index->expr);
@@ -234,22 +172,10 @@ class Interpreter {
   }
 
   // ---- values ----
-  double round(DType dtype, double value) const {
-    return rounding_ == Rounding::kDtype ? rounded(dtype, value) : value;
-  }
-  Number real(DType dtype, double value) const { return {.real = round(dtype, value)}; }
-  static Number whole(DType dtype, std::int64_t value) { return {.whole = wrapped(dtype, value)}; }
-
-  Number cast_real(DType dtype, double value) const {
-    if (task::is_floating(dtype)) return real(dtype, value);
-    if (dtype == DType::kBool) return whole(dtype, value != 0 ? 1 : 0);
-    if (!(std::abs(value) < 9.2e18)) return whole(dtype, std::numeric_limits<std::int64_t>::min());
-    return whole(dtype, static_cast<std::int64_t>(value));
-  }
   Number cast_number(DType from, DType to, const Number& value) const {
-    if (task::is_floating(from)) return cast_real(to, value.real);
-    return task::is_floating(to) ? real(to, static_cast<double>(value.whole))
-                                 : whole(to, value.whole);
+    if (task::is_floating(from)) return cast_real(to, rounding_, value.real);
+    return task::is_floating(to) ? real_number(to, rounding_, static_cast<double>(value.whole))
+                                 : whole_number(to, value.whole);
   }
 
   static void store(Data& data, std::size_t place, const Number& value) {
@@ -274,21 +200,11 @@ class Interpreter {
         else if (factor.function == IntFunction::kMax)
           product *= std::max(a, b);
         else
-          product *= divided(factor.function == IntFunction::kFloorDiv, a, b);
+          product *= divided(factor.function == IntFunction::kFloorDiv, a, b, failure_);
       }
       sum += product;
     }
     return sum;
-  }
-
-  std::int64_t divided(bool quotient, std::int64_t a, std::int64_t b) {
-    if (b == 0) {
-      failure_ = "an integer division by 0";
-      return 0;
-    }
-    if (b == -1) return quotient ? -a : 0;
-    const std::int64_t floor = a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-    return quotient ? floor : a - floor * b;
   }
 
   // Row-major place of an index; nullopt, and a failure, where it is out of bounds.
@@ -339,226 +255,8 @@ class Interpreter {
     if (code.op == ScalarOp::kAnd && a.whole == 0) return {};
     if (code.op == ScalarOp::kOr && a.whole != 0) return {.whole = 1};
     const Number b = code.arguments.size() > 1 ? evaluate_scalar(code.arguments[1]) : Number{};
-    if (task::is_floating(of)) return of_reals(code, a.real, b.real);
-    return whole(code.dtype, of_wholes(code, a.whole, b.whole));
-  }
-
-  Number of_reals(const Code& code, double a, double b) const {
-    const auto test = [](bool value) { return Number{.whole = value ? 1 : 0}; };
-    switch (code.op) {
-      case ScalarOp::kIsNan:
-        return test(std::isnan(a));
-      case ScalarOp::kIsInf:
-        return test(std::isinf(a));
-      case ScalarOp::kEqual:
-        return test(a == b);
-      case ScalarOp::kNotEqual:
-        return test(a != b);
-      case ScalarOp::kLess:
-        return test(a < b);
-      case ScalarOp::kLessEqual:
-        return test(a <= b);
-      case ScalarOp::kGreater:
-        return test(a > b);
-      case ScalarOp::kGreaterEqual:
-        return test(a >= b);
-      case ScalarOp::kFrexpExponent: {
-        int exponent = 0;
-        if (std::isfinite(a)) std::frexp(a, &exponent);
-        return {.whole = exponent};
-      }
-      default:
-        return real(code.dtype, real_value(code.op, a, b));
-    }
-  }
-
-  static double real_value(ScalarOp op, double a, double b) {
-    switch (op) {
-      case ScalarOp::kNeg:
-        return -a;
-      case ScalarOp::kAbs:
-        return std::abs(a);
-      case ScalarOp::kSign:
-        return std::isnan(a) ? a : a > 0 ? 1 : a < 0 ? -1 : 0;
-      case ScalarOp::kExp:
-        return std::exp(a);
-      case ScalarOp::kExp2:
-        return std::exp2(a);
-      case ScalarOp::kExpm1:
-        return std::expm1(a);
-      case ScalarOp::kLog:
-        return std::log(a);
-      case ScalarOp::kLog2:
-        return std::log2(a);
-      case ScalarOp::kLog10:
-        return std::log10(a);
-      case ScalarOp::kLog1p:
-        return std::log1p(a);
-      case ScalarOp::kSqrt:
-        return std::sqrt(a);
-      case ScalarOp::kRsqrt:
-        return 1 / std::sqrt(a);
-      case ScalarOp::kReciprocal:
-        return 1 / a;
-      case ScalarOp::kSin:
-        return std::sin(a);
-      case ScalarOp::kCos:
-        return std::cos(a);
-      case ScalarOp::kTan:
-        return std::tan(a);
-      case ScalarOp::kAsin:
-        return std::asin(a);
-      case ScalarOp::kAcos:
-        return std::acos(a);
-      case ScalarOp::kAtan:
-        return std::atan(a);
-      case ScalarOp::kSinh:
-        return std::sinh(a);
-      case ScalarOp::kCosh:
-        return std::cosh(a);
-      case ScalarOp::kTanh:
-        return std::tanh(a);
-      case ScalarOp::kAsinh:
-        return std::asinh(a);
-      case ScalarOp::kAcosh:
-        return std::acosh(a);
-      case ScalarOp::kAtanh:
-        return std::atanh(a);
-      case ScalarOp::kErf:
-        return std::erf(a);
-      case ScalarOp::kErfc:
-        return std::erfc(a);
-      case ScalarOp::kErfinv:
-        return erf_inverse(a);
-      case ScalarOp::kSigmoid:
-        return 1 / (1 + std::exp(-a));
-      case ScalarOp::kFloor:
-        return std::floor(a);
-      case ScalarOp::kCeil:
-        return std::ceil(a);
-      case ScalarOp::kRound:
-        return std::nearbyint(a);
-      case ScalarOp::kTrunc:
-        return std::trunc(a);
-      case ScalarOp::kLgamma:
-        return std::lgamma(a);
-      case ScalarOp::kFrexpFraction: {
-        int exponent = 0;
-        return std::frexp(a, &exponent);
-      }
-      case ScalarOp::kAdd:
-        return a + b;
-      case ScalarOp::kSub:
-        return a - b;
-      case ScalarOp::kMul:
-        return a * b;
-      case ScalarOp::kDiv:
-        return a / b;
-      case ScalarOp::kFloorDiv:
-        return b == 0 ? a / b : std::floor((a - remainder_of(a, b)) / b + 0.5);
-      case ScalarOp::kRemainder:
-        return remainder_of(a, b);
-      case ScalarOp::kFmod:
-        return std::fmod(a, b);
-      case ScalarOp::kPow:
-        return std::pow(a, b);
-      case ScalarOp::kAtan2:
-        return std::atan2(a, b);
-      case ScalarOp::kHypot:
-        return std::hypot(a, b);
-      case ScalarOp::kMin:
-        return std::isnan(a) || a < b ? a : b;
-      case ScalarOp::kMax:
-        return std::isnan(a) || a > b ? a : b;
-      case ScalarOp::kFmin:
-        return std::fmin(a, b);
-      case ScalarOp::kFmax:
-        return std::fmax(a, b);
-      default:
-        return std::nan("");  // bit operations: no operator makes one of reals
-    }
-  }
-
-  static double remainder_of(double a, double b) {
-    const double out = std::fmod(a, b);
-    return out != 0 && (out < 0) != (b < 0) ? out + b : out;
-  }
-
-  std::int64_t of_wholes(const Code& code, std::int64_t a, std::int64_t b) {
-    const auto wrap = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-    const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
-    switch (code.op) {
-      case ScalarOp::kNeg:
-        return wrap(-ua);
-      case ScalarOp::kAbs:
-        return a < 0 ? wrap(-ua) : a;
-      case ScalarOp::kSign:
-        return (a > 0 ? 1 : 0) - (a < 0 ? 1 : 0);
-      case ScalarOp::kNot:
-        return a == 0 ? 1 : 0;
-      case ScalarOp::kBitNot:
-        return ~a;
-      case ScalarOp::kAdd:
-        return wrap(ua + ub);
-      case ScalarOp::kSub:
-        return wrap(ua - ub);
-      case ScalarOp::kMul:
-        return wrap(ua * ub);
-      case ScalarOp::kFloorDiv:
-        return divided(true, a, b);
-      case ScalarOp::kRemainder:
-        return divided(false, a, b);
-      case ScalarOp::kDiv:  // towards 0
-      case ScalarOp::kFmod: {
-        if (b == 0 || b == -1) return divided(code.op == ScalarOp::kDiv, a, b);
-        return code.op == ScalarOp::kDiv ? a / b : a % b;
-      }
-      case ScalarOp::kPow: {
-        std::uint64_t out = 1;
-        if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 != 0 ? -1 : 1) : 0;
-        for (std::uint64_t base = ua, left = ub; left > 0; left >>= 1U, base *= base) {
-          if ((left & 1U) != 0) out *= base;
-        }
-        return wrap(out);
-      }
-      case ScalarOp::kMin:
-      case ScalarOp::kFmin:
-        return std::min(a, b);
-      case ScalarOp::kMax:
-      case ScalarOp::kFmax:
-        return std::max(a, b);
-      case ScalarOp::kEqual:
-        return a == b ? 1 : 0;
-      case ScalarOp::kNotEqual:
-        return a != b ? 1 : 0;
-      case ScalarOp::kLess:
-        return a < b ? 1 : 0;
-      case ScalarOp::kLessEqual:
-        return a <= b ? 1 : 0;
-      case ScalarOp::kGreater:
-        return a > b ? 1 : 0;
-      case ScalarOp::kGreaterEqual:
-        return a >= b ? 1 : 0;
-      case ScalarOp::kAnd:
-        return a != 0 && b != 0 ? 1 : 0;
-      case ScalarOp::kOr:
-        return a != 0 || b != 0 ? 1 : 0;
-      case ScalarOp::kXor:
-        return (a != 0) != (b != 0) ? 1 : 0;
-      case ScalarOp::kBitAnd:
-        return a & b;
-      case ScalarOp::kBitOr:
-        return a | b;
-      case ScalarOp::kBitXor:
-        return a ^ b;
-      case ScalarOp::kShiftLeft:
-        return ub > 63 ? 0 : wrap(ua << ub);
-      case ScalarOp::kShiftRight:
-        return ub > 63 ? (a < 0 ? -1 : 0) : a >> ub;
-      default:
-        failure_ = fmt::format("{} of integers", to_string(code.op));
-        return 0;
-    }
+    if (task::is_floating(of)) return of_reals(code.op, code.dtype, rounding_, a.real, b.real);
+    return whole_number(code.dtype, of_wholes(code.op, a.whole, b.whole, failure_));
   }
 
   // ---- steps ----
@@ -586,79 +284,6 @@ class Interpreter {
     }
   }
 
-  // A reduction or scan so far. Sums stay in float64 until the end.
-  struct Accumulator {
-    ReduceOp op = ReduceOp::kSum;
-    bool floating = true, last_of_equal = false;
-    std::int64_t count = 0, best = 0;
-    Number value = {};
-
-    void start() {
-      count = best = 0;
-      value = {};
-      if (op == ReduceOp::kProd) value = {1, 1};
-      if (op == ReduceOp::kAll) value.whole = 1;
-      if (op == ReduceOp::kLogAddExp) value.real = -HUGE_VAL;
-      if (op == ReduceOp::kMin || op == ReduceOp::kMax) {
-        const bool min = op == ReduceOp::kMin;
-        value = {min ? HUGE_VAL : -HUGE_VAL, min ? std::numeric_limits<std::int64_t>::max()
-                                                 : std::numeric_limits<std::int64_t>::min()};
-      }
-    }
-
-    bool better(const Number& x) const {
-      if (count == 0) return true;
-      const bool min = op == ReduceOp::kArgMin || op == ReduceOp::kMin;
-      if (floating) {
-        if (std::isnan(value.real)) return last_of_equal && std::isnan(x.real);
-        if (std::isnan(x.real)) return true;
-        if (x.real == value.real) return last_of_equal;
-        return min ? x.real < value.real : x.real > value.real;
-      }
-      if (x.whole == value.whole) return last_of_equal;
-      return min ? x.whole < value.whole : x.whole > value.whole;
-    }
-
-    void take(const Number& x) {
-      switch (op) {
-        case ReduceOp::kSum:
-          value.real += x.real;
-          value.whole = static_cast<std::int64_t>(static_cast<std::uint64_t>(value.whole) +
-                                                  static_cast<std::uint64_t>(x.whole));
-          break;
-        case ReduceOp::kProd:
-          value.real *= x.real;
-          value.whole = static_cast<std::int64_t>(static_cast<std::uint64_t>(value.whole) *
-                                                  static_cast<std::uint64_t>(x.whole));
-          break;
-        case ReduceOp::kAny:
-          value.whole |= x.whole;
-          break;
-        case ReduceOp::kAll:
-          value.whole &= x.whole;
-          break;
-        case ReduceOp::kLogAddExp:
-          value.real = log_add_exp(value.real, x.real);
-          break;
-        default:
-          if (better(x)) {
-            value = x;
-            best = count;
-          }
-      }
-      ++count;
-    }
-  };
-
-  Number result_of(const Accumulator& sum, DType accumulator) const {
-    if (sum.op == ReduceOp::kArgMin || sum.op == ReduceOp::kArgMax) return {.whole = sum.best};
-    return sum.floating ? real(accumulator, sum.value.real) : whole(accumulator, sum.value.whole);
-  }
-
-  static bool gives_place(ReduceOp op) {
-    return op == ReduceOp::kArgMin || op == ReduceOp::kArgMax;
-  }
-
   struct StageCode {
     int body = 0;
     std::optional<int> epilogue;
@@ -669,8 +294,8 @@ class Interpreter {
     return out;
   }
 
-  Number finished(const StageCode& code, const Accumulator& sum, DType accumulator) {
-    reduced_ = result_of(sum, accumulator);
+  Number finished(const StageCode& code, const RunningReduction& sum, DType accumulator) {
+    reduced_ = sum.result(accumulator, rounding_);
     return code.epilogue ? evaluate_scalar(*code.epilogue) : reduced_;
   }
 
@@ -694,7 +319,7 @@ class Interpreter {
     const bool reduces = !reduced.empty();
     KW_TRY_STATUS(check_dtype(stage, code, reduces));
     Data& out = data_[static_cast<std::size_t>(stage.out)];
-    Accumulator sum{.op = stage.op, .floating = task::is_floating(stage.accumulator)};
+    RunningReduction sum{.op = stage.op, .floating = task::is_floating(stage.accumulator)};
     std::size_t next = 0;
     for_all(loops, [&] {
       if (next >= out.count()) {
@@ -718,9 +343,9 @@ class Interpreter {
     const StageCode code = compile(stage);
     KW_TRY_STATUS(check_dtype(stage, code, true));
     Data& out = data_[static_cast<std::size_t>(stage.out)];
-    Accumulator sum{.op = stage.op,
-                    .floating = task::is_floating(stage.accumulator),
-                    .last_of_equal = gives_place(stage.op)};
+    RunningReduction sum{.op = stage.op,
+                         .floating = task::is_floating(stage.accumulator),
+                         .last_of_equal = gives_place(stage.op)};
     const Range axis = loops[scan.axis];
     std::int64_t inner = 1, outer = 0;
     for (std::size_t d = scan.axis + 1; d < loops.size(); ++d) inner *= loops[d].extent;
@@ -782,10 +407,9 @@ class Interpreter {
         {ScatterOp::kMultiply, ScalarOp::kMul},
         {ScatterOp::kMin, ScalarOp::kMin},
         {ScatterOp::kMax, ScalarOp::kMax}};
-    Code code;
-    code.dtype = dtype;
-    for (const auto& [mine, op] : kOps) {
-      if (mine == scatter.op) code.op = op;
+    ScalarOp op = ScalarOp::kAdd;
+    for (const auto& [mine, scalar] : kOps) {
+      if (mine == scatter.op) op = scalar;
     }
     for_all(loops, [&] {
       const Number x = evaluate_scalar(value);
@@ -795,9 +419,9 @@ class Interpreter {
       if (scatter.op == ScatterOp::kAssign)
         store(data_[id], *at, x);
       else if (floating)
-        store(data_[id], *at, of_reals(code, old.real, x.real));
+        store(data_[id], *at, of_reals(op, dtype, rounding_, old.real, x.real));
       else
-        store(data_[id], *at, whole(dtype, of_wholes(code, old.whole, x.whole)));
+        store(data_[id], *at, whole_number(dtype, of_wholes(op, old.whole, x.whole, failure_)));
     });
     return {};
   }

@@ -139,6 +139,14 @@ std::optional<IntExpr> index_of(const ScalarRef& value) {
   return constant != nullptr ? std::optional(IntExpr(constant->integer)) : std::nullopt;
 }
 
+std::vector<IntExpr> known_indices(const Scalar::Load& load) {
+  std::vector<IntExpr> out;
+  for (const ScalarRef& each : load.index) {
+    if (auto index = index_of(each)) out.push_back(*std::move(index));
+  }
+  return out;
+}
+
 void visit(const ScalarRef& root, const std::function<void(const Scalar&)>& see) {
   std::unordered_set<const Scalar*> seen;
   visit_new(root, see, seen);

@@ -35,6 +35,8 @@ std::string_view to_string(ReduceOp op);  // "sum", "argmax"
 
 std::optional<bool> constant_bool(const ScalarRef& value);
 std::optional<IntExpr> index_of(const ScalarRef& value);  // nullopt: it depends on data
+// Those of a load that do not depend on data, in their order; others are left out.
+std::vector<IntExpr> known_indices(const Scalar::Load& load);
 
 // Each node once, arguments and indices before what holds them.
 void visit(const ScalarRef& root, const std::function<void(const Scalar&)>& see);

@@ -79,11 +79,7 @@ class Flattener {
     visit(value, [&](const Scalar& each) {
       const auto* load = std::get_if<Scalar::Load>(&each.node);
       if (load == nullptr) return;
-      std::vector<IntExpr> index;
-      for (const ScalarRef& one : load->index) {
-        if (const auto* known = std::get_if<Scalar::Index>(&one->node))
-          index.push_back(known->expr);
-      }
+      const std::vector<IntExpr> index = known_indices(*load);
       if (index.size() != load->index.size()) return;
       out = out && fits(linear(load->buffer, index), outer, inner);
       for (const ScalarRef& one : load->index) in_loads.insert(one.get());

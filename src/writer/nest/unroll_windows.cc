@@ -90,7 +90,9 @@ class Windows {
       elements = std::move(more);
     }
     ScalarRef all = elements.front();
-    for (std::size_t i = 1; i < elements.size(); ++i) all = binary(op, all, elements[i]);
+    // The new element first: GCC takes minutes for long chains of maxima that begin with the
+    // others.
+    for (std::size_t i = 1; i < elements.size(); ++i) all = binary(op, elements[i], all);
     Store put = *r.store;
     put.value = with_reduced(put.value, all);
     put.accumulator.clear();

@@ -1,3 +1,5 @@
+// Making and comparing arrays.
+
 // New weights where they are to lie: normally distributed, each a function of the seed, the
 // tensor's number and its own.
 KW_KERNEL __launch_bounds__(256)
@@ -36,4 +38,19 @@ KW_KERNEL __launch_bounds__(256) kw_fill(float* out, i64 size, float value) {
   wait_for_previous_kernel();
   for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < size; i += (i64)gridDim.x * 256)
     out[i] = value;
+}
+
+// Adds to *sum what tells arrays apart that differ anywhere; integers, whose sum has no order.
+KW_KERNEL __launch_bounds__(256) kw_checksum(const u32* words, i64 count, u64* sum) {
+  u64 mine = 0;
+  for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count; i += (i64)gridDim.x * 256) {
+    // The last steps of MurmurHash3, of the word and its place.
+    u64 h = ((u64)i << 32) ^ ((u64)i >> 32) ^ words[i];
+    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdull;
+    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53ull;
+    mine += h ^ (h >> 33);
+  }
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) mine += __shfl_xor_sync(0xffffffffu, mine, step);
+  if ((threadIdx.x & 31) == 0) atomicAdd((unsigned long long*)sum, (unsigned long long)mine);
 }

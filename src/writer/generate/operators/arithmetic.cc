@@ -162,7 +162,9 @@ void compare(Builder& b) {
   const bool above = b.flag("above", b.chance(0.6));
   const Value& y = b.input("other", shape);
   const ValueId is = b.call(above ? "gt.Tensor" : "le.Tensor", {b.x(), y}, shape, DType::kBool);
-  b.result(b.call("_to_copy.default", {is, DType::kFloat32}, shape), shape).range(0, 1);
+  Value& ones = b.result(b.call("_to_copy.default", {is, DType::kFloat32}, shape), shape);
+  ones.range(0, 1);
+  ones.plateaus = true;
 }
 
 // ---- a random expression over x, numbers, and perhaps another tensor ----

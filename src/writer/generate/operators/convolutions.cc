@@ -1,6 +1,8 @@
 // Convolutions of every rank: strides, padding, dilation, groups, transposed.
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -189,10 +191,15 @@ void transposed_convolution(Builder& b) {
   const Dim fan = {in.n * window, in.n * window};
   const ValueId weight = b.weight("weight", window_shape, Start::kWeight, fan).id;
   const Arg shift = bias ? Arg(b.weight("bias", {each}, Start::kWeight, fan)) : Arg(nullptr);
-  b.result(b.call("convolution.default",
-                  {b.x(), weight, shift, all(s), all(p), all(d), true, all(o), groups}, out),
-           out)
-      .range(-b.x().magnitude(), b.x().magnitude());
+  Value& result =
+      b.result(b.call("convolution.default",
+                      {b.x(), weight, shift, all(s), all(p), all(d), true, all(o), groups}, out),
+               out);
+  result.range(-b.x().magnitude(), b.x().magnitude());
+  // Places that no element of the window reaches have the bias alone.
+  std::set<std::int64_t> reached;
+  for (std::int64_t j = 0; j < k; ++j) reached.insert(d * j % s);
+  result.plateaus = result.plateaus || o > 0 || std::cmp_less(reached.size(), s);
 }
 
 std::vector<Rendering> forward_ways() {

@@ -1,0 +1,48 @@
+#include "writer/cpp/wide_sums.h"
+
+#include <algorithm>
+#include <map>
+
+namespace kw::writer {
+namespace {
+
+constexpr std::int64_t kManyElements = 1024;
+
+struct OpenSum {
+  int loops = 0;  // since its declaration
+  std::int64_t elements = 1;
+};
+
+void find(const NestList& nodes, const std::map<std::string, std::int64_t>& sizes,
+          std::map<std::string, OpenSum> open, std::set<std::string>& out) {
+  for (const NestNode& node : nodes) {
+    if (const auto* declared = std::get_if<Declare>(&node.node)) {
+      if (declared->op == ReduceOp::kSum && declared->dtype == task::DType::kFloat32)
+        open[declared->name] = {};
+    } else if (const auto* loop = std::get_if<NestLoop>(&node.node)) {
+      std::map<std::string, OpenSum> inside = open;
+      const auto extent = loop->extent.evaluate(sizes);
+      for (auto& sum : inside) {
+        ++sum.second.loops;
+        if (extent)
+          sum.second.elements =
+              std::min(kManyElements, sum.second.elements * std::max<std::int64_t>(*extent, 1));
+      }
+      find(loop->body, sizes, std::move(inside), out);
+    } else if (const auto* step = std::get_if<Accumulate>(&node.node)) {
+      const auto found = open.find(step->name);
+      if (found != open.end() && found->second.loops > 1 && found->second.elements >= kManyElements)
+        out.insert(step->name);
+    }
+  }
+}
+
+}  // namespace
+
+std::set<std::string> wide_sums(const Nest& nest) {
+  std::set<std::string> out;
+  find(nest.body, nest.program.sizes, {}, out);
+  return out;
+}
+
+}  // namespace kw::writer

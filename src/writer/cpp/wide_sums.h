@@ -1,0 +1,15 @@
+// Which sums of a C++ kernel are kept in double.
+#pragma once
+#include <set>
+#include <string>
+
+#include "writer/nest/nest.h"
+
+namespace kw::writer {
+
+// The accumulators of float sums over several loops with many elements at the sizes that were
+// traced. Their innermost loop may be short, so that it has no lanes to add in: a sum in float
+// would be off by more than torch's, which adds in pairs.
+std::set<std::string> wide_sums(const Nest& nest);
+
+}  // namespace kw::writer
