@@ -3,6 +3,7 @@
 # Theory of operation. A sandboxed process per problem, since a reference is arbitrary code too. It
 # answers requests on fd 3 one by one; tensors go through the exchange, texts through a memory file. It
 # knows neither tolerances nor verdicts. Importing this file runs no tensor operation; main() does.
+import contextlib
 import json
 import os
 import socket
@@ -14,6 +15,7 @@ import failures
 import loading
 import messages
 import pages
+import perturbation
 import precision
 import reference
 from dtypes import TORCH_OF_NAME, scalar_value
@@ -159,14 +161,25 @@ class Oracle:
     def _run(self, body, fds):
         exchange = self._need_exchange()
         chosen = self._precision(body["precision"])
-        change = self._change(body, chosen)
+        seed, scale = body.get("perturb_seed", 0), body.get("perturb_scale", 0)
+        generator = torch.Generator().manual_seed(seed)
+
+        def change(tensor):
+            own = chosen.convert(tensor)
+            return perturbation.perturb(own, scale, generator) if seed and scale else own
+
         inputs = [
             scalar_value(a) if tensor is None else change(tensor)
             for a, tensor in zip(self._signature["inputs"], exchange.inputs())
         ]
         statics = [change(tensor) for tensor in exchange.statics()]
         subject = self._module or self._definition
-        outputs = subject.run(inputs, statics, chosen, body["mode"])
+        function_scale = body.get("function_scale", 0)
+        functions = contextlib.nullcontext()
+        if seed and function_scale:
+            functions = perturbation.MovedFunctions(function_scale, generator)
+        with functions:
+            outputs = subject.run(inputs, statics, chosen, body["mode"])
         if body["precision"] in ("declared", "second"):
             exchange.check_dtypes(outputs)
         outputs = [chosen.rounded(t) for t in outputs]
@@ -188,15 +201,6 @@ class Oracle:
             return precision.lower(dtypes)
         except ValueError as error:
             raise BadReference(str(error)) from error
-
-    @staticmethod
-    def _change(body, chosen):
-        """tensor -> the tensor that this run computes with, perturbed if the request says so."""
-        seed, scale = body.get("perturb_seed", 0), body.get("perturb_scale", 0)
-        if seed == 0 or scale == 0:
-            return chosen.convert
-        generator = torch.Generator().manual_seed(seed)
-        return lambda tensor: precision.perturb(chosen.convert(tensor), scale, generator)
 
     def _need_module(self):
         if self._module is None:

@@ -117,11 +117,3 @@ class _Casts(TorchFunctionMode):
         if isinstance(argument, torch.dtype):
             return self._mapping.get(argument, argument)
         return argument
-
-
-def perturb(tensor, scale, generator):
-    """x * (1 + scale * r), r of {-1, 1}; other dtypes than floating ones are left alone."""
-    if not tensor.is_floating_point() or tensor.dtype.itemsize < 2:
-        return tensor
-    signs = torch.randint(0, 2, tensor.shape, generator=generator, dtype=torch.int8) * 2 - 1
-    return tensor * (1 + scale * signs.to(torch.float64)).to(tensor.dtype)

@@ -5,21 +5,15 @@
 # same sum taken in another order. oneDNN is off, so convolutions take torch's own kernels. Both runs err,
 # each in its own way; how far they lie apart shows how exact the reference is.
 import contextlib
-import functools
 import math
 import warnings
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from decomposed import decomposition_of
+
 _aten = torch.ops.aten
-
-
-@functools.cache
-def _decompositions():
-    from torch._decomp import decomposition_table  # takes a second
-
-    return decomposition_table
 
 
 def _flipped_sum(x, dim=None, keepdim=False, *, dtype=None):
@@ -98,7 +92,7 @@ class _Replacing(TorchDispatchMode):
         reordered = _REORDERED.get(function)
         if reordered is not None:
             return reordered(*args, **kwargs)  # outside the mode: not replaced again
-        decomposed = _decompositions().get(function)
+        decomposed = decomposition_of(function)
         if decomposed is None:
             return function(*args, **kwargs)
         with self:  # what it is made of is replaced as well

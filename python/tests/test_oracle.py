@@ -433,6 +433,28 @@ class PrecisionTest(OracleTest):
         self.assertFalse(torch.equal(moved_by(3), moved_by(4)))
         self.assertEqual(bytes(asker.exchange.map[: x.nbytes]), to_bytes(x))
 
+    def test_elementary_functions_move_too_where_asked(self):
+        x = torch.tensor([[-5.0, -1.0, 0.5, 3.0]])
+
+        def moved(source, seed=3):
+            asker = self.with_input(source, x)
+            exact = asker.output("float64")
+            other = asker.output("float64", perturb_seed=seed, perturb_scale=0, function_scale=1e-9)
+            self.assertTrue(torch.equal(exact, asker.output("float64", perturb_seed=0, function_scale=1)))
+            return exact, (other - exact) / 1e-9
+
+        exact, by = moved("return x.exp()")
+        self.assertEqual((by / exact).round().abs().tolist(), [[1, 1, 1, 1]])
+        exact, by = moved("return F.gelu(x)")  # moves by what its erf is multiplied with
+        wide = x.double()
+        expected = 0.5 * wide * torch.erf(wide / 2**0.5)
+        torch.testing.assert_close(by.abs(), expected.abs(), rtol=1e-6, atol=1e-6)
+        exact, by = moved("y = x.clone(); y.tanh_(); return y")
+        self.assertTrue((by.abs() / exact.abs() - 1).abs().max() < 1e-6)
+        for product in ("x ** 2", "x * 3", "torch.mm(x, x.t())", "F.layer_norm(x, (4,))"):
+            _, by = moved(f"return {product}")
+            self.assertEqual(by.abs().max().item(), 0, product)
+
     def test_eval_mode(self):
         asker = self.with_input("return x if self.training else -x", torch.rand(4, 6))
         declared = asker.output()

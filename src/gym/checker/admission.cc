@@ -22,7 +22,7 @@ void offer(const AdmissionInput& in) {
 // Runs the reference on the set as it is now; empty when it fails there.
 Result<Instance::Outputs> run(const AdmissionInput& in, Precision precision) {
   offer(in);
-  KW_TRY(OracleAnswer answer, in.oracle.run({precision, 0, 0}));
+  KW_TRY(OracleAnswer answer, in.oracle.run({.precision = precision}));
   Instance::Outputs outputs;
   for (std::size_t j = 0; answer.ok && j < in.signature.outputs.size(); ++j) {
     auto bytes = in.oracle.output(j);

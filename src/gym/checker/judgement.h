@@ -59,7 +59,7 @@ class Judgement {
   Status audit(std::uint32_t set);       // candidate with float64: a known instance, or the oracle
   Status ask_oracle(std::uint32_t set);  // candidate with float64 on whatever the inputs are
   Status judge_by(const OracleComparison& comparison, const Instance& instance, std::uint32_t set);
-  Status run_oracle(std::uint32_t set, int perturbed_runs, Instance& instance);
+  Status run_oracle(std::uint32_t set, PerturbedRuns perturbed, Instance& instance);
   std::vector<CheckReport> reports_by(const OracleComparison& comparison, std::uint32_t set) const;
   void record_all(std::span<const CheckReport> reports, const Instance& instance,
                   std::uint32_t set);

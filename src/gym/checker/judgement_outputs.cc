@@ -11,7 +11,7 @@ namespace kw::gym {
 namespace {
 
 constexpr std::size_t kLargeSet = 4ULL << 20U;
-constexpr int kPerturbedRunsToConvict = 8;
+constexpr PerturbedRuns kPerturbedRunsToConvict = {.count = 8, .move_functions = true};
 constexpr double kFarBeyondBudget = 64;
 
 // Whether some output fails, and none by much.
@@ -92,19 +92,20 @@ Status Judgement::audit(std::uint32_t set) {
 Status Judgement::ask_oracle(std::uint32_t set) {
   ++audits_;
   Instance instance;
-  KW_TRY_STATUS(run_oracle(set, 1, instance));
+  KW_TRY_STATUS(run_oracle(set, {}, instance));
   KW_TRY(OracleComparison comparison, session_.checker_->compare_with(instance));
   return judge_by(comparison, instance, set);
 }
 
-Status Judgement::run_oracle(std::uint32_t set, int perturbed_runs, Instance& instance) {
-  KW_TRY(OracleAnswer answer, session_.run_oracle(session_.sets_[set], instance, perturbed_runs));
+Status Judgement::run_oracle(std::uint32_t set, PerturbedRuns perturbed, Instance& instance) {
+  KW_TRY(OracleAnswer answer, session_.run_oracle(session_.sets_[set], instance, perturbed));
   if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
   return {};
 }
 
 // One perturbed run may by luck move an element far less than rounding does: what is close to its
-// budget is judged again by the budgets of several.
+// budget is judged again by the budgets of several, which also see what elementary functions of a
+// vector library's accuracy do.
 Status Judgement::judge_by(const OracleComparison& comparison, const Instance& instance,
                            std::uint32_t set) {
   std::vector<CheckReport> reports = reports_by(comparison, set);

@@ -38,7 +38,7 @@ Result<OracleAnswer> KernelBenchTrials::make(const task::Signature& signature, O
            shared_copy("inputs", tensors_of(signature.inputs), oracle, &OracleClient::input));
     trials->inputs_.push_back(std::move(inputs));
     auto start = std::chrono::steady_clock::now();
-    KW_TRY(answer, oracle.run({Precision::kDeclared, 0, 0}));
+    KW_TRY(answer, oracle.run({.precision = Precision::kDeclared}));
     if (!answer.ok) return answer;
     trials->slowest_reference_ = std::max<std::chrono::nanoseconds>(
         trials->slowest_reference_, std::chrono::steady_clock::now() - start);

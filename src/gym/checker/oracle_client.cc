@@ -141,6 +141,7 @@ Result<OracleAnswer> OracleClient::run(const Run& run) {
                                        {"precision", precision_name(run.precision)},
                                        {"perturb_seed", run.perturb_seed},
                                        {"perturb_scale", run.perturb_scale},
+                                       {"function_scale", run.function_scale},
                                        {"mode", "train"}}));
   std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
   if (answer.ok && run.precision == Precision::kDeclared && run.perturb_seed == 0)

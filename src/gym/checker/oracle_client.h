@@ -47,7 +47,8 @@ class OracleClient {
   struct Run {
     Precision precision = Precision::kDeclared;
     std::uint64_t perturb_seed = 0;  // 0: no perturbation
-    double perturb_scale = 0;
+    double perturb_scale = 0;        // relative step of inputs and statics
+    double function_scale = 0;       // relative step of elementary functions' results; 0: exact
   };
   Result<OracleAnswer> run(const Run& run);
   // One unperturbed run at the declared precision with its messages, the fastest so far.

@@ -127,8 +127,11 @@ Result<OutputChecker> OutputChecker::make(const task::Signature& signature, cons
                   argument.name);
     plan.terms = plan.policy.reduction_length > 0 ? plan.policy.reduction_length
                                                   : most_terms(signature, argument);
-    if (floating)
+    if (floating) {
       checker.perturbation_ = std::max(checker.perturbation_, task::epsilon_of(argument.dtype));
+      checker.function_perturbation_ =
+          std::max(checker.function_perturbation_, function_perturbation(argument.dtype));
+    }
     checker.plans_.push_back(std::move(plan));
   }
   return checker;

@@ -56,6 +56,9 @@ class OutputChecker {
   // Relative step of the perturbed runs: the largest eps of the floating outputs; 0: none are
   // needed.
   double perturbation() const { return perturbation_; }
+  // Relative step of elementary functions' results: what makes a budget of four units in the last
+  // place of the precision that kernels compute in, the accuracy of vector libraries.
+  double function_perturbation() const { return function_perturbation_; }
   // Whether it is compared within an error budget.
   bool has_budget(std::size_t output) const;
   bool is_sampled(std::size_t output) const {
@@ -92,7 +95,7 @@ class OutputChecker {
   std::vector<const task::Argument*>
       inputs_;  // borrowed from the signature, as are the plans' arguments
   std::vector<Plan> plans_;
-  double perturbation_ = 0;
+  double perturbation_ = 0, function_perturbation_ = 0;
 };
 
 // The oracle's side of one set of inputs: budgets are made once, any number of outputs compared.

@@ -184,7 +184,7 @@ bool Session::fall_back_to_second(const OracleAnswer& float64) {
 // Runs the reference on the inputs of a set at the declared precision, in float64, and with moved
 // inputs.
 Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& instance,
-                                         int perturbed_runs) {
+                                         PerturbedRuns perturbed) {
   auto offer = [&] {
     for (std::size_t i = 0; i < input_tensors_.size(); ++i)
       std::memcpy(oracle_->input(i).data(), inputs.tensor(i).data(), inputs.layout().bytes(i));
@@ -208,24 +208,31 @@ Result<OracleAnswer> Session::run_oracle(const SharedTensors& inputs, Instance& 
     instance.inputs.push_back(checker_->needs_input(i) ? copy_of(inputs.tensor(i))
                                                        : std::vector<std::byte>());
   }
-  KW_TRY(OracleAnswer answer, run({Precision::kDeclared, 0, 0}, instance.trusted));
+  KW_TRY(OracleAnswer answer, run({.precision = Precision::kDeclared}, instance.trusted));
   if (!answer.ok) return answer;
-  KW_TRY(answer, run({exact_precision_, 0, 0}, instance.exact));
+  KW_TRY(answer, run({.precision = exact_precision_}, instance.exact));
   if (fall_back_to_second(answer)) {
-    KW_TRY(OracleAnswer second, run({exact_precision_, 0, 0}, instance.exact));
+    KW_TRY(OracleAnswer second, run({.precision = exact_precision_}, instance.exact));
     if (!second.ok) {
       answer.text += "\nIt does not run by other operators either: " + second.text;
       return answer;
     }
     answer = second;
   }
-  // The second of them shows how many terms stand behind an element: not where results are rounded.
-  if (exact_precision_ == Precision::kSecond) perturbed_runs = std::min(perturbed_runs, 1);
+  // The first two show how many inputs stand behind an element, so only inputs move there. Where
+  // results are rounded they do not show it, and one is enough.
+  int unmoved_functions = perturbed.move_functions ? 2 : perturbed.count;
+  if (exact_precision_ == Precision::kSecond) {
+    perturbed.count = std::min(perturbed.count, 1);
+    if (perturbed.move_functions) unmoved_functions = 0;
+  }
   instance.perturbed.clear();
-  for (int i = 0; answer.ok && checker_->perturbation() > 0 && i < perturbed_runs; ++i) {
+  for (int i = 0; answer.ok && checker_->perturbation() > 0 && i < perturbed.count; ++i) {
     instance.perturbed.emplace_back();
-    KW_TRY(answer, run({exact_precision_, next_seed() | 1U, checker_->perturbation()},
-                       instance.perturbed.back()));
+    double function_scale = i < unmoved_functions ? 0 : checker_->function_perturbation();
+    KW_TRY(answer,
+           run({exact_precision_, next_seed() | 1U, checker_->perturbation(), function_scale},
+               instance.perturbed.back()));
   }
   return answer;
 }
@@ -234,7 +241,7 @@ Result<OracleAnswer> Session::learn_from(std::uint64_t seed, int perturbed_runs,
                                          Instance& instance) {
   KW_TRY(OracleAnswer answer, inputs_->fill(sets_[0], seed));
   if (!answer.ok) return answer;
-  return run_oracle(sets_[0], instance, perturbed_runs);
+  return run_oracle(sets_[0], instance, {.count = perturbed_runs});
 }
 
 // Spikes hide how many terms an element is a sum of.
@@ -242,7 +249,7 @@ Status Session::learn_terms() {
   if (!inputs_->uneven()) return {};
   inputs_->fill_ordinary(sets_[0], next_seed());
   Instance ordinary;
-  KW_TRY(OracleAnswer answer, run_oracle(sets_[0], ordinary, 2));
+  KW_TRY(OracleAnswer answer, run_oracle(sets_[0], ordinary, {.count = 2}));
   if (answer.ok && exact_precision_ != Precision::kSecond) checker_->learn_terms(ordinary);
   return {};
 }

@@ -54,6 +54,13 @@ struct AuditInstance {
   int uses = 0;
 };
 
+// What is run to see how a result moves.
+struct PerturbedRuns {
+  int count = 1;
+  // Whether those after the first two also move the results of elementary functions.
+  bool move_functions = false;
+};
+
 class Session {
  public:
   // The "open" request. What the reference cannot do is in "failure" of the answer.
@@ -72,7 +79,7 @@ class Session {
   Result<OracleAnswer> learn();
   Status learn_terms();
   Result<OracleAnswer> run_oracle(const SharedTensors& inputs, Instance& instance,
-                                  int perturbed_runs = 1);
+                                  PerturbedRuns perturbed = {});
   bool fall_back_to_second(const OracleAnswer& float64);
   Result<OracleAnswer> learn_from(std::uint64_t seed, int perturbed_runs, Instance& instance);
   Status keep_audit_instances();

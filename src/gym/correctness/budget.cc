@@ -41,6 +41,11 @@ double least_step(DType dtype) {
   }
 }
 
+// Of the precision that sums are kept in and elementary functions computed in.
+double computing_epsilon(DType dtype) {
+  return task::epsilon_of(dtype == DType::kFloat64 ? dtype : DType::kFloat32);
+}
+
 double difference(double a, double b) {
   double d = std::abs(a - b);
   return std::isfinite(d) ? d : 0;  // overflow is judged by itself, not by the budget
@@ -51,6 +56,11 @@ double difference(double a, double b) {
 BudgetRule rule_for(DType dtype) {
   if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return {};
   return {.trusted = 4, .relative = 2, .response = 2};
+}
+
+double function_perturbation(DType dtype) {
+  constexpr double kUnits = 4;
+  return kUnits * computing_epsilon(dtype) / rule_for(dtype).response;
 }
 
 Result<InstanceBudget> InstanceBudget::make(OutputSpec spec, OracleRun run) {
@@ -148,7 +158,6 @@ void InstanceBudget::learn_plateau() {
 void InstanceBudget::learn_terms() {
   terms_ = std::clamp(static_cast<double>(spec_.reduction_length), 0.0, kMostTerms);
   double eps = task::epsilon_of(spec_.dtype);
-  double eps_sum = spec_.dtype == DType::kFloat64 ? eps : 0x1p-23;
   if (run_.perturbed.size() >= 2 && !spec_.uneven) {
     double most = 0;
     for (std::size_t r = 0; r < slices_.rows && most < terms_; ++r)
@@ -157,7 +166,7 @@ void InstanceBudget::learn_terms() {
   }
   double steps = rule_.sequential * std::sqrt(terms_);
   if (spec_.uneven) steps += 0.5 * std::min(terms_, kMostLostTerms);
-  sequential_ = terms_ > kFewTerms ? steps * eps_sum / eps : 0;
+  sequential_ = terms_ > kFewTerms ? steps * computing_epsilon(spec_.dtype) / eps : 0;
 }
 
 // How many inputs move an element of this row; kMostTerms where the runs cannot tell.

@@ -57,12 +57,18 @@ struct BudgetRule {
 // would pass.
 BudgetRule rule_for(task::DType dtype);
 
+// By how much a perturbed run moves the results of elementary functions, relative to them: the
+// response to it times BudgetRule::response is what four units in the last place do, the accuracy
+// of vector libraries (libmvec) in the precision that kernels compute in: float64, else float32.
+double function_perturbation(task::DType dtype);
+
 // What the oracle gave for one set of inputs. Borrows. All of `elements` elements.
 struct OracleRun {
   std::span<const double> exact;  // float64 run
   TensorView trusted;             // reference at declared precision; dtype and shape of the output
-  std::vector<std::span<const double>>
-      perturbed;  // float64 runs, every input times 1 +- eps of the output's dtype at random
+  // float64 runs, every input times 1 +- eps of the output's dtype at random; those after the first
+  // two may move the results of elementary functions too
+  std::vector<std::span<const double>> perturbed;
 };
 
 struct OutputSpec {

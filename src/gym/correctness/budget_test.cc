@@ -1,5 +1,6 @@
-// Sums that one term dominates: losing the small ones is honest, rounding the large one is not. And
-// plateaus: rounding may take an element over the edge.
+// Sums that one term dominates: losing the small ones is honest, rounding the large one is not.
+// Plateaus: rounding may take an element over the edge. Elementary functions of a vector library's
+// accuracy, where their values cancel.
 #include "gym/correctness/budget.h"
 
 #include <cmath>
@@ -114,6 +115,67 @@ bool allows_on_plateau(float value) {
 TEST(PlateauBudget, RoundingMayCrossTheEdge) {
   EXPECT_TRUE(allows_on_plateau(3e-7F));
   EXPECT_FALSE(allows_on_plateau(1e-3F));
+}
+
+// gelu with exact roundings beside it: as far as the best library gets.
+struct Gelu {
+  static constexpr std::size_t kRows = 16, kColumns = 1024;
+  std::vector<float> x = std::vector<float>(kRows * kColumns);
+  std::vector<double> exact;
+  std::vector<float> trusted;
+  std::vector<std::vector<double>> perturbed;
+
+  explicit Gelu(bool move_functions) {
+    Rng rng(5);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<float>(rng.normal());
+      if (i % 64 == 0) x[i] = -4.6F - 0.01F * static_cast<float>(i / 64 % 64);  // tails
+      exact.push_back(value(static_cast<double>(x[i]), 0));
+      trusted.push_back(static_cast<float>(exact.back()));
+    }
+    auto step = [&](double scale) { return (rng.next() & 1U) != 0 ? scale : -scale; };
+    for (int run = 0; run < 8; ++run) {
+      perturbed.emplace_back();
+      double functions = 0;
+      if (move_functions && run >= 2) functions = function_perturbation(task::DType::kFloat32);
+      for (float element : x)
+        perturbed.back().push_back(value(element * (1 + step(0x1p-23)), step(functions)));
+    }
+  }
+  static double value(double element, double error) {
+    return 0.5 * element * (1 + std::erf(element * std::sqrt(0.5)) * (1 + error));
+  }
+  // An erf that is off towards zero by so many units in the last place.
+  std::size_t beyond_budget(int units) const {
+    const std::vector<std::int64_t> shape = {kRows, kColumns};
+    OracleRun run{exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {}};
+    for (const std::vector<double>& moved : perturbed) run.perturbed.emplace_back(moved);
+    auto budget = InstanceBudget::make({task::DType::kFloat32, shape, kColumns}, std::move(run));
+    EXPECT_TRUE(budget) << budget.error().message();
+    EXPECT_EQ(budget->terms(), 1);  // moving functions adds none
+    std::size_t count = 0;
+    std::vector<double> allowed(kColumns);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      budget->budgets(row * kColumns, allowed);
+      for (std::size_t c = 0; c < kColumns; ++c) {
+        std::size_t i = row * kColumns + c;
+        float erf = std::erf(x[i] * std::sqrt(0.5F));
+        for (int unit = 0; unit < units; ++unit) erf = std::nextafter(erf, 0.0F);
+        float ours = 0.5F * x[i] * (1 + erf);
+        count += std::abs(static_cast<double>(ours) - exact[i]) > allowed[c] ? 1 : 0;
+      }
+    }
+    return count;
+  }
+};
+
+TEST(FunctionBudget, FourUnitsInTheLastPlaceAreHonest) {
+  EXPECT_EQ(Gelu(true).beyond_budget(4), 0);
+  EXPECT_GT(Gelu(false).beyond_budget(4), 0);
+}
+
+TEST(FunctionBudget, ManyAreNot) {
+  EXPECT_GT(Gelu(true).beyond_budget(32), Gelu::kRows * Gelu::kColumns / 64);
 }
 
 }  // namespace

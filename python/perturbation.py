@@ -1,0 +1,79 @@
+# Runs of a reference that are off by what rounding does: in their inputs, or in elementary functions too.
+#
+# Theory of operation. How a result moves with its inputs shows what the rounding of most intermediate
+# results does to it. A function whose value is nearly cancelled is the exception: what a few units in the
+# last place of erf(x), the accuracy of libraries that vectorise it (libmvec: 4), do to the tail of a gelu,
+# x (1 + erf(x)) / 2, no input's rounding does. So MovedFunctions moves the results of elementary functions
+# themselves; operators made of such functions run as their decompositions under it.
+import functools
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from decomposed import decomposition_of
+
+_FUNCTIONS = frozenset(
+    """acos acosh asin asinh atan atan2 atanh cos cosh digamma erf erfc erfinv exp exp2 expm1 hypot lgamma
+    log log10 log1p log2 logaddexp logaddexp2 pow rsqrt sigmoid sin sinc sinh tan tanh special_erfcx
+    special_i0 special_i0e special_i1 special_i1e special_log_ndtr special_ndtri""".split()
+)
+_MADE_OF_THEM = frozenset(
+    """_log_softmax _scaled_dot_product_flash_attention_for_cpu _softmax binary_cross_entropy
+    binary_cross_entropy_with_logits celu elu gelu glu log_sigmoid_forward logit logsumexp mish selu silu
+    softplus""".split()
+)
+
+
+def perturb(tensor, scale, generator):
+    """x * (1 + scale * r), r of {-1, 1}; other dtypes than floating ones are left alone."""
+    if not tensor.is_floating_point() or tensor.dtype.itemsize < 2:
+        return tensor
+    return tensor * _factors(tensor, scale, generator)
+
+
+def _factors(tensor, scale, generator):
+    signs = torch.randint(0, 2, tensor.shape, generator=generator, dtype=torch.int8) * 2 - 1
+    return (1 + scale * signs.to(torch.float64)).to(tensor.dtype)
+
+
+@functools.cache
+def _kind(function):
+    """("function" | "made" | None): what an overload such as aten.exp_.default is."""
+    if function.namespace != "aten":
+        return None
+    name = function._schema.name.removeprefix("aten::")
+    for known in (name, name.removesuffix("_")):  # exp_ works in place
+        if known in _FUNCTIONS:
+            return "function"
+        if known in _MADE_OF_THEM:
+            return "made"
+    return None
+
+
+def _is_product(function, args):
+    """x ** 2: libraries multiply."""
+    is_power = function._schema.name.startswith("aten::pow")
+    return is_power and not isinstance(args[1], torch.Tensor) and float(args[1]).is_integer()
+
+
+class MovedFunctions(TorchDispatchMode):
+    """generator: torch.Generator of the signs."""
+
+    def __init__(self, scale, generator):
+        super().__init__()
+        self._scale = scale
+        self._generator = generator
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        kind = _kind(function)
+        made_of = decomposition_of(function) if kind == "made" else None
+        if made_of is not None:
+            with self:
+                result = made_of(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        result = function(*args, **kwargs)
+        if kind == "function" and not _is_product(function, args) and result.is_floating_point():
+            result.mul_(_factors(result, self._scale, self._generator))
+        return result
