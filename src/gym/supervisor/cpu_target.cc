@@ -113,7 +113,7 @@ class CpuTarget : public Target {
   Result<std::string> admit(Evaluation& evaluation,
                             const std::vector<const task::Workload*>& workloads);
   Result<Build> build(const EvalRequest& request, const ProblemSession& session);
-  Result<Executable> baseline(Evaluation& evaluation, const ProblemSession& session);
+  Result<Executable> baseline(Evaluation& evaluation, const ProblemSession& session, bool timed);
   Result<Json> judge_pair(Evaluation& evaluation, ProblemSession& session,
                           const Executable& candidate, bool timed, PairMemory memory);
   Result<Json> judge_pairs(Evaluation& evaluation, ProblemSession& session,
@@ -212,7 +212,9 @@ Result<Build> CpuTarget::build(const EvalRequest& request, const ProblemSession&
   return builder_->build(request.candidate, session);
 }
 
-Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const ProblemSession& session) {
+// What is not timed needs no compiler: it is compared with float64.
+Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const ProblemSession& session,
+                                       bool timed) {
   const EvalRequest& request = evaluation.request;
   Executable reference;
   if (request.options.baseline == "eager" || request.options.baseline == "compile") {
@@ -222,7 +224,7 @@ Result<Executable> CpuTarget::baseline(Evaluation& evaluation, const ProblemSess
     reference.entry_file = "reference.py";
     reference.entry = request.problem.is_module() ? request.problem.module().entry_point : "run";
     if (!request.problem.is_module()) reference.destination_passing = false;
-    reference.compile = request.options.baseline == "compile";
+    reference.compile = timed && request.options.baseline == "compile";
     return reference;
   }
   KW_TRY(task::Candidate candidate, task::load_candidate(request.options.baseline));
@@ -243,7 +245,7 @@ Status CpuTarget::provide_baseline(Evaluation& evaluation, ProblemSession& sessi
   bool any = memory == PairMemory::kDrawn;
   if (any && (young ? session.has_unused_baseline() : session.has_baseline())) return {};
   stage(evaluation.request, "baseline");
-  KW_TRY(Executable reference, baseline(evaluation, session));
+  KW_TRY(Executable reference, baseline(evaluation, session, timed));
   return session.start_baseline(reference, memory);
 }
 
