@@ -130,7 +130,7 @@ Result<OutputChecker> OutputChecker::make(const task::Signature& signature, cons
     if (floating) {
       checker.perturbation_ = std::max(checker.perturbation_, task::epsilon_of(argument.dtype));
       checker.function_perturbation_ =
-          std::max(checker.function_perturbation_, function_perturbation(argument.dtype));
+          std::max(checker.function_perturbation_, function_perturbation_for(argument.dtype));
     }
     checker.plans_.push_back(std::move(plan));
   }

@@ -58,7 +58,7 @@ BudgetRule rule_for(DType dtype) {
   return {.trusted = 4, .relative = 2, .response = 2};
 }
 
-double function_perturbation(DType dtype) {
+double function_perturbation_for(DType dtype) {
   constexpr double kUnits = 4;
   return kUnits * computing_epsilon(dtype) / rule_for(dtype).response;
 }

@@ -60,7 +60,7 @@ BudgetRule rule_for(task::DType dtype);
 // By how much a perturbed run moves the results of elementary functions, relative to them: the
 // response to it times BudgetRule::response is what four units in the last place do, the accuracy
 // of vector libraries (libmvec) in the precision that kernels compute in: float64, else float32.
-double function_perturbation(task::DType dtype);
+double function_perturbation_for(task::DType dtype);
 
 // What the oracle gave for one set of inputs. Borrows. All of `elements` elements.
 struct OracleRun {

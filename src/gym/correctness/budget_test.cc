@@ -137,7 +137,7 @@ struct Gelu {
     for (int run = 0; run < 8; ++run) {
       perturbed.emplace_back();
       double functions = 0;
-      if (move_functions && run >= 2) functions = function_perturbation(task::DType::kFloat32);
+      if (move_functions && run >= 2) functions = function_perturbation_for(task::DType::kFloat32);
       for (float element : x)
         perturbed.back().push_back(value(element * (1 + step(0x1p-23)), step(functions)));
     }
