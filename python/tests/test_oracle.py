@@ -437,7 +437,7 @@ class PrecisionTest(OracleTest):
         x = torch.tensor([[-5.0, -1.0, 0.5, 3.0]])
 
         def moved(source, seed=3):
-            asker = self.with_input(source, x)
+            asker = self.with_input(source, x, inputs="torch.rand(1, 4)")
             exact = asker.output("float64")
             other = asker.output("float64", perturb_seed=seed, perturb_scale=0, function_scale=1e-9)
             self.assertTrue(torch.equal(exact, asker.output("float64", perturb_seed=0, function_scale=1)))
