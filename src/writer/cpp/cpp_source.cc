@@ -1,6 +1,7 @@
 #include "writer/cpp/cpp_source.h"
 
 #include <algorithm>
+#include <regex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,6 +32,12 @@ bool is_argument(ReduceOp op) {
 
 bool is_extreme(ReduceOp op) {
   return op == ReduceOp::kMin || op == ReduceOp::kMax;
+}
+
+// The kernel's own variables are of these forms, or begin with kw_.
+bool is_own_name(const std::string& name) {
+  static const std::regex own("(a|i|order|p|r|row|t|v)[0-9].*");
+  return std::regex_match(name, own);
 }
 
 constexpr std::int64_t kLanes = 64;  // of a reduction: some vectors, so that none waits for itself
@@ -88,20 +95,21 @@ class Writer {
       if (rest == nullptr || !rest->shape.empty()) in_memory.push_back(id);
     }
     if (in_memory.empty()) return;
-    line("std::size_t bytes = 64;");
+    line("std::size_t kw_bytes = 64;");
     for (BufferId id : in_memory) {
       const Shape& shape = local(id) != nullptr ? local(id)->shape : buffer(id).type.shape;
-      format("const std::size_t {}_at = bytes;", name(id));
-      format("bytes += (static_cast<std::size_t>({}) * sizeof({}) + 63) / 64 * 64;",
+      format("const std::size_t {}_at = kw_bytes;", name(id));
+      format("kw_bytes += (static_cast<std::size_t>({}) * sizeof({}) + 63) / 64 * 64;",
              index_text(product(shape)), element_type(buffer(id).type.dtype));
     }
-    line("static std::vector<unsigned char> memory;  // kept between calls");
-    line("if (memory.size() < bytes + 64) memory.resize(bytes + 64);  // vectors read past an end");
+    line("static std::vector<unsigned char> kw_memory;  // kept between calls");
+    line("// vectors read past an end");
+    line("if (kw_memory.size() < kw_bytes + 64) kw_memory.resize(kw_bytes + 64);");
     line(
-        "unsigned char* const aligned = memory.data() + (64 - "
-        "reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;");
+        "unsigned char* const kw_aligned = kw_memory.data() + (64 - "
+        "reinterpret_cast<std::uintptr_t>(kw_memory.data()) % 64) % 64;");
     for (BufferId id : in_memory) {
-      format("{0}* const {1} = reinterpret_cast<{0}*>(aligned + {1}_at - 64);",
+      format("{0}* const {1} = reinterpret_cast<{0}*>(kw_aligned + {1}_at - 64);",
              element_type(buffer(id).type.dtype), name(id));
     }
   }
@@ -227,14 +235,14 @@ class Writer {
     format("for (int64_t {0}_block = 0; {0}_block < {1}; {0}_block += 64) {{", r, extent);
     ++indent_;
     format("const int64_t {0}_end = std::min<int64_t>({1}, {0}_block + 64);", r, extent);
-    line("int hit = 0;");
-    lines.push_back("#pragma omp simd reduction(|:hit)");
+    line("int kw_hit = 0;");
+    lines.push_back("#pragma omp simd reduction(|:kw_hit)");
     format("for (int64_t {0} = {0}_block; {0} < {0}_end; ++{0}) {{", r);
     ++indent_;
-    line(fmt::format("hit |= ({}) ? 1 : 0;", is_it(scope())));
+    line(fmt::format("kw_hit |= ({}) ? 1 : 0;", is_it(scope())));
     --indent_;
     line("}");
-    line("if (hit == 0) continue;");
+    line("if (kw_hit == 0) continue;");
     format("for (int64_t {0} = {0}_block; {0} < {0}_end; ++{0}) {{", r);
     ++indent_;
     line(fmt::format("if (!({})) continue;", is_it(scope())));
@@ -497,16 +505,16 @@ class Writer {
     format("static std::vector<{}> {};  // kept between calls", narrow ? "uint64_t" : "int64_t",
            order);
     open({row, product(rows)});
-    format("const auto* const values = {} + {} * ({});", name(sort.in), row, index_text(length));
-    format("{}<{}>(values, {}, {}, {}, {});", narrow ? "kw_sort_keys" : "kw_sort_values",
+    format("const auto* const kw_values = {} + {} * ({});", name(sort.in), row, index_text(length));
+    format("{}<{}>(kw_values, {}, {}, {}, {});", narrow ? "kw_sort_keys" : "kw_sort_values",
            cpp_value_type(dtype), index_text(length), index_text(kept), sort.descending, order);
-    format("for (int64_t i = 0; i < {}; ++i) {{", index_text(kept));
-    format("  const auto place = static_cast<int64_t>({}[static_cast<std::size_t>(i)]{});", order,
+    format("for (int64_t kw_i = 0; kw_i < {}; ++kw_i) {{", index_text(kept));
+    format("  const auto kw_place = static_cast<int64_t>({}[static_cast<std::size_t>(kw_i)]{});", order,
            narrow ? " & 0xffffffffu" : "");
     if (used(sort.values))
-      format("  {}[{} * ({}) + i] = values[place];", name(sort.values), row, index_text(kept));
+      format("  {}[{} * ({}) + kw_i] = kw_values[kw_place];", name(sort.values), row, index_text(kept));
     if (used(sort.indices))
-      format("  {}[{} * ({}) + i] = place;", name(sort.indices), row, index_text(kept));
+      format("  {}[{} * ({}) + kw_i] = kw_place;", name(sort.indices), row, index_text(kept));
     line("}");
     close();
   }
@@ -562,8 +570,16 @@ class Writer {
 }  // namespace
 
 Result<std::string> cpp_source(const Nest& nest, const task::Signature& signature) {
-  const std::vector<task::CppParameter> parameters = task::cpp_parameters(signature);
+  std::vector<task::CppParameter> parameters = task::cpp_parameters(signature);
   const Program& program = nest.program;
+  for (task::CppParameter& parameter : parameters) {
+    if (!is_own_name(parameter.name)) continue;
+    // A number's name is part of expressions.
+    if (!parameter.type.ends_with('*'))
+      return fail(ErrorCode::kUnsupported,
+                  "the kernel has variables of its own with names such as {}", parameter.name);
+    parameter.name.insert(0, "kw_");
+  }
   std::vector<std::string> names(program.buffers.size());
   std::size_t inputs = 0;
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
