@@ -95,19 +95,20 @@ class Writer {
       if (rest == nullptr || !rest->shape.empty()) in_memory.push_back(id);
     }
     if (in_memory.empty()) return;
-    line("std::size_t kw_bytes = 64;");
+    line("std::size_t kw_scratch_bytes = 64;");
     for (BufferId id : in_memory) {
       const Shape& shape = local(id) != nullptr ? local(id)->shape : buffer(id).type.shape;
-      format("const std::size_t {}_at = kw_bytes;", name(id));
-      format("kw_bytes += (static_cast<std::size_t>({}) * sizeof({}) + 63) / 64 * 64;",
+      format("const std::size_t {}_at = kw_scratch_bytes;", name(id));
+      format("kw_scratch_bytes += (static_cast<std::size_t>({}) * sizeof({}) + 63) / 64 * 64;",
              index_text(product(shape)), element_type(buffer(id).type.dtype));
     }
-    line("static std::vector<unsigned char> kw_memory;  // kept between calls");
+    line("static std::vector<unsigned char> kw_scratch;  // kept between calls");
     line("// vectors read past an end");
-    line("if (kw_memory.size() < kw_bytes + 64) kw_memory.resize(kw_bytes + 64);");
     line(
-        "unsigned char* const kw_aligned = kw_memory.data() + (64 - "
-        "reinterpret_cast<std::uintptr_t>(kw_memory.data()) % 64) % 64;");
+        "if (kw_scratch.size() < kw_scratch_bytes + 64) kw_scratch.resize(kw_scratch_bytes + 64);");
+    line(
+        "unsigned char* const kw_aligned = kw_scratch.data() + (64 - "
+        "reinterpret_cast<std::uintptr_t>(kw_scratch.data()) % 64) % 64;");
     for (BufferId id : in_memory) {
       format("{0}* const {1} = reinterpret_cast<{0}*>(kw_aligned + {1}_at - 64);",
              element_type(buffer(id).type.dtype), name(id));
@@ -509,10 +510,11 @@ class Writer {
     format("{}<{}>(kw_values, {}, {}, {}, {});", narrow ? "kw_sort_keys" : "kw_sort_values",
            cpp_value_type(dtype), index_text(length), index_text(kept), sort.descending, order);
     format("for (int64_t kw_i = 0; kw_i < {}; ++kw_i) {{", index_text(kept));
-    format("  const auto kw_place = static_cast<int64_t>({}[static_cast<std::size_t>(kw_i)]{});", order,
-           narrow ? " & 0xffffffffu" : "");
+    format("  const auto kw_place = static_cast<int64_t>({}[static_cast<std::size_t>(kw_i)]{});",
+           order, narrow ? " & 0xffffffffu" : "");
     if (used(sort.values))
-      format("  {}[{} * ({}) + kw_i] = kw_values[kw_place];", name(sort.values), row, index_text(kept));
+      format("  {}[{} * ({}) + kw_i] = kw_values[kw_place];", name(sort.values), row,
+             index_text(kept));
     if (used(sort.indices))
       format("  {}[{} * ({}) + kw_i] = kw_place;", name(sort.indices), row, index_text(kept));
     line("}");

@@ -238,6 +238,9 @@ Result<std::vector<std::vector<double>>> interpret(const Program& program,
                                                    const std::map<std::string, std::int64_t>& sizes,
                                                    Rounding rounding = Rounding::kNone);
 
-std::string to_text(const Program& program);  // for people and golden files
+// For people and golden files; a step and a value of the program.
+std::string to_text(const Program& program);
+std::string to_text(const Program& program, const Step& step);
+std::string to_text(const Program& program, const Scalar& value);
 
 }  // namespace kw::writer

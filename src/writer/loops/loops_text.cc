@@ -109,12 +109,16 @@ class Printer {
           fmt::format("{} {} {} {}\n", kKinds[static_cast<std::size_t>(buffer.kind)], buffer.name,
                       task::to_string(buffer.type.dtype), shape_text(buffer.type.shape));
     }
-    for (const Step& step : program_.steps)
-      std::visit([&](const auto& each) { out += text(each); }, step);
+    for (const Step& step : program_.steps) out += print(step);
     std::string outputs;
     for (BufferId id : program_.outputs) outputs += " " + name(id);
     return out + "return" + outputs + "\n";
   }
+
+  std::string print(const Step& step) const {
+    return std::visit([&](const auto& each) { return text(each); }, step);
+  }
+  std::string print(const Scalar& value) const { return text(value); }
 
  private:
   const std::string& name(BufferId id) const {
@@ -211,6 +215,12 @@ class Printer {
 
 std::string to_text(const Program& program) {
   return Printer(program).print();
+}
+std::string to_text(const Program& program, const Step& step) {
+  return Printer(program).print(step);
+}
+std::string to_text(const Program& program, const Scalar& value) {
+  return Printer(program).print(value);
 }
 
 }  // namespace kw::writer
