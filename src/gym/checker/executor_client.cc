@@ -152,21 +152,14 @@ Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
   return result;
 }
 
-Result<ExecutorClient::NullGo> ExecutorClient::calibrate(int count) {
-  std::vector<std::chrono::nanoseconds> walls;
-  std::vector<std::chrono::nanoseconds> waits;
-  std::vector<std::chrono::nanoseconds> cpu_times;
+Result<NullGos> ExecutorClient::null_gos(int count) {
+  std::vector<NullGo> gos;
   for (int i = 0; i < count; ++i) {
     KW_TRY(GoResult result, go(Op::kNullCall, {}, std::chrono::seconds(2)));
-    if (result.end != GoEnd::kDone) return NullGo{};
-    walls.push_back(result.wall);
-    waits.push_back(result.waited);
-    cpu_times.push_back(result.cpu_time);
+    if (result.end != GoEnd::kDone) return NullGos{};
+    gos.push_back({result.wall, result.waited, result.cpu_time});
   }
-  for (auto* times : {&walls, &waits, &cpu_times})
-    std::nth_element(times->begin(), times->begin() + count / 2, times->end());
-  auto middle = static_cast<std::size_t>(count / 2);
-  return NullGo{walls[middle], waits[middle], cpu_times[middle]};
+  return null_gos_of(gos);
 }
 
 OutputReport ExecutorClient::report(std::uint32_t call, std::uint32_t output) const {

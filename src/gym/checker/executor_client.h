@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/checker/buffers.h"
+#include "gym/checker/null_go.h"
 #include "gym/checker/output_memory.h"
 #include "gym/protocol.h"
 #include "os/fd.h"
@@ -64,11 +65,8 @@ class ExecutorClient {
   Result<GoResult> wait_ready(std::chrono::nanoseconds timeout);
   // One go over these sets (empty for kPrepare and kNullCall).
   Result<GoResult> go(Op op, std::span<const std::uint32_t> sets, std::chrono::nanoseconds timeout);
-  // Medians over null gos, to be subtracted from every sample.
-  struct NullGo {
-    std::chrono::nanoseconds wall{0}, waited{0}, cpu_time{0};
-  };
-  Result<NullGo> calibrate(int count);
+  // Of so many gos without a call; zeros when one does not end as it should.
+  Result<NullGos> null_gos(int count);
 
   Style style() const { return style_; }
   ExecutorMemory& memory() { return memory_; }

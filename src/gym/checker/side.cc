@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <thread>
 #include <utility>
 
 #include "gym/correctness/returned.h"
@@ -16,6 +17,8 @@ constexpr auto kLoadTimeout = std::chrono::seconds(30);
 constexpr auto kPrepareTimeout = std::chrono::seconds(10);
 constexpr auto kCompileTimeout = std::chrono::seconds(180);  // torch.compile of a baseline
 constexpr int kNullGos = 11;
+constexpr int kCalibrations = 4;  // at most, until one is steady
+constexpr auto kTimeSlice = std::chrono::milliseconds(5);
 constexpr std::chrono::nanoseconds kLeastCallTimeout = std::chrono::seconds(2);
 constexpr int kCallTimeoutFactor = 20;
 
@@ -121,14 +124,17 @@ Result<std::optional<Fault>> Side::start(StartTimes& times) {
 }
 
 Status Side::calibrate() {
-  KW_TRY(null_go_, client_->calibrate(kNullGos));
+  for (int attempt = 0; attempt < kCalibrations; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(kTimeSlice);
+    KW_TRY(NullGos found, client_->null_gos(kNullGos));
+    null_go_ = attempt == 0 ? found.median : lesser(null_go_, found.median);
+    if (found.steady) break;
+  }
   return {};
 }
 
 void Side::limit_null_go(const Side& other) {
-  null_go_.wall = std::min(null_go_.wall, other.null_go_.wall);
-  null_go_.waited = std::min(null_go_.waited, other.null_go_.waited);
-  null_go_.cpu_time = std::min(null_go_.cpu_time, other.null_go_.cpu_time);
+  null_go_ = lesser(null_go_, other.null_go_);
 }
 
 Result<std::optional<Fault>> Side::call(std::span<const std::uint32_t> sets,

@@ -90,7 +90,7 @@ class Side {
   std::unique_ptr<ExecutorClient> client_;
   const task::Signature* signature_;  // borrowed
   bool compiles_;
-  ExecutorClient::NullGo null_go_;
+  NullGo null_go_;
   struct Snapshot {
     std::span<const std::byte> bytes;
     std::vector<std::byte> copy;  // empty where the bytes lie in shared memory
