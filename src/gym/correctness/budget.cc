@@ -159,18 +159,21 @@ void InstanceBudget::learn_terms() {
   terms_ = std::clamp(static_cast<double>(spec_.reduction_length), 0.0, kMostTerms);
   double eps = task::epsilon_of(spec_.dtype);
   if (run_.perturbed.size() >= 2 && !spec_.uneven) {
-    double most = 0;
-    for (std::size_t r = 0; r < slices_.rows && most < terms_; ++r)
-      most = std::max(most, inputs_behind(r));
-    terms_ = std::min(terms_, most);
+    std::optional<double>
+        most;  // unset: sums of what comparisons decided, say, which nothing moves
+    for (std::size_t r = 0; r < slices_.rows && most.value_or(0) < terms_; ++r) {
+      if (auto behind = inputs_behind(r)) most = std::max(most.value_or(0), *behind);
+    }
+    terms_ = std::min(terms_, most.value_or(terms_));
   }
   double steps = rule_.sequential * std::sqrt(terms_);
   if (spec_.uneven) steps += 0.5 * std::min(terms_, kMostLostTerms);
   sequential_ = terms_ > kFewTerms ? steps * computing_epsilon(spec_.dtype) / eps : 0;
 }
 
-// How many inputs move an element of this row; kMostTerms where the runs cannot tell.
-double InstanceBudget::inputs_behind(std::size_t row) const {
+// How many inputs move an element of this row; kMostTerms where the runs cannot tell; nullopt where
+// nothing moves.
+std::optional<double> InstanceBudget::inputs_behind(std::size_t row) const {
   double moved = 0, equal = 0;
   for (std::size_t i = row * slices_.columns; i < (row + 1) * slices_.columns; ++i) {
     double a = run_.perturbed[0][i] - run_.exact[i], b = run_.perturbed[1][i] - run_.exact[i];
@@ -180,7 +183,7 @@ double InstanceBudget::inputs_behind(std::size_t row) const {
     // order.
     if (std::abs(a - b) <= 1e-6 * std::abs(a)) equal += 1;
   }
-  if (moved == 0) return 0;
+  if (moved == 0) return std::nullopt;
   // Too few elements, or agreement by fewer than one in 64 (more than six inputs): the share says
   // nothing.
   if (moved < 32 || equal < moved / 64) return kMostTerms;

@@ -36,6 +36,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -95,8 +96,8 @@ class InstanceBudget {
   // result is.
   void budgets(std::size_t first, std::span<double> out) const;
   // Terms that the sequential allowance counts: reduction_length, unless two perturbed runs show
-  // that at most six inputs reach any element: with n inputs behind it an element moves alike in
-  // both, sign for sign, once in 2^n.
+  // that at most six inputs reach any element that moves at all: with n inputs behind it an element
+  // moves alike in both, sign for sign, once in 2^n.
   double terms() const { return terms_; }
   // Mean |y| of a row, without what overflows the dtype.
   double magnitude(std::size_t row) const { return rows_[row].magnitude; }
@@ -118,7 +119,7 @@ class InstanceBudget {
   void learn_columns();
   void learn_plateau();
   void learn_terms();
-  double inputs_behind(std::size_t row) const;
+  std::optional<double> inputs_behind(std::size_t row) const;
   double combine(double error, double magnitude, double response, double row_magnitude) const;
 
   OutputSpec spec_;

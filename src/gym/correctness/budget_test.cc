@@ -178,5 +178,43 @@ TEST(FunctionBudget, ManyAreNot) {
   EXPECT_GT(Gelu(true).beyond_budget(32), Gelu::kRows * Gelu::kColumns / 64);
 }
 
+// Norms of 0.25 and 0.31 as comparisons chose them: no input moves them. Summed one after the
+// other.
+TEST(DecidedBudget, NaiveSumsOfWhatComparisonsDecidedAreHonest) {
+  constexpr std::size_t kNorms = 32;
+  constexpr std::size_t kLong = 1253;
+  Rng rng(3);
+  std::vector<double> exact;
+  std::vector<float> trusted, naive;
+  for (std::size_t row = 0; row < kNorms; ++row) {
+    double sum = 0;
+    float one_by_one = 0;
+    for (std::size_t i = 0; i < kLong; ++i) {
+      const float value = (rng.next() & 1U) != 0 ? 0.553F : 0.5F;
+      sum += static_cast<double>(value) * static_cast<double>(value);
+      one_by_one += value * value;
+    }
+    exact.push_back(std::sqrt(sum) - 1);
+    trusted.push_back(static_cast<float>(exact.back()));
+    naive.push_back(std::sqrt(one_by_one) - 1);
+  }
+  const std::vector<std::int64_t> shape = {kNorms};
+  OracleRun run{
+      exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {exact, exact}};
+  auto budget = InstanceBudget::make({task::DType::kFloat32, shape, kLong}, std::move(run));
+  ASSERT_TRUE(budget) << budget.error().message();
+  EXPECT_EQ(budget->terms(), kLong);
+  std::vector<double> allowed(kNorms);
+  budget->budgets(0, allowed);
+  std::size_t beyond_four_eps = 0;
+  for (std::size_t row = 0; row < kNorms; ++row) {
+    const double error = std::abs(static_cast<double>(naive[row]) - exact[row]);
+    EXPECT_LE(error, allowed[row]);
+    EXPECT_LT(allowed[row], 1e-4 * exact[row]);
+    beyond_four_eps += error > 4 * 0x1p-23 * exact[row] ? 1 : 0;
+  }
+  EXPECT_GT(beyond_four_eps, 0);  // what it is for
+}
+
 }  // namespace
 }  // namespace kw::gym
