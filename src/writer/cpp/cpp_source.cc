@@ -97,7 +97,8 @@ class Writer {
     if (in_memory.empty()) return;
     line("std::size_t kw_scratch_bytes = 64;");
     for (BufferId id : in_memory) {
-      const Shape& shape = local(id) != nullptr ? local(id)->shape : buffer(id).type.shape;
+      const LocalBuffer* rest = local(id);
+      const Shape& shape = rest != nullptr ? rest->shape : buffer(id).type.shape;
       format("const std::size_t {}_at = kw_scratch_bytes;", name(id));
       format("kw_scratch_bytes += (static_cast<std::size_t>({}) * sizeof({}) + 63) / 64 * 64;",
              index_text(product(shape)), element_type(buffer(id).type.dtype));
@@ -237,7 +238,7 @@ class Writer {
     ++indent_;
     format("const int64_t {0}_end = std::min<int64_t>({1}, {0}_block + 64);", r, extent);
     line("int kw_hit = 0;");
-    lines.push_back("#pragma omp simd reduction(|:kw_hit)");
+    lines.emplace_back("#pragma omp simd reduction(|:kw_hit)");
     format("for (int64_t {0} = {0}_block; {0} < {0}_end; ++{0}) {{", r);
     ++indent_;
     line(fmt::format("kw_hit |= ({}) ? 1 : 0;", is_it(scope())));
@@ -301,7 +302,7 @@ class Writer {
   }
 
   void side_by_side(const NestLoop& lanes, const std::vector<std::string>& loops) {
-    lines.push_back("#pragma omp simd");
+    lines.emplace_back("#pragma omp simd");
     format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", lanes.variable, index_text(lanes.extent));
     ranges_.loop(lanes.variable, lanes.extent);
     ++indent_;
