@@ -39,11 +39,11 @@ double ms_since(Clock::time_point start) {
 // The workloads for a target: correctness-only ones first, so that a wrong candidate costs little.
 std::vector<const task::Workload*> workloads_for(const task::Problem& problem,
                                                  std::string_view target) {
-  std::vector<const task::Workload*> chosen = problem.workloads_for(target);
-  std::stable_sort(
-      chosen.begin(), chosen.end(), [&](const task::Workload* a, const task::Workload* b) {
-        return !problem.workload_policy(a->uuid).timed && problem.workload_policy(b->uuid).timed;
-      });
+  std::vector<const task::Workload*> chosen;
+  for (const bool timed : {false, true}) {
+    for (const task::Workload* workload : problem.workloads_for(target))
+      if (problem.workload_policy(workload->uuid).timed == timed) chosen.push_back(workload);
+  }
   return chosen;
 }
 
