@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # kernelwright solve with recorded answers and the real gym: a table of mixed quality, killed and gone on with, replayed; the files it
-# leaves are judged again; the writer on three modules; a full disk.
+# leaves are judged again; the writer on three modules and on names of its own variables; a full
+# disk.
 # usage: solve_test.sh PROGRAM
 set -euo pipefail
 program=$(realpath -- "$1")
