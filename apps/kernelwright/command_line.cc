@@ -264,7 +264,9 @@ void Grammar::add_solve() {
 
 void Grammar::add_solve_search(CLI::App& s) {
   search::Settings& o = solve.search;
-  text(s, "--method", o.method, "NAME", "base, best_of_n, refine or metr (docs/solve.md)")
+  text(s, "--method", o.method, "NAME",
+       "base, best_of_n, refine or metr (docs/solve.md); without it refine for the writer, else "
+       "best_of_n")
       ->group("Search");
   number(s, "--samples", o.samples, "N", "attempts of each problem at most")->group("Search");
   text(s, "--seed", solve_words.seed, "S", "of everything that is drawn")->group("Search");

@@ -148,7 +148,7 @@ struct SolveCommand {
   double temperature = 1, top_p = 1;
   int max_tokens = 4096;
   EngineOptions engine{.context = 16384};  // of a local model; slots: of a server's too
-  search::Settings search;
+  search::Settings search = {.method = ""};
   gym::EvalOptions eval;
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
   std::string run;      // the folder; empty: a new one

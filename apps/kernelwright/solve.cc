@@ -55,6 +55,9 @@ Status complete(SolveCommand& command, const Services& services) {
   KW_TRY_STATUS(take_settings(command.set, command.eval));
   KW_TRY_STATUS(check_options(command.eval));
   command.search.target = command.eval.target;
+  // Alone, the writer learns from what its kernels' neighbours got.
+  if (command.search.method.empty())
+    command.search.method = proposer_kind(command) == "writer" ? "refine" : "best_of_n";
   KW_TRY_STATUS(search::resolve(command.search, cores()));
   KW_TRY_STATUS(check_range("--temperature", command.temperature, 0, 100));
   KW_TRY_STATUS(check_range("--top-p", command.top_p, 0, 1));

@@ -5,15 +5,31 @@
 namespace kw::front {
 namespace {
 
+constexpr const char* kName = "writer";
+
 // What says something about the problem, and not about this machine.
 bool is_about_the_problem(ErrorCode code) {
   return code == ErrorCode::kUnsupported || code == ErrorCode::kInvalidArgument;
 }
 
+// The writer's own attempts among those that are finished.
+std::vector<writer::Tried> tried_in(const std::vector<runlog::Attempt>& history) {
+  std::vector<writer::Tried> out;
+  for (const runlog::Attempt& attempt : history) {
+    if (!attempt.answered || attempt.answered->by != kName) continue;
+    auto label = writer::parse_label(attempt.answered->label);
+    if (!label) continue;
+    writer::Tried one{std::move(label->strategy), std::move(label->tuning), attempt.correct(), 0};
+    if (one.correct && attempt.judged->speedup) one.speedup = attempt.judged->speedup->median;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 }  // namespace
 
-Result<writer::Graph> WriterProposer::graph_of(const search::ProposalRequest& request,
-                                               std::stop_token stop) {
+Result<std::optional<writer::Draft>> WriterProposer::next_draft(
+    const search::ProposalRequest& request, std::stop_token stop) {
   std::shared_ptr<Traced> traced;
   {
     std::lock_guard lock(mutex_);
@@ -29,33 +45,25 @@ Result<writer::Graph> WriterProposer::graph_of(const search::ProposalRequest& re
     // What may pass is tried again with the next attempt.
     traced->done = traced->graph || is_about_the_problem(traced->graph.error().code());
   }
-  return traced->graph;
+  if (!traced->graph) return tl::unexpected(traced->graph.error());
+  if (!traced->tuner) traced->tuner.emplace(*traced->graph, *request.signature, language_);
+  const auto in_flight = request.attempt - static_cast<int>(request.history.size());
+  return traced->tuner->next(tried_in(request.history), in_flight);
 }
 
 Result<search::Proposed> WriterProposer::propose(const search::ProposalRequest& request,
                                                  std::stop_token stop) {
-  auto graph = graph_of(request, std::move(stop));
-  if (!graph) {
-    if (is_about_the_problem(graph.error().code()))
-      return search::Proposed(search::Exhausted{graph.error().message()});
-    return tl::unexpected(std::move(graph).error());
-  }
-  const auto strategies = writer::strategies(language_);
-  const auto attempt = static_cast<std::size_t>(request.attempt);
-  const bool exhausted = attempt >= strategies.size();
-  // Beyond the last one the first is written again: what the writer lacks is the better reason.
-  const std::string_view strategy = strategies.empty() ? "" : strategies[exhausted ? 0 : attempt];
-  auto draft = writer::write_kernel(*graph, *request.signature, language_, strategy);
+  auto draft = next_draft(request, std::move(stop));
   if (!draft) {
     if (is_about_the_problem(draft.error().code()))
       return search::Proposed(search::Exhausted{draft.error().message()});
     return tl::unexpected(std::move(draft).error());
   }
-  if (exhausted) return search::Proposed(search::Exhausted{"the writer has no further strategy"});
+  if (!*draft) return search::Proposed(search::Exhausted{"the writer has no further kernel"});
   search::Proposal out;
-  out.answer = writer::answer_text(*draft);
-  out.by = "writer";
-  out.label = draft->strategy;
+  out.answer = writer::answer_text(**draft);
+  out.by = kName;
+  out.label = writer::label_of((*draft)->strategy, (*draft)->tuning);
   return search::Proposed(std::move(out));
 }
 

@@ -1,5 +1,5 @@
-// WriterProposer: the programmatic kernel author as a proposer of solve. No model, no network: each
-// attempt is the problem's graph in the next of the writer's strategies.
+// WriterProposer: the programmatic kernel author as a proposer of solve. No model, no network: the
+// problem's graph in the writer's strategies, and tunings of the one that is fastest so far.
 #pragma once
 #include <functional>
 #include <map>
@@ -9,6 +9,7 @@
 
 #include "gym/gym.h"
 #include "search/proposer.h"
+#include "writer/author/tuner.h"
 #include "writer/graph/graph.h"
 
 namespace kw::front {
@@ -21,20 +22,23 @@ class WriterProposer : public search::Proposer {
   WriterProposer(Trace trace, task::Language language)
       : trace_(std::move(trace)), language_(language) {}
 
-  // Exhausted when every strategy was proposed, and where the reference cannot be traced or has an
-  // operator that the writer lacks: the reason names it. Errors are those of the gym's machinery.
+  // Exhausted when every kernel was proposed that may be faster, and where the reference cannot be
+  // traced or has an operator that the writer lacks: the reason names it. Errors are those of the
+  // gym's machinery.
   Result<search::Proposed> propose(const search::ProposalRequest& request,
                                    std::stop_token stop) override;
   std::string name() const override { return "the writer"; }
 
  private:
   struct Traced {
-    std::mutex mutex;  // one thread traces, the others wait
+    std::mutex mutex;  // one thread traces and writes, the others wait
     bool done = false;
     Result<writer::Graph> graph;
+    std::optional<writer::Tuner> tuner;
   };
 
-  Result<writer::Graph> graph_of(const search::ProposalRequest& request, std::stop_token stop);
+  Result<std::optional<writer::Draft>> next_draft(const search::ProposalRequest& request,
+                                                  std::stop_token stop);
 
   const Trace trace_;
   const task::Language language_;

@@ -15,6 +15,8 @@ namespace kw::data {
 namespace {
 
 constexpr int kAttempts = 8;
+constexpr double kTuned = 0.4;  // of the answers that may be any strategy's
+constexpr int kTuningDraws = 4;
 // Attempts beyond the first take their problems from far away in the stream.
 constexpr unsigned kAttemptShift = 56;
 
@@ -99,6 +101,8 @@ class SampleMaker {
     out.labels.depth = problem.depth;
     out.labels.other["family"] = problem.family;
     out.labels.other["template"] = question.template_id;
+    if (!answer.tuning.empty())
+      out.labels.other["kernel"] = writer::label_of(answer.strategy, answer.tuning);
     if (kind_ == Kind::kSpeedup) {
       out.pending = Pending{writer::answer_text(drafts[1]), "zero_shot"};
       out.labels.other["previous_strategy"] = drafts[1].strategy;
@@ -142,11 +146,27 @@ class SampleMaker {
         add(names[at]);
         names.erase(names.begin() + static_cast<std::ptrdiff_t>(at));
       }
+      if (!out.empty() && rng_.uniform() < kTuned) vary(form, out.front());
     }
     if (out.size() == wanted) return out;
     if (why && why->code() != ErrorCode::kUnsupported) return tl::unexpected(*why);
     return fail(ErrorCode::kUnsupported, "{}",
                 why ? why->message() : "all strategies give one kernel");
+  }
+
+  // Another number in place of a usual one, where that makes another kernel.
+  void vary(const writer::ProblemForm& form, writer::Draft& draft) {
+    const std::vector<writer::Choice> choices = writer::choices(options_.language, draft.strategy);
+    for (int i = 0; i < kTuningDraws && !choices.empty(); ++i) {
+      const writer::Choice& choice = choices[rng_.below(choices.size())];
+      const int value = choice.values[rng_.below(choice.values.size())];
+      if (value == choice.usual) continue;
+      auto other = writer::write_kernel(form.graph, form.signature, options_.language,
+                                        draft.strategy, {{choice.name, value}});
+      if (!other || other->source == draft.source) continue;
+      draft = std::move(*other);
+      return;
+    }
   }
 
   Result<prompt::ChatPrompt> question_of(const writer::GeneratedProblem& problem,

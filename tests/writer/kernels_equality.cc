@@ -253,7 +253,8 @@ Result<std::string> in_namespace(const Case& one, const Draft& draft, const std:
 constexpr std::string_view kIncludes =
     "#include <algorithm>\n#include <bit>\n#include <cmath>\n#include <cstdint>\n#include "
     "<cstring>\n#include <limits>\n#include <memory>\n#include <numeric>\n#include "
-    "<type_traits>\n#include <utility>\n#include <vector>\n";
+    "<type_traits>\n#include <utility>\n#include <vector>\n#if defined(__SSE2__)\n#include "
+    "<immintrin.h>\n#endif\n";
 
 class Equality {
  public:

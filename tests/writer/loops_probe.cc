@@ -1,13 +1,14 @@
 // A program for tests and people: graphs of docs/formats/graph.md as loops, and what they compute.
 //   kw_writer_probe text GRAPH     the loops
 //   kw_writer_probe run            a request a line on stdin, an answer a line on stdout
-//   kw_writer_probe kernels GRAPH FOLDER [AXIS ...]   every strategy's kernel
+//   kw_writer_probe kernels GRAPH FOLDER [AXIS ..] [-- LABEL ..]   every strategy's kernel
 // Request: {"graph": FILE, "sizes": {NAME: N}, "inputs": FILE, "outputs": FILE, "rounded": BOOL,
 // "most_work": N}; the files hold the numbers of all inputs (outputs) one after the other, as
 // float64. Answer: {"counts": [N, ..], "steps": N}, {"error": TEXT}, or {"work": N} for a program
 // of more element steps than most_work, which is not run. `kernels` writes FOLDER/problem.h,
 // kw_call.h and a NAME.cpp a strategy, and prints {"strategies": [..]} in the order of preference;
 // the axes named are run()'s trailing arguments, other sizes are constants.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -116,18 +117,25 @@ Status write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
+// Those of the labels; without one, every strategy's usual kernel.
 Result<Json> kernels(const std::string& path, const std::string& folder,
-                     const std::set<std::string>& axes) {
+                     const std::set<std::string>& axes, std::vector<std::string> labels) {
   KW_TRY(const std::string text, whole_file(path));
   KW_TRY(const Graph graph, graph_from_json(text, path));
   KW_TRY(const task::Signature signature, signature_of(graph, axes, graph.sizes));
   KW_TRY_STATUS(write_file(folder + "/problem.h", task::problem_header(signature, false)));
   KW_TRY_STATUS(write_file(folder + "/kw_call.h", task::call_shim(signature, false)));
   Json names = Json::array();
-  for (const std::string_view strategy : strategies(task::Language::kCpp)) {
-    KW_TRY(const Draft draft, write_kernel(graph, signature, task::Language::kCpp, strategy));
-    KW_TRY_STATUS(write_file(fmt::format("{}/{}.cpp", folder, strategy), draft.source));
-    names.push_back(strategy);
+  if (labels.empty()) {
+    for (const std::string_view one : strategies(task::Language::kCpp)) labels.emplace_back(one);
+  }
+  for (const std::string& label : labels) {
+    const auto known = parse_label(label);
+    if (!known) return fail(ErrorCode::kInvalidArgument, "{}: no strategy", label);
+    KW_TRY(const Draft draft,
+           write_kernel(graph, signature, task::Language::kCpp, known->strategy, known->tuning));
+    KW_TRY_STATUS(write_file(fmt::format("{}/{}.cpp", folder, label), draft.source));
+    names.push_back(label);
   }
   return Json{{"strategies", names}};
 }
@@ -146,11 +154,14 @@ int main_of(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (arguments.size() >= 3 && arguments[0] == "kernels") {
-    const auto out = kernels(arguments[1], arguments[2], {arguments.begin() + 3, arguments.end()});
+    const auto labels = std::find(arguments.begin() + 3, arguments.end(), "--");
+    const auto out = kernels(arguments[1], arguments[2], {arguments.begin() + 3, labels},
+                             {labels == arguments.end() ? labels : labels + 1, arguments.end()});
     std::cout << (out ? *out : Json{{"error", out.error().message()}}).dump() << std::endl;
     return out ? 0 : 1;
   }
-  std::cerr << "usage: kw_writer_probe text GRAPH | run | kernels GRAPH FOLDER [AXIS ...]\n";
+  std::cerr
+      << "usage: kw_writer_probe text GRAPH | run | kernels GRAPH FOLDER [AXIS ..] [-- LABEL ..]\n";
   return 2;
 }
 

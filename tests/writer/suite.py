@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Kernels of the writer for the problems of problems/, beside the references:
-  suite.py PROBE FOLDER [--strategies N] [--time] [--jobs N] [NAME ...]
+  suite.py PROBE FOLDER [--strategies N | --labels LABEL,..] [--time] [--jobs N] [NAME ...]
 
 FOLDER keeps graphs, sources and builds between runs. Each problem's first N strategies (default 1; 0: all) are compiled with the gym's
 flags and run at its CPU workloads; --time compares the first workload's least processor time with the reference's, in torch with one thread. A line a
@@ -72,14 +72,14 @@ def drawn(shape, dtype, policy, generator):
 
 
 class Definition:
-    def __init__(self, name):
+    def __init__(self, name, target="cpu"):
         self.name = name
         self.definition, workloads, statics = trace_suite._read(name)
         with open(os.path.join(trace_suite.PROBLEMS, name, "policy.toml"), "rb") as file:
             self.policy = tomllib.load(file)
         self.statics = self.policy.get("static", statics)
         tables = self.policy.get("workloads", {})
-        self.workloads = [w for w in workloads if "cpu" in tables.get(w["uuid"], {}).get("targets", ["cpu"])]
+        self.workloads = [w for w in workloads if target in tables.get(w["uuid"], {}).get("targets", ["cpu"])]
         self.axes = [name for name, axis in self.definition["axes"].items() if axis["type"] == "var"]
         self.source = self.definition["reference"]
 
@@ -87,11 +87,11 @@ class Definition:
         body = trace_suite.definition_body(self.definition, self.workloads[0], self.statics)
         return trace_suite.trace(trace_suite.placed(self.source), body)
 
-    def cases(self):
-        """(inputs by name, sizes) of each workload, the timed one first."""
+    def cases(self, device="cpu"):
+        """(inputs by name, sizes) of each workload, the timed one first. On another device it must be torch's default."""
         for k, workload in enumerate(self.workloads):
             axes = trace_suite.axes_of(self.definition, workload)
-            generator = torch.Generator().manual_seed(k)
+            generator = torch.Generator(device).manual_seed(k)
             own = self.policy.get("workloads", {}).get(workload["uuid"], {}).get("inputs", {})
             given, sizes = {}, dict(axes)
             for name, tensor in self.definition["inputs"].items():
@@ -153,11 +153,11 @@ def traced(name, folder):
     return path
 
 
-def written(probe, name, graph, folder):
+def written(probe, name, graph, folder, labels):
     """(folder of the sources, strategies). RuntimeError says what is missing."""
     place = os.path.join(folder, "kernels", name)
     os.makedirs(place, exist_ok=True)
-    done = subprocess.run([probe, "kernels", graph, place, *problem_of(name).axes], capture_output=True, text=True)
+    done = subprocess.run([probe, "kernels", graph, place, *problem_of(name).axes, "--", *labels], capture_output=True, text=True)
     if not done.stdout:
         raise RuntimeError(f"the probe ended with {done.returncode}: {done.stderr[-300:]}")
     answer = json.loads(done.stdout)
@@ -332,6 +332,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--strategies", type=int, default=1)
+    parser.add_argument("--labels", default="", help='kernels by name: "blocked,blocked lanes=16"')
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_intermixed_args()
@@ -343,8 +344,9 @@ def main():
     names = options.names or trace_suite.all_names()
 
     def built(name, path):
-        place, strategies = written(options.probe, name, path, folder)
-        chosen = strategies[:options.strategies] if options.strategies else strategies
+        labels = [label for label in options.labels.split(",") if label]
+        place, strategies = written(options.probe, name, path, folder, labels)
+        chosen = strategies if labels or not options.strategies else strategies[:options.strategies]
         out = []
         for strategy in chosen:
             try:

@@ -17,8 +17,16 @@ std::vector<std::string_view> triton_strategy_names() {
   return out;
 }
 
+std::vector<Choice> triton_choices(std::string_view strategy) {
+  const auto& all = triton_strategies();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const TritonStrategy& one) { return one.name == strategy; });
+  if (found == all.end()) return {};
+  return choices_in(found->tuning);
+}
+
 Result<Draft> write_triton(const Graph& graph, const task::Signature& signature,
-                           std::string_view strategy) {
+                           std::string_view strategy, const Tuning& tuning) {
   const auto& all = triton_strategies();
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const TritonStrategy& one) { return one.name == strategy; });
@@ -26,11 +34,13 @@ Result<Draft> write_triton(const Graph& graph, const task::Signature& signature,
     return fail(ErrorCode::kNotFound, "unknown strategy {}; there are {}", strategy,
                 fmt::join(triton_strategy_names(), ", "));
   KW_TRY(const Program program, lower(graph));
+  KW_TRY(const TritonTuning tuned_to, tuned(found->tuning, tuning));
   const TritonForm form = signature.of_module() ? TritonForm::kModelNew : TritonForm::kReturns;
-  KW_TRY(TritonFile file, triton_source(graph, program, signature, strategy, form));
+  KW_TRY(TritonFile file, triton_source(graph, program, signature, strategy, tuned_to, form));
   Draft out;
   out.language = task::Language::kTriton;
   out.strategy = strategy;
+  out.tuning = tuning;
   out.plan = {fmt::format("operators: {}", operator_chain(graph)),
               fmt::format("strategy: {}: {}", found->name, found->plan),
               fmt::format("tiling: {}", fmt::join(file.tiling, "; "))};

@@ -40,16 +40,19 @@ bool is_own_name(const std::string& name) {
   return std::regex_match(name, own);
 }
 
-constexpr std::int64_t kLanes = 64;  // of a reduction: some vectors, so that none waits for itself
-
 class Writer {
  public:
-  Writer(const Nest& nest, std::vector<std::string> names)
-      : nest_(nest), names_(std::move(names)), wide_sums_(wide_sums(nest)) {}
+  Writer(const Nest& nest, std::vector<std::string> names, const CppTuning& tuning)
+      : nest_(nest),
+        names_(std::move(names)),
+        tuning_(tuning),
+        lanes_(tuning.lanes),
+        wide_sums_(wide_sums(nest)) {}
 
   void body() {
     allocate();
     list(nest_.body, {});
+    if (functions.contains("kw_stream")) line("kw_stream_end();");
   }
 
   std::vector<std::string> lines;
@@ -198,7 +201,7 @@ class Writer {
       } else if (const auto* put = std::get_if<Store>(&node.node)) {
         store(*put, text);
       } else if (const auto* product = std::get_if<Product>(&node.node)) {
-        add(product_text(*product, product_scope(), functions));
+        add(product_text(*product, product_scope(), tuning_, functions));
       } else {
         routine(std::get<Routine>(node.node));
       }
@@ -264,20 +267,20 @@ class Writer {
     const std::string extent = index_text(loop.extent), block = r + "_block", lane = r + "_lane";
     line("{");
     ++indent_;
-    NestLoop lanes{lane, kLanes, {}};
+    NestLoop lanes{lane, lanes_, {}};
     std::vector<std::string> combining;
     for (const NestNode& node : loop.body) {
       NestNode moved = node;
       if (auto* step = std::get_if<Accumulate>(&moved.node)) {
         const DType dtype = step->value->dtype;
         const std::string_view type = cpp_value_type(dtype);
-        format("{} {}_lanes[{}];", type, step->name, kLanes);
-        format("std::fill_n({}_lanes, {}, {}({}));", step->name, kLanes, type,
+        format("{} {}_lanes[{}];", type, step->name, lanes_);
+        format("std::fill_n({}_lanes, {}, {}({}));", step->name, lanes_, type,
                identity_text(step->op, dtype));
         const std::string all = step->name + "_all";
         combining.push_back(fmt::format(
             "const {0} {1} = kw_combine<{2}>({3}_lanes, []({0} a, {0} b) {{ return {4}; }});", type,
-            all, kLanes, step->name, combine(step->op, dtype, "a", "b")));
+            all, lanes_, step->name, combine(step->op, dtype, "a", "b")));
         combining.push_back(
             fmt::format("{} = {};", step->name, combine(step->op, dtype, step->name, all)));
         step->name += fmt::format("_lanes[{}]", lane);
@@ -288,7 +291,7 @@ class Writer {
     functions.insert("kw_combine");
     ranges_.loop(block, loop.extent);
     format("int64_t {} = 0;", block);
-    format("for (; {0} + {1} <= {2}; {0} += {1}) {{", block, kLanes, extent);
+    format("for (; {0} + {1} <= {2}; {0} += {1}) {{", block, lanes_, extent);
     ++indent_;
     loops.push_back(r);
     side_by_side(lanes, loops);
@@ -314,7 +317,7 @@ class Writer {
   // A loop for vectors with reductions, long at the sizes that were traced.
   bool is_long_reduction(const NestLoop& loop) {
     const auto extent = loop.extent.evaluate(nest_.program.sizes);
-    if (!extent || *extent < 2 * kLanes) return false;
+    if (!extent || *extent < 2 * lanes_) return false;
     bool reduces = false;
     for (const NestNode& node : loop.body) {
       const auto* step = std::get_if<Accumulate>(&node.node);
@@ -326,6 +329,7 @@ class Writer {
   }
 
   void plain_loop(const NestLoop& loop, std::vector<std::string> loops) {
+    if (const Store* put = streamed_store(loop)) return streamed_loop(loop, *put, std::move(loops));
     if (std::string pragma = simd(loop); !pragma.empty()) lines.push_back(pragma);
     format("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{", loop.variable, index_text(loop.first),
            index_text(loop.extent));
@@ -333,6 +337,58 @@ class Writer {
     ++indent_;
     loops.push_back(loop.variable);
     list(loop.body, loops);
+    --indent_;
+    line("}");
+  }
+
+  // The one store of the loop into an output, in single steps, of what it does not read.
+  const Store* streamed_store(const NestLoop& loop) {
+    if (tuning_.stream == 0 || simd(loop).empty()) return nullptr;
+    const Store* out = nullptr;
+    std::vector<Access> reads;
+    for (const NestNode& node : loop.body) {
+      const auto* put = std::get_if<Store>(&node.node);
+      if (put == nullptr) return nullptr;
+      collect_reads(node, reads);
+      if (const LocalBuffer* rest = local(put->buffer); rest != nullptr && rest->dims.empty())
+        continue;
+      if (out != nullptr || put->update || buffer(put->buffer).kind != Buffer::Kind::kOutput)
+        return nullptr;
+      if (linear(put->buffer, put->index).coefficient(loop.variable) != std::optional(IntExpr(1)))
+        return nullptr;
+      out = put;
+    }
+    const bool is_read = out != nullptr && std::any_of(reads.begin(), reads.end(), [&](auto& read) {
+                           return read.buffer == out->buffer;
+                         });
+    return is_read ? nullptr : out;
+  }
+
+  // Through a line that stays in the cache into memory that does not come there.
+  void streamed_loop(const NestLoop& loop, const Store& put, std::vector<std::string> loops) {
+    constexpr int kLine = 512;
+    const std::string &r = loop.variable, block = r + "_block", end = r + "_end";
+    functions.insert("kw_stream");
+    const std::string extent = index_text(loop.extent);
+    format("for (int64_t {0} = {1}; {0} < {2}; {0} += {3}) {{", block, index_text(loop.first),
+           extent, kLine);
+    ++indent_;
+    format("const int64_t {} = std::min<int64_t>({}, {} + {});", end, extent, block, kLine);
+    format("{} kw_line[{}];", element_type(buffer(put.buffer).type.dtype), kLine);
+    lines.emplace_back("#pragma omp simd");
+    format("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{", r, block, end);
+    ranges_.loop(r, loop.extent);
+    ++indent_;
+    loops.push_back(r);
+    streamed_ = {put.buffer, fmt::format("kw_line[{} - {}]", r, block)};
+    list(loop.body, loops);
+    streamed_.reset();
+    --indent_;
+    line("}");
+    ranges_.loop(block, loop.extent);
+    const IntExpr first = linear(put.buffer, put.index).substitute({{r, IntExpr::symbol(block)}});
+    format("kw_stream({} + {}, kw_line, {} - {});", name(put.buffer), index_text(first), end,
+           block);
     --indent_;
     line("}");
   }
@@ -443,7 +499,8 @@ class Writer {
     std::string value =
         print(text, kept,
               wide ? fmt::format("static_cast<float>({})", put.accumulator) : put.accumulator);
-    const std::string place = element(put.buffer, put.index);
+    const bool is_streamed = streamed_ && streamed_->first == put.buffer;
+    const std::string place = is_streamed ? streamed_->second : element(put.buffer, put.index);
     if (put.update) value = combine(*put.update, to, place, fmt::format("({})", value));
     line(store_text(place, value, to, kept->dtype, functions));
   }
@@ -563,16 +620,20 @@ class Writer {
 
   const Nest& nest_;
   std::vector<std::string> names_;  // of buffers
+  const CppTuning tuning_;
+  const std::int64_t lanes_;  // of a reduction: some vectors, so that none waits for itself
   std::set<BufferId> used_;
-  std::set<std::string> wide_sums_;  // accumulators
-  IntRanges ranges_;                 // of the loops printed so far
+  std::optional<std::pair<BufferId, std::string>> streamed_;  // the place of its elements
+  std::set<std::string> wide_sums_;                           // accumulators
+  IntRanges ranges_;                                          // of the loops printed so far
   std::size_t indent_ = 1;
   int constants_ = 0;
 };
 
 }  // namespace
 
-Result<std::string> cpp_source(const Nest& nest, const task::Signature& signature) {
+Result<std::string> cpp_source(const Nest& nest, const task::Signature& signature,
+                               const CppTuning& tuning) {
   std::vector<task::CppParameter> parameters = task::cpp_parameters(signature);
   const Program& program = nest.program;
   for (task::CppParameter& parameter : parameters) {
@@ -599,7 +660,7 @@ Result<std::string> cpp_source(const Nest& nest, const task::Signature& signatur
   for (std::size_t i = 0; i < program.outputs.size(); ++i)
     names[static_cast<std::size_t>(program.outputs[i])] = parameters[wanted + i].name;
 
-  Writer writer(nest, names);
+  Writer writer(nest, names, tuning);
   writer.body();
   std::vector<std::string> declared;
   for (const task::CppParameter& parameter : parameters)
@@ -610,7 +671,9 @@ Result<std::string> cpp_source(const Nest& nest, const task::Signature& signatur
       "#include <algorithm>\n#include <bit>\n#include <cmath>\n#include <cstdint>\n#include "
       "<cstring>\n#include "
       "<limits>\n#include <type_traits>\n#include <utility>\n#include <vector>\n\n";
-  out += support_text(writer.functions);
+  if (writer.functions.contains("kw_stream"))
+    out.insert(out.size() - 1, "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n");
+  out += support_text(writer.functions, tuning);
   out += fmt::format("\nextern \"C\" void run({}) {{\n", fmt::join(declared, ", "));
   for (const std::string& line : writer.lines) out += line + "\n";
   return out + "}\n";

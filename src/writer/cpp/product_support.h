@@ -1,10 +1,12 @@
 // The register-tiled product kernel that generated sources contain: kw_product(), its operands
 // kw_strided and kw_gathered. It needs <algorithm>, <cstdint>, <cstring>, <utility> and <vector>.
 #pragma once
-#include <string_view>
+#include <string>
+
+#include "writer/cpp/cpp_tuning.h"
 
 namespace kw::writer {
 
-std::string_view product_support();
+std::string product_support(const CppTuning& tuning);
 
 }  // namespace kw::writer

@@ -52,9 +52,11 @@ struct Side {
 
 class Printer {
  public:
-  Printer(const Product& product, const ProductScope& scope, std::set<std::string>& functions)
+  Printer(const Product& product, const ProductScope& scope, const CppTuning& tuning,
+          std::set<std::string>& functions)
       : product_(product),
         scope_(scope),
+        tuning_(tuning),
         functions_(functions),
         type_(cpp_value_type(product.dtype)),
         prefix_(fmt::format("p{}", scope.names++)) {}
@@ -72,10 +74,11 @@ class Printer {
       const Loop& run = product_.columns.back();
       const std::vector<Loop> runs(product_.columns.begin(), product_.columns.end() - 1);
       format(
-          "kw_indirect_product<{}>({}, {}, {}, {}, {}_left, {}, {}_offsets.data(), {}_start, "
+          "kw_indirect_product<{}, {}>({}, {}, {}, {}, {}_left, {}, {}_offsets.data(), {}_start, "
           "{}_store);",
-          type_, scope_.index(extent_of(product_.rows)), scope_.index(extent_of(runs)),
-          scope_.index(run.extent), scope_.index(extent_of(product_.depth)), prefix_,
+          type_, tuning_.tile_vectors, scope_.index(extent_of(product_.rows)),
+          scope_.index(extent_of(runs)), scope_.index(run.extent),
+          scope_.index(extent_of(product_.depth)), prefix_,
           scope_.name(std::get<Scalar::Load>(product_.right->node).buffer), prefix_, prefix_,
           prefix_);
       --indent_;
@@ -85,10 +88,11 @@ class Printer {
     operand("right", product_.right, product_.columns);
     store();
     const auto columns = extent_of(product_.columns).constant();
-    const int vectors = columns && *columns <= 16 ? 1 : 2;
-    format("kw_product<{}, {}>({}, {}, {}, {}_left, {}_right, {}_store);", type_, vectors,
-           scope_.index(extent_of(product_.rows)), scope_.index(extent_of(product_.columns)),
-           scope_.index(extent_of(product_.depth)), prefix_, prefix_, prefix_);
+    const int vectors = columns && *columns <= 16 ? 1 : tuning_.tile_vectors;
+    format("kw_product<{}, {}, {}, {}>({}, {}, {}, {}_left, {}_right, {}_store);", type_, vectors,
+           tuning_.depth_block, tuning_.column_block, scope_.index(extent_of(product_.rows)),
+           scope_.index(extent_of(product_.columns)), scope_.index(extent_of(product_.depth)),
+           prefix_, prefix_, prefix_);
     --indent_;
     line("}");
     return std::move(lines_);
@@ -395,6 +399,7 @@ class Printer {
 
   const Product& product_;
   const ProductScope& scope_;
+  const CppTuning& tuning_;
   std::set<std::string>& functions_;
   std::string type_, prefix_;
   std::vector<std::string> lines_;
@@ -404,8 +409,8 @@ class Printer {
 }  // namespace
 
 std::vector<std::string> product_text(const Product& product, const ProductScope& scope,
-                                      std::set<std::string>& functions) {
-  return Printer(product, scope, functions).print();
+                                      const CppTuning& tuning, std::set<std::string>& functions) {
+  return Printer(product, scope, tuning, functions).print();
 }
 
 std::string store_text(const std::string& place, const std::string& value, DType to, DType from,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "writer/cpp/cpp_tuning.h"
 #include "writer/cpp/scalar_text.h"
 #include "writer/graph/int_ranges.h"
 #include "writer/nest/nest.h"
@@ -26,7 +27,7 @@ struct ProductScope {
 
 // One statement, as lines. Functions that the file must define are added.
 std::vector<std::string> product_text(const Product& product, const ProductScope& scope,
-                                      std::set<std::string>& functions);
+                                      const CppTuning& tuning, std::set<std::string>& functions);
 
 // The statement that stores a value of dtype `from` into an element of dtype `to`. Functions that
 // the file must define are added.

@@ -299,12 +299,17 @@ std::string ScalarText::function(const std::string& name, DType dtype,
   return fmt::format("{}({})", full, fmt::join(arguments, ", "));
 }
 
+std::string ScalarText::exponential(DType dtype, const std::string& a) {
+  return function(dtype == DType::kFloat64 ? "exp" : "kw_exp", dtype, {a});
+}
+
 std::string ScalarText::unary(ScalarOp op, DType dtype, const std::string& a) {
   const std::string type(cpp_value_type(dtype));
   if (op == ScalarOp::kErf && dtype != DType::kFloat64) {
-    functions_.insert("expf");
+    functions_.insert("kw_exp");
     return function("kw_erf", dtype, {a});
   }
+  if (op == ScalarOp::kExp) return exponential(dtype, a);
   if (const char* name = math_name(op)) return function(name, dtype, {a});
   switch (op) {
     case ScalarOp::kNeg:
@@ -324,7 +329,7 @@ std::string ScalarText::unary(ScalarOp op, DType dtype, const std::string& a) {
       return fmt::format("({}(1) / {})", type, a);
     case ScalarOp::kSigmoid:
       return fmt::format("({0}(1) / ({0}(1) + {1}))", type,
-                         function("exp", dtype, {fmt::format("-{}", a)}));
+                         exponential(dtype, fmt::format("-{}", a)));
     case ScalarOp::kFloor:
       return fmt::format("std::floor({})", a);
     case ScalarOp::kCeil:

@@ -50,6 +50,7 @@ class ScalarText {
   std::string of(const ScalarRef& value, bool always);
   std::string element_of(const Scalar::Load& load, bool always);
   std::string call(const Scalar& value, const Scalar::Call& call, bool always);
+  std::string exponential(task::DType dtype, const std::string& a);
   std::string unary(ScalarOp op, task::DType dtype, const std::string& a);
   std::string binary(ScalarOp op, task::DType from, const std::string& a, const std::string& b);
   std::string function(const std::string& name, task::DType dtype,

@@ -127,6 +127,16 @@ ScalarRef logical_and(const ScalarRef& a, const ScalarRef& b) {
   return binary(ScalarOp::kAnd, a, b);
 }
 
+std::vector<ScalarRef> conjuncts(const ScalarRef& condition) {
+  const auto* call = std::get_if<Scalar::Call>(&condition->node);
+  if (call == nullptr || call->op != ScalarOp::kAnd) return {condition};
+  std::vector<ScalarRef> out;
+  for (const ScalarRef& each : call->arguments) {
+    for (ScalarRef& term : conjuncts(each)) out.push_back(std::move(term));
+  }
+  return out;
+}
+
 std::optional<bool> constant_bool(const ScalarRef& value) {
   const auto* constant = std::get_if<Scalar::Constant>(&value->node);
   if (constant == nullptr || value->dtype != DType::kBool) return std::nullopt;

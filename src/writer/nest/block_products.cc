@@ -1,6 +1,8 @@
 // block_products: reductions that are sums of products, as operands that a register-tiled kernel
 // reads.
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,8 @@ namespace kw::writer {
 namespace {
 
 using Names = std::set<std::string>;
+
+constexpr std::int64_t kMostPhases = 4;
 
 Names variables_of(const ScalarRef& value) {
   Names out;
@@ -28,12 +32,6 @@ struct Factors {
   std::vector<ScalarRef> conditions;
 };
 
-void terms_of(const ScalarRef& condition, std::vector<ScalarRef>& out) {
-  const auto* call = std::get_if<Scalar::Call>(&condition->node);
-  if (call == nullptr || call->op != ScalarOp::kAnd) return out.push_back(condition);
-  for (const ScalarRef& each : call->arguments) terms_of(each, out);
-}
-
 bool is_zero(const ScalarRef& value) {
   const auto* constant = std::get_if<Scalar::Constant>(&value->node);
   return constant != nullptr && constant->number == 0 && task::is_floating(value->dtype);
@@ -45,8 +43,27 @@ std::optional<Factors> factors_of(const ScalarRef& value) {
   if (call->op == ScalarOp::kMul) return Factors{call->arguments[0], call->arguments[1], {}};
   if (call->op != ScalarOp::kSelect || !is_zero(call->arguments[2])) return std::nullopt;
   auto out = factors_of(call->arguments[1]);
-  if (out) terms_of(call->arguments[0], out->conditions);
+  if (!out) return std::nullopt;
+  for (ScalarRef& term : conjuncts(call->arguments[0])) out->conditions.push_back(std::move(term));
   return out;
+}
+
+// variable // by in an index, by a number that divides the loop's extent: a group's.
+void groups_in(const IntExpr& expr, const std::vector<Loop>& loops,
+               std::map<std::string, std::int64_t>& out) {
+  for (const IntTerm& term : expr.sum()) {
+    for (const IntFactor& factor : term.factors) {
+      if (!factor.symbol.empty()) continue;
+      groups_in(factor.a, loops, out);
+      const auto by = factor.b.constant();
+      if (factor.function != IntFunction::kFloorDiv || !by || *by < 2) continue;
+      for (const Loop& loop : loops) {
+        const auto extent = loop.extent.constant();
+        if (extent && *extent % *by == 0 && factor.a == IntExpr::symbol(loop.variable))
+          out.emplace(loop.variable, *by);
+      }
+    }
+  }
 }
 
 // A remainder of (variable + rest) by `by` in an index: a transposed convolution's.
@@ -111,6 +128,8 @@ class Blocker {
     parts.value = found.step->value;
     parts.epilogue = found.store->value;
     parts.index = found.store->index;
+    drop_single(parts);
+    split_groups(parts);
     const Parts whole = parts;
     below_extent_.clear();
     std::vector<Loop> around;
@@ -121,6 +140,7 @@ class Blocker {
       for (const std::vector<Loop>* loops : {&parts.loops, &parts.depth}) {
         for (const Loop& loop : *loops) parts.ranges.loop(loop.variable, loop.extent);
       }
+      parts.value = simplified(parts.value, parts.ranges);
       factors = factors_of(parts.value);
     }
     if (!factors) return {};
@@ -133,7 +153,10 @@ class Blocker {
     out.index = parts.index;
     if (!assign(parts, *factors, around, out)) return {};
     NestList body;
-    if (auto padded = padded_right(parts, around, out)) body.push_back(std::move(*padded));
+    if (auto padded = padded_right(parts, around, out))
+      body.push_back(std::move(*padded));
+    else
+      take_outside(out, around);
     if (out.rows.empty() && body.empty()) return {};
     body.push_back({std::move(out)});
     for (std::size_t i = around.size(); i-- > 0;) {
@@ -142,6 +165,79 @@ class Blocker {
       body = std::move(outer);
     }
     return body;
+  }
+
+  static void replace(Parts& parts, const std::map<std::string, IntExpr>& values) {
+    parts.value = substitute(parts.value, values);
+    parts.epilogue = substitute(parts.epilogue, values);
+    for (IntExpr& index : parts.index) index = index.substitute(values);
+  }
+
+  // Loops of one iteration.
+  static void drop_single(Parts& parts) {
+    std::map<std::string, IntExpr> gone;
+    for (std::vector<Loop>* loops : {&parts.loops, &parts.depth}) {
+      std::erase_if(*loops, [&](const Loop& loop) {
+        const bool single = loop.extent == IntExpr(1);
+        if (single) gone.emplace(loop.variable, IntExpr());
+        return single;
+      });
+    }
+    if (!gone.empty()) replace(parts, gone);
+  }
+
+  // variable = by * group + member: a group's members read the same elements.
+  static void split_groups(Parts& parts) {
+    std::map<std::string, std::int64_t> groups;
+    visit(parts.value, [&](const Scalar& each) {
+      const auto* index = std::get_if<Scalar::Index>(&each.node);
+      if (index != nullptr) groups_in(index->expr, parts.loops, groups);
+    });
+    std::map<std::string, IntExpr> places;
+    std::vector<Loop> loops;
+    for (const Loop& loop : parts.loops) {
+      const auto found = groups.find(loop.variable);
+      if (found == groups.end()) {
+        loops.push_back(loop);
+        continue;
+      }
+      const IntExpr by = found->second;
+      const Loop group{loop.variable + "g", IntExpr::call(IntFunction::kFloorDiv, loop.extent, by)};
+      const Loop member{loop.variable + "m", by};
+      loops.push_back(group);
+      loops.push_back(member);
+      places[loop.variable] =
+          by * IntExpr::symbol(group.variable) + IntExpr::symbol(member.variable);
+    }
+    parts.loops = std::move(loops);
+    if (!places.empty()) replace(parts, places);
+  }
+
+  // Leading columns that are not one run in memory with those behind them, where these are enough:
+  // an image after the other.
+  void take_outside(Product& product, std::vector<Loop>& around) const {
+    constexpr std::int64_t kEnough = 64;
+    const auto* load = std::get_if<Scalar::Load>(&product.right->node);
+    if (load == nullptr || product.rows.empty()) return;
+    const Shape& shape = nest_.program.buffers[static_cast<std::size_t>(load->buffer)].type.shape;
+    IntExpr linear;
+    for (std::size_t d = 0; d < load->index.size(); ++d) {
+      const auto known = index_of(load->index[d]);
+      if (!known) return;
+      linear = linear * shape[d] + *known;
+    }
+    while (product.columns.size() > 1) {
+      const Loop &far = product.columns[0], &near = product.columns[1];
+      const auto by_far = linear.coefficient(far.variable),
+                 by_near = linear.coefficient(near.variable);
+      if (!by_far || !by_near || *by_far == *by_near * near.extent) return;
+      std::int64_t rest = 1;
+      for (std::size_t i = 1; i < product.columns.size(); ++i)
+        rest *= product.columns[i].extent.evaluate(nest_.program.sizes).value_or(1);
+      if (rest < kEnough) return;
+      around.push_back(far);
+      product.columns.erase(product.columns.begin());
+    }
   }
 
   // Conditions step * r + rest < limit on one loop r of the sum, the rest of phases: its extent.
@@ -207,9 +303,7 @@ class Blocker {
       out.push_back({first, IntExpr::call(IntFunction::kMin, phase->by, loop->extent)});
       *loop = {step, IntExpr::call(IntFunction::kFloorDiv, loop->extent - start + phase->by - 1,
                                    phase->by)};
-      parts.value = substitute(parts.value, places);
-      parts.epilogue = substitute(parts.epilogue, places);
-      for (IntExpr& index : parts.index) index = index.substitute(places);
+      replace(parts, places);
     }
   }
 
@@ -376,6 +470,7 @@ class Blocker {
     std::vector<ScalarRef> source, place;
     std::vector<Loop> loops;
     std::vector<IntExpr> put;
+    std::string phases;  // the loop over remainders, that is unrolled
     ScalarRef inside_buffer = boolean(true);
     const auto dimension = [&](const IntExpr& extent, const IntExpr& read) {
       const std::string variable = fmt::format("{}p{}", image.name, loops.size());
@@ -395,6 +490,7 @@ class Blocker {
       IntExpr read = reach->low;
       if (d + 1 == index.size() && !(*stride == IntExpr(1))) {
         const IntExpr phase = dimension(*stride, parts.ranges.mod(offset, *stride));
+        if (*stride->constant() <= kMostPhases && loops.size() > 1) phases = loops.back().variable;
         const IntExpr count = parts.ranges.floor_div(extent + *stride - 1, *stride);
         read = read + phase + *stride * dimension(count, parts.ranges.floor_div(offset, *stride));
       } else {
@@ -421,13 +517,23 @@ class Blocker {
     product.right = writer::load(id, product.dtype, place);
     product.columns = columns;
     around = outside;
-    NestNode node{std::move(store)};
+    NestList body;
+    body.push_back({std::move(store)});
     for (std::size_t i = loops.size(); i-- > 0;) {
-      NestList body;
-      body.push_back(std::move(node));
-      node = {NestLoop{loops[i].variable, loops[i].extent, std::move(body)}};
+      NestList outer;
+      if (loops[i].variable == phases) {
+        // A loop for each, in which it is known what is inside.
+        for (std::int64_t phase = 0; phase < *stride->constant(); ++phase) {
+          NestList mine = body;
+          for (NestNode& node : mine) substitute(node, {{phases, IntExpr(phase)}});
+          std::move(mine.begin(), mine.end(), std::back_inserter(outer));
+        }
+      } else {
+        outer.push_back({NestLoop{loops[i].variable, loops[i].extent, std::move(body)}});
+      }
+      body = std::move(outer);
     }
-    return node;
+    return std::move(body.front());
   }
 
   static ScalarRef guarded(const ScalarRef& condition, const ScalarRef& value) {

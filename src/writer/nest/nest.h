@@ -18,7 +18,7 @@ struct NestLoop {
   std::string variable;
   IntExpr extent;  // the first value behind the last one
   NestList body;
-  IntExpr first = {};  // other than 0 after split_borders() alone
+  IntExpr first = {};  // other than 0 after split_borders() and tile_transposes() alone
 };
 
 // A scalar that a reduction collects in, with the operation's identity as its first value. kArgMin
@@ -101,6 +101,10 @@ void block_products(Nest& nest);
 // neighbouring outputs are computed side by side. Before fuse_loops().
 void unroll_windows(Nest& nest);
 
+// A reduction over elements of which a condition lets some in ends behind the last of those, where
+// the condition says so of a loop of its own. After reduce_side_by_side().
+void bound_reductions(Nest& nest);
+
 // Loops whose statements test whether an index is inside run in three parts: before, where every
 // test that the loop's variable decides is true, and behind. After shrink_buffers().
 void split_borders(Nest& nest);
@@ -108,6 +112,10 @@ void split_borders(Nest& nest);
 // A loop that has nothing but another loop, through which everything is read and written in one
 // step from the first to the last iteration, becomes one loop with it. After shrink_buffers().
 void flatten_loops(Nest& nest);
+
+// Loops in which neighbours in memory are read in an outer one and written in the innermost one:
+// both run over `tile` iterations at a time, 0: as they are. After the others.
+void tile_transposes(Nest& nest, int tile);
 
 // Drops the dimensions of scratch buffers along which each iteration uses its own element only.
 void shrink_buffers(Nest& nest);

@@ -1,6 +1,7 @@
 // reduce_side_by_side: the sums of neighbouring outputs grow together, so that memory is read in
 // its order.
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -59,8 +60,6 @@ class SideBySide {
   void in(NestNode& node) {
     std::optional<Reduction> found = reduction_in(node);
     if (!found) return;
-    const ReduceOp op = found->declare->op;
-    if (op == ReduceOp::kArgMin || op == ReduceOp::kArgMax) return;
     NestLoop* loop = found->reduced.back();
     const Strides seen =
         strides(found->step->value, nest_.program, loop->variable, found->loops.back()->variable);
@@ -75,36 +74,111 @@ class SideBySide {
     NestLoop& last = *r.loops.back();
     const IntExpr all = last.extent, width = width_;
     const std::string variable = last.variable, block = variable + "b";
-    const BufferId sums = new_buffer(r.declare->dtype);
     const IntExpr first = IntExpr::symbol(block) * width;
     const IntExpr here = IntExpr::call(IntFunction::kMin, width, all - first);
     const std::string lane = variable + "l";
     const IntExpr at = IntExpr::symbol(lane);
     const std::map<std::string, IntExpr> moved = {{variable, first + at}};
 
-    Store zero;
-    zero.buffer = sums;
-    zero.index = {at};
-    zero.value = identity(r.declare->op, r.declare->dtype);
-    Store add = zero;
-    add.value = substitute(step.value, moved);
-    add.update = r.declare->op;
+    const Steps made = is_argument(r.declare->op) ? places(*r.declare, step, at, moved)
+                                                  : sums(*r.declare, step, at, moved);
     Store put = *r.store;
     for (IntExpr& index : put.index) index = index.substitute(moved);
     put.accumulator.clear();
-    put.value = with_reduced(substitute(put.value, moved),
-                             load(sums, r.declare->dtype, {index_number(at)}));
+    put.value = with_reduced(substitute(put.value, moved), made.result);
 
-    inner.body.clear();
-    inner.body.push_back(loop_over(lane, here, {std::move(add)}));
-    NestNode reduced{std::move(*r.reduced.front())};
-    NestList body;
-    body.push_back(loop_over(lane, here, {std::move(zero)}));
-    body.push_back(std::move(reduced));
+    NestList steps = jammed(inner, lane, here, made.step);
+    if (r.reduced.size() > 1) {
+      r.reduced[r.reduced.size() - 2]->body = std::move(steps);
+      steps.clear();
+      steps.push_back({std::move(*r.reduced.front())});
+    }
+    NestList zeros, body;
+    for (const Store& zero : made.zero) zeros.push_back({zero});
+    body.push_back({NestLoop{lane, here, std::move(zeros)}});
+    std::move(steps.begin(), steps.end(), std::back_inserter(body));
     body.push_back(loop_over(lane, here, {std::move(put)}));
     last.body = std::move(body);
     last.variable = block;
     last.extent = IntExpr::call(IntFunction::kFloorDiv, all + width - 1, width);
+  }
+
+  // Of one lane: before the loops, in each iteration, and what they leave.
+  struct Steps {
+    std::vector<Store> zero, step;
+    ScalarRef result;
+  };
+
+  Steps sums(const Declare& declare, const Accumulate& step, const IntExpr& at,
+             const std::map<std::string, IntExpr>& moved) {
+    const BufferId sums = new_buffer(declare.dtype);
+    Store zero;
+    zero.buffer = sums;
+    zero.index = {at};
+    zero.value = identity(declare.op, declare.dtype);
+    Store add = zero;
+    add.value = substitute(step.value, moved);
+    add.update = declare.op;
+    return {{zero}, {add}, load(sums, declare.dtype, {index_number(at)})};
+  }
+
+  // The best value beside its place, which is told first, from the best before.
+  Steps places(const Declare& declare, const Accumulate& step, const IntExpr& at,
+               const std::map<std::string, IntExpr>& moved) {
+    const bool largest = declare.op == ReduceOp::kArgMax;
+    const ScalarRef value = substitute(step.value, moved);
+    const task::DType dtype = value->dtype;
+    const BufferId bests = new_buffer(dtype), places = new_buffer(task::DType::kInt64);
+    const ScalarRef best = load(bests, dtype, {index_number(at)}),
+                    place = load(places, task::DType::kInt64, {index_number(at)});
+    Store no_best, no_place;
+    no_best.buffer = bests;
+    no_place.buffer = places;
+    no_best.index = no_place.index = {at};
+    no_best.value = identity(largest ? ReduceOp::kMax : ReduceOp::kMin, dtype);
+    no_place.value = integer(task::DType::kInt64, 0);
+    ScalarRef better = binary(largest ? ScalarOp::kGreater : ScalarOp::kLess, value, best);
+    if (task::is_floating(dtype)) {
+      const ScalarRef first_nan = logical_and(binary(ScalarOp::kNotEqual, value, value),
+                                              binary(ScalarOp::kEqual, best, best));
+      better = binary(ScalarOp::kOr, better, first_nan);
+    }
+    Store take = no_best, remember = no_place;
+    take.value = select(better, value, best);
+    remember.value = select(better, index_number(step.position), place);
+    return {{no_best, no_place}, {remember, take}, place};
+  }
+
+  // The innermost reduced loop over the lanes, some of its iterations at once: a sum is read and
+  // written once for all of them. The rest is a loop of its own.
+  static NestList jammed(const NestLoop& loop, const std::string& lane, const IntExpr& lanes,
+                         const std::vector<Store>& step) {
+    constexpr int kTogether = 4;
+    const IntExpr times = IntExpr::call(IntFunction::kFloorDiv, loop.extent, kTogether);
+    const auto add_at = [&](const IntExpr& place, NestList& list) {
+      for (const Store& one : step) {
+        Store out = one;
+        out.value = substitute(one.value, {{loop.variable, place}});
+        list.push_back({std::move(out)});
+      }
+    };
+    NestList out;
+    if (!(times == IntExpr())) {
+      const std::string block = loop.variable + "t";
+      NestList together, body;
+      for (int i = 0; i < kTogether; ++i)
+        add_at(IntExpr(kTogether) * IntExpr::symbol(block) + i, together);
+      body.push_back({NestLoop{lane, lanes, std::move(together)}});
+      out.push_back({NestLoop{block, times, std::move(body)}});
+    }
+    const IntExpr rest = loop.extent - IntExpr(kTogether) * times;
+    if (!(rest == IntExpr())) {
+      NestList single, body;
+      add_at(IntExpr(kTogether) * times + IntExpr::symbol(loop.variable), single);
+      body.push_back({NestLoop{lane, lanes, std::move(single)}});
+      out.push_back({NestLoop{loop.variable, rest, std::move(body)}});
+    }
+    return out;
   }
 
   BufferId new_buffer(task::DType dtype) {
@@ -114,6 +188,10 @@ class SideBySide {
     out.type.shape = {IntExpr(width_)};
     nest_.program.buffers.push_back(std::move(out));
     return static_cast<BufferId>(nest_.program.buffers.size() - 1);
+  }
+
+  static bool is_argument(ReduceOp op) {
+    return op == ReduceOp::kArgMin || op == ReduceOp::kArgMax;
   }
 
   static ScalarRef identity(ReduceOp op, task::DType dtype) {

@@ -88,7 +88,7 @@ DType collected(const Stage& stage) {
 }  // namespace
 
 Launch block_kernel(const Program& program, const Stage& stage, const std::string& name,
-                    const Tuning& tuning) {
+                    const TritonTuning& tuning) {
   Block at(program, name, stage.loops);
   const Text place{"at", at.axis};
   if (stage.reduced.empty()) {
@@ -114,7 +114,7 @@ Launch block_kernel(const Program& program, const Stage& stage, const std::strin
 }
 
 Launch scan_kernel(const Program& program, const Scan& scan, const std::string& name,
-                   const Tuning& tuning) {
+                   const TritonTuning& tuning) {
   const Stage& stage = scan.stage;
   std::vector<Loop> others = stage.loops;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(scan.axis));
@@ -143,7 +143,7 @@ Launch scan_kernel(const Program& program, const Scan& scan, const std::string& 
 }
 
 Launch sort_kernel(const Program& program, const Sort& sort, const std::string& name,
-                   const Tuning& tuning) {
+                   const TritonTuning& tuning) {
   const Buffer& in = program.buffers[static_cast<std::size_t>(sort.in)];
   const std::vector<Loop> loops = loops_over(in.type.shape, "@s");
   Block at(program, name, loops);
@@ -182,7 +182,7 @@ Launch sort_kernel(const Program& program, const Sort& sort, const std::string& 
 }
 
 Launch scatter_kernel(const Program& program, const Scatter& scatter, const std::string& name,
-                      const Tuning& tuning) {
+                      const TritonTuning& tuning) {
   const Buffer& out = program.buffers[static_cast<std::size_t>(scatter.out)];
   const std::vector<Loop> places = loops_over(out.type.shape, "@o");
   Block at(program, name, places);

@@ -166,6 +166,7 @@ Result<std::string> run_text(const Graph& graph, const Program& program,
     for (const auto& [name, text] : launch.constants)
       arguments.push_back(fmt::format("{}={}", name, text));
     if (launch.warps != 4) arguments.push_back(fmt::format("num_warps={}", launch.warps));
+    if (launch.stages != 0) arguments.push_back(fmt::format("num_stages={}", launch.stages));
     return fmt::format("{}[({},)]({})", launch.name, launch.grid, fmt::join(arguments, ", "));
   };
   for (const Launch& launch : launches) {

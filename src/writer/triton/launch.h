@@ -9,6 +9,7 @@
 #include "writer/fusion/kernel_plan.h"
 #include "writer/triton/kernel_text.h"
 #include "writer/triton/scalar_printer.h"
+#include "writer/triton/triton_tuning.h"
 
 namespace kw::writer::triton {
 
@@ -21,6 +22,7 @@ struct Launch {
   std::vector<std::pair<std::string, std::string>> constants;  // compile-time ones, Python
   std::string tiling;                                          // for the plan: "BLOCK=256"
   int warps = 4;
+  int stages = 0;                   // of its pipelined loops; 0: Triton's own number
   std::set<std::string> functions;  // of support.h
   bool libdevice = false;
   std::set<std::string> missing;  // operations that Triton has no text for
@@ -33,31 +35,21 @@ struct Launch {
 // What the printer and the text hold by now.
 Launch finished(const KernelText& kernel, const ScalarPrinter& printer);
 
-// Block sizes, powers of two.
-struct Tuning {
-  int block = 1024;     // elements a program, of pointwise kernels
-  int outputs = 128;    // outputs a program, where each is reduced in a loop
-  int lanes = 2048;     // elements of a row at once, in a loop over them
-  int whole_row = 0;    // rows up to this length at once, without a loop
-  bool online = false;  // Tiling::online
-  int product_m = 64, product_n = 64, product_k = 32;
-};
-
 // ---- one step a kernel, in the order of the program ----
 
 // Each program makes a block of outputs, each lane one; reductions are loops.
 Launch block_kernel(const Program& program, const Stage& stage, const std::string& name,
-                    const Tuning& tuning);
+                    const TritonTuning& tuning);
 // A lane walks along the axis.
 Launch scan_kernel(const Program& program, const Scan& scan, const std::string& name,
-                   const Tuning& tuning);
+                   const TritonTuning& tuning);
 // Each lane counts what comes before its element.
 Launch sort_kernel(const Program& program, const Sort& sort, const std::string& name,
-                   const Tuning& tuning);
+                   const TritonTuning& tuning);
 // Each lane has an element of the output, and looks through the updates for those that are its own:
 // their order is kept.
 Launch scatter_kernel(const Program& program, const Scatter& scatter, const std::string& name,
-                      const Tuning& tuning);
+                      const TritonTuning& tuning);
 
 // ---- several steps a kernel ----
 
@@ -66,7 +58,7 @@ struct Tiling {
   bool online = false;      // softmax's maximum and sum in one pass
 };
 // For the sizes that were traced.
-Tiling tiling_of(const Program& program, const RowGroup& group, const Tuning& tuning);
+Tiling tiling_of(const Program& program, const RowGroup& group, const TritonTuning& tuning);
 // Better one output a lane: few terms, or neighbouring outputs read neighbouring elements.
 bool is_for_lanes(const Program& program, const RowGroup& group);
 Launch row_kernel(const Program& program, const RowGroup& group, const std::string& name,
@@ -76,6 +68,6 @@ Launch row_kernel(const Program& program, const RowGroup& group, const std::stri
 std::optional<Launch> whole_row_kernel(const Program& program, const RowGroup& group,
                                        const std::string& name, const Tiling& tiling, int most);
 Launch product_kernel(const Program& program, const ProductStage& product, const std::string& name,
-                      const Tuning& tuning);
+                      const TritonTuning& tuning);
 
 }  // namespace kw::writer::triton

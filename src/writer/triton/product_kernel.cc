@@ -29,7 +29,7 @@ bool is_load(const ScalarRef& value) {
 class ProductKernel {
  public:
   ProductKernel(const Program& program, const ProductStage& product, const std::string& name,
-                const Tuning& tuning)
+                const TritonTuning& tuning)
       : product_(product), kernel_(program, name), printer_(kernel_), tuning_(tuning) {
     m_ = kernel_.add_axis("BLOCK_M", 0);
     n_ = kernel_.add_axis("BLOCK_N", 1);
@@ -150,13 +150,14 @@ class ProductKernel {
                      {"BLOCK_K", fmt::format("{}", block_k)}};
     out.tiling = fmt::format("BLOCK_M={} BLOCK_N={} BLOCK_K={}", block_m, block_n, block_k);
     out.warps = block_m * block_n >= 64 * 128 ? 8 : 4;
+    out.stages = tuning_.stages;
     return out;
   }
 
   const ProductStage& product_;
   KernelText kernel_;
   ScalarPrinter printer_;
-  Tuning tuning_;
+  TritonTuning tuning_;
   unsigned m_ = 0, n_ = 0, k_of_a_ = 0, k_of_b_ = 0;
   ScalarRef held_;  // whose nodes the printer remembers
 };
@@ -164,7 +165,7 @@ class ProductKernel {
 }  // namespace
 
 Launch product_kernel(const Program& program, const ProductStage& product, const std::string& name,
-                      const Tuning& tuning) {
+                      const TritonTuning& tuning) {
   return ProductKernel(program, product, name, tuning).made();
 }
 

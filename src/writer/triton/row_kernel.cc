@@ -289,7 +289,7 @@ bool is_for_lanes(const Program& program, const RowGroup& group) {
          !walks_along(program, stage, reduced.back().variable);
 }
 
-Tiling tiling_of(const Program& program, const RowGroup& group, const Tuning& tuning) {
+Tiling tiling_of(const Program& program, const RowGroup& group, const TritonTuning& tuning) {
   std::int64_t lanes = 1;
   bool rows_are_contiguous = false;
   for (const RowPart& part : group.parts) {
@@ -300,7 +300,7 @@ Tiling tiling_of(const Program& program, const RowGroup& group, const Tuning& tu
       rows_are_contiguous = true;
   }
   const std::int64_t rows = traced(program, group.rows);
-  Tiling out{.online = tuning.online};
+  Tiling out{.online = tuning.online != 0};
   if (rows_are_contiguous && rows > 1) {
     out.rows = static_cast<int>(std::min<std::int64_t>(power_of_2(rows), 32));
     out.lanes = static_cast<int>(

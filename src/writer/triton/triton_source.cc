@@ -14,7 +14,6 @@ namespace kw::writer {
 namespace {
 
 using triton::Launch;
-using triton::Tuning;
 
 // "_softmax: max" is softmax_max_kernel.
 class Names {
@@ -51,7 +50,7 @@ std::string label_of(const RowGroup& group) {
 
 struct Maker {
   const Program& program;
-  const Tuning& tuning;
+  const TritonTuning& tuning;
   Names names = {};
 
   Launch operator()(const Stage& stage) {
@@ -82,45 +81,56 @@ struct Maker {
 struct Recipe {
   TritonStrategy strategy;
   bool fuses = false, groups = false;
-  std::int64_t chunk = 0;  // 0: no reduction is split
-  Tuning tuning = {};
 };
 
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
       {{"tiled",
         "chains are fused into what reads or makes them; rows with their reductions in one kernel, "
-        "whole where they fit; products in tiles by tl.dot; few long rows in two kernels"},
+        "whole where they fit; products in tiles by tl.dot; few long rows in two kernels",
+        {.whole_row = 8192, .chunk = 4096}},
        true,
+       true},
+      {{"online",
+        "as tiled, with rows in blocks; the maximum and the sum of softmax in one pass",
+        {.outputs = 256,
+         .lanes = 4096,
+         .online = 1,
+         .chunk = 16384,
+         .product_m = 128,
+         .product_n = 64}},
        true,
-       4096,
-       {.whole_row = 8192}},
-      {{"online", "as tiled, with rows in blocks; the maximum and the sum of softmax in one pass"},
+       true},
+      {{"blocked",
+        "as tiled, with rows in blocks and a pass for each reduction; larger tiles",
+        {.block = 2048, .outputs = 64, .lanes = 1024, .product_m = 128, .product_n = 128}},
        true,
+       true},
+      {{"fused", "chains are fused; a lane for each output, reductions in a loop", {}},
        true,
-       16384,
-       {.outputs = 256, .lanes = 4096, .online = true, .product_m = 128, .product_n = 64}},
-      {{"blocked", "as tiled, with rows in blocks and a pass for each reduction; larger tiles"},
-       true,
-       true,
-       0,
-       {.block = 2048, .outputs = 64, .lanes = 1024, .product_m = 128, .product_n = 128}},
-      {{"fused", "chains are fused; a lane for each output, reductions in a loop"}, true, false, 0},
-      {{"naive", "one kernel an operator, a lane for each output, reductions in a loop"}},
+       false},
+      {{"naive", "one kernel an operator, a lane for each output, reductions in a loop", {}}},
   };
   return all;
 }
 
-std::vector<Launch> launches_of(Program& program, const Recipe& recipe) {
+void set_warps(Launch& launch, int warps) {
+  if (warps > 0) launch.warps = warps;
+  for (Launch& other : launch.otherwise) set_warps(other, warps);
+}
+
+std::vector<Launch> launches_of(Program& program, const Recipe& recipe,
+                                const TritonTuning& tuning) {
   if (recipe.fuses) fuse(program);
-  if (recipe.chunk > 0) split_reductions(program, recipe.chunk);
-  Maker make{program, recipe.tuning};
+  if (tuning.chunk > 0) split_reductions(program, tuning.chunk);
+  Maker make{program, tuning};
   std::vector<Launch> out;
   if (recipe.groups) {
     for (const KernelWork& work : plan_kernels(program)) out.push_back(std::visit(make, work));
   } else {
     for (const Step& step : program.steps) out.push_back(std::visit(make, step));
   }
+  for (Launch& launch : out) set_warps(launch, tuning.warps);
   return out;
 }
 
@@ -137,7 +147,7 @@ const std::vector<TritonStrategy>& triton_strategies() {
 
 Result<TritonFile> triton_source(const Graph& graph, const Program& lowered,
                                  const task::Signature& signature, std::string_view strategy,
-                                 TritonForm form) {
+                                 const TritonTuning& tuning, TritonForm form) {
   const auto recipe = std::find_if(recipes().begin(), recipes().end(), [&](const Recipe& one) {
     return one.strategy.name == strategy;
   });
@@ -152,7 +162,7 @@ Result<TritonFile> triton_source(const Graph& graph, const Program& lowered,
     return fail(ErrorCode::kInvalidArgument,
                 "the graph has {} inputs and {} outputs, the problem {} and {}", given,
                 program.outputs.size(), wanted, signature.outputs.size());
-  const std::vector<Launch> launches = launches_of(program, *recipe);
+  const std::vector<Launch> launches = launches_of(program, *recipe, tuning);
   std::set<std::string> missing, functions;
   bool libdevice = false;
   TritonFile out;
@@ -161,6 +171,8 @@ Result<TritonFile> triton_source(const Graph& graph, const Program& lowered,
     functions.insert(launch.functions.begin(), launch.functions.end());
     libdevice = libdevice || launch.libdevice;
     out.tiling.push_back(launch.name + " " + launch.tiling);
+    if (launch.warps != 4) out.tiling.back() += fmt::format(" num_warps={}", launch.warps);
+    if (launch.stages != 0) out.tiling.back() += fmt::format(" num_stages={}", launch.stages);
   }
   if (!missing.empty())
     return fail(ErrorCode::kUnsupported, "Triton has no text for {}", fmt::join(missing, ", "));

@@ -7,12 +7,14 @@
 
 #include "task/signature.h"
 #include "writer/loops/loops.h"
+#include "writer/triton/triton_tuning.h"
 
 namespace kw::writer {
 
 struct TritonStrategy {
   std::string_view name;  // "naive"
   std::string_view plan;  // a sentence
+  TritonTuning tuning;    // its usual one
 };
 
 // From the one that is most often fastest to the plainest.
@@ -34,6 +36,6 @@ struct TritonFile {
 // tells; kNotFound an unknown strategy.
 Result<TritonFile> triton_source(const Graph& graph, const Program& program,
                                  const task::Signature& signature, std::string_view strategy,
-                                 TritonForm form);
+                                 const TritonTuning& tuning, TritonForm form);
 
 }  // namespace kw::writer

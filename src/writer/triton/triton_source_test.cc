@@ -97,7 +97,11 @@ Case scaled(const std::string& extent = "2 * half") {
 Result<TritonFile> file_of(const Case& one, std::string_view strategy, TritonForm form) {
   const auto program = lower(one.graph);
   EXPECT_TRUE(program) << program.error().message();
-  return triton_source(one.graph, program.value(), one.signature, strategy, form);
+  for (const TritonStrategy& known : triton_strategies()) {
+    if (known.name == strategy)
+      return triton_source(one.graph, program.value(), one.signature, strategy, known.tuning, form);
+  }
+  return triton_source(one.graph, program.value(), one.signature, strategy, {}, form);
 }
 
 TEST(TritonSource, AFusedChainIsAsPeopleWriteIt) {

@@ -1,0 +1,164 @@
+// tile_transposes: where neighbouring elements are read in one loop and written in another, both
+// run over a tile at a time, whose lines stay in the cache.
+#include <algorithm>
+
+#include "base/check.h"
+#include "writer/loops/scalar.h"
+#include "writer/nest/nest.h"
+
+namespace kw::writer {
+namespace {
+
+class Tiler {
+ public:
+  Tiler(Nest& nest, int tile) : nest_(nest), tile_(tile) {}
+
+  void of(NestList& list) {
+    for (NestNode& node : list) {
+      auto* loop = std::get_if<NestLoop>(&node.node);
+      if (loop == nullptr) continue;
+      std::vector<NestLoop*> chain = chain_from(*loop);
+      if (const auto outer = transposed(chain)) {
+        apply(chain, *outer);
+      } else {
+        of(loop->body);
+      }
+    }
+  }
+
+ private:
+  // Loops that have nothing but the next one; the last one has stores alone, else: empty.
+  static std::vector<NestLoop*> chain_from(NestLoop& first) {
+    std::vector<NestLoop*> out = {&first};
+    while (out.back()->body.size() == 1) {
+      auto* next = std::get_if<NestLoop>(&out.back()->body.front().node);
+      if (next == nullptr) break;
+      out.push_back(next);
+    }
+    const bool fits =
+        out.size() >= 2 &&
+        std::all_of(out.begin(), out.end(),
+                    [](const NestLoop* one) { return one->first == IntExpr(); }) &&
+        std::all_of(out.back()->body.begin(), out.back()->body.end(), [](const NestNode& node) {
+          const auto* put = std::get_if<Store>(&node.node);
+          return put != nullptr && !put->update && put->accumulator.empty();
+        });
+    if (!fits) out.clear();
+    return out;
+  }
+
+  // Place in the chain of the loop in which something is read in single steps that the innermost
+  // loop reads in longer ones, where that loop writes in single steps. nullopt: there is none, or
+  // an iteration may need what another one made.
+  std::optional<std::size_t> transposed(const std::vector<NestLoop*>& chain) const {
+    if (chain.empty()) return std::nullopt;
+    const NestList& body = chain.back()->body;
+    const std::string& inner = chain.back()->variable;
+    std::vector<Access> reads, writes;
+    for (const NestNode& node : body) {
+      collect_reads(node, reads);
+      collect_writes(node, writes);
+    }
+    for (const Access& write : writes) {
+      if (is_scalar(write.buffer)) continue;
+      if (stride(write, inner) != std::optional(IntExpr(1))) return std::nullopt;
+      if (std::any_of(reads.begin(), reads.end(),
+                      [&](const Access& read) { return read.buffer == write.buffer; }))
+        return std::nullopt;
+    }
+    for (const Access& read : reads) {
+      const auto by_inner = stride(read, inner);
+      if (!by_inner || *by_inner == IntExpr(0) || *by_inner == IntExpr(1)) continue;
+      for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
+        const auto extent = chain[i]->extent.constant();
+        const bool is_short = extent && *extent < tile_;
+        if (!is_short && stride(read, chain[i]->variable) == std::optional(IntExpr(1))) return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool is_scalar(BufferId id) const {
+    const auto found = nest_.locals.find(id);
+    return found != nest_.locals.end() && found->second.dims.empty();
+  }
+
+  // Of the place in memory, from one iteration to the next.
+  std::optional<IntExpr> stride(const Access& access, const std::string& variable) const {
+    const Shape& shape = nest_.program.buffers[static_cast<std::size_t>(access.buffer)].type.shape;
+    const auto found = nest_.locals.find(access.buffer);
+    IntExpr linear;
+    for (std::size_t d = 0; d < access.index.size(); ++d) {
+      if (found != nest_.locals.end() &&
+          std::count(found->second.dims.begin(), found->second.dims.end(), d) == 0)
+        continue;
+      if (!access.index[d]) return std::nullopt;
+      linear = linear * shape[d] + *access.index[d];
+    }
+    return linear.coefficient(variable);
+  }
+
+  // outer, (others), inner  ->  outer's tiles, (others), inner's tiles, outer, inner
+  void apply(const std::vector<NestLoop*>& chain, std::size_t outer) {
+    std::vector<NestLoop> loops;
+    for (NestLoop* one : chain)
+      loops.push_back({.variable = one->variable, .extent = one->extent, .body = {}});
+    NestLoop& far = loops[outer];
+    NestLoop& near = loops.back();
+    near.body = std::move(chain.back()->body);
+    NestLoop far_tiles = tiles_of(far), near_tiles = tiles_of(near);
+    std::vector<NestLoop> order;
+    for (std::size_t i = 0; i + 1 < loops.size(); ++i)
+      order.push_back(i == outer ? std::move(far_tiles) : std::move(loops[i]));
+    order.push_back(std::move(near_tiles));
+    order.push_back(std::move(loops[outer]));
+    order.push_back(std::move(loops.back()));
+    std::vector<std::string> names;
+    for (const NestLoop& one : order) names.push_back(one.variable);
+    for (auto& [id, local] : nest_.locals) moved(local.loops, chain, names);
+    NestLoop made = std::move(order.back());
+    for (std::size_t i = order.size() - 1; i-- > 0;) {
+      NestLoop around = std::move(order[i]);
+      around.body.clear();
+      around.body.push_back({std::move(made)});
+      made = std::move(around);
+    }
+    *chain.front() = std::move(made);
+  }
+
+  NestLoop tiles_of(NestLoop& loop) const {
+    NestLoop out{loop.variable + "_tile",
+                 IntExpr::call(IntFunction::kFloorDiv, loop.extent + IntExpr(tile_ - 1), tile_),
+                 {}};
+    const IntExpr first = IntExpr::symbol(out.variable) * IntExpr(tile_);
+    loop.extent = IntExpr::call(IntFunction::kMin, loop.extent, first + IntExpr(tile_));
+    loop.first = first;
+    return out;
+  }
+
+  // The path of a declaration inside the innermost of the loops.
+  static void moved(std::vector<std::string>& path, const std::vector<NestLoop*>& chain,
+                    const std::vector<std::string>& names) {
+    const auto first = std::find(path.begin(), path.end(), names_of(chain).front());
+    if (first == path.end()) return;
+    KW_CHECK(path.end() - first == static_cast<std::ptrdiff_t>(chain.size()));
+    path.erase(first, path.end());
+    path.insert(path.end(), names.begin(), names.end());
+  }
+  static std::vector<std::string> names_of(const std::vector<NestLoop*>& chain) {
+    std::vector<std::string> out;
+    for (const NestLoop* one : chain) out.push_back(one->variable);
+    return out;
+  }
+
+  Nest& nest_;
+  const int tile_;
+};
+
+}  // namespace
+
+void tile_transposes(Nest& nest, int tile) {
+  if (tile > 0) Tiler(nest, tile).of(nest.body);
+}
+
+}  // namespace kw::writer
