@@ -48,7 +48,7 @@ def prepare(options):
         sized = os.path.join(options.folder, "graphs", "sized.json")
         with open(sized, "w") as file:
             json.dump(graph, file)
-        row = {"name": name, "files": {}, "missing": ""}
+        row = {"name": name, "files": {}, "missing": "", "inputs": [item["name"] for item in graph["inputs"]]}
         for strategy in STRATEGIES:
             answer = author.ask(graph=sized, language="triton", strategy=strategy)
             if "error" in answer:
@@ -116,6 +116,12 @@ def arguments_of(problem, given):
     return [given[name] for name in problem.definition["inputs"]]
 
 
+def state_of(ours, theirs):
+    """The module's state, less what the candidate has no use for."""
+    known = ours.state_dict()
+    return {name: value for name, value in theirs.state_dict().items() if name in known}
+
+
 def check_problem(row, folder):
     """Every strategy at every cuda workload; compiles what timing needs, the rival too."""
     problem = suite.Definition(row["name"], "cuda")
@@ -129,7 +135,8 @@ def check_problem(row, folder):
             if outcomes.get(strategy, "right") != "right":
                 continue
             try:
-                wrong = wrong_in(outputs_of(entry, *arguments), want, exact)
+                wrong = wrong_in(outputs_of(entry, *[given[name] for name in row["inputs"]]), want, exact)
+                torch.cuda.synchronize()
                 outcomes[strategy] = "right" if wrong is None else f"wrong at workload {k}: {wrong}"
             except Exception as error:
                 outcomes[strategy] = f"error at workload {k}: {type(error).__name__}: {str(error)[:300]}"
@@ -145,15 +152,17 @@ def time_problem(row, outcomes, folder):
 
     problem = suite.Definition(row["name"], "cuda")
     function = module_of(problem.source, folder).run
-    arguments = arguments_of(problem, next(iter(problem.cases("cuda")))[0])
+    given = next(iter(problem.cases("cuda")))[0]
+    arguments = arguments_of(problem, given)
+    own = [given[name] for name in row["inputs"]]
     times = {}
-    sides = {"eager": function, "compiled": torch.compile(function, dynamic=False)}
+    sides = {"eager": (function, arguments), "compiled": (torch.compile(function, dynamic=False), arguments)}
     for strategy, source in row["files"].items():
-        if outcomes.get(strategy) == "right":
-            sides[strategy] = module_of(source, folder).run
-    for name, side in sides.items():
-        side(*arguments)
-        times[name] = do_bench(lambda side=side: side(*arguments), warmup=20, rep=60, return_mode="median")
+        if outcomes.get(strategy) == "right" and strategy not in ("fused", "naive"):
+            sides[strategy] = (module_of(source, folder).run, own)
+    for name, (side, given) in sides.items():
+        side(*given)
+        times[name] = do_bench(lambda side=side, given=given: side(*given), warmup=20, rep=60, return_mode="median")
     torch.compiler.reset()
     torch.cuda.empty_cache()
     return times
@@ -163,6 +172,7 @@ def check_sample(sample, folder):
     answer = sample["messages"][-1]["content"]
     source = answer.split("```python\n", 1)[1].rsplit("```", 1)[0]
     problem = sample["problem"]
+    torch.set_default_device("cuda")
     candidate = module_of(source, folder)
     if problem["form"] == "module":
         torch.set_default_device("cpu")
@@ -171,7 +181,7 @@ def check_sample(sample, folder):
         model = loaded.Model(*loaded.get_init_inputs())
         torch.manual_seed(3)
         ours = candidate.ModelNew(*loaded.get_init_inputs())
-        ours.load_state_dict(model.state_dict())
+        ours.load_state_dict(state_of(ours, model))
         cases = [loaded.get_inputs() for _ in range(2)]
         cases = [[v.cuda() if isinstance(v, torch.Tensor) else v for v in case] for case in cases]
         model, ours = model.cuda(), ours.cuda()
@@ -206,45 +216,62 @@ def check_sample(sample, folder):
     return None
 
 
-def work(kind, queue, results, folder):
+def work(kind, rows, queue, results, folder):
     start()
-    while (item := queue.get()) is not None:
-        index, row = item
-        results.put((index, "begun", None))
+    while (index := queue.get()) is not None:
+        results.put((index, os.getpid(), None))
         try:
             if kind == "suite":
-                out = check_problem(row, folder)
+                out = check_problem(rows[index], folder)
             else:
-                wrong = check_sample(row, folder)
+                wrong = check_sample(rows[index], folder)
                 out = {"sample": "right" if wrong is None else f"wrong: {wrong}"}
+            torch.cuda.synchronize()
         except Exception:
             out = {"problem": "error: " + traceback.format_exc()[-600:]}
-        results.put((index, "done", out))
+        results.put((index, os.getpid(), out))
+        try:
+            torch.cuda.synchronize()
+        except Exception:  # the device is lost to this process
+            results.close()
+            results.join_thread()
+            os._exit(1)
 
 
 def in_processes(kind, rows, jobs, seconds, folder):
     """Outcomes by index of the row. A process that dies takes its row alone."""
     context = multiprocessing.get_context("spawn")
     queue, results = context.Queue(), context.Queue()
-    for item in enumerate(rows):
-        queue.put(item)
+    for index in range(len(rows)):
+        queue.put(index)
     for _ in range(jobs):
         queue.put(None)
-    workers = [context.Process(target=work, args=(kind, queue, results, folder), daemon=True) for _ in range(jobs)]
-    for worker in workers:
-        worker.start()
+
+    def worker():
+        out = context.Process(target=work, args=(kind, rows, queue, results, folder), daemon=True)
+        out.start()
+        return out
+
+    workers, busy = [worker() for _ in range(jobs)], {}
     outcomes, end = {}, time.monotonic() + seconds
     while len(outcomes) < len(rows) and time.monotonic() < end:
         try:
-            index, state, out = results.get(timeout=5)
+            index, pid, out = results.get(timeout=1)
+            if out is not None:
+                outcomes[index] = out
+            busy[pid] = index
         except Exception:
-            if not any(worker.is_alive() for worker in workers):
-                break
-            continue
-        if state == "done":
-            outcomes[index] = out
-    for worker in workers:
-        worker.kill()
+            pass
+        for i, one in enumerate(workers):
+            if not one.is_alive() and one.exitcode != 0:
+                index = busy.get(one.pid)
+                if index is not None:
+                    outcomes.setdefault(index, {"problem": f"error: the process ended with {one.exitcode}"})
+                workers[i] = worker()
+        if not any(one.is_alive() for one in workers) and results.empty():
+            break
+    for one in workers:
+        one.kill()
     return outcomes
 
 

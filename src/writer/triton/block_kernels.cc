@@ -85,6 +85,14 @@ DType collected(const Stage& stage) {
   return places ? stage.body->dtype : stage.accumulator;
 }
 
+// A float32 sum of so many terms one after the other has lost too much, or has stopped growing.
+bool needs_double(const Program& program, const Stage& stage) {
+  constexpr std::int64_t kManyTerms = 1024;
+  const auto terms = count_of(stage.reduced).evaluate(program.sizes);
+  return stage.op == ReduceOp::kSum && collected(stage) == DType::kFloat32 && terms &&
+         *terms >= kManyTerms;
+}
+
 }  // namespace
 
 Launch block_kernel(const Program& program, const Stage& stage, const std::string& name,
@@ -96,7 +104,9 @@ Launch block_kernel(const Program& program, const Stage& stage, const std::strin
     at.store(stage.out, place, value);
     return at.launch(tuning.block);
   }
-  Accumulator sum(at.kernel, at.printer, stage.op, collected(stage), at.axis);
+  const bool is_wide = needs_double(program, stage);
+  Accumulator sum(at.kernel, at.printer, stage.op, is_wide ? DType::kFloat64 : collected(stage),
+                  at.axis);
   IntExpr position;
   for (std::size_t r = 0; r < stage.reduced.size(); ++r) {
     const Loop& loop = stage.reduced[r];
@@ -108,8 +118,10 @@ Launch block_kernel(const Program& program, const Stage& stage, const std::strin
   const Text value = at.printer.tensor(stage.body);
   sum.step(value, {}, places ? at.kernel.integer(position) : Text{});
   at.close();
-  at.printer.set_reduced(sum.lanes());
-  at.store(stage.out, place, stage.epilogue ? at.printer.print(stage.epilogue) : sum.lanes());
+  Text total = sum.lanes();
+  if (is_wide) total.text += ".to(tl.float32)";
+  at.printer.set_reduced(total);
+  at.store(stage.out, place, stage.epilogue ? at.printer.print(stage.epilogue) : total);
   return at.launch(tuning.outputs);
 }
 

@@ -29,7 +29,7 @@ void describe(TritonTuning& t, const Visit& visit) {
   visit("lanes", t.lanes, std::vector{512, 1024, 2048, 4096});
   visit("whole_row", t.whole_row, std::vector{0, 8192, 16384});
   visit("outputs", t.outputs, std::vector{32, 64, 128, 256});
-  visit("chunk", t.chunk, std::vector{0, 4096, 16384});
+  visit("chunk", t.chunk, std::vector{4096, 16384, 65536});
   visit("online", t.online, std::vector{0, 1});
 }
 
