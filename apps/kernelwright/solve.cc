@@ -138,6 +138,8 @@ PlanFacts plan_facts(const SolveCommand& command,
                                               : p.problem.definition().reference.size());
   }
   out.prompt_bytes /= problems.size();
+  out.prompt_price = command.server.prompt_price;
+  out.completion_price = command.server.completion_price;
   return out;
 }
 

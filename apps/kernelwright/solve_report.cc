@@ -266,6 +266,11 @@ std::string plan_text(const search::Settings& s, const PlanFacts& facts, const f
     if (s.tokens > 0)
       tokens = std::min(tokens, (s.tokens + each) * static_cast<std::int64_t>(facts.problems));
     std::string text = fmt::format("at most about {}", tokens_text(tokens));
+    const double each_cost = static_cast<double>(prompt) * facts.prompt_price +
+                             static_cast<double>(facts.max_tokens) * facts.completion_price;
+    if (each_cost > 0 && each > 0)
+      text += fmt::format(", {:.2g} USD", each_cost / static_cast<double>(each) *
+                                              static_cast<double>(tokens) / 1e6);
     if (s.cost_usd > 0) text += fmt::format("; no attempt begins after {:.4g} USD", s.cost_usd);
     add_row(out, "tokens", text);
   }

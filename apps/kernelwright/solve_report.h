@@ -43,6 +43,7 @@ struct PlanFacts {
   std::string proposer;
   bool asks_model = false, timed = true;
   std::int64_t max_tokens = 0;
+  double prompt_price = 0, completion_price = 0;  // USD for a million tokens; 0: not known
 };
 std::string plan_text(const search::Settings& settings, const PlanFacts& facts,
                       const std::filesystem::path& run);

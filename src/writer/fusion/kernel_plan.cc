@@ -5,6 +5,7 @@
 
 #include "writer/fusion/fusion.h"
 #include "writer/loops/scalar.h"
+#include "writer/nest/groups.h"
 #include "writer/nest/nest.h"
 
 namespace kw::writer {
@@ -19,23 +20,9 @@ std::set<std::string> symbols_of(const ScalarRef& value) {
   return out;
 }
 
-bool is_zero(const ScalarRef& value) {
-  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
-  return constant != nullptr && constant->number == 0 && constant->integer == 0;
-}
-
 const Scalar::Call* call_of(const ScalarRef& value, ScalarOp op) {
   const auto* call = std::get_if<Scalar::Call>(&value->node);
   return call != nullptr && call->op == op ? call : nullptr;
-}
-
-void conjuncts(const ScalarRef& condition, std::vector<ScalarRef>& out) {
-  if (const auto* both = call_of(condition, ScalarOp::kAnd)) {
-    conjuncts(both->arguments[0], out);
-    conjuncts(both->arguments[1], out);
-  } else {
-    out.push_back(condition);
-  }
 }
 
 bool is_subset(const std::set<std::string>& small, const std::set<std::string>& large) {
@@ -186,17 +173,33 @@ std::set<BufferId> read_from(const Program& program, std::size_t first) {
   return out;
 }
 
+// With the members of a group as a loop of their own: they read the same elements.
+Stage with_groups(const Stage& whole) {
+  Stage out = whole;
+  Groups groups = split_groups(whole.body, whole.loops);
+  if (groups.places.empty()) return out;
+  out.loops = std::move(groups.loops);
+  IntRanges ranges;
+  for (const std::vector<Loop>* loops : {&out.loops, &out.reduced}) {
+    for (const Loop& loop : *loops) ranges.loop(loop.variable, loop.extent);
+  }
+  out.body = simplified(substitute(whole.body, groups.places), ranges);
+  if (whole.epilogue) out.epilogue = substitute(whole.epilogue, groups.places);
+  return out;
+}
+
 }  // namespace
 
-std::optional<ProductStage> as_product(const Stage& stage) {
-  if (stage.reduced.empty() || stage.op != ReduceOp::kSum ||
-      stage.accumulator != task::DType::kFloat32)
+std::optional<ProductStage> as_product(const Stage& whole) {
+  if (whole.reduced.empty() || whole.op != ReduceOp::kSum ||
+      whole.accumulator != task::DType::kFloat32)
     return std::nullopt;
+  const Stage stage = with_groups(whole);
   std::vector<ScalarRef> conditions;
   ScalarRef body = stage.body;
   while (const auto* choice = call_of(body, ScalarOp::kSelect)) {
     if (!is_zero(choice->arguments[2])) return std::nullopt;
-    conjuncts(choice->arguments[0], conditions);
+    for (ScalarRef& term : conjuncts(choice->arguments[0])) conditions.push_back(std::move(term));
     body = choice->arguments[1];
   }
   const auto* product = call_of(body, ScalarOp::kMul);
@@ -208,8 +211,12 @@ std::optional<ProductStage> as_product(const Stage& stage) {
                    .m = {},
                    .n = {},
                    .k = real_loops(stage.reduced)};
+  // Neighbouring columns of a tile are neighbours in the output.
+  const std::vector<Loop> outputs = real_loops(stage.loops);
+  if (!outputs.empty() && symbols_of(out.a).contains(outputs.back().variable))
+    std::swap(out.a, out.b);
   const std::set<std::string> in_a = symbols_of(out.a), in_b = symbols_of(out.b);
-  for (const Loop& loop : real_loops(stage.loops)) {
+  for (const Loop& loop : outputs) {
     const bool a = in_a.contains(loop.variable), b = in_b.contains(loop.variable);
     (a == b ? out.batch : a ? out.m : out.n).push_back(loop);
   }

@@ -127,6 +127,11 @@ ScalarRef logical_and(const ScalarRef& a, const ScalarRef& b) {
   return binary(ScalarOp::kAnd, a, b);
 }
 
+bool is_zero(const ScalarRef& value) {
+  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
+  return constant != nullptr && constant->number == 0 && constant->integer == 0;
+}
+
 std::vector<ScalarRef> conjuncts(const ScalarRef& condition) {
   const auto* call = std::get_if<Scalar::Call>(&condition->node);
   if (call == nullptr || call->op != ScalarOp::kAnd) return {condition};

@@ -29,6 +29,7 @@ ScalarRef select(const ScalarRef& condition, const ScalarRef& yes, const ScalarR
 ScalarRef binary(ScalarOp op, const ScalarRef& value, double other);
 ScalarRef binary(ScalarOp op, double other, const ScalarRef& value);
 ScalarRef logical_and(const ScalarRef& a, const ScalarRef& b);  // constants folded
+bool is_zero(const ScalarRef& value);                           // the number
 std::vector<ScalarRef> conjuncts(const ScalarRef& condition);   // the terms of nested kAnd
 
 std::string_view to_string(ScalarOp op);  // "add", "log1p"

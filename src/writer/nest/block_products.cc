@@ -8,6 +8,7 @@
 
 #include "writer/graph/int_ranges.h"
 #include "writer/loops/scalar.h"
+#include "writer/nest/groups.h"
 #include "writer/nest/nest.h"
 
 namespace kw::writer {
@@ -32,11 +33,6 @@ struct Factors {
   std::vector<ScalarRef> conditions;
 };
 
-bool is_zero(const ScalarRef& value) {
-  const auto* constant = std::get_if<Scalar::Constant>(&value->node);
-  return constant != nullptr && constant->number == 0 && task::is_floating(value->dtype);
-}
-
 std::optional<Factors> factors_of(const ScalarRef& value) {
   const auto* call = std::get_if<Scalar::Call>(&value->node);
   if (call == nullptr) return std::nullopt;
@@ -46,24 +42,6 @@ std::optional<Factors> factors_of(const ScalarRef& value) {
   if (!out) return std::nullopt;
   for (ScalarRef& term : conjuncts(call->arguments[0])) out->conditions.push_back(std::move(term));
   return out;
-}
-
-// variable // by in an index, by a number that divides the loop's extent: a group's.
-void groups_in(const IntExpr& expr, const std::vector<Loop>& loops,
-               std::map<std::string, std::int64_t>& out) {
-  for (const IntTerm& term : expr.sum()) {
-    for (const IntFactor& factor : term.factors) {
-      if (!factor.symbol.empty()) continue;
-      groups_in(factor.a, loops, out);
-      const auto by = factor.b.constant();
-      if (factor.function != IntFunction::kFloorDiv || !by || *by < 2) continue;
-      for (const Loop& loop : loops) {
-        const auto extent = loop.extent.constant();
-        if (extent && *extent % *by == 0 && factor.a == IntExpr::symbol(loop.variable))
-          out.emplace(loop.variable, *by);
-      }
-    }
-  }
 }
 
 // A remainder of (variable + rest) by `by` in an index: a transposed convolution's.
@@ -129,7 +107,10 @@ class Blocker {
     parts.epilogue = found.store->value;
     parts.index = found.store->index;
     drop_single(parts);
-    split_groups(parts);
+    // A group's members read the same elements.
+    Groups groups = split_groups(parts.value, parts.loops);
+    parts.loops = std::move(groups.loops);
+    if (!groups.places.empty()) replace(parts, groups.places);
     const Parts whole = parts;
     below_extent_.clear();
     std::vector<Loop> around;
@@ -184,33 +165,6 @@ class Blocker {
       });
     }
     if (!gone.empty()) replace(parts, gone);
-  }
-
-  // variable = by * group + member: a group's members read the same elements.
-  static void split_groups(Parts& parts) {
-    std::map<std::string, std::int64_t> groups;
-    visit(parts.value, [&](const Scalar& each) {
-      const auto* index = std::get_if<Scalar::Index>(&each.node);
-      if (index != nullptr) groups_in(index->expr, parts.loops, groups);
-    });
-    std::map<std::string, IntExpr> places;
-    std::vector<Loop> loops;
-    for (const Loop& loop : parts.loops) {
-      const auto found = groups.find(loop.variable);
-      if (found == groups.end()) {
-        loops.push_back(loop);
-        continue;
-      }
-      const IntExpr by = found->second;
-      const Loop group{loop.variable + "g", IntExpr::call(IntFunction::kFloorDiv, loop.extent, by)};
-      const Loop member{loop.variable + "m", by};
-      loops.push_back(group);
-      loops.push_back(member);
-      places[loop.variable] =
-          by * IntExpr::symbol(group.variable) + IntExpr::symbol(member.variable);
-    }
-    parts.loops = std::move(loops);
-    if (!places.empty()) replace(parts, places);
   }
 
   // Leading columns that are not one run in memory with those behind them, where these are enough:

@@ -1,7 +1,9 @@
 // What single transformations make of small nests.
 #include <gtest/gtest.h>
 
+#include "writer/loops/scalar.h"
 #include "writer/loops/testing.h"
+#include "writer/nest/groups.h"
 #include "writer/nest/nest.h"
 
 namespace kw::writer {
@@ -95,6 +97,107 @@ TEST(FlattenLoops, BroadcastsKeepTheirLoop) {
             "for i0 < A\n"
             "  for i2 < B * C\n"
             "    out0[i0, 0, i2] = add(x[i0, 0, i2], b[i0, 0, 0])\n");
+}
+
+// One operator on x [A, B].
+Nest of_operator(const char* op, const char* more, const char* shape, const char* dtype) {
+  const TestGraph graph{
+      .sizes = {{"A", 40}, {"B", 50}},
+      .inputs = {{"x", R"(["A", "B"])"}},
+      .nodes = {{op, fmt::format(R"("self": {{"input": "x"}}{})", more), shape, dtype}},
+      .outputs = R"({"node": 0})"};
+  return make_nest(lowered(graph));
+}
+
+TEST(TileTransposes, BothLoopsRunInBlocks) {
+  Nest nest =
+      of_operator("permute.default", R"(, "dims": {"sizes": [1, 0]})", R"(["B", "A"])", "float32");
+  tile_transposes(nest, 16);
+  EXPECT_EQ(to_text(nest),
+            "for i0_tile < ((B + 15) // (16))\n"
+            "  for i1_tile < ((A + 15) // (16))\n"
+            "    for 16 * i0_tile <= i0 < min(16 * i0_tile + 16, B)\n"
+            "      for 16 * i1_tile <= i1 < min(16 * i1_tile + 16, A)\n"
+            "        out0[i0, i1] = x[i1, i0]\n");
+}
+
+TEST(TileTransposes, WhatIsReadInOrderStays) {
+  Nest nest = of_operator("relu.default", "", R"(["A", "B"])", "float32");
+  const std::string before = to_text(nest);
+  tile_transposes(nest, 16);
+  EXPECT_EQ(to_text(nest), before);
+  Nest transposed =
+      of_operator("permute.default", R"(, "dims": {"sizes": [1, 0]})", R"(["B", "A"])", "float32");
+  const std::string plain = to_text(transposed);
+  tile_transposes(transposed, 0);
+  EXPECT_EQ(to_text(transposed), plain);
+}
+
+TEST(ReduceSideBySide, FourRowsAtATime) {
+  Nest nest =
+      of_operator("sum.dim_IntList", R"(, "dim": {"sizes": [0]}, "keepdim": false, "dtype": null)",
+                  R"(["B"])", "float32");
+  reduce_side_by_side(nest, 256);
+  EXPECT_EQ(to_text(nest),
+            "for i0b < ((B + 255) // (256))\n"
+            "  for i0l < min(256, B - 256 * i0b)\n"
+            "    t2[i0l] = 0.0\n"
+            "  for r0t < ((A) // (4))\n"
+            "    for i0l < min(256, B - 256 * i0b)\n"
+            "      t2[i0l] sum= x[4 * r0t, 256 * i0b + i0l]\n"
+            "      t2[i0l] sum= x[4 * r0t + 1, 256 * i0b + i0l]\n"
+            "      t2[i0l] sum= x[4 * r0t + 2, 256 * i0b + i0l]\n"
+            "      t2[i0l] sum= x[4 * r0t + 3, 256 * i0b + i0l]\n"
+            "  for r0 < A - 4 * ((A) // (4))\n"
+            "    for i0l < min(256, B - 256 * i0b)\n"
+            "      t2[i0l] sum= x[4 * ((A) // (4)) + r0, 256 * i0b + i0l]\n"
+            "  for i0l < min(256, B - 256 * i0b)\n"
+            "    out0[256 * i0b + i0l] = t2[i0l]\n");
+}
+
+TEST(ReduceSideBySide, APlaceIsToldFromTheBestBefore) {
+  Nest nest = of_operator("argmax.default", R"(, "dim": 0, "keepdim": false)", R"(["B"])", "int64");
+  reduce_side_by_side(nest, 256);
+  const std::string text = to_text(nest);
+  const std::string better =
+      "select(or(greater(x[4 * r0t, 256 * i0b + i0l], t2[i0l]), and(not_equal(x[4 * r0t, 256 * i0b "
+      "+ i0l], x[4 * r0t, 256 * i0b + i0l]), equal(t2[i0l], t2[i0l]))), ";
+  const std::size_t place = text.find("      t3[i0l] = " + better + "4 * r0t, t3[i0l])\n"),
+                    best = text.find("      t2[i0l] = " + better +
+                                     "x[4 * r0t, 256 * i0b + i0l], t2[i0l])\n");
+  ASSERT_NE(place, std::string::npos) << text;
+  ASSERT_NE(best, std::string::npos) << text;
+  EXPECT_LT(place, best);
+  EXPECT_NE(text.find("out0[256 * i0b + i0l] = t3[i0l]\n"), std::string::npos) << text;
+}
+
+TEST(BoundReductions, AWindowEndsWhereItsConditionSaysSo) {
+  Nest nest = of_operator("_adaptive_avg_pool2d.default", R"(, "output_size": {"sizes": [7, 7]})",
+                          R"([7, 7])", "float32");
+  bound_reductions(nest);
+  EXPECT_EQ(
+      to_text(nest).substr(0, to_text(nest).find("    out0")),
+      "for i0 < 7\n"
+      "  for i1 < 7\n"
+      "    sum of float32 a1\n"
+      "    for r0 < min(((A + 6) // (7)) + 1, ((A + A * i0 + 6) // (7)) - ((A * i0) // (7)))\n"
+      "      for r1 < min(((B + 6) // (7)) + 1, ((B + B * i1 + 6) // (7)) - ((B * i1) // (7)))\n"
+      "        a1 sum= x[((A * i0) // (7)) + r0, ((B * i1) // (7)) + r1]\n");
+}
+
+TEST(Groups, AreMembersOfTheirOwn) {
+  const IntExpr i = IntExpr::symbol("i");
+  const ScalarRef value =
+      load(0, task::DType::kFloat32,
+           {index_number(IntExpr::call(IntFunction::kFloorDiv, i, 4)), index_number(i)});
+  const Groups groups = split_groups(value, {{"i", 8}, {"j", 5}});
+  ASSERT_EQ(groups.loops.size(), 3U);
+  EXPECT_EQ(groups.loops[0].variable, "ig");
+  EXPECT_EQ(groups.loops[0].extent, IntExpr(2));
+  EXPECT_EQ(groups.loops[1].variable, "im");
+  EXPECT_EQ(groups.loops[1].extent, IntExpr(4));
+  EXPECT_EQ(groups.places.at("i"), IntExpr(4) * IntExpr::symbol("ig") + IntExpr::symbol("im"));
+  EXPECT_TRUE(split_groups(value, {{"i", 6}}).places.empty()) << "4 does not divide 6";
 }
 
 }  // namespace

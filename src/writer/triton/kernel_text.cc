@@ -241,9 +241,13 @@ const Text& KernelText::segment(const Flat& flat, std::size_t first, std::size_t
     std::string text = flat.name;
     if (last != end) text += " // " + size(extent_of(flat.loops, last + 1, end));
     if (first != 0) text += " % " + size(extent_of(flat.loops, first, last));
+    if (flat.is_narrow) text = fmt::format("({}).to(tl.int64)", text);
     out.text = fresh(first == last ? fmt::format("{}{}", flat.prefix, first)
                                    : fmt::format("{}{}_{}", flat.prefix, first, last));
     line_at(scope, fmt::format("{} = {}", out.text, text));
+  } else if (flat.is_narrow) {
+    out.text = fresh(flat.name + "_all");
+    line_at(scope, fmt::format("{} = {}.to(tl.int64)", out.text, flat.name));
   }
   ranges_.loop(symbol, extent_of(flat.loops, first, last));
   scopes_[scope].bound.insert(symbol);

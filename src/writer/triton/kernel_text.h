@@ -46,6 +46,9 @@ struct Flat {
   std::string prefix;       // of the loop variables taken from it: "i" gives i0, i1, i0_1
   std::vector<Loop> loops;  // outermost first
   unsigned axes = 0;
+  // It has the type of the sizes, 32 bits where they fit: a division of 64 bits takes many times as
+  // long. What is taken from it has 64.
+  bool is_narrow = false;
 };
 
 class KernelText {

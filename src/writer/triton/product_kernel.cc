@@ -103,8 +103,7 @@ class ProductKernel {
 
   Text steps(const std::string& name, const std::string& start, unsigned axis, std::size_t scope) {
     const std::string k = kernel_.fresh(name), mask = kernel_.fresh(name + "_mask");
-    kernel_.format("{} = ({} + tl.arange(0, BLOCK_K)){}.to(tl.int64)", k, start,
-                   kernel_.expand(axis));
+    kernel_.format("{} = ({} + tl.arange(0, BLOCK_K)){}", k, start, kernel_.expand(axis));
     kernel_.format("{} = {} < {}", mask, k, kernel_.size(count_of(product_.k)));
     kernel_.set_mask(axis, {mask, axis, kAtom, scope});
     return {mask, axis, kAtom, scope};
@@ -114,7 +113,7 @@ class ProductKernel {
   std::string operand(const ScalarRef& value, const std::vector<Loop>& loops,
                       const std::string& name, const Text& mask, unsigned k, unsigned side,
                       bool is_narrow, std::optional<DType> narrow) {
-    kernel_.bind(Flat{"k_" + name, "k", loops, k});
+    kernel_.bind(Flat{"k_" + name, "k", loops, k, true});
     Text text = printer_.tensor(value);
     const bool is_zero_outside = is_load(value) && (text.axes & k) != 0;
     if (!is_zero_outside)

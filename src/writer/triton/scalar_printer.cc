@@ -345,6 +345,16 @@ Text ScalarPrinter::cast(const Scalar& value, const Scalar::Cast& cast) {
   return out;
 }
 
+// Where the condition is false that it is printed under: a load is masked by that.
+bool ScalarPrinter::is_zero_outside(const ScalarRef& value) {
+  if (const auto* load = std::get_if<Scalar::Load>(&value->node))
+    return needs_condition(value) && !held_.contains(load->buffer) &&
+           kernel_.buffer(load->buffer).kind != Buffer::Kind::kScalar;
+  const auto* call = std::get_if<Scalar::Call>(&value->node);
+  return call != nullptr && call->op == ScalarOp::kSelect && is_zero(call->arguments[2]) &&
+         is_zero_outside(call->arguments[1]);
+}
+
 Text ScalarPrinter::select(const Scalar::Call& call) {
   const std::optional<Text> outer = condition_;
   const Text* around = outer ? &*outer : nullptr;
@@ -365,6 +375,7 @@ Text ScalarPrinter::select(const Scalar::Call& call) {
   Text yes = side(call.arguments[1], true), no = side(call.arguments[2], false);
   if (constant_of(call.arguments[1]) != nullptr && constant_of(call.arguments[2]) != nullptr)
     yes = tensor(call.arguments[1]);
+  if (is_zero(call.arguments[2]) && is_zero_outside(call.arguments[1])) return yes;
   return {fmt::format("tl.where({}, {}, {})", condition.text, yes.text, no.text),
           condition.axes | yes.axes | no.axes, kAtom,
           std::max({condition.scope, yes.scope, no.scope})};

@@ -47,6 +47,7 @@ class ScalarPrinter {
   Text unary(ScalarOp op, task::DType dtype, const ScalarRef& argument);
   Text binary(const Scalar::Call& call);
   Text named(const Text& text, const std::string& wish);
+  bool is_zero_outside(const ScalarRef& value);
   bool needs_condition(const ScalarRef& value);
   void count(const ScalarRef& value);
   std::string library(const std::string& name) {
