@@ -208,7 +208,7 @@ class SolveRun {
   Result<int> print(const fs::path& folder) const {
     bool failed = false, none = false;
     for (const runlog::ProblemTree& tree : run_.problems) {
-      const End end = tree.ended->end;
+      const End end = tree.ended ? tree.ended->end : End::kFailed;
       failed =
           failed || end == End::kFailed || end == End::kQuarantined || end == End::kUnsupported;
       none = none || tree.best() == nullptr;

@@ -89,6 +89,7 @@ void add_row(std::string& out, std::string_view label, const std::string& text) 
 }
 
 std::string evidence_of(const fs::path& run, const Attempt& attempt) {
+  if (!attempt.judged) return "";
   auto text = runlog::RunFolder::get(run, attempt.judged->verdict);
   auto value = text ? parse_json(*text) : Result<Json>(tl::unexpected(text.error()));
   auto verdict = value ? task::verdict_from_json(*value, "verdict")
@@ -134,7 +135,7 @@ std::string_view to_string(Standing standing) {
 
 Standing standing_of(const ProblemTree& tree) {
   const Attempt* best = tree.best();
-  if (best == nullptr) return Standing::kNone;
+  if (best == nullptr || !best->judged) return Standing::kNone;
   const auto& speedup = best->judged->speedup;
   if (!speedup) return Standing::kCorrect;
   if (speedup->low > 1) return Standing::kFaster;
@@ -169,7 +170,8 @@ fs::path solution_folder(const fs::path& run, const std::string& key) {
 Json solve_row(const fs::path& run, const ProblemTree& tree) {
   const Counts counts = counts_of(tree);
   Json best = nullptr;
-  if (const Attempt* attempt = tree.best()) {
+  const Attempt* attempt = tree.best();
+  if (attempt != nullptr && attempt->judged && attempt->extracted) {
     Json speedup = nullptr;
     if (const auto& s = attempt->judged->speedup)
       speedup = {{"median", s->median}, {"low", s->low}, {"high", s->high}};
@@ -230,7 +232,7 @@ std::string solve_summary(const fs::path& run, const runlog::Run& of, const std:
   for (const ProblemTree& tree : of.problems) {
     if (tree.best() != nullptr) ++correct;
     if (standing_of(tree) == Standing::kFaster) ++faster;
-    if (tree.failures.size() > 0) failed += tree.failures.size();
+    failed += tree.failures.size();
   }
   std::string out = fmt::format("{} of {} problems have a correct kernel, {} one faster than {}\n",
                                 correct, of.problems.size(), faster, baseline);

@@ -20,7 +20,8 @@ std::vector<writer::Tried> tried_in(const std::vector<runlog::Attempt>& history)
     auto label = writer::parse_label(attempt.answered->label);
     if (!label) continue;
     writer::Tried one{std::move(label->strategy), std::move(label->tuning), attempt.correct(), 0};
-    if (one.correct && attempt.judged->speedup) one.speedup = attempt.judged->speedup->median;
+    if (one.correct && attempt.judged && attempt.judged->speedup)
+      one.speedup = attempt.judged->speedup->median;
     out.push_back(std::move(one));
   }
   return out;
@@ -29,7 +30,7 @@ std::vector<writer::Tried> tried_in(const std::vector<runlog::Attempt>& history)
 }  // namespace
 
 Result<std::optional<writer::Draft>> WriterProposer::next_draft(
-    const search::ProposalRequest& request, std::stop_token stop) {
+    const search::ProposalRequest& request, const std::stop_token& stop) {
   std::shared_ptr<Traced> traced;
   {
     std::lock_guard lock(mutex_);
@@ -46,24 +47,26 @@ Result<std::optional<writer::Draft>> WriterProposer::next_draft(
     traced->done = traced->graph || is_about_the_problem(traced->graph.error().code());
   }
   if (!traced->graph) return tl::unexpected(traced->graph.error());
-  if (!traced->tuner) traced->tuner.emplace(*traced->graph, *request.signature, language_);
+  if (!traced->tuner)
+    traced->tuner = std::make_unique<writer::Tuner>(*traced->graph, *request.signature, language_);
   const auto in_flight = request.attempt - static_cast<int>(request.history.size());
   return traced->tuner->next(tried_in(request.history), in_flight);
 }
 
 Result<search::Proposed> WriterProposer::propose(const search::ProposalRequest& request,
                                                  std::stop_token stop) {
-  auto draft = next_draft(request, std::move(stop));
-  if (!draft) {
-    if (is_about_the_problem(draft.error().code()))
-      return search::Proposed(search::Exhausted{draft.error().message()});
-    return tl::unexpected(std::move(draft).error());
+  auto next = next_draft(request, stop);
+  if (!next) {
+    if (is_about_the_problem(next.error().code()))
+      return search::Proposed(search::Exhausted{next.error().message()});
+    return tl::unexpected(std::move(next).error());
   }
-  if (!*draft) return search::Proposed(search::Exhausted{"the writer has no further kernel"});
+  const std::optional<writer::Draft>& draft = next.value();
+  if (!draft) return search::Proposed(search::Exhausted{"the writer has no further kernel"});
   search::Proposal out;
-  out.answer = writer::answer_text(**draft);
+  out.answer = writer::answer_text(*draft);
   out.by = kName;
-  out.label = writer::label_of((*draft)->strategy, (*draft)->tuning);
+  out.label = writer::label_of(draft->strategy, draft->tuning);
   return search::Proposed(std::move(out));
 }
 

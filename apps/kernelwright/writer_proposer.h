@@ -34,11 +34,11 @@ class WriterProposer : public search::Proposer {
     std::mutex mutex;  // one thread traces and writes, the others wait
     bool done = false;
     Result<writer::Graph> graph;
-    std::optional<writer::Tuner> tuner;
+    std::unique_ptr<writer::Tuner> tuner;
   };
 
   Result<std::optional<writer::Draft>> next_draft(const search::ProposalRequest& request,
-                                                  std::stop_token stop);
+                                                  const std::stop_token& stop);
 
   const Trace trace_;
   const task::Language language_;

@@ -202,8 +202,8 @@ Result<Sample> generate_sample(const GenerateOptions& options, std::uint64_t ind
     }
     why = std::move(made).error();
   }
-  return tl::unexpected(std::move(*why).with_context(
-      fmt::format("sample {}: no problem of {} that the writer can solve", index, kAttempts)));
+  return fail(ErrorCode::kUnsupported, "sample {}: no problem of {} that the writer can solve: {}",
+              index, kAttempts, why ? why->message() : "");
 }
 
 }  // namespace kw::data

@@ -1,6 +1,7 @@
 // Tuner: which of a graph's kernels to judge next, from what was judged so far.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>

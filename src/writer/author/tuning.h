@@ -1,8 +1,8 @@
 // Tunings: numbers that a strategy leaves open, by name.
 #pragma once
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

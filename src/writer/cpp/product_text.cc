@@ -325,7 +325,7 @@ class Printer {
                     const Body& body) {
     const std::string place = prefix_ + "j";
     if (side.flat || side.loops.empty()) {
-      lines_.push_back("#pragma omp simd");
+      lines_.emplace_back("#pragma omp simd");
       format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", place, count);
       ++indent_;
       if (!side.loops.empty()) format("const int64_t {} = {} + {};", side.counter, first, place);
@@ -347,7 +347,7 @@ class Printer {
            begin);
     ++indent_;
     format("{} = std::min({} - {}, {} - {});", length, count, done, extent, begin);
-    lines_.push_back("#pragma omp simd");
+    lines_.emplace_back("#pragma omp simd");
     format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", run, length);
     ++indent_;
     format("const int64_t {} = {} + {};", inner.variable, begin, run);

@@ -238,7 +238,7 @@ std::string ScalarText::text(const Scalar& value, bool always) {
     return reduced_;
   }
   if (const auto* load = std::get_if<Scalar::Load>(&value.node)) {
-    const std::string element = element_of(*load, always);
+    std::string element = element_of(*load, always);
     if (const std::string half = half_name(value.dtype); !half.empty()) {
       functions_.insert("kw_" + half);
       return fmt::format("kw_from_{}(*reinterpret_cast<const kw_bits*>(&{}))", half, element);

@@ -389,29 +389,18 @@ class Blocker {
     const auto* load =
         std::get_if<Scalar::Load>(&(widened != nullptr ? widened->value : plain_right_)->node);
     if (load == nullptr || load->index.empty() || product.columns.empty()) return std::nullopt;
-    std::vector<IntExpr> index;
-    for (const ScalarRef& one : load->index) {
-      const auto known = index_of(one);
-      if (!known) return std::nullopt;
-      index.push_back(*known);
-    }
-    const auto stride = index.back().coefficient(product.columns.back().variable);
-    if (!stride || !stride->constant() || *stride->constant() < 1) return std::nullopt;
+    const std::vector<IntExpr> index = known_indices(*load);
+    if (index.size() != load->index.size()) return std::nullopt;
+    const auto by_column = index.back().coefficient(product.columns.back().variable);
+    const std::int64_t step = by_column ? by_column->constant().value_or(0) : 0;
+    if (step < 1) return std::nullopt;
+    const IntExpr stride = step;
     const bool window = std::any_of(parts.depth.begin(), parts.depth.end(), [&](const Loop& loop) {
       return index.back().contains(loop.variable);
     });
     if (!only_bounds(*load, right_conditions_)) return std::nullopt;
-    if (right_conditions_.empty() && (*stride == IntExpr(1) || !window)) return std::nullopt;
-    // An image after the other.
-    std::vector<Loop> columns;
-    std::vector<Loop> outside = around;
-    for (const Loop& loop : product.columns) {
-      const bool own = &loop != &product.columns.back() &&
-                       std::any_of(index.begin(), index.end(), [&](const IntExpr& one) {
-                         return one == IntExpr::symbol(loop.variable);
-                       });
-      (own ? outside : columns).push_back(loop);
-    }
+    if (right_conditions_.empty() && (step == 1 || !window)) return std::nullopt;
+    auto [columns, outside] = one_image(product.columns, index, around);
     std::vector<Loop> inside = columns;
     inside.insert(inside.end(), parts.depth.begin(), parts.depth.end());
     std::map<std::string, IntExpr> at_first;
@@ -442,11 +431,11 @@ class Blocker {
       const IntExpr extent = reach->extent.substitute(at_first);
       const IntExpr offset = parts.ranges.simplify(index[d] - reach->low);
       IntExpr read = reach->low;
-      if (d + 1 == index.size() && !(*stride == IntExpr(1))) {
-        const IntExpr phase = dimension(*stride, parts.ranges.mod(offset, *stride));
-        if (*stride->constant() <= kMostPhases && loops.size() > 1) phases = loops.back().variable;
-        const IntExpr count = parts.ranges.floor_div(extent + *stride - 1, *stride);
-        read = read + phase + *stride * dimension(count, parts.ranges.floor_div(offset, *stride));
+      if (d + 1 == index.size() && step != 1) {
+        const IntExpr phase = dimension(stride, parts.ranges.mod(offset, stride));
+        if (step <= kMostPhases && loops.size() > 1) phases = loops.back().variable;
+        const IntExpr count = parts.ranges.floor_div(extent + stride - 1, stride);
+        read = read + phase + stride * dimension(count, parts.ranges.floor_div(offset, stride));
       } else {
         read = read + dimension(extent, offset);
       }
@@ -471,13 +460,34 @@ class Blocker {
     product.right = writer::load(id, product.dtype, place);
     product.columns = columns;
     around = outside;
+    return filling(std::move(store), loops, phases, step);
+  }
+
+  // The columns of one image after the other; loops over images go around.
+  static std::pair<std::vector<Loop>, std::vector<Loop>> one_image(
+      const std::vector<Loop>& columns, const std::vector<IntExpr>& index,
+      std::vector<Loop> around) {
+    std::vector<Loop> out;
+    for (const Loop& loop : columns) {
+      const bool own = &loop != &columns.back() &&
+                       std::any_of(index.begin(), index.end(), [&](const IntExpr& one) {
+                         return one == IntExpr::symbol(loop.variable);
+                       });
+      (own ? around : out).push_back(loop);
+    }
+    return {std::move(out), std::move(around)};
+  }
+
+  // The loops around the store; that over `phases` as a loop for each of its iterations, in which
+  // it is known what is inside.
+  static NestNode filling(Store store, const std::vector<Loop>& loops, const std::string& phases,
+                          std::int64_t count) {
     NestList body;
     body.push_back({std::move(store)});
     for (std::size_t i = loops.size(); i-- > 0;) {
       NestList outer;
       if (loops[i].variable == phases) {
-        // A loop for each, in which it is known what is inside.
-        for (std::int64_t phase = 0; phase < *stride->constant(); ++phase) {
+        for (std::int64_t phase = 0; phase < count; ++phase) {
           NestList mine = body;
           for (NestNode& node : mine) substitute(node, {{phases, IntExpr(phase)}});
           std::move(mine.begin(), mine.end(), std::back_inserter(outer));

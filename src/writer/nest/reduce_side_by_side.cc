@@ -24,8 +24,9 @@ std::optional<IntExpr> stride(const Access& access, const Program& program,
   const Shape& shape = program.buffers[static_cast<std::size_t>(access.buffer)].type.shape;
   IntExpr linear;
   for (std::size_t d = 0; d < access.index.size(); ++d) {
-    if (!access.index[d]) return std::nullopt;
-    linear = linear * shape[d] + *access.index[d];
+    const std::optional<IntExpr>& place = access.index[d];
+    if (!place) return std::nullopt;
+    linear = linear * shape[d] + *place;
   }
   return linear.coefficient(variable);
 }

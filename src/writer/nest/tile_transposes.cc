@@ -1,6 +1,7 @@
 // tile_transposes: where neighbouring elements are read in one loop and written in another, both
 // run over a tile at a time, whose lines stay in the cache.
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
 #include "writer/loops/scalar.h"
@@ -92,8 +93,9 @@ class Tiler {
       if (found != nest_.locals.end() &&
           std::count(found->second.dims.begin(), found->second.dims.end(), d) == 0)
         continue;
-      if (!access.index[d]) return std::nullopt;
-      linear = linear * shape[d] + *access.index[d];
+      const std::optional<IntExpr>& place = access.index[d];
+      if (!place) return std::nullopt;
+      linear = linear * shape[d] + *place;
     }
     return linear.coefficient(variable);
   }
@@ -106,10 +108,11 @@ class Tiler {
     NestLoop& far = loops[outer];
     NestLoop& near = loops.back();
     near.body = std::move(chain.back()->body);
-    NestLoop far_tiles = tiles_of(far), near_tiles = tiles_of(near);
+    const NestLoop far_tiles = tiles_of(far);
+    NestLoop near_tiles = tiles_of(near);
     std::vector<NestLoop> order;
     for (std::size_t i = 0; i + 1 < loops.size(); ++i)
-      order.push_back(i == outer ? std::move(far_tiles) : std::move(loops[i]));
+      order.push_back(i == outer ? far_tiles : loops[i]);
     order.push_back(std::move(near_tiles));
     order.push_back(std::move(loops[outer]));
     order.push_back(std::move(loops.back()));

@@ -114,6 +114,25 @@ class Sizes {
   std::set<std::string> needed_;
 };
 
+std::string call_text(const Launch& launch, const Program& program, Sizes& sizes) {
+  std::vector<std::string> arguments;
+  for (const Parameter& one : launch.parameters) {
+    if (const auto* id = std::get_if<BufferId>(&one.value)) {
+      arguments.push_back(program.buffers[static_cast<std::size_t>(*id)].name);
+    } else {
+      const auto& expr = std::get<IntExpr>(one.value);
+      sizes.need(expr);
+      arguments.push_back(expr.python());
+    }
+  }
+  for (const IntExpr& expr : launch.grid_sizes) sizes.need(expr);
+  for (const auto& [name, text] : launch.constants)
+    arguments.push_back(fmt::format("{}={}", name, text));
+  if (launch.warps != 4) arguments.push_back(fmt::format("num_warps={}", launch.warps));
+  if (launch.stages != 0) arguments.push_back(fmt::format("num_stages={}", launch.stages));
+  return fmt::format("{}[({},)]({})", launch.name, launch.grid, fmt::join(arguments, ", "));
+}
+
 }  // namespace
 
 Result<std::string> run_text(const Graph& graph, const Program& program,
@@ -151,34 +170,17 @@ Result<std::string> run_text(const Graph& graph, const Program& program,
     if (form != TritonForm::kWrites)
       allocate(buffer.name, buffer.type, graph.type(graph.outputs[k]).shape);
   }
-  const auto call_of = [&](const Launch& launch) {
-    std::vector<std::string> arguments;
-    for (const Parameter& one : launch.parameters) {
-      if (const auto* id = std::get_if<BufferId>(&one.value)) {
-        arguments.push_back(program.buffers[static_cast<std::size_t>(*id)].name);
-      } else {
-        const auto& expr = std::get<IntExpr>(one.value);
-        sizes.need(expr);
-        arguments.push_back(expr.python());
-      }
-    }
-    for (const IntExpr& expr : launch.grid_sizes) sizes.need(expr);
-    for (const auto& [name, text] : launch.constants)
-      arguments.push_back(fmt::format("{}={}", name, text));
-    if (launch.warps != 4) arguments.push_back(fmt::format("num_warps={}", launch.warps));
-    if (launch.stages != 0) arguments.push_back(fmt::format("num_stages={}", launch.stages));
-    return fmt::format("{}[({},)]({})", launch.name, launch.grid, fmt::join(arguments, ", "));
-  };
   for (const Launch& launch : launches) {
     if (launch.limit == 0) {
-      calls.push_back(call_of(launch));
+      calls.push_back(call_text(launch, program, sizes));
       continue;
     }
     sizes.need(launch.limited);
     calls.push_back(fmt::format("if {} <= {}:", launch.limited.python(), launch.limit));
-    calls.push_back("    " + call_of(launch));
+    calls.push_back("    " + call_text(launch, program, sizes));
     calls.emplace_back("else:");
-    for (const Launch& other : launch.otherwise) calls.push_back("    " + call_of(other));
+    for (const Launch& other : launch.otherwise)
+      calls.push_back("    " + call_text(other, program, sizes));
   }
   std::vector<std::string> conditions;
   for (const Condition& one : program.conditions) {

@@ -105,9 +105,9 @@ unsigned KernelText::add_axis(const std::string& block, std::size_t dimension) {
   return 1U << (axes_.size() - 1);
 }
 
-void KernelText::set_mask(unsigned axis, Text mask) {
+void KernelText::set_mask(unsigned axis, const Text& mask) {
   for (std::size_t a = 0; a < axes_.size(); ++a) {
-    if (axis == 1U << a) axes_[a].mask = std::move(mask);
+    if (axis == 1U << a) axes_[a].mask = mask;
   }
 }
 

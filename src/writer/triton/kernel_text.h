@@ -62,9 +62,9 @@ class KernelText {
   // An axis whose extent is the compile-time constant `block`, at that dimension of the tiles that
   // have it. All are made before anything is printed.
   unsigned add_axis(const std::string& block, std::size_t dimension = 0);
-  void set_mask(unsigned axis, Text mask);  // of its lanes that exist; none: all do
-  std::string shape(unsigned axes) const;   // "[BLOCK_M, 1]"
-  std::string expand(unsigned axis) const;  // "[:, None]"; "" where tiles have one dimension
+  void set_mask(unsigned axis, const Text& mask);  // of its lanes that exist; none: all do
+  std::string shape(unsigned axes) const;          // "[BLOCK_M, 1]"
+  std::string expand(unsigned axis) const;         // "[:, None]"; "" where tiles have one dimension
 
   // ---- lines ----
   void line(std::string text);

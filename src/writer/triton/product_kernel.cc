@@ -46,9 +46,9 @@ class ProductKernel {
     const std::size_t scope =
         kernel_.open(fmt::format("for {} in range(0, {}, BLOCK_K):", start, count));
     const Text k_a = steps("k_a", start, k_of_a_, scope), k_b = steps("k_b", start, k_of_b_, scope);
-    const auto narrow = narrow_type(product_.a);
-    const bool both = narrow && narrow == narrow_type(product_.b);
-    const std::string a = operand(product_.a, product_.k, "a", k_a, k_of_a_, m_, both, narrow);
+    const auto of_a = narrow_type(product_.a);
+    const auto narrow = of_a == narrow_type(product_.b) ? of_a : std::nullopt;
+    const std::string a = operand({product_.a, product_.k, "a", k_a, k_of_a_, m_}, narrow);
     std::map<std::string, IntExpr> renamed;
     std::vector<Loop> loops = product_.k;
     for (Loop& loop : loops) {
@@ -57,7 +57,7 @@ class ProductKernel {
       loop.variable = name;
     }
     held_ = substitute(product_.b, renamed);
-    const std::string b = operand(held_, loops, "b", k_b, k_of_b_, n_, both, narrow);
+    const std::string b = operand({held_, loops, "b", k_b, k_of_b_, n_}, narrow);
     kernel_.format("{0} = tl.dot({1}, {2}, {0}, input_precision=\"ieee\")", acc, a, b);
     kernel_.close();
     printer_.set_reduced({acc, m_ | n_});
@@ -109,22 +109,31 @@ class ProductKernel {
     return {mask, axis, kAtom, scope};
   }
 
-  // A tile of one side, 0 beyond the end of k.
-  std::string operand(const ScalarRef& value, const std::vector<Loop>& loops,
-                      const std::string& name, const Text& mask, unsigned k, unsigned side,
-                      bool is_narrow, std::optional<DType> narrow) {
-    kernel_.bind(Flat{"k_" + name, "k", loops, k, true});
-    Text text = printer_.tensor(value);
-    const bool is_zero_outside = is_load(value) && (text.axes & k) != 0;
+  struct Operand {
+    const ScalarRef& value;
+    const std::vector<Loop>& loops;  // of k
+    std::string name;
+    Text mask;  // of the steps
+    unsigned k, side;
+  };
+
+  // A tile of one side, 0 beyond the end of k; of the narrow type where there is one.
+  std::string operand(const Operand& of, const std::optional<DType>& narrow) {
+    kernel_.bind(Flat{"k_" + of.name, "k", of.loops, of.k, true});
+    Text text = printer_.tensor(of.value);
+    const unsigned axes = of.k | of.side;
+    const bool is_zero_outside = is_load(of.value) && (text.axes & of.k) != 0;
     if (!is_zero_outside)
-      text = {fmt::format("tl.where({}, {}, 0.0)", mask.text, text.text), text.axes | k};
-    if ((text.axes & (k | side)) != (k | side))
-      text = {fmt::format("{} + tl.zeros({}, tl.float32)", wrapped(text, kSum),
-                          kernel_.shape(k | side)),
-              k | side, kSum};
-    const std::string out = kernel_.fresh(name);
-    kernel_.format("{} = {}{}", out, is_narrow ? wrapped(text, kAtom) : text.text,
-                   is_narrow ? fmt::format(".to({})", triton_type(*narrow)) : "");
+      text = {fmt::format("tl.where({}, {}, 0.0)", of.mask.text, text.text), text.axes | of.k};
+    if ((text.axes & axes) != axes)
+      text = {
+          fmt::format("{} + tl.zeros({}, tl.float32)", wrapped(text, kSum), kernel_.shape(axes)),
+          axes, kSum};
+    const std::string out = kernel_.fresh(of.name);
+    if (narrow)
+      kernel_.format("{} = {}.to({})", out, wrapped(text, kAtom), triton_type(*narrow));
+    else
+      kernel_.format("{} = {}", out, text.text);
     return out;
   }
 

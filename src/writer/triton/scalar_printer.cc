@@ -237,7 +237,7 @@ Text ScalarPrinter::print(const ScalarRef& value, const Text* condition) {
 }
 
 Text ScalarPrinter::tensor(const ScalarRef& value, const Text* condition) {
-  const Text out = print(value, condition);
+  Text out = print(value, condition);
   const auto* index = std::get_if<Scalar::Index>(&value->node);
   if (constant_of(value) == nullptr && (index == nullptr || out.axes != 0)) return out;
   if (index != nullptr) return out;
@@ -255,7 +255,7 @@ Text ScalarPrinter::variable(const ScalarRef& value, const std::string& wish) {
 
 Text ScalarPrinter::make(const Scalar& value) {
   if (const auto* index = std::get_if<Scalar::Index>(&value.node)) {
-    const Text number = kernel_.integer(index->expr);
+    Text number = kernel_.integer(index->expr);
     if (value.dtype == DType::kInt64 && number.axes != 0) return number;
     return {fmt::format("tl.cast({}, {})", number.text, value_type(value.dtype)), number.axes,
             kAtom, number.scope};
@@ -383,7 +383,7 @@ Text ScalarPrinter::select(const Scalar::Call& call) {
 
 Text ScalarPrinter::unary(ScalarOp op, DType dtype, const ScalarRef& argument) {
   const std::optional<Text> condition = condition_;
-  const Text a = tensor(argument, condition ? &*condition : nullptr);
+  Text a = tensor(argument, condition ? &*condition : nullptr);
   const auto made = [&](std::string text, int level = kAtom) {
     return Text{std::move(text), a.axes, level, a.scope};
   };
