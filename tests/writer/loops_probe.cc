@@ -149,7 +149,8 @@ int main_of(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && arguments[0] == "run") {
     for (std::string line; std::getline(std::cin, line);) {
       const auto out = answer(line);
-      std::cout << (out ? *out : Json{{"error", out.error().message()}}).dump() << std::endl;
+      std::cout << (out ? *out : Json{{"error", out.error().message()}}).dump() << "\n"
+                << std::flush;
     }
     return 0;
   }
@@ -157,7 +158,7 @@ int main_of(const std::vector<std::string>& arguments) {
     const auto labels = std::find(arguments.begin() + 3, arguments.end(), "--");
     const auto out = kernels(arguments[1], arguments[2], {arguments.begin() + 3, labels},
                              {labels == arguments.end() ? labels : labels + 1, arguments.end()});
-    std::cout << (out ? *out : Json{{"error", out.error().message()}}).dump() << std::endl;
+    std::cout << (out ? *out : Json{{"error", out.error().message()}}).dump() << "\n" << std::flush;
     return out ? 0 : 1;
   }
   std::cerr
