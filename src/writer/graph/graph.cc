@@ -237,6 +237,12 @@ class Printer {
 
 }  // namespace
 
+IntExpr element_count(const Shape& shape) {
+  IntExpr out = 1;
+  for (const IntExpr& size : shape) out = out * size;
+  return out;
+}
+
 const Attribute* Node::find(std::string_view name) const {
   for (const auto& [key, attribute] : arguments) {
     if (key == name) return &attribute;

@@ -18,6 +18,7 @@
 namespace kw::writer {
 
 using Shape = std::vector<IntExpr>;  // [] is a 0-d tensor
+IntExpr element_count(const Shape& shape);
 
 struct TensorType {
   task::DType dtype = task::DType::kFloat32;

@@ -1,22 +1,18 @@
 // block_products: reductions that are sums of products, as operands that a register-tiled kernel
 // reads.
 #include <algorithm>
-#include <iterator>
 #include <map>
-
-#include <fmt/format.h>
 
 #include "writer/graph/int_ranges.h"
 #include "writer/loops/scalar.h"
 #include "writer/nest/groups.h"
 #include "writer/nest/nest.h"
+#include "writer/nest/padded_image.h"
 
 namespace kw::writer {
 namespace {
 
 using Names = std::set<std::string>;
-
-constexpr std::int64_t kMostPhases = 4;
 
 Names variables_of(const ScalarRef& value) {
   Names out;
@@ -134,10 +130,17 @@ class Blocker {
     out.index = parts.index;
     if (!assign(parts, *factors, around, out)) return {};
     NestList body;
-    if (auto padded = padded_right(parts, around, out))
-      body.push_back(std::move(*padded));
-    else
+    auto image = padded_image(
+        {plain_right_, right_conditions_, around, out.columns, parts.depth, parts.ranges}, dtype,
+        nest_.program);
+    if (image) {
+      out.right = image->value;
+      out.columns = std::move(image->columns);
+      around = std::move(image->around);
+      body.push_back(std::move(image->filling));
+    } else {
       take_outside(out, around);
+    }
     if (out.rows.empty() && body.empty()) return {};
     body.push_back({std::move(out)});
     for (std::size_t i = around.size(); i-- > 0;) {
@@ -173,13 +176,9 @@ class Blocker {
     constexpr std::int64_t kEnough = 64;
     const auto* load = std::get_if<Scalar::Load>(&product.right->node);
     if (load == nullptr || product.rows.empty()) return;
-    const Shape& shape = nest_.program.buffers[static_cast<std::size_t>(load->buffer)].type.shape;
-    IntExpr linear;
-    for (std::size_t d = 0; d < load->index.size(); ++d) {
-      const auto known = index_of(load->index[d]);
-      if (!known) return;
-      linear = linear * shape[d] + *known;
-    }
+    const std::vector<IntExpr> index = known_indices(*load);
+    if (index.size() != load->index.size()) return;
+    const IntExpr linear = linear_index(nest_, load->buffer, index);
     while (product.columns.size() > 1) {
       const Loop &far = product.columns[0], &near = product.columns[1];
       const auto by_far = linear.coefficient(far.variable),
@@ -345,159 +344,6 @@ class Blocker {
       }
     });
     return out;
-  }
-
-  // What a dimension of the right operand is read at: [low, low + extent) by columns and depth.
-  struct Reach {
-    IntExpr low, extent;
-  };
-  static std::optional<Reach> reach_of(const IntExpr& index, const std::vector<Loop>& loops,
-                                       const IntRanges& ranges) {
-    IntExpr low = index, high = index;
-    for (const Loop& loop : loops) {
-      const auto step = index.coefficient(loop.variable);
-      if (!step) return std::nullopt;
-      const bool up = ranges.nonnegative(*step);
-      if (!up && !ranges.nonnegative(IntExpr() - *step)) return std::nullopt;
-      const std::map<std::string, IntExpr> first = {{loop.variable, IntExpr()}},
-                                           last = {{loop.variable, loop.extent - 1}};
-      low = low.substitute(up ? first : last);
-      high = high.substitute(up ? last : first);
-    }
-    return Reach{low, high - low + 1};
-  }
-
-  // The conditions only keep the load inside its buffer.
-  static bool only_bounds(const Scalar::Load& load, const std::vector<ScalarRef>& conditions) {
-    return std::all_of(conditions.begin(), conditions.end(), [&](const ScalarRef& condition) {
-      const auto* call = std::get_if<Scalar::Call>(&condition->node);
-      if (call == nullptr || call->arguments.size() != 2) return false;
-      const auto* index = std::get_if<Scalar::Index>(&call->arguments[0]->node);
-      if (index == nullptr) return false;
-      return std::any_of(load.index.begin(), load.index.end(), [&](const ScalarRef& one) {
-        return index_of(one) == std::optional(index->expr);
-      });
-    });
-  }
-
-  // A convolution's image in scratch memory with its border of zeros, places of equal remainder by
-  // the stride beside each other: the product reads it without conditions and in steps of one. The
-  // loops that fill it; nullopt where the operand is of another form.
-  std::optional<NestNode> padded_right(const Parts& parts, std::vector<Loop>& around,
-                                       Product& product) {
-    const auto* widened = std::get_if<Scalar::Cast>(&plain_right_->node);
-    const auto* load =
-        std::get_if<Scalar::Load>(&(widened != nullptr ? widened->value : plain_right_)->node);
-    if (load == nullptr || load->index.empty() || product.columns.empty()) return std::nullopt;
-    const std::vector<IntExpr> index = known_indices(*load);
-    if (index.size() != load->index.size()) return std::nullopt;
-    const auto by_column = index.back().coefficient(product.columns.back().variable);
-    const std::int64_t step = by_column ? by_column->constant().value_or(0) : 0;
-    if (step < 1) return std::nullopt;
-    const IntExpr stride = step;
-    const bool window = std::any_of(parts.depth.begin(), parts.depth.end(), [&](const Loop& loop) {
-      return index.back().contains(loop.variable);
-    });
-    if (!only_bounds(*load, right_conditions_)) return std::nullopt;
-    if (right_conditions_.empty() && (step == 1 || !window)) return std::nullopt;
-    auto [columns, outside] = one_image(product.columns, index, around);
-    std::vector<Loop> inside = columns;
-    inside.insert(inside.end(), parts.depth.begin(), parts.depth.end());
-    std::map<std::string, IntExpr> at_first;
-    for (const Loop& loop : outside) at_first[loop.variable] = IntExpr();
-    const Buffer& from = nest_.program.buffers[static_cast<std::size_t>(load->buffer)];
-    Buffer image;
-    image.name = fmt::format("t{}", nest_.program.buffers.size());
-    image.type.dtype = product.dtype;
-    IntRanges ranges = parts.ranges;
-    std::vector<ScalarRef> source, place;
-    std::vector<Loop> loops;
-    std::vector<IntExpr> put;
-    std::string phases;  // the loop over remainders, that is unrolled
-    ScalarRef inside_buffer = boolean(true);
-    const auto dimension = [&](const IntExpr& extent, const IntExpr& read) {
-      const std::string variable = fmt::format("{}p{}", image.name, loops.size());
-      loops.push_back({variable, extent});
-      ranges.loop(variable, extent);
-      image.type.shape.push_back(extent);
-      put.push_back(IntExpr::symbol(variable));
-      place.push_back(std::make_shared<const Scalar>(task::DType::kInt64, Scalar::Index{read}));
-      return put.back();
-    };
-    for (std::size_t d = 0; d < index.size(); ++d) {
-      const auto reach = reach_of(index[d], inside, parts.ranges);
-      if (!reach) return std::nullopt;
-      // Of phases the first one reaches farthest.
-      const IntExpr extent = reach->extent.substitute(at_first);
-      const IntExpr offset = parts.ranges.simplify(index[d] - reach->low);
-      IntExpr read = reach->low;
-      if (d + 1 == index.size() && step != 1) {
-        const IntExpr phase = dimension(stride, parts.ranges.mod(offset, stride));
-        if (step <= kMostPhases && loops.size() > 1) phases = loops.back().variable;
-        const IntExpr count = parts.ranges.floor_div(extent + stride - 1, stride);
-        read = read + phase + stride * dimension(count, parts.ranges.floor_div(offset, stride));
-      } else {
-        read = read + dimension(extent, offset);
-      }
-      const IntExpr& size = from.type.shape[d];
-      source.push_back(index_number(read));
-      if (!ranges.nonnegative(read))
-        inside_buffer = logical_and(
-            inside_buffer,
-            binary(ScalarOp::kGreaterEqual, index_number(read), integer(task::DType::kInt64, 0)));
-      if (!ranges.less(read, size))
-        inside_buffer = logical_and(
-            inside_buffer, binary(ScalarOp::kLess, index_number(read), index_number(size)));
-    }
-    const auto id = static_cast<BufferId>(nest_.program.buffers.size());
-    Store store;
-    store.buffer = id;
-    store.index = put;
-    store.value = cast(product.dtype, writer::load(load->buffer, from.type.dtype, source));
-    if (!constant_bool(inside_buffer))
-      store.value = select(inside_buffer, store.value, number(product.dtype, 0));
-    nest_.program.buffers.push_back(std::move(image));
-    product.right = writer::load(id, product.dtype, place);
-    product.columns = columns;
-    around = outside;
-    return filling(std::move(store), loops, phases, step);
-  }
-
-  // The columns of one image after the other; loops over images go around.
-  static std::pair<std::vector<Loop>, std::vector<Loop>> one_image(
-      const std::vector<Loop>& columns, const std::vector<IntExpr>& index,
-      std::vector<Loop> around) {
-    std::vector<Loop> out;
-    for (const Loop& loop : columns) {
-      const bool own = &loop != &columns.back() &&
-                       std::any_of(index.begin(), index.end(), [&](const IntExpr& one) {
-                         return one == IntExpr::symbol(loop.variable);
-                       });
-      (own ? around : out).push_back(loop);
-    }
-    return {std::move(out), std::move(around)};
-  }
-
-  // The loops around the store; that over `phases` as a loop for each of its iterations, in which
-  // it is known what is inside.
-  static NestNode filling(Store store, const std::vector<Loop>& loops, const std::string& phases,
-                          std::int64_t count) {
-    NestList body;
-    body.push_back({std::move(store)});
-    for (std::size_t i = loops.size(); i-- > 0;) {
-      NestList outer;
-      if (loops[i].variable == phases) {
-        for (std::int64_t phase = 0; phase < count; ++phase) {
-          NestList mine = body;
-          for (NestNode& node : mine) substitute(node, {{phases, IntExpr(phase)}});
-          std::move(mine.begin(), mine.end(), std::back_inserter(outer));
-        }
-      } else {
-        outer.push_back({NestLoop{loops[i].variable, loops[i].extent, std::move(body)}});
-      }
-      body = std::move(outer);
-    }
-    return std::move(body.front());
   }
 
   static ScalarRef guarded(const ScalarRef& condition, const ScalarRef& value) {

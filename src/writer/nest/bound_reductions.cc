@@ -54,29 +54,22 @@ std::vector<ScalarRef> bounded(const std::vector<ScalarRef>& terms,
   return out;
 }
 
-void in(NestNode& node) {
-  std::optional<Reduction> found = reduction_in(node);
-  if (!found) {
-    if (auto* loop = std::get_if<NestLoop>(&node.node)) {
-      for (NestNode& child : loop->body) in(child);
-    }
-    return;
-  }
-  const auto* call = std::get_if<Scalar::Call>(&found->step->value->node);
+void bound(Reduction& found) {
+  const auto* call = std::get_if<Scalar::Call>(&found.step->value->node);
   if (call == nullptr || call->op != ScalarOp::kSelect ||
-      !is_neutral(call->arguments[2], found->declare->op))
+      !is_neutral(call->arguments[2], found.declare->op))
     return;
   const ScalarRef value = call->arguments[1], neutral = call->arguments[2];
   ScalarRef condition = boolean(true);
-  for (const ScalarRef& term : bounded(conjuncts(call->arguments[0]), found->reduced))
+  for (const ScalarRef& term : bounded(conjuncts(call->arguments[0]), found.reduced))
     condition = logical_and(condition, term);
-  found->step->value = select(condition, value, neutral);
+  found.step->value = select(condition, value, neutral);
 }
 
 }  // namespace
 
 void bound_reductions(Nest& nest) {
-  for (NestNode& node : nest.body) in(node);
+  for_each_reduction(nest, bound);
 }
 
 }  // namespace kw::writer

@@ -61,7 +61,8 @@ class Flattener {
     if (const auto* step = std::get_if<Accumulate>(&node.node))
       return fits(step->position, outer, inner) && fits(step->value, outer, inner);
     if (const auto* put = std::get_if<Store>(&node.node))
-      return fits(linear(put->buffer, put->index), outer, inner) && fits(put->value, outer, inner);
+      return fits(linear_index(nest_, put->buffer, put->index), outer, inner) &&
+             fits(put->value, outer, inner);
     return true;
   }
 
@@ -81,7 +82,7 @@ class Flattener {
       if (load == nullptr) return;
       const std::vector<IntExpr> index = known_indices(*load);
       if (index.size() != load->index.size()) return;
-      out = out && fits(linear(load->buffer, index), outer, inner);
+      out = out && fits(linear_index(nest_, load->buffer, index), outer, inner);
       for (const ScalarRef& one : load->index) in_loads.insert(one.get());
     });
     visit(value, [&](const Scalar& each) {
@@ -89,18 +90,6 @@ class Flattener {
       if (index == nullptr || in_loads.contains(&each)) return;
       out = out && !index->expr.contains(outer.variable) && !index->expr.contains(inner.variable);
     });
-    return out;
-  }
-
-  IntExpr linear(BufferId id, const std::vector<IntExpr>& index) const {
-    const Buffer& buffer = nest_.program.buffers[static_cast<std::size_t>(id)];
-    const auto found = nest_.locals.find(id);
-    IntExpr out;
-    for (std::size_t d = 0; d < index.size(); ++d) {
-      const bool is_left = found == nest_.locals.end() ||
-                           std::count(found->second.dims.begin(), found->second.dims.end(), d) > 0;
-      if (is_left) out = out * buffer.type.shape[d] + index[d];
-    }
     return out;
   }
 

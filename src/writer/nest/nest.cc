@@ -1,5 +1,7 @@
 #include "writer/nest/nest.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -165,6 +167,31 @@ void collect_writes(const NestNode& node, std::vector<Access>& out) {
   }
 }
 
+std::optional<IntExpr> linear_index(const Nest& nest, const Access& access) {
+  const Shape& shape = nest.program.buffers[static_cast<std::size_t>(access.buffer)].type.shape;
+  const auto local = nest.locals.find(access.buffer);
+  const auto is_left = [&](std::size_t d) {
+    return local == nest.locals.end() ||
+           std::count(local->second.dims.begin(), local->second.dims.end(), d) > 0;
+  };
+  IntExpr out;
+  for (std::size_t d = 0; d < access.index.size(); ++d) {
+    if (!is_left(d)) continue;
+    if (!access.index[d]) return std::nullopt;
+    out = out * shape[d] + *access.index[d];
+  }
+  return out;
+}
+
+IntExpr linear_index(const Nest& nest, BufferId buffer, const std::vector<IntExpr>& index) {
+  return *linear_index(nest, at_index(buffer, index));
+}
+
+std::optional<IntExpr> stride(const Nest& nest, const Access& access, const std::string& variable) {
+  const auto place = linear_index(nest, access);
+  return place ? place->coefficient(variable) : std::nullopt;
+}
+
 namespace {
 
 // Shared expressions stay shared.
@@ -258,6 +285,23 @@ std::optional<Reduction> reduction_in(NestNode& node) {
     reduced = std::get_if<NestLoop>(&reduced->body.front().node);
     if (reduced == nullptr) return std::nullopt;
   }
+}
+
+namespace {
+
+void for_each_reduction(NestList& list, const std::function<void(Reduction&)>& visit) {
+  for (NestNode& node : list) {
+    if (auto found = reduction_in(node))
+      visit(*found);
+    else if (auto* loop = std::get_if<NestLoop>(&node.node))
+      for_each_reduction(loop->body, visit);
+  }
+}
+
+}  // namespace
+
+void for_each_reduction(Nest& nest, const std::function<void(Reduction&)>& visit) {
+  for_each_reduction(nest.body, visit);
 }
 
 }  // namespace kw::writer

@@ -1,5 +1,6 @@
 // Nest: a program as a tree of loops and statements, which strategies reshape and emitters print.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -134,6 +135,9 @@ struct Reduction {
 };
 std::optional<Reduction> reduction_in(NestNode& node);
 
+// Visits every one of the nest, the outer loops of others included.
+void for_each_reduction(Nest& nest, const std::function<void(Reduction&)>& visit);
+
 // ---- what is read and written ----
 struct Access {
   BufferId buffer = 0;
@@ -142,6 +146,15 @@ struct Access {
 void collect_reads(const NestNode& node, std::vector<Access>& out);
 void collect_reads(const ScalarRef& value, std::vector<Access>& out);
 void collect_writes(const NestNode& node, std::vector<Access>& out);
+
+// The element's place in its buffer's memory, counted in elements; of a local buffer in what is
+// left of it. nullopt: depends on data.
+std::optional<IntExpr> linear_index(const Nest& nest, const Access& access);
+IntExpr linear_index(const Nest& nest, BufferId buffer, const std::vector<IntExpr>& index);
+
+// From one iteration of the variable's loop to the next, in elements; nullopt where the place is
+// not linear in it or depends on data.
+std::optional<IntExpr> stride(const Nest& nest, const Access& access, const std::string& variable);
 
 ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values);
 void substitute(NestNode& node, const std::map<std::string, IntExpr>& values);

@@ -12,33 +12,18 @@ namespace kw::writer {
 namespace {
 
 struct Strides {
-  bool reduced_walks =
-      false;  // some read moves in other than single steps with the reduced variable
-  bool output_steps = false;  // some of those reads move in single steps with the output's
-  bool output_walks = false;  // some read moves in other than single steps with the output's
+  bool reduced_walks = false;  // some read, by the reduced variable in other than single steps
+  bool output_steps = false;   // some read, by the output's in single steps
+  bool output_walks = false;   // some read, by the output's in other than single steps
 };
 
-// Of the linear index of a read, by variable; nullopt where it is not linear or depends on data.
-std::optional<IntExpr> stride(const Access& access, const Program& program,
-                              const std::string& variable) {
-  const Shape& shape = program.buffers[static_cast<std::size_t>(access.buffer)].type.shape;
-  IntExpr linear;
-  for (std::size_t d = 0; d < access.index.size(); ++d) {
-    const std::optional<IntExpr>& place = access.index[d];
-    if (!place) return std::nullopt;
-    linear = linear * shape[d] + *place;
-  }
-  return linear.coefficient(variable);
-}
-
-Strides strides(const ScalarRef& value, const Program& program, const std::string& reduced,
+Strides strides(const ScalarRef& value, const Nest& nest, const std::string& reduced,
                 const std::string& output) {
   Strides out;
   std::vector<Access> reads;
   collect_reads(value, reads);
   for (const Access& read : reads) {
-    const auto by_reduced = stride(read, program, reduced),
-               by_output = stride(read, program, output);
+    const auto by_reduced = stride(nest, read, reduced), by_output = stride(nest, read, output);
     const bool walks = !by_reduced || !(*by_reduced == IntExpr(0) || *by_reduced == IntExpr(1));
     out.reduced_walks = out.reduced_walks || walks;
     out.output_steps = out.output_steps || (by_output && *by_output == IntExpr(1));
@@ -63,7 +48,7 @@ class SideBySide {
     if (!found) return;
     NestLoop* loop = found->reduced.back();
     const Strides seen =
-        strides(found->step->value, nest_.program, loop->variable, found->loops.back()->variable);
+        strides(found->step->value, nest_, loop->variable, found->loops.back()->variable);
     if (!seen.reduced_walks || !seen.output_steps || seen.output_walks) return;
     rewrite(*found, *loop, *found->step);
   }

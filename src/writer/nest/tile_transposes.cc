@@ -62,18 +62,19 @@ class Tiler {
     }
     for (const Access& write : writes) {
       if (is_scalar(write.buffer)) continue;
-      if (stride(write, inner) != std::optional(IntExpr(1))) return std::nullopt;
+      if (stride(nest_, write, inner) != std::optional(IntExpr(1))) return std::nullopt;
       if (std::any_of(reads.begin(), reads.end(),
                       [&](const Access& read) { return read.buffer == write.buffer; }))
         return std::nullopt;
     }
     for (const Access& read : reads) {
-      const auto by_inner = stride(read, inner);
+      const auto by_inner = stride(nest_, read, inner);
       if (!by_inner || *by_inner == IntExpr(0) || *by_inner == IntExpr(1)) continue;
       for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
         const auto extent = chain[i]->extent.constant();
         const bool is_short = extent && *extent < tile_;
-        if (!is_short && stride(read, chain[i]->variable) == std::optional(IntExpr(1))) return i;
+        if (!is_short && stride(nest_, read, chain[i]->variable) == std::optional(IntExpr(1)))
+          return i;
       }
     }
     return std::nullopt;
@@ -82,22 +83,6 @@ class Tiler {
   bool is_scalar(BufferId id) const {
     const auto found = nest_.locals.find(id);
     return found != nest_.locals.end() && found->second.dims.empty();
-  }
-
-  // Of the place in memory, from one iteration to the next.
-  std::optional<IntExpr> stride(const Access& access, const std::string& variable) const {
-    const Shape& shape = nest_.program.buffers[static_cast<std::size_t>(access.buffer)].type.shape;
-    const auto found = nest_.locals.find(access.buffer);
-    IntExpr linear;
-    for (std::size_t d = 0; d < access.index.size(); ++d) {
-      if (found != nest_.locals.end() &&
-          std::count(found->second.dims.begin(), found->second.dims.end(), d) == 0)
-        continue;
-      const std::optional<IntExpr>& place = access.index[d];
-      if (!place) return std::nullopt;
-      linear = linear * shape[d] + *place;
-    }
-    return linear.coefficient(variable);
   }
 
   // outer, (others), inner  ->  outer's tiles, (others), inner's tiles, outer, inner

@@ -27,88 +27,61 @@ std::optional<ScalarOp> combining(ReduceOp op) {
 }
 
 // Neighbouring outputs read what is near in memory.
-bool reads_near(const ScalarRef& value, const Program& program, const std::string& variable) {
+bool reads_near(const ScalarRef& value, const Nest& nest, const std::string& variable) {
   std::vector<Access> reads;
   collect_reads(value, reads);
   bool out = false;
   for (const Access& read : reads) {
-    const Shape& shape = program.buffers[static_cast<std::size_t>(read.buffer)].type.shape;
-    IntExpr linear;
-    for (std::size_t d = 0; d < read.index.size(); ++d) {
-      if (!read.index[d]) return false;
-      linear = linear * shape[d] + *read.index[d];
-    }
-    const auto stride = linear.coefficient(variable);
-    const auto known = stride ? stride->constant() : std::nullopt;
+    const auto step = stride(nest, read, variable);
+    const auto known = step ? step->constant() : std::nullopt;
     if (!known || *known < 0 || *known > kMostStride) return false;
     out = out || *known > 0;
   }
   return out;
 }
 
-class Windows {
- public:
-  explicit Windows(Nest& nest) : nest_(nest) {}
-
-  void in(NestNode& node) {
-    std::optional<Reduction> found = reduction_in(node);
-    if (!found) {
-      if (auto* loop = std::get_if<NestLoop>(&node.node)) {
-        for (NestNode& child : loop->body) in(child);
-      }
-      return;
-    }
-    const auto op = combining(found->declare->op);
-    if (!op || !is_window(*found)) return;
-    unroll(*found, *op);
+bool is_window(const Reduction& r, const Nest& nest) {
+  std::int64_t elements = 1;
+  for (const NestLoop* loop : r.reduced) {
+    const auto extent = loop->extent.constant();
+    if (!extent || *extent < 1 || *extent > kMostElements) return false;
+    elements *= *extent;
+    if (elements > kMostElements) return false;
   }
+  const NestLoop& last = *r.loops.back();
+  const auto outputs = last.extent.constant();
+  if (outputs && *outputs < kFewestOutputs) return false;
+  return r.step->value->dtype == r.declare->dtype && reads_near(r.step->value, nest, last.variable);
+}
 
- private:
-  bool is_window(const Reduction& r) const {
-    std::int64_t elements = 1;
-    for (const NestLoop* loop : r.reduced) {
-      const auto extent = loop->extent.constant();
-      if (!extent || *extent < 1 || *extent > kMostElements) return false;
-      elements *= *extent;
-      if (elements > kMostElements) return false;
+void unroll(Reduction& r, ScalarOp op) {
+  std::vector<ScalarRef> elements = {r.step->value};
+  for (const NestLoop* loop : r.reduced) {
+    std::vector<ScalarRef> more;
+    for (const ScalarRef& each : elements) {
+      for (std::int64_t at = 0; at < *loop->extent.constant(); ++at)
+        more.push_back(substitute(each, {{loop->variable, IntExpr(at)}}));
     }
-    const NestLoop& last = *r.loops.back();
-    const auto outputs = last.extent.constant();
-    if (outputs && *outputs < kFewestOutputs) return false;
-    return r.step->value->dtype == r.declare->dtype &&
-           reads_near(r.step->value, nest_.program, last.variable);
+    elements = std::move(more);
   }
-
-  static void unroll(Reduction& r, ScalarOp op) {
-    std::vector<ScalarRef> elements = {r.step->value};
-    for (const NestLoop* loop : r.reduced) {
-      std::vector<ScalarRef> more;
-      for (const ScalarRef& each : elements) {
-        for (std::int64_t at = 0; at < *loop->extent.constant(); ++at)
-          more.push_back(substitute(each, {{loop->variable, IntExpr(at)}}));
-      }
-      elements = std::move(more);
-    }
-    ScalarRef all = elements.front();
-    // The new element first: GCC takes minutes for long chains of maxima that begin with the
-    // others.
-    for (std::size_t i = 1; i < elements.size(); ++i) all = binary(op, elements[i], all);
-    Store put = *r.store;
-    put.value = with_reduced(put.value, all);
-    put.accumulator.clear();
-    NestList body;
-    body.push_back({std::move(put)});
-    r.loops.back()->body = std::move(body);
-  }
-
-  Nest& nest_;
-};
+  ScalarRef all = elements.front();
+  // The new element first: GCC takes minutes for long chains of maxima that begin with the others.
+  for (std::size_t i = 1; i < elements.size(); ++i) all = binary(op, elements[i], all);
+  Store put = *r.store;
+  put.value = with_reduced(put.value, all);
+  put.accumulator.clear();
+  NestList body;
+  body.push_back({std::move(put)});
+  r.loops.back()->body = std::move(body);
+}
 
 }  // namespace
 
 void unroll_windows(Nest& nest) {
-  Windows pass(nest);
-  for (NestNode& node : nest.body) pass.in(node);
+  for_each_reduction(nest, [&](Reduction& found) {
+    const auto op = combining(found.declare->op);
+    if (op && is_window(found, nest)) unroll(found, *op);
+  });
 }
 
 }  // namespace kw::writer

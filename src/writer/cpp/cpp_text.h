@@ -1,0 +1,85 @@
+// CppText: a C++ kernel in the making: its lines, its names, and how elements and expressions read
+// in it. The parts of a kernel (loops, products, routines) are written into one.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "writer/cpp/scalar_text.h"
+#include "writer/graph/int_ranges.h"
+#include "writer/nest/nest.h"
+
+namespace kw::writer {
+
+bool is_argument(ReduceOp op);
+bool is_extreme(ReduceOp op);
+
+class CppText {
+ public:
+  // names: of the program's buffers, by id. The nest outlives this.
+  CppText(const Nest& nest, std::vector<std::string> names);
+
+  const Nest& nest;
+  std::vector<std::string> lines;
+  std::set<std::string> functions;  // that the file must define, as support_text() names them
+  IntRanges ranges;                 // of the loops printed so far
+  int names = 0;                    // taken so far by what ScalarText prints
+
+  // ---- lines ----
+  void line(const std::string& text);
+  template <typename... Args>
+  void format(fmt::format_string<Args...> text, Args&&... args) {
+    line(fmt::format(text, std::forward<Args>(args)...));
+  }
+  void directive(const std::string& text) { lines.push_back(text); }  // "#pragma ..."
+  // head + " {"; what follows is inside until close().
+  void open(const std::string& head);
+  // Of the variable from `first` to before `end`.
+  void open_loop(const std::string& variable, const std::string& first, const std::string& end);
+  void open_loop(const Loop& loop);  // its variable is in `ranges` then
+  void close(const std::string& end = "}");
+  std::string new_name(const char* prefix) { return fmt::format("{}{}", prefix, names++); }
+
+  // ---- buffers ----
+  const Buffer& buffer(BufferId id) const;
+  // nullptr: it is whole, in memory.
+  const LocalBuffer* local(BufferId id) const;
+  bool is_variable(BufferId id) const;  // of which no dimension is left
+  bool is_used(BufferId id) const { return used_.contains(id); }
+  const std::string& name(BufferId id) const { return names_[static_cast<std::size_t>(id)]; }
+  std::string pointer(BufferId id) const;
+  std::string element(BufferId id, const std::vector<std::string>& index);
+  // One linear expression where every index is known: the compiler sees its strides.
+  std::string element(BufferId id, const std::vector<IntExpr>& index);
+
+  // ---- expressions ----
+  std::string index_text(const IntExpr& expr);
+  // A scope of the function in which what is printed may keep constants.
+  ScalarText scope();
+  // Lines that must stand before the value's text are written.
+  std::string print(ScalarText& scope, const ScalarRef& value, const std::string& reduced = {});
+  std::string combine(ReduceOp op, task::DType dtype, const std::string& a, const std::string& b);
+  void store(const std::string& place, const std::string& value, task::DType to, task::DType from);
+
+  // ---- accumulators ----
+  void declare(const Declare& one);
+  void accumulate(const Accumulate& step, ScalarText& scope);
+  bool is_wide(const std::string& accumulator) const { return wide_sums_.contains(accumulator); }
+
+ private:
+  std::vector<std::string> names_;  // of buffers
+  std::set<BufferId> used_;
+  std::set<std::string> wide_sums_;  // accumulators
+  std::size_t indent_ = 1;
+};
+
+// The type of a buffer's elements in memory; one of a half type is kept in its bits.
+std::string_view element_type(task::DType dtype);
+
+// The value to compute before it is stored into an element of dtype `to`, which rounds: without a
+// cast from float to that type.
+const ScalarRef& before_rounding(const ScalarRef& value, task::DType to);
+
+}  // namespace kw::writer
