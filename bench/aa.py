@@ -49,7 +49,13 @@ def judge(program, problem, numbers, max_seconds, scratch):
 
 def tail_probability(misses, count, rate):
     """P(at least so many misses)."""
-    return sum(math.comb(count, k) * rate**k * (1 - rate) ** (count - k) for k in range(misses, count + 1))
+    return math.fsum(math.exp(log_probability(k, count, rate)) for k in range(misses, count + 1))
+
+
+def log_probability(hits, count, rate):
+    """Of so many hits, by the binomial distribution."""
+    ways = math.lgamma(count + 1) - math.lgamma(hits + 1) - math.lgamma(count - hits + 1)
+    return ways + hits * math.log(rate) + (count - hits) * math.log1p(-rate)
 
 
 def main():

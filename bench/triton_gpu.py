@@ -3,12 +3,15 @@
 
     bench/triton_gpu.py prepare FOLDER [--probe build/dev/bin/kw_author_probe] [NAME ...]
     bench/triton_gpu.py suite FOLDER [--jobs 12] [--seconds 500] [--rows rows.jsonl]
-    bench/triton_gpu.py samples SAMPLES.jsonl [--jobs 12] [--seconds 500] [--rows rows.jsonl]
+    bench/triton_gpu.py choose SAMPLES.jsonl CHOSEN.jsonl [--per-cell 30]
+    bench/triton_gpu.py samples CHOSEN.jsonl [--jobs 12] [--seconds 500] [--rows rows.jsonl]
 
 `prepare` needs no GPU: it traces the problems of problems/ and writes, for the sizes of each one's first cuda workload, a file a strategy. `suite` runs them
 there: every cuda workload is compared with the reference (in float64 where it runs so), then the first one is timed, one problem after the other, by
-triton.testing.do_bench, beside the reference as it is and through torch.compile; float32 products without TF32 on all sides. `samples` compares what
-`data generate --target triton` wrote with its problems, implement and convert samples. Exit 1: some kernel is wrong. Prints a Markdown row a problem, and shares.
+triton.testing.do_bench, beside the reference as it is and through torch.compile; float32 products without TF32 on all sides. What has a lane for each
+output whatever it costs (`fused`, `naive`) is compared and not timed. `samples` compares what
+`data generate --target triton` wrote with its problems, implement and convert samples; `choose` takes as many of them as it needs for so many of each operator
+in each strategy, the first of all cells before the second. Exit 1: some kernel is wrong. Prints a Markdown row a problem, and shares.
 """
 import argparse
 import collections
@@ -16,6 +19,7 @@ import json
 import math
 import multiprocessing
 import os
+import queue as queue_module
 import sys
 import tempfile
 import time
@@ -200,7 +204,8 @@ def check_sample(sample, folder):
     definition = json.loads(problem["source"])
     function = module_of(definition["reference"], folder).run
     policies = problem.get("policy", {})
-    for workload in problem["workloads"]:
+    for k, workload in enumerate(problem["workloads"]):
+        generator = torch.Generator("cuda").manual_seed(k)
         axes = {name: axis.get("value") for name, axis in definition["axes"].items()} | workload["axes"]
         given = []
         own = policies.get("workloads", {}).get(workload["uuid"], {}).get("inputs", {})
@@ -209,7 +214,7 @@ def check_sample(sample, folder):
                 given.append(workload["inputs"][name]["value"])
                 continue
             policy = {**policies.get("inputs", {}).get(name, {}), **own.get(name, {})}
-            given.append(suite.drawn([axes[a] for a in tensor["shape"]], tensor["dtype"], policy, torch.Generator("cuda").manual_seed(5)))
+            given.append(suite.drawn([axes[a] for a in tensor["shape"]], tensor["dtype"], policy, generator))
         want, exact = wanted(function, given)
         if wrong := wrong_in(outputs_of(candidate.run, *given), want, exact):
             return f"{workload['axes']}: {wrong}"
@@ -260,7 +265,7 @@ def in_processes(kind, rows, jobs, seconds, folder):
             if out is not None:
                 outcomes[index] = out
             busy[pid] = index
-        except Exception:
+        except queue_module.Empty:
             pass
         for i, one in enumerate(workers):
             if not one.is_alive() and one.exitcode != 0:
@@ -286,26 +291,55 @@ def upper_bound(wrong, total):
     return high
 
 
+def cells_of(row):
+    return {(operator, row["labels"]["strategy"]) for operator in row["labels"]["operators"]}
+
+
+def samples_in(path):
+    with open(path) as file:
+        for line in file:
+            row = json.loads(line)
+            if row["kind"] in ("implement", "convert", "definition"):
+                yield row, line
+
+
+def choose(options):
+    waiting, counts, chosen = [(cells_of(row), line) for row, line in samples_in(options.samples)], collections.Counter(), []
+    for wanted in range(1, options.per_cell + 1):
+        rest = []
+        for cells, line in waiting:
+            if any(counts[cell] < wanted for cell in cells):
+                counts.update(cells)
+                chosen.append(line)
+            else:
+                rest.append((cells, line))
+        waiting = rest
+    with open(options.chosen, "w") as file:
+        file.writelines(chosen)
+    short = sum(count < options.per_cell for count in counts.values())
+    print(f"{len(chosen)} samples, {len(counts)} cells of operator and strategy, {short} of them with fewer than {options.per_cell}")
+    return 0
+
+
 def samples_main(options):
-    with open(options.samples) as file:
-        rows = [row for row in map(json.loads, file) if row["kind"] in ("implement", "convert", "definition")]
+    rows = [row for row, _ in samples_in(options.samples)]
     with tempfile.TemporaryDirectory() as folder:
         outcomes = in_processes("samples", rows, options.jobs, options.seconds, folder)
-    counts, cells, bad = collections.Counter(), set(), []
+    counts, cells, bad = collections.Counter(), collections.Counter(), []
     with open(options.rows, "w") as out:
         for index, outcome in sorted(outcomes.items()):
             text = next(iter(outcome.values()))
             row = rows[index]
             counts[text.split(":")[0]] += 1
-            cells.update((op, row["labels"]["strategy"]) for op in row["labels"]["operators"])
+            cells.update(cells_of(row))
             if text != "right":
                 bad.append((index, row["problem"]["name"], text))
             out.write(json.dumps({"index": index, "name": row["problem"]["name"], "strategy": row["labels"]["strategy"], "outcome": text}) + "\n")
     for one in bad[:60]:
         print(*one)
     right, wrong = counts["right"], sum(counts.values()) - counts["right"]
-    print(f"{len(outcomes)} of {len(rows)} samples, {len(cells)} cells of operator and strategy: {dict(counts)}; upper 95 % bound of the share that is not right "
-          f"{100 * upper_bound(wrong, right + wrong):.2f} %")
+    print(f"{len(outcomes)} of {len(rows)} samples, {len(cells)} cells of operator and strategy, {sum(n >= 30 for n in cells.values())} of them with 30 or more: "
+          f"{dict(counts)}; upper 95 % bound of the share that is not right {100 * upper_bound(wrong, right + wrong):.2f} %")
     return 1 if wrong else 0
 
 
@@ -358,12 +392,16 @@ def main():
     two.add_argument("--timing-seconds", type=float, default=200)
     three = kinds.add_parser("samples")
     three.add_argument("samples")
+    four = kinds.add_parser("choose")
+    four.add_argument("samples")
+    four.add_argument("chosen")
+    four.add_argument("--per-cell", type=int, default=30)
     for each in (two, three):
         each.add_argument("--jobs", type=int, default=12)
         each.add_argument("--seconds", type=float, default=500)
         each.add_argument("--rows", default="rows.jsonl")
     options = parser.parse_args()
-    return {"prepare": prepare, "suite": suite_main, "samples": samples_main}[options.kind](options)
+    return {"prepare": prepare, "suite": suite_main, "samples": samples_main, "choose": choose}[options.kind](options)
 
 
 if __name__ == "__main__":

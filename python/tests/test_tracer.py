@@ -144,6 +144,9 @@ class ModulesTest(TracerTest):
     CASES = {
         "rms norm by hand": ("return x / torch.sqrt(torch.mean(x ** 2, dim=1, keepdim=True) + 1e-5) * self.w",
                              "self.w = nn.Parameter(torch.rand(10))", "torch.randn(6, 10)", ["sqrt.default"]),
+        "rms norm of torch": ("return self.n(x) + self.m(x).double().float()", "self.n = nn.RMSNorm(10, eps=1e-5)\nself.m = nn.RMSNorm((6, 10), elementwise_affine=False)",
+                              "torch.randn(3, 6, 10)", ["rsqrt.default"]),
+        "rms norm of a half type": ("return F.rms_norm(x.bfloat16(), (10,))", "pass", "torch.randn(6, 10)", ["rsqrt.default", "_to_copy.default"]),
         "gelu by hand": ("return 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0))))",
                          "pass", "torch.randn(6, 10)", ["tanh.default"]),
         "conv, batch norm in training mode": ("return F.relu(self.bn(self.conv(x)))",

@@ -71,6 +71,15 @@ def _cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return (a * b).sum(dim)
 
 
+def _rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Torch changes the mean in place."""
+    wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+    dims = list(range(-len(normalized_shape), 0))
+    mean = wide.pow(2).mean(dims, keepdim=True)
+    out = wide * torch.rsqrt(mean + (torch.finfo(wide.dtype).eps if eps is None else eps))
+    return (out if weight is None else out * weight).to(input.dtype)
+
+
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """Torch's own takes numbers only."""
     given = (kernel_size, stride or kernel_size, padding, dilation)
@@ -139,6 +148,7 @@ _PLACES = (
     (F, "embedding_bag", _embedding_bag),
     (F, "linear", _linear),
     (F, "max_pool1d", _max_pool1d),
+    (F, "rms_norm", _rms_norm),
     (F, "scaled_dot_product_attention", _attention),
     (math, "sqrt", _root),
     (torch._C._nn, "upsample_bilinear2d", _bilinear),
@@ -149,6 +159,7 @@ _PLACES = (
     (torch, "gru_cell", _gru_cell),
     (torch, "lstm_cell", _lstm_cell),
     (torch, "max_pool1d", _max_pool1d),
+    (torch, "rms_norm", _rms_norm),
     (torch, "split", _split),
     (torch.Tensor, "chunk", _chunk),
     (torch.Tensor, "split", _split),

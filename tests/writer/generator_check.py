@@ -3,7 +3,7 @@
 [--max-elements E] [--trace K] [--show] [--all-ways]
 
 FOLDER holds kw_generator_probe and kw_writer_probe. Each problem's module runs in float64; its definition and both graphs (by the
-interpreter of the loops) must give the same. --trace K: every K-th module is also traced, and the traced graph must give the same.
+interpreter of the loops) must give the same, the definition and its graph at its other workloads too. --trace K: every K-th module is also traced, and the traced graph must give the same.
 Up to 1 % may have an output that is constant.
 --all-ways: it is an error when a way of writing an operator did not occur. Exit code 77: no torch here.
 """
@@ -11,6 +11,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import math
 import os
 import subprocess
 import sys
@@ -80,11 +81,31 @@ def same(what, got, want):
             raise Wrong(f"{what}, output {k}: {wrong}")
 
 
-def interpreted(probe, form, given, folder):
+def interpreted(probe, form, given, folder, sizes=None):
     path = os.path.join(folder, "graph.json")
     with open(path, "w") as file:
         json.dump(form["graph"], file)
-    return probe.run(path, form["graph"]["sizes"], given, False, MOST_WORK)
+    return probe.run(path, sizes or form["graph"]["sizes"], given, False, MOST_WORK)
+
+
+def shape_of(item, sizes):
+    return [eval(str(d), {"min": min, "max": max}, dict(sizes)) for d in item["shape"]]
+
+
+def check_other_sizes(form, run, given, probe, folder):
+    """The definition's other workloads: its reference against its graph, on numbers picked from those of the first."""
+    for axes in form["workloads"][1:]:
+        sizes = form["graph"]["sizes"] | axes
+        values = []
+        for item, value in zip(form["graph"]["inputs"], given):
+            shape = shape_of(item, sizes)
+            picked = torch.randint(value.numel(), (math.prod(shape),))
+            values.append(value.flatten()[picked].reshape(shape))
+        named = dict(zip(form["names"], values))
+        want = flat(run(*[named[name].clone() for name in form["definition"]["inputs"]]))
+        got = interpreted(probe, form, values, folder, sizes)
+        if got is not None:
+            same(f"definition at {axes}", got, want)
 
 
 def traced(row, folder):
@@ -126,7 +147,7 @@ def check(row, probe, folder, trace):
     if order != [key for key in form["state_keys"] if key is not None]:
         raise Wrong(f"the state is in the order {list(state)}")
     for item, value in zip(form["graph"]["inputs"], given):
-        shape = [eval(str(d), {"min": min, "max": max}, dict(form["graph"]["sizes"])) for d in item["shape"]]
+        shape = shape_of(item, form["graph"]["sizes"])
         if shape != list(value.shape):
             raise Wrong(f"{item['name']} has shape {list(value.shape)}, the graph says {shape}")
     by_meaning = dict(zip(form["inputs"], given))
@@ -137,7 +158,9 @@ def check(row, probe, folder, trace):
     got = interpreted(probe, form, given, folder)
     if got is not None:
         same("graph", got, outputs)
-        same("definition's graph", interpreted(probe, row["definition"], [by_meaning[m] for m in row["definition"]["inputs"]], folder), outputs)
+        again = [by_meaning[m] for m in row["definition"]["inputs"]]
+        same("definition's graph", interpreted(probe, row["definition"], again, folder), outputs)
+        check_other_sizes(row["definition"], run, again, probe, folder)
     if trace:
         found = traced(row, folder)
         names = [item["name"] for item in found["graph"]["inputs"]]

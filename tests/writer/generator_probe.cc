@@ -3,7 +3,8 @@
 //   kw_generator_probe problems SEED FIRST COUNT [MAX_ELEMENTS [MAX_WORK [OPERATOR]]]
 // An operator: {"name", "family", "module_ways", "definition_ways"}. A problem: {"index", "name",
 // "operators", "renderings", "words", "depth", "tier", and of both forms "module" and "definition":
-// {"source" or "definition", "graph", "inputs": [MEANING, ..], "names", "state_keys"}}.
+// {"source" or "definition" and "workloads": [{AXIS: SIZE, ..}, ..], "graph", "inputs": [MEANING,
+// ..], "names", "state_keys"}}.
 #include <cstdio>
 #include <iostream>
 
@@ -23,10 +24,16 @@ Json form_json(const ProblemForm& form) {
               {"inputs", form.meanings},
               {"names", names},
               {"state_keys", keys}};
-  if (form.problem.is_module())
+  if (form.problem.is_module()) {
     out["source"] = form.problem.module().source;
-  else
-    out["definition"] = task::to_json(form.problem.definition());
+    return out;
+  }
+  out["definition"] = task::to_json(form.problem.definition());
+  for (const task::Workload& workload : form.problem.workloads) {
+    Json axes = Json::object();
+    for (const auto& [name, n] : workload.axes) axes[name] = n;
+    out["workloads"].push_back(std::move(axes));
+  }
   return out;
 }
 

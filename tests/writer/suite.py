@@ -2,9 +2,10 @@
 """Kernels of the writer for the problems of problems/, beside the references:
   suite.py PROBE FOLDER [--strategies N | --labels LABEL,..] [--time] [--jobs N] [NAME ...]
 
-FOLDER keeps graphs, sources and builds between runs. Each problem's first N strategies (default 1; 0: all) are compiled with the gym's
-flags and run at its CPU workloads; --time compares the first workload's least processor time with the reference's, in torch with one thread. A line a
-strategy: NAME STRATEGY OUTCOME [SPEEDUP reference ms, kernel ms]; a summary. Exit code 1: a first strategy is missing or wrong; 77: no torch.
+A NAME is one of problems/, one of problems/modules/ (NAME.py), or the path of a module. FOLDER keeps graphs, sources and builds
+between runs. Each problem's first N strategies (default 1; 0: all) are compiled with the gym's flags and run at its CPU workloads;
+--time compares the first workload's least processor time with the reference's, in torch with one thread. A line a strategy:
+NAME STRATEGY OUTCOME [SPEEDUP reference ms, kernel ms]; a summary. Exit code 1: a first strategy is missing or wrong; 77: no torch.
 """
 import argparse
 import concurrent.futures
@@ -113,7 +114,7 @@ class Definition:
 class Module:
     def __init__(self, name):
         self.name, self.axes = name, []
-        self.path = os.path.join(trace_suite.MODULES, name)
+        self.path = name if os.sep in name else os.path.join(trace_suite.MODULES, name)
         with open(self.path) as file:
             self.source = file.read()
 
@@ -145,7 +146,7 @@ def traced(name, folder):
     """The path of its graph. RuntimeError where there is none."""
     problem = problem_of(name)
     key = hashlib.sha256(problem.source.encode()).hexdigest()[:16]
-    path = os.path.join(folder, "graphs", f"{name}.{key}.json")
+    path = os.path.join(folder, "graphs", f"{os.path.basename(name)}.{key}.json")
     if not os.path.exists(path):
         graph = problem.trace()
         with open(path, "w") as file:
@@ -155,7 +156,7 @@ def traced(name, folder):
 
 def written(probe, name, graph, folder, labels):
     """(folder of the sources, strategies). RuntimeError says what is missing."""
-    place = os.path.join(folder, "kernels", name)
+    place = os.path.join(folder, "kernels", os.path.basename(name))
     os.makedirs(place, exist_ok=True)
     done = subprocess.run([probe, "kernels", graph, place, *problem_of(name).axes, "--", *labels], capture_output=True, text=True)
     if not done.stdout:
@@ -362,7 +363,7 @@ def main():
             jobs.append((name, path, pool.submit(built, name, path)))
         except Exception as error:
             table[name] = [("-", f"not traced: {type(error).__name__}: {str(error)[:200]}", None, None)]
-            print(f"{name:32} {table[name][0][1]}", flush=True)
+            print(f"{os.path.basename(name):32} {table[name][0][1]}", flush=True)
     for name, path, job in jobs:
         try:
             libraries = job.result()
@@ -374,7 +375,7 @@ def main():
         table[name] = results
         for strategy, outcome, speedup, times in results:
             timing = f" {speedup:6.2f}x  {times[0]:9.3f} ms  {times[1]:9.3f} ms" if times else ""
-            print(f"{name:32} {strategy:14} {outcome}{timing}", flush=True)
+            print(f"{os.path.basename(name):32} {strategy:14} {outcome}{timing}", flush=True)
     best = {name: max((r[2] for r in results if r[2]), default=None) for name, results in table.items()}
     correct = sum(any(r[1] == "correct" for r in results[:1]) for results in table.values())
     print(f"{len(table)} problems: {correct} correct in their first strategy")

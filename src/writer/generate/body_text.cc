@@ -155,7 +155,8 @@ class BodyWriter {
     std::string name;
     for (auto& [held, by] : held_) {
       const bool still_needed = uses_[by] > 0 && by != value;
-      if (!reuse_ || still_needed || names_in(expression, held)) continue;
+      if (!reuse_ || still_needed || options_.kept.contains(held) || names_in(expression, held))
+        continue;
       name = held;
       if (held == "x") break;
     }

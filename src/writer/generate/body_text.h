@@ -1,6 +1,7 @@
 // The statements of forward() or run(): a plan's operators, each in the way that was chosen.
 #pragma once
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct BodyOptions {
   std::function<std::string(std::size_t step)> layer_text;  // "self.conv"
   // Steps that are called as one: the last of them, from the first; none: empty.
   std::function<std::size_t(std::size_t step)> last_of_call;
+  std::set<std::string> kept;  // names of inputs that no other value gets
 };
 
 // Lines without indentation, the last of which returns the outputs. names: of the scope.

@@ -275,10 +275,12 @@ Value& Builder::pointwise(std::string_view op, std::vector<Arg> more) {
 const std::vector<OpSpec>& all_operators() {
   static const std::vector<OpSpec> all = [] {
     std::vector<OpSpec> out;
-    for (auto* family : {activation_operators, elementwise_operators, arithmetic_operators,
-                         matmul_operators, product_operators, convolution_operators, norm_operators,
-                         channel_norm_operators, reduction_operators, pooling_operators,
-                         scan_operators, loss_operators, attention_operators, layout_operators}) {
+    for (auto* family :
+         {activation_operators, elementwise_operators, arithmetic_operators, matmul_operators,
+          product_operators, convolution_operators, norm_operators, channel_norm_operators,
+          reduction_operators, pooling_operators, scan_operators, loss_operators,
+          attention_operators, transformer_operators, recurrent_operators, layout_operators,
+          sorting_operators, quantization_operators}) {
       for (OpSpec& one : family()) out.push_back(std::move(one));
     }
     return out;

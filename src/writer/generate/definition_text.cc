@@ -29,7 +29,9 @@ class DefinitionWriter {
     definition().op_type = family;
     definition().description = words_of(plan_) + ".";
     out_.policy.family = family;
-    for (const Axis& axis : plan_.axes) add_axis(axis.name, axis.n, axis.fixed || chance(0.4));
+    const std::set<std::string> numbers = symbols_of_numbers();
+    for (const Axis& axis : plan_.axes)
+      add_axis(axis.name, axis.n, axis.fixed || numbers.contains(axis.name) || chance(0.4));
     for (std::size_t i = 0; i < plan_.slots.size(); ++i)
       if (plan_.slots[i].role == InputRole::kInput) add_input(static_cast<int>(i));
     const bool given_once = chance(0.7);
@@ -48,6 +50,29 @@ class DefinitionWriter {
  private:
   bool chance(double probability) { return rng_.uniform() < probability; }
   task::Definition& definition() { return out_.definition; }
+
+  template <typename See>
+  void for_each_size(const See& see) const {
+    for (const Step& step : plan_.steps) {
+      for (const Param& param : step.params) {
+        if (const auto* dim = std::get_if<Dim>(&param.value)) see(*dim);
+      }
+    }
+  }
+
+  // Of sizes that no input has for a dimension: the reference says them as numbers.
+  std::set<std::string> symbols_of_numbers() const {
+    std::set<std::string> dimensions, out;
+    for (const Slot& slot : plan_.slots) {
+      for (const Dim& dim : plan_.values[static_cast<std::size_t>(slot.value)].shape)
+        dimensions.insert(dim.size.python());
+    }
+    for_each_size([&](const Dim& dim) {
+      if (!dimensions.contains(dim.size.python()) || plan_.axis(dim.size.python()) == nullptr)
+        out.merge(dim.size.symbols());
+    });
+    return out;
+  }
 
   void add_axis(const std::string& name, std::int64_t n, bool fixed) {
     task::Axis made;
@@ -69,8 +94,7 @@ class DefinitionWriter {
     if (plan_.axis(text) != nullptr) {
       name = text;
     } else {
-      name = names_.fresh(symbols.empty() ? fmt::format("size_{}", dim.n)
-                                          : fmt::format("{}_out", *symbols.begin()));
+      name = names_.fresh(name_of(dim));
       const bool fixed = std::all_of(symbols.begin(), symbols.end(),
                                      [&](const std::string& one) { return is_fixed(one); });
       add_axis(name, dim.n, fixed);
@@ -81,6 +105,17 @@ class DefinitionWriter {
     }
     known_.emplace_back(name, text);
     return name;
+  }
+  static std::string name_of(const Dim& dim) {
+    const auto symbols = dim.size.symbols();
+    if (symbols.empty()) return fmt::format("size_{}", dim.n);
+    const std::vector<IntTerm> terms = dim.size.sum();
+    std::vector<std::string> parts;
+    for (const IntFactor& factor : terms[0].factors) parts.push_back(factor.symbol);
+    const bool is_product = terms.size() == 1 && std::count(parts.begin(), parts.end(), "") == 0;
+    if (!is_product) return *symbols.begin() + "_out";
+    if (terms[0].coefficient != 1) parts.push_back(std::to_string(terms[0].coefficient));
+    return fmt::format("{}", fmt::join(parts, "_x_"));
   }
   bool is_fixed(const std::string& name) {
     for (const task::Axis& axis : definition().axes) {
@@ -99,7 +134,9 @@ class DefinitionWriter {
     const Slot& slot = plan_.slots[static_cast<std::size_t>(index)];
     const Value& value = plan_.values[static_cast<std::size_t>(slot.value)];
     task::TensorSpec made;
-    made.name = names_.fresh(slot.suffix);
+    made.name = slot.suffix;
+    std::replace(made.name.begin(), made.name.end(), '.', '_');
+    made.name = names_.fresh(made.name);
     made.shape = shape_of(value);
     made.dtype = value.dtype;
     names_of_slots_[index] = made.name;
@@ -176,6 +213,11 @@ class DefinitionWriter {
       }
       return name;
     };
+    for_each_size([&](const Dim& dim) {
+      const std::string text = size_text(dim);
+      if (const std::size_t dot = text.find(".shape["); dot != std::string::npos)
+        options.kept.insert(text.substr(0, dot));
+    });
     const std::vector<std::string> lines = body_lines(plan_, ways, options, locals, rng_);
     std::string body;
     for (const std::string& line : lines) body += "    " + line + "\n";

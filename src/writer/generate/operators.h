@@ -164,6 +164,10 @@ std::vector<OpSpec> layout_operators();
 std::vector<OpSpec> channel_norm_operators();
 std::vector<OpSpec> arithmetic_operators();
 std::vector<OpSpec> product_operators();
+std::vector<OpSpec> sorting_operators();
+std::vector<OpSpec> recurrent_operators();
+std::vector<OpSpec> transformer_operators();
+std::vector<OpSpec> quantization_operators();
 
 const std::vector<OpSpec>& all_operators();
 

@@ -12,9 +12,10 @@ struct FamilyWeight {
 };
 // How often a family begins a problem, and how often it goes on: about people's collections.
 constexpr FamilyWeight kFamilies[] = {
-    {"convolution", 33, 8}, {"matmul", 17, 8},      {"norm", 10, 14}, {"reduction", 8, 9},
-    {"activation", 8, 30},  {"pooling", 7, 8},      {"scan", 4, 2},   {"loss", 6, 0},
-    {"attention", 5, 0},    {"elementwise", 2, 22}, {"layout", 1, 4}, {"gather", 2, 0},
+    {"convolution", 33, 8}, {"matmul", 17, 8},      {"norm", 10, 14},       {"reduction", 8, 9},
+    {"activation", 8, 30},  {"pooling", 7, 8},      {"scan", 4, 2},         {"loss", 6, 0},
+    {"attention", 5, 0},    {"elementwise", 2, 22}, {"layout", 1, 4},       {"gather", 2, 0},
+    {"sort", 2, 2},         {"recurrent", 2, 0},    {"quantization", 1, 0},
 };
 
 // Probabilities of depths 1 to 8.
@@ -190,9 +191,12 @@ class Sampler {
     if (one.name == "compare" && static_cast<int>(plan_.steps.size()) + 1 == depth_) return true;
     const OpSpec& last = *plan_.steps.back().spec;
     if (last.name == one.name) return one.family != "matmul" && one.family != "convolution";
-    const bool extreme =
-        one.name == "min" || one.name == "max" || one.name == "argmin" || one.name == "argmax";
-    if (extreme && (last.name == "relu" || last.name == "compare")) return true;  // 0, or 1
+    const bool extreme = one.name == "min" || one.name == "max" || one.name == "argmin" ||
+                         one.name == "argmax" || one.name == "bottomk" || one.name == "median";
+    const bool has_runs = last.name == "relu" || last.name == "squared_relu" ||
+                          last.name == "threshold" || last.name == "compare" ||
+                          last.name == "masked_fill";
+    if (extreme && has_runs) return true;  // 0, or 1
     return last.family == "activation" && one.family == "activation" && rng_.uniform() < 0.8;
   }
 

@@ -72,6 +72,7 @@ constexpr std::string_view kSchemas[] = {
     "hardtanh.default|self min_val=-1 max_val=1",
     "le.Scalar|self other",
     "le.Tensor|self other",
+    "index_add.default|self dim index source alpha=1",
     "leaky_relu.default|self negative_slope=0.01",
     "linalg_vector_norm.default|self ord=2 dim=None keepdim=False dtype=None",
     "log.default|self",
@@ -83,6 +84,7 @@ constexpr std::string_view kSchemas[] = {
     "lt.Scalar|self other",
     "lt.Tensor|self other",
     "max.dim|self dim keepdim=False",
+    "median.dim|self dim keepdim=False",
     "max_pool2d_with_indices.default|self kernel_size stride=[] padding=[0,0] dilation=[1,1] "
     "ceil_mode=False",
     "max_pool3d_with_indices.default|self kernel_size stride=[] padding=[0,0,0] dilation=[1,1,1] "
@@ -115,6 +117,7 @@ constexpr std::string_view kSchemas[] = {
     "slice.Tensor|self dim=0 start=None end=None step=1",
     "softplus.default|self beta=1 threshold=20",
     "sort.default|self dim=-1 descending=False",
+    "sort.stable|self stable dim=-1 descending=False",
     "sqrt.default|self",
     "sub.Tensor|self other alpha=1",
     "sum.default|self dtype=None",

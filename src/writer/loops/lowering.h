@@ -137,6 +137,7 @@ class OpCall {
   std::size_t outputs() const { return node_.outputs.size(); }
   const TensorType& type(std::size_t output = 0) const;
   bool used(std::size_t output) const;
+  std::size_t first_used() const;  // 0 where none is
   void set(Tensor value) { set(0, std::move(value)); }
   // A view that costs too much to read becomes a stage.
   void set(std::size_t output, Tensor value);

@@ -280,6 +280,13 @@ bool OpCall::used(std::size_t output) const {
   return output < mine.size() && mine[output];
 }
 
+std::size_t OpCall::first_used() const {
+  for (std::size_t i = 0; i < outputs(); ++i) {
+    if (used(i)) return i;
+  }
+  return 0;
+}
+
 void OpCall::set(std::size_t output, Tensor value) {
   if (output >= results_.size() || failed() || !used(output)) return;
   if (!has_rank(value.rank(), output)) return;

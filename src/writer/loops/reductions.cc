@@ -86,9 +86,9 @@ namespace {
 Reduced over_of(OpCall& call, const Tensor& self) {
   Reduced out{call.dims("dim", self.rank()), call.flag("keepdim")};
   const std::size_t left = self.rank() - (out.keep ? 0 : out.dims.size());
-  if (!call.failed() && call.type().shape.size() != left)
-    call.invalid(
-        fmt::format("its result has {} dimensions instead of {}", call.type().shape.size(), left));
+  const std::size_t rank = call.type(call.first_used()).shape.size();
+  if (!call.failed() && rank != left)
+    call.invalid(fmt::format("its result has {} dimensions instead of {}", rank, left));
   return out;
 }
 

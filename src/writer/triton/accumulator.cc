@@ -52,6 +52,31 @@ std::string identity_text(ReduceOp op, DType dtype) {
   KW_CHECK(false);
 }
 
+std::string combined_text(ScalarPrinter& printer, ReduceOp op, DType dtype, const std::string& a,
+                          const std::string& b) {
+  const char* nan = task::is_floating(dtype) ? ", propagate_nan=tl.PropagateNan.ALL" : "";
+  switch (op) {
+    case ReduceOp::kSum:
+      return fmt::format("{} + {}", a, b);
+    case ReduceOp::kProd:
+      return fmt::format("{} * {}", a, b);
+    case ReduceOp::kMin:
+      return fmt::format("tl.minimum({}, {}{})", a, b, nan);
+    case ReduceOp::kMax:
+      return fmt::format("tl.maximum({}, {}{})", a, b, nan);
+    case ReduceOp::kAny:
+      return fmt::format("{} | {}", a, b);
+    case ReduceOp::kAll:
+      return fmt::format("{} & {}", a, b);
+    case ReduceOp::kLogAddExp:
+      return fmt::format("{}({}, {})", printer.function("log_add_exp"), a, b);
+    case ReduceOp::kArgMin:
+    case ReduceOp::kArgMax:
+      break;
+  }
+  KW_CHECK(false);
+}
+
 Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, DType dtype,
                          unsigned axes, bool last)
     : kernel_(kernel),
@@ -87,30 +112,6 @@ Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op
   kernel.format("{} = {}", name_, text);
 }
 
-std::string Accumulator::combined(const std::string& a, const std::string& b) {
-  const char* nan = task::is_floating(dtype_) ? ", propagate_nan=tl.PropagateNan.ALL" : "";
-  switch (op_) {
-    case ReduceOp::kSum:
-      return fmt::format("{} + {}", a, b);
-    case ReduceOp::kProd:
-      return fmt::format("{} * {}", a, b);
-    case ReduceOp::kMin:
-      return fmt::format("tl.minimum({}, {}{})", a, b, nan);
-    case ReduceOp::kMax:
-      return fmt::format("tl.maximum({}, {}{})", a, b, nan);
-    case ReduceOp::kAny:
-      return fmt::format("{} | {}", a, b);
-    case ReduceOp::kAll:
-      return fmt::format("{} & {}", a, b);
-    case ReduceOp::kLogAddExp:
-      return fmt::format("{}({}, {})", printer_.function("log_add_exp"), a, b);
-    case ReduceOp::kArgMin:
-    case ReduceOp::kArgMax:
-      break;
-  }
-  KW_CHECK(false);
-}
-
 void Accumulator::step(const Text& value, const Text& mask, const Text& position) {
   std::string text = value.text;
   if (!mask.text.empty())
@@ -119,7 +120,7 @@ void Accumulator::step(const Text& value, const Text& mask, const Text& position
     text = wrapped(value,
                    op_ == ReduceOp::kSum ? static_cast<int>(kProduct) : static_cast<int>(kUnary));
   if (!of_places()) {
-    kernel_.format("{} = {}", name_, combined(name_, text));
+    kernel_.format("{} = {}", name_, combined_text(printer_, op_, dtype_, name_, text));
     return;
   }
   const std::string v = kernel_.fresh("v"), better = kernel_.fresh("better");

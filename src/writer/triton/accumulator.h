@@ -27,7 +27,6 @@ class Accumulator {
 
  private:
   bool of_places() const { return op_ == ReduceOp::kArgMin || op_ == ReduceOp::kArgMax; }
-  std::string combined(const std::string& a, const std::string& b);
 
   KernelText& kernel_;
   ScalarPrinter& printer_;
@@ -41,5 +40,8 @@ class Accumulator {
 
 // "float("-inf")" and the like.
 std::string identity_text(ReduceOp op, task::DType dtype);
+// "a + b" and the like. Not of argument reductions.
+std::string combined_text(ScalarPrinter& printer, ReduceOp op, task::DType dtype,
+                          const std::string& a, const std::string& b);
 
 }  // namespace kw::writer::triton

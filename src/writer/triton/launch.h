@@ -43,13 +43,27 @@ Launch block_kernel(const Program& program, const Stage& stage, const std::strin
 // A lane walks along the axis.
 Launch scan_kernel(const Program& program, const Scan& scan, const std::string& name,
                    const TritonTuning& tuning);
+// Along the innermost dimension, by an operation that Triton can scan with.
+bool is_scan_of_rows(const Program& program, const Scan& scan);
+// A block of a row's lanes is scanned at a time.
+Launch row_scan_kernel(const Program& program, const Scan& scan, const std::string& name,
+                       const TritonTuning& tuning);
 // Each lane counts what comes before its element.
 Launch sort_kernel(const Program& program, const Sort& sort, const std::string& name,
                    const TritonTuning& tuning);
+// Whole rows by a sorting network, and sort_kernel() for longer ones. nullopt: rows are long, or
+// their elements have more than 32 bits.
+std::optional<Launch> row_sort_kernel(const Program& program, const Sort& sort,
+                                      const std::string& name, const TritonTuning& tuning);
 // Each lane has an element of the output, and looks through the updates for those that are its own:
 // their order is kept.
 Launch scatter_kernel(const Program& program, const Scatter& scatter, const std::string& name,
                       const TritonTuning& tuning);
+
+// Each lane adds an update where it belongs, in whatever order they come.
+bool can_add_atomically(const Program& program, const Scatter& scatter);
+Launch atomic_scatter_kernel(const Program& program, const Scatter& scatter,
+                             const std::string& name, const TritonTuning& tuning);
 
 // ---- several steps a kernel ----
 

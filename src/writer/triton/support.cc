@@ -39,6 +39,14 @@ const std::map<std::string, const char*>& definitions() {
        "high).to(high.dtype),\n"
        "                    high + tl.log(1.0 + tl.exp(low - high)))\n"},
       {"multiply", "def multiply(a, b):\n    return a * b\n"},
+      {"larger", "def larger(a, b):\n    return tl.maximum(a, b)\n"},
+      {"larger_or_nan",
+       "def larger_or_nan(a, b):\n"
+       "    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"},
+      {"smaller", "def smaller(a, b):\n    return tl.minimum(a, b)\n"},
+      {"smaller_or_nan",
+       "def smaller_or_nan(a, b):\n"
+       "    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"},
       {"max_with_nan",
        "def max_with_nan(x, axis: tl.constexpr, keep_dims: tl.constexpr):\n"
        "    # tl.max passes over NaN.\n"

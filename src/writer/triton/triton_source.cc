@@ -51,19 +51,30 @@ std::string label_of(const RowGroup& group) {
 struct Maker {
   const Program& program;
   const TritonTuning& tuning;
+  bool by_rows = false;  // else a lane for each output, whatever it costs
   Names names = {};
 
   Launch operator()(const Stage& stage) {
     return triton::block_kernel(program, stage, names.of(stage.label), tuning);
   }
   Launch operator()(const Scan& scan) {
-    return triton::scan_kernel(program, scan, names.of(scan.stage.label), tuning);
+    const std::string name = names.of(scan.stage.label);
+    if (by_rows && triton::is_scan_of_rows(program, scan))
+      return triton::row_scan_kernel(program, scan, name, tuning);
+    return triton::scan_kernel(program, scan, name, tuning);
   }
   Launch operator()(const Sort& sort) {
-    return triton::sort_kernel(program, sort, names.of(sort.label), tuning);
+    const std::string name = names.of(sort.label);
+    if (by_rows) {
+      if (auto whole = triton::row_sort_kernel(program, sort, name, tuning)) return *whole;
+    }
+    return triton::sort_kernel(program, sort, name, tuning);
   }
   Launch operator()(const Scatter& scatter) {
-    return triton::scatter_kernel(program, scatter, names.of(scatter.label), tuning);
+    const std::string name = names.of(scatter.label);
+    if (by_rows && triton::can_add_atomically(program, scatter))
+      return triton::atomic_scatter_kernel(program, scatter, name, tuning);
+    return triton::scatter_kernel(program, scatter, name, tuning);
   }
   Launch operator()(const RowGroup& group) {
     if (triton::is_for_lanes(program, group)) return (*this)(group.parts.front().stage);
@@ -128,7 +139,7 @@ std::vector<Launch> launches_of(Program& program, const Recipe& recipe,
                                 const TritonTuning& tuning) {
   if (recipe.fuses) fuse(program);
   if (tuning.chunk > 0) split_reductions(program, tuning.chunk);
-  Maker make{program, tuning};
+  Maker make{program, tuning, recipe.groups};
   std::vector<Launch> out;
   if (recipe.groups) {
     for (const KernelWork& work : plan_kernels(program)) out.push_back(std::visit(make, work));

@@ -66,6 +66,40 @@ TEST(TritonSource, KernelsAreDefinedOnceAndLaunchedWithTheirPlan) {
   EXPECT_EQ(strategies_that_differ.size(), strategies(task::Language::kTriton).size() - 1);
 }
 
+// Whether the text is in some of the kernels for problems of one operator.
+bool any_has(std::string_view op, std::string_view strategy, std::string_view text) {
+  GeneratorOptions options;
+  options.max_elements = 4096;
+  options.min_depth = options.max_depth = 1;
+  options.only_first = op;
+  bool out = false;
+  for (std::uint64_t index = 0; index < 12; ++index) {
+    const auto problem = generate_problem(5, index, options);
+    EXPECT_TRUE(problem) << problem.error().message();
+    const ProblemForm& form = problem->definition;
+    const auto draft = write_kernel(form.graph, form.signature, task::Language::kTriton, strategy);
+    EXPECT_TRUE(draft) << draft.error().message();
+    out = out || draft->source.find(text) != std::string::npos;
+  }
+  return out;
+}
+
+TEST(TritonSource, ScansSortsAndUpdatesGoByRowsWhereStrategiesHaveRows) {
+  constexpr std::pair<const char*, const char*> kForms[] = {
+      {"cumsum", "tl.cumsum("},
+      {"cumprod", "tl.cumprod("},
+      {"cummax", "tl.associative_scan("},
+      {"sort", "for stage in tl.static_range(1, LOG_LANES + 1):"},
+      {"topk", "LANES=triton.next_power_of_2("},
+      {"index_add", "tl.atomic_add("}};
+  for (const auto& [op, text] : kForms) {
+    for (const char* strategy : {"tiled", "online", "blocked"})
+      EXPECT_TRUE(any_has(op, strategy, text)) << op << " " << strategy;
+    for (const char* strategy : {"fused", "naive"})
+      EXPECT_FALSE(any_has(op, strategy, text)) << op << " " << strategy;
+  }
+}
+
 struct Case {
   Graph graph;
   task::Signature signature;

@@ -141,6 +141,22 @@ void gather(Builder& b) {
   b.result(b.call("view.default", {taken, Dims{M}}, {M}), {M}).range(-3, 3);
 }
 
+// Rows added up where an index says
+void index_add(Builder& b) {
+  const std::int64_t width =
+      b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / 32, 2, 512));
+  const std::int64_t most =
+      std::min(b.limits.max_elements / width, b.limits.max_work / (32 * width));
+  const std::int64_t rows = b.size(4, std::clamp<std::int64_t>(most, 4, 4096));
+  const Dim M = b.axis("num_edges", rows, false), D = b.axis("feature_dim", width, false);
+  const std::int64_t nodes = b.whole("num_nodes", b.size(2, std::min<std::int64_t>(rows, 256)));
+  const Dim N = {nodes, nodes};  // no input has it for a dimension
+  const ValueId x = b.input("x", {M, D}).id;
+  const ValueId index = b.indices("index", {M}, N).id;
+  const ValueId none = b.call("full.default", {Dims{N, D}, 0.0}, {N, D});
+  b.result(b.call("index_add.default", {none, 0, index, x}, {N, D}), {N, D}).range(-9, 9);
+}
+
 }  // namespace
 
 std::vector<OpSpec> layout_operators() {
@@ -276,6 +292,25 @@ std::vector<OpSpec> layout_operators() {
         {"", "torch.gather({x}, dim=1, index={y}.unsqueeze(-1)).squeeze(-1)"},
         {"", "{x}[torch.arange({x}.shape[0]), {y}]"},
         {"", "torch.take_along_dim({x}, {y}.view(-1, 1), dim=1).view(-1)"}}},
+      {"index_add",
+       kGather,
+       1,
+       3,
+       Domain::kNone,
+       nullptr,
+       index_add,
+       "adding up the rows that an index sends to the same of {num_nodes} rows",
+       {{"", "torch.zeros({num_nodes}, {x}.shape[1]).index_add(0, {y}, {x})"},
+        {"", "{t:out} = {x}.new_zeros({num_nodes}, {x}.size(1))\n{t:out}.index_add_(0, {y}, {x})"},
+        {"",
+         "{t:index} = {y}.unsqueeze(-1).expand_as({x})\n{t:zeros} = torch.zeros({num_nodes}, "
+         "{x}.shape[-1], dtype={x}.dtype, device={x}.device)\n{t:zeros}.scatter_add(0, {t:index}, "
+         "{x})"},
+        {"", "F.one_hot({y}, {num_nodes}).to({x}.dtype).t() @ {x}"},
+        {"",
+         "{t:hits} = ({y}[None, :] == torch.arange({num_nodes})[:, "
+         "None]).float()\ntorch.mm({t:hits}, "
+         "{x})"}}},
   };
 }
 

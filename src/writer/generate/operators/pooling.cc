@@ -90,6 +90,10 @@ void avg_pool(Builder& b) {
   b.text("r", std::to_string(rank));
   const Window w = draw(b, false);
   const Dims out = pooled_shape(shape, w);
+  // Three dimensions of a smaller image, though padded, are refused on a GPU: other sizes might be.
+  for (std::size_t d = 2; rank == 3 && d < shape.size(); ++d) {
+    if (shape[d].n < 2 * w.k) b.fix(shape[d]);
+  }
   const auto all = [&](std::int64_t v) { return std::vector<std::int64_t>(rank, v); };
   constexpr std::string_view kOps[] = {"avg_pool1d.default", "avg_pool2d.default",
                                        "avg_pool3d.default"};

@@ -1,0 +1,145 @@
+// One step of recurrent networks.
+#include <algorithm>
+#include <cmath>
+
+#include "writer/generate/operators.h"
+
+namespace kw::writer::generate {
+namespace {
+
+// Sizes of a cell, its inputs, and weights of `gates` gates, as torch has them.
+struct Cell {
+  Dim batch, hidden;
+  ValueId from_input, from_hidden;  // [batch, gates * hidden], biases added
+};
+
+Cell make_cell(Builder& b, int gates, bool has_state) {
+  const std::int64_t hidden =
+      b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / 16, 4, 2048));
+  const std::int64_t width =
+      b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / 16, 4, 2048));
+  const std::int64_t most = std::min(b.limits.max_elements / (gates * hidden),
+                                     b.limits.max_work / (gates * hidden * (hidden + width)));
+  Cell out;
+  out.batch = b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(most, 1, 1024)), false);
+  const Dim in = b.axis("input_size", width);
+  out.hidden = b.axis("hidden_size", hidden);
+  const Dim all = times(out.hidden, {gates, gates});
+  const ValueId x = b.input("x", {out.batch, in}).id;
+  const ValueId h = b.input("h", {out.batch, out.hidden}).id;
+  if (has_state) b.input("c", {out.batch, out.hidden});
+  b.size_of("input_size", in);
+  b.size_of("hidden_size", out.hidden);
+  const ValueId of_input = b.weight("weight_ih", {all, in}, Start::kWeight, out.hidden).id;
+  const ValueId of_hidden = b.weight("weight_hh", {all, out.hidden}, Start::kWeight, out.hidden).id;
+  const ValueId input_bias = b.weight("bias_ih", {all}, Start::kWeight, out.hidden).id;
+  const ValueId hidden_bias = b.weight("bias_hh", {all}, Start::kWeight, out.hidden).id;
+  const auto product = [&](ValueId value, ValueId weight, ValueId bias, const Dim& k) {
+    const ValueId turned =
+        b.call("permute.default", {weight, std::vector<IntExpr>{1, 0}}, {k, all});
+    return b.call("addmm.default", {bias, value, turned}, {out.batch, all});
+  };
+  out.from_input = product(x, of_input, input_bias, in);
+  out.from_hidden = product(h, of_hidden, hidden_bias, out.hidden);
+  return out;
+}
+
+ValueId gate(Builder& b, const Cell& cell, ValueId from, int which) {
+  const IntExpr& width = cell.hidden.size;
+  return b.call("slice.Tensor", {from, 1, width * which, width * (which + 1), 1},
+                {cell.batch, cell.hidden});
+}
+
+void gru_cell(Builder& b) {
+  const Cell cell = make_cell(b, 3, false);
+  const Dims shape = {cell.batch, cell.hidden};
+  const auto of = [&](std::string_view op, std::vector<Arg> arguments) {
+    return b.call(op, std::move(arguments), shape);
+  };
+  const auto sum = [&](int which) {
+    return of("sigmoid.default", {of("add.Tensor", {gate(b, cell, cell.from_input, which),
+                                                    gate(b, cell, cell.from_hidden, which)})});
+  };
+  const ValueId reset = sum(0), update = sum(1);
+  const ValueId kept = of("mul.Tensor", {reset, gate(b, cell, cell.from_hidden, 2)});
+  const ValueId fresh =
+      of("tanh.default", {of("add.Tensor", {gate(b, cell, cell.from_input, 2), kept})});
+  const ValueId change = of("mul.Tensor", {of("sub.Tensor", {b.in(1), fresh}), update});
+  b.result(of("add.Tensor", {change, fresh}), shape).range(-3, 3);
+}
+
+void lstm_cell(Builder& b) {
+  const Cell cell = make_cell(b, 4, true);
+  const Dims shape = {cell.batch, cell.hidden};
+  const ValueId all = b.call("add.Tensor", {cell.from_input, cell.from_hidden},
+                             {cell.batch, times(cell.hidden, {4, 4})});
+  const auto of = [&](std::string_view op, std::vector<Arg> arguments) {
+    return b.call(op, std::move(arguments), shape);
+  };
+  const auto sigmoid = [&](int which) {
+    return of("sigmoid.default", {gate(b, cell, all, which)});
+  };
+  const ValueId in = sigmoid(0), forget = sigmoid(1);
+  const ValueId fresh = of("tanh.default", {gate(b, cell, all, 2)});
+  const ValueId out = sigmoid(3);
+  const ValueId state =
+      of("add.Tensor", {of("mul.Tensor", {forget, b.in(2)}), of("mul.Tensor", {in, fresh})});
+  b.result(of("mul.Tensor", {out, of("tanh.default", {state})}), shape).range(-1, 1);
+}
+
+}  // namespace
+
+std::vector<OpSpec> recurrent_operators() {
+  constexpr std::string_view kFamily = "recurrent";
+  return {
+      {"gru_cell",
+       kFamily,
+       1,
+       3,
+       Domain::kNone,
+       nullptr,
+       gru_cell,
+       "the next hidden state of a GRU cell ({input_size} to {hidden_size})",
+       {{"nn.GRUCell({input_size}, {hidden_size})", "self.{m}({x}, {y})"},
+        {"nn.GRUCell(input_size={input_size}, hidden_size={hidden_size})", "self.{m}({x}, {y})"},
+        {"", "torch.gru_cell({x}, {y}, {weight_ih}, {weight_hh}, {bias_ih}, {bias_hh})"},
+        {"",
+         "{t:gi} = F.linear({x}, {weight_ih}, {bias_ih})\n{t:gh} = F.linear({y}, {weight_hh}, "
+         "{bias_hh})\n{t:i_r}, {t:i_z}, {t:i_n} = {t:gi}.chunk(3, 1)\n{t:h_r}, {t:h_z}, {t:h_n} = "
+         "{t:gh}.chunk(3, 1)\n{t:reset} = torch.sigmoid({t:i_r} + {t:h_r})\n{t:update} = "
+         "torch.sigmoid({t:i_z} + {t:h_z})\n{t:new} = torch.tanh({t:i_n} + {t:reset} * "
+         "{t:h_n})\n{t:new} + {t:update} * ({y} - {t:new})"},
+        {"",
+         "{t:n} = {hidden_size}\n{t:a} = {x} @ {weight_ih}.t() + {bias_ih}\n{t:b} = {y} @ "
+         "{weight_hh}.t() + {bias_hh}\n{t:gates} = torch.sigmoid({t:a}[:, :2 * {t:n}] + {t:b}[:, "
+         ":2 "
+         "* {t:n}])\n{t:r}, {t:u} = {t:gates}[:, :{t:n}], {t:gates}[:, {t:n}:]\n{t:cand} = "
+         "({t:a}[:, 2 * {t:n}:] + {t:r} * {t:b}[:, 2 * {t:n}:]).tanh()\n(1 - {t:u}) * {t:cand} + "
+         "{t:u} * {y}"}}},
+      {"lstm_cell",
+       kFamily,
+       1,
+       3,
+       Domain::kNone,
+       nullptr,
+       lstm_cell,
+       "the next hidden state of an LSTM cell ({input_size} to {hidden_size}), with its cell state",
+       {{"nn.LSTMCell({input_size}, {hidden_size})", "self.{m}({x}, ({y}, {z}))[0]"},
+        {"nn.LSTMCell(input_size={input_size}, hidden_size={hidden_size})",
+         "{t:h_next}, {t:c_next} = self.{m}({x}, ({y}, {z}))\n{t:h_next}"},
+        {"", "torch.lstm_cell({x}, ({y}, {z}), {weight_ih}, {weight_hh}, {bias_ih}, {bias_hh})[0]"},
+        {"",
+         "{t:gates} = F.linear({x}, {weight_ih}, {bias_ih}) + F.linear({y}, {weight_hh}, "
+         "{bias_hh})\n{t:i}, {t:f}, {t:g}, {t:o} = {t:gates}.chunk(4, dim=1)\n{t:cell} = "
+         "torch.sigmoid({t:f}) * {z} + torch.sigmoid({t:i}) * torch.tanh({t:g})\ntorch.sigmoid("
+         "{t:o}) * torch.tanh({t:cell})"},
+        {"",
+         "{t:pre} = torch.matmul({x}, {weight_ih}.T) + torch.matmul({y}, {weight_hh}.T) + "
+         "{bias_ih} "
+         "+ {bias_hh}\n{t:parts} = torch.split({t:pre}, {hidden_size}, dim=-1)\n{t:cell} = "
+         "{t:parts}[1].sigmoid() * {z} + {t:parts}[0].sigmoid() * "
+         "{t:parts}[2].tanh()\n{t:parts}[3].sigmoid() * {t:cell}.tanh()"}}},
+  };
+}
+
+}  // namespace kw::writer::generate

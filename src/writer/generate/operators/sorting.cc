@@ -1,0 +1,151 @@
+// Sorted rows, and what is read off them.
+#include <algorithm>
+
+#include "writer/generate/operators.h"
+
+namespace kw::writer::generate {
+namespace {
+
+constexpr std::int64_t kLongestRow = 2048;
+
+bool is_sortable(const Value& x, const Limits& limits) {
+  return x.dtype == task::DType::kFloat32 && !x.shape.empty() && x.shape.back().n >= 4 &&
+         x.shape.back().n <= kLongestRow && elements(x.shape) * x.shape.back().n <= limits.max_work;
+}
+
+std::int64_t last_dim(Builder& b) {
+  return static_cast<std::int64_t>(b.x().shape.size()) - 1;
+}
+
+void extremes(Builder& b, bool largest) {
+  Dims shape = b.x().shape;
+  b.fix(shape.back());
+  const std::int64_t k = b.whole(
+      "k", b.between(1, std::min<std::int64_t>(shape.back().n - 1, b.chance(0.8) ? 8 : 64)));
+  shape.back() = {k, k};
+  const int node = b.call_several("topk.default", {b.x(), k, last_dim(b), largest, true},
+                                  {type_of(shape), std::nullopt});
+  b.result({node, 0}, shape).plateaus = true;
+}
+void top_k(Builder& b) {
+  extremes(b, true);
+}
+void bottom_k(Builder& b) {
+  extremes(b, false);
+}
+
+void sort(Builder& b) {
+  const Dims shape = b.x().shape;
+  const bool descending = b.flag("descending", b.chance(0.4), false);
+  b.size_of("length", shape.back());
+  const int node = b.call_several("sort.default", {b.x(), last_dim(b), descending},
+                                  {type_of(shape), std::nullopt});
+  b.result({node, 0}, shape);
+}
+
+// Of an even number of elements the lower one in the middle
+void median(Builder& b) {
+  Dims shape = b.x().shape;
+  b.size_of("length", shape.back());
+  shape.pop_back();
+  const int node =
+      b.call_several("median.dim", {b.x(), last_dim(b), false}, {type_of(shape), std::nullopt});
+  b.result({node, 0}, shape);
+}
+
+// Of its own input, since what another operator rounds may come in another order.
+void argsort(Builder& b) {
+  const std::int64_t columns = b.size(4, 512);
+  const std::int64_t most =
+      std::min(b.limits.max_elements / columns, b.limits.max_work / (columns * columns));
+  const Dim M = b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(most, 1, 1024)), false);
+  const Dim N = b.axis("num_items", columns, false);
+  b.input("scores", {M, N});
+  const bool descending = b.flag("descending", b.chance(0.5), false);
+  const int node = b.call_several("sort.stable", {b.x(), true, 1, descending},
+                                  {std::nullopt, type_of({M, N}, task::DType::kInt64)});
+  b.result({node, 1}, {M, N});
+}
+
+}  // namespace
+
+std::vector<OpSpec> sorting_operators() {
+  constexpr std::string_view kFamily = "sort";
+  return {
+      {"topk",
+       kFamily,
+       3,
+       3,
+       Domain::kMatrix,
+       is_sortable,
+       top_k,
+       "the {k} largest elements of the last dimension, the largest first",
+       {{"", "torch.topk({x}, {k}, dim=-1).values"},
+        {"", "torch.topk({x}, k={k}, dim=-1, largest=True, sorted=True)[0]"},
+        {"", "{x}.topk({k}, dim=-1)[0]"},
+        {"", "{x}.topk({k}).values"},
+        {"", "torch.sort({x}, dim=-1, descending=True).values[..., :{k}]"},
+        {"", "{t:values}, {t:indices} = torch.topk({x}, {k}, dim=-1)\n{t:values}"}}},
+      {"bottomk",
+       kFamily,
+       1.5,
+       3,
+       Domain::kMatrix,
+       is_sortable,
+       bottom_k,
+       "the {k} smallest elements of the last dimension, the smallest first",
+       {{"", "torch.topk({x}, {k}, dim=-1, largest=False).values"},
+        {"", "{x}.topk({k}, largest=False)[0]"},
+        {"", "torch.sort({x}, dim=-1).values[..., :{k}]"},
+        {"", "{x}.sort(dim=-1)[0].narrow(-1, 0, {k})"},
+        {"", "-torch.topk(-{x}, {k}, dim=-1).values"}}},
+      {"sort",
+       kFamily,
+       2,
+       3,
+       Domain::kMatrix,
+       is_sortable,
+       sort,
+       "the elements of the last dimension in order (descending: {descending})",
+       {{"", "torch.sort({x}, dim=-1[[, descending={descending}]]).values"},
+        {"", "{x}.sort(dim=-1[[, descending={descending}]])[0]"},
+        {"", "torch.sort({x}[[, descending={descending}]])[0]"},
+        {"", "torch.gather({x}, -1, torch.argsort({x}, dim=-1[[, descending={descending}]]))"},
+        {"", "torch.topk({x}, {length}, dim=-1).values", "descending"},
+        {"", "-torch.sort(-{x}, dim=-1).values", "descending"},
+        {"", "torch.topk({x}, {length}, dim=-1, largest=False).values", "!descending"},
+        {"", "{t:order} = {x}.argsort(-1)\n{x}.gather(-1, {t:order})", "!descending"}}},
+      {"median",
+       kFamily,
+       1,
+       3,
+       Domain::kMatrix,
+       is_sortable,
+       median,
+       "the median of the last dimension (of an even number the lower one in the middle)",
+       {{"", "torch.median({x}, dim=-1).values"},
+        {"", "{x}.median(dim=-1)[0]"},
+        {"", "torch.sort({x}, dim=-1)[0][..., ({length} - 1) // 2]"},
+        {"", "torch.kthvalue({x}, ({length} + 1) // 2, dim=-1).values"},
+        {"", "torch.topk({x}, {length} // 2 + 1, dim=-1).values[..., -1]"}}},
+      {"argsort",
+       kFamily,
+       1,
+       3,
+       Domain::kNone,
+       nullptr,
+       argsort,
+       "the places of the elements of each row in their order (descending: {descending}, equal "
+       "ones "
+       "as they come)",
+       {{"", "torch.argsort({x}, dim=-1, stable=True[[, descending={descending}]])"},
+        {"", "{x}.argsort(dim=-1, stable=True[[, descending={descending}]])"},
+        {"", "torch.sort({x}, dim=-1, stable=True[[, descending={descending}]]).indices"},
+        {"", "{x}.sort(dim=-1, stable=True[[, descending={descending}]])[1]"},
+        {"",
+         "{t:values}, {t:order} = torch.sort({x}, stable=True, dim=1[[, "
+         "descending={descending}]])\n{t:order}"}}},
+  };
+}
+
+}  // namespace kw::writer::generate
