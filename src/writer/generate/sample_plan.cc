@@ -21,6 +21,12 @@ constexpr FamilyWeight kFamilies[] = {
 // Probabilities of depths 1 to 8.
 constexpr double kDepths[] = {0.32, 0.15, 0.15, 0.13, 0.09, 0.07, 0.05, 0.04};
 
+// It gives back what is not negative.
+bool keeps_positive(const OpSpec& one) {
+  constexpr std::string_view kNames[] = {"relu", "leaky_relu", "elu", "celu", "prelu", "abs"};
+  return std::find(std::begin(kNames), std::end(kNames), one.name) != std::end(kNames);
+}
+
 class Sampler {
  public:
   Sampler(Rng& rng, const GeneratorOptions& options)
@@ -120,7 +126,7 @@ class Sampler {
     const double most = std::log2(static_cast<double>(options_.max_elements));
     const auto budget = static_cast<std::int64_t>(
         std::exp2(std::min(5.0, most) + rng_.uniform() * std::max(0.0, most - 5)));
-    const bool uniform = rng_.uniform() < 0.4;
+    const bool uniform = rng_.uniform() < 0.4 && !keeps_positive(spec);
     Dims shape;
     const auto add_axis = [&](std::initializer_list<const char*> names, std::int64_t n) {
       shape.push_back(
@@ -171,7 +177,7 @@ class Sampler {
     const Value& x = plan_.values[static_cast<std::size_t>(current_)];
     const auto fits = [&](const OpSpec& one) {
       return one.domain != Domain::kNone && one.fits != nullptr && one.fits(x, limits_) &&
-             !follows_badly(one);
+             !(x.positive() && keeps_positive(one)) && !follows_badly(one);
     };
     if (wanted != nullptr && fits(*wanted)) return add(*wanted, current_), true;
     const OpSpec* found = draw([&](const OpSpec& one) {
