@@ -90,10 +90,10 @@ def descriptors(pid):
         return 0
 
 
-def trusted(pid):
-    """The run, its launchers and zygotes: everything that lives as long as it does. Checkers come and go with problems."""
+def trusted(pid, family):
+    """Of the run's family: itself, its launchers and zygotes, everything that lives as long as it does. Checkers come and go with problems."""
     own = [pid]
-    for one in descendants(pid)[1:]:
+    for one in family[1:]:
         try:
             parent = int(pathlib.Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[1])
             if parent == pid and "checker" not in pathlib.Path(f"/proc/{one}/comm").read_text():
@@ -101,6 +101,27 @@ def trusted(pid):
         except OSError:
             continue
     return own
+
+
+class LineCount:
+    """Lines of a growing file: every look reads what came since the one before, so that the last costs what the first did."""
+
+    def __init__(self, path):
+        self.path, self.offset, self.lines = path, 0, 0
+
+    def look(self):
+        if self.path.exists():
+            with self.path.open("rb") as file:
+                file.seek(self.offset)
+                more = file.read()
+            self.offset += len(more)
+            self.lines += more.count(b"\n")
+        return self.lines
+
+
+def stolen_seconds():
+    """Processor time that the machine's host gave to others, of all cores since it started."""
+    return int(pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def time_of(places, verdicts):
@@ -112,6 +133,10 @@ def time_of(places, verdicts):
             return before[0] + share * (place[0] - before[0])
         before = place
     return before[0]
+
+
+def stolen_at(places, seconds):
+    return min(places, key=lambda place: abs(place[0] - seconds))[5]
 
 
 def left_over(pid):
@@ -155,14 +180,14 @@ def main():
                    "--no-timing", "--no-evidence", "--jobs", str(arguments.jobs)]
         with (scratch / "talk").open("w") as talk:
             process = subprocess.Popen(command, env=private_home(scratch), stdout=talk, stderr=talk)
-        start, places = time.time(), []
+        start, places, done, stolen = time.time(), [], LineCount(log), stolen_seconds()
         while process.poll() is None and time.time() - start < arguments.seconds:
             time.sleep(2)
-            done = log.read_bytes().count(b"\n") if log.exists() else 0
-            own = trusted(process.pid)
-            places.append((time.time() - start, done, sum(map(resident_mib, own)), sum(map(descriptors, own)), len(descendants(process.pid))))
+            family = descendants(process.pid)
+            own = trusted(process.pid, family)
+            places.append((time.time() - start, done.look(), sum(map(resident_mib, own)), sum(map(descriptors, own)), len(family), stolen_seconds() - stolen))
             if len(places) % 60 == 1:
-                print("{:7.0f} s  {:6} verdicts  {:7.1f} MiB  {:4} descriptors  {:3} processes".format(*places[-1]), flush=True)
+                print("{:7.0f} s  {:6} verdicts  {:7.1f} MiB  {:4} descriptors  {:3} processes  {:6.1f} s stolen".format(*places[-1]), flush=True)
         if process.poll() is None:
             process.terminate()
         process.wait(60)
@@ -188,6 +213,8 @@ def main():
     memory = [statistics.median(p[2] for p in part) for part in (steady[:third], steady[-third:])]
     handles = [statistics.median(p[3] for p in part) for part in (steady[:third], steady[-third:])]
     print(f"verdicts a minute, by rounds of {rounds}: {' '.join(f'{rate:.0f}' for rate in rates)} (last against first {100 * change:+.1f} %)")
+    shares = [100 * (stolen_at(places, after_it) - stolen_at(places, before_it)) / (after_it - before_it) for before_it, after_it in zip(ends, ends[1:])]
+    print(f"of one core stolen by the host, by rounds: {' '.join(f'{share:.1f}' for share in shares)} %")
     print(f"trusted processes: {memory[0]:.0f} MiB, then {memory[1]:.0f} MiB; descriptors {handles[0]:.0f}, then {handles[1]:.0f}")
     print(f"left over: before {before}, after {after}")
     grown = {name: after[name] - before[name] for name in after if after[name] > before[name]}

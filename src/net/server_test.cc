@@ -86,7 +86,7 @@ TEST_F(ServerTest, Statuses) {
 
 TEST_F(ServerTest, LengthRequired) {
   Router router;
-  router.add("POST", "/x", [](Request, Responder r) { r.send({}); }, {.needs_length = true});
+  router.add("POST", "/x", [](const Request&, Responder r) { r.send({}); }, {.needs_length = true});
   server_ = start({}, std::move(router));
   EXPECT_EQ(ask(*server_, "POST /x HTTP/1.1\r\nHost: h\r\n\r\n").status, 411);
   EXPECT_EQ(ask(*server_, post("/x", "")).status, 200);
@@ -94,7 +94,7 @@ TEST_F(ServerTest, LengthRequired) {
 
 TEST_F(ServerTest, RouteLimitsItsBody) {
   Router router;
-  router.add("POST", "/x", [](Request, Responder r) { r.send({}); }, {.max_body_bytes = 3});
+  router.add("POST", "/x", [](const Request&, Responder r) { r.send({}); }, {.max_body_bytes = 3});
   server_ = start({}, std::move(router));
   EXPECT_EQ(ask(*server_, post("/x", "abc")).status, 200);
   EXPECT_EQ(ask(*server_, post("/x", "abcd")).status, 413);
@@ -279,12 +279,12 @@ TEST_F(ServerTest, FullQueueIs503) {
   std::latch entered(1);
   std::latch go(1);
   Router router;
-  router.add("GET", "/block", [&](Request, Responder r) {
+  router.add("GET", "/block", [&](const Request&, Responder r) {
     entered.count_down();
     go.wait();
     r.send({});
   });
-  router.add("GET", "/quick", [](Request, Responder r) { r.send({}); });
+  router.add("GET", "/quick", [](const Request&, Responder r) { r.send({}); });
   options.metrics = &metrics_;
   server_ = start(options, std::move(router));
   RawClient running(server_->port());

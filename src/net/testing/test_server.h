@@ -43,7 +43,7 @@ class Channel {
 // POST /wait: the same. GET /throw: throws.
 inline Router usual_routes(Channel<Responder>& waiting) {
   Router router;
-  router.add("GET", "/hello", [](Request, Responder responder) {
+  router.add("GET", "/hello", [](const Request&, Responder responder) {
     Response response;
     response.headers.add("Content-Type", "text/plain");
     response.body = "hello";
@@ -54,10 +54,12 @@ inline Router usual_routes(Channel<Responder>& waiting) {
     response.body = std::move(request.body);
     responder.send(std::move(response));
   });
-  auto wait = [&waiting](Request, Responder responder) { waiting.put(std::move(responder)); };
+  auto wait = [&waiting](const Request&, Responder responder) {
+    waiting.put(std::move(responder));
+  };
   router.add("GET", "/wait", wait);
   router.add("POST", "/wait", wait);
-  router.add("GET", "/throw", [](Request, Responder) { throw std::runtime_error("oh no"); });
+  router.add("GET", "/throw", [](const Request&, Responder) { throw std::runtime_error("oh no"); });
   return router;
 }
 

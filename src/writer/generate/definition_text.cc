@@ -134,9 +134,7 @@ class DefinitionWriter {
     const Slot& slot = plan_.slots[static_cast<std::size_t>(index)];
     const Value& value = plan_.values[static_cast<std::size_t>(slot.value)];
     task::TensorSpec made;
-    made.name = slot.suffix;
-    std::replace(made.name.begin(), made.name.end(), '.', '_');
-    made.name = names_.fresh(made.name);
+    made.name = names_.fresh(without_dots(slot.suffix));
     made.shape = shape_of(value);
     made.dtype = value.dtype;
     names_of_slots_[index] = made.name;
@@ -200,7 +198,7 @@ class DefinitionWriter {
     BodyOptions options;
     options.slot_text = [&](int index) { return names_of_slots_.at(index); };
     options.param_text = [&](const Step& step, const Param& param) -> std::string {
-      const std::string text = python_text(param.value);
+      std::string text = python_text(param.value);
       if (const auto* dim = std::get_if<Dim>(&param.value)) return size_text(*dim);
       if (!constants_named || std::holds_alternative<bool>(param.value)) return text;
       std::string& name = named[fmt::format("{} {}", static_cast<const void*>(&step), param.name)];
@@ -261,9 +259,11 @@ class DefinitionWriter {
                                    [&](const std::string& one) { return is_fixed(one); });
     if (fixed) return std::to_string(dim.n);
     for (const task::TensorSpec& input : definition().inputs) {
-      for (std::size_t d = 0; d < input.shape->size(); ++d) {
-        if ((*input.shape)[d] == text) return fmt::format("{}.shape[{}]", input.name, d);
-      }
+      if (!input.shape) continue;
+      const std::vector<std::string>& shape = *input.shape;
+      const auto found = std::find(shape.begin(), shape.end(), text);
+      if (found != shape.end())
+        return fmt::format("{}.shape[{}]", input.name, found - shape.begin());
     }
     return std::to_string(dim.n);
   }

@@ -6,6 +6,7 @@
 
 #include "task/definition_json.h"
 #include "task/kernelbench.h"
+#include "writer/generate/python_text.h"
 
 namespace kw::writer::generate {
 namespace {
@@ -82,9 +83,8 @@ Result<ProblemForm> module_form(const Plan& plan, const std::string& name, Modul
   ProblemForm out;
   std::vector<Ordered> order;
   std::set<std::string> taken;
-  const auto unique = [&](std::string wanted) {
-    for (char& c : wanted)
-      if (c == '.') c = '_';
+  const auto unique = [&](const std::string& key) {
+    std::string wanted = without_dots(key);
     while (!taken.insert(wanted).second) wanted += '_';
     return wanted;
   };

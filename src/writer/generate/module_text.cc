@@ -153,17 +153,11 @@ class ModuleWriter {
       of_layers_.push_back({one, fmt::format("{}.{}", layer, slot(one).suffix)});
   }
 
-  // Of a parameter that its layer has in a layer of its own: "out_proj.weight".
-  static std::string attribute_name(std::string suffix) {
-    std::replace(suffix.begin(), suffix.end(), '.', '_');
-    return suffix;
-  }
-
   void make_parameters() {
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       if (ways_[i].is_layer()) continue;
       for (const int one : plan_.steps[i].slots) {
-        const std::string name = attributes_.fresh(attribute_name(slot(one).suffix));
+        const std::string name = attributes_.fresh(without_dots(slot(one).suffix));
         slot_texts_[static_cast<std::size_t>(one)] = "self." + name;
         const std::string made = initial(slot(one));
         if (slot(one).buffer)

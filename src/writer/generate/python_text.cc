@@ -1,5 +1,6 @@
 #include "writer/generate/python_text.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -80,6 +81,11 @@ std::string python_expression(std::int64_t value, Rng& rng) {
     return rng.uniform() < 0.5 ? fmt::format("2 ** {}", bits) : fmt::format("1 << {}", bits);
   }
   return std::to_string(value);
+}
+
+std::string without_dots(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
 }
 
 std::string fill(std::string_view text, const std::function<std::string(std::string_view)>& place,

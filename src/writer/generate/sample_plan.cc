@@ -112,10 +112,7 @@ class Sampler {
     if (domain == Domain::kNever) domain = Domain::kAny;
     if (domain == Domain::kAny) {
       const double draw = rng_.uniform();
-      domain = draw < 0.4    ? Domain::kMatrix
-               : draw < 0.65 ? Domain::kSequence
-               : draw < 0.93 ? Domain::kImage
-                             : Domain::kImage;
+      domain = draw < 0.4 ? Domain::kMatrix : draw < 0.65 ? Domain::kSequence : Domain::kImage;
     }
     if (domain == Domain::kImage) {
       const double draw = rng_.uniform();
@@ -199,10 +196,10 @@ class Sampler {
     if (last.name == one.name) return one.family != "matmul" && one.family != "convolution";
     const bool extreme = one.name == "min" || one.name == "max" || one.name == "argmin" ||
                          one.name == "argmax" || one.name == "bottomk" || one.name == "median";
-    const bool has_runs = last.name == "relu" || last.name == "squared_relu" ||
-                          last.name == "threshold" || last.name == "compare" ||
-                          last.name == "masked_fill";
-    if (extreme && has_runs) return true;  // 0, or 1
+    const bool has_equal = last.name == "relu" || last.name == "squared_relu" ||
+                           last.name == "threshold" || last.name == "compare" ||
+                           last.name == "masked_fill";
+    if (extreme && has_equal) return true;  // the same for every row
     return last.family == "activation" && one.family == "activation" && rng_.uniform() < 0.8;
   }
 

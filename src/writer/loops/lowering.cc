@@ -11,7 +11,12 @@ using task::DType;
 
 namespace {
 constexpr std::size_t kMostTerms = 128;  // of an index; real ones have less than ten
+
+BufferId buffer_of(const Tensor& tensor) {
+  KW_CHECK(tensor.buffer);
+  return *tensor.buffer;
 }
+}  // namespace
 
 IntExpr product(const Shape& shape, std::size_t first, std::size_t last) {
   IntExpr out = 1;
@@ -241,7 +246,7 @@ Lowering::Sorted Lowering::sort(const Tensor& in, bool descending,
   if (first && !type.shape.empty()) type.shape.back() = *first;
   Sort step{.label = label(),
             .node = node_,
-            .in = *source.buffer,
+            .in = buffer_of(source),
             .values = new_buffer(type),
             .indices = new_buffer({DType::kInt64, type.shape}),
             .descending = descending,
@@ -254,7 +259,7 @@ Lowering::Sorted Lowering::sort(const Tensor& in, bool descending,
 Tensor Lowering::scatter(const Tensor& start, const Shape& extents, ScatterOp op,
                          const std::function<Index(const Index&)>& place, const Rule& value) {
   const Tensor out = map(start.type, [&](const Index& index) { return read(start, index); });
-  Scatter step{.label = label(), .node = node_, .out = *out.buffer, .op = op};
+  Scatter step{.label = label(), .node = node_, .out = buffer_of(out), .op = op};
   Index at;
   step.loops = loops_over(extents, "i", at);
   for (const IntExpr& each : place(at)) step.index.push_back(scalar_of(each));
@@ -363,13 +368,13 @@ Program Lowering::finish(const std::vector<Tensor>& outputs) {
   begin_node(-1, "copy");
   std::set<BufferId> taken;
   for (const Tensor& output : outputs) {
-    const bool own =
-        output.buffer &&
-        program_.buffers[static_cast<std::size_t>(*output.buffer)].kind == Buffer::Kind::kScratch &&
-        !taken.contains(*output.buffer);
-    const BufferId id =
-        own ? *output.buffer
-            : *map(output.type, [&](const Index& index) { return read(output, index); }).buffer;
+    const auto is_own = [&](BufferId id) {
+      return program_.buffers[static_cast<std::size_t>(id)].kind == Buffer::Kind::kScratch &&
+             !taken.contains(id);
+    };
+    const auto copy = [&](const Index& index) { return read(output, index); };
+    const BufferId id = output.buffer && is_own(*output.buffer) ? *output.buffer
+                                                                : buffer_of(map(output.type, copy));
     taken.insert(id);
     program_.outputs.push_back(id);
   }

@@ -105,7 +105,7 @@ bool OpCall::has_rank(std::size_t rank, std::size_t output) {
 
 Tensor OpCall::tensor(std::string_view name) {
   const Attribute* found = find(name);
-  const auto constant = [](DType dtype, ScalarRef value) {
+  const auto constant = [](DType dtype, const ScalarRef& value) {
     return Tensor{{dtype, {}}, [value](const Index&) { return value; }, std::nullopt, true};
   };
   if (found != nullptr) {
@@ -134,7 +134,7 @@ std::vector<std::optional<Tensor>> OpCall::optional_tensors(std::string_view nam
     if (!id)
       out.emplace_back();
     else
-      out.push_back(value(*id));
+      out.emplace_back(value(*id));
   }
   return out;
 }
@@ -234,11 +234,12 @@ std::vector<std::size_t> OpCall::dims(std::string_view name, std::size_t rank) {
   std::vector<std::size_t> out;
   if (rank == 0) return out;
   for (const IntExpr& each : sizes(name)) {
-    if (!each.constant()) {
+    const auto number = each.constant();
+    if (!number) {
       unsupported(fmt::format("{} that depends on a size", name));
       continue;
     }
-    const std::size_t dim = dim_of(*each.constant(), rank);
+    const std::size_t dim = dim_of(*number, rank);
     if (std::find(out.begin(), out.end(), dim) == out.end()) out.push_back(dim);
   }
   if (out.empty()) {

@@ -92,21 +92,25 @@ Reduced over_of(OpCall& call, const Tensor& self) {
   return out;
 }
 
-// Elements are cast to `element` first and then to the accumulator.
+// What a reduction makes of its elements, and how it combines that as values of the accumulator.
+struct Combining {
+  ReduceOp op;
+  DType accumulator;
+  std::function<ScalarRef(const ScalarRef&)> body;
+  std::function<ScalarRef(const Index&, const ScalarRef&)> epilogue = {};
+};
+
 void reduce_to(OpCall& call, std::size_t output, const Tensor& self, const Reduced& over,
-               ReduceOp op, DType accumulator,
-               const std::function<ScalarRef(const ScalarRef&)>& body,
-               const std::function<ScalarRef(const Index&, const ScalarRef&)>& epilogue = {}) {
+               const Combining& by) {
   if (call.failed() || !call.used(output)) return;
-  call.set(output, call.at.reduce(call.type(output), {.op = op,
-                                                      .accumulator = accumulator,
+  const auto element = [&](const Index& i, const Index& r) {
+    return by.body(call.at.read(self, over.join(i, r)));
+  };
+  call.set(output, call.at.reduce(call.type(output), {.op = by.op,
+                                                      .accumulator = by.accumulator,
                                                       .extents = over.extents(self),
-                                                      .body =
-                                                          [&](const Index& i, const Index& r) {
-                                                            return body(call.at.read(
-                                                                self, over.join(i, r)));
-                                                          },
-                                                      .epilogue = epilogue}));
+                                                      .body = element,
+                                                      .epilogue = by.epilogue}));
 }
 
 std::function<ScalarRef(const ScalarRef&)> to(DType dtype) {
@@ -117,7 +121,7 @@ LowerFunction arithmetic(ReduceOp op) {
   return [op](OpCall& call) {
     const Tensor self = call.tensor("self");
     const DType dtype = opmath(call.type().dtype);
-    reduce_to(call, 0, self, over_of(call, self), op, dtype, to(dtype));
+    reduce_to(call, 0, self, over_of(call, self), {op, dtype, to(dtype)});
   };
 }
 
@@ -125,17 +129,17 @@ void mean(OpCall& call) {
   const Tensor self = call.tensor("self");
   const DType dtype = opmath(call.type().dtype);
   const Reduced over = over_of(call, self);
-  reduce_to(call, 0, self, over, ReduceOp::kSum, dtype, to(dtype),
-            [&](const Index&, const ScalarRef& sum) {
-              return binary(ScalarOp::kDiv, sum, count_of(self, over, dtype));
-            });
+  reduce_to(call, 0, self, over,
+            {ReduceOp::kSum, dtype, to(dtype), [&](const Index&, const ScalarRef& sum) {
+               return binary(ScalarOp::kDiv, sum, count_of(self, over, dtype));
+             }});
 }
 
 LowerFunction extreme(ReduceOp op) {
   return [op](OpCall& call) {
     const Tensor self = call.tensor("self");
     const DType dtype = opmath(self.type.dtype);
-    reduce_to(call, 0, self, over_of(call, self), op, dtype, to(dtype));
+    reduce_to(call, 0, self, over_of(call, self), {op, dtype, to(dtype)});
   };
 }
 
@@ -145,9 +149,9 @@ LowerFunction extreme_with_index(ReduceOp op, ReduceOp place) {
     const DType dtype = opmath(self.type.dtype);
     const Reduced over = over_of(call, self);
     call.at.part("values");
-    reduce_to(call, 0, self, over, op, dtype, to(dtype));
+    reduce_to(call, 0, self, over, {op, dtype, to(dtype)});
     call.at.part("indices");
-    reduce_to(call, 1, self, over, place, dtype, to(dtype));
+    reduce_to(call, 1, self, over, {place, dtype, to(dtype)});
   };
 }
 
@@ -155,21 +159,22 @@ void aminmax(OpCall& call) {
   const Tensor self = call.tensor("self");
   const DType dtype = opmath(self.type.dtype);
   const Reduced over = over_of(call, self);
-  reduce_to(call, 0, self, over, ReduceOp::kMin, dtype, to(dtype));
-  reduce_to(call, 1, self, over, ReduceOp::kMax, dtype, to(dtype));
+  reduce_to(call, 0, self, over, {ReduceOp::kMin, dtype, to(dtype)});
+  reduce_to(call, 1, self, over, {ReduceOp::kMax, dtype, to(dtype)});
 }
 
 LowerFunction truth(ReduceOp op) {
   return [op](OpCall& call) {
     const Tensor self = call.tensor("self");
-    reduce_to(call, 0, self, over_of(call, self), op, DType::kBool, to(DType::kBool));
+    reduce_to(call, 0, self, over_of(call, self), {op, DType::kBool, to(DType::kBool)});
   };
 }
 
 void count_nonzero(OpCall& call) {
   const Tensor self = call.tensor("self");
-  reduce_to(call, 0, self, over_of(call, self), ReduceOp::kSum, DType::kInt64,
-            [](const ScalarRef& x) { return cast(DType::kInt64, cast(DType::kBool, x)); });
+  reduce_to(call, 0, self, over_of(call, self),
+            {ReduceOp::kSum, DType::kInt64,
+             [](const ScalarRef& x) { return cast(DType::kInt64, cast(DType::kBool, x)); }});
 }
 
 // Variance (output `variance`) and mean by two passes; the second as another output where asked.
@@ -208,34 +213,38 @@ void norm(OpCall& call, const char* order_name) {
   const double order = call.number(order_name, 2);
   const auto magnitude = [&](const ScalarRef& x) { return unary(ScalarOp::kAbs, cast(dtype, x)); };
   if (std::isinf(order))
-    return reduce_to(call, 0, self, over, order > 0 ? ReduceOp::kMax : ReduceOp::kMin, dtype,
-                     magnitude);
+    return reduce_to(call, 0, self, over,
+                     {order > 0 ? ReduceOp::kMax : ReduceOp::kMin, dtype, magnitude});
   if (order == 0)
-    return reduce_to(call, 0, self, over, ReduceOp::kSum, dtype, [&](const ScalarRef& x) {
-      return cast(dtype, binary(ScalarOp::kNotEqual, cast(dtype, x), 0));
-    });
-  if (order == 1) return reduce_to(call, 0, self, over, ReduceOp::kSum, dtype, magnitude);
+    return reduce_to(call, 0, self, over,
+                     {ReduceOp::kSum, dtype, [&](const ScalarRef& x) {
+                        return cast(dtype, binary(ScalarOp::kNotEqual, cast(dtype, x), 0));
+                      }});
+  if (order == 1) return reduce_to(call, 0, self, over, {ReduceOp::kSum, dtype, magnitude});
   if (order == 2)
     return reduce_to(
-        call, 0, self, over, ReduceOp::kSum, dtype,
-        [&](const ScalarRef& x) {
-          const ScalarRef value = cast(dtype, x);
-          return binary(ScalarOp::kMul, value, value);
-        },
-        [](const Index&, const ScalarRef& sum) { return unary(ScalarOp::kSqrt, sum); });
+        call, 0, self, over,
+        {ReduceOp::kSum, dtype,
+         [&](const ScalarRef& x) {
+           const ScalarRef value = cast(dtype, x);
+           return binary(ScalarOp::kMul, value, value);
+         },
+         [](const Index&, const ScalarRef& sum) { return unary(ScalarOp::kSqrt, sum); }});
   reduce_to(
-      call, 0, self, over, ReduceOp::kSum, dtype,
-      [&](const ScalarRef& x) { return binary(ScalarOp::kPow, magnitude(x), order); },
-      [&](const Index&, const ScalarRef& sum) { return binary(ScalarOp::kPow, sum, 1 / order); });
+      call, 0, self, over,
+      {ReduceOp::kSum, dtype,
+       [&](const ScalarRef& x) { return binary(ScalarOp::kPow, magnitude(x), order); },
+       [&](const Index&, const ScalarRef& sum) { return binary(ScalarOp::kPow, sum, 1 / order); }});
 }
 
 void nansum(OpCall& call) {
   const Tensor self = call.tensor("self");
   const DType dtype = opmath(call.type().dtype);
-  reduce_to(call, 0, self, over_of(call, self), ReduceOp::kSum, dtype, [&](const ScalarRef& x) {
-    const ScalarRef value = cast(dtype, x);
-    return select(unary(ScalarOp::kIsNan, value), writer::number(dtype, 0), value);
-  });
+  reduce_to(call, 0, self, over_of(call, self), {ReduceOp::kSum, dtype, [&](const ScalarRef& x) {
+                                                   const ScalarRef value = cast(dtype, x);
+                                                   return select(unary(ScalarOp::kIsNan, value),
+                                                                 writer::number(dtype, 0), value);
+                                                 }});
 }
 
 }  // namespace

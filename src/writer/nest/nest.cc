@@ -177,14 +177,17 @@ std::optional<IntExpr> linear_index(const Nest& nest, const Access& access) {
   IntExpr out;
   for (std::size_t d = 0; d < access.index.size(); ++d) {
     if (!is_left(d)) continue;
-    if (!access.index[d]) return std::nullopt;
-    out = out * shape[d] + *access.index[d];
+    const std::optional<IntExpr>& at = access.index[d];
+    if (!at) return std::nullopt;
+    out = out * shape[d] + *at;
   }
   return out;
 }
 
 IntExpr linear_index(const Nest& nest, BufferId buffer, const std::vector<IntExpr>& index) {
-  return *linear_index(nest, at_index(buffer, index));
+  const auto place = linear_index(nest, at_index(buffer, index));
+  KW_CHECK(place);
+  return *place;
 }
 
 std::optional<IntExpr> stride(const Nest& nest, const Access& access, const std::string& variable) {

@@ -1,6 +1,7 @@
 // unroll_windows: pooling and convolutions of few channels without a loop over their window.
 #include <algorithm>
 
+#include "base/check.h"
 #include "writer/loops/scalar.h"
 #include "writer/nest/nest.h"
 
@@ -57,9 +58,11 @@ bool is_window(const Reduction& r, const Nest& nest) {
 void unroll(Reduction& r, ScalarOp op) {
   std::vector<ScalarRef> elements = {r.step->value};
   for (const NestLoop* loop : r.reduced) {
+    const auto extent = loop->extent.constant();
+    KW_CHECK(extent);
     std::vector<ScalarRef> more;
     for (const ScalarRef& each : elements) {
-      for (std::int64_t at = 0; at < *loop->extent.constant(); ++at)
+      for (std::int64_t at = 0; at < *extent; ++at)
         more.push_back(substitute(each, {{loop->variable, IntExpr(at)}}));
     }
     elements = std::move(more);

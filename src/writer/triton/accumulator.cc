@@ -77,37 +77,23 @@ std::string combined_text(ScalarPrinter& printer, ReduceOp op, DType dtype, cons
   KW_CHECK(false);
 }
 
-Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, DType dtype,
-                         unsigned axes, bool last)
-    : kernel_(kernel),
-      printer_(printer),
-      op_(op),
-      dtype_(dtype),
-      axes_(axes),
-      last_(last),
-      scope_(kernel.scope()) {
-  const std::string shape = axes == 0 ? "[]" : kernel.shape(axes);
+Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, const Collected& of)
+    : kernel_(kernel), printer_(printer), of_(of), scope_(kernel.scope()) {
+  const std::string shape = of.axes == 0 ? "[]" : kernel.shape(of.axes);
   name_ = kernel.fresh(of_places() ? "best" : "acc");
-  kernel.format("{} = tl.full({}, {}, {})", name_, shape, identity_text(op, dtype),
-                value_type(dtype));
+  kernel.format("{} = tl.full({}, {}, {})", name_, shape, identity_text(of.op, of.dtype),
+                value_type(of.dtype));
   if (!of_places()) return;
   place_ = kernel.fresh("place");
   kernel.format("{} = tl.full({}, 0, tl.int64)", place_, shape);
 }
 
-Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, DType dtype,
-                         unsigned axes, const Text& value, const Text& mask, const Text& position)
-    : kernel_(kernel),
-      printer_(printer),
-      op_(op),
-      dtype_(dtype),
-      axes_(axes),
-      last_(false),
-      scope_(kernel.scope()),
-      place_(position.text) {
+Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, const Collected& of,
+                         const Text& value, const Text& mask, const Text& position)
+    : kernel_(kernel), printer_(printer), of_(of), scope_(kernel.scope()), place_(position.text) {
   std::string text = value.text;
   if (!mask.text.empty())
-    text = fmt::format("tl.where({}, {}, {})", mask.text, text, identity_text(op, dtype));
+    text = fmt::format("tl.where({}, {}, {})", mask.text, text, identity_text(of.op, of.dtype));
   name_ = kernel.fresh(of_places() ? "values" : "block");
   kernel.format("{} = {}", name_, text);
 }
@@ -115,22 +101,24 @@ Accumulator::Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op
 void Accumulator::step(const Text& value, const Text& mask, const Text& position) {
   std::string text = value.text;
   if (!mask.text.empty())
-    text = fmt::format("tl.where({}, {}, {})", mask.text, text, identity_text(op_, dtype_));
-  else if (!of_places() && op_ != ReduceOp::kMin && op_ != ReduceOp::kMax)
-    text = wrapped(value,
-                   op_ == ReduceOp::kSum ? static_cast<int>(kProduct) : static_cast<int>(kUnary));
+    text = fmt::format("tl.where({}, {}, {})", mask.text, text, identity_text(of_.op, of_.dtype));
+  else if (!of_places() && of_.op != ReduceOp::kMin && of_.op != ReduceOp::kMax)
+    text = wrapped(
+        value, of_.op == ReduceOp::kSum ? static_cast<int>(kProduct) : static_cast<int>(kUnary));
   if (!of_places()) {
-    kernel_.format("{} = {}", name_, combined_text(printer_, op_, dtype_, name_, text));
+    kernel_.format("{} = {}", name_, combined_text(printer_, of_.op, of_.dtype, name_, text));
     return;
   }
   const std::string v = kernel_.fresh("v"), better = kernel_.fresh("better");
   kernel_.format("{} = {}", v, text);
-  const char* sign = op_ == ReduceOp::kArgMax ? (last_ ? ">=" : ">") : (last_ ? "<=" : "<");
+  const char* sign =
+      of_.op == ReduceOp::kArgMax ? (of_.last ? ">=" : ">") : (of_.last ? "<=" : "<");
   std::string condition = fmt::format("{} {} {}", v, sign, name_);
-  if (task::is_floating(dtype_)) {
+  if (task::is_floating(of_.dtype)) {
     // NaN beats every number.
-    condition = last_ ? fmt::format("({}) | ({} != {})", condition, v, v)
-                      : fmt::format("({0}) | (({1} != {1}) & ({2} == {2}))", condition, v, name_);
+    condition = of_.last
+                    ? fmt::format("({}) | ({} != {})", condition, v, v)
+                    : fmt::format("({0}) | (({1} != {1}) & ({2} == {2}))", condition, v, name_);
   }
   kernel_.format("{} = {}", better, condition);
   kernel_.format("{0} = tl.where({1}, {2}, {0})", name_, better, v);
@@ -138,21 +126,21 @@ void Accumulator::step(const Text& value, const Text& mask, const Text& position
 }
 
 Text Accumulator::lanes() const {
-  return {of_places() ? place_ : name_, axes_, kAtom, scope_};
+  return {of_places() ? place_ : name_, of_.axes, kAtom, scope_};
 }
 
 Text Accumulator::over_axis(unsigned axis, int number) {
-  const bool floating = task::is_floating(dtype_);
+  const bool floating = task::is_floating(of_.dtype);
   std::string text;
   const std::string at = fmt::format("axis={}", number);
   const std::string keep = kernel_.expand(axis).empty() ? "" : ", keep_dims=True";
-  switch (op_) {
+  switch (of_.op) {
     case ReduceOp::kSum:
       text = fmt::format("tl.sum({}, {}{})", name_, at, keep);
       break;
     case ReduceOp::kMin:
     case ReduceOp::kMax: {
-      const char* word = op_ == ReduceOp::kMin ? "min" : "max";
+      const char* word = of_.op == ReduceOp::kMin ? "min" : "max";
       if (floating)
         text = fmt::format("{}({}, {}, {})", printer_.function(fmt::format("{}_with_nan", word)),
                            name_, number, keep.empty() ? "False" : "True");
@@ -162,18 +150,18 @@ Text Accumulator::over_axis(unsigned axis, int number) {
     }
     case ReduceOp::kAny:
     case ReduceOp::kAll:
-      text = fmt::format("tl.{}({}.to(tl.int32), {}{}) != 0", op_ == ReduceOp::kAny ? "max" : "min",
-                         name_, at, keep);
+      text = fmt::format("tl.{}({}.to(tl.int32), {}{}) != 0",
+                         of_.op == ReduceOp::kAny ? "max" : "min", name_, at, keep);
       break;
     case ReduceOp::kProd:
     case ReduceOp::kLogAddExp:
-      text =
-          fmt::format("tl.reduce({}, {}, {}{})", name_, number,
-                      printer_.function(op_ == ReduceOp::kProd ? "multiply" : "log_add_exp"), keep);
+      text = fmt::format("tl.reduce({}, {}, {}{})", name_, number,
+                         printer_.function(of_.op == ReduceOp::kProd ? "multiply" : "log_add_exp"),
+                         keep);
       break;
     case ReduceOp::kArgMin:
     case ReduceOp::kArgMax: {
-      const char* word = op_ == ReduceOp::kArgMin ? "min" : "max";
+      const char* word = of_.op == ReduceOp::kArgMin ? "min" : "max";
       const std::string best = kernel_.fresh("extreme");
       std::string equal = fmt::format("{} == {}", name_, best);
       if (floating) {
@@ -188,7 +176,7 @@ Text Accumulator::over_axis(unsigned axis, int number) {
                          identity_text(ReduceOp::kMin, DType::kInt64), at, keep);
     }
   }
-  Text out{kernel_.fresh("total"), axes_ & ~axis, kAtom, kernel_.scope()};
+  Text out{kernel_.fresh("total"), of_.axes & ~axis, kAtom, kernel_.scope()};
   kernel_.format("{} = {}", out.text, text);
   return out;
 }

@@ -6,16 +6,22 @@
 
 namespace kw::writer::triton {
 
+// What is collected.
+struct Collected {
+  ReduceOp op;
+  task::DType dtype;  // of an argument reduction that of the values that are compared
+  unsigned axes = 0;  // its lanes
+  bool last = false;  // of equal values the last one counts
+};
+
 class Accumulator {
  public:
-  // Declares it with the operation's identity. axes: its lanes; `dtype`: what is collected, of an
-  // argument reduction the values that are compared. last: of equal values the last one counts.
-  Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, task::DType dtype,
-              unsigned axes, bool last = false);
+  // Declares it with the operation's identity.
+  Accumulator(KernelText& kernel, ScalarPrinter& printer, const Collected& of);
 
   // Of one block of values: nothing else is collected.
-  Accumulator(KernelText& kernel, ScalarPrinter& printer, ReduceOp op, task::DType dtype,
-              unsigned axes, const Text& value, const Text& mask, const Text& position);
+  Accumulator(KernelText& kernel, ScalarPrinter& printer, const Collected& of, const Text& value,
+              const Text& mask, const Text& position);
 
   // Collects `value`, of the lanes where `mask` is true (empty: all). position: of an argument
   // reduction.
@@ -26,14 +32,11 @@ class Accumulator {
   Text over_axis(unsigned axis, int number);
 
  private:
-  bool of_places() const { return op_ == ReduceOp::kArgMin || op_ == ReduceOp::kArgMax; }
+  bool of_places() const { return of_.op == ReduceOp::kArgMin || of_.op == ReduceOp::kArgMax; }
 
   KernelText& kernel_;
   ScalarPrinter& printer_;
-  ReduceOp op_;
-  task::DType dtype_;
-  unsigned axes_;
-  bool last_;
+  Collected of_;
   std::size_t scope_;
   std::string name_, place_;
 };

@@ -17,8 +17,8 @@ Launch block_kernel(const Program& program, const Stage& stage, const std::strin
     return at.launch(tuning.block);
   }
   const bool is_wide = needs_double(program, stage, stage.reduced);
-  Accumulator sum(at.kernel, at.printer, stage.op, is_wide ? DType::kFloat64 : collected(stage),
-                  at.axis);
+  const DType dtype = is_wide ? DType::kFloat64 : collected(stage);
+  Accumulator sum(at.kernel, at.printer, {.op = stage.op, .dtype = dtype, .axes = at.axis});
   IntExpr position;
   for (std::size_t r = 0; r < stage.reduced.size(); ++r) {
     const Loop& loop = stage.reduced[r];

@@ -116,8 +116,9 @@ class RowKernel {
     const Stage& stage = part.stage;
     const DType dtype = of_places(stage) ? stage.body->dtype : stage.accumulator;
     const unsigned axes = tile_.axes();
+    const Collected of{.op = stage.op, .dtype = dtype, .axes = axes};
     std::optional<Accumulator> sum;
-    if (!is_whole_) sum.emplace(kernel_, printer_, stage.op, dtype, axes);
+    if (!is_whole_) sum.emplace(kernel_, printer_, of);
     tile_.open(part.lanes);
     const Text value = printer_.tensor(stage.body);
     const bool is_masked = stage.op == ReduceOp::kSum && is_zero_outside(stage.body) &&
@@ -125,7 +126,7 @@ class RowKernel {
     const Text mask = is_masked ? Text{} : tile_.mask;
     const Text position = of_places(stage) ? kernel_.integer(row_major(part.lanes)) : Text{};
     if (is_whole_)
-      sum.emplace(kernel_, printer_, stage.op, dtype, axes, value, mask, position);
+      sum.emplace(kernel_, printer_, of, value, mask, position);
     else
       sum->step(value, mask, position);
     tile_.close();
@@ -217,9 +218,7 @@ Tiling tiling_of(const Program& program, const RowGroup& group, const TritonTuni
     return out;
   }
   out.lanes = static_cast<int>(std::clamp<std::int64_t>(power_of_2(lanes), 16, tuning.lanes));
-  constexpr int kSmallTile = 512;
-  if (out.lanes < kSmallTile && rows > 1)
-    out.rows = static_cast<int>(std::min<std::int64_t>(power_of_2(rows), kSmallTile / out.lanes));
+  out.rows = rows_beside(rows, out.lanes);
   return out;
 }
 

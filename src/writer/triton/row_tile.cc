@@ -1,5 +1,7 @@
 #include "writer/triton/row_tile.h"
 
+#include <algorithm>
+
 #include "writer/fusion/fusion.h"
 
 namespace kw::writer::triton {
@@ -88,6 +90,12 @@ std::int64_t power_of_2(std::int64_t value) {
   std::int64_t out = 1;
   while (out < value) out *= 2;
   return out;
+}
+
+int rows_beside(std::int64_t rows, int lanes) {
+  constexpr int kSmallTile = 512;
+  if (lanes >= kSmallTile) return 1;
+  return static_cast<int>(std::min<std::int64_t>(power_of_2(rows), kSmallTile / lanes));
 }
 
 IntExpr row_major(const std::vector<Loop>& loops) {

@@ -49,8 +49,9 @@ Launch scan_kernel(const Program& program, const Scan& scan, const std::string& 
   Block at(program, name, all_but_axis(scan));
   const Loop& axis = stage.loops[scan.axis];
   const bool is_wide = needs_double(program, stage, {axis});
-  Accumulator sum(at.kernel, at.printer, stage.op, is_wide ? DType::kFloat64 : collected(stage),
-                  at.axis, true);
+  const DType dtype = is_wide ? DType::kFloat64 : collected(stage);
+  Accumulator sum(at.kernel, at.printer,
+                  {.op = stage.op, .dtype = dtype, .axes = at.axis, .last = true});
   const std::string step = at.kernel.fresh("step"), along = at.kernel.fresh("k");
   const std::string extent = at.kernel.size(axis.extent);
   const std::size_t scope = at.kernel.open(fmt::format("for {} in range(0, {}):", step, extent));
@@ -87,16 +88,14 @@ bool is_scan_of_rows(const Program& program, const Scan& scan) {
 
 Launch row_scan_kernel(const Program& program, const Scan& scan, const std::string& name,
                        const TritonTuning& tuning) {
-  constexpr int kSmallTile = 512, kFewLanes = 8;
+  constexpr int kFewLanes = 8;
   const Stage& stage = scan.stage;
   const Loop& axis = stage.loops[scan.axis];
   const std::vector<Loop> rows = all_but_axis(scan);
   Tiling tiling;
   tiling.lanes = static_cast<int>(
       std::clamp<std::int64_t>(power_of_2(traced_count(program, {axis})), kFewLanes, tuning.lanes));
-  const std::int64_t many = power_of_2(traced_count(program, rows));
-  if (tiling.lanes < kSmallTile)
-    tiling.rows = static_cast<int>(std::min<std::int64_t>(many, kSmallTile / tiling.lanes));
+  tiling.rows = rows_beside(traced_count(program, rows), tiling.lanes);
   RowTile tile(program, name, rows, tiling, false);
   KernelText& kernel = tile.kernel;
   const DType dtype = stage.accumulator;

@@ -1,6 +1,7 @@
 // Scaled dot-product attention and what is near to it.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "writer/generate/operators.h"
 
@@ -29,44 +30,63 @@ Heads draw(Builder& b, bool square) {
   return out;
 }
 
-// softmax(q k^T / sqrt(width), what `mask` hides being -inf) v
-// window: 0, or of how many keys, its own the last one, a query sees; causal then.
+// Flat factors of attention: queries [maps, rows, width], keys and values [maps, keys, width].
+struct Maps {
+  Dim maps, rows, keys, width;
+};
+
+// softmax(q k^T / sqrt(width)) v; hide: what becomes of the scores [maps, rows, keys] before.
+template <typename Hide>
+ValueId attended(Builder& b, const Maps& m, ValueId q, ValueId k, ValueId v, const Hide& hide) {
+  const Dims scores = {m.maps, m.rows, m.keys};
+  const ValueId turned =
+      b.call("permute.default", {k, std::vector<IntExpr>{0, 2, 1}}, {m.maps, m.width, m.keys});
+  const ValueId products = b.call("bmm.default", {q, turned}, scores);
+  const double scale = 1 / std::sqrt(static_cast<double>(m.width.n));
+  const ValueId seen = hide(b.call("mul.Tensor", {products, scale}, scores), scores);
+  const ValueId soft = b.call("_softmax.default", {seen, 2, false}, scores);
+  return b.call("bmm.default", {soft, v}, {m.maps, m.rows, m.width});
+}
+constexpr auto kHideNothing = [](ValueId scores, const Dims&) { return scores; };
+
+ValueId as(Builder& b, ValueId value, const Dims& shape) {
+  return b.call("view.default", {value, shape}, shape);
+}
+
+// -inf for the keys behind a query; window: 0, or of how many keys, its own the last one, it sees.
+ValueId hide_causally(Builder& b, ValueId weights, const Dims& scores, std::int64_t window) {
+  const Dim &queries = scores[1], &keys = scores[2];
+  const Dims line = {queries}, column = {queries, Dim{1, 1}}, square = {queries, keys};
+  const ValueId ramp =
+      b.call("arange.start_step", {0, queries, 1, task::DType::kInt64}, line, task::DType::kInt64);
+  const ValueId down = b.call("unsqueeze.default", {ramp, 1}, column, task::DType::kInt64);
+  ValueId seen = b.call("le.Tensor", {ramp, down}, square, task::DType::kBool);
+  if (window > 0) {
+    const ValueId first = b.call("sub.Tensor", {down, window}, column, task::DType::kInt64);
+    const ValueId near = b.call("gt.Tensor", {ramp, first}, square, task::DType::kBool);
+    seen = b.call("logical_and.default", {seen, near}, square, task::DType::kBool);
+  }
+  const ValueId hidden = b.call(
+      "full.default", {std::vector<IntExpr>{}, -std::numeric_limits<double>::infinity()}, {});
+  return b.call("where.self", {seen, weights, hidden}, scores);
+}
+
 void attention(Builder& b, bool causal, std::int64_t window) {
   const Heads h = draw(b, causal);
   const ValueId q = b.input("q", {h.batch, h.heads, h.queries, h.width}).id;
   const ValueId k = b.input("k", {h.batch, h.heads, h.keys, h.width}).id;
   const ValueId v = b.input("v", {h.batch, h.heads, h.keys, h.width}).id;
-  const double scale = 1 / std::sqrt(static_cast<double>(h.width.n));
   b.size_of("head_dim", h.width);
   b.size_of("length", h.queries);
-  const Dim rows = times(h.batch, h.heads);
-  const Dims flat_q = {rows, h.queries, h.width}, flat_k = {rows, h.keys, h.width};
-  const Dims scores = {rows, h.queries, h.keys};
-  const ValueId queries = b.call("view.default", {q, flat_q}, flat_q);
-  const ValueId keys = b.call("view.default", {k, flat_k}, flat_k);
-  const ValueId values = b.call("view.default", {v, flat_k}, flat_k);
-  const ValueId turned =
-      b.call("permute.default", {keys, std::vector<IntExpr>{0, 2, 1}}, {rows, h.width, h.keys});
-  const ValueId products = b.call("bmm.default", {queries, turned}, scores);
-  ValueId weights = b.call("mul.Tensor", {products, scale}, scores);
-  if (causal) {
-    const Dims line = {h.queries}, column = {h.queries, Dim{1, 1}}, square = {h.queries, h.keys};
-    const ValueId ramp = b.call("arange.start_step", {0, h.queries, 1, task::DType::kInt64}, line,
-                                task::DType::kInt64);
-    const ValueId down = b.call("unsqueeze.default", {ramp, 1}, column, task::DType::kInt64);
-    ValueId seen = b.call("le.Tensor", {ramp, down}, square, task::DType::kBool);
-    if (window > 0) {
-      const ValueId first = b.call("sub.Tensor", {down, window}, column, task::DType::kInt64);
-      const ValueId near = b.call("gt.Tensor", {ramp, first}, square, task::DType::kBool);
-      seen = b.call("logical_and.default", {seen, near}, square, task::DType::kBool);
-    }
-    const ValueId hidden = b.call("full.default", {std::vector<IntExpr>{}, -INFINITY}, {});
-    weights = b.call("where.self", {seen, weights, hidden}, scores);
-  }
-  const ValueId soft = b.call("_softmax.default", {weights, 2, false}, scores);
-  const ValueId made = b.call("bmm.default", {soft, values}, {rows, h.queries, h.width});
+  const Dim maps = times(h.batch, h.heads);
+  const Dims flat = {maps, h.keys, h.width};
+  const ValueId made =
+      attended(b, {maps, h.queries, h.keys, h.width}, as(b, q, {maps, h.queries, h.width}),
+               as(b, k, flat), as(b, v, flat), [&](ValueId weights, const Dims& scores) {
+                 return causal ? hide_causally(b, weights, scores, window) : weights;
+               });
   const Dims out = {h.batch, h.heads, h.queries, h.width};
-  b.result(b.call("view.default", {made, out}, out), out).range(-2, 2);
+  b.result(as(b, made, out), out).range(-2, 2);
 }
 void full_attention(Builder& b) {
   attention(b, false, 0);
@@ -106,152 +126,234 @@ void grouped_attention(Builder& b) {
   b.size_of("head_dim", h.width);
   // The queries of a group one below the other.
   const Dim maps = times(h.batch, h.heads), rows = times(h.queries, {groups, groups});
-  const Dims flat = {maps, h.keys, h.width}, scores = {maps, rows, h.keys};
-  const ValueId queries =
-      b.call("view.default", {q, Dims{maps, rows, h.width}}, {maps, rows, h.width});
-  const ValueId keys = b.call("view.default", {k, flat}, flat);
-  const ValueId values = b.call("view.default", {v, flat}, flat);
-  const ValueId turned =
-      b.call("permute.default", {keys, std::vector<IntExpr>{0, 2, 1}}, {maps, h.width, h.keys});
-  const ValueId products = b.call("bmm.default", {queries, turned}, scores);
-  const double scale = 1 / std::sqrt(static_cast<double>(h.width.n));
-  const ValueId weights = b.call("mul.Tensor", {products, scale}, scores);
-  const ValueId soft = b.call("_softmax.default", {weights, 2, false}, scores);
-  const ValueId made = b.call("bmm.default", {soft, values}, {maps, rows, h.width});
+  const Dims flat = {maps, h.keys, h.width};
+  const ValueId made = attended(b, {maps, rows, h.keys, h.width}, as(b, q, {maps, rows, h.width}),
+                                as(b, k, flat), as(b, v, flat), kHideNothing);
   const Dims out = {h.batch, all, h.queries, h.width};
-  b.result(b.call("view.default", {made, out}, out), out).range(-2, 2);
+  b.result(as(b, made, out), out).range(-2, 2);
+}
+
+// nn.MultiheadAttention of x with itself, batch first, with biases.
+void multihead_attention(Builder& b) {
+  const std::int64_t d = b.pick<std::int64_t>({8, 16, 32, 64}),
+                     h = b.pick<std::int64_t>({1, 2, 4, 8});
+  const std::int64_t e = d * h;
+  const std::int64_t length =
+      b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / (e * 4), 2, 512));
+  const std::int64_t work = std::max<std::int64_t>(1, length * e * (4 * e + 2 * length));
+  const std::int64_t most =
+      std::min(b.limits.max_elements / (length * e), b.limits.max_work / work);
+  const Dim B = b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(most, 1, 64)), false);
+  const Dim T = b.axis("seq_len", length, false);
+  // Numbers: no input has them for a dimension.
+  const Dim H = {h, h}, D = {d, d}, E = {e, e};
+  const Dim all = times(E, {3, 3}), rows = times(B, T), maps = times(B, H);
+  const ValueId x = b.input("x", {B, T, E}).id;
+  b.size_of("embed_dim", E);
+  b.size_of("num_heads", H);
+  b.size_of("head_dim", D);
+  const ValueId in_weight = b.weight("in_proj_weight", {all, E}, Start::kWeight, E).id;
+  const ValueId in_bias = b.weight("in_proj_bias", {all}, Start::kZeros).id;
+  const ValueId out_weight = b.weight("out_proj.weight", {E, E}, Start::kWeight, E).id;
+  const ValueId out_bias = b.weight("out_proj.bias", {E}, Start::kZeros).id;
+  const auto linear = [&](ValueId value, ValueId weight, ValueId bias, const Dim& n) {
+    const ValueId turned = b.call("permute.default", {weight, std::vector<IntExpr>{1, 0}}, {E, n});
+    return b.call("addmm.default", {bias, value, turned}, {rows, n});
+  };
+  const ValueId flat = as(b, x, {rows, E});
+  const ValueId made = linear(flat, in_weight, in_bias, all);
+  const auto part = [&](int which) {
+    const IntExpr& width = E.size;
+    const Dims split = {B, T, H, D}, heads = {B, H, T, D}, each = {maps, T, D};
+    const ValueId mine =
+        b.call("slice.Tensor", {made, 1, width * which, width * (which + 1), 1}, {rows, E});
+    const ValueId apart = as(b, mine, split);
+    const ValueId turned =
+        b.call("permute.default", {apart, std::vector<IntExpr>{0, 2, 1, 3}}, heads);
+    return as(b, turned, each);
+  };
+  const ValueId q = part(0), k = part(1), v = part(2);
+  const ValueId mixed = attended(b, {maps, T, T, D}, q, k, v, kHideNothing);
+  const ValueId heads = as(b, mixed, {B, H, T, D});
+  const ValueId back =
+      b.call("permute.default", {heads, std::vector<IntExpr>{0, 2, 1, 3}}, {B, T, H, D});
+  const ValueId joined = as(b, back, {rows, E});
+  const ValueId out = linear(joined, out_weight, out_bias, E);
+  b.result(as(b, out, {B, T, E}), {B, T, E}).range(-3, 3);
+}
+
+constexpr std::string_view kFamily = "attention";
+
+OpSpec attention_operator() {
+  return {
+      .name = "attention",
+      .family = kFamily,
+      .weight = 3,
+      .tier = 4,
+      .domain = Domain::kNone,
+      .build = full_attention,
+      .words = "scaled dot-product attention (scale 1 / sqrt({head_dim}))",
+      .ways = {{"", "F.scaled_dot_product_attention({x}, {y}, {z})"},
+               {"", "torch.nn.functional.scaled_dot_product_attention({x}, {y}, {z})"},
+               {"", R"({t:scores} = torch.matmul({x}, {y}.transpose(-2, -1)) / math.sqrt({head_dim})
+{t:attn} = F.softmax({t:scores}, dim=-1)
+torch.matmul({t:attn}, {z}))"},
+               {"", R"({t:scale} = {head_dim} ** -0.5
+{t:attn} = ({x} @ {y}.transpose(-1, -2) * {t:scale}).softmax(dim=-1)
+{t:attn} @ {z})"},
+               {"", R"({t:scores} = torch.einsum("bhqd,bhkd->bhqk", {x}, {y}) / {head_dim} ** 0.5
+torch.einsum("bhqk,bhkd->bhqd", torch.softmax({t:scores}, dim=-1), {z}))"}}};
+}
+
+OpSpec causal_attention_operator() {
+  return {
+      .name = "causal_attention",
+      .family = kFamily,
+      .weight = 2.5,
+      .tier = 4,
+      .domain = Domain::kNone,
+      .build = causal_attention,
+      .words = "causal scaled dot-product attention (scale 1 / sqrt({head_dim}))",
+      .ways = {
+          {"", "F.scaled_dot_product_attention({x}, {y}, {z}, is_causal=True)"},
+          {"",
+           R"({t:mask} = torch.tril(torch.ones({length}, {length}, dtype=torch.bool, device={x}.device))
+F.scaled_dot_product_attention({x}, {y}, {z}, attn_mask={t:mask}))"},
+          {"", R"({t:scores} = {x} @ {y}.transpose(-2, -1) / math.sqrt({head_dim})
+{t:mask} = torch.triu(torch.ones({length}, {length}), diagonal=1).bool()
+{t:scores} = {t:scores}.masked_fill({t:mask}, float("-inf"))
+torch.softmax({t:scores}, dim=-1) @ {z})"},
+          {"",
+           R"({t:attn} = torch.matmul({x}, {y}.transpose(-2, -1)) * (1.0 / math.sqrt({x}.size(-1)))
+{t:keep} = torch.ones({length}, {length}).tril()
+{t:attn} = {t:attn}.masked_fill({t:keep} == 0, float("-inf"))
+{t:attn} = F.softmax({t:attn}, dim=-1)
+{t:attn} @ {z})"},
+          {"", R"({t:pos} = torch.arange({length})
+{t:visible} = {t:pos}[None, :] <= {t:pos}[:, None]
+{t:scores} = torch.einsum("bhid,bhjd->bhij", {x}, {y}) * {head_dim} ** -0.5
+{t:scores} = torch.where({t:visible}, {t:scores}, float("-inf"))
+torch.einsum("bhij,bhjd->bhid", {t:scores}.softmax(-1), {z}))"}}};
+}
+
+OpSpec sliding_window_attention_operator() {
+  return {
+      .name = "sliding_window_attention",
+      .family = kFamily,
+      .tier = 4,
+      .domain = Domain::kNone,
+      .build = window_attention,
+      .words =
+          "scaled dot-product attention in which each query sees the {window} keys up to its own "
+          "(scale 1 / sqrt({head_dim}))",
+      .ways = {
+          {"", R"({t:pos} = torch.arange({length})
+{t:dist} = {t:pos}[:, None] - {t:pos}[None, :]
+{t:mask} = ({t:dist} >= 0) & ({t:dist} < {window})
+F.scaled_dot_product_attention({x}, {y}, {z}, attn_mask={t:mask}))"},
+          {"",
+           R"({t:keep} = torch.ones({length}, {length}, dtype=torch.bool).tril().triu(1 - {window})
+F.scaled_dot_product_attention({x}, {y}, {z}, attn_mask={t:keep}))"},
+          {"", R"({t:scores} = torch.matmul({x}, {y}.transpose(-2, -1)) / math.sqrt({head_dim})
+{t:band} = torch.tril(torch.ones({length}, {length})) - torch.tril(torch.ones({length}, {length}), diagonal=-{window})
+{t:scores} = {t:scores}.masked_fill({t:band} == 0, float("-inf"))
+torch.matmul(torch.softmax({t:scores}, dim=-1), {z}))"},
+          {"", R"({t:i} = torch.arange({length}).unsqueeze(1)
+{t:j} = torch.arange({length}).unsqueeze(0)
+{t:hidden} = ({t:j} > {t:i}) | ({t:j} <= {t:i} - {window})
+{t:attn} = ({x} @ {y}.mT) * {head_dim} ** -0.5
+{t:attn} = F.softmax({t:attn}.masked_fill({t:hidden}, -torch.inf), dim=-1)
+{t:attn} @ {z})"},
+          {"", R"({t:scores} = torch.einsum("bhid,bhjd->bhij", {x}, {y}) / {head_dim} ** 0.5
+{t:bias} = torch.zeros({length}, {length})
+{t:bias} = {t:bias}.masked_fill(torch.ones({length}, {length}, dtype=torch.bool).triu(1), float("-inf"))
+{t:bias} = {t:bias}.masked_fill(torch.ones({length}, {length}, dtype=torch.bool).tril(-{window}), float("-inf"))
+torch.einsum("bhij,bhjd->bhid", ({t:scores} + {t:bias}).softmax(-1), {z}))"}}};
+}
+
+OpSpec grouped_query_attention_operator() {
+  return {.name = "grouped_query_attention",
+          .family = kFamily,
+          .weight = 1.5,
+          .tier = 4,
+          .domain = Domain::kNone,
+          .build = grouped_attention,
+          .words =
+              "scaled dot-product attention of {groups} heads of queries to each head of keys "
+              "(scale 1 / sqrt({head_dim}))",
+          .ways = {{"",
+                    "F.scaled_dot_product_attention({x}, {y}.repeat_interleave({groups}, dim=1), "
+                    "{z}.repeat_interleave({groups}, dim=1))"},
+                   {"", "F.scaled_dot_product_attention({x}, {y}, {z}, enable_gqa=True)"},
+                   {"", R"({t:k} = torch.repeat_interleave({y}, {groups}, dim=1)
+{t:v} = torch.repeat_interleave({z}, {groups}, dim=1)
+{t:scores} = {x} @ {t:k}.transpose(-2, -1) / math.sqrt({head_dim})
+F.softmax({t:scores}, dim=-1) @ {t:v})"},
+                   {"", R"({t:k} = {y}[:, :, None].expand(-1, -1, {groups}, -1, -1).flatten(1, 2)
+{t:v} = {z}[:, :, None].expand(-1, -1, {groups}, -1, -1).flatten(1, 2)
+{t:attn} = (torch.matmul({x}, {t:k}.mT) * {head_dim} ** -0.5).softmax(-1)
+torch.matmul({t:attn}, {t:v}))"},
+                   {"", R"({t:q} = {x}.unflatten(1, (-1, {groups}))
+{t:scores} = torch.einsum("bgrid,bgjd->bgrij", {t:q}, {y}) / {head_dim} ** 0.5
+{t:out} = torch.einsum("bgrij,bgjd->bgrid", torch.softmax({t:scores}, dim=-1), {z})
+{t:out}.flatten(1, 2))"}}};
+}
+
+OpSpec multihead_attention_operator() {
+  return {
+      .name = "multihead_attention",
+      .family = kFamily,
+      .tier = 4,
+      .domain = Domain::kNone,
+      .build = multihead_attention,
+      .words = "multi-head self-attention with {num_heads} heads of {head_dim} and its projections",
+      .ways = {
+          {"nn.MultiheadAttention({embed_dim}, {num_heads}, batch_first=True)",
+           "self.{m}({x}, {x}, {x}, need_weights=False)[0]"},
+          {"nn.MultiheadAttention(embed_dim={embed_dim}, num_heads={num_heads}, batch_first=True)",
+           R"({t:attended}, _ = self.{m}({x}, {x}, {x})
+{t:attended})"},
+          {"nn.MultiheadAttention({embed_dim}, {num_heads})", R"({t:seq} = {x}.transpose(0, 1)
+self.{m}({t:seq}, {t:seq}, {t:seq}, need_weights=False)[0].transpose(0, 1))"},
+          {"", R"({t:b}, {t:n}, {t:width} = {x}.shape
+{t:qkv} = F.linear({x}, {in_proj_weight}, {in_proj_bias}).reshape({t:b}, {t:n}, 3, {num_heads}, {head_dim}).permute(2, 0, 3, 1, 4)
+{t:q}, {t:k}, {t:v} = {t:qkv}[0], {t:qkv}[1], {t:qkv}[2]
+{t:attn} = ({t:q} @ {t:k}.transpose(-2, -1) * {head_dim} ** -0.5).softmax(dim=-1)
+{t:mixed} = ({t:attn} @ {t:v}).transpose(1, 2).reshape({t:b}, {t:n}, {t:width})
+F.linear({t:mixed}, {out_proj.weight}, {out_proj.bias}))"},
+          {"",
+           R"({t:q}, {t:k}, {t:v} = F.linear({x}, {in_proj_weight}, {in_proj_bias}).chunk(3, dim=-1)
+{t:q} = {t:q}.unflatten(-1, ({num_heads}, {head_dim})).transpose(1, 2)
+{t:k} = {t:k}.unflatten(-1, ({num_heads}, {head_dim})).transpose(1, 2)
+{t:v} = {t:v}.unflatten(-1, ({num_heads}, {head_dim})).transpose(1, 2)
+{t:mixed} = F.scaled_dot_product_attention({t:q}, {t:k}, {t:v}).transpose(1, 2).flatten(2)
+F.linear({t:mixed}, {out_proj.weight}, {out_proj.bias}))"}}};
+}
+
+OpSpec linear_attention_operator() {
+  return {.name = "linear_attention",
+          .family = kFamily,
+          .tier = 3,
+          .domain = Domain::kNone,
+          .build = linear_attention,
+          .words = "q (k^T v), attention without softmax,",
+          .ways = {{"", "{x} @ ({y}.transpose(1, 2) @ {z})"},
+                   {"", "torch.bmm({x}, torch.bmm({y}.transpose(1, 2), {z}))"},
+                   {"", "torch.matmul({x}, torch.matmul({y}.mT, {z}))"},
+                   {"", R"({t:kv} = torch.einsum("btd,bte->bde", {y}, {z})
+torch.einsum("btd,bde->bte", {x}, {t:kv}))"},
+                   {"", "torch.matmul(torch.matmul({x}, {y}.transpose(-2, -1)), {z})"}}};
 }
 
 }  // namespace
 
 std::vector<OpSpec> attention_operators() {
-  constexpr std::string_view kFamily = "attention";
-  return {
-      {"attention",
-       kFamily,
-       3,
-       4,
-       Domain::kNone,
-       nullptr,
-       full_attention,
-       "scaled dot-product attention (scale 1 / sqrt({head_dim}))",
-       {{"", "F.scaled_dot_product_attention({x}, {y}, {z})"},
-        {"", "torch.nn.functional.scaled_dot_product_attention({x}, {y}, {z})"},
-        {"",
-         "{t:scores} = torch.matmul({x}, {y}.transpose(-2, -1)) / math.sqrt({head_dim})\n{t:attn} "
-         "= F.softmax({t:scores}, dim=-1)\ntorch.matmul({t:attn}, {z})"},
-        {"",
-         "{t:scale} = {head_dim} ** -0.5\n{t:attn} = ({x} @ {y}.transpose(-1, -2) * "
-         "{t:scale}).softmax(dim=-1)\n{t:attn} @ {z}"},
-        {"",
-         "{t:scores} = torch.einsum(\"bhqd,bhkd->bhqk\", {x}, {y}) / {head_dim} ** "
-         "0.5\ntorch.einsum(\"bhqk,bhkd->bhqd\", torch.softmax({t:scores}, dim=-1), {z})"}}},
-      {"causal_attention",
-       kFamily,
-       2.5,
-       4,
-       Domain::kNone,
-       nullptr,
-       causal_attention,
-       "causal scaled dot-product attention (scale 1 / sqrt({head_dim}))",
-       {{"", "F.scaled_dot_product_attention({x}, {y}, {z}, is_causal=True)"},
-        {"",
-         "{t:mask} = torch.tril(torch.ones({length}, {length}, dtype=torch.bool, "
-         "device={x}.device))\nF.scaled_dot_product_attention({x}, {y}, {z}, attn_mask={t:mask})"},
-        {"",
-         "{t:scores} = {x} @ {y}.transpose(-2, -1) / math.sqrt({head_dim})\n{t:mask} = "
-         "torch.triu(torch.ones({length}, {length}), diagonal=1).bool()\n{t:scores} = "
-         "{t:scores}.masked_fill({t:mask}, float(\"-inf\"))\ntorch.softmax({t:scores}, dim=-1) @ "
-         "{z}"},
-        {"",
-         "{t:attn} = torch.matmul({x}, {y}.transpose(-2, -1)) * (1.0 / "
-         "math.sqrt({x}.size(-1)))\n{t:keep} = torch.ones({length}, {length}).tril()\n{t:attn} = "
-         "{t:attn}.masked_fill({t:keep} == 0, float(\"-inf\"))\n{t:attn} = F.softmax({t:attn}, "
-         "dim=-1)\n{t:attn} @ {z}"},
-        {"",
-         "{t:pos} = torch.arange({length})\n{t:visible} = {t:pos}[None, :] <= {t:pos}[:, "
-         "None]\n{t:scores} = torch.einsum(\"bhid,bhjd->bhij\", {x}, {y}) * {head_dim} ** "
-         "-0.5\n{t:scores} = torch.where({t:visible}, {t:scores}, "
-         "float(\"-inf\"))\ntorch.einsum(\"bhij,bhjd->bhid\", {t:scores}.softmax(-1), {z})"}}},
-      {"sliding_window_attention",
-       kFamily,
-       1,
-       4,
-       Domain::kNone,
-       nullptr,
-       window_attention,
-       "scaled dot-product attention in which each query sees the {window} keys up to its own "
-       "(scale "
-       "1 / sqrt({head_dim}))",
-       {{"",
-         "{t:pos} = torch.arange({length})\n{t:dist} = {t:pos}[:, None] - {t:pos}[None, "
-         ":]\n{t:mask} = ({t:dist} >= 0) & ({t:dist} < "
-         "{window})\nF.scaled_dot_product_attention({x}, {y}, {z}, attn_mask={t:mask})"},
-        {"",
-         "{t:keep} = torch.ones({length}, {length}, dtype=torch.bool).tril().triu(1 - "
-         "{window})\nF.scaled_dot_product_attention({x}, {y}, {z}, attn_mask={t:keep})"},
-        {"",
-         "{t:scores} = torch.matmul({x}, {y}.transpose(-2, -1)) / math.sqrt({head_dim})\n{t:band} "
-         "= "
-         "torch.tril(torch.ones({length}, {length})) - torch.tril(torch.ones({length}, {length}), "
-         "diagonal=-{window})\n{t:scores} = {t:scores}.masked_fill({t:band} == 0, "
-         "float(\"-inf\"))\ntorch.matmul(torch.softmax({t:scores}, dim=-1), {z})"},
-        {"",
-         "{t:i} = torch.arange({length}).unsqueeze(1)\n{t:j} = "
-         "torch.arange({length}).unsqueeze(0)\n{t:hidden} = ({t:j} > {t:i}) | ({t:j} <= {t:i} - "
-         "{window})\n{t:attn} = ({x} @ {y}.mT) * {head_dim} ** -0.5\n{t:attn} = "
-         "F.softmax({t:attn}.masked_fill({t:hidden}, -torch.inf), dim=-1)\n{t:attn} @ {z}"},
-        {"",
-         "{t:scores} = torch.einsum(\"bhid,bhjd->bhij\", {x}, {y}) / {head_dim} ** "
-         "0.5\n{t:bias} = torch.zeros({length}, {length})\n{t:bias} = "
-         "{t:bias}.masked_fill(torch.ones({length}, {length}, dtype=torch.bool).triu(1), "
-         "float(\"-inf\"))\n{t:bias} = {t:bias}.masked_fill(torch.ones({length}, {length}, "
-         "dtype=torch.bool).tril(-{window}), float(\"-inf\"))\n"
-         "torch.einsum(\"bhij,bhjd->bhid\", ({t:scores} + {t:bias}).softmax(-1), {z})"}}},
-      {"grouped_query_attention",
-       kFamily,
-       1.5,
-       4,
-       Domain::kNone,
-       nullptr,
-       grouped_attention,
-       "scaled dot-product attention of {groups} heads of queries to each head of keys (scale 1 / "
-       "sqrt({head_dim}))",
-       {{"",
-         "F.scaled_dot_product_attention({x}, {y}.repeat_interleave({groups}, dim=1), "
-         "{z}.repeat_interleave({groups}, dim=1))"},
-        {"", "F.scaled_dot_product_attention({x}, {y}, {z}, enable_gqa=True)"},
-        {"",
-         "{t:k} = torch.repeat_interleave({y}, {groups}, dim=1)\n{t:v} = "
-         "torch.repeat_interleave({z}, "
-         "{groups}, dim=1)\n{t:scores} = {x} @ {t:k}.transpose(-2, -1) / "
-         "math.sqrt({head_dim})\nF.softmax({t:scores}, dim=-1) @ {t:v}"},
-        {"",
-         "{t:k} = {y}[:, :, None].expand(-1, -1, {groups}, -1, -1).flatten(1, 2)\n{t:v} = {z}[:, "
-         ":, "
-         "None].expand(-1, -1, {groups}, -1, -1).flatten(1, 2)\n{t:attn} = (torch.matmul({x}, "
-         "{t:k}.mT) * {head_dim} ** -0.5).softmax(-1)\ntorch.matmul({t:attn}, {t:v})"},
-        {"",
-         "{t:q} = {x}.unflatten(1, (-1, {groups}))\n{t:scores} = "
-         "torch.einsum(\"bgrid,bgjd->bgrij\", {t:q}, {y}) / {head_dim} ** 0.5\n{t:out} = "
-         "torch.einsum(\"bgrij,bgjd->bgrid\", torch.softmax({t:scores}, dim=-1), "
-         "{z})\n{t:out}.flatten(1, 2)"}}},
-      {"linear_attention",
-       kFamily,
-       1,
-       3,
-       Domain::kNone,
-       nullptr,
-       linear_attention,
-       "q (k^T v), attention without softmax,",
-       {{"", "{x} @ ({y}.transpose(1, 2) @ {z})"},
-        {"", "torch.bmm({x}, torch.bmm({y}.transpose(1, 2), {z}))"},
-        {"", "torch.matmul({x}, torch.matmul({y}.mT, {z}))"},
-        {"",
-         "{t:kv} = torch.einsum(\"btd,bte->bde\", {y}, {z})\ntorch.einsum(\"btd,bde->bte\", {x}, "
-         "{t:kv})"},
-        {"", "torch.matmul(torch.matmul({x}, {y}.transpose(-2, -1)), {z})"}}},
-  };
+  return {attention_operator(),
+          causal_attention_operator(),
+          sliding_window_attention_operator(),
+          grouped_query_attention_operator(),
+          multihead_attention_operator(),
+          linear_attention_operator()};
 }
 
 }  // namespace kw::writer::generate

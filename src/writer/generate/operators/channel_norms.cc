@@ -51,7 +51,7 @@ void set_normal(Value& out) {
 // With the statistics of the batch, as in training
 void batch_norm(Builder& b) {
   const Dims shape = b.x().shape;
-  const Dim channels = shape[1];
+  const Dim& channels = shape[1];
   const double eps = epsilon(b);
   const bool affine = b.flag("affine", b.chance(0.9), true);
   b.size_of("num_features", channels);
@@ -74,7 +74,7 @@ void batch_norm(Builder& b) {
 // With statistics that are given
 void frozen_batch_norm(Builder& b) {
   const Dims shape = b.x().shape;
-  const Dim channels = shape[1];
+  const Dim& channels = shape[1];
   const double eps = epsilon(b);
   b.size_of("num_features", channels);
   b.text("spread", spread(shape));
@@ -112,7 +112,7 @@ void instance_norm(Builder& b) {
 
 void group_norm(Builder& b) {
   const Dims shape = b.x().shape;
-  const Dim channels = shape[1];
+  const Dim& channels = shape[1];
   std::vector<std::int64_t> fitting;
   for (const std::int64_t g : {1, 2, 4, 8, 16, 32, 3, 5, 7})
     if (channels.n % g == 0 && elements(shape) / shape[0].n / g >= 8) fitting.push_back(g);
@@ -158,134 +158,160 @@ void log_softmax(Builder& b) {
   out.centred = true;
 }
 
+constexpr std::string_view kFamily = "norm";
+
+OpSpec batch_norm_operator() {
+  return {
+      .name = "batch_norm",
+      .family = kFamily,
+      .weight = 2.5,
+      .tier = 3,
+      .domain = Domain::kImage,
+      .fits = has_batch,
+      .build = batch_norm,
+      .words =
+          "batch normalisation of {num_features} channels by the batch's own statistics (eps "
+          "{eps})",
+      .ways = {
+          {"nn.BatchNorm{r}d({num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
+          {"nn.BatchNorm{r}d(num_features={num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
+          {"nn.BatchNorm{r}d({num_features}, eps={eps}, affine={affine}, "
+           "track_running_stats=False)",
+           ""},
+          {"", "F.batch_norm({x}, None, None, {weight}, {bias}, True, 0.1, {eps})", "affine"},
+          {"", "F.batch_norm({x}, None, None, training=True, eps={eps})", "!affine"},
+          {"", R"({t:mean} = {x}.mean(dim=({dims}), keepdim=True)
+{t:var} = {x}.var(dim=({dims}), unbiased=False, keepdim=True)
+({x} - {t:mean}) / torch.sqrt({t:var} + {eps}))",
+           "!affine"},
+          {"", R"({t:mean} = {x}.mean(dim=({dims}), keepdim=True)
+{t:var} = (({x} - {t:mean}) ** 2).mean(dim=({dims}), keepdim=True)
+({x} - {t:mean}) * torch.rsqrt({t:var} + {eps}) * {weight}.view({spread}) + {bias}.view({spread}))",
+           "affine"}}};
+}
+
+OpSpec frozen_batch_norm_operator() {
+  return {
+      .name = "frozen_batch_norm",
+      .family = kFamily,
+      .tier = 2,
+      .domain = Domain::kImage,
+      .fits = has_channels,
+      .build = frozen_batch_norm,
+      .words =
+          "batch normalisation of {num_features} channels by given means and variances (eps {eps})",
+      .ways = {{"nn.BatchNorm{r}d({num_features}[[, eps={eps}]]).eval()", ""},
+               {"",
+                "F.batch_norm({x}, {running_mean}, {running_var}, {weight}, {bias}, "
+                "training=False, eps={eps})"},
+               {"",
+                "({x} - {running_mean}.view({spread})) / torch.sqrt({running_var}.view({spread}) + "
+                "{eps}) * {weight}.view({spread}) + {bias}.view({spread})"},
+               {"", R"({t:scale} = {weight} / torch.sqrt({running_var} + {eps})
+{t:shift} = {bias} - {running_mean} * {t:scale}
+{x} * {t:scale}.reshape({spread}) + {t:shift}.reshape({spread}))"},
+               {"",
+                "torch.nn.functional.batch_norm({x}, {running_mean}, {running_var}, {weight}, "
+                "{bias}, False, 0.1, {eps})"}}};
+}
+
+OpSpec instance_norm_operator() {
+  return {.name = "instance_norm",
+          .family = kFamily,
+          .weight = 1.5,
+          .tier = 3,
+          .domain = Domain::kImage,
+          .fits = has_places,
+          .build = instance_norm,
+          .words = "instance normalisation of {num_features} channels (eps {eps})",
+          .ways = {{"nn.InstanceNorm{r}d({num_features}[[, eps={eps}]])", ""},
+                   {"", "F.instance_norm({x}[[, eps={eps}]])"},
+                   {"", R"({t:mean} = {x}.mean(dim=({dims}), keepdim=True)
+{t:var} = {x}.var(dim=({dims}), keepdim=True, unbiased=False)
+({x} - {t:mean}) / torch.sqrt({t:var} + {eps}))"},
+                   {"", R"({t:centered} = {x} - torch.mean({x}, dim=({dims}), keepdim=True)
+{t:centered} * torch.rsqrt(({t:centered} ** 2).mean(dim=({dims}), keepdim=True) + {eps}))"},
+                   {"", "F.group_norm({x}, {num_features}, eps={eps})"}}};
+}
+
+OpSpec group_norm_operator() {
+  return {
+      .name = "group_norm",
+      .family = kFamily,
+      .weight = 2,
+      .tier = 3,
+      .domain = Domain::kImage,
+      .fits = has_groups,
+      .build = group_norm,
+      .words = "group normalisation of {num_channels} channels in {num_groups} groups (eps {eps})",
+      .ways = {
+          {"nn.GroupNorm({num_groups}, {num_channels}[[, eps={eps}]])", ""},
+          {"nn.GroupNorm(num_groups={num_groups}, num_channels={num_channels}[[, eps={eps}]])", ""},
+          {"", "F.group_norm({x}, {num_groups}, {weight}, {bias}[[, eps={eps}]])"},
+          {"", "torch.nn.functional.group_norm({x}, {num_groups}, {weight}, {bias}, {eps})"},
+          {"", R"({t:g} = {x}.reshape({x}.shape[0], {num_groups}, -1)
+{t:mean} = {t:g}.mean(dim=2, keepdim=True)
+{t:var} = {t:g}.var(dim=2, unbiased=False, keepdim=True)
+{t:g} = (({t:g} - {t:mean}) / torch.sqrt({t:var} + {eps})).reshape({x}.shape)
+{t:g} * {weight}.view({spread}) + {bias}.view({spread}))"}}};
+}
+
+OpSpec l2_normalize_operator() {
+  return {
+      .name = "l2_normalize",
+      .family = kFamily,
+      .tier = 2,
+      .fits = has_channels,
+      .build = [](Builder& b) { length_norm(b, 2); },
+      .words = "division by the 2-norm along dimension {dim}",
+      .ways = {
+          {"", "F.normalize({x}, p=2, dim={dim})"},
+          {"", "F.normalize({x}, dim={dim})"},
+          {"", "{x} / torch.norm({x}, p=2, dim={dim}, keepdim=True).clamp(min=1e-12)"},
+          {"", "{x} / {x}.norm(dim={dim}, keepdim=True).clamp(min=1e-12)"},
+          {"", "{x} / torch.sqrt(torch.sum({x} ** 2, dim={dim}, keepdim=True)).clamp_min(1e-12)"}}};
+}
+
+OpSpec l1_normalize_operator() {
+  return {
+      .name = "l1_normalize",
+      .family = kFamily,
+      .weight = 0.7,
+      .tier = 2,
+      .fits = has_channels,
+      .build = [](Builder& b) { length_norm(b, 1); },
+      .words = "division by the 1-norm along dimension {dim}",
+      .ways = {{"", "F.normalize({x}, p=1, dim={dim})"},
+               {"", "{x} / torch.sum(torch.abs({x}), dim={dim}, keepdim=True).clamp(min=1e-12)"},
+               {"", "{x} / {x}.abs().sum(dim={dim}, keepdim=True).clamp_min(1e-12)"},
+               {"", "{x} / torch.norm({x}, p=1, dim={dim}, keepdim=True).clamp(min=1e-12)"},
+               {"",
+                "torch.div({x}, torch.linalg.vector_norm({x}, ord=1, dim={dim}, "
+                "keepdim=True).clamp(min=1e-12))"}}};
+}
+
+OpSpec log_softmax_operator() {
+  return {.name = "log_softmax",
+          .family = kFamily,
+          .weight = 2,
+          .tier = 3,
+          .fits = is_wide,
+          .build = log_softmax,
+          .words = "the logarithm of softmax over dimension {dim}",
+          .ways = {{"nn.LogSoftmax(dim={dim})", ""},
+                   {"", "F.log_softmax({x}, dim={dim})"},
+                   {"", "torch.log_softmax({x}, dim={dim})"},
+                   {"", "{x}.log_softmax(dim={dim})"},
+                   {"", "{x} - torch.logsumexp({x}, dim={dim}, keepdim=True)"},
+                   {"", "torch.log(torch.softmax({x}, dim={dim}))"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> channel_norm_operators() {
-  constexpr std::string_view kFamily = "norm";
-  return {
-      {"batch_norm",
-       kFamily,
-       2.5,
-       3,
-       Domain::kImage,
-       has_batch,
-       batch_norm,
-       "batch normalisation of {num_features} channels by the batch's own statistics (eps {eps})",
-       {{"nn.BatchNorm{r}d({num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
-        {"nn.BatchNorm{r}d(num_features={num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
-        {"nn.BatchNorm{r}d({num_features}, eps={eps}, affine={affine}, "
-         "track_running_stats=False)",
-         ""},
-        {"", "F.batch_norm({x}, None, None, {weight}, {bias}, True, 0.1, {eps})", "affine"},
-        {"", "F.batch_norm({x}, None, None, training=True, eps={eps})", "!affine"},
-        {"",
-         "{t:mean} = {x}.mean(dim=({dims}), keepdim=True)\n{t:var} = {x}.var(dim=({dims}), "
-         "unbiased=False, keepdim=True)\n({x} - {t:mean}) / torch.sqrt({t:var} + {eps})",
-         "!affine"},
-        {"",
-         "{t:mean} = {x}.mean(dim=({dims}), keepdim=True)\n{t:var} = (({x} - {t:mean}) ** "
-         "2).mean(dim=({dims}), keepdim=True)\n({x} - {t:mean}) * torch.rsqrt({t:var} + {eps}) * "
-         "{weight}.view({spread}) + {bias}.view({spread})",
-         "affine"}}},
-      {"frozen_batch_norm",
-       kFamily,
-       1,
-       2,
-       Domain::kImage,
-       has_channels,
-       frozen_batch_norm,
-       "batch normalisation of {num_features} channels by given means and variances (eps {eps})",
-       {{"nn.BatchNorm{r}d({num_features}[[, eps={eps}]]).eval()", ""},
-        {"",
-         "F.batch_norm({x}, {running_mean}, {running_var}, {weight}, {bias}, training=False, "
-         "eps={eps})"},
-        {"",
-         "({x} - {running_mean}.view({spread})) / torch.sqrt({running_var}.view({spread}) + {eps}) "
-         "* {weight}.view({spread}) + {bias}.view({spread})"},
-        {"",
-         "{t:scale} = {weight} / torch.sqrt({running_var} + {eps})\n{t:shift} = {bias} - "
-         "{running_mean} * {t:scale}\n{x} * {t:scale}.reshape({spread}) + "
-         "{t:shift}.reshape({spread})"},
-        {"",
-         "torch.nn.functional.batch_norm({x}, {running_mean}, {running_var}, {weight}, {bias}, "
-         "False, 0.1, {eps})"}}},
-      {"instance_norm",
-       kFamily,
-       1.5,
-       3,
-       Domain::kImage,
-       has_places,
-       instance_norm,
-       "instance normalisation of {num_features} channels (eps {eps})",
-       {{"nn.InstanceNorm{r}d({num_features}[[, eps={eps}]])", ""},
-        {"", "F.instance_norm({x}[[, eps={eps}]])"},
-        {"",
-         "{t:mean} = {x}.mean(dim=({dims}), keepdim=True)\n{t:var} = {x}.var(dim=({dims}), "
-         "keepdim=True, unbiased=False)\n({x} - {t:mean}) / torch.sqrt({t:var} + {eps})"},
-        {"",
-         "{t:centered} = {x} - torch.mean({x}, dim=({dims}), keepdim=True)\n{t:centered} * "
-         "torch.rsqrt(({t:centered} ** 2).mean(dim=({dims}), keepdim=True) + {eps})"},
-        {"", "F.group_norm({x}, {num_features}, eps={eps})"}}},
-      {"group_norm",
-       kFamily,
-       2,
-       3,
-       Domain::kImage,
-       has_groups,
-       group_norm,
-       "group normalisation of {num_channels} channels in {num_groups} groups (eps {eps})",
-       {{"nn.GroupNorm({num_groups}, {num_channels}[[, eps={eps}]])", ""},
-        {"nn.GroupNorm(num_groups={num_groups}, num_channels={num_channels}[[, eps={eps}]])", ""},
-        {"", "F.group_norm({x}, {num_groups}, {weight}, {bias}[[, eps={eps}]])"},
-        {"", "torch.nn.functional.group_norm({x}, {num_groups}, {weight}, {bias}, {eps})"},
-        {"",
-         "{t:g} = {x}.reshape({x}.shape[0], {num_groups}, -1)\n{t:mean} = {t:g}.mean(dim=2, "
-         "keepdim=True)\n{t:var} = {t:g}.var(dim=2, unbiased=False, keepdim=True)\n{t:g} = (({t:g} "
-         "- {t:mean}) / torch.sqrt({t:var} + {eps})).reshape({x}.shape)\n{t:g} * "
-         "{weight}.view({spread}) + {bias}.view({spread})"}}},
-      {"l2_normalize",
-       kFamily,
-       1,
-       2,
-       Domain::kAny,
-       has_channels,
-       [](Builder& b) { length_norm(b, 2); },
-       "division by the 2-norm along dimension {dim}",
-       {{"", "F.normalize({x}, p=2, dim={dim})"},
-        {"", "F.normalize({x}, dim={dim})"},
-        {"", "{x} / torch.norm({x}, p=2, dim={dim}, keepdim=True).clamp(min=1e-12)"},
-        {"", "{x} / {x}.norm(dim={dim}, keepdim=True).clamp(min=1e-12)"},
-        {"", "{x} / torch.sqrt(torch.sum({x} ** 2, dim={dim}, keepdim=True)).clamp_min(1e-12)"}}},
-      {"l1_normalize",
-       kFamily,
-       0.7,
-       2,
-       Domain::kAny,
-       has_channels,
-       [](Builder& b) { length_norm(b, 1); },
-       "division by the 1-norm along dimension {dim}",
-       {{"", "F.normalize({x}, p=1, dim={dim})"},
-        {"", "{x} / torch.sum(torch.abs({x}), dim={dim}, keepdim=True).clamp(min=1e-12)"},
-        {"", "{x} / {x}.abs().sum(dim={dim}, keepdim=True).clamp_min(1e-12)"},
-        {"", "{x} / torch.norm({x}, p=1, dim={dim}, keepdim=True).clamp(min=1e-12)"},
-        {"",
-         "torch.div({x}, torch.linalg.vector_norm({x}, ord=1, dim={dim}, "
-         "keepdim=True).clamp(min=1e-12))"}}},
-      {"log_softmax",
-       kFamily,
-       2,
-       3,
-       Domain::kAny,
-       is_wide,
-       log_softmax,
-       "the logarithm of softmax over dimension {dim}",
-       {{"nn.LogSoftmax(dim={dim})", ""},
-        {"", "F.log_softmax({x}, dim={dim})"},
-        {"", "torch.log_softmax({x}, dim={dim})"},
-        {"", "{x}.log_softmax(dim={dim})"},
-        {"", "{x} - torch.logsumexp({x}, dim={dim}, keepdim=True)"},
-        {"", "torch.log(torch.softmax({x}, dim={dim}))"}}},
-  };
+  return {batch_norm_operator(), frozen_batch_norm_operator(), instance_norm_operator(),
+          group_norm_operator(), l2_normalize_operator(),      l1_normalize_operator(),
+          log_softmax_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -74,7 +74,7 @@ std::int64_t volume(const std::vector<std::int64_t>& kernel) {
 void forward_convolution(Builder& b, std::int64_t groups, bool depthwise) {
   const Dims shape = b.x().shape;
   const std::size_t rank = shape.size() - 2;
-  const Dim in = shape[1];
+  const Dim& in = shape[1];
   const Windows w = windows_of(b, shape);
   Dims out = {shape[0], {}};
   for (std::size_t i = 0; i < rank; ++i)
@@ -88,8 +88,8 @@ void forward_convolution(Builder& b, std::int64_t groups, bool depthwise) {
                 b.limits.max_elements / places + 1, (std::int64_t{1} << 23) / (each * window) + 1});
   Dim channels;
   if (depthwise) {
-    const std::int64_t times_ = b.chance(0.8) || most < 2 * in.n ? 1 : 2;
-    channels = {in.size * times_, in.n * times_};
+    const std::int64_t copies = b.chance(0.8) || most < 2 * in.n ? 1 : 2;
+    channels = {in.size * copies, in.n * copies};
   } else {
     const std::int64_t a_group = b.size(1, std::max<std::int64_t>(1, most / groups));
     channels = b.axis("out_channels", a_group * groups);
@@ -155,7 +155,7 @@ bool has_many(const Value& x, const Limits& limits) {
 void transposed_convolution(Builder& b) {
   const Dims shape = b.x().shape;
   const std::size_t rank = shape.size() - 2;
-  const Dim in = shape[1];
+  const Dim& in = shape[1];
   const std::int64_t k = b.pick<std::int64_t>({2, 3, 3, 4, 5}),
                      s = b.pick<std::int64_t>({1, 2, 2, 3});
   const std::int64_t p = b.chance(0.5) ? 0 : std::min<std::int64_t>(1, (k - 1) / 2);
@@ -243,59 +243,94 @@ std::vector<Rendering> grouped_ways() {
   return out;
 }
 
+constexpr std::string_view kFamily = "convolution";
+
+OpSpec conv_operator() {
+  return {.name = "conv",
+          .family = kFamily,
+          .weight = 5,
+          .tier = 3,
+          .domain = Domain::kImage,
+          .fits = is_image,
+          .build = convolution,
+          .words =
+              "a {r}-d convolution ({in_channels} to {out_channels} channels, kernel "
+              "{kernel_size}, stride {stride}, padding {padding}, dilation {dilation})",
+          .ways = forward_ways()};
+}
+
+OpSpec grouped_conv_operator() {
+  return {.name = "grouped_conv",
+          .family = kFamily,
+          .tier = 3,
+          .domain = Domain::kImage,
+          .fits = has_groups,
+          .build = grouped_convolution,
+          .words =
+              "a {r}-d convolution in {groups} groups ({in_channels} to {out_channels} channels, "
+              "kernel {kernel_size}, stride {stride}, padding {padding}, dilation {dilation})",
+          .ways = grouped_ways()};
+}
+
+OpSpec depthwise_conv_operator() {
+  return {.name = "depthwise_conv",
+          .family = kFamily,
+          .weight = 1.2,
+          .tier = 3,
+          .domain = Domain::kImage,
+          .fits = has_many,
+          .build = depthwise_convolution,
+          .words =
+              "a {r}-d depthwise convolution ({in_channels} channels, kernel {kernel_size}, stride "
+              "{stride}, padding {padding}, dilation {dilation})",
+          .ways = grouped_ways()};
+}
+
+OpSpec conv_transpose_operator() {
+  return {
+      .name = "conv_transpose",
+      .family = kFamily,
+      .weight = 2.5,
+      .tier = 3,
+      .domain = Domain::kImage,
+      .fits = is_image,
+      .build = transposed_convolution,
+      .words =
+          "a transposed {r}-d convolution ({in_channels} to {out_channels} channels, kernel "
+          "{kernel_size}, stride {stride}, padding {padding})",
+      .ways = {{"nn.ConvTranspose{r}d({in_channels}, {out_channels}, {kernel_size}[[, "
+                "stride={stride}]][[, padding={padding}]][[, output_padding={output_padding}]][[, "
+                "groups={groups}]][[, bias={bias}]][[, dilation={dilation}]])",
+                ""},
+               {"nn.ConvTranspose{r}d({in_channels}, {out_channels}, kernel_size={kernel_size}, "
+                "stride={stride}, padding={padding}, output_padding={output_padding}[[, "
+                "groups={groups}]][[, bias={bias}]][[, dilation={dilation}]])",
+                ""},
+               {"",
+                "F.conv_transpose{r}d({x}, {weight}, {bias}[[, stride={stride}]][[, "
+                "padding={padding}]][[, output_padding={output_padding}]][[, groups={groups}]][[, "
+                "dilation={dilation}]])",
+                "bias"},
+               {"",
+                "F.conv_transpose{r}d({x}, {weight}, None, {stride}, {padding}, {output_padding}, "
+                "{groups}, {dilation})",
+                "!bias"},
+               {"",
+                "torch.conv_transpose{r}d({x}, {weight}, {bias}, {stride}, {padding}, "
+                "{output_padding}, {groups}, {dilation})",
+                "bias"},
+               {"",
+                "torch.nn.functional.conv_transpose{r}d({x}, {weight}[[, stride={stride}]][[, "
+                "padding={padding}]][[, output_padding={output_padding}]][[, groups={groups}]][[, "
+                "dilation={dilation}]])",
+                "!bias"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> convolution_operators() {
-  constexpr std::string_view kFamily = "convolution";
-  return {
-      {"conv", kFamily, 5, 3, Domain::kImage, is_image, convolution,
-       "a {r}-d convolution ({in_channels} to {out_channels} channels, kernel {kernel_size}, "
-       "stride {stride}, padding {padding}, dilation {dilation})",
-       forward_ways()},
-      {"grouped_conv", kFamily, 1, 3, Domain::kImage, has_groups, grouped_convolution,
-       "a {r}-d convolution in {groups} groups ({in_channels} to {out_channels} channels, kernel "
-       "{kernel_size}, stride {stride}, padding {padding}, dilation {dilation})",
-       grouped_ways()},
-      {"depthwise_conv", kFamily, 1.2, 3, Domain::kImage, has_many, depthwise_convolution,
-       "a {r}-d depthwise convolution ({in_channels} channels, kernel {kernel_size}, stride "
-       "{stride}, padding {padding}, dilation {dilation})",
-       grouped_ways()},
-      {"conv_transpose",
-       kFamily,
-       2.5,
-       3,
-       Domain::kImage,
-       is_image,
-       transposed_convolution,
-       "a transposed {r}-d convolution ({in_channels} to {out_channels} channels, kernel "
-       "{kernel_size}, stride {stride}, padding {padding})",
-       {{"nn.ConvTranspose{r}d({in_channels}, {out_channels}, {kernel_size}[[, "
-         "stride={stride}]][[, padding={padding}]][[, output_padding={output_padding}]][[, "
-         "groups={groups}]][[, bias={bias}]][[, dilation={dilation}]])",
-         ""},
-        {"nn.ConvTranspose{r}d({in_channels}, {out_channels}, kernel_size={kernel_size}, "
-         "stride={stride}, padding={padding}, output_padding={output_padding}[[, "
-         "groups={groups}]][[, bias={bias}]][[, dilation={dilation}]])",
-         ""},
-        {"",
-         "F.conv_transpose{r}d({x}, {weight}, {bias}[[, stride={stride}]][[, "
-         "padding={padding}]][[, output_padding={output_padding}]][[, groups={groups}]][[, "
-         "dilation={dilation}]])",
-         "bias"},
-        {"",
-         "F.conv_transpose{r}d({x}, {weight}, None, {stride}, {padding}, {output_padding}, "
-         "{groups}, {dilation})",
-         "!bias"},
-        {"",
-         "torch.conv_transpose{r}d({x}, {weight}, {bias}, {stride}, {padding}, {output_padding}, "
-         "{groups}, {dilation})",
-         "bias"},
-        {"",
-         "torch.nn.functional.conv_transpose{r}d({x}, {weight}[[, stride={stride}]][[, "
-         "padding={padding}]][[, output_padding={output_padding}]][[, groups={groups}]][[, "
-         "dilation={dilation}]])",
-         "!bias"}}},
-  };
+  return {conv_operator(), grouped_conv_operator(), depthwise_conv_operator(),
+          conv_transpose_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -44,90 +44,97 @@ void multiply(Builder& b) {
   out.range(b.x().positive() && b.in(1).positive() ? 0 : -high, high);
 }
 
+constexpr std::string_view kFamily = "elementwise";
+
+OpSpec scale_operator() {
+  return {.name = "scale",
+          .family = kFamily,
+          .weight = 3,
+          .fits = is_tensor,
+          .build = scale,
+          .words = "scaling by {scaling_factor}",
+          .ways = {{"", "{x} * {scaling_factor}"},
+                   {"", "torch.mul({x}, {scaling_factor})"},
+                   {"", "{x}.mul({scaling_factor})"},
+                   {"", "{scaling_factor} * {x}"},
+                   {"", "torch.multiply({x}, {scaling_factor})"}}};
+}
+
+OpSpec add_constant_operator() {
+  return {.name = "add_constant",
+          .family = kFamily,
+          .weight = 2,
+          .fits = is_tensor,
+          .build = add_constant,
+          .words = "adding {add_value}",
+          .ways = {{"", "{x} + {add_value}"},
+                   {"", "torch.add({x}, {add_value})"},
+                   {"", "{x}.add({add_value})"},
+                   {"", "{add_value} + {x}"},
+                   {"", "torch.sub({x}, -{add_value})"}}};
+}
+
+OpSpec subtract_constant_operator() {
+  return {.name = "subtract_constant",
+          .family = kFamily,
+          .weight = 2,
+          .fits = is_tensor,
+          .build = subtract_constant,
+          .words = "subtracting {subtract_value}",
+          .ways = {{"", "{x} - {subtract_value}"},
+                   {"", "torch.sub({x}, {subtract_value})"},
+                   {"", "{x}.sub({subtract_value})"},
+                   {"", "torch.subtract({x}, {subtract_value})"},
+                   {"", "-{subtract_value} + {x}"}}};
+}
+
+OpSpec divide_operator() {
+  return {.name = "divide",
+          .family = kFamily,
+          .weight = 2,
+          .fits = is_tensor,
+          .build = divide,
+          .words = "dividing by {divisor}",
+          .ways = {{"", "{x} / {divisor}"},
+                   {"", "torch.div({x}, {divisor})"},
+                   {"", "{x}.div({divisor})"},
+                   {"", "torch.true_divide({x}, {divisor})"},
+                   {"", "{x} * (1.0 / {divisor})"}}};
+}
+
+OpSpec residual_operator() {
+  return {.name = "residual",
+          .family = kFamily,
+          .weight = 4,
+          .fits = is_tensor,
+          .build = residual,
+          .words = "adding another tensor of its shape",
+          .ways = {{"", "{x} + {y}"},
+                   {"", "torch.add({x}, {y})"},
+                   {"", "{x}.add({y})"},
+                   {"", "{y} + {x}"},
+                   {"", "torch.sum(torch.stack([{x}, {y}]), dim=0)"}}};
+}
+
+OpSpec multiply_operator() {
+  return {.name = "multiply",
+          .family = kFamily,
+          .weight = 2,
+          .fits = is_tensor,
+          .build = multiply,
+          .words = "multiplying by another tensor of its shape",
+          .ways = {{"", "{x} * {y}"},
+                   {"", "torch.mul({x}, {y})"},
+                   {"", "{x}.mul({y})"},
+                   {"", "{y} * {x}"},
+                   {"", "torch.multiply({x}, {y})"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> elementwise_operators() {
-  constexpr std::string_view kFamily = "elementwise";
-  return {
-      {"scale",
-       kFamily,
-       3,
-       1,
-       Domain::kAny,
-       is_tensor,
-       scale,
-       "scaling by {scaling_factor}",
-       {{"", "{x} * {scaling_factor}"},
-        {"", "torch.mul({x}, {scaling_factor})"},
-        {"", "{x}.mul({scaling_factor})"},
-        {"", "{scaling_factor} * {x}"},
-        {"", "torch.multiply({x}, {scaling_factor})"}}},
-      {"add_constant",
-       kFamily,
-       2,
-       1,
-       Domain::kAny,
-       is_tensor,
-       add_constant,
-       "adding {add_value}",
-       {{"", "{x} + {add_value}"},
-        {"", "torch.add({x}, {add_value})"},
-        {"", "{x}.add({add_value})"},
-        {"", "{add_value} + {x}"},
-        {"", "torch.sub({x}, -{add_value})"}}},
-      {"subtract_constant",
-       kFamily,
-       2,
-       1,
-       Domain::kAny,
-       is_tensor,
-       subtract_constant,
-       "subtracting {subtract_value}",
-       {{"", "{x} - {subtract_value}"},
-        {"", "torch.sub({x}, {subtract_value})"},
-        {"", "{x}.sub({subtract_value})"},
-        {"", "torch.subtract({x}, {subtract_value})"},
-        {"", "-{subtract_value} + {x}"}}},
-      {"divide",
-       kFamily,
-       2,
-       1,
-       Domain::kAny,
-       is_tensor,
-       divide,
-       "dividing by {divisor}",
-       {{"", "{x} / {divisor}"},
-        {"", "torch.div({x}, {divisor})"},
-        {"", "{x}.div({divisor})"},
-        {"", "torch.true_divide({x}, {divisor})"},
-        {"", "{x} * (1.0 / {divisor})"}}},
-      {"residual",
-       kFamily,
-       4,
-       1,
-       Domain::kAny,
-       is_tensor,
-       residual,
-       "adding another tensor of its shape",
-       {{"", "{x} + {y}"},
-        {"", "torch.add({x}, {y})"},
-        {"", "{x}.add({y})"},
-        {"", "{y} + {x}"},
-        {"", "torch.sum(torch.stack([{x}, {y}]), dim=0)"}}},
-      {"multiply",
-       kFamily,
-       2,
-       1,
-       Domain::kAny,
-       is_tensor,
-       multiply,
-       "multiplying by another tensor of its shape",
-       {{"", "{x} * {y}"},
-        {"", "torch.mul({x}, {y})"},
-        {"", "{x}.mul({y})"},
-        {"", "{y} * {x}"},
-        {"", "torch.multiply({x}, {y})"}}},
-  };
+  return {scale_operator(),  add_constant_operator(), subtract_constant_operator(),
+          divide_operator(), residual_operator(),     multiply_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -157,161 +157,180 @@ void index_add(Builder& b) {
   b.result(b.call("index_add.default", {none, 0, index, x}, {N, D}), {N, D}).range(-9, 9);
 }
 
+constexpr std::string_view kFamily = "layout";
+constexpr std::string_view kGather = "gather";
+
+OpSpec transpose_operator() {
+  return {.name = "transpose",
+          .family = kFamily,
+          .weight = 1.5,
+          .tier = 2,
+          .fits = is_plane,
+          .build = transpose,
+          .words = "exchanging the last two dimensions",
+          .ways = {{"", "{x}.transpose(-2, -1).contiguous()"},
+                   {"", "torch.transpose({x}, -1, -2)"},
+                   {"", "{x}.permute({order})"},
+                   {"", "{x}.mT"},
+                   {"", "{x}.t()", "matrix"},
+                   {"", "torch.permute({x}, ({order})).contiguous()"}}};
+}
+
+OpSpec flatten_operator() {
+  return {.name = "flatten",
+          .family = kFamily,
+          .weight = 1.5,
+          .fits = is_deep,
+          .build = flatten,
+          .words = "flattening all but the first dimension",
+          .ways = {{"nn.Flatten()", ""},
+                   {"", "torch.flatten({x}, 1)"},
+                   {"", "{x}.flatten(1)"},
+                   {"", "{x}.reshape({x}.shape[0], -1)"},
+                   {"", "{x}.flatten(start_dim=1)"}}};
+}
+
+OpSpec flip_operator() {
+  return {.name = "flip",
+          .family = kFamily,
+          .weight = 0.7,
+          .fits = is_plane,
+          .build = flip,
+          .words = "reversing dimension {dim}",
+          .ways = {{"", "torch.flip({x}, dims=[{dim}])"},
+                   {"", "{x}.flip({dim})"},
+                   {"", "{x}.flip([{dim}])"},
+                   {"", "torch.index_select({x}, {dim}, torch.arange({length} - 1, -1, -1))"},
+                   {"", "torch.flipud({x})", "first"},
+                   {"", "torch.flip({x}, ({dim},))"}}};
+}
+
+OpSpec concatenate_operator() {
+  return {.name = "concatenate",
+          .family = kFamily,
+          .weight = 1.2,
+          .fits = has_room,
+          .build = concatenate,
+          .words = "joining along dimension {dim}",
+          .ways = {{"", "torch.cat([{x}, {y}], dim={dim})"},
+                   {"", "torch.cat(({x}, {y}), {dim})"},
+                   {"", "torch.concat([{x}, {y}], dim={dim})"},
+                   {"", "torch.stack([{x}, {y}], dim={dim}).flatten({dim}, {dim} + 1)"},
+                   {"", "torch.vstack(({x}, {y}))", "first"},
+                   {"", "torch.hstack(({x}, {y}))", "!first"}}};
+}
+
+OpSpec narrow_operator() {
+  return {.name = "narrow",
+          .family = kFamily,
+          .weight = 0.8,
+          .fits = is_long,
+          .build = narrow,
+          .words = "taking {size} elements from {start} of the last dimension",
+          .ways = {{"", "{x}.narrow(-1, {start}, {size})"},
+                   {"", "torch.narrow({x}, {last}, {start}, {size})"},
+                   {"", "{x}[..., {start}:{end}]"},
+                   {"", "{x}[..., {start}:{start} + {size}]"},
+                   {"", "{x}.index_select(-1, torch.arange({start}, {end}))"}}};
+}
+
+OpSpec pad_operator() {
+  return {
+      .name = "pad",
+      .family = kFamily,
+      .weight = 0.8,
+      .fits = has_room,
+      .build = pad,
+      .words = "padding the last dimension by {left} and {right} with {value}",
+      .ways = {
+          {"", "F.pad({x}, ({left}, {right})[[, value={value}]])"},
+          {"",
+           R"(torch.nn.functional.pad({x}, [{left}, {right}], mode="constant", value={value}))"},
+          {"nn.ConstantPad1d(({left}, {right}), {value})", ""},
+          {"", "F.pad({x}, pad=({left}, {right}), value={value})"},
+          {"",
+           "torch.cat([torch.full({x}.shape[:-1] + ({left},), {value}), {x}, "
+           "torch.full({x}.shape[:-1] + ({right},), {value})], dim=-1)"}}};
+}
+
+OpSpec triangle_operator() {
+  return {.name = "triangle",
+          .family = kFamily,
+          .weight = 0.8,
+          .tier = 2,
+          .domain = Domain::kMatrix,
+          .fits = is_matrix,
+          .build = triangle,
+          .words = "keeping one triangle (lower: {lower}, diagonal {diagonal})",
+          .ways = {{"", "torch.tril({x}[[, diagonal={diagonal}]])", "lower"},
+                   {"", "{x}.tril([[{diagonal}]])", "lower"},
+                   {"", "{x} * torch.tril(torch.ones({rows}, {columns})[[, {diagonal}]])", "lower"},
+                   {"", "torch.triu({x}[[, diagonal={diagonal}]])", "!lower"},
+                   {"", "{x}.triu([[{diagonal}]])", "!lower"},
+                   {"",
+                    "{x}.masked_fill(~torch.ones({rows}, {columns}, "
+                    "dtype=torch.bool).triu({diagonal}), 0.0)",
+                    "!lower"},
+                   {"", "torch.ones_like({x}).triu({diagonal}) * {x}", "!lower"}}};
+}
+
+OpSpec embedding_operator() {
+  return {
+      .name = "embedding",
+      .family = kGather,
+      .weight = 2,
+      .tier = 2,
+      .domain = Domain::kNone,
+      .build = embedding,
+      .words = "looking up rows of a table of {num_embeddings} x {embedding_dim}",
+      .ways = {
+          {"nn.Embedding({num_embeddings}, {embedding_dim})", ""},
+          {"nn.Embedding(num_embeddings={num_embeddings}, embedding_dim={embedding_dim})", ""},
+          {"", "F.embedding({x}, {weight})"},
+          {"", "{weight}[{x}]"},
+          {"", "torch.nn.functional.embedding({x}, {weight})"},
+          {"",
+           "torch.index_select({weight}, 0, {x}.flatten()).view({x}.shape[0], {x}.shape[1], -1)"}}};
+}
+
+OpSpec gather_operator() {
+  return {.name = "gather",
+          .family = kGather,
+          .tier = 2,
+          .domain = Domain::kNone,
+          .build = gather,
+          .words = "taking from each row the element that an index names",
+          .ways = {{"", "{x}.gather(1, {y}.unsqueeze(1)).squeeze(1)"},
+                   {"", "torch.gather({x}, 1, {y}[:, None]).squeeze(1)"},
+                   {"", "torch.gather({x}, dim=1, index={y}.unsqueeze(-1)).squeeze(-1)"},
+                   {"", "{x}[torch.arange({x}.shape[0]), {y}]"},
+                   {"", "torch.take_along_dim({x}, {y}.view(-1, 1), dim=1).view(-1)"}}};
+}
+
+OpSpec index_add_operator() {
+  return {.name = "index_add",
+          .family = kGather,
+          .tier = 3,
+          .domain = Domain::kNone,
+          .build = index_add,
+          .words = "adding up the rows that an index sends to the same of {num_nodes} rows",
+          .ways = {{"", "torch.zeros({num_nodes}, {x}.shape[1]).index_add(0, {y}, {x})"},
+                   {"", R"({t:out} = {x}.new_zeros({num_nodes}, {x}.size(1))
+{t:out}.index_add_(0, {y}, {x}))"},
+                   {"", R"({t:index} = {y}.unsqueeze(-1).expand_as({x})
+{t:zeros} = torch.zeros({num_nodes}, {x}.shape[-1], dtype={x}.dtype, device={x}.device)
+{t:zeros}.scatter_add(0, {t:index}, {x}))"},
+                   {"", "F.one_hot({y}, {num_nodes}).to({x}.dtype).t() @ {x}"},
+                   {"", R"({t:hits} = ({y}[None, :] == torch.arange({num_nodes})[:, None]).float()
+torch.mm({t:hits}, {x}))"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> layout_operators() {
-  constexpr std::string_view kFamily = "layout";
-  constexpr std::string_view kGather = "gather";
-  return {
-      {"transpose",
-       kFamily,
-       1.5,
-       2,
-       Domain::kAny,
-       is_plane,
-       transpose,
-       "exchanging the last two dimensions",
-       {{"", "{x}.transpose(-2, -1).contiguous()"},
-        {"", "torch.transpose({x}, -1, -2)"},
-        {"", "{x}.permute({order})"},
-        {"", "{x}.mT"},
-        {"", "{x}.t()", "matrix"},
-        {"", "torch.permute({x}, ({order})).contiguous()"}}},
-      {"flatten",
-       kFamily,
-       1.5,
-       1,
-       Domain::kAny,
-       is_deep,
-       flatten,
-       "flattening all but the first dimension",
-       {{"nn.Flatten()", ""},
-        {"", "torch.flatten({x}, 1)"},
-        {"", "{x}.flatten(1)"},
-        {"", "{x}.reshape({x}.shape[0], -1)"},
-        {"", "{x}.flatten(start_dim=1)"}}},
-      {"flip",
-       kFamily,
-       0.7,
-       1,
-       Domain::kAny,
-       is_plane,
-       flip,
-       "reversing dimension {dim}",
-       {{"", "torch.flip({x}, dims=[{dim}])"},
-        {"", "{x}.flip({dim})"},
-        {"", "{x}.flip([{dim}])"},
-        {"", "torch.index_select({x}, {dim}, torch.arange({length} - 1, -1, -1))"},
-        {"", "torch.flipud({x})", "first"},
-        {"", "torch.flip({x}, ({dim},))"}}},
-      {"concatenate",
-       kFamily,
-       1.2,
-       1,
-       Domain::kAny,
-       has_room,
-       concatenate,
-       "joining along dimension {dim}",
-       {{"", "torch.cat([{x}, {y}], dim={dim})"},
-        {"", "torch.cat(({x}, {y}), {dim})"},
-        {"", "torch.concat([{x}, {y}], dim={dim})"},
-        {"", "torch.stack([{x}, {y}], dim={dim}).flatten({dim}, {dim} + 1)"},
-        {"", "torch.vstack(({x}, {y}))", "first"},
-        {"", "torch.hstack(({x}, {y}))", "!first"}}},
-      {"narrow",
-       kFamily,
-       0.8,
-       1,
-       Domain::kAny,
-       is_long,
-       narrow,
-       "taking {size} elements from {start} of the last dimension",
-       {{"", "{x}.narrow(-1, {start}, {size})"},
-        {"", "torch.narrow({x}, {last}, {start}, {size})"},
-        {"", "{x}[..., {start}:{end}]"},
-        {"", "{x}[..., {start}:{start} + {size}]"},
-        {"", "{x}.index_select(-1, torch.arange({start}, {end}))"}}},
-      {"pad",
-       kFamily,
-       0.8,
-       1,
-       Domain::kAny,
-       has_room,
-       pad,
-       "padding the last dimension by {left} and {right} with {value}",
-       {{"", "F.pad({x}, ({left}, {right})[[, value={value}]])"},
-        {"", "torch.nn.functional.pad({x}, [{left}, {right}], mode=\"constant\", value={value})"},
-        {"nn.ConstantPad1d(({left}, {right}), {value})", ""},
-        {"", "F.pad({x}, pad=({left}, {right}), value={value})"},
-        {"",
-         "torch.cat([torch.full({x}.shape[:-1] + ({left},), {value}), {x}, "
-         "torch.full({x}.shape[:-1] + ({right},), {value})], dim=-1)"}}},
-      {"triangle",
-       kFamily,
-       0.8,
-       2,
-       Domain::kMatrix,
-       is_matrix,
-       triangle,
-       "keeping one triangle (lower: {lower}, diagonal {diagonal})",
-       {{"", "torch.tril({x}[[, diagonal={diagonal}]])", "lower"},
-        {"", "{x}.tril([[{diagonal}]])", "lower"},
-        {"", "{x} * torch.tril(torch.ones({rows}, {columns})[[, {diagonal}]])", "lower"},
-        {"", "torch.triu({x}[[, diagonal={diagonal}]])", "!lower"},
-        {"", "{x}.triu([[{diagonal}]])", "!lower"},
-        {"",
-         "{x}.masked_fill(~torch.ones({rows}, {columns}, "
-         "dtype=torch.bool).triu({diagonal}), 0.0)",
-         "!lower"},
-        {"", "torch.ones_like({x}).triu({diagonal}) * {x}", "!lower"}}},
-      {"embedding",
-       kGather,
-       2,
-       2,
-       Domain::kNone,
-       nullptr,
-       embedding,
-       "looking up rows of a table of {num_embeddings} x {embedding_dim}",
-       {{"nn.Embedding({num_embeddings}, {embedding_dim})", ""},
-        {"nn.Embedding(num_embeddings={num_embeddings}, embedding_dim={embedding_dim})", ""},
-        {"", "F.embedding({x}, {weight})"},
-        {"", "{weight}[{x}]"},
-        {"", "torch.nn.functional.embedding({x}, {weight})"},
-        {"",
-         "torch.index_select({weight}, 0, {x}.flatten()).view({x}.shape[0], {x}.shape[1], -1)"}}},
-      {"gather",
-       kGather,
-       1,
-       2,
-       Domain::kNone,
-       nullptr,
-       gather,
-       "taking from each row the element that an index names",
-       {{"", "{x}.gather(1, {y}.unsqueeze(1)).squeeze(1)"},
-        {"", "torch.gather({x}, 1, {y}[:, None]).squeeze(1)"},
-        {"", "torch.gather({x}, dim=1, index={y}.unsqueeze(-1)).squeeze(-1)"},
-        {"", "{x}[torch.arange({x}.shape[0]), {y}]"},
-        {"", "torch.take_along_dim({x}, {y}.view(-1, 1), dim=1).view(-1)"}}},
-      {"index_add",
-       kGather,
-       1,
-       3,
-       Domain::kNone,
-       nullptr,
-       index_add,
-       "adding up the rows that an index sends to the same of {num_nodes} rows",
-       {{"", "torch.zeros({num_nodes}, {x}.shape[1]).index_add(0, {y}, {x})"},
-        {"", "{t:out} = {x}.new_zeros({num_nodes}, {x}.size(1))\n{t:out}.index_add_(0, {y}, {x})"},
-        {"",
-         "{t:index} = {y}.unsqueeze(-1).expand_as({x})\n{t:zeros} = torch.zeros({num_nodes}, "
-         "{x}.shape[-1], dtype={x}.dtype, device={x}.device)\n{t:zeros}.scatter_add(0, {t:index}, "
-         "{x})"},
-        {"", "F.one_hot({y}, {num_nodes}).to({x}.dtype).t() @ {x}"},
-        {"",
-         "{t:hits} = ({y}[None, :] == torch.arange({num_nodes})[:, "
-         "None]).float()\ntorch.mm({t:hits}, "
-         "{x})"}}},
-  };
+  return {transpose_operator(), flatten_operator(),  flip_operator(),     concatenate_operator(),
+          narrow_operator(),    pad_operator(),      triangle_operator(), embedding_operator(),
+          gather_operator(),    index_add_operator()};
 }
 
 }  // namespace kw::writer::generate

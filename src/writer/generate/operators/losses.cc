@@ -143,173 +143,218 @@ void cosine(Builder& b) {
   b.result(b.call("div.Tensor", {xy, below}, rows), rows).range(-1, 1);
 }
 
+constexpr std::string_view kFamily = "loss";
+
+OpSpec mse_loss_operator() {
+  return {.name = "mse_loss",
+          .family = kFamily,
+          .weight = 2,
+          .tier = 2,
+          .domain = Domain::kMatrix,
+          .fits = is_prediction,
+          .build = squared_error,
+          .words = "the squared error (mean: {mean}, else the sum)",
+          .ways = {{"nn.MSELoss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
+                   {"", "F.mse_loss({x}, {y}[[, reduction={reduction}]])"},
+                   {"", "torch.mean(({x} - {y}) ** 2)", "mean"},
+                   {"", "(({x} - {y}) ** 2).mean()", "mean"},
+                   {"", "torch.sum(({x} - {y}).pow(2))", "!mean"},
+                   {"", R"({t:diff} = {x} - {y}
+({t:diff} * {t:diff}).sum())",
+                    "!mean"},
+                   {"", "torch.square({x} - {y}).mean()", "mean"}}};
+}
+
+OpSpec l1_loss_operator() {
+  return {.name = "l1_loss",
+          .family = kFamily,
+          .tier = 2,
+          .domain = Domain::kMatrix,
+          .fits = is_prediction,
+          .build = absolute_error,
+          .words = "the absolute error (mean: {mean}, else the sum)",
+          .ways = {{"nn.L1Loss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
+                   {"", "F.l1_loss({x}, {y}[[, reduction={reduction}]])"},
+                   {"", "torch.mean(torch.abs({x} - {y}))", "mean"},
+                   {"", "({x} - {y}).abs().mean()", "mean"},
+                   {"", "({x} - {y}).abs().sum()", "!mean"},
+                   {"", "torch.abs({x} - {y}).sum()", "!mean"}}};
+}
+
+OpSpec smooth_l1_loss_operator() {
+  return {
+      .name = "smooth_l1_loss",
+      .family = kFamily,
+      .weight = 1.2,
+      .tier = 2,
+      .domain = Domain::kMatrix,
+      .fits = is_prediction,
+      .build = smooth_l1,
+      .words = "the smooth L1 loss (beta {beta}, mean: {mean}, else the sum)",
+      .ways = {
+          {"nn.SmoothL1Loss([[reduction={reduction}, ]]beta={beta})", "self.{m}({x}, {y})"},
+          {"", "F.smooth_l1_loss({x}, {y}[[, reduction={reduction}]][[, beta={beta}]])"},
+          {"", "torch.nn.functional.smooth_l1_loss({x}, {y}, beta={beta}, reduction={reduction})"},
+          {"", R"({t:d} = torch.abs({x} - {y})
+torch.where({t:d} < {beta}, 0.5 * {t:d} ** 2 / {beta}, {t:d} - 0.5 * {beta}).mean())",
+           "mean"},
+          {"", R"({t:d} = ({x} - {y}).abs()
+torch.where({t:d} < {beta}, 0.5 * {t:d} * {t:d} / {beta}, {t:d} - 0.5 * {beta}).sum())",
+           "!mean"}}};
+}
+
+OpSpec huber_loss_operator() {
+  return {
+      .name = "huber_loss",
+      .family = kFamily,
+      .weight = 1.2,
+      .tier = 2,
+      .domain = Domain::kMatrix,
+      .fits = is_prediction,
+      .build = huber,
+      .words = "the Huber loss (delta {delta}, mean: {mean}, else the sum)",
+      .ways = {
+          {"nn.HuberLoss([[reduction={reduction}, ]]delta={delta})", "self.{m}({x}, {y})"},
+          {"", "F.huber_loss({x}, {y}[[, reduction={reduction}]][[, delta={delta}]])"},
+          {"", "torch.nn.functional.huber_loss({x}, {y}, reduction={reduction}, delta={delta})"},
+          {"", R"({t:d} = torch.abs({x} - {y})
+torch.where({t:d} < {delta}, 0.5 * {t:d} ** 2, {delta} * ({t:d} - 0.5 * {delta})).mean())",
+           "mean"},
+          {"", R"({t:d} = torch.abs({x} - {y})
+torch.where({t:d} < {delta}, 0.5 * {t:d} ** 2, {delta} * ({t:d} - 0.5 * {delta})).sum())",
+           "!mean"}}};
+}
+
+OpSpec bce_with_logits_loss_operator() {
+  return {
+      .name = "bce_with_logits_loss",
+      .family = kFamily,
+      .weight = 1.2,
+      .tier = 3,
+      .domain = Domain::kMatrix,
+      .fits = is_prediction,
+      .build = bce_with_logits,
+      .words = "the binary cross entropy of logits (mean: {mean}, else the sum)",
+      .ways = {
+          {"nn.BCEWithLogitsLoss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
+          {"", "F.binary_cross_entropy_with_logits({x}, {y}[[, reduction={reduction}]])"},
+          {"", "F.binary_cross_entropy(torch.sigmoid({x}), {y}[[, reduction={reduction}]])",
+           "small"},
+          {"",
+           "(torch.clamp({x}, min=0) - {x} * {y} + torch.log1p(torch.exp(-torch.abs({x})))).mean()",
+           "mean"},
+          {"", "(F.softplus({x}) - {x} * {y}).sum()", "!mean"},
+          {"", "torch.mean(F.softplus({x}) - {x} * {y})", "mean"}}};
+}
+
+OpSpec cross_entropy_operator() {
+  return {
+      .name = "cross_entropy",
+      .family = kFamily,
+      .weight = 2.5,
+      .tier = 3,
+      .domain = Domain::kMatrix,
+      .fits = is_logits,
+      .build = cross_entropy,
+      .words = "the cross entropy of logits with class indices (mean: {mean}, else the sum)",
+      .ways = {{"nn.CrossEntropyLoss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
+               {"", "F.cross_entropy({x}, {y}[[, reduction={reduction}]])"},
+               {"", "torch.nn.functional.cross_entropy({x}, {y}[[, reduction={reduction}]])"},
+               {"", "F.nll_loss(F.log_softmax({x}, dim=1), {y}[[, reduction={reduction}]])"},
+               {"", R"({t:logp} = torch.log_softmax({x}, dim=-1)
+-{t:logp}.gather(1, {y}.unsqueeze(1)).mean())",
+                "mean"},
+               {"", "(torch.logsumexp({x}, dim=1) - {x}.gather(1, {y}[:, None]).squeeze(1)).sum()",
+                "!mean"}}};
+}
+
+OpSpec hinge_loss_operator() {
+  return {.name = "hinge_loss",
+          .family = kFamily,
+          .tier = 2,
+          .domain = Domain::kMatrix,
+          .fits = is_prediction,
+          .build = hinge,
+          .words = "the hinge loss with margin {margin} (mean: {mean}, else the sum)",
+          .ways = {{"", "torch.mean(torch.clamp({margin} - {x} * {y}, min=0))", "mean"},
+                   {"", "F.relu({margin} - {x} * {y}).mean()", "mean"},
+                   {"", "torch.clamp({margin} - {y} * {x}, min=0).mean()", "mean"},
+                   {"", "F.relu({margin} - {x} * {y}).sum()", "!mean"},
+                   {"", "torch.sum(torch.clamp({margin} - {x} * {y}, min=0))", "!mean"},
+                   {"", R"({t:slack} = {margin} - {x} * {y}
+({t:slack} * ({t:slack} > 0)).sum())",
+                    "!mean"}}};
+}
+
+OpSpec kl_div_operator() {
+  return {
+      .name = "kl_div",
+      .family = kFamily,
+      .tier = 3,
+      .domain = Domain::kMatrix,
+      .fits = is_logits,
+      .build = kl_divergence,
+      .words =
+          "the Kullback-Leibler divergence of probabilities from the softmax of logits, per row,",
+      .ways = {
+          {"", R"(F.kl_div(F.log_softmax({x}, dim=1), {y}, reduction="batchmean"))"},
+          {R"(nn.KLDivLoss(reduction="batchmean"))", "self.{m}(F.log_softmax({x}, dim=-1), {y})"},
+          {"", "({y} * ({y}.log() - F.log_softmax({x}, dim=1))).sum() / {x}.shape[0]"},
+          {"", R"({t:logp} = torch.log_softmax({x}, dim=-1)
+torch.sum({y} * (torch.log({y}) - {t:logp})) / {x}.size(0))"},
+          {"", R"(F.kl_div(torch.log_softmax({x}, dim=1), {y}, reduction="sum") / {x}.shape[0])"}}};
+}
+
+OpSpec triplet_margin_loss_operator() {
+  return {.name = "triplet_margin_loss",
+          .family = kFamily,
+          .weight = 0.8,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_matrix,
+          .build = triplet,
+          .words = "the triplet margin loss with margin {margin}",
+          .ways = {{"nn.TripletMarginLoss(margin={margin})", "self.{m}({x}, {y}, {z})"},
+                   {"", "F.triplet_margin_loss({x}, {y}, {z}, margin={margin})"},
+                   {"", "torch.nn.functional.triplet_margin_loss({x}, {y}, {z}, {margin})"},
+                   {"", R"({t:pos} = F.pairwise_distance({x}, {y})
+{t:neg} = F.pairwise_distance({x}, {z})
+F.relu({t:pos} - {t:neg} + {margin}).mean())"},
+                   {"", R"({t:pos} = torch.norm({x} - {y} + 1e-6, dim=1)
+{t:neg} = torch.norm({x} - {z} + 1e-6, dim=1)
+torch.clamp({t:pos} - {t:neg} + {margin}, min=0).mean())"}}};
+}
+
+OpSpec cosine_similarity_operator() {
+  return {.name = "cosine_similarity",
+          .family = kFamily,
+          .weight = 0.8,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_matrix,
+          .build = cosine,
+          .words = "the cosine similarity along the last dimension",
+          .ways = {{"", "F.cosine_similarity({x}, {y}, dim=1)"},
+                   {"nn.CosineSimilarity(dim=1)", "self.{m}({x}, {y})"},
+                   {"", "torch.cosine_similarity({x}, {y}, dim=-1)"},
+                   {"", "(F.normalize({x}, dim=1) * F.normalize({y}, dim=1)).sum(dim=1)"},
+                   {"", R"({t:dot} = ({x} * {y}).sum(dim=-1)
+{t:dot} / ({x}.norm(dim=-1) * {y}.norm(dim=-1)))"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> loss_operators() {
-  constexpr std::string_view kFamily = "loss";
-  return {
-      {"mse_loss",
-       kFamily,
-       2,
-       2,
-       Domain::kMatrix,
-       is_prediction,
-       squared_error,
-       "the squared error (mean: {mean}, else the sum)",
-       {{"nn.MSELoss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
-        {"", "F.mse_loss({x}, {y}[[, reduction={reduction}]])"},
-        {"", "torch.mean(({x} - {y}) ** 2)", "mean"},
-        {"", "(({x} - {y}) ** 2).mean()", "mean"},
-        {"", "torch.sum(({x} - {y}).pow(2))", "!mean"},
-        {"", "{t:diff} = {x} - {y}\n({t:diff} * {t:diff}).sum()", "!mean"},
-        {"", "torch.square({x} - {y}).mean()", "mean"}}},
-      {"l1_loss",
-       kFamily,
-       1,
-       2,
-       Domain::kMatrix,
-       is_prediction,
-       absolute_error,
-       "the absolute error (mean: {mean}, else the sum)",
-       {{"nn.L1Loss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
-        {"", "F.l1_loss({x}, {y}[[, reduction={reduction}]])"},
-        {"", "torch.mean(torch.abs({x} - {y}))", "mean"},
-        {"", "({x} - {y}).abs().mean()", "mean"},
-        {"", "({x} - {y}).abs().sum()", "!mean"},
-        {"", "torch.abs({x} - {y}).sum()", "!mean"}}},
-      {"smooth_l1_loss",
-       kFamily,
-       1.2,
-       2,
-       Domain::kMatrix,
-       is_prediction,
-       smooth_l1,
-       "the smooth L1 loss (beta {beta}, mean: {mean}, else the sum)",
-       {{"nn.SmoothL1Loss([[reduction={reduction}, ]]beta={beta})", "self.{m}({x}, {y})"},
-        {"", "F.smooth_l1_loss({x}, {y}[[, reduction={reduction}]][[, beta={beta}]])"},
-        {"", "torch.nn.functional.smooth_l1_loss({x}, {y}, beta={beta}, reduction={reduction})"},
-        {"",
-         "{t:d} = torch.abs({x} - {y})\ntorch.where({t:d} < {beta}, 0.5 * {t:d} ** 2 / {beta}, "
-         "{t:d} - 0.5 * {beta}).mean()",
-         "mean"},
-        {"",
-         "{t:d} = ({x} - {y}).abs()\ntorch.where({t:d} < {beta}, 0.5 * {t:d} * {t:d} / {beta}, "
-         "{t:d} - 0.5 * {beta}).sum()",
-         "!mean"}}},
-      {"huber_loss",
-       kFamily,
-       1.2,
-       2,
-       Domain::kMatrix,
-       is_prediction,
-       huber,
-       "the Huber loss (delta {delta}, mean: {mean}, else the sum)",
-       {{"nn.HuberLoss([[reduction={reduction}, ]]delta={delta})", "self.{m}({x}, {y})"},
-        {"", "F.huber_loss({x}, {y}[[, reduction={reduction}]][[, delta={delta}]])"},
-        {"", "torch.nn.functional.huber_loss({x}, {y}, reduction={reduction}, delta={delta})"},
-        {"",
-         "{t:d} = torch.abs({x} - {y})\ntorch.where({t:d} < {delta}, 0.5 * {t:d} ** 2, {delta} * "
-         "({t:d} - 0.5 * {delta})).mean()",
-         "mean"},
-        {"",
-         "{t:d} = torch.abs({x} - {y})\ntorch.where({t:d} < {delta}, 0.5 * {t:d} ** 2, {delta} * "
-         "({t:d} - 0.5 * {delta})).sum()",
-         "!mean"}}},
-      {"bce_with_logits_loss",
-       kFamily,
-       1.2,
-       3,
-       Domain::kMatrix,
-       is_prediction,
-       bce_with_logits,
-       "the binary cross entropy of logits (mean: {mean}, else the sum)",
-       {{"nn.BCEWithLogitsLoss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
-        {"", "F.binary_cross_entropy_with_logits({x}, {y}[[, reduction={reduction}]])"},
-        {"", "F.binary_cross_entropy(torch.sigmoid({x}), {y}[[, reduction={reduction}]])", "small"},
-        {"",
-         "(torch.clamp({x}, min=0) - {x} * {y} + torch.log1p(torch.exp(-torch.abs({x})))).mean()",
-         "mean"},
-        {"", "(F.softplus({x}) - {x} * {y}).sum()", "!mean"},
-        {"", "torch.mean(F.softplus({x}) - {x} * {y})", "mean"}}},
-      {"cross_entropy",
-       kFamily,
-       2.5,
-       3,
-       Domain::kMatrix,
-       is_logits,
-       cross_entropy,
-       "the cross entropy of logits with class indices (mean: {mean}, else the sum)",
-       {{"nn.CrossEntropyLoss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
-        {"", "F.cross_entropy({x}, {y}[[, reduction={reduction}]])"},
-        {"", "torch.nn.functional.cross_entropy({x}, {y}[[, reduction={reduction}]])"},
-        {"", "F.nll_loss(F.log_softmax({x}, dim=1), {y}[[, reduction={reduction}]])"},
-        {"",
-         "{t:logp} = torch.log_softmax({x}, dim=-1)\n-{t:logp}.gather(1, "
-         "{y}.unsqueeze(1)).mean()",
-         "mean"},
-        {"", "(torch.logsumexp({x}, dim=1) - {x}.gather(1, {y}[:, None]).squeeze(1)).sum()",
-         "!mean"}}},
-      {"hinge_loss",
-       kFamily,
-       1,
-       2,
-       Domain::kMatrix,
-       is_prediction,
-       hinge,
-       "the hinge loss with margin {margin} (mean: {mean}, else the sum)",
-       {{"", "torch.mean(torch.clamp({margin} - {x} * {y}, min=0))", "mean"},
-        {"", "F.relu({margin} - {x} * {y}).mean()", "mean"},
-        {"", "torch.clamp({margin} - {y} * {x}, min=0).mean()", "mean"},
-        {"", "F.relu({margin} - {x} * {y}).sum()", "!mean"},
-        {"", "torch.sum(torch.clamp({margin} - {x} * {y}, min=0))", "!mean"},
-        {"", "{t:slack} = {margin} - {x} * {y}\n({t:slack} * ({t:slack} > 0)).sum()", "!mean"}}},
-      {"kl_div",
-       kFamily,
-       1,
-       3,
-       Domain::kMatrix,
-       is_logits,
-       kl_divergence,
-       "the Kullback-Leibler divergence of probabilities from the softmax of logits, per row,",
-       {{"", "F.kl_div(F.log_softmax({x}, dim=1), {y}, reduction=\"batchmean\")"},
-        {"nn.KLDivLoss(reduction=\"batchmean\")", "self.{m}(F.log_softmax({x}, dim=-1), {y})"},
-        {"", "({y} * ({y}.log() - F.log_softmax({x}, dim=1))).sum() / {x}.shape[0]"},
-        {"",
-         "{t:logp} = torch.log_softmax({x}, dim=-1)\ntorch.sum({y} * (torch.log({y}) - "
-         "{t:logp})) / {x}.size(0)"},
-        {"", "F.kl_div(torch.log_softmax({x}, dim=1), {y}, reduction=\"sum\") / {x}.shape[0]"}}},
-      {"triplet_margin_loss",
-       kFamily,
-       0.8,
-       3,
-       Domain::kMatrix,
-       is_matrix,
-       triplet,
-       "the triplet margin loss with margin {margin}",
-       {{"nn.TripletMarginLoss(margin={margin})", "self.{m}({x}, {y}, {z})"},
-        {"", "F.triplet_margin_loss({x}, {y}, {z}, margin={margin})"},
-        {"", "torch.nn.functional.triplet_margin_loss({x}, {y}, {z}, {margin})"},
-        {"",
-         "{t:pos} = F.pairwise_distance({x}, {y})\n{t:neg} = F.pairwise_distance({x}, "
-         "{z})\nF.relu({t:pos} - {t:neg} + {margin}).mean()"},
-        {"",
-         "{t:pos} = torch.norm({x} - {y} + 1e-6, dim=1)\n{t:neg} = torch.norm({x} - {z} + 1e-6, "
-         "dim=1)\ntorch.clamp({t:pos} - {t:neg} + {margin}, min=0).mean()"}}},
-      {"cosine_similarity",
-       kFamily,
-       0.8,
-       3,
-       Domain::kMatrix,
-       is_matrix,
-       cosine,
-       "the cosine similarity along the last dimension",
-       {{"", "F.cosine_similarity({x}, {y}, dim=1)"},
-        {"nn.CosineSimilarity(dim=1)", "self.{m}({x}, {y})"},
-        {"", "torch.cosine_similarity({x}, {y}, dim=-1)"},
-        {"", "(F.normalize({x}, dim=1) * F.normalize({y}, dim=1)).sum(dim=1)"},
-        {"",
-         "{t:dot} = ({x} * {y}).sum(dim=-1)\n{t:dot} / ({x}.norm(dim=-1) * {y}.norm(dim=-1))"}}},
-  };
+  return {mse_loss_operator(),
+          l1_loss_operator(),
+          smooth_l1_loss_operator(),
+          huber_loss_operator(),
+          bce_with_logits_loss_operator(),
+          cross_entropy_operator(),
+          hinge_loss_operator(),
+          kl_div_operator(),
+          triplet_margin_loss_operator(),
+          cosine_similarity_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -96,58 +96,67 @@ void batched_matmul(Builder& b) {
       .range(-5 * std::sqrt(static_cast<double>(k)), 5 * std::sqrt(static_cast<double>(k)));
 }
 
+constexpr std::string_view kFamily = "matmul";
+
+OpSpec linear_operator() {
+  return {.name = "linear",
+          .family = kFamily,
+          .weight = 4,
+          .tier = 2,
+          .domain = Domain::kMatrix,
+          .fits = is_rows,
+          .build = linear,
+          .words = "a linear layer from {in_features} to {out_features} features",
+          .ways = {
+              {"nn.Linear({in_features}, {out_features}[[, bias={bias}]])", ""},
+              {"nn.Linear(in_features={in_features}, out_features={out_features}[[, bias={bias}]])",
+               ""},
+              {"", "F.linear({x}, {weight}, {bias})", "bias"},
+              {"", "F.linear({x}, {weight})", "!bias"},
+              {"", "torch.matmul({x}, {weight}.t()) + {bias}", "bias"},
+              {"", "torch.matmul({x}, {weight}.t())", "!bias"},
+              {"", "{x} @ {weight}.T + {bias}", "bias"},
+              {"", "{x} @ {weight}.T", "!bias"},
+              {"", R"(torch.einsum("...i,oi->...o", {x}, {weight}) + {bias})", "bias"},
+              {"", R"(torch.einsum("...i,oi->...o", {x}, {weight}))", "!bias"},
+              {"", "torch.addmm({bias}, {x}, {weight}.t())", "bias !wide"}}};
+}
+
+OpSpec matmul_operator() {
+  return {.name = "matmul",
+          .family = kFamily,
+          .weight = 4,
+          .tier = 2,
+          .domain = Domain::kNone,
+          .build = matmul,
+          .words = "a product of two matrices",
+          .ways = {{"", "torch.matmul({a}, {b})"},
+                   {"", "{a} @ {b}"},
+                   {"", "torch.mm({a}, {b})"},
+                   {"", "{a}.matmul({b})"},
+                   {"", "{a}.mm({b})"},
+                   {"", R"(torch.einsum("{ai},{bi}->ij", {x}, {y}))"}}};
+}
+
+OpSpec batched_matmul_operator() {
+  return {.name = "batched_matmul",
+          .family = kFamily,
+          .weight = 2,
+          .tier = 2,
+          .domain = Domain::kNone,
+          .build = batched_matmul,
+          .words = "a batch of matrix products",
+          .ways = {{"", "torch.bmm({x}, {b})"},
+                   {"", "torch.matmul({x}, {b})"},
+                   {"", "{x} @ {b}"},
+                   {"", "{x}.bmm({b})"},
+                   {"", R"(torch.einsum("bik,{bi}->bij", {x}, {y}))"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> matmul_operators() {
-  constexpr std::string_view kFamily = "matmul";
-  return {
-      {"linear",
-       kFamily,
-       4,
-       2,
-       Domain::kMatrix,
-       is_rows,
-       linear,
-       "a linear layer from {in_features} to {out_features} features",
-       {{"nn.Linear({in_features}, {out_features}[[, bias={bias}]])", ""},
-        {"nn.Linear(in_features={in_features}, out_features={out_features}[[, bias={bias}]])", ""},
-        {"", "F.linear({x}, {weight}, {bias})", "bias"},
-        {"", "F.linear({x}, {weight})", "!bias"},
-        {"", "torch.matmul({x}, {weight}.t()) + {bias}", "bias"},
-        {"", "torch.matmul({x}, {weight}.t())", "!bias"},
-        {"", "{x} @ {weight}.T + {bias}", "bias"},
-        {"", "{x} @ {weight}.T", "!bias"},
-        {"", "torch.einsum(\"...i,oi->...o\", {x}, {weight}) + {bias}", "bias"},
-        {"", "torch.einsum(\"...i,oi->...o\", {x}, {weight})", "!bias"},
-        {"", "torch.addmm({bias}, {x}, {weight}.t())", "bias !wide"}}},
-      {"matmul",
-       kFamily,
-       4,
-       2,
-       Domain::kNone,
-       nullptr,
-       matmul,
-       "a product of two matrices",
-       {{"", "torch.matmul({a}, {b})"},
-        {"", "{a} @ {b}"},
-        {"", "torch.mm({a}, {b})"},
-        {"", "{a}.matmul({b})"},
-        {"", "{a}.mm({b})"},
-        {"", "torch.einsum(\"{ai},{bi}->ij\", {x}, {y})"}}},
-      {"batched_matmul",
-       kFamily,
-       2,
-       2,
-       Domain::kNone,
-       nullptr,
-       batched_matmul,
-       "a batch of matrix products",
-       {{"", "torch.bmm({x}, {b})"},
-        {"", "torch.matmul({x}, {b})"},
-        {"", "{x} @ {b}"},
-        {"", "{x}.bmm({b})"},
-        {"", "torch.einsum(\"bik,{bi}->bij\", {x}, {y})"}}},
-  };
+  return {linear_operator(), matmul_operator(), batched_matmul_operator()};
 }
 
 }  // namespace kw::writer::generate

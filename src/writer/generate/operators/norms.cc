@@ -18,7 +18,7 @@ bool is_varied(const Value& x, const Limits& limits) {
 // Of the last dimension, with weight and bias
 void layer_norm(Builder& b) {
   const Dims shape = b.x().shape;
-  const Dim last = shape.back();
+  const Dim& last = shape.back();
   const double eps = b.real("eps", b.chance(0.7) ? 1e-5 : b.pick({1e-6, 1e-3, 1e-8}), 1e-5);
   const bool affine = b.flag("affine", b.chance(0.85), true);
   b.size_of("normalized_shape", last);
@@ -41,7 +41,7 @@ void layer_norm(Builder& b) {
 // x / sqrt(mean(x^2) + eps) * weight, of the last dimension
 void rms_norm(Builder& b) {
   const Dims shape = b.x().shape;
-  const Dim last = shape.back();
+  const Dim& last = shape.back();
   const double eps = b.real("eps", b.pick({1e-6, 1e-5, 1e-5, 1e-8}));
   const bool affine = b.flag("affine", b.chance(0.7));
   b.size_of("dim", last);
@@ -74,79 +74,91 @@ void softmax(Builder& b) {
   out.centred = true;
 }
 
+constexpr std::string_view kFamily = "norm";
+
+OpSpec layer_norm_operator() {
+  return {
+      .name = "layer_norm",
+      .family = kFamily,
+      .weight = 3,
+      .tier = 2,
+      .fits = is_varied,
+      .build = layer_norm,
+      .words = "layer normalisation over the last {normalized_shape} elements",
+      .ways = {
+          {"nn.LayerNorm({normalized_shape}[[, eps={eps}]][[, elementwise_affine={affine}]])", ""},
+          {"nn.LayerNorm(({normalized_shape},)[[, eps={eps}]][[, elementwise_affine={affine}]])",
+           ""},
+          {"", "F.layer_norm({x}, ({normalized_shape},), {weight}, {bias}[[, eps={eps}]])",
+           "affine"},
+          {"", "F.layer_norm({x}, {x}.shape[-1:], {weight}, {bias}, {eps})", "affine"},
+          {"", "F.layer_norm({x}, ({normalized_shape},)[[, eps={eps}]])", "!affine"},
+          {"", R"({t:mean} = {x}.mean(dim=-1, keepdim=True)
+{t:var} = {x}.var(dim=-1, unbiased=False, keepdim=True)
+({x} - {t:mean}) / torch.sqrt({t:var} + {eps}) * {weight} + {bias})",
+           "affine"},
+          {"", R"({t:centered} = {x} - torch.mean({x}, dim=-1, keepdim=True)
+{t:variance} = {t:centered}.pow(2).mean(-1, keepdim=True)
+{t:centered} * torch.rsqrt({t:variance} + {eps}))",
+           "!affine"}}};
+}
+
+OpSpec rms_norm_operator() {
+  return {.name = "rms_norm",
+          .family = kFamily,
+          .weight = 2,
+          .tier = 2,
+          .fits = is_wide,
+          .build = rms_norm,
+          .words = "RMS normalisation over the last dimension",
+          .ways = {{"nn.RMSNorm({dim}, eps={eps})", "", "affine"},
+                   {"nn.RMSNorm({dim}, eps={eps}, elementwise_affine=False)", "", "!affine"},
+                   {"", "F.rms_norm({x}, ({dim},), {weight}, {eps})", "affine"},
+                   {"", "{x} * torch.rsqrt({x}.pow(2).mean(-1, keepdim=True) + {eps}) * {weight}",
+                    "affine"},
+                   {"", "{x} * torch.rsqrt({x}.pow(2).mean(-1, keepdim=True) + {eps})", "!affine"},
+                   {"", R"({t:rms} = torch.sqrt(torch.mean({x} ** 2, dim=-1, keepdim=True) + {eps})
+{x} / {t:rms})",
+                    "!affine"},
+                   {"", R"({t:rms} = torch.sqrt(torch.mean({x} ** 2, dim=-1, keepdim=True) + {eps})
+{weight} * ({x} / {t:rms}))",
+                    "affine"},
+                   {"RMSNorm({dim}, {eps})", "", "affine", R"(class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        norm = x.pow(2).mean(dim=-1, keepdim=True)
+        return x * torch.rsqrt(norm + self.eps) * self.weight
+)"}}};
+}
+
+OpSpec softmax_operator() {
+  return {.name = "softmax",
+          .family = kFamily,
+          .weight = 4,
+          .tier = 2,
+          .fits = is_wide,
+          .build = softmax,
+          .words = "softmax over dimension {dim}",
+          .ways = {{"nn.Softmax(dim={dim})", ""},
+                   {"", "F.softmax({x}, dim={dim})"},
+                   {"", "torch.softmax({x}, dim={dim})"},
+                   {"", "{x}.softmax(dim={dim})"},
+                   {"", "{x}.softmax({dim})"},
+                   {"", R"({t:e} = torch.exp({x} - {x}.amax(dim={dim}, keepdim=True))
+{t:e} / {t:e}.sum(dim={dim}, keepdim=True))"},
+                   {"", R"({t:shifted} = {x} - torch.max({x}, dim={dim}, keepdim=True).values
+{t:exps} = torch.exp({t:shifted})
+{t:exps} / torch.sum({t:exps}, dim={dim}, keepdim=True))"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> norm_operators() {
-  constexpr std::string_view kFamily = "norm";
-  return {
-      {"layer_norm",
-       kFamily,
-       3,
-       2,
-       Domain::kAny,
-       is_varied,
-       layer_norm,
-       "layer normalisation over the last {normalized_shape} elements",
-       {{"nn.LayerNorm({normalized_shape}[[, eps={eps}]][[, elementwise_affine={affine}]])", ""},
-        {"nn.LayerNorm(({normalized_shape},)[[, eps={eps}]][[, elementwise_affine={affine}]])", ""},
-        {"", "F.layer_norm({x}, ({normalized_shape},), {weight}, {bias}[[, eps={eps}]])", "affine"},
-        {"", "F.layer_norm({x}, {x}.shape[-1:], {weight}, {bias}, {eps})", "affine"},
-        {"", "F.layer_norm({x}, ({normalized_shape},)[[, eps={eps}]])", "!affine"},
-        {"",
-         "{t:mean} = {x}.mean(dim=-1, keepdim=True)\n{t:var} = {x}.var(dim=-1, unbiased=False, "
-         "keepdim=True)\n({x} - {t:mean}) / torch.sqrt({t:var} + {eps}) * {weight} + {bias}",
-         "affine"},
-        {"",
-         "{t:centered} = {x} - torch.mean({x}, dim=-1, keepdim=True)\n{t:variance} = "
-         "{t:centered}.pow(2).mean(-1, keepdim=True)\n{t:centered} * torch.rsqrt({t:variance} + "
-         "{eps})",
-         "!affine"}}},
-      {"rms_norm",
-       kFamily,
-       2,
-       2,
-       Domain::kAny,
-       is_wide,
-       rms_norm,
-       "RMS normalisation over the last dimension",
-       {{"nn.RMSNorm({dim}, eps={eps})", "", "affine"},
-        {"nn.RMSNorm({dim}, eps={eps}, elementwise_affine=False)", "", "!affine"},
-        {"", "F.rms_norm({x}, ({dim},), {weight}, {eps})", "affine"},
-        {"", "{x} * torch.rsqrt({x}.pow(2).mean(-1, keepdim=True) + {eps}) * {weight}", "affine"},
-        {"", "{x} * torch.rsqrt({x}.pow(2).mean(-1, keepdim=True) + {eps})", "!affine"},
-        {"",
-         "{t:rms} = torch.sqrt(torch.mean({x} ** 2, dim=-1, keepdim=True) + {eps})\n{x} / {t:rms}",
-         "!affine"},
-        {"",
-         "{t:rms} = torch.sqrt(torch.mean({x} ** 2, dim=-1, keepdim=True) + {eps})\n{weight} * "
-         "({x} / {t:rms})",
-         "affine"},
-        {"RMSNorm({dim}, {eps})", "", "affine",
-         "class RMSNorm(nn.Module):\n    def __init__(self, dim, eps=1e-6):\n        "
-         "super().__init__()\n        self.eps = eps\n        self.weight = "
-         "nn.Parameter(torch.ones(dim))\n\n    def forward(self, x):\n        norm = "
-         "x.pow(2).mean(dim=-1, keepdim=True)\n        return x * torch.rsqrt(norm + self.eps) * "
-         "self.weight\n"}}},
-      {"softmax",
-       kFamily,
-       4,
-       2,
-       Domain::kAny,
-       is_wide,
-       softmax,
-       "softmax over dimension {dim}",
-       {{"nn.Softmax(dim={dim})", ""},
-        {"", "F.softmax({x}, dim={dim})"},
-        {"", "torch.softmax({x}, dim={dim})"},
-        {"", "{x}.softmax(dim={dim})"},
-        {"", "{x}.softmax({dim})"},
-        {"",
-         "{t:e} = torch.exp({x} - {x}.amax(dim={dim}, keepdim=True))\n{t:e} / {t:e}.sum(dim={dim}, "
-         "keepdim=True)"},
-        {"",
-         "{t:shifted} = {x} - torch.max({x}, dim={dim}, keepdim=True).values\n{t:exps} = "
-         "torch.exp({t:shifted})\n{t:exps} / torch.sum({t:exps}, dim={dim}, keepdim=True)"}}},
-  };
+  return {layer_norm_operator(), rms_norm_operator(), softmax_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -159,111 +159,136 @@ void upsample_nearest(Builder& b) {
            out);
 }
 
+constexpr std::string_view kFamily = "pooling";
+
+OpSpec max_pool_operator() {
+  return {.name = "max_pool",
+          .family = kFamily,
+          .weight = 4,
+          .tier = 2,
+          .domain = Domain::kImage,
+          .fits = is_image,
+          .build = max_pool,
+          .words =
+              "{r}-d max pooling (kernel {kernel_size}, stride {stride}, padding {padding}, "
+              "dilation {dilation})",
+          .ways = {{"nn.MaxPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]][[, "
+                    "dilation={dilation}]])",
+                    ""},
+                   {"nn.MaxPool{r}d(kernel_size={kernel_size}, stride={stride}, "
+                    "padding={padding}[[, dilation={dilation}]])",
+                    ""},
+                   {"",
+                    "F.max_pool{r}d({x}, {kernel_size}[[, stride={stride}]][[, "
+                    "padding={padding}]][[, dilation={dilation}]])"},
+                   {"",
+                    "torch.max_pool{r}d({x}, {kernel_size}, stride={stride}, padding={padding}, "
+                    "dilation={dilation})"},
+                   {"",
+                    "torch.nn.functional.max_pool{r}d({x}, kernel_size={kernel_size}, "
+                    "stride={stride}, padding={padding}, dilation={dilation})"},
+                   {"",
+                    "F.max_pool{r}d({x}, {kernel_size}, {stride}, {padding}, {dilation}, "
+                    "return_indices=True)[0]"}}};
+}
+
+OpSpec avg_pool_operator() {
+  return {
+      .name = "avg_pool",
+      .family = kFamily,
+      .weight = 3,
+      .tier = 2,
+      .domain = Domain::kImage,
+      .fits = is_uncentred_image,
+      .build = avg_pool,
+      .words = "{r}-d average pooling (kernel {kernel_size}, stride {stride}, padding {padding})",
+      .ways = {
+          {"nn.AvgPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]])", ""},
+          {"nn.AvgPool{r}d(kernel_size={kernel_size}, stride={stride}, padding={padding})", ""},
+          {"", "F.avg_pool{r}d({x}, {kernel_size}[[, stride={stride}]][[, padding={padding}]])"},
+          {"",
+           "torch.nn.functional.avg_pool{r}d({x}, kernel_size={kernel_size}, stride={stride}, "
+           "padding={padding})"},
+          {"", "F.avg_pool{r}d({x}, {kernel_size}, {stride}, {padding})"}}};
+}
+
+OpSpec global_avg_pool_operator() {
+  return {.name = "global_avg_pool",
+          .family = kFamily,
+          .weight = 2.5,
+          .tier = 2,
+          .domain = Domain::kImage,
+          .fits = is_uncentred_image,
+          .build = global_avg_pool,
+          .words = "the mean over all positions of each channel (dropping them: {flat})",
+          .ways = {{"nn.AdaptiveAvgPool{r}d(1)", "", "!flat"},
+                   {"", "F.adaptive_avg_pool{r}d({x}, 1)", "!flat"},
+                   {"", "{x}.mean(dim=({dims}), keepdim=True)", "!flat"},
+                   {"", "torch.mean({x}, dim=({negative}), keepdim=True)", "!flat"},
+                   {"", "F.adaptive_avg_pool{r}d({x}, 1).flatten(1)", "flat"},
+                   {"", "{x}.mean(dim=({dims}))", "flat"},
+                   {"", "{x}.flatten(2).mean(dim=2)", "flat"},
+                   {"nn.AdaptiveAvgPool{r}d(1)", "torch.flatten(self.{m}({x}), 1)", "flat"}}};
+}
+
+OpSpec adaptive_avg_pool_operator() {
+  return {
+      .name = "adaptive_avg_pool",
+      .family = kFamily,
+      .tier = 3,
+      .domain = Domain::kImage2,
+      .fits = [](const Value& x,
+                 const Limits& l) { return is_plane_or_volume(x, l) && !x.centred; },
+      .build = adaptive_avg_pool,
+      .words = "adaptive average pooling to {output_size} in each dimension",
+      .ways = {{"nn.AdaptiveAvgPool{r}d({output_size})", ""},
+               {"", "F.adaptive_avg_pool{r}d({x}, {output_size})"},
+               {"", "torch.nn.functional.adaptive_avg_pool{r}d({x}, output_size={output_size})"},
+               {"nn.AdaptiveAvgPool{r}d(output_size={output_size})", ""},
+               {"torch.nn.AdaptiveAvgPool{r}d({output_size})", ""}}};
+}
+
+OpSpec adaptive_max_pool_operator() {
+  return {
+      .name = "adaptive_max_pool",
+      .family = kFamily,
+      .weight = 0.8,
+      .tier = 3,
+      .domain = Domain::kImage2,
+      .fits = is_plane_or_volume,
+      .build = adaptive_max_pool,
+      .words = "adaptive max pooling to {output_size} in each dimension",
+      .ways = {{"nn.AdaptiveMaxPool{r}d({output_size})", ""},
+               {"", "F.adaptive_max_pool{r}d({x}, {output_size})"},
+               {"", "torch.nn.functional.adaptive_max_pool{r}d({x}, output_size={output_size})"},
+               {"nn.AdaptiveMaxPool{r}d(output_size={output_size})", ""},
+               {"", "F.adaptive_max_pool{r}d({x}, {output_size}, return_indices=True)[0]"}}};
+}
+
+OpSpec upsample_nearest_operator() {
+  return {.name = "upsample_nearest",
+          .family = kFamily,
+          .weight = 0.7,
+          .tier = 2,
+          .domain = Domain::kImage2,
+          .fits = is_plane,
+          .build = upsample_nearest,
+          .words = "nearest-neighbour upsampling by {scale_factor}",
+          .ways = {{"nn.Upsample(scale_factor={scale_factor})", ""},
+                   {R"(nn.Upsample(scale_factor={scale_factor}, mode="nearest"))", ""},
+                   {"nn.UpsamplingNearest2d(scale_factor={scale_factor})", ""},
+                   {"", "F.interpolate({x}, scale_factor={scale_factor})"},
+                   {"", R"(F.interpolate({x}, scale_factor={scale_factor}, mode="nearest"))"},
+                   {"",
+                    "{x}.repeat_interleave({scale_factor}, "
+                    "dim=2).repeat_interleave({scale_factor}, dim=3)"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> pooling_operators() {
-  constexpr std::string_view kFamily = "pooling";
-  return {
-      {"max_pool",
-       kFamily,
-       4,
-       2,
-       Domain::kImage,
-       is_image,
-       max_pool,
-       "{r}-d max pooling (kernel {kernel_size}, stride {stride}, padding {padding}, dilation "
-       "{dilation})",
-       {{"nn.MaxPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]][[, "
-         "dilation={dilation}]])",
-         ""},
-        {"nn.MaxPool{r}d(kernel_size={kernel_size}, stride={stride}, padding={padding}[[, "
-         "dilation={dilation}]])",
-         ""},
-        {"",
-         "F.max_pool{r}d({x}, {kernel_size}[[, stride={stride}]][[, padding={padding}]][[, "
-         "dilation={dilation}]])"},
-        {"",
-         "torch.max_pool{r}d({x}, {kernel_size}, stride={stride}, padding={padding}, "
-         "dilation={dilation})"},
-        {"",
-         "torch.nn.functional.max_pool{r}d({x}, kernel_size={kernel_size}, stride={stride}, "
-         "padding={padding}, dilation={dilation})"},
-        {"",
-         "F.max_pool{r}d({x}, {kernel_size}, {stride}, {padding}, {dilation}, "
-         "return_indices=True)[0]"}}},
-      {"avg_pool",
-       kFamily,
-       3,
-       2,
-       Domain::kImage,
-       is_uncentred_image,
-       avg_pool,
-       "{r}-d average pooling (kernel {kernel_size}, stride {stride}, padding {padding})",
-       {{"nn.AvgPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]])", ""},
-        {"nn.AvgPool{r}d(kernel_size={kernel_size}, stride={stride}, padding={padding})", ""},
-        {"", "F.avg_pool{r}d({x}, {kernel_size}[[, stride={stride}]][[, padding={padding}]])"},
-        {"",
-         "torch.nn.functional.avg_pool{r}d({x}, kernel_size={kernel_size}, stride={stride}, "
-         "padding={padding})"},
-        {"", "F.avg_pool{r}d({x}, {kernel_size}, {stride}, {padding})"}}},
-      {"global_avg_pool",
-       kFamily,
-       2.5,
-       2,
-       Domain::kImage,
-       is_uncentred_image,
-       global_avg_pool,
-       "the mean over all positions of each channel (dropping them: {flat})",
-       {{"nn.AdaptiveAvgPool{r}d(1)", "", "!flat"},
-        {"", "F.adaptive_avg_pool{r}d({x}, 1)", "!flat"},
-        {"", "{x}.mean(dim=({dims}), keepdim=True)", "!flat"},
-        {"", "torch.mean({x}, dim=({negative}), keepdim=True)", "!flat"},
-        {"", "F.adaptive_avg_pool{r}d({x}, 1).flatten(1)", "flat"},
-        {"", "{x}.mean(dim=({dims}))", "flat"},
-        {"", "{x}.flatten(2).mean(dim=2)", "flat"},
-        {"nn.AdaptiveAvgPool{r}d(1)", "torch.flatten(self.{m}({x}), 1)", "flat"}}},
-      {"adaptive_avg_pool",
-       kFamily,
-       1,
-       3,
-       Domain::kImage2,
-       [](const Value& x, const Limits& l) { return is_plane_or_volume(x, l) && !x.centred; },
-       adaptive_avg_pool,
-       "adaptive average pooling to {output_size} in each dimension",
-       {{"nn.AdaptiveAvgPool{r}d({output_size})", ""},
-        {"", "F.adaptive_avg_pool{r}d({x}, {output_size})"},
-        {"", "torch.nn.functional.adaptive_avg_pool{r}d({x}, output_size={output_size})"},
-        {"nn.AdaptiveAvgPool{r}d(output_size={output_size})", ""},
-        {"torch.nn.AdaptiveAvgPool{r}d({output_size})", ""}}},
-      {"adaptive_max_pool",
-       kFamily,
-       0.8,
-       3,
-       Domain::kImage2,
-       is_plane_or_volume,
-       adaptive_max_pool,
-       "adaptive max pooling to {output_size} in each dimension",
-       {{"nn.AdaptiveMaxPool{r}d({output_size})", ""},
-        {"", "F.adaptive_max_pool{r}d({x}, {output_size})"},
-        {"", "torch.nn.functional.adaptive_max_pool{r}d({x}, output_size={output_size})"},
-        {"nn.AdaptiveMaxPool{r}d(output_size={output_size})", ""},
-        {"", "F.adaptive_max_pool{r}d({x}, {output_size}, return_indices=True)[0]"}}},
-      {"upsample_nearest",
-       kFamily,
-       0.7,
-       2,
-       Domain::kImage2,
-       is_plane,
-       upsample_nearest,
-       "nearest-neighbour upsampling by {scale_factor}",
-       {{"nn.Upsample(scale_factor={scale_factor})", ""},
-        {"nn.Upsample(scale_factor={scale_factor}, mode=\"nearest\")", ""},
-        {"nn.UpsamplingNearest2d(scale_factor={scale_factor})", ""},
-        {"", "F.interpolate({x}, scale_factor={scale_factor})"},
-        {"", "F.interpolate({x}, scale_factor={scale_factor}, mode=\"nearest\")"},
-        {"",
-         "{x}.repeat_interleave({scale_factor}, dim=2).repeat_interleave({scale_factor}, dim=3)"}}},
-  };
+  return {max_pool_operator(),          avg_pool_operator(),          global_avg_pool_operator(),
+          adaptive_avg_pool_operator(), adaptive_max_pool_operator(), upsample_nearest_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -114,95 +114,109 @@ void gram(Builder& b) {
       .range(-high * high * n, high * high * n);
 }
 
+constexpr std::string_view kFamily = "matmul";
+
+OpSpec matrix_vector_operator() {
+  return {.name = "matrix_vector",
+          .family = kFamily,
+          .tier = 2,
+          .domain = Domain::kNone,
+          .build = matrix_vector,
+          .words = "the product of a matrix and a vector,",
+          .ways = {{"", "torch.matmul({x}, {y})"},
+                   {"", "{x} @ {y}"},
+                   {"", "torch.mv({x}, {y})", "!column"},
+                   {"", "torch.mm({x}, {y})", "column"},
+                   {"", "({x} * {y}).sum(dim=1)", "!column"},
+                   {"", R"(torch.einsum("ij,jk->ik", {x}, {y}))", "column"},
+                   {"", "{x}.matmul({y})"}}};
+}
+
+OpSpec diagonal_matmul_operator() {
+  return {.name = "diagonal_matmul",
+          .family = kFamily,
+          .weight = 0.7,
+          .tier = 2,
+          .domain = Domain::kNone,
+          .build = diagonal_matmul,
+          .words = "the product diag(a) B of a vector a and a matrix B,",
+          .ways = {{"", "torch.diag({x}) @ {y}"},
+                   {"", "torch.matmul(torch.diag({x}), {y})"},
+                   {"", "{x}.unsqueeze(1) * {y}"},
+                   {"", R"(torch.einsum("i,ij->ij", {x}, {y}))"},
+                   {"", "torch.diag_embed({x}) @ {y}"},
+                   {"", "torch.mul({x}[:, None], {y})"}}};
+}
+
+OpSpec triangular_matmul_operator() {
+  return {.name = "triangular_matmul",
+          .family = kFamily,
+          .weight = 0.8,
+          .tier = 2,
+          .domain = Domain::kNone,
+          .build = triangular_matmul,
+          .words = "the {tri} of a product of two matrices,",
+          .ways = {{"", "torch.{tri}(torch.matmul({x}, {y}))"},
+                   {"", "torch.{tri}({x} @ {y})"},
+                   {"", "({x} @ {y}).{tri}()"},
+                   {"", "torch.mm({x}, {y}).{tri}()"},
+                   {"", "({x} @ {y}) * torch.ones_like({x}).{tri}()"},
+                   {"", R"({t:c} = torch.matmul({x}, {y})
+torch.{tri}({t:c}, diagonal=0))"}}};
+}
+
+OpSpec outer_product_operator() {
+  return {.name = "outer_product",
+          .family = kFamily,
+          .weight = 0.5,
+          .domain = Domain::kNone,
+          .build = outer_product,
+          .words = "the outer product",
+          .ways = {{"", "torch.outer({x}, {y})"},
+                   {"", "torch.ger({x}, {y})"},
+                   {"", "{x}[:, None] * {y}[None, :]"},
+                   {"", R"(torch.einsum("i,j->ij", {x}, {y}))"},
+                   {"", "{x}.unsqueeze(1) @ {y}.unsqueeze(0)"},
+                   {"", "{x}.view(-1, 1) * {y}"}}};
+}
+
+OpSpec tensor_matmul_operator() {
+  return {
+      .name = "tensor_matmul",
+      .family = kFamily,
+      .weight = 0.8,
+      .tier = 2,
+      .domain = Domain::kNone,
+      .build = tensor_matmul,
+      .words = "the product of a four-dimensional tensor and a matrix along the last dimension,",
+      .ways = {{"", R"(torch.einsum("bijl,lk->bijk", {x}, {y}))"},
+               {"", "torch.matmul({x}, {y})"},
+               {"", "{x} @ {y}"},
+               {"", "torch.tensordot({x}, {y}, dims=1)"},
+               {"", "F.linear({x}, {y}.t())"}}};
+}
+
+OpSpec gram_operator() {
+  return {.name = "gram",
+          .family = kFamily,
+          .weight = 0.6,
+          .tier = 2,
+          .domain = Domain::kMatrix,
+          .fits = is_gram_base,
+          .build = gram,
+          .words = "the product with its own transpose",
+          .ways = {{"", "{x} @ {x}.T"},
+                   {"", "torch.matmul({x}, {x}.t())"},
+                   {"", "torch.mm({x}, {x}.transpose(0, 1))"},
+                   {"", R"(torch.einsum("ik,jk->ij", {x}, {x}))"},
+                   {"", "F.linear({x}, {x})"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> product_operators() {
-  constexpr std::string_view kFamily = "matmul";
-  return {
-      {"matrix_vector",
-       kFamily,
-       1,
-       2,
-       Domain::kNone,
-       nullptr,
-       matrix_vector,
-       "the product of a matrix and a vector,",
-       {{"", "torch.matmul({x}, {y})"},
-        {"", "{x} @ {y}"},
-        {"", "torch.mv({x}, {y})", "!column"},
-        {"", "torch.mm({x}, {y})", "column"},
-        {"", "({x} * {y}).sum(dim=1)", "!column"},
-        {"", "torch.einsum(\"ij,jk->ik\", {x}, {y})", "column"},
-        {"", "{x}.matmul({y})"}}},
-      {"diagonal_matmul",
-       kFamily,
-       0.7,
-       2,
-       Domain::kNone,
-       nullptr,
-       diagonal_matmul,
-       "the product diag(a) B of a vector a and a matrix B,",
-       {{"", "torch.diag({x}) @ {y}"},
-        {"", "torch.matmul(torch.diag({x}), {y})"},
-        {"", "{x}.unsqueeze(1) * {y}"},
-        {"", "torch.einsum(\"i,ij->ij\", {x}, {y})"},
-        {"", "torch.diag_embed({x}) @ {y}"},
-        {"", "torch.mul({x}[:, None], {y})"}}},
-      {"triangular_matmul",
-       kFamily,
-       0.8,
-       2,
-       Domain::kNone,
-       nullptr,
-       triangular_matmul,
-       "the {tri} of a product of two matrices,",
-       {{"", "torch.{tri}(torch.matmul({x}, {y}))"},
-        {"", "torch.{tri}({x} @ {y})"},
-        {"", "({x} @ {y}).{tri}()"},
-        {"", "torch.mm({x}, {y}).{tri}()"},
-        {"", "({x} @ {y}) * torch.ones_like({x}).{tri}()"},
-        {"", "{t:c} = torch.matmul({x}, {y})\ntorch.{tri}({t:c}, diagonal=0)"}}},
-      {"outer_product",
-       kFamily,
-       0.5,
-       1,
-       Domain::kNone,
-       nullptr,
-       outer_product,
-       "the outer product",
-       {{"", "torch.outer({x}, {y})"},
-        {"", "torch.ger({x}, {y})"},
-        {"", "{x}[:, None] * {y}[None, :]"},
-        {"", "torch.einsum(\"i,j->ij\", {x}, {y})"},
-        {"", "{x}.unsqueeze(1) @ {y}.unsqueeze(0)"},
-        {"", "{x}.view(-1, 1) * {y}"}}},
-      {"tensor_matmul",
-       kFamily,
-       0.8,
-       2,
-       Domain::kNone,
-       nullptr,
-       tensor_matmul,
-       "the product of a four-dimensional tensor and a matrix along the last dimension,",
-       {{"", "torch.einsum(\"bijl,lk->bijk\", {x}, {y})"},
-        {"", "torch.matmul({x}, {y})"},
-        {"", "{x} @ {y}"},
-        {"", "torch.tensordot({x}, {y}, dims=1)"},
-        {"", "F.linear({x}, {y}.t())"}}},
-      {"gram",
-       kFamily,
-       0.6,
-       2,
-       Domain::kMatrix,
-       is_gram_base,
-       gram,
-       "the product with its own transpose",
-       {{"", "{x} @ {x}.T"},
-        {"", "torch.matmul({x}, {x}.t())"},
-        {"", "torch.mm({x}, {x}.transpose(0, 1))"},
-        {"", "torch.einsum(\"ik,jk->ij\", {x}, {x})"},
-        {"", "F.linear({x}, {x})"}}},
-  };
+  return {matrix_vector_operator(), diagonal_matmul_operator(), triangular_matmul_operator(),
+          outer_product_operator(), tensor_matmul_operator(),   gram_operator()};
 }
 
 }  // namespace kw::writer::generate

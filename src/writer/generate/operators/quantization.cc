@@ -43,42 +43,43 @@ void ternarize(Builder& b) {
   out.plateaus = true;
 }
 
+constexpr std::string_view kFamily = "quantization";
+
+OpSpec fake_quantize_operator() {
+  return {.name = "fake_quantize",
+          .family = kFamily,
+          .weight = 1.5,
+          .domain = Domain::kNone,
+          .build = fake_quantize,
+          .words = "rounding to multiples of {scale}, from {qmin} to {qmax} of them,",
+          .ways = {{"", "torch.clamp(torch.round({x} / {scale}), {qmin}, {qmax}) * {scale}"},
+                   {"", "({x} / {scale}).round().clamp({qmin}, {qmax}) * {scale}"},
+                   {"", R"({t:q} = torch.round(torch.div({x}, {scale}))
+{t:q}.clamp(min={qmin}, max={qmax}).mul({scale}))"},
+                   {"", "F.hardtanh(({x} / {scale}).round(), {qmin}, {qmax}) * {scale}"},
+                   {"", R"({t:q} = {x}.div({scale}).round()
+{t:q} = torch.minimum(torch.maximum({t:q}, torch.full_like({t:q}, {qmin})), torch.full_like({t:q}, {qmax}))
+{t:q} * {scale})"}}};
+}
+
+OpSpec ternarize_operator() {
+  return {
+      .name = "ternarize",
+      .family = kFamily,
+      .domain = Domain::kNone,
+      .build = ternarize,
+      .words = "the sign of what is larger than {threshold} in size, else 0,",
+      .ways = {{"", "torch.sign({x}) * ({x}.abs() > {threshold})"},
+               {"", "torch.where({x}.abs() > {threshold}, torch.sign({x}), torch.zeros_like({x}))"},
+               {"", "({x} > {threshold}).float() - ({x} < -{threshold}).float()"},
+               {"", "{x}.sign().masked_fill({x}.abs() <= {threshold}, 0.0)"},
+               {"", "torch.sign(F.hardshrink({x}, {threshold}))"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> quantization_operators() {
-  constexpr std::string_view kFamily = "quantization";
-  return {
-      {"fake_quantize",
-       kFamily,
-       1.5,
-       1,
-       Domain::kNone,
-       nullptr,
-       fake_quantize,
-       "rounding to multiples of {scale}, from {qmin} to {qmax} of them,",
-       {{"", "torch.clamp(torch.round({x} / {scale}), {qmin}, {qmax}) * {scale}"},
-        {"", "({x} / {scale}).round().clamp({qmin}, {qmax}) * {scale}"},
-        {"",
-         "{t:q} = torch.round(torch.div({x}, {scale}))\n{t:q}.clamp(min={qmin}, "
-         "max={qmax}).mul({scale})"},
-        {"", "F.hardtanh(({x} / {scale}).round(), {qmin}, {qmax}) * {scale}"},
-        {"",
-         "{t:q} = {x}.div({scale}).round()\n{t:q} = torch.minimum(torch.maximum({t:q}, "
-         "torch.full_like({t:q}, {qmin})), torch.full_like({t:q}, {qmax}))\n{t:q} * {scale}"}}},
-      {"ternarize",
-       kFamily,
-       1,
-       1,
-       Domain::kNone,
-       nullptr,
-       ternarize,
-       "the sign of what is larger than {threshold} in size, else 0,",
-       {{"", "torch.sign({x}) * ({x}.abs() > {threshold})"},
-        {"", "torch.where({x}.abs() > {threshold}, torch.sign({x}), torch.zeros_like({x}))"},
-        {"", "({x} > {threshold}).float() - ({x} < -{threshold}).float()"},
-        {"", "{x}.sign().masked_fill({x}.abs() <= {threshold}, 0.0)"},
-        {"", "torch.sign(F.hardshrink({x}, {threshold}))"}}},
-  };
+  return {fake_quantize_operator(), ternarize_operator()};
 }
 
 }  // namespace kw::writer::generate

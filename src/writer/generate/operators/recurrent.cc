@@ -87,59 +87,69 @@ void lstm_cell(Builder& b) {
   b.result(of("mul.Tensor", {out, of("tanh.default", {state})}), shape).range(-1, 1);
 }
 
+constexpr std::string_view kFamily = "recurrent";
+
+OpSpec gru_cell_operator() {
+  return {.name = "gru_cell",
+          .family = kFamily,
+          .tier = 3,
+          .domain = Domain::kNone,
+          .build = gru_cell,
+          .words = "the next hidden state of a GRU cell ({input_size} to {hidden_size})",
+          .ways = {{"nn.GRUCell({input_size}, {hidden_size})", "self.{m}({x}, {y})"},
+                   {"nn.GRUCell(input_size={input_size}, hidden_size={hidden_size})",
+                    "self.{m}({x}, {y})"},
+                   {"", "torch.gru_cell({x}, {y}, {weight_ih}, {weight_hh}, {bias_ih}, {bias_hh})"},
+                   {"", R"({t:gi} = F.linear({x}, {weight_ih}, {bias_ih})
+{t:gh} = F.linear({y}, {weight_hh}, {bias_hh})
+{t:i_r}, {t:i_z}, {t:i_n} = {t:gi}.chunk(3, 1)
+{t:h_r}, {t:h_z}, {t:h_n} = {t:gh}.chunk(3, 1)
+{t:reset} = torch.sigmoid({t:i_r} + {t:h_r})
+{t:update} = torch.sigmoid({t:i_z} + {t:h_z})
+{t:new} = torch.tanh({t:i_n} + {t:reset} * {t:h_n})
+{t:new} + {t:update} * ({y} - {t:new}))"},
+                   {"", R"({t:n} = {hidden_size}
+{t:a} = {x} @ {weight_ih}.t() + {bias_ih}
+{t:b} = {y} @ {weight_hh}.t() + {bias_hh}
+{t:gates} = torch.sigmoid({t:a}[:, :2 * {t:n}] + {t:b}[:, :2 * {t:n}])
+{t:r}, {t:u} = {t:gates}[:, :{t:n}], {t:gates}[:, {t:n}:]
+{t:cand} = ({t:a}[:, 2 * {t:n}:] + {t:r} * {t:b}[:, 2 * {t:n}:]).tanh()
+(1 - {t:u}) * {t:cand} + {t:u} * {y})"}}};
+}
+
+OpSpec lstm_cell_operator() {
+  return {
+      .name = "lstm_cell",
+      .family = kFamily,
+      .tier = 3,
+      .domain = Domain::kNone,
+      .build = lstm_cell,
+      .words =
+          "the next hidden state of an LSTM cell ({input_size} to {hidden_size}), with its cell "
+          "state",
+      .ways = {
+          {"nn.LSTMCell({input_size}, {hidden_size})", "self.{m}({x}, ({y}, {z}))[0]"},
+          {"nn.LSTMCell(input_size={input_size}, hidden_size={hidden_size})",
+           R"({t:h_next}, {t:c_next} = self.{m}({x}, ({y}, {z}))
+{t:h_next})"},
+          {"",
+           "torch.lstm_cell({x}, ({y}, {z}), {weight_ih}, {weight_hh}, {bias_ih}, {bias_hh})[0]"},
+          {"",
+           R"({t:gates} = F.linear({x}, {weight_ih}, {bias_ih}) + F.linear({y}, {weight_hh}, {bias_hh})
+{t:i}, {t:f}, {t:g}, {t:o} = {t:gates}.chunk(4, dim=1)
+{t:cell} = torch.sigmoid({t:f}) * {z} + torch.sigmoid({t:i}) * torch.tanh({t:g})
+torch.sigmoid({t:o}) * torch.tanh({t:cell}))"},
+          {"",
+           R"({t:pre} = torch.matmul({x}, {weight_ih}.T) + torch.matmul({y}, {weight_hh}.T) + {bias_ih} + {bias_hh}
+{t:parts} = torch.split({t:pre}, {hidden_size}, dim=-1)
+{t:cell} = {t:parts}[1].sigmoid() * {z} + {t:parts}[0].sigmoid() * {t:parts}[2].tanh()
+{t:parts}[3].sigmoid() * {t:cell}.tanh())"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> recurrent_operators() {
-  constexpr std::string_view kFamily = "recurrent";
-  return {
-      {"gru_cell",
-       kFamily,
-       1,
-       3,
-       Domain::kNone,
-       nullptr,
-       gru_cell,
-       "the next hidden state of a GRU cell ({input_size} to {hidden_size})",
-       {{"nn.GRUCell({input_size}, {hidden_size})", "self.{m}({x}, {y})"},
-        {"nn.GRUCell(input_size={input_size}, hidden_size={hidden_size})", "self.{m}({x}, {y})"},
-        {"", "torch.gru_cell({x}, {y}, {weight_ih}, {weight_hh}, {bias_ih}, {bias_hh})"},
-        {"",
-         "{t:gi} = F.linear({x}, {weight_ih}, {bias_ih})\n{t:gh} = F.linear({y}, {weight_hh}, "
-         "{bias_hh})\n{t:i_r}, {t:i_z}, {t:i_n} = {t:gi}.chunk(3, 1)\n{t:h_r}, {t:h_z}, {t:h_n} = "
-         "{t:gh}.chunk(3, 1)\n{t:reset} = torch.sigmoid({t:i_r} + {t:h_r})\n{t:update} = "
-         "torch.sigmoid({t:i_z} + {t:h_z})\n{t:new} = torch.tanh({t:i_n} + {t:reset} * "
-         "{t:h_n})\n{t:new} + {t:update} * ({y} - {t:new})"},
-        {"",
-         "{t:n} = {hidden_size}\n{t:a} = {x} @ {weight_ih}.t() + {bias_ih}\n{t:b} = {y} @ "
-         "{weight_hh}.t() + {bias_hh}\n{t:gates} = torch.sigmoid({t:a}[:, :2 * {t:n}] + {t:b}[:, "
-         ":2 "
-         "* {t:n}])\n{t:r}, {t:u} = {t:gates}[:, :{t:n}], {t:gates}[:, {t:n}:]\n{t:cand} = "
-         "({t:a}[:, 2 * {t:n}:] + {t:r} * {t:b}[:, 2 * {t:n}:]).tanh()\n(1 - {t:u}) * {t:cand} + "
-         "{t:u} * {y}"}}},
-      {"lstm_cell",
-       kFamily,
-       1,
-       3,
-       Domain::kNone,
-       nullptr,
-       lstm_cell,
-       "the next hidden state of an LSTM cell ({input_size} to {hidden_size}), with its cell state",
-       {{"nn.LSTMCell({input_size}, {hidden_size})", "self.{m}({x}, ({y}, {z}))[0]"},
-        {"nn.LSTMCell(input_size={input_size}, hidden_size={hidden_size})",
-         "{t:h_next}, {t:c_next} = self.{m}({x}, ({y}, {z}))\n{t:h_next}"},
-        {"", "torch.lstm_cell({x}, ({y}, {z}), {weight_ih}, {weight_hh}, {bias_ih}, {bias_hh})[0]"},
-        {"",
-         "{t:gates} = F.linear({x}, {weight_ih}, {bias_ih}) + F.linear({y}, {weight_hh}, "
-         "{bias_hh})\n{t:i}, {t:f}, {t:g}, {t:o} = {t:gates}.chunk(4, dim=1)\n{t:cell} = "
-         "torch.sigmoid({t:f}) * {z} + torch.sigmoid({t:i}) * torch.tanh({t:g})\ntorch.sigmoid("
-         "{t:o}) * torch.tanh({t:cell})"},
-        {"",
-         "{t:pre} = torch.matmul({x}, {weight_ih}.T) + torch.matmul({y}, {weight_hh}.T) + "
-         "{bias_ih} "
-         "+ {bias_hh}\n{t:parts} = torch.split({t:pre}, {hidden_size}, dim=-1)\n{t:cell} = "
-         "{t:parts}[1].sigmoid() * {z} + {t:parts}[0].sigmoid() * "
-         "{t:parts}[2].tanh()\n{t:parts}[3].sigmoid() * {t:cell}.tanh()"}}},
-  };
+  return {gru_cell_operator(), lstm_cell_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -76,123 +76,150 @@ void masked_cumsum(Builder& b) {
   out.range(out.low * 30, out.high * 1000);
 }
 
+constexpr std::string_view kFamily = "scan";
+
+OpSpec cumsum_operator() {
+  return {.name = "cumsum",
+          .family = kFamily,
+          .weight = 3,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_scannable,
+          .build = cumsum,
+          .words = "the running sum along dimension {dim}",
+          .ways = {{"", "torch.cumsum({x}, dim={dim})"},
+                   {"", "{x}.cumsum(dim={dim})"},
+                   {"", "{x}.cumsum({dim})"},
+                   {"", "torch.cumsum({x}, {dim})"},
+                   {"", "torch.Tensor.cumsum({x}, {dim})"},
+                   {"", "{x}.transpose({dim}, -1).cumsum(-1).transpose({dim}, -1)"}}};
+}
+
+OpSpec cumprod_operator() {
+  return {
+      .name = "cumprod",
+      .family = kFamily,
+      .weight = 1.5,
+      .tier = 3,
+      .domain = Domain::kMatrix,
+      .fits = is_scan_product,
+      .build = cumprod,
+      .words = "the running product along dimension {dim}",
+      .ways = {
+          {"", "torch.cumprod({x}, dim={dim})"},
+          {"", "{x}.cumprod(dim={dim})"},
+          {"", "{x}.cumprod({dim})"},
+          {"", "torch.cumprod({x}, {dim})"},
+          {"", "torch.flip(torch.flip({x}, dims=({dim},)), dims=({dim},)).cumprod(dim={dim})"}}};
+}
+
+OpSpec cummax_operator() {
+  return {.name = "cummax",
+          .family = kFamily,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_scannable,
+          .build = [](Builder& b) { extreme(b, "cummax.default"); },
+          .words = "the running maximum along dimension {dim}",
+          .ways = {{"", "torch.cummax({x}, dim={dim})[0]"},
+                   {"", "torch.cummax({x}, dim={dim}).values"},
+                   {"", "{x}.cummax(dim={dim}).values"},
+                   {"", "{x}.cummax({dim})[0]"},
+                   {"", "-torch.cummin(-{x}, dim={dim})[0]"}}};
+}
+
+OpSpec cummin_operator() {
+  return {.name = "cummin",
+          .family = kFamily,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_scannable,
+          .build = [](Builder& b) { extreme(b, "cummin.default"); },
+          .words = "the running minimum along dimension {dim}",
+          .ways = {{"", "torch.cummin({x}, dim={dim})[0]"},
+                   {"", "torch.cummin({x}, dim={dim}).values"},
+                   {"", "{x}.cummin(dim={dim}).values"},
+                   {"", "{x}.cummin({dim})[0]"},
+                   {"", "-torch.cummax(-{x}, dim={dim})[0]"}}};
+}
+
+OpSpec logcumsumexp_operator() {
+  return {.name = "logcumsumexp",
+          .family = kFamily,
+          .weight = 0.7,
+          .tier = 4,
+          .domain = Domain::kMatrix,
+          .fits = is_scan_product,
+          .build = log_cumsum_exp,
+          .words = "the running log-sum-exp along dimension {dim}",
+          .ways = {{"", "torch.logcumsumexp({x}, dim={dim})"},
+                   {"", "{x}.logcumsumexp(dim={dim})"},
+                   {"", "{x}.logcumsumexp({dim})"},
+                   {"", "torch.log(torch.cumsum(torch.exp({x}), dim={dim}))"},
+                   {"", "torch.exp({x}).cumsum({dim}).log()"}}};
+}
+
+OpSpec reverse_cumsum_operator() {
+  return {
+      .name = "reverse_cumsum",
+      .family = kFamily,
+      .weight = 1.2,
+      .tier = 3,
+      .domain = Domain::kMatrix,
+      .fits = is_scannable,
+      .build = reverse_cumsum,
+      .words = "the running sum from the end along dimension {dim}",
+      .ways = {
+          {"", "torch.cumsum({x}.flip({dim}), dim={dim}).flip({dim})"},
+          {"", "torch.flip(torch.cumsum(torch.flip({x}, dims=[{dim}]), dim={dim}), dims=[{dim}])"},
+          {"", "{x}.flip([{dim}]).cumsum({dim}).flip([{dim}])"},
+          {"", "{x} + {x}.sum(dim={dim}, keepdim=True) - torch.cumsum({x}, dim={dim})"},
+          {"", R"({t:rev} = torch.flip({x}, ({dim},))
+{t:acc} = torch.cumsum({t:rev}, dim={dim})
+torch.flip({t:acc}, ({dim},)))"}}};
+}
+
+OpSpec exclusive_cumsum_operator() {
+  return {
+      .name = "exclusive_cumsum",
+      .family = kFamily,
+      .tier = 3,
+      .domain = Domain::kMatrix,
+      .fits = is_scannable,
+      .build = exclusive_cumsum,
+      .words = "the running sum of what comes before, along dimension {dim}",
+      .ways = {
+          {"", "torch.cumsum({x}, dim={dim}) - {x}"},
+          {"", "{x}.cumsum({dim}) - {x}"},
+          {"", R"({t:sums} = torch.cumsum({x}, dim={dim}).narrow({dim}, 0, {length} - 1)
+torch.cat((torch.zeros_like({x}.narrow({dim}, 0, 1)), {t:sums}), dim={dim}))"},
+          {"",
+           R"({t:shifted} = torch.cat([torch.zeros_like({x}.select({dim}, 0).unsqueeze({dim})), {x}.narrow({dim}, 0, {length} - 1)], dim={dim})
+torch.cumsum({t:shifted}, dim={dim}))"},
+          {"", "F.pad({x}[..., :-1], (1, 0)).cumsum({dim})", "last"}}};
+}
+
+OpSpec masked_cumsum_operator() {
+  return {.name = "masked_cumsum",
+          .family = kFamily,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_scannable,
+          .build = masked_cumsum,
+          .words = "the running sum of the elements where a mask is true, along dimension {dim},",
+          .ways = {{"", "torch.cumsum({x} * {y}, dim={dim})"},
+                   {"", "torch.cumsum({x}.masked_fill(~{y}, 0.0), dim={dim})"},
+                   {"", "torch.where({y}, {x}, torch.zeros_like({x})).cumsum({dim})"},
+                   {"", "({x} * {y}.to({x}.dtype)).cumsum(dim={dim})"},
+                   {"", "torch.cumsum(torch.mul({x}, {y}), {dim})"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> scan_operators() {
-  constexpr std::string_view kFamily = "scan";
-  return {
-      {"cumsum",
-       kFamily,
-       3,
-       3,
-       Domain::kMatrix,
-       is_scannable,
-       cumsum,
-       "the running sum along dimension {dim}",
-       {{"", "torch.cumsum({x}, dim={dim})"},
-        {"", "{x}.cumsum(dim={dim})"},
-        {"", "{x}.cumsum({dim})"},
-        {"", "torch.cumsum({x}, {dim})"},
-        {"", "torch.Tensor.cumsum({x}, {dim})"},
-        {"", "{x}.transpose({dim}, -1).cumsum(-1).transpose({dim}, -1)"}}},
-      {"cumprod",
-       kFamily,
-       1.5,
-       3,
-       Domain::kMatrix,
-       is_scan_product,
-       cumprod,
-       "the running product along dimension {dim}",
-       {{"", "torch.cumprod({x}, dim={dim})"},
-        {"", "{x}.cumprod(dim={dim})"},
-        {"", "{x}.cumprod({dim})"},
-        {"", "torch.cumprod({x}, {dim})"},
-        {"", "torch.flip(torch.flip({x}, dims=({dim},)), dims=({dim},)).cumprod(dim={dim})"}}},
-      {"cummax",
-       kFamily,
-       1,
-       3,
-       Domain::kMatrix,
-       is_scannable,
-       [](Builder& b) { extreme(b, "cummax.default"); },
-       "the running maximum along dimension {dim}",
-       {{"", "torch.cummax({x}, dim={dim})[0]"},
-        {"", "torch.cummax({x}, dim={dim}).values"},
-        {"", "{x}.cummax(dim={dim}).values"},
-        {"", "{x}.cummax({dim})[0]"},
-        {"", "-torch.cummin(-{x}, dim={dim})[0]"}}},
-      {"cummin",
-       kFamily,
-       1,
-       3,
-       Domain::kMatrix,
-       is_scannable,
-       [](Builder& b) { extreme(b, "cummin.default"); },
-       "the running minimum along dimension {dim}",
-       {{"", "torch.cummin({x}, dim={dim})[0]"},
-        {"", "torch.cummin({x}, dim={dim}).values"},
-        {"", "{x}.cummin(dim={dim}).values"},
-        {"", "{x}.cummin({dim})[0]"},
-        {"", "-torch.cummax(-{x}, dim={dim})[0]"}}},
-      {"logcumsumexp",
-       kFamily,
-       0.7,
-       4,
-       Domain::kMatrix,
-       is_scan_product,
-       log_cumsum_exp,
-       "the running log-sum-exp along dimension {dim}",
-       {{"", "torch.logcumsumexp({x}, dim={dim})"},
-        {"", "{x}.logcumsumexp(dim={dim})"},
-        {"", "{x}.logcumsumexp({dim})"},
-        {"", "torch.log(torch.cumsum(torch.exp({x}), dim={dim}))"},
-        {"", "torch.exp({x}).cumsum({dim}).log()"}}},
-      {"reverse_cumsum",
-       kFamily,
-       1.2,
-       3,
-       Domain::kMatrix,
-       is_scannable,
-       reverse_cumsum,
-       "the running sum from the end along dimension {dim}",
-       {{"", "torch.cumsum({x}.flip({dim}), dim={dim}).flip({dim})"},
-        {"", "torch.flip(torch.cumsum(torch.flip({x}, dims=[{dim}]), dim={dim}), dims=[{dim}])"},
-        {"", "{x}.flip([{dim}]).cumsum({dim}).flip([{dim}])"},
-        {"", "{x} + {x}.sum(dim={dim}, keepdim=True) - torch.cumsum({x}, dim={dim})"},
-        {"",
-         "{t:rev} = torch.flip({x}, ({dim},))\n{t:acc} = torch.cumsum({t:rev}, "
-         "dim={dim})\ntorch.flip({t:acc}, ({dim},))"}}},
-      {"exclusive_cumsum",
-       kFamily,
-       1,
-       3,
-       Domain::kMatrix,
-       is_scannable,
-       exclusive_cumsum,
-       "the running sum of what comes before, along dimension {dim}",
-       {{"", "torch.cumsum({x}, dim={dim}) - {x}"},
-        {"", "{x}.cumsum({dim}) - {x}"},
-        {"",
-         "{t:sums} = torch.cumsum({x}, dim={dim}).narrow({dim}, 0, {length} - 1)\n"
-         "torch.cat((torch.zeros_like({x}.narrow({dim}, 0, 1)), {t:sums}), dim={dim})"},
-        {"",
-         "{t:shifted} = torch.cat([torch.zeros_like({x}.select({dim}, 0).unsqueeze({dim})), "
-         "{x}.narrow({dim}, 0, {length} - 1)], dim={dim})\ntorch.cumsum({t:shifted}, dim={dim})"},
-        {"", "F.pad({x}[..., :-1], (1, 0)).cumsum({dim})", "last"}}},
-      {"masked_cumsum",
-       kFamily,
-       1,
-       3,
-       Domain::kMatrix,
-       is_scannable,
-       masked_cumsum,
-       "the running sum of the elements where a mask is true, along dimension {dim},",
-       {{"", "torch.cumsum({x} * {y}, dim={dim})"},
-        {"", "torch.cumsum({x}.masked_fill(~{y}, 0.0), dim={dim})"},
-        {"", "torch.where({y}, {x}, torch.zeros_like({x})).cumsum({dim})"},
-        {"", "({x} * {y}.to({x}.dtype)).cumsum(dim={dim})"},
-        {"", "torch.cumsum(torch.mul({x}, {y}), {dim})"}}},
-  };
+  return {cumsum_operator(),           cumprod_operator(),      cummax_operator(),
+          cummin_operator(),           logcumsumexp_operator(), reverse_cumsum_operator(),
+          exclusive_cumsum_operator(), masked_cumsum_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -67,85 +67,106 @@ void argsort(Builder& b) {
   b.result({node, 1}, {M, N});
 }
 
+constexpr std::string_view kFamily = "sort";
+
+OpSpec topk_operator() {
+  return {.name = "topk",
+          .family = kFamily,
+          .weight = 3,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_sortable,
+          .build = top_k,
+          .words = "the {k} largest elements of the last dimension, the largest first",
+          .ways = {{"", "torch.topk({x}, {k}, dim=-1).values"},
+                   {"", "torch.topk({x}, k={k}, dim=-1, largest=True, sorted=True)[0]"},
+                   {"", "{x}.topk({k}, dim=-1)[0]"},
+                   {"", "{x}.topk({k}).values"},
+                   {"", "torch.sort({x}, dim=-1, descending=True).values[..., :{k}]"},
+                   {"", R"({t:values}, {t:indices} = torch.topk({x}, {k}, dim=-1)
+{t:values})"}}};
+}
+
+OpSpec bottomk_operator() {
+  return {.name = "bottomk",
+          .family = kFamily,
+          .weight = 1.5,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_sortable,
+          .build = bottom_k,
+          .words = "the {k} smallest elements of the last dimension, the smallest first",
+          .ways = {{"", "torch.topk({x}, {k}, dim=-1, largest=False).values"},
+                   {"", "{x}.topk({k}, largest=False)[0]"},
+                   {"", "torch.sort({x}, dim=-1).values[..., :{k}]"},
+                   {"", "{x}.sort(dim=-1)[0].narrow(-1, 0, {k})"},
+                   {"", "-torch.topk(-{x}, {k}, dim=-1).values"}}};
+}
+
+OpSpec sort_operator() {
+  return {
+      .name = "sort",
+      .family = kFamily,
+      .weight = 2,
+      .tier = 3,
+      .domain = Domain::kMatrix,
+      .fits = is_sortable,
+      .build = sort,
+      .words = "the elements of the last dimension in order (descending: {descending})",
+      .ways = {
+          {"", "torch.sort({x}, dim=-1[[, descending={descending}]]).values"},
+          {"", "{x}.sort(dim=-1[[, descending={descending}]])[0]"},
+          {"", "torch.sort({x}[[, descending={descending}]])[0]"},
+          {"", "torch.gather({x}, -1, torch.argsort({x}, dim=-1[[, descending={descending}]]))"},
+          {"", "torch.topk({x}, {length}, dim=-1).values", "descending"},
+          {"", "-torch.sort(-{x}, dim=-1).values", "descending"},
+          {"", "torch.topk({x}, {length}, dim=-1, largest=False).values", "!descending"},
+          {"", R"({t:order} = {x}.argsort(-1)
+{x}.gather(-1, {t:order}))",
+           "!descending"}}};
+}
+
+OpSpec median_operator() {
+  return {
+      .name = "median",
+      .family = kFamily,
+      .tier = 3,
+      .domain = Domain::kMatrix,
+      .fits = is_sortable,
+      .build = median,
+      .words = "the median of the last dimension (of an even number the lower one in the middle)",
+      .ways = {{"", "torch.median({x}, dim=-1).values"},
+               {"", "{x}.median(dim=-1)[0]"},
+               {"", "torch.sort({x}, dim=-1)[0][..., ({length} - 1) // 2]"},
+               {"", "torch.kthvalue({x}, ({length} + 1) // 2, dim=-1).values"},
+               {"", "torch.topk({x}, {length} // 2 + 1, dim=-1).values[..., -1]"}}};
+}
+
+OpSpec argsort_operator() {
+  return {
+      .name = "argsort",
+      .family = kFamily,
+      .tier = 3,
+      .domain = Domain::kNone,
+      .build = argsort,
+      .words =
+          "the places of the elements of each row in their order (descending: {descending}, equal "
+          "ones as they come)",
+      .ways = {
+          {"", "torch.argsort({x}, dim=-1, stable=True[[, descending={descending}]])"},
+          {"", "{x}.argsort(dim=-1, stable=True[[, descending={descending}]])"},
+          {"", "torch.sort({x}, dim=-1, stable=True[[, descending={descending}]]).indices"},
+          {"", "{x}.sort(dim=-1, stable=True[[, descending={descending}]])[1]"},
+          {"",
+           R"({t:values}, {t:order} = torch.sort({x}, stable=True, dim=1[[, descending={descending}]])
+{t:order})"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> sorting_operators() {
-  constexpr std::string_view kFamily = "sort";
-  return {
-      {"topk",
-       kFamily,
-       3,
-       3,
-       Domain::kMatrix,
-       is_sortable,
-       top_k,
-       "the {k} largest elements of the last dimension, the largest first",
-       {{"", "torch.topk({x}, {k}, dim=-1).values"},
-        {"", "torch.topk({x}, k={k}, dim=-1, largest=True, sorted=True)[0]"},
-        {"", "{x}.topk({k}, dim=-1)[0]"},
-        {"", "{x}.topk({k}).values"},
-        {"", "torch.sort({x}, dim=-1, descending=True).values[..., :{k}]"},
-        {"", "{t:values}, {t:indices} = torch.topk({x}, {k}, dim=-1)\n{t:values}"}}},
-      {"bottomk",
-       kFamily,
-       1.5,
-       3,
-       Domain::kMatrix,
-       is_sortable,
-       bottom_k,
-       "the {k} smallest elements of the last dimension, the smallest first",
-       {{"", "torch.topk({x}, {k}, dim=-1, largest=False).values"},
-        {"", "{x}.topk({k}, largest=False)[0]"},
-        {"", "torch.sort({x}, dim=-1).values[..., :{k}]"},
-        {"", "{x}.sort(dim=-1)[0].narrow(-1, 0, {k})"},
-        {"", "-torch.topk(-{x}, {k}, dim=-1).values"}}},
-      {"sort",
-       kFamily,
-       2,
-       3,
-       Domain::kMatrix,
-       is_sortable,
-       sort,
-       "the elements of the last dimension in order (descending: {descending})",
-       {{"", "torch.sort({x}, dim=-1[[, descending={descending}]]).values"},
-        {"", "{x}.sort(dim=-1[[, descending={descending}]])[0]"},
-        {"", "torch.sort({x}[[, descending={descending}]])[0]"},
-        {"", "torch.gather({x}, -1, torch.argsort({x}, dim=-1[[, descending={descending}]]))"},
-        {"", "torch.topk({x}, {length}, dim=-1).values", "descending"},
-        {"", "-torch.sort(-{x}, dim=-1).values", "descending"},
-        {"", "torch.topk({x}, {length}, dim=-1, largest=False).values", "!descending"},
-        {"", "{t:order} = {x}.argsort(-1)\n{x}.gather(-1, {t:order})", "!descending"}}},
-      {"median",
-       kFamily,
-       1,
-       3,
-       Domain::kMatrix,
-       is_sortable,
-       median,
-       "the median of the last dimension (of an even number the lower one in the middle)",
-       {{"", "torch.median({x}, dim=-1).values"},
-        {"", "{x}.median(dim=-1)[0]"},
-        {"", "torch.sort({x}, dim=-1)[0][..., ({length} - 1) // 2]"},
-        {"", "torch.kthvalue({x}, ({length} + 1) // 2, dim=-1).values"},
-        {"", "torch.topk({x}, {length} // 2 + 1, dim=-1).values[..., -1]"}}},
-      {"argsort",
-       kFamily,
-       1,
-       3,
-       Domain::kNone,
-       nullptr,
-       argsort,
-       "the places of the elements of each row in their order (descending: {descending}, equal "
-       "ones "
-       "as they come)",
-       {{"", "torch.argsort({x}, dim=-1, stable=True[[, descending={descending}]])"},
-        {"", "{x}.argsort(dim=-1, stable=True[[, descending={descending}]])"},
-        {"", "torch.sort({x}, dim=-1, stable=True[[, descending={descending}]]).indices"},
-        {"", "{x}.sort(dim=-1, stable=True[[, descending={descending}]])[1]"},
-        {"",
-         "{t:values}, {t:order} = torch.sort({x}, stable=True, dim=1[[, "
-         "descending={descending}]])\n{t:order}"}}},
-  };
+  return {topk_operator(), bottomk_operator(), sort_operator(), median_operator(),
+          argsort_operator()};
 }
 
 }  // namespace kw::writer::generate
