@@ -7,7 +7,8 @@ attacks is as fast as the first.
 One `kernelwright eval --dataset` judges candidates for tests/attacks/problem, correctness only: honest programs and attacks from the corpus that end by
 themselves. Every two seconds it counts verdicts, and of the run and its children: processes, descriptors, resident memory; at the end, when the run is
 over, what is left of them against before: processes of sandbox users, cgroups, mounts, files in temporary folders. Exit 1 when something is left, memory of the
-trusted processes or their descriptors grew by more than a tenth and 32 MiB or 16 descriptors, an outcome is not as expected, or the rate changed by more than 5 %.
+trusted processes or their descriptors grew by more than a tenth and 32 MiB or 16 descriptors, an outcome is not as expected, or the rate, less the processor time that a
+virtual machine's host took, changed by more than 5 %.
 """
 
 import argparse
@@ -135,6 +136,10 @@ def time_of(places, verdicts):
     return before[0]
 
 
+def numbers(values, digits=0):
+    return " ".join(f"{value:.{digits}f}" for value in values)
+
+
 def stolen_at(places, seconds):
     return min(places, key=lambda place: abs(place[0] - seconds))[5]
 
@@ -206,15 +211,18 @@ def main():
         sys.exit(f"{len(verdicts)} verdicts are fewer than three rounds of {rounds}")
     ends = [time_of(places, rounds * number) for number in range(1, count + 1)]
     rates = [60 * rounds / (after_it - before_it) for before_it, after_it in zip(ends, ends[1:])]
-    change = rates[-1] / rates[0] - 1
     steady = [place for place in places if place[0] > ends[0]]
     # Both go up and down with the number of problems that are open: medians of the first and the last third.
     third = max(2, len(steady) // 3)
     memory = [statistics.median(p[2] for p in part) for part in (steady[:third], steady[-third:])]
     handles = [statistics.median(p[3] for p in part) for part in (steady[:third], steady[-third:])]
-    print(f"verdicts a minute, by rounds of {rounds}: {' '.join(f'{rate:.0f}' for rate in rates)} (last against first {100 * change:+.1f} %)")
-    shares = [100 * (stolen_at(places, after_it) - stolen_at(places, before_it)) / (after_it - before_it) for before_it, after_it in zip(ends, ends[1:])]
-    print(f"of one core stolen by the host, by rounds: {' '.join(f'{share:.1f}' for share in shares)} %")
+    # What the host took is no sign of the system's: the change is that of the verdicts for the processor time that was there.
+    shares = [(stolen_at(places, after_it) - stolen_at(places, before_it)) / (after_it - before_it) / os.cpu_count() for before_it, after_it in zip(ends, ends[1:])]
+    given = [rate / (1 - share) for rate, share in zip(rates, shares)]
+    change = given[-1] / given[0] - 1
+    print(f"verdicts a minute, by rounds of {rounds}: {numbers(rates)} (last against first {100 * (rates[-1] / rates[0] - 1):+.1f} %)")
+    print(f"of the processors the host took: {numbers((100 * share for share in shares), 1)} %")
+    print(f"verdicts a minute of the processors that were left: {numbers(given)} (last against first {100 * change:+.1f} %)")
     print(f"trusted processes: {memory[0]:.0f} MiB, then {memory[1]:.0f} MiB; descriptors {handles[0]:.0f}, then {handles[1]:.0f}")
     print(f"left over: before {before}, after {after}")
     grown = {name: after[name] - before[name] for name in after if after[name] > before[name]}

@@ -35,6 +35,7 @@ constexpr CppStrategy kCpp[] = {
        if (tuning.split_borders != 0) split_borders(nest);
        flatten_loops(nest);
        tile_transposes(nest, tuning.transpose_tile);
+       convert_lines(nest);
      }},
     {"fused",
      "loops of equal extent are merged where each iteration needs only its own values; what an "

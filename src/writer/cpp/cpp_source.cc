@@ -92,7 +92,7 @@ Result<std::string> cpp_source(const Nest& nest, const task::Signature& signatur
       "#include <algorithm>\n#include <bit>\n#include <cmath>\n#include <cstdint>\n#include "
       "<cstring>\n#include "
       "<limits>\n#include <type_traits>\n#include <utility>\n#include <vector>\n\n";
-  if (text.functions.contains("kw_stream"))
+  if (text.functions.contains("kw_stream") || text.functions.contains("kw_lines_of_float16"))
     out.insert(out.size() - 1, "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n");
   out += support_text(text.functions, tuning);
   out += fmt::format("\nextern \"C\" void run({}) {{\n", fmt::join(declared, ", "));

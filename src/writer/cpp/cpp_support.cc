@@ -8,6 +8,7 @@
 #include "writer/cpp/math_support.h"
 #include "writer/cpp/product_support.h"
 #include "writer/cpp/sort_support.h"
+#include "writer/cpp/vector_support.h"
 
 namespace kw::writer {
 namespace {
@@ -78,6 +79,24 @@ const std::map<std::string, std::string>& own_functions() {
        "_mm_loadu_si128(reinterpret_cast<const "
        "__m128i*>(from + i)));\n#endif\n  for (; i < count; ++i) to[i] = from[i];\n}\n"
        "inline void kw_stream_end() {\n#if defined(__SSE2__)\n  _mm_sfence();\n#endif\n}\n"},
+      // Eight at a time where the machine has them.
+      {"kw_lines_of_float16",
+       "template <typename Half>\n"
+       "inline void kw_line_from_float16(const Half* from, float* to, int64_t count) {\n"
+       "  int64_t i = 0;\n#if defined(__F16C__)\n"
+       "  for (; i + 8 <= count; i += 8)\n"
+       "    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const "
+       "__m128i*>(from + i))));\n#endif\n"
+       "  for (; i < count; ++i) to[i] = kw_from_float16(*reinterpret_cast<const kw_bits*>(from + "
+       "i));\n}\n"
+       "template <typename Half>\n"
+       "inline void kw_line_to_float16(const float* from, Half* to, int64_t count) {\n"
+       "  int64_t i = 0;\n#if defined(__F16C__)\n"
+       "  for (; i + 8 <= count; i += 8)\n"
+       "    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), "
+       "_mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));\n#endif\n"
+       "  for (; i < count; ++i) *reinterpret_cast<kw_bits*>(to + i) = "
+       "kw_to_float16(from[i]);\n}\n"},
       {"kw_frexp_fraction",
        "template <typename T>\ninline T kw_frexp_fraction(T x) {\n  int exponent = 0;\n"
        "  return std::frexp(x, &exponent);\n}\n"},
@@ -137,7 +156,10 @@ bool takes_two(const std::string& name) {
 
 std::string support_text(const std::set<std::string>& functions, const CppTuning& tuning) {
   std::string declared, defined;
+  const bool with_tile = functions.contains("kw_transpose_tile");
+  if (with_tile || functions.contains("kw_product")) defined += vector_support(with_tile);
   for (const std::string& name : functions) {
+    if (name == "kw_transpose_tile") continue;
     if (name == "kw_product" || name.starts_with("kw_sort_")) {
       defined += name == "kw_product" ? product_support(tuning) : sort_support(name);
       continue;

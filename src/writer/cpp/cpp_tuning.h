@@ -14,7 +14,7 @@ struct CppTuning {
   int side_by_side = 1024;  // outputs of a strided reduction that are reduced together
   int unroll_windows = 1;   // 0: a window is a loop
   int split_borders = 1;    // 0: conditions stay inside the loops
-  int transpose_tile = 16;  // rows and columns of a transposition's block; 0: no blocks
+  int transpose_tile = 64;  // rows and columns of a transposition's block; 0: no blocks
   int stream = 0;           // 1: long outputs are written past the caches
 };
 

@@ -6,6 +6,7 @@
 
 #include "writer/cpp/product_text.h"
 #include "writer/cpp/routine_text.h"
+#include "writer/loops/scalar.h"
 
 namespace kw::writer {
 namespace {
@@ -25,7 +26,8 @@ class LoopWriter {
       if (rest == nullptr || !rest->shape.empty() || rest->loops != loops) continue;
       text_.format("{} {};", element_type(text_.buffer(id).type.dtype), text_.name(id));
     }
-    for (const NestNode& node : nodes) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const NestNode& node = nodes[i];
       ScalarText scope = text_.scope();
       if (const auto* one = std::get_if<NestLoop>(&node.node)) {
         loop(*one, loops);
@@ -38,7 +40,13 @@ class LoopWriter {
       } else if (const auto* product = std::get_if<Product>(&node.node)) {
         write_product(*product, tuning_, text_);
       } else {
-        write_routine(std::get<Routine>(node.node), text_);
+        const auto& routine = std::get<Routine>(node.node);
+        const auto* next =
+            i + 1 < nodes.size() ? std::get_if<Routine>(&nodes[i + 1].node) : nullptr;
+        if (next != nullptr && write_together(routine, *next, text_))
+          ++i;
+        else
+          write_routine(routine, text_);
       }
     }
   }
@@ -46,7 +54,49 @@ class LoopWriter {
  private:
   void loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (is_argument_search(loop)) return argument_search(loop, loops);
+    if (is_transposed_tile(loop)) return transposed_tile(loop);
     whole_loop(loop, std::move(loops));
+  }
+
+  // Two loops that copy into scratch memory, read in single steps of the inner one and written in
+  // those of the outer one.
+  bool is_transposed_tile(const NestLoop& lines) const {
+    const auto* line =
+        lines.body.size() == 1 ? std::get_if<NestLoop>(&lines.body.front().node) : nullptr;
+    const Store* put = line != nullptr && line->body.size() == 1
+                           ? std::get_if<Store>(&line->body.front().node)
+                           : nullptr;
+    const auto* load = put != nullptr ? std::get_if<Scalar::Load>(&put->value->node) : nullptr;
+    if (load == nullptr || put->update || !put->accumulator.empty() ||
+        load->buffer == put->buffer || text_.is_variable(put->buffer) ||
+        text_.is_variable(load->buffer) ||
+        text_.buffer(put->buffer).kind != Buffer::Kind::kScratch ||
+        known_indices(*load).size() != load->index.size())
+      return false;
+    const IntExpr from = linear_index(text_.nest, load->buffer, known_indices(*load)),
+                  to = linear_index(text_.nest, put->buffer, put->index);
+    const auto one = std::optional(IntExpr(1));
+    return from.coefficient(line->variable) == one && to.coefficient(lines.variable) == one &&
+           from.coefficient(lines.variable) && to.coefficient(line->variable);
+  }
+
+  void transposed_tile(const NestLoop& lines) {
+    text_.functions.insert("kw_transpose_tile");
+    const auto& line = std::get<NestLoop>(lines.body.front().node);
+    const auto& put = std::get<Store>(line.body.front().node);
+    const auto& load = std::get<Scalar::Load>(put.value->node);
+    const auto side = [&](BufferId id, const std::vector<IntExpr>& index, const NestLoop& stepped) {
+      const IntExpr place = linear_index(text_.nest, id, index);
+      const IntExpr first =
+          place.substitute({{lines.variable, lines.first}, {line.variable, line.first}});
+      return std::pair(fmt::format("{} + {}", text_.name(id), text_.index_text(first)),
+                       text_.index_text(place.coefficient(stepped.variable).value_or(IntExpr())));
+    };
+    const auto [from, outer] = side(load.buffer, known_indices(load), lines);
+    const auto [to, width] = side(put.buffer, put.index, line);
+    text_.format("kw_transpose_tile({}, {}, {}, {}, {}, {});", from, outer,
+                 text_.index_text(lines.extent - lines.first),
+                 text_.index_text(line.extent - line.first), to, width);
   }
 
   // One reduction to a place, over one loop.
@@ -94,28 +144,39 @@ class LoopWriter {
 
   void whole_loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (!is_long_reduction(loop)) return plain_loop(loop, std::move(loops));
-    // Each accumulator as lanes, of which several vectors are added to side by side.
+    // Each accumulator as lanes, of which several vectors are added to side by side; where loads
+    // are placed by data, which vectors are slow at, a few scalars, whose sums are long.
+    constexpr std::int64_t kScalars = 8;
+    const bool in_vectors = !is_placed_by_data(loop);
+    const std::int64_t count = in_vectors ? lanes_ : kScalars;
+    const char* const parts = in_vectors ? "lanes" : "parts";
     const std::string& r = loop.variable;
     const std::string extent = text_.index_text(loop.extent), block = r + "_block",
                       lane = r + "_lane";
     text_.open("");
-    NestLoop lanes{lane, lanes_, {}};
+    NestLoop lanes{lane, count, {}};
     std::vector<std::string> combining;
     for (const NestNode& node : loop.body) {
       NestNode moved = node;
       if (auto* step = std::get_if<Accumulate>(&moved.node)) {
         const DType dtype = step->value->dtype;
-        const std::string_view type = cpp_value_type(dtype);
-        text_.format("{} {}_lanes[{}];", type, step->name, lanes_);
-        text_.format("std::fill_n({}_lanes, {}, {}({}));", step->name, lanes_, type,
+        const bool in_double =
+            !in_vectors && step->op == ReduceOp::kSum && dtype == DType::kFloat32;
+        const std::string_view type = cpp_value_type(in_double ? DType::kFloat64 : dtype);
+        const std::string array = fmt::format("{}_{}", step->name, parts);
+        text_.format("{} {}[{}];", type, array, count);
+        text_.format("std::fill_n({}, {}, {}({}));", array, count, type,
                      identity_text(step->op, dtype));
         const std::string all = step->name + "_all";
-        combining.push_back(fmt::format(
-            "const {0} {1} = kw_combine<{2}>({3}_lanes, []({0} a, {0} b) {{ return {4}; }});", type,
-            all, lanes_, step->name, text_.combine(step->op, dtype, "a", "b")));
         combining.push_back(
-            fmt::format("{} = {};", step->name, text_.combine(step->op, dtype, step->name, all)));
-        step->name += fmt::format("_lanes[{}]", lane);
+            fmt::format("const {0} {1} = kw_combine<{2}>({3}, []({0} a, {0} b) {{ return {4}; }});",
+                        type, all, count, array, text_.combine(step->op, dtype, "a", "b")));
+        const bool is_narrowed = in_double && !text_.is_wide(step->name);
+        combining.push_back(fmt::format(
+            "{} = {};", step->name,
+            text_.combine(step->op, dtype, step->name,
+                          is_narrowed ? fmt::format("static_cast<float>({})", all) : all)));
+        step->name = fmt::format("{}[{}]", array, lane);
       }
       substitute(moved, {{r, IntExpr::symbol(block) + IntExpr::symbol(lane)}});
       lanes.body.push_back(std::move(moved));
@@ -123,18 +184,27 @@ class LoopWriter {
     text_.functions.insert("kw_combine");
     text_.ranges.loop(block, loop.extent);
     text_.format("int64_t {} = 0;", block);
-    text_.open(fmt::format("for (; {0} + {1} <= {2}; {0} += {1})", block, lanes_, extent));
+    text_.open(fmt::format("for (; {0} + {1} <= {2}; {0} += {1})", block, count, extent));
     loops.push_back(r);
-    side_by_side(lanes, loops);
+    side_by_side(lanes, loops, in_vectors);
     text_.close();
     lanes.extent = loop.extent - IntExpr::symbol(block);
-    side_by_side(lanes, loops);
+    side_by_side(lanes, loops, in_vectors);
     for (const std::string& each : combining) text_.line(each);
     text_.close();
   }
 
-  void side_by_side(const NestLoop& lanes, const std::vector<std::string>& loops) {
-    text_.directive("#pragma omp simd");
+  static bool is_placed_by_data(const NestLoop& loop) {
+    std::vector<Access> reads;
+    for (const NestNode& node : loop.body) collect_reads(node, reads);
+    return std::any_of(reads.begin(), reads.end(), [](const Access& read) {
+      return std::any_of(read.index.begin(), read.index.end(),
+                         [](const auto& index) { return !index; });
+    });
+  }
+
+  void side_by_side(const NestLoop& lanes, const std::vector<std::string>& loops, bool in_vectors) {
+    if (in_vectors) text_.directive("#pragma omp simd");
     text_.open_loop(lanes.variable, "0", text_.index_text(lanes.extent));
     text_.ranges.loop(lanes.variable, lanes.extent);
     list(lanes.body, loops);
@@ -143,7 +213,7 @@ class LoopWriter {
 
   // A loop for vectors with reductions, long at the sizes that were traced.
   bool is_long_reduction(const NestLoop& loop) {
-    const auto extent = loop.extent.evaluate(text_.nest.program.sizes);
+    const auto extent = traced_extent(text_.nest, loop);
     if (!extent || *extent < 2 * lanes_) return false;
     bool reduces = false;
     for (const NestNode& node : loop.body) {
@@ -156,6 +226,7 @@ class LoopWriter {
   }
 
   void plain_loop(const NestLoop& loop, std::vector<std::string> loops) {
+    if (is_converted_line(loop)) return converted_line(loop);
     if (const Store* put = streamed_store(loop)) return streamed_loop(loop, *put, std::move(loops));
     if (std::string pragma = simd(loop); !pragma.empty()) text_.directive(pragma);
     text_.open_loop(loop.variable, text_.index_text(loop.first), text_.index_text(loop.extent));
@@ -163,6 +234,41 @@ class LoopWriter {
     loops.push_back(loop.variable);
     list(loop.body, loops);
     text_.close();
+  }
+
+  // Nothing but a conversion between float16 and float32, in single steps on both sides.
+  bool is_converted_line(const NestLoop& loop) const {
+    const Store* put =
+        loop.body.size() == 1 ? std::get_if<Store>(&loop.body.front().node) : nullptr;
+    if (put == nullptr || put->update || !put->accumulator.empty()) return false;
+    const auto* cast = std::get_if<Scalar::Cast>(&put->value->node);
+    const auto* load = cast != nullptr ? std::get_if<Scalar::Load>(&cast->value->node) : nullptr;
+    if (load == nullptr || known_indices(*load).size() != load->index.size()) return false;
+    const std::set<DType> types = {put->value->dtype, cast->value->dtype};
+    const auto is_stepped = [&](BufferId id, const std::vector<IntExpr>& index) {
+      return linear_index(text_.nest, id, index).coefficient(loop.variable) ==
+             std::optional(IntExpr(1));
+    };
+    return types == std::set<DType>{DType::kFloat16, DType::kFloat32} &&
+           put->value->dtype == text_.buffer(put->buffer).type.dtype &&
+           load->buffer != put->buffer && is_stepped(put->buffer, put->index) &&
+           is_stepped(load->buffer, known_indices(*load));
+  }
+
+  void converted_line(const NestLoop& loop) {
+    text_.functions.insert({"kw_float16", "kw_lines_of_float16"});
+    const auto& put = std::get<Store>(loop.body.front().node);
+    const ScalarRef& value = std::get<Scalar::Cast>(put.value->node).value;
+    const auto& load = std::get<Scalar::Load>(value->node);
+    const auto first = [&](BufferId id, const std::vector<IntExpr>& index) {
+      const IntExpr place = linear_index(text_.nest, id, index);
+      return fmt::format("{} + {}", text_.pointer(id),
+                         text_.index_text(place.substitute({{loop.variable, loop.first}})));
+    };
+    text_.format("kw_line_{}_float16({}, {}, {});",
+                 put.value->dtype == DType::kFloat16 ? "to" : "from",
+                 first(load.buffer, known_indices(load)), first(put.buffer, put.index),
+                 text_.index_text(loop.extent - loop.first));
   }
 
   // The one store of the loop into an output, in single steps, of what it does not read.
@@ -241,6 +347,10 @@ class LoopWriter {
         return {};
       }
     }
+    // Combining the lanes costs more than so few steps.
+    constexpr int kFewSteps = 8;
+    const auto steps = traced_extent(text_.nest, loop);
+    if (!reductions.empty() && steps && *steps <= kFewSteps) return {};
     std::string out = "#pragma omp simd";
     for (const auto& [sign, names] : reductions)
       out += fmt::format(" reduction({}:{})", sign, fmt::join(names, ", "));

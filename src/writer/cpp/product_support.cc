@@ -11,67 +11,13 @@ std::string tile_rows(const CppTuning& tuning) {
   return "std::min(14, (kw_registers - Vectors - 1) / Vectors)";
 }
 
-// Alignment: the executor gives 64-byte aligned tensors, but rows and slices of them start
-// anywhere, so vectors are of their elements' alignment.
-constexpr std::string_view kVectors = R"text(#if defined(__AVX512F__)
-constexpr int kw_bytes = 64, kw_registers = 32;
-#elif defined(__AVX__)
-constexpr int kw_bytes = 32, kw_registers = 16;
-#else
-constexpr int kw_bytes = 16, kw_registers = 16;
-#endif
-)text";
-
-constexpr std::string_view kProducts = R"text(template <typename T>
-struct kw_vector {
-  typedef T type __attribute__((vector_size(kw_bytes), aligned(alignof(T)), may_alias));
-  static constexpr int lanes = kw_bytes / sizeof(T);
-};
-
-// Memory kept between calls, a piece for each Slot.
+constexpr std::string_view kProducts = R"text(// Memory kept between calls, a piece for each Slot.
 template <typename T, int Slot>
 T* kw_memory(int64_t count) {
   static std::vector<T> memory;
   const std::size_t wanted = static_cast<std::size_t>(count) + 64 / sizeof(T);
   if (memory.size() < wanted) memory.resize(wanted);
   return memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64 / sizeof(T);
-}
-
-// Element l of the result is a[l] or b[l], those of the other half moved by Step: one round of a transposition.
-template <typename T, int Step, int... Lane>
-inline void kw_exchange(typename kw_vector<T>::type& a, typename kw_vector<T>::type& b, std::integer_sequence<int, Lane...>) {
-  constexpr int lanes = kw_vector<T>::lanes;
-  const auto low = __builtin_shufflevector(a, b, ((Lane & Step) != 0 ? lanes + Lane - Step : Lane)...);
-  b = __builtin_shufflevector(a, b, ((Lane & Step) != 0 ? lanes + Lane : Lane + Step)...);
-  a = low;
-}
-
-template <typename T, int Step>
-inline void kw_rounds(typename kw_vector<T>::type* rows) {
-  constexpr int lanes = kw_vector<T>::lanes;
-#pragma GCC unroll 16
-  for (int i = 0; i < lanes; ++i) {
-    if ((i & Step) == 0) kw_exchange<T, Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, lanes>{});
-  }
-  if constexpr (Step > 1) kw_rounds<T, Step / 2>(rows);
-}
-
-// to[k * width + i] = from[i * outer + k] for k < lanes, i < kept; 0 for i >= rows.
-template <typename T>
-inline void kw_transpose(const T* from, int64_t outer, int64_t rows, T* to, int64_t width, int64_t kept) {
-  using Vector = typename kw_vector<T>::type;
-  constexpr int lanes = kw_vector<T>::lanes;
-  Vector all[lanes];
-#pragma GCC unroll 16
-  for (int i = 0; i < lanes; ++i) all[i] = i < rows ? *reinterpret_cast<const Vector*>(from + i * outer) : Vector{};
-  kw_rounds<T, lanes / 2>(all);
-  if (kept == lanes) {
-#pragma GCC unroll 16
-    for (int k = 0; k < lanes; ++k) *reinterpret_cast<Vector*>(to + k * width) = all[k];
-  } else {
-    for (int k = 0; k < lanes; ++k)
-      for (int64_t i = 0; i < kept; ++i) to[k * width + i] = all[k][i];
-  }
 }
 
 // to[k * width + i] = data[(first + i) * outer + (start + k) * depth] for i < count, 0 behind.
@@ -275,7 +221,7 @@ inline void kw_indirect_product(int64_t rows, int64_t runs, int64_t length, int6
 }  // namespace
 
 std::string product_support(const CppTuning& tuning) {
-  return fmt::format("{}template <int Vectors>\nconstexpr int kw_tile_rows = {};\n{}", kVectors,
+  return fmt::format("template <int Vectors>\nconstexpr int kw_tile_rows = {};\n{}",
                      tile_rows(tuning), kProducts);
 }
 

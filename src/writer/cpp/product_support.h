@@ -1,5 +1,6 @@
 // The register-tiled product kernel that generated sources contain: kw_product(), its operands
-// kw_strided and kw_gathered. It needs <algorithm>, <cstdint>, <cstring>, <utility> and <vector>.
+// kw_strided and kw_gathered. It stands behind vector_support() and needs <algorithm>, <cstdint>,
+// <cstring>, <utility> and <vector>.
 #pragma once
 #include <string>
 

@@ -1,11 +1,31 @@
 #include "writer/cpp/routine_text.h"
 
+#include "writer/loops/scalar.h"
+
 namespace kw::writer {
 namespace {
 
 using task::DType;
 
-void write_scan(const Scan& scan, CppText& text) {
+// Both run along the same axis, over the same values, and the second finds the places of what the
+// first finds.
+bool is_with_places(const Scan& values, const Scan& places) {
+  const Stage &first = values.stage, &second = places.stage;
+  const bool is_place = (first.op == ReduceOp::kMax && second.op == ReduceOp::kArgMax) ||
+                        (first.op == ReduceOp::kMin && second.op == ReduceOp::kArgMin);
+  if (!is_place || values.axis != places.axis || values.reversed != places.reversed ||
+      first.loops.size() != second.loops.size() || first.accumulator != second.body->dtype)
+    return false;
+  std::map<std::string, IntExpr> names;
+  for (std::size_t d = 0; d < first.loops.size(); ++d) {
+    if (first.loops[d].extent != second.loops[d].extent) return false;
+    names[first.loops[d].variable] = IntExpr::symbol(second.loops[d].variable);
+  }
+  return is_equal(first.body, second.body, names);
+}
+
+// values: null, or the scan whose results come along with the places that this one finds.
+void write_scan(const Scan& scan, const Scan* values, CppText& text) {
   const Stage& stage = scan.stage;
   std::vector<IntExpr> index;
   for (const Loop& loop : stage.loops) index.push_back(IntExpr::symbol(loop.variable));
@@ -38,11 +58,18 @@ void write_scan(const Scan& scan, CppText& text) {
     if (stage.op == ReduceOp::kLogAddExp) text.functions.insert("kw_log_add_exp");
     text.accumulate({accumulator, stage.op, stage.body, {}}, scope);
   }
-  const DType to = text.buffer(stage.out).type.dtype;
-  const DType from = stage.epilogue ? stage.epilogue->dtype : stage.accumulator;
-  const std::string value =
-      stage.epilogue ? text.print(scope, stage.epilogue, accumulator) : accumulator;
-  text.store(text.element(stage.out, index), value, to, from);
+  const auto put = [&](const Stage& of, const ScalarRef& epilogue, const std::string& found) {
+    const DType from = epilogue ? epilogue->dtype : of.accumulator;
+    text.store(text.element(of.out, index), epilogue ? text.print(scope, epilogue, found) : found,
+               text.buffer(of.out).type.dtype, from);
+  };
+  if (values != nullptr) {
+    std::map<std::string, IntExpr> names;
+    for (std::size_t d = 0; d < stage.loops.size(); ++d)
+      names[values->stage.loops[d].variable] = index[d];
+    put(values->stage, substitute(values->stage.epilogue, names), accumulator + "_best");
+  }
+  put(stage, stage.epilogue, accumulator);
   for (std::size_t d = 0; d < stage.loops.size(); ++d) text.close();
 }
 
@@ -113,11 +140,19 @@ void write_scatter(const Scatter& scatter, CppText& text) {
 
 void write_routine(const Routine& routine, CppText& text) {
   if (const auto* scan = std::get_if<Scan>(&routine.step))
-    write_scan(*scan, text);
+    write_scan(*scan, nullptr, text);
   else if (const auto* sort = std::get_if<Sort>(&routine.step))
     write_sort(*sort, text);
   else
     write_scatter(std::get<Scatter>(routine.step), text);
+}
+
+bool write_together(const Routine& first, const Routine& second, CppText& text) {
+  const auto* values = std::get_if<Scan>(&first.step);
+  const auto* places = std::get_if<Scan>(&second.step);
+  if (values == nullptr || places == nullptr || !is_with_places(*values, *places)) return false;
+  write_scan(*places, values, text);
+  return true;
 }
 
 }  // namespace kw::writer

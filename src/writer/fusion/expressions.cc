@@ -1,47 +1,9 @@
 // Walks over a program's expressions.
-#include <unordered_map>
-
 #include "writer/fusion/fusion.h"
 #include "writer/loops/scalar.h"
 
 namespace kw::writer {
 namespace {
-
-class Rewriter {
- public:
-  explicit Rewriter(const std::function<ScalarRef(const Scalar&)>& change) : change_(change) {}
-
-  ScalarRef of(const ScalarRef& value) {
-    if (!value) return value;
-    if (auto found = done_.find(value.get()); found != done_.end()) return found->second;
-    ScalarRef out = change_(*value);
-    if (!out) out = with_parts(value);
-    done_[value.get()] = out;
-    return out;
-  }
-
- private:
-  ScalarRef with_parts(const ScalarRef& value) {
-    Scalar copy = *value;
-    bool changed = false;
-    const auto change = [&](ScalarRef& part) {
-      ScalarRef made = of(part);
-      changed = changed || made != part;
-      part = std::move(made);
-    };
-    if (auto* load = std::get_if<Scalar::Load>(&copy.node)) {
-      for (ScalarRef& index : load->index) change(index);
-    } else if (auto* call = std::get_if<Scalar::Call>(&copy.node)) {
-      for (ScalarRef& argument : call->arguments) change(argument);
-    } else if (auto* cast = std::get_if<Scalar::Cast>(&copy.node)) {
-      change(cast->value);
-    }
-    return changed ? std::make_shared<const Scalar>(std::move(copy)) : value;
-  }
-
-  const std::function<ScalarRef(const Scalar&)>& change_;
-  std::unordered_map<const Scalar*, ScalarRef> done_;
-};
 
 void learn(IntRanges& ranges, const std::vector<Loop>& loops) {
   for (const Loop& loop : loops) ranges.loop(loop.variable, loop.extent);
@@ -54,20 +16,6 @@ void see_loads(const ScalarRef& value, const std::function<void(const Scalar::Lo
 }
 
 }  // namespace
-
-ScalarRef rewritten(const ScalarRef& value, const std::function<ScalarRef(const Scalar&)>& change) {
-  return Rewriter(change).of(value);
-}
-
-ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges) {
-  return rewritten(value, [&](const Scalar& each) -> ScalarRef {
-    const auto* index = std::get_if<Scalar::Index>(&each.node);
-    if (index == nullptr) return nullptr;
-    const IntExpr expr = ranges.simplify(index->expr);
-    if (each.dtype == task::DType::kInt64) return index_number(expr);
-    return std::make_shared<const Scalar>(each.dtype, Scalar::Index{expr});
-  });
-}
 
 IntRanges ranges_of(const Program& program) {
   IntRanges out;

@@ -27,11 +27,6 @@ void split_reductions(Program& program, std::int64_t chunk);
 
 // ---- for all of these ----
 
-// Each node replaced by what `change` gives for it; null: its parts are looked at. Shared
-// expressions stay shared.
-ScalarRef rewritten(const ScalarRef& value, const std::function<ScalarRef(const Scalar&)>& change);
-// Indices in it by what is known of the variables.
-ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges);
 // What is known of the loops of all steps.
 IntRanges ranges_of(const Program& program);
 // Loops that have more than one iteration, whatever the sizes are.

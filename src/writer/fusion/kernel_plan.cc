@@ -188,12 +188,22 @@ Stage with_groups(const Stage& whole) {
   return out;
 }
 
+// int8 times int8, cast before.
+bool is_product_of_bytes(const ScalarRef& body) {
+  const auto* product = call_of(body, ScalarOp::kMul);
+  return product != nullptr &&
+         std::all_of(product->arguments.begin(), product->arguments.end(), [](const auto& factor) {
+           const auto* cast = std::get_if<Scalar::Cast>(&factor->node);
+           return cast != nullptr && cast->value->dtype == task::DType::kInt8;
+         });
+}
+
 }  // namespace
 
 std::optional<ProductStage> as_product(const Stage& whole) {
-  if (whole.reduced.empty() || whole.op != ReduceOp::kSum ||
-      whole.accumulator != task::DType::kFloat32)
-    return std::nullopt;
+  if (whole.reduced.empty() || whole.op != ReduceOp::kSum) return std::nullopt;
+  const bool of_bytes = is_product_of_bytes(whole.body);
+  if (whole.accumulator != task::DType::kFloat32 && !of_bytes) return std::nullopt;
   const Stage stage = with_groups(whole);
   std::vector<ScalarRef> conditions;
   ScalarRef body = stage.body;
@@ -210,7 +220,8 @@ std::optional<ProductStage> as_product(const Stage& whole) {
                    .batch = {},
                    .m = {},
                    .n = {},
-                   .k = real_loops(stage.reduced)};
+                   .k = real_loops(stage.reduced),
+                   .of_bytes = of_bytes};
   // Neighbouring columns of a tile are neighbours in the output.
   const std::vector<Loop> outputs = real_loops(stage.loops);
   if (!outputs.empty() && symbols_of(out.a).contains(outputs.back().variable))

@@ -26,9 +26,11 @@ struct RowGroup {
 // convolutions as implicit ones. Each of the four stands for several loops, flattened.
 struct ProductStage {
   Stage stage;
-  ScalarRef a, b;  // 0 where a condition of the stage is false
+  ScalarRef a, b;  // of the accumulator's dtype; 0 where a condition of the stage is false
   std::vector<Loop> batch, m, n, k;
+  bool of_bytes = false;  // a and b are casts of int8: up to kMostByteTerms terms sum up in int32
 };
+constexpr int kMostByteTerms = 131071;  // of 2^14 at most
 
 using KernelWork = std::variant<Stage, RowGroup, ProductStage, Scan, Sort, Scatter>;
 

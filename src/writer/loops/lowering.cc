@@ -298,25 +298,6 @@ Access access_of(const Step& step) {
   return out;
 }
 
-// Calls change(id) for every buffer that a step names.
-template <typename Change>
-ScalarRef with_buffers(const ScalarRef& value, const Change& change,
-                       std::unordered_map<const Scalar*, ScalarRef>& done) {
-  if (!value) return value;
-  if (auto found = done.find(value.get()); found != done.end()) return found->second;
-  auto copy = std::make_shared<Scalar>(*value);
-  if (auto* load = std::get_if<Scalar::Load>(&copy->node)) {
-    load->buffer = change(load->buffer);
-    for (ScalarRef& index : load->index) index = with_buffers(index, change, done);
-  } else if (auto* called = std::get_if<Scalar::Call>(&copy->node)) {
-    for (ScalarRef& argument : called->arguments) argument = with_buffers(argument, change, done);
-  } else if (auto* casted = std::get_if<Scalar::Cast>(&copy->node)) {
-    casted->value = with_buffers(casted->value, change, done);
-  }
-  done.emplace(value.get(), copy);
-  return copy;
-}
-
 }  // namespace
 
 void Lowering::drop_unread_steps() {
@@ -342,8 +323,14 @@ void Lowering::drop_unread_steps() {
     buffers.push_back(std::move(program_.buffers[id]));
   }
   program_.buffers = std::move(buffers);
-  std::unordered_map<const Scalar*, ScalarRef> done;
   const auto change = [&](BufferId id) { return numbers[static_cast<std::size_t>(id)]; };
+  Rewriter renumbered([&](const ScalarRef& value, Rewriter& rewriter) -> ScalarRef {
+    if (!std::holds_alternative<Scalar::Load>(value->node)) return nullptr;
+    Scalar out = *rewriter.with_parts(value);
+    BufferId& buffer = std::get<Scalar::Load>(out.node).buffer;
+    buffer = change(buffer);
+    return std::make_shared<const Scalar>(std::move(out));
+  });
   for (BufferId& id : program_.outputs) id = change(id);
   for (Step& step : program_.steps) {
     if (auto* sort = std::get_if<Sort>(&step)) {
@@ -352,14 +339,14 @@ void Lowering::drop_unread_steps() {
       sort->indices = change(sort->indices);
     } else if (auto* scatter = std::get_if<Scatter>(&step)) {
       scatter->out = change(scatter->out);
-      for (ScalarRef& index : scatter->index) index = with_buffers(index, change, done);
-      scatter->value = with_buffers(scatter->value, change, done);
+      for (ScalarRef& index : scatter->index) index = renumbered.of(index);
+      scatter->value = renumbered.of(scatter->value);
     } else {
       Stage& stage =
           std::holds_alternative<Scan>(step) ? std::get<Scan>(step).stage : std::get<Stage>(step);
       stage.out = change(stage.out);
-      stage.body = with_buffers(stage.body, change, done);
-      stage.epilogue = with_buffers(stage.epilogue, change, done);
+      stage.body = renumbered.of(stage.body);
+      stage.epilogue = renumbered.of(stage.epilogue);
     }
   }
 }

@@ -167,4 +167,79 @@ void visit(const ScalarRef& root, const std::function<void(const Scalar&)>& see)
   visit_new(root, see, seen);
 }
 
+ScalarRef Rewriter::of(const ScalarRef& value) {
+  if (!value) return value;
+  if (auto found = done_.find(value.get()); found != done_.end()) return found->second;
+  ScalarRef out = change_(value, *this);
+  if (!out) out = with_parts(value);
+  return done_[value.get()] = out;
+}
+
+ScalarRef Rewriter::with_parts(const ScalarRef& value) {
+  Scalar copy = *value;
+  bool changed = false;
+  const auto change = [&](ScalarRef& part) {
+    ScalarRef made = of(part);
+    changed = changed || made != part;
+    part = std::move(made);
+  };
+  if (auto* load = std::get_if<Scalar::Load>(&copy.node)) {
+    for (ScalarRef& index : load->index) change(index);
+  } else if (auto* call = std::get_if<Scalar::Call>(&copy.node)) {
+    for (ScalarRef& argument : call->arguments) change(argument);
+  } else if (auto* cast = std::get_if<Scalar::Cast>(&copy.node)) {
+    change(cast->value);
+  }
+  return changed ? std::make_shared<const Scalar>(std::move(copy)) : value;
+}
+
+ScalarRef rewritten(const ScalarRef& value, const std::function<ScalarRef(const Scalar&)>& change) {
+  return Rewriter([&](const ScalarRef& one, Rewriter&) { return change(*one); }).of(value);
+}
+
+ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges) {
+  return rewritten(value, [&](const Scalar& each) -> ScalarRef {
+    const auto* index = std::get_if<Scalar::Index>(&each.node);
+    if (index == nullptr) return nullptr;
+    const IntExpr expr = ranges.simplify(index->expr);
+    return each.dtype == DType::kInt64 ? index_number(expr) : make(each.dtype, Scalar::Index{expr});
+  });
+}
+
+ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values) {
+  return rewritten(value, [&](const Scalar& each) -> ScalarRef {
+    const auto* index = std::get_if<Scalar::Index>(&each.node);
+    if (index == nullptr) return nullptr;
+    return make(each.dtype, Scalar::Index{index->expr.substitute(values)});
+  });
+}
+
+bool is_equal(const ScalarRef& a, const ScalarRef& b, const std::map<std::string, IntExpr>& names) {
+  if (a->dtype != b->dtype || a->node.index() != b->node.index()) return false;
+  const auto all = [&](const std::vector<ScalarRef>& x, const std::vector<ScalarRef>& y) {
+    if (x.size() != y.size()) return false;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (!is_equal(x[i], y[i], names)) return false;
+    }
+    return true;
+  };
+  if (const auto* x = std::get_if<Scalar::Constant>(&a->node)) {
+    const auto& y = std::get<Scalar::Constant>(b->node);
+    return x->number == y.number && x->integer == y.integer;
+  }
+  if (const auto* x = std::get_if<Scalar::Index>(&a->node))
+    return x->expr.substitute(names) == std::get<Scalar::Index>(b->node).expr;
+  if (const auto* x = std::get_if<Scalar::Load>(&a->node)) {
+    const auto& y = std::get<Scalar::Load>(b->node);
+    return x->buffer == y.buffer && all(x->index, y.index);
+  }
+  if (const auto* x = std::get_if<Scalar::Call>(&a->node)) {
+    const auto& y = std::get<Scalar::Call>(b->node);
+    return x->op == y.op && all(x->arguments, y.arguments);
+  }
+  if (const auto* x = std::get_if<Scalar::Cast>(&a->node))
+    return is_equal(x->value, std::get<Scalar::Cast>(b->node).value, names);
+  return true;
+}
+
 }  // namespace kw::writer

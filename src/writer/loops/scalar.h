@@ -2,8 +2,10 @@
 #pragma once
 #include <functional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "writer/graph/int_ranges.h"
 #include "writer/loops/loops.h"
 
 namespace kw::writer {
@@ -42,5 +44,29 @@ std::vector<IntExpr> known_indices(const Scalar::Load& load);
 
 // Each node once, arguments and indices before what holds them.
 void visit(const ScalarRef& root, const std::function<void(const Scalar&)>& see);
+
+// Of the same form, where `names` are put for the variables of the first.
+bool is_equal(const ScalarRef& a, const ScalarRef& b, const std::map<std::string, IntExpr>& names);
+
+// Makes one expression of another: `change` gives what stands for a node; null: the node, of
+// changed parts. Shared expressions stay shared. One thread.
+class Rewriter {
+ public:
+  using Change = std::function<ScalarRef(const ScalarRef& value, Rewriter& rewriter)>;
+  explicit Rewriter(Change change) : change_(std::move(change)) {}
+
+  ScalarRef of(const ScalarRef& value);          // of null: null
+  ScalarRef with_parts(const ScalarRef& value);  // the node, of changed parts
+
+ private:
+  Change change_;
+  std::unordered_map<const Scalar*, ScalarRef> done_;
+};
+ScalarRef rewritten(const ScalarRef& value, const std::function<ScalarRef(const Scalar&)>& change);
+
+// Indices in it by what is known of the variables.
+ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges);
+// Variables in it by expressions.
+ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values);
 
 }  // namespace kw::writer

@@ -260,22 +260,6 @@ class Blocker {
     }
   }
 
-  static ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges) {
-    Scalar out = *value;
-    if (auto* index = std::get_if<Scalar::Index>(&out.node)) {
-      index->expr = ranges.simplify(index->expr);
-    } else if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
-      for (ScalarRef& one : load->index) one = simplified(one, ranges);
-    } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
-      for (ScalarRef& one : call->arguments) one = simplified(one, ranges);
-    } else if (auto* inner = std::get_if<Scalar::Cast>(&out.node)) {
-      inner->value = simplified(inner->value, ranges);
-    } else {
-      return value;
-    }
-    return std::make_shared<const Scalar>(std::move(out));
-  }
-
   // Each loop to the operand that depends on it; loops in both go around.
   bool assign(const Parts& parts, const Factors& factors, std::vector<Loop>& around, Product& out) {
     if (parts.loops.empty()) return false;

@@ -8,32 +8,6 @@
 namespace kw::writer {
 namespace {
 
-// Loads of one buffer become another value; shared expressions stay shared.
-class Replacement {
- public:
-  Replacement(BufferId buffer, ScalarRef value) : buffer_(buffer), value_(std::move(value)) {}
-
-  ScalarRef of(const ScalarRef& value) {
-    if (const auto* load = std::get_if<Scalar::Load>(&value->node); load && load->buffer == buffer_)
-      return value_;
-    if (auto known = done_.find(value.get()); known != done_.end()) return known->second;
-    Scalar out = *value;
-    if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
-      for (ScalarRef& one : load->index) one = of(one);
-    } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
-      for (ScalarRef& one : call->arguments) one = of(one);
-    } else if (auto* inner = std::get_if<Scalar::Cast>(&out.node)) {
-      inner->value = of(inner->value);
-    }
-    return done_[value.get()] = std::make_shared<const Scalar>(std::move(out));
-  }
-
- private:
-  BufferId buffer_;
-  ScalarRef value_;
-  std::map<const Scalar*, ScalarRef> done_;
-};
-
 std::vector<Access> reads_of(const Step& step) {
   std::vector<Access> out;
   if (const auto* stage = std::get_if<Stage>(&step)) {
@@ -140,7 +114,10 @@ class Inliner {
     }
     const ScalarRef value = made.epilogue ? made.epilogue : cast(kept, reduced(made.accumulator));
     const ScalarRef body = substitute(reader.body, names);
-    out.epilogue = Replacement(made.out, value).of(body);
+    out.epilogue = rewritten(body, [&](const Scalar& each) -> ScalarRef {
+      const auto* load = std::get_if<Scalar::Load>(&each.node);
+      return load != nullptr && load->buffer == made.out ? value : nullptr;
+    });
     return out;
   }
 

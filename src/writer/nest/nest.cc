@@ -70,8 +70,7 @@ class Reads {
     if (const auto* load = std::get_if<Scalar::Load>(&value->node)) {
       Access access{load->buffer, {}};
       for (const ScalarRef& index : load->index) {
-        const auto* known = std::get_if<Scalar::Index>(&index->node);
-        access.index.push_back(known ? std::optional(known->expr) : std::nullopt);
+        access.index.push_back(index_of(index));
         of(index);
       }
       out_.push_back(std::move(access));
@@ -167,6 +166,13 @@ void collect_writes(const NestNode& node, std::vector<Access>& out) {
   }
 }
 
+std::optional<std::int64_t> traced_extent(const Nest& nest, const NestLoop& loop) {
+  std::map<std::string, std::int64_t> values = nest.program.sizes;
+  for (const std::string& symbol : loop.extent.symbols()) values.try_emplace(symbol, 0);
+  const auto extent = loop.extent.evaluate(values);
+  return extent ? std::optional(*extent) : std::nullopt;
+}
+
 std::optional<IntExpr> linear_index(const Nest& nest, const Access& access) {
   const Shape& shape = nest.program.buffers[static_cast<std::size_t>(access.buffer)].type.shape;
   const auto local = nest.locals.find(access.buffer);
@@ -195,43 +201,6 @@ std::optional<IntExpr> stride(const Nest& nest, const Access& access, const std:
   return place ? place->coefficient(variable) : std::nullopt;
 }
 
-namespace {
-
-// Shared expressions stay shared.
-class Substitution {
- public:
-  explicit Substitution(const std::map<std::string, IntExpr>& values) : values_(values) {}
-
-  ScalarRef of(const ScalarRef& value) {
-    if (!value) return value;
-    auto [place, is_new] = done_.emplace(value.get(), nullptr);
-    if (!is_new) return place->second;
-    Scalar out = *value;
-    if (auto* index = std::get_if<Scalar::Index>(&out.node)) {
-      index->expr = index->expr.substitute(values_);
-    } else if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
-      for (ScalarRef& one : load->index) one = of(one);
-    } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
-      for (ScalarRef& one : call->arguments) one = of(one);
-    } else if (auto* cast = std::get_if<Scalar::Cast>(&out.node)) {
-      cast->value = of(cast->value);
-    }
-    ScalarRef made = std::make_shared<const Scalar>(std::move(out));
-    done_[value.get()] = made;
-    return made;
-  }
-
- private:
-  const std::map<std::string, IntExpr>& values_;
-  std::map<const Scalar*, ScalarRef> done_;
-};
-
-}  // namespace
-
-ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values) {
-  return Substitution(values).of(value);
-}
-
 void substitute(NestNode& node, const std::map<std::string, IntExpr>& values) {
   if (auto* loop = std::get_if<NestLoop>(&node.node)) {
     loop->first = loop->first.substitute(values);
@@ -254,16 +223,9 @@ void substitute(NestNode& node, const std::map<std::string, IntExpr>& values) {
 }
 
 ScalarRef with_reduced(const ScalarRef& value, const ScalarRef& replacement) {
-  if (std::holds_alternative<Scalar::Reduced>(value->node)) return replacement;
-  Scalar out = *value;
-  if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
-    for (ScalarRef& one : load->index) one = with_reduced(one, replacement);
-  } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
-    for (ScalarRef& one : call->arguments) one = with_reduced(one, replacement);
-  } else if (auto* cast = std::get_if<Scalar::Cast>(&out.node)) {
-    cast->value = with_reduced(cast->value, replacement);
-  }
-  return std::make_shared<const Scalar>(std::move(out));
+  return rewritten(value, [&](const Scalar& each) -> ScalarRef {
+    return std::holds_alternative<Scalar::Reduced>(each.node) ? replacement : nullptr;
+  });
 }
 
 std::optional<Reduction> reduction_in(NestNode& node) {

@@ -118,6 +118,10 @@ void flatten_loops(Nest& nest);
 // both run over `tile` iterations at a time, 0: as they are. After the others.
 void tile_transposes(Nest& nest, int tile);
 
+// What long loops read and write in float16 in single steps is converted a line at a time. After
+// the others.
+void convert_lines(Nest& nest);
+
 // Drops the dimensions of scratch buffers along which each iteration uses its own element only.
 void shrink_buffers(Nest& nest);
 
@@ -147,6 +151,9 @@ void collect_reads(const NestNode& node, std::vector<Access>& out);
 void collect_reads(const ScalarRef& value, std::vector<Access>& out);
 void collect_writes(const NestNode& node, std::vector<Access>& out);
 
+// How far it runs at the sizes that were traced, in the first iteration of the loops around it.
+std::optional<std::int64_t> traced_extent(const Nest& nest, const NestLoop& loop);
+
 // The element's place in its buffer's memory, counted in elements; of a local buffer in what is
 // left of it. nullopt: depends on data.
 std::optional<IntExpr> linear_index(const Nest& nest, const Access& access);
@@ -156,7 +163,6 @@ IntExpr linear_index(const Nest& nest, BufferId buffer, const std::vector<IntExp
 // not linear in it or depends on data.
 std::optional<IntExpr> stride(const Nest& nest, const Access& access, const std::string& variable);
 
-ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values);
 void substitute(NestNode& node, const std::map<std::string, IntExpr>& values);
 
 // An epilogue over another value than Scalar::Reduced.

@@ -116,9 +116,45 @@ TEST(TileTransposes, BothLoopsRunInBlocks) {
   EXPECT_EQ(to_text(nest),
             "for i0_tile < ((B + 15) // (16))\n"
             "  for i1_tile < ((A + 15) // (16))\n"
+            "    for 16 * i1_tile <= i1_from < min(16 * i1_tile + 16, A)\n"
+            "      for 16 * i0_tile <= i0_from < min(16 * i0_tile + 16, B)\n"
+            "        t2[i0_from - 16 * i0_tile, i1_from - 16 * i1_tile] = x[i1_from, i0_from]\n"
             "    for 16 * i0_tile <= i0 < min(16 * i0_tile + 16, B)\n"
             "      for 16 * i1_tile <= i1 < min(16 * i1_tile + 16, A)\n"
-            "        out0[i0, i1] = x[i1, i0]\n");
+            "        out0[i0, i1] = t2[i0 - 16 * i0_tile, i1 - 16 * i1_tile]\n");
+}
+
+// exp in float16 of x [A, B], rounded to it before.
+TEST(ConvertLines, ReadsAndWritesAreConvertedALineAtATime) {
+  const TestGraph graph{
+      .sizes = {{"A", 40}, {"B", 50}},
+      .inputs = {{"x", R"(["A", "B"])"}},
+      .nodes = {{"_to_copy.default", R"("self": {"input": "x"}, "dtype": {"dtype": "float16"})",
+                 R"(["A", "B"])", "float16"},
+                {"exp.default", R"("self": {"node": 0})", R"(["A", "B"])", "float16"}},
+      .outputs = R"({"node": 1})"};
+  Nest nest = make_nest(lowered(graph));
+  flatten_loops(nest);
+  convert_lines(nest);
+  EXPECT_EQ(to_text(nest),
+            "for i1_line < ((A * B + 511) // (512))\n"
+            "  for i1_at < min(512, A * B - 512 * i1_line)\n"
+            "    t3[i1_at] = x[0, i1_at + 512 * i1_line]\n"
+            "  for i1_at_to < min(512, A * B - 512 * i1_line)\n"
+            "    t0[0, i1_at_to + 512 * i1_line] = float16(t3[i1_at_to])\n"
+            "for i3_line < ((A * B + 511) // (512))\n"
+            "  for i3_at_from < min(512, A * B - 512 * i3_line)\n"
+            "    t4[i3_at_from] = float32(t0[0, i3_at_from + 512 * i3_line])\n"
+            "  for i3_at < min(512, A * B - 512 * i3_line)\n"
+            "    t5[i3_at] = exp(t4[i3_at])\n"
+            "  for i3_at_to < min(512, A * B - 512 * i3_line)\n"
+            "    out0[0, i3_at_to + 512 * i3_line] = float16(t5[i3_at_to])\n");
+  Nest few = make_nest(lowered(graph));
+  few.program.sizes = {{"A", 7}, {"B", 9}};
+  flatten_loops(few);
+  const std::string before = to_text(few);
+  convert_lines(few);
+  EXPECT_EQ(to_text(few), before) << "63 elements";
 }
 
 TEST(TileTransposes, WhatIsReadInOrderStays) {

@@ -157,36 +157,19 @@ class Splitter {
                                  const std::set<std::string>& others,
                                  const std::optional<Border>& low,
                                  const std::optional<Border>& high) {
-    std::map<const Scalar*, ScalarRef> done;
-    const std::function<ScalarRef(const ScalarRef&)> of = [&](const ScalarRef& one) -> ScalarRef {
-      auto [place, is_new] = done.emplace(one.get(), nullptr);
-      if (!is_new) return place->second;
-      ScalarRef made;
-      if (const auto border = border_of(*one, variable, others); border) {
+    Rewriter rewriter([&](const ScalarRef& one, Rewriter& parts) -> ScalarRef {
+      if (const auto border = border_of(*one, variable, others)) {
         const std::optional<Border>& end = border->is_lower ? low : high;
-        if (end && follows(*border, *end)) made = boolean(true);
+        if (end && follows(*border, *end)) return boolean(true);
       }
-      if (!made) made = rebuilt(one, of);
-      done[one.get()] = made;
+      if (!std::holds_alternative<Scalar::Call>(one->node)) return nullptr;
+      const ScalarRef made = parts.with_parts(one);
+      const auto& [op, arguments] = std::get<Scalar::Call>(made->node);
+      if (op == ScalarOp::kAnd) return logical_and(arguments[0], arguments[1]);
+      if (op == ScalarOp::kSelect) return select(arguments[0], arguments[1], arguments[2]);
       return made;
-    };
-    return of(value);
-  }
-
-  static ScalarRef rebuilt(const ScalarRef& value,
-                           const std::function<ScalarRef(const ScalarRef&)>& of) {
-    Scalar out = *value;
-    if (auto* load = std::get_if<Scalar::Load>(&out.node)) {
-      for (ScalarRef& one : load->index) one = of(one);
-    } else if (auto* call = std::get_if<Scalar::Call>(&out.node)) {
-      for (ScalarRef& one : call->arguments) one = of(one);
-      if (call->op == ScalarOp::kAnd) return logical_and(call->arguments[0], call->arguments[1]);
-      if (call->op == ScalarOp::kSelect)
-        return select(call->arguments[0], call->arguments[1], call->arguments[2]);
-    } else if (auto* cast = std::get_if<Scalar::Cast>(&out.node)) {
-      cast->value = of(cast->value);
-    }
-    return std::make_shared<const Scalar>(std::move(out));
+    });
+    return rewriter.of(value);
   }
 
   std::set<std::string> variables_;  // of the loops around

@@ -1,7 +1,10 @@
 // tile_transposes: where neighbouring elements are read in one loop and written in another, both
-// run over a tile at a time, whose lines stay in the cache.
+// run over a tile at a time. What is read across it is transposed into a buffer of the tile before,
+// line by line: lines whose distance is a power of two would drive each other out of the cache.
 #include <algorithm>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "writer/loops/scalar.h"
@@ -99,19 +102,87 @@ class Tiler {
     for (std::size_t i = 0; i + 1 < loops.size(); ++i)
       order.push_back(i == outer ? far_tiles : loops[i]);
     order.push_back(std::move(near_tiles));
-    order.push_back(std::move(loops[outer]));
-    order.push_back(std::move(loops.back()));
     std::vector<std::string> names;
     for (const NestLoop& one : order) names.push_back(one.variable);
+    for (const NestLoop* one : {&far, &near}) names.push_back(one->variable);
     for (auto& [id, local] : nest_.locals) moved(local.loops, chain, names);
-    NestLoop made = std::move(order.back());
-    for (std::size_t i = order.size() - 1; i-- > 0;) {
-      NestLoop around = std::move(order[i]);
-      around.body.clear();
-      around.body.push_back({std::move(made)});
-      made = std::move(around);
+    NestList inside = copies(far, near);
+    far.body.push_back({std::move(near)});
+    inside.push_back({std::move(far)});
+    for (std::size_t i = order.size(); i-- > 0;) {
+      order[i].body = std::move(inside);
+      inside = {};
+      inside.push_back({std::move(order[i])});
     }
-    *chain.front() = std::move(made);
+    *chain.front() = std::move(std::get<NestLoop>(inside.front().node));
+  }
+
+  // Loops that copy what the stores in `near` read across the tile into buffers of it, from which
+  // they read it then.
+  NestList copies(const NestLoop& far, NestLoop& near) {
+    NestList out;
+    std::vector<std::pair<ScalarRef, BufferId>> copied;
+    for (NestNode& node : near.body) {
+      auto& put = std::get<Store>(node.node);
+      Rewriter rewriter([&](const ScalarRef& value, Rewriter&) -> ScalarRef {
+        // Behind a condition elements may be out of bounds.
+        if (const auto* call = std::get_if<Scalar::Call>(&value->node);
+            call != nullptr && call->op == ScalarOp::kSelect)
+          return value;
+        const auto* load = std::get_if<Scalar::Load>(&value->node);
+        if (load == nullptr || !is_across(*load, far, near)) return nullptr;
+        auto known = std::find_if(copied.begin(), copied.end(),
+                                  [&](const auto& one) { return is_equal(one.first, value, {}); });
+        if (known == copied.end()) {
+          copied.emplace_back(value, new_tile(value->dtype));
+          known = copied.end() - 1;
+          out.push_back({copy(far, near, value, known->second)});
+        }
+        return writer::load(known->second, value->dtype,
+                            {place_in_tile(far, IntExpr::symbol(far.variable)),
+                             place_in_tile(near, IntExpr::symbol(near.variable))});
+      });
+      put.value = rewriter.of(put.value);
+    }
+    return out;
+  }
+
+  bool is_across(const Scalar::Load& load, const NestLoop& far, const NestLoop& near) const {
+    const std::vector<IntExpr> index = known_indices(load);
+    if (index.size() != load.index.size()) return false;
+    const Access read{load.buffer, {index.begin(), index.end()}};
+    const auto by_near = stride(nest_, read, near.variable);
+    return by_near && *by_near != IntExpr(0) && *by_near != IntExpr(1) &&
+           stride(nest_, read, far.variable) == std::optional(IntExpr(1));
+  }
+
+  BufferId new_tile(task::DType dtype) {
+    const auto id = static_cast<BufferId>(nest_.program.buffers.size());
+    nest_.program.buffers.push_back(
+        {Buffer::Kind::kScratch, fmt::format("t{}", id), {dtype, {tile_, tile_}}});
+    return id;
+  }
+
+  static ScalarRef place_in_tile(const NestLoop& loop, const IntExpr& variable) {
+    return index_number(variable - loop.first);
+  }
+
+  // for near: for far: tile[far, near] = value
+  static NestLoop copy(const NestLoop& far, const NestLoop& near, const ScalarRef& value,
+                       BufferId tile) {
+    const auto named = [](const NestLoop& loop) {
+      return NestLoop{loop.variable + "_from", loop.extent, {}, loop.first};
+    };
+    NestLoop line = named(far), lines = named(near);
+    const IntExpr along = IntExpr::symbol(line.variable), down = IntExpr::symbol(lines.variable);
+    line.body.push_back(
+        {Store{.buffer = tile,
+               .index = {along - line.first, down - lines.first},
+               .value = substitute(value, {{far.variable, along}, {near.variable, down}}),
+               .accumulator = {},
+               .update = {}}});
+    lines.body.push_back({std::move(line)});
+    return lines;
   }
 
   NestLoop tiles_of(NestLoop& loop) const {

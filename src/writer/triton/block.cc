@@ -16,6 +16,17 @@ Launch finished(const KernelText& kernel, const ScalarPrinter& printer) {
   return out;
 }
 
+Launch limited(Launch kernel, const IntExpr& count, int limit, Launch longer) {
+  kernel.limited = count;
+  kernel.limit = limit;
+  kernel.functions.insert(longer.functions.begin(), longer.functions.end());
+  kernel.missing.insert(longer.missing.begin(), longer.missing.end());
+  kernel.libdevice = kernel.libdevice || longer.libdevice;
+  kernel.text += "\n\n" + longer.text;
+  kernel.otherwise.push_back(std::move(longer));
+  return kernel;
+}
+
 Block::Block(const Program& program, const std::string& name, const std::vector<Loop>& loops)
     : kernel(program, name), printer(kernel), total_(count_of(loops)) {
   axis = kernel.add_axis("BLOCK");

@@ -211,7 +211,7 @@ void KernelText::bind(Flat flat) {
 
 namespace {
 
-IntExpr row_major(const std::vector<Loop>& loops, std::size_t first, std::size_t last) {
+IntExpr row_major_part(const std::vector<Loop>& loops, std::size_t first, std::size_t last) {
   IntExpr out;
   for (std::size_t i = first; i <= last; ++i)
     out = out * loops[i].extent + IntExpr::symbol(loops[i].variable);
@@ -271,7 +271,7 @@ IntExpr KernelText::with_segments(IntExpr expr) {
         }
         const auto coefficient = expr.coefficient(inner);
         if (!coefficient || *coefficient == IntExpr()) continue;
-        const IntExpr rest = expr - *coefficient * row_major(flat.loops, first, last);
+        const IntExpr rest = expr - *coefficient * row_major_part(flat.loops, first, last);
         bool separate = true;
         for (std::size_t i = first; i <= last; ++i)
           separate = separate && !rest.contains(flat.loops[i].variable);

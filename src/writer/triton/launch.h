@@ -35,6 +35,9 @@ struct Launch {
 // What the printer and the text hold by now.
 Launch finished(const KernelText& kernel, const ScalarPrinter& printer);
 
+// The kernel for at most `limit` of `count`, and the other one for more.
+Launch limited(Launch kernel, const IntExpr& count, int limit, Launch longer);
+
 // ---- one step a kernel, in the order of the program ----
 
 // Each program makes a block of outputs, each lane one; reductions are loops.

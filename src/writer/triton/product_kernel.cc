@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "writer/fusion/fusion.h"
-#include "writer/nest/nest.h"
+#include "writer/loops/scalar.h"
 #include "writer/triton/launch.h"
 
 namespace kw::writer::triton {
@@ -41,14 +41,16 @@ class ProductKernel {
     const IntExpr m = count_of(product_.m), n = count_of(product_.n), k = count_of(product_.k);
     place(m, n);
     const std::string acc = kernel_.fresh("acc"), start = kernel_.fresh("start");
-    kernel_.format("{} = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)", acc);
+    kernel_.format("{} = tl.zeros([BLOCK_M, BLOCK_N], {})", acc,
+                   product_.of_bytes ? "tl.int32" : "tl.float32");
     const std::string count = kernel_.size(k);
     const std::size_t scope =
         kernel_.open(fmt::format("for {} in range(0, {}, BLOCK_K):", start, count));
     const Text k_a = steps("k_a", start, k_of_a_, scope), k_b = steps("k_b", start, k_of_b_, scope);
     const auto of_a = narrow_type(product_.a);
     const auto narrow = of_a == narrow_type(product_.b) ? of_a : std::nullopt;
-    const std::string a = operand({product_.a, product_.k, "a", k_a, k_of_a_, m_}, narrow);
+    const ScalarRef left = factor(product_.a);
+    const std::string a = operand({left, product_.k, "a", k_a, k_of_a_, m_}, narrow);
     std::map<std::string, IntExpr> renamed;
     std::vector<Loop> loops = product_.k;
     for (Loop& loop : loops) {
@@ -56,13 +58,16 @@ class ProductKernel {
       renamed[loop.variable] = IntExpr::symbol(name);
       loop.variable = name;
     }
-    held_ = substitute(product_.b, renamed);
+    held_ = substitute(factor(product_.b), renamed);
     const std::string b = operand({held_, loops, "b", k_b, k_of_b_, n_}, narrow);
-    kernel_.format("{0} = tl.dot({1}, {2}, {0}, input_precision=\"ieee\")", acc, a, b);
+    kernel_.format("{0} = tl.dot({1}, {2}, {0}, {3})", acc, a, b,
+                   product_.of_bytes ? "out_dtype=tl.int32" : "input_precision=\"ieee\"");
     kernel_.close();
-    printer_.set_reduced({acc, m_ | n_});
     const Stage& stage = product_.stage;
-    const Text value = stage.epilogue ? printer_.print(stage.epilogue) : Text{acc, m_ | n_};
+    Text sum{acc, m_ | n_};
+    if (product_.of_bytes) sum.text += fmt::format(".to({})", triton_type(stage.accumulator));
+    printer_.set_reduced(sum);
+    const Text value = stage.epilogue ? printer_.print(stage.epilogue) : sum;
     IntExpr out;
     for (const Loop& loop : stage.loops) {
       out = out * loop.extent;
@@ -117,6 +122,11 @@ class ProductKernel {
     unsigned k, side;
   };
 
+  // What is multiplied: of bytes these themselves.
+  ScalarRef factor(const ScalarRef& value) const {
+    return product_.of_bytes ? std::get<Scalar::Cast>(value->node).value : value;
+  }
+
   // A tile of one side, 0 beyond the end of k; of the narrow type where there is one.
   std::string operand(const Operand& of, const std::optional<DType>& narrow) {
     kernel_.bind(Flat{"k_" + of.name, "k", of.loops, of.k, true});
@@ -124,11 +134,13 @@ class ProductKernel {
     const unsigned axes = of.k | of.side;
     const bool is_zero_outside = is_load(of.value) && (text.axes & of.k) != 0;
     if (!is_zero_outside)
-      text = {fmt::format("tl.where({}, {}, 0.0)", of.mask.text, text.text), text.axes | of.k};
+      text = {fmt::format("tl.where({}, {}, {})", of.mask.text, text.text,
+                          product_.of_bytes ? "0" : "0.0"),
+              text.axes | of.k};
     if ((text.axes & axes) != axes)
-      text = {
-          fmt::format("{} + tl.zeros({}, tl.float32)", wrapped(text, kSum), kernel_.shape(axes)),
-          axes, kSum};
+      text = {fmt::format("{} + tl.zeros({}, {})", wrapped(text, kSum), kernel_.shape(axes),
+                          product_.of_bytes ? "tl.int8" : "tl.float32"),
+              axes, kSum};
     const std::string out = kernel_.fresh(of.name);
     if (narrow)
       kernel_.format("{} = {}.to({})", out, wrapped(text, kAtom), triton_type(*narrow));
@@ -138,15 +150,15 @@ class ProductKernel {
   }
 
   Launch launch(const IntExpr& m, const IntExpr& n) {
-    const auto block = [&](const std::vector<Loop>& loops, int most) {
+    const auto block = [&](const std::vector<Loop>& loops, int most, int least = 16) {
       const auto traced = count_of(loops).evaluate(kernel_.program().sizes);
-      int out = 16;
+      int out = least;
       while (out < most && traced && out < *traced) out *= 2;
       return out;
     };
     const int block_m = block(product_.m, tuning_.product_m),
               block_n = block(product_.n, tuning_.product_n),
-              block_k = block(product_.k, tuning_.product_k);
+              block_k = block(product_.k, tuning_.product_k, product_.of_bytes ? 32 : 16);
     Launch out = finished(kernel_, printer_);
     const IntExpr batch = count_of(product_.batch);
     out.grid = fmt::format("triton.cdiv({}, {}) * triton.cdiv({}, {})", m.python(), block_m,
@@ -174,7 +186,12 @@ class ProductKernel {
 
 Launch product_kernel(const Program& program, const ProductStage& product, const std::string& name,
                       const TritonTuning& tuning) {
-  return ProductKernel(program, product, name, tuning).made();
+  Launch out = ProductKernel(program, product, name, tuning).made();
+  const IntExpr terms = count_of(product.k);
+  const auto known = terms.constant();
+  if (!product.of_bytes || (known && *known <= kMostByteTerms)) return out;
+  return limited(std::move(out), terms, kMostByteTerms,
+                 block_kernel(program, product.stage, "long_" + name, tuning));
 }
 
 }  // namespace kw::writer::triton

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "writer/fusion/fusion.h"
+#include "writer/loops/scalar.h"
 #include "writer/triton/accumulator.h"
 #include "writer/triton/row_tile.h"
 
@@ -38,35 +39,6 @@ bool is_zero_outside(const ScalarRef& value) {
   if (std::holds_alternative<Scalar::Load>(value->node)) return true;
   const auto* cast = std::get_if<Scalar::Cast>(&value->node);
   return cast != nullptr && is_zero_outside(cast->value);
-}
-
-// Of the same form, where loops of one are those of the other at the same place.
-bool is_equal(const ScalarRef& a, const ScalarRef& b, const std::map<std::string, IntExpr>& names) {
-  if (a->dtype != b->dtype || a->node.index() != b->node.index()) return false;
-  const auto all = [&](const std::vector<ScalarRef>& x, const std::vector<ScalarRef>& y) {
-    if (x.size() != y.size()) return false;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (!is_equal(x[i], y[i], names)) return false;
-    }
-    return true;
-  };
-  if (const auto* x = std::get_if<Scalar::Constant>(&a->node)) {
-    const auto& y = std::get<Scalar::Constant>(b->node);
-    return x->number == y.number && x->integer == y.integer;
-  }
-  if (const auto* x = std::get_if<Scalar::Index>(&a->node))
-    return x->expr.substitute(names) == std::get<Scalar::Index>(b->node).expr;
-  if (const auto* x = std::get_if<Scalar::Load>(&a->node)) {
-    const auto& y = std::get<Scalar::Load>(b->node);
-    return x->buffer == y.buffer && all(x->index, y.index);
-  }
-  if (const auto* x = std::get_if<Scalar::Call>(&a->node)) {
-    const auto& y = std::get<Scalar::Call>(b->node);
-    return x->op == y.op && all(x->arguments, y.arguments);
-  }
-  if (const auto* x = std::get_if<Scalar::Cast>(&a->node))
-    return is_equal(x->value, std::get<Scalar::Cast>(b->node).value, names);
-  return true;
 }
 
 // The second is the sum of exp(x - the first), and the first the maximum of x.
@@ -242,14 +214,8 @@ std::optional<Launch> whole_row_kernel(const Program& program, const RowGroup& g
   whole.rows = std::max(1, std::min(tiling.rows, kMostElements / whole.lanes));
   Launch out = RowKernel(program, group, name, whole, true).made();
   if (count.constant()) return out;
-  out.limited = count;
-  out.limit = whole.lanes;
-  Launch longer = RowKernel(program, group, "long_" + name, tiling, false).made();
-  out.functions.insert(longer.functions.begin(), longer.functions.end());
-  out.libdevice = out.libdevice || longer.libdevice;
-  out.text += "\n\n" + longer.text;
-  out.otherwise.push_back(std::move(longer));
-  return out;
+  return limited(std::move(out), count, whole.lanes,
+                 RowKernel(program, group, "long_" + name, tiling, false).made());
 }
 
 }  // namespace kw::writer::triton

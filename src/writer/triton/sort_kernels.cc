@@ -150,12 +150,8 @@ std::optional<Launch> row_sort_kernel(const Program& program, const Sort& sort,
   Launch out = tile.launch();
   set_tile(out, count_of(rows), last.extent);
   if (last.extent.constant()) return out;
-  out.limited = last.extent;
-  out.limit = kLongestRow;
-  Launch longer = sort_kernel(program, sort, "long_" + name, tuning);
-  out.text += "\n\n" + longer.text;
-  out.otherwise.push_back(std::move(longer));
-  return out;
+  return limited(std::move(out), last.extent, kLongestRow,
+                 sort_kernel(program, sort, "long_" + name, tuning));
 }
 
 }  // namespace kw::writer::triton
