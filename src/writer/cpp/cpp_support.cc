@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "writer/cpp/half_support.h"
 #include "writer/cpp/math_support.h"
 #include "writer/cpp/product_support.h"
 #include "writer/cpp/sort_support.h"
@@ -79,64 +80,12 @@ const std::map<std::string, std::string>& own_functions() {
        "_mm_loadu_si128(reinterpret_cast<const "
        "__m128i*>(from + i)));\n#endif\n  for (; i < count; ++i) to[i] = from[i];\n}\n"
        "inline void kw_stream_end() {\n#if defined(__SSE2__)\n  _mm_sfence();\n#endif\n}\n"},
-      // Eight at a time where the machine has them.
-      {"kw_lines_of_float16",
-       "template <typename Half>\n"
-       "inline void kw_line_from_float16(const Half* from, float* to, int64_t count) {\n"
-       "  int64_t i = 0;\n#if defined(__F16C__)\n"
-       "  for (; i + 8 <= count; i += 8)\n"
-       "    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const "
-       "__m128i*>(from + i))));\n#endif\n"
-       "  for (; i < count; ++i) to[i] = kw_from_float16(*reinterpret_cast<const kw_bits*>(from + "
-       "i));\n}\n"
-       "template <typename Half>\n"
-       "inline void kw_line_to_float16(const float* from, Half* to, int64_t count) {\n"
-       "  int64_t i = 0;\n#if defined(__F16C__)\n"
-       "  for (; i + 8 <= count; i += 8)\n"
-       "    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), "
-       "_mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));\n#endif\n"
-       "  for (; i < count; ++i) *reinterpret_cast<kw_bits*>(to + i) = "
-       "kw_to_float16(from[i]);\n}\n"},
       {"kw_frexp_fraction",
        "template <typename T>\ninline T kw_frexp_fraction(T x) {\n  int exponent = 0;\n"
        "  return std::frexp(x, &exponent);\n}\n"},
       {"kw_frexp_exponent",
        "template <typename T>\ninline int32_t kw_frexp_exponent(T x) {\n  int exponent = 0;\n"
        "  std::frexp(x, &exponent);\n  return std::isfinite(x) ? exponent : 0;\n}\n"},
-  };
-  return all;
-}
-
-const std::map<std::string, std::string>& half_functions() {
-  static const std::map<std::string, std::string> all = {
-      // As the value of another type: structures and _Float16 keep loops from being vectorised.
-      {"kw_bfloat16",
-       "typedef uint16_t kw_bits __attribute__((may_alias));\n"
-       "inline float kw_from_bfloat16(uint16_t bits) {\n"
-       "  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);\n}\n"
-       "inline uint16_t kw_to_bfloat16(float x) {\n"
-       "  const uint32_t u = std::bit_cast<uint32_t>(x);\n"
-       "  const uint32_t rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;\n"
-       "  return static_cast<uint16_t>(x != x ? 0x7fc0 : rounded);\n}\n"},
-      // Subnormals by a product that is exact; to nearest even by a sum with a number of the
-      // result's last place.
-      {"kw_float16",
-       "typedef uint16_t kw_bits __attribute__((may_alias));\n"
-       "inline float kw_from_float16(uint16_t bits) {\n"
-       "  const uint32_t rest = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;\n"
-       "  const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(rest << 13) * "
-       "0x1p112f);\n"
-       "  return std::bit_cast<float>((rest >= 0x7c00u ? (rest << 13) | 0x7f800000u : finite) | "
-       "sign);\n}\n"
-       "inline uint16_t kw_to_float16(float x) {\n"
-       "  const uint32_t u = std::bit_cast<uint32_t>(x), rest = u & 0x7fffffffu;\n"
-       "  const uint32_t normal = (rest + 0xfffu + ((rest >> 13) & 1u) - 0x38000000u) >> 13;\n"
-       "  const uint32_t small = std::bit_cast<uint32_t>(std::bit_cast<float>(rest) + 0.5f) - "
-       "0x3f000000u;\n"
-       "  uint32_t out = rest < 0x38800000u ? small : normal;\n"
-       "  out = rest >= 0x477ff000u ? 0x7c00u : out;\n"
-       "  out = rest > 0x7f800000u ? 0x7e00u : out;\n"
-       "  return static_cast<uint16_t>(out | ((u >> 16) & 0x8000u));\n}\n"},
   };
   return all;
 }

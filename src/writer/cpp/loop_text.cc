@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "writer/cpp/copy_text.h"
 #include "writer/cpp/product_text.h"
 #include "writer/cpp/routine_text.h"
 #include "writer/loops/scalar.h"
@@ -54,49 +55,8 @@ class LoopWriter {
  private:
   void loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (is_argument_search(loop)) return argument_search(loop, loops);
-    if (is_transposed_tile(loop)) return transposed_tile(loop);
+    if (write_copy(loop, text_)) return;
     whole_loop(loop, std::move(loops));
-  }
-
-  // Two loops that copy into scratch memory, read in single steps of the inner one and written in
-  // those of the outer one.
-  bool is_transposed_tile(const NestLoop& lines) const {
-    const auto* line =
-        lines.body.size() == 1 ? std::get_if<NestLoop>(&lines.body.front().node) : nullptr;
-    const Store* put = line != nullptr && line->body.size() == 1
-                           ? std::get_if<Store>(&line->body.front().node)
-                           : nullptr;
-    const auto* load = put != nullptr ? std::get_if<Scalar::Load>(&put->value->node) : nullptr;
-    if (load == nullptr || put->update || !put->accumulator.empty() ||
-        load->buffer == put->buffer || text_.is_variable(put->buffer) ||
-        text_.is_variable(load->buffer) ||
-        text_.buffer(put->buffer).kind != Buffer::Kind::kScratch ||
-        known_indices(*load).size() != load->index.size())
-      return false;
-    const IntExpr from = linear_index(text_.nest, load->buffer, known_indices(*load)),
-                  to = linear_index(text_.nest, put->buffer, put->index);
-    const auto one = std::optional(IntExpr(1));
-    return from.coefficient(line->variable) == one && to.coefficient(lines.variable) == one &&
-           from.coefficient(lines.variable) && to.coefficient(line->variable);
-  }
-
-  void transposed_tile(const NestLoop& lines) {
-    text_.functions.insert("kw_transpose_tile");
-    const auto& line = std::get<NestLoop>(lines.body.front().node);
-    const auto& put = std::get<Store>(line.body.front().node);
-    const auto& load = std::get<Scalar::Load>(put.value->node);
-    const auto side = [&](BufferId id, const std::vector<IntExpr>& index, const NestLoop& stepped) {
-      const IntExpr place = linear_index(text_.nest, id, index);
-      const IntExpr first =
-          place.substitute({{lines.variable, lines.first}, {line.variable, line.first}});
-      return std::pair(fmt::format("{} + {}", text_.name(id), text_.index_text(first)),
-                       text_.index_text(place.coefficient(stepped.variable).value_or(IntExpr())));
-    };
-    const auto [from, outer] = side(load.buffer, known_indices(load), lines);
-    const auto [to, width] = side(put.buffer, put.index, line);
-    text_.format("kw_transpose_tile({}, {}, {}, {}, {}, {});", from, outer,
-                 text_.index_text(lines.extent - lines.first),
-                 text_.index_text(line.extent - line.first), to, width);
   }
 
   // One reduction to a place, over one loop.
@@ -226,7 +186,6 @@ class LoopWriter {
   }
 
   void plain_loop(const NestLoop& loop, std::vector<std::string> loops) {
-    if (is_converted_line(loop)) return converted_line(loop);
     if (const Store* put = streamed_store(loop)) return streamed_loop(loop, *put, std::move(loops));
     if (std::string pragma = simd(loop); !pragma.empty()) text_.directive(pragma);
     text_.open_loop(loop.variable, text_.index_text(loop.first), text_.index_text(loop.extent));
@@ -234,41 +193,6 @@ class LoopWriter {
     loops.push_back(loop.variable);
     list(loop.body, loops);
     text_.close();
-  }
-
-  // Nothing but a conversion between float16 and float32, in single steps on both sides.
-  bool is_converted_line(const NestLoop& loop) const {
-    const Store* put =
-        loop.body.size() == 1 ? std::get_if<Store>(&loop.body.front().node) : nullptr;
-    if (put == nullptr || put->update || !put->accumulator.empty()) return false;
-    const auto* cast = std::get_if<Scalar::Cast>(&put->value->node);
-    const auto* load = cast != nullptr ? std::get_if<Scalar::Load>(&cast->value->node) : nullptr;
-    if (load == nullptr || known_indices(*load).size() != load->index.size()) return false;
-    const std::set<DType> types = {put->value->dtype, cast->value->dtype};
-    const auto is_stepped = [&](BufferId id, const std::vector<IntExpr>& index) {
-      return linear_index(text_.nest, id, index).coefficient(loop.variable) ==
-             std::optional(IntExpr(1));
-    };
-    return types == std::set<DType>{DType::kFloat16, DType::kFloat32} &&
-           put->value->dtype == text_.buffer(put->buffer).type.dtype &&
-           load->buffer != put->buffer && is_stepped(put->buffer, put->index) &&
-           is_stepped(load->buffer, known_indices(*load));
-  }
-
-  void converted_line(const NestLoop& loop) {
-    text_.functions.insert({"kw_float16", "kw_lines_of_float16"});
-    const auto& put = std::get<Store>(loop.body.front().node);
-    const ScalarRef& value = std::get<Scalar::Cast>(put.value->node).value;
-    const auto& load = std::get<Scalar::Load>(value->node);
-    const auto first = [&](BufferId id, const std::vector<IntExpr>& index) {
-      const IntExpr place = linear_index(text_.nest, id, index);
-      return fmt::format("{} + {}", text_.pointer(id),
-                         text_.index_text(place.substitute({{loop.variable, loop.first}})));
-    };
-    text_.format("kw_line_{}_float16({}, {}, {});",
-                 put.value->dtype == DType::kFloat16 ? "to" : "from",
-                 first(load.buffer, known_indices(load)), first(put.buffer, put.index),
-                 text_.index_text(loop.extent - loop.first));
   }
 
   // The one store of the loop into an output, in single steps, of what it does not read.

@@ -163,7 +163,7 @@ class Splitter {
         if (end && follows(*border, *end)) return boolean(true);
       }
       if (!std::holds_alternative<Scalar::Call>(one->node)) return nullptr;
-      const ScalarRef made = parts.with_parts(one);
+      ScalarRef made = parts.with_parts(one);
       const auto& [op, arguments] = std::get<Scalar::Call>(made->node);
       if (op == ScalarOp::kAnd) return logical_and(arguments[0], arguments[1]);
       if (op == ScalarOp::kSelect) return select(arguments[0], arguments[1], arguments[2]);
