@@ -7,8 +7,8 @@ attacks is as fast as the first.
 One `kernelwright eval --dataset` judges candidates for tests/attacks/problem, correctness only: honest programs and attacks from the corpus that end by
 themselves. Every two seconds it counts verdicts, and of the run and its children: processes, descriptors, resident memory; at the end, when the run is
 over, what is left of them against before: processes of sandbox users, cgroups, mounts, files in temporary folders. Exit 1 when something is left, memory of the
-trusted processes or their descriptors grew by more than a tenth and 32 MiB or 16 descriptors, an outcome is not as expected, or the rate, less the processor time that a
-virtual machine's host took, changed by more than 5 %.
+trusted processes or their descriptors grew by more than a tenth and 32 MiB or 16 descriptors, an outcome is not as expected, or the rate changed by more than 5 %: between the
+first and the last round for the processor time that a virtual machine's host left, or by the clock between the medians of the first and the last third.
 """
 
 import argparse
@@ -220,13 +220,16 @@ def main():
     shares = [(stolen_at(places, after_it) - stolen_at(places, before_it)) / (after_it - before_it) / os.cpu_count() for before_it, after_it in zip(ends, ends[1:])]
     given = [rate / (1 - share) for rate, share in zip(rates, shares)]
     change = given[-1] / given[0] - 1
+    part = max(1, len(rates) // 3)
+    by_clock = statistics.median(rates[-part:]) / statistics.median(rates[:part]) - 1
     print(f"verdicts a minute, by rounds of {rounds}: {numbers(rates)} (last against first {100 * (rates[-1] / rates[0] - 1):+.1f} %)")
     print(f"of the processors the host took: {numbers((100 * share for share in shares), 1)} %")
     print(f"verdicts a minute of the processors that were left: {numbers(given)} (last against first {100 * change:+.1f} %)")
+    print(f"by the clock, medians of the last and the first third: {100 * by_clock:+.1f} %")
     print(f"trusted processes: {memory[0]:.0f} MiB, then {memory[1]:.0f} MiB; descriptors {handles[0]:.0f}, then {handles[1]:.0f}")
     print(f"left over: before {before}, after {after}")
     grown = {name: after[name] - before[name] for name in after if after[name] > before[name]}
-    bad = bool(grown or wrong or abs(change) > 0.05 or memory[1] > 1.1 * memory[0] + 32 or handles[1] > 1.1 * handles[0] + 16)
+    bad = bool(grown or wrong or abs(change) > 0.05 or abs(by_clock) > 0.05 or memory[1] > 1.1 * memory[0] + 32 or handles[1] > 1.1 * handles[0] + 16)
     print("FAILED" if bad else "passed")
     sys.exit(1 if bad else 0)
 

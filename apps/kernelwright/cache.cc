@@ -1,5 +1,5 @@
 // Two folders: the cache, which can always be made again, and the evidence, which cannot.
-#include "cache.h"
+#include "kernelwright/cache.h"
 
 #include <system_error>
 

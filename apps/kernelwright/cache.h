@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/result.h"
-#include "options.h"
-#include "services.h"
+#include "kernelwright/cli/options.h"
+#include "kernelwright/services.h"
 
 namespace kw::front {
 

@@ -1,5 +1,5 @@
 // The process's own stdout and stderr.
-#include "console.h"
+#include "kernelwright/console.h"
 
 #include <cstdlib>
 #include <string>

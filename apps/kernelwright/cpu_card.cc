@@ -1,5 +1,5 @@
 // /proc/cpuinfo and sysconf.
-#include "cpu_card.h"
+#include "kernelwright/cpu_card.h"
 
 #include <algorithm>
 #include <array>

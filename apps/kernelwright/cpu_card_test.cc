@@ -1,5 +1,5 @@
 // What prompts say about a CPU.
-#include "cpu_card.h"
+#include "kernelwright/cpu_card.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Findings in three groups: isolation and timing (from the sandbox), languages, targets.
-#include "doctor.h"
+#include "kernelwright/doctor.h"
 
 #include "base/text.h"
-#include "settings.h"
+#include "kernelwright/cli/settings.h"
 
 namespace kw::front {
 namespace {

@@ -1,8 +1,8 @@
 // kernelwright doctor: what this machine can do, and kernelwright --version.
 #pragma once
 #include "base/result.h"
-#include "options.h"
-#include "services.h"
+#include "kernelwright/cli/options.h"
+#include "kernelwright/services.h"
 
 namespace kw::front {
 

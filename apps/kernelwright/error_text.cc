@@ -1,5 +1,5 @@
 // Lines to one line.
-#include "error_text.h"
+#include "kernelwright/error_text.h"
 
 #include <vector>
 

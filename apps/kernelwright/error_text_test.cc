@@ -1,5 +1,5 @@
 // Messages of several lines become one.
-#include "error_text.h"
+#include "kernelwright/error_text.h"
 
 #include <gtest/gtest.h>
 

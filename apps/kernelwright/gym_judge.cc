@@ -1,5 +1,5 @@
 // Futures of the gym, waited for.
-#include "gym_judge.h"
+#include "kernelwright/gym_judge.h"
 
 #include "tracing/trace.h"
 

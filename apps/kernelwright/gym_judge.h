@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "services.h"
+#include "kernelwright/services.h"
 
 namespace kw::front {
 

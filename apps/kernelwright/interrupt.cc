@@ -2,7 +2,7 @@
 // the handler only counts and writes to an eventfd; a thread of its own waits there and requests
 // the stop. SIGPIPE gets an empty handler rather than SIG_IGN: a write to a closed pipe then fails
 // with EPIPE here, while programs that we execute start with the default again.
-#include "interrupt.h"
+#include "kernelwright/interrupt.h"
 
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
 // Signals to a stop token, and back to what was there.
-#include "interrupt.h"
+#include "kernelwright/interrupt.h"
 
 #include <condition_variable>
 #include <mutex>

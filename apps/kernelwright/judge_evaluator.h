@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "kernelwright/services.h"
 #include "search/evaluator.h"
-#include "services.h"
 
 namespace kw::front {
 

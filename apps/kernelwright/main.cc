@@ -2,13 +2,13 @@
 #include <string>
 #include <vector>
 
-#include "cpu_card.h"
-#include "generate.h"
 #include "gym/compile/plan.h"
-#include "gym_judge.h"
-#include "interrupt.h"
+#include "kernelwright/cpu_card.h"
+#include "kernelwright/gym_judge.h"
+#include "kernelwright/interrupt.h"
+#include "kernelwright/model/generate.h"
+#include "kernelwright/run.h"
 #include "os/file.h"
-#include "run.h"
 #include "sandbox/doctor.h"
 
 int main(int argc, char** argv) {

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kernelwright/tools.h"
 #include "os/fd.h"
-#include "tools.h"
 
 namespace kw::front {
 namespace {

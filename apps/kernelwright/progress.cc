@@ -1,5 +1,5 @@
 // Drawing is throttled: ten times a second on a terminal, every five seconds elsewhere.
-#include "progress.h"
+#include "kernelwright/progress.h"
 
 #include <algorithm>
 

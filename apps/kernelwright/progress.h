@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "console.h"
 #include "gym/gym.h"
+#include "kernelwright/console.h"
 
 namespace kw::front {
 

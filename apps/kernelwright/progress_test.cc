@@ -1,7 +1,7 @@
 // The status line under a clock set by hand.
-#include "progress.h"
+#include "kernelwright/progress.h"
 
-#include "testing.h"
+#include "kernelwright/testing.h"
 
 namespace kw::front {
 namespace {

@@ -1,8 +1,10 @@
 // Reads the runs, measures, prints.
-#include "report.h"
+#include "kernelwright/report.h"
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "kernelwright/cli/settings.h"
 #include "os/file.h"
 #include "report/read_run.h"
 #include "report/report.h"
@@ -36,6 +38,22 @@ Result<std::vector<std::string>> names_in(const std::string& dataset) {
   return out;
 }
 
+Result<std::vector<double>> fast_p_of(const std::string& list) {
+  constexpr std::size_t kMost = 20;
+  std::vector<double> out;
+  if (list.empty()) return std::vector<double>(report::kFastP.begin(), report::kFastP.end());
+  for (const std::string& word : split(list, ',')) {
+    auto value = parse_number(word);
+    if (!value) return tl::unexpected(std::move(value).error().with_context("--fast-p"));
+    KW_TRY_STATUS(check_range("--fast-p", *value, 0.001, 1000));
+    out.push_back(*value);
+  }
+  if (out.size() > kMost)
+    return fail(ErrorCode::kInvalidArgument, "--fast-p: {} are too many; at most {}", out.size(),
+                kMost);
+  return out;
+}
+
 }  // namespace
 
 Result<int> run_report(const ReportCommand& command, const Services& services) {
@@ -43,10 +61,12 @@ Result<int> run_report(const ReportCommand& command, const Services& services) {
   std::size_t baseline = place_of_baseline(paths, command.baseline);
   if (paths.empty())
     return fail(ErrorCode::kInvalidArgument, "no RUN given; see kernelwright report --help");
+  KW_TRY(std::vector<double> fast_p, fast_p_of(command.fast_p));
   KW_TRY(std::vector<std::string> asked, names_in(command.dataset));
+  const bool texts = command.json || !command.html.empty();
   std::vector<report::Run> runs;
   for (const std::string& path : paths) {
-    KW_TRY(report::Run run, report::read_run(path, !command.html.empty()));
+    KW_TRY(report::Run run, report::read_run(path, texts));
     std::size_t added = report::add_problems_asked(run, asked);
     if (added > 0)
       run.notes.push_back(fmt::format("{} problems of {} have no attempt", added, command.dataset));
@@ -57,7 +77,7 @@ Result<int> run_report(const ReportCommand& command, const Services& services) {
     runs.push_back(std::move(run));
   }
   report::name_apart(runs);
-  report::Report report = report::make_report(std::move(runs), baseline, {});
+  report::Report report = report::make_report(std::move(runs), baseline, {}, fast_p);
   if (!command.html.empty()) {
     KW_TRY_STATUS(os::write_file_atomic(command.html, report::to_html(report)));
     services.console.err(fmt::format("page      {}\n", command.html));

@@ -1,8 +1,8 @@
 // kernelwright report: the numbers of runs, on the terminal, as JSON, as a page.
 #pragma once
 #include "base/result.h"
-#include "options.h"
-#include "services.h"
+#include "kernelwright/cli/options.h"
+#include "kernelwright/services.h"
 
 namespace kw::front {
 

@@ -1,7 +1,9 @@
 // The command: what it reads, prints and writes.
 #include <algorithm>
+#include <array>
 
-#include "testing.h"
+#include "kernelwright/testing.h"
+#include "openai/chat.h"
 
 namespace kw::front {
 namespace {
@@ -94,6 +96,58 @@ TEST_F(ReportTest, Mistakes) {
   judge("o.jsonl", {{"good", task::Outcome::kPassed}});
   expect_error({"report", path("o.jsonl"), "--dataset", "nowhere"}, "nowhere");
   expect_error({"report", path("o.jsonl"), "--html", "no/such/folder.html"}, "no/such/folder.html");
+}
+
+TEST_F(ReportTest, ChosenFastP) {
+  judge("o.jsonl", {{"good", task::Outcome::kPassed}});
+  Json rows = report({path("o.jsonl"), "--fast-p", "3,1.2"})["runs"][0]["metrics"]["fast_p"];
+  ASSERT_EQ(rows.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(rows[i]["p"], (std::array{1.0, 1.2, 3.0}.at(i)));
+  EXPECT_EQ(rows[1]["median"]["value"], 1.0);
+  EXPECT_EQ(rows[2]["median"]["value"], 0.0);
+  Json usual = report({path("o.jsonl")})["runs"][0]["metrics"]["fast_p"];
+  EXPECT_EQ(usual[3]["p"], 1.2);
+  for (const char* bad : {"1,", "1,x", "0", "-1", "nan", "inf", "1;2"}) {
+    console.err_text.clear();
+    EXPECT_EQ(kernelwright({"report", path("o.jsonl"), "--fast-p", bad}), 2) << bad;
+    EXPECT_NE(console.err_text.find("--fast-p"), std::string::npos) << bad;
+  }
+}
+
+TEST_F(ReportTest, RunsOverOtherBaselinesWarn) {
+  judge("a.jsonl", {{"good", task::Outcome::kPassed}});
+  judge("b.jsonl", {{"good", task::Outcome::kPassed}});
+  EXPECT_EQ(report({path("a.jsonl"), path("b.jsonl")})["comparisons"][0]["warnings"].size(), 0U);
+  std::string verdicts = read("b.jsonl.verdicts.jsonl");
+  const std::string from = "\"baseline\":\"eager\"", to = "\"baseline\":\"compile\"";
+  ASSERT_NE(verdicts.find(from), std::string::npos);
+  write("b.jsonl.verdicts.jsonl", verdicts.replace(verdicts.rfind(from), from.size(), to));
+  Json warnings = report({path("a.jsonl"), path("b.jsonl")})["comparisons"][0]["warnings"];
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].get<std::string>().find("compile and eager"), std::string::npos);
+}
+
+// The report takes these labels for what they are, whatever openai comes to call them.
+TEST_F(ReportTest, SuspiciousAnswersAreIndependentSamples) {
+  using openai::Suspicion;
+  for (Suspicion suspicion :
+       {Suspicion::kEmpty, Suspicion::kPromptEcho, Suspicion::kTemplateTokens}) {
+    const std::string name(openai::to_string(suspicion));
+    write("answers.jsonl", Json{{"problem", "double"},
+                                {"attempt", 0},
+                                {"answer", "Which kernel?"},
+                                {"by", "m"},
+                                {"label", name}}
+                                   .dump() +
+                               "\n");
+    kernelwright({"solve", path("problems/double"), "--answers", path("answers.jsonl"), "--samples",
+                  "1", "--run", path("run-" + name)});
+    Json run = report({path("run-" + name)})["runs"][0];
+    EXPECT_EQ(run["independent"], true) << name;
+    EXPECT_EQ(run["metrics"]["pass_at_k"].size(), 1U) << name;
+    const std::string reason = run["metrics"]["failures"][0]["reason"];
+    EXPECT_TRUE(reason.starts_with("no_code: ") && reason.ends_with("(" + name + ")")) << reason;
+  }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "services.h"
+#include "kernelwright/services.h"
 
 namespace kw::front {
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "console.h"
 #include "gym/gym.h"
+#include "kernelwright/console.h"
+#include "kernelwright/tools.h"
 #include "link/child_program.h"
 #include "prompt/hardware_card.h"
 #include "sandbox/doctor.h"
-#include "tools.h"
 #include "writer/graph/graph.h"
 
 namespace kw::front {

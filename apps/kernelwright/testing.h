@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernelwright/run.h"
 #include "os/file.h"
-#include "run.h"
 
 namespace kw::front {
 
@@ -88,7 +88,8 @@ struct FakeGym {
   std::map<std::string, task::Outcome> outcomes;
   std::map<std::string, ErrorCode> errors;
   std::function<void(const gym::EvalRequest&)>
-      on_judge;  // called under the lock, before the answer
+      on_judge;                                    // called under the lock, before the answer
+  std::function<void(task::Verdict&)> on_verdict;  // the last word about what is answered
   std::vector<gym::EvalRequest> seen;
   std::map<std::string, gym::Quarantine> quarantines;  // by the problem's name: else admitted
   std::function<void(const gym::CheckRequest&)> on_check;
@@ -110,8 +111,10 @@ class FakeJudge : public Judge {
     const std::string& name = request.candidate.name;
     if (gym_.errors.contains(name)) return fail(gym_.errors[name], "the fake fails");
     auto outcome = gym_.outcomes.find(name);
-    return fake_verdict(request,
-                        outcome == gym_.outcomes.end() ? task::Outcome::kPassed : outcome->second);
+    task::Verdict verdict = fake_verdict(
+        request, outcome == gym_.outcomes.end() ? task::Outcome::kPassed : outcome->second);
+    if (gym_.on_verdict) gym_.on_verdict(verdict);
+    return verdict;
   }
   // Every workload for the CPU has the same findings.
   Result<gym::ProblemCheck> check(const gym::CheckRequest& request,

@@ -1,4 +1,4 @@
-#include "timestamp.h"
+#include "kernelwright/timestamp.h"
 
 #include <ctime>
 

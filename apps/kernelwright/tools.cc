@@ -1,5 +1,5 @@
 // Versions out of what tools print.
-#include "tools.h"
+#include "kernelwright/tools.h"
 
 #include <array>
 #include <cstdlib>

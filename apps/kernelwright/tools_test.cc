@@ -1,5 +1,5 @@
 // What tools say, and running one.
-#include "testing.h"
+#include "kernelwright/testing.h"
 
 namespace kw::front {
 namespace {

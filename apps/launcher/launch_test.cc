@@ -71,8 +71,8 @@ TEST_F(LaunchTest, ControlIsDescriptorThreeAndNothingElseIsOpen) {
 
 TEST_F(LaunchTest, EnvironmentIsMadeFromScratch) {
   ::setenv("KW_PLANTED_SECRET", "x", 1);
-  EXPECT_GE(run_bare({"environment", "PATH", "LANG", "HOME", "TMPDIR", "GIVEN"}), 1);
-  Exit exit = run({"environment", "PATH", "LANG", "HOME", "TMPDIR", "GIVEN"},
+  EXPECT_GE(run_bare({"environment", "PATH", "LANG", "HOME", "USER", "TMPDIR", "GIVEN"}), 1);
+  Exit exit = run({"environment", "PATH", "LANG", "HOME", "USER", "TMPDIR", "GIVEN"},
                   [](Spec& spec) { spec.environment = {{"GIVEN", "1"}}; });
   EXPECT_EQ(exit.code, 0);
   ::unsetenv("KW_PLANTED_SECRET");

@@ -27,7 +27,9 @@ def check(name, good):
 def walls():
     import colorsys                      # not imported before the fork: read through the binds
     import subprocess, threading
-    check("environment", sorted(os.environ) == sorted(["PATH", "LANG", "HOME", "TMPDIR", "ACTION"]))
+    check("environment", sorted(os.environ) == sorted(["PATH", "LANG", "HOME", "USER", "TMPDIR", "ACTION"]))
+    import getpass                       # the uid has no name in passwd
+    check("user", getpass.getuser() == "sandbox")
     check("no secret", "KW_PLANTED_SECRET" not in os.environ)
     check("descriptors", sorted(os.listdir("/proc/self/fd"))[:4] == ["0", "1", "2", "3"] and len(os.listdir("/proc/self/fd")) == 5)
     check("folder", os.access(".", os.W_OK))

@@ -5,7 +5,7 @@
 
 namespace kw::lm_program {
 
-// settings: what kernelwright generate hands over (apps/kernelwright/generate.cc). Results to
+// settings: what kernelwright generate hands over (apps/kernelwright/model/generate.cc). Results to
 // stdout in the order of the prompts.
 Status generate(const Json& settings);
 

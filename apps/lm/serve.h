@@ -4,8 +4,8 @@
 
 namespace kw::lm_program {
 
-// settings: what kernelwright serve-model hands over (apps/kernelwright/serve_model.cc). Errors are
-// told over the socket. Returns the exit code.
+// settings: what kernelwright serve-model hands over (apps/kernelwright/model/serve_model.cc).
+// Errors are told over the socket. Returns the exit code.
 int serve(const Json& settings);
 
 }  // namespace kw::lm_program

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "base/seed.h"
 #include "base/text.h"
 
 namespace kw {
@@ -82,6 +83,12 @@ TEST(Json, CanonicalFormIgnoresOrderAndSpace) {
 
 TEST(Hash, Sha256OfKnownText) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Seed, HasTheBitsThatServersKeep) {
+  EXPECT_EQ(seed_of("abc"), 0xba7816bf8f01U);
+  EXPECT_NE(seed_of("abc"), seed_of("abd"));
+  for (int i = 0; i < 100; ++i) EXPECT_LT(seed_of(std::to_string(i)), std::uint64_t{1} << 53U);
 }
 
 TEST(Hash, KeyedHashSeesEveryByte) {

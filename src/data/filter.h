@@ -21,6 +21,7 @@ namespace kw::data {
 // A finding about one sample. outcome: task::Outcome's name, or one of
 //   no_code        the answer has no code that could be judged
 //   bad_problem    the problem cannot be read
+//   wrong_plan     the generator's: the plan is not the kernel's (generator_origin.h)
 //   not_wrong      repair: the first answer is right
 //   not_right      speed-up: the first answer is wrong
 //   not_faster     speed-up: the intervals of the two do not lie apart

@@ -1,5 +1,6 @@
 // One sample: a problem, a question about it, and the writer's answer.
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -7,7 +8,9 @@
 #include "data/generate.h"
 #include "data/generate_mutations.h"
 #include "data/generate_prompt.h"
+#include "data/generator_origin.h"
 #include "data/graph_labels.h"
+#include "data/machines.h"
 #include "prompt/templates.h"
 #include "writer/author/author.h"
 
@@ -65,9 +68,27 @@ void label_operators(const writer::Graph& graph, Labels& labels) {
   if (!chain) labels.edges = std::move(edges);
 }
 
-std::string_view drawn_template(Rng& rng) {
-  const double draw = rng.uniform();
-  return draw < 0.75 ? "zero_shot" : "one_shot";
+struct Share {
+  std::string_view name;
+  double part;
+};
+
+// Of questions.
+constexpr Share kTemplates[] = {{"zero_shot", 0.40},
+                                {"one_shot", 0.15},
+                                {"plan_first", 0.20},
+                                {"hardware", 0.15},
+                                {"full", 0.10}};
+// Of pending ones: whoever judges them writes the question anew, on a machine of his own.
+constexpr Share kPendingTemplates[] = {{"zero_shot", 0.7}, {"plan_first", 0.3}};
+
+std::string_view drawn_template(std::span<const Share> shares, Rng& rng) {
+  double draw = rng.uniform();
+  for (const Share& share : shares) {
+    if (draw < share.part) return share.name;
+    draw -= share.part;
+  }
+  return shares.front().name;
 }
 
 class SampleMaker {
@@ -91,8 +112,12 @@ class SampleMaker {
     out.messages = std::move(question.messages);
     out.messages.push_back({"assistant", writer::answer_text(answer)});
     out.problem = sample_problem(form.problem);
+    if (module) {
+      for (const task::Problem& other : problem.resized_modules)
+        out.problem->resized.push_back(other.module().source);
+    }
     out.language = task::to_string(options_.language);
-    out.origin = {{"generator", "kernelwright-1"}, {"seed", options_.seed}, {"index", index_}};
+    out.origin = generator_origin(options_.seed, index_, problem_index, options_.problems);
     out.group = problem.name;
     label_operators(form.graph, out.labels);
     out.labels.graph = graph_digest(form.graph);
@@ -104,7 +129,7 @@ class SampleMaker {
     if (!answer.tuning.empty())
       out.labels.other["kernel"] = writer::label_of(answer.strategy, answer.tuning);
     if (kind_ == Kind::kSpeedup) {
-      out.pending = Pending{writer::answer_text(drafts[1]), "zero_shot"};
+      out.pending = Pending{writer::answer_text(drafts[1]), std::string(template_)};
       out.labels.other["previous_strategy"] = drafts[1].strategy;
     }
     if (kind_ == Kind::kRepair) {
@@ -112,7 +137,7 @@ class SampleMaker {
       if (!wrong) return fail(ErrorCode::kUnsupported, "nothing in the kernel can be made wrong");
       writer::Draft previous = answer;
       previous.source = std::move(wrong->source);
-      out.pending = Pending{writer::answer_text(previous), "zero_shot"};
+      out.pending = Pending{writer::answer_text(previous), std::string(template_)};
       out.labels.other["mutation"] = wrong->kind;
     }
     out.id = sample_id(out);
@@ -176,7 +201,15 @@ class SampleMaker {
     if (kind_ == Kind::kImplement)
       return implement_prompt(form.problem, form.signature, options_.language, problem.steps,
                               options);
-    KW_TRY(const prompt::Template chosen, prompt::template_named(drawn_template(rng_)));
+    const bool pending = kind_ == Kind::kRepair || kind_ == Kind::kSpeedup;
+    template_ =
+        pending ? drawn_template(kPendingTemplates, rng_) : drawn_template(kTemplates, rng_);
+    KW_TRY(const prompt::Template chosen, prompt::template_named(template_));
+    if (chosen.hardware) {
+      const auto& known = machines(options_.language);
+      options.hardware = known[rng_.below(known.size())];
+      options.machine = options.hardware->name;
+    }
     return prompt::chat_prompt(form.problem, form.signature, options_.language, chosen, options);
   }
 
@@ -184,6 +217,7 @@ class SampleMaker {
   std::uint64_t index_;
   Rng& rng_;
   Kind kind_;
+  std::string_view template_;  // of the question; "": of an `implement` sample
 };
 
 }  // namespace

@@ -7,9 +7,8 @@
 
 namespace kw::data {
 
-// SHA-256 of operators, arguments, element types and sizes as numbers, of what the outputs depend
-// on: equal for problems that compute the same on the same sizes, however they are written. Names,
-// lines, conditions and the order of nodes do not matter.
+// SHA-256 of canonical_text(): equal for problems that compute the same on the same sizes, with
+// other names and in many other ways of writing. Lines and conditions do not matter.
 std::string graph_digest(const writer::Graph& graph);
 
 // Sets operators, edges and graph; leaves the others.

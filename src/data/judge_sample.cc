@@ -2,8 +2,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "data/filter.h"
+#include "data/generator_origin.h"
 #include "prompt/blocks.h"
 #include "prompt/templates.h"
 #include "search/reading.h"
@@ -58,12 +60,15 @@ class SampleJudge {
   }
 
   Result<Finding> run() {
+    KW_CHECK(sample_.problem);
     auto problem = task_problem(*sample_.problem, sample_.id);
-    if (!problem) return bad_problem(problem.error().message());
+    if (!problem) return not_judged("bad_problem", problem.error().message());
     problem_ = std::move(*problem);
     const auto language = task::language_from_string(sample_.language);
-    if (!language) return bad_problem("unknown language " + sample_.language);
+    if (!language) return not_judged("bad_problem", "unknown language " + sample_.language);
     language_ = *language;
+    KW_TRY(const std::string misfit, misfit_of_plan(sample_));
+    if (!misfit.empty()) return not_judged("wrong_plan", misfit);
     std::optional<Judged> previous;
     if (sample_.pending) {
       KW_TRY(previous, judge(sample_.pending->previous));
@@ -73,7 +78,10 @@ class SampleJudge {
     }
     KW_TRY(Judged answer, judge(sample_.answer()));
     Finding out = finding("", answer);
-    if (!out.passed || !previous) return out;
+    if (!out.passed) return out;
+    KW_TRY(const std::optional<Finding> elsewhere, failure_at_other_sizes(answer));
+    if (elsewhere) return *elsewhere;
+    if (!previous) return out;
     if (sample_.kind == Kind::kSpeedup && !faster(answer, *previous))
       return finding("not_faster", answer);
     KW_TRY(out.question, question_about(*previous));
@@ -81,9 +89,9 @@ class SampleJudge {
   }
 
  private:
-  static Finding bad_problem(const std::string& reason) {
+  static Finding not_judged(const std::string& outcome, const std::string& reason) {
     Finding out;
-    out.outcome = "bad_problem";
+    out.outcome = outcome;
     out.reason = printable(reason, 300);
     return out;
   }
@@ -104,7 +112,27 @@ class SampleJudge {
     return out;
   }
 
+  // The same candidate for the module at other sizes.
+  Result<std::optional<Finding>> failure_at_other_sizes(const Judged& answer) {
+    KW_CHECK(sample_.problem && answer.reading.candidate);
+    auto problems = resized_problems(*sample_.problem, sample_.id);
+    if (!problems) return std::optional(not_judged("bad_problem", problems.error().message()));
+    for (task::Problem& problem : *problems) {
+      gym::EvalRequest request;
+      request.problem = std::move(problem);
+      request.candidate = *answer.reading.candidate;
+      request.options = options_;
+      request.options.timing = false;
+      KW_TRY(task::Verdict verdict, evaluator_.judge(std::move(request), stop_));
+      if (verdict.outcome == Outcome::kQuarantined) continue;  // says nothing of the answer
+      Judged there{answer.reading, std::move(verdict)};
+      if (!there.right()) return std::optional(finding("wrong_at_other_sizes", there));
+    }
+    return std::optional<Finding>();
+  }
+
   static bool faster(const Judged& answer, const Judged& previous) {
+    if (!answer.verdict || !previous.verdict) return false;
     const auto& now = answer.verdict->speedup;
     const auto& before = previous.verdict->speedup;
     return now && before && now->low > before->high;
@@ -127,6 +155,7 @@ class SampleJudge {
   }
 
   Result<std::vector<prompt::Message>> question_about(const Judged& previous) {
+    KW_CHECK(sample_.pending);
     KW_TRY(task::Signature signature, evaluator_.describe(problem_, options_.target));
     KW_TRY(prompt::Template chosen, prompt::template_named(sample_.pending->prompt_template));
     prompt::Refinement refinement;

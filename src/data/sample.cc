@@ -34,6 +34,7 @@ Json to_json(const SampleProblem& problem) {
               {"source", problem.source}};
   if (!problem.workloads.is_null()) out["workloads"] = problem.workloads;
   if (!problem.policy.is_null()) out["policy"] = problem.policy;
+  if (!problem.resized.empty()) out["resized"] = problem.resized;
   return out;
 }
 
@@ -95,6 +96,10 @@ Result<std::optional<SampleProblem>> problem_of(ObjectReader& reader) {
   KW_TRY(out->source, one.string("source"));
   if (const Json* workloads = one.find("workloads")) out->workloads = *workloads;
   if (const Json* policy = one.find("policy")) out->policy = *policy;
+  KW_TRY(out->resized, one.strings_or_empty("resized"));
+  if (!out->is_module && !out->resized.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "problem.resized: a definition has its sizes in its workloads");
   KW_TRY_STATUS(one.no_other_keys());
   return out;
 }
@@ -302,6 +307,16 @@ Result<task::Problem> task_problem(const SampleProblem& from, const std::string&
   if (out.hash != from.hash)
     return fail(ErrorCode::kDataLoss, "problem.hash: {} is not that of the source, {}",
                 printable(from.hash, 80), out.hash);
+  return out;
+}
+
+Result<std::vector<task::Problem>> resized_problems(const SampleProblem& problem,
+                                                    const std::string& origin) {
+  std::vector<task::Problem> out;
+  for (const std::string& source : problem.resized) {
+    KW_TRY(task::Module module, task::make_module(source, "Model", {}));
+    out.push_back(task::module_problem(problem.name, std::move(module), origin));
+  }
   return out;
 }
 

@@ -35,6 +35,8 @@ struct SampleProblem {
   std::string source;     // the module's Python with `Model`, or the definition's JSON
   Json workloads;         // of a definition: a list as in docs/formats/workload.md; else null
   Json policy;            // as task::to_json(Policy) gives it; null: the default
+  // Sources of the same module at other sizes, where an answer has to be right too.
+  std::vector<std::string> resized;
 };
 
 struct Labels {
@@ -90,5 +92,8 @@ SampleProblem sample_problem(const task::Problem& problem);
 // origin: for messages. kInvalidArgument for a source that is no problem; kDataLoss when the hash
 // is another.
 Result<task::Problem> task_problem(const SampleProblem& problem, const std::string& origin);
+// Those of `resized`, each under the problem's name.
+Result<std::vector<task::Problem>> resized_problems(const SampleProblem& problem,
+                                                    const std::string& origin);
 
 }  // namespace kw::data

@@ -1,6 +1,7 @@
 #include "data/stats.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <set>
 #include <span>
@@ -19,6 +20,18 @@ std::uint32_t clipped(std::size_t bytes) {
       std::min<std::size_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
 }
 
+// Of sorted lengths.
+std::vector<LengthBin> bins_of(const std::vector<std::uint32_t>& lengths) {
+  std::vector<LengthBin> out;
+  for (std::uint32_t length : lengths) {
+    const std::uint64_t from = std::bit_floor(std::uint64_t{length});
+    if (out.empty()) out.push_back({from, 0});
+    while (out.back().from < from) out.push_back({out.back().to(), 0});
+    ++out.back().count;
+  }
+  return out;
+}
+
 LengthSummary summary_of(std::vector<std::uint32_t>& lengths) {
   LengthSummary out;
   if (lengths.empty()) return out;
@@ -31,6 +44,7 @@ LengthSummary summary_of(std::vector<std::uint32_t>& lengths) {
   out.p90 = at(0.9);
   out.p99 = at(0.99);
   out.longest = lengths.back();
+  out.bins = bins_of(lengths);
   return out;
 }
 
@@ -57,11 +71,11 @@ std::vector<std::string> texts_of(const Json& object, const char* key) {
 }
 
 Json to_json(const LengthSummary& lengths) {
-  return {{"total", lengths.total},
-          {"median", lengths.median},
-          {"p90", lengths.p90},
-          {"p99", lengths.p99},
-          {"longest", lengths.longest}};
+  Json bins = Json::array();
+  for (const LengthBin& bin : lengths.bins)
+    bins.push_back({{"from", bin.from}, {"count", bin.count}});
+  return {{"total", lengths.total}, {"median", lengths.median},   {"p90", lengths.p90},
+          {"p99", lengths.p99},     {"longest", lengths.longest}, {"bins", std::move(bins)}};
 }
 
 std::string table(const char* title, const Counts& counts, std::uint64_t samples) {
@@ -102,6 +116,11 @@ void StatsCollector::add(const Sample& sample) {
   count(stats_.strategies, sample.labels.strategy);
   if (sample.labels.tier) count(stats_.tiers, fmt::format("{}", *sample.labels.tier));
   if (sample.labels.depth) count(stats_.depths, fmt::format("{}", *sample.labels.depth));
+  for (const auto& [key, counts] :
+       {std::pair{"family", &stats_.families}, std::pair{"template", &stats_.templates},
+        std::pair{"mutation", &stats_.mutations}}) {
+    for (const std::string& name : texts_of(sample.labels.other, key)) count(*counts, name);
+  }
   const auto outcomes =
       sample.verdict.is_object() ? texts_of(sample.verdict, "outcome") : std::vector<std::string>{};
   for (const std::string& outcome : outcomes) count(stats_.outcomes, outcome);
@@ -133,10 +152,13 @@ Json to_json(const Stats& stats) {
           {"problems", stats.problems},
           {"kinds", stats.kinds},
           {"languages", stats.languages},
+          {"families", stats.families},
           {"operators", stats.operators},
           {"strategies", stats.strategies},
           {"tiers", stats.tiers},
           {"depths", stats.depths},
+          {"templates", stats.templates},
+          {"mutations", stats.mutations},
           {"outcomes", stats.outcomes},
           {"origins", stats.origins},
           {"licences", stats.licences},
@@ -154,10 +176,13 @@ std::string to_text(const Stats& stats) {
   out += length_line("answers", stats.answer_bytes);
   out += table("kind", stats.kinds, stats.samples);
   out += table("language", stats.languages, stats.samples);
+  out += table("family", stats.families, stats.samples);
   out += table("operator", stats.operators, stats.samples);
   out += table("strategy", stats.strategies, stats.samples);
   out += table("tier", stats.tiers, stats.samples);
   out += table("depth", stats.depths, stats.samples);
+  out += table("template", stats.templates, stats.samples);
+  out += table("mutation", stats.mutations, stats.samples);
   out += table("outcome", stats.outcomes, stats.samples);
   out += table("origin", stats.origins, stats.samples);
   out += table("licence", stats.licences, stats.samples);

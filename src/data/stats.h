@@ -11,16 +11,24 @@
 
 namespace kw::data {
 
+// Lengths from `from` to below the next power of two; the first bin holds 0 alone.
+struct LengthBin {
+  std::uint64_t from = 0, count = 0;
+
+  std::uint64_t to() const { return from == 0 ? 1 : 2 * from; }
+};
+
 struct LengthSummary {
   std::uint64_t total = 0;
   std::uint32_t median = 0, p90 = 0, p99 = 0, longest = 0;
+  std::vector<LengthBin> bins;  // without a gap, from the shortest to the longest
 };
 
 struct Stats {
   std::uint64_t samples = 0, answered = 0, pending = 0, groups = 0, problems = 0;
   // A sample counts in each of its operators once, and in each of its licences; "" is left out.
-  std::map<std::string, std::uint64_t> kinds, languages, operators, strategies, tiers, depths,
-      outcomes, origins, licences;
+  std::map<std::string, std::uint64_t> kinds, languages, families, operators, strategies, tiers,
+      depths, templates, mutations, outcomes, origins, licences;
   LengthSummary question_bytes, answer_bytes;
 };
 Json to_json(const Stats& stats);

@@ -13,15 +13,15 @@
 namespace kw::data {
 
 // "OPERATOR | STRATEGY | LANGUAGE" for each operator of the sample, once; without operators one
-// with
-// "".
+// with "".
 std::vector<std::string> cells_of(const Sample& sample);
 
 // Chooses `per_cell` samples of every cell, each with the same chance, and all of a smaller one.
 // The same seed chooses the same, whatever the order. Memory: 16 bytes a chosen one in each cell.
 class StratifiedChoice {
  public:
-  StratifiedChoice(int per_cell, std::uint64_t seed) : per_cell_(per_cell), seed_(seed) {}
+  StratifiedChoice(int per_cell, std::uint64_t seed)
+      : per_cell_(static_cast<std::size_t>(per_cell)), seed_(seed) {}
   void add(const Sample& sample);
   // Hashes of ids: chosen by some cell.
   std::unordered_set<std::uint64_t> chosen() const;

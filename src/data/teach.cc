@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/seed.h"
 #include "base/text.h"
 #include "data/task_group.h"
 #include "os/journal.h"
@@ -52,11 +53,6 @@ Sample bare(Sample sample) {
   if (sample.answered()) sample.messages.pop_back();
   sample.verdict = nullptr;
   return sample;
-}
-
-std::uint64_t seed_of(const std::string& key, std::uint64_t seed) {
-  const std::string digits = sha256_hex(fmt::format("{} {}", seed, key)).substr(0, 12);
-  return std::stoull(digits, nullptr, 16);  // servers take 53 bits or less
 }
 
 // Where an entry of the log stands.
@@ -192,7 +188,7 @@ class TeachRun {
     out.temperature = settings_.temperature;
     out.top_p = settings_.top_p;
     out.max_tokens = settings_.max_tokens;
-    out.seed = seed_of(question.key, settings_.seed);
+    out.seed = seed_of(fmt::format("{} {}", settings_.seed, question.key));
     return out;
   }
 

@@ -19,7 +19,8 @@ struct Amount {
 // Any thread.
 class BudgetKeeper {
  public:
-  explicit BudgetKeeper(const Budget& limit) : limit_(limit) {}
+  explicit BudgetKeeper(const Budget& limit)
+      : limit_(limit), spent_{limit.spent_cost, limit.spent_tokens} {}
 
   // Waits while the worst cases of other requests stand in the way, at most `within`.
   // kResourceExhausted when it would not fit without them either; kDeadlineExceeded, kCancelled.

@@ -35,6 +35,13 @@ TEST(Budget, MoneyIsRefusedWithNumbers) {
   EXPECT_THAT(refused.error().message(), HasSubstr("budget of 1 has 1 spent"));
 }
 
+TEST(Budget, WhatWasSpentBeforeCounts) {
+  BudgetKeeper keeper({1.0, 100, 0.5, 50});
+  EXPECT_FALSE(keeper.reserve({0.6, 10}, seconds(10), {}));
+  EXPECT_FALSE(keeper.reserve({0.1, 60}, seconds(10), {}));
+  EXPECT_TRUE(keeper.reserve({0.5, 50}, seconds(0), {}));
+}
+
 TEST(Budget, TokensAreRefused) {
   BudgetKeeper keeper({0, 100});
   EXPECT_TRUE(keeper.reserve({0, 100}, seconds(0), {}));

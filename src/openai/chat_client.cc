@@ -29,6 +29,8 @@ Status check_settings(const ChatSettings& s) {
   KW_TRY_STATUS(at_least("burst", static_cast<double>(s.rates.burst.count()), 0));
   KW_TRY_STATUS(at_least("budget.cost", s.budget.cost, 0));
   KW_TRY_STATUS(at_least("budget.tokens", static_cast<double>(s.budget.tokens), 0));
+  KW_TRY_STATUS(at_least("budget.spent_cost", s.budget.spent_cost, 0));
+  KW_TRY_STATUS(at_least("budget.spent_tokens", static_cast<double>(s.budget.spent_tokens), 0));
   KW_TRY_STATUS(at_least("prices.prompt", s.prices.prompt, 0));
   KW_TRY_STATUS(at_least("prices.completion", s.prices.completion, 0));
   KW_TRY_STATUS(at_least("prices.cached_prompt", s.prices.cached_prompt.value_or(0), 0));

@@ -49,6 +49,9 @@ struct Retries {
 struct Budget {
   double cost = 0;
   std::int64_t tokens = 0;  // of prompts and completions
+  // Of it before this client was made: in a run that is gone on with.
+  double spent_cost = 0;
+  std::int64_t spent_tokens = 0;
 };
 
 struct Timeouts {

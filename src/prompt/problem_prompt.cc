@@ -30,11 +30,11 @@ Write a fast {language} implementation of `{name}` for {target}. It replaces the
 
 constexpr std::string_view kApproach = "Explain your approach in a few sentences. ";
 constexpr std::string_view kPlan =
-    R"(First give a plan of exactly four lines:
-- operators: the chain of operators with their constants, in order
-- limit: what bounds the speed on this machine (memory, arithmetic, latency), and why
-- strategy: how the work is split over threads or programs, vectors and loops, and what is fused
-- tiling: the sizes of blocks and vectors, and how ends that do not fit are handled
+    R"(First give a plan of exactly four lines, each its name, a colon and what is asked for:
+operators: the operators in their order with their constants, such as `mm > mul(0.5) > amax(dim=[1])`
+limit: what bounds the speed: memory, arithmetic or latency
+strategy: how the work is split over threads or programs, vectors and loops, and what is fused
+tiling: the sizes of blocks and vectors, and how ends that do not fit are handled
 )";
 
 std::string_view language_name(task::Language language) {

@@ -14,8 +14,8 @@ constexpr std::array<Template, 5> kTemplates = {{
     {"zero_shot", 1, false, false, false},
     {"one_shot", 1, true, false, false},
     {"hardware", 1, false, true, false},
-    {"plan_first", 1, false, false, true},
-    {"full", 1, true, true, true},
+    {"plan_first", 2, false, false, true},
+    {"full", 2, true, true, true},
 }};
 
 Result<PromptOptions> options_of(const Template& chosen, PromptOptions options) {

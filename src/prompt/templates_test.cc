@@ -53,34 +53,41 @@ ChatPrompt refined(const Refinement& refinement, Language language = Language::k
   return *chat;
 }
 
+constexpr Language kLanguages[] = {Language::kCpp, Language::kTriton, Language::kPython};
+
+Refinement after_a_compile_error(Language language) {
+  const bool cpp = language == Language::kCpp;
+  task::Verdict verdict;
+  verdict.outcome = cpp ? task::Outcome::kCompileError : task::Outcome::kRuntimeError;
+  verdict.diagnostics = {
+      cpp ? task::Diagnostic{"compiler",
+                             "kernel.cpp:2:3: error: 'foo' was not declared in this scope"}
+          : task::Diagnostic{"exception", "NameError: name 'foo' is not defined"}};
+  const char* code =
+      cpp ? "extern \"C\" void run() {\n  foo();\n}\n" : "def run(x, scale, bias):\n    foo()\n";
+  return {{code, "", verdict}, BestSoFar{{1.5, 1.4, 1.6}, 0.25}};
+}
+
 TEST(Templates, Golden) {
-  for (const Template& chosen : templates()) {
-    ChatPrompt chat = softmax_chat(chosen, Language::kCpp);
+  std::map<std::string, std::string> texts;
+  const auto add = [&texts](const ChatPrompt& chat, Language language, const char* form) {
     ASSERT_EQ(chat.messages.size(), 1U);
     EXPECT_EQ(chat.messages[0].role, "user");
-    expect_golden("prompts/" + chat.template_id + "_cpp.md", chat.messages[0].content);
+    texts[fmt::format("{}_{}{}.md", chat.template_id, to_string(language), form)] =
+        chat.messages[0].content;
+  };
+  for (const Language language : kLanguages) {
+    for (const Template& chosen : templates()) add(softmax_chat(chosen, language), language, "");
+    add(refined(after_a_compile_error(language), language), language, "");
   }
-  for (Language language : {Language::kTriton, Language::kPython}) {
-    ChatPrompt chat = softmax_chat(named("one_shot"), language);
-    expect_golden(fmt::format("prompts/{}_{}.md", chat.template_id, to_string(language)),
-                  chat.messages[0].content);
+  for (const Language language : {Language::kTriton, Language::kPython}) {
     auto module =
         chat_prompt(linear_module(), linear_signature(), language, named("one_shot"), with_card());
     ASSERT_TRUE(module);
-    expect_golden(fmt::format("prompts/{}_{}_module.md", module->template_id, to_string(language)),
-                  module->messages[0].content);
+    add(*module, language, "_module");
   }
-}
-
-TEST(Templates, RefinementGolden) {
-  task::Verdict verdict;
-  verdict.outcome = task::Outcome::kCompileError;
-  verdict.diagnostics = {
-      {"compiler", "kernel.cpp:2:3: error: 'foo' was not declared in this scope"}};
-  ChatPrompt chat = refined({{"extern \"C\" void run() {\n  foo();\n}\n", "", verdict},
-                             BestSoFar{{1.5, 1.4, 1.6}, 0.25}});
-  EXPECT_EQ(chat.template_id, "zero_shot-1+refine-1");
-  expect_golden("prompts/" + chat.template_id + "_cpp.md", chat.messages[0].content);
+  EXPECT_EQ(texts.size(), 20U);
+  expect_versioned_goldens("src/prompt/testdata/prompts", texts);
 }
 
 TEST(Templates, ZeroShotIsTheProblemsPrompt) {

@@ -1,8 +1,10 @@
-// Two problems, a definition and a module, and golden files (KW_ACCEPT=1 records them anew) for the
-// tests of this folder.
+// Two problems, a definition and a module, and golden files (KW_ACCEPT=1 records them anew; those
+// of a version only once) for tests of prompts.
 #pragma once
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -83,12 +85,36 @@ inline task::Signature linear_signature() {
   return signature;
 }
 
+inline std::string content_of(const std::filesystem::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
 inline void expect_golden(const std::string& name, const std::string& text) {
   std::string path = std::string(KW_SOURCE_DIR) + "/src/prompt/testdata/" + name;
   if (std::getenv("KW_ACCEPT") != nullptr) std::ofstream(path) << text;
-  std::ostringstream golden;
-  golden << std::ifstream(path).rdbuf();
-  EXPECT_EQ(golden.str(), text) << "KW_ACCEPT=1 records " << path;
+  EXPECT_EQ(content_of(path), text) << "KW_ACCEPT=1 records " << path;
+}
+
+// The folder's files, of names with a version: these and no others. One that is there is never
+// recorded anew, so that a changed text needs another version.
+inline void expect_versioned_goldens(const std::string& folder,
+                                     const std::map<std::string, std::string>& texts) {
+  const std::filesystem::path all = std::filesystem::path(KW_SOURCE_DIR) / folder;
+  for (const auto& [name, text] : texts) {
+    if (std::getenv("KW_ACCEPT") != nullptr && !std::filesystem::exists(all / name)) {
+      std::filesystem::create_directories(all);
+      std::ofstream(all / name) << text;
+    }
+    EXPECT_EQ(content_of(all / name), text)
+        << "a changed text needs a new version; KW_ACCEPT=1 records " << all / name
+        << " where it is not there";
+  }
+  for (const auto& file : std::filesystem::directory_iterator(all)) {
+    EXPECT_TRUE(texts.contains(file.path().filename().string()))
+        << file.path() << " is of no template";
+  }
 }
 
 }  // namespace kw::prompt

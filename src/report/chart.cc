@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "base/text.h"
 #include "report/format.h"
 #include "report/html.h"
 
@@ -175,6 +176,11 @@ std::string values(const Chart& chart) {
   return out + "</tbody></table></div></details>\n";
 }
 
+std::string open_figure(const std::string& title, const std::string& description) {
+  return fmt::format("<figure><figcaption>{}</figcaption>\n<p class=\"note\">{}</p>\n",
+                     escape(title), escape(description));
+}
+
 std::string open_svg(const std::string& id, const std::string& title,
                      const std::string& description, double height) {
   return fmt::format(
@@ -187,20 +193,47 @@ std::string open_svg(const std::string& id, const std::string& title,
 
 std::string line_chart(const Chart& chart) {
   Frame frame = frame_of(chart);
-  std::string out = fmt::format("<figure><figcaption>{}</figcaption>\n<p class=\"note\">{}</p>\n",
-                                escape(chart.title), escape(chart.description)) +
+  std::string out = open_figure(chart.title, chart.description) +
                     open_svg(chart.id, chart.title, chart.description, kHeight) +
                     grid(chart, frame);
   for (const Series& series : chart.series) out += path(chart, frame, series);
   return out + "</svg>\n" + legend(chart) + values(chart) + "</figure>\n";
 }
 
+std::string count_bars(const std::string& id, const std::string& title,
+                       const std::string& description,
+                       const std::vector<std::pair<std::string, std::int64_t>>& counts,
+                       std::int64_t all) {
+  constexpr double kRow = 30;
+  constexpr std::size_t kMaxBars = 30, kMaxName = 36;
+  const std::size_t shown = std::min(counts.size(), kMaxBars);
+  std::int64_t most = 1;
+  for (const auto& [name, count] : counts) most = std::max(most, count);
+  std::string out = open_figure(title, description) +
+                    open_svg(id, title, description, kRow * static_cast<double>(shown));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [name, count] = counts[i];
+    const double y = kRow * static_cast<double>(i);
+    out += fmt::format(
+        "<text class=\"label\" x=\"0\" y=\"{0:.1f}\">{1}</text>"
+        "<text x=\"{2:.0f}\" y=\"{0:.1f}\" text-anchor=\"end\">{3} ({4})</text>"
+        "<rect class=\"c0\" x=\"0\" y=\"{5:.1f}\" width=\"{6:.1f}\" height=\"8\"/>\n",
+        y + 12, escape(printable(name, kMaxName)), kWidth, count,
+        percent(all == 0 ? 0 : static_cast<double>(count) / static_cast<double>(all)), y + 16,
+        kWidth * static_cast<double>(count) / static_cast<double>(most));
+  }
+  out += "</svg>\n";
+  if (counts.size() > shown)
+    out += fmt::format("<p class=\"note\">{} more are left out here; they are in --json.</p>\n",
+                       counts.size() - shown);
+  return out + "</figure>\n";
+}
+
 std::string stacked_bars(const std::string& id, const std::string& title,
                          const std::string& description, const std::vector<std::string>& part_names,
                          const std::vector<Bar>& bars) {
   constexpr double kRow = 40;
-  std::string out = fmt::format("<figure><figcaption>{}</figcaption>\n<p class=\"note\">{}</p>\n",
-                                escape(title), escape(description));
+  std::string out = open_figure(title, description);
   out += open_svg(id, title, description, kRow * static_cast<double>(bars.size()));
   double y = 0;
   for (const Bar& bar : bars) {

@@ -1,8 +1,9 @@
-// Line charts and stacked bars as inline SVG, coloured by the page's style sheet: series i has the
+// Line charts and bars as inline SVG, coloured by the page's style sheet: series i has the
 // class c0 to c5 and, from the seventh on, dashes. Each chart says in words what it shows. Private
 // to this folder.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,12 @@ struct Chart {
 
 // <figure> with the chart, its legend and the values as a table.
 std::string line_chart(const Chart& chart);
+
+// Counts as bars, in their order, with their shares of `all`. The longest is the width.
+std::string count_bars(const std::string& id, const std::string& title,
+                       const std::string& description,
+                       const std::vector<std::pair<std::string, std::int64_t>>& counts,
+                       std::int64_t all);
 
 struct Bar {
   std::string name;

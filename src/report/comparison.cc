@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "base/text.h"
 #include "report/significance.h"
 
 namespace kw::report {
@@ -65,6 +66,14 @@ void count_intervals(const std::vector<Pair>& pairs, Comparison& out) {
   }
 }
 
+// Where one of the files does not say it, nothing is known to differ.
+void warn_if_other(std::string_view what, const std::string& run, const std::string& baseline,
+                   std::vector<std::string>& warnings) {
+  if (run.empty() || baseline.empty() || (run == baseline && run != kSeveral)) return;
+  warnings.push_back(fmt::format("the runs' {} differ, {} and {}: their speedups do not compare",
+                                 what, printable(run, 200), printable(baseline, 200)));
+}
+
 }  // namespace
 
 std::string_view to_string(Measure measure) {
@@ -85,6 +94,9 @@ Comparison compare(const Run& run, const Run& baseline, const BootstrapOptions& 
   Comparison out;
   std::vector<Pair> pairs = pair_up(run, baseline, out);
   count_intervals(pairs, out);
+  warn_if_other("baselines", run.baseline, baseline.baseline, out.warnings);
+  warn_if_other("targets", run.target, baseline.target, out.warnings);
+  warn_if_other("machines", run.hardware, baseline.hardware, out.warnings);
   std::vector<Statistic> differences;
   for (Measure measure :
        {Measure::kCorrect, Measure::kFast1, Measure::kFast1Low, Measure::kGeometricMean}) {

@@ -34,6 +34,7 @@ struct Comparison {
   // Problems that both solved with timed kernels: the intervals say faster, slower, or overlap.
   std::int64_t faster = 0, slower = 0, within_noise = 0;
   std::vector<MeasureComparison> measures;
+  std::vector<std::string> warnings;  // why speedups of the two do not compare, for people
 };
 
 // Without p_holm and winner, which need all comparisons of the report.

@@ -146,5 +146,29 @@ TEST(Comparison, EqualRunsSeldomHaveAWinner) {
   EXPECT_LE(named, kPairs * 8 / 100);
 }
 
+// Speedups over another baseline are other numbers.
+TEST(Comparison, WarnsWhereSpeedupsDoNotCompare) {
+  report::Run a = with_solved("a", 5, 2), b = with_solved("b", 5, 2);
+  a.baseline = "eager";
+  EXPECT_TRUE(compare(a, b, {}).warnings.empty()) << "nobody knows what b's was";
+  b.baseline = "eager";
+  EXPECT_TRUE(compare(a, b, {}).warnings.empty());
+  b.baseline = "compile";
+  b.hardware = "one";
+  a.hardware = "another";
+  a.target = b.target = "cpu";
+  std::vector<std::string> warnings = compare(a, b, {}).warnings;
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_NE(warnings[0].find("baselines differ, eager and compile"), std::string::npos);
+  EXPECT_NE(warnings[1].find("machines differ, another and one"), std::string::npos);
+  Report report = make_report({a, b}, 0, {});
+  EXPECT_NE(to_text(report).find("warning      the runs' baselines differ, compile and eager"),
+            std::string::npos);
+  EXPECT_NE(to_html(report).find("baselines differ"), std::string::npos);
+  EXPECT_EQ(to_json(report)["comparisons"][0]["warnings"].size(), 2U);
+  a.baseline = b.baseline = kSeveral;
+  EXPECT_EQ(compare(a, b, {}).warnings.size(), 2U) << "they need not be the same ones";
+}
+
 }  // namespace
 }  // namespace kw::report

@@ -29,8 +29,15 @@ std::vector<std::int64_t> sample_counts(std::int64_t most) {
   return out;
 }
 
+Counts largest_first(const std::map<std::string, std::int64_t>& counts) {
+  Counts out(counts.begin(), counts.end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return out;
+}
+
 void count(const Run& run, Metrics& out) {
-  std::map<std::string, std::int64_t> outcomes;
+  std::map<std::string, std::int64_t> outcomes, failures, given_up;
   out.problems = static_cast<std::int64_t>(run.problems.size());
   for (const ProblemRecord& problem : run.problems) {
     auto attempts = static_cast<std::int64_t>(problem.attempts.size());
@@ -40,6 +47,7 @@ void count(const Run& run, Metrics& out) {
     out.most_attempts = std::max(out.most_attempts, attempts);
     out.attempts += attempts;
     if (attempts == 0) ++out.unattempted;
+    if (!problem.failure.empty()) ++given_up[problem.failure];
     for (const Attempt& attempt : problem.attempts) {
       out.prompt_tokens += attempt.prompt_tokens;
       out.completion_tokens += attempt.completion_tokens;
@@ -47,11 +55,12 @@ void count(const Run& run, Metrics& out) {
       out.seconds += attempt.seconds;
       ++out.reached.at(static_cast<std::size_t>(attempt.progress));
       ++outcomes[attempt.outcome];
+      if (!attempt.correct()) ++failures[failure_of(attempt)];
     }
   }
-  out.outcomes.assign(outcomes.begin(), outcomes.end());
-  std::stable_sort(out.outcomes.begin(), out.outcomes.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  out.outcomes = largest_first(outcomes);
+  out.failures = largest_first(failures);
+  out.given_up = largest_first(given_up);
 }
 
 // What one problem's attempts add to each step.
@@ -105,10 +114,11 @@ Estimate exp_of(Estimate log) {
 }
 
 // In the order in which measure() takes them out again.
-std::vector<Statistic> statistics_of(const Run& run, const std::vector<std::int64_t>& ks) {
+std::vector<Statistic> statistics_of(const Run& run, std::span<const double> fast_p,
+                                     const std::vector<std::int64_t>& ks) {
   std::vector<Statistic> out;
   out.push_back(share(run, [](const ProblemRecord& p) { return correct_count(p) > 0; }));
-  for (double p : kFastP) {
+  for (double p : fast_p) {
     out.push_back(
         share(run, [&](const ProblemRecord& problem) { return faster_than(problem, p); }));
     out.push_back(
@@ -167,16 +177,16 @@ bool surely_faster_than(const ProblemRecord& problem, double p) {
   return best != nullptr && best->speedup && best->speedup->low.value_or(0) > p;
 }
 
-Metrics measure(const Run& run, const BootstrapOptions& options) {
+Metrics measure(const Run& run, const BootstrapOptions& options, std::span<const double> fast_p) {
   Metrics out;
   count(run, out);
   out.best_so_far = follow_best(run, out.most_attempts);
   std::vector<std::int64_t> ks;
   if (run.independent) ks = sample_counts(out.most_attempts);
-  std::vector<Estimate> estimates = estimates_of(statistics_of(run, ks), options);
+  std::vector<Estimate> estimates = estimates_of(statistics_of(run, fast_p, ks), options);
   auto next = estimates.begin();
   out.correctness = *next++;
-  for (double p : kFastP) {
+  for (double p : fast_p) {
     Estimate median = *next++;
     out.fast_p.push_back({p, median, *next++});
   }

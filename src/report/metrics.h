@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,14 +47,18 @@ struct BestSoFar {
   double cost_usd = 0, seconds = 0;
 };
 
+using Counts = std::vector<std::pair<std::string, std::int64_t>>;  // largest first, then by name
+
 struct Metrics {
   std::int64_t problems = 0, unattempted = 0, attempts = 0;
   std::int64_t fewest_attempts = 0, most_attempts = 0;  // of a problem
   std::int64_t prompt_tokens = 0, completion_tokens = 0;
   double cost_usd = 0, seconds = 0;
   std::array<std::int64_t, task::kProgresses>
-      reached{};  // attempts that came to exactly this stage
-  std::vector<std::pair<std::string, std::int64_t>> outcomes;  // most frequent first, then by name
+      reached{};    // attempts that came to exactly this stage
+  Counts outcomes;  // of attempts
+  Counts failures;  // of attempts that are not correct, by failure_of()
+  Counts given_up;  // problems that ended for another reason than their attempts, by that reason
   Estimate correctness;
   std::vector<FastP> fast_p;
   std::vector<PassAtK> pass_at_k;  // empty for a run whose attempts are not independent
@@ -61,7 +66,7 @@ struct Metrics {
   std::vector<BestSoFar> best_so_far;  // attempt 1 to most_attempts
 };
 
-inline constexpr std::array<double, 7> kFastP = {0.5, 0.8, 1, 1.5, 2, 3, 5};
+inline constexpr std::array<double, 8> kFastP = {0.5, 0.8, 1, 1.2, 1.5, 2, 3, 5};
 
 // 1 - C(n - c, k) / C(n, k), the chance that one of k samples of n, c of them correct, is correct
 // (Chen et al. 2021, "Evaluating Large Language Models Trained on Code"). With n < k the missing
@@ -74,6 +79,8 @@ bool surely_faster_than(const ProblemRecord& problem, double p);  // by the inte
 // log of the best speedup; none without a timed correct kernel.
 std::optional<double> log_speedup(const ProblemRecord& problem);
 
-Metrics measure(const Run& run, const BootstrapOptions& options);
+// fast_p: for these p, in this order.
+Metrics measure(const Run& run, const BootstrapOptions& options,
+                std::span<const double> fast_p = kFastP);
 
 }  // namespace kw::report

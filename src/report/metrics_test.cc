@@ -1,10 +1,12 @@
 // Vectors worked out by hand.
 #include "report/metrics.h"
 
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
+#include "report/report.h"
 #include "report/testing.h"
 
 namespace kw::report {
@@ -79,9 +81,25 @@ TEST(Metrics, FastPByHand) {
     median.push_back(row.median.value);
     low.push_back(row.low.value);
   }
-  // p:                                    0.5  0.8  1    1.5  2  3  5
-  EXPECT_EQ(median, (std::vector<double>{0.6, 0.6, 0.4, 0.2, 0, 0, 0})) << "2x is not over 2";
-  EXPECT_EQ(low, (std::vector<double>{0.6, 0.6, 0.2, 0.2, 0, 0, 0}));
+  // p:                                    0.5  0.8  1    1.2  1.5  2  3  5
+  EXPECT_EQ(median, (std::vector<double>{0.6, 0.6, 0.4, 0.2, 0.2, 0, 0, 0})) << "2x is not over 2";
+  EXPECT_EQ(low, (std::vector<double>{0.6, 0.6, 0.2, 0.2, 0.2, 0, 0, 0}));
+}
+
+TEST(Metrics, FastPOfChosenP) {
+  Report report = make_report({sample()}, 0, {}, std::array{1.05, 0.9, 1.05});
+  EXPECT_EQ(report.fast_p, (std::vector<double>{0.9, 1, 1.05}));
+  const std::vector<FastP>& rows = report.runs[0].metrics.fast_p;
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].p, 0.9);
+  EXPECT_EQ(rows[0].median.value, 0.4) << "0.9x is not over 0.9";
+  EXPECT_EQ(rows[2].p, 1.05);
+  EXPECT_EQ(rows[2].median.value, 0.4);
+  EXPECT_EQ(rows[2].low.value, 0.2);
+  std::string html = to_html(report), text = to_text(report);
+  EXPECT_NE(html.find("fast_1.05, surely"), std::string::npos);
+  EXPECT_EQ(html.find("fast_1.5"), std::string::npos);
+  EXPECT_NE(text.find("fast_1.05"), std::string::npos);
 }
 
 TEST(Metrics, WithoutAnIntervalNothingIsSure) {
@@ -135,6 +153,22 @@ TEST(Metrics, OutcomesAndStages) {
   EXPECT_EQ(m.outcomes[0], (std::pair<std::string, std::int64_t>("passed", 5)));
   EXPECT_EQ(m.outcomes[1], (std::pair<std::string, std::int64_t>("compile_error", 2)));
   EXPECT_EQ(m.reached, (std::array<std::int64_t, task::kProgresses>{0, 2, 0, 0, 1, 5}));
+}
+
+TEST(Metrics, FailuresByReason) {
+  Attempt cheat = failed(task::Progress::kRan, "violation");
+  cheat.violation = "input_write";
+  Attempt silent = failed(task::Progress::kNothing, "no_code");
+  silent.why_no_code = "the code block is empty";
+  Attempt cut = failed(task::Progress::kNothing, "cut_answer");
+  report::Run run = run_of("r", {problem("a", {silent, cheat, silent, cut, correct(1, 1, 1)}),
+                                 problem("b", {}), problem("c", {})});
+  run.problems[1].failure = run.problems[2].failure = "quarantined: zeros pass";
+  Metrics m = measure(run, {});
+  EXPECT_EQ(m.failures, (Counts{{"no_code: the code block is empty", 2},
+                                {"cut_answer", 1},
+                                {"violation: input_write", 1}}));
+  EXPECT_EQ(m.given_up, (Counts{{"quarantined: zeros pass", 2}}));
 }
 
 TEST(BestAttempt, FastestOfTheCorrectOnes) {

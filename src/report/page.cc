@@ -35,22 +35,26 @@ std::string attempts_anchor(std::size_t run, std::size_t problem) {
   return fmt::format("r{}p{}", run, problem);
 }
 
-std::string to_html(const Report& report) {
+std::string html_page(const std::string& title, const std::string& brand,
+                      const std::string& navigation, const std::string& sections) {
   // Nothing may be loaded and no script runs, whatever else is on the page.
-  std::string out =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" "
-      "content=\"no-referrer\">\n<title>" +
-      title_of(report) + " - Kernelwright report</title>\n<style>" + kPageStyle +
-      "</style>\n</head>\n<body>\n<header><p class=\"brand\">Kernelwright report</p>\n<h1>" +
-      title_of(report) + "</h1>\n" + navigation(report) + "</header>\n<main>\n";
-  out += overview_section(report) + comparison_section(report) + curves_section(report) +
-         failures_section(report) + problems_section(report) + attempts_section(report) +
-         settings_section(report) + method_section(report);
-  return out + "</main>\n</body>\n</html>\n";
+  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" "
+         "content=\"no-referrer\">\n<title>" +
+         title + " - " + brand + "</title>\n<style>" + kPageStyle +
+         "</style>\n</head>\n<body>\n<header><p class=\"brand\">" + brand + "</p>\n<h1>" + title +
+         "</h1>\n" + navigation + "</header>\n<main>\n" + sections + "</main>\n</body>\n</html>\n";
+}
+
+std::string to_html(const Report& report) {
+  return html_page(title_of(report), "Kernelwright report", navigation(report),
+                   overview_section(report) + comparison_section(report) + curves_section(report) +
+                       failures_section(report) + problems_section(report) +
+                       attempts_section(report) + settings_section(report) +
+                       method_section(report));
 }
 
 }  // namespace kw::report

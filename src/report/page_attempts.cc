@@ -188,9 +188,10 @@ std::string settings_section(const Report& report) {
     auto or_unknown = [](const std::string& text) {
       return text.empty() ? std::string("not recorded") : bounded(text, 400);
     };
-    out += fmt::format("<h3>{}</h3>\n<p>From {} ({}). Hardware: {}. Speedups are over: {}.",
-                       bounded(run.name, 80), bounded(run.path, 400), bounded(run.kind, 40),
-                       or_unknown(run.hardware), or_unknown(run.baseline));
+    out += fmt::format(
+        "<h3>{}</h3>\n<p>From {} ({}). Hardware: {}. Target: {}. Speedups are over: {}.",
+        bounded(run.name, 80), bounded(run.path, 400), bounded(run.kind, 40),
+        or_unknown(run.hardware), or_unknown(run.target), or_unknown(run.baseline));
     if (run.wall_seconds > 0) out += " It took " + seconds_text(run.wall_seconds) + ".";
     out += "</p>\n";
     if (!run.settings.empty())

@@ -134,31 +134,55 @@ std::string cost_chart(const Report& report) {
   return line_chart(chart);
 }
 
-std::string outcomes_table(const Report& report) {
+// A row a reason, most frequent in the first run first; the last one counts what is not shown.
+template <typename CountsOf, typename SumOf>
+std::string counts_table(const Report& report, std::string_view caption, std::string_view heading,
+                         CountsOf counts_of, SumOf sum_of) {
+  constexpr std::size_t kMaxReasons = 40;
   std::vector<std::string> names;
   for (const MeasuredRun& run : report.runs) {
-    for (const auto& [name, count] : run.metrics.outcomes) {
+    for (const auto& [name, count] : counts_of(run.metrics)) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
-  std::string out =
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Outcomes\"><table>"
-      "<caption>Attempts by outcome</caption><thead><tr><th scope=\"col\">Outcome</th>";
+  if (names.empty()) return "";
+  std::string out = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>"
+      "<caption>{}</caption><thead><tr><th scope=\"col\">{}</th>",
+      heading, caption, heading);
   for (const MeasuredRun& run : report.runs)
     out += fmt::format("<th scope=\"col\">{}</th>", bounded(run.run.name, 60));
   out += "</tr></thead><tbody>\n";
-  for (const std::string& name : names) {
-    out += "<tr><th scope=\"row\">" + bounded(name, 80) + "</th>";
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxReasons); ++i) {
+    out += "<tr><th scope=\"row\">" + bounded(names[i], 200) + "</th>";
     for (const MeasuredRun& run : report.runs) {
       std::int64_t count = 0;
-      for (const auto& [known, number] : run.metrics.outcomes) {
-        if (known == name) count = number;
+      for (const auto& [known, number] : counts_of(run.metrics)) {
+        if (known == names[i]) count = number;
       }
-      out += fmt::format("<td>{} ({})</td>", count, percent(share_of(count, run.metrics.attempts)));
+      out += fmt::format("<td>{} ({})</td>", count, percent(share_of(count, sum_of(run.metrics))));
     }
     out += "</tr>\n";
   }
-  return out + "</tbody></table></div>\n";
+  out += "</tbody></table></div>\n";
+  if (names.size() > kMaxReasons)
+    out += fmt::format("<p class=\"note\">{} more are left out here; they are in --json.</p>\n",
+                       names.size() - kMaxReasons);
+  return out;
+}
+
+std::string reason_tables(const Report& report) {
+  auto attempts = [](const Metrics& m) { return m.attempts; };
+  return counts_table(
+             report, "Attempts by outcome", "Outcome",
+             [](const Metrics& m) -> const Counts& { return m.outcomes; }, attempts) +
+         counts_table(
+             report, "Attempts that are not correct, by reason", "Reason",
+             [](const Metrics& m) -> const Counts& { return m.failures; }, attempts) +
+         counts_table(
+             report, "Problems that ended for another reason than their attempts", "Given up",
+             [](const Metrics& m) -> const Counts& { return m.given_up; },
+             [](const Metrics& m) { return m.problems; });
 }
 
 }  // namespace
@@ -180,7 +204,7 @@ std::string failures_section(const Report& report) {
                       {"no code", "does not compile", "fails while running", "wrong shape or dtype",
                        "wrong values", "correct"},
                       bars) +
-         "<div>" + outcomes_table(report) + "</div></div></section>\n";
+         "<div>" + reason_tables(report) + "</div></div></section>\n";
 }
 
 }  // namespace kw::report

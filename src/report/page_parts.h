@@ -1,4 +1,5 @@
-// The sections of the page, each a <section> with its heading. Private to this folder.
+// The frame of a page, and the sections of a report's, each a <section> with its heading. Private
+// to this folder.
 #pragma once
 #include <string>
 
@@ -24,5 +25,9 @@ std::string badge(const Attempt& attempt);  // the outcome in its stage's colour
 inline constexpr std::size_t kMaxProblems = 2000;
 
 extern const char* const kPageStyle;
+
+// A whole page. All four are markup.
+std::string html_page(const std::string& title, const std::string& brand,
+                      const std::string& navigation, const std::string& sections);
 
 }  // namespace kw::report

@@ -26,6 +26,7 @@ nav{display:flex;flex-wrap:wrap;gap:.1rem 1rem;margin:.2rem 0 1rem}
 nav a{padding:.3rem 0}
 section{background:var(--card);border:1px solid var(--rule);border-radius:10px;padding:1rem;margin:0 0 1rem}
 .note,.soft{color:var(--soft);font-size:.9rem}
+.warning{border-left:4px solid var(--c1);padding-left:.6rem}
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,19rem),1fr));gap:1rem;margin:.6rem 0 1rem}
 .card{border:1px solid var(--rule);border-top:4px solid;border-radius:8px;padding:.7rem .9rem}
 .card h3{margin:0 0 .4rem;color:var(--text)}
@@ -35,6 +36,7 @@ section{background:var(--card);border:1px solid var(--rule);border-radius:10px;p
 .card div{min-width:0}
 .big{display:block;font-size:1.45rem;font-weight:650;line-height:1.2;color:var(--text)}
 .range{display:block;color:var(--soft);font-size:.82rem}
+.card.facts dl{grid-template-columns:repeat(auto-fit,minmax(min(100%,8rem),1fr))}
 .k0{border-top-color:var(--c0)}.k1{border-top-color:var(--c1)}.k2{border-top-color:var(--c2)}.k3{border-top-color:var(--c3)}.k4{border-top-color:var(--c4)}.k5{border-top-color:var(--c5)}
 .scroll{overflow-x:auto;max-width:100%;-webkit-overflow-scrolling:touch}
 .scroll:focus-visible{outline:2px solid var(--link)}
@@ -56,6 +58,7 @@ svg .label{fill:var(--text)}
 .line{fill:none;stroke-width:2.2;stroke-linejoin:round}.thin{stroke-width:1.2;stroke-dasharray:2 3}.dashed{stroke-dasharray:7 4}
 .line.c0{stroke:var(--c0)}.line.c1{stroke:var(--c1)}.line.c2{stroke:var(--c2)}.line.c3{stroke:var(--c3)}.line.c4{stroke:var(--c4)}.line.c5{stroke:var(--c5)}
 .dot.c0{fill:var(--c0)}.dot.c1{fill:var(--c1)}.dot.c2{fill:var(--c2)}.dot.c3{fill:var(--c3)}.dot.c4{fill:var(--c4)}.dot.c5{fill:var(--c5)}
+rect.c0{fill:var(--c0)}
 rect.s0{fill:var(--s0)}rect.s1{fill:var(--s1)}rect.s2{fill:var(--s2)}rect.s3{fill:var(--s3)}rect.s4{fill:var(--s4)}rect.s5{fill:var(--s5)}
 .key.s0,.strip .s0{background:var(--s0)}.key.s1,.strip .s1{background:var(--s1)}.key.s2,.strip .s2{background:var(--s2)}.key.s3,.strip .s3{background:var(--s3)}.key.s4,.strip .s4{background:var(--s4)}.key.s5,.strip .s5{background:var(--s5)}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1rem;margin:.3rem 0;padding:0;font-size:.88rem}

@@ -41,7 +41,9 @@ std::string headline(std::string_view label, const std::string& value, const std
 
 std::string card(const MeasuredRun& measured, std::size_t place) {
   const auto& [run, m] = measured;
-  const Estimate& fast_1 = m.fast_p[2].median;
+  const Estimate& fast_1 = std::find_if(m.fast_p.begin(), m.fast_p.end(), [](const FastP& f) {
+                             return f.p == 1;
+                           })->median;
   const Estimate& mean = m.geometric_mean.with_failures;
   std::string out =
       fmt::format("<article class=\"card k{}\"><h3>{}</h3><dl>", place % 6, bounded(run.name, 80));
@@ -57,10 +59,10 @@ std::string card(const MeasuredRun& measured, std::size_t place) {
 std::string shares_rows(const Report& report) {
   std::string out = row(report, "correct",
                         [](const MeasuredRun& run) { return share_text(run.metrics.correctness); });
-  for (std::size_t i = 0; i < kFastP.size(); ++i) {
-    out += row(report, fmt::format("fast_{:g}", kFastP.at(i)),
+  for (std::size_t i = 0; i < report.fast_p.size(); ++i) {
+    out += row(report, fmt::format("fast_{:g}", report.fast_p[i]),
                [&](const MeasuredRun& run) { return share_text(run.metrics.fast_p[i].median); });
-    out += row(report, fmt::format("fast_{:g}, surely", kFastP.at(i)),
+    out += row(report, fmt::format("fast_{:g}, surely", report.fast_p[i]),
                [&](const MeasuredRun& run) { return share_text(run.metrics.fast_p[i].low); });
   }
   return out;
@@ -171,6 +173,8 @@ std::string comparison_section(const Report& report) {
     const std::string& baseline = report.runs[comparison.baseline].run.name;
     out += fmt::format("<h3>{} against {}</h3>\n<p class=\"note\">{}.</p>\n", bounded(run, 80),
                        bounded(baseline, 80), escape(pairing_text(comparison)));
+    for (const std::string& warning : comparison.warnings)
+      out += "<p class=\"warning\">" + bounded(warning, 1000) + "</p>\n";
     out += open_table("Comparison") +
            fmt::format(
                "<thead><tr><th scope=\"col\">Measure</th><th scope=\"col\">{}</th><th "

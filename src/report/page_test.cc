@@ -23,11 +23,12 @@ report::Run hostile_run() {
   bad.code = excerpt(kHostile, 1000);
   Attempt silent = failed(task::Progress::kNothing, kHostile);
   silent.answer = excerpt(kHostile, 1000);
+  silent.why_no_code = kHostile;
   silent.parent = kHostile;
   report::Run run = run_of(kHostile, {problem(kHostile, {bad, silent, correct(2, 1.9, 2.1)})});
   run.problems[0].attempts[0].id = kHostile;
-  run.problems[0].failure = run.path = run.kind = run.settings = run.hardware = run.baseline =
-      kHostile;
+  run.problems[0].failure = run.path = run.kind = run.settings = run.hardware = run.target =
+      run.baseline = kHostile;
   run.notes = {kHostile};
   return run;
 }
@@ -51,7 +52,9 @@ std::vector<std::string> tags(const std::string& html) {
 }
 
 TEST(Page, HostileTextIsText) {
-  std::string html = to_html(make_report({hostile_run(), hostile_run()}, 0, {}));
+  report::Run other = hostile_run();
+  other.baseline += "2";  // the warning has both
+  std::string html = to_html(make_report({hostile_run(), other}, 0, {}));
   for (const char* bad : {"<img", "<script", "onerror=alert(1)>", "<svg/", "</script",
                           "\xE2\x80\xAE", "\x1b", "--><"})
     EXPECT_EQ(html.find(bad), std::string::npos) << bad;
@@ -72,12 +75,13 @@ TEST(Page, HostileTextAddsNoElement) {
   report::Run tame = hostile_run();
   auto clean = [](std::string& text) { text = text.empty() ? "" : "x"; };
   for (std::string* text :
-       {&tame.name, &tame.path, &tame.kind, &tame.settings, &tame.hardware, &tame.baseline,
-        &tame.notes[0], &tame.problems[0].name, &tame.problems[0].failure})
+       {&tame.name, &tame.path, &tame.kind, &tame.settings, &tame.hardware, &tame.target,
+        &tame.baseline, &tame.notes[0], &tame.problems[0].name, &tame.problems[0].failure})
     clean(*text);
   for (Attempt& attempt : tame.problems[0].attempts) {
-    for (std::string* text : {&attempt.id, &attempt.parent, &attempt.violation, &attempt.proposer,
-                              &attempt.language, &attempt.code.text, &attempt.answer.text})
+    for (std::string* text :
+         {&attempt.id, &attempt.parent, &attempt.violation, &attempt.proposer, &attempt.language,
+          &attempt.code.text, &attempt.answer.text, &attempt.why_no_code})
       clean(*text);
     if (!attempt.diagnostics.empty()) attempt.diagnostics[0] = {"x", "x"};
   }
@@ -154,6 +158,42 @@ TEST(Page, ARunWithoutAnyAttempt) {
   Report report = make_report({run_of("r", {problem("p", {})})}, 0, {});
   EXPECT_NE(to_html(report).find("No attempt"), std::string::npos);
   EXPECT_NE(to_text(report).find("1, 1 without an attempt"), std::string::npos);
+}
+
+// Why nothing is correct, in each of the three forms.
+TEST(Page, NothingCorrect) {
+  Attempt silent = failed(task::Progress::kNothing, "no_code");
+  silent.why_no_code = "the code block is empty";
+  report::Run run = run_of("r", {problem("p", {silent, silent, failed()}), problem("q", {})});
+  run.problems[1].failure = "unsupported: no cuda here";
+  for (int i = 0; i < 20; ++i)
+    run.problems[0].attempts.push_back(failed(task::Progress::kRan, fmt::format("o{}", i)));
+  Report report = make_report({run}, 0, {0, 20, 0.95});
+  std::string text = to_text(report), html = to_html(report);
+  EXPECT_NE(text.find("failures         2  no_code: the code block is empty\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("14 more reasons, in --json"), std::string::npos) << text;
+  EXPECT_NE(text.find("given up         1  unsupported: no cuda here\n"), std::string::npos);
+  EXPECT_NE(html.find("<th scope=\"row\">no_code: the code block is empty</th><td>2 (8.7 %)</td>"),
+            std::string::npos);
+  EXPECT_NE(html.find("<th scope=\"row\">unsupported: no cuda here</th><td>1 (50.0 %)</td>"),
+            std::string::npos);
+  Json metrics = to_json(report)["runs"][0]["metrics"];
+  EXPECT_EQ(metrics["failures"].size(), 22U);
+  EXPECT_EQ(metrics["failures"][0],
+            (Json{{"reason", "no_code: the code block is empty"}, {"count", 2}}));
+  EXPECT_EQ(metrics["given_up"][0], (Json{{"reason", "unsupported: no cuda here"}, {"count", 1}}));
+}
+
+TEST(Page, CodeOfTheBestIsInJson) {
+  Attempt best = correct(2, 1.9, 2.1);
+  best.language = "cpp";
+  best.code = excerpt("int x;", 5);
+  Json json = to_json(make_report({run_of("r", {problem("p", {best})})}, 0, {0, 20, 0.95}));
+  const Json& found = json["runs"][0]["problems"][0]["best"];
+  EXPECT_EQ(found["language"], "cpp");
+  EXPECT_EQ(found["code"], "int x");
+  EXPECT_EQ(found["code_left_out"], 1);
 }
 
 TEST(Html, Escapes) {

@@ -10,8 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "os/file.h"
+#include "report/metrics.h"
 #include "report/testing.h"
+#include "runlog/candidate_text.h"
 #include "runlog/run_folder.h"
+#include "task/candidate_source.h"
 #include "task/trace.h"
 
 namespace kw::report {
@@ -95,6 +98,7 @@ TEST_F(ReadRunTest, Verdicts) {
   EXPECT_EQ(run->name, "o");
   EXPECT_EQ(run->kind, "verdicts");
   EXPECT_EQ(run->baseline, "eager");
+  EXPECT_EQ(run->target, "cpu");
   ASSERT_EQ(run->problems.size(), 2U);
   const ProblemRecord& a = run->problems[0];
   ASSERT_EQ(a.attempts.size(), 2U);
@@ -115,6 +119,16 @@ TEST_F(ReadRunTest, AFileOfTracesLeadsToItsVerdicts) {
   ASSERT_TRUE(run) << run.error().message();
   EXPECT_EQ(run->kind, "verdicts");
   EXPECT_EQ(run->hardware, "a machine");
+}
+
+TEST_F(ReadRunTest, VerdictsOverSeveralBaselines) {
+  task::Verdict other = verdict("b", "s", task::Outcome::kPassed);
+  other.baseline = "compile";
+  task::Verdict third = verdict("c", "s", task::Outcome::kPassed);
+  auto run = load(write("o.jsonl", commit(verdict("a", "s", task::Outcome::kPassed)) +
+                                       commit(other) + commit(third)));
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->baseline, kSeveral);
 }
 
 TEST_F(ReadRunTest, PrintedVerdicts) {
@@ -227,8 +241,9 @@ class RunFolderReaderTest : public ReadRunTest {
                               2,
                               "2025-01-01T00:00:00Z",
                               "solve",
-                              Json::object(),
-                              {{"a", "a", "ha"}, {"b", "b", "hb"}, {"c", "c", "hc"}}});
+                              {{"eval", {{"baseline", "compile"}, {"target", "cpu"}}}},
+                              {{"a", "a", "ha"}, {"b", "b", "hb"}, {"c", "c", "hc"}},
+                              "a machine"});
     append(runlog::ProblemStarted{"a"});
     attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kCompileError);
     attempt("a", 1, 0, runlog::Finish::kStop, task::Outcome::kPassed);
@@ -248,6 +263,7 @@ class RunFolderReaderTest : public ReadRunTest {
     answered.problem = problem;
     answered.attempt = id;
     answered.by = "model";
+    answered.label = label;
     answered.answer = run->put("the answer of " + problem).value();
     answered.finish = finish;
     answered.usage = {100, 20, 0.5};
@@ -257,15 +273,12 @@ class RunFolderReaderTest : public ReadRunTest {
     extracted.problem = problem;
     extracted.attempt = id;
     if (outcome || has_code) {
-      Json solution = {
-          {"name", "s"},
-          {"definition", problem},
-          {"author", "model"},
-          {"spec",
-           {{"language", "cpp"}, {"target_hardware", {"CPU"}}, {"entry_point", "k.cpp::run"}}},
-          {"sources", {{{"path", "k.cpp"}, {"content", "int x;\n"}}}}};
-      extracted.candidate = candidate = run->put(solution.dump()).value();
-      extracted.candidate_hash = std::to_string(id);
+      task::Candidate code =
+          task::candidate_from_files(task::Language::kCpp, {{"k.cpp", "int x;\n"}}).value();
+      code.definition = problem;
+      code.author = "model";
+      extracted.candidate = candidate = run->put(runlog::candidate_text(code)).value();
+      extracted.candidate_hash = code.hash;
     } else {
       extracted.why_not = "no code block";
     }
@@ -287,6 +300,7 @@ class RunFolderReaderTest : public ReadRunTest {
   std::filesystem::path path;
   std::unique_ptr<runlog::RunFolder> run;
   std::string candidate;
+  std::string label;  // of the next answers
   std::int64_t at = 0;
 };
 
@@ -298,11 +312,15 @@ TEST_F(RunFolderReaderTest, AttemptsInOrder) {
   EXPECT_NE(read->settings.find("refine"), std::string::npos);
   EXPECT_FALSE(read->finished);
   EXPECT_FALSE(read->independent);
+  EXPECT_EQ(read->baseline, "compile");
+  EXPECT_EQ(read->target, "cpu");
+  EXPECT_EQ(read->hardware, "a machine");
   ASSERT_EQ(read->problems.size(), 3U) << "one that was not begun was asked too";
   const auto& attempts = read->problems[0].attempts;
   ASSERT_EQ(attempts.size(), 2U);
   EXPECT_EQ(attempts[0].outcome, "compile_error");
   EXPECT_EQ(attempts[0].code.text, "int x;\n");
+  EXPECT_EQ(attempts[0].language, "cpp");
   EXPECT_EQ(attempts[0].diagnostics[0].message, "says");
   EXPECT_EQ(attempts[1].parent, "0");
   EXPECT_EQ(attempts[1].speedup->high, 2.1);
@@ -314,6 +332,7 @@ TEST_F(RunFolderReaderTest, AttemptsInOrder) {
   EXPECT_EQ(silent.progress, task::Progress::kNothing);
   EXPECT_EQ(silent.answer.text, "the answer of b");
   EXPECT_EQ(silent.diagnostics[0].message, "no code block");
+  EXPECT_EQ(failure_of(silent), "cut_answer: no code block");
   EXPECT_TRUE(read->problems[2].attempts.empty());
   EXPECT_EQ(read->problems[2].failure, "not begun");
 }
@@ -331,6 +350,13 @@ TEST_F(RunFolderReaderTest, AnAttemptUnderWayIsNotCounted) {
             read->notes.end());
 }
 
+TEST_F(RunFolderReaderTest, OneThatWasResumedElsewhereRanOnSeveralMachines) {
+  append(runlog::RunResumed{"0.1", "later", "a machine"});
+  EXPECT_EQ(load(path)->hardware, "a machine");
+  append(runlog::RunResumed{"0.1", "later", "another"});
+  EXPECT_EQ(load(path)->hardware, kSeveral);
+}
+
 TEST_F(RunFolderReaderTest, OurFailuresAreNotTheCandidates) {
   attempt("b", 1, runlog::kNoParent, runlog::Finish::kStop, std::nullopt, true);
   runlog::Failed failure;
@@ -338,10 +364,23 @@ TEST_F(RunFolderReaderTest, OurFailuresAreNotTheCandidates) {
   failure.attempt = 1;
   failure.stage = "judge";
   append(failure);
+  failure.stage = "propose";
+  failure.kind = "rate_limited";
+  failure.usage = {100, 20, 0.25};
+  failure.again = true;
+  append(failure);
   auto read = load(path);
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->problems[1].attempts.size(), 1U);
-  EXPECT_NE(read->notes.back().find("by no fault of theirs"), std::string::npos);
+  auto has = [&](const std::string& words) {
+    return std::any_of(read->notes.begin(), read->notes.end(), [&](const std::string& note) {
+      return note.find(words) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(has("1 attempts could not be judged, by no fault of theirs"));
+  EXPECT_TRUE(
+      has("2 tries failed, by no fault of a candidate: judge_internal 1, rate_limited 1; "
+          "their 120 tokens are in no attempt; nor are their $0.25"));
 }
 
 TEST_F(RunFolderReaderTest, SamplesAreIndependentUnlessSuccessEndsThem) {
@@ -362,6 +401,55 @@ TEST_F(RunFolderReaderTest, SamplesAreIndependentUnlessSuccessEndsThem) {
   report::Run stopped = load(other).value();
   EXPECT_FALSE(stopped.independent);
   EXPECT_TRUE(stopped.finished);
+}
+
+// A suspicious answer is a sample like any other; only what a program proposes depends on the rest.
+TEST_F(RunFolderReaderTest, SuspiciousAnswersStayIndependent) {
+  auto one_more = [&](const std::string& name, const std::string& labelled) {
+    std::filesystem::path other = folder->path() / name;
+    run = std::make_unique<runlog::RunFolder>(runlog::RunFolder::create(other, {}).value());
+    append(runlog::RunStarted{"0.1", 2, "now", "solve", Json::object(), {{"a", "a", "ha"}}});
+    append(runlog::ProblemStarted{"a"});
+    label = "";
+    attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kPassed);
+    label = labelled;
+    attempt("a", 1, runlog::kNoParent, runlog::Finish::kStop, std::nullopt);
+    return load(other).value();
+  };
+  for (const char* suspicion : {"empty", "prompt_echo", "template_tokens"}) {
+    report::Run read = one_more(suspicion, suspicion);
+    EXPECT_TRUE(read.independent) << suspicion;
+    EXPECT_EQ(measure(read, {}).pass_at_k.size(), 2U) << suspicion;
+    EXPECT_EQ(failure_of(read.problems[0].attempts[1]),
+              fmt::format("no_code: no code block ({})", suspicion));
+  }
+  EXPECT_FALSE(one_more("program", "tiled lanes=8").independent);
+}
+
+TEST_F(RunFolderReaderTest, SeveralFiles) {
+  task::Candidate code = task::candidate_from_files(task::Language::kCpp,
+                                                    {{"k.cpp", "int x;\n"}, {"part.h", "int y;\n"}})
+                             .value();
+  runlog::Decided decided;
+  decided.problem = "b";
+  decided.attempt = decided.visible = 1;
+  append(decided);
+  runlog::Answered answered;
+  answered.problem = "b";
+  answered.attempt = 1;
+  answered.answer = run->put("an answer").value();
+  append(answered);
+  append(runlog::Extracted{"b", 1, run->put(runlog::candidate_text(code)).value(), code.hash, ""});
+  runlog::Judged judged;
+  judged.problem = "b";
+  judged.attempt = 1;
+  judged.outcome = task::Outcome::kCompileError;
+  judged.verdict = run->put(to_json(verdict("b", "s", judged.outcome)).dump()).value();
+  append(judged);
+  auto read = load(path);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->problems[1].attempts.at(1).code.text,
+            "==== k.cpp\nint x;\n==== part.h\nint y;\n");
 }
 
 TEST_F(RunFolderReaderTest, KilledAtAnyByte) {

@@ -1,6 +1,7 @@
 // Runs with their metrics and comparisons, and the three forms of them: JSON, text, one HTML page.
 #pragma once
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,15 @@ struct MeasuredRun {
 
 struct Report {
   BootstrapOptions options;
-  std::size_t baseline = 0;  // place of the run that the others are compared with
+  std::vector<double> fast_p;  // ascending, 1 among them
+  std::size_t baseline = 0;    // place of the run that the others are compared with
   std::vector<MeasuredRun> runs;
   std::vector<Comparison> comparisons;  // one for each other run
 };
 
-// baseline: a place in runs, which has one run or more.
-Report make_report(std::vector<Run> runs, std::size_t baseline, const BootstrapOptions& options);
+// baseline: a place in runs, which has one run or more. fast_p: for which p; 1 is added.
+Report make_report(std::vector<Run> runs, std::size_t baseline, const BootstrapOptions& options,
+                   std::span<const double> fast_p = kFastP);
 
 // docs/report.md; schema docs/schemas/report.schema.json.
 Json to_json(const Report& report);

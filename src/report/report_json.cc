@@ -33,8 +33,18 @@ Json to_json(const Attempt& attempt) {
                {"low", or_null(attempt.speedup->low)},
                {"high", or_null(attempt.speedup->high)}};
   }
-  return {
-      {"attempt", attempt.id}, {"proposer", text_or_null(attempt.proposer)}, {"speedup", speedup}};
+  return {{"attempt", attempt.id},
+          {"proposer", text_or_null(attempt.proposer)},
+          {"language", text_or_null(attempt.language)},
+          {"speedup", speedup},
+          {"code", text_or_null(attempt.code.text)},
+          {"code_left_out", attempt.code.left_out}};
+}
+
+Json reasons_to_json(const Counts& counts) {
+  Json out = Json::array();
+  for (const auto& [reason, count] : counts) out.push_back({{"reason", reason}, {"count", count}});
+  return out;
 }
 
 Json to_json(const ProblemRecord& problem) {
@@ -108,6 +118,8 @@ Json metrics_to_json(const MeasuredRun& measured) {
             {"timed", m.geometric_mean.timed},
             {"with_failures", to_json(m.geometric_mean.with_failures)}}},
           {"outcomes", std::move(outcomes)},
+          {"failures", reasons_to_json(m.failures)},
+          {"given_up", reasons_to_json(m.given_up)},
           {"reached", std::move(reached)},
           {"best_so_far", best_so_far_to_json(m)}};
 }
@@ -122,6 +134,7 @@ Json to_json(const MeasuredRun& measured) {
           {"finished", run.finished},
           {"independent", run.independent},
           {"hardware", text_or_null(run.hardware)},
+          {"target", text_or_null(run.target)},
           {"baseline", text_or_null(run.baseline)},
           {"notes", run.notes},
           {"metrics", metrics_to_json(measured)},
@@ -159,7 +172,8 @@ Json to_json(const Comparison& comparison, const Report& report) {
           {"faster", comparison.faster},
           {"slower", comparison.slower},
           {"within_noise", comparison.within_noise},
-          {"measures", std::move(measures)}};
+          {"measures", std::move(measures)},
+          {"warnings", comparison.warnings}};
 }
 
 }  // namespace

@@ -37,16 +37,40 @@ std::string speedups(const Metrics& m) {
                                                       factor_text(m.geometric_mean.with_failures)));
 }
 
+constexpr std::size_t kMaxReasons = 8;  // shown of each list
+
+std::string reasons(std::string_view label, const Counts& counts) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(counts.size(), kMaxReasons); ++i) {
+    out += line(i == 0 ? label : "",
+                fmt::format("{:>5}  {}", counts[i].second, printable(counts[i].first, 200)));
+  }
+  if (counts.size() > kMaxReasons)
+    out += line("", fmt::format("       {} more reasons, in --json", counts.size() - kMaxReasons));
+  return out;
+}
+
+// What the speedups are measured on and over, as far as the file says it.
+std::string measured_on(const Run& run) {
+  std::string out;
+  if (!run.baseline.empty()) out += line("baseline", printable(run.baseline, 200));
+  if (!run.target.empty()) out += line("target", printable(run.target, 200));
+  if (!run.hardware.empty()) out += line("hardware", printable(run.hardware, 200));
+  return out;
+}
+
 std::string block(const MeasuredRun& measured) {
   const auto& [run, m] = measured;
   std::string out = fmt::format("{}  {}{}\n", printable(run.name, 200), printable(run.path, 1000),
                                 run.finished ? "" : "  (not finished)");
+  out += measured_on(run);
   out += line("problems", fmt::format("{}, {} without an attempt", m.problems, m.unattempted));
   out += line("attempts", count_text(m));
   std::vector<std::string> outcomes;
   for (const auto& [name, count] : m.outcomes)
     outcomes.push_back(fmt::format("{} {}", printable(name, 60), count));
   out += line("outcomes", outcomes.empty() ? "none" : join(outcomes, ", "));
+  out += reasons("failures", m.failures) + reasons("given up", m.given_up);
   out += shares(m) + speedups(m);
   for (const std::string& note : run.notes) out += line("note", printable(note, 1000));
   return out + "\n";
@@ -56,6 +80,7 @@ std::string block(const Comparison& comparison, const Report& report) {
   std::string run = printable(report.runs[comparison.run].run.name, 200);
   std::string baseline = printable(report.runs[comparison.baseline].run.name, 200);
   std::string out = fmt::format("{} against {}, {}\n", run, baseline, pairing_text(comparison));
+  for (const std::string& warning : comparison.warnings) out += line("warning", warning);
   for (const MeasureComparison& row : comparison.measures)
     out += line(to_string(row.measure), sentence(row, run, baseline));
   return out + "\n";

@@ -1,4 +1,4 @@
-// Excerpts and the best attempt.
+// Excerpts, why an attempt failed, and the best one.
 #include "report/run.h"
 
 namespace kw::report {
@@ -8,6 +8,13 @@ Excerpt excerpt(std::string_view text, std::size_t max_bytes) {
   std::size_t end = max_bytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return {std::string(text.substr(0, end)), text.size() - end};
+}
+
+std::string failure_of(const Attempt& attempt) {
+  if (attempt.correct()) return "";
+  if (!attempt.violation.empty()) return attempt.outcome + ": " + attempt.violation;
+  if (!attempt.why_no_code.empty()) return attempt.outcome + ": " + attempt.why_no_code;
+  return attempt.outcome;
 }
 
 const Attempt* best_attempt(const ProblemRecord& problem) {

@@ -26,11 +26,14 @@ struct Excerpt {
 // Cut between characters.
 Excerpt excerpt(std::string_view text, std::size_t max_bytes);
 
+inline constexpr std::string_view kSeveral = "several";
+
 struct Attempt {
   std::string id;      // as the run calls it, unique in its problem
   std::string parent;  // id of the attempt that this one was made from; empty: none
   task::Progress progress = task::Progress::kNothing;
   std::string outcome;             // a verdict's ("compile_error") or the run's own ("no_code")
+  std::string why_no_code;         // a sentence, of an attempt without code
   std::string violation;           // class, with outcome violation
   std::optional<Speedup> speedup;  // of correct attempts with a time
   std::int64_t prompt_tokens = 0, completion_tokens = 0;
@@ -54,14 +57,19 @@ struct Run {
   std::string name, path;
   std::string kind;  // "solve", "verdicts", "traces"
   std::string settings;
-  std::string hardware, baseline;  // empty: the file does not say it
-  double wall_seconds = 0;         // 0: not recorded
-  bool finished = true;            // false: the run was cut off, or still goes on
+  // Empty: the file does not say it. Where it says different ones: kSeveral.
+  std::string hardware, target, baseline;
+  double wall_seconds = 0;  // 0: not recorded
+  bool finished = true;     // false: the run was cut off, or still goes on
   // Every attempt of a problem was drawn by itself: pass@k is about such samples only.
   bool independent = true;
   std::vector<std::string> notes;  // about reading it, for people
   std::vector<ProblemRecord> problems;
 };
+
+// Why it is not correct: the outcome, with the class of a violation or why there is no code.
+// Empty for a correct one.
+std::string failure_of(const Attempt& attempt);
 
 // The fastest correct attempt by median, timed ones first; nullptr when none is correct.
 const Attempt* best_attempt(const ProblemRecord& problem);

@@ -1,13 +1,15 @@
 // The folder of `kernelwright solve`.
 #include <algorithm>
+#include <map>
 #include <system_error>
 
 #include "base/text.h"
 #include "os/file.h"
+#include "report/format.h"
 #include "report/read_run.h"
 #include "report/readers.h"
+#include "runlog/candidate_text.h"
 #include "runlog/run_folder.h"
-#include "task/solution_json.h"
 
 namespace kw::report {
 namespace fs = std::filesystem;
@@ -29,6 +31,17 @@ std::string outcome_without_code(const runlog::Attempt& attempt) {
   return "no_code";
 }
 
+// A label is the strategy of a program's candidate, or what is suspicious about a model's answer
+// (openai::Suspicion).
+bool is_suspicion(std::string_view label) {
+  return label == "empty" || label == "prompt_echo" || label == "template_tokens";
+}
+
+bool is_by_program(const runlog::Attempt& attempt) {
+  return attempt.answered && !attempt.answered->label.empty() &&
+         !is_suspicion(attempt.answered->label);
+}
+
 // Reads what an attempt points to. A blob that is lost is said where it would stand: the numbers
 // are all in the events.
 class Blobs {
@@ -37,10 +50,7 @@ class Blobs {
 
   void add_texts(const runlog::Attempt& from, Attempt& to) const {
     if (from.extracted && !from.extracted->candidate.empty()) {
-      if (auto code = code_of(from.extracted->candidate))
-        to.code = excerpt(*code, kMaxText);
-      else
-        say(code.error(), to);
+      if (auto read = add_code(from.extracted->candidate, to); !read) say(read.error(), to);
     } else if (from.answered && !from.answered->answer.empty()) {
       if (auto answer = get(from.answered->answer))
         to.answer = excerpt(*answer, kMaxText);
@@ -63,16 +73,17 @@ class Blobs {
     KW_TRY(std::string bytes, runlog::RunFolder::get(folder_, hash));
     return is_valid_utf8(bytes) ? bytes : printable(bytes, bytes.size());
   }
-  Result<std::string> code_of(const std::string& hash) const {
+  Status add_code(const std::string& hash, Attempt& to) const {
     KW_TRY(std::string text, get(hash));
-    KW_TRY(Json json, parse_json(text));
-    KW_TRY(task::Candidate candidate, task::solution_from_json(json, "candidate"));
-    std::string out;
+    KW_TRY(task::Candidate candidate, runlog::candidate_from_text(text));
+    std::string code;
     for (const task::SourceFile& source : candidate.sources) {
-      if (candidate.sources.size() > 1) out += "==== " + source.path + "\n";
-      out += source.content;
+      if (candidate.sources.size() > 1) code += "==== " + source.path + "\n";
+      code += source.content;
     }
-    return out;
+    to.language = task::to_string(candidate.language);
+    to.code = excerpt(code, kMaxText);
+    return {};
   }
   Result<task::Verdict> verdict_of(const std::string& hash) const {
     KW_TRY(std::string text, get(hash));
@@ -98,8 +109,10 @@ Attempt attempt_of(const runlog::Attempt& from) {
   }
   if (!from.judged) {
     out.outcome = outcome_without_code(from);
-    if (from.extracted && !from.extracted->why_not.empty())
-      out.diagnostics.push_back({"extraction", from.extracted->why_not});
+    if (from.extracted) out.why_no_code = from.extracted->why_not;
+    if (!out.why_no_code.empty()) out.diagnostics.push_back({"extraction", out.why_no_code});
+    if (from.answered && is_suspicion(from.answered->label))
+      out.why_no_code += fmt::format(" ({})", from.answered->label);
     return out;
   }
   out.outcome = std::string(to_string(from.judged->outcome));
@@ -113,15 +126,23 @@ Attempt attempt_of(const runlog::Attempt& from) {
 // Samples of one distribution: no parents, no program that looks at what came before, and no end
 // that depends on them.
 bool independent(const runlog::ProblemTree& problem) {
-  bool alone = std::all_of(problem.attempts.begin(), problem.attempts.end(), [](const auto& a) {
-    return a.decided.parent < 0 && (!a.answered || a.answered->label.empty());
-  });
+  bool alone = std::all_of(problem.attempts.begin(), problem.attempts.end(),
+                           [](const auto& a) { return a.decided.parent < 0 && !is_by_program(a); });
   bool stopped = problem.ended && (problem.ended->end == runlog::End::kFirstCorrect ||
                                    problem.ended->end == runlog::End::kTarget);
   return alone && !stopped;
 }
 
-std::string failure_of(const runlog::ProblemTree& problem) {
+// Of the settings' group "eval"; empty where it is not a text.
+std::string eval_setting(const Json& settings, const char* key) {
+  if (!settings.is_object() || !settings.contains("eval")) return "";
+  const Json& eval = settings["eval"];
+  return eval.is_object() && eval.contains(key) && eval[key].is_string()
+             ? eval[key].get<std::string>()
+             : "";
+}
+
+std::string why_given_up(const runlog::ProblemTree& problem) {
   if (!problem.ended) return problem.started ? "not finished" : "not begun";
   switch (problem.ended->end) {
     case runlog::End::kQuarantined:
@@ -131,6 +152,29 @@ std::string failure_of(const runlog::ProblemTree& problem) {
     default:
       return "";
   }
+}
+
+// Tries that failed through no fault of a candidate; what they cost is in no attempt.
+std::string failed_tries(const runlog::Run& log) {
+  std::map<std::string, int> kinds;
+  int tries = 0;
+  runlog::Usage usage;
+  for (const runlog::ProblemTree& problem : log.problems) {
+    for (const runlog::Failed& failed : problem.failures) {
+      ++tries;
+      ++kinds[runlog::kind_of(failed)];
+      usage += failed.usage;
+    }
+  }
+  if (tries == 0) return "";
+  std::vector<std::string> counts;
+  for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("{} {}", kind, count));
+  std::string out =
+      fmt::format("{} tries failed, by no fault of a candidate: {}", tries, join(counts, ", "));
+  if (usage.tokens() > 0)
+    out += fmt::format("; their {} tokens are in no attempt", tokens_text(usage.tokens()));
+  if (usage.cost_usd > 0) out += fmt::format("; nor are their ${:.2f}", usage.cost_usd);
+  return out;
 }
 
 }  // namespace
@@ -145,13 +189,17 @@ Result<Run> read_run_folder(const fs::path& folder, bool texts) {
     run.settings = printable(*settings, kMaxText);
   else
     run.notes.push_back("no settings: " + settings.error().message());
+  run.baseline = eval_setting(log.header.settings, "baseline");
+  run.target = eval_setting(log.header.settings, "target");
+  if (!log.hardware.empty())
+    run.hardware = log.hardware.size() == 1 ? *log.hardware.begin() : std::string(kSeveral);
   Blobs blobs(folder);
   std::size_t under_way = 0, abandoned = 0;
   for (const runlog::ProblemTree& problem : log.problems) {
     ProblemRecord& record = run.problems.emplace_back();
     record.name = problem.key;
     record.hash = problem.hash;
-    record.failure = failure_of(problem);
+    record.failure = why_given_up(problem);
     run.independent = run.independent && independent(problem);
     for (const runlog::Attempt& attempt : problem.attempts) {
       if (!attempt.finished() || attempt.abandoned) {
@@ -168,6 +216,8 @@ Result<Run> read_run_folder(const fs::path& folder, bool texts) {
   if (abandoned > 0)
     run.notes.push_back(fmt::format(
         "{} attempts could not be judged, by no fault of theirs: not counted", abandoned));
+  if (std::string failed = failed_tries(log); !failed.empty())
+    run.notes.push_back(std::move(failed));
   return run;
 }
 

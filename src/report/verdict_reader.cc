@@ -32,6 +32,11 @@ std::string hardware_beside(const std::filesystem::path& file) {
   return read ? hardware : "";
 }
 
+void add_value(std::string& known, const std::string& value) {
+  if (known.empty()) known = value;
+  if (known != value) known = kSeveral;
+}
+
 }  // namespace
 
 Attempt attempt_of(const task::Verdict& verdict) {
@@ -69,8 +74,8 @@ Result<Run> read_verdicts(const std::filesystem::path& file) {
     Attempt& attempt = problem.attempts[place->second];
     attempt = attempt_of(verdict);
     attempt.id = std::to_string(place->second);
-    if (run.baseline.empty()) run.baseline = verdict.baseline;
-    if (run.baseline != verdict.baseline) run.baseline = "several";
+    add_value(run.baseline, verdict.baseline);
+    add_value(run.target, verdict.target);
   };
   KW_TRY(LinesRead lines, read_json_lines(file, [&](const Json& line) -> Status {
            if (line.is_object() && line.size() == 1 && line.contains("error")) {

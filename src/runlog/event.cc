@@ -49,10 +49,11 @@ Json body_to_json(const RunStarted& e) {
           {"at", e.at},
           {"command", e.command},
           {"settings", e.settings},
-          {"problems", problems}};
+          {"problems", problems},
+          {"hardware", e.hardware}};
 }
 Json body_to_json(const RunResumed& e) {
-  return {{"type", kResumed}, {"version", e.version}, {"at", e.at}};
+  return {{"type", kResumed}, {"version", e.version}, {"at", e.at}, {"hardware", e.hardware}};
 }
 Json body_to_json(const ProblemStarted& e) {
   return {{"type", kProblem}, {"problem", e.problem}};
@@ -75,6 +76,7 @@ Json body_to_json(const Answered& e) {
           {"prompt_tokens", e.usage.prompt_tokens},
           {"completion_tokens", e.usage.completion_tokens},
           {"cost_usd", e.usage.cost_usd},
+          {"estimated", e.usage.estimated},
           {"wall_ms", e.wall_ms}};
 }
 Json body_to_json(const Extracted& e) {
@@ -102,9 +104,19 @@ Json body_to_json(const Judged& e) {
           {"wall_ms", e.wall_ms}};
 }
 Json body_to_json(const Failed& e) {
-  return {{"type", kFailed},      {"problem", e.problem}, {"attempt", e.attempt},
-          {"stage", e.stage},     {"number", e.number},   {"code", kw::to_string(e.code)},
-          {"message", e.message}, {"again", e.again}};
+  return {{"type", kFailed},
+          {"problem", e.problem},
+          {"attempt", e.attempt},
+          {"stage", e.stage},
+          {"number", e.number},
+          {"code", kw::to_string(e.code)},
+          {"message", e.message},
+          {"again", e.again},
+          {"kind", e.kind},
+          {"prompt_tokens", e.usage.prompt_tokens},
+          {"completion_tokens", e.usage.completion_tokens},
+          {"cost_usd", e.usage.cost_usd},
+          {"estimated", e.usage.estimated}};
 }
 Json body_to_json(const ProblemEnded& e) {
   return {{"type", kProblemEnded}, {"problem", e.problem}, {"end", to_string(e.end)},
@@ -170,12 +182,14 @@ Result<EventBody> run_started(ObjectReader& r) {
     KW_TRY(problem.hash, p.string("hash"));
     out.problems.push_back(std::move(problem));
   }
+  KW_TRY(out.hardware, r.string_or("hardware", ""));
   return EventBody(std::move(out));
 }
 Result<EventBody> run_resumed(ObjectReader& r) {
   RunResumed out;
   KW_TRY(out.version, r.string("version"));
   KW_TRY(out.at, r.string("at"));
+  KW_TRY(out.hardware, r.string_or("hardware", ""));
   return EventBody(std::move(out));
 }
 Result<EventBody> problem_started(ObjectReader& r) {
@@ -197,6 +211,16 @@ Result<EventBody> decided(ObjectReader& r) {
   KW_TRY(out.prompt, r.string("prompt"));
   return EventBody(std::move(out));
 }
+Result<Usage> usage(ObjectReader& r) {
+  Usage out;
+  KW_TRY(out.prompt_tokens, in_range<std::int64_t>(r.integer("prompt_tokens"), "prompt_tokens", 0));
+  KW_TRY(out.completion_tokens,
+         in_range<std::int64_t>(r.integer("completion_tokens"), "completion_tokens", 0));
+  KW_TRY(out.cost_usd, amount(r, "cost_usd"));
+  KW_TRY(out.estimated, r.boolean_or("estimated", false));
+  return out;
+}
+
 Result<EventBody> answered(ObjectReader& r) {
   Answered out;
   KW_TRY(out.problem, r.string("problem"));
@@ -205,11 +229,7 @@ Result<EventBody> answered(ObjectReader& r) {
   KW_TRY(out.label, r.string("label"));
   KW_TRY(out.answer, r.string("answer"));
   KW_TRY(out.finish, named<Finish>(r, "finish", finish_from_string));
-  KW_TRY(out.usage.prompt_tokens,
-         in_range<std::int64_t>(r.integer("prompt_tokens"), "prompt_tokens", 0));
-  KW_TRY(out.usage.completion_tokens,
-         in_range<std::int64_t>(r.integer("completion_tokens"), "completion_tokens", 0));
-  KW_TRY(out.usage.cost_usd, amount(r, "cost_usd"));
+  KW_TRY(out.usage, usage(r));
   KW_TRY(out.wall_ms, amount(r, "wall_ms"));
   return EventBody(std::move(out));
 }
@@ -252,6 +272,11 @@ Result<EventBody> failed(ObjectReader& r) {
   KW_TRY(out.code, named<ErrorCode>(r, "code", error_code_from_string));
   KW_TRY(out.message, r.string("message"));
   KW_TRY(out.again, r.boolean("again"));
+  // Logs of before have none of the rest.
+  KW_TRY(out.kind, r.string_or("kind", ""));
+  if (r.find("prompt_tokens") != nullptr) {
+    KW_TRY(out.usage, usage(r));
+  }
   return EventBody(std::move(out));
 }
 Result<EventBody> problem_ended(ObjectReader& r) {
@@ -285,7 +310,13 @@ Usage& Usage::operator+=(const Usage& other) {
   prompt_tokens += other.prompt_tokens;
   completion_tokens += other.completion_tokens;
   cost_usd += other.cost_usd;
+  estimated = estimated || other.estimated;
   return *this;
+}
+
+std::string kind_of(const Failed& failed) {
+  if (!failed.kind.empty()) return failed.kind;
+  return fmt::format("{}_{}", failed.stage, kw::to_string(failed.code));
 }
 
 std::string_view to_string(Finish finish) {

@@ -20,7 +20,8 @@ inline constexpr std::int64_t kSchema = 1;
 
 struct Usage {
   std::int64_t prompt_tokens = 0, completion_tokens = 0;
-  double cost_usd = 0;  // 0: not known, or nothing to pay
+  double cost_usd = 0;     // 0: not known, or nothing to pay
+  bool estimated = false;  // some of it was told by no server
 
   std::int64_t tokens() const { return prompt_tokens + completion_tokens; }
   Usage& operator+=(const Usage& other);
@@ -50,9 +51,11 @@ struct RunStarted {  // the first
     std::string name, hash;
   };
   std::vector<Problem> problems;  // all that were asked for, in order
+  std::string hardware = {};      // that kernels are timed on; empty: not known
 };
 struct RunResumed {
   std::string version, at;
+  std::string hardware = {};
 };
 struct ProblemStarted {
   std::string problem;  // here and below: its key
@@ -105,11 +108,15 @@ struct Failed {
   std::string problem;
   int attempt = 0;
   std::string stage;  // kPrepareStage (attempt 0 then), kProposeStage, kJudgeStage
-  int number = 1;     // of tries in this session
+  int number = 1;     // of tries since the run was started or resumed
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
-  bool again = false;  // another try follows
+  bool again = false;  // another try follows, or answered beside it
+  std::string kind;    // of a request to a server: "rate_limited", "cut", ...; else empty
+  Usage usage;         // what the try has cost nevertheless
 };
+// How failures are counted: the kind, else stage and code, "judge_unavailable".
+std::string kind_of(const Failed& failed);
 
 enum class End {
   kAttempts,  // the method has made all that it may
@@ -131,14 +138,14 @@ struct ProblemEnded {
   End end = End::kAttempts;
   std::string reason;    // for people, where the end does not say it all
   int best = kNoParent;  // attempt
-  double wall_s = 0;     // from its start, without pauses between sessions
+  double wall_s = 0;     // from its start, without the pauses before a resume
 };
 struct RunEnded {};  // every problem has ended
 
 using EventBody = std::variant<RunStarted, RunResumed, ProblemStarted, Decided, Answered, Extracted,
                                Judged, Failed, ProblemEnded, RunEnded>;
 struct Event {
-  std::int64_t at_ms = 0;  // since the run's start, without pauses between sessions
+  std::int64_t at_ms = 0;  // since the run's start, without the pauses before a resume
   EventBody body;
 };
 

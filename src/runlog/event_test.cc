@@ -1,6 +1,8 @@
 // Events survive JSON; a log that cannot be is refused.
 #include "runlog/event.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "runlog/tree.h"
@@ -11,12 +13,20 @@ namespace {
 using task::Progress;
 
 std::vector<Event> one_of_each() {
-  RunStarted run{
-      "0.1", 3, "2025-01-31T12:00:00Z", "solve", {{"method", "metr"}}, {{"p", "p", "h"}}};
+  RunStarted run{"0.1", 3, "2025-01-31T12:00:00Z", "solve", {{"method", "metr"}}, {{"p", "p", "h"}},
+                 "one"};
   return {{0, run},
           {1, ProblemStarted{"p"}},
           {2, Decided{"p", 0, 0, kReferenceParent, 0.25, 7, "implement", "aa"}},
-          {3, Failed{"p", 0, "propose", 1, ErrorCode::kUnavailable, "gone", true}},
+          {3, Failed{"p",
+                     0,
+                     "propose",
+                     1,
+                     ErrorCode::kUnavailable,
+                     "gone",
+                     true,
+                     "cut",
+                     {100, 7, 0.25, true}}},
           {4, Answered{"p", 0, "m", "tiled", "bb", Finish::kLength, {10, 20, 0.5}, 12.5}},
           {5, Extracted{"p", 0, "cc", "dd", ""}},
           {6, Judged{"p", 0, task::Outcome::kWrongValue, "", Progress::kRightShape, 3.5,
@@ -28,7 +38,7 @@ std::vector<Event> one_of_each() {
                       task::Speedup{2, 1.5, 2.5}, "gg", 0, 0}},
           {11, ProblemEnded{"p", End::kTarget, "2x", 1, 0.5}},
           {12, RunEnded{}},
-          {13, RunResumed{"0.1", "2025-01-31T13:00:00Z"}}};
+          {13, RunResumed{"0.1", "2025-01-31T13:00:00Z", "another"}}};
 }
 
 TEST(Event, SurvivesJson) {
@@ -52,7 +62,10 @@ TEST(Event, EveryMissingFieldIsNamed) {
       less.erase(key);
       auto read = event_from_json(less);
       const bool may_be_null = key == "error" || key == "draw" || key == "speedup";
-      if (may_be_null) {
+      // Logs of before these fields were there are read too.
+      const bool is_later = key == "kind" || key == "estimated" || key == "hardware" ||
+                            (whole["type"] == "failed" && key == "prompt_tokens");
+      if (may_be_null || is_later) {
         EXPECT_TRUE(read) << key;
       } else {
         ASSERT_FALSE(read) << key;
@@ -60,6 +73,18 @@ TEST(Event, EveryMissingFieldIsNamed) {
       }
     }
   }
+}
+
+TEST(Event, FailuresOfBeforeTheirCostWasWritten) {
+  Json json = to_json(one_of_each()[3]);
+  for (const char* key : {"kind", "prompt_tokens", "completion_tokens", "cost_usd", "estimated"})
+    json.erase(key);
+  auto event = event_from_json(json);
+  ASSERT_TRUE(event) << event.error().message();
+  const auto& failed = std::get<Failed>(event->body);
+  EXPECT_EQ(failed.usage, Usage{});
+  EXPECT_EQ(kind_of(failed), "propose_unavailable");
+  EXPECT_EQ(kind_of(std::get<Failed>(one_of_each()[3].body)), "cut");
 }
 
 TEST(Event, AnotherSchemaIsUnsupported) {
@@ -78,10 +103,11 @@ TEST(Run, IsBuiltFromEvents) {
   ASSERT_EQ(tree.attempts.size(), 2U);
   EXPECT_EQ(tree.best()->id, 1);
   EXPECT_EQ(tree.best(1), nullptr);
-  EXPECT_EQ(tree.usage(), (Usage{10, 20, 0.5}));
+  EXPECT_EQ(tree.usage(), (Usage{110, 27, 0.75, true}));
   EXPECT_EQ(tree.failures.size(), 1U);
   EXPECT_EQ(tree.ended->end, End::kTarget);
   EXPECT_FALSE(run.ended);  // it was resumed
+  EXPECT_EQ(run.hardware, (std::set<std::string>{"another", "one"}));
 }
 
 TEST(Run, RefusesWhatCannotFollow) {

@@ -49,6 +49,7 @@ struct Apply {
     if (!run.header.at.empty())
       return fail(ErrorCode::kInvalidArgument, "type: a run begins only once");
     run.header = e;
+    if (!e.hardware.empty()) run.hardware.insert(e.hardware);
     for (const RunStarted::Problem& problem : e.problems) {
       if (!run.index.emplace(problem.key, run.problems.size()).second)
         return fail(ErrorCode::kInvalidArgument, "problems: \"{}\" is there twice",
@@ -61,8 +62,9 @@ struct Apply {
     }
     return {};
   }
-  Status operator()(const RunResumed&) {
+  Status operator()(const RunResumed& e) {
     run.ended = false;
+    if (!e.hardware.empty()) run.hardware.insert(e.hardware);
     return {};
   }
   Status operator()(const ProblemStarted& e) {
@@ -158,6 +160,7 @@ Usage ProblemTree::usage() const {
   for (const Attempt& attempt : attempts) {
     if (attempt.answered) out += attempt.answered->usage;
   }
+  for (const Failed& failed : failures) out += failed.usage;
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,14 @@ struct ProblemTree {
   // nullptr when none is correct.
   const Attempt* best(std::size_t visible) const;
   const Attempt* best() const { return best(attempts.size()); }
-  Usage usage() const;
+  Usage usage() const;  // of answers, and of tries that failed
 };
 
 struct Run {
   RunStarted header;
   std::map<std::string, std::size_t> index;  // by key, into problems
   std::vector<ProblemTree> problems;         // in the header's order
+  std::set<std::string> hardware;            // of the machines that it ran on, as far as known
   std::int64_t last_ms = 0;
   bool ended = false;
 

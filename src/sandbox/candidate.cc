@@ -221,6 +221,7 @@ std::vector<std::pair<std::string, std::string>> sandbox_environment(const Spawn
       {"PATH", "/usr/local/bin:/usr/bin:/bin"},
       {"LANG", "C.UTF-8"},
       {"HOME", work},
+      {"USER", "sandbox"},  // its uid has no name of its own, and Python's getpass wants one
       {"TMPDIR", work}};
   for (const auto& [name, value] : request.environment) {
     std::erase_if(environment, [&](const auto& entry) { return entry.first == name; });

@@ -1,11 +1,17 @@
 // Two proposers in turn.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "search/proposer.h"
 
 namespace kw::search {
 namespace {
+
+bool is_limit(const Proposed& proposed) {
+  const auto* exhausted = std::get_if<Exhausted>(&proposed);
+  return exhausted != nullptr && exhausted->end != runlog::End::kExhausted;
+}
 
 class Alternate : public Proposer {
  public:
@@ -14,9 +20,14 @@ class Alternate : public Proposer {
 
   Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) override {
     const auto turn = static_cast<std::size_t>(request.attempt % 2);
-    KW_TRY(Proposed proposed, two_[turn]->propose(request, stop));
-    if (std::holds_alternative<Proposal>(proposed)) return proposed;
-    return two_[1 - turn]->propose(request, std::move(stop));
+    ProposalRequest of_turn = request;
+    of_turn.in_flight = request.in_flight / 2;  // every second one before this
+    KW_TRY(Proposed proposed, two_[turn]->propose(of_turn, stop));
+    if (!std::holds_alternative<Exhausted>(proposed)) return proposed;
+    KW_TRY(Proposed other, two_[1 - turn]->propose(request, std::move(stop)));
+    // What ends the first without being its own end (a budget) is told.
+    if (std::holds_alternative<Exhausted>(other) && is_limit(proposed)) return proposed;
+    return other;
   }
   std::string name() const override { return two_[0]->name() + " and " + two_[1]->name(); }
   int most_at_once() const override {

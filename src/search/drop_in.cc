@@ -167,11 +167,11 @@ Result<std::string> standalone_source(const task::Candidate& candidate,
 Result<std::string> drop_in_module(const task::Problem& problem, const task::Candidate& candidate,
                                    const task::Signature& signature,
                                    const std::vector<std::string>& build_flags) {
-  if (!problem.is_module() || candidate.language != task::Language::kCpp)
-    return fail(ErrorCode::kUnsupported, "a drop-in is for modules and cpp kernels");
+  if (!problem.is_module()) return fail(ErrorCode::kUnsupported, "a drop-in is for modules");
+  KW_TRY(std::string kernel, kernel_text(candidate));
+  if (candidate.language != task::Language::kCpp) return kernel;
   const task::Module& module = problem.module();
   KW_TRY(std::string source, task::apply_settings(module.source, module.settings));
-  KW_TRY(std::string kernel, kernel_text(candidate));
   const bool prepared = has_prepare(candidate);
   const std::string text = task::problem_header(signature, prepared) + "\n" +
                            task::call_shim(signature, prepared) + "\n" + kernel;

@@ -20,9 +20,10 @@ Result<std::string> standalone_source(const task::Candidate& candidate,
                                       const task::Signature& signature,
                                       const std::vector<std::string>& build_flags);
 
-// A Python file that defines ModelNew: a subclass of the problem's module that calls the kernel
-// through ctypes. It builds the kernel with g++ when it is imported. For module problems and cpp
-// candidates; a Python candidate is a drop-in already. kUnsupported otherwise.
+// A Python file that defines ModelNew, for module problems. Of a cpp candidate: a subclass of the
+// problem's module that calls the kernel through ctypes, and builds it with g++ when it is
+// imported. Python and Triton candidates are such files already. kUnsupported for definitions, and
+// for candidates of several files.
 Result<std::string> drop_in_module(const task::Problem& problem, const task::Candidate& candidate,
                                    const task::Signature& signature,
                                    const std::vector<std::string>& build_flags);

@@ -28,6 +28,15 @@ struct ProposalRequest {
   // program may base its next candidate on, so that a run replays.
   std::vector<runlog::Attempt> history;
   const runlog::RunFolder* run = nullptr;
+  // Attempts before this one that are not in `history` and were asked of the same proposer.
+  int in_flight = 0;
+};
+
+// A request that failed, through no fault of a candidate.
+struct FailedTry {
+  Error error;
+  std::string kind;  // as runlog::Failed's
+  runlog::Usage usage;
 };
 
 struct Proposal {
@@ -36,25 +45,33 @@ struct Proposal {
   std::string label;   // strategy of a program's candidate
   runlog::Finish finish = runlog::Finish::kStop;
   runlog::Usage usage;
+  std::vector<FailedTry> failed;  // beside the one that answered
 };
 struct Exhausted {  // nothing more to propose for this problem
   std::string reason;
+  runlog::End end = runlog::End::kExhausted;
 };
-using Proposed = std::variant<Proposal, Exhausted>;
+struct NoAnswer {
+  std::vector<FailedTry> failed;  // one at least; the last is told
+  bool again = false;             // the same request may be answered later
+};
+using Proposed = std::variant<Proposal, Exhausted, NoAnswer>;
 
 // Any thread may call, for several attempts at once.
 class Proposer {
  public:
   virtual ~Proposer() = default;
-  // Blocks until the answer is there. An error is ours or the world's: where may_retry() says so,
-  // the request is made again after a pause, else the problem ends as failed. kCancelled after a
-  // stop. The same request gives the same answer where the proposer can promise that.
+  // Blocks until the answer is there. The caller alone repeats what failed: after NoAnswer where
+  // `again` says so, after an error (ours or the world's) where may_retry() does; else the problem
+  // ends as failed. kCancelled after a stop. The same request gives the same answer where the
+  // proposer can promise that.
   virtual Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) = 0;
   virtual std::string name() const = 0;  // for people: "recorded answers.jsonl", a model's folder
   virtual int most_at_once() const { return 64; }
 };
 
-// Even attempts go to the first, odd ones to the second; when one is exhausted, to the other.
+// Even attempts go to the first, odd ones to the second; when one is exhausted, to the other, which
+// then may be asked for the same twice: what is in flight of whom is not known there.
 std::unique_ptr<Proposer> alternate(std::unique_ptr<Proposer> first,
                                     std::unique_ptr<Proposer> second);
 

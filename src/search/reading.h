@@ -23,11 +23,6 @@ Reading read_answer(const task::Problem& problem, task::Language language,
                     const runlog::Answered& answered, const std::string& text,
                     const std::vector<std::string>& shown);
 
-// As blobs hold it: {"name", "author", "description", "definition", "language", "files"}, the file
-// with the entry first; read back with the same hash.
-std::string candidate_text(const task::Candidate& candidate);
-Result<task::Candidate> candidate_from_text(const std::string& text);
-
 // Everything but problem, attempt, blob and times.
 runlog::Judged summary_of(const task::Verdict& verdict);
 

@@ -16,24 +16,37 @@ Status read_usage(ObjectReader& line, runlog::Usage& out) {
   KW_TRY(out.prompt_tokens, usage.integer_or("prompt_tokens", 0));
   KW_TRY(out.completion_tokens, usage.integer_or("completion_tokens", 0));
   KW_TRY(out.cost_usd, usage.number_or("cost_usd", 0));
+  KW_TRY(out.estimated, usage.boolean_or("estimated", false));
   if (out.prompt_tokens < 0 || out.completion_tokens < 0 || !(out.cost_usd >= 0))
     return fail(ErrorCode::kInvalidArgument, "usage: negative");
   return usage.no_other_keys();
 }
 
-Result<std::vector<Error>> read_errors(ObjectReader& line) {
-  std::vector<Error> out;
+Result<NoAnswer> read_error(const Json& value) {
+  KW_TRY(ObjectReader error, ObjectReader::make(value, "errors"));
+  KW_TRY(std::string name, error.string("code"));
+  KW_TRY(std::string message, error.string("message"));
+  const auto code = error_code_from_string(name);
+  if (!code)
+    return fail(ErrorCode::kInvalidArgument, "errors.code: unknown \"{}\"", printable(name, 40));
+  FailedTry failed{Error(*code, message), "", {}};
+  KW_TRY(failed.kind, error.string_or("kind", ""));
+  KW_TRY_STATUS(read_usage(error, failed.usage));
+  NoAnswer out;
+  KW_TRY(out.again, error.boolean_or("again", may_retry(*code)));
+  KW_TRY_STATUS(error.no_other_keys());
+  out.failed.push_back(std::move(failed));
+  return out;
+}
+
+Result<std::vector<NoAnswer>> read_errors(ObjectReader& line) {
+  std::vector<NoAnswer> out;
   const Json* value = line.find("errors");
   if (value == nullptr) return out;
   if (!value->is_array()) return fail(ErrorCode::kInvalidArgument, "errors: expected an array");
   for (const Json& entry : *value) {
-    KW_TRY(ObjectReader error, ObjectReader::make(entry, "errors"));
-    KW_TRY(std::string name, error.string("code"));
-    KW_TRY(std::string message, error.string("message"));
-    auto code = error_code_from_string(name);
-    if (!code)
-      return fail(ErrorCode::kInvalidArgument, "errors.code: unknown \"{}\"", printable(name, 40));
-    out.emplace_back(*code, message);
+    KW_TRY(NoAnswer one, read_error(entry));
+    out.push_back(std::move(one));
   }
   return out;
 }
@@ -85,8 +98,12 @@ Status RecordedProposer::read_run() {
     for (const runlog::Attempt& attempt : tree.attempts) {
       if (!attempt.answered) continue;
       const runlog::Answered& a = *attempt.answered;
+      runlog::Usage usage = a.usage;
+      for (const runlog::Failed& failed : tree.failures) {
+        if (failed.attempt == attempt.id) usage += failed.usage;
+      }
       answers_.emplace(Key(tree.key, attempt.id),
-                       Answer{{"", a.by, a.label, a.finish, a.usage}, a.answer, {}});
+                       Answer{{"", a.by, a.label, a.finish, usage, {}}, a.answer, {}});
     }
   }
   return {};
@@ -102,7 +119,7 @@ Result<Proposed> RecordedProposer::propose(const ProposalRequest& request, std::
   {
     std::lock_guard lock(mutex_);
     std::size_t& given = errors_given_[key];
-    if (given < answer.errors.size()) return tl::unexpected(answer.errors[given++]);
+    if (given < answer.errors.size()) return Proposed(answer.errors[given++]);
   }
   Proposal out = answer.proposal;
   if (!answer.blob.empty()) {

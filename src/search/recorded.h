@@ -14,8 +14,8 @@ namespace kw::search {
 
 class RecordedProposer : public Proposer {
  public:
-  // A .jsonl of answers, or the folder of a run, whose answers these are. kInvalidArgument names
-  // file and line.
+  // A .jsonl of answers, or the folder of a run, whose answers these are, each with what its failed
+  // tries have cost. kInvalidArgument names file and line.
   static Result<std::unique_ptr<RecordedProposer>> load(const std::filesystem::path& path);
 
   // Exhausted when the problem has no answer for this attempt. An answer's recorded errors come
@@ -27,7 +27,7 @@ class RecordedProposer : public Proposer {
   struct Answer {
     Proposal proposal;
     std::string blob;  // of a run: the answer's text
-    std::vector<Error> errors;
+    std::vector<NoAnswer> errors;
   };
   using Key = std::pair<std::string, int>;
 

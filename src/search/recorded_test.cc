@@ -53,8 +53,21 @@ TEST_F(RecordedTest, ErrorsComeOnceBeforeTheAnswer) {
   auto from = load(
       R"({"problem": "p", "attempt": 0, "answer": "a", "errors": [{"code": "unavailable", "message": "gone"}]})");
   ASSERT_TRUE(from);
-  EXPECT_EQ(ask(**from, "p", 0).error().code(), ErrorCode::kUnavailable);
-  EXPECT_TRUE(ask(**from, "p", 0));
+  const auto none = std::get<NoAnswer>(ask(**from, "p", 0).value());
+  EXPECT_EQ(none.failed.at(0).error.code(), ErrorCode::kUnavailable);
+  EXPECT_TRUE(none.again);
+  EXPECT_EQ(std::get<Proposal>(ask(**from, "p", 0).value()).answer, "a");
+}
+
+TEST_F(RecordedTest, AnErrorMayHaveAKindAndACost) {
+  auto from = load(
+      R"({"problem": "p", "attempt": 0, "answer": "a", "errors": [{"code": "resource_exhausted", "message": "no money", "kind": "refused",)"
+      R"( "again": false, "usage": {"prompt_tokens": 3, "cost_usd": 0.5, "estimated": true}}]})");
+  ASSERT_TRUE(from) << from.error().message();
+  const auto none = std::get<NoAnswer>(ask(**from, "p", 0).value());
+  EXPECT_FALSE(none.again);
+  EXPECT_EQ(none.failed.at(0).kind, "refused");
+  EXPECT_EQ(none.failed.at(0).usage, (runlog::Usage{3, 0, 0.5, true}));
 }
 
 TEST_F(RecordedTest, WhatIsWrongIsNamed) {

@@ -1,7 +1,10 @@
 // ServerProposer: answers of any server with OpenAI's chat completion API.
 #pragma once
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "openai/chat_client.h"
 #include "search/engine_proposer.h"
@@ -11,26 +14,37 @@ namespace kw::search {
 
 class ServerProposer : public Proposer {
  public:
-  // model: as the server calls it.
-  ServerProposer(openai::ChatClient client, std::string model, const Sampling& sampling,
-                 int concurrency)
-      : client_(std::move(client)),
-        model_(std::move(model)),
-        sampling_(sampling),
-        concurrency_(concurrency) {}
+  // model: as the server calls it. Of the settings, tries and on_attempt are set here: each call of
+  // propose() is one try, which its caller repeats and writes down; the deadline is that of all
+  // tries of an attempt. Errors are those of ChatClient::make().
+  static Result<std::unique_ptr<ServerProposer>> make(openai::ChatSettings settings,
+                                                      std::string model, const Sampling& sampling);
 
-  // The client has made its own tries when an error comes. A server whose chat template is not the
-  // model's is no error: the proposal says so in its label.
+  // Exhausted, with End::kCost or End::kTokens, when the client's budget has no room. A server
+  // whose chat template is not the model's is no error: the proposal says so in its label.
   Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) override;
   std::string name() const override;
-  int most_at_once() const override { return concurrency_; }
-  openai::Counts counts() const { return client_.counts(); }
+  int most_at_once() const override { return settings_.concurrency; }
 
  private:
-  openai::ChatClient client_;
+  ServerProposer(std::string model, const Sampling& sampling)
+      : model_(std::move(model)), sampling_(sampling) {}
+  openai::Clock& clock() const;
+  openai::ChatRequest chat_request(const ProposalRequest& request, const std::string& tag) const;
+  // What is left for this attempt, from its first try.
+  std::chrono::milliseconds time_left(const std::string& tag);
+  std::vector<openai::Attempt> take_attempts(const std::string& tag);
+  Result<Proposed> no_answer(const Error& error,
+                             const std::vector<openai::Attempt>& attempts) const;
+  runlog::End end_by_budget() const;
+
   const std::string model_;
   const Sampling sampling_;
-  const int concurrency_;
+  openai::ChatSettings settings_;
+  std::mutex mutex_;
+  std::map<std::string, openai::Clock::Time> begun_;              // by tag; under mutex_
+  std::map<std::string, std::vector<openai::Attempt>> attempts_;  // of calls under way; the same
+  std::unique_ptr<openai::ChatClient> client_;
 };
 
 }  // namespace kw::search

@@ -6,15 +6,15 @@
 #include <utility>
 #include <variant>
 
-#include "base/check.h"
-#include "base/hash.h"
+#include "base/present.h"
+#include "base/seed.h"
 #include "base/text.h"
-#include "search/mailbox.h"
+#include "runlog/candidate_text.h"
 #include "search/messages.h"
+#include "search/pools.h"
 #include "search/reading.h"
 #include "search/stop_rules.h"
 #include "search/stored.h"
-#include "search/workers.h"
 
 namespace kw::search {
 namespace {
@@ -26,30 +26,6 @@ using runlog::ProblemTree;
 constexpr int kMostFailedProblems = 3;  // in a row, by the proposer: then the run ends
 constexpr int kPrepare = 0;             // the attempt that failures of preparing are told of
 
-// ---- what comes back from the pools
-
-struct Preparation {
-  task::Signature signature;
-  Prompt prompt;
-};
-struct Prepared {
-  std::size_t problem = 0;
-  Result<Preparation> result;
-};
-struct Answer {
-  std::size_t problem = 0;
-  int attempt = 0;
-  double wall_ms = 0;
-  Result<Proposed> result;
-};
-struct Judgement {
-  std::size_t problem = 0;
-  int attempt = 0;
-  double wall_ms = 0;
-  Result<task::Verdict> result;
-};
-using Message = std::variant<Prepared, Answer, Judgement>;
-
 // One problem that is being searched.
 struct Active {
   std::size_t problem = 0;
@@ -58,13 +34,18 @@ struct Active {
   std::string reason;
   int in_flight = 0;  // tasks in the pools
   int prepare_tries = 0;
-  std::map<int, int> propose_tries, judge_tries;    // of this session, by attempt
+  std::map<int, int> propose_tries, judge_tries;    // since the start or resume, by attempt
   std::map<std::string, std::vector<int>> judging;  // candidate hash: the attempt in judgement,
                                                     // then those that wait for its verdict
 };
 
 std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Of an attempt with code.
+const std::string& hash_of(const ProblemTree& tree, int attempt) {
+  return present(tree.attempts[static_cast<std::size_t>(attempt)].extracted).candidate_hash;
 }
 
 std::string first_diagnostic(const task::Verdict& verdict) {
@@ -75,9 +56,7 @@ std::string first_diagnostic(const task::Verdict& verdict) {
 
 std::uint64_t attempt_seed(std::uint64_t seed, const std::string& problem, int attempt,
                            std::string_view purpose) {
-  const std::string digest =
-      sha256_hex(fmt::format("{}\n{}\n{}\n{}", seed, purpose, attempt, problem));
-  return std::stoull(digest.substr(0, 16), nullptr, 16) >> 1U;
+  return seed_of(fmt::format("{}\n{}\n{}\n{}", seed, purpose, attempt, problem));
 }
 
 class Solver::Impl {
@@ -103,7 +82,7 @@ class Solver::Impl {
     return static_cast<double>(now_ms() - tree_of(active).started_ms) / 1e3;
   }
   Asking asking(const Active& active) const {
-    return {problems_[active.problem].problem, active.preparation->signature,
+    return {problems_[active.problem].problem, present(active.preparation).signature,
             settings_.language_value(), chosen_, parts_.prompt};
   }
 
@@ -113,7 +92,10 @@ class Solver::Impl {
   Status prepared(Prepared message);
   Status answered(Answer message);
   Status judged(Judgement message);
-  Status record_answer(const Active& active, Answer& answer);
+  Status record_answer(Active& active, Answer& answer);
+  Status no_answer(Active& active, int attempt, const NoAnswer& none);
+  Status record_failed(const Active& active, int attempt, const std::vector<FailedTry>& failed,
+                       int number, bool again);
   Status go_on(Active& active);  // with what a resumed run had begun
   Status advance(Active& active);
   Status decide_more(Active& active);
@@ -148,9 +130,7 @@ class Solver::Impl {
   int failed_problems_ = 0;  // by the proposer, since its last answer
   std::size_t next_ = 0;     // of problems_, to be admitted
   std::map<std::size_t, Active> active_;
-  Mailbox<Message> mailbox_;
-  // Last: their ends wait for work that uses the rest.
-  std::optional<Workers> proposing_, judging_;
+  std::unique_ptr<Pools> pools_;  // last: its end waits for work that uses the rest
 };
 
 Status Solver::Impl::record(runlog::EventBody body) {
@@ -169,13 +149,15 @@ Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
   for (const ProblemTree& tree : run_.problems) cost_usd_ += tree.usage().cost_usd;
   KW_TRY_STATUS(record(std::move(start)));
   const int in_flight = settings_.jobs * settings_.parallel;
-  const auto most_waiting = static_cast<std::size_t>(in_flight + settings_.jobs);
-  proposing_.emplace(std::min(in_flight, parts_.proposer->most_at_once()), most_waiting);
-  judging_.emplace(settings_.judges, most_waiting);
+  const auto most_waiting =
+      static_cast<std::size_t>(in_flight) + static_cast<std::size_t>(settings_.jobs);
+  pools_ = std::make_unique<Pools>(parts_.proposer, parts_.evaluator, parts_.now,
+                                   PoolSizes{std::min(in_flight, parts_.proposer->most_at_once()),
+                                             settings_.judges, most_waiting});
   auto work = [&]() -> Status {
     KW_TRY_STATUS(admit());
     while (!active_.empty()) {
-      std::optional<Message> message = mailbox_.take(stop);
+      std::optional<Message> message = pools_->take(stop);
       if (!message) return fail(ErrorCode::kCancelled, "interrupted");
       KW_TRY_STATUS(handle(std::move(*message)));
       KW_TRY_STATUS(admit());
@@ -183,25 +165,30 @@ Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
     return record(runlog::RunEnded{});
   };
   Status status = work();
-  proposing_->stop();
-  judging_->stop();
-  if (!status && status.error().code() == ErrorCode::kCancelled) drain();
+  pools_->stop();
+  if (!status) drain();
   return status;
 }
 
-// What has arrived is kept, though nothing more begins.
+// What has arrived is kept, though nothing more begins. Where the log cannot be written, nothing
+// is.
 void Solver::Impl::drain() {
-  while (auto message = mailbox_.take_if_there()) {
+  while (auto message = pools_->take_if_there()) {
     Status kept;
     if (auto* answer = std::get_if<Answer>(&*message)) kept = keep(*answer);
     if (auto* judgement = std::get_if<Judgement>(&*message)) kept = keep(*judgement);
-    if (!kept) return;  // the interruption is told, and a resumed run asks again
+    if (!kept) return;  // why the run ended is told, and a resumed one asks again
   }
 }
 
 Status Solver::Impl::keep(Answer& answer) {
-  if (!answer.result || !std::holds_alternative<Proposal>(*answer.result)) return {};
-  return record_answer(active_.at(answer.problem), answer);
+  if (!answer.result) return {};
+  Active& active = active_.at(answer.problem);
+  if (const auto* none = std::get_if<NoAnswer>(&*answer.result))
+    return record_failed(active, answer.attempt, none->failed,
+                         ++active.propose_tries[answer.attempt], none->again);
+  if (std::holds_alternative<Exhausted>(*answer.result)) return {};
+  return record_answer(active, answer);
 }
 
 Status Solver::Impl::keep(const Judgement& judgement) {
@@ -247,8 +234,15 @@ Status Solver::Impl::prepared(Prepared message) {
   const Error& error = message.result.error();
   const int tries = ++active.prepare_tries;
   const bool again = may_retry(error.code()) && tries < settings_.tries;
-  KW_TRY_STATUS(record(runlog::Failed{key_of(active), kPrepare, std::string(runlog::kPrepareStage),
-                                      tries, error.code(), error.message(), again}));
+  KW_TRY_STATUS(record(runlog::Failed{key_of(active),
+                                      kPrepare,
+                                      std::string(runlog::kPrepareStage),
+                                      tries,
+                                      error.code(),
+                                      error.message(),
+                                      again,
+                                      "",
+                                      {}}));
   if (again) {
     post_prepare(active, delay_after(active, kPrepare, tries));
   } else {
@@ -277,23 +271,12 @@ Status Solver::Impl::answered(Answer message) {
   Active& active = active_.at(message.problem);
   if (!message.result) {
     const Error& error = message.result.error();
-    const int tries = ++active.propose_tries[message.attempt];
-    const bool again = may_retry(error.code()) && tries < settings_.tries;
-    KW_TRY_STATUS(
-        record(runlog::Failed{key_of(active), message.attempt, std::string(runlog::kProposeStage),
-                              tries, error.code(), error.message(), again}));
-    if (again)
-      return post_propose(active, message.attempt, delay_after(active, message.attempt, tries));
-    const bool first = !active.ending;
-    end(active, End::kFailed, error.message());
-    if (first && ++failed_problems_ >= kMostFailedProblems)
-      return tl::unexpected(
-          Error(error.code(), error.message())
-              .with_context(fmt::format("no answer for {} problems in a row", failed_problems_)));
-    return {};
+    return no_answer(active, message.attempt, {{{error, "", {}}}, may_retry(error.code())});
   }
+  if (const auto* none = std::get_if<NoAnswer>(&*message.result))
+    return no_answer(active, message.attempt, *none);
   if (auto* exhausted = std::get_if<Exhausted>(&*message.result)) {
-    end(active, End::kExhausted, exhausted->reason);
+    end(active, exhausted->end, exhausted->reason);
     return {};
   }
   failed_problems_ = 0;
@@ -301,8 +284,39 @@ Status Solver::Impl::answered(Answer message) {
   return extract(active, message.attempt);
 }
 
-Status Solver::Impl::record_answer(const Active& active, Answer& answer) {
+// The one place where requests are repeated.
+Status Solver::Impl::no_answer(Active& active, int attempt, const NoAnswer& none) {
+  const int tries = ++active.propose_tries[attempt];
+  const bool again = none.again && tries < settings_.tries;
+  KW_TRY_STATUS(record_failed(active, attempt, none.failed, tries, again));
+  if (again) return post_propose(active, attempt, delay_after(active, attempt, tries));
+  const Error& error = none.failed.back().error;
+  const bool first = !active.ending;
+  end(active, End::kFailed, error.message());
+  if (first && ++failed_problems_ >= kMostFailedProblems)
+    return tl::unexpected(
+        Error(error.code(), error.message())
+            .with_context(fmt::format("no answer for {} problems in a row", failed_problems_)));
+  return {};
+}
+
+// again: of the last.
+Status Solver::Impl::record_failed(const Active& active, int attempt,
+                                   const std::vector<FailedTry>& failed, int number, bool again) {
+  for (std::size_t i = 0; i < failed.size(); ++i) {
+    const FailedTry& one = failed[i];
+    cost_usd_ += one.usage.cost_usd;
+    KW_TRY_STATUS(record(runlog::Failed{key_of(active), attempt, std::string(runlog::kProposeStage),
+                                        number, one.error.code(), one.error.message(),
+                                        again || i + 1 < failed.size(), one.kind, one.usage}));
+  }
+  return {};
+}
+
+Status Solver::Impl::record_answer(Active& active, Answer& answer) {
   auto& proposal = std::get<Proposal>(*answer.result);
+  KW_TRY_STATUS(record_failed(active, answer.attempt, proposal.failed,
+                              active.propose_tries[answer.attempt] + 1, true));
   KW_TRY(std::string blob, parts_.folder->put(proposal.answer));
   cost_usd_ += proposal.usage.cost_usd;
   return record(runlog::Answered{key_of(active), answer.attempt, std::move(proposal.by),
@@ -312,7 +326,7 @@ Status Solver::Impl::record_answer(const Active& active, Answer& answer) {
 
 Status Solver::Impl::extract(Active& active, int attempt) {
   const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(attempt)];
-  const runlog::Answered answer = *of.answered;
+  const runlog::Answered answer = present(of.answered);
   std::vector<std::string> shown;  // in the prompt
   if (of.decided.parent >= 0) {
     KW_TRY(task::Candidate parent,
@@ -325,7 +339,7 @@ Status Solver::Impl::extract(Active& active, int attempt) {
   Reading reading = read_answer(problem, settings_.language_value(), answer, text, shown);
   runlog::Extracted event{key_of(active), attempt, "", "", std::move(reading.why_not)};
   if (reading.candidate) {
-    KW_TRY(event.candidate, parts_.folder->put(candidate_text(*reading.candidate)));
+    KW_TRY(event.candidate, parts_.folder->put(runlog::candidate_text(*reading.candidate)));
     event.candidate_hash = reading.candidate->hash;
   }
   const bool has_code = reading.candidate.has_value();
@@ -336,10 +350,9 @@ Status Solver::Impl::extract(Active& active, int attempt) {
 // The same code is judged once.
 Status Solver::Impl::judge_or_wait(Active& active, int attempt) {
   const ProblemTree& tree = tree_of(active);
-  const std::string hash =
-      tree.attempts[static_cast<std::size_t>(attempt)].extracted->candidate_hash;
+  const std::string hash = hash_of(tree, attempt);
   for (const Attempt& other : tree.attempts) {
-    if (other.judged && other.extracted->candidate_hash == hash)
+    if (other.judged && present(other.extracted).candidate_hash == hash)
       return copy_verdict(active, attempt, other.id);
   }
   std::vector<int>& same = active.judging[hash];
@@ -348,7 +361,7 @@ Status Solver::Impl::judge_or_wait(Active& active, int attempt) {
 }
 
 Status Solver::Impl::copy_verdict(Active& active, int attempt, int from) {
-  runlog::Judged event = *tree_of(active).attempts[static_cast<std::size_t>(from)].judged;
+  runlog::Judged event = present(tree_of(active).attempts[static_cast<std::size_t>(from)].judged);
   event.attempt = attempt;
   event.same_as = from;
   event.wall_ms = 0;
@@ -366,16 +379,20 @@ Status Solver::Impl::judged(Judgement message) {
   if (message.result) return settle(active, message.attempt, *message.result, message.wall_ms);
   const Error& error = message.result.error();
   const bool again = may_retry(error.code()) && more;
-  KW_TRY_STATUS(
-      record(runlog::Failed{key_of(active), message.attempt, std::string(runlog::kJudgeStage),
-                            tries, error.code(), error.message(), again}));
+  KW_TRY_STATUS(record(runlog::Failed{key_of(active),
+                                      message.attempt,
+                                      std::string(runlog::kJudgeStage),
+                                      tries,
+                                      error.code(),
+                                      error.message(),
+                                      again,
+                                      "",
+                                      {}}));
   if (again)
     return post_judge(active, message.attempt, delay_after(active, message.attempt, tries));
   // What may not be retried is not this candidate's alone: a reference that does not run, say.
   if (!may_retry(error.code())) end(active, End::kFailed, error.message());
-  const std::string hash =
-      tree_of(active).attempts[static_cast<std::size_t>(message.attempt)].extracted->candidate_hash;
-  return judge_waiting(active, hash);
+  return judge_waiting(active, hash_of(tree_of(active), message.attempt));
 }
 
 // The first of those that waited for a verdict that will not come.
@@ -399,8 +416,7 @@ Status Solver::Impl::settle(Active& active, int attempt, const task::Verdict& ve
     end(active, End::kQuarantined, first_diagnostic(verdict));
   if (verdict.outcome == task::Outcome::kUnsupported)
     end(active, End::kUnsupported, first_diagnostic(verdict));
-  auto found = active.judging.find(
-      tree_of(active).attempts[static_cast<std::size_t>(attempt)].extracted->candidate_hash);
+  auto found = active.judging.find(hash_of(tree_of(active), attempt));
   const std::vector<int> same = std::move(found->second);
   active.judging.erase(found);
   for (int other : same) {
@@ -455,7 +471,7 @@ Status Solver::Impl::decide_more(Active& active) {
 }
 
 Status Solver::Impl::decide(Active& active, const Step& step, int attempt, int visible) {
-  Prompt prompt = active.preparation->prompt;
+  Prompt prompt = present(active.preparation).prompt;
   if (step.parent >= 0) {
     const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(step.parent)];
     Parent parent;
@@ -486,7 +502,7 @@ Status Solver::Impl::finish(Active& active) {
   const Attempt* best = tree.best();
   const task::Signature* signature = active.preparation ? &active.preparation->signature : nullptr;
   KW_TRY_STATUS(parts_.observer->problem_ends(problems_[active.problem], signature, tree));
-  KW_TRY_STATUS(record(runlog::ProblemEnded{key_of(active), *active.ending, active.reason,
+  KW_TRY_STATUS(record(runlog::ProblemEnded{key_of(active), present(active.ending), active.reason,
                                             best == nullptr ? runlog::kNoParent : best->id,
                                             seconds_of(active)}));
   active_.erase(active_.find(active.problem));
@@ -501,17 +517,13 @@ double Solver::Impl::delay_after(const Active& active, int attempt, int tries) c
 
 void Solver::Impl::post_prepare(Active& active, double delay) {
   ++active.in_flight;
-  proposing_->post([this, index = active.problem, delay](const std::stop_token& stop) {
-    if (!pause(std::chrono::duration<double>(delay), stop)) return;
+  pools_->prepare(active.problem, delay, [this, index = active.problem]() -> Result<Preparation> {
     const task::Problem& problem = problems_[index].problem;
-    auto prepare = [&]() -> Result<Preparation> {
-      Preparation out;
-      KW_TRY(out.signature, parts_.evaluator->describe(problem, settings_.target));
-      KW_TRY(out.prompt, base_prompt({problem, out.signature, settings_.language_value(), chosen_,
-                                      parts_.prompt}));
-      return out;
-    };
-    mailbox_.put(Prepared{index, prepare()});
+    Preparation out;
+    KW_TRY(out.signature, parts_.evaluator->describe(problem, settings_.target));
+    KW_TRY(out.prompt, base_prompt({problem, out.signature, settings_.language_value(), chosen_,
+                                    parts_.prompt}));
+    return out;
   });
 }
 
@@ -520,7 +532,7 @@ Status Solver::Impl::post_propose(Active& active, int attempt, double delay) {
   const runlog::Decided& decided = tree.attempts[static_cast<std::size_t>(attempt)].decided;
   ProposalRequest request;
   request.problem = &problems_[active.problem].problem;
-  request.signature = &active.preparation->signature;
+  request.signature = &present(active.preparation).signature;
   request.key = key_of(active);
   request.attempt = attempt;
   request.seed = decided.seed;
@@ -529,16 +541,9 @@ Status Solver::Impl::post_propose(Active& active, int attempt, double delay) {
   KW_TRY(std::string text, parts_.folder->get(decided.prompt));
   KW_TRY(request.messages, messages_from_text(text));
   request.history.assign(tree.attempts.begin(), tree.attempts.begin() + decided.visible);
+  request.in_flight = attempt - decided.visible;
   ++active.in_flight;
-  proposing_->post([this, index = active.problem, delay,
-                    request = std::move(request)](const std::stop_token& stop) {
-    if (!pause(std::chrono::duration<double>(delay), stop)) return;
-    const auto begin = parts_.now();
-    Result<Proposed> result = parts_.proposer->propose(request, stop);
-    if (!result && result.error().code() == ErrorCode::kCancelled && stop.stop_requested()) return;
-    const std::chrono::duration<double, std::milli> wall = parts_.now() - begin;
-    mailbox_.put(Answer{index, request.attempt, wall.count(), std::move(result)});
-  });
+  pools_->propose(active.problem, delay, std::move(request));
   return {};
 }
 
@@ -551,15 +556,7 @@ Status Solver::Impl::post_judge(Active& active, int attempt, double delay) {
   request.turn = attempt;
   KW_TRY(request.candidate, stored_candidate(*parts_.folder, of));
   ++active.in_flight;
-  judging_->post([this, index = active.problem, attempt, delay,
-                  request = std::move(request)](const std::stop_token& stop) {
-    if (!pause(std::chrono::duration<double>(delay), stop)) return;
-    const auto begin = parts_.now();
-    Result<task::Verdict> result = parts_.evaluator->judge(request, stop);
-    if (!result && result.error().code() == ErrorCode::kCancelled && stop.stop_requested()) return;
-    const std::chrono::duration<double, std::milli> wall = parts_.now() - begin;
-    mailbox_.put(Judgement{index, attempt, wall.count(), std::move(result)});
-  });
+  pools_->judge(active.problem, delay, attempt, std::move(request));
   return {};
 }
 

@@ -71,7 +71,7 @@ class Solver {
   std::unique_ptr<Impl> impl_;
 };
 
-// Of everything that is drawn for an attempt; purpose: "policy", "answer". Below 2^63.
+// Of everything that is drawn for an attempt; purpose: "policy", "answer". As base/seed.h.
 std::uint64_t attempt_seed(std::uint64_t seed, const std::string& problem, int attempt,
                            std::string_view purpose);
 

@@ -51,12 +51,14 @@ std::string table(const runlog::Run& run) {
   std::string out;
   for (const runlog::ProblemTree& tree : run.problems) {
     for (const runlog::Attempt& a : tree.attempts) {
-      out += fmt::format("{} {} parent {} draw {} prompt {} answer {} candidate {} {} {} {}\n",
-                         tree.key, a.id, a.decided.parent, a.decided.draw.value_or(-1),
-                         a.decided.prompt, a.answered ? a.answered->answer : "none",
-                         a.extracted ? a.extracted->candidate_hash : "none",
-                         to_string(a.progress()), a.judged ? a.judged->error.value_or(-1) : -2,
-                         a.judged && a.judged->speedup ? a.judged->speedup->median : 0);
+      const auto speedup = a.judged && a.judged->speedup ? *a.judged->speedup : task::Speedup{};
+      out += fmt::format(
+          "{} {} parent {} draw {} prompt {} answer {} candidate {} {} {} {} {} {} {}\n", tree.key,
+          a.id, a.decided.parent, a.decided.draw.value_or(-1), a.decided.prompt,
+          a.answered ? a.answered->answer : "none",
+          a.extracted ? a.extracted->candidate_hash : "none", to_string(a.progress()),
+          a.judged ? a.judged->error.value_or(-1) : -2, speedup.median, speedup.low, speedup.high,
+          a.judged ? a.judged->verdict : "none");
     }
     if (tree.ended)
       out += fmt::format("{} {} best {}\n", tree.key, to_string(tree.ended->end), tree.ended->best);
@@ -312,6 +314,52 @@ TEST_F(SolverTest, TheRunsCostIsBounded) {
   EXPECT_EQ(tree("p").ended->end, End::kCost);
   EXPECT_EQ(tree("q").attempts.size(), 0U);
   EXPECT_EQ(tree("q").ended->end, End::kCost);
+}
+
+TEST_F(SolverTest, TriesThatFailedCountAsTokensAndCost) {
+  const Json cut = {{"code", "unavailable"},
+                    {"message", "cut"},
+                    {"kind", "cut"},
+                    {"usage", {{"completion_tokens", 60}, {"cost_usd", 0.6}, {"estimated", true}}}};
+  for (int i = 0; i < 4; ++i)
+    answer("p", i, code("passed 2", i),
+           {{"errors", {cut}}, {"usage", {{"completion_tokens", 40}, {"cost_usd", 0.4}}}});
+  settings.samples = 4;
+  settings.parallel = 1;
+  settings.tokens = 200;
+  ASSERT_TRUE(solve("tokens"));
+  EXPECT_EQ(tree().attempts.size(), 2U);
+  EXPECT_EQ(tree().ended->end, End::kTokens);
+  EXPECT_EQ(tree().usage(), (runlog::Usage{0, 200, 2, true}));
+  EXPECT_EQ(kind_of(tree().failures.at(0)), "cut");
+  // A replay from the run's own answers stops where it did.
+  auto again = std::move(RecordedProposer::load(temporary.path() / "tokens")).value();
+  ASSERT_TRUE(solve(temporary.path() / "replay", *again));
+  EXPECT_EQ(tree().attempts.size(), 2U);
+  EXPECT_EQ(tree().ended->end, End::kTokens);
+  settings.tokens = 0;
+  settings.cost_usd = 2;
+  ASSERT_TRUE(solve("cost"));
+  EXPECT_EQ(tree().attempts.size(), 2U);
+  EXPECT_EQ(tree().ended->end, End::kCost);
+}
+
+TEST_F(SolverTest, WhatCannotSucceedIsNotAskedAgain) {
+  answer("p", 0, code("passed 2", 0),
+         {{"errors", {{{"code", "resource_exhausted"}, {"message", "quota"}, {"again", false}}}}});
+  settings.method = "base";
+  ASSERT_TRUE(solve("run"));
+  EXPECT_EQ(tree().ended->end, End::kFailed);
+  EXPECT_EQ(tree().failures.size(), 1U);
+  EXPECT_FALSE(tree().failures[0].again);
+}
+
+TEST_F(SolverTest, SeedsHaveTheBitsThatServersKeep) {
+  mixed("p");
+  settings.samples = 12;
+  ASSERT_TRUE(solve("run"));
+  for (const auto& attempt : tree().attempts)
+    EXPECT_LT(attempt.decided.seed, std::uint64_t{1} << 53U);
 }
 
 TEST_F(SolverTest, NothingMoreToPropose) {

@@ -17,6 +17,9 @@ std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::Pro
     if (fast) return End::kTarget;
     if (settings.first_correct && attempt.correct()) return End::kFirstCorrect;
   }
+  for (const runlog::Failed& failed : tree.failures) {
+    if (static_cast<std::size_t>(failed.attempt) < visible) used += failed.usage;
+  }
   if (settings.tokens > 0 && used.tokens() >= settings.tokens) return End::kTokens;
   if (settings.seconds > 0 && seconds >= settings.seconds) return End::kSeconds;
   return std::nullopt;

@@ -1,13 +1,13 @@
 #include "search/stored.h"
 
-#include "search/reading.h"
+#include "runlog/candidate_text.h"
 
 namespace kw::search {
 
 Result<task::Candidate> stored_candidate(const runlog::RunFolder& folder,
                                          const runlog::Attempt& attempt) {
   KW_TRY(std::string text, folder.get(attempt.extracted->candidate));
-  return candidate_from_text(text);
+  return runlog::candidate_from_text(text);
 }
 
 Result<task::Verdict> stored_verdict(const runlog::RunFolder& folder,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <system_error>
 
 #include "base/check.h"
@@ -151,6 +152,15 @@ Result<Candidate> candidate_from_source(const std::string& file_name, std::strin
                 content.size(), kMaxSourceFile);
   if (!is_valid_utf8(content)) return fail(ErrorCode::kInvalidArgument, "{}: not UTF-8", file_name);
   return from_named_source(file_name, std::move(content), language);
+}
+
+Result<Candidate> candidate_from_files(Language language, std::vector<SourceFile> files) {
+  KW_TRY(Candidate out,
+         candidate_from_source(files[0].path, std::move(files[0].content), language));
+  if (files.size() == 1) return out;
+  std::move(files.begin() + 1, files.end(), std::back_inserter(out.sources));
+  out.hash = candidate_hash(out);
+  return out;
 }
 
 Result<Candidate> load_candidate(const fs::path& path) {

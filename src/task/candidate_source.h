@@ -23,6 +23,9 @@ Result<Candidate> load_candidate(const std::filesystem::path& path);
 Result<Candidate> candidate_from_source(const std::string& file_name, std::string content,
                                         std::optional<Language> language = std::nullopt);
 
+// The same of several files, one at least; the first has the entry.
+Result<Candidate> candidate_from_files(Language language, std::vector<SourceFile> files);
+
 // One file, every solution of a .jsonl, or everything that load_candidate knows below a folder,
 // sorted by path. In a folder with KernelBench's level_<L>_problem_<id>_sample_<s>_kernel.py only
 // those count. kNotFound when there is none.

@@ -1,7 +1,7 @@
 // Command lines, one word a line.
-#include "command_line.h"
 #include "fuzz.h"
-#include "settings.h"
+#include "kernelwright/cli/command_line.h"
+#include "kernelwright/cli/settings.h"
 #include "task/settings.h"
 
 namespace kw::fuzz {

@@ -1,7 +1,7 @@
 // Bodies of the completion API: refused with a field, or requests that the link carries as they
 // are.
 #include "fuzz.h"
-#include "openai_request.h"
+#include "kernelwright/model/openai_request.h"
 
 namespace kw::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 // Untrusted bytes for terminals and JSON.
 #include "base/text.h"
-#include "error_text.h"
 #include "fuzz.h"
+#include "kernelwright/error_text.h"
 #include "task/base64.h"
 
 namespace kw::fuzz {

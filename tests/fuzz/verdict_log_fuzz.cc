@@ -1,7 +1,7 @@
 // The verdict log of a run that is gone on with: the traces' length (the first byte) decides what
 // is cut; nothing is cut away that a commit counts.
 #include "fuzz.h"
-#include "result_files.h"
+#include "kernelwright/eval/result_files.h"
 #include "scratch_file.h"
 
 namespace kw::fuzz {

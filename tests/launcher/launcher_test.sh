@@ -71,7 +71,7 @@ touch "$checkout/tests/t.cc"
 run 0 eval x
 [[ ! -s $FAKE/log ]] || fail "a changed test built something for eval"
 run 0 test -R 'a b'
-[[ $out == '<--preset><dev><-R><a b>' ]] || fail "ctest got $out"
+[[ $out == "<--preset><dev><-j><$(nproc)><-R><a b>" ]] || fail "ctest got $out"
 did "cmake --preset dev -DBUILD_TESTING=ON -DKW_WERROR=OFF $joined -DKW_PYTHON=$checkout/.venv/bin/python"
 did 'cmake --build build/dev --target all'
 did 'pip peer==1.0'

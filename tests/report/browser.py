@@ -1,4 +1,4 @@
-"""The page of `kernelwright report --html` in a real Chromium, at a phone's and a desktop's width, light and dark: it renders, nothing sticks out
+"""The pages of `kernelwright report --html` and `kernelwright data stats --html` in a real Chromium, at a phone's and a desktop's width, light and dark: it renders, nothing sticks out
 sideways, text has contrast, hostile text stays text, nothing is loaded.
 
 usage: browser.py KERNELWRIGHT [--keep FOLDER]   (--keep: the pictures stay there)
@@ -20,6 +20,7 @@ import zlib
 import make_runs
 
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+TITLES = {"data": "Kernelwright data set"}
 SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
 # All boxes that reach beyond the window without a scrolling box around them, and all texts with too little contrast to what is behind them.
 MEASURE = """(() => {
@@ -192,7 +193,7 @@ def check_page(checks, browser, name, url, size, dark, keep):
         checks.expect(not found["faint"], state, f"too little contrast: {sorted(set(found['faint']))[:8]}")
         checks.expect(not found["small"], state, f"too small to read: {sorted(set(found['small']))[:8]}")
         checks.expect(found["script"] == found["images"] == found["unnamed"] == found["headless"] == 0, state, f"elements: {found}")
-        checks.expect(found["title"].endswith("Kernelwright report") and found["headings"] >= 7, state, f"title and headings: {found}")
+        checks.expect(found["title"].endswith(TITLES.get(name, "Kernelwright report")) and found["headings"] >= 7, state, f"title and headings: {found}")
         png = browser.picture(width, min(found["height"], 6000 if is_open else 5000))
         if keep:
             (keep / f"{name}-{size}-{'dark' if dark else 'light'}{'-open' if is_open else ''}.png").write_bytes(png)
@@ -227,6 +228,13 @@ def pages(program, folder):
     return out
 
 
+def data_page(program, folder):
+    make_runs.data_set(folder / "data.jsonl", 5, 400)
+    out = folder / "data.html"
+    subprocess.run([program, "data", "stats", str(folder / "data.jsonl"), "--html", str(out)], check=True, capture_output=True, timeout=120)
+    return {"data": out}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -241,7 +249,7 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        made = pages(options.program, folder)
+        made = pages(options.program, folder) | data_page(options.program, folder)
         browser = Browser(chromium, folder / "profile")
         try:
             check_measuring(checks, browser, folder)

@@ -17,7 +17,7 @@ from fractions import Fraction
 import make_runs
 
 MASK = (1 << 64) - 1
-P = [0.5, 0.8, 1, 1.5, 2, 3, 5]
+P = [0.5, 0.8, 1, 1.2, 1.5, 2, 3, 5]
 NORMAL = statistics.NormalDist()
 
 

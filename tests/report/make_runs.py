@@ -1,4 +1,4 @@
-"""Runs as the programs write them, made up from a seed: verdict files of `eval`, and a folder of `solve`. For the tests beside this file."""
+"""Runs and data sets as the programs write them, made up from a seed: verdict files of `eval`, a folder of `solve`, samples. For the tests beside this file."""
 
 import hashlib
 import json
@@ -82,9 +82,9 @@ class RunFolder:
 def solve_folder(folder, seed, problems, chance, centre, attempts=8, hostile=False):
     """Iterative refinement by a model: each attempt refines an earlier one. With `hostile`, every text tries to be markup."""
     rng = random.Random(seed)
-    run = RunFolder(folder, '[search]\nmethod = "refine"\nsamples = %d\nseed = %d\nproposer = "model"\n' % (attempts, seed))
+    run = RunFolder(folder, '[search]\nmethod = "refine"\nsamples = %d\nseed = %d\nproposer = "model"\n\n[eval]\nbaseline = "eager"\ntarget = "cpu"\n' % (attempts, seed))
     keys = [{"key": p, "name": p, "hash": hashlib.sha256(p.encode()).hexdigest()} for p in problems]
-    run.event("run_started", schema=1, version="0.1", gym_version=2, at="2025-01-31T12:00:00Z", command="solve", settings={}, problems=keys)
+    run.event("run_started", schema=1, version="0.1", gym_version=2, at="2025-01-31T12:00:00Z", command="solve", settings={"eval": {"baseline": "eager", "target": "cpu"}}, problems=keys)
     for problem in problems:
         run.event("problem_started", problem=problem)
         best, strength = -1, chance * rng.choice([0.2, 1, 1.5])
@@ -101,8 +101,8 @@ def solve_folder(folder, seed, problems, chance, centre, attempts=8, hostile=Fal
             if finish == "length":
                 run.event("extracted", **place, candidate="", candidate_hash="", why_not="the answer was cut before its code ended")
                 continue
-            solution = {"name": f"a{attempt}", "definition": problem, "author": "model", "spec": {"language": "cpp", "target_hardware": ["CPU"], "entry_point": "kernel.cpp::run"}, "sources": [{"path": "kernel.cpp", "content": code}]}
-            run.event("extracted", **place, candidate=run.blob(json.dumps(solution)), candidate_hash=f"{attempt}", why_not="")
+            candidate = {"name": f"a{attempt}", "author": "model", "description": "", "definition": problem, "language": "cpp", "files": [{"path": "kernel.cpp", "content": code}]}
+            run.event("extracted", **place, candidate=run.blob(json.dumps(candidate)), candidate_hash=f"{attempt}", why_not="")
             message = HOSTILE if hostile else {"compile_error": "kernel.cpp:7:14: error: 'y' was not declared in this scope", "wrong_value": "y: 37 of 4096 elements are off by more than the budget; the worst by 12.3 times", "passed": "memory-bound: 71 % of the machine's bandwidth"}.get(outcome, "the candidate was ended by signal 11")
             kind = {"compile_error": "compiler", "wrong_value": "mismatch", "passed": "hint"}.get(outcome, "exception")
             text = json.dumps(verdict(problem, f"a{attempt}", outcome, speedup, [{"kind": kind, "message": message}]))
@@ -112,3 +112,26 @@ def solve_folder(folder, seed, problems, chance, centre, attempts=8, hostile=Fal
         run.event("problem_ended", problem=problem, end="attempts", reason="", best=best, wall_s=60)
     run.event("run_ended")
     run.events.close()
+
+
+def data_set(path, seed, samples):
+    """Samples of a generator, judged. Some of the names try to be markup."""
+    rng = random.Random(seed)
+    name = lambda text: text if rng.random() < 0.9 else HOSTILE  # noqa: E731
+    operators = [f"operator_{i}.default" for i in range(50)]
+    with open(path, "w") as file:
+        for i in range(samples):
+            depth = min(8, 1 + int(rng.expovariate(0.5)))
+            line = {
+                "schema": 1, "kind": rng.choice(["implement", "implement", "convert", "repair"]), "group": f"g{i}", "language": rng.choice(["cpp", "triton"]),
+                "problem": {"name": f"p{i // 2}", "hash": f"h{i // 2}", "form": "module", "source": ""},
+                "messages": [{"role": "user", "content": "q" * int(rng.lognormvariate(7, 0.5))}, {"role": "assistant", "content": "a" * int(rng.lognormvariate(8, 1))}],
+                "origin": {"generator": name("writer"), "seed": seed, "index": i, "licences": [name(rng.choice(["MIT", "Apache-2.0"]))]},
+                "labels": {
+                    "operators": [name(operators[min(49, int(rng.expovariate(0.1)))]) for _ in range(depth)], "strategy": name(rng.choice(["naive", "blocked"])),
+                    "tier": rng.randint(1, 5), "depth": depth, "family": name(rng.choice(["convolution", "product", "reduction"])),
+                    "template": name("implement-1"), "mutation": name(rng.choice(["no_bias", "loop_too_far"])),
+                },
+                "verdict": {"outcome": rng.choice(["passed"] * 9 + ["wrong_value"])},
+            }
+            file.write(json.dumps(line) + "\n")

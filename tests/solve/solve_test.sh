@@ -21,15 +21,18 @@ fail() {
 # field FILE PATH: of the one JSON line in it, by Python's notation.
 field() { python3 -c 'import json, sys; print(eval("row" + sys.argv[2], {"row": json.loads(open(sys.argv[1]).read())}))' "$1" "$2"; }
 
-# What a run decided and found, without times.
+# What a run decided and found. Without a second word what two judgements of the same differ in is
+# left out too: times, and what came of them.
 table() {
-  python3 - "$1" <<'PY'
+  python3 - "$@" <<'PY'
 import json, sys
+times = ("at_ms", "wall_ms", "wall_s")
+measured = () if sys.argv[2:] == ["whole"] else ("verdict", "same_as", "error", "speedup")
 rows = []
 for line in open(sys.argv[1] + "/events.jsonl"):
     e = json.loads(line)
     if e["type"] in ("decided", "answered", "extracted", "judged", "problem_ended"):
-        for key in ("at_ms", "wall_ms", "wall_s", "verdict", "same_as", "error", "speedup"):
+        for key in times + measured:
             e.pop(key, None)
         rows.append(((e["problem"], e.get("attempt", 1 << 30), e["type"]), json.dumps(e)))
 print("\n".join(text for _, text in sorted(rows)))
@@ -76,25 +79,37 @@ print(" ".join(f"{k}:{v}" for k, v in sorted(found.items())).replace("=", ""))')
 "$program" solve "$problems/relu" --answers answers.jsonl --samples 10 --no-timing --run second --json >second.out 2>second.err
 diff <(table first) <(table second) || fail 'a second run decided otherwise'
 
-# ---- killed, and gone on with
-for seconds in 0.6 1.2 2.0; do
-  rm -rf killed
-  "$program" solve "$problems/relu" --answers answers.jsonl --samples 10 --no-timing --run killed >killed.out 2>killed.err &
+# ---- killed when its log has so many lines, and gone on with
+rm -rf killed
+"$program" solve "$problems/relu" --answers answers.jsonl --samples 10 --no-timing --run killed >killed.out 2>killed.err &
+pid=$!
+whole=$(wc -l <first/events.jsonl)
+lines_of() { { wc -l <"$1"; } 2>/dev/null || echo 0; }
+before=0
+for lines in 1 3 $((whole / 4)) $((whole / 2)) $((whole * 3 / 4)); do
+  until now=$(lines_of killed/events.jsonl) && ((now >= lines && now > before)); do
+    kill -0 "$pid" 2>/dev/null || fail "ended before line $lines of the log: $(cat killed.err)"
+    sleep 0.002
+  done
+  kill -9 "$pid" || fail "ended before it was killed at line $lines"
+  code=0
+  wait "$pid" || code=$?
+  [[ $code == 137 ]] || fail "ended with $code instead of being killed at line $lines"
+  before=$(lines_of killed/events.jsonl)
+  "$program" solve --resume --run killed >killed.out 2>killed.err &
   pid=$!
-  sleep "$seconds"
-  kill -9 "$pid" 2>/dev/null || true
-  wait "$pid" 2>/dev/null || true
-  [[ -s killed/events.jsonl ]] || continue # killed before it began
-  "$program" solve --resume --run killed --json >resumed.out 2>resumed.err || fail "resumed after $seconds s"
-  diff <(table first) <(table killed) || fail "killed after $seconds s: another table"
 done
+wait "$pid" || fail "resumed: $(cat killed.err)"
+diff <(table first) <(table killed) || fail 'killed: another table'
+[[ $(grep -c '"type":"run_resumed"' killed/events.jsonl) == 5 ]] || fail 'not resumed five times'
 
 # ---- a run with times (or without, where the machine is too busy) replays from its own answers and verdicts, draw by draw
 "$program" solve "$problems/relu" --answers answers.jsonl --samples 8 --method metr --first 6 --max-seconds 1 --half-width 20 --run timed --json \
   >timed.out 2>timed.err || fail 'the timed run'
 "$program" solve "$problems/relu" --answers timed --verdicts timed --samples 8 --method metr --first 6 --run replayed --json >replayed.out 2>replayed.err ||
   fail 'the replay'
-diff <(table timed) <(table replayed) || fail 'the replay decided otherwise'
+diff <(table timed whole) <(table replayed whole) || fail 'the replay is another run'
+grep -q '"median":' timed/events.jsonl || echo 'no time could be measured here: the replay has none to compare' >&2
 [[ $(field timed.out "['best']['speedup']") == $(field replayed.out "['best']['speedup']") ]] || fail 'the replay found another speedup'
 
 # ---- the files that it leaves
@@ -148,6 +163,17 @@ PY
 "$program" solve 1_Scale.py --answers module.jsonl --method base --no-timing --run module --json >module.out 2>module.err ||
   fail "the module: $(cat signature.out module.jsonl)"
 "$program" eval 1_Scale.py module/solutions/1_Scale/model_new.py --no-timing >drop_in.out 2>drop_in.err || fail 'the drop-in is not judged correct'
+
+# ---- a module's kernel in Python is a drop-in already
+python3 - >python.jsonl <<'PY'
+import json
+code = open("1_Scale.py").read().replace("class Model(", "class ModelNew(")
+print(json.dumps({"problem": "1_Scale", "attempt": 0, "answer": f"```python\n{code}\n```"}))
+PY
+"$program" solve 1_Scale.py --language python --answers python.jsonl --method base --no-timing --run python --json >python.out 2>python.err ||
+  fail "the module in Python: $(cat python.out python.err)"
+cmp python/solutions/1_Scale/kernel.py python/solutions/1_Scale/model_new.py || fail 'the drop-in in Python is not its kernel'
+grep -q '^class ModelNew' python/solutions/1_Scale/model_new.py || fail 'the drop-in in Python has no ModelNew'
 
 # ---- the writer, without a model: modules as people write them
 mkdir modules

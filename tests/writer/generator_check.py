@@ -5,7 +5,7 @@
 FOLDER holds kw_generator_probe and kw_writer_probe. Each problem's module runs in float64; its definition and both graphs (by the
 interpreter of the loops) must give the same, the definition and its graph at its other workloads too. --trace K: every K-th module is also traced, and the traced graph must give the same.
 Up to 1 % may have an output that is constant.
---all-ways: it is an error when a way of writing an operator did not occur. Exit code 77: no torch here.
+--all-ways: then a problem for each way of writing an operator as well, every (2 K)-th of them traced; it is an error when one is missing. Exit code 77: no torch here.
 """
 import argparse
 import collections
@@ -128,6 +128,8 @@ def check(row, probe, folder, trace):
     """Raises what is wrong; True when the graphs could be interpreted."""
     if "error" in row:
         raise Wrong(row["error"])
+    if "way" in row and f"{row['way']} module" not in row["renderings"]:
+        raise Wrong(f"not written as {row['way']}")
     torch.manual_seed(row["index"])
     loaded = load(row["module"]["source"], "problem")
     model = loaded.Model(*loaded.get_init_inputs())
@@ -173,16 +175,17 @@ def check(row, probe, folder, trace):
     return got is not None
 
 
-def work(arguments, first, count):
+def work(arguments, kind, first, count):
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     torch.set_default_dtype(torch.float64)
-    command = [os.path.join(arguments.folder, "kw_generator_probe"), "problems", str(arguments.seed), str(first), str(count),
+    command = [os.path.join(arguments.folder, "kw_generator_probe"), kind, str(arguments.seed), str(first), str(count),
                str(arguments.max_elements), str(arguments.max_elements * 64)]
     if arguments.operator:
         command.append(arguments.operator)
     rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     ways, wrong, constant, run = collections.Counter(), [], [], 0
+    every = arguments.trace * (2 if kind == "ways" else 1)
     with tempfile.TemporaryDirectory() as folder:
         probe = Probe(os.path.join(arguments.folder, "kw_writer_probe"), folder)
         for line in rows:
@@ -191,12 +194,12 @@ def work(arguments, first, count):
             if arguments.show:
                 print(row.get("module", {}).get("source", ""), row.get("definition", {}).get("definition", {}).get("reference", ""), sep="\n# ---- definition\n")
             try:
-                run += check(row, probe, folder, arguments.trace and row["index"] % arguments.trace == 0)
+                run += check(row, probe, folder, every and row["index"] % every == 0)
             except Constant as error:
-                constant.append((row["index"], row.get("renderings", []), str(error)))
+                constant.append((row.get("way", row["index"]), row.get("renderings", []), str(error)))
             except Exception as error:
                 text = str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}"
-                wrong.append((row["index"], row.get("renderings", []), text[:600]))
+                wrong.append((row.get("way", row["index"]), row.get("renderings", []), text[:600]))
                 if probe.process.poll() is not None:
                     probe = Probe(os.path.join(arguments.folder, "kw_writer_probe"), folder)
         probe.process.stdin.close()
@@ -217,9 +220,13 @@ def main(given):
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--all-ways", action="store_true")
     arguments = parser.parse_args(given)
+    operators = [json.loads(line) for line in subprocess.run([os.path.join(arguments.folder, "kw_generator_probe"), "operators"], check=True, capture_output=True, text=True).stdout.splitlines()]
     block = max(1, min(50, arguments.count // arguments.jobs))
     starts = range(arguments.first, arguments.first + arguments.count, block)
-    blocks = [(start, min(block, arguments.first + arguments.count - start)) for start in starts]
+    blocks = [("problems", start, min(block, arguments.first + arguments.count - start)) for start in starts]
+    if arguments.all_ways:
+        asked = sum(o["module_ways"] for o in operators if arguments.operator in ("", o["name"]))
+        blocks += [("ways", start, 50) for start in range(0, asked, 50)]
     problems = run = failures = constant = 0
     ways = collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
@@ -232,9 +239,8 @@ def main(given):
             for index, chosen, text in done[3]:
                 failures += 1
                 print(f"{index} {' '.join(w for w in chosen)}: {text}", flush=True)
-    operators = [json.loads(line) for line in subprocess.run([os.path.join(arguments.folder, "kw_generator_probe"), "operators"], check=True, capture_output=True, text=True).stdout.splitlines()]
     seen = {way.split()[0] for way in ways}
-    missing = [f"{o['name']}/{k}" for o in operators for k in range(o["module_ways"]) if f"{o['name']}/{k}" not in seen]
+    missing = [f"{o['name']}/{k}" for o in operators if arguments.operator in ("", o["name"]) for k in range(o["module_ways"]) if f"{o['name']}/{k}" not in seen]
     print(f"{problems - failures - constant} of {problems} problems agree with torch, {run} of them with their graphs; {constant} have a constant output; "
           f"{len(seen)} ways of {len(operators)} operators, {len(missing)} did not occur: {' '.join(missing[:40])}")
     return 1 if failures or constant > MOST_CONSTANT * problems or (arguments.all_ways and missing) else 0

@@ -1,6 +1,9 @@
 // A program for tests and people: problems of the generator, one a line.
 //   kw_generator_probe operators
 //   kw_generator_probe problems SEED FIRST COUNT [MAX_ELEMENTS [MAX_WORK [OPERATOR]]]
+//   kw_generator_probe ways SEED FIRST COUNT [MAX_ELEMENTS [MAX_WORK [OPERATOR]]]
+// ways: not problem after problem, but one for each way of each operator; numbers behind the last
+// way give nothing, and such a problem has a "way", "relu/2".
 // An operator: {"name", "family", "module_ways", "definition_ways"}. A problem: {"index", "name",
 // "operators", "renderings", "words", "depth", "tier", and of both forms "module" and "definition":
 // {"source" or "definition" and "workloads": [{AXIS: SIZE, ..}, ..], "graph", "inputs": [MEANING,
@@ -37,16 +40,38 @@ Json form_json(const ProblemForm& form) {
   return out;
 }
 
+// An operator and the number of one of its ways; empty: behind the last.
+std::pair<std::string, int> way_at(std::uint64_t index, const std::string& only) {
+  for (const OperatorWays& one : generator_operators()) {
+    if (!only.empty() && one.name != only) continue;
+    const auto count = static_cast<std::uint64_t>(one.module_ways);
+    if (index < count) return {one.name, static_cast<int>(index)};
+    index -= count;
+  }
+  return {};
+}
+
 int problems(const std::vector<std::string>& arguments) {
+  const bool of_ways = arguments[0] == "ways";
   GeneratorOptions options;
+  if (of_ways) options.max_depth = 2;
   if (arguments.size() > 4) options.max_elements = std::stoll(arguments[4]);
   if (arguments.size() > 5) options.max_work = std::stoll(arguments[5]);
   if (arguments.size() > 6) options.only_first = arguments[6];
   const std::uint64_t seed = std::stoull(arguments[1]), first = std::stoull(arguments[2]);
   for (std::uint64_t i = first; i < first + std::stoull(arguments[3]); ++i) {
+    std::string way;
+    if (of_ways) {
+      const auto [name, number] = way_at(i, arguments.size() > 6 ? arguments[6] : "");
+      if (name.empty()) break;
+      options.only_first = name;
+      options.first_way = number;
+      way = name + "/" + std::to_string(number);
+    }
     const auto made = generate_problem(seed, i, options);
     if (!made) {
-      std::cout << Json{{"index", i}, {"error", made.error().message()}}.dump() << "\n";
+      std::cout << Json{{"index", i}, {"way", way}, {"error", made.error().message()}}.dump()
+                << "\n";
       continue;
     }
     Json out = {{"index", i},
@@ -57,6 +82,7 @@ int problems(const std::vector<std::string>& arguments) {
                 {"depth", made->depth},
                 {"tier", made->tier},
                 {"family", made->family}};
+    if (of_ways) out["way"] = way;
     if (auto lowered = lower(made->module.graph); !lowered)
       out["error"] = "module graph: " + lowered.error().message();
     if (auto lowered = lower(made->definition.graph); !lowered)
@@ -69,7 +95,8 @@ int problems(const std::vector<std::string>& arguments) {
 }
 
 int main_of(const std::vector<std::string>& arguments) {
-  if (arguments.size() >= 4 && arguments[0] == "problems") return problems(arguments);
+  if (arguments.size() >= 4 && (arguments[0] == "problems" || arguments[0] == "ways"))
+    return problems(arguments);
   if (arguments.size() == 1 && arguments[0] == "operators") {
     for (const OperatorWays& one : generator_operators())
       std::cout << Json{{"name", one.name},
@@ -80,8 +107,8 @@ int main_of(const std::vector<std::string>& arguments) {
                 << "\n";
     return 0;
   }
-  std::cerr << "usage: kw_generator_probe operators | problems SEED FIRST COUNT [MAX_ELEMENTS "
-               "[MAX_WORK [OPERATOR]]]\n";
+  std::cerr << "usage: kw_generator_probe operators | problems|ways SEED FIRST COUNT "
+               "[MAX_ELEMENTS [MAX_WORK [OPERATOR]]]\n";
   return 2;
 }
 

@@ -37,6 +37,9 @@ struct Act {
   std::string after_hang;  // sent then
   bool reset = false;      // ends with RST instead of FIN
 };
+inline Act says(std::string bytes) {
+  return {std::move(bytes)};
+}
 
 class ScriptedServer {
  public:

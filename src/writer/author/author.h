@@ -17,7 +17,7 @@ struct Draft {
   task::Language language = task::Language::kCpp;
   std::string strategy;  // "fused"
   Tuning tuning;
-  // Lines for people, that a program can check: operators, strategy, tiling.
+  // Lines that a program can check (check_plan.h): operators, limit, strategy, tiling.
   std::vector<std::string> plan;
   std::string source;  // one file
 };

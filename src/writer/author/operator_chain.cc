@@ -17,7 +17,20 @@ bool is_view(const std::string& op) {
   return all.contains(op);
 }
 
-// A number or list of numbers; nothing of what says how memory is laid out.
+bool is_one(const Attribute& value) {
+  if (const auto* size = std::get_if<IntExpr>(&value)) return size->constant() == 1;
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr && *number == 1;
+}
+
+// What changes no value: how memory is laid out, and factors of 1.
+bool says_nothing(const std::string& name, const Attribute& value) {
+  if (name == "dtype" || name == "layout" || name == "device" || name == "memory_format")
+    return true;
+  return (name == "alpha" || name == "beta") && is_one(value);
+}
+
+// A number, a list of numbers or a mode.
 std::optional<std::string> argument_text(const Attribute& value) {
   if (const auto* flag = std::get_if<bool>(&value))
     return *flag ? std::optional<std::string>("True") : std::nullopt;
@@ -30,6 +43,8 @@ std::optional<std::string> argument_text(const Attribute& value) {
   }
   if (const auto* numbers = std::get_if<std::vector<double>>(&value))
     return fmt::format("[{}]", fmt::join(*numbers, ", "));
+  if (const auto* mode = std::get_if<std::string>(&value); mode != nullptr && *mode != "none")
+    return *mode;
   return std::nullopt;
 }
 
@@ -48,7 +63,7 @@ std::string operator_chain(const Graph& graph) {
     }
     std::vector<std::string> numbers;
     for (const auto& [name, value] : node.arguments) {
-      if (name == "dtype" || name == "alpha" || name == "beta") continue;
+      if (says_nothing(name, value)) continue;
       if (const auto text = argument_text(value))
         numbers.push_back(name == "other" || name == "self" ? *text
                                                             : fmt::format("{}={}", name, *text));

@@ -6,8 +6,8 @@
 
 namespace kw::writer {
 
-// The operators in their order with the numbers they are given, views left out:
-// "mm > mul(0.5) > amax(dim=1)".
+// The operators in their order with the numbers and modes they are given, views left out:
+// "mm > mul(0.5) > amax(dim=[1])".
 std::string operator_chain(const Graph& graph);
 
 }  // namespace kw::writer

@@ -5,11 +5,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "writer/author/limit.h"
 #include "writer/author/operator_chain.h"
 #include "writer/loops/loops.h"
 #include "writer/triton/triton_source.h"
 
 namespace kw::writer {
+namespace {
+
+// The choices that were asked for, then each kernel with its blocks.
+std::string tiling_line(const Tuning& asked, const std::vector<std::string>& kernels) {
+  std::vector<std::string> choices;
+  for (const auto& [name, value] : asked) choices.push_back(fmt::format("{}={}", name, value));
+  std::vector<std::string> parts;
+  if (!choices.empty()) parts.push_back(fmt::format("{}", fmt::join(choices, " ")));
+  parts.insert(parts.end(), kernels.begin(), kernels.end());
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
+}  // namespace
 
 std::vector<std::string_view> triton_strategy_names() {
   std::vector<std::string_view> out;
@@ -41,9 +55,10 @@ Result<Draft> write_triton(const Graph& graph, const task::Signature& signature,
   out.language = task::Language::kTriton;
   out.strategy = strategy;
   out.tuning = tuning;
-  out.plan = {fmt::format("operators: {}", operator_chain(graph)),
+  KW_TRY(const std::string_view limit, limit_of(program));
+  out.plan = {fmt::format("operators: {}", operator_chain(graph)), fmt::format("limit: {}", limit),
               fmt::format("strategy: {}: {}", found->name, found->plan),
-              fmt::format("tiling: {}", fmt::join(file.tiling, "; "))};
+              "tiling: " + tiling_line(tuning, file.tiling)};
   out.source = std::move(file.source);
   return out;
 }

@@ -1,5 +1,6 @@
 #include "writer/cpp/routine_text.h"
 
+#include "writer/cpp/wide_sums.h"
 #include "writer/loops/scalar.h"
 
 namespace kw::writer {
@@ -32,7 +33,7 @@ void write_scan(const Scan& scan, const Scan* values, CppText& text) {
   for (std::size_t d = 0; d < stage.loops.size(); ++d) {
     if (d != scan.axis) text.open_loop(stage.loops[d]);
   }
-  const std::string accumulator = fmt::format("a{}", stage.out);
+  const std::string accumulator = accumulator_of(scan);
   text.declare(
       {accumulator, stage.op, is_argument(stage.op) ? stage.body->dtype : stage.accumulator});
   const Loop& axis = stage.loops[scan.axis];
@@ -69,7 +70,8 @@ void write_scan(const Scan& scan, const Scan* values, CppText& text) {
       names[values->stage.loops[d].variable] = index[d];
     put(values->stage, substitute(values->stage.epilogue, names), accumulator + "_best");
   }
-  put(stage, stage.epilogue, accumulator);
+  put(stage, stage.epilogue,
+      text.is_wide(accumulator) ? fmt::format("static_cast<float>({})", accumulator) : accumulator);
   for (std::size_t d = 0; d < stage.loops.size(); ++d) text.close();
 }
 

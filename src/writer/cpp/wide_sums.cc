@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 namespace kw::writer {
 namespace {
 
@@ -29,6 +31,11 @@ void find(const NestList& nodes, const std::map<std::string, std::int64_t>& size
               std::min(kManyElements, sum.second.elements * std::max<std::int64_t>(*extent, 1));
       }
       find(loop->body, sizes, std::move(inside), out);
+    } else if (const auto* routine = std::get_if<Routine>(&node.node)) {
+      const auto* scan = std::get_if<Scan>(&routine->step);
+      if (scan != nullptr && scan->stage.op == ReduceOp::kSum &&
+          scan->stage.accumulator == task::DType::kFloat32)
+        out.insert(accumulator_of(*scan));
     } else if (const auto* step = std::get_if<Accumulate>(&node.node)) {
       const auto found = open.find(step->name);
       if (found != open.end() && found->second.loops > 1 && found->second.elements >= kManyElements)
@@ -38,6 +45,10 @@ void find(const NestList& nodes, const std::map<std::string, std::int64_t>& size
 }
 
 }  // namespace
+
+std::string accumulator_of(const Scan& scan) {
+  return fmt::format("a{}", scan.stage.out);
+}
 
 std::set<std::string> wide_sums(const Nest& nest) {
   std::set<std::string> out;

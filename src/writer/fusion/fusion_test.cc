@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "writer/fusion/kernel_plan.h"
 #include "writer/generate/generate.h"
+#include "writer/generate/testing.h"
 #include "writer/loops/scalar.h"
 
 namespace kw::writer {
@@ -102,8 +103,8 @@ TEST(Fusion, RandomProblemsStayWhatTheyAre) {
   GeneratorOptions options;
   options.max_elements = 256;
   options.max_work = 1 << 13;
-  int run = 0, fewer = 0, split = 0, groups = 0, products = 0;
-  for (std::uint64_t index = 0; index < 260; ++index) {
+  std::uint64_t run = 0, fewer = 0, split = 0, groups = 0, products = 0;
+  for (std::uint64_t index = 0; index < draws(260); ++index) {
     const auto problem = generate_problem(77, index, options);
     ASSERT_TRUE(problem) << problem.error().message();
     const Graph& graph = problem->definition.graph;
@@ -134,11 +135,11 @@ TEST(Fusion, RandomProblemsStayWhatTheyAre) {
       ASSERT_NO_FATAL_FAILURE(expect_same(made.planned));
     }
   }
-  EXPECT_GT(run, 300);
-  EXPECT_GT(fewer, 100);
-  EXPECT_GT(split, 50);
-  EXPECT_GT(groups, 50);
-  EXPECT_GT(products, 50);
+  EXPECT_GT(run, draws(300));
+  EXPECT_GT(fewer, draws(100));
+  EXPECT_GT(split, draws(50));
+  EXPECT_GT(groups, draws(50));
+  EXPECT_GT(products, draws(50));
 }
 
 // Nodes over x [M, N] and w [K, N], float32.

@@ -202,6 +202,14 @@ std::vector<Way> ways_of(const Plan& plan, const Step& step, bool with_layers) {
   return out;
 }
 
+const Way* wanted_of(const std::vector<Way>& ways, const WantedWay& wanted, std::size_t step) {
+  if (wanted.index < 0 || wanted.step != step) return nullptr;
+  for (const Way& way : ways) {
+    if (way.index == wanted.index) return &way;
+  }
+  return nullptr;
+}
+
 std::vector<std::string> body_lines(const Plan& plan, const std::vector<Way>& ways,
                                     const BodyOptions& options, PythonNames& names, Rng& rng) {
   return BodyWriter(plan, ways, options, names, rng).lines();

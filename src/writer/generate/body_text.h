@@ -20,6 +20,14 @@ struct Way {
 // All ways that are possible; with layers only for modules.
 std::vector<Way> ways_of(const Plan& plan, const Step& step, bool with_layers);
 
+// A step's way by its index in the table.
+struct WantedWay {
+  std::size_t step = 0;
+  int index = -1;  // -1: no step has a wanted way
+};
+// The wanted one of the ways of a step; null: none is wanted of it, or it is not possible.
+const Way* wanted_of(const std::vector<Way>& ways, const WantedWay& wanted, std::size_t step);
+
 struct BodyOptions {
   std::function<std::string(int slot)> slot_text;
   std::function<std::string(const Step& step, const Param& param)> param_text;

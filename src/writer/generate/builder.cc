@@ -143,14 +143,21 @@ Value& Builder::indices(std::string hint, Dims shape, const Dim& below) {
   return out;
 }
 
+const Value& Builder::other(const Dims& shape) {
+  return step_.operands.size() > 1 ? in(1) : input("other", shape);
+}
+
 const Value& Builder::companion(const Dims& shape) {
+  if (step_.operands.size() > 1) return in(1);
   std::vector<int> fitting;
   const int taken = step_.operands.empty() ? -1 : step_.operands[0];
   for (int i = 0; i < static_cast<int>(plan_.values.size()); ++i) {
     const Value& value = plan_.values[static_cast<std::size_t>(i)];
     const bool parameter =
         value.id.is_input() && plan_.slots[value.id.input_index()].role == InputRole::kStatic;
-    if (i == taken || parameter || value.dtype != DType::kFloat32) continue;
+    if (i == taken || (hidden_begin <= i && i < hidden_end) || parameter ||
+        value.dtype != DType::kFloat32)
+      continue;
     if (type_of(value.shape) == type_of(shape)) fitting.push_back(i);
   }
   if (!fitting.empty() && chance(0.7)) {
@@ -272,15 +279,23 @@ Value& Builder::pointwise(std::string_view op, std::vector<Arg> more) {
   return out;
 }
 
+bool is_number(const Value& x, const Limits& /*limits*/) {
+  return x.dtype == task::DType::kFloat32 && x.magnitude() < 1e4;
+}
+bool has_elements(const Value& x, const Limits& limits) {
+  return is_number(x, limits) && !x.shape.empty() && elements(x.shape) >= 4;
+}
+
 const std::vector<OpSpec>& all_operators() {
   static const std::vector<OpSpec> all = [] {
     std::vector<OpSpec> out;
     for (auto* family :
-         {activation_operators, elementwise_operators, arithmetic_operators, matmul_operators,
-          product_operators, convolution_operators, norm_operators, channel_norm_operators,
-          reduction_operators, pooling_operators, scan_operators, loss_operators,
-          attention_operators, transformer_operators, recurrent_operators, layout_operators,
-          sorting_operators, quantization_operators}) {
+         {activation_operators,  rectifier_operators, function_operators,     arithmetic_operators,
+          expression_operators,  join_operators,      matmul_operators,       product_operators,
+          convolution_operators, norm_operators,      channel_norm_operators, reduction_operators,
+          pooling_operators,     scan_operators,      loss_operators,         attention_operators,
+          transformer_operators, recurrent_operators, layout_operators,       sorting_operators,
+          quantization_operators}) {
       for (OpSpec& one : family()) out.push_back(std::move(one));
     }
     return out;

@@ -35,10 +35,10 @@ Constants::Constants(const Plan& plan, PythonNames& global_names, PythonNames& a
                      Rng& rng)
     : plan_(plan), global_names_(global_names), attribute_names_(attribute_names), rng_(rng) {
   const double mode = rng.uniform();
-  if (mode < 0.45) {  // all are given from outside
+  if (mode < 0.42) {  // all are given from outside
     literal_ = 0.05;
     global_ = 0.05;
-  } else if (mode < 0.62) {
+  } else if (mode < 0.57) {
     literal_ = 0.1;
     global_ = 0.9;
   } else if (mode < 0.82) {
@@ -49,14 +49,17 @@ Constants::Constants(const Plan& plan, PythonNames& global_names, PythonNames& a
     global_ = 0.3;
   }
   annotated_ = rng.uniform() < 0.35;
+  expression_ = rng.uniform() < 0.3 ? 0.9 : 0.15;
+  sizes_in_place_ = rng.uniform() < 0.5;
 }
 
 Constants::Constant& Constants::constant(const std::string& key, const std::string& wanted,
-                                         const ParamValue& value) {
+                                         const ParamValue& value, std::string_view owner) {
   auto found = constants_.find(key);
   if (found != constants_.end()) return found->second;
   Constant made;
-  made.name = wanted;
+  made.name = made.wanted = wanted;
+  made.owner = owner;
   made.value = value;
   const double draw = rng_.uniform();
   made.style = draw < literal_             ? Style::kLiteral
@@ -71,20 +74,24 @@ Constants::Constant& Constants::constant(const std::string& key, const std::stri
 void Constants::make_global(Constant& one) {
   if (one.is_global) return;
   one.is_global = true;
-  const Dim* dim = std::get_if<Dim>(&one.value);
-  const auto* whole = std::get_if<std::int64_t>(&one.value);
-  std::string text = python_text(one.value);
-  if ((dim != nullptr || whole != nullptr) && rng_.uniform() < 0.25)
-    text = python_expression(dim != nullptr ? dim->n : *whole, rng_);
-  std::string line = fmt::format("{} = {}", one.name, text);
+  std::string line = fmt::format("{} = {}", one.name, written(one.value));
   if (rng_.uniform() < 0.04) line += "  # default";
   globals.push_back(std::move(line));
 }
 
+std::string Constants::written(const ParamValue& value) {
+  const Dim* dim = std::get_if<Dim>(&value);
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  const bool expression = rng_.uniform() < expression_;
+  Rng mine = rng_.fork();  // a text of another size draws as much
+  if (!expression || (dim == nullptr && whole == nullptr)) return python_text(value);
+  return python_expression(dim != nullptr ? dim->n : *whole, mine);
+}
+
 std::string Constants::text(Constant& one, Place place) {
   if (one.style == Style::kLiteral) {
-    if (place == Place::kForward || place == Place::kInit || rng_.uniform() < 0.5 ||
-        !std::holds_alternative<Dim>(one.value))
+    if (place == Place::kInit) return written(one.value);
+    if (place == Place::kForward || sizes_in_place_ || !std::holds_alternative<Dim>(one.value))
       return python_text(one.value);
     one.style = Style::kGlobal;  // only get_inputs() knows it by its name
     one.name = global_names_.fresh(one.name);
@@ -99,17 +106,19 @@ std::string Constants::text(Constant& one, Place place) {
     one.is_argument = true;
     Argument made;
     made.name = one.name;
+    made.wanted = one.wanted;
+    made.owner = one.owner;
     made.annotation = annotation_of(one.value);
     made.literal = python_text(one.value);
     made.value = json_of(one.value);
     const bool size = std::holds_alternative<Dim>(one.value);
     made.defaulted = !size && rng_.uniform() < 0.2;
     if (!made.defaulted || rng_.uniform() < 0.3) {
-      if (rng_.uniform() < 0.85) {
+      if (rng_.uniform() < 0.75) {
         make_global(one);
         made.given = one.name;
       } else {
-        made.given = made.literal;
+        made.given = written(one.value);
       }
       made.defaulted = made.defaulted && rng_.uniform() < 0.5;
     }
@@ -127,7 +136,9 @@ std::string Constants::text(Constant& one, Place place) {
 std::string Constants::of_param(const Step& step, const Param& param, Place place) {
   if (const Dim* dim = std::get_if<Dim>(&param.value)) return of_dim(*dim, place);
   const auto index = static_cast<std::size_t>(&step - plan_.steps.data());
-  return text(constant(fmt::format("{}.{}", index, param.name), param.name, param.value), place);
+  return text(
+      constant(fmt::format("{}.{}", index, param.name), param.name, param.value, step.spec->name),
+      place);
 }
 
 std::string Constants::of_dim(const Dim& dim, Place place) {
@@ -157,7 +168,8 @@ void Constants::finish() {
     if (annotated_) text += ": " + one.annotation;
     if (one.defaulted) text += (annotated_ ? " = " : "=") + one.literal;
     parameters.push_back(std::move(text));
-    names.push_back(one.name);
+    words.push_back({one.name, one.wanted, one.annotation, one.owner,
+                     one.defaulted ? one.literal : std::string()});
     given_all = given_all && !one.given.empty();
     if (given_all) arguments.push_back(one.given);
     if (!one.value.is_null()) values.emplace_back(one.name, one.value);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "writer/generate/argument_words.h"
 #include "writer/generate/operators.h"
 #include "writer/generate/python_text.h"
 
@@ -28,7 +29,7 @@ class Constants {
   std::vector<std::string> globals;                  // "batch_size = 16"
   std::vector<std::string> attributes;               // "self.eps = eps"
   std::vector<std::string> parameters;               // of __init__: "eps", "eps: float = 1e-5"
-  std::vector<std::string> names;                    // of the parameters
+  std::vector<ArgumentWords> words;                  // what the parameters are
   std::vector<std::string> arguments;                // of get_init_inputs()
   std::vector<std::pair<std::string, Json>> values;  // of the parameters
 
@@ -39,12 +40,16 @@ class Constants {
   enum class Style { kLiteral, kGlobal, kArgument };
   struct Constant {
     std::string name;
+    std::string wanted, owner;  // as in ArgumentWords
     ParamValue value;
     Style style = Style::kLiteral;
     bool is_global = false, is_argument = false, is_attribute = false;
     std::string attribute;
   };
-  Constant& constant(const std::string& key, const std::string& wanted, const ParamValue& value);
+  Constant& constant(const std::string& key, const std::string& wanted, const ParamValue& value,
+                     std::string_view owner = {});
+  // As a number or, at times, as an expression.
+  std::string written(const ParamValue& value);
   std::string text(Constant& one, Place place);
   void make_global(Constant& one);
 
@@ -55,13 +60,14 @@ class Constants {
   PythonNames argument_names_;
   std::map<std::string, Constant> constants_;
   struct Argument {
-    std::string name, annotation, literal, given;
+    std::string name, wanted, owner, annotation, literal, given;
     bool defaulted = false;
     Json value;
   };
   std::vector<Argument> made_;
-  double literal_ = 0, global_ = 0;  // probabilities of the styles
+  double literal_ = 0, global_ = 0, expression_ = 0;  // probabilities of the styles
   bool annotated_ = false;
+  bool sizes_in_place_ = false;  // numbers in the constructor are numbers in get_inputs() too
 };
 
 }  // namespace kw::writer::generate

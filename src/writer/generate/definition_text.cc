@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "writer/generate/body_text.h"
 #include "writer/generate/docstrings.h"
+#include "writer/generate/sizes.h"
 
 namespace kw::writer::generate {
 namespace {
@@ -22,7 +24,8 @@ std::string uuid(Rng& rng) {
 
 class DefinitionWriter {
  public:
-  DefinitionWriter(const Plan& plan, Rng& rng) : plan_(plan), rng_(rng) {}
+  DefinitionWriter(const Plan& plan, Rng& rng, const WantedWay& wanted)
+      : plan_(plan), rng_(rng), wanted_(wanted) {}
 
   DefinitionText write(const std::string& name, const std::string& family) {
     definition().name = name;
@@ -183,7 +186,8 @@ class DefinitionWriter {
     std::vector<Way> ways;
     for (const Step& step : plan_.steps) {
       const std::vector<Way> all = ways_of(plan_, step, false);
-      ways.push_back(all[rng_.below(all.size())]);
+      const Way* wanted = wanted_of(all, wanted_, ways.size());
+      ways.push_back(wanted != nullptr ? *wanted : all[rng_.below(all.size())]);
       out_.ways.push_back(fmt::format("{}/{}", step.spec->name, ways.back().index));
     }
     PythonNames locals;
@@ -271,40 +275,44 @@ class DefinitionWriter {
   void add_workloads() {
     task::Workload main;
     main.uuid = uuid(rng_);
-    std::map<std::string, std::int64_t> odd = values_;
     for (const task::Axis& axis : definition().axes) {
-      if (axis.value) continue;
-      main.axes.emplace_back(axis.name, values_[axis.name]);
-      std::int64_t& n = odd[axis.name];
-      n = std::max<std::int64_t>(1, n / 2 + n / 5 + 1);
-      if (n > 8) n |= 1;
+      if (!axis.value) main.axes.emplace_back(axis.name, values_[axis.name]);
     }
     for (const task::TensorSpec& input : definition().inputs)
       main.inputs.emplace_back(input.name, task::RandomInput{});
     out_.workloads.push_back(main);
     out_.policy.workloads[main.uuid].label = "main";
-    if (main.axes.empty()) return;
+    add_workload(main, SizeSet::kOdd, "odd sizes");
+    add_workload(main, SizeSet::kNear, "other sizes");
+  }
+
+  // The same at other sizes, where there are any.
+  void add_workload(const task::Workload& main, SizeSet set, const std::string& label) {
+    std::map<std::string, std::int64_t> sizes;
+    for (const auto& [name, n] : main.axes) {
+      if (plan_.axis(name) != nullptr && other_size(set, n) != n) sizes[name] = other_size(set, n);
+    }
+    if (sizes.empty()) return;
+    const std::optional<Plan> plan = with_sizes(plan_, sizes);
+    if (!plan) return;
+    std::map<std::string, std::int64_t> values = values_;
+    for (const Axis& axis : plan->axes) values[axis.name] = axis.n;
+    for (const auto& [name, size] : derived_) {
+      const Result<std::int64_t> n = size.evaluate(values);
+      if (!n || *n < 1) return;
+      values[name] = *n;
+    }
     task::Workload other = main;
     other.uuid = uuid(rng_);
-    for (const auto& [name, size] : derived_) {
-      const Result<std::int64_t> n = size.evaluate(odd);
-      if (!n || *n < 1) return;
-      odd[name] = *n;
-    }
-    for (const Value& value : plan_.values) {
-      for (const Dim& dim : value.shape) {
-        const Result<std::int64_t> n = dim.size.evaluate(odd);
-        if (!n || *n < 1) return;
-      }
-    }
-    for (auto& [name, n] : other.axes) n = odd[name];
-    out_.policy.workloads[other.uuid].label = "odd sizes";
+    for (auto& [name, n] : other.axes) n = values[name];
+    out_.policy.workloads[other.uuid].label = label;
     out_.policy.workloads[other.uuid].timed = false;
     out_.workloads.push_back(std::move(other));
   }
 
   const Plan& plan_;
   Rng& rng_;
+  const WantedWay wanted_;
   DefinitionText out_;
   PythonNames names_;
   std::map<std::string, std::int64_t> values_;
@@ -316,8 +324,8 @@ class DefinitionWriter {
 }  // namespace
 
 DefinitionText definition_text(const Plan& plan, const std::string& name, const std::string& family,
-                               Rng& rng) {
-  return DefinitionWriter(plan, rng).write(name, family);
+                               Rng& rng, const WantedWay& wanted) {
+  return DefinitionWriter(plan, rng, wanted).write(name, family);
 }
 
 }  // namespace kw::writer::generate

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "task/problem.h"
+#include "writer/generate/body_text.h"
 #include "writer/generate/operators.h"
 
 namespace kw::writer::generate {
@@ -18,6 +19,6 @@ struct DefinitionText {
 };
 
 DefinitionText definition_text(const Plan& plan, const std::string& name, const std::string& family,
-                               Rng& rng);
+                               Rng& rng, const WantedWay& wanted = {});
 
 }  // namespace kw::writer::generate

@@ -1,7 +1,5 @@
 #include "writer/generate/docstrings.h"
 
-#include <span>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,17 +41,24 @@ std::string quoted(const std::vector<std::string>& lines, std::size_t indent, Rn
   return out + space + "\"\"\"\n";
 }
 
+constexpr std::string_view kWrong[] = {
+    "a GELU activation",     "softmax along the last dimension", "a batched matrix product",
+    "layer normalisation",   "a 2-d convolution and ReLU",       "global average pooling",
+    "a cumulative sum",      "instance normalisation",           "cross entropy",
+    "a residual connection", "a linear layer and dropout"};
 // Of another operator than the problem's.
 std::string wrong_words(Rng& rng) {
-  constexpr std::string_view kWrong[] = {
-      "a GELU activation",     "softmax along the last dimension", "a batched matrix product",
-      "layer normalisation",   "a 2-d convolution and ReLU",       "global average pooling",
-      "a cumulative sum",      "instance normalisation",           "cross entropy",
-      "a residual connection", "a linear layer and dropout"};
   return chosen(rng, kWrong);
 }
 
 }  // namespace
+
+std::span<const std::string_view> irrelevant_lines() {
+  return kIrrelevant;
+}
+std::span<const std::string_view> misleading_words() {
+  return kWrong;
+}
 
 std::string words_of(const Step& step) {
   return fill(step.spec->words,
@@ -77,7 +82,8 @@ std::string words_of(const Plan& plan) {
   return fmt::format("{}", fmt::join(out, ", then "));
 }
 
-std::string class_docstring(const Plan& plan, const std::vector<std::string>& arguments, Rng& rng) {
+std::string class_docstring(const Plan& plan, const std::vector<ArgumentWords>& arguments,
+                            Rng& rng) {
   const double kind = rng.uniform();
   if (kind < 0.35) return {};
   const std::string opening = chosen(rng, kOpenings);
@@ -87,16 +93,17 @@ std::string class_docstring(const Plan& plan, const std::vector<std::string>& ar
   if (kind > 0.75 && !arguments.empty()) {
     lines.emplace_back();
     lines.emplace_back(rng.uniform() < 0.7 ? "Args:" : "Parameters:");
-    for (const std::string& one : arguments) lines.push_back("    " + one + ": see the constants.");
+    for (const ArgumentWords& one : arguments) lines.push_back("    " + argument_line(one, rng));
   }
   if (rng.uniform() < 0.1) lines.push_back(chosen(rng, kIrrelevant));
   return quoted(lines, 4, rng);
 }
 
-std::string init_docstring(const std::vector<std::string>& arguments, Rng& rng) {
+std::string init_docstring(const std::vector<ArgumentWords>& arguments, Rng& rng) {
   if (arguments.empty() || rng.uniform() < 0.85) return {};
   std::vector<std::string> lines;
-  for (const std::string& one : arguments) lines.push_back(fmt::format(":param {}: {}", one, one));
+  for (const ArgumentWords& one : arguments)
+    lines.push_back(fmt::format(":param {}: {}", one.name, description(one, rng)));
   return quoted(lines, 8, rng);
 }
 
@@ -106,15 +113,18 @@ std::string forward_docstring(const Plan& plan, const std::vector<std::string>& 
   if (kind < 0.66) return quoted({fmt::format("Applies {}.", wrong_words(rng))}, 8, rng);
   if (kind < 0.8) return quoted({"Forward pass."}, 8, rng);
   std::vector<std::string> lines = {"Forward pass.", "", "Args:"};
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  auto name = inputs.begin();
+  for (const Slot& slot : plan.slots) {
+    if (slot.role != InputRole::kInput) continue;
     std::vector<std::string> dims;
-    for (const Dim& dim : plan.values[static_cast<std::size_t>(plan.slots[i].value)].shape) {
+    for (const Dim& dim : plan.values[static_cast<std::size_t>(slot.value)].shape) {
       const auto symbols = dim.size.symbols();
-      const Axis* axis = symbols.size() == 1 ? plan.axis(*symbols.begin()) : nullptr;
+      const bool alone = symbols.size() == 1 && dim.size == IntExpr::symbol(*symbols.begin());
+      const Axis* axis = alone ? plan.axis(*symbols.begin()) : nullptr;
       dims.push_back(axis == nullptr ? std::to_string(dim.n) : axis->wanted);
     }
-    lines.push_back(fmt::format("    {} (torch.Tensor): input of shape ({})", inputs[i],
-                                fmt::join(dims, ", ")));
+    lines.push_back(
+        fmt::format("    {} (torch.Tensor): input of shape ({})", *name++, fmt::join(dims, ", ")));
   }
   lines.emplace_back();
   lines.emplace_back("Returns:");

@@ -1,6 +1,7 @@
 #include "writer/generate/generate.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "writer/generate/forms.h"
 #include "writer/generate/module_text.h"
 #include "writer/generate/sample_plan.h"
+#include "writer/generate/sizes.h"
 
 namespace kw::writer {
 namespace {
@@ -23,7 +25,20 @@ std::string title_of(const generate::Plan& plan, std::uint64_t seed, std::uint64
   return fmt::format("{}_{}_{}", fmt::join(names, "_"), seed, index);
 }
 
-constexpr int kMostDraws = 50;
+constexpr int kMostDraws = 50, kMostDrawsOfWay = 3000;
+
+// Where the options' way is to be; nothing where the plan cannot have it.
+std::optional<generate::WantedWay> wanted_way(const generate::Plan& plan,
+                                              const GeneratorOptions& options) {
+  if (options.first_way < 0) return generate::WantedWay{};
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    if (plan.steps[i].spec->name != options.only_first) continue;
+    const generate::WantedWay wanted{i, options.first_way};
+    const auto ways = generate::ways_of(plan, plan.steps[i], true);
+    if (generate::wanted_of(ways, wanted, i) != nullptr) return wanted;
+  }
+  return std::nullopt;
+}
 
 // A formula may leave its second tensor out.
 bool uses_all_inputs(const generate::Plan& plan) {
@@ -51,8 +66,26 @@ bool uses_all_inputs(const generate::Plan& plan) {
   return inputs.size() == plan.slots.size();
 }
 
+// The same text but for its sizes: drawn from equal streams.
+Result<std::vector<task::Problem>> resized_modules(const generate::Plan& plan,
+                                                   const std::string& name,
+                                                   const generate::WantedWay& wanted,
+                                                   const Rng& rng) {
+  std::vector<task::Problem> out;
+  for (const generate::SizeSet set : {generate::SizeSet::kOdd, generate::SizeSet::kNear}) {
+    const std::optional<generate::Plan> other = generate::resized(plan, set);
+    if (!other) continue;
+    Rng mine = rng;
+    KW_TRY(ProblemForm form,
+           generate::module_form(*other, name, generate::module_text(*other, mine, wanted)));
+    out.push_back(std::move(form.problem));
+  }
+  return out;
+}
+
 Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t seed,
-                                    std::uint64_t index, Rng& rng) {
+                                    std::uint64_t index, const generate::WantedWay& wanted,
+                                    Rng& rng) {
   GeneratedProblem out;
   out.name = title_of(plan, seed, index);
   out.depth = static_cast<int>(plan.steps.size());
@@ -67,11 +100,12 @@ Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t se
   out.family = alike ? first : "fused";
   out.words = generate::words_of(plan);
   Rng module_rng = rng.fork(), definition_rng = rng.fork();
-  generate::ModuleText module = generate::module_text(plan, module_rng);
+  KW_TRY(out.resized_modules, resized_modules(plan, out.name, wanted, module_rng));
+  generate::ModuleText module = generate::module_text(plan, module_rng, wanted);
   for (const std::string& way : module.ways) out.renderings.push_back(way + " module");
   KW_TRY(out.module, generate::module_form(plan, out.name, std::move(module)));
   generate::DefinitionText definition =
-      generate::definition_text(plan, out.name, out.family, definition_rng);
+      generate::definition_text(plan, out.name, out.family, definition_rng, wanted);
   for (const std::string& way : definition.ways) out.renderings.push_back(way + " definition");
   out.steps = definition.steps;
   KW_TRY(out.definition, generate::definition_form(plan, std::move(definition)));
@@ -84,13 +118,16 @@ Result<GeneratedProblem> generate_problem(std::uint64_t seed, std::uint64_t inde
                                           const GeneratorOptions& options) {
   Rng rng = Rng::at(seed, index);
   KW_TRY(generate::Plan plan, generate::sample_plan(rng, options));
-  for (int draws = 1; !uses_all_inputs(plan); ++draws) {
-    if (draws == kMostDraws)
-      return fail(ErrorCode::kInternal, "problem {} of seed {}: {} draws leave an input unused",
-                  index, seed, draws);
+  auto wanted = wanted_way(plan, options);
+  for (int draws = 1; !wanted || !uses_all_inputs(plan); ++draws) {
+    if (draws == (options.first_way < 0 ? kMostDraws : kMostDrawsOfWay))
+      return fail(ErrorCode::kInternal, "problem {} of seed {}: {} draws {}", index, seed, draws,
+                  wanted ? "leave an input unused"
+                         : fmt::format("cannot have {}/{}", options.only_first, options.first_way));
     KW_TRY(plan, generate::sample_plan(rng, options));
+    wanted = wanted_way(plan, options);
   }
-  auto out = write_down(plan, seed, index, rng);
+  auto out = write_down(plan, seed, index, *wanted, rng);
   if (!out)
     return fail(ErrorCode::kInternal, "problem {} of seed {}: {}", index, seed,
                 out.error().message());

@@ -19,6 +19,9 @@ struct GeneratorOptions {
   std::int64_t max_elements = 1LL << 25;  // of a tensor
   std::int64_t max_work = 1LL << 33;      // multiplications of an operator
   std::string only_first;  // the first operator, where the drawn input suits it; empty: by weight
+  // How only_first is written, a number of its table, and problems are drawn until one can have it;
+  // a way with a layer in the module alone. -1: any way.
+  int first_way = -1;
 };
 
 // One of the problem's two forms.
@@ -39,6 +42,9 @@ struct GeneratedProblem {
   std::string words;                    // what it computes, for people
   std::string steps;  // the same as a numbered list over the names of the definition's tensors
   ProblemForm module, definition;
+  // The module's problem at other sizes: first odd ones, then near ones. Empty where all sizes are
+  // fixed by parameters and operators.
+  std::vector<task::Problem> resized_modules;
 };
 
 // Problem `index` of the stream `seed`. kInternal when a form fails its own checks.

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "writer/author/author.h"
+#include "writer/generate/testing.h"
 #include "writer/loops/loops.h"
 
 namespace kw::writer {
@@ -102,13 +103,15 @@ TEST(Generate, EveryProblemIsAProblem) {
     ASSERT_TRUE(problem) << problem.error().message();
     ++depths[problem->depth];
     ++families[problem->family];
-    for (const ProblemForm* form : {&problem->module, &problem->definition}) {
+    EXPECT_EQ(problem->renderings.size(), 2 * problem->operators.size());
+    for (const ProblemForm* form : {&problem->module, &problem->definition})
       expect_same_shapes(*form, problem->name);
+    if (index >= draws(400)) continue;
+    for (const ProblemForm* form : {&problem->module, &problem->definition}) {
       const auto draft = write_kernel(form->graph, form->signature, task::Language::kCpp, "naive");
       ASSERT_TRUE(draft) << problem->name << ": " << draft.error().message();
     }
     expect_sizes_are_seen(problem->definition, problem->name);
-    EXPECT_EQ(problem->renderings.size(), 2 * problem->operators.size());
   }
   EXPECT_GE(depths.rbegin()->first, 7);
   for (int depth = 1; depth <= 6; ++depth) EXPECT_GT(depths[depth], 5) << depth;
@@ -117,7 +120,7 @@ TEST(Generate, EveryProblemIsAProblem) {
 
 TEST(Generate, EveryInputIsUsed) {
   int formulas = 0;
-  for (std::uint64_t index = 0; index < 300; ++index) {
+  for (std::uint64_t index = 0; index < 500; ++index) {
     const auto problem = generate_problem(kSeed, index, small());
     ASSERT_TRUE(problem) << problem.error().message();
     formulas += std::count(problem->operators.begin(), problem->operators.end(), "expression") > 0;

@@ -15,8 +15,8 @@ namespace {
 
 class ModuleWriter {
  public:
-  ModuleWriter(const Plan& plan, Rng& rng)
-      : plan_(plan), rng_(rng), constants_(plan, names_, attributes_, rng) {
+  ModuleWriter(const Plan& plan, Rng& rng, const WantedWay& wanted)
+      : plan_(plan), rng_(rng), wanted_(wanted), constants_(plan, names_, attributes_, rng) {
     for (const char* name : {"add_module", "apply", "buffers", "children", "double", "eval", "half",
                              "modules", "parameters", "train", "type", "to", "state_dict"})
       attributes_.take(name);
@@ -70,14 +70,15 @@ class ModuleWriter {
       for (const Way& way : all) (way.is_layer() ? layers : others).push_back(way);
       const bool layer = !layers.empty() && (others.empty() || chance(0.5));
       const std::vector<Way>& from = layer ? layers : others;
-      ways_.push_back(from[rng_.below(from.size())]);
+      const Way* wanted = wanted_of(all, wanted_, ways_.size());
+      ways_.push_back(wanted != nullptr ? *wanted : from[rng_.below(from.size())]);
       out_.ways.push_back(fmt::format("{}/{}", step.spec->name, ways_.back().index));
     }
     for (std::size_t i = 0; i < ways_.size(); ++i) last_of_call_.push_back(i);
     for (std::size_t i = 0; i < ways_.size(); ++i) {
       std::size_t end = i;
       while (end + 1 < ways_.size() && is_plain(i) && is_plain(end + 1) && follows(end + 1)) ++end;
-      if (end > i && chance(0.3)) {
+      if (end > i && chance(0.6)) {
         last_of_call_[i] = end;
         i = end;
       }
@@ -262,11 +263,11 @@ class ModuleWriter {
 
   void assemble(const std::vector<std::string>& body, const std::string& inputs) {
     std::string model = "class Model(nn.Module):\n";
-    model += class_docstring(plan_, constants_.names, rng_);
+    model += class_docstring(plan_, constants_.words, rng_);
     std::string parameters = "self";
     for (const std::string& one : constants_.parameters) parameters += ", " + one;
     model += fmt::format("    def __init__({}):\n", parameters);
-    model += init_docstring(constants_.names, rng_);
+    model += init_docstring(constants_.words, rng_);
     model +=
         chance(0.5) ? "        super().__init__()\n" : "        super(Model, self).__init__()\n";
     std::vector<std::string> lines = init_;
@@ -316,6 +317,7 @@ class ModuleWriter {
 
   const Plan& plan_;
   Rng& rng_;
+  const WantedWay wanted_;
   PythonNames names_;  // of globals and of forward's variables, which would hide them
   PythonNames attributes_;
   Constants constants_;
@@ -329,8 +331,8 @@ class ModuleWriter {
 
 }  // namespace
 
-ModuleText module_text(const Plan& plan, Rng& rng) {
-  return ModuleWriter(plan, rng).write();
+ModuleText module_text(const Plan& plan, Rng& rng, const WantedWay& wanted) {
+  return ModuleWriter(plan, rng, wanted).write();
 }
 
 }  // namespace kw::writer::generate

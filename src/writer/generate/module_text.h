@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "writer/generate/body_text.h"
 #include "writer/generate/operators.h"
 
 namespace kw::writer::generate {
@@ -21,6 +22,6 @@ struct ModuleText {
   std::vector<std::string> ways;                        // "relu/2", one a step
 };
 
-ModuleText module_text(const Plan& plan, Rng& rng);
+ModuleText module_text(const Plan& plan, Rng& rng, const WantedWay& wanted = {});
 
 }  // namespace kw::writer::generate

@@ -84,6 +84,8 @@ class Builder {
 
   Rng& rng;
   const Limits& limits;
+  // Values of another branch, from the first up to the last: they are nobody's companion.
+  int hidden_begin = 0, hidden_end = 0;
 
   // Draws.
   bool chance(double probability) { return rng.uniform() < probability; }
@@ -102,8 +104,11 @@ class Builder {
   }
   Value& input(std::string hint, Dims shape, Filling filling = Filling::kNormal);
   Value& indices(std::string hint, Dims shape, const Dim& below);
-  // Another operand of a shape: an earlier tensor, or a new input.
+  // The other operand: the one that the step was given, as where two branches join, or else an
+  // earlier tensor of the shape or a new input.
   const Value& companion(const Dims& shape);
+  // The same, but for an earlier tensor.
+  const Value& other(const Dims& shape);
   // A parameter of the operator, in the order of its layer's state.
   Value& weight(std::string suffix, Dims shape, Start start = Start::kWeight, const Dim& fan = {});
   Value& buffer(std::string suffix, Dims shape, Start start);
@@ -146,12 +151,17 @@ Dim times(const Dim& a, const Dim& b);
 Dim product(const Dims& shape, std::size_t first, std::size_t last);
 Dim floor_div(const Dim& a, std::int64_t b);
 
+// Conditions of many operators.
+bool is_number(const Value& x, const Limits& limits);     // float32 below 1e4
+bool has_elements(const Value& x, const Limits& limits);  // the same, at least four of a tensor
+
 // Draws that need no builder.
 std::int64_t human_size(Rng& rng, std::int64_t low, std::int64_t high);
 
 // Each family.
 std::vector<OpSpec> activation_operators();
-std::vector<OpSpec> elementwise_operators();
+std::vector<OpSpec> rectifier_operators();
+std::vector<OpSpec> function_operators();
 std::vector<OpSpec> matmul_operators();
 std::vector<OpSpec> convolution_operators();
 std::vector<OpSpec> norm_operators();
@@ -163,6 +173,8 @@ std::vector<OpSpec> attention_operators();
 std::vector<OpSpec> layout_operators();
 std::vector<OpSpec> channel_norm_operators();
 std::vector<OpSpec> arithmetic_operators();
+std::vector<OpSpec> expression_operators();
+std::vector<OpSpec> join_operators();
 std::vector<OpSpec> product_operators();
 std::vector<OpSpec> sorting_operators();
 std::vector<OpSpec> recurrent_operators();

@@ -21,6 +21,28 @@ constexpr FamilyWeight kFamilies[] = {
 // Probabilities of depths 1 to 8.
 constexpr double kDepths[] = {0.32, 0.15, 0.15, 0.13, 0.09, 0.07, 0.05, 0.04};
 
+// Two branches and what joins them are three operators at least.
+constexpr int kLeastBranched = 3, kBranchDraws = 24;
+constexpr double kBranched = 0.15;  // of the plans that are deep enough
+
+struct JoinWeight {
+  std::string_view name;
+  double weight;
+  bool cuts, adds;  // the shapes may differ in one dimension; it may cancel what is linear
+};
+constexpr JoinWeight kJoins[] = {
+    {"residual", 3, false, true},    {"multiply", 2.5, false, false},
+    {"concatenate", 4, true, false}, {"stack", 1, false, false},
+    {"subtract", 1.5, false, true},  {"gate", 2, false, false},
+    {"choose", 1, false, false},     {"extreme_of_two", 1, false, false},
+};
+
+// Whether another branch may have its result's shape.
+bool keeps_shape(const OpSpec& one) {
+  return one.family == "activation" || one.family == "elementwise" || one.family == "norm" ||
+         one.family == "convolution" || one.family == "scan" || one.name == "linear";
+}
+
 // It gives back what is not negative.
 bool keeps_positive(const OpSpec& one) {
   constexpr std::string_view kNames[] = {"relu", "leaky_relu", "elu", "celu", "prelu", "abs"};
@@ -37,8 +59,22 @@ class Sampler {
     KW_TRY(const OpSpec* first, first_operator());
     start(*first);
     if (first->domain == Domain::kNone) add(*first, -1);
+    // Behind how many operators the plan parts in two; none: -1.
+    const int least = static_cast<int>(plan_.steps.size());
+    const bool parts = depth_ - least >= kLeastBranched && rng_.uniform() < kBranched;
+    int split = -1;
+    if (parts) {
+      const int places = depth_ - least - kLeastBranched + 1;
+      split = depth_ - kLeastBranched -
+              static_cast<int>(larger_below(static_cast<std::uint64_t>(places)));
+    }
     while (static_cast<int>(plan_.steps.size()) < depth_) {
-      if (!next(plan_.steps.empty() ? first : nullptr)) break;
+      const OpSpec* wanted = plan_.steps.empty() ? first : nullptr;
+      if (static_cast<int>(plan_.steps.size()) == split) {
+        split = -1;
+        if (branches(wanted)) continue;
+      }
+      if (!next(wanted)) break;
     }
     if (plan_.steps.empty()) add(*all_named("relu"), current_);
     finish();
@@ -169,12 +205,85 @@ class Sampler {
     current_ = static_cast<int>(plan_.values.size()) - 1;
   }
 
-  // An operator behind the current value; false where none fits.
-  bool next(const OpSpec* wanted) {
+  // Two branches of one to three operators each from the current value, or one of them from another
+  // input like it, and what joins them. False where no draw could be joined: nothing was added.
+  bool branches(const OpSpec* wanted) {
+    if (wanted != nullptr && !keeps_shape(*wanted)) return false;
+    const Plan before = plan_;
+    const int from = current_;
+    const auto left = static_cast<std::uint64_t>(depth_) - plan_.steps.size() - 1;  // but the join
+    const std::uint64_t first = 1 + larger_below(std::min<std::uint64_t>(3, left - 1));
+    const std::uint64_t second = 1 + larger_below(std::min<std::uint64_t>(3, left - first));
+    for (int tries = 0; tries < kBranchDraws; ++tries) {
+      const bool joined = try_branches(wanted, first, second);
+      hidden_begin_ = hidden_end_ = 0;
+      if (joined) return true;
+      plan_ = before;
+      current_ = from;
+    }
+    return false;
+  }
+  // The larger of two draws, so that branches are not all short.
+  std::uint64_t larger_below(std::uint64_t bound) {
+    return std::max(rng_.below(bound), rng_.below(bound));
+  }
+  bool try_branches(const OpSpec* wanted, std::uint64_t first, std::uint64_t second) {
+    const int from = current_;
+    const std::size_t begin = plan_.steps.size();
+    hidden_begin_ = static_cast<int>(plan_.values.size());
+    if (!branch(wanted, first)) return false;
+    const int one = current_;
+    current_ = from;
+    hidden_end_ = static_cast<int>(plan_.values.size());
+    if (rng_.uniform() < 0.3) {
+      Step none;
+      Builder b(plan_, none, rng_, limits_);
+      b.input(b.pick({"y", "other", "context", "second"}),
+              plan_.values[static_cast<std::size_t>(from)].shape);
+      current_ = static_cast<int>(plan_.values.size()) - 1;
+    }
+    if (!branch(nullptr, second)) return false;
+    return join(begin, one, current_);
+  }
+  // Some operators behind the current value that leave what can be joined.
+  bool branch(const OpSpec* wanted, std::uint64_t length) {
+    for (std::uint64_t i = 0; i < length; ++i) {
+      if (!next(i == 0 ? wanted : nullptr, true)) return false;
+    }
+    return plan_.values[static_cast<std::size_t>(current_)].dtype == task::DType::kFloat32;
+  }
+  bool join(std::size_t begin, int one, int other) {
+    const Value& x = plan_.values[static_cast<std::size_t>(one)];
+    const Value& y = plan_.values[static_cast<std::size_t>(other)];
+    if (x.shape.size() != y.shape.size()) return false;
+    const bool tame = y.magnitude() < 1e4;
+    std::size_t differ = 0;
+    for (std::size_t d = 0; d < x.shape.size(); ++d) differ += x.shape[d].size != y.shape[d].size;
+    // Of lines of one tensor the sum or difference may be a constant.
+    const bool curved =
+        std::any_of(plan_.steps.begin() + static_cast<std::ptrdiff_t>(begin), plan_.steps.end(),
+                    [](const Step& step) { return step.spec->family != "elementwise"; });
+    const OpSpec* found = draw([&](const OpSpec& op) {
+      for (const JoinWeight& each : kJoins) {
+        if (each.name != op.name || !tame || !op.fits(x, limits_)) continue;
+        if (differ > (each.cuts ? 1U : 0U) || (each.adds && !curved)) return 0.0;
+        return each.weight;
+      }
+      return 0.0;
+    });
+    if (found == nullptr) return false;
+    add(*found, one, other);
+    return true;
+  }
+
+  // An operator behind the current value; false where none fits. In a branch only those that leave
+  // a tensor of about the same shape.
+  bool next(const OpSpec* wanted, bool in_branch = false) {
     const Value& x = plan_.values[static_cast<std::size_t>(current_)];
     const auto fits = [&](const OpSpec& one) {
       return one.domain != Domain::kNone && one.fits != nullptr && one.fits(x, limits_) &&
-             !(x.positive() && keeps_positive(one)) && !follows_badly(one);
+             !(x.positive() && keeps_positive(one)) && !follows_badly(one) &&
+             (!in_branch || keeps_shape(one));
     };
     if (wanted != nullptr && fits(*wanted)) return add(*wanted, current_), true;
     const OpSpec* found = draw([&](const OpSpec& one) {
@@ -190,9 +299,10 @@ class Sampler {
   // The same operator twice in a row, an activation of an activation, or zeros and ones at the end:
   // they tell little of the precision in which they were computed.
   bool follows_badly(const OpSpec& one) {
-    if (plan_.steps.empty()) return false;
+    const OpSpec* maker = maker_of(current_);
+    if (maker == nullptr) return false;
     if (one.name == "compare" && static_cast<int>(plan_.steps.size()) + 1 == depth_) return true;
-    const OpSpec& last = *plan_.steps.back().spec;
+    const OpSpec& last = *maker;
     if (last.name == one.name) return one.family != "matmul" && one.family != "convolution";
     const bool extreme = one.name == "min" || one.name == "max" || one.name == "argmin" ||
                          one.name == "argmax" || one.name == "bottomk" || one.name == "median";
@@ -203,12 +313,22 @@ class Sampler {
     return last.family == "activation" && one.family == "activation" && rng_.uniform() < 0.8;
   }
 
-  void add(const OpSpec& spec, int operand) {
+  const OpSpec* maker_of(int value) const {
+    for (const Step& step : plan_.steps) {
+      if (std::count(step.results.begin(), step.results.end(), value) > 0) return step.spec;
+    }
+    return nullptr;
+  }
+
+  void add(const OpSpec& spec, int operand, int other = -1) {
     plan_.steps.emplace_back();
     Step& step = plan_.steps.back();
     step.spec = &spec;
     if (operand >= 0) step.operands.push_back(operand);
+    if (other >= 0) step.operands.push_back(other);
     Builder b(plan_, step, rng_, limits_);
+    b.hidden_begin = hidden_begin_;
+    b.hidden_end = hidden_end_;
     spec.build(b);
     current_ = step.results[0];
   }
@@ -224,6 +344,7 @@ class Sampler {
   Limits limits_;
   Plan plan_;
   int current_ = -1, depth_ = 1;
+  int hidden_begin_ = 0, hidden_end_ = 0;  // the first branch's values, for the second one
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Draws a plan: a chain of operators with branches, within the limits.
+// Draws a plan: a chain of operators that may part in two branches and go on where they join.
 #pragma once
 #include "writer/generate/generate.h"
 #include "writer/generate/operators.h"

@@ -197,6 +197,15 @@ ScalarRef rewritten(const ScalarRef& value, const std::function<ScalarRef(const 
   return Rewriter([&](const ScalarRef& one, Rewriter&) { return change(*one); }).of(value);
 }
 
+ScalarRef rewritten_outside_selections(const ScalarRef& value,
+                                       const std::function<ScalarRef(const ScalarRef&)>& change) {
+  return Rewriter([&](const ScalarRef& one, Rewriter&) {
+           const auto* call = std::get_if<Scalar::Call>(&one->node);
+           return call != nullptr && call->op == ScalarOp::kSelect ? one : change(one);
+         })
+      .of(value);
+}
+
 ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges) {
   return rewritten(value, [&](const Scalar& each) -> ScalarRef {
     const auto* index = std::get_if<Scalar::Index>(&each.node);

@@ -63,6 +63,9 @@ class Rewriter {
   std::unordered_map<const Scalar*, ScalarRef> done_;
 };
 ScalarRef rewritten(const ScalarRef& value, const std::function<ScalarRef(const Scalar&)>& change);
+// As rewritten(), of what is always evaluated: behind a selection's condition all stays.
+ScalarRef rewritten_outside_selections(const ScalarRef& value,
+                                       const std::function<ScalarRef(const ScalarRef&)>& change);
 
 // Indices in it by what is known of the variables.
 ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges);

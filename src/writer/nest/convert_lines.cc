@@ -105,11 +105,8 @@ class Converter {
 
   // With what it reads out of memory read out of converted lines, which `before` makes.
   ScalarRef from_lines(const ScalarRef& value, const NestLoop& line, NestList& before) {
-    Rewriter rewriter([&](const ScalarRef& one, Rewriter&) -> ScalarRef {
-      // Behind a condition elements may be out of bounds.
-      if (const auto* call = std::get_if<Scalar::Call>(&one->node);
-          call != nullptr && call->op == ScalarOp::kSelect)
-        return one;
+    // Behind a condition elements may be out of bounds.
+    return rewritten_outside_selections(value, [&](const ScalarRef& one) -> ScalarRef {
       const auto* cast = std::get_if<Scalar::Cast>(&one->node);
       if (cast == nullptr || one->dtype != DType::kFloat32) return nullptr;
       const auto* load = std::get_if<Scalar::Load>(&cast->value->node);
@@ -134,7 +131,6 @@ class Converter {
       }
       return load_at(known->buffer, line.variable);
     });
-    return rewriter.of(value);
   }
 
   bool is_rounded(const Store& put, const NestLoop& line) const {

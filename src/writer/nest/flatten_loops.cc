@@ -11,6 +11,12 @@ class Flattener {
  public:
   explicit Flattener(Nest& nest) : nest_(nest) {}
 
+  void run() {
+    count(nest_.body);
+    of(nest_.body);
+  }
+
+ private:
   void of(NestList& list) {
     for (NestNode& node : list) {
       auto* loop = std::get_if<NestLoop>(&node.node);
@@ -20,7 +26,6 @@ class Flattener {
     }
   }
 
- private:
   static bool can_hold(const NestNode& node) {
     return std::holds_alternative<NestLoop>(node.node) ||
            std::holds_alternative<Declare>(node.node) ||
@@ -37,11 +42,20 @@ class Flattener {
         std::any_of(nest_.locals.begin(), nest_.locals.end(), [&](const auto& local) {
           return !local.second.loops.empty() && local.second.loops.back() == outer.variable;
         });
-    if (declared_between) return false;
+    if (declared_between || is_part(outer.variable) || is_part(inner->variable)) return false;
     const bool one = outer.extent == IntExpr(1) || inner->extent == IntExpr(1);
     return std::all_of(inner->body.begin(), inner->body.end(), [&](const NestNode& node) {
       return one ? can_hold_all(node) : fits(node, outer, *inner);
     });
+  }
+
+  // Of a loop that was split, with something local to it: the other parts go on under its name.
+  bool is_part(const std::string& variable) const {
+    return count_.at(variable) > 1 &&
+           std::any_of(nest_.locals.begin(), nest_.locals.end(), [&](const auto& local) {
+             const std::vector<std::string>& loops = local.second.loops;
+             return std::find(loops.begin(), loops.end(), variable) != loops.end();
+           });
   }
 
   static bool can_hold_all(const NestNode& node) {
@@ -104,13 +118,23 @@ class Flattener {
     outer.body = std::move(inner.body);
   }
 
+  void count(const NestList& list) {
+    for (const NestNode& node : list) {
+      const auto* loop = std::get_if<NestLoop>(&node.node);
+      if (loop == nullptr) continue;
+      ++count_[loop->variable];
+      count(loop->body);
+    }
+  }
+
   Nest& nest_;
+  std::map<std::string, int> count_;  // loops of a name
 };
 
 }  // namespace
 
 void flatten_loops(Nest& nest) {
-  Flattener(nest).of(nest.body);
+  Flattener(nest).run();
 }
 
 }  // namespace kw::writer

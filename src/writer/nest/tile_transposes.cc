@@ -124,11 +124,8 @@ class Tiler {
     std::vector<std::pair<ScalarRef, BufferId>> copied;
     for (NestNode& node : near.body) {
       auto& put = std::get<Store>(node.node);
-      Rewriter rewriter([&](const ScalarRef& value, Rewriter&) -> ScalarRef {
-        // Behind a condition elements may be out of bounds.
-        if (const auto* call = std::get_if<Scalar::Call>(&value->node);
-            call != nullptr && call->op == ScalarOp::kSelect)
-          return value;
+      // Behind a condition elements may be out of bounds.
+      put.value = rewritten_outside_selections(put.value, [&](const ScalarRef& value) -> ScalarRef {
         const auto* load = std::get_if<Scalar::Load>(&value->node);
         if (load == nullptr || !is_across(*load, far, near)) return nullptr;
         auto known = std::find_if(copied.begin(), copied.end(),
@@ -142,7 +139,6 @@ class Tiler {
                             {place_in_tile(far, IntExpr::symbol(far.variable)),
                              place_in_tile(near, IntExpr::symbol(near.variable))});
       });
-      put.value = rewriter.of(put.value);
     }
     return out;
   }

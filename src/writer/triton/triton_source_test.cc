@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "writer/author/author.h"
 #include "writer/generate/generate.h"
+#include "writer/generate/testing.h"
 
 namespace kw::writer {
 namespace {
@@ -30,7 +31,7 @@ TEST(TritonSource, KernelsAreDefinedOnceAndLaunchedWithTheirPlan) {
   GeneratorOptions options;
   options.max_elements = 4096;
   std::set<std::string> strategies_that_differ;
-  for (std::uint64_t index = 0; index < 60; ++index) {
+  for (std::uint64_t index = 0; index < draws(60); ++index) {
     const auto problem = generate_problem(78, index, options);
     ASSERT_TRUE(problem) << problem.error().message();
     for (const ProblemForm* form : {&problem->module, &problem->definition}) {
@@ -49,7 +50,7 @@ TEST(TritonSource, KernelsAreDefinedOnceAndLaunchedWithTheirPlan) {
           if (!one.ends_with("_kernel")) kernels.erase(one);  // a device function
         }
         EXPECT_EQ(kernels, launched) << what;
-        for (const std::string& one : found(draft->plan.at(2), R"((\w+_kernel) )"))
+        for (const std::string& one : found(draft->plan.at(3), R"((\w+_kernel) )"))
           EXPECT_TRUE(kernels.contains(one)) << one << " of the plan is not in " << what;
         EXPECT_EQ(source.find("class ModelNew(nn.Module):") != std::string::npos,
                   form == &problem->module)

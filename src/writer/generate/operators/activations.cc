@@ -1,5 +1,5 @@
-// Activation functions.
-#include <cmath>
+// Smooth activation functions and gates.
+#include <algorithm>
 
 #include "writer/generate/operators.h"
 
@@ -12,15 +12,6 @@ bool is_float(const Value& x, const Limits&) {
 // Some above 0 and some below.
 bool is_mixed(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.high > 0.2 && x.low < -0.2 && x.magnitude() < 50;
-}
-bool has_both(const Value& x, const Limits& limits) {
-  return is_float(x, limits) && x.high > 0.2 && x.low < 0;
-}
-bool is_small(const Value& x, const Limits& limits) {
-  return is_float(x, limits) && x.magnitude() < 20 && x.high > 0.3;
-}
-bool has_channels(const Value& x, const Limits& limits) {
-  return is_float(x, limits) && x.shape.size() >= 2 && x.shape[1].n > 1;
 }
 bool is_even(const Value& x, const Limits& limits) {
   return is_float(x, limits) && x.shape.size() >= 2 && x.shape.back().n % 2 == 0;
@@ -37,26 +28,6 @@ void bounded(Builder& b, std::string_view op, bool positive) {
   out.centred = false;
 }
 
-void relu(Builder& b) {
-  Value& out = b.pointwise("relu.default");
-  out.range(0, out.high);
-  out.centred = false;
-}
-void leaky_relu(Builder& b) {
-  const double slope = b.real("negative_slope", b.number({0.01, 0.01, 0.1, 0.2}), 0.01);
-  b.pointwise("leaky_relu.default", {slope});
-}
-void elu(Builder& b) {
-  const double alpha = b.real("alpha", b.number({1.0, 1.0, 0.5, 1.5}), 1.0);
-  b.pointwise("elu.default", {alpha, 1, 1});
-}
-void selu(Builder& b) {
-  b.pointwise("elu.default", {1.6732632423543772, 1.0507009873554805, 1});
-}
-void celu(Builder& b) {
-  const double alpha = b.real("alpha", b.number({1.0, 0.5, 2.0}), 1.0);
-  b.pointwise("elu.default", {alpha, 1.0, 1 / alpha});
-}
 void gelu(Builder& b) {
   Value& out = b.pointwise("gelu.default", {"none"});
   out.range(std::max(out.low, -0.2), out.high);
@@ -77,17 +48,6 @@ void softsign(Builder& b) {
   Value& out = b.result(b.call("div.Tensor", {b.x(), below}, shape), shape);
   out.range(b.x().positive() ? 0 : -1, b.x().high > 0 ? 1 : 0);
 }
-void hardtanh(Builder& b) {
-  const bool usual = b.chance(0.5);
-  const double low = b.real("min_val", usual ? -1.0 : b.number({-2.0, -0.5, -3.0}), -1.0);
-  const double high = b.real("max_val", usual ? 1.0 : b.number({2.0, 0.5, 4.0}), 1.0);
-  Value& out = b.pointwise("hardtanh.default", {low, high});
-  out.range(std::max(out.low, low), std::min(out.high, high));
-}
-void relu6(Builder& b) {
-  Value& out = b.pointwise("hardtanh.default", {0.0, 6.0});
-  out.range(0, std::min(out.high, 6.0));
-}
 void log_sigmoid(Builder& b) {
   const Dims shape = b.x().shape;
   const ValueId negative = b.call("neg.default", {b.x()}, shape);
@@ -107,51 +67,6 @@ void tanh_shrink(Builder& b) {
   const ValueId tanh = b.call("tanh.default", {b.x()}, shape);
   b.result(b.call("sub.Tensor", {b.x(), tanh}, shape), shape);
 }
-void squared_relu(Builder& b) {
-  const Dims shape = b.x().shape;
-  const ValueId relu = b.call("relu.default", {b.x()}, shape);
-  Value& out = b.result(b.call("mul.Tensor", {relu, relu}, shape), shape);
-  out.range(0, out.high * out.high);
-}
-void threshold(Builder& b) {
-  double at = b.number({0.1, 0.5, 0.0});
-  if (at > b.x().high / 4) at = 0;
-  b.real("threshold", at);
-  const double value = b.real("value", b.number({0.0, 0.0, -1.0, 2.0}));
-  const Dims shape = b.x().shape;
-  const ValueId above = b.call("gt.Scalar", {b.x(), at}, shape, task::DType::kBool);
-  const ValueId other = b.call("full.default", {std::vector<IntExpr>{}, value}, {});
-  Value& out = b.result(b.call("where.self", {above, b.x(), other}, shape), shape);
-  out.range(value, std::max(out.high, value));
-}
-void hard_shrink(Builder& b) {
-  double at = b.number({0.5, 0.5, 0.3, 1.0});
-  if (at > b.x().magnitude() / 4) at = 0.05;
-  b.real("lambd", at, 0.5);
-  const Dims shape = b.x().shape;
-  const ValueId size = b.call("abs.default", {b.x()}, shape);
-  const ValueId above = b.call("gt.Scalar", {size, at}, shape, task::DType::kBool);
-  const ValueId zero = b.call("full.default", {std::vector<IntExpr>{}, 0.0}, {});
-  b.result(b.call("where.self", {above, b.x(), zero}, shape), shape);
-}
-void prelu(Builder& b) {
-  const Dims shape = b.x().shape;
-  const bool single = b.chance(0.4);
-  b.flag("single", single);
-  const Dim channels = single ? Dim{1, 1} : shape[1];
-  b.size_of("channels", channels);
-  const Value& weight = b.weight("weight", {channels}, Start::kWeight, {1, 1});
-  Dims wide(shape.size(), Dim{1, 1});
-  wide[1] = channels;
-  const ValueId factors = b.call("view.default", {weight, wide}, wide);
-  const ValueId above = b.call("gt.Scalar", {b.x(), 0}, shape, task::DType::kBool);
-  const ValueId scaled = b.call("mul.Tensor", {b.x(), factors}, shape);
-  b.text("spread", shape.size() == 2   ? "1, -1"
-                   : shape.size() == 3 ? "1, -1, 1"
-                   : shape.size() == 4 ? "1, -1, 1, 1"
-                                       : "1, -1, 1, 1, 1");
-  b.result(b.call("where.self", {above, b.x(), scaled}, shape), shape);
-}
 void glu(Builder& b) {
   Dims shape = b.x().shape;
   b.fix(shape.back());
@@ -169,90 +84,6 @@ void glu(Builder& b) {
 }
 
 constexpr std::string_view kFamily = "activation";
-
-OpSpec relu_operator() {
-  return {.name = "relu",
-          .family = kFamily,
-          .weight = 5,
-          .fits = has_both,
-          .build = relu,
-          .words = "ReLU",
-          .ways = {{"nn.ReLU()", ""},
-                   {"", "F.relu({x})"},
-                   {"", "torch.relu({x})"},
-                   {"", "{x}.relu()"},
-                   {"", "torch.clamp({x}, min=0)"},
-                   {"", "{x}.clamp(min=0.0)"},
-                   {"", "torch.maximum({x}, torch.zeros_like({x}))"},
-                   {"", "{x} * ({x} > 0)"},
-                   {"", "torch.where({x} > 0, {x}, torch.zeros_like({x}))"}}};
-}
-
-OpSpec leaky_relu_operator() {
-  return {.name = "leaky_relu",
-          .family = kFamily,
-          .weight = 2,
-          .fits = is_float,
-          .build = leaky_relu,
-          .words = "LeakyReLU with slope {negative_slope}",
-          .ways = {{"nn.LeakyReLU([[{negative_slope}]])", ""},
-                   {"nn.LeakyReLU(negative_slope={negative_slope})", ""},
-                   {"", "F.leaky_relu({x}[[, negative_slope={negative_slope}]])"},
-                   {"", "torch.where({x} > 0, {x}, {negative_slope} * {x})"},
-                   {"", "torch.where({x} >= 0, {x}, {x} * {negative_slope})"},
-                   {"", "torch.clamp({x}, min=0) + {negative_slope} * torch.clamp({x}, max=0)"},
-                   {"", "F.relu({x}) - {negative_slope} * F.relu(-{x})"}}};
-}
-
-OpSpec elu_operator() {
-  return {.name = "elu",
-          .family = kFamily,
-          .fits = is_float,
-          .build = elu,
-          .words = "ELU with alpha {alpha}",
-          .ways = {{"nn.ELU([[alpha={alpha}]])", ""},
-                   {"", "F.elu({x}[[, alpha={alpha}]])"},
-                   {"", "torch.where({x} > 0, {x}, {alpha} * (torch.exp({x}) - 1))"},
-                   {"", "torch.where({x} > 0, {x}, {alpha} * torch.expm1({x}))"},
-                   {"", "F.relu({x}) + {alpha} * torch.expm1(torch.clamp({x}, max=0))"},
-                   {"", "torch.nn.functional.elu({x}, {alpha})"}}};
-}
-
-OpSpec selu_operator() {
-  return {
-      .name = "selu",
-      .family = kFamily,
-      .fits = is_float,
-      .build = selu,
-      .words = "SELU",
-      .ways = {
-          {"nn.SELU()", ""},
-          {"", "F.selu({x})"},
-          {"", "torch.selu({x})"},
-          {"", "torch.nn.functional.selu({x})"},
-          {"",
-           "1.0507009873554805 * torch.where({x} > 0, {x}, 1.6732632423543772 * torch.expm1({x}))"},
-          {"", R"({t:alpha} = 1.6732632423543772
-{t:scale} = 1.0507009873554805
-{t:scale} * (torch.clamp({x}, min=0) + {t:alpha} * torch.expm1(torch.clamp({x}, max=0))))"}}};
-}
-
-OpSpec celu_operator() {
-  return {
-      .name = "celu",
-      .family = kFamily,
-      .weight = 0.5,
-      .fits = is_float,
-      .build = celu,
-      .words = "CELU with alpha {alpha}",
-      .ways = {
-          {"nn.CELU([[alpha={alpha}]])", ""},
-          {"", "F.celu({x}[[, alpha={alpha}]])"},
-          {"", "torch.celu({x}, {alpha})"},
-          {"",
-           "torch.clamp({x}, min=0) + torch.clamp({alpha} * torch.expm1({x} / {alpha}), max=0)"},
-          {"", "torch.where({x} > 0, {x}, {alpha} * torch.expm1({x} / {alpha}))"}}};
-}
 
 OpSpec gelu_operator() {
   return {.name = "gelu",
@@ -279,7 +110,7 @@ OpSpec gelu_tanh_operator() {
           .words = "GELU by its tanh approximation",
           .ways = {{R"(nn.GELU(approximate="tanh"))", ""},
                    {"", R"(F.gelu({x}, approximate="tanh"))"},
-                   {"", "F.gelu({x}, approximate='tanh')"},
+                   {"", "{x} / (1 + torch.exp(-1.5957691216057308 * ({x} + 0.044715 * {x} ** 3)))"},
                    {"",
                     "0.5 * {x} * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * ({x} + 0.044715 * "
                     "torch.pow({x}, 3.0))))"},
@@ -366,7 +197,8 @@ OpSpec softplus_operator() {
           {"", "torch.nn.functional.softplus({x}[[, {beta}]])"},
           {"", "torch.logaddexp({beta} * {x}, torch.zeros_like({x})) / {beta}"},
           {"",
-           "torch.log1p(torch.exp(-torch.abs({beta} * {x}))) / {beta} + torch.clamp({x}, min=0)"}}};
+           "torch.log1p(torch.exp(-torch.abs({beta} * {x}))) / {beta} + torch.clamp({x}, min=0)"},
+          {"", "-F.logsigmoid(-{beta} * {x}) / {beta}"}}};
 }
 
 OpSpec softsign_operator() {
@@ -409,35 +241,6 @@ OpSpec hardswish_operator() {
                    {"", "{x} * F.hardsigmoid({x})"}}};
 }
 
-OpSpec hardtanh_operator() {
-  return {.name = "hardtanh",
-          .family = kFamily,
-          .weight = 1.5,
-          .fits = is_mixed,
-          .build = hardtanh,
-          .words = "clipping to {min_val} .. {max_val}",
-          .ways = {{"nn.Hardtanh([[min_val={min_val}, max_val={max_val}]])", ""},
-                   {"", "F.hardtanh({x}[[, min_val={min_val}, max_val={max_val}]])"},
-                   {"", "torch.clamp({x}, min={min_val}, max={max_val})"},
-                   {"", "torch.clamp({x}, {min_val}, {max_val})"},
-                   {"", "{x}.clamp({min_val}, {max_val})"},
-                   {"", "torch.clip({x}, {min_val}, {max_val})"}}};
-}
-
-OpSpec relu6_operator() {
-  return {.name = "relu6",
-          .family = kFamily,
-          .fits = is_mixed,
-          .build = relu6,
-          .words = "ReLU6",
-          .ways = {{"nn.ReLU6()", ""},
-                   {"", "F.relu6({x})"},
-                   {"", "torch.clamp({x}, 0, 6)"},
-                   {"", "{x}.clamp(min=0, max=6)"},
-                   {"", "F.hardtanh({x}, 0.0, 6.0)"},
-                   {"", "torch.relu({x}).clamp(max=6.0)"}}};
-}
-
 OpSpec log_sigmoid_operator() {
   return {.name = "log_sigmoid",
           .family = kFamily,
@@ -449,7 +252,9 @@ OpSpec log_sigmoid_operator() {
                    {"", "F.logsigmoid({x})"},
                    {"", "-F.softplus(-{x})"},
                    {"", "torch.log(torch.sigmoid({x}))", "small"},
-                   {"", "torch.neg(F.softplus(torch.neg({x})))"}}};
+                   {"", "torch.neg(F.softplus(torch.neg({x})))"},
+                   {"", "torch.clamp({x}, max=0) - torch.log1p(torch.exp(-torch.abs({x})))"},
+                   {"", "-torch.logaddexp(torch.zeros_like({x}), -{x})"}}};
 }
 
 OpSpec quick_gelu_operator() {
@@ -488,99 +293,54 @@ OpSpec tanh_shrink_operator() {
                    {"", "torch.sub({x}, torch.tanh({x}))"}}};
 }
 
-OpSpec squared_relu_operator() {
-  return {.name = "squared_relu",
-          .family = kFamily,
-          .weight = 0.7,
-          .fits = is_small,
-          .build = squared_relu,
-          .words = "squared ReLU",
-          .ways = {{"", "F.relu({x}) ** 2"},
-                   {"", "torch.relu({x}).pow(2)"},
-                   {"", "torch.square(F.relu({x}))"},
-                   {"", R"({t:positive} = torch.clamp({x}, min=0)
-{t:positive} * {t:positive})"},
-                   {"nn.ReLU()", "self.{m}({x}) ** 2"}}};
-}
-
-OpSpec threshold_operator() {
-  return {.name = "threshold",
-          .family = kFamily,
-          .weight = 0.4,
-          .fits = is_mixed,
-          .build = threshold,
-          .words = "replacing what is not above {threshold} by {value}",
-          .ways = {{"nn.Threshold({threshold}, {value})", ""},
-                   {"", "F.threshold({x}, {threshold}, {value})"},
-                   {"", "torch.where({x} > {threshold}, {x}, {value})"},
-                   {"", "{x}.masked_fill({x} <= {threshold}, {value})"},
-                   {"", "torch.where({x} <= {threshold}, torch.full_like({x}, {value}), {x})"}}};
-}
-
-OpSpec hard_shrink_operator() {
-  return {.name = "hard_shrink",
-          .family = kFamily,
-          .weight = 0.4,
-          .fits = is_mixed,
-          .build = hard_shrink,
-          .words = "hard shrinkage by {lambd}",
-          .ways = {{"nn.Hardshrink([[lambd={lambd}]])", ""},
-                   {"", "F.hardshrink({x}[[, lambd={lambd}]])"},
-                   {"", "torch.where(torch.abs({x}) > {lambd}, {x}, torch.zeros_like({x}))"},
-                   {"", "{x} * ({x}.abs() > {lambd})"},
-                   {"", "{x}.masked_fill({x}.abs() <= {lambd}, 0.0)"}}};
-}
-
-OpSpec prelu_operator() {
-  return {.name = "prelu",
-          .family = kFamily,
-          .weight = 0.8,
-          .fits = has_channels,
-          .build = prelu,
-          .words = "PReLU",
-          .ways = {{"nn.PReLU(num_parameters={channels})", "", "!single"},
-                   {"nn.PReLU({channels})", "", "!single"},
-                   {"nn.PReLU()", "", "single"},
-                   {"", "F.prelu({x}, {weight})"},
-                   {"", "torch.prelu({x}, {weight})"},
-                   {"", "torch.where({x} > 0, {x}, {weight}.view({spread}) * {x})"},
-                   {"", "F.relu({x}) - {weight}.reshape({spread}) * F.relu(-{x})"}}};
-}
-
 OpSpec glu_operator() {
-  return {.name = "glu",
-          .family = kFamily,
-          .tier = 2,
-          .fits = is_even,
-          .build = glu,
-          .words = "a gated linear unit over the two halves of the last dimension",
-          .ways = {{"nn.GLU(dim=-1)", "", "!swish"},
-                   {"", "F.glu({x}, dim=-1)", "!swish"},
-                   {"", R"({t:a}, {t:b} = {x}.chunk(2, dim=-1)
+  return {
+      .name = "glu",
+      .family = kFamily,
+      .tier = 2,
+      .fits = is_even,
+      .build = glu,
+      .words = "a gated linear unit over the two halves of the last dimension",
+      .ways = {
+          {"nn.GLU(dim=-1)", "", "!swish"},
+          {"", "F.glu({x}, dim=-1)", "!swish"},
+          {"", R"({t:a}, {t:b} = {x}.chunk(2, dim=-1)
 {t:a} * torch.sigmoid({t:b}))",
-                    "!swish"},
-                   {"", R"({t:a}, {t:gate} = torch.chunk({x}, 2, dim=-1)
+           "!swish"},
+          {"", R"({t:a}, {t:gate} = torch.chunk({x}, 2, dim=-1)
 {t:a} * F.silu({t:gate}))",
-                    "swish"},
-                   {"", "{x}[..., :{half}] * F.silu({x}[..., {half}:])", "swish"},
-                   {"", "{x}[..., :{half}] * torch.sigmoid({x}[..., {half}:])", "!swish"},
-                   {"", R"({t:value}, {t:gate} = torch.split({x}, {half}, dim=-1)
+           "swish"},
+          {"", "{x}[..., :{half}] * F.silu({x}[..., {half}:])", "swish"},
+          {"", "{x}[..., :{half}] * torch.sigmoid({x}[..., {half}:])", "!swish"},
+          {"", R"({t:value}, {t:gate} = torch.split({x}, {half}, dim=-1)
 {t:value} * {t:gate} * torch.sigmoid({t:gate}))",
-                    "swish"}}};
+           "swish"},
+          {"", R"({t:value}, {t:gate} = torch.split({x}, {half}, dim=-1)
+{t:value} * {t:gate}.sigmoid())",
+           "!swish"},
+          {"",
+           "torch.nn.functional.silu({x}.narrow(-1, {half}, {half})) * {x}.narrow(-1, 0, {half})",
+           "swish"},
+          {"SwiGLU()", "", "swish", R"(class SwiGLU(nn.Module):
+    def forward(self, x):
+        value, gate = x.chunk(2, dim=-1)
+        return value * nn.functional.silu(gate)
+)"},
+          {"GLU()", "", "!swish", R"(class GLU(nn.Module):
+    def forward(self, x):
+        half = x.shape[-1] // 2
+        return x[..., :half] * torch.sigmoid(x[..., half:])
+)"}}};
 }
 
 }  // namespace
 
 std::vector<OpSpec> activation_operators() {
-  return {relu_operator(),       leaky_relu_operator(),  elu_operator(),
-          selu_operator(),       celu_operator(),        gelu_operator(),
-          gelu_tanh_operator(),  sigmoid_operator(),     tanh_operator(),
-          silu_operator(),       mish_operator(),        softplus_operator(),
-          softsign_operator(),   hardsigmoid_operator(), hardswish_operator(),
-          hardtanh_operator(),   relu6_operator(),       log_sigmoid_operator(),
-          quick_gelu_operator(), tanh_shrink_operator(), squared_relu_operator(),
-          threshold_operator(),  hard_shrink_operator(), prelu_operator(),
-          glu_operator()};
+  return {gelu_operator(),        gelu_tanh_operator(),   sigmoid_operator(),
+          tanh_operator(),        silu_operator(),        mish_operator(),
+          softplus_operator(),    softsign_operator(),    hardsigmoid_operator(),
+          hardswish_operator(),   log_sigmoid_operator(), quick_gelu_operator(),
+          tanh_shrink_operator(), glu_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -103,14 +103,17 @@ void linear_attention(Builder& b) {
   const std::int64_t d = b.pick<std::int64_t>({16, 32, 64, 48});
   const std::int64_t length =
       b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / (4 * d), 2, 4096));
-  const Dim B = b.axis("batch_size", b.size(1, 8), false), T = b.axis("seq_len", length, false),
-            D = b.axis("dim", d);
-  const ValueId q = b.input("q", {B, T, D}).id;
-  const ValueId k = b.input("k", {B, T, D}).id;
-  const ValueId v = b.input("v", {B, T, D}).id;
-  const ValueId turned = b.call("permute.default", {k, std::vector<IntExpr>{0, 2, 1}}, {B, D, T});
-  const ValueId state = b.call("bmm.default", {turned, v}, {B, D, D});
-  b.result(b.call("bmm.default", {q, state}, {B, T, D}), {B, T, D}).range(-1e3, 1e3);
+  const Dim batch_dim = b.axis("batch_size", b.size(1, 8), false),
+            length_dim = b.axis("seq_len", length, false), width_dim = b.axis("dim", d);
+  const ValueId q = b.input("q", {batch_dim, length_dim, width_dim}).id;
+  const ValueId k = b.input("k", {batch_dim, length_dim, width_dim}).id;
+  const ValueId v = b.input("v", {batch_dim, length_dim, width_dim}).id;
+  const ValueId turned = b.call("permute.default", {k, std::vector<IntExpr>{0, 2, 1}},
+                                {batch_dim, width_dim, length_dim});
+  const ValueId state = b.call("bmm.default", {turned, v}, {batch_dim, width_dim, width_dim});
+  b.result(b.call("bmm.default", {q, state}, {batch_dim, length_dim, width_dim}),
+           {batch_dim, length_dim, width_dim})
+      .range(-1e3, 1e3);
 }
 
 // Of `groups` heads of queries for each one of keys
@@ -143,43 +146,52 @@ void multihead_attention(Builder& b) {
   const std::int64_t work = std::max<std::int64_t>(1, length * e * (4 * e + 2 * length));
   const std::int64_t most =
       std::min(b.limits.max_elements / (length * e), b.limits.max_work / work);
-  const Dim B = b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(most, 1, 64)), false);
-  const Dim T = b.axis("seq_len", length, false);
+  const Dim batch_dim =
+      b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(most, 1, 64)), false);
+  const Dim length_dim = b.axis("seq_len", length, false);
   // Numbers: no input has them for a dimension.
-  const Dim H = {h, h}, D = {d, d}, E = {e, e};
-  const Dim all = times(E, {3, 3}), rows = times(B, T), maps = times(B, H);
-  const ValueId x = b.input("x", {B, T, E}).id;
-  b.size_of("embed_dim", E);
-  b.size_of("num_heads", H);
-  b.size_of("head_dim", D);
-  const ValueId in_weight = b.weight("in_proj_weight", {all, E}, Start::kWeight, E).id;
+  const Dim heads_dim = {h, h}, width_dim = {d, d}, embed_dim = {e, e};
+  const Dim all = times(embed_dim, {3, 3}), rows = times(batch_dim, length_dim),
+            maps = times(batch_dim, heads_dim);
+  const ValueId x = b.input("x", {batch_dim, length_dim, embed_dim}).id;
+  b.size_of("embed_dim", embed_dim);
+  b.size_of("num_heads", heads_dim);
+  b.size_of("head_dim", width_dim);
+  const ValueId in_weight =
+      b.weight("in_proj_weight", {all, embed_dim}, Start::kWeight, embed_dim).id;
   const ValueId in_bias = b.weight("in_proj_bias", {all}, Start::kZeros).id;
-  const ValueId out_weight = b.weight("out_proj.weight", {E, E}, Start::kWeight, E).id;
-  const ValueId out_bias = b.weight("out_proj.bias", {E}, Start::kZeros).id;
+  const ValueId out_weight =
+      b.weight("out_proj.weight", {embed_dim, embed_dim}, Start::kWeight, embed_dim).id;
+  const ValueId out_bias = b.weight("out_proj.bias", {embed_dim}, Start::kZeros).id;
   const auto linear = [&](ValueId value, ValueId weight, ValueId bias, const Dim& n) {
-    const ValueId turned = b.call("permute.default", {weight, std::vector<IntExpr>{1, 0}}, {E, n});
+    const ValueId turned =
+        b.call("permute.default", {weight, std::vector<IntExpr>{1, 0}}, {embed_dim, n});
     return b.call("addmm.default", {bias, value, turned}, {rows, n});
   };
-  const ValueId flat = as(b, x, {rows, E});
+  const ValueId flat = as(b, x, {rows, embed_dim});
   const ValueId made = linear(flat, in_weight, in_bias, all);
   const auto part = [&](int which) {
-    const IntExpr& width = E.size;
-    const Dims split = {B, T, H, D}, heads = {B, H, T, D}, each = {maps, T, D};
+    const IntExpr& width = embed_dim.size;
+    const Dims split = {batch_dim, length_dim, heads_dim, width_dim},
+               heads = {batch_dim, heads_dim, length_dim, width_dim},
+               each = {maps, length_dim, width_dim};
     const ValueId mine =
-        b.call("slice.Tensor", {made, 1, width * which, width * (which + 1), 1}, {rows, E});
+        b.call("slice.Tensor", {made, 1, width * which, width * (which + 1), 1}, {rows, embed_dim});
     const ValueId apart = as(b, mine, split);
     const ValueId turned =
         b.call("permute.default", {apart, std::vector<IntExpr>{0, 2, 1, 3}}, heads);
     return as(b, turned, each);
   };
   const ValueId q = part(0), k = part(1), v = part(2);
-  const ValueId mixed = attended(b, {maps, T, T, D}, q, k, v, kHideNothing);
-  const ValueId heads = as(b, mixed, {B, H, T, D});
-  const ValueId back =
-      b.call("permute.default", {heads, std::vector<IntExpr>{0, 2, 1, 3}}, {B, T, H, D});
-  const ValueId joined = as(b, back, {rows, E});
-  const ValueId out = linear(joined, out_weight, out_bias, E);
-  b.result(as(b, out, {B, T, E}), {B, T, E}).range(-3, 3);
+  const ValueId mixed =
+      attended(b, {maps, length_dim, length_dim, width_dim}, q, k, v, kHideNothing);
+  const ValueId heads = as(b, mixed, {batch_dim, heads_dim, length_dim, width_dim});
+  const ValueId back = b.call("permute.default", {heads, std::vector<IntExpr>{0, 2, 1, 3}},
+                              {batch_dim, length_dim, heads_dim, width_dim});
+  const ValueId joined = as(b, back, {rows, embed_dim});
+  const ValueId out = linear(joined, out_weight, out_bias, embed_dim);
+  b.result(as(b, out, {batch_dim, length_dim, embed_dim}), {batch_dim, length_dim, embed_dim})
+      .range(-3, 3);
 }
 
 constexpr std::string_view kFamily = "attention";
@@ -202,7 +214,13 @@ torch.matmul({t:attn}, {z}))"},
 {t:attn} = ({x} @ {y}.transpose(-1, -2) * {t:scale}).softmax(dim=-1)
 {t:attn} @ {z})"},
                {"", R"({t:scores} = torch.einsum("bhqd,bhkd->bhqk", {x}, {y}) / {head_dim} ** 0.5
-torch.einsum("bhqk,bhkd->bhqd", torch.softmax({t:scores}, dim=-1), {z}))"}}};
+torch.einsum("bhqk,bhkd->bhqd", torch.softmax({t:scores}, dim=-1), {z}))"},
+               {"", R"({t:scores} = {x} @ {y}.mT / math.sqrt({head_dim})
+{t:e} = torch.exp({t:scores} - {t:scores}.amax(dim=-1, keepdim=True))
+({t:e} @ {z}) / {t:e}.sum(dim=-1, keepdim=True))"},
+               {"", R"({t:k} = {y}.flatten(0, 1).transpose(1, 2)
+{t:probs} = torch.bmm({x}.flatten(0, 1), {t:k}).mul({head_dim} ** -0.5).softmax(-1)
+torch.bmm({t:probs}, {z}.flatten(0, 1)).unflatten(0, ({x}.size(0), -1)))"}}};
 }
 
 OpSpec causal_attention_operator() {
@@ -327,7 +345,15 @@ F.linear({t:mixed}, {out_proj.weight}, {out_proj.bias}))"},
 {t:k} = {t:k}.unflatten(-1, ({num_heads}, {head_dim})).transpose(1, 2)
 {t:v} = {t:v}.unflatten(-1, ({num_heads}, {head_dim})).transpose(1, 2)
 {t:mixed} = F.scaled_dot_product_attention({t:q}, {t:k}, {t:v}).transpose(1, 2).flatten(2)
-F.linear({t:mixed}, {out_proj.weight}, {out_proj.bias}))"}}};
+F.linear({t:mixed}, {out_proj.weight}, {out_proj.bias}))"},
+          {"", R"({t:wq}, {t:wk}, {t:wv} = {in_proj_weight}.chunk(3)
+{t:bq}, {t:bk}, {t:bv} = {in_proj_bias}.chunk(3)
+{t:q} = ({x} @ {t:wq}.t() + {t:bq}).unflatten(-1, ({num_heads}, -1))
+{t:k} = ({x} @ {t:wk}.t() + {t:bk}).unflatten(-1, ({num_heads}, -1))
+{t:v} = ({x} @ {t:wv}.t() + {t:bv}).unflatten(-1, ({num_heads}, -1))
+{t:scores} = torch.einsum("bihd,bjhd->bhij", {t:q}, {t:k}) / math.sqrt({head_dim})
+{t:mixed} = torch.einsum("bhij,bjhd->bihd", torch.softmax({t:scores}, dim=-1), {t:v}).flatten(2)
+{t:mixed} @ {out_proj.weight}.t() + {out_proj.bias})"}}};
 }
 
 OpSpec linear_attention_operator() {

@@ -180,6 +180,15 @@ OpSpec batch_norm_operator() {
            ""},
           {"", "F.batch_norm({x}, None, None, {weight}, {bias}, True, 0.1, {eps})", "affine"},
           {"", "F.batch_norm({x}, None, None, training=True, eps={eps})", "!affine"},
+          {"",
+           "torch.batch_norm({x}, {weight}, {bias}, None, None, True, 0.1, {eps}, "
+           "torch.backends.cudnn.enabled)",
+           "affine"},
+          {"", "torch.batch_norm({x}, None, None, None, None, True, 0.1, {eps}, False)", "!affine"},
+          {"",
+           R"({t:var}, {t:mean} = torch.var_mean({x}, dim=({dims}), unbiased=False, keepdim=True)
+({x} - {t:mean}) * torch.rsqrt({t:var} + {eps}))",
+           "!affine"},
           {"", R"({t:mean} = {x}.mean(dim=({dims}), keepdim=True)
 {t:var} = {x}.var(dim=({dims}), unbiased=False, keepdim=True)
 ({x} - {t:mean}) / torch.sqrt({t:var} + {eps}))",
@@ -253,7 +262,12 @@ OpSpec group_norm_operator() {
 {t:mean} = {t:g}.mean(dim=2, keepdim=True)
 {t:var} = {t:g}.var(dim=2, unbiased=False, keepdim=True)
 {t:g} = (({t:g} - {t:mean}) / torch.sqrt({t:var} + {eps})).reshape({x}.shape)
-{t:g} * {weight}.view({spread}) + {bias}.view({spread}))"}}};
+{t:g} * {weight}.view({spread}) + {bias}.view({spread}))"},
+          {"", "torch.group_norm({x}, {num_groups}, {weight}, {bias}, {eps})"},
+          {"", R"({t:groups} = {x}.unflatten(1, ({num_groups}, -1)).flatten(2)
+{t:var}, {t:mean} = torch.var_mean({t:groups}, dim=-1, unbiased=False, keepdim=True)
+{t:normed} = ({t:groups} - {t:mean}) * torch.rsqrt({t:var} + {eps})
+torch.addcmul({bias}.view({spread}), {t:normed}.reshape({x}.shape), {weight}.view({spread})))"}}};
 }
 
 OpSpec l2_normalize_operator() {

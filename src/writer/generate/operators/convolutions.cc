@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "writer/generate/operators.h"
 
@@ -65,6 +66,29 @@ Windows windows_of(Builder& b, const Dims& shape) {
   return out;
 }
 
+std::string comma_list(const std::vector<std::int64_t>& numbers) {
+  return fmt::format("{}", fmt::join(numbers, ", "));
+}
+std::string repeated(std::string_view text, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+// As F.pad wants it: the last dimension first, both sides.
+std::string pads_text(const std::vector<std::int64_t>& padding) {
+  std::vector<std::int64_t> out;
+  for (std::size_t d = padding.size(); d-- > 0;) out.insert(out.end(), 2, padding[d]);
+  return comma_list(out);
+}
+// The size of the result along dimension `d` of the window, in terms of the operand's.
+std::string width_text(const Windows& w, std::size_t d) {
+  const std::int64_t rest = 2 * w.padding[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
+  const std::string size = fmt::format("{{x}}.shape[{}]", d + 2);
+  if (w.stride[d] > 1) return fmt::format("({} - {}) // {} + 1", size, -rest, w.stride[d]);
+  if (rest == -1) return size;
+  return fmt::format("{} {} {}", size, rest < -1 ? '-' : '+', std::abs(rest + 1));
+}
+
 std::int64_t volume(const std::vector<std::int64_t>& kernel) {
   std::int64_t out = 1;
   for (const std::int64_t k : kernel) out *= k;
@@ -115,6 +139,16 @@ void forward_convolution(Builder& b, std::int64_t groups, bool depthwise) {
   b.flag("same", same && volume(w.kernel) > 1);
   b.flag("pointwise", volume(w.kernel) == 1 && groups == 1 && rank == 2 && w.stride[0] == 1 &&
                           w.stride[1] == 1 && w.padding[0] == 0 && w.padding[1] == 0);
+  b.flag("padded", w.padding != std::vector<std::int64_t>(rank, 0));
+  // Its columns are as many as the window is large.
+  b.flag("unfolds", rank == 2 && groups == 1 && places * in.n * window <= b.limits.max_elements);
+  if (rank == 2) b.text("out_width", width_text(w, 1));
+  b.text("strides", comma_list(w.stride));
+  b.text("paddings", comma_list(w.padding));
+  b.text("dilations", comma_list(w.dilation));
+  b.text("zeros", comma_list(std::vector<std::int64_t>(rank, 0)));
+  b.text("pads", pads_text(w.padding));
+  b.text("spread", comma_list({-1}) + repeated(", 1", rank));
   const Dim fan = {each * window, each * window};
   Dims window_shape = {channels, depthwise ? Dim{1, 1} : groups == 1 ? in : floor_div(in, groups)};
   for (const std::int64_t k : w.kernel) window_shape.push_back({k, k});
@@ -186,6 +220,10 @@ void transposed_convolution(Builder& b) {
   b.tuple("output_padding", all(o), 0);
   b.tuple("dilation", all(d), 1);
   b.whole("groups", groups, 1);
+  b.text("strides", comma_list(all(s)));
+  b.text("paddings", comma_list(all(p)));
+  b.text("output_paddings", comma_list(all(o)));
+  b.text("dilations", comma_list(all(d)));
   Dims window_shape = {in, floor_div(each, groups)};
   for (std::size_t i = 0; i < rank; ++i) window_shape.push_back({k, k});
   const Dim fan = {in.n * window, in.n * window};
@@ -200,6 +238,24 @@ void transposed_convolution(Builder& b) {
   std::set<std::int64_t> reached;
   for (std::int64_t j = 0; j < k; ++j) reached.insert(d * j % s);
   result.plateaus = result.plateaus || o > 0 || std::cmp_less(reached.size(), s);
+}
+
+// Of one group.
+std::vector<Rendering> pointwise_ways() {
+  return {
+      {"", "torch.einsum(\"bchw,oc->bohw\", {x}, {weight}[:, :, 0, 0]) + {bias}[:, None, None]",
+       "pointwise bias"},
+      {"", "torch.einsum(\"bchw,oc->bohw\", {x}, {weight}[:, :, 0, 0])", "pointwise !bias"},
+      {"",
+       R"({t:cols} = F.unfold({x}, {kernel_size}[[, dilation={dilation}]][[, padding={padding}]][[, stride={stride}]])
+{t:made} = torch.matmul({weight}.flatten(1), {t:cols}) + {bias}[:, None]
+{t:made}.unflatten(-1, (-1, {out_width})))",
+       "unfolds bias"},
+      {"",
+       R"({t:cols} = F.unfold({x}, {kernel_size}[[, dilation={dilation}]][[, padding={padding}]][[, stride={stride}]])
+({weight}.flatten(1) @ {t:cols}).unflatten(-1, (-1, {out_width})))",
+       "unfolds !bias"},
+  };
 }
 
 std::vector<Rendering> forward_ways() {
@@ -217,6 +273,10 @@ std::vector<Rendering> forward_ways() {
       {"nn.Conv{r}d({in_channels}, {out_channels}, {kernel_size}, padding=\"same\"[[, "
        "dilation={dilation}]][[, groups={groups}]][[, bias={bias}]])",
        "", "same"},
+      {"nn.Conv{r}d({in_channels}, {out_channels}, {kernel_size}[[, stride={stride}]][[, "
+       "padding={padding}]][[, dilation={dilation}]][[, groups={groups}]][[, bias={bias}]])",
+       "F.conv{r}d({x}, self.{m}.weight, self.{m}.bias, self.{m}.stride, self.{m}.padding, "
+       "self.{m}.dilation, self.{m}.groups)"},
       {"",
        "F.conv{r}d({x}, {weight}, {bias}[[, stride={stride}]][[, padding={padding}]][[, "
        "dilation={dilation}]][[, groups={groups}]])",
@@ -226,20 +286,35 @@ std::vector<Rendering> forward_ways() {
        "dilation={dilation}]][[, groups={groups}]])",
        "!bias"},
       {"",
-       "torch.nn.functional.conv{r}d({x}, {weight}, None, {stride}, {padding}, {dilation}, "
-       "{groups})",
-       "!bias"},
+       "F.conv{r}d({x}, {weight}[[, stride={stride}]][[, padding={padding}]][[, "
+       "dilation={dilation}]][[, groups={groups}]]) + {bias}.view({spread})",
+       "bias"},
+      {"",
+       "F.conv{r}d(F.pad({x}, ({pads})), {weight}, {bias}[[, stride={stride}]][[, "
+       "dilation={dilation}]][[, groups={groups}]])",
+       "padded bias"},
+      {"",
+       "F.conv{r}d(F.pad({x}, ({pads})), {weight}[[, stride={stride}]][[, "
+       "dilation={dilation}]][[, groups={groups}]])",
+       "padded !bias"},
       {"", "torch.conv{r}d({x}, {weight}, {bias}, {stride}, {padding}, {dilation}, {groups})",
        "bias"},
-      {"", "torch.einsum(\"bchw,oc->bohw\", {x}, {weight}[:, :, 0, 0]) + {bias}[:, None, None]",
-       "pointwise bias"},
+      {"", "torch.conv{r}d({x}, {weight}, None, {stride}, {padding}, {dilation}, {groups})",
+       "!bias"},
+      {"",
+       "torch.convolution({x}, {weight}, {bias}, [{strides}], [{paddings}], [{dilations}], False, "
+       "[{zeros}], {groups})",
+       "bias"},
+      {"",
+       "torch.convolution({x}, {weight}, None, [{strides}], [{paddings}], [{dilations}], False, "
+       "[{zeros}], {groups})",
+       "!bias"},
   };
 }
 
-// The last way is of one group.
-std::vector<Rendering> grouped_ways() {
+std::vector<Rendering> ungrouped_ways() {
   std::vector<Rendering> out = forward_ways();
-  out.pop_back();
+  for (const Rendering& way : pointwise_ways()) out.push_back(way);
   return out;
 }
 
@@ -256,7 +331,7 @@ OpSpec conv_operator() {
           .words =
               "a {r}-d convolution ({in_channels} to {out_channels} channels, kernel "
               "{kernel_size}, stride {stride}, padding {padding}, dilation {dilation})",
-          .ways = forward_ways()};
+          .ways = ungrouped_ways()};
 }
 
 OpSpec grouped_conv_operator() {
@@ -269,7 +344,7 @@ OpSpec grouped_conv_operator() {
           .words =
               "a {r}-d convolution in {groups} groups ({in_channels} to {out_channels} channels, "
               "kernel {kernel_size}, stride {stride}, padding {padding}, dilation {dilation})",
-          .ways = grouped_ways()};
+          .ways = forward_ways()};
 }
 
 OpSpec depthwise_conv_operator() {
@@ -283,7 +358,7 @@ OpSpec depthwise_conv_operator() {
           .words =
               "a {r}-d depthwise convolution ({in_channels} channels, kernel {kernel_size}, stride "
               "{stride}, padding {padding}, dilation {dilation})",
-          .ways = grouped_ways()};
+          .ways = forward_ways()};
 }
 
 OpSpec conv_transpose_operator() {
@@ -306,6 +381,11 @@ OpSpec conv_transpose_operator() {
                 "stride={stride}, padding={padding}, output_padding={output_padding}[[, "
                 "groups={groups}]][[, bias={bias}]][[, dilation={dilation}]])",
                 ""},
+               {"nn.ConvTranspose{r}d({in_channels}, {out_channels}, {kernel_size}[[, "
+                "stride={stride}]][[, padding={padding}]][[, output_padding={output_padding}]][[, "
+                "groups={groups}]][[, bias={bias}]][[, dilation={dilation}]])",
+                "F.conv_transpose{r}d({x}, self.{m}.weight, self.{m}.bias, self.{m}.stride, "
+                "self.{m}.padding, self.{m}.output_padding, self.{m}.groups, self.{m}.dilation)"},
                {"",
                 "F.conv_transpose{r}d({x}, {weight}, {bias}[[, stride={stride}]][[, "
                 "padding={padding}]][[, output_padding={output_padding}]][[, groups={groups}]][[, "
@@ -323,6 +403,19 @@ OpSpec conv_transpose_operator() {
                 "torch.nn.functional.conv_transpose{r}d({x}, {weight}[[, stride={stride}]][[, "
                 "padding={padding}]][[, output_padding={output_padding}]][[, groups={groups}]][[, "
                 "dilation={dilation}]])",
+                "!bias"},
+               {"",
+                "torch.conv_transpose{r}d({x}, {weight}, None, stride={stride}, "
+                "padding={padding}, output_padding={output_padding}, groups={groups}, "
+                "dilation={dilation})",
+                "!bias"},
+               {"",
+                "torch.convolution({x}, {weight}, {bias}, [{strides}], [{paddings}], "
+                "[{dilations}], True, [{output_paddings}], {groups})",
+                "bias"},
+               {"",
+                "torch.convolution({x}, {weight}, None, [{strides}], [{paddings}], "
+                "[{dilations}], True, [{output_paddings}], {groups})",
                 "!bias"}}};
 }
 

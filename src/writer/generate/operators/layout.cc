@@ -51,15 +51,26 @@ void flip(Builder& b) {
 }
 void concatenate(Builder& b) {
   Dims shape = b.x().shape;
-  const auto dim = b.whole("dim", b.chance(0.6) ? 1 : 0);
   const Value& y = b.companion(shape);
+  std::int64_t dim = b.chance(0.6) ? 1 : 0;
+  bool equal = true;  // two branches may differ where they are joined
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].size == y.shape[d].size) continue;
+    dim = static_cast<std::int64_t>(d);
+    equal = false;
+  }
+  b.whole("dim", dim);
+  b.flag("equal", equal);
   Dim& joined = shape[static_cast<std::size_t>(dim)];
-  joined = times(joined, {2, 2});
+  const Dim& more = y.shape[static_cast<std::size_t>(dim)];
+  joined = {joined.size + more.size, joined.n + more.n};
   Value& out = b.result(
       b.call("cat.default", {std::vector<std::optional<ValueId>>{b.x().id, y.id}, dim}, shape),
       shape);
   out.range(std::min(out.low, b.in(1).low), std::max(out.high, b.in(1).high));
+  out.plateaus = out.plateaus || b.in(1).plateaus;
   b.flag("first", dim == 0);
+  b.flag("second", dim == 1);
 }
 void narrow(Builder& b) {
   Dims shape = b.x().shape;
@@ -112,33 +123,36 @@ void embedding(Builder& b) {
   const std::int64_t width = b.size(4, 1024);
   const std::int64_t rows =
       b.size(16, std::clamp<std::int64_t>(b.limits.max_elements / width, 16, 1000000));
-  const Dim V = b.axis("vocab_size", rows), D = b.axis("embedding_dim", width);
-  const Dim B =
+  const Dim vocab_dim = b.axis("vocab_size", rows), width_dim = b.axis("embedding_dim", width);
+  const Dim batch_dim =
       b.axis("batch_size",
              b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / width, 1, 64)), false);
-  const Dim T = b.axis(
-      "seq_len", b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / (width * B.n), 4, 512)),
+  const Dim length_dim = b.axis(
+      "seq_len",
+      b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / (width * batch_dim.n), 4, 512)),
       false);
-  b.indices("input_ids", {B, T}, V);
-  b.size_of("num_embeddings", V);
-  b.size_of("embedding_dim", D);
-  const ValueId weight = b.weight("weight", {V, D}, Start::kWeight, {1, 1}).id;
-  b.result(b.call("embedding.default", {weight, b.in(0)}, {B, T, D}), {B, T, D}).range(-3, 3);
+  b.indices("input_ids", {batch_dim, length_dim}, vocab_dim);
+  b.size_of("num_embeddings", vocab_dim);
+  b.size_of("embedding_dim", width_dim);
+  const ValueId weight = b.weight("weight", {vocab_dim, width_dim}, Start::kWeight, {1, 1}).id;
+  b.result(b.call("embedding.default", {weight, b.in(0)}, {batch_dim, length_dim, width_dim}),
+           {batch_dim, length_dim, width_dim})
+      .range(-3, 3);
 }
 // One element of each row
 void gather(Builder& b) {
   const std::int64_t columns =
       b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / 8, 2, 65536));
-  const Dim M =
+  const Dim rows_dim =
       b.axis("batch_size",
              b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / columns, 1, 4096)), false);
-  const Dim N = b.axis("num_classes", columns);
-  const ValueId x = b.input("x", {M, N}).id;
-  const ValueId index = b.indices("index", {M}, N).id;
-  const Dims column = {M, Dim{1, 1}};
+  const Dim columns_dim = b.axis("num_classes", columns);
+  const ValueId x = b.input("x", {rows_dim, columns_dim}).id;
+  const ValueId index = b.indices("index", {rows_dim}, columns_dim).id;
+  const Dims column = {rows_dim, Dim{1, 1}};
   const ValueId wide = b.call("unsqueeze.default", {index, 1}, column, task::DType::kInt64);
   const ValueId taken = b.call("gather.default", {x, 1, wide}, column);
-  b.result(b.call("view.default", {taken, Dims{M}}, {M}), {M}).range(-3, 3);
+  b.result(b.call("view.default", {taken, Dims{rows_dim}}, {rows_dim}), {rows_dim}).range(-3, 3);
 }
 
 // Rows added up where an index says
@@ -148,13 +162,17 @@ void index_add(Builder& b) {
   const std::int64_t most =
       std::min(b.limits.max_elements / width, b.limits.max_work / (32 * width));
   const std::int64_t rows = b.size(4, std::clamp<std::int64_t>(most, 4, 4096));
-  const Dim M = b.axis("num_edges", rows, false), D = b.axis("feature_dim", width, false);
+  const Dim rows_dim = b.axis("num_edges", rows, false),
+            width_dim = b.axis("feature_dim", width, false);
   const std::int64_t nodes = b.whole("num_nodes", b.size(2, std::min<std::int64_t>(rows, 256)));
-  const Dim N = {nodes, nodes};  // no input has it for a dimension
-  const ValueId x = b.input("x", {M, D}).id;
-  const ValueId index = b.indices("index", {M}, N).id;
-  const ValueId none = b.call("full.default", {Dims{N, D}, 0.0}, {N, D});
-  b.result(b.call("index_add.default", {none, 0, index, x}, {N, D}), {N, D}).range(-9, 9);
+  const Dim columns_dim = {nodes, nodes};  // no input has it for a dimension
+  const ValueId x = b.input("x", {rows_dim, width_dim}).id;
+  const ValueId index = b.indices("index", {rows_dim}, columns_dim).id;
+  const ValueId none =
+      b.call("full.default", {Dims{columns_dim, width_dim}, 0.0}, {columns_dim, width_dim});
+  b.result(b.call("index_add.default", {none, 0, index, x}, {columns_dim, width_dim}),
+           {columns_dim, width_dim})
+      .range(-9, 9);
 }
 
 constexpr std::string_view kFamily = "layout";
@@ -187,7 +205,8 @@ OpSpec flatten_operator() {
                    {"", "torch.flatten({x}, 1)"},
                    {"", "{x}.flatten(1)"},
                    {"", "{x}.reshape({x}.shape[0], -1)"},
-                   {"", "{x}.flatten(start_dim=1)"}}};
+                   {"", "{x}.flatten(start_dim=1)"},
+                   {"", "{x}.contiguous().view({x}.size(0), -1)"}}};
 }
 
 OpSpec flip_operator() {
@@ -215,9 +234,14 @@ OpSpec concatenate_operator() {
           .ways = {{"", "torch.cat([{x}, {y}], dim={dim})"},
                    {"", "torch.cat(({x}, {y}), {dim})"},
                    {"", "torch.concat([{x}, {y}], dim={dim})"},
-                   {"", "torch.stack([{x}, {y}], dim={dim}).flatten({dim}, {dim} + 1)"},
+                   {"", "torch.concatenate(({x}, {y}), axis={dim})"},
+                   {"", "torch.stack([{x}, {y}], dim={dim}).flatten({dim}, {dim} + 1)", "equal"},
                    {"", "torch.vstack(({x}, {y}))", "first"},
-                   {"", "torch.hstack(({x}, {y}))", "!first"}}};
+                   {"", "torch.hstack(({x}, {y}))", "second"},
+                   {"",
+                    "torch.cat([{x}.transpose(0, {dim}), {y}.transpose(0, {dim})]).transpose(0, "
+                    "{dim})",
+                    "!first"}}};
 }
 
 OpSpec narrow_operator() {
@@ -248,6 +272,7 @@ OpSpec pad_operator() {
            R"(torch.nn.functional.pad({x}, [{left}, {right}], mode="constant", value={value}))"},
           {"nn.ConstantPad1d(({left}, {right}), {value})", ""},
           {"", "F.pad({x}, pad=({left}, {right}), value={value})"},
+          {"", "torch.constant_pad_nd({x}, ({left}, {right}), {value})"},
           {"",
            "torch.cat([torch.full({x}.shape[:-1] + ({left},), {value}), {x}, "
            "torch.full({x}.shape[:-1] + ({right},), {value})], dim=-1)"}}};
@@ -265,13 +290,23 @@ OpSpec triangle_operator() {
           .ways = {{"", "torch.tril({x}[[, diagonal={diagonal}]])", "lower"},
                    {"", "{x}.tril([[{diagonal}]])", "lower"},
                    {"", "{x} * torch.tril(torch.ones({rows}, {columns})[[, {diagonal}]])", "lower"},
+                   {"", "{x}.masked_fill(torch.ones({rows}, {columns}).tril({diagonal}) == 0, 0.0)",
+                    "lower"},
+                   {"", R"({t:i} = torch.arange({rows})[:, None]
+{t:j} = torch.arange({columns})[None, :]
+torch.where({t:j} <= {t:i} + {diagonal}, {x}, 0.0))",
+                    "lower"},
                    {"", "torch.triu({x}[[, diagonal={diagonal}]])", "!lower"},
                    {"", "{x}.triu([[{diagonal}]])", "!lower"},
                    {"",
                     "{x}.masked_fill(~torch.ones({rows}, {columns}, "
                     "dtype=torch.bool).triu({diagonal}), 0.0)",
                     "!lower"},
-                   {"", "torch.ones_like({x}).triu({diagonal}) * {x}", "!lower"}}};
+                   {"", "torch.ones_like({x}).triu({diagonal}) * {x}", "!lower"},
+                   {"", R"({t:i} = torch.arange({rows}).unsqueeze(1)
+{t:j} = torch.arange({columns})
+{x} * ({t:j} >= {t:i} + {diagonal}))",
+                    "!lower"}}};
 }
 
 OpSpec embedding_operator() {
@@ -289,6 +324,7 @@ OpSpec embedding_operator() {
           {"", "F.embedding({x}, {weight})"},
           {"", "{weight}[{x}]"},
           {"", "torch.nn.functional.embedding({x}, {weight})"},
+          {"", "torch.embedding({weight}, {x})"},
           {"",
            "torch.index_select({weight}, 0, {x}.flatten()).view({x}.shape[0], {x}.shape[1], -1)"}}};
 }

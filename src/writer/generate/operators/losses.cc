@@ -162,7 +162,10 @@ OpSpec mse_loss_operator() {
                    {"", R"({t:diff} = {x} - {y}
 ({t:diff} * {t:diff}).sum())",
                     "!mean"},
-                   {"", "torch.square({x} - {y}).mean()", "mean"}}};
+                   {"", "torch.square({x} - {y}).mean()", "mean"},
+                   {"", R"({t:diff} = ({x} - {y}).flatten()
+torch.dot({t:diff}, {t:diff}))",
+                    "!mean"}}};
 }
 
 OpSpec l1_loss_operator() {
@@ -178,7 +181,9 @@ OpSpec l1_loss_operator() {
                    {"", "torch.mean(torch.abs({x} - {y}))", "mean"},
                    {"", "({x} - {y}).abs().mean()", "mean"},
                    {"", "({x} - {y}).abs().sum()", "!mean"},
-                   {"", "torch.abs({x} - {y}).sum()", "!mean"}}};
+                   {"", "torch.abs({x} - {y}).sum()", "!mean"},
+                   {"", "torch.norm({x} - {y}, p=1)", "!mean"},
+                   {"", "torch.sum(({x} - {y}).abs()) / {x}.numel()", "mean"}}};
 }
 
 OpSpec smooth_l1_loss_operator() {
@@ -200,6 +205,15 @@ torch.where({t:d} < {beta}, 0.5 * {t:d} ** 2 / {beta}, {t:d} - 0.5 * {beta}).mea
            "mean"},
           {"", R"({t:d} = ({x} - {y}).abs()
 torch.where({t:d} < {beta}, 0.5 * {t:d} * {t:d} / {beta}, {t:d} - 0.5 * {beta}).sum())",
+           "!mean"},
+          {"", "F.huber_loss({x}, {y}, reduction={reduction}, delta={beta}) / {beta}"},
+          {"", R"({t:d} = torch.abs({x} - {y})
+{t:near} = torch.clamp({t:d}, max={beta})
+({t:near} * ({t:d} - 0.5 * {t:near})).mean() / {beta})",
+           "mean"},
+          {"", R"({t:d} = torch.abs({x} - {y})
+{t:near} = torch.clamp({t:d}, max={beta})
+({t:near} * ({t:d} - 0.5 * {t:near})).sum() / {beta})",
            "!mean"}}};
 }
 
@@ -222,6 +236,15 @@ torch.where({t:d} < {delta}, 0.5 * {t:d} ** 2, {delta} * ({t:d} - 0.5 * {delta})
            "mean"},
           {"", R"({t:d} = torch.abs({x} - {y})
 torch.where({t:d} < {delta}, 0.5 * {t:d} ** 2, {delta} * ({t:d} - 0.5 * {delta})).sum())",
+           "!mean"},
+          {"", "{delta} * F.smooth_l1_loss({x}, {y}, reduction={reduction}, beta={delta})"},
+          {"", R"({t:gap} = ({x} - {y}).abs()
+{t:quad} = {t:gap}.clamp(max={delta})
+torch.mean(0.5 * {t:quad} ** 2 + {delta} * ({t:gap} - {t:quad})))",
+           "mean"},
+          {"", R"({t:gap} = ({x} - {y}).abs()
+{t:quad} = {t:gap}.clamp(max={delta})
+torch.sum(0.5 * {t:quad} ** 2 + {delta} * ({t:gap} - {t:quad})))",
            "!mean"}}};
 }
 
@@ -244,46 +267,61 @@ OpSpec bce_with_logits_loss_operator() {
            "(torch.clamp({x}, min=0) - {x} * {y} + torch.log1p(torch.exp(-torch.abs({x})))).mean()",
            "mean"},
           {"", "(F.softplus({x}) - {x} * {y}).sum()", "!mean"},
-          {"", "torch.mean(F.softplus({x}) - {x} * {y})", "mean"}}};
+          {"", "torch.mean(F.softplus({x}) - {x} * {y})", "mean"},
+          {"", "(torch.logaddexp(torch.zeros_like({x}), {x}) - {x} * {y}).mean()", "mean"},
+          {"", "-torch.sum({y} * F.logsigmoid({x}) + (1 - {y}) * F.logsigmoid(-{x}))", "!mean"},
+          {"", R"({t:soft} = torch.log1p(torch.exp(-{x}.abs()))
+torch.sum(F.relu({x}) - {x} * {y} + {t:soft}))",
+           "!mean"}}};
 }
 
 OpSpec cross_entropy_operator() {
-  return {
-      .name = "cross_entropy",
-      .family = kFamily,
-      .weight = 2.5,
-      .tier = 3,
-      .domain = Domain::kMatrix,
-      .fits = is_logits,
-      .build = cross_entropy,
-      .words = "the cross entropy of logits with class indices (mean: {mean}, else the sum)",
-      .ways = {{"nn.CrossEntropyLoss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
-               {"", "F.cross_entropy({x}, {y}[[, reduction={reduction}]])"},
-               {"", "torch.nn.functional.cross_entropy({x}, {y}[[, reduction={reduction}]])"},
-               {"", "F.nll_loss(F.log_softmax({x}, dim=1), {y}[[, reduction={reduction}]])"},
-               {"", R"({t:logp} = torch.log_softmax({x}, dim=-1)
+  return {.name = "cross_entropy",
+          .family = kFamily,
+          .weight = 2.5,
+          .tier = 3,
+          .domain = Domain::kMatrix,
+          .fits = is_logits,
+          .build = cross_entropy,
+          .words = "the cross entropy of logits with class indices (mean: {mean}, else the sum)",
+          .ways = {
+              {"nn.CrossEntropyLoss([[reduction={reduction}]])", "self.{m}({x}, {y})"},
+              {"", "F.cross_entropy({x}, {y}[[, reduction={reduction}]])"},
+              {"", "torch.nn.functional.cross_entropy({x}, {y}[[, reduction={reduction}]])"},
+              {"", "F.nll_loss(F.log_softmax({x}, dim=1), {y}[[, reduction={reduction}]])"},
+              {"", R"({t:logp} = torch.log_softmax({x}, dim=-1)
 -{t:logp}.gather(1, {y}.unsqueeze(1)).mean())",
-                "mean"},
-               {"", "(torch.logsumexp({x}, dim=1) - {x}.gather(1, {y}[:, None]).squeeze(1)).sum()",
-                "!mean"}}};
+               "mean"},
+              {"", "(torch.logsumexp({x}, dim=1) - {x}.gather(1, {y}[:, None]).squeeze(1)).sum()",
+               "!mean"},
+              {"nn.NLLLoss([[reduction={reduction}]])", "self.{m}(F.log_softmax({x}, dim=1), {y})"},
+              {"", R"({t:logp} = {x}.log_softmax(dim=1)
+{t:nll} = -{t:logp}[torch.arange({x}.shape[0]), {y}]
+{t:nll}.sum())",
+               "!mean"}}};
 }
 
 OpSpec hinge_loss_operator() {
-  return {.name = "hinge_loss",
-          .family = kFamily,
-          .tier = 2,
-          .domain = Domain::kMatrix,
-          .fits = is_prediction,
-          .build = hinge,
-          .words = "the hinge loss with margin {margin} (mean: {mean}, else the sum)",
-          .ways = {{"", "torch.mean(torch.clamp({margin} - {x} * {y}, min=0))", "mean"},
-                   {"", "F.relu({margin} - {x} * {y}).mean()", "mean"},
-                   {"", "torch.clamp({margin} - {y} * {x}, min=0).mean()", "mean"},
-                   {"", "F.relu({margin} - {x} * {y}).sum()", "!mean"},
-                   {"", "torch.sum(torch.clamp({margin} - {x} * {y}, min=0))", "!mean"},
-                   {"", R"({t:slack} = {margin} - {x} * {y}
+  return {
+      .name = "hinge_loss",
+      .family = kFamily,
+      .tier = 2,
+      .domain = Domain::kMatrix,
+      .fits = is_prediction,
+      .build = hinge,
+      .words = "the hinge loss with margin {margin} (mean: {mean}, else the sum)",
+      .ways = {{"", "torch.mean(torch.clamp({margin} - {x} * {y}, min=0))", "mean"},
+               {"", "F.relu({margin} - {x} * {y}).mean()", "mean"},
+               {"", "torch.clamp({margin} - {y} * {x}, min=0).mean()", "mean"},
+               {"", "F.relu({margin} - {x} * {y}).sum()", "!mean"},
+               {"", "torch.sum(torch.clamp({margin} - {x} * {y}, min=0))", "!mean"},
+               {"", R"({t:slack} = {margin} - {x} * {y}
 ({t:slack} * ({t:slack} > 0)).sum())",
-                    "!mean"}}};
+                "!mean"},
+               {"nn.ReLU()", "self.{m}({margin} - {x} * {y}).mean()", "mean"},
+               {"nn.ReLU()", "self.{m}({margin} - {x} * {y}).sum()", "!mean"},
+               {"", "torch.maximum({margin} - {x} * {y}, torch.zeros_like({x})).mean()", "mean"},
+               {"", "({margin} - {y} * {x}).clamp_min(0).sum()", "!mean"}}};
 }
 
 OpSpec kl_div_operator() {
@@ -322,7 +360,10 @@ OpSpec triplet_margin_loss_operator() {
 F.relu({t:pos} - {t:neg} + {margin}).mean())"},
                    {"", R"({t:pos} = torch.norm({x} - {y} + 1e-6, dim=1)
 {t:neg} = torch.norm({x} - {z} + 1e-6, dim=1)
-torch.clamp({t:pos} - {t:neg} + {margin}, min=0).mean())"}}};
+torch.clamp({t:pos} - {t:neg} + {margin}, min=0).mean())"},
+                   {"", R"({t:near} = ({x} - {y} + 1e-6).square().sum(-1).sqrt()
+{t:far} = ({x} - {z} + 1e-6).square().sum(-1).sqrt()
+torch.relu({margin} + {t:near} - {t:far}).mean())"}}};
 }
 
 OpSpec cosine_similarity_operator() {

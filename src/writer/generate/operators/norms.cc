@@ -93,6 +93,10 @@ OpSpec layer_norm_operator() {
            "affine"},
           {"", "F.layer_norm({x}, {x}.shape[-1:], {weight}, {bias}, {eps})", "affine"},
           {"", "F.layer_norm({x}, ({normalized_shape},)[[, eps={eps}]])", "!affine"},
+          {"", "torch.layer_norm({x}, ({normalized_shape},), None, None, {eps})", "!affine"},
+          {"", R"({t:var}, {t:mean} = torch.var_mean({x}, dim=-1, unbiased=False, keepdim=True)
+({x} - {t:mean}) * ({t:var} + {eps}).rsqrt())",
+           "!affine"},
           {"", R"({t:mean} = {x}.mean(dim=-1, keepdim=True)
 {t:var} = {x}.var(dim=-1, unbiased=False, keepdim=True)
 ({x} - {t:mean}) / torch.sqrt({t:var} + {eps}) * {weight} + {bias})",
@@ -104,26 +108,29 @@ OpSpec layer_norm_operator() {
 }
 
 OpSpec rms_norm_operator() {
-  return {.name = "rms_norm",
-          .family = kFamily,
-          .weight = 2,
-          .tier = 2,
-          .fits = is_wide,
-          .build = rms_norm,
-          .words = "RMS normalisation over the last dimension",
-          .ways = {{"nn.RMSNorm({dim}, eps={eps})", "", "affine"},
-                   {"nn.RMSNorm({dim}, eps={eps}, elementwise_affine=False)", "", "!affine"},
-                   {"", "F.rms_norm({x}, ({dim},), {weight}, {eps})", "affine"},
-                   {"", "{x} * torch.rsqrt({x}.pow(2).mean(-1, keepdim=True) + {eps}) * {weight}",
-                    "affine"},
-                   {"", "{x} * torch.rsqrt({x}.pow(2).mean(-1, keepdim=True) + {eps})", "!affine"},
-                   {"", R"({t:rms} = torch.sqrt(torch.mean({x} ** 2, dim=-1, keepdim=True) + {eps})
+  return {
+      .name = "rms_norm",
+      .family = kFamily,
+      .weight = 2,
+      .tier = 2,
+      .fits = is_wide,
+      .build = rms_norm,
+      .words = "RMS normalisation over the last dimension",
+      .ways = {
+          {"nn.RMSNorm({dim}, eps={eps})", "", "affine"},
+          {"nn.RMSNorm({dim}, eps={eps}, elementwise_affine=False)", "", "!affine"},
+          {"", "F.rms_norm({x}, ({dim},), {weight}, {eps})", "affine"},
+          {"", "{x} * torch.rsqrt({x}.pow(2).mean(-1, keepdim=True) + {eps}) * {weight}", "affine"},
+          {"", "{x} * torch.rsqrt({x}.pow(2).mean(-1, keepdim=True) + {eps})", "!affine"},
+          {"", "F.rms_norm({x}, ({dim},), None, {eps})", "!affine"},
+          {"", "{x} / ({x}.square().sum(dim=-1, keepdim=True) / {dim} + {eps}).sqrt()", "!affine"},
+          {"", R"({t:rms} = torch.sqrt(torch.mean({x} ** 2, dim=-1, keepdim=True) + {eps})
 {x} / {t:rms})",
-                    "!affine"},
-                   {"", R"({t:rms} = torch.sqrt(torch.mean({x} ** 2, dim=-1, keepdim=True) + {eps})
+           "!affine"},
+          {"", R"({t:rms} = torch.sqrt(torch.mean({x} ** 2, dim=-1, keepdim=True) + {eps})
 {weight} * ({x} / {t:rms}))",
-                    "affine"},
-                   {"RMSNorm({dim}, {eps})", "", "affine", R"(class RMSNorm(nn.Module):
+           "affine"},
+          {"RMSNorm({dim}, {eps})", "", "affine", R"(class RMSNorm(nn.Module):
     def __init__(self, dim, eps=1e-6):
         super().__init__()
         self.eps = eps

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "writer/generate/operators.h"
 
 namespace kw::writer::generate {
@@ -54,6 +56,30 @@ Dims pooled_shape(const Dims& shape, const Window& w) {
   return out;
 }
 
+std::string repeated(std::string_view text, std::size_t count, std::string_view between = ", ") {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += fmt::format("{}{}", i == 0 ? "" : between, text);
+  return out;
+}
+// The operand with its border, and every window of it in dimensions of its own, the last ones.
+void say_windows(Builder& b, const Window& w, std::string_view border) {
+  const std::size_t rank = b.x().shape.size() - 2;
+  const std::string pads = repeated("{padding}", 2 * rank);
+  b.text("bordered", w.p == 0 ? "{x}" : fmt::format("F.pad({{x}}, ({}){})", pads, border));
+  std::string windows;
+  for (std::size_t d = 0; d < rank; ++d)
+    windows += fmt::format(".unfold({}, {{kernel_size}}, {{stride}})", d + 2);
+  b.text("windows", windows);
+  b.text("places", rank == 1 ? "-1" : rank == 2 ? "(-2, -1)" : "(-3, -2, -1)");
+}
+// One size for every dimension as a tuple, and for the first one or the others alone.
+void say_sizes(Builder& b, std::int64_t size, std::size_t rank) {
+  const std::string one = std::to_string(size);
+  b.text("sizes", repeated(one, rank));
+  b.text("first_size", one + ", " + repeated("None", rank - 1));
+  b.text("other_sizes", "None, " + repeated(one, rank - 1));
+}
+
 // One dimension is the second of two.
 Dims as_plane(const Dims& shape) {
   return {shape[0], shape[1], Dim{1, 1}, shape[2]};
@@ -64,6 +90,8 @@ void max_pool(Builder& b) {
   const std::size_t rank = shape.size() - 2;
   b.text("r", std::to_string(rank));
   const Window w = draw(b, true);
+  b.flag("dilated", w.d > 1);
+  say_windows(b, w, ", value=float(\"-inf\")");
   Dims out = pooled_shape(shape, w);
   const bool line = rank == 1;
   const auto all = [&](std::int64_t v, std::int64_t first) {
@@ -89,6 +117,8 @@ void avg_pool(Builder& b) {
   const std::size_t rank = shape.size() - 2;
   b.text("r", std::to_string(rank));
   const Window w = draw(b, false);
+  say_windows(b, w, "");
+  b.text("box", repeated("{kernel_size}", rank));
   const Dims out = pooled_shape(shape, w);
   // Three dimensions of a smaller image, though padded, are refused on a GPU: other sizes might be.
   for (std::size_t d = 2; rank == 3 && d < shape.size(); ++d) {
@@ -114,6 +144,7 @@ void global_avg_pool(Builder& b) {
   }
   b.text("dims", rank == 1 ? text + "," : text);
   b.text("negative", rank == 1 ? "-1," : rank == 2 ? "-2, -1" : "-3, -2, -1");
+  b.text("ones", repeated("1", rank));
   const bool flat = b.flag("flat", b.chance(0.4));
   if (flat) out.resize(2);
   b.result(b.call("mean.dim", {b.x(), dims, !flat}, out), out);
@@ -127,6 +158,7 @@ void adaptive_avg_pool(Builder& b) {
   for (std::size_t i = 2; i < shape.size(); ++i) smallest = std::min(smallest, shape[i].n);
   b.whole("output_size", smallest);
   b.text("r", std::to_string(rank));
+  say_sizes(b, smallest, rank);
   Dims out = {shape[0], shape[1]};
   for (std::size_t i = 0; i < rank; ++i) out.push_back({smallest, smallest});
   b.result(b.call(rank == 2 ? "_adaptive_avg_pool2d.default" : "_adaptive_avg_pool3d.default",
@@ -141,6 +173,7 @@ void adaptive_max_pool(Builder& b) {
   for (std::size_t i = 2; i < shape.size(); ++i) smallest = std::min(smallest, shape[i].n);
   b.whole("output_size", smallest);
   b.text("r", std::to_string(rank));
+  say_sizes(b, smallest, rank);
   Dims out = {shape[0], shape[1]};
   for (std::size_t i = 0; i < rank; ++i) out.push_back({smallest, smallest});
   const int node = b.call_several(
@@ -189,7 +222,12 @@ OpSpec max_pool_operator() {
                     "stride={stride}, padding={padding}, dilation={dilation})"},
                    {"",
                     "F.max_pool{r}d({x}, {kernel_size}, {stride}, {padding}, {dilation}, "
-                    "return_indices=True)[0]"}}};
+                    "return_indices=True)[0]"},
+                   {"nn.MaxPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]][[, "
+                    "dilation={dilation}]], return_indices=True)",
+                    R"({t:pooled}, {t:places} = self.{m}({x})
+{t:pooled})"},
+                   {"", "{bordered}{windows}.amax(dim={places})", "!dilated"}}};
 }
 
 OpSpec avg_pool_operator() {
@@ -209,7 +247,12 @@ OpSpec avg_pool_operator() {
           {"",
            "torch.nn.functional.avg_pool{r}d({x}, kernel_size={kernel_size}, stride={stride}, "
            "padding={padding})"},
-          {"", "F.avg_pool{r}d({x}, {kernel_size}, {stride}, {padding})"}}};
+          {"", "F.avg_pool{r}d({x}, {kernel_size}, {stride}, {padding})"},
+          {"nn.AvgPool{r}d({kernel_size}, {stride}, {padding}, count_include_pad=True)", ""},
+          {"", "{bordered}{windows}.mean(dim={places})"},
+          {"",
+           R"({t:box} = torch.ones({x}.shape[1], 1, {box}, dtype={x}.dtype, device={x}.device) / {kernel_size} ** {r}
+F.conv{r}d({x}, {t:box}, stride={stride}[[, padding={padding}]], groups={x}.shape[1]))"}}};
 }
 
 OpSpec global_avg_pool_operator() {
@@ -225,6 +268,9 @@ OpSpec global_avg_pool_operator() {
                    {"", "F.adaptive_avg_pool{r}d({x}, 1)", "!flat"},
                    {"", "{x}.mean(dim=({dims}), keepdim=True)", "!flat"},
                    {"", "torch.mean({x}, dim=({negative}), keepdim=True)", "!flat"},
+                   {"", "{x}.flatten(2).mean(dim=2).reshape({x}.shape[0], {x}.shape[1], {ones})",
+                    "!flat"},
+                   {"", "torch.mean({x}, ({negative}))", "flat"},
                    {"", "F.adaptive_avg_pool{r}d({x}, 1).flatten(1)", "flat"},
                    {"", "{x}.mean(dim=({dims}))", "flat"},
                    {"", "{x}.flatten(2).mean(dim=2)", "flat"},
@@ -245,7 +291,10 @@ OpSpec adaptive_avg_pool_operator() {
                {"", "F.adaptive_avg_pool{r}d({x}, {output_size})"},
                {"", "torch.nn.functional.adaptive_avg_pool{r}d({x}, output_size={output_size})"},
                {"nn.AdaptiveAvgPool{r}d(output_size={output_size})", ""},
-               {"torch.nn.AdaptiveAvgPool{r}d({output_size})", ""}}};
+               {"torch.nn.AdaptiveAvgPool{r}d(({sizes}))", ""},
+               {"", "F.adaptive_avg_pool{r}d({x}, ({sizes}))"},
+               {"", R"({t:rows} = F.adaptive_avg_pool{r}d({x}, ({first_size}))
+F.adaptive_avg_pool{r}d({t:rows}, ({other_sizes})))"}}};
 }
 
 OpSpec adaptive_max_pool_operator() {
@@ -262,7 +311,11 @@ OpSpec adaptive_max_pool_operator() {
                {"", "F.adaptive_max_pool{r}d({x}, {output_size})"},
                {"", "torch.nn.functional.adaptive_max_pool{r}d({x}, output_size={output_size})"},
                {"nn.AdaptiveMaxPool{r}d(output_size={output_size})", ""},
-               {"", "F.adaptive_max_pool{r}d({x}, {output_size}, return_indices=True)[0]"}}};
+               {"", "F.adaptive_max_pool{r}d({x}, {output_size}, return_indices=True)[0]"},
+               {"nn.AdaptiveMaxPool{r}d(({sizes}))", ""},
+               {"",
+                "F.adaptive_max_pool{r}d(F.adaptive_max_pool{r}d({x}, ({first_size})), "
+                "({other_sizes}))"}}};
 }
 
 OpSpec upsample_nearest_operator() {

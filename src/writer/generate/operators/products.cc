@@ -18,31 +18,33 @@ std::int64_t side(Builder& b, std::int64_t most) {
 // A [M, K] times v [K] or [K, 1]
 void matrix_vector(Builder& b) {
   const std::int64_t k = b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / 4, 4, 1000000));
-  const Dim M = b.axis("M",
-                       b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / k, 1, 16384)),
-                       false),
-            K = b.axis("K", k, false);
+  const Dim rows_dim = b.axis(
+                "M", b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / k, 1, 16384)),
+                false),
+            depth_dim = b.axis("K", k, false);
   const bool column = b.flag("column", b.chance(0.6));
-  const ValueId a = b.input("A", {M, K}).id;
-  const ValueId v = b.input("B", column ? Dims{K, Dim{1, 1}} : Dims{K}).id;
-  const Dims tall = {K, Dim{1, 1}}, made = {M, Dim{1, 1}};
+  const ValueId a = b.input("A", {rows_dim, depth_dim}).id;
+  const ValueId v = b.input("B", column ? Dims{depth_dim, Dim{1, 1}} : Dims{depth_dim}).id;
+  const Dims tall = {depth_dim, Dim{1, 1}}, made = {rows_dim, Dim{1, 1}};
   const ValueId right = column ? v : b.call("unsqueeze.default", {v, 1}, tall);
   ValueId out = b.call("mm.default", {a, right}, made);
   const double high = 5 * std::sqrt(static_cast<double>(k));
-  if (!column) out = b.call("view.default", {out, Dims{M}}, {M});
-  b.result(out, column ? made : Dims{M}).range(-high, high);
+  if (!column) out = b.call("view.default", {out, Dims{rows_dim}}, {rows_dim});
+  b.result(out, column ? made : Dims{rows_dim}).range(-high, high);
 }
 
 // diag(a) times B
 void diagonal_matmul(Builder& b) {
   const std::int64_t n = side(b, 4096);
-  const Dim N = b.axis("N", n, false),
-            M = b.axis("M", b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / n, 2, 4096)),
+  const Dim columns_dim = b.axis("N", n, false),
+            rows_dim =
+                b.axis("M", b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / n, 2, 4096)),
                        false);
-  const ValueId a = b.input("A", {N}).id;
-  const ValueId other = b.input("B", {N, M}).id;
-  const ValueId tall = b.call("unsqueeze.default", {a, 1}, {N, Dim{1, 1}});
-  b.result(b.call("mul.Tensor", {tall, other}, {N, M}), {N, M}).range(-9, 9);
+  const ValueId a = b.input("A", {columns_dim}).id;
+  const ValueId other = b.input("B", {columns_dim, rows_dim}).id;
+  const ValueId tall = b.call("unsqueeze.default", {a, 1}, {columns_dim, Dim{1, 1}});
+  b.result(b.call("mul.Tensor", {tall, other}, {columns_dim, rows_dim}), {columns_dim, rows_dim})
+      .range(-9, 9);
 }
 
 // The product of two triangular matrices, or the triangle of a product
@@ -50,13 +52,15 @@ void triangular_matmul(Builder& b) {
   const std::int64_t n = side(
       b, std::min<std::int64_t>(2048, static_cast<std::int64_t>(
                                           std::sqrt(static_cast<double>(b.limits.max_elements)))));
-  const Dim N = b.axis("N", n, false);
+  const Dim columns_dim = b.axis("N", n, false);
   const bool lower = b.flag("lower", b.chance(0.5));
   b.text("tri", lower ? "tril" : "triu");
-  const ValueId a = b.input("A", {N, N}).id;
-  const ValueId other = b.input("B", {N, N}).id;
-  const Dims line = {N}, column = {N, Dim{1, 1}}, square = {N, N};
-  const ValueId ramp = b.call("arange.start_step", {0, N, 1, DType::kInt64}, line, DType::kInt64);
+  const ValueId a = b.input("A", {columns_dim, columns_dim}).id;
+  const ValueId other = b.input("B", {columns_dim, columns_dim}).id;
+  const Dims line = {columns_dim}, column = {columns_dim, Dim{1, 1}},
+             square = {columns_dim, columns_dim};
+  const ValueId ramp =
+      b.call("arange.start_step", {0, columns_dim, 1, DType::kInt64}, line, DType::kInt64);
   const ValueId down = b.call("unsqueeze.default", {ramp, 1}, column, DType::kInt64);
   const ValueId kept =
       b.call(lower ? "le.Tensor" : "ge.Tensor", {ramp, down}, square, DType::kBool);
@@ -68,13 +72,15 @@ void triangular_matmul(Builder& b) {
 
 void outer_product(Builder& b) {
   const std::int64_t m = b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / 4, 2, 8192));
-  const Dim M = b.axis("M", m, false),
-            N = b.axis("N", b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / m, 2, 8192)),
+  const Dim rows_dim = b.axis("M", m, false),
+            columns_dim =
+                b.axis("N", b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / m, 2, 8192)),
                        false);
-  const ValueId a = b.input("a", {M}).id;
-  const ValueId other = b.input("b", {N}).id;
-  const ValueId tall = b.call("unsqueeze.default", {a, 1}, {M, Dim{1, 1}});
-  b.result(b.call("mul.Tensor", {tall, other}, {M, N}), {M, N}).range(-9, 9);
+  const ValueId a = b.input("a", {rows_dim}).id;
+  const ValueId other = b.input("b", {columns_dim}).id;
+  const ValueId tall = b.call("unsqueeze.default", {a, 1}, {rows_dim, Dim{1, 1}});
+  b.result(b.call("mul.Tensor", {tall, other}, {rows_dim, columns_dim}), {rows_dim, columns_dim})
+      .range(-9, 9);
 }
 
 // A [B, I, J, L] times B [L, K]
@@ -87,15 +93,15 @@ void tensor_matmul(Builder& b) {
   rows = std::max<std::int64_t>(1, rows / batch);
   const std::int64_t i = b.size(1, std::clamp<std::int64_t>(rows, 1, 256));
   rows = std::max<std::int64_t>(1, rows / i);
-  const Dim B = b.axis("b", batch, false), I = b.axis("i", i, false),
-            J = b.axis("j", b.size(1, std::min<std::int64_t>(rows, 512)), false),
-            L = b.axis("l", l, false), K = b.axis("k", k, false);
-  const ValueId a = b.input("A", {B, I, J, L}).id;
-  const ValueId other = b.input("B", {L, K}).id;
-  const Dim flat = product({B, I, J}, 0, 3);
-  const ValueId in = b.call("view.default", {a, Dims{flat, L}}, {flat, L});
-  const ValueId made = b.call("mm.default", {in, other}, {flat, K});
-  const Dims out = {B, I, J, K};
+  const Dim batch_dim = b.axis("b", batch, false), i_dim = b.axis("i", i, false),
+            j_dim = b.axis("j", b.size(1, std::min<std::int64_t>(rows, 512)), false),
+            l_dim = b.axis("l", l, false), depth_dim = b.axis("k", k, false);
+  const ValueId a = b.input("A", {batch_dim, i_dim, j_dim, l_dim}).id;
+  const ValueId other = b.input("B", {l_dim, depth_dim}).id;
+  const Dim flat = product({batch_dim, i_dim, j_dim}, 0, 3);
+  const ValueId in = b.call("view.default", {a, Dims{flat, l_dim}}, {flat, l_dim});
+  const ValueId made = b.call("mm.default", {in, other}, {flat, depth_dim});
+  const Dims out = {batch_dim, i_dim, j_dim, depth_dim};
   const double high = 5 * std::sqrt(static_cast<double>(l));
   b.result(b.call("view.default", {made, out}, out), out).range(-high, high);
 }

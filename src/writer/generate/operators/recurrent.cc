@@ -114,7 +114,15 @@ OpSpec gru_cell_operator() {
 {t:gates} = torch.sigmoid({t:a}[:, :2 * {t:n}] + {t:b}[:, :2 * {t:n}])
 {t:r}, {t:u} = {t:gates}[:, :{t:n}], {t:gates}[:, {t:n}:]
 {t:cand} = ({t:a}[:, 2 * {t:n}:] + {t:r} * {t:b}[:, 2 * {t:n}:]).tanh()
-(1 - {t:u}) * {t:cand} + {t:u} * {y})"}}};
+(1 - {t:u}) * {t:cand} + {t:u} * {y})"},
+                   {"", R"({t:w_r}, {t:w_z}, {t:w_n} = {weight_ih}.chunk(3)
+{t:u_r}, {t:u_z}, {t:u_n} = {weight_hh}.chunk(3)
+{t:b_r}, {t:b_z}, {t:b_n} = {bias_ih}.chunk(3)
+{t:c_r}, {t:c_z}, {t:c_n} = {bias_hh}.chunk(3)
+{t:r} = torch.sigmoid(F.linear({x}, {t:w_r}, {t:b_r}) + F.linear({y}, {t:u_r}, {t:c_r}))
+{t:z} = torch.sigmoid(F.linear({x}, {t:w_z}, {t:b_z}) + F.linear({y}, {t:u_z}, {t:c_z}))
+{t:n} = torch.tanh(F.linear({x}, {t:w_n}, {t:b_n}) + {t:r} * F.linear({y}, {t:u_n}, {t:c_n}))
+torch.lerp({t:n}, {y}, {t:z}))"}}};
 }
 
 OpSpec lstm_cell_operator() {

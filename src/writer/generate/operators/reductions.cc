@@ -142,7 +142,9 @@ OpSpec sum_operator() {
                    {"", "{x}.sum({dim}[[, {keepdim}]])"},
                    {"", "torch.sum({x}, ({dim},)[[, keepdim={keepdim}]])"},
                    {"", R"(torch.einsum("ij->i", {x}))", "matrix last !keepdim"},
-                   {"", "torch.mean({x}, dim={dim}[[, keepdim={keepdim}]]) * {x}.shape[{dim}]"}}};
+                   {"", "torch.mean({x}, dim={dim}[[, keepdim={keepdim}]]) * {x}.shape[{dim}]"},
+                   {"", "{x}.sum(dim={dim}).unsqueeze({dim})", "keepdim"},
+                   {"", "torch.sum({x}, dim={dim}, keepdim=True).squeeze({dim})", "!keepdim"}}};
 }
 
 OpSpec mean_operator() {
@@ -157,7 +159,9 @@ OpSpec mean_operator() {
                    {"", "{x}.mean(dim={dim}[[, keepdim={keepdim}]])"},
                    {"", "{x}.mean({dim}[[, {keepdim}]])"},
                    {"", "torch.sum({x}, dim={dim}[[, keepdim={keepdim}]]) / {x}.shape[{dim}]"},
-                   {"", "{x}.sum({dim}[[, keepdim={keepdim}]]) / {x}.size({dim})"}}};
+                   {"", "{x}.sum({dim}[[, keepdim={keepdim}]]) / {x}.size({dim})"},
+                   {"", "torch.unsqueeze({x}.mean(dim={dim}), {dim})", "keepdim"},
+                   {"", "{x}.mean(dim={dim}, keepdim=True).squeeze({dim})", "!keepdim"}}};
 }
 
 OpSpec max_operator() {
@@ -188,26 +192,29 @@ OpSpec min_operator() {
                    {"", "torch.min({x}, dim={dim}[[, keepdim={keepdim}]]).values"},
                    {"", "{x}.min(dim={dim}[[, keepdim={keepdim}]])[0]"},
                    {"", "torch.amin({x}, dim={dim}[[, keepdim={keepdim}]])"},
-                   {"", "{x}.amin({dim}[[, {keepdim}]])"}}};
+                   {"", "{x}.amin({dim}[[, {keepdim}]])"},
+                   {"", "-torch.amax(-{x}, dim={dim}[[, keepdim={keepdim}]])"}}};
 }
 
 OpSpec variance_operator() {
-  return {
-      .name = "variance",
-      .family = kFamily,
-      .tier = 2,
-      .fits = is_varied,
-      .build = variance,
-      .words = "the variance over dimension {dim} (unbiased: {unbiased})",
-      .ways = {
-          {"", "torch.var({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
-          {"", "{x}.var(dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
-          {"", "torch.std({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]]) ** 2"},
-          {"",
-           "((({x} - {x}.mean(dim={dim}, keepdim=True)) ** 2).mean(dim={dim}[[, "
-           "keepdim={keepdim}]]))",
-           "!unbiased"},
-          {"", "torch.var_mean({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])[0]"}}};
+  return {.name = "variance",
+          .family = kFamily,
+          .tier = 2,
+          .fits = is_varied,
+          .build = variance,
+          .words = "the variance over dimension {dim} (unbiased: {unbiased})",
+          .ways = {
+              {"", "torch.var({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
+              {"", "{x}.var(dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
+              {"", "torch.std({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]]) ** 2"},
+              {"",
+               "((({x} - {x}.mean(dim={dim}, keepdim=True)) ** 2).mean(dim={dim}[[, "
+               "keepdim={keepdim}]]))",
+               "!unbiased"},
+              {"", "torch.var_mean({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])[0]"},
+              {"", R"({t:gap} = {x} - {x}.mean(dim={dim}, keepdim=True)
+({t:gap} * {t:gap}).sum(dim={dim}[[, keepdim={keepdim}]]) / ({x}.shape[{dim}] - 1))",
+               "unbiased"}}};
 }
 
 OpSpec logsumexp_operator() {
@@ -226,6 +233,9 @@ OpSpec logsumexp_operator() {
 {t:s} = torch.log(torch.exp({x} - {t:m}).sum(dim={dim}, keepdim=True)) + {t:m}
 {t:s})",
                     "keepdim"},
+                   {"", R"({t:m} = torch.amax({x}, dim={dim}, keepdim=True)
+{t:m}.squeeze({dim}) + torch.log(torch.sum(torch.exp({x} - {t:m}), dim={dim})))",
+                    "!keepdim"},
                    {"", "torch.special.logsumexp({x}, {dim}[[, keepdim={keepdim}]])"}}};
 }
 
@@ -246,7 +256,10 @@ OpSpec vector_norm_operator() {
           {"", "{x}.pow(2).sum({dim}[[, keepdim={keepdim}]]).sqrt()", "second"},
           {"", "torch.norm({x}, p=1, dim={dim}[[, keepdim={keepdim}]])", "!second"},
           {"", "torch.sum(torch.abs({x}), dim={dim}[[, keepdim={keepdim}]])", "!second"},
-          {"", "{x}.abs().sum({dim}[[, keepdim={keepdim}]])", "!second"}}};
+          {"", "{x}.abs().sum({dim}[[, keepdim={keepdim}]])", "!second"},
+          {"", "{x}.norm(p=1, dim={dim}[[, keepdim={keepdim}]])", "!second"},
+          {"", "torch.linalg.vector_norm({x}, ord=1, dim={dim}[[, keepdim={keepdim}]])",
+           "!second"}}};
 }
 
 OpSpec argmax_operator() {
@@ -322,7 +335,13 @@ OpSpec prod_operator() {
                    {"", "{x}.prod(dim={dim}[[, keepdim={keepdim}]])"},
                    {"", "{x}.prod({dim}[[, {keepdim}]])"},
                    {"", "torch.cumprod({x}, dim={dim}).select({dim}, -1)", "!keepdim"},
-                   {"", "torch.prod({x}, {dim}[[, keepdim={keepdim}]])"}}};
+                   {"", "torch.prod({x}, {dim}[[, keepdim={keepdim}]])"},
+                   {"", "torch.cumprod({x}, dim={dim}).narrow({dim}, {x}.shape[{dim}] - 1, 1)",
+                    "keepdim"},
+                   {"", "{x}.prod(dim={dim}).unsqueeze({dim})", "keepdim"},
+                   {"", "torch.prod({x}, dim={dim}, keepdim=True).squeeze({dim})", "!keepdim"},
+                   {"", R"({t:size} = {x}.abs().log().sum(dim={dim}[[, keepdim={keepdim}]]).exp()
+{t:size} * {x}.sign().prod(dim={dim}[[, keepdim={keepdim}]]))"}}};
 }
 
 }  // namespace

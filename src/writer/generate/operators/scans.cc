@@ -92,7 +92,8 @@ OpSpec cumsum_operator() {
                    {"", "{x}.cumsum({dim})"},
                    {"", "torch.cumsum({x}, {dim})"},
                    {"", "torch.Tensor.cumsum({x}, {dim})"},
-                   {"", "{x}.transpose({dim}, -1).cumsum(-1).transpose({dim}, -1)"}}};
+                   {"", "{x}.transpose({dim}, -1).cumsum(-1).transpose({dim}, -1)"},
+                   {"", "{x}.movedim({dim}, 0).cumsum(0).movedim(0, {dim})"}}};
 }
 
 OpSpec cumprod_operator() {
@@ -105,12 +106,14 @@ OpSpec cumprod_operator() {
       .fits = is_scan_product,
       .build = cumprod,
       .words = "the running product along dimension {dim}",
-      .ways = {
-          {"", "torch.cumprod({x}, dim={dim})"},
-          {"", "{x}.cumprod(dim={dim})"},
-          {"", "{x}.cumprod({dim})"},
-          {"", "torch.cumprod({x}, {dim})"},
-          {"", "torch.flip(torch.flip({x}, dims=({dim},)), dims=({dim},)).cumprod(dim={dim})"}}};
+      .ways = {{"", "torch.cumprod({x}, dim={dim})"},
+               {"", "{x}.cumprod(dim={dim})"},
+               {"", "{x}.cumprod({dim})"},
+               {"", "torch.cumprod({x}, {dim})"},
+               {"", "torch.flip(torch.flip({x}, dims=({dim},)), dims=({dim},)).cumprod(dim={dim})"},
+               {"", "{x}.transpose({dim}, 0).cumprod(0).transpose({dim}, 0)"},
+               {"", R"({t:moved} = torch.movedim({x}, {dim}, -1)
+torch.movedim(torch.cumprod({t:moved}, dim=-1), -1, {dim}))"}}};
 }
 
 OpSpec cummax_operator() {
@@ -156,7 +159,9 @@ OpSpec logcumsumexp_operator() {
                    {"", "{x}.logcumsumexp(dim={dim})"},
                    {"", "{x}.logcumsumexp({dim})"},
                    {"", "torch.log(torch.cumsum(torch.exp({x}), dim={dim}))"},
-                   {"", "torch.exp({x}).cumsum({dim}).log()"}}};
+                   {"", "torch.exp({x}).cumsum({dim}).log()"},
+                   {"", R"({t:top} = {x}.amax(dim={dim}, keepdim=True)
+torch.cumsum(torch.exp({x} - {t:top}), dim={dim}).log() + {t:top})"}}};
 }
 
 OpSpec reverse_cumsum_operator() {
@@ -196,7 +201,8 @@ torch.cat((torch.zeros_like({x}.narrow({dim}, 0, 1)), {t:sums}), dim={dim}))"},
           {"",
            R"({t:shifted} = torch.cat([torch.zeros_like({x}.select({dim}, 0).unsqueeze({dim})), {x}.narrow({dim}, 0, {length} - 1)], dim={dim})
 torch.cumsum({t:shifted}, dim={dim}))"},
-          {"", "F.pad({x}[..., :-1], (1, 0)).cumsum({dim})", "last"}}};
+          {"", "F.pad({x}[..., :-1], (1, 0)).cumsum({dim})", "last"},
+          {"", "torch.sub(torch.cumsum({x}, dim={dim}), {x})"}}};
 }
 
 OpSpec masked_cumsum_operator() {

@@ -58,13 +58,15 @@ void argsort(Builder& b) {
   const std::int64_t columns = b.size(4, 512);
   const std::int64_t most =
       std::min(b.limits.max_elements / columns, b.limits.max_work / (columns * columns));
-  const Dim M = b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(most, 1, 1024)), false);
-  const Dim N = b.axis("num_items", columns, false);
-  b.input("scores", {M, N});
+  const Dim rows_dim =
+      b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(most, 1, 1024)), false);
+  const Dim columns_dim = b.axis("num_items", columns, false);
+  b.input("scores", {rows_dim, columns_dim});
   const bool descending = b.flag("descending", b.chance(0.5), false);
-  const int node = b.call_several("sort.stable", {b.x(), true, 1, descending},
-                                  {std::nullopt, type_of({M, N}, task::DType::kInt64)});
-  b.result({node, 1}, {M, N});
+  const int node =
+      b.call_several("sort.stable", {b.x(), true, 1, descending},
+                     {std::nullopt, type_of({rows_dim, columns_dim}, task::DType::kInt64)});
+  b.result({node, 1}, {rows_dim, columns_dim});
 }
 
 constexpr std::string_view kFamily = "sort";

@@ -17,19 +17,20 @@ void rotary(Builder& b) {
   const std::int64_t length = b.size(2, std::clamp<std::int64_t>(most / 4, 2, 4096));
   const std::int64_t rows = std::max<std::int64_t>(1, most / length);
   const std::int64_t heads = std::min<std::int64_t>(rows, b.pick<std::int64_t>({1, 4, 8, 8, 12}));
-  const Dim B =
+  const Dim batch_dim =
       b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(rows / heads, 1, 32)), false);
-  const Dim H = b.axis("num_heads", heads, false), T = b.axis("seq_len", length, false);
-  const Dim D = b.axis("head_dim", d);
-  const Dims shape = {B, H, T, D}, table = {T, D};
+  const Dim heads_dim = b.axis("num_heads", heads, false),
+            length_dim = b.axis("seq_len", length, false);
+  const Dim width_dim = b.axis("head_dim", d);
+  const Dims shape = {batch_dim, heads_dim, length_dim, width_dim}, table = {length_dim, width_dim};
   const Dim half = {IntExpr(d / 2), d / 2};
-  b.fix(D);
+  b.fix(width_dim);
   b.whole("half", d / 2);
   const ValueId x = b.input(b.pick({"q", "x", "query"}), shape).id;
   const ValueId cos = b.input("cos", table).id, sin = b.input("sin", table).id;
-  const Dims halves = {B, H, T, half};
+  const Dims halves = {batch_dim, heads_dim, length_dim, half};
   const ValueId first = b.call("slice.Tensor", {x, 3, 0, half, 1}, halves);
-  const ValueId second = b.call("slice.Tensor", {x, 3, half, D, 1}, halves);
+  const ValueId second = b.call("slice.Tensor", {x, 3, half, width_dim, 1}, halves);
   const ValueId turned = b.call(
       "cat.default",
       {std::vector<std::optional<ValueId>>{b.call("neg.default", {second}, halves), first}, 3},
@@ -45,17 +46,20 @@ void gated_linear(Builder& b) {
   const std::int64_t n = b.size(8, std::clamp<std::int64_t>(b.limits.max_elements / 4, 8, 4096));
   const std::int64_t most =
       std::min(b.limits.max_elements / std::max(k, n), b.limits.max_work / (2 * n * k));
-  const Dim M = b.axis("num_tokens", b.size(1, std::clamp<std::int64_t>(most, 1, 4096)), false);
-  const Dim K = b.axis("hidden_size", k), N = b.axis("intermediate_size", n);
-  const ValueId x = b.input("x", {M, K}).id;
+  const Dim rows_dim =
+      b.axis("num_tokens", b.size(1, std::clamp<std::int64_t>(most, 1, 4096)), false);
+  const Dim depth_dim = b.axis("hidden_size", k), columns_dim = b.axis("intermediate_size", n);
+  const ValueId x = b.input("x", {rows_dim, depth_dim}).id;
   const auto product = [&](const char* name) {
-    const ValueId weight = b.weight(name, {N, K}, Start::kWeight, K).id;
-    const ValueId turned = b.call("permute.default", {weight, Sizes{1, 0}}, {K, N});
-    return b.call("mm.default", {x, turned}, {M, N});
+    const ValueId weight = b.weight(name, {columns_dim, depth_dim}, Start::kWeight, depth_dim).id;
+    const ValueId turned =
+        b.call("permute.default", {weight, Sizes{1, 0}}, {depth_dim, columns_dim});
+    return b.call("mm.default", {x, turned}, {rows_dim, columns_dim});
   };
   const ValueId gate = product("gate_weight"), up = product("up_weight");
-  const ValueId soft = b.call("silu.default", {gate}, {M, N});
-  b.result(b.call("mul.Tensor", {soft, up}, {M, N}), {M, N}).range(-9, 9);
+  const ValueId soft = b.call("silu.default", {gate}, {rows_dim, columns_dim});
+  b.result(b.call("mul.Tensor", {soft, up}, {rows_dim, columns_dim}), {rows_dim, columns_dim})
+      .range(-9, 9);
 }
 
 OpSpec rotary_embedding_operator() {

@@ -1,0 +1,24 @@
+// The grammar of kernelwright data.
+#pragma once
+#include "kernelwright/cli/command_line_parts.h"
+#include "kernelwright/cli/data_options.h"
+
+namespace kw::front {
+
+// What the commands were asked to do, with the defaults.
+struct DataCommands {
+  DataGenerateCommand generate;
+  DataImportCommand import;
+  DataDedupCommand dedup;
+  DataDecontaminateCommand decontaminate;
+  DataFilterCommand filter;
+  DataTeachCommand teach;
+  DataSplitCommand split;
+  DataStatsCommand stats;
+  DataExportCommand export_;
+};
+
+// data: the group.
+void add_data_commands(CLI::App& data, DataCommands& commands, const AddCommand& add);
+
+}  // namespace kw::front

@@ -1,0 +1,191 @@
+// One table of the settings' names; check_options holds their ranges.
+#include "kernelwright/cli/settings.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <utility>
+
+#include "base/text.h"
+
+namespace kw::front {
+namespace {
+
+constexpr double kMaxSeconds = 86400;
+
+tl::unexpected<Error> unknown(std::string_view what, std::string_view word,
+                              const std::vector<std::string>& known) {
+  std::string hint = nearest(word, known);
+  return fail(ErrorCode::kInvalidArgument, "unknown {} \"{}\"{}", what, printable(word, 80),
+              hint.empty() ? fmt::format("; there are {}", join(known, ", "))
+                           : fmt::format(" (did you mean \"{}\"?)", hint));
+}
+
+Result<bool> parse_boolean(std::string_view text) {
+  if (text == "true" || text == "True") return true;
+  if (text == "false" || text == "False") return false;
+  return fail(ErrorCode::kInvalidArgument, "expected true or false, found \"{}\"",
+              printable(text, 80));
+}
+
+// A Python string literal or a bare word.
+std::string unquoted(std::string_view text) {
+  bool quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"') &&
+                text.back() == text.front();
+  return std::string(quoted ? text.substr(1, text.size() - 2) : text);
+}
+
+Status read(std::string_view text, std::string& out) {
+  out = unquoted(text);
+  return {};
+}
+Status read(std::string_view text, bool& out) {
+  KW_TRY(out, parse_boolean(text));
+  return {};
+}
+Status read(std::string_view text, double& out) {
+  KW_TRY(out, parse_number(text));
+  return {};
+}
+Status read(std::string_view text, int& out) {
+  KW_TRY(out, parse_whole_number(text));
+  return {};
+}
+Status read(std::string_view text, std::uint64_t& out) {
+  KW_TRY(out, parse_bytes(unquoted(text)));
+  return {};
+}
+
+// Calls visit(name, field) for each setting.
+template <typename Visit>
+void describe(gym::EvalOptions& o, Visit&& visit) {
+  visit("eval.target", o.target);
+  visit("eval.baseline", o.baseline);
+  visit("eval.precise", o.precise);
+  visit("eval.half_width_percent", o.half_width_percent);
+  visit("eval.process_pairs", o.process_pairs);
+  visit("eval.threads", o.threads);
+  visit("eval.max_seconds", o.max_seconds);
+  visit("eval.timeout_seconds", o.timeout_seconds);
+  visit("eval.memory_bytes", o.memory_bytes);
+  visit("eval.timing", o.timing);
+  visit("eval.store_evidence", o.store_evidence);
+}
+
+Status set(gym::EvalOptions& options, std::string_view name, std::string_view value) {
+  std::vector<std::string> known;
+  Status status;
+  bool found = false;
+  describe(options, [&](const char* field_name, auto& field) {
+    known.emplace_back(field_name);
+    if (name != field_name) return;
+    found = true;
+    status = read(value, field);
+  });
+  if (!found) return unknown("setting", name, known);
+  if (!status)
+    return tl::unexpected(std::move(status).error().with_context(fmt::format("--set {}", name)));
+  return {};
+}
+
+constexpr std::array<std::pair<std::string_view, sandbox::Level>, 4> kLevels = {{
+    {"none", sandbox::Level::kNone},
+    {"basic", sandbox::Level::kBasic},
+    {"namespaces", sandbox::Level::kNamespaces},
+    {"full", sandbox::Level::kFull},
+}};
+
+}  // namespace
+
+Result<double> parse_number(std::string_view text) {
+  std::string copy(trim(text));
+  char* end = nullptr;
+  double value = std::strtod(copy.c_str(), &end);
+  if (copy.empty() || end != copy.data() + copy.size())
+    return fail(ErrorCode::kInvalidArgument, "expected a number, found \"{}\"",
+                printable(text, 80));
+  return value;
+}
+
+Result<int> parse_whole_number(std::string_view text) {
+  int value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
+  return fail(ErrorCode::kInvalidArgument, "expected {}, found \"{}\"",
+              error == std::errc::result_out_of_range ? "a smaller whole number" : "a whole number",
+              printable(text, 80));
+}
+
+Status check_range(std::string_view flag, double value, double low, double high) {
+  if (value >= low && value <= high) return {};  // false for NaN
+  return fail(ErrorCode::kInvalidArgument, "{}: {} is not between {} and {}", flag, value, low,
+              high);
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+  std::string_view digits = trim(text);
+  std::size_t end = digits.find_first_not_of("0123456789.");
+  std::string_view unit = end == std::string_view::npos ? "" : trim(digits.substr(end));
+  constexpr std::array<std::string_view, 5> kUnits = {"", "K", "M", "G", "T"};
+  for (std::size_t i = 0; i < kUnits.size(); ++i) {
+    bool same = unit == kUnits[i] ||
+                (i > 0 && (unit == fmt::format("{}iB", kUnits[i]) ||
+                           unit == fmt::format("{}B", kUnits[i]))) ||
+                (i == 0 && unit == "B");
+    if (!same) continue;
+    KW_TRY(double value, parse_number(digits.substr(0, end)));
+    value = std::ldexp(value, static_cast<int>(10 * i));
+    if (value < std::ldexp(1.0, 60)) return static_cast<std::uint64_t>(value);
+    return fail(ErrorCode::kInvalidArgument, "{} is more than any machine has",
+                printable(text, 80));
+  }
+  return fail(ErrorCode::kInvalidArgument, "expected a size such as 512MiB or 4GiB, found \"{}\"",
+              printable(text, 80));
+}
+
+Result<sandbox::Level> parse_level(std::string_view name) {
+  std::vector<std::string> known;
+  for (const auto& [level, value] : kLevels) {
+    if (level == name) return value;
+    known.emplace_back(level);
+  }
+  return unknown("isolation level", name, known);
+}
+
+std::string_view level_name(sandbox::Level level) {
+  for (const auto& [name, value] : kLevels) {
+    if (value == level) return name;
+  }
+  return "none";
+}
+
+Status take_settings(std::vector<std::string>& words, gym::EvalOptions& options) {
+  std::vector<std::string> constants;
+  for (const std::string& word : words) {
+    std::string_view name = std::string_view(word).substr(0, word.find('='));
+    if (name.find('.') == std::string_view::npos || name.size() == word.size()) {
+      constants.push_back(word);
+      continue;
+    }
+    KW_TRY_STATUS(set(options, trim(name), trim(std::string_view(word).substr(name.size() + 1))));
+  }
+  words = std::move(constants);
+  return {};
+}
+
+Status check_options(const gym::EvalOptions& options) {
+  KW_TRY_STATUS(check_range("--threads", options.threads, 1, 1024));
+  KW_TRY_STATUS(check_range("--pairs", options.process_pairs, 0, gym::kMostProcessPairs));
+  KW_TRY_STATUS(check_range("--half-width", options.half_width_percent, 0.1, 50));
+  KW_TRY_STATUS(check_range("--max-seconds", options.max_seconds, 0.01, kMaxSeconds));
+  KW_TRY_STATUS(check_range("--timeout", options.timeout_seconds, 0, kMaxSeconds));
+  if (options.target.empty()) return fail(ErrorCode::kInvalidArgument, "--target: empty");
+  if (options.baseline.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--baseline: empty; expected eager, compile or a file");
+  return {};
+}
+
+}  // namespace kw::front

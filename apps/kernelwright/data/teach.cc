@@ -1,0 +1,102 @@
+#include "kernelwright/data/teach.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "data/teach.h"
+#include "kernelwright/cli/settings.h"
+#include "kernelwright/data/session.h"
+#include "kernelwright/error_text.h"
+#include "kernelwright/model/server_settings.h"
+#include "kernelwright/progress.h"
+#include "task/text_file.h"
+
+namespace kw::front {
+namespace fs = std::filesystem;
+namespace {
+
+Result<data::TeachSettings> settings_of(const DataTeachCommand& command) {
+  KW_TRY_STATUS(check_range("--answers", command.answers, 1, 1000));
+  KW_TRY_STATUS(check_range("--temperature", command.temperature, 0, 100));
+  KW_TRY_STATUS(check_range("--top-p", command.top_p, 0, 1));
+  KW_TRY_STATUS(check_range("--max-tokens", command.max_tokens, 1, 1 << 24));
+  KW_TRY_STATUS(check_range("--slots", command.slots, 1, 1024));
+  KW_TRY_STATUS(check_range("--most-failures", command.most_failures, 1, 1e6));
+  data::TeachSettings out;
+  out.temperature = command.temperature;
+  out.top_p = command.top_p;
+  out.max_tokens = command.max_tokens;
+  out.answers = command.answers;
+  out.concurrency = command.slots;
+  out.again = command.again;
+  out.most_failures = command.most_failures;
+  KW_TRY(out.seed, parse_seed(command.seed));
+  if (command.docs_for != "pairs" && command.docs_for != "all")
+    return fail(ErrorCode::kInvalidArgument, "--docs-for: expected pairs or all, not \"{}\"",
+                printable(command.docs_for, 40));
+  if (command.docs.empty()) return out;
+  auto text = task::read_text(command.docs, task::kMaxSourceFile);
+  if (!text) return tl::unexpected(std::move(text).error().with_context("--docs"));
+  out.documentation = std::move(*text);
+  out.docs = command.docs_for == "pairs" ? data::Docs::kPairs : data::Docs::kOnly;
+  return out;
+}
+
+std::string summary_of(const DataTeachCommand& command, const data::TeachReport& report,
+                       const openai::Counts& counts, bool priced) {
+  std::string out =
+      fmt::format("questions   {}\nanswered    {}\n", report.questions, report.answered);
+  const auto line = [&out](const char* name, std::uint64_t count, const char* what) {
+    if (count > 0) out += fmt::format("  {:<9} {}{}\n", name, count, what);
+  };
+  line("earlier", report.earlier, "");
+  line("truncated", report.truncated, ", not written");
+  line("empty", report.empty, ", not written");
+  line("echoes", report.echoes, ", not written: the chat template is probably not the model's");
+  line("filtered", report.filtered, ", not written");
+  if (report.refused > 0) out += fmt::format("refused     {}\n", report.refused);
+  out += fmt::format("tokens      {} of prompts, {} of answers\n", report.prompt_tokens,
+                     report.completion_tokens);
+  if (priced) out += fmt::format("cost        {:.6g}\n", report.cost);
+  if (counts.retries > 0) out += fmt::format("retries     {}\n", counts.retries);
+  return out + fmt::format("samples     {}\nwritten     {}\n", report.written, command.out);
+}
+
+}  // namespace
+
+Result<int> run_data_teach(const DataTeachCommand& command, const Services& services) {
+  if (!is_server_url(command.model))
+    return fail(ErrorCode::kInvalidArgument,
+                "--model: expected a URL, http://... (kernelwright serve-model serves a folder)");
+  KW_TRY(data::TeachSettings settings, settings_of(command));
+  KW_TRY(fs::path log, session_log(command.log, command.out, command.resume));
+  KW_TRY(data::OutputFile out, data::OutputFile::create(command.out, command.replace));
+  KW_TRY(openai::ChatSettings server,
+         server_settings(command.server, command.model, command.slots, services));
+  const bool priced = server.prices.prompt > 0 || server.prices.completion > 0;
+  KW_TRY(openai::ChatClient client, openai::ChatClient::make(std::move(server)));
+  KW_TRY(settings.model, model_name(client, command.server.model_name, services.stop));
+  ProgressView progress(services.console, services.now, "usable");
+  data::TeachEvents events;
+  events.begin = [&](std::uint64_t to_ask, std::uint64_t earlier) {
+    progress.begin(to_ask + earlier, earlier, earlier);
+  };
+  events.answered = [&](bool usable) { progress.counted(usable); };
+  events.failed = [&](const std::string& key, const Error& error) {
+    progress.failed();
+    progress.clear();
+    services.console.err(fmt::format("{}: {}\n", key.substr(0, 16), one_line(error.message())));
+  };
+  auto report = data::teach_dataset(command.in, log, out, settings, client, events, services.stop);
+  progress.clear();
+  if (!report) return tl::unexpected(std::move(report).error());
+  KW_TRY_STATUS(out.close());
+  const openai::Counts counts = client.counts();
+  Json json = to_json(*report);
+  json["client"] = to_json(counts);
+  KW_TRY_STATUS(services.console.out(command.json ? json.dump() + "\n"
+                                                  : summary_of(command, *report, counts, priced)));
+  return 0;
+}
+
+}  // namespace kw::front

@@ -1,0 +1,53 @@
+// Threads take indices from a counter; results pass through one lock.
+#include "kernelwright/eval/judging.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace kw::front {
+
+Status run_all(std::size_t count, int jobs, const Work& work, const std::stop_token& stop) {
+  std::stop_source ending;
+  std::stop_callback forward(stop, [&] { ending.request_stop(); });
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::optional<Error> failure;  // guarded by mutex
+  auto run = [&] {
+    while (!ending.stop_requested()) {
+      std::size_t index = next.fetch_add(1);
+      if (index >= count) return;
+      Finish finish = work(index, ending.get_token());
+      std::lock_guard lock(mutex);
+      // What was cut short by somebody else's failure says nothing.
+      if (failure) return;
+      auto status = finish();
+      if (status) continue;
+      failure = std::move(status).error();
+      ending.request_stop();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    std::size_t in_flight = std::min(count, static_cast<std::size_t>(std::max(jobs, 1)));
+    for (std::size_t i = 0; i < in_flight; ++i) threads.emplace_back(run);
+  }
+  if (failure) return tl::unexpected(std::move(*failure));
+  if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
+  return {};
+}
+
+Status judge_all(Judge& judge, const Judging& work, const std::stop_token& stop) {
+  auto one = [&](std::size_t index, std::stop_token stop_one) -> Finish {
+    auto verdict = judge.judge(work.request(index), std::move(stop_one));
+    return [&work, index, verdict = std::move(verdict)]() mutable {
+      return work.done(index, std::move(verdict));
+    };
+  };
+  return run_all(work.count, work.jobs, one, stop);
+}
+
+}  // namespace kw::front

@@ -1,0 +1,33 @@
+// Many things at once, with a bounded number in flight.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <stop_token>
+
+#include "base/result.h"
+#include "kernelwright/services.h"
+
+namespace kw::front {
+
+// Does one thing on a thread and returns what is to happen with its result.
+using Finish = std::function<Status()>;
+using Work = std::function<Finish(std::size_t index, std::stop_token stop)>;
+
+// Calls work for each index below count, `jobs` at a time, and each Finish one call at a time, in
+// order of completion. An error of a Finish ends everything: what is in flight is stopped, nothing
+// new begins, and run_all returns the error. Returns when all is done or, after a stop, when what
+// was in flight is: kCancelled then.
+Status run_all(std::size_t count, int jobs, const Work& work, const std::stop_token& stop);
+
+struct Judging {
+  std::size_t count = 0;
+  int jobs = 1;
+  std::function<gym::EvalRequest(std::size_t)>
+      request;  // called once for each index below count, from any thread
+  std::function<Status(std::size_t, Result<task::Verdict>)> done;
+};
+
+// Judges many requests by run_all: done is the end of each.
+Status judge_all(Judge& judge, const Judging& work, const std::stop_token& stop);
+
+}  // namespace kw::front

@@ -1,0 +1,49 @@
+// What kernelwright-lm is asked for.
+#include "kernelwright/model/generate.h"
+
+#include "kernelwright/testing.h"
+
+namespace kw::front {
+namespace {
+
+class GenerateTest : public FrontTest {};
+
+TEST_F(GenerateTest, HandsItsSettingsOver) {
+  EXPECT_EQ(
+      kernelwright({"generate", "--model", "m", "--prompt", "a \"b\"", "--n", "3", "--stop", "x",
+                    "--stop", "y", "--seed", "18446744073709551615", "--products", "fastest"}),
+      2);
+  ASSERT_EQ(became.size(), 3U) << console.err_text;
+  EXPECT_EQ(became[0], path("bin/kernelwright-lm"));
+  EXPECT_EQ(became[1], "generate");
+  Json settings = Json::parse(became[2]);
+  EXPECT_EQ(settings["prompt"], "a \"b\"");
+  EXPECT_EQ(settings["n"], 3);
+  EXPECT_EQ(settings["products"], "fastest");
+  EXPECT_EQ(settings["context"], 0);
+  EXPECT_EQ(settings["stop"], Json({"x", "y"}));
+  EXPECT_EQ(settings["seed"], 18446744073709551615ULL);
+}
+
+TEST_F(GenerateTest, WantsOnePromptAndAModel) {
+  auto talk = [&](std::vector<std::string> arguments) {
+    console.err_text.clear();
+    arguments.insert(arguments.begin(), "generate");
+    EXPECT_EQ(kernelwright(arguments), 2);
+    EXPECT_TRUE(became.empty());
+    return console.err_text;
+  };
+  EXPECT_NE(talk({"--model", "m"}).find("one of --prompt"), std::string::npos);
+  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--chat", "b"}).find("one of"),
+            std::string::npos);
+  EXPECT_NE(talk({"--prompt", "a"}).find("--model"), std::string::npos);
+  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--system", "b"}).find("--system"),
+            std::string::npos);
+  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--seed", "-1"}).find("--seed"),
+            std::string::npos);
+  EXPECT_NE(talk({"--model", "m", "--prompt", "a", "--temprature", "1"}).find("--temperature"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace kw::front

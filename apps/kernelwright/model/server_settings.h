@@ -1,0 +1,29 @@
+// The options for a server with OpenAI's API as settings of its client.
+#pragma once
+#include <stop_token>
+#include <string>
+
+#include "kernelwright/cli/options.h"
+#include "kernelwright/services.h"
+#include "openai/chat_client.h"
+
+namespace kw::front {
+
+bool is_server_url(const std::string& model);  // http:// or https://
+
+bool is_priced(const ServerOptions& server);  // what an answer costs can be told
+
+// concurrency: requests on the wire. Attempts that failed are told on services.console.
+// kInvalidArgument names the option; a limit of cost without a price is one.
+Result<openai::ChatSettings> server_settings(const ServerOptions& server, const std::string& url,
+                                             int concurrency, const Services& services);
+
+// For run folders; the key itself is in none of them.
+Json to_json(const ServerOptions& server);
+Result<ServerOptions> server_options_from_json(const Json& value, const std::string& where);
+
+// The name that was given, or that of the server's one model.
+Result<std::string> model_name(openai::ChatClient& client, const std::string& given,
+                               const std::stop_token& stop);
+
+}  // namespace kw::front

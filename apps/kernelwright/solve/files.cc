@@ -1,0 +1,44 @@
+#include "kernelwright/solve/files.h"
+
+#include "kernelwright/solve/report.h"
+#include "os/file.h"
+#include "runlog/candidate_text.h"
+#include "search/drop_in.h"
+#include "task/solution_json.h"
+
+namespace kw::front {
+namespace fs = std::filesystem;
+namespace {
+
+// A form that this candidate does not have is left out; other errors pass.
+Status write_form(const fs::path& path, const Result<std::string>& text) {
+  if (text) return os::write_file_atomic(path, *text);
+  if (text.error().code() == ErrorCode::kUnsupported) return {};
+  return tl::unexpected(text.error());
+}
+
+}  // namespace
+
+Status write_solution(const runlog::RunFolder& folder, const search::SearchProblem& problem,
+                      const task::Signature* signature, const runlog::ProblemTree& tree,
+                      const std::vector<std::string>& build_flags) {
+  const runlog::Attempt* best = tree.best();
+  if (best == nullptr || signature == nullptr) return {};
+  KW_TRY(std::string text, folder.get(best->extracted->candidate));
+  KW_TRY(task::Candidate candidate, runlog::candidate_from_text(text));
+  const fs::path below = solution_folder(folder.path(), tree.key);
+  std::error_code error;
+  fs::create_directories(below, error);
+  if (error)
+    return fail(ErrorCode::kPermissionDenied, "cannot make the folder {}: {}", below.string(),
+                error.message());
+  const std::string solution = task::solution_to_json(candidate, problem.problem.name)
+                                   .dump(2, ' ', false, Json::error_handler_t::replace);
+  KW_TRY_STATUS(os::write_file_atomic(below / "solution.json", solution + "\n"));
+  KW_TRY_STATUS(write_form(below / ("kernel" + search::source_extension(candidate)),
+                           search::standalone_source(candidate, *signature, build_flags)));
+  return write_form(below / "model_new.py",
+                    search::drop_in_module(problem.problem, candidate, *signature, build_flags));
+}
+
+}  // namespace kw::front

@@ -1,0 +1,387 @@
+#include "kernelwright/solve/solve.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "base/text.h"
+#include "kernelwright/cli/settings.h"
+#include "kernelwright/json_line.h"
+#include "kernelwright/judge_evaluator.h"
+#include "kernelwright/model/server_settings.h"
+#include "kernelwright/problems/folder.h"
+#include "kernelwright/solve/proposers.h"
+#include "kernelwright/solve/report.h"
+#include "kernelwright/solve/view.h"
+#include "kernelwright/timestamp.h"
+#include "search/solver.h"
+#include "task/flags.h"
+#include "task/problem_source.h"
+
+namespace kw::front {
+namespace fs = std::filesystem;
+namespace {
+
+using runlog::End;
+
+constexpr std::size_t kPromptFrame = 5000;  // bytes of a prompt beside the reference; an estimate
+
+// Paths that a resumed run must find again, wherever it is started.
+std::string absolute(const std::string& path) {
+  std::error_code ignored;
+  fs::path whole = fs::absolute(path, ignored);
+  return ignored ? path : whole.lexically_normal().string();
+}
+
+// What --resume leaves open.
+Status check_given(const SolveCommand& command) {
+  if (command.run.empty())
+    return fail(ErrorCode::kInvalidArgument, "--resume needs --run, the folder of the run");
+  static const std::set<std::string> kAllowed = {"--resume", "--run", "--json"};
+  for (const std::string& flag : command.given) {
+    if (kAllowed.contains(flag)) continue;
+    return fail(ErrorCode::kInvalidArgument,
+                "--resume goes on with the settings in {}/run.toml: leave out {}", command.run,
+                flag);
+  }
+  return {};
+}
+
+int cores() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// A limit that nothing would ever reach is refused.
+Status check_cost(const SolveCommand& command) {
+  // Recorded answers say what they cost.
+  if (command.search.cost_usd <= 0 || proposer_kind(command) == "recorded") return {};
+  if (!is_server_url(command.model))
+    return fail(ErrorCode::kInvalidArgument,
+                "--cost: the {} costs nothing that could be counted; --samples, --tokens, "
+                "--seconds and --total-seconds are limits",
+                command.model.empty() ? "writer" : "local model");
+  if (is_priced(command.server)) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "--cost needs --prompt-price or --completion-price: without them what an answer "
+              "costs is not known");
+}
+
+Status complete(SolveCommand& command, const Services& services) {
+  KW_TRY_STATUS(take_settings(command.set, command.eval));
+  KW_TRY_STATUS(check_options(command.eval));
+  command.search.target = command.eval.target;
+  // The writer learns from what its kernels' neighbours got.
+  const std::string kind = proposer_kind(command);
+  if (command.search.method.empty())
+    command.search.method = kind == "writer" || kind == "both" ? "refine" : "best_of_n";
+  KW_TRY_STATUS(search::resolve(command.search, cores()));
+  KW_TRY_STATUS(check_range("--temperature", command.temperature, 0, 100));
+  KW_TRY_STATUS(check_range("--top-p", command.top_p, 0, 1));
+  KW_TRY_STATUS(check_range("--max-tokens", command.max_tokens, 1, 1 << 24));
+  KW_TRY(command.problem, locate_problem(services, command.problem));
+  command.problem = absolute(command.problem);
+  if (!command.answers.empty()) command.answers = absolute(command.answers);
+  if (!command.verdicts.empty()) command.verdicts = absolute(command.verdicts);
+  if (!command.model.empty() && !is_server_url(command.model))
+    command.model = absolute(command.model);
+  return {};
+}
+
+struct Problems {
+  std::vector<search::SearchProblem> read;
+  std::vector<Unread> unread;
+};
+
+// The others of a data set go on without a broken one; where all are broken, the first is the
+// error.
+Result<Problems> read_problems(const SolveCommand& command) {
+  KW_TRY(task::Settings settings, task::parse_settings(command.set));
+  KW_TRY(auto loaded, task::load_each_problem(command.problem, settings));
+  const bool some = std::any_of(loaded.begin(), loaded.end(),
+                                [](const auto& one) { return one.problem.has_value(); });
+  if (!some && !loaded.empty()) return tl::unexpected(std::move(loaded.front().problem).error());
+  if (loaded.empty())
+    return fail(ErrorCode::kNotFound, "{}: no problems in it", printable(command.problem, 300));
+  std::map<std::string, int> seen;
+  Problems out;
+  for (task::LoadedProblem& one : loaded) {
+    if (!one.problem) {
+      out.unread.push_back({one.name, one.problem.error().message()});
+      continue;
+    }
+    const int number = ++seen[one.problem->name];
+    std::string key =
+        number == 1 ? one.problem->name : fmt::format("{}#{}", one.problem->name, number);
+    out.read.push_back({std::move(key), std::move(*one.problem)});
+  }
+  return out;
+}
+
+Status check_same(const std::vector<search::SearchProblem>& problems, const runlog::Run& run,
+                  const std::string& origin) {
+  bool same = problems.size() == run.problems.size();
+  for (std::size_t i = 0; same && i < problems.size(); ++i) {
+    if (problems[i].key != run.problems[i].key) same = false;
+    if (same && problems[i].problem.hash != run.problems[i].hash)
+      return fail(ErrorCode::kInvalidArgument, "{} in {} has changed since the run began",
+                  printable(problems[i].key, 200), origin);
+  }
+  if (same) return {};
+  return fail(ErrorCode::kInvalidArgument, "{} has other problems than when the run began", origin);
+}
+
+// ./runs where there is one, else the user's data folder.
+fs::path new_run_folder(const Services& services) {
+  std::error_code ignored;
+  const fs::path above =
+      fs::is_directory("runs", ignored) ? fs::path("runs") : services.data_folder / "runs";
+  const std::string name = "solve-" + name_of_time(services.wall_time());
+  fs::path out = above / name;
+  for (int number = 2; fs::exists(out, ignored); ++number)
+    out = above / fmt::format("{}-{}", name, number);
+  return out;
+}
+
+prompt::PromptOptions prompt_options(const SolveCommand& command, const Services& services) {
+  prompt::PromptOptions out;
+  out.target = command.eval.target;
+  out.threads = command.eval.threads;
+  out.build_flags = services.build_flags;
+  out.optional_flags = task::allowed_flags();
+  out.hardware = services.cpu_card(command.eval.threads);
+  return out;
+}
+
+PlanFacts plan_facts(const SolveCommand& command,
+                     const std::vector<search::SearchProblem>& problems) {
+  PlanFacts out;
+  out.problems = problems.size();
+  const std::string kind = proposer_kind(command);
+  out.asks_model = kind == "model" || kind == "both";
+  out.proposer = kind;
+  if (!command.model.empty()) out.proposer += ", " + command.model;
+  if (!command.answers.empty()) out.proposer += ", " + command.answers;
+  out.timed = command.eval.timing;
+  out.max_seconds = command.eval.max_seconds;
+  out.max_tokens = command.max_tokens;
+  out.max_cost = command.server.max_cost;
+  out.max_total_tokens = command.server.max_total_tokens;
+  for (const search::SearchProblem& p : problems) {
+    out.workloads += p.problem.workloads.size();
+    out.prompt_bytes +=
+        kPromptFrame + (p.problem.is_module() ? p.problem.module().source.size()
+                                              : p.problem.definition().reference.size());
+  }
+  out.prompt_bytes /= problems.size();
+  out.prompt_price = command.server.prompt_price;
+  out.completion_price = command.server.completion_price;
+  return out;
+}
+
+// One run, new or gone on with.
+class SolveRun {
+ public:
+  SolveRun(const SolveCommand& command, const Services& services, Problems problems)
+      : command_(command),
+        services_(services),
+        problems_(std::move(problems.read)),
+        unread_(std::move(problems.unread)) {}
+
+  Result<int> run() {
+    std::optional<runlog::RunFolder> folder;
+    if (command_.resume) {
+      KW_TRY(folder, resume());
+    }
+    Judge* tracing = nullptr;  // there before the first proposal
+    KW_TRY(auto proposer,
+           make_proposer(
+               command_, services_,
+               [&tracing](const gym::TraceRequest& request, const std::stop_token& stop) {
+                 return tracing->trace(request, stop);
+               },
+               spent()));
+    gym::GymOptions gym;
+    gym.isolation_at_least = command_.isolation_at_least;
+    gym.jobs = command_.search.judges;
+    KW_TRY(auto judge, services_.start_judge(gym));
+    tracing = judge.get();
+    JudgeEvaluator judging(std::move(judge));
+    std::optional<search::RecordedEvaluator> recorded;
+    if (!command_.verdicts.empty()) {
+      KW_TRY(runlog::Run verdicts, runlog::RunFolder::read(command_.verdicts));
+      recorded.emplace(command_.verdicts, verdicts, judging);
+    }
+    // A new one begins when nothing is in its way.
+    if (!folder) {
+      KW_TRY(folder, runlog::RunFolder::create(command_.run, to_json(command_)));
+    }
+    SolveView view(services_.console, services_.now, *folder, command_.search,
+                   services_.build_flags);
+    search::SolverParts parts;
+    parts.proposer = proposer.get();
+    parts.evaluator = recorded ? static_cast<search::Evaluator*>(&*recorded) : &judging;
+    parts.observer = &view;
+    parts.folder = &*folder;
+    parts.prompt = prompt_options(command_, services_);
+    parts.eval = command_.eval;
+    parts.now = services_.now;
+    search::Solver solver(command_.search, problems_, parts, run_);
+    Status status = solver.run(start_event(), services_.stop);
+    view.clear();
+    if (status) return print(folder->path(), true);
+    // What has ended is there, whatever ended the rest; why it did is told last.
+    static_cast<void>(print(folder->path(), false));
+    return fail(status.error().code(), "{}; kernelwright solve --resume --run {} goes on",
+                status.error().message(), folder->path().string());
+  }
+
+ private:
+  Result<runlog::RunFolder> resume() {
+    KW_TRY(runlog::RunFolder folder, runlog::RunFolder::resume(command_.run, run_));
+    KW_TRY_STATUS(check_same(problems_, run_, command_.problem));
+    return folder;
+  }
+
+  runlog::Usage spent() const {
+    runlog::Usage out;
+    for (const runlog::ProblemTree& tree : run_.problems) out += tree.usage();
+    return out;
+  }
+
+  runlog::EventBody start_event() const {
+    const std::string at = timestamp(services_.wall_time());
+    const std::string hardware = services_.cpu_card(command_.eval.threads).name;
+    if (command_.resume) return runlog::RunResumed{KW_VERSION, at, hardware};
+    runlog::RunStarted out{KW_VERSION, gym::kGymVersion, at, "solve", to_json(command_),
+                           {},         hardware};
+    for (const search::SearchProblem& problem : problems_)
+      out.problems.push_back({problem.key, problem.problem.name, problem.problem.hash});
+    return out;
+  }
+
+  // all: every problem has ended; else those that have.
+  Result<int> print(const fs::path& folder, bool all) const {
+    bool failed = !unread_.empty(), none = false;
+    for (const runlog::ProblemTree& tree : run_.problems) {
+      if (!all && !tree.ended) continue;
+      const End end = tree.ended ? tree.ended->end : End::kFailed;
+      failed =
+          failed || end == End::kFailed || end == End::kQuarantined || end == End::kUnsupported;
+      none = none || tree.best() == nullptr;
+      KW_TRY_STATUS(services_.console.out(
+          command_.json ? json_line(solve_row(folder, tree))
+                        : solve_card(folder, run_, tree, command_.eval.baseline)));
+    }
+    for (const Unread& one : unread_)
+      KW_TRY_STATUS(services_.console.out(command_.json ? json_line(solve_row(folder, one))
+                                                        : solve_card(one)));
+    if (!command_.json)
+      KW_TRY_STATUS(services_.console.out(
+          solve_summary(folder, run_, command_.eval.baseline, unread_.size())));
+    if (failed) return 2;
+    return none ? 1 : 0;
+  }
+
+  const SolveCommand& command_;
+  const Services& services_;
+  const std::vector<search::SearchProblem> problems_;
+  const std::vector<Unread> unread_;
+  runlog::Run run_;
+};
+
+}  // namespace
+
+Json to_json(const SolveCommand& c) {
+  Json set = Json::array();
+  for (const std::string& word : c.set) set.push_back(word);
+  Json eval = gym::to_json(c.eval);
+  return {{"problem", c.problem},
+          {"set", set},
+          {"proposer", c.proposer},
+          {"model", c.model},
+          {"answers", c.answers},
+          {"verdicts", c.verdicts},
+          {"temperature", c.temperature},
+          {"top_p", c.top_p},
+          {"max_tokens", c.max_tokens},
+          {"device", c.engine.device},
+          {"dtype", c.engine.dtype},
+          {"products", c.engine.products},
+          {"model_threads", c.engine.threads},
+          {"slots", c.engine.slots},
+          {"context", c.engine.context},
+          {"server", to_json(c.server)},
+          {"isolation_at_least", level_name(c.isolation_at_least)},
+          {"search", search::to_json(c.search)},
+          {"eval", eval}};
+}
+
+Result<SolveCommand> solve_command_from_json(const Json& value, const std::string& where) {
+  KW_TRY(ObjectReader r, ObjectReader::make(value, where));
+  SolveCommand out;
+  KW_TRY(out.problem, r.string("problem"));
+  KW_TRY(out.set, r.strings_or_empty("set"));
+  KW_TRY(out.proposer, r.string("proposer"));
+  KW_TRY(out.model, r.string("model"));
+  KW_TRY(out.answers, r.string("answers"));
+  KW_TRY(out.verdicts, r.string("verdicts"));
+  KW_TRY(out.temperature, r.number("temperature"));
+  KW_TRY(out.top_p, r.number("top_p"));
+  const auto whole = [&](std::string_view key, int& field) -> Status {
+    KW_TRY(std::int64_t number, r.integer(key));
+    KW_TRY_STATUS(check_range(r.path(key), static_cast<double>(number), 0, 1 << 30));
+    field = static_cast<int>(number);
+    return {};
+  };
+  KW_TRY_STATUS(whole("max_tokens", out.max_tokens));
+  KW_TRY(out.engine.device, r.string("device"));
+  KW_TRY(out.engine.dtype, r.string("dtype"));
+  KW_TRY(out.engine.products, r.string_or("products", out.engine.products));
+  KW_TRY_STATUS(whole("model_threads", out.engine.threads));
+  KW_TRY_STATUS(whole("slots", out.engine.slots));
+  KW_TRY_STATUS(whole("context", out.engine.context));
+  KW_TRY(const Json* server, r.get("server"));
+  KW_TRY(out.server, server_options_from_json(*server, r.path("server")));
+  KW_TRY(std::string level, r.string("isolation_at_least"));
+  KW_TRY(out.isolation_at_least, parse_level(level));
+  KW_TRY(const Json* search, r.get("search"));
+  KW_TRY(out.search, search::settings_from_json(*search, r.path("search")));
+  KW_TRY(const Json* eval, r.get("eval"));
+  KW_TRY(out.eval, gym::eval_options_from_json(*eval, r.path("eval")));
+  KW_TRY_STATUS(r.no_other_keys());
+  return out;
+}
+
+Result<int> run_solve(SolveCommand command, const Services& services) {
+  if (command.resume) {
+    KW_TRY_STATUS(check_given(command));
+    KW_TRY(Json settings, runlog::RunFolder::read_settings(command.run));
+    KW_TRY(SolveCommand stored,
+           solve_command_from_json(settings, (fs::path(command.run) / "run.toml").string()));
+    stored.run = command.run;
+    stored.resume = true;
+    stored.json = command.json;
+    command = std::move(stored);
+  } else {
+    if (command.problem.empty())
+      return fail(ErrorCode::kInvalidArgument,
+                  "solve needs a PROBLEM or a data set; see kernelwright solve --help");
+    if (command.run.empty()) command.run = new_run_folder(services).string();
+  }
+  KW_TRY_STATUS(complete(command, services));
+  if (!command.resume) KW_TRY_STATUS(check_cost(command));
+  KW_TRY(Problems problems, read_problems(command));
+  for (const Unread& one : problems.unread)
+    services.console.err(
+        fmt::format("passed over {}: {}\n", printable(one.name, 100), printable(one.message, 400)));
+  const std::string plan =
+      plan_text(command.search, plan_facts(command, problems.read), command.run);
+  if (command.plan) {
+    KW_TRY_STATUS(services.console.out(plan));
+    return 0;
+  }
+  services.console.err(plan);
+  return SolveRun(command, services, std::move(problems)).run();
+}
+
+}  // namespace kw::front

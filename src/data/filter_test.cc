@@ -1,0 +1,248 @@
+// Filter: what is judged, and that it goes on wherever it was cut.
+#include "data/filter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/binomial.h"
+#include "data/session_fixture.h"
+#include "data/strata.h"
+
+namespace kw::data {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST_F(SessionTest, FilterKeepsWhatPassesWithItsVerdict) {
+  Sample chat;
+  chat.messages = {{"user", "Hi"}, {"assistant", "Hello"}};
+  chat.group = "chat";
+  Sample no_code = sample_with("none");
+  no_code.messages[1].content = "I cannot.";
+  Sample echo = sample_with("right echo");
+  echo.messages[0].content = echo.messages[1].content;
+  Sample bad = sample_with("right bad");
+  bad.problem->source += " ";
+  bad.problem->hash = "0";
+  write("in.jsonl", {sample_with("right 1"), sample_with("wrong 1"), chat, no_code,
+                     sample_with("flaky"), bad, sample_with("right 1")});
+  auto report = filter("log.jsonl");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right 1", "chat", "flaky", "right 1"));
+  EXPECT_EQ(evaluator.judged["right 1"], 1);
+  EXPECT_EQ(report->retries, 1U);
+  EXPECT_EQ(report->not_judged, 1U);
+  EXPECT_EQ(Json(report->outcomes).dump(),
+            R"({"bad_problem":1,"no_code":1,"passed":2,"wrong_value":1})");
+  const Sample first = samples_in("out.jsonl")[0];
+  EXPECT_EQ(first.verdict["outcome"], "passed");
+  EXPECT_EQ(first.verdict["evidence"], "right 1");
+  EXPECT_THAT(read("rejected.jsonl"), HasSubstr("y[3] is off in wrong 1"));
+}
+
+TEST_F(SessionTest, PendingSamplesGetTheQuestionFromTheirFirstAnswersVerdict) {
+  const auto pending = [](const std::string& mark, const std::string& previous, Kind kind) {
+    Sample out = sample_with(mark, kind);
+    out.pending = Pending{code(previous), "zero_shot"};
+    return out;
+  };
+  write("in.jsonl", {pending("right r", "wrong r", Kind::kRepair),
+                     pending("right s", "right before", Kind::kRepair),
+                     pending("right t", "slow t", Kind::kSpeedup),
+                     pending("right u", "right v", Kind::kSpeedup),
+                     pending("right w", "wrong w", Kind::kSpeedup)});
+  auto report = filter("log.jsonl");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(Json(report->outcomes).dump(),
+            R"({"not_faster":1,"not_right":1,"not_wrong":1,"passed":2})");
+  const auto kept = samples_in("out.jsonl");
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_FALSE(kept[0].pending);
+  ASSERT_EQ(kept[0].messages.size(), 2U);
+  EXPECT_THAT(kept[0].messages[0].content, HasSubstr("y[3] is off in wrong r"));
+  EXPECT_THAT(kept[0].messages[0].content, HasSubstr("// wrong r"));
+  EXPECT_EQ(kept[0].answer(), code("right r"));
+  EXPECT_FALSE(evaluator.timed["right r"]);
+  EXPECT_TRUE(evaluator.timed["slow t"]);
+  EXPECT_EQ(kept[1].verdict["speedup"]["median"], 2);
+}
+
+TEST_F(SessionTest, FilterGoesOnWhereverItWasKilled) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 6; ++i)
+    samples.push_back(sample_with(fmt::format("{} {}", i % 3 == 0 ? "wrong" : "right", i)));
+  write("in.jsonl", samples);
+  ASSERT_TRUE(filter("log.jsonl", "whole.jsonl"));
+  const auto cuts = cuts_of("log.jsonl");
+  ASSERT_EQ(cuts.size(), 15U);
+  for (const std::string& cut : cuts) {
+    std::ofstream(path("cut.jsonl"), std::ios::trunc) << cut;
+    evaluator.judged.clear();
+    auto report = filter("cut.jsonl");
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(read("out.jsonl"), read("whole.jsonl"));
+    const auto lines = static_cast<std::size_t>(std::count(cut.begin(), cut.end(), '\n'));
+    const std::size_t logged = lines > 0 ? lines - 1 : 0;
+    EXPECT_EQ(evaluator.judged.size(), 6 - logged);
+    EXPECT_EQ(report->earlier, logged);
+    EXPECT_EQ(report->outcomes["passed"], 4U);
+  }
+  settings.eval.threads = 2;
+  auto other = filter("log.jsonl");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message(), HasSubstr("log.jsonl:1: written with other settings"));
+}
+
+TEST_F(SessionTest, CellsPendingSamplesAndRejectedRowsAreTheSameAfterEveryCut) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 40; ++i) {
+    const bool bad = i % 4 == 0;
+    Sample sample = sample_with(fmt::format("{} {}", bad ? "wrong" : "right", i));
+    sample.labels.operators = {bad ? "softmax" : "add"};
+    sample.labels.strategy = "row";
+    sample.origin = {{"generator", "writer"}, {"index", i}};
+    samples.push_back(std::move(sample));
+  }
+  for (const char* mark : {"right p", "wrong p"}) {
+    samples.push_back(sample_with(mark, Kind::kRepair));
+    samples.back().pending = Pending{code(fmt::format("wrong before {}", mark)), "zero_shot"};
+  }
+  samples.push_back(sample_with("flaky"));
+  write("in.jsonl", samples);
+  settings.per_cell = 3;
+  auto first = filter("log.jsonl", "whole.jsonl");
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(first->retries, 1U);
+  EXPECT_THAT(first->failing_cells, ElementsAre("softmax | row | cpp"));
+  const std::string rejected = read("rejected.jsonl");
+  EXPECT_EQ(std::count(rejected.begin(), rejected.end(), '\n'), 11);
+  EXPECT_THAT(rejected, HasSubstr("its cell fails"));
+  std::map<std::string, int> before = evaluator.judged;
+  EXPECT_EQ(before.size(), 6U + 4U + 1U);
+  for (const std::string& cut : cuts_of("log.jsonl")) {
+    std::ofstream(path("cut.jsonl"), std::ios::trunc) << cut;
+    evaluator.judged.clear();
+    auto report = filter("cut.jsonl");
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(read("out.jsonl"), read("whole.jsonl"));
+    EXPECT_EQ(read("rejected.jsonl"), rejected);
+    const auto lines = static_cast<std::uint64_t>(std::count(cut.begin(), cut.end(), '\n'));
+    EXPECT_EQ(report->earlier, lines > 0 ? lines - 1 : 0);
+    EXPECT_EQ(report->outcomes, first->outcomes);
+    EXPECT_EQ(report->sampled, 6U);
+    EXPECT_EQ(report->dropped, first->dropped);
+  }
+}
+
+// A kill while the output is written leaves the log whole and a piece under another name.
+TEST_F(SessionTest, AKillDuringTheLastWritingCostsNoJudgement) {
+  write("in.jsonl", {sample_with("right 1"), sample_with("wrong 1"), sample_with("right 2")});
+  ASSERT_TRUE(filter("log.jsonl", "whole.jsonl"));
+  const std::string whole = read("whole.jsonl");
+  for (std::size_t size : {std::size_t{0}, whole.size() / 2, whole.size()}) {
+    std::ofstream(path("out.jsonl.partial"), std::ios::trunc) << whole.substr(0, size);
+    std::ofstream(path("rejected.jsonl.partial"), std::ios::trunc) << "{\"id\": \"ha";
+    evaluator.judged.clear();
+    ASSERT_TRUE(filter("log.jsonl"));
+    EXPECT_TRUE(evaluator.judged.empty());
+    EXPECT_EQ(read("out.jsonl"), whole);
+    EXPECT_FALSE(std::filesystem::exists(path("out.jsonl.partial")));
+    EXPECT_THAT(read("rejected.jsonl"), HasSubstr("y[3] is off in wrong 1"));
+  }
+}
+
+TEST_F(SessionTest, AFullDiskLosesNoFinding) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 6; ++i) samples.push_back(sample_with(fmt::format("right {}", i)));
+  write("in.jsonl", samples);
+  ASSERT_TRUE(filter("log.jsonl", "whole.jsonl"));
+  const std::size_t whole = read("log.jsonl").size();
+  for (std::size_t bytes : {whole / 4, whole / 2, whole - 1}) {
+    std::filesystem::remove(path("small.jsonl"));
+    {
+      FullDisk disk(bytes);
+      auto report = filter("small.jsonl");
+      ASSERT_FALSE(report);
+      EXPECT_THAT(report.error().message(), HasSubstr("small.jsonl: cannot write"));
+    }
+    EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
+    const std::string kept = read("small.jsonl");
+    const auto lines = static_cast<std::size_t>(std::count(kept.begin(), kept.end(), '\n'));
+    evaluator.judged.clear();
+    auto report = filter("small.jsonl");
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->earlier, lines > 0 ? lines - 1 : 0);
+    EXPECT_EQ(evaluator.judged.size(), 6 - report->earlier);
+    EXPECT_TRUE(read("small.jsonl").starts_with(kept));
+    EXPECT_EQ(read("out.jsonl"), read("whole.jsonl"));
+    std::filesystem::remove(path("out.jsonl"));
+  }
+}
+
+TEST_F(SessionTest, OurFailuresAreNoFindings) {
+  write("in.jsonl", {sample_with("right 1"), sample_with("broken")});
+  auto report = filter("log.jsonl");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(report.error().message(), HasSubstr("1 samples could not be judged"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
+  EXPECT_EQ(evaluator.judged["broken"], 1);  // no retry can help
+  settings.skip_failed = true;
+  report = filter("log.jsonl");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(evaluator.judged["right 1"], 1);
+  EXPECT_EQ(report->failed, 1U);
+  EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right 1"));
+  stop.request_stop();
+  report = filter("other.jsonl");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kCancelled);
+}
+
+TEST_F(SessionTest, AFailingCellIsDroppedAndTheOthersAreSampled) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 400; ++i) {
+    const bool bad = i % 4 == 0;  // softmax in strategy "split" is wrong
+    Sample sample = sample_with(fmt::format("{} {}", bad ? "wrong" : "right", i));
+    sample.labels.operators = {bad || i % 4 == 1 ? "softmax" : "add", "mul"};
+    sample.labels.strategy = bad ? "split" : "row";
+    sample.origin = {{"generator", "writer"}, {"index", i}};
+    samples.push_back(std::move(sample));
+  }
+  for (int i = 0; i < 400; i += 4)
+    samples[static_cast<std::size_t>(i) + 2].labels.strategy = "split";
+  write("in.jsonl", samples);
+  settings.per_cell = 30;
+  auto report = filter("log.jsonl");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_THAT(report->failing_cells, ElementsAre("softmax | split | cpp"));
+  EXPECT_EQ(report->cells, 6U);
+  EXPECT_EQ(report->small_cells, 0U);
+  EXPECT_LT(evaluator.judged.size(), 400U);
+  EXPECT_GE(report->sampled, 4U * 30U);
+  EXPECT_EQ(report->kept, 300U);
+  EXPECT_EQ(report->dropped + report->sampled_failures, 100U);
+  for (const Sample& sample : samples_in("out.jsonl"))
+    EXPECT_FALSE(sample.labels.strategy == "split" && sample.labels.operators[0] == "softmax");
+  CellFindings findings;
+  for (const Sample& sample : samples) findings.add(sample, sample.group.starts_with("right"));
+  EXPECT_THAT(findings.failing(), ElementsAre("softmax | split | cpp"));
+}
+
+TEST(Binomial, ClopperPearsonVectors) {
+  // Closed forms: k = 0: 1 - 0.05^(1/n); k = n - 1: 0.95^(1/n). The rest by R's binom.test.
+  EXPECT_NEAR(clopper_pearson_upper(0, 30), 1 - std::pow(0.05, 1.0 / 30), 1e-9);
+  EXPECT_NEAR(clopper_pearson_upper(0, 600), 0.0049804, 1e-6);
+  EXPECT_NEAR(clopper_pearson_upper(9, 10), std::pow(0.95, 0.1), 1e-9);
+  EXPECT_EQ(clopper_pearson_upper(5, 5), 1);
+  EXPECT_EQ(clopper_pearson_upper(0, 0), 1);
+  EXPECT_GT(clopper_pearson_upper(3, 100000), 3e-5);
+  EXPECT_LT(clopper_pearson_upper(3, 100000), 8e-5);
+}
+
+}  // namespace
+}  // namespace kw::data

@@ -1,0 +1,51 @@
+// Lengths in bins, and what labels say.
+#include "data/stats.h"
+
+#include <gtest/gtest.h>
+
+namespace kw::data {
+namespace {
+
+Sample of_lengths(std::size_t question, std::size_t answer) {
+  Sample out;
+  out.messages = {{"user", std::string(question, 'q')}, {"assistant", std::string(answer, 'a')}};
+  return out;
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs(const LengthSummary& lengths) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+  for (const LengthBin& bin : lengths.bins) out.emplace_back(bin.from, bin.count);
+  return out;
+}
+
+TEST(Stats, LengthsInPowersOfTwo) {
+  StatsCollector collector;
+  for (std::size_t answer : {0, 1, 2, 3, 4, 7, 8, 64}) collector.add(of_lengths(100, answer));
+  const Stats stats = collector.finish();
+  using Pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  EXPECT_EQ(pairs(stats.answer_bytes),
+            (Pairs{{0, 1}, {1, 1}, {2, 2}, {4, 2}, {8, 1}, {16, 0}, {32, 0}, {64, 1}}));
+  EXPECT_EQ(pairs(stats.question_bytes), (Pairs{{64, 8}})) << "from the shortest on";
+  EXPECT_EQ(stats.question_bytes.bins[0].to(), 128U);
+  EXPECT_EQ(to_json(stats)["question_bytes"]["bins"].dump(), R"([{"from":64,"count":8}])");
+  EXPECT_TRUE(StatsCollector().finish().answer_bytes.bins.empty());
+}
+
+TEST(Stats, FamiliesTemplatesMutations) {
+  StatsCollector collector;
+  Sample sample = of_lengths(1, 1);
+  sample.labels.other = {{"family", "matmul"}, {"template", "implement-1"}, {"mutation", 3}};
+  collector.add(sample);
+  sample.labels.other = {{"family", "matmul"}, {"mutation", "no_bias"}};
+  collector.add(sample);
+  const Stats stats = collector.finish();
+  EXPECT_EQ(stats.families.at("matmul"), 2U);
+  EXPECT_EQ(stats.templates.at("implement-1"), 1U);
+  EXPECT_EQ(stats.mutations.size(), 1U) << "a number is no name";
+  const std::string text = to_text(stats);
+  EXPECT_NE(text.find("family\n  matmul"), std::string::npos) << text;
+  EXPECT_NE(text.find("mutation\n  no_bias"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace kw::data

@@ -1,0 +1,60 @@
+#include "search/pools.h"
+
+#include <utility>
+
+namespace kw::search {
+namespace {
+
+template <typename T>
+bool was_stopped(const Result<T>& result, const std::stop_token& stop) {
+  return !result && result.error().code() == ErrorCode::kCancelled && stop.stop_requested();
+}
+
+}  // namespace
+
+Pools::Pools(Proposer* proposer, Evaluator* evaluator, Clock now, const PoolSizes& sizes)
+    : proposer_(proposer),
+      evaluator_(evaluator),
+      now_(std::move(now)),
+      proposing_(sizes.proposing, sizes.most_waiting),
+      judging_(sizes.judging, sizes.most_waiting) {}
+
+double Pools::since_ms(std::chrono::steady_clock::time_point begin) const {
+  return std::chrono::duration<double, std::milli>(now_() - begin).count();
+}
+
+void Pools::prepare(std::size_t problem, double delay, std::function<Result<Preparation>()> work) {
+  proposing_.post([this, problem, delay, work = std::move(work)](const std::stop_token& stop) {
+    if (!pause(std::chrono::duration<double>(delay), stop)) return;
+    mailbox_.put(Prepared{problem, work()});
+  });
+}
+
+void Pools::propose(std::size_t problem, double delay, ProposalRequest request) {
+  proposing_.post(
+      [this, problem, delay, request = std::move(request)](const std::stop_token& stop) {
+        if (!pause(std::chrono::duration<double>(delay), stop)) return;
+        const auto begin = now_();
+        Result<Proposed> result = proposer_->propose(request, stop);
+        if (was_stopped(result, stop)) return;
+        mailbox_.put(Answer{problem, request.attempt, since_ms(begin), std::move(result)});
+      });
+}
+
+void Pools::judge(std::size_t problem, double delay, int attempt, gym::EvalRequest request) {
+  judging_.post(
+      [this, problem, delay, attempt, request = std::move(request)](const std::stop_token& stop) {
+        if (!pause(std::chrono::duration<double>(delay), stop)) return;
+        const auto begin = now_();
+        Result<task::Verdict> result = evaluator_->judge(request, stop);
+        if (was_stopped(result, stop)) return;
+        mailbox_.put(Judgement{problem, attempt, since_ms(begin), std::move(result)});
+      });
+}
+
+void Pools::stop() {
+  proposing_.stop();
+  judging_.stop();
+}
+
+}  // namespace kw::search

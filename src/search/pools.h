@@ -1,0 +1,81 @@
+// The work of a search that is done on other threads: one pool asks the proposer and describes
+// problems, one judges. What came out is taken from one mailbox, in the order of arrival.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <variant>
+
+#include "base/result.h"
+#include "gym/gym.h"
+#include "search/evaluator.h"
+#include "search/mailbox.h"
+#include "search/messages.h"
+#include "search/proposer.h"
+#include "search/workers.h"
+
+namespace kw::search {
+
+// What a problem needs before its first attempt.
+struct Preparation {
+  task::Signature signature;
+  Prompt prompt;
+};
+
+// Messages; problem is the number that the work was posted with.
+struct Prepared {
+  std::size_t problem = 0;
+  Result<Preparation> result;
+};
+struct Answer {
+  std::size_t problem = 0;
+  int attempt = 0;
+  double wall_ms = 0;
+  Result<Proposed> result;
+};
+struct Judgement {
+  std::size_t problem = 0;
+  int attempt = 0;
+  double wall_ms = 0;
+  Result<task::Verdict> result;
+};
+using Message = std::variant<Prepared, Answer, Judgement>;
+
+struct PoolSizes {
+  int proposing = 1, judging = 1;  // threads
+  std::size_t most_waiting = 1;    // in each queue
+};
+
+// Posting and taking are for one thread. Work begins after its delay in seconds; what is stopped
+// has no message.
+class Pools {
+ public:
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  // Borrowed: proposer and evaluator.
+  Pools(Proposer* proposer, Evaluator* evaluator, Clock now, const PoolSizes& sizes);
+
+  void prepare(std::size_t problem, double delay, std::function<Result<Preparation>()> work);
+  void propose(std::size_t problem, double delay, ProposalRequest request);
+  void judge(std::size_t problem, double delay, int attempt, gym::EvalRequest request);
+
+  std::optional<Message> take(const std::stop_token& stop) { return mailbox_.take(stop); }
+  std::optional<Message> take_if_there() { return mailbox_.take_if_there(); }
+
+  // Returns when all threads have ended; messages that came until then can still be taken.
+  void stop();
+
+ private:
+  double since_ms(std::chrono::steady_clock::time_point begin) const;
+
+  Proposer* proposer_;
+  Evaluator* evaluator_;
+  Clock now_;
+  Mailbox<Message> mailbox_;
+  // Last: their ends wait for work that uses the rest.
+  Workers proposing_, judging_;
+};
+
+}  // namespace kw::search

@@ -1,0 +1,119 @@
+// What problems are made of: families, depths, branches.
+#include "writer/generate/sample_plan.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace kw::writer::generate {
+namespace {
+
+constexpr std::uint64_t kPlanSeed = 17;
+
+// Values that a value is computed from, itself among them.
+std::set<int> ancestors(const Plan& plan, int value) {
+  std::set<int> out = {value};
+  for (std::size_t i = plan.steps.size(); i-- > 0;) {
+    const Step& step = plan.steps[i];
+    for (const int result : step.results) {
+      if (out.contains(result)) out.insert(step.operands.begin(), step.operands.end());
+    }
+  }
+  return out;
+}
+
+bool is_made(const Plan& plan, int value) {
+  for (const Step& step : plan.steps) {
+    for (const int result : step.results)
+      if (result == value) return true;
+  }
+  return false;
+}
+
+struct Branches {
+  std::string join;
+  int longer = 0, shorter = 0;  // operators of each that the other one has not
+  bool one_source = false;
+};
+
+// The first step that joins what was computed apart.
+std::optional<Branches> branches_of(const Plan& plan) {
+  for (const Step& step : plan.steps) {
+    if (step.operands.size() < 2) continue;
+    const int x = step.operands[0], y = step.operands[1];
+    if (!is_made(plan, x) || !is_made(plan, y)) continue;
+    const std::set<int> of_x = ancestors(plan, x), of_y = ancestors(plan, y);
+    if (of_x.contains(y) || of_y.contains(x)) continue;
+    Branches out{std::string(step.spec->name)};
+    const auto alone = [&](const std::set<int>& mine, const std::set<int>& other) {
+      int count = 0;
+      for (const int value : mine) count += is_made(plan, value) && !other.contains(value) ? 1 : 0;
+      return count;
+    };
+    out.longer = alone(of_x, of_y);
+    out.shorter = alone(of_y, of_x);
+    if (out.longer < out.shorter) std::swap(out.longer, out.shorter);
+    for (const int value : of_x) out.one_source = out.one_source || of_y.contains(value);
+    return out;
+  }
+  return std::nullopt;
+}
+
+TEST(SamplePlan, SomePlansPartInTwoBranches) {
+  GeneratorOptions options;
+  options.min_depth = 3;
+  constexpr int kPlans = 3000;
+  std::map<std::string, int> joins;
+  std::map<int, int> longer, shorter;
+  int found = 0, one_source = 0;
+  for (std::uint64_t index = 0; index < kPlans; ++index) {
+    Rng rng = Rng::at(kPlanSeed, index);
+    const auto plan = sample_plan(rng, options);
+    ASSERT_TRUE(plan) << plan.error().message();
+    const auto branches = branches_of(*plan);
+    if (!branches) continue;
+    ++found;
+    ++joins[branches->join];
+    if (!branches->one_source) continue;  // what came before belongs to one of them
+    ++one_source;
+    ++longer[branches->longer];
+    ++shorter[branches->shorter];
+  }
+  EXPECT_GT(found, kPlans * 7 / 100);
+  EXPECT_LT(found, kPlans * 15 / 100);
+  for (const char* join : {"residual", "multiply", "subtract", "concatenate", "stack", "gate",
+                           "choose", "extreme_of_two"})
+    EXPECT_GE(joins[join], 5) << join;
+  EXPECT_LE(longer.rbegin()->first, 3);
+  EXPECT_GE(longer[3], 20);
+  EXPECT_GE(shorter[1], 20);
+  EXPECT_GE(shorter[2], 20);
+  EXPECT_GE(shorter[3], 3);
+  EXPECT_GT(one_source, found / 2);
+  EXPECT_LT(one_source, found * 9 / 10);
+}
+
+TEST(SamplePlan, FamiliesBeginProblemsAsOftenAsPeoplesDo) {
+  std::map<std::string, double> share;
+  constexpr int kPlans = 3000;
+  for (std::uint64_t index = 0; index < kPlans; ++index) {
+    Rng rng = Rng::at(kPlanSeed + 1, index);
+    const auto plan = sample_plan(rng, {});
+    ASSERT_TRUE(plan) << plan.error().message();
+    share[std::string(plan->steps[0].spec->family)] += 1.0 / kPlans;
+  }
+  EXPECT_NEAR(share["convolution"], 1.0 / 3, 0.04);
+  EXPECT_NEAR(share["matmul"], 1.0 / 6, 0.03);
+  for (const char* family :
+       {"norm", "reduction", "activation", "pooling", "scan", "loss", "attention", "elementwise",
+        "layout", "gather", "sort", "recurrent", "quantization"}) {
+    EXPECT_GT(share[family], 0.003) << family;
+    EXPECT_LT(share[family], 0.16) << family;
+  }
+}
+
+}  // namespace
+}  // namespace kw::writer::generate
