@@ -202,7 +202,6 @@ TEST(CheckPlan, AnAnswerToAnotherGraphDoesNotFit) {
 TEST(CheckPlan, EveryAnswerOfTheWriterFits) {
   GeneratorOptions options;
   options.max_elements = 4096;
-  std::set<std::string> limits;
   for (std::uint64_t index = 0; index < draws(20); ++index) {
     const auto problem = generate_problem(79, index, options);
     ASSERT_TRUE(problem) << problem.error().message();
@@ -226,8 +225,22 @@ TEST(CheckPlan, EveryAnswerOfTheWriterFits) {
       }
       EXPECT_THAT(operators, ElementsAre("operators: " + operator_chain(form->graph)));
       EXPECT_EQ(limit.size(), 1U) << problem->name;
-      limits.merge(limit);
     }
+  }
+}
+
+TEST(WrittenPlan, NamesBothLimitsOverProblems) {
+  GeneratorOptions options;
+  options.max_elements = 4096;
+  std::set<std::string> limits;
+  for (std::uint64_t index = 0; index < 20; ++index) {
+    const auto problem = generate_problem(79, index, options);
+    ASSERT_TRUE(problem) << problem.error().message();
+    const ProblemForm& form = problem->definition;
+    const auto draft = write_kernel(form.graph, form.signature, Language::kCpp,
+                                    strategies(Language::kCpp).front(), {});
+    ASSERT_TRUE(draft) << problem->name << ": " << draft.error().message();
+    limits.insert(draft->plan.at(1));
   }
   EXPECT_THAT(limits, ElementsAre("limit: arithmetic", "limit: memory"));
 }
