@@ -1,7 +1,9 @@
 # Loading of a candidate's or a problem's Python source.
 import ast
+import atexit
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
 
@@ -11,11 +13,16 @@ class BadSetting(Exception):
 
 
 def work_folder():
-    """A new folder for source files: tracebacks, inspect.getsource and Triton read them again."""
+    """A new folder for source files: tracebacks, inspect.getsource and Triton read them again.
+
+    Gone when the interpreter ends (a sandbox's folder goes with the sandbox).
+    """
     places = [os.environ.get("TMPDIR"), "/work", tempfile.gettempdir()]
     for place in places:
         if place and os.path.isdir(place) and os.access(place, os.W_OK):
-            return tempfile.mkdtemp(prefix="source-", dir=place)
+            folder = tempfile.mkdtemp(prefix="source-", dir=place)
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            return folder
     raise OSError(f"none of {', '.join(p for p in places if p)} can be written")
 
 

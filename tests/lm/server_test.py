@@ -243,17 +243,18 @@ def long_stream(name, **more):
 
 def case_slow_and_gone(program, model):
     """Readers that do not read, and clients that leave, give their slots back."""
-    with ModelServer(program, model, "--slots", 4, "--context", 4096, "--threads", 1) as server:
+    with ModelServer(program, model, "--slots", 4, "--context", 65_536, "--threads", 1) as server:
         slow = send_raw(server.port, long_stream(server.name, n=4, logprobs=20), receive_buffer=4096)
         expect(server.wait_for(lambda metrics: metrics["kw_lm_slow_readers_total"] == 1), "a reader that does not read is cut off")
         expect(server.wait_for(is_idle), "its slots are free")
         expect(b"[DONE]" not in read_until(slow, b"[DONE]"), "it sees that its stream is not whole")
         slow.close()
-        # Twice as many as there are slots: those that wait leave too.
-        gone = [send_raw(server.port, long_stream(server.name)) for _ in range(8)]
+        # Twice as many as there are slots: those that wait leave too. So long that none ends before all have left.
+        endless = {"max_tokens": 60_000}
+        gone = [send_raw(server.port, long_stream(server.name, **endless)) for _ in range(8)]
         for connection in gone[:3]:
             expect(b"data: " in read_until(connection, b"data: "), "a stream begins")
-        quiet = send_raw(server.port, long_stream(server.name, stream=False))
+        quiet = send_raw(server.port, long_stream(server.name, stream=False, **endless))
         # A reset throws away what the server has not read yet: all are there before the first leaves.
         expect(server.wait_for(lambda metrics: metrics["kw_lm_sequences_running"] + metrics["kw_lm_sequences_waiting"] == 9), "all requests have come")
         for number, connection in enumerate([*gone, quiet]):
@@ -263,7 +264,7 @@ def case_slow_and_gone(program, model):
         expect(server.wait_for(is_idle), "slots of clients that left")
         metrics = server.metrics()
         expect(metrics['kw_lm_answers_total{finish="cancelled"}'] >= 9, f"cancelled answers are counted: {metrics}")
-        expect(metrics["kw_lm_sampled_tokens_total"] < 9 * 4000, "nobody's answers are not generated to their ends")
+        expect(metrics["kw_lm_sampled_tokens_total"] < 9 * endless["max_tokens"], "nobody's answers are not generated to their ends")
         answer = server.post("/v1/completions", {"model": server.name, "prompt": "a", "max_tokens": 5, "ignore_eos": True})
         expect(answer["usage"]["completion_tokens"] == 5, "the next one is answered")
 
