@@ -85,7 +85,17 @@ std::string CppText::element(BufferId id, const std::vector<std::string>& index)
 
 std::string CppText::element(BufferId id, const std::vector<IntExpr>& index) {
   if (buffer(id).kind == Buffer::Kind::kScalar || is_variable(id)) return name(id);
-  return fmt::format("{}[{}]", name(id), index_text(linear_index(nest, id, index)));
+  std::string text = fmt::format("{}[{}]", name(id), index_text(linear_index(nest, id, index)));
+  const auto kept = kept_.find(text);
+  return kept == kept_.end() ? text : kept->second;
+}
+
+void CppText::keep(BufferId id, const std::vector<IntExpr>& index) {
+  std::string text = element(id, index);
+  if (!text.ends_with(']')) return;  // a variable, or kept already
+  std::string constant = new_name("k");
+  format("const {} {} = {};", element_type(buffer(id).type.dtype), constant, text);
+  kept_.emplace(std::move(text), std::move(constant));
 }
 
 std::string_view element_type(DType dtype) {

@@ -1,6 +1,7 @@
 // CppText: a C++ kernel in the making: its lines, its names, and how elements and expressions read
 // in it. The parts of a kernel (loops, products, routines) are written into one.
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -53,6 +54,9 @@ class CppText {
   std::string element(BufferId id, const std::vector<std::string>& index);
   // One linear expression where every index is known: the compiler sees its strides.
   std::string element(BufferId id, const std::vector<IntExpr>& index);
+  // Puts the element into a constant, which element() gives until forget_kept().
+  void keep(BufferId id, const std::vector<IntExpr>& index);
+  void forget_kept() { kept_.clear(); }
 
   // ---- expressions ----
   std::string index_text(const IntExpr& expr);
@@ -71,7 +75,8 @@ class CppText {
  private:
   std::vector<std::string> names_;  // of buffers
   std::set<BufferId> used_;
-  std::set<std::string> wide_sums_;  // accumulators
+  std::set<std::string> wide_sums_;          // accumulators
+  std::map<std::string, std::string> kept_;  // the constant of an element
   std::size_t indent_ = 1;
 };
 

@@ -187,12 +187,50 @@ class LoopWriter {
 
   void plain_loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (const Store* put = streamed_store(loop)) return streamed_loop(loop, *put, std::move(loops));
-    if (std::string pragma = simd(loop); !pragma.empty()) text_.directive(pragma);
+    if (std::string pragma = simd(loop); !pragma.empty()) {
+      keep_invariants(loop);
+      text_.directive(pragma);
+    }
     text_.open_loop(loop.variable, text_.index_text(loop.first), text_.index_text(loop.extent));
     text_.ranges.loop(loop.variable, loop.extent);
     loops.push_back(loop.variable);
     list(loop.body, loops);
     text_.close();
+    text_.forget_kept();
+  }
+
+  // Elements that every iteration reads become constants before a loop of vectors whose stores, for
+  // all that the compiler knows, change them: of bytes, and of a half's bits.
+  void keep_invariants(const NestLoop& loop) {
+    bool hides = false;
+    std::vector<Access> reads, writes;
+    for (const NestNode& node : loop.body) {
+      collect_reads(node, reads);
+      collect_writes(node, writes);
+    }
+    std::set<BufferId> written;
+    for (const Access& write : writes) {
+      written.insert(write.buffer);
+      hides |= !text_.is_variable(write.buffer) && may_alias(text_.buffer(write.buffer).type.dtype);
+    }
+    if (!hides) return;
+    for (const Access& read : reads) {
+      if (written.contains(read.buffer)) continue;
+      const Shape& shape = text_.buffer(read.buffer).type.shape;
+      std::vector<IntExpr> index;
+      for (std::size_t d = 0; d < read.index.size(); ++d) {
+        const std::optional<IntExpr>& at = read.index[d];
+        // Inside the buffer, whatever a condition around the read says.
+        if (at && !at->contains(loop.variable) && text_.ranges.nonnegative(*at) &&
+            text_.ranges.less(*at, shape[d]))
+          index.push_back(*at);
+      }
+      if (index.size() == shape.size()) text_.keep(read.buffer, index);
+    }
+  }
+
+  static bool may_alias(DType dtype) {
+    return !half_name(dtype).empty() || (task::size_of(dtype) == 1 && dtype != DType::kBool);
   }
 
   // The one store of the loop into an output, in single steps, of what it does not read.
@@ -228,6 +266,7 @@ class LoopWriter {
                            text_.index_text(loop.first), extent, kLine));
     text_.format("const int64_t {} = std::min<int64_t>({}, {} + {});", end, extent, block, kLine);
     text_.format("{} kw_line[{}];", element_type(text_.buffer(put.buffer).type.dtype), kLine);
+    keep_invariants(loop);
     text_.directive("#pragma omp simd");
     text_.open_loop(r, block, end);
     text_.ranges.loop(r, loop.extent);
@@ -236,6 +275,7 @@ class LoopWriter {
     list(loop.body, loops);
     streamed_.reset();
     text_.close();
+    text_.forget_kept();
     text_.ranges.loop(block, loop.extent);
     const IntExpr first =
         linear_index(text_.nest, put.buffer, put.index).substitute({{r, IntExpr::symbol(block)}});
