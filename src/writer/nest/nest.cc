@@ -34,11 +34,28 @@ NestNode wrapped(NestList body, const std::vector<Loop>& loops) {
   return std::move(body.front());
 }
 
-NestList of_stage(const Stage& stage, const Program& program) {
+// Without its loops of one iteration; index: of its store then.
+Stage without_single_iterations(const Stage& stage, std::vector<IntExpr>& index) {
+  Stage out = stage;
+  std::map<std::string, IntExpr> first;
+  for (const Loop& loop : stage.loops) {
+    if (loop.extent == IntExpr(1)) first.emplace(loop.variable, 0);
+  }
+  std::erase_if(out.loops, [&](const Loop& loop) { return first.contains(loop.variable); });
+  index = symbols_of(stage.loops);
+  for (IntExpr& one : index) one = one.substitute(first);
+  if (first.empty()) return out;
+  for (Loop& loop : out.reduced) loop.extent = loop.extent.substitute(first);
+  out.body = substitute(out.body, first);
+  if (out.epilogue) out.epilogue = substitute(out.epilogue, first);
+  return out;
+}
+
+NestList of_stage(const Stage& whole, const Program& program) {
   NestList inner;
   Store store;
+  const Stage stage = without_single_iterations(whole, store.index);
   store.buffer = stage.out;
-  store.index = symbols_of(stage.loops);
   if (stage.reduced.empty()) {
     store.value = stage.body;
     inner.push_back({std::move(store)});

@@ -122,7 +122,8 @@ void tile_transposes(Nest& nest, int tile);
 // the others.
 void convert_lines(Nest& nest);
 
-// Drops the dimensions of scratch buffers along which each iteration uses its own element only.
+// Drops the dimensions of scratch buffers along which each iteration uses its own element only, or
+// all use the first.
 void shrink_buffers(Nest& nest);
 
 // Pointwise stages that alone read a reduction of as many elements become its epilogue. Before

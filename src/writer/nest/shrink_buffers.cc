@@ -71,12 +71,14 @@ void shrink_buffers(Nest& nest) {
     local.loops.assign(all.front().loops.begin(),
                        all.front().loops.begin() + static_cast<std::ptrdiff_t>(common));
     for (std::size_t d = 0; d < rank; ++d) {
-      const bool own = std::any_of(local.loops.begin(), local.loops.end(), [&](const auto& loop) {
-        const IntExpr variable = IntExpr::symbol(loop);
+      const auto always_at = [&](const IntExpr& place) {
         return std::all_of(all.begin(), all.end(),
-                           [&](const Use& use) { return use.access.index[d] == variable; });
-      });
-      if (own) continue;
+                           [&](const Use& use) { return use.access.index[d] == place; });
+      };
+      if (always_at(0) || std::any_of(local.loops.begin(), local.loops.end(), [&](const auto& loop) {
+            return always_at(IntExpr::symbol(loop));
+          }))
+        continue;
       local.dims.push_back(d);
       local.shape.push_back(buffer.type.shape[d]);
     }
