@@ -229,7 +229,8 @@ Status Judgement::half_block(const std::array<Side*, 2>& order, const Group& set
     const Group set = {s};
     KW_TRY_STATUS(fill(s, audited == s));
     KW_TRY_STATUS(pair_of_gos(order, set, sample));
-    if (!fault_) KW_TRY_STATUS(session_.options_.mechanisms.snapshot ? check(set) : check_late(set));
+    if (!fault_)
+      KW_TRY_STATUS(session_.options_.mechanisms.snapshot ? check(set) : check_late(set));
     if (fault_) return {};
   }
   sample.candidate_ns /= static_cast<double>(sets.size());

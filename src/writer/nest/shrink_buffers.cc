@@ -75,9 +75,9 @@ void shrink_buffers(Nest& nest) {
         return std::all_of(all.begin(), all.end(),
                            [&](const Use& use) { return use.access.index[d] == place; });
       };
-      if (always_at(0) || std::any_of(local.loops.begin(), local.loops.end(), [&](const auto& loop) {
-            return always_at(IntExpr::symbol(loop));
-          }))
+      if (always_at(0) ||
+          std::any_of(local.loops.begin(), local.loops.end(),
+                      [&](const auto& loop) { return always_at(IntExpr::symbol(loop)); }))
         continue;
       local.dims.push_back(d);
       local.shape.push_back(buffer.type.shape[d]);
