@@ -199,6 +199,8 @@ class ModulesTest(TracerTest):
                         " F.tanhshrink, F.relu6, F.hardshrink, F.softshrink):\n    x = f(x)\nreturn x", "pass", "torch.randn(6, 10)",
                         ["silu.default", "mish.default", "elu.default", "softplus.default"]),
         "integers": ("return (x // 3) % 4 + (x << 1) - (x >> 1) ^ 5", "pass", "torch.randint(0, 100, (6, 10))", ["bitwise_xor.Scalar"]),
+        "counts": ("return torch.bincount(x[0], minlength=100), x[0].bincount(x[1].double(), 110)", "pass", "torch.randint(0, 100, (6, 10))",
+                   ["scatter_add.default"]),
         "a branch on a dimension": ("if x.dim() == 2 and x.shape[1] > 4:\n    return x + 1\nreturn x", "pass", "torch.randn(6, 10)", ["add.Tensor"]),
         "several outputs": ("v, i = torch.topk(x, 3, dim=1)\nreturn v, i, x.max(dim=1).values", "pass", "torch.randn(6, 10)", ["topk.default", "max.dim"]),
     }
@@ -286,6 +288,7 @@ class ErrorsTest(TracerTest):
             "return x * x.sum().item()": f"line {start}: _local_scalar_dense.default: what comes next",
             "if x.sum() > 0:\n    return x\nreturn -x": f"line {start}: ",
             "return torch.nonzero(x)": f"line {start}: nonzero.default",
+            "return torch.bincount(x.long())": f"line {start}: bincount.default",
             "y = x + 1\nreturn y @ y": f"line {start + 1}: ",
             "return x.no_such_method()": f"line {start}: AttributeError",
             "return torch.fft.fft(x).abs()": f"line {start}: _fft_r2c.default: the element type complex64",

@@ -100,6 +100,15 @@ def _embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scal
     return rows.amax(1) if mode == "max" else rows.mean(1) if mode == "mean" else rows.sum(1)
 
 
+def _bincount(input, weights=None, minlength=0):
+    """With a length: of numbers below it, as the problem's outputs have one shape. Else the longest decides, which no trace knows."""
+    if minlength == 0:
+        return _torch_bincount(input, weights, minlength)
+    dtype = torch.int64 if weights is None else torch.float32 if weights.dtype is torch.float32 else torch.float64
+    counted = torch.ones_like(input, dtype=dtype) if weights is None else weights.to(dtype)
+    return torch.zeros(minlength, dtype=dtype).scatter_add(0, input.long(), counted)
+
+
 def _scaled(input, size, factors):
     """(sizes of a resized picture, factors that torch takes positions by)."""
     if size is not None:
@@ -151,6 +160,7 @@ _PLACES = (
     (F, "rms_norm", _rms_norm),
     (F, "scaled_dot_product_attention", _attention),
     (math, "sqrt", _root),
+    (torch, "bincount", _bincount),
     (torch._C._nn, "upsample_bilinear2d", _bilinear),
     (torch._C._nn, "upsample_nearest2d", _nearest),
     (torch, "chunk", _chunk),
@@ -161,11 +171,13 @@ _PLACES = (
     (torch, "max_pool1d", _max_pool1d),
     (torch, "rms_norm", _rms_norm),
     (torch, "split", _split),
+    (torch.Tensor, "bincount", _bincount),
     (torch.Tensor, "chunk", _chunk),
     (torch.Tensor, "split", _split),
 )
 _ORIGINALS = {getattr(owner, name): function for owner, name, function in _PLACES}
 _python_root = math.sqrt
+_torch_bincount = torch.bincount
 _split_by_number = torch.Tensor.split
 _torch_linear = F.linear
 _torch_embedding_bag = F.embedding_bag

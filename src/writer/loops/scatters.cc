@@ -81,21 +81,6 @@ void index_update(OpCall& call, ScatterOp op, const char* source_name) {
       }));
 }
 
-void bincount(OpCall& call) {
-  Lowering& at = call.at;
-  const Tensor self = call.tensor("self");
-  if (self.rank() != 1 || call.type().shape.size() != 1) return call.invalid("no vector");
-  const DType dtype = call.type().dtype;
-  const Tensor none{call.type(), [dtype](const Index&) { return writer::number(dtype, 0); }};
-  call.set(at.scatter(
-      none, self.type.shape, ScatterOp::kAdd,
-      [&](const Index& i) { return Index{at.data_index(at.read(self, i), call.type().shape[0])}; },
-      [&](const Index& i) {
-        return call.given("weights") ? at.read(call.tensor("weights"), i)
-                                     : writer::number(dtype, 1);
-      }));
-}
-
 }  // namespace
 
 void add_scatters(LowerTable& table) {
@@ -110,7 +95,6 @@ void add_scatters(LowerTable& table) {
   table["index_fill.int_Scalar"] = table["index_fill.int_Tensor"] = [](OpCall& call) {
     index_update(call, ScatterOp::kAssign, "value");
   };
-  table["bincount.default"] = bincount;
 }
 
 }  // namespace kw::writer
