@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """The main job over the suite: what `kernelwright solve` finds without a model, over torch eager and, with --rival, over torch.compile.
 
-    bench/solve_suite.py [--problems problems] [--samples 1] [--seconds 60] [--rival] [--run FOLDER] [--rows rows.jsonl] [--share 1/1] [NAME ...]
+    bench/solve_suite.py [--problems problems] [--samples 1] [--seconds 60] [--rival] [--run FOLDER] [--rows rows.jsonl] [--at-once 1] [--until SECONDS] [NAME ...]
 
 One problem after the other, so that nothing runs beside what is timed: `solve PROBLEM --proposer writer`; with --rival the best kernel is then judged again with
-torch.compile as baseline (same gym, same workloads). Problems whose row is in --rows already are passed over. Prints a Markdown row a problem, then the shares:
+torch.compile as baseline (same gym, same workloads). On a larger machine --at-once N judges N problems beside each other, each on two cores that no other has and with a timing
+lock of its own (root only). Problems whose row is in --rows already are passed over. Prints a Markdown row a problem, then the shares:
 solved (a correct kernel), faster (the speedup's lower end above 1), and the seconds of wall clock that a problem took.
 """
 
 import argparse
+import concurrent.futures
 import json
 import pathlib
+import queue
 import statistics
 import subprocess
 import tempfile
@@ -22,23 +25,46 @@ from common import ROOT, add_program_option
 NOT_PROBLEMS = ("constant_zero",)  # in the suite to be quarantined
 
 
-def solve(arguments, problem, run):
-    command = [arguments.program, "solve", str(problem), "--proposer", "writer", "--json", "--run", str(run), "--jobs", "1", "--parallel", "1",
-               "--samples", str(arguments.samples), "--seconds", str(arguments.seconds), "--max-seconds", str(arguments.max_seconds)]
-    started = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True)
-    lines = done.stdout.splitlines()
-    row = json.loads(lines[0]) if lines else {"best": None, "error": done.stderr.strip()[-300:]}
-    return {"name": problem.stem, "wall": time.perf_counter() - started, **row}
+# Two cores of its own, and a timing lock: other problems' are not waited for.
+ALONE = 'mkdir -p /run/kernelwright && mount -t tmpfs tmpfs /run/kernelwright && exec taskset -c "$0" "$@"'
 
 
-def over_compile(arguments, problem, kernel):
-    """The verdict of the solution beside the kernel's file with torch.compile as baseline; a dict with "error" where there is none."""
-    solution = pathlib.Path(kernel).with_name("solution.json")
-    command = [arguments.program, "eval", str(problem), str(solution), "--baseline", "compile", "--json", "--no-evidence", "--max-seconds", str(arguments.max_seconds)]
+def ran(command, slot):
+    """The first line of a command's output as JSON; what it complained of where there is none. slot: which two cores, None: all."""
+    if slot is not None:
+        command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ALONE, f"{2 * slot},{2 * slot + 1}", *command]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     return json.loads(lines[0]) if lines else {"error": {"message": done.stderr.strip()[-300:]}}
+
+
+def solve(arguments, problem, run, slot):
+    command = [arguments.program, "solve", str(problem), "--proposer", "writer", "--json", "--run", str(run), "--jobs", "1", "--parallel", "1",
+               "--samples", str(arguments.samples), "--seconds", str(arguments.seconds), "--max-seconds", str(arguments.max_seconds)]
+    started = time.perf_counter()
+    row = ran(command, slot)
+    return {"name": problem.stem, "wall": time.perf_counter() - started, **row}
+
+
+def over_compile(arguments, problem, kernel, slot):
+    """The verdict of the solution beside the kernel's file with torch.compile as baseline; a dict with "error" where there is none."""
+    solution = pathlib.Path(kernel).with_name("solution.json")
+    command = [arguments.program, "eval", str(problem), str(solution), "--baseline", "compile", "--json", "--no-evidence", "--max-seconds", str(arguments.max_seconds)]
+    return ran(command, slot)
+
+
+def measure(arguments, problem, run, slots, end):
+    slot = slots.get()
+    try:
+        if time.monotonic() >= end:
+            return None
+        row = solve(arguments, problem, run, slot)
+        best = row.get("best")
+        if best and arguments.rival:
+            row["rival"] = over_compile(arguments, problem, best["source"], slot)
+        return row
+    finally:
+        slots.put(slot)
 
 
 def interval(speedup):
@@ -82,11 +108,11 @@ def main():
     parser.add_argument("--rival", action="store_true")
     parser.add_argument("--run", type=pathlib.Path, help="folder of the run folders; without it a temporary one")
     parser.add_argument("--rows", type=pathlib.Path, help="a line of JSON a problem, appended")
-    parser.add_argument("--share", default="1/1", help="K/N: the K-th of N parts of the problems, for several runs side by side on cores of their own")
+    parser.add_argument("--at-once", type=int, default=1, help="problems, each on two cores")
+    parser.add_argument("--until", type=float, default=1e9, help="seconds after which no further problem begins")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    part, parts = map(int, arguments.share.split("/"))
-    problems = [p for p in find_problems(arguments.problems) if p.stem not in NOT_PROBLEMS and (not arguments.names or p.stem in arguments.names)][part - 1::parts]
+    problems = [p for p in find_problems(arguments.problems) if p.stem not in NOT_PROBLEMS and (not arguments.names or p.stem in arguments.names)]
     rows = []
     if arguments.rows and arguments.rows.exists():
         rows = [json.loads(line) for line in arguments.rows.read_text().splitlines()]
@@ -94,15 +120,16 @@ def main():
     print("| problem | outcome | over eager | over torch.compile | s |\n|---|---|---|---|---|")
     for row in rows:
         print(line_of(row))
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = pathlib.Path(temporary)
-        for problem in problems:
-            if problem.stem in known:
+    slots = queue.SimpleQueue()
+    for slot in range(arguments.at_once) if arguments.at_once > 1 else [None]:
+        slots.put(slot)
+    end = time.monotonic() + arguments.until
+    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(arguments.at_once) as pool:
+        folder = arguments.run or pathlib.Path(temporary)
+        begun = [pool.submit(measure, arguments, p, folder / p.stem, slots, end) for p in problems if p.stem not in known]
+        for done in concurrent.futures.as_completed(begun):
+            if (row := done.result()) is None:
                 continue
-            row = solve(arguments, problem, (arguments.run or folder) / problem.stem)
-            best = row.get("best")
-            if best and arguments.rival:
-                row["rival"] = over_compile(arguments, problem, best["source"])
             rows.append(row)
             print(line_of(row), flush=True)
             if arguments.rows:
