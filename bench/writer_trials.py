@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The writer on modules that others wrote: is there a correct kernel, and which operator is missing where there is none?
 
-    bench/writer_trials.py ROWS.jsonl [--samples SAMPLES.jsonl] [--program build/dev/bin/kernelwright] [--attempts 4] [--first N]
+    bench/writer_trials.py ROWS.jsonl [--samples SAMPLES.jsonl] [--program build/dev/bin/kernelwright] [--attempts 4] [--first N] [--jobs 1]
 
 Each of tests/writer/modules, and with --samples (rows with code, level, name, problem_id) each KernelBench problem at the sizes of
 kernelbench_sample.py, goes through `kernelwright solve --no-timing` until a kernel is correct. ROWS gets a line for each trial, and what is in it
@@ -11,6 +11,7 @@ quarantined as SETTINGS says.
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import pathlib
 import re
@@ -73,19 +74,23 @@ def main():
     parser.add_argument("--program", default=str(ROOT / "build/dev/bin/kernelwright"))
     parser.add_argument("--attempts", type=int, default=4)
     parser.add_argument("--first", type=int, help="only so many modules, and so many rows of --samples")
+    parser.add_argument("--jobs", type=int, default=1, help="trials at once: nothing is timed")
     arguments = parser.parse_args()
     done = {row["name"]: row for row in map(json.loads, arguments.rows.read_text().splitlines())} if arguments.rows.exists() else {}
-    rows, begun = [], collections.Counter()
+    wanted, begun = [], collections.Counter()
     for trial in trials(arguments.samples):
         kind = "/" in trial[0]
         begun[kind] += 1
-        if arguments.first and begun[kind] > arguments.first:
-            continue
-        if trial[0] not in done:
-            done[trial[0]] = tried(arguments, *trial)
+        if not arguments.first or begun[kind] <= arguments.first:
+            wanted.append(trial)
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        running = [pool.submit(tried, arguments, *trial) for trial in wanted if trial[0] not in done]
+        for one in concurrent.futures.as_completed(running):
+            row = one.result()
+            done[row["name"]] = row
             with arguments.rows.open("a") as file:
-                file.write(json.dumps(done[trial[0]]) + "\n")
-        rows.append(done[trial[0]])
+                file.write(json.dumps(row) + "\n")
+    rows = [done[trial[0]] for trial in wanted]
     table(rows)
     sys.exit(any(not row["good"] for row in rows))
 
