@@ -284,8 +284,7 @@ def case_import_golden(program, _, folder):
 
 
 def case_graph_rule(program, _, folder):
-    """Generated modules as a benchmark, in other words: the tracer's graph of each has the digest of the generator's, as far as both write it with the
-    same operators (about half do), and of no other's."""
+    """Generated modules as a benchmark, in other words: the tracer's graph of most has the digest of the generator's, and of no other's."""
     count = 40
     data(program, "generate", "--out", folder / "made.jsonl", "--seed", 12, "--count", count, "--mix", "convert=1", "--max-elements", 2048)
     (folder / "bench").mkdir()
@@ -299,7 +298,7 @@ def case_graph_rule(program, _, folder):
     expect(json.loads(out)["problems_without_graph"] == 0, out)
     found = [row for row in rows(folder / "report.jsonl") if row["rule"] == "graph"]
     print(f"{len(found)} of {count} modules have the same digest by the tracer")
-    expect(len(found) >= 0.3 * count, f"only {len(found)} of {count} are found by their graphs")
+    expect(len(found) >= 0.75 * count, f"only {len(found)} of {count} are found by their graphs")
     expect(all(names[row["id"]] == row["problem"] for row in found), f"found as another: {found}")
 
 
