@@ -14,6 +14,10 @@ namespace kw::data::canonical {
 using writer::IntExpr;
 using writer::ValueId;
 
+std::string base_name(const std::string& op) {
+  return op.substr(0, op.find('.'));
+}
+
 NodeReader::NodeReader(const writer::Graph& graph, Terms& terms) : graph_(graph), terms_(terms) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto& input = graph.inputs[i];
@@ -214,7 +218,7 @@ NodeReader::Read NodeReader::reader_of(const std::string& op, std::size_t output
     add(&R::top, {"topk"});
     return out;
   }();
-  const std::string base = op.substr(0, op.find('.'));
+  const std::string base = base_name(op);
   auto found = kReaders.find(output == 0 ? op : fmt::format("{}#{}", base, output));
   if (found == kReaders.end() && output == 0) found = kReaders.find(base);
   return found == kReaders.end() ? nullptr : found->second;

@@ -9,6 +9,8 @@
 
 namespace kw::data::canonical {
 
+std::string base_name(const std::string& op);  // "add" of "add.Tensor"
+
 // Sizes are those of the graph. Borrowed: both. A node with arguments that its operator does not
 // have is a term of its own.
 class NodeReader {

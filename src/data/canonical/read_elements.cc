@@ -6,14 +6,6 @@
 #include "data/canonical/node_reader.h"
 
 namespace kw::data::canonical {
-namespace {
-
-std::string base_name(const std::string& op) {
-  return op.substr(0, op.find('.'));
-}
-
-}  // namespace
-
 std::optional<TermId> NodeReader::function(const Node& node, const Type& type) {
   const auto given = tensor(node, "self");
   if (!given || terms_[*given].type.shape != type.shape) return std::nullopt;

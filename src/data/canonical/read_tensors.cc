@@ -8,14 +8,6 @@
 #include "data/canonical/node_reader.h"
 
 namespace kw::data::canonical {
-namespace {
-
-std::string base_name(const std::string& op) {
-  return op.substr(0, op.find('.'));
-}
-
-}  // namespace
-
 std::optional<TermId> NodeReader::shape(const Node& node, const Type& type) {
   const auto x = tensor(node, "self");
   if (!x) return std::nullopt;
