@@ -10,6 +10,7 @@
 
 #include "exceptions.h"
 #include "link/channel.h"
+#include "link/child_program.h"
 #include "link/model_messages.h"
 #include "model_service.h"
 #include "model_session.h"
@@ -80,6 +81,7 @@ Status serve_over(link::Channel& channel, const SessionOptions& options) {
 }  // namespace
 
 int serve(const Json& settings) {
+  link::continue_with_parent();
   auto read = serve_settings(settings);
   if (!read) {
     fmt::print(stderr, "error: {}\n", read.error().message());

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,9 +69,24 @@ ChildProgram::~ChildProgram() {
   static_cast<void>(wait(std::chrono::milliseconds(0)));
 }
 
+void ChildProgram::pause() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGSTOP);
+  siginfo_t state{};
+  // It stays to be waited for.
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &state, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
+}
+
+void ChildProgram::resume() {
+  if (pid_ > 0) ::kill(pid_, SIGCONT);
+}
+
 std::string ChildProgram::wait(std::chrono::milliseconds grace) {
   constexpr std::chrono::milliseconds kPause{5};
   if (pid_ <= 0) return "ended before";
+  resume();
   const auto deadline = std::chrono::steady_clock::now() + grace;
   int status = 0;
   for (bool killed = false;;) {
@@ -87,6 +103,11 @@ std::string ChildProgram::wait(std::chrono::milliseconds grace) {
   }
   pid_ = 0;
   return ending_of(status);
+}
+
+// The signal comes when the thread ends that started us, too: then it ends a pause early at most.
+void continue_with_parent() {
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 }
 
 }  // namespace kw::link

@@ -24,6 +24,10 @@ class ChildProgram {
   ~ChildProgram();  // kills it, unless it has ended
 
   os::UniqueFd take_socket() { return std::move(socket_); }
+  // Stops it, and returns when nothing of it runs any more; until resume(). When our process is
+  // killed meanwhile, the child goes on only if it asked for that: continue_with_parent().
+  void pause();
+  void resume();
   // How it ended: "exit code 2", "signal 9 (Killed)". Killed when it does not end within `grace`.
   std::string wait(std::chrono::milliseconds grace);
 
@@ -33,5 +37,8 @@ class ChildProgram {
   pid_t pid_ = 0;  // 0: has ended
   os::UniqueFd socket_;
 };
+
+// In the child: whatever ends the parent, a paused child goes on then, and sees the socket's end.
+void continue_with_parent();
 
 }  // namespace kw::link

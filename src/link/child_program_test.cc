@@ -1,6 +1,11 @@
 // Over the shell: the socket, how it ended, and that it is not left behind.
 #include "link/child_program.h"
 
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -47,6 +52,52 @@ TEST(ChildProgram, EndsWithItsOwner) {
   auto said = os::read_to_end(socket.get(), 1000);
   ASSERT_TRUE(said);
   EXPECT_EQ(*said, "");
+}
+
+// Core time of a process so far.
+std::chrono::nanoseconds cpu_time(pid_t pid) {
+  clockid_t clock = 0;
+  timespec time{};
+  EXPECT_EQ(::clock_getcpuclockid(pid, &clock), 0);
+  EXPECT_EQ(::clock_gettime(clock, &time), 0);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+TEST(ChildProgram, StandsStillWhilePaused) {
+  auto child = ChildProgram::start(shell("echo $$ >&3; while :; do :; done"));
+  ASSERT_TRUE(child);
+  os::UniqueFd socket = child->take_socket();
+  std::array<char, 20> text{};
+  ASSERT_GT(::recv(socket.get(), text.data(), text.size() - 1, 0), 1);
+  const auto pid = static_cast<pid_t>(std::strtol(text.data(), nullptr, 10));
+  for (int times = 0; times < 3; ++times) {
+    child->pause();
+    const auto paused = cpu_time(pid);
+    for (const auto until = std::chrono::steady_clock::now() + 20ms;
+         std::chrono::steady_clock::now() < until;) {
+    }
+    EXPECT_EQ(cpu_time(pid), paused);
+    child->resume();
+    while (cpu_time(pid) == paused) std::this_thread::yield();
+  }
+}
+
+TEST(ChildProgram, EndsByItselfWhenItWasPaused) {
+  auto child = ChildProgram::start(shell("read line <&3; exit 7"));
+  ASSERT_TRUE(child);
+  child->pause();
+  child->take_socket().reset();
+  EXPECT_EQ(child->wait(20s), "exit code 7");
+  child->pause();  // nothing is there
+}
+
+TEST(ChildProgram, IsPausedWhenItHasEnded) {
+  auto child = ChildProgram::start(shell("exit 7"));
+  ASSERT_TRUE(child);
+  auto said = os::read_to_end(child->take_socket().get(), 1000);
+  child->pause();
+  child->resume();
+  EXPECT_EQ(child->wait(20s), "exit code 7");
 }
 
 TEST(ChildProgram, NamesAProgramThatIsNotThere) {
