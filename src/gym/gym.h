@@ -78,6 +78,15 @@ class Progress {
   virtual void stage(const EvalRequest& request, std::string_view stage) = 0;
 };
 
+// Work of the caller's that can stand still while something is timed: a language model on the same
+// machine. Called from any thread, pause() and resume() in turn, many times a second.
+class Background {
+ public:
+  virtual ~Background() = default;
+  virtual void pause() = 0;  // returns when nothing of it runs
+  virtual void resume() = 0;
+};
+
 struct GymOptions {
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
   int jobs = 1;                           // evaluations in flight; timing is never parallel
@@ -88,7 +97,8 @@ struct GymOptions {
   std::filesystem::path
       python_folder;   // of zygote.py and the other leaves; empty: found from the programs' folder
   std::string python;  // interpreter; empty: .venv of the checkout, else python3
-  Progress* progress = nullptr;  // borrowed
+  Progress* progress = nullptr;      // borrowed
+  Background* background = nullptr;  // borrowed
 };
 
 // What a target can do here; the fake target of the tests has none of it.

@@ -14,7 +14,6 @@
 namespace kw::gym {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int kSpinsBetweenLooks =
     20000;  // about 100 us of pauses between looks at the exit and the deadline
 constexpr auto kSlowPoll = std::chrono::microseconds(200);
@@ -35,6 +34,7 @@ Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
   client->memory_ = std::move(memory);
   client->monitor_ = std::move(attach.monitor);
   client->freeze_ = attach.freeze && client->monitor_->can_freeze();
+  client->turn_ = attach.turn;
   client->interprets_triton_ = attach.setup.contains("triton");
   for (const task::Argument& input : signature.inputs)
     client->input_is_scalar_.push_back(input.role == task::Role::kScalar);
@@ -72,7 +72,7 @@ Status ExecutorClient::send_setup(Attach& attach, const task::Signature& signatu
 
 Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
   auto start = Clock::now();
-  auto deadline = start + timeout;
+  Wait wait{start + timeout};
   GoResult result;
   while (true) {
     auto state = static_cast<ExecutorState>(load_acquire(pages_.reply().state));
@@ -80,11 +80,13 @@ Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
     if (state == ExecutorState::kFailed) result.end = GoEnd::kFailed;
     if (state != ExecutorState::kFailed) exit_ = monitor_->exited();
     if (exit_) result.end = GoEnd::kExited;
-    if (result.end == GoEnd::kDone && Clock::now() > deadline) result.end = GoEnd::kTimeout;
     if (result.end != GoEnd::kDone) return result;
+    KW_TRY(bool late, too_late(wait));
+    if (late) result.end = GoEnd::kTimeout;
+    if (late) return result;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  result.wall = Clock::now() - start;
+  result.wall = Clock::now() - start - wait.aside;
   std::optional<Style> style = style_of(pages_.reply());
   if (!style) {
     result.end = GoEnd::kProtocol;
@@ -95,7 +97,13 @@ Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
   return result;
 }
 
-GoEnd ExecutorClient::wait_done(std::uint64_t sequence, Clock::time_point deadline) {
+Result<bool> ExecutorClient::too_late(Wait& wait) {
+  KW_TRY(std::chrono::nanoseconds aside, turn_->make_way(monitor_.get()));
+  wait.aside += aside;
+  return Clock::now() > wait.deadline + wait.aside;
+}
+
+Result<GoEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) {
   const auto slow_after = Clock::now() + kSlowPollAfter;
   while (true) {
     for (int i = 0; i < kSpinsBetweenLooks; ++i) {
@@ -104,18 +112,17 @@ GoEnd ExecutorClient::wait_done(std::uint64_t sequence, Clock::time_point deadli
       if (progress == GoProgress::kOutOfTurn) return GoEnd::kProtocol;
       _mm_pause();
     }
-    auto now = Clock::now();
     if (load_acquire(pages_.reply().state) == static_cast<std::uint32_t>(ExecutorState::kFailed))
       return GoEnd::kFailed;
     exit_ = monitor_->exited();
     if (exit_) return GoEnd::kExited;
-    if (now > deadline) return GoEnd::kTimeout;
-    if (now > slow_after) std::this_thread::sleep_for(kSlowPoll);
+    KW_TRY(bool late, too_late(wait));
+    if (late) return GoEnd::kTimeout;
+    if (Clock::now() > slow_after) std::this_thread::sleep_for(kSlowPoll);
   }
 }
 
-Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
-                                    std::chrono::nanoseconds timeout) {
+void ExecutorClient::write_command(Op op, std::span<const std::uint32_t> sets) {
   CommandPage& page = pages_.command();
   page.op = static_cast<std::uint32_t>(op);
   page.calls = static_cast<std::uint32_t>(sets.size());
@@ -130,17 +137,25 @@ Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
     const Layout& outputs = memory_.output->destinations[s].layout();
     for (std::size_t i = 0; i < outputs.count(); ++i) page.output_offset[s][i] = outputs.offset(i);
   }
+}
+
+Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
+                                    std::chrono::nanoseconds timeout) {
+  KW_TRY_STATUS(turn_->make_way(nullptr));
+  write_command(op, sets);
   KW_TRY(auto cpu_before, monitor_->cpu_time());
   KW_TRY(std::uint64_t faults_before, monitor_->minor_faults());
   std::chrono::nanoseconds waited_before = monitor_->waiting_time();
   ++sequence_;
   GoResult result;
-  std::atomic_ref<std::uint64_t>(page.go_seq).store(sequence_, std::memory_order_release);
+  std::atomic_ref<std::uint64_t>(pages_.command().go_seq)
+      .store(sequence_, std::memory_order_release);
   auto start = Clock::now();
   if (freeze_) KW_TRY_STATUS(monitor_->thaw());
-  result.end = wait_done(sequence_, start + timeout);
+  Wait wait{start + timeout};
+  KW_TRY(result.end, wait_done(sequence_, wait));
   if (freeze_ && result.end != GoEnd::kExited) KW_TRY_STATUS(monitor_->freeze());
-  result.wall = Clock::now() - start;
+  result.wall = Clock::now() - start - wait.aside;
   if (result.end != GoEnd::kDone) return result;
   // Frozen now: a second look cannot change any more.
   if (load_acquire(pages_.reply().done_seq) != sequence_) result.end = GoEnd::kProtocol;

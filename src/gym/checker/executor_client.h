@@ -15,6 +15,7 @@
 #include "gym/checker/buffers.h"
 #include "gym/checker/null_go.h"
 #include "gym/checker/output_memory.h"
+#include "gym/checker/turn.h"
 #include "gym/protocol.h"
 #include "os/fd.h"
 #include "sandbox/sandbox.h"
@@ -26,7 +27,8 @@ enum class GoEnd { kDone, kTimeout, kExited, kFailed, kProtocol };
 
 struct GoResult {
   GoEnd end = GoEnd::kDone;
-  std::chrono::nanoseconds wall{0};      // thaw to confirmed freeze, by the checker's clock
+  // Thaw to confirmed freeze, by the checker's clock; less what others measured meanwhile.
+  std::chrono::nanoseconds wall{0};
   std::chrono::nanoseconds cpu_time{0};  // of the whole sandbox
   std::uint64_t minor_faults = 0;
   std::chrono::nanoseconds waited{0};  // ready, while something else had its core
@@ -52,9 +54,10 @@ class ExecutorClient {
   struct Attach {
     os::UniqueFd control;
     std::unique_ptr<sandbox::Monitor> monitor;
-    os::UniqueFd source;  // shared object, or the bytes of the files
-    Json setup;           // all of the setup message but "fds", "signature" and "sets"
-    bool freeze = true;   // false: a mechanism test switched freezing off
+    os::UniqueFd source;   // shared object, or the bytes of the files
+    Json setup;            // all of the setup message but "fds", "signature" and "sets"
+    bool freeze = true;    // false: a mechanism test switched freezing off
+    Turn* turn = nullptr;  // borrowed; needed
   };
   // Sends the setup message; the executor loads in the meantime.
   static Result<std::unique_ptr<ExecutorClient>> attach(Attach attach,
@@ -85,12 +88,22 @@ class ExecutorClient {
 
  private:
   ExecutorClient() = default;
-  GoEnd wait_done(std::uint64_t sequence, std::chrono::steady_clock::time_point deadline);
+  using Clock = std::chrono::steady_clock;
+  // A wait for something that runs: its deadline moves while others measure.
+  struct Wait {
+    Clock::time_point deadline;
+    std::chrono::nanoseconds aside{0};  // how long others measured
+  };
+  // Lets others measure if it is time to; whether the deadline has passed.
+  Result<bool> too_late(Wait& wait);
+  Result<GoEnd> wait_done(std::uint64_t sequence, Wait& wait);
+  void write_command(Op op, std::span<const std::uint32_t> sets);
   Status send_setup(Attach& attach, const task::Signature& signature);
 
   mutable Pages pages_;
   ExecutorMemory memory_;
   std::unique_ptr<sandbox::Monitor> monitor_;
+  Turn* turn_ = nullptr;  // borrowed
   std::vector<bool> input_is_scalar_;
   std::uint64_t sequence_ = 0;
   Style style_ = Style::kUnknown;

@@ -328,6 +328,13 @@ std::array<Judgement::Group, 2> Judgement::next_groups() {
   return groups;
 }
 
+// Who measures has no turn: it leases the whole host, block by block.
+Status Judgement::measure() {
+  session_.turn().end();
+  KW_TRY_STATUS(timed_blocks());
+  return session_.turn().begin();
+}
+
 Status Judgement::timed_blocks() {
   KW_TRY_STATUS(calibrate());
   lease_wait_ = {};
@@ -420,7 +427,7 @@ Json Judgement::report() const {
 Result<Json> Judgement::run() {
   KW_TRY(auto fault, candidate_->start(start_times_));
   if (fault) blame(std::move(*fault));
-  if (!fault_) KW_TRY_STATUS(session_.options_.timing ? timed_blocks() : checked_calls());
+  if (!fault_) KW_TRY_STATUS(session_.options_.timing ? measure() : checked_calls());
   judge_samples();
   return report();
 }

@@ -39,6 +39,7 @@ class Judgement {
   };
 
   Status checked_calls();  // correctness without a clock
+  Status measure();        // with one
   Status timed_blocks();
   Status calibrate();
   std::array<Group, 2> next_groups();

@@ -13,6 +13,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/checker/module_description.h"
+#include "gym/checker/turn.h"
+#include "gym/protocol.h"
 #include "os/fd.h"
 #include "os/memory.h"
 #include "sandbox/sandbox.h"
@@ -28,13 +30,16 @@ struct OracleAnswer {
   bool ok = true;
   std::string text;  // the reference's own words when it failed, untrusted and sanitised; the
                      // description for describe()
+  std::chrono::nanoseconds took{0};  // less what others measured meanwhile
 };
 
 class OracleClient {
  public:
+  // turn: borrowed.
   static Result<std::unique_ptr<OracleClient>> attach(os::UniqueFd control,
                                                       std::unique_ptr<sandbox::Monitor> monitor,
-                                                      std::chrono::milliseconds timeout);
+                                                      std::chrono::milliseconds timeout,
+                                                      Turn& turn);
 
   // source travels as a sealed memory file.
   Result<OracleAnswer> setup(const Json& request, const std::string& source);
@@ -65,10 +70,13 @@ class OracleClient {
  private:
   OracleClient() = default;
   Result<OracleAnswer> request(const Json& body, const std::vector<int>& fds = {});
+  // The inner one is the process's failure.
+  Result<Status> receive(OracleReply& reply, std::chrono::nanoseconds& took);
 
   os::UniqueFd control_;
   std::unique_ptr<sandbox::Monitor> monitor_;
   std::chrono::milliseconds timeout_{};
+  Turn* turn_ = nullptr;  // borrowed
   os::UniqueFd text_fd_, exchange_fd_;
   os::Mapping text_, exchange_;
   struct Slot {

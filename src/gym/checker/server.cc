@@ -20,6 +20,7 @@ Result<Json> handle(os::Message& message, std::unique_ptr<Session>& session, int
     return answer;
   }
   if (session == nullptr) return fail(ErrorCode::kInternal, "{} before open", op);
+  KW_TRY(TurnScope turn, TurnScope::begin(session->turn()));
   if (op == "baseline") return session->start_baseline(message.body, fds);
   if (op == "kernelbench") return session->kernelbench(message.body, fds);
   if (op == "judge") return session->judge(message.body, fds, control);

@@ -87,11 +87,15 @@ Result<std::unique_ptr<Session>> Session::open(Json body, ReceivedFds fds, Json&
   std::unique_ptr<Session> session(new Session);
   session->module_ = body.value("kind", "") == "module";
   KW_TRY_STATUS(session->read_options(body["options"]));
+  KW_TRY(os::UniqueFd lock, fds.take("timing.lock"));
+  KW_TRY(os::UniqueFd queue, fds.take("timing.queue"));
+  session->turn_ = std::make_unique<Turn>(TimingLock(std::move(lock), std::move(queue)));
+  KW_TRY(TurnScope turn, TurnScope::begin(*session->turn_));
   KW_TRY(os::UniqueFd control, fds.take("oracle.control"));
   KW_TRY(auto monitor,
          sandbox::open_monitor(body["oracle_monitor"], fds.take_all("oracle.monitor")));
-  KW_TRY(session->oracle_,
-         OracleClient::attach(std::move(control), std::move(monitor), oracle_timeout(body)));
+  KW_TRY(session->oracle_, OracleClient::attach(std::move(control), std::move(monitor),
+                                                oracle_timeout(body), *session->turn_));
   KW_TRY(OracleAnswer prepared, session->prepare_problem(body, fds));
   if (prepared.ok) KW_TRY_STATUS(session->make_sets());
   if (prepared.ok) {
@@ -343,6 +347,7 @@ Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds
   attach.setup = spec["setup"];
   attach.setup["init_args"] = init_args_;
   attach.freeze = options_.mechanisms.freeze;
+  attach.turn = turn_.get();
   KW_TRY(auto client, ExecutorClient::attach(std::move(attach), signature_, std::move(memory)));
   return std::make_unique<Side>(std::move(client), signature_,
                                 spec["setup"].value("compile", false));

@@ -15,6 +15,7 @@
 #include "gym/checker/oracle_client.h"
 #include "gym/checker/output_checker.h"
 #include "gym/checker/side.h"
+#include "gym/checker/turn.h"
 #include "gym/inputs/seeds.h"
 #include "gym/named_fds.h"
 #include "task/signature.h"
@@ -65,6 +66,8 @@ class Session {
  public:
   // The "open" request. What the reference cannot do is in "failure" of the answer.
   static Result<std::unique_ptr<Session>> open(Json body, ReceivedFds fds, Json& answer);
+  // Each needs a turn.
+  Turn& turn() { return *turn_; }
   Result<Json> start_baseline(const Json& body, ReceivedFds& fds);
   // Modules: whether a candidate passes KernelBench's own trials.
   Result<Json> kernelbench(const Json& body, ReceivedFds& fds);
@@ -103,6 +106,7 @@ class Session {
   std::uint64_t seeds_used_ = 0;
   SessionOptions options_;
   bool module_ = false;
+  std::unique_ptr<Turn> turn_;
   std::unique_ptr<OracleClient> oracle_;
   bool unfit_ = false;  // the reference runs, but nothing can be judged by it
   task::Signature signature_;

@@ -41,9 +41,13 @@ Status send_request(const CompilePlan& plan, int control, int sources, int outpu
 }
 
 // Until the compiler closes its end. Whatever it sends is read away and ignored. False: too late.
-Result<bool> wait_for_end(int control, Clock::time_point deadline) {
+Result<bool> wait_for_end(const CompilerLink& link, Clock::time_point begin) {
+  const int control = link.control;
+  auto frozen = [&] { return link.frozen ? link.frozen() : std::chrono::nanoseconds(0); };
+  const Clock::time_point deadline = begin + link.timeout - frozen();
   while (true) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const Clock::time_point now = Clock::now();
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline + frozen() - now).count();
     if (left <= 0) return false;
     pollfd entry{control, POLLIN, 0};
     int ready = ::poll(&entry, 1, static_cast<int>(left));
@@ -155,7 +159,7 @@ Result<BuildOutcome> run_compile(const CompilePlan& plan, const CompilerLink& li
   Clock::time_point begin = Clock::now();
   auto sent = send_request(plan, link.control, sources.get(), output.get());
   if (!sent) return tl::unexpected(std::move(sent).error().with_context("asking the compiler"));
-  KW_TRY(bool ended, wait_for_end(link.control, begin + link.timeout));
+  KW_TRY(bool ended, wait_for_end(link, begin));
   std::chrono::duration<double, std::milli> wall = Clock::now() - begin;
   std::string log = link.log ? link.log() : "";
   if (!ended) {

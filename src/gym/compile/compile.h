@@ -17,7 +17,9 @@ namespace kw::gym {
 // kills its sandbox after run_compile, whatever it returned.
 struct CompilerLink {
   int control = -1;  // our end of its fd 3; closed on its side when it is done
-  std::chrono::milliseconds timeout{60'000};
+  std::chrono::milliseconds timeout{60'000};  // of the time that it is not frozen
+  // How long it has been frozen, since whenever: grows. Empty: nobody freezes it.
+  std::function<std::chrono::nanoseconds()> frozen;
   // Everything it wrote; called once, after its end (or the timeout). Must not wait for more than
   // what is already in the pipe.
   std::function<std::string()> log;

@@ -56,10 +56,11 @@ Result<Build> refused(Error error) {
 
 }  // namespace
 
-CandidateBuilder::CandidateBuilder(const Programs& programs, Roles& roles,
+CandidateBuilder::CandidateBuilder(const Programs& programs, Roles& roles, const HostLease& lease,
                                    std::filesystem::path cache_folder)
     : programs_(programs),
       roles_(roles),
+      lease_(lease),
       cache_(std::move(cache_folder)),
       cpp_(resolve_toolchain()) {}
 
@@ -87,6 +88,7 @@ Result<BuildOutcome> CandidateBuilder::compile(const CompilePlan& plan) {
   CompilerLink link;
   link.control = role.control.get();
   link.log = [&] { return role.log->text(); };
+  link.frozen = [this] { return lease_.held(); };
   return run_compile(plan, link, cache_);
 }
 

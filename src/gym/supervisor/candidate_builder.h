@@ -13,6 +13,7 @@
 #include "gym/compile/plan.h"
 #include "gym/compile/toolchain.h"
 #include "gym/compile/triton_toolchain.h"
+#include "gym/supervisor/host_lease.h"
 #include "gym/supervisor/problem_session.h"
 #include "gym/supervisor/programs.h"
 #include "gym/supervisor/roles.h"
@@ -31,9 +32,10 @@ struct Build {
 // Thread-safe.
 class CandidateBuilder {
  public:
-  // Borrows programs and roles. A tool chain that is missing is an error only for candidates that
-  // need it.
-  CandidateBuilder(const Programs& programs, Roles& roles, std::filesystem::path cache_folder);
+  // Borrows programs, roles and lease, which freezes compilers. A tool chain that is missing is an
+  // error only for candidates that need it.
+  CandidateBuilder(const Programs& programs, Roles& roles, const HostLease& lease,
+                   std::filesystem::path cache_folder);
 
   // Languages whose candidates can be judged here.
   std::vector<std::string> languages() const;
@@ -49,6 +51,7 @@ class CandidateBuilder {
 
   const Programs& programs_;
   Roles& roles_;
+  const HostLease& lease_;
   BuildCache cache_;
   Result<Toolchain> cpp_;
   mutable std::mutex mutex_;  // of triton_

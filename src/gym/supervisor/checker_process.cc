@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -24,6 +25,28 @@ std::string cpu_list(const std::vector<int>& cpus) {
   for (int cpu : cpus) parts.push_back(std::to_string(cpu));
   return join(parts, ",");
 }
+
+// A lease that is given back whatever happens.
+class Held {
+ public:
+  explicit Held(TimingLease& lease) : lease_(lease) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { give_back(); }
+
+  Status acquire() {
+    KW_TRY_STATUS(lease_.acquire());
+    is_held_ = true;
+    return {};
+  }
+  void give_back() {
+    if (std::exchange(is_held_, false)) lease_.release();
+  }
+
+ private:
+  TimingLease& lease_;
+  bool is_held_ = false;
+};
 
 }  // namespace
 
@@ -71,35 +94,23 @@ Status CheckerProcess::send(const Json& body, const std::vector<int>& fds) {
 }
 
 Result<Json> CheckerProcess::answer(TimingLease& lease, const std::stop_token& stop) {
-  bool leased = false;
-  auto give_back = [&] {
-    if (leased) lease.release();
-    leased = false;
-  };
+  Held held(lease);
   while (true) {
-    if (stop.stop_requested()) {
-      give_back();
-      return fail(ErrorCode::kCancelled, "stopped");
-    }
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
     auto message = os::receive_message(socket_.get(), kStopPoll);
     if (!message && message.error().code() == ErrorCode::kDeadlineExceeded) continue;
-    if (!message) {
-      give_back();
-      return tl::unexpected(std::move(message).error().with_context("the checker"));
-    }
+    if (!message) return tl::unexpected(std::move(message).error().with_context("the checker"));
     std::string op = message->body.value("op", "");
     if (op == "lease") {
-      KW_TRY_STATUS(lease.acquire());
-      leased = true;
+      KW_TRY_STATUS(held.acquire());
       KW_TRY_STATUS(os::send_message(socket_.get(), Json{{"op", "granted"}}));
     } else if (op == "release") {
-      give_back();
+      held.give_back();
     } else if (op == "answer" && message->fds.size() == 1) {
-      give_back();
+      held.give_back();
       KW_TRY(std::string text, os::read_to_end(message->fds[0].get(), kMaxAnswer));
       return parse_json(text);
     } else {
-      give_back();
       return fail(ErrorCode::kInternal, "the checker sent an unknown message \"{}\"",
                   printable(op, 40));
     }

@@ -84,7 +84,7 @@ class CpuTarget : public Target {
     return check_problem(context(), admissions_, request, stop);
   }
   Result<std::string> trace(const TraceRequest& request, const std::stop_token& stop) override {
-    return trace_problem(*roles_, request, stop);
+    return trace_problem(*roles_, *lease_, request, stop);
   }
 
  private:
@@ -149,9 +149,12 @@ Result<std::unique_ptr<Target>> CpuTarget::start(GymOptions options) {
   KW_TRY(target->launchers_,
          Launchers::start(target->programs_, target->options_.isolation_at_least));
   target->roles_ = std::make_unique<Roles>(*target->launchers_, target->programs_);
-  KW_TRY(target->lease_, HostLease::open(target->launchers_.get()));
-  target->builder_ = std::make_unique<CandidateBuilder>(target->programs_, *target->roles_,
-                                                        target->options_.cache_folder / "builds");
+  KW_TRY(TimingLock lock, TimingLock::open());
+  target->lease_ = std::make_unique<HostLease>(std::move(lock), *target->launchers_,
+                                               target->options_.background);
+  target->builder_ =
+      std::make_unique<CandidateBuilder>(target->programs_, *target->roles_, *target->lease_,
+                                         target->options_.cache_folder / "builds");
   return std::unique_ptr<Target>(std::move(target));
 }
 

@@ -1,56 +1,42 @@
-// flock and freezing of others.
+// In which order the others stop and go on.
 #include "gym/supervisor/host_lease.h"
-
-#include <cerrno>
-#include <filesystem>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 
 namespace kw::gym {
 
-Result<std::unique_ptr<HostLease>> HostLease::open(Launchers* launchers) {
-  std::error_code ignored;
-  std::string path = "/run/kernelwright";
-  if (::geteuid() == 0) {
-    std::filesystem::create_directories(path, ignored);
-    ::chmod(path.c_str(), 0755);
-  }
-  // The file is made by root and only locked by others: a read-only descriptor is enough for flock.
-  os::UniqueFd file(
-      ::open((path + "/timing.lock").c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!file.valid())
-    file.reset(::open((path + "/timing.lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.valid()) {
-    path = (std::filesystem::temp_directory_path(ignored) / "kernelwright-timing.lock").string();
-    file.reset(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-    if (!file.valid()) file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  }
-  if (!file.valid()) return fail_errno(errno, "cannot open the timing lock " + path);
-  return std::unique_ptr<HostLease>(new HostLease(std::move(file), launchers));
-}
-
 Status HostLease::acquire(const std::vector<const sandbox::Sandbox*>& keep_running) {
   exclusive_.lock();
-  while (::flock(lock_file_.get(), LOCK_EX) != 0) {
-    if (errno == EINTR) continue;
-    int error = errno;
+  if (Status taken = lock_.take_alone(); !taken) {
     exclusive_.unlock();
-    return fail_errno(error, "cannot take the timing lock");
+    return taken;
   }
-  if (auto frozen = launchers_->freeze_others(keep_running); !frozen)
+  {
+    std::lock_guard guard(times_mutex_);
+    since_ = Clock::now();
+  }
+  if (background_ != nullptr) background_->pause();
+  if (auto frozen = sandboxes_.freeze_others(keep_running); !frozen)
     log::debug(frozen.error().message());
   return {};
 }
 
+// The lock last: what runs for other checkers is theirs to freeze and thaw from then on.
 void HostLease::release() {
-  if (auto thawed = launchers_->thaw_others(); !thawed) log::warning(thawed.error().message());
-  ::flock(lock_file_.get(), LOCK_UN);
+  if (auto thawed = sandboxes_.thaw_others(); !thawed) log::warning(thawed.error().message());
+  if (background_ != nullptr) background_->resume();
+  {
+    std::lock_guard guard(times_mutex_);
+    if (since_) held_before_ += Clock::now() - *since_;
+    since_.reset();
+  }
+  lock_.give_back();
   exclusive_.unlock();
+}
+
+std::chrono::nanoseconds HostLease::held() const {
+  std::lock_guard guard(times_mutex_);
+  return held_before_ + (since_ ? Clock::now() - *since_ : Clock::duration(0));
 }
 
 }  // namespace kw::gym

@@ -1,30 +1,53 @@
-// The timing lease: one measurement at a time on the host (an advisory file lock), with our own
-// other sandboxes frozen meanwhile.
+// The timing lease: one measurement at a time on the host (gym/measure/timing_lock.h), with the
+// caller's background stopped and our own other sandboxes frozen meanwhile.
 #pragma once
+#include <chrono>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "base/result.h"
+#include "gym/gym.h"
+#include "gym/measure/timing_lock.h"
 #include "gym/supervisor/checker_process.h"
-#include "gym/supervisor/launchers.h"
-#include "os/fd.h"
+#include "sandbox/sandbox.h"
 
 namespace kw::gym {
+
+// The gym's sandboxes, as the lease sees them.
+class Sandboxes {
+ public:
+  virtual ~Sandboxes() = default;
+  // Every sandbox but those given: nothing of ours disturbs a timed block.
+  virtual Status freeze_others(const std::vector<const sandbox::Sandbox*>& keep_running) = 0;
+  virtual Status thaw_others() = 0;
+};
 
 // Shared by all evaluations of a gym; thread-safe.
 class HostLease {
  public:
-  // Opens /run/kernelwright/timing.lock, or a file in the temporary folder for an ordinary user.
-  static Result<std::unique_ptr<HostLease>> open(Launchers* launchers);
+  // Borrows both; there may be no background.
+  HostLease(TimingLock lock, Sandboxes& sandboxes, Background* background)
+      : lock_(std::move(lock)), sandboxes_(sandboxes), background_(background) {}
 
   Status acquire(const std::vector<const sandbox::Sandbox*>& keep_running);
   void release();
 
+  // How long it has been held since the start, the present time included: as long as that what is
+  // not kept running stood still. Never less than before.
+  std::chrono::nanoseconds held() const;
+
  private:
-  HostLease(os::UniqueFd lock_file, Launchers* launchers)
-      : lock_file_(std::move(lock_file)), launchers_(launchers) {}
-  os::UniqueFd lock_file_;
-  Launchers* launchers_;  // borrowed
+  using Clock = std::chrono::steady_clock;
+
+  TimingLock lock_;
+  Sandboxes& sandboxes_;
+  Background* background_;
   std::mutex exclusive_;  // held from acquire() to release()
+  mutable std::mutex times_mutex_;
+  std::chrono::nanoseconds held_before_{0};  // under times_mutex_
+  std::optional<Clock::time_point> since_;   // under times_mutex_; nothing while it is not held
 };
 
 // The lease of one evaluation: its own sandboxes stay runnable (their checker freezes them itself).

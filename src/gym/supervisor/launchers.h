@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gym/supervisor/host_lease.h"
 #include "gym/supervisor/programs.h"
 #include "sandbox/sandbox.h"
 
@@ -22,7 +23,7 @@ enum class Host {
 };
 
 // Thread-safe. A zygote is started by the first launch that needs it.
-class Launchers {
+class Launchers : public Sandboxes {
  public:
   // kIsolationTooWeak when at_least cannot be reached. programs: borrowed.
   static Result<std::unique_ptr<Launchers>> start(const Programs& programs,
@@ -30,9 +31,8 @@ class Launchers {
   sandbox::Level level() const { return torch_->level(); }
   Result<std::unique_ptr<sandbox::Sandbox>> launch(Host host, sandbox::Spec spec);
 
-  // Every sandbox but those given: nothing of ours disturbs a timed block.
-  Status freeze_others(const std::vector<const sandbox::Sandbox*>& keep_running);
-  Status thaw_others();
+  Status freeze_others(const std::vector<const sandbox::Sandbox*>& keep_running) override;
+  Status thaw_others() override;
 
  private:
   Launchers(const Programs& programs, sandbox::Level at_least)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gym/measure/timing_lock.h"
 #include "os/memory.h"
 #include "task/safetensors.h"
 #include "task/settings.h"
@@ -168,6 +169,9 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   if (opening.oracle_memory_bytes > 0) oracle_limits.memory_bytes = opening.oracle_memory_bytes;
   KW_TRY(session->oracle_, context.roles->start_oracle(oracle_limits));
   KW_TRY(body["oracle_monitor"], session->oracle_.add_to(fds, "oracle."));
+  KW_TRY(TimingLock of_checker, TimingLock::open());
+  fds.add("timing.lock", of_checker.lock_fd());
+  fds.add("timing.queue", of_checker.queue_fd());
   body["fds"] = fds.names();
 
   KW_TRY(session->checker_,

@@ -70,20 +70,21 @@ Result<Json> definition_request(const task::Problem& problem, const task::Worklo
               {"output_count", definition.outputs.size()}};
 }
 
-Status receive_reply(RunningRole& role, OracleReply& reply, std::chrono::milliseconds timeout,
-                     const std::stop_token& stop) {
-  const Clock::time_point end = Clock::now() + timeout;
+// timeout: of the time that the tracer is not frozen.
+Status receive_reply(RunningRole& role, const HostLease& lease, OracleReply& reply,
+                     std::chrono::milliseconds timeout, const std::stop_token& stop) {
+  const Clock::time_point end = Clock::now() + timeout - lease.held();
   while (true) {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
     Status received = os::receive_struct(role.control.get(), &reply, sizeof reply, kSlice);
     bool waits = !received && received.error().code() == ErrorCode::kDeadlineExceeded;
-    if (!waits || Clock::now() > end) return received;
+    if (!waits || Clock::now() > end + lease.held()) return received;
   }
 }
 
 }  // namespace
 
-Result<std::string> trace_problem(Roles& roles, const TraceRequest& request,
+Result<std::string> trace_problem(Roles& roles, const HostLease& lease, const TraceRequest& request,
                                   const std::stop_token& stop) {
   const task::Problem& problem = request.problem;
   KW_TRY(const task::Workload* workload, chosen_workload(request));
@@ -106,7 +107,7 @@ Result<std::string> trace_problem(Roles& roles, const TraceRequest& request,
   OracleReply reply{};
   auto timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(request.timeout_seconds * 1e3));
-  if (Status received = receive_reply(role, reply, timeout, stop); !received) {
+  if (Status received = receive_reply(role, lease, reply, timeout, stop); !received) {
     if (received.error().code() == ErrorCode::kCancelled) return tl::unexpected(received.error());
     if (received.error().code() == ErrorCode::kDeadlineExceeded)
       return fail(ErrorCode::kDeadlineExceeded, "the trace did not finish within {:.0f} s",

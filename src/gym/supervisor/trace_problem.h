@@ -5,12 +5,13 @@
 
 #include "base/result.h"
 #include "gym/gym.h"
+#include "gym/supervisor/host_lease.h"
 #include "gym/supervisor/roles.h"
 
 namespace kw::gym {
 
-// What Gym::trace() says. Any thread.
-Result<std::string> trace_problem(Roles& roles, const TraceRequest& request,
+// What Gym::trace() says. lease: freezes the tracer, and its limit moves by that. Any thread.
+Result<std::string> trace_problem(Roles& roles, const HostLease& lease, const TraceRequest& request,
                                   const std::stop_token& stop);
 
 }  // namespace kw::gym

@@ -1,0 +1,60 @@
+// Turn: a checker's right to work unmeasured, itself or by an executor or an oracle of its. While
+// it has one nobody on the host measures; it does not keep it from those who wait to.
+#pragma once
+#include <chrono>
+#include <utility>
+
+#include "base/result.h"
+#include "gym/measure/timing_lock.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::gym {
+
+// One thread. Without a turn is who measures (lease_client.h) and who waits for a request.
+class Turn {
+ public:
+  static constexpr std::chrono::milliseconds kSlice{100};
+
+  // slice: how long it lasts when others wait for the lock.
+  explicit Turn(TimingLock lock, std::chrono::nanoseconds slice = kSlice)
+      : lock_(std::move(lock)), slice_(slice) {}
+
+  // Waits until nobody measures.
+  Status begin();
+  void end();
+  bool has_begun() const { return has_begun_; }
+
+  // To be called now and then. After a slice, where somebody waits, lets others go first; `running`
+  // (null: nothing runs) is frozen meanwhile. How long that took: deadlines and times are later by
+  // it. Without a turn nothing happens, and where `running` cannot be frozen.
+  Result<std::chrono::nanoseconds> make_way(sandbox::Monitor* running);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  TimingLock lock_;
+  std::chrono::nanoseconds slice_;
+  bool has_begun_ = false;
+  Clock::time_point since_;
+};
+
+// A turn for the length of a scope; it may end earlier.
+class TurnScope {
+ public:
+  static Result<TurnScope> begin(Turn& turn) {
+    KW_TRY_STATUS(turn.begin());
+    return TurnScope(turn);
+  }
+  TurnScope(TurnScope&& other) noexcept : turn_(std::exchange(other.turn_, nullptr)) {}
+  TurnScope& operator=(TurnScope&&) = delete;
+  TurnScope(const TurnScope&) = delete;
+  ~TurnScope() {
+    if (turn_ != nullptr) turn_->end();
+  }
+
+ private:
+  explicit TurnScope(Turn& turn) : turn_(&turn) {}
+  Turn* turn_;
+};
+
+}  // namespace kw::gym
