@@ -33,6 +33,11 @@ class Alternate : public Proposer {
   int most_at_once() const override {
     return std::min(two_[0]->most_at_once(), two_[1]->most_at_once());
   }
+  // One at most runs a model here.
+  gym::Background* background() override {
+    gym::Background* of_first = two_[0]->background();
+    return of_first != nullptr ? of_first : two_[1]->background();
+  }
 
  private:
   std::array<std::unique_ptr<Proposer>, 2> two_;

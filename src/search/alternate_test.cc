@@ -23,6 +23,9 @@ class Listening : public Proposer {
     return say_(request);
   }
   std::string name() const override { return name_; }
+  gym::Background* background() override { return background_; }
+
+  gym::Background* background_ = nullptr;
 
  private:
   const std::string name_;
@@ -99,6 +102,22 @@ TEST_F(AlternateTest, AFailureIsNotTheOthersTurn) {
   };
   EXPECT_TRUE(std::get<NoAnswer>(ask(0, 0)).again);
   EXPECT_TRUE(second.empty());
+}
+
+class Nothing : public gym::Background {
+  void pause() override {}
+  void resume() override {}
+};
+
+TEST_F(AlternateTest, TheBackgroundIsThatOfEither) {
+  Nothing background;
+  for (std::size_t whose : {0U, 1U, 2U}) {
+    auto one = std::make_unique<Listening>("one", first, first_says);
+    auto two = std::make_unique<Listening>("two", second, second_says);
+    if (whose < 2) (whose == 0 ? one : two)->background_ = &background;
+    EXPECT_EQ(alternate(std::move(one), std::move(two))->background(),
+              whose < 2 ? &background : nullptr);
+  }
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ EngineProposer::EngineProposer(Start start, std::string name, const Sampling& sa
 // The client first: it ends the engine by closing the link.
 EngineProposer::~EngineProposer() {
   client_.reset();
-  if (engine_) engine_->wait(kGrace);
+  end_engine();
 }
 
 Result<std::unique_ptr<EngineProposer>> EngineProposer::start(Start start, std::string name,
@@ -62,18 +62,48 @@ Result<std::shared_ptr<link::ModelClient>> EngineProposer::client(const std::sto
   std::lock_guard lock(mutex_);
   if (client_ && client_->alive()) return client_;
   client_.reset();
-  if (engine_) engine_->wait(kGrace);
-  engine_.reset();
-  KW_TRY(link::ChildProgram engine, start_());
-  auto connected = link::ModelClient::connect(engine.take_socket(), [](const Error&) {}, stop);
+  end_engine();
+  KW_TRY(os::UniqueFd socket, start_engine());
+  auto connected = link::ModelClient::connect(std::move(socket), [](const Error&) {}, stop);
   if (!connected) {
-    if (connected.error().code() != ErrorCode::kUnavailable)
-      return tl::unexpected(std::move(connected).error());
-    return fail(ErrorCode::kUnavailable, "kernelwright-lm has ended: {}", engine.wait(kGrace));
+    const bool has_ended = connected.error().code() == ErrorCode::kUnavailable;
+    const std::string how = end_engine();
+    if (!has_ended) return tl::unexpected(std::move(connected).error());
+    return fail(ErrorCode::kUnavailable, "kernelwright-lm has ended: {}", how);
   }
-  engine_.emplace(std::move(engine));
   client_ = std::move(*connected);
   return client_;
+}
+
+Result<os::UniqueFd> EngineProposer::start_engine() {
+  KW_TRY(link::ChildProgram engine, start_());
+  os::UniqueFd socket = engine.take_socket();
+  std::lock_guard lock(engine_mutex_);
+  engine_.emplace(std::move(engine));
+  if (paused_) engine_->pause();
+  return socket;
+}
+
+std::string EngineProposer::end_engine() {
+  std::optional<link::ChildProgram> engine;
+  {
+    std::lock_guard lock(engine_mutex_);
+    if (engine_) engine.emplace(std::move(*engine_));
+    engine_.reset();
+  }
+  return engine ? engine->wait(kGrace) : "";
+}
+
+void EngineProposer::pause() {
+  std::lock_guard lock(engine_mutex_);
+  paused_ = true;
+  if (engine_) engine_->pause();
+}
+
+void EngineProposer::resume() {
+  std::lock_guard lock(engine_mutex_);
+  paused_ = false;
+  if (engine_) engine_->resume();
 }
 
 int EngineProposer::most_at_once() const {

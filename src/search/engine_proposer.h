@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "gym/gym.h"
 #include "link/child_program.h"
 #include "link/model_client.h"
 #include "search/proposer.h"
@@ -17,7 +18,8 @@ struct Sampling {
   std::int64_t max_tokens = 4096;
 };
 
-class EngineProposer : public Proposer {
+// Its engine stands still between pause() and resume(), from its start on.
+class EngineProposer : public Proposer, public gym::Background {
  public:
   using Start = std::function<Result<link::ChildProgram>()>;
 
@@ -32,17 +34,24 @@ class EngineProposer : public Proposer {
   Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) override;
   std::string name() const override { return name_; }
   int most_at_once() const override;
+  gym::Background* background() override { return this; }
+  void pause() override;
+  void resume() override;
 
  private:
   EngineProposer(Start start, std::string name, const Sampling& sampling);
   Result<std::shared_ptr<link::ModelClient>> client(const std::stop_token& stop);
+  Result<os::UniqueFd> start_engine();
+  std::string end_engine();  // how it ended
 
   const Start start_;
   const std::string name_;
   const Sampling sampling_;
-  std::mutex mutex_;
-  std::optional<link::ChildProgram> engine_;   // under mutex_
+  std::mutex mutex_;                           // held while a model loads
   std::shared_ptr<link::ModelClient> client_;  // under mutex_
+  std::mutex engine_mutex_;                    // never held for long; taken after mutex_
+  std::optional<link::ChildProgram> engine_;   // under engine_mutex_
+  bool paused_ = false;                        // under engine_mutex_
 };
 
 }  // namespace kw::search

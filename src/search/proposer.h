@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gym/gym.h"
 #include "link/generate_request.h"
 #include "runlog/run_folder.h"
 #include "runlog/tree.h"
@@ -68,6 +69,9 @@ class Proposer {
   virtual Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) = 0;
   virtual std::string name() const = 0;  // for people: "recorded answers.jsonl", a model's folder
   virtual int most_at_once() const { return 64; }
+  // What of it runs on this machine and can stand still while kernels are timed; null: nothing.
+  // Lives as long as the proposer.
+  virtual gym::Background* background() { return nullptr; }
 };
 
 // Even attempts go to the first, odd ones to the second; when one is exhausted, to the other, which

@@ -5,11 +5,16 @@ usage: solve_test.py PROGRAM PROBE      (build/dev/bin/kernelwright, build/dev/b
 exit: 0 all as expected; 1 not
 """
 
+import ctypes
+import fcntl
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import expectations  # noqa: E402
@@ -57,6 +62,97 @@ def case_a_model_that_is_none(program, _model, folder):
     ended = solve(program, PROBLEM, "--model", folder / "none", "--run", folder / "unused")
     expect(ended.returncode == 2 and "config.json" in ended.stderr, f"{ended.returncode}: {ended.stderr}")
     expect(not (folder / "unused").exists(), "a run has begun")
+
+
+def timing_lock():
+    """The lock's file, as the gym finds it."""
+    host = pathlib.Path("/run/kernelwright/timing.lock")
+    return host if host.exists() else pathlib.Path(tempfile.gettempdir()) / "kernelwright-timing.lock"
+
+
+def is_measured(lock):
+    """Whether somebody has the lock alone: then nobody can share it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(lock, fcntl.LOCK_UN)
+    return False
+
+
+def state_of(pid):
+    """The kernel's letter for it; "" when it is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def engine_of(running):
+    """The pid of the engine that this kernelwright has started; None once kernelwright has ended."""
+    while running.poll() is None:
+        for child in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                name, _, rest = (child / "stat").read_text().rpartition(")")
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(rest.split()[1]) == running.pid and "kernelwright-lm" in name:
+                return int(child.name)
+        time.sleep(0.01)
+    return None
+
+
+def start_timed(program, model, run):
+    """A run that times the writer's kernels while the model writes."""
+    words = ["solve", PROBLEM, "--proposer", "both", "--model", model, "--samples", 12, "--max-tokens", 4000, "--run", run, "--json"]
+    return subprocess.Popen([str(program), *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def case_the_engine_stands_still_while_kernels_are_timed(program, model, folder):
+    running = start_timed(program, model, folder / "timed")
+    engine = engine_of(running)
+    while not timing_lock().exists() and running.poll() is None:
+        time.sleep(0.01)
+    states = []
+    with open(timing_lock()) as lock:
+        while running.poll() is None and len(states) < 200:
+            # Between the lock and the stop the engine runs for a moment: so not every sample is one of a measurement.
+            if is_measured(lock):
+                state = state_of(engine)
+                if is_measured(lock):
+                    states.append(state)
+            time.sleep(0.005)
+    running.kill()
+    running.wait()
+    still = states.count("T")
+    expect(len(states) >= 10, f"only {len(states)} samples of measuring")
+    expect(still >= 0.8 * len(states), f"the engine stood still in {still} of {len(states)} samples: {sorted(set(states))}")
+
+
+def case_a_killed_run_leaves_no_stopped_engine(program, model, folder):
+    # The engine's new parent is this process, in the same session: the kernel wakes no orphaned process group then.
+    subreaper = 36
+    ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
+    running = start_timed(program, model, folder / "killed")
+    engine = engine_of(running)
+    stopped, deadline = False, time.monotonic() + 60
+    while not stopped and running.poll() is None and time.monotonic() < deadline:
+        running.send_signal(signal.SIGSTOP)
+        time.sleep(0.005)
+        stopped = state_of(engine) == "T"
+        if not stopped:
+            running.send_signal(signal.SIGCONT)
+            time.sleep(0.005)
+    expect(stopped, "the engine was never stopped")
+    running.kill()
+    running.wait()
+    deadline = time.monotonic() + 60
+    while state_of(engine) not in ("", "Z") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    expect(state_of(engine) in ("", "Z"), f"the engine is left behind, in state {state_of(engine)}")
+    if state_of(engine) == "Z":
+        os.waitpid(engine, 0)
+    ctypes.CDLL(None).prctl(subreaper, 0, 0, 0, 0)
 
 
 def main():

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernelwright/cli/settings.h"
+#include "net/url.h"
 
 namespace kw::front {
 namespace {
@@ -23,6 +24,11 @@ std::string key_variable(const ServerOptions& server) {
 
 bool is_server_url(const std::string& model) {
   return model.starts_with("http://") || model.starts_with("https://");
+}
+
+bool is_on_this_host(const std::string& model) {
+  auto url = net::parse_url(model);
+  return url && (url->host == "localhost" || url->host == "::1" || url->host.starts_with("127."));
 }
 
 bool is_priced(const ServerOptions& server) {

@@ -9,7 +9,8 @@
 
 namespace kw::front {
 
-bool is_server_url(const std::string& model);  // http:// or https://
+bool is_server_url(const std::string& model);    // http:// or https://
+bool is_on_this_host(const std::string& model);  // a URL whose host is a name of this one's own
 
 bool is_priced(const ServerOptions& server);  // what an answer costs can be told
 

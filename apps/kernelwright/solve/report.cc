@@ -335,6 +335,9 @@ std::string plan_text(const search::Settings& s, const PlanFacts& facts, const f
                   s.samples == 1 ? "attempt" : "attempts", attempts);
   add_row(out, "proposer", printable(facts.proposer, 300));
   add_row(out, "time", time_text(s, facts, attempts));
+  if (facts.server_is_here && facts.timed)
+    add_row(out, "disturbed",
+            "the model's server is on this machine, and goes on while kernels are timed");
   if (facts.asks_model) {
     // About four bytes a token.
     const auto prompt = static_cast<std::int64_t>(facts.prompt_bytes / 4);

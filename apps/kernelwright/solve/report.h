@@ -57,6 +57,7 @@ struct PlanFacts {
   std::size_t workloads = 0;                   // of all problems together
   std::string proposer;
   bool asks_model = false, timed = true;
+  bool server_is_here = false;                // the model's: it cannot be stopped
   double max_seconds = 0;                     // of measuring one workload
   double max_cost = 0, max_total_tokens = 0;  // of all requests; 0: no limit
   std::int64_t max_tokens = 0;

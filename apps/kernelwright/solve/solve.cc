@@ -159,6 +159,7 @@ PlanFacts plan_facts(const SolveCommand& command,
   const std::string kind = proposer_kind(command);
   out.asks_model = kind == "model" || kind == "both";
   out.proposer = kind;
+  out.server_is_here = out.asks_model && is_on_this_host(command.model);
   if (!command.model.empty()) out.proposer += ", " + command.model;
   if (!command.answers.empty()) out.proposer += ", " + command.answers;
   out.timed = command.eval.timing;
@@ -203,6 +204,7 @@ class SolveRun {
     gym::GymOptions gym;
     gym.isolation_at_least = command_.isolation_at_least;
     gym.jobs = command_.search.judges;
+    gym.background = proposer->background();
     KW_TRY(auto judge, services_.start_judge(gym));
     tracing = judge.get();
     JudgeEvaluator judging(std::move(judge));

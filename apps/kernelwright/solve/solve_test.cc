@@ -280,6 +280,21 @@ TEST_F(SolveTest, ThePlanAlone) {
   EXPECT_FALSE(fs::exists(path("run")));
 }
 
+TEST_F(SolveTest, ThePlanSaysThatAServerHereDisturbs) {
+  const auto is_told = [&](const std::string& model, const std::string& more) {
+    console.out_text.clear();
+    EXPECT_EQ(kernelwright({"solve", "double", "--plan", "--proposer", "both", "--model", model,
+                            "--run", path("run"), more}),
+              0);
+    return console.out_text.find("disturbed") != std::string::npos;
+  };
+  for (const char* here : {"http://127.0.0.1:8000/v1", "http://localhost/v1", "http://[::1]:80/v1"})
+    EXPECT_TRUE(is_told(here, "--json")) << here;
+  EXPECT_FALSE(is_told("http://127.0.0.1:8000/v1", "--no-timing"));
+  EXPECT_FALSE(is_told("http://example.org/v1", "--json"));
+  EXPECT_FALSE(is_told("127.0.0.1", "--json"));  // a folder
+}
+
 TEST_F(SolveTest, ABrokenRowIsPassedOver) {
   const std::string module =
       "import torch\nfrom torch import nn\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
