@@ -137,7 +137,7 @@ TEST_F(ReportTest, SuspiciousAnswersAreIndependentSamples) {
                                 {"attempt", 0},
                                 {"answer", "Which kernel?"},
                                 {"by", "m"},
-                                {"label", name}}
+                                {"suspicion", name}}
                                    .dump() +
                                "\n");
     kernelwright({"solve", path("problems/double"), "--answers", path("answers.jsonl"), "--samples",

@@ -133,6 +133,13 @@ std::string format_bytes(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+std::string short_count(std::int64_t count) {
+  const auto value = static_cast<double>(count);
+  if (count < 1000) return std::to_string(count);
+  if (count < 999950) return fmt::format("{:.1f}k", value / 1e3);
+  return fmt::format("{:.1f}M", value / 1e6);
+}
+
 std::string format_ms(double milliseconds) {
   if (milliseconds < 1e-3) return fmt::format("{:.0f} ns", milliseconds * 1e6);
   if (milliseconds < 1) return fmt::format("{:.3g} us", milliseconds * 1e3);

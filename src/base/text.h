@@ -26,6 +26,7 @@ std::string_view trim(std::string_view text);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 std::string format_bytes(std::uint64_t bytes);  // "1.5 GiB"
+std::string short_count(std::int64_t count);    // "950", "12.5k", "3.2M"
 std::string format_ms(double milliseconds);     // "12.3 ms", "45 us", "3.2 s"
 
 }  // namespace kw

@@ -49,13 +49,6 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-std::string tokens_text(std::int64_t tokens) {
-  auto value = static_cast<double>(tokens);
-  if (tokens < 1000) return std::to_string(tokens);
-  if (tokens < 999950) return fmt::format("{:.1f}k", value / 1e3);
-  return fmt::format("{:.1f}M", value / 1e6);
-}
-
 std::string count_text(const Metrics& m) {
   std::string out = std::to_string(m.attempts);
   if (m.attempts > 0) {
@@ -63,11 +56,21 @@ std::string count_text(const Metrics& m) {
                ? fmt::format(", {} a problem", m.most_attempts)
                : fmt::format(", {} to {} a problem", m.fewest_attempts, m.most_attempts);
   }
-  if (std::int64_t tokens = m.prompt_tokens + m.completion_tokens; tokens > 0)
-    out += fmt::format("; {} tokens", tokens_text(tokens));
-  if (m.cost_usd > 0) out += fmt::format("; ${:.2f}", m.cost_usd);
-  if (m.seconds > 0) out += "; " + seconds_text(m.seconds);
+  if (std::int64_t tokens = m.spent.tokens(); tokens > 0)
+    out += fmt::format("; {} tokens", short_count(tokens));
+  if (m.spent.cost_usd > 0) out += fmt::format("; ${:.2f}", m.spent.cost_usd);
+  if (m.spent.seconds > 0) out += "; " + seconds_text(m.spent.seconds);
   return out;
+}
+
+std::string quartiles_text(const Quartiles& quartiles) {
+  return fmt::format("{}, {}, {}", factor(quartiles.first), factor(quartiles.median),
+                     factor(quartiles.third));
+}
+
+std::string refinement_text(const Refinement& r) {
+  return fmt::format("of {} attempts made from another, {} improved on it, {} fell behind it",
+                     r.pairs(), r.improved, r.regressed);
 }
 
 std::string p_text(double p) {

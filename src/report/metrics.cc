@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+
+#include "report/tallies.h"
 
 namespace kw::report {
 namespace {
@@ -29,81 +30,6 @@ std::vector<std::int64_t> sample_counts(std::int64_t most) {
   return out;
 }
 
-Counts largest_first(const std::map<std::string, std::int64_t>& counts) {
-  Counts out(counts.begin(), counts.end());
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  return out;
-}
-
-void count(const Run& run, Metrics& out) {
-  std::map<std::string, std::int64_t> outcomes, failures, given_up;
-  out.problems = static_cast<std::int64_t>(run.problems.size());
-  for (const ProblemRecord& problem : run.problems) {
-    auto attempts = static_cast<std::int64_t>(problem.attempts.size());
-    out.fewest_attempts = out.attempts == 0 && out.unattempted == 0
-                              ? attempts
-                              : std::min(out.fewest_attempts, attempts);
-    out.most_attempts = std::max(out.most_attempts, attempts);
-    out.attempts += attempts;
-    if (attempts == 0) ++out.unattempted;
-    if (!problem.failure.empty()) ++given_up[problem.failure];
-    for (const Attempt& attempt : problem.attempts) {
-      out.prompt_tokens += attempt.prompt_tokens;
-      out.completion_tokens += attempt.completion_tokens;
-      out.cost_usd += attempt.cost_usd;
-      out.seconds += attempt.seconds;
-      ++out.reached.at(static_cast<std::size_t>(attempt.progress));
-      ++outcomes[attempt.outcome];
-      if (!attempt.correct()) ++failures[failure_of(attempt)];
-    }
-  }
-  out.outcomes = largest_first(outcomes);
-  out.failures = largest_first(failures);
-  out.given_up = largest_first(given_up);
-}
-
-// What one problem's attempts add to each step.
-void add_gains(const ProblemRecord& problem, std::vector<BestSoFar>& steps,
-               std::vector<double>& log_gains) {
-  bool solved = false;
-  double best = 0;  // speedup of the best so far
-  for (std::size_t i = 0; i < problem.attempts.size(); ++i) {
-    const Attempt& attempt = problem.attempts[i];
-    steps[i].tokens += attempt.prompt_tokens + attempt.completion_tokens;
-    steps[i].cost_usd += attempt.cost_usd;
-    steps[i].seconds += attempt.seconds;
-    if (!attempt.correct()) continue;
-    if (!solved) ++steps[i].solved;
-    solved = true;
-    if (!attempt.speedup || attempt.speedup->median <= best) continue;
-    double median = attempt.speedup->median;
-    if (best <= 1 && median > 1) ++steps[i].faster;
-    log_gains[i] += std::log(median) - (best > 0 ? std::log(best) : 0);
-    best = median;
-  }
-}
-
-std::vector<BestSoFar> follow_best(const Run& run, std::int64_t most_attempts) {
-  std::vector<BestSoFar> steps(static_cast<std::size_t>(most_attempts));
-  std::vector<double> log_gains(steps.size());
-  for (const ProblemRecord& problem : run.problems) add_gains(problem, steps, log_gains);
-  BestSoFar sum;
-  double logs = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    sum.attempt = static_cast<std::int64_t>(i + 1);
-    sum.solved += steps[i].solved;
-    sum.faster += steps[i].faster;
-    sum.tokens += steps[i].tokens;
-    sum.cost_usd += steps[i].cost_usd;
-    sum.seconds += steps[i].seconds;
-    logs += log_gains[i];
-    sum.geometric_mean = std::exp(logs / static_cast<double>(run.problems.size()));
-    steps[i] = sum;
-  }
-  return steps;
-}
-
 Estimate exp_of(Estimate log) {
   log.value = std::exp(log.value);
   if (log.interval) {
@@ -113,17 +39,42 @@ Estimate exp_of(Estimate log) {
   return log;
 }
 
-// In the order in which measure() takes them out again.
-std::vector<Statistic> statistics_of(const Run& run, std::span<const double> fast_p,
-                                     const std::vector<std::int64_t>& ks) {
-  std::vector<Statistic> out;
-  out.push_back(share(run, [](const ProblemRecord& p) { return correct_count(p) > 0; }));
-  for (double p : fast_p) {
-    out.push_back(
-        share(run, [&](const ProblemRecord& problem) { return faster_than(problem, p); }));
-    out.push_back(
-        share(run, [&](const ProblemRecord& problem) { return surely_faster_than(problem, p); }));
+// Of the problems with a correct kernel alone.
+Statistic share_of_correct(const Run& run, double p) {
+  Statistic out;
+  for (const ProblemRecord& problem : run.problems)
+    out.scores.push_back(
+        {faster_than(problem, p) ? 1.0 : 0.0, correct_count(problem) > 0 ? 1.0 : 0.0});
+  return out;
+}
+
+// A problem counts by its workloads.
+Statistic wins(const Run& run, double p) {
+  Statistic out;
+  for (const ProblemRecord& problem : run.problems) {
+    const auto all = static_cast<double>(problem.workloads.size());
+    const auto won =
+        static_cast<double>(std::count_if(problem.workloads.begin(), problem.workloads.end(),
+                                          [p](double speedup) { return speedup > p; }));
+    out.scores.push_back({all > 0 ? won / all : 0, all});
   }
+  return out;
+}
+
+bool last_is_faster_than(const ProblemRecord& problem, double p) {
+  if (problem.attempts.empty()) return false;
+  const Attempt& last = problem.attempts.back();
+  return last.correct() && last.speedup && last.speedup->median > p;
+}
+
+// What there is to be estimated of a run.
+struct Asked {
+  std::span<const double> fast_p;
+  std::vector<std::int64_t> ks;
+  bool last_attempt = false, win_at_p = false;
+};
+
+void add_geometric_means(const Run& run, std::vector<Statistic>& out) {
   Statistic correct{{}, false}, with_failures{{}, false};
   for (const ProblemRecord& problem : run.problems) {
     std::optional<double> log = log_speedup(problem);
@@ -132,11 +83,36 @@ std::vector<Statistic> statistics_of(const Run& run, std::span<const double> fas
   }
   out.push_back(std::move(correct));
   out.push_back(std::move(with_failures));
-  for (std::int64_t k : ks) {
+}
+
+// In the order in which take_estimates() takes them out again.
+std::vector<Statistic> statistics_of(const Run& run, const Asked& asked) {
+  std::vector<Statistic> out;
+  out.push_back(share(run, [](const ProblemRecord& p) { return correct_count(p) > 0; }));
+  for (double p : asked.fast_p) {
+    out.push_back(
+        share(run, [&](const ProblemRecord& problem) { return faster_than(problem, p); }));
+    out.push_back(
+        share(run, [&](const ProblemRecord& problem) { return surely_faster_than(problem, p); }));
+    out.push_back(share_of_correct(run, p));
+  }
+  add_geometric_means(run, out);
+  for (std::int64_t k : asked.ks) {
     out.push_back(share(run, [&](const ProblemRecord& problem) {
       return pass_at_k(static_cast<std::int64_t>(problem.attempts.size()), correct_count(problem),
                        k);
     }));
+  }
+  if (asked.last_attempt) {
+    out.push_back(share(run, [](const ProblemRecord& problem) {
+      return !problem.attempts.empty() && problem.attempts.back().correct();
+    }));
+    for (double p : asked.fast_p)
+      out.push_back(share(
+          run, [&](const ProblemRecord& problem) { return last_is_faster_than(problem, p); }));
+  }
+  if (asked.win_at_p) {
+    for (double p : asked.fast_p) out.push_back(wins(run, p));
   }
   return out;
 }
@@ -177,33 +153,60 @@ bool surely_faster_than(const ProblemRecord& problem, double p) {
   return best != nullptr && best->speedup && best->speedup->low.value_or(0) > p;
 }
 
-Metrics measure(const Run& run, const BootstrapOptions& options, std::span<const double> fast_p) {
-  Metrics out;
-  count(run, out);
-  out.best_so_far = follow_best(run, out.most_attempts);
-  std::vector<std::int64_t> ks;
-  if (run.independent) ks = sample_counts(out.most_attempts);
-  std::vector<Estimate> estimates = estimates_of(statistics_of(run, fast_p, ks), options);
+namespace {
+
+void take_estimates(const Run& run, const Asked& asked, const std::vector<Estimate>& estimates,
+                    Metrics& out) {
   auto next = estimates.begin();
   out.correctness = *next++;
-  for (double p : fast_p) {
-    Estimate median = *next++;
-    out.fast_p.push_back({p, median, *next++});
+  const bool some_correct = out.correctness.value > 0;
+  for (double p : asked.fast_p) {
+    FastP& row = out.fast_p.emplace_back();
+    row.p = p;
+    row.median = *next++;
+    row.low = *next++;
+    if (some_correct) row.of_correct = *next;
+    ++next;
   }
   GeometricMean& mean = out.geometric_mean;
-  mean.timed =
-      std::count_if(run.problems.begin(), run.problems.end(),
-                    [](const ProblemRecord& problem) { return log_speedup(problem).has_value(); });
   if (mean.timed > 0) mean.correct = exp_of(*next);
   ++next;
   mean.with_failures = exp_of(*next++);
-  for (std::int64_t k : ks) {
+  for (std::int64_t k : asked.ks) {
     auto is_short = [&](const ProblemRecord& problem) {
       return static_cast<std::int64_t>(problem.attempts.size()) < k;
     };
     out.pass_at_k.push_back(
         {k, *next++, std::count_if(run.problems.begin(), run.problems.end(), is_short)});
   }
+  if (asked.last_attempt) {
+    LastAttempt& last = out.last_attempt.emplace();
+    last.correctness = *next++;
+    for (double p : asked.fast_p) last.fast_p.emplace_back(p, *next++);
+  }
+  if (asked.win_at_p) {
+    for (double p : asked.fast_p) out.win_at_p.push_back({p, *next++});
+  }
+}
+
+}  // namespace
+
+Metrics measure(const Run& run, const BootstrapOptions& options, std::span<const double> fast_p) {
+  Metrics out;
+  count(run, out);
+  out.best_so_far = follow_best(run, out.most_attempts);
+  out.refinement = refinement_of(run);
+  std::vector<double> best;
+  for (const ProblemRecord& problem : run.problems) {
+    if (log_speedup(problem)) best.push_back(best_attempt(problem)->speedup->median);
+  }
+  out.geometric_mean.timed = static_cast<std::int64_t>(best.size());
+  out.speedup_quartiles = quartiles_of(std::move(best));
+  Asked asked{fast_p, {}, out.refinement.has_value(), false};
+  if (run.independent) asked.ks = sample_counts(out.most_attempts);
+  asked.win_at_p = std::any_of(run.problems.begin(), run.problems.end(),
+                               [](const ProblemRecord& p) { return !p.workloads.empty(); });
+  take_estimates(run, asked, estimates_of(statistics_of(run, asked), options), out);
   return out;
 }
 

@@ -24,6 +24,33 @@ struct FastP {
   double p = 0;
   Estimate median;  // by the speedup's median
   Estimate low;     // by the lower end of its interval; without an interval it is not over p
+  std::optional<Estimate> of_correct;  // median, of the problems with a correct kernel alone
+};
+
+// win@p (FlashInfer-Bench): the share of workloads with a solution that is
+// correct on it and over p times as fast as the reference.
+struct WinAtP {
+  double p = 0;
+  Estimate value;
+};
+
+// What the last attempt of each problem gives, beside the best: what is left of a method that goes
+// on from its own results where nobody picks the best.
+struct LastAttempt {
+  Estimate correctness;
+  std::vector<std::pair<double, Estimate>> fast_p;  // by the median
+};
+
+// Attempts that were made from another one, against that one: a further stage, or both correct and
+// the larger median, is an improvement.
+struct Refinement {
+  std::int64_t improved = 0, unchanged = 0, regressed = 0;
+  std::int64_t pairs() const { return improved + unchanged + regressed; }
+};
+
+// Of the best speedups of problems that have one, between neighbours linearly.
+struct Quartiles {
+  double first = 0, median = 0, third = 0;
 };
 
 struct PassAtK {
@@ -43,8 +70,7 @@ struct GeometricMean {
 struct BestSoFar {
   std::int64_t attempt = 0, solved = 0, faster = 0;  // faster: speedup's median over 1
   double geometric_mean = 1;                         // failures as 1
-  std::int64_t tokens = 0;
-  double cost_usd = 0, seconds = 0;
+  Spent spent;
 };
 
 using Counts = std::vector<std::pair<std::string, std::int64_t>>;  // largest first, then by name
@@ -52,8 +78,7 @@ using Counts = std::vector<std::pair<std::string, std::int64_t>>;  // largest fi
 struct Metrics {
   std::int64_t problems = 0, unattempted = 0, attempts = 0;
   std::int64_t fewest_attempts = 0, most_attempts = 0;  // of a problem
-  std::int64_t prompt_tokens = 0, completion_tokens = 0;
-  double cost_usd = 0, seconds = 0;
+  Spent spent;  // failed tries and attempts that are not counted included
   std::array<std::int64_t, task::kProgresses>
       reached{};    // attempts that came to exactly this stage
   Counts outcomes;  // of attempts
@@ -63,7 +88,11 @@ struct Metrics {
   std::vector<FastP> fast_p;
   std::vector<PassAtK> pass_at_k;  // empty for a run whose attempts are not independent
   GeometricMean geometric_mean;
-  std::vector<BestSoFar> best_so_far;  // attempt 1 to most_attempts
+  std::optional<Quartiles> speedup_quartiles;  // none without a timed correct kernel
+  std::optional<LastAttempt> last_attempt;     // of a run with attempts made from others
+  std::optional<Refinement> refinement;        // the same
+  std::vector<WinAtP> win_at_p;                // of FlashInfer-Bench's traces
+  std::vector<BestSoFar> best_so_far;          // attempt 1 to most_attempts
 };
 
 inline constexpr std::array<double, 8> kFastP = {0.5, 0.8, 1, 1.2, 1.5, 2, 3, 5};

@@ -171,6 +171,75 @@ TEST(Metrics, FailuresByReason) {
   EXPECT_EQ(m.given_up, (Counts{{"quarantined: zeros pass", 2}}));
 }
 
+TEST(Metrics, FastPOfTheCorrectOnes) {
+  Metrics m = measure(sample(), {});
+  EXPECT_NEAR(m.fast_p[2].of_correct->value, 2.0 / 3, 1e-12);  // a and b of a, b and c
+  EXPECT_NEAR(m.fast_p[4].of_correct->value, 1.0 / 3, 1e-12);
+  EXPECT_FALSE(measure(run_of("r", {problem("a", {failed()})}), {}).fast_p[0].of_correct);
+}
+
+TEST(Metrics, QuartilesOfSpeedups) {
+  Metrics m = measure(sample(), {});  // 0.9, 1.1, 2
+  EXPECT_DOUBLE_EQ(m.speedup_quartiles->first, 1.0);
+  EXPECT_DOUBLE_EQ(m.speedup_quartiles->median, 1.1);
+  EXPECT_DOUBLE_EQ(m.speedup_quartiles->third, 1.55);
+  EXPECT_FALSE(measure(run_of("r", {problem("a", {untimed()})}), {}).speedup_quartiles);
+}
+
+TEST(Metrics, TheLastAttemptAndWhatBecameOfParents) {
+  EXPECT_FALSE(measure(sample(), {}).last_attempt);
+  EXPECT_FALSE(measure(sample(), {}).refinement);
+  report::Run run = sample();
+  const auto parent = [&](std::size_t p, std::size_t attempt, const char* id) {
+    run.problems[p].attempts[attempt].parent = id;
+  };
+  parent(0, 1, "0");        // correct from one that did not compile
+  parent(0, 2, "1");        // 2x from 1.2x
+  parent(1, 1, "0");        // does not compile any more
+  parent(2, 1, "0");        // correct, and one of the two has no time
+  parent(3, 0, "missing");  // no pair
+  Metrics m = measure(run, {});
+  EXPECT_EQ(m.refinement->improved, 2);
+  EXPECT_EQ(m.refinement->regressed, 1);
+  EXPECT_EQ(m.refinement->unchanged, 1);
+  EXPECT_DOUBLE_EQ(m.last_attempt->correctness.value, 0.4);       // a and c of five
+  EXPECT_DOUBLE_EQ(m.last_attempt->fast_p[2].second.value, 0.2);  // over 1: a
+  const Report report = make_report({run}, 0, {0, 20, 0.95});
+  EXPECT_NE(
+      to_text(report).find("of 4 attempts made from another, 2 improved on it, 1 fell behind"),
+      std::string::npos);
+  EXPECT_NE(to_html(report).find("last attempt fast_1"), std::string::npos);
+  const Json json = to_json(report)["runs"][0]["metrics"];
+  EXPECT_EQ(json["refinement"]["improved"], 2);
+  EXPECT_EQ(json["last_attempt"]["correctness"]["value"], 0.4);
+}
+
+TEST(Metrics, WinsAreOfWorkloads) {
+  EXPECT_TRUE(measure(sample(), {}).win_at_p.empty());
+  report::Run run = sample();
+  run.problems[0].workloads = {2, 0.9, 0};
+  run.problems[1].workloads = {1.1};
+  Metrics m = measure(run, {});
+  ASSERT_EQ(m.win_at_p.size(), kFastP.size());
+  EXPECT_DOUBLE_EQ(m.win_at_p[1].value.value, 0.75);  // over 0.8
+  EXPECT_DOUBLE_EQ(m.win_at_p[2].value.value, 0.5);
+  EXPECT_DOUBLE_EQ(m.win_at_p[5].value.value, 0) << "2x is not over 2";
+}
+
+TEST(Metrics, WhatIsSpentBesideIsInAllSums) {
+  report::Run run = sample();
+  run.problems[0].attempts[2].spent = {100, 10, 0.5, 1};
+  run.problems[1].beside = {7, 3, 0.25, 2};   // it has two attempts
+  run.problems[4].beside = {1, 0, 0.125, 4};  // none
+  Metrics m = measure(run, {});
+  EXPECT_EQ(m.spent.tokens(), 121);
+  EXPECT_EQ(m.spent.cost_usd, 0.875);
+  EXPECT_EQ(m.best_so_far[0].spent.tokens(), 1);
+  EXPECT_EQ(m.best_so_far[1].spent.cost_usd, 0.375);
+  EXPECT_EQ(m.best_so_far[2].spent.tokens(), m.spent.tokens());
+  EXPECT_EQ(m.best_so_far[2].spent.seconds, m.spent.seconds);
+}
+
 TEST(BestAttempt, FastestOfTheCorrectOnes) {
   EXPECT_EQ(best_attempt(problem("p", {failed()})), nullptr);
   ProblemRecord mixed = problem("p", {untimed(), correct(0.5, 0.4, 0.6), correct(0.5, 0.5, 0.5)});

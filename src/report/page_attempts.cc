@@ -75,7 +75,8 @@ std::string strip(const ProblemRecord& problem) {
 }
 
 std::size_t size_of(const Attempt& attempt) {
-  std::size_t out = attempt.code.text.size() + attempt.answer.text.size();
+  std::size_t out =
+      attempt.code.text.size() + attempt.answer.text.size() + attempt.reasoning.text.size();
   for (std::size_t i = 0; i < std::min(attempt.diagnostics.size(), kMaxDiagnostics); ++i)
     out += std::min(attempt.diagnostics[i].message.size(), kMaxDiagnostic);
   return out;
@@ -98,6 +99,7 @@ std::string texts(const Attempt& attempt) {
   };
   block("code", attempt.code);
   block("answer without code", attempt.answer);
+  block("reasoning", attempt.reasoning);
   return out;
 }
 
@@ -106,9 +108,9 @@ std::string facts(const Attempt& attempt) {
   if (!attempt.parent.empty()) out.push_back("from #" + attempt.parent);
   if (!attempt.proposer.empty()) out.push_back(attempt.proposer);
   if (!attempt.language.empty()) out.push_back(attempt.language);
-  if (std::int64_t tokens = attempt.prompt_tokens + attempt.completion_tokens; tokens > 0)
-    out.push_back(tokens_text(tokens) + " tokens");
-  if (attempt.seconds > 0) out.push_back(seconds_text(attempt.seconds));
+  if (std::int64_t tokens = attempt.spent.tokens(); tokens > 0)
+    out.push_back(short_count(tokens) + " tokens");
+  if (attempt.spent.seconds > 0) out.push_back(seconds_text(attempt.spent.seconds));
   return bounded(join(out, ", "), 300);
 }
 

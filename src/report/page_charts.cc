@@ -105,9 +105,9 @@ std::string cost_chart(const Report& report) {
     return std::any_of(report.runs.begin(), report.runs.end(),
                        [&](const MeasuredRun& run) { return spent(run.metrics); });
   };
-  bool tokens = any([](const Metrics& m) { return m.prompt_tokens + m.completion_tokens > 0; });
-  bool money = any([](const Metrics& m) { return m.cost_usd > 0; });
-  if (!tokens && !money && !any([](const Metrics& m) { return m.seconds > 0; })) return "";
+  bool tokens = any([](const Metrics& m) { return m.spent.tokens() > 0; });
+  bool money = any([](const Metrics& m) { return m.spent.cost_usd > 0; });
+  if (!tokens && !money && !any([](const Metrics& m) { return m.spent.seconds > 0; })) return "";
   Chart chart;
   chart.id = "cost";
   chart.title = money ? "Correct by cost" : tokens ? "Correct by tokens" : "Correct by time";
@@ -123,9 +123,9 @@ std::string cost_chart(const Report& report) {
     series.name = report.runs[i].run.name;
     series.colour = i;
     for (const BestSoFar& step : m.best_so_far) {
-      double spent = money    ? 100 * step.cost_usd
-                     : tokens ? static_cast<double>(step.tokens)
-                              : step.seconds;
+      double spent = money    ? 100 * step.spent.cost_usd
+                     : tokens ? static_cast<double>(step.spent.tokens())
+                              : step.spent.seconds;
       series.points.emplace_back(spent / static_cast<double>(m.problems),
                                  share_of(step.solved, m.problems));
     }

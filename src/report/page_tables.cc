@@ -64,6 +64,11 @@ std::string shares_rows(const Report& report) {
                [&](const MeasuredRun& run) { return share_text(run.metrics.fast_p[i].median); });
     out += row(report, fmt::format("fast_{:g}, surely", report.fast_p[i]),
                [&](const MeasuredRun& run) { return share_text(run.metrics.fast_p[i].low); });
+    out += row(report, fmt::format("fast_{:g} of correct ones", report.fast_p[i]),
+               [&](const MeasuredRun& run) {
+                 const auto& value = run.metrics.fast_p[i].of_correct;
+                 return value ? share_text(*value) : std::string("none is correct");
+               });
   }
   return out;
 }
@@ -91,6 +96,40 @@ std::string pass_rows(const Report& report) {
   return out;
 }
 
+// Rows that only some kinds of runs have: none where no run has them.
+std::string turn_rows(const Report& report) {
+  const auto any = [&](auto has) {
+    return std::any_of(report.runs.begin(), report.runs.end(),
+                       [&](const MeasuredRun& run) { return has(run.metrics); });
+  };
+  std::string out;
+  if (any([](const Metrics& m) { return m.last_attempt.has_value(); })) {
+    const std::string none = "no attempt was made from another";
+    out += row(report, "last attempt correct", [&](const MeasuredRun& run) {
+      const auto& last = run.metrics.last_attempt;
+      return last ? share_text(last->correctness) : none;
+    });
+    for (std::size_t i = 0; i < report.fast_p.size(); ++i)
+      out += row(report, fmt::format("last attempt fast_{:g}", report.fast_p[i]),
+                 [&](const MeasuredRun& run) {
+                   const auto& last = run.metrics.last_attempt;
+                   return last ? share_text(last->fast_p[i].second) : none;
+                 });
+    out += row(report, "refinement", [&](const MeasuredRun& run) {
+      return run.metrics.refinement ? refinement_text(*run.metrics.refinement) : none;
+    });
+  }
+  if (any([](const Metrics& m) { return !m.win_at_p.empty(); })) {
+    for (std::size_t i = 0; i < report.fast_p.size(); ++i)
+      out += row(report, fmt::format("win@{:g}, of workloads", report.fast_p[i]),
+                 [&](const MeasuredRun& run) {
+                   const auto& wins = run.metrics.win_at_p;
+                   return wins.empty() ? std::string("not measured") : share_text(wins[i].value);
+                 });
+  }
+  return out;
+}
+
 std::string other_rows(const Report& report) {
   std::string out = row(report, "speedup of correct ones", [](const MeasuredRun& run) {
     const GeometricMean& mean = run.metrics.geometric_mean;
@@ -100,14 +139,19 @@ std::string other_rows(const Report& report) {
   out += row(report, "speedup, failures as 1x", [](const MeasuredRun& run) {
     return factor_text(run.metrics.geometric_mean.with_failures);
   });
+  out += row(report, "quartiles of speedups", [](const MeasuredRun& run) {
+    const auto& quartiles = run.metrics.speedup_quartiles;
+    return quartiles ? quartiles_text(*quartiles) : std::string("none");
+  });
   out += row(report, "attempts", [](const MeasuredRun& run) { return count_text(run.metrics); });
   out += row(report, "tokens read, written", [](const MeasuredRun& run) -> std::string {
-    const Metrics& m = run.metrics;
-    if (m.prompt_tokens + m.completion_tokens == 0) return "none";
-    return tokens_text(m.prompt_tokens) + ", " + tokens_text(m.completion_tokens);
+    const Spent& spent = run.metrics.spent;
+    if (spent.tokens() == 0) return "none";
+    return short_count(spent.prompt_tokens) + ", " + short_count(spent.completion_tokens);
   });
   out += row(report, "cost", [](const MeasuredRun& run) -> std::string {
-    return run.metrics.cost_usd > 0 ? fmt::format("${:.2f}", run.metrics.cost_usd) : "not known";
+    const double cost = run.metrics.spent.cost_usd;
+    return cost > 0 ? fmt::format("${:.2f}", cost) : "not known";
   });
   return out;
 }
@@ -153,7 +197,7 @@ std::string overview_section(const Report& report) {
          fmt::format("<caption>n is all problems asked; {:g} % intervals over problems</caption>\n",
                      100 * report.options.confidence) +
          run_headers(report) + "<tbody>\n" + shares_rows(report) + pass_rows(report) +
-         other_rows(report) + "</tbody></table></div></details>\n";
+         turn_rows(report) + other_rows(report) + "</tbody></table></div></details>\n";
   for (const MeasuredRun& run : report.runs) {
     for (const std::string& note : run.run.notes)
       out += fmt::format("<p class=\"note\">{}: {}</p>\n", bounded(run.run.name, 80),

@@ -82,7 +82,7 @@ std::size_t add_problems_asked(Run& run, const std::vector<std::string>& names) 
   std::size_t added = 0;
   for (const std::string& name : names) {
     if (!known.insert(name).second) continue;
-    run.problems.push_back({name, "", {}, ""});
+    run.problems.emplace_back().name = name;
     ++added;
   }
   return added;

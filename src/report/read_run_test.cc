@@ -11,6 +11,7 @@
 
 #include "os/file.h"
 #include "report/metrics.h"
+#include "report/report.h"
 #include "report/testing.h"
 #include "runlog/candidate_text.h"
 #include "runlog/run_folder.h"
@@ -107,7 +108,7 @@ TEST_F(ReadRunTest, Verdicts) {
   EXPECT_EQ(a.attempts[1].id, "1");
   EXPECT_TRUE(a.attempts[1].correct());
   EXPECT_EQ(a.attempts[1].speedup->low, 1.9);
-  EXPECT_EQ(a.attempts[1].seconds, 1.5);
+  EXPECT_EQ(a.attempts[1].spent.seconds, 1.5);
   EXPECT_EQ(a.attempts[1].diagnostics[0].message, "says");
   EXPECT_EQ(run->problems[1].attempts[0].violation, "input_write");
 }
@@ -250,6 +251,14 @@ class RunFolderReaderTest : public ReadRunTest {
     append(runlog::ProblemStarted{"b"});
     attempt("b", 0, runlog::kNoParent, runlog::Finish::kLength, std::nullopt);
   }
+  // Another run, of one problem, begins.
+  std::filesystem::path begin(const std::string& name, const Json& settings = Json::object()) {
+    std::filesystem::path other = folder->path() / name;
+    run = std::make_unique<runlog::RunFolder>(runlog::RunFolder::create(other, {}).value());
+    append(runlog::RunStarted{"0.1", 2, "now", "solve", settings, {{"a", "a", "ha"}}});
+    append(runlog::ProblemStarted{"a"});
+    return other;
+  }
   void append(runlog::EventBody body) { ASSERT_TRUE(run->append({++at, std::move(body)})); }
   // Without an outcome there is no code in the answer, or with it no verdict.
   void attempt(const std::string& problem, int id, int parent, runlog::Finish finish,
@@ -264,6 +273,7 @@ class RunFolderReaderTest : public ReadRunTest {
     answered.attempt = id;
     answered.by = "model";
     answered.label = label;
+    answered.suspicion = suspicion;
     answered.answer = run->put("the answer of " + problem).value();
     answered.finish = finish;
     answered.usage = {100, 20, 0.5};
@@ -300,7 +310,7 @@ class RunFolderReaderTest : public ReadRunTest {
   std::filesystem::path path;
   std::unique_ptr<runlog::RunFolder> run;
   std::string candidate;
-  std::string label;  // of the next answers
+  std::string label, suspicion;  // of the next answers
   std::int64_t at = 0;
 };
 
@@ -324,9 +334,9 @@ TEST_F(RunFolderReaderTest, AttemptsInOrder) {
   EXPECT_EQ(attempts[0].diagnostics[0].message, "says");
   EXPECT_EQ(attempts[1].parent, "0");
   EXPECT_EQ(attempts[1].speedup->high, 2.1);
-  EXPECT_EQ(attempts[1].prompt_tokens, 100);
-  EXPECT_EQ(attempts[1].cost_usd, 0.5);
-  EXPECT_EQ(attempts[1].seconds, 1.5);
+  EXPECT_EQ(attempts[1].spent.prompt_tokens, 100);
+  EXPECT_EQ(attempts[1].spent.cost_usd, 0.5);
+  EXPECT_EQ(attempts[1].spent.seconds, 1.5);
   const Attempt& silent = read->problems[1].attempts.at(0);
   EXPECT_EQ(silent.outcome, "cut_answer");
   EXPECT_EQ(silent.progress, task::Progress::kNothing);
@@ -380,16 +390,66 @@ TEST_F(RunFolderReaderTest, OurFailuresAreNotTheCandidates) {
   EXPECT_TRUE(has("1 attempts could not be judged, by no fault of theirs"));
   EXPECT_TRUE(
       has("2 tries failed, by no fault of a candidate: judge_internal 1, rate_limited 1; "
-          "their 120 tokens are in no attempt; nor are their $0.25"));
+          "they cost 120 tokens and $0.25, counted with all"));
+  // One sum in solve and here: three answers, and one that failed.
+  const runlog::Run log = runlog::RunFolder::read(path).value();
+  runlog::Usage told;
+  for (const runlog::ProblemTree& tree : log.problems) told += tree.usage();
+  const Metrics m = measure(*read, {});
+  EXPECT_EQ(m.spent.tokens(), told.tokens());
+  EXPECT_EQ(m.spent.cost_usd, told.cost_usd);
+  EXPECT_EQ(m.best_so_far.back().spent.cost_usd, told.cost_usd);
+}
+
+TEST_F(RunFolderReaderTest, RowsThatCouldNotBeReadWereAskedToo) {
+  std::filesystem::path other = folder->path() / "other";
+  run = std::make_unique<runlog::RunFolder>(runlog::RunFolder::create(other, {}).value());
+  append(runlog::RunStarted{"0.1",
+                            2,
+                            "now",
+                            "solve",
+                            Json::object(),
+                            {{"a", "a", "ha"}},
+                            "",
+                            {{"line 3", "rows.jsonl:3: no JSON"}}});
+  const report::Run read = load(other).value();
+  ASSERT_EQ(read.problems.size(), 2U);
+  EXPECT_EQ(read.problems[1].name, "line 3");
+  EXPECT_EQ(read.problems[1].failure, "unread: rows.jsonl:3: no JSON");
+}
+
+TEST_F(RunFolderReaderTest, ReasoningIsShown) {
+  runlog::Decided decided;
+  decided.problem = "b";
+  decided.attempt = decided.visible = 1;
+  append(decided);
+  runlog::Answered answered;
+  answered.problem = "b";
+  answered.attempt = 1;
+  answered.answer = run->put("no").value();
+  answered.reasoning = run->put("It is <hard>.").value();
+  append(answered);
+  append(runlog::Extracted{"b", 1, "", "", "no code block"});
+  const report::Run read = load(path).value();
+  EXPECT_EQ(read.problems[1].attempts.at(1).reasoning.text, "It is <hard>.");
+  EXPECT_NE(to_html(make_report({read}, 0, {0, 20, 0.95})).find("It is &lt;hard&gt;."),
+            std::string::npos);
+}
+
+// By what the run was asked to do, not by whether chance gave an attempt a parent.
+TEST_F(RunFolderReaderTest, AMethodThatRefinesMakesDependentAttempts) {
+  for (const char* method : {"base", "best_of_n", "refine", "metr"}) {
+    const std::filesystem::path other = begin(method, {{"search", {{"method", method}}}});
+    attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kPassed);
+    const std::string name = method;
+    EXPECT_EQ(load(other).value().independent, name == "base" || name == "best_of_n") << name;
+  }
 }
 
 TEST_F(RunFolderReaderTest, SamplesAreIndependentUnlessSuccessEndsThem) {
   report::Run whole = load(path).value();
   EXPECT_FALSE(whole.independent) << "an attempt has a parent";
-  std::filesystem::path other = folder->path() / "other";
-  run = std::make_unique<runlog::RunFolder>(runlog::RunFolder::create(other, {}).value());
-  append(runlog::RunStarted{"0.1", 2, "now", "solve", Json::object(), {{"a", "a", "ha"}}});
-  append(runlog::ProblemStarted{"a"});
+  const std::filesystem::path other = begin("other");
   attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kPassed);
   EXPECT_TRUE(load(other).value().independent);
   runlog::ProblemEnded ended;
@@ -405,25 +465,21 @@ TEST_F(RunFolderReaderTest, SamplesAreIndependentUnlessSuccessEndsThem) {
 
 // A suspicious answer is a sample like any other; only what a program proposes depends on the rest.
 TEST_F(RunFolderReaderTest, SuspiciousAnswersStayIndependent) {
-  auto one_more = [&](const std::string& name, const std::string& labelled) {
-    std::filesystem::path other = folder->path() / name;
-    run = std::make_unique<runlog::RunFolder>(runlog::RunFolder::create(other, {}).value());
-    append(runlog::RunStarted{"0.1", 2, "now", "solve", Json::object(), {{"a", "a", "ha"}}});
-    append(runlog::ProblemStarted{"a"});
-    label = "";
+  auto one_more = [&](const std::string& name, const std::string& labelled,
+                      const std::string& suspected) {
+    const std::filesystem::path other = begin(name);
+    label = suspicion = "";
     attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kPassed);
     label = labelled;
+    suspicion = suspected;
     attempt("a", 1, runlog::kNoParent, runlog::Finish::kStop, std::nullopt);
     return load(other).value();
   };
-  for (const char* suspicion : {"empty", "prompt_echo", "template_tokens"}) {
-    report::Run read = one_more(suspicion, suspicion);
-    EXPECT_TRUE(read.independent) << suspicion;
-    EXPECT_EQ(measure(read, {}).pass_at_k.size(), 2U) << suspicion;
-    EXPECT_EQ(failure_of(read.problems[0].attempts[1]),
-              fmt::format("no_code: no code block ({})", suspicion));
-  }
-  EXPECT_FALSE(one_more("program", "tiled lanes=8").independent);
+  report::Run read = one_more("model", "", "prompt_echo");
+  EXPECT_TRUE(read.independent);
+  EXPECT_EQ(measure(read, {}).pass_at_k.size(), 2U);
+  EXPECT_EQ(failure_of(read.problems[0].attempts[1]), "no_code: no code block (prompt_echo)");
+  EXPECT_FALSE(one_more("program", "tiled lanes=8", "").independent);
 }
 
 TEST_F(RunFolderReaderTest, SeveralFiles) {

@@ -66,7 +66,10 @@ Json to_json(const ProblemRecord& problem) {
 Json fast_p_to_json(const Metrics& metrics) {
   Json out = Json::array();
   for (const FastP& row : metrics.fast_p)
-    out.push_back({{"p", row.p}, {"median", to_json(row.median)}, {"low_end", to_json(row.low)}});
+    out.push_back({{"p", row.p},
+                   {"median", to_json(row.median)},
+                   {"low_end", to_json(row.low)},
+                   {"of_correct", row.of_correct ? to_json(*row.of_correct) : Json(nullptr)}});
   return out;
 }
 
@@ -82,6 +85,39 @@ Json pass_at_k_to_json(const MeasuredRun& measured) {
   return out;
 }
 
+Json at_p(double p, const Estimate& value) {
+  Json out = {{"p", p}};
+  out.update(to_json(value));
+  return out;
+}
+
+Json last_attempt_to_json(const Metrics& metrics) {
+  if (!metrics.last_attempt) return nullptr;
+  Json fast_p = Json::array();
+  for (const auto& [p, value] : metrics.last_attempt->fast_p) fast_p.push_back(at_p(p, value));
+  return {{"correctness", to_json(metrics.last_attempt->correctness)},
+          {"fast_p", std::move(fast_p)}};
+}
+
+Json refinement_to_json(const Metrics& metrics) {
+  if (!metrics.refinement) return nullptr;
+  const Refinement& r = *metrics.refinement;
+  return {{"improved", r.improved}, {"unchanged", r.unchanged}, {"regressed", r.regressed}};
+}
+
+Json quartiles_to_json(const Metrics& metrics) {
+  if (!metrics.speedup_quartiles) return nullptr;
+  const Quartiles& q = *metrics.speedup_quartiles;
+  return {{"first", q.first}, {"median", q.median}, {"third", q.third}};
+}
+
+Json win_at_p_to_json(const Metrics& metrics) {
+  if (metrics.win_at_p.empty()) return nullptr;
+  Json out = Json::array();
+  for (const WinAtP& row : metrics.win_at_p) out.push_back(at_p(row.p, row.value));
+  return out;
+}
+
 Json best_so_far_to_json(const Metrics& metrics) {
   Json out = Json::array();
   for (const BestSoFar& row : metrics.best_so_far) {
@@ -89,9 +125,9 @@ Json best_so_far_to_json(const Metrics& metrics) {
                    {"solved", row.solved},
                    {"faster", row.faster},
                    {"geometric_mean", row.geometric_mean},
-                   {"tokens", row.tokens},
-                   {"cost_usd", row.cost_usd},
-                   {"attempt_seconds", row.seconds}});
+                   {"tokens", row.spent.tokens()},
+                   {"cost_usd", row.spent.cost_usd},
+                   {"attempt_seconds", row.spent.seconds}});
   }
   return out;
 }
@@ -103,25 +139,30 @@ Json metrics_to_json(const MeasuredRun& measured) {
   for (std::size_t i = 0; i < m.reached.size(); ++i)
     reached[std::string(to_string(static_cast<task::Progress>(i)))] = m.reached.at(i);
   const auto& of_correct = m.geometric_mean.correct;
-  return {{"problems", m.problems},
-          {"unattempted", m.unattempted},
-          {"attempts",
-           {{"total", m.attempts}, {"fewest", m.fewest_attempts}, {"most", m.most_attempts}}},
-          {"tokens", {{"prompt", m.prompt_tokens}, {"completion", m.completion_tokens}}},
-          {"cost_usd", m.cost_usd},
-          {"attempt_seconds", m.seconds},
-          {"correctness", to_json(m.correctness)},
-          {"fast_p", fast_p_to_json(m)},
-          {"pass_at_k", pass_at_k_to_json(measured)},
-          {"geometric_mean",
-           {{"correct", of_correct ? to_json(*of_correct) : Json(nullptr)},
-            {"timed", m.geometric_mean.timed},
-            {"with_failures", to_json(m.geometric_mean.with_failures)}}},
-          {"outcomes", std::move(outcomes)},
-          {"failures", reasons_to_json(m.failures)},
-          {"given_up", reasons_to_json(m.given_up)},
-          {"reached", std::move(reached)},
-          {"best_so_far", best_so_far_to_json(m)}};
+  return {
+      {"problems", m.problems},
+      {"unattempted", m.unattempted},
+      {"attempts",
+       {{"total", m.attempts}, {"fewest", m.fewest_attempts}, {"most", m.most_attempts}}},
+      {"tokens", {{"prompt", m.spent.prompt_tokens}, {"completion", m.spent.completion_tokens}}},
+      {"cost_usd", m.spent.cost_usd},
+      {"attempt_seconds", m.spent.seconds},
+      {"correctness", to_json(m.correctness)},
+      {"fast_p", fast_p_to_json(m)},
+      {"pass_at_k", pass_at_k_to_json(measured)},
+      {"geometric_mean",
+       {{"correct", of_correct ? to_json(*of_correct) : Json(nullptr)},
+        {"timed", m.geometric_mean.timed},
+        {"with_failures", to_json(m.geometric_mean.with_failures)}}},
+      {"speedup_quartiles", quartiles_to_json(m)},
+      {"last_attempt", last_attempt_to_json(m)},
+      {"refinement", refinement_to_json(m)},
+      {"win_at_p", win_at_p_to_json(m)},
+      {"outcomes", std::move(outcomes)},
+      {"failures", reasons_to_json(m.failures)},
+      {"given_up", reasons_to_json(m.given_up)},
+      {"reached", std::move(reached)},
+      {"best_so_far", best_so_far_to_json(m)}};
 }
 
 Json to_json(const MeasuredRun& measured) {

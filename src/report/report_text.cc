@@ -15,8 +15,12 @@ std::string line(std::string_view label, const std::string& text) {
 std::string shares(const Metrics& m) {
   std::string out = line("correct", share_text(m.correctness));
   for (const FastP& row : m.fast_p) {
-    out += line(fmt::format("fast_{:g}", row.p),
-                fmt::format("{}; surely {}", share_text(row.median), share_text(row.low)));
+    out +=
+        line(fmt::format("fast_{:g}", row.p),
+             fmt::format("{}; surely {}{}", share_text(row.median), share_text(row.low),
+                         row.of_correct && m.correctness.value < 1
+                             ? fmt::format("; of correct ones {}", percent(row.of_correct->value))
+                             : ""));
   }
   for (const PassAtK& row : m.pass_at_k) {
     std::string note =
@@ -33,8 +37,26 @@ std::string speedups(const Metrics& m) {
   std::string text = of_correct ? fmt::format("{} of the {} timed correct ones",
                                               factor_text(*of_correct), m.geometric_mean.timed)
                                 : "no timed correct kernel";
-  return line("speedup", text) + line("", fmt::format("{} of all, failures as 1x",
-                                                      factor_text(m.geometric_mean.with_failures)));
+  std::string out =
+      line("speedup", text) + line("", fmt::format("{} of all, failures as 1x",
+                                                   factor_text(m.geometric_mean.with_failures)));
+  if (m.speedup_quartiles) out += line("quartiles", quartiles_text(*m.speedup_quartiles));
+  for (const WinAtP& row : m.win_at_p)
+    out += line(fmt::format("win@{:g}", row.p), share_text(row.value) + " of workloads");
+  return out;
+}
+
+// Of attempts that were made from others.
+std::string turns(const Metrics& m) {
+  std::string out;
+  if (m.last_attempt) {
+    std::string text = share_text(m.last_attempt->correctness) + " correct";
+    for (const auto& [p, value] : m.last_attempt->fast_p)
+      text += fmt::format("; fast_{:g} {}", p, percent(value.value));
+    out += line("last attempt", text);
+  }
+  if (m.refinement) out += line("refinement", refinement_text(*m.refinement));
+  return out;
 }
 
 constexpr std::size_t kMaxReasons = 8;  // shown of each list
@@ -71,7 +93,7 @@ std::string block(const MeasuredRun& measured) {
     outcomes.push_back(fmt::format("{} {}", printable(name, 60), count));
   out += line("outcomes", outcomes.empty() ? "none" : join(outcomes, ", "));
   out += reasons("failures", m.failures) + reasons("given up", m.given_up);
-  out += shares(m) + speedups(m);
+  out += shares(m) + speedups(m) + turns(m);
   for (const std::string& note : run.notes) out += line("note", printable(note, 1000));
   return out + "\n";
 }

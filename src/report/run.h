@@ -28,6 +28,21 @@ Excerpt excerpt(std::string_view text, std::size_t max_bytes);
 
 inline constexpr std::string_view kSeveral = "several";
 
+struct Spent {
+  std::int64_t prompt_tokens = 0, completion_tokens = 0;
+  double cost_usd = 0;  // 0: not known, or nothing to pay
+  double seconds = 0;   // generating and judging
+
+  std::int64_t tokens() const { return prompt_tokens + completion_tokens; }
+  Spent& operator+=(const Spent& other) {
+    prompt_tokens += other.prompt_tokens;
+    completion_tokens += other.completion_tokens;
+    cost_usd += other.cost_usd;
+    seconds += other.seconds;
+    return *this;
+  }
+};
+
 struct Attempt {
   std::string id;      // as the run calls it, unique in its problem
   std::string parent;  // id of the attempt that this one was made from; empty: none
@@ -36,11 +51,10 @@ struct Attempt {
   std::string why_no_code;         // a sentence, of an attempt without code
   std::string violation;           // class, with outcome violation
   std::optional<Speedup> speedup;  // of correct attempts with a time
-  std::int64_t prompt_tokens = 0, completion_tokens = 0;
-  double cost_usd = 0;  // 0: not known, or nothing to pay
-  double seconds = 0;   // generating and judging
+  Spent spent;                     // with its tries that failed
   std::string proposer, language;
   Excerpt code, answer;  // answer: what a model said, where there is no code
+  Excerpt reasoning;     // told beside it
   std::vector<task::Diagnostic> diagnostics;
 
   bool correct() const { return progress == task::Progress::kCorrect; }
@@ -51,6 +65,9 @@ struct ProblemRecord {
   std::string name, hash;  // hash: empty when the file does not say it
   std::vector<Attempt> attempts;
   std::string failure;  // why it was given up, when not because of its attempts
+  // Of traces, for each workload: the largest speedup of a solution that is correct on it, else 0.
+  std::vector<double> workloads;
+  Spent beside;  // on attempts that are not counted: without an answer, or without a verdict
 };
 
 struct Run {

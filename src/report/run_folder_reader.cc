@@ -1,6 +1,7 @@
 // The folder of `kernelwright solve`.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <system_error>
 
 #include "base/text.h"
@@ -8,39 +9,12 @@
 #include "report/format.h"
 #include "report/read_run.h"
 #include "report/readers.h"
-#include "runlog/candidate_text.h"
 #include "runlog/run_folder.h"
+#include "runlog/stored.h"
 
 namespace kw::report {
 namespace fs = std::filesystem;
 namespace {
-
-// Why an attempt has no verdict.
-std::string outcome_without_code(const runlog::Attempt& attempt) {
-  if (!attempt.answered) return "no_code";
-  switch (attempt.answered->finish) {
-    case runlog::Finish::kStop:
-      return "no_code";
-    case runlog::Finish::kLength:
-      return "cut_answer";
-    case runlog::Finish::kContext:
-      return "prompt_too_long";
-    case runlog::Finish::kRefused:
-      return "refused";
-  }
-  return "no_code";
-}
-
-// A label is the strategy of a program's candidate, or what is suspicious about a model's answer
-// (openai::Suspicion).
-bool is_suspicion(std::string_view label) {
-  return label == "empty" || label == "prompt_echo" || label == "template_tokens";
-}
-
-bool is_by_program(const runlog::Attempt& attempt) {
-  return attempt.answered && !attempt.answered->label.empty() &&
-         !is_suspicion(attempt.answered->label);
-}
 
 // Reads what an attempt points to. A blob that is lost is said where it would stand: the numbers
 // are all in the events.
@@ -57,8 +31,14 @@ class Blobs {
       else
         say(answer.error(), to);
     }
+    if (from.answered && !from.answered->reasoning.empty()) {
+      if (auto reasoning = get(from.answered->reasoning))
+        to.reasoning = excerpt(*reasoning, kMaxText);
+      else
+        say(reasoning.error(), to);
+    }
     if (!from.judged || from.judged->verdict.empty()) return;
-    auto verdict = verdict_of(from.judged->verdict);
+    auto verdict = runlog::stored_verdict(folder_, from.judged->verdict);
     if (!verdict) return say(verdict.error(), to);
     for (task::Diagnostic& diagnostic : report::attempt_of(*verdict).diagnostics)
       to.diagnostics.push_back(std::move(diagnostic));
@@ -74,8 +54,7 @@ class Blobs {
     return is_valid_utf8(bytes) ? bytes : printable(bytes, bytes.size());
   }
   Status add_code(const std::string& hash, Attempt& to) const {
-    KW_TRY(std::string text, get(hash));
-    KW_TRY(task::Candidate candidate, runlog::candidate_from_text(text));
+    KW_TRY(task::Candidate candidate, runlog::stored_candidate(folder_, hash));
     std::string code;
     for (const task::SourceFile& source : candidate.sources) {
       if (candidate.sources.size() > 1) code += "==== " + source.path + "\n";
@@ -85,14 +64,26 @@ class Blobs {
     to.code = excerpt(code, kMaxText);
     return {};
   }
-  Result<task::Verdict> verdict_of(const std::string& hash) const {
-    KW_TRY(std::string text, get(hash));
-    KW_TRY(Json json, parse_json(text));
-    return task::verdict_from_json(json, "verdict");
-  }
 
   fs::path folder_;
 };
+
+Spent spent_of(const runlog::Usage& usage) {
+  return {usage.prompt_tokens, usage.completion_tokens, usage.cost_usd, 0};
+}
+
+Spent spent_of(const runlog::Attempt& attempt, const std::vector<runlog::Failed>& failures) {
+  Spent out;
+  if (attempt.answered) {
+    out = spent_of(attempt.answered->usage);
+    out.seconds = attempt.answered->wall_ms / 1000;
+  }
+  if (attempt.judged) out.seconds += attempt.judged->wall_ms / 1000;
+  for (const runlog::Failed& failed : failures) {
+    if (failed.attempt == attempt.id) out += spent_of(failed.usage);
+  }
+  return out;
+}
 
 Attempt attempt_of(const runlog::Attempt& from) {
   Attempt out;
@@ -102,44 +93,47 @@ Attempt attempt_of(const runlog::Attempt& from) {
   if (from.answered) {
     out.proposer = from.answered->by;
     if (!from.answered->label.empty()) out.proposer += ", " + from.answered->label;
-    out.prompt_tokens = from.answered->usage.prompt_tokens;
-    out.completion_tokens = from.answered->usage.completion_tokens;
-    out.cost_usd = from.answered->usage.cost_usd;
-    out.seconds += from.answered->wall_ms / 1000;
   }
   if (!from.judged) {
-    out.outcome = outcome_without_code(from);
+    out.outcome = runlog::why_no_verdict(from);
     if (from.extracted) out.why_no_code = from.extracted->why_not;
     if (!out.why_no_code.empty()) out.diagnostics.push_back({"extraction", out.why_no_code});
-    if (from.answered && is_suspicion(from.answered->label))
-      out.why_no_code += fmt::format(" ({})", from.answered->label);
+    if (from.answered && !from.answered->suspicion.empty())
+      out.why_no_code += fmt::format(" ({})", from.answered->suspicion);
     return out;
   }
   out.outcome = std::string(to_string(from.judged->outcome));
   out.violation = from.judged->violation;
   if (const auto& speedup = from.judged->speedup)
     out.speedup = {speedup->median, speedup->low, speedup->high};
-  out.seconds += from.judged->wall_ms / 1000;
   return out;
+}
+
+// Of a group of the settings; empty where it is not a text.
+std::string setting(const Json& settings, const char* group, const char* key) {
+  if (!settings.is_object() || !settings.contains(group)) return "";
+  const Json& found = settings[group];
+  return found.is_object() && found.contains(key) && found[key].is_string()
+             ? found[key].get<std::string>()
+             : "";
 }
 
 // Samples of one distribution: no parents, no program that looks at what came before, and no end
 // that depends on them.
 bool independent(const runlog::ProblemTree& problem) {
-  bool alone = std::all_of(problem.attempts.begin(), problem.attempts.end(),
-                           [](const auto& a) { return a.decided.parent < 0 && !is_by_program(a); });
+  bool alone = std::all_of(problem.attempts.begin(), problem.attempts.end(), [](const auto& a) {
+    return a.decided.parent < 0 && !(a.answered && !a.answered->label.empty());
+  });
   bool stopped = problem.ended && (problem.ended->end == runlog::End::kFirstCorrect ||
                                    problem.ended->end == runlog::End::kTarget);
   return alone && !stopped;
 }
 
-// Of the settings' group "eval"; empty where it is not a text.
-std::string eval_setting(const Json& settings, const char* key) {
-  if (!settings.is_object() || !settings.contains("eval")) return "";
-  const Json& eval = settings["eval"];
-  return eval.is_object() && eval.contains(key) && eval[key].is_string()
-             ? eval[key].get<std::string>()
-             : "";
+// What the settings say of it, where the log has them: a method that refines draws dependent
+// attempts, also where by chance none of them has a parent.
+bool may_be_independent(const Json& settings) {
+  const std::string method = setting(settings, "search", "method");
+  return method.empty() || method == "base" || method == "best_of_n";
 }
 
 std::string why_given_up(const runlog::ProblemTree& problem) {
@@ -154,7 +148,7 @@ std::string why_given_up(const runlog::ProblemTree& problem) {
   }
 }
 
-// Tries that failed through no fault of a candidate; what they cost is in no attempt.
+// Tries that failed through no fault of a candidate.
 std::string failed_tries(const runlog::Run& log) {
   std::map<std::string, int> kinds;
   int tries = 0;
@@ -171,9 +165,38 @@ std::string failed_tries(const runlog::Run& log) {
   for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("{} {}", kind, count));
   std::string out =
       fmt::format("{} tries failed, by no fault of a candidate: {}", tries, join(counts, ", "));
-  if (usage.tokens() > 0)
-    out += fmt::format("; their {} tokens are in no attempt", tokens_text(usage.tokens()));
-  if (usage.cost_usd > 0) out += fmt::format("; nor are their ${:.2f}", usage.cost_usd);
+  std::vector<std::string> cost;
+  if (usage.tokens() > 0) cost.push_back(short_count(usage.tokens()) + " tokens");
+  if (usage.cost_usd > 0) cost.push_back(fmt::format("${:.2f}", usage.cost_usd));
+  if (!cost.empty()) out += fmt::format("; they cost {}, counted with all", join(cost, " and "));
+  return out;
+}
+
+// Attempts that are not counted.
+struct Left {
+  std::size_t under_way = 0, abandoned = 0;
+};
+
+Left add_problems(const runlog::Run& log, const std::optional<Blobs>& blobs, Run& run) {
+  Left out;
+  for (const runlog::ProblemTree& problem : log.problems) {
+    ProblemRecord& record = run.problems.emplace_back();
+    record.name = problem.key;
+    record.hash = problem.hash;
+    record.failure = why_given_up(problem);
+    run.independent = run.independent && independent(problem);
+    for (const runlog::Attempt& attempt : problem.attempts) {
+      const Spent spent = spent_of(attempt, problem.failures);
+      if (!attempt.finished() || attempt.abandoned) {
+        ++(attempt.abandoned ? out.abandoned : out.under_way);
+        record.beside += spent;
+        continue;
+      }
+      record.attempts.push_back(attempt_of(attempt));
+      record.attempts.back().spent = spent;
+      if (blobs) blobs->add_texts(attempt, record.attempts.back());
+    }
+  }
   return out;
 }
 
@@ -189,33 +212,24 @@ Result<Run> read_run_folder(const fs::path& folder, bool texts) {
     run.settings = printable(*settings, kMaxText);
   else
     run.notes.push_back("no settings: " + settings.error().message());
-  run.baseline = eval_setting(log.header.settings, "baseline");
-  run.target = eval_setting(log.header.settings, "target");
+  run.baseline = setting(log.header.settings, "eval", "baseline");
+  run.target = setting(log.header.settings, "eval", "target");
   if (!log.hardware.empty())
     run.hardware = log.hardware.size() == 1 ? *log.hardware.begin() : std::string(kSeveral);
-  Blobs blobs(folder);
-  std::size_t under_way = 0, abandoned = 0;
-  for (const runlog::ProblemTree& problem : log.problems) {
+  run.independent = may_be_independent(log.header.settings);
+  const Left left = add_problems(log, texts ? std::optional<Blobs>(folder) : std::nullopt, run);
+  for (const runlog::RunStarted::Unread& one : log.header.unread) {
     ProblemRecord& record = run.problems.emplace_back();
-    record.name = problem.key;
-    record.hash = problem.hash;
-    record.failure = why_given_up(problem);
-    run.independent = run.independent && independent(problem);
-    for (const runlog::Attempt& attempt : problem.attempts) {
-      if (!attempt.finished() || attempt.abandoned) {
-        ++(attempt.abandoned ? abandoned : under_way);
-        continue;
-      }
-      record.attempts.push_back(attempt_of(attempt));
-      if (texts) blobs.add_texts(attempt, record.attempts.back());
-    }
+    record.name = one.name;
+    record.failure = "unread: " + one.message;
   }
   if (!run.finished) run.notes.emplace_back("the run is not finished");
-  if (under_way > 0)
-    run.notes.push_back(fmt::format("{} attempts without a verdict are not counted", under_way));
-  if (abandoned > 0)
+  if (left.under_way > 0)
+    run.notes.push_back(
+        fmt::format("{} attempts without a verdict are not counted", left.under_way));
+  if (left.abandoned > 0)
     run.notes.push_back(fmt::format(
-        "{} attempts could not be judged, by no fault of theirs: not counted", abandoned));
+        "{} attempts could not be judged, by no fault of theirs: not counted", left.abandoned));
   if (std::string failed = failed_tries(log); !failed.empty())
     run.notes.push_back(std::move(failed));
   return run;

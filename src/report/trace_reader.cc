@@ -1,4 +1,5 @@
 // FlashInfer-Bench's Trace lines: one a workload, so a solution's are put together.
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -79,6 +80,23 @@ Attempt attempt_of(const Solution& solution, std::size_t workloads) {
   return out;
 }
 
+// For each workload the largest speedup of a solution that is correct on it.
+std::vector<double> best_by_workload(const Definition& definition) {
+  std::vector<double> out;
+  for (const auto& [uuid, there] : definition.workloads) {
+    double best = 0;
+    for (const Solution& solution : definition.solutions) {
+      auto found = solution.evaluations.find(uuid);
+      if (found == solution.evaluations.end() || !found->second.performance ||
+          outcome_of(found->second) != task::Outcome::kPassed)
+        continue;
+      best = std::max(best, found->second.performance->speedup_factor);
+    }
+    out.push_back(best);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Run> read_traces(const std::filesystem::path& file) {
@@ -101,6 +119,7 @@ Result<Run> read_traces(const std::filesystem::path& file) {
   if (lines.cut) run.notes.emplace_back("the last line is cut and was left out");
   for (ProblemRecord& problem : run.problems) {
     const Definition& definition = definitions[problem.name];
+    problem.workloads = best_by_workload(definition);
     for (const Solution& solution : definition.solutions) {
       problem.attempts.push_back(attempt_of(solution, definition.workloads.size()));
       problem.attempts.back().id = std::to_string(problem.attempts.size() - 1);

@@ -46,7 +46,7 @@ Attempt attempt_of(const task::Verdict& verdict) {
   out.violation = verdict.violation;
   if (verdict.speedup)
     out.speedup = {verdict.speedup->median, verdict.speedup->low, verdict.speedup->high};
-  out.seconds = verdict.cost.total_ms / 1000;
+  out.spent.seconds = verdict.cost.total_ms / 1000;
   out.proposer = verdict.candidate_name;
   out.language = verdict.language;
   out.diagnostics = verdict.diagnostics;

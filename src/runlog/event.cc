@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error_names.h"
 #include "base/text.h"
@@ -42,6 +43,8 @@ Json body_to_json(const RunStarted& e) {
   Json problems = Json::array();
   for (const auto& problem : e.problems)
     problems.push_back({{"key", problem.key}, {"name", problem.name}, {"hash", problem.hash}});
+  Json unread = Json::array();
+  for (const auto& one : e.unread) unread.push_back({{"name", one.name}, {"message", one.message}});
   return {{"type", kStarted},
           {"schema", kSchema},
           {"version", e.version},
@@ -50,7 +53,8 @@ Json body_to_json(const RunStarted& e) {
           {"command", e.command},
           {"settings", e.settings},
           {"problems", problems},
-          {"hardware", e.hardware}};
+          {"hardware", e.hardware},
+          {"unread", unread}};
 }
 Json body_to_json(const RunResumed& e) {
   return {{"type", kResumed}, {"version", e.version}, {"at", e.at}, {"hardware", e.hardware}};
@@ -77,7 +81,9 @@ Json body_to_json(const Answered& e) {
           {"completion_tokens", e.usage.completion_tokens},
           {"cost_usd", e.usage.cost_usd},
           {"estimated", e.usage.estimated},
-          {"wall_ms", e.wall_ms}};
+          {"wall_ms", e.wall_ms},
+          {"reasoning", e.reasoning},
+          {"suspicion", e.suspicion}};
 }
 Json body_to_json(const Extracted& e) {
   return {{"type", kExtracted},
@@ -159,6 +165,22 @@ Result<Enum> named(ObjectReader& r, std::string_view key, const Names& names) {
   return fail(ErrorCode::kInvalidArgument, "{}: unknown \"{}\"", r.path(key), printable(word, 40));
 }
 
+// Logs of before have none.
+Result<std::vector<RunStarted::Unread>> unread_of(ObjectReader& r) {
+  std::vector<RunStarted::Unread> out;
+  const Json* list = r.find("unread");
+  if (list == nullptr) return out;
+  if (!list->is_array()) return fail(ErrorCode::kInvalidArgument, "unread: expected an array");
+  for (const Json& entry : *list) {
+    KW_TRY(ObjectReader u, ObjectReader::make(entry, "unread"));
+    RunStarted::Unread one;
+    KW_TRY(one.name, u.string("name"));
+    KW_TRY(one.message, u.string("message"));
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 Result<EventBody> run_started(ObjectReader& r) {
   RunStarted out;
   KW_TRY(std::int64_t schema, r.integer("schema"));
@@ -183,6 +205,7 @@ Result<EventBody> run_started(ObjectReader& r) {
     out.problems.push_back(std::move(problem));
   }
   KW_TRY(out.hardware, r.string_or("hardware", ""));
+  KW_TRY(out.unread, unread_of(r));
   return EventBody(std::move(out));
 }
 Result<EventBody> run_resumed(ObjectReader& r) {
@@ -221,6 +244,10 @@ Result<Usage> usage(ObjectReader& r) {
   return out;
 }
 
+bool is_suspicion_of_before(std::string_view label) {
+  return label == "empty" || label == "prompt_echo" || label == "template_tokens";
+}
+
 Result<EventBody> answered(ObjectReader& r) {
   Answered out;
   KW_TRY(out.problem, r.string("problem"));
@@ -231,6 +258,13 @@ Result<EventBody> answered(ObjectReader& r) {
   KW_TRY(out.finish, named<Finish>(r, "finish", finish_from_string));
   KW_TRY(out.usage, usage(r));
   KW_TRY(out.wall_ms, amount(r, "wall_ms"));
+  // Logs of before have no reasoning, and a suspicion in the label's place.
+  KW_TRY(out.reasoning, r.string_or("reasoning", ""));
+  if (r.has("suspicion")) {
+    KW_TRY(out.suspicion, r.string("suspicion"));
+  } else if (is_suspicion_of_before(out.label)) {
+    out.suspicion = std::exchange(out.label, "");
+  }
   return EventBody(std::move(out));
 }
 Result<EventBody> extracted(ObjectReader& r) {

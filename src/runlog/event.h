@@ -50,8 +50,12 @@ struct RunStarted {  // the first
     std::string key;  // unique in the run: the name, with "#2" behind it where it is not
     std::string name, hash;
   };
-  std::vector<Problem> problems;  // all that were asked for, in order
+  std::vector<Problem> problems;  // all that are searched, in order
   std::string hardware = {};      // that kernels are timed on; empty: not known
+  struct Unread {
+    std::string name, message;
+  };
+  std::vector<Unread> unread = {};  // asked for too, and passed over: they could not be read
 };
 struct RunResumed {
   std::string version, at;
@@ -80,6 +84,9 @@ struct Answered {
   Finish finish = Finish::kStop;
   Usage usage;
   double wall_ms = 0;
+  std::string reasoning = {};  // blob: text that a server told beside the answer; empty: none
+  std::string suspicion =
+      {};  // what a model's text looks like beside an answer: "prompt_echo", ...
 };
 struct Extracted {
   std::string problem;
@@ -138,7 +145,7 @@ struct ProblemEnded {
   End end = End::kAttempts;
   std::string reason;    // for people, where the end does not say it all
   int best = kNoParent;  // attempt
-  double wall_s = 0;     // from its start, without the pauses before a resume
+  double wall_s = 0;     // for how long it was searched, in all sessions
 };
 struct RunEnded {};  // every problem has ended
 

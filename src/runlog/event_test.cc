@@ -13,32 +13,40 @@ namespace {
 using task::Progress;
 
 std::vector<Event> one_of_each() {
-  RunStarted run{"0.1", 3, "2025-01-31T12:00:00Z", "solve", {{"method", "metr"}}, {{"p", "p", "h"}},
-                 "one"};
-  return {{0, run},
-          {1, ProblemStarted{"p"}},
-          {2, Decided{"p", 0, 0, kReferenceParent, 0.25, 7, "implement", "aa"}},
-          {3, Failed{"p",
-                     0,
-                     "propose",
-                     1,
-                     ErrorCode::kUnavailable,
-                     "gone",
-                     true,
-                     "cut",
-                     {100, 7, 0.25, true}}},
-          {4, Answered{"p", 0, "m", "tiled", "bb", Finish::kLength, {10, 20, 0.5}, 12.5}},
-          {5, Extracted{"p", 0, "cc", "dd", ""}},
-          {6, Judged{"p", 0, task::Outcome::kWrongValue, "", Progress::kRightShape, 3.5,
-                     std::nullopt, "ee", kNoParent, 99}},
-          {7, Decided{"p", 1, 1, 0, std::nullopt, 8, "refine", "ff"}},
-          {8, Answered{"p", 1, "m", "", "bb", Finish::kStop, {}, 1}},
-          {9, Extracted{"p", 1, "cc", "dd", ""}},
-          {10, Judged{"p", 1, task::Outcome::kPassed, "", Progress::kCorrect, std::nullopt,
-                      task::Speedup{2, 1.5, 2.5}, "gg", 0, 0}},
-          {11, ProblemEnded{"p", End::kTarget, "2x", 1, 0.5}},
-          {12, RunEnded{}},
-          {13, RunResumed{"0.1", "2025-01-31T13:00:00Z", "another"}}};
+  RunStarted run{"0.1",
+                 3,
+                 "2025-01-31T12:00:00Z",
+                 "solve",
+                 {{"method", "metr"}},
+                 {{"p", "p", "h"}},
+                 "one",
+                 {{"q", "rows.jsonl:2: no module"}}};
+  return {
+      {0, run},
+      {1, ProblemStarted{"p"}},
+      {2, Decided{"p", 0, 0, kReferenceParent, 0.25, 7, "implement", "aa"}},
+      {3, Failed{"p",
+                 0,
+                 "propose",
+                 1,
+                 ErrorCode::kUnavailable,
+                 "gone",
+                 true,
+                 "cut",
+                 {100, 7, 0.25, true}}},
+      {4,
+       Answered{"p", 0, "m", "tiled", "bb", Finish::kLength, {10, 20, 0.5}, 12.5, "hh", "empty"}},
+      {5, Extracted{"p", 0, "cc", "dd", ""}},
+      {6, Judged{"p", 0, task::Outcome::kWrongValue, "", Progress::kRightShape, 3.5, std::nullopt,
+                 "ee", kNoParent, 99}},
+      {7, Decided{"p", 1, 1, 0, std::nullopt, 8, "refine", "ff"}},
+      {8, Answered{"p", 1, "m", "", "bb", Finish::kStop, {}, 1}},
+      {9, Extracted{"p", 1, "cc", "dd", ""}},
+      {10, Judged{"p", 1, task::Outcome::kPassed, "", Progress::kCorrect, std::nullopt,
+                  task::Speedup{2, 1.5, 2.5}, "gg", 0, 0}},
+      {11, ProblemEnded{"p", End::kTarget, "2x", 1, 0.5}},
+      {12, RunEnded{}},
+      {13, RunResumed{"0.1", "2025-01-31T13:00:00Z", "another"}}};
 }
 
 TEST(Event, SurvivesJson) {
@@ -64,6 +72,7 @@ TEST(Event, EveryMissingFieldIsNamed) {
       const bool may_be_null = key == "error" || key == "draw" || key == "speedup";
       // Logs of before these fields were there are read too.
       const bool is_later = key == "kind" || key == "estimated" || key == "hardware" ||
+                            key == "unread" || key == "reasoning" || key == "suspicion" ||
                             (whole["type"] == "failed" && key == "prompt_tokens");
       if (may_be_null || is_later) {
         EXPECT_TRUE(read) << key;
@@ -85,6 +94,18 @@ TEST(Event, FailuresOfBeforeTheirCostWasWritten) {
   EXPECT_EQ(failed.usage, Usage{});
   EXPECT_EQ(kind_of(failed), "propose_unavailable");
   EXPECT_EQ(kind_of(std::get<Failed>(one_of_each()[3].body)), "cut");
+}
+
+TEST(Event, ASuspicionOfBeforeStoodInTheLabel) {
+  for (const std::string label : {"empty", "prompt_echo", "template_tokens", "tiled lanes=8"}) {
+    Json json = to_json(one_of_each()[8]);
+    json["label"] = label;
+    json.erase("suspicion");
+    const auto answered = std::get<Answered>(event_from_json(json).value().body);
+    const bool strategy = label.starts_with("tiled");
+    EXPECT_EQ(answered.label, strategy ? label : "");
+    EXPECT_EQ(answered.suspicion, strategy ? "" : label);
+  }
 }
 
 TEST(Event, AnotherSchemaIsUnsupported) {
@@ -128,6 +149,60 @@ TEST(Run, RefusesWhatCannotFollow) {
     ASSERT_TRUE(run.apply(events[twice]));
     EXPECT_FALSE(run.apply(events[twice])) << twice;
   }
+}
+
+// From the events of one attempt whose judging failed for the last time at 6 s.
+runlog::Run abandoned() {
+  runlog::Run run;
+  for (const Event& event : one_of_each()) {
+    if (!std::holds_alternative<Judged>(event.body)) {
+      EXPECT_TRUE(run.apply(event));
+      continue;
+    }
+    EXPECT_TRUE(run.apply({6000, Failed{"p",
+                                        0,
+                                        std::string(kJudgeStage),
+                                        4,
+                                        ErrorCode::kUnavailable,
+                                        "disk full",
+                                        false,
+                                        "",
+                                        {}}}));
+    break;
+  }
+  return run;
+}
+
+TEST(Run, AnAbandonedAttemptIsOpenAgainWhereItsProblemFailed) {
+  for (End end : {End::kFailed, End::kAttempts}) {
+    runlog::Run run = abandoned();
+    ProblemTree& tree = *run.find("p");
+    ASSERT_TRUE(tree.attempts[0].finished());
+    ASSERT_NE(tree.abandonment(), nullptr);
+    EXPECT_EQ(tree.abandonment()->message, "disk full");
+    ASSERT_TRUE(run.apply({7000, ProblemEnded{"p", end, "", kNoParent, 7}}));
+    ASSERT_TRUE(run.apply({7000, RunResumed{"0.1", "later"}}));
+    ASSERT_TRUE(run.apply({7000, ProblemStarted{"p"}}));
+    const bool open = end == End::kFailed;
+    EXPECT_EQ(tree.attempts[0].finished(), !open);
+    EXPECT_EQ(tree.abandonment() == nullptr, open);
+  }
+}
+
+TEST(Run, NoTimePassesForAProblemThatWaits) {
+  runlog::Run run = abandoned();
+  const ProblemTree& tree = *run.find("p");
+  EXPECT_EQ(tree.searched_ms(8000), 7999);  // it began at 1
+  ASSERT_TRUE(run.apply({8001, ProblemEnded{"p", End::kFailed, "", kNoParent, 8}}));
+  EXPECT_EQ(tree.searched_ms(100'000), 8000);  // others go on
+  // Gone on with, and killed 2 s after.
+  ASSERT_TRUE(run.apply({100'000, RunResumed{"0.1", "later"}}));
+  ASSERT_TRUE(run.apply({100'000, ProblemStarted{"p"}}));
+  EXPECT_EQ(tree.searched_ms(102'000), 10'000);
+  ASSERT_TRUE(run.apply({102'000, RunResumed{"0.1", "later"}}));
+  EXPECT_EQ(tree.searched_ms(200'000), 10'000);  // others are searched first
+  ASSERT_TRUE(run.apply({200'000, ProblemStarted{"p"}}));
+  EXPECT_EQ(tree.searched_ms(201'000), 11'000);
 }
 
 Attempt attempt_with(Progress progress, std::optional<double> error, double speedup) {

@@ -36,6 +36,11 @@ struct Apply {
     return tree;
   }
 
+  void pause(ProblemTree& tree) const {
+    tree.earlier_ms = tree.searched_ms(at_ms);
+    tree.searching = false;
+  }
+
   template <typename Event>
   Result<Attempt*> attempt_of(const Event& e) {
     KW_TRY(ProblemTree * tree, started(e.problem));
@@ -64,6 +69,7 @@ struct Apply {
   }
   Status operator()(const RunResumed& e) {
     run.ended = false;
+    for (ProblemTree& tree : run.problems) pause(tree);  // what a killed session was searching
     if (!e.hardware.empty()) run.hardware.insert(e.hardware);
     return {};
   }
@@ -72,8 +78,12 @@ struct Apply {
     if (tree == nullptr)
       return fail(ErrorCode::kInvalidArgument, "problem: the run has no \"{}\"",
                   printable(e.problem, 100));
-    if (!tree->started) tree->started_ms = at_ms;
-    tree->started = true;
+    pause(*tree);
+    tree->started = tree->searching = true;
+    tree->begun_ms = at_ms;
+    if (tree->ended && tree->ended->end == End::kFailed) {
+      for (Attempt& attempt : tree->attempts) attempt.abandoned = false;
+    }
     tree->ended.reset();
     return {};
   }
@@ -122,6 +132,7 @@ struct Apply {
     KW_TRY(ProblemTree * tree, started(e.problem));
     if (e.best >= static_cast<int>(tree->attempts.size()))
       return misplaced("the best", e.problem, e.best);
+    pause(*tree);
     tree->ended = e;
     return {};
   }
@@ -136,6 +147,21 @@ struct Apply {
 Progress Attempt::progress() const {
   if (judged) return judged->progress;
   return extracted && !extracted->candidate.empty() ? Progress::kExtracted : Progress::kNothing;
+}
+
+std::string_view why_no_verdict(const Attempt& attempt) {
+  if (attempt.extracted && !attempt.extracted->candidate.empty()) return "not_judged";
+  switch (attempt.answered ? attempt.answered->finish : Finish::kStop) {
+    case Finish::kStop:
+      return "no_code";
+    case Finish::kLength:
+      return "cut_answer";
+    case Finish::kContext:
+      return "prompt_too_long";
+    case Finish::kRefused:
+      return "refused";
+  }
+  return "no_code";
 }
 
 bool further(const Attempt& a, const Attempt& b) {
@@ -162,6 +188,15 @@ Usage ProblemTree::usage() const {
   }
   for (const Failed& failed : failures) out += failed.usage;
   return out;
+}
+
+const Failed* ProblemTree::abandonment() const {
+  for (auto failed = failures.rbegin(); failed != failures.rend(); ++failed) {
+    const auto attempt = static_cast<std::size_t>(failed->attempt);
+    if (failed->stage == kJudgeStage && attempt < attempts.size() && attempts[attempt].abandoned)
+      return &*failed;
+  }
+  return nullptr;
 }
 
 Status Run::apply(const Event& event) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runlog/event.h"
@@ -17,7 +18,9 @@ struct Attempt {
   std::optional<Answered> answered;
   std::optional<Extracted> extracted;
   std::optional<Judged> judged;
-  bool abandoned = false;  // judging failed as often as it may: there will be no verdict
+  // Judging failed as often as it may: there is no verdict, unless the problem ends as failed and a
+  // resumed run judges it again.
+  bool abandoned = false;
 
   // With a verdict, known to have no code, or abandoned.
   bool finished() const {
@@ -27,6 +30,10 @@ struct Attempt {
   task::Progress progress() const;
 };
 
+// Of an attempt without a verdict: "not_judged" (through no fault of its own), "no_code",
+// "cut_answer", "prompt_too_long", "refused".
+std::string_view why_no_verdict(const Attempt& attempt);
+
 // Whether a came further than b: the faster of two correct ones (one without a time comes last),
 // the smaller error of two with wrong values. False for equals.
 bool further(const Attempt& a, const Attempt& b);
@@ -34,7 +41,9 @@ bool further(const Attempt& a, const Attempt& b);
 struct ProblemTree {
   std::string key, name, hash;
   bool started = false;
-  std::int64_t started_ms = 0;  // of the last event "problem_started"
+  bool searching = false;       // begun in this session, and not ended
+  std::int64_t begun_ms = 0;    // in this session; where it is searched
+  std::int64_t earlier_ms = 0;  // that it was searched before: while it waits, no time passes
   std::vector<Attempt> attempts;
   std::vector<Failed> failures;
   std::optional<ProblemEnded> ended;
@@ -44,6 +53,12 @@ struct ProblemTree {
   const Attempt* best(std::size_t visible) const;
   const Attempt* best() const { return best(attempts.size()); }
   Usage usage() const;  // of answers, and of tries that failed
+  // For how long it has been searched, in all sessions; now_ms: as events have it.
+  std::int64_t searched_ms(std::int64_t now_ms) const {
+    return earlier_ms + (searching ? now_ms - begun_ms : 0);
+  }
+  // The last failure that left an attempt without a verdict; nullptr where all have theirs.
+  const Failed* abandonment() const;
 };
 
 struct Run {

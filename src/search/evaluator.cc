@@ -1,6 +1,6 @@
 #include "search/evaluator.h"
 
-#include "runlog/run_folder.h"
+#include "runlog/stored.h"
 
 namespace kw::search {
 
@@ -13,18 +13,27 @@ RecordedEvaluator::RecordedEvaluator(std::filesystem::path folder, const runlog:
         verdicts_.emplace(std::pair(tree.hash, attempt.extracted->candidate_hash),
                           attempt.judged->verdict);
     }
+    for (const runlog::Failed& failed : tree.failures) {
+      if (failed.again || failed.stage != runlog::kJudgeStage) continue;
+      const runlog::Attempt& attempt = tree.attempts.at(static_cast<std::size_t>(failed.attempt));
+      if (!attempt.abandoned || !attempt.extracted) continue;
+      failures_.insert_or_assign(
+          {tree.key, failed.attempt},
+          Failure{attempt.extracted->candidate_hash, Error(failed.code, failed.message)});
+    }
   }
 }
 
 Result<task::Verdict> RecordedEvaluator::judge(gym::EvalRequest request, std::stop_token stop) {
   if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
+  auto failed = failures_.find({request.trajectory, request.turn});
+  if (failed != failures_.end() && failed->second.candidate_hash == request.candidate.hash)
+    return tl::unexpected(failed->second.error);
   auto found = verdicts_.find({request.problem.hash, request.candidate.hash});
   if (found == verdicts_.end())
     return fail(ErrorCode::kNotFound, "{} has no verdict on {} of {}", folder_.string(),
                 request.candidate.name, request.problem.name);
-  KW_TRY(std::string text, runlog::RunFolder::get(folder_, found->second));
-  KW_TRY(Json value, parse_json(text));
-  return task::verdict_from_json(value, "verdict");
+  return runlog::stored_verdict(folder_, found->second);
 }
 
 Result<task::Signature> RecordedEvaluator::describe(const task::Problem& problem,

@@ -22,10 +22,13 @@ class Evaluator {
   virtual Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) = 0;
   virtual Result<task::Signature> describe(const task::Problem& problem,
                                            const std::string& target) = 0;
+  // Whether a failure may have passed some time later.
+  virtual bool may_recover() const { return true; }
 };
 
-// The verdicts of a run, by problem and candidate, so that its decisions replay; interfaces come
-// from `inner`, which must outlive it.
+// The verdicts of a run, by problem and candidate, so that its decisions replay. An attempt that it
+// could not judge fails again with the same error. Interfaces come from `inner`, which must outlive
+// it.
 class RecordedEvaluator : public Evaluator {
  public:
   RecordedEvaluator(std::filesystem::path folder, const runlog::Run& run, Evaluator& inner);
@@ -33,10 +36,17 @@ class RecordedEvaluator : public Evaluator {
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override;
   Result<task::Signature> describe(const task::Problem& problem,
                                    const std::string& target) override;
+  bool may_recover() const override { return false; }
 
  private:
+  struct Failure {
+    std::string candidate_hash;
+    Error error;
+  };
+
   std::filesystem::path folder_;
   std::map<std::pair<std::string, std::string>, std::string> verdicts_;  // hashes to blob
+  std::map<std::pair<std::string, int>, Failure> failures_;  // by the problem's key and attempt
   Evaluator& inner_;
 };
 

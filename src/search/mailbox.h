@@ -1,5 +1,6 @@
 // Mailbox: messages of many threads for one that reads.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -18,11 +19,11 @@ class Mailbox {
     change_.notify_one();
   }
 
-  // nullopt after a stop, whatever waits.
-  std::optional<Message> take(const std::stop_token& stop) {
+  // nullopt after a stop, whatever waits, and when nothing came for so long.
+  std::optional<Message> take(const std::stop_token& stop, std::chrono::milliseconds most) {
     std::unique_lock lock(mutex_);
-    change_.wait(lock, stop, [this] { return !messages_.empty(); });
-    return stop.stop_requested() ? std::nullopt : std::optional<Message>(pop());
+    const bool came = change_.wait_for(lock, stop, most, [this] { return !messages_.empty(); });
+    return stop.stop_requested() || !came ? std::nullopt : std::optional<Message>(pop());
   }
 
   std::optional<Message> take_if_there() {

@@ -10,6 +10,12 @@ bool was_stopped(const Result<T>& result, const std::stop_token& stop) {
   return !result && result.error().code() == ErrorCode::kCancelled && stop.stop_requested();
 }
 
+Workers::Time after(double seconds) {
+  if (seconds <= 0) return Workers::Time::min();
+  return Workers::Clock::now() + std::chrono::duration_cast<Workers::Clock::duration>(
+                                     std::chrono::duration<double>(seconds));
+}
+
 }  // namespace
 
 Pools::Pools(Proposer* proposer, Evaluator* evaluator, Clock now, const PoolSizes& sizes)
@@ -24,32 +30,31 @@ double Pools::since_ms(std::chrono::steady_clock::time_point begin) const {
 }
 
 void Pools::prepare(std::size_t problem, double delay, std::function<Result<Preparation>()> work) {
-  proposing_.post([this, problem, delay, work = std::move(work)](const std::stop_token& stop) {
-    if (!pause(std::chrono::duration<double>(delay), stop)) return;
-    mailbox_.put(Prepared{problem, work()});
-  });
+  proposing_.post([this, problem, work = std::move(work)](
+                      const std::stop_token&) { mailbox_.put(Prepared{problem, work()}); },
+                  after(delay));
 }
 
 void Pools::propose(std::size_t problem, double delay, ProposalRequest request) {
   proposing_.post(
-      [this, problem, delay, request = std::move(request)](const std::stop_token& stop) {
-        if (!pause(std::chrono::duration<double>(delay), stop)) return;
+      [this, problem, request = std::move(request)](const std::stop_token& stop) {
         const auto begin = now_();
         Result<Proposed> result = proposer_->propose(request, stop);
         if (was_stopped(result, stop)) return;
         mailbox_.put(Answer{problem, request.attempt, since_ms(begin), std::move(result)});
-      });
+      },
+      after(delay));
 }
 
 void Pools::judge(std::size_t problem, double delay, int attempt, gym::EvalRequest request) {
   judging_.post(
-      [this, problem, delay, attempt, request = std::move(request)](const std::stop_token& stop) {
-        if (!pause(std::chrono::duration<double>(delay), stop)) return;
+      [this, problem, attempt, request = std::move(request)](const std::stop_token& stop) {
         const auto begin = now_();
         Result<task::Verdict> result = evaluator_->judge(request, stop);
         if (was_stopped(result, stop)) return;
         mailbox_.put(Judgement{problem, attempt, since_ms(begin), std::move(result)});
-      });
+      },
+      after(delay));
 }
 
 void Pools::stop() {

@@ -48,8 +48,8 @@ struct PoolSizes {
   std::size_t most_waiting = 1;    // in each queue
 };
 
-// Posting and taking are for one thread. Work begins after its delay in seconds; what is stopped
-// has no message.
+// Posting and taking are for one thread. Work begins after its delay in seconds, in which it keeps
+// no thread; what is stopped has no message.
 class Pools {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
@@ -61,7 +61,10 @@ class Pools {
   void propose(std::size_t problem, double delay, ProposalRequest request);
   void judge(std::size_t problem, double delay, int attempt, gym::EvalRequest request);
 
-  std::optional<Message> take(const std::stop_token& stop) { return mailbox_.take(stop); }
+  // nullopt after a stop, and when nothing came for so long.
+  std::optional<Message> take(const std::stop_token& stop, std::chrono::milliseconds most) {
+    return mailbox_.take(stop, most);
+  }
   std::optional<Message> take_if_there() { return mailbox_.take_if_there(); }
 
   // Returns when all threads have ended; messages that came until then can still be taken.

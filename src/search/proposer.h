@@ -41,9 +41,11 @@ struct FailedTry {
 };
 
 struct Proposal {
-  std::string answer;  // text with fenced code
-  std::string by;      // model or program
-  std::string label;   // strategy of a program's candidate
+  std::string answer;          // text with fenced code
+  std::string reasoning = {};  // told beside it; no part of the answer
+  std::string by;              // model or program
+  std::string label;           // strategy of a program's candidate
+  std::string suspicion = {};  // as runlog::Answered's
   runlog::Finish finish = runlog::Finish::kStop;
   runlog::Usage usage;
   std::vector<FailedTry> failed;  // beside the one that answered

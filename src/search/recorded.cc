@@ -75,8 +75,10 @@ Status RecordedProposer::add(const Json& value) {
   Answer answer;
   Proposal& p = answer.proposal;
   KW_TRY(p.answer, line.string("answer"));
+  KW_TRY(p.reasoning, line.string_or("reasoning", ""));
   KW_TRY(p.by, line.string_or("by", "recorded"));
   KW_TRY(p.label, line.string_or("label", ""));
+  KW_TRY(p.suspicion, line.string_or("suspicion", ""));
   KW_TRY(std::string finish, line.string_or("finish", "stop"));
   auto known = runlog::finish_from_string(finish);
   if (!known)
@@ -102,8 +104,13 @@ Status RecordedProposer::read_run() {
       for (const runlog::Failed& failed : tree.failures) {
         if (failed.attempt == attempt.id) usage += failed.usage;
       }
-      answers_.emplace(Key(tree.key, attempt.id),
-                       Answer{{"", a.by, a.label, a.finish, usage, {}}, a.answer, {}});
+      Answer answer{{}, a.answer, a.reasoning, {}};
+      answer.proposal.by = a.by;
+      answer.proposal.label = a.label;
+      answer.proposal.suspicion = a.suspicion;
+      answer.proposal.finish = a.finish;
+      answer.proposal.usage = usage;
+      answers_.emplace(Key(tree.key, attempt.id), std::move(answer));
     }
   }
   return {};
@@ -124,6 +131,9 @@ Result<Proposed> RecordedProposer::propose(const ProposalRequest& request, std::
   Proposal out = answer.proposal;
   if (!answer.blob.empty()) {
     KW_TRY(out.answer, runlog::RunFolder::get(path_, answer.blob));
+  }
+  if (!answer.reasoning_blob.empty()) {
+    KW_TRY(out.reasoning, runlog::RunFolder::get(path_, answer.reasoning_blob));
   }
   return Proposed(std::move(out));
 }

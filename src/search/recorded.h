@@ -26,7 +26,7 @@ class RecordedProposer : public Proposer {
  private:
   struct Answer {
     Proposal proposal;
-    std::string blob;  // of a run: the answer's text
+    std::string blob, reasoning_blob;  // of a run: the texts; empty: in the proposal, or none
     std::vector<NoAnswer> errors;
   };
   using Key = std::pair<std::string, int>;

@@ -33,7 +33,7 @@ class RecordedTest : public testing::Test {
 
 TEST_F(RecordedTest, AnswersByProblemAndAttempt) {
   auto from = load(
-      R"({"problem": "p", "attempt": 1, "answer": "one", "by": "m", "label": "tiled", "finish": "length",)"
+      R"({"problem": "p", "attempt": 1, "answer": "one", "by": "m", "label": "tiled", "finish": "length", "reasoning": "why", "suspicion": "empty",)"
       R"( "usage": {"prompt_tokens": 3, "completion_tokens": 4, "cost_usd": 0.5}})"
       "\n\n"
       R"({"problem": "q", "attempt": 0, "answer": "two"})"
@@ -43,6 +43,8 @@ TEST_F(RecordedTest, AnswersByProblemAndAttempt) {
   EXPECT_EQ(one.answer, "one");
   EXPECT_EQ(one.by, "m");
   EXPECT_EQ(one.label, "tiled");
+  EXPECT_EQ(one.reasoning, "why");
+  EXPECT_EQ(one.suspicion, "empty");
   EXPECT_EQ(one.finish, runlog::Finish::kLength);
   EXPECT_EQ(one.usage, (runlog::Usage{3, 4, 0.5}));
   EXPECT_EQ(std::get<Proposal>(ask(**from, "q", 0).value()).by, "recorded");

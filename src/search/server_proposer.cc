@@ -147,8 +147,9 @@ Result<Proposed> ServerProposer::propose(const ProposalRequest& request, std::st
   const openai::Choice& choice = answer->choices.front();
   Proposal out;
   out.answer = choice.text;
+  out.reasoning = choice.reasoning;
   out.by = answer->model.empty() ? model_ : answer->model;
-  if (choice.suspicion != openai::Suspicion::kNone) out.label = to_string(choice.suspicion);
+  if (choice.suspicion != openai::Suspicion::kNone) out.suspicion = to_string(choice.suspicion);
   out.finish = finish_of(choice.finish_reason);
   for (const openai::Attempt& attempt : attempts) {
     if (is_failure(attempt)) {

@@ -21,7 +21,7 @@ class ServerProposer : public Proposer {
                                                       std::string model, const Sampling& sampling);
 
   // Exhausted, with End::kCost or End::kTokens, when the client's budget has no room. A server
-  // whose chat template is not the model's is no error: the proposal says so in its label.
+  // whose chat template is not the model's is no error: the proposal says so as a suspicion.
   Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) override;
   std::string name() const override;
   int most_at_once() const override { return settings_.concurrency; }

@@ -84,11 +84,20 @@ TEST_F(ServerProposerTest, FinishesAndSuspicions) {
   EXPECT_EQ(proposal(answer("x")).usage, (runlog::Usage{10, 5, 0.5, false}));
   EXPECT_EQ(proposal(answer("x", "length")).finish, runlog::Finish::kLength);
   EXPECT_EQ(proposal(answer("x", "content_filter")).finish, runlog::Finish::kRefused);
-  EXPECT_EQ(proposal(answer("")).label, "empty");
-  EXPECT_EQ(proposal(answer("<|im_start|>assistant")).label, "template_tokens");
-  EXPECT_EQ(
-      proposal(answer("Write a kernel that adds two vectors of ten million floats. Yes.")).label,
-      "prompt_echo");
+  EXPECT_EQ(proposal(answer("")).suspicion, "empty");
+  EXPECT_EQ(proposal(answer("<|im_start|>assistant")).suspicion, "template_tokens");
+  EXPECT_EQ(proposal(answer("Write a kernel that adds two vectors of ten million floats. Yes."))
+                .suspicion,
+            "prompt_echo");
+}
+
+TEST_F(ServerProposerTest, ReasoningStandsBesideTheAnswer) {
+  const Proposal out = proposal(http(
+      200,
+      R"({"choices": [{"message": {"content": "x", "reasoning_content": "hm"}, "finish_reason": "stop"}]})"));
+  EXPECT_EQ(out.answer, "x");
+  EXPECT_EQ(out.reasoning, "hm");
+  EXPECT_EQ(proposal(answer("x")).reasoning, "");
 }
 
 TEST_F(ServerProposerTest, TheDeadlineIsOfAllTries) {

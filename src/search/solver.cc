@@ -7,12 +7,14 @@
 #include <variant>
 
 #include "base/present.h"
-#include "base/seed.h"
-#include "base/text.h"
 #include "runlog/candidate_text.h"
+#include "search/attempt_seed.h"
+#include "search/judging.h"
 #include "search/messages.h"
 #include "search/pools.h"
 #include "search/reading.h"
+#include "search/retries.h"
+#include "search/search_log.h"
 #include "search/stop_rules.h"
 #include "search/stored.h"
 
@@ -23,41 +25,22 @@ using runlog::Attempt;
 using runlog::End;
 using runlog::ProblemTree;
 
-constexpr int kMostFailedProblems = 3;  // in a row, by the proposer: then the run ends
-constexpr int kPrepare = 0;             // the attempt that failures of preparing are told of
+constexpr int kMostFailedProblems = 3;    // in a row, by the proposer: then the run ends
+constexpr int kPrepare = 0;               // the attempt that failures of preparing are told of
+constexpr std::chrono::seconds kTick{1};  // between two calls of Observer::waits
 
 // One problem that is being searched.
 struct Active {
   std::size_t problem = 0;
   std::optional<Preparation> preparation;
-  std::optional<End> ending;  // no further attempt begins
-  std::string reason;
-  int in_flight = 0;  // tasks in the pools
+  std::optional<Ending> ending;  // no further attempt begins
+  int in_flight = 0;             // tasks in the pools
   int prepare_tries = 0;
-  std::map<int, int> propose_tries, judge_tries;    // since the start or resume, by attempt
-  std::map<std::string, std::vector<int>> judging;  // candidate hash: the attempt in judgement,
-                                                    // then those that wait for its verdict
+  std::map<int, int> propose_tries;  // since the start or resume, by attempt
+  std::optional<Judging> judging;
 };
 
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// Of an attempt with code.
-const std::string& hash_of(const ProblemTree& tree, int attempt) {
-  return present(tree.attempts[static_cast<std::size_t>(attempt)].extracted).candidate_hash;
-}
-
-std::string first_diagnostic(const task::Verdict& verdict) {
-  return verdict.diagnostics.empty() ? "" : printable(verdict.diagnostics[0].message, 400);
-}
-
 }  // namespace
-
-std::uint64_t attempt_seed(std::uint64_t seed, const std::string& problem, int attempt,
-                           std::string_view purpose) {
-  return seed_of(fmt::format("{}\n{}\n{}\n{}", seed, purpose, attempt, problem));
-}
 
 class Solver::Impl {
  public:
@@ -65,21 +48,19 @@ class Solver::Impl {
       : settings_(std::move(settings)),
         problems_(std::move(problems)),
         parts_(std::move(parts)),
-        run_(run) {}
+        log_(parts_.folder, run, parts_.now,
+             [this](const runlog::Event& event) { parts_.observer->happened(event, log_.run()); }),
+        retries_{settings_.tries, settings_.retry_seconds, settings_.seed} {}
 
   Status run(runlog::EventBody start, const std::stop_token& stop);
 
  private:
   // ---- the log and the clock
-  std::int64_t now_ms() const {
-    return base_ms_ +
-           std::chrono::duration_cast<std::chrono::milliseconds>(parts_.now() - begin_).count();
-  }
-  Status record(runlog::EventBody body);
-  ProblemTree& tree_of(const Active& active) { return *run_.find(key_of(active)); }
+  Status record(runlog::EventBody body) { return log_.record(std::move(body)); }
+  const ProblemTree& tree_of(const Active& active) const { return log_.tree(key_of(active)); }
   const std::string& key_of(const Active& active) const { return problems_[active.problem].key; }
-  double seconds_of(const Active& active) {
-    return static_cast<double>(now_ms() - tree_of(active).started_ms) / 1e3;
+  double seconds_of(const Active& active) const {
+    return static_cast<double>(tree_of(active).searched_ms(log_.now_ms())) / 1e3;
   }
   Asking asking(const Active& active) const {
     return {problems_[active.problem].problem, present(active.preparation).signature,
@@ -101,31 +82,24 @@ class Solver::Impl {
   Status decide_more(Active& active);
   Status decide(Active& active, const Step& step, int attempt, int visible);
   Status extract(Active& active, int attempt);
-  Status judge_or_wait(Active& active, int attempt);
-  Status settle(Active& active, int attempt, const task::Verdict& verdict, double wall_ms);
-  Status copy_verdict(Active& active, int attempt, int from);
-  Status judge_waiting(Active& active, const std::string& hash);
   Status finish(Active& active);
   void end(Active& active, End why, std::string reason);
+  Ending ending_of(const Active& active) const;
 
   // ---- work for the pools
   void post_prepare(Active& active, double delay);
   Status post_propose(Active& active, int attempt, double delay);
   Status post_judge(Active& active, int attempt, double delay);
-  // Of the try after `tries`, with jitter.
-  double delay_after(const Active& active, int attempt, int tries) const;
   void drain();
   Status keep(Answer& answer);
-  Status keep(const Judgement& judgement);
 
   const Settings settings_;
   const std::vector<SearchProblem> problems_;
   const SolverParts parts_;
-  runlog::Run& run_;
+  SearchLog log_;
+  const Retries retries_;
   std::unique_ptr<Policy> policy_;
   prompt::Template chosen_;
-  std::chrono::steady_clock::time_point begin_;
-  std::int64_t base_ms_ = 0;
   double cost_usd_ = 0;      // of the whole run
   int failed_problems_ = 0;  // by the proposer, since its last answer
   std::size_t next_ = 0;     // of problems_, to be admitted
@@ -133,20 +107,10 @@ class Solver::Impl {
   std::unique_ptr<Pools> pools_;  // last: its end waits for work that uses the rest
 };
 
-Status Solver::Impl::record(runlog::EventBody body) {
-  runlog::Event event{now_ms(), std::move(body)};
-  KW_TRY_STATUS(parts_.folder->append(event));
-  KW_TRY_STATUS(run_.apply(event));
-  parts_.observer->happened(event, run_);
-  return {};
-}
-
 Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
   KW_TRY(policy_, make_policy(settings_.method, settings_.policy_options()));
   KW_TRY(chosen_, prompt::template_named(settings_.prompt_template));
-  base_ms_ = run_.last_ms;
-  begin_ = parts_.now();
-  for (const ProblemTree& tree : run_.problems) cost_usd_ += tree.usage().cost_usd;
+  for (const ProblemTree& tree : log_.run().problems) cost_usd_ += tree.usage().cost_usd;
   KW_TRY_STATUS(record(std::move(start)));
   const int in_flight = settings_.jobs * settings_.parallel;
   const auto most_waiting =
@@ -157,8 +121,12 @@ Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
   auto work = [&]() -> Status {
     KW_TRY_STATUS(admit());
     while (!active_.empty()) {
-      std::optional<Message> message = pools_->take(stop);
-      if (!message) return fail(ErrorCode::kCancelled, "interrupted");
+      std::optional<Message> message = pools_->take(stop, kTick);
+      if (!message && stop.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
+      if (!message) {
+        parts_.observer->waits(log_.run());
+        continue;
+      }
       KW_TRY_STATUS(handle(std::move(*message)));
       KW_TRY_STATUS(admit());
     }
@@ -176,7 +144,8 @@ void Solver::Impl::drain() {
   while (auto message = pools_->take_if_there()) {
     Status kept;
     if (auto* answer = std::get_if<Answer>(&*message)) kept = keep(*answer);
-    if (auto* judgement = std::get_if<Judgement>(&*message)) kept = keep(*judgement);
+    if (auto* judgement = std::get_if<Judgement>(&*message))
+      kept = active_.at(judgement->problem).judging->keep(*judgement);
     if (!kept) return;  // why the run ended is told, and a resumed one asks again
   }
 }
@@ -191,21 +160,18 @@ Status Solver::Impl::keep(Answer& answer) {
   return record_answer(active, answer);
 }
 
-Status Solver::Impl::keep(const Judgement& judgement) {
-  const bool settled = judgement.result && judgement.result->outcome != task::Outcome::kNoisy;
-  if (!settled) return {};
-  return settle(active_.at(judgement.problem), judgement.attempt, *judgement.result,
-                judgement.wall_ms);
-}
-
 Status Solver::Impl::admit() {
   while (active_.size() < static_cast<std::size_t>(settings_.jobs) && next_ < problems_.size()) {
     const std::size_t index = next_++;
-    const ProblemTree& tree = *run_.find(problems_[index].key);
+    const ProblemTree& tree = log_.tree(problems_[index].key);
     if (tree.ended && tree.ended->end != End::kFailed) continue;
     KW_TRY_STATUS(record(runlog::ProblemStarted{problems_[index].key}));
     Active& active = active_[index];
     active.problem = index;
+    active.judging.emplace(log_, key_of(active), retries_, parts_.evaluator->may_recover(),
+                           [this, index](int attempt, double delay) {
+                             return post_judge(active_.at(index), attempt, delay);
+                           });
     post_prepare(active, 0);
   }
   return {};
@@ -233,7 +199,7 @@ Status Solver::Impl::prepared(Prepared message) {
   }
   const Error& error = message.result.error();
   const int tries = ++active.prepare_tries;
-  const bool again = may_retry(error.code()) && tries < settings_.tries;
+  const bool again = may_retry(error.code()) && retries_.more_after(tries);
   KW_TRY_STATUS(record(runlog::Failed{key_of(active),
                                       kPrepare,
                                       std::string(runlog::kPrepareStage),
@@ -244,7 +210,7 @@ Status Solver::Impl::prepared(Prepared message) {
                                       "",
                                       {}}));
   if (again) {
-    post_prepare(active, delay_after(active, kPrepare, tries));
+    post_prepare(active, retries_.pause(key_of(active), kPrepare, tries));
   } else {
     end(active, End::kFailed, error.message());
   }
@@ -261,7 +227,7 @@ Status Solver::Impl::go_on(Active& active) {
     } else if (!attempt.extracted) {
       KW_TRY_STATUS(extract(active, attempt.id));
     } else {
-      KW_TRY_STATUS(judge_or_wait(active, attempt.id));
+      KW_TRY_STATUS(active.judging->begin(attempt.id));
     }
   }
   return {};
@@ -287,9 +253,9 @@ Status Solver::Impl::answered(Answer message) {
 // The one place where requests are repeated.
 Status Solver::Impl::no_answer(Active& active, int attempt, const NoAnswer& none) {
   const int tries = ++active.propose_tries[attempt];
-  const bool again = none.again && tries < settings_.tries;
+  const bool again = none.again && retries_.more_after(tries);
   KW_TRY_STATUS(record_failed(active, attempt, none.failed, tries, again));
-  if (again) return post_propose(active, attempt, delay_after(active, attempt, tries));
+  if (again) return post_propose(active, attempt, retries_.pause(key_of(active), attempt, tries));
   const Error& error = none.failed.back().error;
   const bool first = !active.ending;
   end(active, End::kFailed, error.message());
@@ -318,10 +284,15 @@ Status Solver::Impl::record_answer(Active& active, Answer& answer) {
   KW_TRY_STATUS(record_failed(active, answer.attempt, proposal.failed,
                               active.propose_tries[answer.attempt] + 1, true));
   KW_TRY(std::string blob, parts_.folder->put(proposal.answer));
+  std::string reasoning;
+  if (!proposal.reasoning.empty()) {
+    KW_TRY(reasoning, parts_.folder->put(proposal.reasoning));
+  }
   cost_usd_ += proposal.usage.cost_usd;
   return record(runlog::Answered{key_of(active), answer.attempt, std::move(proposal.by),
                                  std::move(proposal.label), std::move(blob), proposal.finish,
-                                 proposal.usage, answer.wall_ms});
+                                 proposal.usage, answer.wall_ms, std::move(reasoning),
+                                 std::move(proposal.suspicion)});
 }
 
 Status Solver::Impl::extract(Active& active, int attempt) {
@@ -344,92 +315,19 @@ Status Solver::Impl::extract(Active& active, int attempt) {
   }
   const bool has_code = reading.candidate.has_value();
   KW_TRY_STATUS(record(std::move(event)));
-  return has_code ? judge_or_wait(active, attempt) : Status();
-}
-
-// The same code is judged once.
-Status Solver::Impl::judge_or_wait(Active& active, int attempt) {
-  const ProblemTree& tree = tree_of(active);
-  const std::string hash = hash_of(tree, attempt);
-  for (const Attempt& other : tree.attempts) {
-    if (other.judged && present(other.extracted).candidate_hash == hash)
-      return copy_verdict(active, attempt, other.id);
-  }
-  std::vector<int>& same = active.judging[hash];
-  same.push_back(attempt);
-  return same.size() > 1 ? Status() : post_judge(active, attempt, 0);
-}
-
-Status Solver::Impl::copy_verdict(Active& active, int attempt, int from) {
-  runlog::Judged event = present(tree_of(active).attempts[static_cast<std::size_t>(from)].judged);
-  event.attempt = attempt;
-  event.same_as = from;
-  event.wall_ms = 0;
-  return record(std::move(event));
+  return has_code ? active.judging->begin(attempt) : Status();
 }
 
 Status Solver::Impl::judged(Judgement message) {
   Active& active = active_.at(message.problem);
-  const int tries = ++active.judge_tries[message.attempt];
-  const bool more = tries < settings_.tries;
-  // A machine too busy to measure is no result; after the last try it is.
-  if (message.result && message.result->outcome == task::Outcome::kNoisy && more)
-    message.result = Result<task::Verdict>(
-        tl::unexpected(Error(ErrorCode::kUnavailable, "noisy: no time could be measured")));
-  if (message.result) return settle(active, message.attempt, *message.result, message.wall_ms);
-  const Error& error = message.result.error();
-  const bool again = may_retry(error.code()) && more;
-  KW_TRY_STATUS(record(runlog::Failed{key_of(active),
-                                      message.attempt,
-                                      std::string(runlog::kJudgeStage),
-                                      tries,
-                                      error.code(),
-                                      error.message(),
-                                      again,
-                                      "",
-                                      {}}));
-  if (again)
-    return post_judge(active, message.attempt, delay_after(active, message.attempt, tries));
-  // What may not be retried is not this candidate's alone: a reference that does not run, say.
-  if (!may_retry(error.code())) end(active, End::kFailed, error.message());
-  return judge_waiting(active, hash_of(tree_of(active), message.attempt));
-}
-
-// The first of those that waited for a verdict that will not come.
-Status Solver::Impl::judge_waiting(Active& active, const std::string& hash) {
-  auto found = active.judging.find(hash);
-  found->second.erase(found->second.begin());
-  if (!found->second.empty()) return post_judge(active, found->second.front(), 0);
-  active.judging.erase(found);
-  return {};
-}
-
-Status Solver::Impl::settle(Active& active, int attempt, const task::Verdict& verdict,
-                            double wall_ms) {
-  runlog::Judged event = summary_of(verdict);
-  event.problem = key_of(active);
-  event.attempt = attempt;
-  event.wall_ms = wall_ms;
-  KW_TRY(event.verdict, parts_.folder->put(dump(task::to_json(verdict))));
-  KW_TRY_STATUS(record(std::move(event)));
-  if (verdict.outcome == task::Outcome::kQuarantined)
-    end(active, End::kQuarantined, first_diagnostic(verdict));
-  if (verdict.outcome == task::Outcome::kUnsupported)
-    end(active, End::kUnsupported, first_diagnostic(verdict));
-  auto found = active.judging.find(hash_of(tree_of(active), attempt));
-  const std::vector<int> same = std::move(found->second);
-  active.judging.erase(found);
-  for (int other : same) {
-    if (other != attempt) KW_TRY_STATUS(copy_verdict(active, other, attempt));
-  }
+  KW_TRY(std::optional<Ending> ending, active.judging->arrived(std::move(message)));
+  if (ending) end(active, ending->end, std::move(ending->reason));
   return {};
 }
 
 // The first reason stays.
 void Solver::Impl::end(Active& active, End why, std::string reason) {
-  if (active.ending) return;
-  active.ending = why;
-  active.reason = std::move(reason);
+  if (!active.ending) active.ending = Ending{why, std::move(reason)};
 }
 
 Status Solver::Impl::advance(Active& active) {
@@ -453,7 +351,7 @@ Status Solver::Impl::decide_more(Active& active) {
     } else if (settings_.cost_usd > 0 && cost_usd_ >= settings_.cost_usd) {
       end(active, End::kCost, fmt::format("the run has cost {:.4g} USD", cost_usd_));
     } else if (settings_.total_seconds > 0 &&
-               static_cast<double>(now_ms()) >= settings_.total_seconds * 1e3) {
+               static_cast<double>(log_.now_ms()) >= settings_.total_seconds * 1e3) {
       end(active, End::kSeconds, "the whole run's");
     } else {
       std::vector<const Attempt*> seen;
@@ -490,29 +388,38 @@ Status Solver::Impl::decide(Active& active, const Step& step, int attempt, int v
   return post_propose(active, attempt, 0);
 }
 
-Status Solver::Impl::finish(Active& active) {
+// Why it ends in the end, when all that was in flight has come.
+Ending Solver::Impl::ending_of(const Active& active) const {
   const ProblemTree& tree = tree_of(active);
+  Ending out = present(active.ending);
   // What came with the last attempts counts too.
-  if (active.ending == End::kAttempts) {
+  if (out.end == End::kAttempts) {
     Settings goals = settings_;
     goals.tokens = 0;
     goals.seconds = 0;
-    active.ending = stop_rule(goals, tree, tree.attempts.size(), 0).value_or(End::kAttempts);
+    out.end = stop_rule(goals, tree, tree.attempts.size(), 0).value_or(End::kAttempts);
   }
+  const bool has_reason =
+      out.end == End::kFailed || out.end == End::kQuarantined || out.end == End::kUnsupported;
+  const runlog::Failed* abandonment = tree.abandonment();
+  // A kernel may be among those without a verdict: a resumed run judges them again.
+  if (abandonment != nullptr && tree.best() == nullptr && !has_reason)
+    out = {End::kFailed, fmt::format("attempt {} could not be judged: {}", abandonment->attempt,
+                                     abandonment->message)};
+  return out;
+}
+
+Status Solver::Impl::finish(Active& active) {
+  const ProblemTree& tree = tree_of(active);
+  Ending ending = ending_of(active);
   const Attempt* best = tree.best();
   const task::Signature* signature = active.preparation ? &active.preparation->signature : nullptr;
   KW_TRY_STATUS(parts_.observer->problem_ends(problems_[active.problem], signature, tree));
-  KW_TRY_STATUS(record(runlog::ProblemEnded{key_of(active), present(active.ending), active.reason,
+  KW_TRY_STATUS(record(runlog::ProblemEnded{key_of(active), ending.end, std::move(ending.reason),
                                             best == nullptr ? runlog::kNoParent : best->id,
                                             seconds_of(active)}));
   active_.erase(active_.find(active.problem));
   return {};
-}
-
-double Solver::Impl::delay_after(const Active& active, int attempt, int tries) const {
-  Rng rng(attempt_seed(settings_.seed, key_of(active), attempt, fmt::format("pause {}", tries)));
-  const double whole = settings_.retry_seconds * static_cast<double>(1 << std::min(tries - 1, 10));
-  return whole * (0.5 + rng.uniform() / 2);
 }
 
 void Solver::Impl::post_prepare(Active& active, double delay) {
@@ -552,6 +459,8 @@ Status Solver::Impl::post_judge(Active& active, int attempt, double delay) {
   gym::EvalRequest request;
   request.problem = problems_[active.problem].problem;
   request.options = parts_.eval;
+  request.options.max_seconds =
+      timing_seconds(settings_, request.options.max_seconds, request.problem.workloads.size());
   request.trajectory = key_of(active);
   request.turn = attempt;
   KW_TRY(request.candidate, stored_candidate(*parts_.folder, of));

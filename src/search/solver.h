@@ -39,6 +39,8 @@ class Observer {
   // error ends the run.
   virtual Status problem_ends(const SearchProblem& problem, const task::Signature* signature,
                               const runlog::ProblemTree& tree) = 0;
+  // About once a second while nothing happens.
+  virtual void waits(const runlog::Run&) {}
 };
 
 // All borrowed.
@@ -70,9 +72,5 @@ class Solver {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// Of everything that is drawn for an attempt; purpose: "policy", "answer". As base/seed.h.
-std::uint64_t attempt_seed(std::uint64_t seed, const std::string& problem, int attempt,
-                           std::string_view purpose);
 
 }  // namespace kw::search

@@ -2,9 +2,13 @@
 // cut after every line of its log and in the middle of each.
 #include "search/solver.h"
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -43,7 +47,11 @@ class Watcher : public Observer {
                       const runlog::ProblemTree&) override {
     return {};
   }
+  void waits(const runlog::Run&) override {
+    if (on_wait) on_wait();
+  }
   std::function<void(const runlog::Event&)> on_event;
+  std::function<void()> on_wait;
 };
 
 // What a run decided and found, without times: one line an attempt, then the end.
@@ -85,8 +93,8 @@ class SolverTest : public testing::Test {
     line.update(more);
     answers += line.dump() + "\n";
   }
-  // Twelve answers of mixed quality.
-  void mixed(const std::string& problem) {
+  // Twelve answers of mixed quality; the third comes after these errors.
+  void mixed(const std::string& problem, const Json& errors = Json::array()) {
     const std::vector<std::string> verdicts = {"compile_error", "wrong_value 7", "wrong_value 3",
                                                "passed 0.5",    "runtime_error", "passed 1.5",
                                                "wrong_shape",   "passed 1.25",   "violation",
@@ -97,7 +105,8 @@ class SolverTest : public testing::Test {
         answer(problem, id, "I do not know.");
       } else {
         answer(problem, id, code(verdicts[i], i == 7 ? 5 : id),
-               {{"usage", {{"prompt_tokens", 100}, {"completion_tokens", 10 + id}}}});
+               {{"usage", {{"prompt_tokens", 100}, {"completion_tokens", 10 + id}}},
+                {"errors", i == 2 ? errors : Json::array()}});
       }
     }
   }
@@ -133,7 +142,7 @@ class SolverTest : public testing::Test {
     parts.evaluator = judging;
     parts.observer = &watcher;
     parts.folder = &*opened;
-    parts.now = std::chrono::steady_clock::now;
+    parts.now = [this] { return std::chrono::steady_clock::time_point(seconds.load()); };
     const bool begun = !run.header.at.empty();
     Solver solver(resolved, list, parts, run);
     return solver.run(
@@ -155,6 +164,7 @@ class SolverTest : public testing::Test {
   Watcher watcher;
   runlog::Run run;
   std::stop_source stop;
+  std::atomic<std::chrono::seconds> seconds = std::chrono::seconds(0);  // the clock
 };
 
 TEST_F(SolverTest, BestOfN) {
@@ -207,12 +217,19 @@ TEST_F(SolverTest, TheOrderOfCompletionChangesNothing) {
 
 TEST_F(SolverTest, CutAnywhereAndGoneOnWith) {
   names = {"p", "q"};
-  for (const std::string& name : names) mixed(name);
+  // Failures that pass are in the log too.
+  for (const std::string& name : names)
+    mixed(name, {{{"code", "unavailable"}, {"message", "busy"}}});
   settings.method = "metr";
   settings.samples = 7;
   settings.first = 3;
   settings.jobs = 1;
   settings.parallel = 2;
+  std::atomic<int> went_away = 0;  // of this session: once
+  evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
+    if (request.turn != 2 || went_away++ > 0) return {};
+    return fail(ErrorCode::kUnavailable, "a process went away");
+  };
   ASSERT_TRUE(solve("whole"));
   const std::string expected = table(run);
   const fs::path whole = temporary.path() / "whole";
@@ -225,11 +242,14 @@ TEST_F(SolverTest, CutAnywhereAndGoneOnWith) {
     at = end;
   }
   ASSERT_GT(cuts.size(), 100U);
+  for (const char* stage : {runlog::kProposeStage.data(), runlog::kJudgeStage.data()})
+    ASSERT_NE(log.find(fmt::format("\"stage\":\"{}\"", stage)), std::string::npos);
   for (std::size_t cut : cuts) {
     const fs::path folder = temporary.path() / fmt::format("cut{}", cut);
     fs::copy(whole, folder, fs::copy_options::recursive);
     fs::resize_file(folder / "events.jsonl", cut);
     evaluator.judged = 0;
+    went_away = 0;
     auto from = proposer();
     auto status = solve(folder, *from);
     ASSERT_TRUE(status) << cut << ": " << status.error().message();
@@ -248,7 +268,8 @@ TEST_F(SolverTest, CutAnywhereAndGoneOnWith) {
           line.find("\"same_as\":-1") != std::string::npos)
         ++judged_in_all;
     }
-    EXPECT_EQ(evaluator.judged, judged_in_all - judged_before) << cut;
+    const int again = went_away > 0 ? 1 : 0;
+    EXPECT_EQ(evaluator.judged - again, judged_in_all - judged_before) << cut;
     // And what was read back from the log is what was in memory.
     EXPECT_EQ(table(runlog::RunFolder::read(folder).value()), expected);
     fs::remove_all(folder);
@@ -275,6 +296,18 @@ TEST_F(SolverTest, ARunIsItsOwnRecording) {
   EXPECT_EQ(interfaces_only.judged, 0);
 }
 
+TEST_F(SolverTest, ReasoningIsKeptAndReplayed) {
+  answer("p", 0, code("passed 2", 0), {{"reasoning", "Let me think."}});
+  answer("p", 1, code("passed 2", 1));
+  settings.samples = 2;
+  ASSERT_TRUE(solve("first"));
+  auto again = std::move(RecordedProposer::load(temporary.path() / "first")).value();
+  ASSERT_TRUE(solve(temporary.path() / "second", *again));
+  const std::string blob = tree().attempts[0].answered->reasoning;
+  EXPECT_EQ(runlog::RunFolder::get(temporary.path() / "second", blob).value(), "Let me think.");
+  EXPECT_EQ(tree().attempts[1].answered->reasoning, "");
+}
+
 TEST_F(SolverTest, StopRules) {
   mixed("p");
   settings.samples = 12;
@@ -294,7 +327,11 @@ TEST_F(SolverTest, StopRules) {
   EXPECT_EQ(tree().ended->end, End::kTokens);
   EXPECT_EQ(tree().attempts.size(), 3U);
   settings.tokens = 0;
-  settings.seconds = 1e-9;
+  settings.seconds = 1;
+  evaluator.on_judge = [&](const gym::EvalRequest&) -> Status {
+    seconds = seconds.load() + std::chrono::seconds(1);
+    return {};
+  };
   ASSERT_TRUE(solve("seconds"));
   EXPECT_EQ(tree().ended->end, End::kSeconds);
 }
@@ -446,6 +483,90 @@ TEST_F(SolverTest, ACandidateThatCannotBeJudgedIsLeftAside) {
   EXPECT_EQ(tree().failures.size(), 4U);
 }
 
+TEST_F(SolverTest, AnswersThatCouldNotBeJudgedAreJudgedWhenTheRunGoesOn) {
+  for (int i = 0; i < 3; ++i) answer("p", i, code("passed 2", i));
+  bool broken = true;
+  evaluator.on_judge = [&](const gym::EvalRequest&) -> Status {
+    if (broken) return fail(ErrorCode::kUnavailable, "no space left in the cache");
+    return {};
+  };
+  settings.samples = 3;
+  ASSERT_TRUE(solve("run"));
+  EXPECT_EQ(tree().ended->end, End::kFailed);
+  EXPECT_TRUE(tree().ended->reason.ends_with("could not be judged: no space left in the cache"))
+      << tree().ended->reason;
+  // Still broken: nothing is lost by going on.
+  ASSERT_TRUE(solve("run"));
+  EXPECT_EQ(tree().ended->end, End::kFailed);
+  broken = false;
+  answers.clear();  // nobody is asked again
+  answer("p", 9, "");
+  ASSERT_TRUE(solve("run"));
+  EXPECT_EQ(tree().ended->end, End::kAttempts);
+  ASSERT_EQ(tree().attempts.size(), 3U);
+  for (const auto& attempt : tree().attempts) EXPECT_TRUE(attempt.correct()) << attempt.id;
+}
+
+TEST_F(SolverTest, ARunWithACandidateThatCouldNotBeJudgedReplays) {
+  settings.method = "refine";
+  settings.samples = 4;
+  // 1 and 2 have the same code: the second try at it succeeds.
+  for (int i = 0; i < 4; ++i) answer("p", i, code("wrong_value 3", i == 2 ? 1 : i));
+  evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
+    if (request.turn == 1) return fail(ErrorCode::kUnavailable, "it takes the checker with it");
+    return {};
+  };
+  for (const bool best : {false, true}) {
+    if (best) answer("p", 4, code("passed 2", 4));
+    if (best) settings.samples = 5;
+    const std::string name = best ? "best" : "none";
+    ASSERT_TRUE(solve(name));
+    ASSERT_TRUE(tree().attempts[1].abandoned);
+    ASSERT_TRUE(tree().attempts[2].judged);
+    EXPECT_EQ(tree().ended->end, best ? End::kAttempts : End::kFailed);
+    const std::string first = table(run);
+    const runlog::Run recorded = run;
+    ScriptedEvaluator interfaces_only;
+    RecordedEvaluator again(temporary.path() / name, recorded, interfaces_only);
+    judging = &again;
+    settings.retry_seconds = 1000;  // nothing passes with time here
+    auto from = std::move(RecordedProposer::load(temporary.path() / name)).value();
+    ASSERT_TRUE(solve(temporary.path() / (name + " again"), *from));
+    EXPECT_EQ(table(run), first);
+    EXPECT_EQ(interfaces_only.judged, 0);
+    judging = &evaluator;
+    settings.retry_seconds = 0;
+  }
+}
+
+TEST_F(SolverTest, SecondsOfAProblemAreThoseInWhichItIsSearched) {
+  names = {"p", "q"};
+  const Json busy = {{"code", "unavailable"}, {"message", "busy"}};
+  answer("p", 0, code("passed 3", 0), {{"errors", {busy}}});
+  answer("p", 1, code("passed 3", 1));
+  answer("q", 0, code("passed 2", 0));
+  answer("q", 1, code("passed 2", 1));
+  settings.tries = 1;
+  settings.samples = 2;
+  settings.parallel = 1;
+  settings.jobs = 1;
+  settings.seconds = 100;
+  evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
+    seconds = seconds.load() + std::chrono::seconds(request.problem.name == "q" ? 90 : 1);
+    return {};
+  };
+  auto from = proposer();
+  ASSERT_TRUE(solve(temporary.path() / "run", *from));
+  EXPECT_EQ(tree("p").ended->end, End::kFailed);
+  EXPECT_EQ(tree("q").ended->end, End::kSeconds);
+  EXPECT_DOUBLE_EQ(tree("q").ended->wall_s, 180);
+  // q's 180 s are not p's.
+  ASSERT_TRUE(solve(temporary.path() / "run", *from));
+  EXPECT_EQ(tree("p").ended->end, End::kAttempts);
+  EXPECT_EQ(tree("p").attempts.size(), 2U);
+  EXPECT_DOUBLE_EQ(tree("p").ended->wall_s, 2);
+}
+
 TEST_F(SolverTest, AMachineTooBusyToMeasureIsAskedAgain) {
   answer("p", 0, code("noisy", 0));
   settings.method = "base";
@@ -468,6 +589,22 @@ TEST_F(SolverTest, AProblemThatCannotBeJudged) {
   ASSERT_TRUE(solve("other"));
   EXPECT_EQ(tree().ended->end, End::kFailed);
   EXPECT_EQ(tree().ended->reason, "its reference raises");
+}
+
+TEST_F(SolverTest, WhoeverWatchesHearsThatNothingHappens) {
+  answer("p", 0, code("passed 2", 0));
+  settings.method = "base";
+  std::promise<void> heard;
+  bool waited = false;
+  watcher.on_wait = [&] {
+    if (!std::exchange(waited, true)) heard.set_value();
+  };
+  evaluator.on_judge = [&](const gym::EvalRequest&) -> Status {
+    heard.get_future().wait();
+    return {};
+  };
+  ASSERT_TRUE(solve("run"));
+  EXPECT_TRUE(waited);
 }
 
 TEST_F(SolverTest, AStopLosesWhatIsInFlightOnly) {

@@ -25,4 +25,13 @@ std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::Pro
   return std::nullopt;
 }
 
+double timing_seconds(const Settings& settings, double most, std::size_t workloads) {
+  constexpr double kPart = 0.25;  // of the problem's seconds, for all workloads of an attempt
+  constexpr double kLeast = 4;    // in less, a busy machine may give no time at all
+  if (settings.seconds <= 0) return most;
+  const double each =
+      settings.seconds * kPart / static_cast<double>(std::max<std::size_t>(workloads, 1));
+  return std::min(most, std::max(kLeast, each));
+}
+
 }  // namespace kw::search

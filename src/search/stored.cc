@@ -1,20 +1,17 @@
 #include "search/stored.h"
 
-#include "runlog/candidate_text.h"
+#include "runlog/stored.h"
 
 namespace kw::search {
 
 Result<task::Candidate> stored_candidate(const runlog::RunFolder& folder,
                                          const runlog::Attempt& attempt) {
-  KW_TRY(std::string text, folder.get(attempt.extracted->candidate));
-  return runlog::candidate_from_text(text);
+  return runlog::stored_candidate(folder.path(), attempt.extracted->candidate);
 }
 
 Result<task::Verdict> stored_verdict(const runlog::RunFolder& folder,
                                      const runlog::Attempt& attempt) {
-  KW_TRY(std::string text, folder.get(attempt.judged->verdict));
-  KW_TRY(Json value, parse_json(text));
-  return task::verdict_from_json(value, "verdict");
+  return runlog::stored_verdict(folder.path(), attempt.judged->verdict);
 }
 
 Result<std::optional<prompt::BestSoFar>> best_so_far(const runlog::RunFolder& folder,

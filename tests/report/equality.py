@@ -113,6 +113,66 @@ def best(attempts):
     return max(timed, key=lambda s: s["median"]) if timed else None
 
 
+def of_correct(bests, solved, p, draws):
+    return estimate([(float(bool(b) and b["median"] > p), float(ok)) for b, ok in zip(bests, solved)], draws) if any(solved) else None
+
+
+def quartiles(bests):
+    values = sorted(b["median"] for b in bests if b)
+    return {name: quantile(values, p) for name, p in (("first", 0.25), ("median", 0.5), ("third", 0.75))} if values else None
+
+
+STAGES = ["nothing", "extracted", "compiled", "ran", "right_shape", "correct"]
+
+
+def order(child, parent):
+    """1: the child came further; -1: the parent did."""
+    stages = [STAGES.index(attempt["stage"]) for attempt in (child, parent)]
+    if stages[0] != stages[1]:
+        return 1 if stages[0] > stages[1] else -1
+    if child["stage"] != "correct" or not child["speedup"] or not parent["speedup"]:
+        return 0
+    a, b = child["speedup"]["median"], parent["speedup"]["median"]
+    return (a > b) - (a < b)
+
+
+def turns(records, count):
+    """What a run whose attempts go on from others has beside the rest, and what all of it cost."""
+    draws = resamples(len(records), count)
+    last = [record["attempts"][-1] if record["attempts"] else None for record in records]
+    over = lambda p: [(float(bool(a) and bool(a["speedup"]) and a["speedup"]["median"] > p), 1) for a in last]  # noqa: E731
+    pairs = []
+    for record in records:
+        by_id = {attempt["id"]: attempt for attempt in record["attempts"]}
+        pairs += [order(attempt, by_id[attempt["parent"]]) for attempt in record["attempts"] if attempt["parent"] in by_id]
+    steps = [[0, 0, 0, 0] for _ in range(max(len(record["attempts"]) for record in records))]
+    for record in records:
+        at = [(i, attempt["spent"]) for i, attempt in enumerate(record["attempts"])]
+        for i, spent in [*at, (max(len(at) - 1, 0), record["beside"])]:
+            for j, amount in enumerate(spent):
+                steps[i][j] += amount
+    sums = [[sum(step[j] for step in steps[: i + 1]) for j in range(4)] for i in range(len(steps))]
+    bests = [best([(a["stage"] == "correct", a["speedup"]) for a in record["attempts"]]) for record in records]
+    return {
+        "pass_at_k": None,
+        "last_attempt": {
+            "correctness": estimate([(float(bool(a) and a["stage"] == "correct"), 1) for a in last], draws),
+            "fast_p": [{"p": p, **estimate(over(p), draws)} for p in P],
+        },
+        "refinement": {"improved": pairs.count(1), "unchanged": pairs.count(0), "regressed": pairs.count(-1)},
+        "speedup_quartiles": quartiles(bests),
+        "tokens": {"prompt": sums[-1][0], "completion": sums[-1][1]},
+        "cost_usd": sums[-1][2],
+        "attempt_seconds": sums[-1][3],
+        "best_so_far": [{"attempt": i + 1, "tokens": s[0] + s[1], "cost_usd": s[2], "attempt_seconds": s[3]} for i, s in enumerate(sums)],
+    }
+
+
+def wins(workloads, count):
+    draws = resamples(len(workloads), count)
+    return [{"p": p, **estimate([(sum(s > p for s in speedups) / len(speedups), len(speedups)) for speedups in workloads], draws)} for p in P]
+
+
 def metrics(run, names, count):
     draws = resamples(len(names), count)
     tried = [run.get(name, []) for name in names]
@@ -126,13 +186,17 @@ def metrics(run, names, count):
         "problems": len(names),
         "unattempted": sum(not attempts for attempts in tried),
         "correctness": shares(solved),
-        "fast_p": [{"p": p, "median": shares([bool(b) and b["median"] > p for b in bests]), "low_end": shares([bool(b) and b["low"] > p for b in bests])} for p in P],
+        "fast_p": [{"p": p, "median": shares([bool(b) and b["median"] > p for b in bests]), "low_end": shares([bool(b) and b["low"] > p for b in bests]), "of_correct": of_correct(bests, solved, p, draws)} for p in P],
         "pass_at_k": [{"k": k, **shares([pass_at_k(len(t), sum(ok for ok, _ in t), k) for t in tried]), "short_problems": sum(len(t) < k for t in tried)} for k in ks],
         "geometric_mean": {
             "correct": estimate([(x, float(bool(b))) for x, b in zip(logs, bests)], draws, False, math.exp) if any(bests) else None,
             "timed": sum(bool(b) for b in bests),
             "with_failures": estimate([(x, 1) for x in logs], draws, False, math.exp),
         },
+        "speedup_quartiles": quartiles(bests),
+        "last_attempt": None,
+        "refinement": None,
+        "win_at_p": None,
     }
 
 
@@ -194,10 +258,27 @@ def differences(expected, found, where="$"):
     return [] if expected == found else [f"{where}: {expected!r} expected, found {found!r}"]
 
 
+def report_of(program, *words):
+    return json.loads(subprocess.run([program, "report", *map(str, words), "--json"], check=True, capture_output=True, timeout=120).stdout)
+
+
+def folders_and_traces(program, names):
+    wrong = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        records = make_runs.solve_folder(folder / "run", 5, names, 0.5, 0.1)
+        report = report_of(program, folder / "run")
+        wrong += differences(turns([records[p] for p in names], report["resamples"]), report["runs"][0]["metrics"], "a folder of solve")
+        best_of = make_runs.trace_file(folder / "t.jsonl", 6, names)
+        report = report_of(program, folder / "t.jsonl")
+        wrong += differences(wins([best_of[p] for p in names], report["resamples"]), report["runs"][0]["metrics"]["win_at_p"], "traces")
+    return wrong
+
+
 def main():
     program = sys.argv[1]
     names = [f"problem_{i}" for i in range(24)]
-    wrong = []
+    wrong = folders_and_traces(program, names)
     for seed, chances in ((1, (0.35, 0.4)), (2, (0.15, 0.6)), (3, (0.0, 0.5))):
         with tempfile.TemporaryDirectory() as folder:
             paths = [pathlib.Path(folder) / name for name in ("a.jsonl", "b.jsonl")]
@@ -210,8 +291,7 @@ def main():
                 (dataset / name / "definition.json").write_text(json.dumps(definition))
                 workload = {"definition": name, "solution": None, "workload": {"uuid": "w", "axes": {"N": 8}, "inputs": {"x": {"type": "random"}}}, "evaluation": None}
                 (dataset / name / "workloads.jsonl").write_text(json.dumps(workload) + "\n")
-            command = [program, "report", *map(str, paths), "--dataset", str(dataset), "--json"]
-            report = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=120).stdout)
+            report = report_of(program, *paths, "--dataset", dataset)
             count = report["resamples"]
             for i, run in enumerate(runs):
                 wrong += differences(metrics(run, names, count), report["runs"][i]["metrics"], f"seed {seed}, run {i}")

@@ -80,12 +80,18 @@ class RunFolder:
 
 
 def solve_folder(folder, seed, problems, chance, centre, attempts=8, hostile=False):
-    """Iterative refinement by a model: each attempt refines an earlier one. With `hostile`, every text tries to be markup."""
+    """Iterative refinement by a model: each attempt refines an earlier one. With `hostile`, every text tries to be markup.
+
+    Some requests fail at first and cost something, and some answers could not be judged. Returns {problem: {"attempts": those with a result, "beside": what
+    the others cost}}, an attempt as {"id", "parent", "stage", "speedup", "spent"}, "spent" as (prompt tokens, completion tokens, cost, seconds).
+    """
     rng = random.Random(seed)
     run = RunFolder(folder, '[search]\nmethod = "refine"\nsamples = %d\nseed = %d\nproposer = "model"\n\n[eval]\nbaseline = "eager"\ntarget = "cpu"\n' % (attempts, seed))
     keys = [{"key": p, "name": p, "hash": hashlib.sha256(p.encode()).hexdigest()} for p in problems]
     run.event("run_started", schema=1, version="0.1", gym_version=2, at="2025-01-31T12:00:00Z", command="solve", settings={"eval": {"baseline": "eager", "target": "cpu"}}, problems=keys)
+    out = {}
     for problem in problems:
+        record = out[problem] = {"attempts": [], "beside": (0, 0, 0, 0)}
         run.event("problem_started", problem=problem)
         best, strength = -1, chance * rng.choice([0.2, 1, 1.5])
         for attempt in range(attempts):
@@ -95,23 +101,59 @@ def solve_folder(folder, seed, problems, chance, centre, attempts=8, hostile=Fal
             place = {"problem": problem, "attempt": attempt}
             run.event("decided", **place, visible=attempt, parent=parent, draw=None, seed=attempt, template="refine", prompt=run.blob("[]"))
             code = HOSTILE + "\n" + CODE % (256, 256, 256) if hostile else CODE % ((64 << attempt,) * 3)
+            failed = {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0}
+            if rng.random() < 0.2:
+                failed = {"prompt_tokens": rng.randint(900, 2500), "completion_tokens": rng.randint(1, 500), "cost_usd": 0.25}
+                run.event("failed", **place, stage="propose", number=1, code="unavailable", message="cut", again=True, kind="cut", **failed, estimated=False)
             finish = rng.choice(["stop", "stop", "stop", "length"])
             answer = run.blob((HOSTILE if hostile else "Let me think about this problem.\n") + code)
-            run.event("answered", **place, by=by, label="", answer=answer, finish=finish, prompt_tokens=rng.randint(900, 2500), completion_tokens=rng.randint(200, 2000), cost_usd=0, wall_ms=rng.randint(2000, 9000))
+            used = {"prompt_tokens": rng.randint(900, 2500), "completion_tokens": rng.randint(200, 2000), "cost_usd": 0.5}
+            answer_ms, judge_ms = rng.randint(2000, 9000), rng.randint(900, 3000)
+            run.event("answered", **place, by=by, label="", answer=answer, finish=finish, **used, wall_ms=answer_ms, reasoning=run.blob(HOSTILE if hostile else "Rows fit the cache.") if attempt % 2 else "", suspicion="")
+            spent = (*(used[key] + failed[key] for key in used), answer_ms / 1000)
             if finish == "length":
                 run.event("extracted", **place, candidate="", candidate_hash="", why_not="the answer was cut before its code ended")
+                record["attempts"].append({"id": attempt, "parent": parent, "stage": "nothing", "speedup": None, "spent": spent})
                 continue
             candidate = {"name": f"a{attempt}", "author": "model", "description": "", "definition": problem, "language": "cpp", "files": [{"path": "kernel.cpp", "content": code}]}
             run.event("extracted", **place, candidate=run.blob(json.dumps(candidate)), candidate_hash=f"{attempt}", why_not="")
+            if rng.random() < 0.06:
+                run.event("failed", **place, stage="judge", number=4, code="unavailable", message="no space left", again=False, kind="", prompt_tokens=0, completion_tokens=0, cost_usd=0, estimated=False)
+                record["beside"] = tuple(a + b for a, b in zip(record["beside"], spent))
+                continue
             message = HOSTILE if hostile else {"compile_error": "kernel.cpp:7:14: error: 'y' was not declared in this scope", "wrong_value": "y: 37 of 4096 elements are off by more than the budget; the worst by 12.3 times", "passed": "memory-bound: 71 % of the machine's bandwidth"}.get(outcome, "the candidate was ended by signal 11")
             kind = {"compile_error": "compiler", "wrong_value": "mismatch", "passed": "hint"}.get(outcome, "exception")
             text = json.dumps(verdict(problem, f"a{attempt}", outcome, speedup, [{"kind": kind, "message": message}]))
-            run.event("judged", **place, outcome=outcome, violation="", progress=progress, error=None, speedup=speedup, verdict=run.blob(text), same_as=-1, wall_ms=rng.randint(900, 3000))
+            run.event("judged", **place, outcome=outcome, violation="", progress=progress, error=None, speedup=speedup, verdict=run.blob(text), same_as=-1, wall_ms=judge_ms)
+            record["attempts"].append({"id": attempt, "parent": parent, "stage": progress, "speedup": speedup, "spent": (*spent[:3], spent[3] + judge_ms / 1000)})
             if outcome == "passed" and best < 0:
                 best = attempt
         run.event("problem_ended", problem=problem, end="attempts", reason="", best=best, wall_s=60)
     run.event("run_ended")
     run.events.close()
+    return out
+
+
+def trace_file(path, seed, problems):
+    """FlashInfer-Bench's traces of two authors. Returns {problem: the best speedup of each workload, 0 where nobody is correct}."""
+    rng = random.Random(seed)
+    best = {}
+    with open(path, "w") as file:
+        for problem in problems:
+            best[problem] = []
+            for number in range(rng.randint(1, 5)):
+                workload = {"uuid": f"{problem}-{number}", "axes": {"N": 8}, "inputs": {"x": {"type": "random"}}}
+                factors = []
+                for author in ("one", "two"):
+                    passed, factor = rng.random() < 0.6, math.exp(rng.gauss(0.2, 0.5))
+                    evaluation = {"status": "PASSED" if passed else "RUNTIME_ERROR", "environment": {"hardware": "a machine", "libs": {}}, "timestamp": "2025-01-31T12:00:00Z", "log": ""}
+                    if passed:
+                        factors.append(factor)
+                        evaluation["correctness"] = {"max_relative_error": 0, "max_absolute_error": 0, "extra": None}
+                        evaluation["performance"] = {"latency_ms": 1, "reference_latency_ms": factor, "speedup_factor": factor}
+                    file.write(json.dumps({"definition": problem, "workload": workload, "solution": author, "evaluation": evaluation}) + "\n")
+                best[problem].append(max(factors, default=0))
+    return best
 
 
 def data_set(path, seed, samples):

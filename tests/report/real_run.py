@@ -42,9 +42,9 @@ def run(command, environment, codes=(0,)):
 
 
 def solve(program, folder, name, answers, environment, *options):
-    """answers: (text, label, finish)"""
+    """answers: (text, suspicion, finish)"""
     path = folder / f"{name}.jsonl"
-    lines = [{"problem": "relu", "attempt": i, "answer": text, "label": label, "finish": finish, "by": "recorded-model"} for i, (text, label, finish) in enumerate(answers)]
+    lines = [{"problem": "relu", "attempt": i, "answer": text, "suspicion": suspicion, "finish": finish, "by": "recorded-model"} for i, (text, suspicion, finish) in enumerate(answers)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     command = [program, "solve", str(PROBLEM), "--answers", str(path), "--samples", str(len(answers)), "--method", "best_of_n", "--no-timing", "--run", str(folder / name), *options]
     run(command, environment, codes=(0, 1))

@@ -187,7 +187,7 @@ def case_misbehaving(program, _, faults, folder):
     for number, steps in attempts.items():
         expect(told[number]["finish"] == steps[-1]["finish"], f"attempt {number}: {told[number]}")
         label = "template" if "<|im_start|>" in steps[-1]["text"] else "empty" if not steps[-1]["text"] else ""
-        expect(label in told[number]["label"] and bool(label) == bool(told[number]["label"]), f"attempt {number}'s label: {told[number]}")
+        expect(label in told[number]["suspicion"] and bool(label) == bool(told[number]["suspicion"]), f"attempt {number}'s suspicion: {told[number]}")
     # Outcomes by what the plan says of the attempt.
     judged = {event["attempt"]: event["outcome"] for event in events(run, "judged")}
     for number, steps in attempts.items():
@@ -232,6 +232,31 @@ def case_refused(program, _, faults, folder):
         expect(code == 2 and said in out + err, f"{step['do']}: {code}: {out} {err}")
         expect(len(server.asked) == 1, f"{step['do']}: asked {server.asked}")
         expect([event["again"] for event in events(run, "failed")] == [False], f"{step['do']}: {events(run, 'failed')}")
+
+
+def case_retry_after(program, _, faults, folder):
+    """A server that says when to come back is asked no sooner, whatever --retry-seconds says; others go on meanwhile."""
+    plan = [[{"do": "busy"}, says(right("first"))]]
+    run = folder / "run"
+    with Faults(faults, plan, folder) as server:
+        code, out, err = solve(program, PROBLEM, "--model", server.origin, "--method", "base", "--no-timing", "--no-evidence", "--retry-seconds", 0, "--run", run, "--json")
+    expect(code == 0, f"exit code {code}: {err}")
+    expect(len(server.asked) == 2 and server.asked[1]["at_s"] - server.asked[0]["at_s"] > 0.95, f"asked: {server.asked}")
+    expect(json.loads(out)["failures_by_kind"] == {"rate_limited": 1}, f"the row: {out}")
+
+
+def case_prompt_echo(program, _, faults, folder):
+    """A server that continues the prompt: its example's code is no answer, and the row and the report say what it is."""
+    run = folder / "run"
+    with Faults(faults, [[{"do": "echo", "text": "\n" + RUN + " {}"}]], folder) as server:
+        code, out, err = solve(program, PROBLEM, "--model", server.origin, "--method", "base", "--template", "one_shot", *QUICK, "--run", run, "--json")
+    expect(code == 1, f"exit code {code}: {err} {out}")
+    row = json.loads(out)
+    expect(row["odd_answers"] == {"prompt_echo": 1} and row["correct"] == 0, f"the row: {row}")
+    expect([event["suspicion"] for event in events(run, "answered")] == ["prompt_echo"], f"answered: {events(run, 'answered')}")
+    report = subprocess.run([str(program), "report", str(run)], capture_output=True, text=True, timeout=60)
+    extracted = events(run, "extracted")[0]
+    expect("prompt_echo" in report.stdout or extracted["candidate"], f"the report: {report.stdout}")
 
 
 def kill_at(process, run, lines):

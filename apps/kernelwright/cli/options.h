@@ -147,6 +147,7 @@ struct SolveCommand {
   std::string verdicts;  // a run's folder, whose verdicts stand for the gym's
   double temperature = 1, top_p = 1;
   int max_tokens = 4096;
+  double tokens_per_second = 0;  // that the model writes, for the plan's time; 0: not known
   EngineOptions engine{.context = 16384};  // of a local model; slots: of a server's too
   search::Settings search = {.method = ""};
   gym::EvalOptions eval;

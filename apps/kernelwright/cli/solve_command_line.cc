@@ -42,6 +42,9 @@ void SolveGrammar::add(CLI::App& app, const AddCommand& add) {
   number(s, "--top-p", command_.top_p, "P", "of the likeliest tokens that reach P together")
       ->group("Who proposes");
   number(s, "--max-tokens", command_.max_tokens, "M", "of each answer")->group("Who proposes");
+  number(s, "--tokens-per-second", command_.tokens_per_second, "N",
+         "that the model writes, all answers in flight together: for the plan's time; 0: not known")
+      ->group("Who proposes");
   add_search();
   add_stops();
   add_engine_options(s, command_.engine, "Local model", "--model-threads",
@@ -81,7 +84,10 @@ void SolveGrammar::add_stops() {
          "stop a problem at this speedup, by its interval's lower end; 0: never")
       ->group(group);
   number(s, "--tokens", tokens_, "N", "of each problem, prompts and answers; 0: any")->group(group);
-  number(s, "--seconds", o.seconds, "S", "of each problem; 0: any")->group(group);
+  number(s, "--seconds", o.seconds, "S",
+         "of each problem, 0: any; 60 for the writer where no flag of this group and no --samples "
+         "is given")
+      ->group(group);
   number(s, "--total-seconds", o.total_seconds, "S", "of the whole run; 0: any")->group(group);
   number(s, "--cost", o.cost_usd, "USD", "of the whole run, by the server's prices; 0: any")
       ->group(group);

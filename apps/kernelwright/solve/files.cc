@@ -1,8 +1,9 @@
 #include "kernelwright/solve/files.h"
 
-#include "kernelwright/solve/report.h"
+#include "base/hash.h"
+#include "base/text.h"
 #include "os/file.h"
-#include "runlog/candidate_text.h"
+#include "runlog/stored.h"
 #include "search/drop_in.h"
 #include "task/solution_json.h"
 
@@ -17,15 +18,29 @@ Status write_form(const fs::path& path, const Result<std::string>& text) {
   return tl::unexpected(text.error());
 }
 
+bool is_plain(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' ||
+         c == '.' || c == '#';
+}
+
 }  // namespace
+
+// What no folder's name may have becomes "_", and tells itself apart by a hash of the whole key.
+fs::path solution_folder(const fs::path& run, const std::string& key) {
+  std::string name;
+  for (char c : key) name += is_plain(c) ? c : '_';
+  if (name.empty() || name[0] == '.') name.insert(0, "_");
+  if (name != key) name += "-" + sha256_hex(key).substr(0, 8);
+  return run / "solutions" / name;
+}
 
 Status write_solution(const runlog::RunFolder& folder, const search::SearchProblem& problem,
                       const task::Signature* signature, const runlog::ProblemTree& tree,
                       const std::vector<std::string>& build_flags) {
   const runlog::Attempt* best = tree.best();
   if (best == nullptr || signature == nullptr) return {};
-  KW_TRY(std::string text, folder.get(best->extracted->candidate));
-  KW_TRY(task::Candidate candidate, runlog::candidate_from_text(text));
+  KW_TRY(task::Candidate candidate,
+         runlog::stored_candidate(folder.path(), best->extracted->candidate));
   const fs::path below = solution_folder(folder.path(), tree.key);
   std::error_code error;
   fs::create_directories(below, error);

@@ -10,13 +10,15 @@
 #include "kernelwright/judge_evaluator.h"
 #include "kernelwright/model/server_settings.h"
 #include "kernelwright/problems/folder.h"
+#include "kernelwright/solve/card.h"
+#include "kernelwright/solve/plan.h"
+#include "kernelwright/solve/problems.h"
 #include "kernelwright/solve/proposers.h"
-#include "kernelwright/solve/report.h"
+#include "kernelwright/solve/run_settings.h"
 #include "kernelwright/solve/view.h"
 #include "kernelwright/timestamp.h"
 #include "search/solver.h"
 #include "task/flags.h"
-#include "task/problem_source.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;
@@ -25,6 +27,7 @@ namespace {
 using runlog::End;
 
 constexpr std::size_t kPromptFrame = 5000;  // bytes of a prompt beside the reference; an estimate
+constexpr double kWriterSeconds = 60;       // of a problem, where nothing says when to stop
 
 // Paths that a resumed run must find again, wherever it is started.
 std::string absolute(const std::string& path) {
@@ -66,6 +69,13 @@ Status check_cost(const SolveCommand& command) {
               "costs is not known");
 }
 
+bool says_when_to_stop(const SolveCommand& command) {
+  static const std::set<std::string> kStops = {"--samples", "--first-correct", "--target-speedup",
+                                               "--tokens",  "--seconds",       "--total-seconds"};
+  return std::any_of(command.given.begin(), command.given.end(),
+                     [](const std::string& flag) { return kStops.contains(flag); });
+}
+
 Status complete(SolveCommand& command, const Services& services) {
   KW_TRY_STATUS(take_settings(command.set, command.eval));
   KW_TRY_STATUS(check_options(command.eval));
@@ -74,10 +84,13 @@ Status complete(SolveCommand& command, const Services& services) {
   const std::string kind = proposer_kind(command);
   if (command.search.method.empty())
     command.search.method = kind == "writer" || kind == "both" ? "refine" : "best_of_n";
+  if (kind == "writer" && !command.resume && !says_when_to_stop(command))
+    command.search.seconds = kWriterSeconds;
   KW_TRY_STATUS(search::resolve(command.search, cores()));
   KW_TRY_STATUS(check_range("--temperature", command.temperature, 0, 100));
   KW_TRY_STATUS(check_range("--top-p", command.top_p, 0, 1));
   KW_TRY_STATUS(check_range("--max-tokens", command.max_tokens, 1, 1 << 24));
+  KW_TRY_STATUS(check_range("--tokens-per-second", command.tokens_per_second, 0, 1e9));
   KW_TRY(command.problem, locate_problem(services, command.problem));
   command.problem = absolute(command.problem);
   if (!command.answers.empty()) command.answers = absolute(command.answers);
@@ -85,49 +98,6 @@ Status complete(SolveCommand& command, const Services& services) {
   if (!command.model.empty() && !is_server_url(command.model))
     command.model = absolute(command.model);
   return {};
-}
-
-struct Problems {
-  std::vector<search::SearchProblem> read;
-  std::vector<Unread> unread;
-};
-
-// The others of a data set go on without a broken one; where all are broken, the first is the
-// error.
-Result<Problems> read_problems(const SolveCommand& command) {
-  KW_TRY(task::Settings settings, task::parse_settings(command.set));
-  KW_TRY(auto loaded, task::load_each_problem(command.problem, settings));
-  const bool some = std::any_of(loaded.begin(), loaded.end(),
-                                [](const auto& one) { return one.problem.has_value(); });
-  if (!some && !loaded.empty()) return tl::unexpected(std::move(loaded.front().problem).error());
-  if (loaded.empty())
-    return fail(ErrorCode::kNotFound, "{}: no problems in it", printable(command.problem, 300));
-  std::map<std::string, int> seen;
-  Problems out;
-  for (task::LoadedProblem& one : loaded) {
-    if (!one.problem) {
-      out.unread.push_back({one.name, one.problem.error().message()});
-      continue;
-    }
-    const int number = ++seen[one.problem->name];
-    std::string key =
-        number == 1 ? one.problem->name : fmt::format("{}#{}", one.problem->name, number);
-    out.read.push_back({std::move(key), std::move(*one.problem)});
-  }
-  return out;
-}
-
-Status check_same(const std::vector<search::SearchProblem>& problems, const runlog::Run& run,
-                  const std::string& origin) {
-  bool same = problems.size() == run.problems.size();
-  for (std::size_t i = 0; same && i < problems.size(); ++i) {
-    if (problems[i].key != run.problems[i].key) same = false;
-    if (same && problems[i].problem.hash != run.problems[i].hash)
-      return fail(ErrorCode::kInvalidArgument, "{} in {} has changed since the run began",
-                  printable(problems[i].key, 200), origin);
-  }
-  if (same) return {};
-  return fail(ErrorCode::kInvalidArgument, "{} has other problems than when the run began", origin);
 }
 
 // ./runs where there is one, else the user's data folder.
@@ -155,20 +125,20 @@ prompt::PromptOptions prompt_options(const SolveCommand& command, const Services
 PlanFacts plan_facts(const SolveCommand& command,
                      const std::vector<search::SearchProblem>& problems) {
   PlanFacts out;
-  out.problems = problems.size();
   const std::string kind = proposer_kind(command);
-  out.asks_model = kind == "model" || kind == "both";
+  out.by_model = kind == "model" ? 1 : kind == "both" ? 0.5 : 0;
   out.proposer = kind;
-  out.server_is_here = out.asks_model && is_on_this_host(command.model);
+  out.server_is_here = out.by_model > 0 && is_on_this_host(command.model);
   if (!command.model.empty()) out.proposer += ", " + command.model;
   if (!command.answers.empty()) out.proposer += ", " + command.answers;
   out.timed = command.eval.timing;
   out.max_seconds = command.eval.max_seconds;
   out.max_tokens = command.max_tokens;
+  out.tokens_per_second = command.tokens_per_second;
   out.max_cost = command.server.max_cost;
   out.max_total_tokens = command.server.max_total_tokens;
   for (const search::SearchProblem& p : problems) {
-    out.workloads += p.problem.workloads.size();
+    out.workloads.push_back(p.problem.workloads.size());
     out.prompt_bytes +=
         kPromptFrame + (p.problem.is_module() ? p.problem.module().source.size()
                                               : p.problem.definition().reference.size());
@@ -258,6 +228,7 @@ class SolveRun {
                            {},         hardware};
     for (const search::SearchProblem& problem : problems_)
       out.problems.push_back({problem.key, problem.problem.name, problem.problem.hash});
+    for (const Unread& one : unread_) out.unread.push_back({one.name, one.message});
     return out;
   }
 
@@ -293,67 +264,6 @@ class SolveRun {
 
 }  // namespace
 
-Json to_json(const SolveCommand& c) {
-  Json set = Json::array();
-  for (const std::string& word : c.set) set.push_back(word);
-  Json eval = gym::to_json(c.eval);
-  return {{"problem", c.problem},
-          {"set", set},
-          {"proposer", c.proposer},
-          {"model", c.model},
-          {"answers", c.answers},
-          {"verdicts", c.verdicts},
-          {"temperature", c.temperature},
-          {"top_p", c.top_p},
-          {"max_tokens", c.max_tokens},
-          {"device", c.engine.device},
-          {"dtype", c.engine.dtype},
-          {"products", c.engine.products},
-          {"model_threads", c.engine.threads},
-          {"slots", c.engine.slots},
-          {"context", c.engine.context},
-          {"server", to_json(c.server)},
-          {"isolation_at_least", level_name(c.isolation_at_least)},
-          {"search", search::to_json(c.search)},
-          {"eval", eval}};
-}
-
-Result<SolveCommand> solve_command_from_json(const Json& value, const std::string& where) {
-  KW_TRY(ObjectReader r, ObjectReader::make(value, where));
-  SolveCommand out;
-  KW_TRY(out.problem, r.string("problem"));
-  KW_TRY(out.set, r.strings_or_empty("set"));
-  KW_TRY(out.proposer, r.string("proposer"));
-  KW_TRY(out.model, r.string("model"));
-  KW_TRY(out.answers, r.string("answers"));
-  KW_TRY(out.verdicts, r.string("verdicts"));
-  KW_TRY(out.temperature, r.number("temperature"));
-  KW_TRY(out.top_p, r.number("top_p"));
-  const auto whole = [&](std::string_view key, int& field) -> Status {
-    KW_TRY(std::int64_t number, r.integer(key));
-    KW_TRY_STATUS(check_range(r.path(key), static_cast<double>(number), 0, 1 << 30));
-    field = static_cast<int>(number);
-    return {};
-  };
-  KW_TRY_STATUS(whole("max_tokens", out.max_tokens));
-  KW_TRY(out.engine.device, r.string("device"));
-  KW_TRY(out.engine.dtype, r.string("dtype"));
-  KW_TRY(out.engine.products, r.string_or("products", out.engine.products));
-  KW_TRY_STATUS(whole("model_threads", out.engine.threads));
-  KW_TRY_STATUS(whole("slots", out.engine.slots));
-  KW_TRY_STATUS(whole("context", out.engine.context));
-  KW_TRY(const Json* server, r.get("server"));
-  KW_TRY(out.server, server_options_from_json(*server, r.path("server")));
-  KW_TRY(std::string level, r.string("isolation_at_least"));
-  KW_TRY(out.isolation_at_least, parse_level(level));
-  KW_TRY(const Json* search, r.get("search"));
-  KW_TRY(out.search, search::settings_from_json(*search, r.path("search")));
-  KW_TRY(const Json* eval, r.get("eval"));
-  KW_TRY(out.eval, gym::eval_options_from_json(*eval, r.path("eval")));
-  KW_TRY_STATUS(r.no_other_keys());
-  return out;
-}
-
 Result<int> run_solve(SolveCommand command, const Services& services) {
   if (command.resume) {
     KW_TRY_STATUS(check_given(command));
@@ -372,7 +282,7 @@ Result<int> run_solve(SolveCommand command, const Services& services) {
   }
   KW_TRY_STATUS(complete(command, services));
   if (!command.resume) KW_TRY_STATUS(check_cost(command));
-  KW_TRY(Problems problems, read_problems(command));
+  KW_TRY(Problems problems, read_problems(command.problem, command.set));
   for (const Unread& one : problems.unread)
     services.console.err(
         fmt::format("passed over {}: {}\n", printable(one.name, 100), printable(one.message, 400)));

@@ -1,6 +1,5 @@
 // kernelwright solve: a problem in, a fast kernel with evidence out.
 #pragma once
-#include "base/json.h"
 #include "base/result.h"
 #include "kernelwright/cli/options.h"
 #include "kernelwright/services.h"
@@ -10,9 +9,5 @@ namespace kw::front {
 // The exit code: 0 every problem has a correct kernel, 1 one has none, 2 one could not be searched
 // or judged to its end.
 Result<int> run_solve(SolveCommand command, const Services& services);
-
-// What run.toml holds, and back.
-Json to_json(const SolveCommand& command);
-Result<SolveCommand> solve_command_from_json(const Json& value, const std::string& where);
 
 }  // namespace kw::front

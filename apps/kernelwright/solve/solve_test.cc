@@ -3,10 +3,12 @@
 #include "kernelwright/solve/solve.h"
 
 #include <csignal>
+#include <set>
 
 #include <sys/resource.h>
 
-#include "kernelwright/solve/report.h"
+#include "kernelwright/solve/counts.h"
+#include "kernelwright/solve/files.h"
 #include "kernelwright/testing.h"
 
 namespace kw::front {
@@ -52,7 +54,7 @@ TEST_F(SolveTest, ACard) {
   EXPECT_EQ(solve({"--samples", "3"}), 0);
   EXPECT_EQ(console.out_text,
             "double  2x (1.9 to 2.1) over eager\n"
-            "  attempts   3: 2 extracted, 2 compiled, 1 correct (1 no code, 1 wrong_value)\n"
+            "  attempts   3: 2 extracted, 2 compiled, 1 correct (1 no_code, 1 wrong_value)\n"
             "  kernel     " +
                 path("run/solutions/double/kernel.cpp") +
                 "\n"
@@ -271,8 +273,9 @@ TEST_F(SolveTest, ThePlanAlone) {
                    "--seconds", "60"}),
             0);
   EXPECT_NE(console.out_text.find("plan: 1 problem"), std::string::npos);
-  EXPECT_NE(console.out_text.find("time       about 15s of judging, 1m33s where each of 3 timings "
-                                  "takes its --max-seconds; no attempt begins after 1m00s\n"),
+  // A workload's timing may take a quarter of the 60 s.
+  EXPECT_NE(console.out_text.find("time       about 15s of judging, 48s where each of 3 timings "
+                                  "takes as long as it may; no attempt begins after 1m00s\n"),
             std::string::npos)
       << console.out_text;
   EXPECT_NE(console.out_text.find("a speedup of 1.5 by its interval's lower end"),
@@ -293,6 +296,112 @@ TEST_F(SolveTest, ThePlanSaysThatAServerHereDisturbs) {
   EXPECT_FALSE(is_told("http://127.0.0.1:8000/v1", "--no-timing"));
   EXPECT_FALSE(is_told("http://example.org/v1", "--json"));
   EXPECT_FALSE(is_told("127.0.0.1", "--json"));  // a folder
+}
+
+TEST_F(SolveTest, ThePlansTimeIsBoundedByTheLimits) {
+  three();
+  const auto plan = [&](std::vector<std::string> words) {
+    console.out_text.clear();
+    words.insert(words.begin(), {"--plan", "--judges", "1"});
+    EXPECT_EQ(solve(words), 0) << console.err_text;
+    return console.out_text;
+  };
+  // 100 attempts of 5.5 s, or of 31.5 s.
+  EXPECT_NE(plan({"--samples", "100"}).find("about 9m10s of judging, 52m30s where each of 100"),
+            std::string::npos)
+      << console.out_text;
+  // With the last attempt, which is finished.
+  EXPECT_NE(plan({"--samples", "100", "--seconds", "60"})
+                .find("about 1m06s of judging, 1m17s where each of 100 timings"),
+            std::string::npos)
+      << console.out_text;
+  EXPECT_NE(plan({"--samples", "100", "--total-seconds", "60"})
+                .find("about 1m06s of judging, 1m32s where each of 100 timings"),
+            std::string::npos)
+      << console.out_text;
+}
+
+TEST_F(SolveTest, TheModelsTimeIsInThePlan) {
+  const auto plan = [&](std::vector<std::string> words) {
+    console.out_text.clear();
+    words.insert(words.begin(), {"solve", "double", "--plan", "--model", "http://127.0.0.1:1",
+                                 "--samples", "9", "--max-tokens", "1000", "--run", path("run")});
+    EXPECT_EQ(kernelwright(words), 0) << console.err_text;
+    return console.out_text;
+  };
+  EXPECT_NE(plan({}).find(", and the model's own time: unknown until the first answers"),
+            std::string::npos)
+      << console.out_text;
+  EXPECT_NE(plan({"--tokens-per-second", "50"}).find(", and 3m00s of the model at 50 tokens a "),
+            std::string::npos)
+      << console.out_text;
+  // Every second attempt is the writer's: 5 of 9 at the most.
+  const std::string both = plan({"--tokens-per-second", "50", "--proposer", "both"});
+  EXPECT_NE(both.find(", and 1m40s of the model at 50 tokens a second"), std::string::npos) << both;
+  EXPECT_NE(both.find("tokens     about 11.3k where"), std::string::npos) << both;
+}
+
+TEST_F(SolveTest, TheWriterHasAMinuteWhereNothingSaysWhenToStop) {
+  const auto seconds = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"solve", "double", "--run", path("run")});
+    fs::remove_all(path("run"));
+    kernelwright(words);
+    auto settings = runlog::RunFolder::read_settings(path("run"));
+    return settings ? (*settings)["search"]["seconds"].get<double>() : -1;
+  };
+  EXPECT_EQ(seconds({}), 60);
+  ASSERT_FALSE(gym.seen.empty());
+  EXPECT_EQ(gym.seen[0].options.max_seconds, 15);
+  EXPECT_EQ(seconds({"--method", "best_of_n"}), 60);
+  EXPECT_EQ(seconds({"--seconds", "0"}), 0);
+  EXPECT_EQ(seconds({"--seconds", "5"}), 5);
+  EXPECT_EQ(gym.seen.back().options.max_seconds, 4);  // in less there may be no time at all
+  for (const char* flag : {"--samples", "--target-speedup", "--tokens", "--total-seconds"})
+    EXPECT_EQ(seconds({flag, "9"}), 0) << flag;
+  EXPECT_EQ(seconds({"--first-correct"}), 0);
+  EXPECT_EQ(gym.seen.back().options.max_seconds, 30);
+  three();
+  EXPECT_EQ(seconds({"--answers", path("answers.jsonl")}), 0);  // whatever time they took
+}
+
+TEST_F(SolveTest, ATimeOnceGivenIsThatOfAResumedRun) {
+  EXPECT_EQ(kernelwright(
+                {"solve", "double", "--run", path("run"), "--seconds", "0", "--max-seconds", "1"}),
+            0);
+  console.err_text.clear();
+  EXPECT_EQ(kernelwright({"solve", "--resume", "--run", path("run")}), 0);
+  EXPECT_EQ(console.err_text.find("no attempt begins"), std::string::npos) << console.err_text;
+}
+
+TEST_F(SolveTest, FoldersOfKeysThatLookAlike) {
+  std::set<std::string> folders;
+  const std::vector<std::string> keys = {"a_b", "a b", "a/b",   "",        "_",
+                                         ".",   "..",  "a_b#2", "\xC3\xA4"};
+  for (const std::string& key : keys) {
+    const fs::path folder_of_it = solution_folder("run", key);
+    EXPECT_EQ(folder_of_it.parent_path(), fs::path("run/solutions"));
+    folders.insert(folder_of_it.filename().string());
+  }
+  EXPECT_EQ(folders.size(), keys.size());
+  EXPECT_FALSE(folders.contains("..") || folders.contains("."));
+  EXPECT_TRUE(folders.contains("a_b"));
+}
+
+TEST_F(SolveTest, WhatCouldNotBeJudgedIsJudgedWhenTheRunGoesOn) {
+  three();
+  gym.errors["attempt_0"] = gym.errors["attempt_2"] = ErrorCode::kUnavailable;
+  EXPECT_EQ(solve({"--samples", "3"}), 2);
+  EXPECT_NE(console.out_text.find("double  not finished: we failed, --resume goes on\n  because    "
+                                  "attempt 2 could not be judged: the fake fails\n"),
+            std::string::npos)
+      << console.out_text;
+  EXPECT_NE(console.out_text.find("(1 no_code, 2 not_judged)"), std::string::npos)
+      << console.out_text;
+  gym.errors.clear();
+  console.out_text.clear();
+  write("answers.jsonl", answer("other", 0).dump());  // nobody is asked again
+  EXPECT_EQ(resume(), 0);
+  EXPECT_EQ(parse_json(console.out_text).value()["correct"], 2) << console.out_text;
 }
 
 TEST_F(SolveTest, ABrokenRowIsPassedOver) {
@@ -330,6 +439,15 @@ TEST_F(SolveTest, ABrokenRowIsPassedOver) {
   EXPECT_NE(console.err_text.find("passed over 2_Bad: " + rows + ":2: "), std::string::npos)
       << console.err_text;
   EXPECT_NE(console.err_text.find("plan: 2 problems"), std::string::npos);
+  // All that was asked counts in the report.
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"report", path("run"), "--json"}), 0);
+  const Json report = parse_json(console.out_text).value()["runs"][0];
+  EXPECT_EQ(report["metrics"]["problems"], 4);
+  EXPECT_EQ(report["metrics"]["correctness"]["value"], 0.5);
+  EXPECT_EQ(report["problems"][2]["problem"], "2_Bad");
+  EXPECT_TRUE(
+      report["problems"][3]["failure"].get<std::string>().starts_with("unread: " + rows + ":3: "));
   // Gone on with: nothing is left to do, and the broken ones are still told.
   gym.seen.clear();
   console.out_text.clear();
@@ -399,6 +517,26 @@ TEST_F(SolveTest, AStatusLineOnATerminal) {
             std::string::npos)
       << console.err_text;
   EXPECT_TRUE(console.err_text.ends_with("\r\x1b[K")) << console.err_text;
+}
+
+// One sum, whoever prints it.
+TEST_F(SolveTest, TheReportCountsTokensAsSolveDoes) {
+  Json line = answer("double", 0);
+  line["errors"] = {{{"code", "unavailable"},
+                     {"message", "cut"},
+                     {"usage", {{"completion_tokens", 7}, {"cost_usd", 0.25}}}}};
+  line["usage"]["cost_usd"] = 0.5;
+  answers({line, answer("double", 1, "I cannot.")});
+  gym.errors["attempt_0"] = ErrorCode::kUnavailable;
+  EXPECT_EQ(solve({"--samples", "2", "--json"}), 2);
+  const Json row = parse_json(split(console.out_text, '\n').at(0)).value();
+  EXPECT_EQ(row["tokens"], 247);
+  console.out_text.clear();
+  EXPECT_EQ(kernelwright({"report", path("run"), "--json"}), 0);
+  const Json found = parse_json(console.out_text).value()["runs"][0]["metrics"];
+  EXPECT_EQ(found["tokens"]["prompt"].get<int>() + found["tokens"]["completion"].get<int>(), 247);
+  EXPECT_EQ(found["cost_usd"], row["cost_usd"]);
+  EXPECT_EQ(found["best_so_far"].back()["tokens"], 247);
 }
 
 TEST_F(SolveTest, AServerThatFailsIsToldApart) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernelwright/solve/counts.h"
+
 namespace kw::front {
 namespace {
 
@@ -11,9 +13,7 @@ std::size_t attempts_left(const runlog::Run& run, int samples) {
   std::size_t out = 0;
   for (const ProblemTree& tree : run.problems) {
     if (tree.ended) continue;
-    const auto finished = static_cast<std::size_t>(
-        std::count_if(tree.attempts.begin(), tree.attempts.end(),
-                      [](const runlog::Attempt& attempt) { return attempt.finished(); }));
+    const std::size_t finished = counts_of(tree).finished;
     out +=
         static_cast<std::size_t>(samples) - std::min(finished, static_cast<std::size_t>(samples));
   }
@@ -21,13 +21,13 @@ std::size_t attempts_left(const runlog::Run& run, int samples) {
 }
 
 // By --seconds of each problem, `jobs` at once.
-double limit_of_problems(const runlog::Run& run, const search::Settings& settings) {
+double limit_of_problems(const runlog::Run& run, const search::Settings& settings,
+                         std::int64_t now_ms) {
   double sum = 0, longest = 0;
   for (const ProblemTree& tree : run.problems) {
     if (tree.ended) continue;
-    double left = settings.seconds;
-    if (tree.started) left -= static_cast<double>(run.last_ms - tree.started_ms) / 1e3;
-    left = std::max(0.0, left);
+    const double left =
+        std::max(0.0, settings.seconds - static_cast<double>(tree.searched_ms(now_ms)) / 1e3);
     sum += left;
     longest = std::max(longest, left);
   }
@@ -37,16 +37,16 @@ double limit_of_problems(const runlog::Run& run, const search::Settings& setting
 }  // namespace
 
 std::optional<double> seconds_left(const runlog::Run& run, const search::Settings& settings,
-                                   const Pace& pace) {
+                                   const Pace& pace, std::int64_t now_ms) {
   const std::size_t attempts = attempts_left(run, settings.samples);
   if (attempts == 0) return std::nullopt;
   std::optional<double> out;
   const auto at_most = [&out](double seconds) { out = std::min(out.value_or(seconds), seconds); };
   if (pace.finished > 0)
     at_most(pace.seconds / static_cast<double>(pace.finished) * static_cast<double>(attempts));
-  if (settings.seconds > 0) at_most(limit_of_problems(run, settings));
+  if (settings.seconds > 0) at_most(limit_of_problems(run, settings, now_ms));
   if (settings.total_seconds > 0)
-    at_most(std::max(0.0, settings.total_seconds - static_cast<double>(run.last_ms) / 1e3));
+    at_most(std::max(0.0, settings.total_seconds - static_cast<double>(now_ms) / 1e3));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // How long a search still takes: by its pace, and by the limits of its time.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "runlog/tree.h"
@@ -13,9 +14,9 @@ struct Pace {
   std::size_t finished = 0;  // attempts in it
 };
 
-// Seconds at run.last_ms; nullopt where nothing says. Problems that have ended have no attempts
-// left, however many they made.
+// Seconds from now_ms, as events have it; nullopt where nothing says. Problems that have ended have
+// no attempts left, however many they made.
 std::optional<double> seconds_left(const runlog::Run& run, const search::Settings& settings,
-                                   const Pace& pace);
+                                   const Pace& pace, std::int64_t now_ms);
 
 }  // namespace kw::front

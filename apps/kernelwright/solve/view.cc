@@ -1,13 +1,14 @@
 #include "kernelwright/solve/view.h"
 
 #include <algorithm>
+#include <limits>
 #include <variant>
 
 #include "base/text.h"
 #include "kernelwright/eval/card.h"
-#include "kernelwright/progress.h"
+#include "kernelwright/solve/counts.h"
 #include "kernelwright/solve/files.h"
-#include "kernelwright/solve/report.h"
+#include "kernelwright/solve/status_line.h"
 #include "kernelwright/solve/time_left.h"
 
 namespace kw::front {
@@ -15,32 +16,21 @@ namespace {
 
 using runlog::Run;
 
-struct Sums {
-  Counts counts;
-  std::size_t finished = 0, ended = 0;
-  const runlog::Attempt* best = nullptr;  // the highest speedup
-  std::string best_of;
-};
-
-Sums sums_of(const Run& run) {
-  Sums out;
+// All but the time.
+Progress progress_of(const Run& run, const search::Settings& settings) {
+  Progress out;
+  out.problems = run.problems.size();
+  out.most_attempts = run.problems.size() * static_cast<std::size_t>(settings.samples);
+  const runlog::Attempt* best = nullptr;
   for (const runlog::ProblemTree& tree : run.problems) {
-    const Counts one = counts_of(tree);
-    out.counts.attempts += one.attempts;
-    out.counts.extracted += one.extracted;
-    out.counts.compiled += one.compiled;
-    out.counts.correct += one.correct;
-    out.counts.usage += one.usage;
+    out.counts += counts_of(tree);
     if (tree.ended) ++out.ended;
-    out.finished += static_cast<std::size_t>(
-        std::count_if(tree.attempts.begin(), tree.attempts.end(),
-                      [](const runlog::Attempt& attempt) { return attempt.finished(); }));
-    const runlog::Attempt* best = tree.best();
-    const bool timed = best != nullptr && best->judged->speedup;
-    if (timed && (out.best == nullptr || runlog::further(*best, *out.best))) {
-      out.best = best;
-      out.best_of = tree.key;
-    }
+    const runlog::Attempt* of_it = tree.best();
+    const bool timed = of_it != nullptr && of_it->judged->speedup;
+    if (!timed || (best != nullptr && !runlog::further(*of_it, *best))) continue;
+    best = of_it;
+    out.best = of_it->judged->speedup;
+    out.best_of = tree.key;
   }
   return out;
 }
@@ -51,8 +41,9 @@ void SolveView::happened(const runlog::Event& event, const Run& run) {
   if (!begun_) {
     begun_ = true;
     begin_ = drawn_ = now_();
-    finished_before_ = sums_of(run).finished;
+    finished_before_ = progress_of(run, settings_).counts.finished;
   }
+  heard_ = now_();
   const auto* failed = std::get_if<runlog::Failed>(&event.body);
   if (failed != nullptr && failed->code != ErrorCode::kCancelled) {
     print_line(fmt::format("{} attempt {}: {} failed: {}{}", printable(failed->problem, 100),
@@ -73,6 +64,11 @@ void SolveView::happened(const runlog::Event& event, const Run& run) {
   draw(run, ended != nullptr && console_.err_terminal());
 }
 
+// On a terminal the time goes on.
+void SolveView::waits(const Run& run) {
+  if (begun_ && console_.err_terminal()) draw(run, false);
+}
+
 Status SolveView::problem_ends(const search::SearchProblem& problem,
                                const task::Signature* signature, const runlog::ProblemTree& tree) {
   return write_solution(folder_, problem, signature, tree, build_flags_);
@@ -88,25 +84,16 @@ void SolveView::print_line(const std::string& text) {
   console_.err(text + "\n");
 }
 
-std::string SolveView::status(const Run& run) const {
-  const Sums sums = sums_of(run);
-  const std::size_t most = run.problems.size() * static_cast<std::size_t>(settings_.samples);
-  std::string out;
-  if (run.problems.size() > 1)
-    out += fmt::format("{}/{} problems, ", sums.ended, run.problems.size());
-  out += fmt::format("{}/{} attempts, {} extracted, {} compiled, {} correct", sums.counts.attempts,
-                     most, sums.counts.extracted, sums.counts.compiled, sums.counts.correct);
-  if (sums.best != nullptr) {
-    out += fmt::format(", best {}", speedup_text(*sums.best->judged->speedup));
-    if (run.problems.size() > 1) out += fmt::format(" ({})", printable(sums.best_of, 60));
-  }
-  if (sums.counts.usage.tokens() > 0) out += fmt::format(", {} tokens", sums.counts.usage.tokens());
-  const double seconds = std::chrono::duration<double>(now_() - begin_).count();
-  const std::size_t fresh = sums.finished - std::min(sums.finished, finished_before_);
-  if (const auto left = seconds_left(run, settings_, {seconds, fresh}))
-    out += fmt::format(", {} left", duration_text(std::chrono::ceil<std::chrono::seconds>(
-                                        std::chrono::duration<double>(*left))));
-  return out;
+std::string SolveView::status(const Run& run, std::size_t columns) const {
+  Progress progress = progress_of(run, settings_);
+  const auto now = now_();
+  const double seconds = std::chrono::duration<double>(now - begin_).count();
+  const std::size_t finished = progress.counts.finished;
+  const std::size_t fresh = finished - std::min(finished, finished_before_);
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - heard_);
+  progress.seconds_left =
+      seconds_left(run, settings_, {seconds, fresh}, run.last_ms + since.count());
+  return status_line(progress, columns);
 }
 
 void SolveView::draw(const Run& run, bool at_once) {
@@ -114,11 +101,9 @@ void SolveView::draw(const Run& run, bool at_once) {
   const auto now = now_();
   if (!at_once && now - drawn_ < status_interval(console_)) return;
   drawn_ = now;
-  std::string text = status(run);
-  if (!terminal) return console_.err(text + "\n");
+  if (!terminal) return console_.err(status(run, std::numeric_limits<std::size_t>::max()) + "\n");
   const auto columns = static_cast<std::size_t>(std::max(console_.err_columns() - 1, 10));
-  if (text.size() > columns) text = printable(text, columns - 3);  // adds "..."
-  console_.err("\r\x1b[K" + text);
+  console_.err("\r\x1b[K" + status(run, columns));
   line_shown_ = true;
 }
 

@@ -28,13 +28,14 @@ class SolveView : public search::Observer {
   SolveView& operator=(const SolveView&) = delete;
 
   void happened(const runlog::Event& event, const runlog::Run& run) override;
+  void waits(const runlog::Run& run) override;
   Status problem_ends(const search::SearchProblem& problem, const task::Signature* signature,
                       const runlog::ProblemTree& tree) override;
   void clear();  // before anything else is printed
 
  private:
   void draw(const runlog::Run& run, bool at_once);
-  std::string status(const runlog::Run& run) const;
+  std::string status(const runlog::Run& run, std::size_t columns) const;
   void print_line(const std::string& text);
 
   Console& console_;
@@ -42,7 +43,7 @@ class SolveView : public search::Observer {
   const runlog::RunFolder& folder_;
   const search::Settings settings_;
   std::vector<std::string> build_flags_;
-  std::chrono::steady_clock::time_point begin_{}, drawn_{};
+  std::chrono::steady_clock::time_point begin_{}, drawn_{}, heard_{};  // heard: of the last event
   std::size_t finished_before_ = 0;  // attempts of earlier sessions
   bool begun_ = false, line_shown_ = false;
 };

@@ -1,0 +1,34 @@
+// When a request or a judgement that failed through no fault of its own is made again.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "base/random.h"
+#include "search/attempt_seed.h"
+
+namespace kw::search {
+
+struct Retries {
+  static constexpr double kMostSeconds = 60;  // of a pause, unless the first is longer
+
+  int tries = 1;             // in all
+  double first_seconds = 1;  // before the second try, doubled each time
+  std::uint64_t seed = 0;
+
+  // Whether there is a try after `made`.
+  bool more_after(int made) const { return made < tries; }
+
+  // Seconds before the try after `made`: between half of them and all, drawn by attempt.
+  double pause(const std::string& problem, int attempt, int made) const {
+    double whole = first_seconds;
+    for (int i = 1; i < made && whole < kMostSeconds; ++i)
+      whole = std::min(2 * whole, kMostSeconds);
+    Rng rng(attempt_seed(seed, problem, attempt, fmt::format("pause {}", made)));
+    return whole * (0.5 + rng.uniform() / 2);
+  }
+};
+
+}  // namespace kw::search
