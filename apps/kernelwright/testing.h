@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,7 @@ struct FakeGym {
   std::function<void(const gym::CheckRequest&)> on_check;
   std::vector<gym::CheckRequest> checked;
   std::vector<gym::TraceRequest> traced;
+  std::optional<writer::Graph> graph;  // of every problem; none: its output is its one input
   std::vector<gym::GymOptions> started;
   std::mutex mutex;
 };
@@ -168,6 +170,7 @@ class FakeJudge : public Judge {
     gym_.traced.push_back(request);
     const std::string& name = request.problem.name;
     if (gym_.errors.contains(name)) return fail(gym_.errors[name], "the fake fails");
+    if (gym_.graph) return *gym_.graph;
     writer::Graph graph;
     graph.sizes = {{"N", 8}};
     graph.inputs = {

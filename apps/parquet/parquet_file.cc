@@ -74,6 +74,7 @@ class RowWriter {
   Result<std::int64_t> close() {
     KW_TRY_STATUS(flush());
     KW_TRY_STATUS(status_of(writer_->Close(), what_));
+    if (::fsync(file_->file_descriptor()) != 0) return fail_errno(errno, what_);
     KW_TRY_STATUS(status_of(file_->Close(), what_));
     return rows_;
   }

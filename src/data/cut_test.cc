@@ -222,27 +222,30 @@ TEST_F(CutTest, PartsShareNoGroupAndTrainShowsNoHeldOutAdjacency) {
   options.validation = options.test = 0.1;
   options.adjacencies = 0.1;
   options.deeper_than = 8;
-  auto report = split_dataset(in, folder.path(), options);
+  std::filesystem::create_directory(path("split"));
+  auto report = split_dataset(in, path("split"), options);
   ASSERT_TRUE(report) << report.error().message();
   ASSERT_FALSE(report->held_out.empty());
   const std::set<std::string> train = [&] {
-    auto names = names_in("train.jsonl");
+    auto names = names_in("split/train.jsonl");
     return std::set<std::string>(names.begin(), names.end());
   }();
   std::map<std::string, std::set<Part>> parts;
   std::size_t all = 0;
   for (std::size_t i = 0; i < kParts; ++i) {
     const Part part = static_cast<Part>(i);
+    if (part == Part::kUnlabelled) continue;
     EXPECT_GT(report->samples[i], 0U) << to_string(part);
     all += report->samples[i];
-    EXPECT_TRUE(for_each_sample(
-        path(std::string(to_string(part)) + ".jsonl"), [&](const Sample& sample, std::string_view) {
-          parts[sample.group].insert(part);
-          for (const Adjacency& pair : adjacencies_of(sample.labels))
-            EXPECT_FALSE(part == Part::kTrain && report->held_out.contains(pair));
-          EXPECT_FALSE(part == Part::kTrain && *sample.labels.depth > 8);
-          return Status();
-        }));
+    EXPECT_TRUE(for_each_sample(path("split/" + std::string(to_string(part)) + ".jsonl"),
+                                [&](const Sample& sample, std::string_view) {
+                                  parts[sample.group].insert(part);
+                                  for (const Adjacency& pair : adjacencies_of(sample.labels))
+                                    EXPECT_FALSE(part == Part::kTrain &&
+                                                 report->held_out.contains(pair));
+                                  EXPECT_FALSE(part == Part::kTrain && *sample.labels.depth > 8);
+                                  return Status();
+                                }));
   }
   EXPECT_EQ(all, 600U);
   for (const auto& [group, in_parts] : parts) EXPECT_EQ(in_parts.size(), 1U) << group;
@@ -250,15 +253,66 @@ TEST_F(CutTest, PartsShareNoGroupAndTrainShowsNoHeldOutAdjacency) {
               ElementsAre(Adjacency("a0", "out"), Adjacency("b0", "out")));
   // A pair that is in too many samples is not chosen.
   for (const auto& [pair, count] : report->held_out) EXPECT_LE(count, 600 * 0.02);
-  auto again = split_dataset(in, folder.path(), options);
-  ASSERT_FALSE(again);
-  EXPECT_EQ(again.error().code(), ErrorCode::kAlreadyExists);
+  EXPECT_FALSE(std::filesystem::exists(path("split/unlabelled.jsonl")));
   // The same seed, other order: the same parts.
   std::reverse(samples.begin(), samples.end());
   std::filesystem::create_directory(path("again"));
   ASSERT_TRUE(split_dataset(write("reversed.jsonl", samples), path("again"), options));
   const auto reversed = names_in("again/train.jsonl");
   EXPECT_EQ(std::set<std::string>(reversed.begin(), reversed.end()), train);
+}
+
+TEST_F(CutTest, GroupsWithoutOperatorsAreSetAsideOrToldApart) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 90; ++i) {
+    samples.push_back(sample_of(fmt::format("s{}", i), module_source("m", fmt::format("x + {}", i)),
+                                fmt::format("int y{};", i)));
+    if (i % 3 == 0) samples.back().labels.operators = {"add.Tensor"};
+    if (i % 3 == 1) samples.back().group = fmt::format("s{}", i - 1);  // of a problem with labels
+  }
+  Sample chat;
+  chat.messages = {{"user", "Hi"}, {"assistant", "Hello"}};
+  samples.push_back(chat);
+  const std::string in = write("in.jsonl", samples);
+  const auto split = [&](const std::string& name, const SplitOptions& options) {
+    std::filesystem::create_directory(path(name));
+    return split_dataset(in, path(name), options);
+  };
+  SplitOptions options;
+  options.validation = options.test = 0;
+  const auto aside = split("aside", options);
+  ASSERT_TRUE(aside) << aside.error().message();
+  EXPECT_EQ(aside->unlabelled, 60U);
+  EXPECT_EQ(aside->samples[static_cast<std::size_t>(Part::kUnlabelled)], 30U);
+  for (const std::string& name : names_in("aside/unlabelled.jsonl"))
+    EXPECT_EQ(std::stoi(name.substr(1)) % 3, 2);
+  EXPECT_EQ(aside->samples[0], 61U) << "the chat has nothing to hold out";
+  options.unlabelled = Unlabelled::kLikeOthers;
+  EXPECT_EQ(split("like", options)->samples[0], 91U);
+  options.unlabelled = Unlabelled::kRefused;
+  const auto refused = split("refused", options);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("30 of 61 groups name no operators"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("import --trace"));
+  options.adjacencies = 0;
+  EXPECT_EQ(split("none", options)->samples[0], 91U) << "nothing is held out";
+  write("in.jsonl", {samples[2], samples[5]});
+  SplitOptions usual;
+  EXPECT_FALSE(split("alone", usual)) << "a train part without samples is no split";
+}
+
+TEST_F(CutTest, EmptyAndBrokenDataSetsAreNamed) {
+  std::ofstream(path("empty.jsonl")) << "";
+  std::ofstream(path("broken.jsonl"))
+      << to_line(sample_of("a", module_source("m", "x"), "int y;")) << "\n{\"kind\": 1}\n";
+  std::filesystem::create_directory(path("split"));
+  const auto empty = split_dataset(path("empty.jsonl"), path("split"), {});
+  ASSERT_FALSE(empty);
+  EXPECT_THAT(empty.error().message(), HasSubstr("empty.jsonl: no samples"));
+  const auto broken = split_dataset(path("broken.jsonl"), path("split"), {});
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().message(), HasSubstr("broken.jsonl:2: "));
+  EXPECT_TRUE(std::filesystem::is_empty(path("split")));
 }
 
 TEST(Stats, CountsASampleOnceInEachOfItsOperators) {

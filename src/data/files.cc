@@ -165,9 +165,14 @@ Status OutputFile::cut(std::uint64_t bytes) {
   return {};
 }
 
-Status OutputFile::close() {
+Status OutputFile::sync() {
   KW_TRY_STATUS(flush());
   if (::fsync(fd_.get()) != 0) return fail_errno(errno, "cannot sync " + path_.string());
+  return {};
+}
+
+Status OutputFile::close() {
+  KW_TRY_STATUS(sync());
   if (::rename(partial_.c_str(), path_.c_str()) != 0)
     return fail_errno(errno, "cannot rename to " + path_.string());
   partial_.clear();

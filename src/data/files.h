@@ -63,6 +63,7 @@ class OutputFile {
   Status append(std::string_view text);
   Status append_line(std::string_view line);
   Status flush();
+  Status sync();                    // what is appended is on the disk
   Status cut(std::uint64_t bytes);  // drops what is behind them; nothing may have been appended
   Status close();                   // writes what is left, syncs, renames
   std::uint64_t bytes() const { return bytes_; }

@@ -10,6 +10,7 @@
 #include "data/binomial.h"
 #include "data/session_fixture.h"
 #include "data/strata.h"
+#include "task/kernelbench.h"
 
 namespace kw::data {
 namespace {
@@ -117,7 +118,7 @@ TEST_F(SessionTest, CellsPendingSamplesAndRejectedRowsAreTheSameAfterEveryCut) {
   auto first = filter("log.jsonl", "whole.jsonl");
   ASSERT_TRUE(first) << first.error().message();
   EXPECT_EQ(first->retries, 1U);
-  EXPECT_THAT(first->failing_cells, ElementsAre("softmax | row | cpp"));
+  EXPECT_THAT(first->sampling.failing_cells, ElementsAre("softmax | row | cpp"));
   const std::string rejected = read("rejected.jsonl");
   EXPECT_EQ(std::count(rejected.begin(), rejected.end(), '\n'), 11);
   EXPECT_THAT(rejected, HasSubstr("its cell fails"));
@@ -133,8 +134,8 @@ TEST_F(SessionTest, CellsPendingSamplesAndRejectedRowsAreTheSameAfterEveryCut) {
     const auto lines = static_cast<std::uint64_t>(std::count(cut.begin(), cut.end(), '\n'));
     EXPECT_EQ(report->earlier, lines > 0 ? lines - 1 : 0);
     EXPECT_EQ(report->outcomes, first->outcomes);
-    EXPECT_EQ(report->sampled, 6U);
-    EXPECT_EQ(report->dropped, first->dropped);
+    EXPECT_EQ(report->sampling.judged, 6U);
+    EXPECT_EQ(report->sampling.dropped, first->sampling.dropped);
   }
 }
 
@@ -219,18 +220,171 @@ TEST_F(SessionTest, AFailingCellIsDroppedAndTheOthersAreSampled) {
   settings.per_cell = 30;
   auto report = filter("log.jsonl");
   ASSERT_TRUE(report) << report.error().message();
-  EXPECT_THAT(report->failing_cells, ElementsAre("softmax | split | cpp"));
-  EXPECT_EQ(report->cells, 6U);
-  EXPECT_EQ(report->small_cells, 0U);
+  EXPECT_THAT(report->sampling.failing_cells, ElementsAre("softmax | split | cpp"));
+  EXPECT_EQ(report->sampling.cells, 6U);
+  EXPECT_TRUE(report->sampling.small_cells.empty());
   EXPECT_LT(evaluator.judged.size(), 400U);
-  EXPECT_GE(report->sampled, 4U * 30U);
+  EXPECT_GE(report->sampling.judged, 4U * 30U);
   EXPECT_EQ(report->kept, 300U);
-  EXPECT_EQ(report->dropped + report->sampled_failures, 100U);
+  EXPECT_EQ(report->sampling.dropped + report->sampling.failures, 100U);
   for (const Sample& sample : samples_in("out.jsonl"))
     EXPECT_FALSE(sample.labels.strategy == "split" && sample.labels.operators[0] == "softmax");
   CellFindings findings;
   for (const Sample& sample : samples) findings.add(sample, sample.group.starts_with("right"));
   EXPECT_THAT(findings.failing(), ElementsAre("softmax | split | cpp"));
+}
+
+// Of a generator, each with a problem of its own.
+Sample in_cell(const std::string& mark, const std::string& op, const std::string& problem) {
+  Sample out = sample_with(mark);
+  out.problem = sample_problem(double_problem(problem));
+  out.labels.operators = {op};
+  out.labels.strategy = "row";
+  out.origin = {{"generator", "writer"}};
+  return out;
+}
+
+TEST_F(SessionTest, WhatIsTheProblemsFaultSaysNothingOfTheCellsAndOthersTakeItsPlace) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 60; ++i) {
+    const char* of_add = i % 3 == 0 ? "quarantined" : "right";
+    const char* of_softmax = i % 3 == 0 ? "noisy" : "wrong";
+    samples.push_back(in_cell(fmt::format("{} a{}", of_add, i), "add", fmt::format("a{}", i)));
+    samples.push_back(
+        in_cell(fmt::format("{} s{}", of_softmax, i), "softmax", fmt::format("s{}", i)));
+  }
+  write("in.jsonl", samples);
+  settings.per_cell = 12;
+  const auto first = filter("log.jsonl", "whole.jsonl");
+  ASSERT_TRUE(first) << first.error().message();
+  const SamplingReport& sampling = first->sampling;
+  EXPECT_THAT(sampling.failing_cells, ElementsAre("softmax | row | cpp"));
+  EXPECT_TRUE(sampling.small_cells.empty());
+  EXPECT_EQ(sampling.judged, 24U) << "each cell has its number";
+  EXPECT_EQ(sampling.failures, 12U);
+  EXPECT_EQ(sampling.judged_of_kept, 12U);
+  EXPECT_GT(first->problem_faults, 0U);
+  EXPECT_EQ(evaluator.judged.size(), 24U + first->problem_faults);
+  std::map<std::string, std::uint64_t> outcomes = first->outcomes;
+  EXPECT_EQ(outcomes["quarantined"] + outcomes["noisy"], first->problem_faults);
+  const std::string rejected = read("rejected.jsonl");
+  EXPECT_THAT(rejected, HasSubstr(R"("outcome":"quarantined")"));
+  const auto kept = groups_in("whole.jsonl");
+  for (const auto& [mark, count] : evaluator.judged) {
+    const bool stays = mark.starts_with("right");
+    EXPECT_EQ(std::count(kept.begin(), kept.end(), mark), stays ? 1 : 0) << mark;
+  }
+  for (const std::string& cut : cuts_of("log.jsonl")) {
+    std::ofstream(path("cut.jsonl"), std::ios::trunc) << cut;
+    const auto report = filter("cut.jsonl");
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(read("out.jsonl"), read("whole.jsonl"));
+    EXPECT_EQ(read("rejected.jsonl"), rejected);
+    EXPECT_EQ(report->outcomes, first->outcomes);
+  }
+}
+
+TEST_F(SessionTest, SamplesOfABrokenProblemGoWithTheOneThatShowsIt) {
+  write("in.jsonl",
+        {in_cell("quarantined 1", "add", "broken"), in_cell("quarantined 2", "add", "broken"),
+         in_cell("right 1", "add", "fine"), in_cell("right 2", "add", "fine")});
+  settings.per_cell = 1;
+  // Until the one that is chosen is of the broken problem.
+  for (settings.seed = 0;; ++settings.seed) {
+    ASSERT_LT(settings.seed, 100U);
+    const auto report = filter(fmt::format("log{}.jsonl", settings.seed));
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->sampling.judged, 1U);
+    EXPECT_EQ(report->sampling.failures, 0U);
+    if (report->problem_faults != 1) continue;
+    EXPECT_EQ(report->sampling.dropped_with_problem, 1U);
+    EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right 1", "right 2"));
+    return;
+  }
+}
+
+TEST_F(SessionTest, SmallCellsAreNamedDroppedOrRefused) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 5; ++i)
+    samples.push_back(in_cell(fmt::format("right {}", i), "add", fmt::format("p{}", i)));
+  samples.push_back(in_cell("right rare", "scan", "rare"));
+  samples.push_back(in_cell("quarantined", "sort", "broken"));
+  write("in.jsonl", samples);
+  settings.per_cell = 3;
+  const std::map<std::string, std::uint64_t> small = {{"scan | row | cpp", 1},
+                                                      {"sort | row | cpp", 0}};
+  auto report = filter("log.jsonl");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->sampling.small_cells, small);
+  EXPECT_EQ(to_json(*report)["sampling"]["small_cells"], Json(small));
+  EXPECT_EQ(report->kept, 6U);
+  settings.small_cells = SmallCells::kDropped;
+  report = filter("log.jsonl");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->kept, 5U);
+  EXPECT_EQ(report->sampling.dropped_as_small, 1U);
+  EXPECT_THAT(read("rejected.jsonl"), HasSubstr("its cell has too few samples"));
+  settings.small_cells = SmallCells::kRefused;
+  report = filter("log.jsonl");
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message(), HasSubstr("scan | row | cpp (1)"));
+  EXPECT_THAT(report.error().message(), HasSubstr("sort | row | cpp (0)"));
+}
+
+TEST_F(SessionTest, OutcomesAreCountedByTheirCauses) {
+  Sample no_code = sample_with("none");
+  no_code.messages[1].content = "I cannot.";
+  Sample other_entry = sample_with("other");
+  other_entry.messages[1].content = "```cpp\nint walk() { return 1; }\n```";
+  Sample pending = sample_with("right r", Kind::kRepair);
+  pending.pending = Pending{code("quarantined before"), "zero_shot"};
+  Sample slow = sample_with("right s", Kind::kSpeedup);
+  slow.pending = Pending{code("quarantined then"), "zero_shot"};
+  write("in.jsonl", {no_code, other_entry, sample_with("cheats"), pending, slow});
+  const auto report = filter("log.jsonl");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(Json(report->outcomes).dump(), R"({"no_code":2,"quarantined":2,"violation":1})");
+  EXPECT_EQ(Json(report->causes).dump(),
+            R"({"no_code/no_block":1,"no_code/no_entry":1,"violation/library":1})");
+  EXPECT_EQ(report->problem_faults, 2U);
+  EXPECT_THAT(read("rejected.jsonl"), HasSubstr(R"("cause":"no_entry")"));
+}
+
+TEST_F(SessionTest, AnAnswerThatIsWrongForTheModuleAtOtherSizesGoes) {
+  const auto module_of = [](int size) {
+    return fmt::format(
+        "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return "
+        "2 * x\n\ndef get_inputs():\n    return [torch.rand({})]\n\ndef get_init_inputs():\n    "
+        "return []\n",
+        size);
+  };
+  std::vector<Sample> samples;
+  for (const char* mark : {"right", "elsewhere", "right alone"}) {
+    Sample sample = sample_with(mark, Kind::kConvert);
+    sample.problem = sample_problem(
+        task::module_problem("double", *task::make_module(module_of(1024), "Model", {}), "test"));
+    if (sample.group != "right alone") sample.problem->resized = {module_of(33), module_of(64)};
+    samples.push_back(std::move(sample));
+  }
+  write("in.jsonl", samples);
+  const auto report = filter("log.jsonl");
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right", "right alone"));
+  EXPECT_EQ(Json(report->causes).dump(), R"({"wrong_at_other_sizes/wrong_value":1})");
+  EXPECT_EQ(evaluator.judged["right"], 3);
+}
+
+TEST_F(SessionTest, EmptyAndBrokenDataSetsAreNamed) {
+  std::ofstream(path("in.jsonl")) << "\n";
+  auto report = filter("log.jsonl");
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message(), HasSubstr("in.jsonl: no samples"));
+  write("in.jsonl", {sample_with("right")});
+  std::ofstream(path("in.jsonl"), std::ios::app) << "{\"kind\": 1}\n";
+  report = filter("log.jsonl");
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message(), HasSubstr("in.jsonl:2: "));
+  EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
 }
 
 TEST(Binomial, ClopperPearsonVectors) {

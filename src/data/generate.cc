@@ -83,7 +83,8 @@ class Stream {
   std::vector<std::jthread> threads_;
 };
 
-// Whole lines of a file that an earlier run left, of which the last must be of this stream.
+// Whole lines of a file that an earlier run left, at most options.count, of which the last must be
+// of this stream.
 Result<GenerateCounts> lines_of(const fs::path& path, const GenerateOptions& options) {
   GenerateCounts out;
   std::error_code error;
@@ -96,6 +97,7 @@ Result<GenerateCounts> lines_of(const fs::path& path, const GenerateOptions& opt
       KW_TRY(const bool more, reader.next(line));
       if (!more) break;
       if (out.bytes + line.size() + 1 > size) break;  // without its end: cut while written
+      if (out.rows == options.count) break;           // of a longer run
       out.bytes += line.size() + 1;
       ++out.rows;
       last = line;

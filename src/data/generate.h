@@ -44,8 +44,9 @@ using GenerateProgress = std::function<void(const GenerateCounts&)>;
 
 // Writes samples 0 to count - 1, one a line, to PATH.partial, which becomes PATH when all are
 // there; the bytes are the same for any number of workers. An interrupted run goes on behind the
-// last whole line. kAlreadyExists where PATH is there, or another run writes it; kInvalidArgument
-// where the partial file is not of this stream; kCancelled when stopped, and the lines stay.
+// last whole line, and one for more samples is cut to this count. kAlreadyExists where PATH is
+// there, or another run writes it; kInvalidArgument where the partial file is not of this stream;
+// kCancelled when stopped, and the lines stay.
 Result<GenerateCounts> generate_file(const std::filesystem::path& path,
                                      const GenerateOptions& options,
                                      const GenerateProgress& progress, const std::stop_token& stop);

@@ -1,5 +1,4 @@
 // One sample: a problem, a question about it, and the writer's answer.
-#include <algorithm>
 #include <span>
 
 #include <fmt/format.h>
@@ -40,32 +39,6 @@ Kind drawn_kind(const Mix& mix, Rng& rng) {
     if (draw < 0) break;
   }
   return out;
-}
-
-// Operators and which takes whose result; a chain has no edges.
-void label_operators(const writer::Graph& graph, Labels& labels) {
-  std::vector<std::pair<int, int>> edges;
-  bool chain = true;
-  for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
-    const writer::Node& node = graph.nodes[static_cast<std::size_t>(i)];
-    labels.operators.push_back(node.op);
-    std::vector<int> from;
-    const auto add = [&](const writer::ValueId& id) {
-      if (!id.is_input() && std::find(from.begin(), from.end(), id.node) == from.end())
-        from.push_back(id.node);
-    };
-    for (const auto& [name, value] : node.arguments) {
-      if (const auto* id = std::get_if<writer::ValueId>(&value)) add(*id);
-      if (const auto* list = std::get_if<std::vector<std::optional<writer::ValueId>>>(&value)) {
-        for (const auto& one : *list)
-          if (one) add(*one);
-      }
-    }
-    std::sort(from.begin(), from.end());
-    for (const int one : from) edges.emplace_back(one, i);
-    chain = chain && (i == 0 ? from.empty() : from == std::vector<int>{i - 1});
-  }
-  if (!chain) labels.edges = std::move(edges);
 }
 
 struct Share {
@@ -119,11 +92,9 @@ class SampleMaker {
     out.language = task::to_string(options_.language);
     out.origin = generator_origin(options_.seed, index_, problem_index, options_.problems);
     out.group = problem.name;
-    label_operators(form.graph, out.labels);
-    out.labels.graph = graph_digest(form.graph);
+    set_graph_labels(form.graph, out.labels);
     out.labels.strategy = answer.strategy;
     out.labels.tier = problem.tier;
-    out.labels.depth = problem.depth;
     out.labels.other["family"] = problem.family;
     out.labels.other["template"] = question.template_id;
     if (!answer.tuning.empty())

@@ -1,5 +1,6 @@
 #include "data/generate.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
@@ -88,6 +89,18 @@ TEST_F(GenerateFile, GoesOnBehindTheLastWholeLine) {
   }
 }
 
+TEST_F(GenerateFile, ALongerRunGoneOnWithIsCutToTheCount) {
+  ASSERT_TRUE(generate("whole", few(12)));
+  const std::string whole = content("whole");
+  std::ofstream(path("shorter.partial"), std::ios::binary) << whole;
+  const auto counts = generate("shorter", few(5));
+  ASSERT_TRUE(counts) << counts.error().message();
+  EXPECT_EQ(counts->rows, 5U);
+  const std::string shorter = content("shorter");
+  EXPECT_EQ(std::count(shorter.begin(), shorter.end(), '\n'), 5);
+  EXPECT_TRUE(whole.starts_with(shorter));
+}
+
 TEST_F(GenerateFile, RefusesWhatItWouldSpoil) {
   ASSERT_TRUE(generate("file", few(3)));
   const auto there = generate("file", few(3));
@@ -108,6 +121,25 @@ TEST_F(GenerateFile, RefusesWhatItWouldSpoil) {
   const auto stopped = generate_file(path("stopped"), few(5), {}, stop.get_token());
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code(), ErrorCode::kCancelled);
+}
+
+TEST(GenerateMix, SixtyPerCentOfWhatAsksForAKernelAreSteps) {
+  const Mix mix;
+  EXPECT_DOUBLE_EQ(mix.implement / (mix.implement + mix.convert), 0.6);
+  EXPECT_DOUBLE_EQ(mix.implement + mix.convert + mix.definition + mix.repair + mix.speedup, 100);
+}
+
+TEST(GenerateLabels, DepthIsTheLongestPathOfTheOperators) {
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const Labels labels = generate_sample(few(30), i)->labels;
+    std::vector<std::int64_t> depths(labels.operators.size(), 1);
+    for (std::size_t to = 1; to < depths.size() && !labels.edges; ++to)
+      depths[to] = depths[to - 1] + 1;
+    for (const auto& [from, to] : labels.edges.value_or(std::vector<std::pair<int, int>>()))
+      depths[static_cast<std::size_t>(to)] = std::max(depths[static_cast<std::size_t>(to)],
+                                                      depths[static_cast<std::size_t>(from)] + 1);
+    EXPECT_EQ(labels.depth, *std::max_element(depths.begin(), depths.end())) << i;
+  }
 }
 
 TEST(GenerateMix, Texts) {

@@ -1,5 +1,6 @@
 #include "data/graph_labels.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -68,16 +69,25 @@ void set_graph_labels(const Graph& graph, Labels& labels) {
   labels.graph = graph_digest(graph);
   labels.operators.clear();
   std::map<int, int> numbers;
-  std::set<std::pair<int, int>> edges;
+  std::set<std::pair<int, int>> edges, chain;
+  std::vector<std::int64_t> depths;
   for (int node : used_nodes(graph)) {
     const int number = static_cast<int>(numbers.size());
     numbers.emplace(node, number);
     labels.operators.push_back(graph.nodes[static_cast<std::size_t>(node)].op);
+    if (number > 0) chain.emplace(number - 1, number);
+    std::int64_t depth = 0;
     for (ValueId value : values_of(graph.nodes[static_cast<std::size_t>(node)])) {
-      if (!value.is_input()) edges.emplace(numbers.at(value.node), number);
+      if (value.is_input()) continue;
+      const int from = numbers.at(value.node);
+      edges.emplace(from, number);
+      depth = std::max(depth, depths[static_cast<std::size_t>(from)]);
     }
+    depths.push_back(depth + 1);
   }
-  labels.edges = std::vector(edges.begin(), edges.end());
+  labels.depth = depths.empty() ? 0 : *std::max_element(depths.begin(), depths.end());
+  labels.edges.reset();
+  if (edges != chain) labels.edges = std::vector(edges.begin(), edges.end());
 }
 
 }  // namespace kw::data

@@ -11,7 +11,8 @@ namespace kw::data {
 // other names and in many other ways of writing. Lines and conditions do not matter.
 std::string graph_digest(const writer::Graph& graph);
 
-// Sets operators, edges and graph; leaves the others.
+// Sets operators, edges (none of a chain), graph and depth, of what the outputs depend on; leaves
+// the others.
 void set_graph_labels(const writer::Graph& graph, Labels& labels);
 
 }  // namespace kw::data

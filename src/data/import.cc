@@ -122,21 +122,57 @@ Result<std::string> kernelbook_answer(const Json& row, const std::string& entry_
   return prompt::fenced(code, prompt::fence_tag(task::Language::kTriton));
 }
 
-Result<Sample> module_sample(task::Problem problem, const ImportOptions& options) {
-  if (options.language != task::Language::kTriton && options.language != task::Language::kPython &&
-      options.language != task::Language::kCuda)
-    return fail(ErrorCode::kUnsupported,
-                "modules are asked for in triton, python or cuda: the interface in {} is known "
-                "only when they run",
-                task::to_string(options.language));
+// The question of a problem whose interface is known, as it is written for generated ones too.
+Status ask(const task::Problem& problem, const task::Signature& signature, Sample& out) {
+  KW_TRY(prompt::Template chosen, prompt::template_named("zero_shot"));
+  const auto language = task::language_from_string(out.language);
+  KW_TRY(prompt::ChatPrompt question, prompt::chat_prompt(problem, signature, *language, chosen));
+  out.messages = std::move(question.messages);
+  out.labels.other["template"] = question.template_id;
+  return {};
+}
+
+Result<Sample> module_sample(const task::Problem& problem, const ImportOptions& options) {
+  using task::Language;
   Sample out;
   out.kind = Kind::kConvert;
   out.language = task::to_string(options.language);
-  out.messages = {{"user", convert_question(problem.module().source, options.language)}};
   out.group = problem.hash;
   out.problem = sample_problem(problem);
+  if (options.language == Language::kCpp && options.describe) {
+    KW_TRY(const task::Signature signature, options.describe(problem));
+    KW_TRY_STATUS(ask(problem, signature, out));
+    return out;
+  }
+  if (options.language != Language::kTriton && options.language != Language::kPython &&
+      options.language != Language::kCuda)
+    return fail(ErrorCode::kUnsupported,
+                "modules are asked for in triton, python, cuda or cpp, not in {}",
+                task::to_string(options.language));
+  out.messages = {{"user", convert_question(problem.module().source, options.language)}};
   out.labels.other["template"] = kConvertTemplate;
   return out;
+}
+
+bool is_in_file(const task::Workload& workload) {
+  return std::any_of(workload.inputs.begin(), workload.inputs.end(), [](const auto& input) {
+    return std::holds_alternative<task::SafetensorsInput>(input.second);
+  });
+}
+
+Result<task::Problem> without_files(task::Problem problem) {
+  if (problem.workloads.empty())
+    return fail(ErrorCode::kInvalidArgument, "{}: no workloads", printable(problem.name, 80));
+  for (const task::Workload& workload : problem.workloads) {
+    if (is_in_file(workload)) problem.policy.workloads.erase(workload.uuid);
+  }
+  if (std::erase_if(problem.workloads, is_in_file) == 0) return problem;
+  if (problem.workloads.empty())
+    return fail(ErrorCode::kUnsupported,
+                "{}: every workload has inputs in files, and a sample stands alone",
+                printable(problem.name, 80));
+  problem.hash = task::problem_hash(problem);
+  return problem;
 }
 
 Result<Sample> kernelbook_sample(const Json& row, const ImportOptions& options) {
@@ -177,19 +213,7 @@ Result<std::vector<prompt::Message>> chat_messages(const Json& row) {
     return out;
   }
   KW_TRY(const Json* list, reader.get("messages"));
-  if (!list->is_array() || list->empty())
-    return fail(ErrorCode::kInvalidArgument, "messages: expected a list with a message");
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    KW_TRY(ObjectReader one, ObjectReader::make((*list)[i], fmt::format("messages[{}]", i)));
-    prompt::Message message;
-    KW_TRY(message.role, one.string("role"));
-    KW_TRY(message.content, one.string("content"));
-    if (message.role != "system" && message.role != "user" && message.role != "assistant")
-      return fail(ErrorCode::kInvalidArgument, "{}.role: {}", one.where(),
-                  printable(message.role, 40));
-    out.push_back(std::move(message));
-  }
-  return out;
+  return prompt::messages_from_json(*list, prompt::OtherKeys::kIgnored);
 }
 
 Result<Sample> chat_sample(const Json& row, const ImportOptions& options) {
@@ -237,31 +261,23 @@ Result<Sample> question_about(const task::Problem& problem, const ImportOptions&
     out.origin = {{"dataset", options.dataset}, {"row", problem.name}};
     return out;
   }
-  if (problem.workloads.empty())
-    return fail(ErrorCode::kInvalidArgument, "{}: no workloads", printable(problem.name, 80));
-  for (const task::Workload& workload : problem.workloads) {
-    for (const auto& [name, source] : workload.inputs) {
-      if (std::holds_alternative<task::SafetensorsInput>(source))
-        return fail(ErrorCode::kUnsupported, "{}: input {} is in a file, and a sample stands alone",
-                    printable(problem.name, 80), name);
-    }
-  }
+  KW_TRY(const task::Problem alone, without_files(problem));
   KW_TRY(task::Signature signature,
-         task::signature_of(problem.definition(), problem.workloads[0], problem.policy.statics));
-  KW_TRY(prompt::Template chosen, prompt::template_named("zero_shot"));
-  KW_TRY(prompt::ChatPrompt question,
-         prompt::chat_prompt(problem, signature, options.language, chosen));
+         task::signature_of(alone.definition(), alone.workloads[0], alone.policy.statics));
   Sample out;
   out.kind = Kind::kDefinition;
   out.language = task::to_string(options.language);
-  out.messages = std::move(question.messages);
-  out.group = problem.hash;
-  out.problem = sample_problem(problem);
+  KW_TRY_STATUS(ask(alone, signature, out));
+  out.group = alone.hash;
+  out.problem = sample_problem(alone);
   out.origin = {{"dataset", options.dataset}, {"row", problem.name}};
-  out.labels.other["template"] = question.template_id;
   return out;
 }
 
+std::size_t workloads_in_files(const task::Problem& problem) {
+  return static_cast<std::size_t>(
+      std::count_if(problem.workloads.begin(), problem.workloads.end(), is_in_file));
+}
 Result<Sample> answer_to(const task::Problem& problem, const task::Candidate& solution,
                          ImportOptions options) {
   options.language = solution.language;

@@ -1,6 +1,8 @@
 // Rows of other people's data sets as samples.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "data/sample.h"
 #include "task/candidate.h"
 #include "task/problem.h"
+#include "task/signature.h"
 
 namespace kw::data {
 
@@ -21,6 +24,9 @@ struct ImportOptions {
   task::Language language = task::Language::kTriton;  // asked for, where a row has no answer
   bool answers = true;                                // false: questions only
   std::vector<std::string> licences;  // rows with another one are refused; empty: any
+  // The interface of a module, which must run for it: asked where the language is cpp. From any
+  // thread; empty: modules in cpp are refused.
+  std::function<Result<task::Signature>(const task::Problem&)> describe = {};
 };
 
 enum class RowForm { kKernelBook, kKernelBench, kChat };
@@ -36,10 +42,11 @@ Result<RowForm> form_of(const Json& row);
 //   Chat: messages as they are; chat.
 Result<Sample> sample_of_row(const Json& row, std::uint64_t number, const ImportOptions& options);
 
-// A question about a problem: convert for modules (in Python, Triton or CUDA), definition
-// otherwise. kUnsupported for a language in which modules have no interface that is known without
-// running them.
+// A question about a problem: convert for modules (in Python, Triton, CUDA, and C++ with describe),
+// definition otherwise. Workloads with inputs in files are left out, as a sample stands alone:
+// kUnsupported where there are no others, and for other languages of modules.
 Result<Sample> question_about(const task::Problem& problem, const ImportOptions& options);
+std::size_t workloads_in_files(const task::Problem& problem);  // how many are left out
 
 // The same with a solution's sources as the answer.
 Result<Sample> answer_to(const task::Problem& problem, const task::Candidate& solution,

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "data/python_rename.h"
+#include "data/session_fixture.h"
+#include "prompt/test_problems.h"
 
 namespace kw::data {
 namespace {
@@ -91,6 +93,57 @@ TEST(Import, ChatsComeInTwoForms) {
   auto empty = sample_of_row({{"prompt", "Hi"}, {"completion", " "}}, 1, {});
   ASSERT_FALSE(empty);
   EXPECT_THAT(empty.error().message(), HasSubstr("empty assistant"));
+}
+
+TEST(Import, WorkloadsWithInputsInFilesAreLeftOut) {
+  task::Problem problem = double_problem();
+  const std::size_t whole = problem.workloads.size();
+  ASSERT_GT(whole, 0U);
+  task::Workload filed = problem.workloads[0];
+  filed.uuid = "filed";
+  filed.inputs.begin()->second = task::SafetensorsInput{};
+  problem.workloads.insert(problem.workloads.begin(), filed);
+  problem.policy.workloads["filed"] = {};
+  ImportOptions options;
+  options.language = task::Language::kCpp;
+  EXPECT_EQ(workloads_in_files(problem), 1U);
+  auto sample = question_about(problem, options);
+  ASSERT_TRUE(sample) << sample.error().message();
+  EXPECT_EQ(sample->problem->workloads.size(), whole);
+  const auto left = task_problem(*sample->problem, "test");
+  EXPECT_TRUE(left) << left.error().message();
+  problem.workloads = {filed};
+  sample = question_about(problem, options);
+  ASSERT_FALSE(sample);
+  EXPECT_THAT(sample.error().message(), HasSubstr("stands alone"));
+}
+
+TEST(Import, ModulesInCppAreAskedForWithTheirInterface) {
+  const task::Problem module = prompt::linear_module();
+  ImportOptions options;
+  options.language = task::Language::kCpp;
+  EXPECT_FALSE(question_about(module, options));
+  int described = 0;
+  options.describe = [&](const task::Problem& problem) -> Result<task::Signature> {
+    ++described;
+    EXPECT_EQ(problem.hash, module.hash);
+    task::Signature out;
+    task::Argument x;
+    x.name = "x";
+    x.shape = {4};
+    out.inputs = {x};
+    x.name = "out";
+    x.role = task::Role::kOutput;
+    out.outputs = {x};
+    return out;
+  };
+  const auto sample = question_about(module, options);
+  ASSERT_TRUE(sample) << sample.error().message();
+  EXPECT_EQ(described, 1);
+  EXPECT_EQ(sample->language, "cpp");
+  EXPECT_EQ(sample->kind, Kind::kConvert);
+  EXPECT_THAT(sample->messages[0].content, HasSubstr("void run("));
+  EXPECT_THAT(sample->messages[0].content, HasSubstr("class Model"));
 }
 
 TEST(Import, InitInputsAreFlattenedOnlyWhereTheOrderIsKnown) {

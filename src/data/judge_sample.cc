@@ -1,10 +1,10 @@
-// One sample through the gym.
+#include "data/judge_sample.h"
+
 #include <filesystem>
 #include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
-#include "data/filter.h"
 #include "data/generator_origin.h"
 #include "prompt/blocks.h"
 #include "prompt/templates.h"
@@ -44,6 +44,10 @@ struct Judged {
     return verdict && (verdict->outcome == Outcome::kPassed ||
                        (verdict->outcome == Outcome::kNoisy && verdict->kernelbench.correctness));
   }
+  // Of the answer: the problem is broken, or this machine cannot judge it.
+  bool says_nothing() const {
+    return verdict && !right() && !task::is_candidates_fault(verdict->outcome);
+  }
 };
 
 class SampleJudge {
@@ -62,38 +66,43 @@ class SampleJudge {
   Result<Finding> run() {
     KW_CHECK(sample_.problem);
     auto problem = task_problem(*sample_.problem, sample_.id);
-    if (!problem) return not_judged("bad_problem", problem.error().message());
+    if (!problem) return bad_problem(problem.error().message());
     problem_ = std::move(*problem);
     const auto language = task::language_from_string(sample_.language);
-    if (!language) return not_judged("bad_problem", "unknown language " + sample_.language);
+    if (!language) return bad_problem("unknown language " + sample_.language);
     language_ = *language;
     KW_TRY(const std::string misfit, misfit_of_plan(sample_));
-    if (!misfit.empty()) return not_judged("wrong_plan", misfit);
+    if (!misfit.empty()) return not_judged("wrong_plan", misfit, Fault::kAnswer);
     std::optional<Judged> previous;
     if (sample_.pending) {
       KW_TRY(previous, judge(sample_.pending->previous));
       const bool repair = sample_.kind == Kind::kRepair;
-      if (repair && previous->right()) return finding("not_wrong", *previous);
-      if (!repair && !previous->right()) return finding("not_right", *previous);
+      if (previous->says_nothing()) return finding(*previous);
+      if (repair && previous->right()) return no_pair("not_wrong", *previous);
+      if (!repair && !previous->right()) return no_pair("not_right", *previous);
     }
     KW_TRY(Judged answer, judge(sample_.answer()));
-    Finding out = finding("", answer);
+    Finding out = finding(answer);
     if (!out.passed) return out;
     KW_TRY(const std::optional<Finding> elsewhere, failure_at_other_sizes(answer));
     if (elsewhere) return *elsewhere;
     if (!previous) return out;
     if (sample_.kind == Kind::kSpeedup && !faster(answer, *previous))
-      return finding("not_faster", answer);
+      return no_pair("not_faster", answer);
     KW_TRY(out.question, question_about(*previous));
     return out;
   }
 
  private:
-  static Finding not_judged(const std::string& outcome, const std::string& reason) {
+  static Finding not_judged(const std::string& outcome, const std::string& reason, Fault fault) {
     Finding out;
     out.outcome = outcome;
     out.reason = printable(reason, 300);
+    out.fault = fault;
     return out;
+  }
+  static Finding bad_problem(const std::string& reason) {
+    return not_judged("bad_problem", reason, Fault::kProblem);
   }
 
   Result<Judged> judge(const std::string& text) {
@@ -116,7 +125,7 @@ class SampleJudge {
   Result<std::optional<Finding>> failure_at_other_sizes(const Judged& answer) {
     KW_CHECK(sample_.problem && answer.reading.candidate);
     auto problems = resized_problems(*sample_.problem, sample_.id);
-    if (!problems) return std::optional(not_judged("bad_problem", problems.error().message()));
+    if (!problems) return std::optional(bad_problem(problems.error().message()));
     for (task::Problem& problem : *problems) {
       gym::EvalRequest request;
       request.problem = std::move(problem);
@@ -124,9 +133,10 @@ class SampleJudge {
       request.options = options_;
       request.options.timing = false;
       KW_TRY(task::Verdict verdict, evaluator_.judge(std::move(request), stop_));
-      if (verdict.outcome == Outcome::kQuarantined) continue;  // says nothing of the answer
-      Judged there{answer.reading, std::move(verdict)};
-      if (!there.right()) return std::optional(finding("wrong_at_other_sizes", there));
+      if (!task::is_candidates_fault(verdict.outcome)) continue;  // right, or says nothing of it
+      Finding out = finding({answer.reading, std::move(verdict)});
+      out.cause = std::exchange(out.outcome, "wrong_at_other_sizes");
+      return std::optional(std::move(out));
     }
     return std::optional<Finding>();
   }
@@ -138,19 +148,34 @@ class SampleJudge {
     return now && before && now->low > before->high;
   }
 
-  // outcome: "" is the verdict's own.
-  static Finding finding(const std::string& outcome, const Judged& judged) {
+  static Finding finding(const Judged& judged) {
     Finding out;
+    out.fault = Fault::kAnswer;
     if (!judged.verdict) {
-      out.outcome = outcome.empty() ? "no_code" : outcome;
+      out.outcome = "no_code";
+      out.cause = judged.reading.cause;
       out.reason = judged.reading.why_not;
       return out;
     }
-    out.passed = outcome.empty() && judged.right();
-    out.outcome = outcome.empty() ? std::string(to_string(judged.verdict->outcome)) : outcome;
+    out.passed = judged.right();
+    out.outcome = to_string(judged.verdict->outcome);
+    out.cause = judged.verdict->violation;
     if (!out.passed) out.reason = reason_of(*judged.verdict);
+    if (out.passed) out.fault = Fault::kNone;
+    if (judged.says_nothing()) out.fault = Fault::kProblem;
     out.speedup = judged.verdict->speedup;
     out.evidence = std::filesystem::path(judged.verdict->evidence).filename().string();
+    return out;
+  }
+
+  // A sample of two answers that do not show what it is about.
+  static Finding no_pair(const std::string& outcome, const Judged& judged) {
+    Finding out = finding(judged);
+    if (!out.passed) out.cause = out.outcome;
+    if (judged.verdict) out.reason = reason_of(*judged.verdict);
+    out.outcome = outcome;
+    out.passed = false;
+    out.fault = Fault::kNone;
     return out;
   }
 

@@ -38,46 +38,12 @@ Json to_json(const SampleProblem& problem) {
   return out;
 }
 
-Json to_json(const Labels& labels) {
-  Json out = Json::object();
-  if (!labels.operators.empty()) out["operators"] = labels.operators;
-  if (labels.edges) out["edges"] = *labels.edges;
-  if (!labels.graph.empty()) out["graph"] = labels.graph;
-  if (!labels.strategy.empty()) out["strategy"] = labels.strategy;
-  if (!labels.tuning.empty()) out["tuning"] = labels.tuning;
-  if (labels.tier) out["tier"] = *labels.tier;
-  if (labels.depth) out["depth"] = *labels.depth;
-  for (const auto& [key, value] : labels.other.items()) out[key] = value;
-  return out;
-}
-
 Result<Json> object_of(ObjectReader& reader, std::string_view key) {
   const Json* value = reader.find(key);
   if (value == nullptr) return Json::object();
   if (!value->is_object())
     return fail(ErrorCode::kInvalidArgument, "{}: expected an object", reader.path(key));
   return *value;
-}
-
-Result<std::vector<prompt::Message>> messages_of(ObjectReader& reader) {
-  KW_TRY(const Json* list, reader.get("messages"));
-  if (!list->is_array() || list->empty())
-    return fail(ErrorCode::kInvalidArgument, "messages: expected a list with a message");
-  std::vector<prompt::Message> out;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::string where = fmt::format("messages[{}]", i);
-    KW_TRY(ObjectReader one, ObjectReader::make((*list)[i], where));
-    prompt::Message message;
-    KW_TRY(message.role, one.string("role"));
-    KW_TRY(message.content, one.string("content"));
-    KW_TRY_STATUS(one.no_other_keys());
-    if (message.role != "system" && message.role != "user" && message.role != "assistant")
-      return fail(ErrorCode::kInvalidArgument,
-                  "{}.role: expected system, user or assistant, not \"{}\"", where,
-                  printable(message.role, 40));
-    out.push_back(std::move(message));
-  }
-  return out;
 }
 
 Result<std::optional<SampleProblem>> problem_of(ObjectReader& reader) {
@@ -192,6 +158,19 @@ std::optional<Kind> kind_from_string(std::string_view name) {
   return std::nullopt;
 }
 
+Json to_json(const Labels& labels) {
+  Json out = Json::object();
+  if (!labels.operators.empty()) out["operators"] = labels.operators;
+  if (labels.edges) out["edges"] = *labels.edges;
+  if (!labels.graph.empty()) out["graph"] = labels.graph;
+  if (!labels.strategy.empty()) out["strategy"] = labels.strategy;
+  if (!labels.tuning.empty()) out["tuning"] = labels.tuning;
+  if (labels.tier) out["tier"] = *labels.tier;
+  if (labels.depth) out["depth"] = *labels.depth;
+  for (const auto& [key, value] : labels.other.items()) out[key] = value;
+  return out;
+}
+
 const std::string& Sample::answer() const {
   static const std::string none;
   return answered() ? messages.back().content : none;
@@ -211,13 +190,10 @@ std::string sample_id(const Sample& sample) {
 }
 
 std::string to_line(const Sample& sample) {
-  Json messages = Json::array();
-  for (const prompt::Message& message : sample.messages)
-    messages.push_back({{"role", message.role}, {"content", message.content}});
   Json out = {{"schema", Sample::kSchema},
               {"id", sample_id(sample)},
               {"kind", to_string(sample.kind)},
-              {"messages", std::move(messages)},
+              {"messages", prompt::to_json(sample.messages)},
               {"problem", sample.problem ? to_json(*sample.problem) : Json()},
               {"language", sample.language},
               {"origin", sample.origin},
@@ -242,7 +218,8 @@ Result<Sample> sample_from_json(const Json& value) {
   const auto known = kind_from_string(kind);
   if (!known) return fail(ErrorCode::kInvalidArgument, "kind: unknown \"{}\"", printable(kind, 40));
   out.kind = *known;
-  KW_TRY(out.messages, messages_of(reader));
+  KW_TRY(const Json* messages, reader.get("messages"));
+  KW_TRY(out.messages, prompt::messages_from_json(*messages, prompt::OtherKeys::kRefused));
   KW_TRY(out.problem, problem_of(reader));
   KW_TRY(out.language, reader.string_or("language", ""));
   KW_TRY(out.origin, object_of(reader, "origin"));

@@ -52,6 +52,8 @@ struct Labels {
   Json other = Json::object();  // anything else
 };
 
+Json to_json(const Labels& labels);  // what is set
+
 // A repair or speed-up sample whose first answer has not been judged: `data filter` judges it, and
 // writes the question with what was found.
 struct Pending {

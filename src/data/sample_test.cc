@@ -216,8 +216,17 @@ TEST(GraphLabels, DigestIsOfWhatIsComputed) {
   Labels labels;
   set_graph_labels(graph, labels);
   EXPECT_EQ(labels.operators, (std::vector<std::string>{"sub.Tensor", "sub.Tensor"}));
-  EXPECT_EQ(*labels.edges, (std::vector<std::pair<int, int>>{{0, 1}}));
+  EXPECT_FALSE(labels.edges) << "a chain";
+  EXPECT_EQ(labels.depth, 2);
   EXPECT_EQ(labels.graph, graph_digest(graph));
+  // Two branches that meet, and a node that nobody uses: the longest path has three of four.
+  set_graph_labels(graph_of(sub(a, b) + "," + sub(b, a) + "," + sub(b, b) + "," + sub(n0, n1) +
+                                "," + sub(R"({"node": 3})", a),
+                            R"({"node": 4})"),
+                   labels);
+  EXPECT_EQ(labels.operators.size(), 4U);
+  EXPECT_EQ(*labels.edges, (std::vector<std::pair<int, int>>{{0, 2}, {1, 2}, {2, 3}}));
+  EXPECT_EQ(labels.depth, 3);
 }
 
 }  // namespace

@@ -20,15 +20,16 @@
 
 namespace kw::data {
 
-inline task::Problem double_problem() {
+inline task::Problem double_problem(const std::string& name = "double") {
   task::Problem out;
-  out.name = "double";
-  out.body = *task::definition_from_json(
-      *parse_json(R"({"name": "double", "op_type": "elementwise", "axes": {"N": {"type": "var"}},
+  out.name = name;
+  Json definition = *parse_json(
+      R"({"name": "double", "op_type": "elementwise", "axes": {"N": {"type": "var"}},
         "inputs": {"x": {"shape": ["N"], "dtype": "float32"}},
         "outputs": {"y": {"shape": ["N"], "dtype": "float32"}},
-        "reference": "def run(x):\n    return 2 * x\n"})"),
-      "");
+        "reference": "def run(x):\n    return 2 * x\n"})");
+  definition["name"] = name;
+  out.body = *task::definition_from_json(definition, "");
   out.workloads = {*task::workload_from_json(
       *parse_json(R"({"uuid": "w", "axes": {"N": 8}, "inputs": {"x": {"type": "random"}}})"), "")};
   out.hash = task::problem_hash(out);
@@ -64,7 +65,8 @@ class MarkEvaluator : public search::Evaluator {
     if (mark.starts_with("flaky") && number == 1) return fail(ErrorCode::kUnavailable, "gone");
     if (mark.starts_with("broken")) return fail(ErrorCode::kInternal, "a bug of ours");
     task::Verdict out;
-    out.outcome = mark.starts_with("wrong") ? task::Outcome::kWrongValue : task::Outcome::kPassed;
+    out.outcome = outcome_of(mark, request.problem);
+    if (out.outcome == task::Outcome::kViolation) out.violation = "library";
     out.evidence = "/store/" + mark;
     task::WorkloadVerdict workload;
     workload.uuid = "w";
@@ -79,6 +81,19 @@ class MarkEvaluator : public search::Evaluator {
   }
   Result<task::Signature> describe(const task::Problem& problem, const std::string&) override {
     return task::signature_of(problem.definition(), problem.workloads[0]);
+  }
+
+  // "elsewhere": wrong for modules of 64 elements.
+  static task::Outcome outcome_of(const std::string& mark, const task::Problem& problem) {
+    using task::Outcome;
+    const bool small =
+        problem.is_module() && problem.module().source.find("64") != std::string::npos;
+    if (mark.starts_with("wrong") || (small && mark.starts_with("elsewhere")))
+      return Outcome::kWrongValue;
+    if (mark.starts_with("quarantined")) return Outcome::kQuarantined;
+    if (mark.starts_with("noisy")) return Outcome::kNoisy;
+    if (mark.starts_with("cheats")) return Outcome::kViolation;
+    return Outcome::kPassed;
   }
 
   std::mutex mutex;

@@ -45,14 +45,9 @@ class SplitRun {
       : in_(in), folder_(folder), options_(options) {}
 
   Result<SplitReport> run() {
-    for (std::size_t i = 0; i < kParts; ++i) {
-      std::error_code ignored;
-      if (fs::exists(path(static_cast<Part>(i)), ignored))
-        return fail(ErrorCode::kAlreadyExists, "{}: is there already",
-                    path(static_cast<Part>(i)).string());
-    }
     KW_TRY_STATUS(choose_adjacencies());
     KW_TRY_STATUS(find_held_out());
+    KW_TRY_STATUS(set_unlabelled_aside());
     KW_TRY_STATUS(write());
     KW_TRY_STATUS(verify());
     return report_;
@@ -66,7 +61,7 @@ class SplitRun {
     std::uint64_t samples = 0;
     KW_TRY_STATUS(for_each_sample(in_, [&](const Sample& sample, std::string_view) -> Status {
       ++samples;
-      if (sample.labels.operators.empty()) ++report_.without_operators;
+      if (!labelled(sample)) ++report_.unlabelled;
       for (Adjacency& pair : adjacencies_of(sample.labels)) ++samples_with[std::move(pair)];
       return {};
     }));
@@ -90,6 +85,11 @@ class SplitRun {
     return options_.deeper_than > 0 && sample.labels.depth.value_or(0) > options_.deeper_than;
   }
 
+  // A sample without a problem has no operators, and nothing to be held out.
+  static bool labelled(const Sample& sample) {
+    return !sample.problem || !sample.labels.operators.empty();
+  }
+
   Part part_of(const Sample& sample) const {
     if (too_deep(sample)) return Part::kDepth;
     if (shows_held_out(sample)) return Part::kAdjacencies;
@@ -101,16 +101,35 @@ class SplitRun {
   // What one sample of a group is, all are; depth before adjacencies before the rest.
   Status find_held_out() {
     return for_each_sample(in_, [&](const Sample& sample, std::string_view) -> Status {
-      auto [at, added] = groups_.emplace(group_key(sample), part_of(sample));
-      if (!added) at->second = std::max(at->second, part_of(sample));
+      Group& group = groups_[group_key(sample)];
+      group.part = std::max(group.part, part_of(sample));
+      group.labelled = group.labelled || labelled(sample);
       return {};
     });
+  }
+
+  Status set_unlabelled_aside() {
+    if (!options_.holds_out() || options_.unlabelled == Unlabelled::kLikeOthers) return {};
+    std::uint64_t unlabelled = 0;
+    for (auto& [key, group] : groups_) {
+      if (group.labelled) continue;
+      group.part = Part::kUnlabelled;
+      ++unlabelled;
+    }
+    if (unlabelled == 0 ||
+        (options_.unlabelled == Unlabelled::kAside && unlabelled < groups_.size()))
+      return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "{} of {} groups name no operators, so that nothing of them can be held out: data "
+                "import --trace names them, --unlabelled train takes them like others, and "
+                "--held-out 0 --deeper-than 0 holds nothing out",
+                unlabelled, groups_.size());
   }
 
   Status write() {
     std::array<std::optional<OutputFile>, kParts> files;
     KW_TRY_STATUS(for_each_sample(in_, [&](const Sample& sample, std::string_view line) -> Status {
-      const Part part = groups_.at(group_key(sample));
+      const Part part = groups_.at(group_key(sample)).part;
       auto& file = files[static_cast<std::size_t>(part)];
       if (!file) {
         auto made = OutputFile::create(path(part), false);
@@ -120,7 +139,7 @@ class SplitRun {
       ++report_.samples[static_cast<std::size_t>(part)];
       return file->append_line(line);
     }));
-    for (const auto& [key, part] : groups_) ++report_.groups[static_cast<std::size_t>(part)];
+    for (const auto& [key, group] : groups_) ++report_.groups[static_cast<std::size_t>(group.part)];
     for (auto& file : files) {
       if (file) KW_TRY_STATUS(file->close());
     }
@@ -150,17 +169,22 @@ class SplitRun {
     return {};
   }
 
+  struct Group {
+    Part part = Part::kTrain;
+    bool labelled = false;
+  };
+
   const fs::path in_, folder_;
   const SplitOptions options_;
   SplitReport report_;
-  std::unordered_map<std::uint64_t, Part> groups_;
+  std::unordered_map<std::uint64_t, Group> groups_;
 };
 
 }  // namespace
 
 std::string_view to_string(Part part) {
-  static constexpr std::array<std::string_view, kParts> kNames = {"train", "validation", "test",
-                                                                  "h1", "h2"};
+  static constexpr std::array<std::string_view, kParts> kNames = {
+      "train", "validation", "test", "unlabelled", "h1", "h2"};
   return kNames[static_cast<std::size_t>(part)];
 }
 
@@ -191,7 +215,7 @@ Json to_json(const SplitReport& report) {
   return {{"parts", parts},
           {"adjacencies", report.kinds_of_adjacencies},
           {"held_out", held_out},
-          {"without_operators", report.without_operators},
+          {"unlabelled", report.unlabelled},
           {"held_out_in_train", report.held_out_in_train},
           {"too_deep_in_train", report.too_deep_in_train},
           {"shared_groups", report.shared_groups}};

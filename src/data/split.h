@@ -14,10 +14,13 @@
 
 namespace kw::data {
 
-enum class Part { kTrain, kValidation, kTest, kAdjacencies, kDepth };
-inline constexpr std::size_t kParts = 5;
-std::string_view to_string(
-    Part part);  // "train", "validation", "test", "h1", "h2": the file's name
+enum class Part { kTrain, kValidation, kTest, kUnlabelled, kAdjacencies, kDepth };
+inline constexpr std::size_t kParts = 6;
+std::string_view to_string(Part part);  // "train", ..., "unlabelled", "h1", "h2": the file's name
+
+// What becomes of groups with a problem of which no sample names operators: H1 and H2 cannot tell
+// whether they show what is held out.
+enum class Unlabelled { kAside, kLikeOthers, kRefused };
 
 struct SplitOptions {
   std::uint64_t seed = 0;
@@ -26,6 +29,9 @@ struct SplitOptions {
   // a chosen one is held out. Pairs in more than most_common of the samples are not chosen.
   double adjacencies = 0.02, most_common = 0.02;
   std::int64_t deeper_than = 0;  // H2: groups with a deeper graph are held out; 0: none
+  Unlabelled unlabelled = Unlabelled::kAside;  // like others where nothing is held out
+
+  bool holds_out() const { return adjacencies > 0 || deeper_than > 0; }
 };
 
 using Adjacency = std::pair<std::string, std::string>;
@@ -34,18 +40,19 @@ std::vector<Adjacency> adjacencies_of(const Labels& labels);
 
 struct SplitReport {
   std::array<std::uint64_t, kParts> samples{}, groups{};
-  std::uint64_t without_operators = 0;          // samples: H1 says nothing about them
+  std::uint64_t unlabelled = 0;                 // samples with a problem, without operators
   std::map<Adjacency, std::uint64_t> held_out;  // chosen, with how many samples have them
   std::uint64_t kinds_of_adjacencies = 0;       // of the whole set
   // Counted again in the files that were written; all 0, or the split is an error.
   std::uint64_t held_out_in_train = 0, shared_groups = 0, too_deep_in_train = 0;
 };
 
-// Writes PART.jsonl for every part that has samples into a folder that has none of them. The file
-// is read three times, and once more what was written. The same seed gives the same parts, whatever
+// Writes PART.jsonl for every part that has samples into an empty folder. The file is read three
+// times, and once more what was written. The same seed gives the same parts, whatever
 // the order of the rows, and a sample stays in its part when others are added (but for H1's choice,
-// which looks at how common a pair is). kInternal when the check of the files fails. Memory: about
-// 40 bytes a group.
+// which looks at how common a pair is). kInternal when the check of the files fails;
+// kInvalidArgument for unlabelled groups that are refused, and where there are no others. Memory:
+// about 40 bytes a group.
 Result<SplitReport> split_dataset(const std::filesystem::path& in,
                                   const std::filesystem::path& out_folder,
                                   const SplitOptions& options);

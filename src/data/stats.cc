@@ -78,7 +78,16 @@ Json to_json(const LengthSummary& lengths) {
           {"p99", lengths.p99},     {"longest", lengths.longest}, {"bins", std::move(bins)}};
 }
 
-std::string table(const char* title, const Counts& counts, std::uint64_t samples) {
+std::string length_line(const char* title, const LengthSummary& lengths) {
+  return fmt::format("{:<16} {} in all; median {}, 90 % {}, 99 % {}, longest {}\n", title,
+                     format_bytes(lengths.total), format_bytes(lengths.median),
+                     format_bytes(lengths.p90), format_bytes(lengths.p99),
+                     format_bytes(lengths.longest));
+}
+
+}  // namespace
+
+std::string count_table(const char* title, const Counts& counts, std::uint64_t all) {
   if (counts.empty()) return "";
   std::vector<std::pair<std::string, std::uint64_t>> rows(counts.begin(), counts.end());
   std::stable_sort(rows.begin(), rows.end(),
@@ -88,19 +97,10 @@ std::string table(const char* title, const Counts& counts, std::uint64_t samples
   for (std::size_t i = 0; i < std::min(rows.size(), kShown); ++i)
     out +=
         fmt::format("  {:<32} {:>10}  {:>5.1f} %\n", printable(rows[i].first, 60), rows[i].second,
-                    100.0 * static_cast<double>(rows[i].second) / static_cast<double>(samples));
+                    100.0 * static_cast<double>(rows[i].second) / static_cast<double>(all));
   if (rows.size() > kShown) out += fmt::format("  and {} more\n", rows.size() - kShown);
   return out;
 }
-
-std::string length_line(const char* title, const LengthSummary& lengths) {
-  return fmt::format("{:<16} {} in all; median {}, 90 % {}, 99 % {}, longest {}\n", title,
-                     format_bytes(lengths.total), format_bytes(lengths.median),
-                     format_bytes(lengths.p90), format_bytes(lengths.p99),
-                     format_bytes(lengths.longest));
-}
-
-}  // namespace
 
 void StatsCollector::add(const Sample& sample) {
   ++stats_.samples;
@@ -174,18 +174,18 @@ std::string to_text(const Stats& stats) {
       stats.samples, stats.answered, stats.pending, stats.groups, stats.problems);
   out += length_line("questions", stats.question_bytes);
   out += length_line("answers", stats.answer_bytes);
-  out += table("kind", stats.kinds, stats.samples);
-  out += table("language", stats.languages, stats.samples);
-  out += table("family", stats.families, stats.samples);
-  out += table("operator", stats.operators, stats.samples);
-  out += table("strategy", stats.strategies, stats.samples);
-  out += table("tier", stats.tiers, stats.samples);
-  out += table("depth", stats.depths, stats.samples);
-  out += table("template", stats.templates, stats.samples);
-  out += table("mutation", stats.mutations, stats.samples);
-  out += table("outcome", stats.outcomes, stats.samples);
-  out += table("origin", stats.origins, stats.samples);
-  out += table("licence", stats.licences, stats.samples);
+  out += count_table("kind", stats.kinds, stats.samples);
+  out += count_table("language", stats.languages, stats.samples);
+  out += count_table("family", stats.families, stats.samples);
+  out += count_table("operator", stats.operators, stats.samples);
+  out += count_table("strategy", stats.strategies, stats.samples);
+  out += count_table("tier", stats.tiers, stats.samples);
+  out += count_table("depth", stats.depths, stats.samples);
+  out += count_table("template", stats.templates, stats.samples);
+  out += count_table("mutation", stats.mutations, stats.samples);
+  out += count_table("outcome", stats.outcomes, stats.samples);
+  out += count_table("origin", stats.origins, stats.samples);
+  out += count_table("licence", stats.licences, stats.samples);
   return out;
 }
 

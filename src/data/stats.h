@@ -33,6 +33,9 @@ struct Stats {
 };
 Json to_json(const Stats& stats);
 std::string to_text(const Stats& stats);  // the most common 20 of each
+// One of its tables: the most common 20 with their shares of all; "" without counts.
+std::string count_table(const char* title, const std::map<std::string, std::uint64_t>& counts,
+                        std::uint64_t all);
 
 // Memory: 8 bytes a sample, and hashes of groups and problems.
 class StatsCollector {

@@ -1,7 +1,12 @@
 // Lengths in bins, and what labels say.
 #include "data/stats.h"
 
+#include <fstream>
+
 #include <gtest/gtest.h>
+
+#include "data/removal_stats.h"
+#include "os/file.h"
 
 namespace kw::data {
 namespace {
@@ -45,6 +50,36 @@ TEST(Stats, FamiliesTemplatesMutations) {
   const std::string text = to_text(stats);
   EXPECT_NE(text.find("family\n  matmul"), std::string::npos) << text;
   EXPECT_NE(text.find("mutation\n  no_bias"), std::string::npos) << text;
+}
+
+TEST(RemovalStats, ByReasonSimilarityRuleAndProblem) {
+  const os::TempDir folder = std::move(*os::TempDir::make("kw_removals"));
+  const auto write = [&](const std::string& text) {
+    std::ofstream(folder.path() / "lines", std::ios::trunc) << text;
+    return folder.path() / "lines";
+  };
+  const auto dedup = read_dedup_removals(write(R"({"id":"a","reason":"same","as":"b","similarity":1}
+{"id":"c","reason":"near","as":"b","similarity":0.87}
+{"id":"d","reason":"near","as":"b","similarity":0.85}
+{"id":"e","reason":"near","as":"b","similarity":1}
+)"));
+  ASSERT_TRUE(dedup) << dedup.error().message();
+  EXPECT_EQ(to_json(*dedup).dump(),
+            R"({"rows":4,"reasons":{"near":3,"same":1},"similarities":{"0.85 to 0.90":2,"1":1}})");
+  EXPECT_NE(to_text(*dedup).find("taken out by dedup 4\nreason\n  near"), std::string::npos);
+  const auto benchmark =
+      read_benchmark_removals(write(R"({"id":"a","problem":"p1","rule":"source","overlap":1}
+{"id":"b","problem":"p1","rule":"shingles","overlap":0.5}
+)"));
+  ASSERT_TRUE(benchmark) << benchmark.error().message();
+  EXPECT_EQ(
+      to_json(*benchmark).dump(),
+      R"({"rows":2,"rules":{"shingles":1,"source":1},"problems":{"p1":2},"overlaps":{"0.50 to 0.55":1}})");
+  const auto other = read_dedup_removals(write("\n{\"rule\": \"source\"}\n"));
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message().find("lines:2: reason: missing"), std::string::npos)
+      << other.error().message();
+  EXPECT_EQ(read_benchmark_removals(write(""))->rows, 0U);
 }
 
 }  // namespace

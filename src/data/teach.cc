@@ -1,23 +1,22 @@
 #include "data/teach.h"
 
-#include <fstream>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/seed.h"
 #include "base/text.h"
+#include "data/answers.h"
 #include "data/task_group.h"
-#include "os/journal.h"
 
 namespace kw::data {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int kTeachSchema = 1;
+constexpr int kTeachSchema = 2;
 
 Json teach_header(const TeachSettings& settings) {
   return {
@@ -55,27 +54,25 @@ Sample bare(Sample sample) {
   return sample;
 }
 
-// Where an entry of the log stands.
-struct Place {
-  std::uint64_t begin = 0;
-  std::uint32_t bytes = 0;
-};
-
-// The server itself is the matter, not this question.
-bool ends_everything(ErrorCode code) {
+// The server or the request itself is the matter, not this question.
+bool ends_everything(ErrorCode code, openai::Outcome last) {
   return code == ErrorCode::kPermissionDenied || code == ErrorCode::kNotFound ||
-         code == ErrorCode::kResourceExhausted;
+         code == ErrorCode::kResourceExhausted || last == openai::Outcome::kRedirected;
+}
+
+bool is_usable(std::string_view finish, std::string_view suspicion) {
+  return suspicion == "none" && finish != "length" && finish != "content_filter";
 }
 
 class TeachRun {
  public:
   TeachRun(const fs::path& in, const fs::path& log, OutputFile& out, const TeachSettings& settings,
-           openai::ChatClient& client, const TeachEvents& events, std::stop_token stop)
+           openai::ChatSettings server, const TeachEvents& events, std::stop_token stop)
       : in_(in),
         log_(log),
         out_(out),
         settings_(settings),
-        client_(client),
+        server_(std::move(server)),
         events_(events),
         group_(settings.concurrency, std::move(stop)) {}
 
@@ -88,7 +85,16 @@ class TeachRun {
                   "{} questions got no answer, the first because of: {}; the answers to the others "
                   "are in {}: the same command with --resume goes on",
                   report_.failed, first_failure_, log_.string());
+    if (!refusals_.empty()) return all_refused();
     KW_TRY_STATUS(write());
+    if (report_.written == 0)
+      return fail(ErrorCode::kInvalidArgument,
+                  "no sample: of {} questions {} were refused, {} answers were cut off by the "
+                  "token limit, {} empty, {} echoes, {} filtered, {} too large; see {}",
+                  report_.questions, report_.refused, report_.truncated, report_.empty,
+                  report_.echoes, report_.filtered, report_.too_large, log_.string());
+    report_.cost = answers_->spent().cost;
+    report_.client = client_->counts();
     return report_;
   }
 
@@ -97,31 +103,15 @@ class TeachRun {
     return !sample.pending && (settings_.again || !sample.answered());
   }
 
+  // The client is made when it is known what earlier sessions have spent.
   Status open() {
-    const Json header = teach_header(settings_);
-    bool first = true;
-    auto journal = os::Journal::open(log_, [&](const std::string& text) -> Status {
-      const std::uint64_t begin = std::exchange(end_, end_ + text.size() + 1);
-      KW_TRY(Json line, parse_json(text));
-      if (std::exchange(first, false)) {
-        if (line == header) return {};
-        return fail(ErrorCode::kInvalidArgument,
-                    "written with other settings; give another log, or take this one away");
-      }
-      KW_TRY(ObjectReader reader, ObjectReader::make(line, ""));
-      KW_TRY(std::string key, reader.string("key"));
-      places_[std::move(key)] = {begin, static_cast<std::uint32_t>(text.size())};
-      return {};
-    });
-    if (!journal) return tl::unexpected(std::move(journal).error());
-    journal_.emplace(std::move(*journal));
-    if (first) KW_TRY_STATUS(append(header.dump()));
-    return {};
-  }
-
-  Status append(const std::string& line) {
-    KW_TRY_STATUS(journal_->append(line));
-    end_ += line.size() + 1;
+    KW_TRY(Answers answers, Answers::open(log_, teach_header(settings_)));
+    answers_.emplace(std::move(answers));
+    server_.budget.spent_cost += answers_->spent().cost;
+    server_.budget.spent_tokens += answers_->spent().tokens;
+    server_.on_attempt = [this](const openai::Attempt& attempt) { book_.add(attempt); };
+    KW_TRY(openai::ChatClient client, openai::ChatClient::make(std::move(server_)));
+    client_.emplace(std::move(client));
     return {};
   }
 
@@ -134,7 +124,7 @@ class TeachRun {
       if (!ids.insert(id).second) return Status();
       for (const Question& question : questions_of(id, settings_)) {
         ++report_.questions;
-        if (places_.contains(question.key)) ++report_.earlier;
+        if (answers_->contains(question.key)) ++report_.earlier;
       }
       return Status();
     }));
@@ -166,7 +156,7 @@ class TeachRun {
 
   bool answered(const Question& question) {
     std::lock_guard lock(mutex_);
-    return places_.contains(question.key);
+    return answers_->contains(question.key);
   }
 
   openai::ChatRequest request_of(const std::vector<prompt::Message>& messages,
@@ -195,57 +185,75 @@ class TeachRun {
   // On a worker's thread.
   void ask(const std::vector<prompt::Message>& messages, const Question& question) {
     if (group_.ending()) return;
-    auto answer = client_.complete(request_of(messages, question), group_.token());
+    auto answer = client_->complete(request_of(messages, question), group_.token());
+    const AttemptBook::Entry attempts = book_.take(question.key);
     std::lock_guard lock(mutex_);
-    if (!answer) return failed(question, answer.error());
+    if (!answer) return failed(question.key, answer.error(), attempts);
     failures_in_a_row_ = 0;
+    if (!store(answers_->add_answer(question.key, *answer, attempts.spent))) return;
+    store_refusals();
     const openai::Choice& choice = answer->choices.front();
-    const Json line = {{"key", question.key},
-                       {"answer", choice.text},
-                       {"finish", choice.finish_reason},
-                       {"suspicion", to_string(choice.suspicion)},
-                       {"model", answer->model},
-                       {"prompt_tokens", answer->usage.prompt_tokens},
-                       {"completion_tokens", answer->usage.completion_tokens},
-                       {"cost", answer->cost},
-                       {"tries", answer->tries}};
-    if (!store(question.key, line)) return;
-    const bool usable = choice.suspicion == openai::Suspicion::kNone &&
-                        choice.finish_reason != "length" &&
-                        choice.finish_reason != "content_filter";
-    if (events_.answered) events_.answered(usable);
+    if (events_.answered)
+      events_.answered(is_usable(choice.finish_reason, to_string(choice.suspicion)));
   }
 
-  void failed(const Question& question, const Error& error) {
-    if (error.code() == ErrorCode::kCancelled) return;
-    if (events_.failed) events_.failed(question.key, error);
-    if (error.code() == ErrorCode::kInvalidArgument) {  // this question, again and again
-      store(question.key,
-            {{"key", question.key},
-             {"error", {{"code", to_string(error.code())}, {"message", error.message()}}}});
+  void failed(const std::string& key, const Error& error, const AttemptBook::Entry& attempts) {
+    if (error.code() != ErrorCode::kCancelled && events_.failed) events_.failed(key, error);
+    if (attempts.last == openai::Outcome::kTooLarge) {
+      if (store(answers_->add_too_large(key, error, attempts.spent))) store_refusals();
       return;
     }
+    const bool everything = ends_everything(error.code(), attempts.last);
+    if (error.code() == ErrorCode::kInvalidArgument && !everything)
+      return refused({key, error, attempts.spent});
+    const bool paid = attempts.spent.tokens > 0 || attempts.spent.cost > 0;
+    if (paid && !store(answers_->add_cost(key, error, attempts.spent))) return;
+    if (error.code() == ErrorCode::kCancelled) return;
     if (report_.failed++ == 0) first_failure_ = error.message();
-    if (ends_everything(error.code()) || ++failures_in_a_row_ >= settings_.most_failures)
-      group_.end(
-          Error(error.code(), fmt::format("{}; the answers so far are in {}: the same command with "
-                                          "--resume goes on",
-                                          error.message(), log_.string())));
+    if (everything || ++failures_in_a_row_ >= settings_.most_failures) end_with(error);
   }
 
-  bool store(const std::string& key, const Json& value) {
-    const std::string line = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    const std::uint64_t begin = end_;
-    if (Status written = append(line); !written) {
-      group_.end(written.error());
-      return false;
+  void end_with(const Error& error) {
+    group_.end(
+        Error(error.code(), fmt::format("{}; the answers so far are in {}: the same command with "
+                                        "--resume goes on",
+                                        error.message(), log_.string())));
+  }
+
+  struct Refusal {
+    std::string key;
+    Error error;
+    Spent spent;
+  };
+
+  // Once something was answered a refusal is the question's matter. Until then it may be that of
+  // every question, so it is not written down.
+  void refused(Refusal refusal) {
+    refusals_.push_back(std::move(refusal));
+    if (answers_->any()) return store_refusals();
+    if (static_cast<int>(refusals_.size()) >= settings_.most_failures)
+      group_.end(all_refused().value());
+  }
+
+  void store_refusals() {
+    for (const Refusal& one : std::exchange(refusals_, {})) {
+      if (!store(answers_->add_refusal(one.key, one.error, one.spent))) return;
     }
-    places_[key] = {begin, static_cast<std::uint32_t>(line.size())};
-    return true;
+  }
+
+  tl::unexpected<Error> all_refused() const {
+    const Error& first = refusals_.front().error;
+    return fail(first.code(),
+                "the server refused {} questions and has answered none, the first with: {}",
+                refusals_.size(), first.message());
+  }
+
+  bool store(const Status& stored) {
+    if (!stored) group_.end(stored.error());
+    return stored.has_value();
   }
 
   Status write() {
-    std::ifstream log(log_, std::ios::binary);
     std::unordered_set<std::string> counted;
     return for_each_sample(in_, [&](Sample sample, std::string_view line) -> Status {
       if (!to_ask(sample)) {
@@ -256,7 +264,7 @@ class TeachRun {
       const std::string id = sample_id(sample);
       const bool first = counted.insert(id).second;
       for (const Question& question : questions_of(id, settings_)) {
-        KW_TRY(Json entry, entry_at(log, places_.at(question.key)));
+        KW_TRY(Json entry, answers_->entry(question.key));
         KW_TRY(bool usable, count(entry, first));
         if (!usable) continue;
         ++report_.written;
@@ -266,17 +274,13 @@ class TeachRun {
     });
   }
 
-  static Result<Json> entry_at(std::ifstream& log, const Place& place) {
-    std::string text(place.bytes, '\0');
-    log.seekg(static_cast<std::streamoff>(place.begin));
-    if (!log.read(text.data(), static_cast<std::streamsize>(text.size())))
-      return fail(ErrorCode::kDataLoss, "the log ends at byte {}", place.begin);
-    return parse_json(text);
-  }
-
   Sample taught(Sample sample, const std::string& id, const Question& question,
                 const Json& entry) const {
-    sample.messages.push_back({"assistant", entry["answer"].get<std::string>()});
+    std::string text = entry["answer"].get<std::string>();
+    if (settings_.reasoning && entry.contains("reasoning"))
+      text = fmt::format("<think>\n{}\n</think>\n\n{}",
+                         trim(entry["reasoning"].get_ref<const std::string&>()), text);
+    sample.messages.push_back({"assistant", std::move(text)});
     if (sample.group.empty()) sample.group = id;
     const std::string model = entry["model"].get<std::string>();
     sample.origin["teacher"] = model.empty() ? settings_.model : model;
@@ -289,42 +293,44 @@ class TeachRun {
   Result<bool> count(const Json& entry, bool first) {
     const std::uint64_t one = first ? 1 : 0;
     KW_TRY(ObjectReader reader, ObjectReader::make(entry, log_.string()));
-    if (reader.has("error")) {
+    if (reader.has("refused")) {
       report_.refused += one;
+      return false;
+    }
+    report_.answered += one;
+    if (reader.has("too_large")) {
+      report_.too_large += one;
       return false;
     }
     KW_TRY(std::string finish, reader.string("finish"));
     KW_TRY(std::string suspicion, reader.string("suspicion"));
     KW_TRY(std::int64_t prompt_tokens, reader.integer("prompt_tokens"));
     KW_TRY(std::int64_t completion_tokens, reader.integer("completion_tokens"));
-    KW_TRY(double cost, reader.number("cost"));
-    report_.answered += one;
     if (first) {
       report_.prompt_tokens += prompt_tokens;
       report_.completion_tokens += completion_tokens;
-      report_.cost += cost;
     }
-    std::uint64_t* unusable = finish == "length"           ? &report_.truncated
-                              : finish == "content_filter" ? &report_.filtered
-                              : suspicion == "empty"       ? &report_.empty
-                              : suspicion != "none"        ? &report_.echoes
-                                                           : nullptr;
-    if (unusable == nullptr) return true;
-    *unusable += one;
+    if (is_usable(finish, suspicion)) return true;
+    std::uint64_t& unusable = finish == "length"           ? report_.truncated
+                              : finish == "content_filter" ? report_.filtered
+                              : suspicion == "empty"       ? report_.empty
+                                                           : report_.echoes;
+    unusable += one;
     return false;
   }
 
   const fs::path in_, log_;
   OutputFile& out_;
   const TeachSettings& settings_;
-  openai::ChatClient& client_;
+  openai::ChatSettings server_;
   const TeachEvents& events_;
+  AttemptBook book_;
+  std::optional<openai::ChatClient> client_;
 
   std::mutex mutex_;  // of what is below, while work is under way
   int failures_in_a_row_ = 0;
-  std::optional<os::Journal> journal_;
-  std::uint64_t end_ = 0;  // of the log
-  std::unordered_map<std::string, Place> places_;
+  std::optional<Answers> answers_;
+  std::vector<Refusal> refusals_;  // that are not written down yet
   std::string first_failure_;
   TeachReport report_;
   TaskGroup group_;  // last: its threads use the others
@@ -341,18 +347,20 @@ Json to_json(const TeachReport& report) {
           {"empty", report.empty},
           {"echoes", report.echoes},
           {"filtered", report.filtered},
+          {"too_large", report.too_large},
           {"refused", report.refused},
           {"failed", report.failed},
           {"earlier", report.earlier},
           {"prompt_tokens", report.prompt_tokens},
           {"completion_tokens", report.completion_tokens},
-          {"cost", report.cost}};
+          {"cost", report.cost},
+          {"client", to_json(report.client)}};
 }
 
 Result<TeachReport> teach_dataset(const fs::path& in, const fs::path& log, OutputFile& out,
-                                  const TeachSettings& settings, openai::ChatClient& client,
+                                  const TeachSettings& settings, openai::ChatSettings server,
                                   const TeachEvents& events, const std::stop_token& stop) {
-  return TeachRun(in, log, out, settings, client, events, stop).run();
+  return TeachRun(in, log, out, settings, std::move(server), events, stop).run();
 }
 
 }  // namespace kw::data

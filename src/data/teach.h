@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <stop_token>
 #include <string>
 
@@ -30,19 +29,23 @@ struct TeachSettings {
   Docs docs = Docs::kNone;
   std::string documentation;  // text; in a message of its own before the question
   bool again = false;         // ask what has an answer too, and put the new one in its place
-  int most_failures = 20;     // one after the other: then the server is taken to be gone
+  bool reasoning = false;     // written as <think>...</think> before the answer, where there is any
+  int most_failures = 20;     // one after the other, or refused before the first answer: then the
+                              // server is taken to be gone, or the request to be wrong
 };
 
-// Counts over all sessions of a log, but for `failed` and `earlier`.
+// Counts over all sessions of a log, but for `failed`, `earlier` and `client`.
 struct TeachReport {
   std::uint64_t rows = 0, questions = 0;  // questions: with their variants and numbers
   std::uint64_t answered = 0, written = 0;
-  std::uint64_t truncated = 0, empty = 0, echoes = 0, filtered = 0;  // of answered: not written
+  // Of answered: not written.
+  std::uint64_t truncated = 0, empty = 0, echoes = 0, filtered = 0, too_large = 0;
   std::uint64_t refused = 0;  // the server will not have the question: not asked again
   std::uint64_t failed = 0;   // no answer this time
   std::uint64_t earlier = 0;  // answered or refused in an earlier session
-  std::int64_t prompt_tokens = 0, completion_tokens = 0;
-  double cost = 0;  // of what was answered
+  std::int64_t prompt_tokens = 0, completion_tokens = 0;  // of what was answered
+  double cost = 0;                                        // of every attempt that the log knows
+  openai::Counts client;
 };
 Json to_json(const TeachReport& report);
 
@@ -58,12 +61,16 @@ struct TeachEvents {  // from several threads, one at a time
 // which are fetched from the log: they are never all in memory. A written sample has the bare
 // question, whatever the teacher saw; label "docs" says whether it saw the documentation, and both
 // of a pair are in one group. After kill -9 the same call goes on, and asks again at most what was
-// in flight. Nothing is written to `out` while questions are without an answer: kUnavailable then,
-// with
-// --resume in the message. A log of other settings is kInvalidArgument.
+// in flight; what the log knows of money and tokens counts against server.budget. Nothing is
+// written to `out` while questions are without an answer: kUnavailable then, with --resume in the
+// message. A log of other settings is kInvalidArgument.
+// What is wrong with one question is kept in the log: a refusal (4xx), an answer over the client's
+// limit. What is wrong with all of them ends the run and is not kept: a redirect, a key, a model, a
+// quota, refusals before the first answer. No sample to write is kInvalidArgument.
+// server.on_attempt is taken.
 Result<TeachReport> teach_dataset(const std::filesystem::path& in, const std::filesystem::path& log,
                                   OutputFile& out, const TeachSettings& settings,
-                                  openai::ChatClient& client, const TeachEvents& events,
+                                  openai::ChatSettings server, const TeachEvents& events,
                                   const std::stop_token& stop);
 
 }  // namespace kw::data

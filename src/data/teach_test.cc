@@ -33,10 +33,11 @@ class TeachTest : public SessionTest {
     openai::ChatSettings client = openai::testing::settings_for(url, &clock);
     client.prices = {1000000, 2000000, std::nullopt};
     client.retries.tries = 3;
-    auto made = openai::ChatClient::make(std::move(client));
+    client.budget = budget;
+    if (max_answer_bytes > 0) client.max_answer_bytes = max_answer_bytes;
     auto out = OutputFile::create(path("out.jsonl"), true);
     auto report =
-        teach_dataset(path("in.jsonl"), path(log), *out, teaching, *made, {}, stop.get_token());
+        teach_dataset(path("in.jsonl"), path(log), *out, teaching, client, {}, stop.get_token());
     if (report) {
       EXPECT_TRUE(out->close());
     }
@@ -48,7 +49,23 @@ class TeachTest : public SessionTest {
     out.concurrency = 3;
     return out;
   }();
+  void write_questions(int count) const {
+    std::vector<Sample> samples;
+    for (int i = 0; i < count; ++i) samples.push_back(question(fmt::format("q{}", i)));
+    write("in.jsonl", samples);
+  }
+  // Questions that are not asked again; requests that are cut off at the end may have cost
+  // something, which is in the log too.
+  int settled_in(const std::string& name) const {
+    int out = -1;  // the header
+    for (const std::string& line : split(read(name), '\n'))
+      out += !line.empty() && line.find("\"failed\":") == std::string::npos ? 1 : 0;
+    return out;
+  }
+
   openai::testing::FakeClock clock;
+  openai::Budget budget;
+  std::size_t max_answer_bytes = 0;  // 0: as usual
 };
 
 std::string last_message(const openai::testing::Received& received) {
@@ -104,6 +121,166 @@ TEST_F(TeachTest, AnswersOfAMisbehavingServer) {
   const Sample first = samples_in("out.jsonl")[0];
   EXPECT_EQ(first.origin["teacher"], "fake");
   EXPECT_EQ(first.labels.other["docs"], false);
+}
+
+TEST_F(TeachTest, ARedirectEndsItAndIsNoRefusal) {
+  using namespace openai::testing;  // NOLINT(google-build-using-namespace)
+  write_questions(30);
+  ScriptedServer server({http(301, "", "text/html", "Location: http://127.0.0.1:9/v1\r\n")});
+  const auto report = teach("log.jsonl", server.url());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message(), HasSubstr("redirected"));
+  EXPECT_LE(server.requests(), 3);
+  EXPECT_EQ(settled_in("log.jsonl"), 0);
+  ScriptedServer good({answer("fine")});
+  ASSERT_TRUE(teach("log.jsonl", good.url()));
+  EXPECT_EQ(good.requests(), 30) << "nothing was burned";
+}
+
+TEST_F(TeachTest, RefusalsBeforeTheFirstAnswerAreTheRequestsMatter) {
+  using namespace openai::testing;  // NOLINT(google-build-using-namespace)
+  const std::string no = http(400, R"({"error": {"message": "max_tokens is too large"}})");
+  teaching.most_failures = 5;
+  for (const int questions : {30, 3}) {  // more and fewer than end it
+    write_questions(questions);
+    ScriptedServer server({no});
+    const auto report = teach("log.jsonl", server.url());
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.error().message(), HasSubstr("has answered none"));
+    EXPECT_THAT(report.error().message(), HasSubstr("max_tokens is too large"));
+    EXPECT_LE(server.requests(), 8);
+    EXPECT_EQ(settled_in("log.jsonl"), 0);
+    EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
+  }
+  // Refused first, answered later: then a refusal is the question's own.
+  teaching.concurrency = 1;
+  ScriptedServer server([&](const Received& received) -> Act {
+    return last_message(received) == "q2" ? Act(answer("fine")) : Act(no);
+  });
+  const auto report = teach("log.jsonl", server.url());
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->refused, 2U);
+  EXPECT_EQ(report->written, 1U);
+  EXPECT_EQ(settled_in("log.jsonl"), 3);
+}
+
+TEST_F(TeachTest, NoSampleToWriteIsAnError) {
+  using namespace openai::testing;  // NOLINT(google-build-using-namespace)
+  write_questions(3);
+  ScriptedServer server({answer("so lo", "length")});
+  const auto report = teach("log.jsonl", server.url());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(report.error().message(), HasSubstr("3 answers were cut off by the token limit"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
+}
+
+TEST_F(TeachTest, AnAnswerThatIsTooLargeBlocksNothing) {
+  using namespace openai::testing;  // NOLINT(google-build-using-namespace)
+  write_questions(6);
+  max_answer_bytes = 4096;
+  ScriptedServer server([](const Received& received) -> Act {
+    return answer(last_message(received) == "q1" ? std::string(20000, 'x') : "fine");
+  });
+  const auto report = teach("log.jsonl", server.url());
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->too_large, 1U);
+  EXPECT_EQ(report->written, 5U);
+  const int before = server.requests();
+  ASSERT_TRUE(teach("log.jsonl", server.url()));
+  EXPECT_EQ(server.requests(), before) << "it is not asked for again";
+  // A quota that is used up is another matter.
+  std::filesystem::remove(path("log.jsonl"));
+  ScriptedServer spent(
+      {http(429, R"({"error": {"code": "insufficient_quota", "message": "no money"}})")});
+  const auto ended = teach("log.jsonl", spent.url());
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(settled_in("log.jsonl"), 0);
+}
+
+TEST_F(TeachTest, TheBudgetIsThatOfAllSessions) {
+  using namespace openai::testing;  // NOLINT(google-build-using-namespace)
+  write_questions(8);
+  teaching.max_tokens = 50;
+  teaching.concurrency = 1;
+  ScriptedServer server([](const Received& received) -> Act {
+    if (last_message(received) == "q0") {  // paid for, and nothing comes of it
+      Act cut(stream_head() + event(chunk("half an answer")));
+      cut.reset = true;
+      return cut;
+    }
+    return answer("fine");
+  });
+  teaching.most_failures = 1;
+  ASSERT_FALSE(teach("log.jsonl", server.url()));
+  EXPECT_EQ(settled_in("log.jsonl"), 0);
+  const Json paid = *parse_json(read("log.jsonl").substr(read("log.jsonl").find('\n') + 1));
+  EXPECT_GT(paid["spent_tokens"].get<std::int64_t>(), 0);
+  EXPECT_GT(paid["cost"].get<double>(), 0);
+  EXPECT_TRUE(paid.contains("failed"));
+  ScriptedServer good({answer("fine")});
+  // What is spent already leaves room for one more worst case, not for another.
+  const std::int64_t worst = openai::estimate_prompt_tokens({{"user", "q0"}}) + 50;
+  budget.tokens = paid["spent_tokens"].get<std::int64_t>() + worst;
+  for (const char* session : {"first", "second"}) {
+    const auto ended = teach("log.jsonl", good.url());
+    ASSERT_FALSE(ended) << session;
+    EXPECT_EQ(ended.error().code(), ErrorCode::kResourceExhausted) << ended.error().message();
+    EXPECT_EQ(good.requests(), 1) << session;
+  }
+  budget = {};
+  const auto report = teach("log.jsonl", good.url());
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->written, 8U);
+  EXPECT_GT(report->cost, 8 * 10 + paid["cost"].get<double>()) << "what failed is paid too";
+}
+
+TEST_F(TeachTest, ReasoningIsKeptAndWrittenWhereItIsAskedFor) {
+  using namespace openai::testing;  // NOLINT(google-build-using-namespace)
+  write_questions(1);
+  ScriptedServer server({http(
+      200,
+      R"({"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "the code", "reasoning_content": "Let me see.\n"}}]})")});
+  ASSERT_TRUE(teach("log.jsonl", server.url()));
+  EXPECT_EQ(samples_in("out.jsonl")[0].answer(), "the code");
+  teaching.reasoning = true;
+  ASSERT_TRUE(teach("log.jsonl", server.url())) << "the log is the same";
+  EXPECT_EQ(server.requests(), 1);
+  EXPECT_EQ(samples_in("out.jsonl")[0].answer(), "<think>\nLet me see.\n</think>\n\nthe code");
+}
+
+TEST_F(TeachTest, AllWithTheDocumentationInOneSystemMessage) {
+  using namespace openai::testing;  // NOLINT(google-build-using-namespace)
+  Sample sample = question("q");
+  sample.messages.insert(sample.messages.begin(), {"system", "Be brief."});
+  write("in.jsonl", {sample});
+  teaching.docs = Docs::kOnly;
+  teaching.documentation = "THE DOCS";
+  ScriptedServer server({answer("fine")});
+  const auto report = teach("log.jsonl", server.url());
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->questions, 1U);
+  const Json sent = server.received()[0].json()["messages"];
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(sent[0]["role"], "system");
+  EXPECT_EQ(sent[0]["content"],
+            "Documentation that helps with what follows.\n\nTHE DOCS\n\nBe brief.");
+  const auto written = samples_in("out.jsonl");
+  ASSERT_EQ(written.size(), 1U);
+  EXPECT_EQ(written[0].messages[0].content, "Be brief.") << "the bare question";
+  EXPECT_EQ(written[0].labels.other["docs"], true);
+}
+
+TEST_F(TeachTest, EmptyAndBrokenDataSetsAreNamed) {
+  std::ofstream(path("in.jsonl")) << "";
+  auto report = teach("log.jsonl", "http://127.0.0.1:9");
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message(), HasSubstr("in.jsonl: no samples"));
+  std::ofstream(path("in.jsonl")) << to_line(question("q")) << "\n{\"cut\n";
+  report = teach("log.jsonl", "http://127.0.0.1:9");
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message(), HasSubstr("in.jsonl:2: "));
 }
 
 TEST_F(TeachTest, PairsSeeTheDocumentationOnceAndShareAGroup) {

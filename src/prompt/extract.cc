@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "prompt/file_name.h"
+#include "prompt/join_blocks.h"
 #include "prompt/merge_files.h"
 #include "prompt/unwrap.h"
 #include "task/python_scan.h"
@@ -160,6 +161,19 @@ class Choice {
     return best;
   }
 
+  // Whole blocks of the language without a name that stand before the chosen one, which has none
+  // either: where one file was cut into pieces.
+  std::vector<const CodeBlock*> before(const CodeBlock& chosen) const {
+    std::vector<const CodeBlock*> out;
+    if (!chosen.file.empty() || language_ == Language::kPtx) return out;
+    for (const CodeBlock& block : blocks_) {
+      if (&block == &chosen) break;
+      const bool tagged = std::find(tags_.begin(), tags_.end(), block.tag) != tags_.end();
+      if (tagged && block.closed && block.file.empty() && !is_echo(block)) out.push_back(&block);
+    }
+    return out;
+  }
+
   bool defines(const CodeBlock& block) const {
     return !options_.entry.empty() && defines_entry(block.code, options_.entry, language_);
   }
@@ -307,8 +321,10 @@ Extraction extract_code(std::string_view answer, Language language, const Extrac
     chosen = usable ? whole : nullptr;
   }
   if (chosen == nullptr) return without_code(parts, choice, language, options);
+  CodeBlock whole = *chosen;
+  whole.code = joined_code(*chosen, choice.before(*chosen), language);
   return {.outcome = Extracted::kCode,
-          .files = merged_files(*chosen, choice.blocks(), options.entry, language),
+          .files = merged_files(whole, choice.blocks(), options.entry, language),
           .echo = choice.is_echo(*chosen),
           .repaired = !chosen->closed,
           .why_not = ""};

@@ -47,6 +47,9 @@ struct Extraction {
 // when it was cut off, or nobody knows, an earlier whole block that defines the entry is taken, and
 // else the outcome is kTruncated.
 //
+// Where the block lacks names that earlier blocks of the language define, these go in front of it
+// (join_blocks.h): models show a kernel in one block and its wrapper in the next.
+//
 // Files: with a file of the C family that has a name, all other named ones (the last of each name)
 // but tests, those with a main and those that define the entry too; otherwise what the code
 // includes or imports of the answer's named files. A file without a name is called

@@ -37,7 +37,7 @@ std::string section_of(const DistributionPage& page, std::size_t place) {
     const Distribution& one = section.distributions[i];
     if (one.counts.empty()) continue;
     out += count_bars(fmt::format("s{}d{}", place, i), one.title, one.description, one.counts,
-                      page.all);
+                      section.all > 0 ? section.all : page.all);
   }
   return out + "</div></section>\n";
 }

@@ -23,6 +23,7 @@ struct DistributionSection {
   std::string title;
   std::vector<LengthCurve> lengths;  // one chart of all; none without curves
   std::vector<Distribution> distributions;
+  std::int64_t all = 0;  // what its shares are of; 0: as the page's
 };
 
 struct DistributionPage {

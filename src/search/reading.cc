@@ -33,9 +33,10 @@ Reading read_answer(const task::Problem& problem, task::Language language,
                     const runlog::Answered& answered, const std::string& text,
                     const std::vector<std::string>& shown) {
   if (answered.finish == Finish::kContext)
-    return {std::nullopt, "the prompt left no room for an answer"};
+    return {std::nullopt, "the prompt left no room for an answer", "no_room"};
   if (answered.finish == Finish::kRefused)
-    return {std::nullopt, "whoever serves the model kept the answer back (content_filter)"};
+    return {std::nullopt, "whoever serves the model kept the answer back (content_filter)",
+            "kept_back"};
   prompt::ExtractOptions options;
   options.entry = prompt::entry_of(problem, language);
   options.finish = answered.finish == Finish::kLength ? prompt::FinishReason::kLength
@@ -43,14 +44,15 @@ Reading read_answer(const task::Problem& problem, task::Language language,
   options.shown = shown;
   prompt::Extraction extraction = prompt::extract_code(text, language, options);
   if (extraction.outcome != prompt::Extracted::kCode)
-    return {std::nullopt, std::move(extraction.why_not)};
+    return {std::nullopt, std::move(extraction.why_not),
+            std::string(prompt::to_string(extraction.outcome))};
   auto candidate = task::candidate_from_files(language, std::move(extraction.files));
-  if (!candidate) return {std::nullopt, candidate.error().message()};
+  if (!candidate) return {std::nullopt, candidate.error().message(), "bad_files"};
   candidate->name = fmt::format("attempt_{}", answered.attempt);
   candidate->definition = problem.name;
   candidate->author = answered.by;
   candidate->description = answered.label;
-  return {std::move(*candidate), ""};
+  return {std::move(*candidate), "", ""};
 }
 
 runlog::Judged summary_of(const task::Verdict& verdict) {

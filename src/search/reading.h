@@ -15,6 +15,9 @@ namespace kw::search {
 struct Reading {
   std::optional<task::Candidate> candidate;
   std::string why_not;  // where there is none: the answer's fault, in a sentence
+  // The same to count by: "no_block", "no_entry", "truncated" (prompt::Extracted), "no_room",
+  // "kept_back", "bad_files".
+  std::string cause = {};
 };
 
 // Without side effects: the same answer gives the same candidate. shown: code that stood in the

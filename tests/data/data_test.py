@@ -108,7 +108,7 @@ def case_filter(program, _, folder):
            f"the repair question: {good[2]['messages'][0]['content'][-800:]}")
     evidence = good[0]["verdict"]["evidence"]
     expect(evidence and any(folder.glob(f"data/**/{evidence}")), f"evidence {evidence}")
-    words = command(program, "filter", folder / "in.jsonl", "--out", folder / "again.jsonl", "--rejected", folder / "bad_again.jsonl", "--replace")
+    words = command(program, "filter", folder / "in.jsonl", "--out", folder / "again.jsonl", "--rejected", folder / "bad_again.jsonl")
     log = folder / "again.jsonl.log.jsonl"
     kill_and_go_on(words, log, (1, 3))
     ids = [row["id"] for row in rows(log)[1:]]
@@ -119,6 +119,11 @@ def case_filter(program, _, folder):
            all(row["verdict"]["outcome"] == "passed" for row in again), f"the resumed result: {again}")
     told = lambda name: [(row["id"], row["outcome"]) for row in rows(folder / name)]  # noqa: E731
     expect(told("bad_again.jsonl") == told("bad.jsonl"), f"the rejected after kills: {rows(folder / 'bad_again.jsonl')}")
+    # As a kill leaves it between the names of the rejected and of the result.
+    before = (folder / "again.jsonl").read_bytes()
+    (folder / "again.jsonl").rename(folder / "again.jsonl.partial")
+    done = subprocess.run(words + ["--resume"], capture_output=True, text=True, timeout=200)
+    expect(done.returncode == 0 and (folder / "again.jsonl").read_bytes() == before, f"between the two names: {done.returncode} {done.stderr}")
 
 
 def case_filter_full_disk(program, _, folder):
@@ -145,24 +150,28 @@ def case_filter_full_disk(program, _, folder):
 
 
 def case_full_disk(program, _, folder):
+    """No space for the result, or for the lines beside it: told, and nothing is left."""
     if not small_disks():
         return
-    base = question(program, folder)
-    write_rows(folder / "in.jsonl", [{**base, "group": "g" * 200, "origin": {"n": i, "text": "x" * 1000}} for i in range(200)])
+    base = {**question(program, folder), "kind": "chat", "problem": None, "language": ""}
+    asked = lambda text: {**base, "messages": [{"role": "user", "content": text}, {"role": "assistant", "content": "Yes."}]}  # noqa: E731
+    # Distinct ones fill the result; equal ones are small, and a line each in the file of what was taken out.
+    write_rows(folder / "distinct.jsonl", [asked("".join(f" word{i}_{j}" for j in range(100))) for i in range(200)])
+    write_rows(folder / "equal.jsonl", [asked("Is it?") for _ in range(2000)])
+    (folder / "bench").mkdir()
+    shutil.copy(ROOT / "src" / "task" / "testdata" / "19_ReLU.py", folder / "bench")
     script = 'mkdir -p small && mount -t tmpfs -o size=64k none small && "$@"; code=$?; ls small; exit $code'
-    done = subprocess.run(["unshare", "-rm", "bash", "-c", script, "bash", *command(program, "dedup", folder / "in.jsonl", "--by", "answer", "--threshold", 0,
-                                                                                 "--out", "small/out.jsonl", "--removed", "small/removed.jsonl")],
-                          cwd=folder, capture_output=True, text=True, timeout=60)
-    expect(done.returncode in (0, 2), f"exit code {done.returncode}")
-    for i in range(200):
-        base["messages"][0]["content"] += " word%d" % i
-        with open(folder / "distinct.jsonl", "a") as file:
-            file.write(json.dumps({**base, "id": None, "language": "cpp", "kind": "chat", "problem": None}) + "\n")
-    done = subprocess.run(["unshare", "-rm", "bash", "-c", script, "bash", *command(program, "dedup", folder / "distinct.jsonl", "--threshold", 0,
-                                                                                 "--out", "small/out.jsonl")],
-                          cwd=folder, capture_output=True, text=True, timeout=60)
-    expect(done.returncode == 2 and "No space left on device" in done.stderr, f"a full disk: {done.returncode} {done.stderr}")
-    expect(done.stdout == "", f"a full disk leaves {done.stdout}")
+    for words in (("dedup", folder / "distinct.jsonl", "--threshold", 0, "--out", "small/out.jsonl"),
+                  ("dedup", folder / "equal.jsonl", "--threshold", 0, "--out", "small/out.jsonl", "--removed", "small/removed.jsonl"),
+                  ("decontaminate", folder / "distinct.jsonl", "--against", folder / "bench", "--out", "small/out.jsonl"),
+                  ("import", folder / "distinct.jsonl", "--out", "small/out.jsonl"),
+                  ("split", folder / "distinct.jsonl", "--out", "small/split"),
+                  ("export", folder / "distinct.jsonl", "--out", "small/release"),
+                  ("generate", "--count", 100, "--out", "small/out.jsonl")):
+        done = subprocess.run(["unshare", "-rm", "bash", "-c", script, "bash", *command(program, *words)], cwd=folder, capture_output=True, text=True, timeout=100)
+        expect(done.returncode == 2 and "No space left on device" in done.stderr, f"{words[0]} on a full disk: {done.returncode} {done.stderr}")
+        left = done.stdout.split()
+        expect(left == (["out.jsonl.partial"] if words[0] == "generate" else []), f"{words[0]} on a full disk leaves {left}")
 
 
 def case_teach(program, probe, folder):
@@ -201,6 +210,14 @@ def case_parquet(program, _, folder):
     base = question(program, folder)
     write_rows(folder / "in.jsonl", [answered(base, RIGHT + f"\n// {i} é", labels={"operators": ["relu.default"], "tier": i}) for i in range(700)])
     data(program, "export", folder / "in.jsonl", "--out", folder / "release", "--format", "parquet")
+    import pyarrow.parquet
+    table = pyarrow.parquet.read_table(folder / "release" / "data" / "train.parquet")
+    column = lambda name: table.column(name).to_pylist()  # noqa: E731
+    expect(table.num_rows == 700 and column("tier") == list(range(700)), f"{table.num_rows} rows by pyarrow")
+    expect(str(table.schema.field("messages").type) == "list<element: struct<role: string, content: string>>", f"messages are {table.schema.field('messages').type}")
+    expect([json.loads(text)["operators"] for text in column("labels")] == column("operators") == [["relu.default"]] * 700, "labels by pyarrow")
+    expect([json.loads(text) for text in column("problem_workloads")] == [base["problem"]["workloads"]] * 700 and column("speedup") == [None] * 700,
+           f"a row by pyarrow: {table.slice(0, 1).to_pylist()}")
     back = data(program, "import", folder / "release" / "data" / "train.parquet", "--out", folder / "back.jsonl", "--json")
     expect(json.loads(back)["samples"] == 700, back)
     expect([row["messages"] for row in rows(folder / "back.jsonl")] == [row["messages"] for row in rows(folder / "in.jsonl")], "messages through Parquet")
@@ -250,23 +267,26 @@ def case_import_kernelbook(program, _, folder):
 
 
 def case_import_flashinfer(program, _, folder):
-    """Definitions with solutions; one whose inputs are in a file is refused."""
+    """Definitions with solutions; workloads whose inputs are in a file are left out, and a definition that has no others is refused."""
     bench = folder / "bench"
     for kind in ("definitions", "workloads", "solutions"):
         (bench / kind / "activation").mkdir(parents=True)
     definition = json.loads((ROOT / "problems" / "relu" / "definition.json").read_text())
     for name, source in (("relu", {"type": "random"}), ("filed", {"type": "safetensors", "path": "blob/x.safetensors", "tensor_key": "x"}), ("lone", {"type": "random"})):
         (bench / "definitions" / "activation" / f"{name}.json").write_text(json.dumps({**definition, "name": name}))
-        workload = {"uuid": "5cad92c2-deb8-403a-8c4c-db241eb3d293", "axes": {"N": 64}, "inputs": {"x": source}}
-        (bench / "workloads" / "activation" / f"{name}.jsonl").write_text(json.dumps({"definition": name, "solution": None, "workload": workload, "evaluation": None}) + "\n")
+        inputs = [source] if name != "lone" else [source, {"type": "safetensors", "path": "blob/x.safetensors", "tensor_key": "x"}]
+        workloads = [{"uuid": f"5cad92c2-deb8-403a-8c4c-db241eb3d29{i}", "axes": {"N": 64}, "inputs": {"x": one}} for i, one in enumerate(inputs)]
+        (bench / "workloads" / "activation" / f"{name}.jsonl").write_text(
+            "".join(json.dumps({"definition": name, "solution": None, "workload": one, "evaluation": None}) + "\n" for one in workloads))
     for name, code in (("a", RIGHT), ("b", LOOP % "x[i] * (x[i] > 0)")):
         solution = {"name": name, "definition": "relu", "author": "someone", "description": "", "sources": [{"path": "kernel.cpp", "content": code}],
                     "spec": {"language": "cpp", "target_hardware": ["CPU"], "entry_point": "kernel.cpp::run", "dependencies": []}}
         (bench / "solutions" / "activation" / f"{name}.json").write_text(json.dumps(solution))
     out = json.loads(data(program, "import", bench, "--language", "cpp", "--out", folder / "out.jsonl", "--rejected", folder / "no.jsonl", "--json"))
-    expect((out["samples"], out["answered"], out["refused"]) == (3, 2, 1), f"{out}")
+    expect((out["samples"], out["answered"], out["refused"], out["workloads_in_files"]) == (3, 2, 1, 1), f"{out}")
     got = {(row["problem"]["name"], row["origin"].get("solution")): row for row in rows(folder / "out.jsonl")}
     expect(set(got) == {("lone", None), ("relu", "a"), ("relu", "b")}, f"samples: {set(got)}")
+    expect([one["uuid"][-1] for one in got["lone", None]["problem"]["workloads"]] == ["0"], f"workloads: {got['lone', None]['problem']['workloads']}")
     expect(RIGHT in got["relu", "a"]["messages"][-1]["content"] and got["relu", "a"]["origin"]["author"] == "someone", f"{got['relu', 'a']}")
     refused = rows(folder / "no.jsonl")
     expect(len(refused) == 1 and "filed" in refused[0]["error"] and "stands alone" in refused[0]["error"], f"refused: {refused}")
@@ -300,6 +320,22 @@ def case_graph_rule(program, _, folder):
     print(f"{len(found)} of {count} modules have the same digest by the tracer")
     expect(len(found) >= 0.75 * count, f"only {len(found)} of {count} are found by their graphs")
     expect(all(names[row["id"]] == row["problem"] for row in found), f"found as another: {found}")
+
+
+def case_import_trace(program, _, folder):
+    """A module that somebody wrote, with the tracer's operators; one in C++; one without a graph."""
+    module = "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return %s\n\n\ndef get_inputs():\n    return [torch.rand(16, 8)]\n\n\ndef get_init_inputs():\n    return []\n"
+    (folder / "bench").mkdir()
+    (folder / "bench" / "1_Good.py").write_text(module % "torch.tanh(x) * x.sum(1, keepdim=True)")
+    (folder / "bench" / "2_None.py").write_text(module % "x[x > 0.5].sum()")
+    out = json.loads(data(program, "import", folder / "bench", "--language", "cpp", "--trace", "--jobs", 2, "--out", folder / "out.jsonl", "--json"))
+    expect((out["samples"], out["traced"], out["untraced"]) == (2, 1, {"no graph": 1}), f"{out}")
+    good, none = rows(folder / "out.jsonl")
+    expect(sorted(good["labels"]["operators"]) == ["mul.Tensor", "sum.dim_IntList", "tanh.default"] and good["labels"]["depth"] == 2, f"{good['labels']}")
+    expect("graph" in good["labels"] and "operators" not in none["labels"], f"{none['labels']}")
+    expect("void run(" in good["messages"][0]["content"], "a module in C++")
+    parts = json.loads(data(program, "split", folder / "out.jsonl", "--out", folder / "split", "--validation", 0, "--test", 0, "--json"))["parts"]
+    expect(parts["train"]["samples"] == 1 and parts["unlabelled"]["samples"] == 1, f"{parts}")
 
 
 def main():

@@ -122,6 +122,12 @@ class Texts:
         text = "".join(map(chr, self.rng.sample(range(0x4E00, 0x4E80), self.rng.randint(1, 60))))
         return text, "".join(symbol + self.random("xy", 2) for symbol in self.edited(text))
 
+    def long_pairs(self):
+        """Of the length of whole files: code with another file, with its own second version, and a text that repeats itself."""
+        start = self.rng.randrange(len(self.code) - 20_000)
+        code = self.code[start : start + 8000]
+        return [(code, self.code[start + 8000 : start + 20_000]), (code, self.edited(code)), (fibonacci(1500), fibonacci(2000)[::-1])]
+
 
 def utf8(text):
     return text.encode("utf-8", "surrogateescape")
@@ -130,6 +136,7 @@ def utf8(text):
 def check_similarity(tool, rng, pairs):
     texts = Texts(rng)
     cases = [tuple(map(utf8, texts.pair())) for _ in range(pairs - pairs // 20)]
+    cases += [tuple(map(utf8, pair)) for pair in texts.long_pairs()]
     # Any bytes: what is not UTF-8 counts as surrogateescape has it.
     for _ in range(pairs // 20):
         cases.append(tuple(bytes(rng.choices(b"a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xed\xa0\xff", k=rng.randint(0, 40))) for _ in range(2)))

@@ -33,7 +33,8 @@ constexpr const char* kDecontaminateFooter = R"(
 
 constexpr const char* kSplitFooter = R"(
 Writes train.jsonl, validation.jsonl, test.jsonl, h1.jsonl (operator adjacencies that train never shows),
-h2.jsonl (deeper graphs) and split.json.
+h2.jsonl (deeper graphs), unlabelled.jsonl (problems without operators: nobody knows whether they show
+what is held out) and split.json.
 
   kernelwright data split clean.jsonl --out split --deeper-than 6)";
 
@@ -77,6 +78,9 @@ void add_import(CLI::App& data, DataImportCommand& o, const AddCommand& add) {
        "take only rows whose licences are all among these; may be given again");
   text(c, "--language", o.language, "NAME", "asked for, where a problem has no answer");
   flag(c, "--questions", o.questions, "leave answers out: data teach can give others");
+  flag(c, "--trace", o.trace,
+       "run the references to name the operators, which data split and decontaminate need");
+  number(c, "--jobs", o.jobs, "N", "references at once");
   flag(c, "--json", o.json, kJson);
 }
 
@@ -119,6 +123,8 @@ void add_filter(CLI::App& data, DataFilterCommand& o, const AddCommand& add) {
   number(c, "--per-cell", o.per_cell, "N",
          "of a generator's samples judge N of each operator x strategy x language, and drop cells "
          "that fail; 0: all");
+  text(c, "--small-cells", o.small_cells, "NAME",
+       "cells with fewer than N that can be judged: keep, drop or fail");
   text(c, "--seed", o.seed, "S", "of that choice");
   number(c, "--tries", o.tries, "N", "of a judgement that failed through no fault of the sample");
   number(c, "--retry-seconds", o.retry_seconds, "S", "before the second try, doubled each time");
@@ -145,6 +151,8 @@ void add_teach(CLI::App& data, DataTeachCommand& o, const AddCommand& add) {
   text(c, "--docs-for", o.docs_for, "NAME",
        "pairs: each question without it and with it; all: only with it");
   flag(c, "--again", o.again, "ask what has an answer too, and replace it");
+  flag(c, "--with-reasoning", o.with_reasoning,
+       "write the reasoning that the server gave apart as <think>...</think> before the answer");
   number(c, "--answers", o.answers, "N", "to each question");
   number(c, "--temperature", o.temperature, "T", "0: the likeliest token");
   number(c, "--top-p", o.top_p, "P", "of the likeliest tokens that reach P together");
@@ -168,6 +176,8 @@ void add_split(CLI::App& data, DataSplitCommand& o, const AddCommand& add) {
   number(c, "--most-common", o.most_common, "SHARE",
          "of the samples; pairs in more are not held out");
   number(c, "--deeper-than", o.deeper_than, "N", "operators on the longest path: H2; 0: none");
+  text(c, "--unlabelled", o.unlabelled, "NAME",
+       "problems whose operators nobody named: aside (a part of their own), train or fail");
   flag(c, "--json", o.json, kJson);
 }
 
@@ -176,6 +186,9 @@ void add_stats(CLI::App& data, DataStatsCommand& o, const AddCommand& add) {
       data, "stats", "count kinds, languages, operators, outcomes, lengths", [&o] { return o; },
       "");
   text(c, "DATA", o.in, "", kSamples)->required();
+  text(c, "--removed", o.removed, "FILE", "of data dedup --removed: what it took out, too");
+  text(c, "--decontaminated", o.decontaminated, "FILE",
+       "of data decontaminate --report: what it took out, too");
   text(c, "--html", o.html, "FILE", "write a page with the distributions here");
   flag(c, "--json", o.json, kJson);
 }
@@ -187,6 +200,7 @@ void add_export(CLI::App& data, DataExportCommand& o, const AddCommand& add) {
   text(c, "--out", o.out, "DIR", "a new folder")->required();
   text(c, "--format", o.format, "NAME", "jsonl or parquet");
   text(c, "--name", o.name, "NAME", "on the card; without it the folder's");
+  flag(c, "--unanswered", o.unanswered, "samples without an answer too");
   flag(c, "--json", o.json, kJson);
 }
 

@@ -28,6 +28,8 @@ struct DataImportCommand {
   std::string language = "triton";
   std::vector<std::string> licences;
   bool questions = false;  // without the answers that rows have
+  bool trace = false;      // run the references, for the operators' names
+  int jobs = 1;            // references at once
   bool replace = false, json = false;
 };
 
@@ -51,20 +53,23 @@ struct DataSplitCommand {
   std::string in, out;  // a file; a folder
   std::string seed = "0";
   double validation = 0.02, test = 0.02, adjacencies = 0.02, most_common = 0.02;
-  int deeper_than = 0;
+  int deeper_than = 10;
+  std::string unlabelled = "aside";  // train, fail
   bool json = false;
 };
 
 struct DataStatsCommand {
   std::string in;
-  std::string html;  // a page is written here
+  std::string html;                     // a page is written here
+  std::string removed, decontaminated;  // what dedup and decontaminate wrote beside; empty: none
   bool json = false;
 };
 
 struct DataExportCommand {
   std::string in, out;  // a file or a split's folder; a folder
   std::string format = "jsonl";
-  std::string name;  // on the card; empty: the folder's
+  bool unanswered = false;  // questions alone too
+  std::string name;         // on the card; empty: the folder's
   bool json = false;
 };
 
@@ -75,6 +80,7 @@ struct DataFilterCommand {
   bool resume = false;   // go on with a log that is there
   bool skip_failed = false, replace = false, json = false;
   int jobs = 1, tries = 3, per_cell = 0;
+  std::string small_cells = "keep";  // drop, fail
   double retry_seconds = 2;
   std::string seed = "0", isolation = "none", memory = "0";
   bool timing = false, no_evidence = false;
@@ -88,6 +94,7 @@ struct DataTeachCommand {
   ServerOptions server;
   std::string docs;                // a file; empty: none
   std::string docs_for = "pairs";  // all, pairs
+  bool with_reasoning = false;     // <think>...</think> before the answers
   bool resume = false, again = false, replace = false, json = false;
   int answers = 1, max_tokens = 4096, slots = 16, most_failures = 20;
   double temperature = 1, top_p = 1;

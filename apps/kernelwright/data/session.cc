@@ -17,12 +17,10 @@ Result<fs::path> session_log(const std::string& given, const std::string& out, b
   return log;
 }
 
-Result<std::optional<data::OutputFile>> optional_output(const std::string& path, bool replace) {
-  std::optional<data::OutputFile> out;
-  if (path.empty()) return out;
-  KW_TRY(data::OutputFile file, data::OutputFile::create(path, replace));
-  out.emplace(std::move(file));
-  return out;
+data::OutputPair::Existing existing(bool replace, bool resume) {
+  using Existing = data::OutputPair::Existing;
+  if (replace) return Existing::kReplaced;
+  return resume ? Existing::kGoneOnWith : Existing::kRefused;
 }
 
 Result<std::uint64_t> parse_seed(const std::string& word) {

@@ -2,11 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "data/files.h"
+#include "data/output_pair.h"
 
 namespace kw::front {
 
@@ -14,8 +13,8 @@ namespace kw::front {
 Result<std::filesystem::path> session_log(const std::string& given, const std::string& out,
                                           bool resume);
 
-// None for an empty name.
-Result<std::optional<data::OutputFile>> optional_output(const std::string& path, bool replace);
+// --replace and --resume.
+data::OutputPair::Existing existing(bool replace, bool resume = false);
 
 Result<std::uint64_t> parse_seed(const std::string& word);  // of --seed
 

@@ -73,9 +73,37 @@ report::DistributionSection length_section(const data::Stats& stats) {
   return out;
 }
 
+Distribution in_order(std::string title, std::string description, const Counts& counts) {
+  Distribution out{std::move(title), std::move(description), {}};
+  for (const auto& [name, count] : counts)
+    out.counts.emplace_back(name, static_cast<std::int64_t>(count));
+  return out;
+}
+
+report::DistributionSection dedup_section(const data::DedupRemovals& removals) {
+  return {"Taken out as duplicates",
+          {},
+          {by_count("Reasons", "same: equal but for names, comments and layout; near: alike.",
+                    removals.reasons),
+           in_order("Similarity", "Of near duplicates: the share of token runs in both.",
+                    removals.similarities)},
+          static_cast<std::int64_t>(removals.rows)};
+}
+
+report::DistributionSection benchmark_section(const data::BenchmarkRemovals& removals) {
+  return {"Taken out as a benchmark's",
+          {},
+          {by_count("Rules", "What the sample shows of a problem.", removals.rules),
+           by_count("Problems", "Of the benchmark.", removals.problems),
+           in_order("Overlap", "Of the rule shingles: the share of the problem's token runs.",
+                    removals.overlaps)},
+          static_cast<std::int64_t>(removals.rows)};
+}
+
 }  // namespace
 
-report::DistributionPage stats_page(const data::Stats& stats, const std::string& name) {
+report::DistributionPage stats_page(const StatsOfData& all, const std::string& name) {
+  const data::Stats& stats = all.samples;
   report::DistributionPage out;
   out.title = name;
   out.all = static_cast<std::int64_t>(stats.samples);
@@ -106,8 +134,11 @@ report::DistributionPage stats_page(const data::Stats& stats, const std::string&
                    {},
                    {by_count("Origins", "Data set, generator or teacher.", stats.origins),
                     by_count("Licences", "Of the source.", stats.licences)}}};
+  if (all.dedup) out.sections.push_back(dedup_section(*all.dedup));
+  if (all.benchmarks) out.sections.push_back(benchmark_section(*all.benchmarks));
   out.method =
-      "Shares are of all samples. A sample counts once in each of its operators, and in each of "
+      "Shares are of all samples in the file, of what was taken out of all that was. A sample "
+      "counts once in each of its operators, and in each of "
       "its licences; a sample that does not say something is missing there.";
   return out;
 }

@@ -54,6 +54,34 @@ TEST_F(DataStatsTest, JsonBesideThePage) {
   EXPECT_EQ(json["answer_bytes"]["bins"][0]["from"], 8);
 }
 
+TEST_F(DataStatsTest, WhatWasTakenOutToo) {
+  const std::string removed =
+      write("removed.jsonl", R"({"id":"a","reason":"near","as":"b","similarity":0.92}
+{"id":"c","reason":"same","as":"b","similarity":1}
+)");
+  const std::string report =
+      write("report.jsonl", R"({"id":"d","problem":"p<1>","rule":"shingles","overlap":0.71}
+)");
+  const std::vector<std::string> words = {"data",      "stats",  samples(),
+                                          "--removed", removed,  "--decontaminated",
+                                          report,      "--html", path("stats.html")};
+  ASSERT_EQ(kernelwright(words), 0) << console.err_text;
+  EXPECT_NE(console.out_text.find("taken out by dedup 2\nreason\n"), std::string::npos);
+  EXPECT_NE(console.out_text.find("0.90 to 0.95"), std::string::npos) << console.out_text;
+  EXPECT_NE(console.out_text.find("p<1>"), std::string::npos);
+  const std::string html = read("stats.html");
+  for (const char* text : {">Taken out as duplicates</h2>", ">1 (50.0 %)</text>",
+                           ">p&lt;1&gt;</text>", ">0.70 to 0.75</text>"})
+    EXPECT_NE(html.find(text), std::string::npos) << text;
+  console.out_text.clear();
+  auto json = words;
+  json.emplace_back("--json");
+  ASSERT_EQ(kernelwright(json), 0) << console.err_text;
+  const Json out = parse_json(console.out_text).value();
+  EXPECT_EQ(out["removed"]["similarities"]["0.90 to 0.95"], 1);
+  EXPECT_EQ(out["decontaminated"]["rules"]["shingles"], 1);
+}
+
 TEST_F(DataStatsTest, APageThatCannotBeWritten) {
   EXPECT_EQ(kernelwright({"data", "stats", samples(), "--html", path("none/stats.html")}), 2);
   EXPECT_NE(console.err_text.find("stats.html"), std::string::npos) << console.err_text;

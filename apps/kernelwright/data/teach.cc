@@ -7,6 +7,7 @@
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/data/session.h"
 #include "kernelwright/error_text.h"
+#include "kernelwright/json_line.h"
 #include "kernelwright/model/server_settings.h"
 #include "kernelwright/progress.h"
 #include "task/text_file.h"
@@ -29,6 +30,7 @@ Result<data::TeachSettings> settings_of(const DataTeachCommand& command) {
   out.answers = command.answers;
   out.concurrency = command.slots;
   out.again = command.again;
+  out.reasoning = command.with_reasoning;
   out.most_failures = command.most_failures;
   KW_TRY(out.seed, parse_seed(command.seed));
   if (command.docs_for != "pairs" && command.docs_for != "all")
@@ -43,7 +45,7 @@ Result<data::TeachSettings> settings_of(const DataTeachCommand& command) {
 }
 
 std::string summary_of(const DataTeachCommand& command, const data::TeachReport& report,
-                       const openai::Counts& counts, bool priced) {
+                       bool priced) {
   std::string out =
       fmt::format("questions   {}\nanswered    {}\n", report.questions, report.answered);
   const auto line = [&out](const char* name, std::uint64_t count, const char* what) {
@@ -54,11 +56,12 @@ std::string summary_of(const DataTeachCommand& command, const data::TeachReport&
   line("empty", report.empty, ", not written");
   line("echoes", report.echoes, ", not written: the chat template is probably not the model's");
   line("filtered", report.filtered, ", not written");
+  line("too large", report.too_large, ", not written");
   if (report.refused > 0) out += fmt::format("refused     {}\n", report.refused);
   out += fmt::format("tokens      {} of prompts, {} of answers\n", report.prompt_tokens,
                      report.completion_tokens);
   if (priced) out += fmt::format("cost        {:.6g}\n", report.cost);
-  if (counts.retries > 0) out += fmt::format("retries     {}\n", counts.retries);
+  if (report.client.retries > 0) out += fmt::format("retries     {}\n", report.client.retries);
   return out + fmt::format("samples     {}\nwritten     {}\n", report.written, command.out);
 }
 
@@ -74,8 +77,10 @@ Result<int> run_data_teach(const DataTeachCommand& command, const Services& serv
   KW_TRY(openai::ChatSettings server,
          server_settings(command.server, command.model, command.slots, services));
   const bool priced = server.prices.prompt > 0 || server.prices.completion > 0;
-  KW_TRY(openai::ChatClient client, openai::ChatClient::make(std::move(server)));
-  KW_TRY(settings.model, model_name(client, command.server.model_name, services.stop));
+  {
+    KW_TRY(openai::ChatClient asked, openai::ChatClient::make(server));
+    KW_TRY(settings.model, model_name(asked, command.server.model_name, services.stop));
+  }
   ProgressView progress(services.console, services.now, "usable");
   data::TeachEvents events;
   events.begin = [&](std::uint64_t to_ask, std::uint64_t earlier) {
@@ -87,15 +92,13 @@ Result<int> run_data_teach(const DataTeachCommand& command, const Services& serv
     progress.clear();
     services.console.err(fmt::format("{}: {}\n", key.substr(0, 16), one_line(error.message())));
   };
-  auto report = data::teach_dataset(command.in, log, out, settings, client, events, services.stop);
+  auto report =
+      data::teach_dataset(command.in, log, out, settings, std::move(server), events, services.stop);
   progress.clear();
   if (!report) return tl::unexpected(std::move(report).error());
   KW_TRY_STATUS(out.close());
-  const openai::Counts counts = client.counts();
-  Json json = to_json(*report);
-  json["client"] = to_json(counts);
-  KW_TRY_STATUS(services.console.out(command.json ? json.dump() + "\n"
-                                                  : summary_of(command, *report, counts, priced)));
+  KW_TRY_STATUS(services.console.out(command.json ? json_line(to_json(*report))
+                                                  : summary_of(command, *report, priced)));
   return 0;
 }
 

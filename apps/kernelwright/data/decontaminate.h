@@ -1,5 +1,4 @@
-// kernelwright data dedup, decontaminate, split: what is taken out of data sets, and how they are
-// cut.
+// kernelwright data decontaminate: what shows a benchmark's problems is taken out.
 #pragma once
 #include "base/result.h"
 #include "kernelwright/cli/data_options.h"
@@ -7,9 +6,7 @@
 
 namespace kw::front {
 
-Result<int> run_data_dedup(const DataDedupCommand& command, const Services& services);
 Result<int> run_data_decontaminate(const DataDecontaminateCommand& command,
                                    const Services& services);
-Result<int> run_data_split(const DataSplitCommand& command, const Services& services);
 
 }  // namespace kw::front

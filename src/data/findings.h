@@ -1,0 +1,42 @@
+// The filter's log: what was found about each sample, in little memory.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "data/judge_sample.h"
+#include "data/session_log.h"
+
+namespace kw::data {
+
+struct StoredFinding {
+  bool passed = false;
+  Fault fault = Fault::kNone;
+  std::string verdict, question;  // JSON, as the sample gets them
+
+  Result<Json> verdict_json() const { return parse_json(verdict); }
+};
+
+// One thread at a time.
+class Findings {
+ public:
+  // Errors as of SessionLog::open(): the log belongs to the options and the gym's version.
+  static Result<Findings> open(const std::filesystem::path& log, const gym::EvalOptions& options);
+
+  Status add(const std::string& id, const Finding& finding);
+  // nullptr: none yet. Stands until the next add().
+  const StoredFinding* find(const std::string& id) const;
+
+ private:
+  Findings(SessionLog log, std::unordered_map<std::string, StoredFinding> found, std::string target)
+      : log_(std::move(log)), found_(std::move(found)), target_(std::move(target)) {}
+
+  SessionLog log_;
+  std::unordered_map<std::string, StoredFinding> found_;  // by id
+  std::string target_;
+};
+
+}  // namespace kw::data
