@@ -15,6 +15,7 @@ in each strategy, the first of all cells before the second. Exit 1: some kernel 
 """
 import argparse
 import collections
+import copy
 import json
 import math
 import multiprocessing
@@ -194,10 +195,9 @@ def check_sample(sample, folder):
             got, want = outputs_of(ours, *case), outputs_of(model, *case)
             try:
                 wide = [v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v for v in case]
-                exact = [e if e.is_floating_point() else None for e in outputs_of(model.double(), *wide)]
+                exact = [e if e.is_floating_point() else None for e in outputs_of(copy.deepcopy(model).double(), *wide)]
             except Exception:
                 exact = [None] * len(want)
-            model.float()
             if wrong := wrong_in(got, want, exact):
                 return wrong
         return None
@@ -292,7 +292,9 @@ def upper_bound(wrong, total):
 
 
 def cells_of(row):
-    return {(operator, row["labels"]["strategy"]) for operator in row["labels"]["operators"]}
+    """Torch's operators and the generator's, each with the strategy."""
+    labels = row["labels"]
+    return {(operator, labels["strategy"]) for operator in labels["operators"] + labels.get("made_of", [])}
 
 
 def samples_in(path):

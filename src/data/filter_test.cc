@@ -387,6 +387,16 @@ TEST_F(SessionTest, EmptyAndBrokenDataSetsAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
 }
 
+TEST(Strata, CellsAreOfTorchsOperatorsAndTheGenerators) {
+  Sample sample = sample_with("right");
+  sample.labels.operators = {"convolution.default", "relu.default"};
+  sample.labels.strategy = "blocked";
+  sample.labels.other["made_of"] = Json::array({"conv2d", "relu"});
+  EXPECT_THAT(cells_of(sample),
+              ElementsAre("conv2d | blocked | cpp", "convolution.default | blocked | cpp",
+                          "relu | blocked | cpp", "relu.default | blocked | cpp"));
+}
+
 TEST(Binomial, ClopperPearsonVectors) {
   // Closed forms: k = 0: 1 - 0.05^(1/n); k = n - 1: 0.95^(1/n). The rest by R's binom.test.
   EXPECT_NEAR(clopper_pearson_upper(0, 30), 1 - std::pow(0.05, 1.0 / 30), 1e-9);

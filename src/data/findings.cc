@@ -33,6 +33,7 @@ Json verdict_json(const Finding& finding, const std::string& target) {
     out["speedup"] = {{"median", finding.speedup->median},
                       {"low", finding.speedup->low},
                       {"high", finding.speedup->high}};
+  out["size_sets"] = finding.size_sets;
   out["reason"] = finding.reason;
   if (!finding.cause.empty()) out["cause"] = finding.cause;
   out["evidence"] = finding.evidence;

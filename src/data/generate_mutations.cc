@@ -1,6 +1,7 @@
 #include "data/generate_mutations.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -194,19 +195,26 @@ Edits mean_without_division(std::string_view source) {
   return out;
 }
 
+// A call of another function, or of none. "kw_max<float>(": with the type in it.
 Edits wrong_function(std::string_view s) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"kw_max<float>(", "std::min<float>("},
+      {"kw_min<float>(", "std::max<float>("},
+      {"kw_exp<float>(", "std::exp2("},
+      {"kw_erf<float>(", "std::erfc("},
+      {"kw_abs<float>(", "("},
+      {"std::sqrt(", "("},
+      {"tanhf(", "std::tan("},
+      {"logf(", "std::log2("},
+      {"log1pf(", "std::log("},
+      {"expm1f(", "std::exp("}};
   Edits out;
-  for (const auto& [from, to] :
-       {std::pair<std::string_view, std::string_view>{"kw_max(", "std::min("},
-        {"kw_min(", "std::max("},
-        {"std::sqrt(", "("},
-        {"tanhf(", "std::tan("},
-        {"expf(", "std::exp2("},
-        {"log1pf(", "std::log("}}) {
+  for (const auto& [from, to] : kOthers) {
     for (Edit& one : replaced(s, from, to)) {
-      const bool declared =
-          s.substr(0, one.begin).ends_with("float ") || s.substr(0, one.begin).ends_with("T ");
-      if (!declared) out.push_back(std::move(one));
+      const std::string_view before = s.substr(0, one.begin);
+      const bool declared = before.ends_with("float ") || before.ends_with("T ");
+      const bool longer = one.begin > 0 && is_word(s[one.begin - 1]);
+      if (!declared && !longer) out.push_back(std::move(one));
     }
   }
   return out;
@@ -281,8 +289,25 @@ Edits wrong_reduction(std::string_view s) {
   for (Edit& one : replaced(s, "tl.max(", "tl.min(")) out.push_back(std::move(one));
   return out;
 }
+// "acc = acc + x", "acc = tl.dot(a, b, acc, ..)", "x += y"
 Edits accumulator_overwritten(std::string_view s) {
-  return replaced(s, " += ", " = ");
+  Edits out = replaced(s, " += ", " = ");
+  for (const std::size_t at : places_of(s, " = ")) {
+    std::size_t begin = at;
+    while (begin > 0 && is_word(s[begin - 1])) --begin;
+    const std::string_view name = s.substr(begin, at - begin);
+    const std::string_view made = s.substr(at + 3, s.find('\n', at) - at - 3);
+    if (name.empty()) continue;
+    for (const std::string& wanted : {fmt::format("{} + ", name), fmt::format(", {}", name)}) {
+      const std::size_t found = made.find(wanted);
+      if (found == kNone || (found > 0 && wanted[0] != ',')) continue;
+      if (wanted[0] == ',' && !made.starts_with("tl.dot(")) continue;
+      const std::size_t end = at + 3 + found + wanted.size();
+      if (end < s.size() && wanted[0] == ',' && is_word(s[end])) continue;
+      out.push_back({at + 3 + found, end, ""});
+    }
+  }
+  return out;
 }
 Edits missing_store(std::string_view s) {
   return replaced(s, "tl.store(", "tl.load(");
@@ -325,8 +350,8 @@ constexpr Mutation kCFamily[] = {
     {"missing_brace", missing_brace},
     {"undeclared_name", undeclared_name},
     {"wrong_signature", wrong_signature},
-    {"missing_barrier", missing_barrier},
 };
+constexpr Mutation kCudaAlone[] = {{"missing_barrier", missing_barrier}};
 constexpr Mutation kTriton[] = {
     {"missing_mask", missing_mask},       {"missing_other", missing_other},
     {"wrong_axis", wrong_axis},           {"narrow_dtype", narrow_dtype},
@@ -336,10 +361,15 @@ constexpr Mutation kTriton[] = {
     {"missing_import", missing_import},   {"unknown_function", unknown_function},
 };
 
-std::span<const Mutation> mutations_for(Language language) {
-  if (language == Language::kCpp || language == Language::kCuda) return kCFamily;
-  if (language == Language::kTriton) return kTriton;
-  return {};
+std::vector<const Mutation*> mutations_for(Language language) {
+  std::vector<const Mutation*> out;
+  const auto add = [&](std::span<const Mutation> some) {
+    for (const Mutation& one : some) out.push_back(&one);
+  };
+  if (language == Language::kCpp || language == Language::kCuda) add(kCFamily);
+  if (language == Language::kCuda) add(kCudaAlone);
+  if (language == Language::kTriton) add(kTriton);
+  return out;
 }
 
 std::optional<Mutant> applied(const Mutation& mutation, std::string_view source, Rng& rng) {
@@ -356,21 +386,20 @@ std::optional<Mutant> applied(const Mutation& mutation, std::string_view source,
 
 std::vector<std::string_view> mutation_kinds(Language language) {
   std::vector<std::string_view> out;
-  for (const Mutation& one : mutations_for(language)) out.push_back(one.kind);
+  for (const Mutation* one : mutations_for(language)) out.push_back(one->kind);
   return out;
 }
 
 std::optional<Mutant> mutate(std::string_view source, Language language, std::string_view kind,
                              Rng& rng) {
-  for (const Mutation& one : mutations_for(language)) {
-    if (one.kind == kind) return applied(one, source, rng);
+  for (const Mutation* one : mutations_for(language)) {
+    if (one->kind == kind) return applied(*one, source, rng);
   }
   return std::nullopt;
 }
 
 std::optional<Mutant> mutate(std::string_view source, Language language, Rng& rng) {
-  std::vector<const Mutation*> order;
-  for (const Mutation& one : mutations_for(language)) order.push_back(&one);
+  std::vector<const Mutation*> order = mutations_for(language);
   while (!order.empty()) {
     const std::size_t at = rng.below(order.size());
     if (auto out = applied(*order[at], source, rng)) return out;

@@ -96,6 +96,7 @@ class SampleMaker {
     out.labels.strategy = answer.strategy;
     out.labels.tier = problem.tier;
     out.labels.other["family"] = problem.family;
+    out.labels.other["made_of"] = problem.made_of;
     out.labels.other["template"] = question.template_id;
     if (!answer.tuning.empty())
       out.labels.other["kernel"] = writer::label_of(answer.strategy, answer.tuning);
@@ -169,9 +170,9 @@ class SampleMaker {
                                          const writer::ProblemForm& form) {
     prompt::PromptOptions options;
     options.build_flags = options_.build_flags;
+    const task::Problem shown = with_all_workloads(form.problem);
     if (kind_ == Kind::kImplement)
-      return implement_prompt(form.problem, form.signature, options_.language, problem.steps,
-                              options);
+      return implement_prompt(shown, form.signature, options_.language, problem.steps, options);
     const bool pending = kind_ == Kind::kRepair || kind_ == Kind::kSpeedup;
     template_ =
         pending ? drawn_template(kPendingTemplates, rng_) : drawn_template(kTemplates, rng_);
@@ -181,7 +182,14 @@ class SampleMaker {
       options.hardware = known[rng_.below(known.size())];
       options.machine = options.hardware->name;
     }
-    return prompt::chat_prompt(form.problem, form.signature, options_.language, chosen, options);
+    return prompt::chat_prompt(shown, form.signature, options_.language, chosen, options);
+  }
+
+  // A question tells all size sets, those too that are too large for an interpreter.
+  static task::Problem with_all_workloads(task::Problem problem) {
+    for (auto& [uuid, policy] : problem.policy.workloads)
+      policy.targets = {"cpu", "cuda", "interpret"};
+    return problem;
   }
 
   const GenerateOptions& options_;

@@ -10,6 +10,7 @@
 
 #include "data/files.h"
 #include "data/generate_mutations.h"
+#include "data/generator_origin.h"
 #include "os/file.h"
 
 namespace kw::data {
@@ -65,6 +66,7 @@ TEST_F(GenerateFile, IsTheSameForAnyNumberOfWorkersAndReadsBack) {
           EXPECT_NE(sample.pending->previous, sample.answer());
         }
         EXPECT_FALSE(sample.labels.operators.empty());
+        EXPECT_EQ(std::ssize(sample.labels.other["made_of"]), sample.labels.depth);
         EXPECT_FALSE(sample.labels.strategy.empty());
         KW_TRY_STATUS(task_problem(*sample.problem, "test"));
         return {};
@@ -142,6 +144,43 @@ TEST(GenerateLabels, DepthIsTheLongestPathOfTheOperators) {
   }
 }
 
+// Convolutions of every rank and kind are cells of their own.
+TEST(GenerateLabels, SayWhatAProblemIsMadeOf) {
+  GenerateOptions options = few(0);
+  options.mix = *mix_from_text("convert=1");
+  options.problems.max_elements = 4096;
+  std::set<std::string> convolutions;
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    const auto sample = generate_sample(options, index);
+    ASSERT_TRUE(sample) << sample.error().message();
+    for (const Json& name : sample->labels.other["made_of"]) {
+      if (name.get<std::string>().find("conv") != std::string::npos)
+        convolutions.insert(name.get<std::string>());
+    }
+  }
+  for (const char* name :
+       {"conv1d", "conv2d", "conv3d", "grouped_conv2d", "depthwise_conv2d", "conv_transpose2d"})
+    EXPECT_TRUE(convolutions.contains(name)) << name;
+}
+
+TEST(GenerateTiers, OriginsBoundsGiveTheProblemBack) {
+  GenerateOptions options = few(0);
+  options.problems.tiers = {1, 2};
+  options.problems.interpreted_elements = 1 << 12;
+  options.problems.max_elements = 1 << 18;
+  options.mix = *mix_from_text("convert=1,definition=1");
+  for (std::uint64_t index = 0; index < 20; ++index) {
+    const auto sample = generate_sample(options, index);
+    ASSERT_TRUE(sample) << sample.error().message();
+    EXPECT_LE(*sample->labels.tier, 2);
+    const auto again = sample_from_json(*parse_json(to_line(*sample)));
+    ASSERT_TRUE(again) << again.error().message();
+    const auto form = generated_form(*again);
+    ASSERT_TRUE(form) << form.error().message();
+    EXPECT_EQ((*form)->problem.hash, again->problem->hash);
+  }
+}
+
 TEST(GenerateMix, Texts) {
   const auto mix = mix_from_text("implement=60, convert=40");
   ASSERT_TRUE(mix) << mix.error().message();
@@ -162,9 +201,8 @@ extern "C" void run(const float* x, const float* bias, float* out) {
   float a1 = 0;
   float a2 = -std::numeric_limits<float>::infinity();
   for (int64_t i0 = 0; i0 < M; ++i0) {
-    __syncthreads();
     a1 += (x[N * i0 + r1] * 0.5f) + bias[i0];
-    a2 = kw_max(a2, ((i0 - r1 >= 0) ? x[i0] : 0.0f)) - x[i0];
+    a2 = kw_max<float>(a2, ((i0 - r1 >= 0) ? x[i0] : 0.0f)) - x[i0];
     out[i0] = x[i0] - a1 / static_cast<float>((N));
   }
 }
@@ -175,7 +213,7 @@ import triton.language as tl
 def kernel(x, out, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     total = tl.zeros([BLOCK], tl.float32)
-    total += tl.load(x + at, mask=at < n, other=0.0) * 1.5
+    total = total + tl.load(x + at, mask=at < n, other=0.0) * 1.5
     tl.store(out + at, tl.sum(total, axis=0), mask=at < n)
 grid = triton.cdiv(n, 64)
 )";
@@ -193,8 +231,41 @@ grid = triton.cdiv(n, 64)
     EXPECT_EQ(kinds.size(), mutation_kinds(language).size());
   }
   Rng rng(1);
+  const auto barrier =
+      mutate("a();\n__syncthreads();\nb();\n", task::Language::kCuda, "missing_barrier", rng);
+  ASSERT_TRUE(barrier);
+  EXPECT_EQ(barrier->source, "a();\n\nb();\n");
   EXPECT_FALSE(mutate("", task::Language::kCpp, rng));
   EXPECT_FALSE(mutate(kSource, task::Language::kPtx, rng));
+}
+
+// Each kind that is offered for a language is possible in what the writer prints in it.
+TEST(GenerateMutations, EachKindOccursInRealAnswers) {
+  constexpr std::uint64_t kAnswers = 300;
+  for (const auto language : {task::Language::kCpp, task::Language::kTriton}) {
+    GenerateOptions options = few(kAnswers);
+    options.language = language;
+    options.problems.max_elements = 4096;
+    options.mix = *mix_from_text("implement=1,convert=1");
+    std::map<std::string_view, int> found;
+    for (std::uint64_t index = 0; index < kAnswers; ++index) {
+      const auto sample = generate_sample(options, index);
+      ASSERT_TRUE(sample) << sample.error().message();
+      const std::string& answer = sample->answer();
+      const std::string source = answer.substr(answer.find("```"));
+      Rng rng(index);
+      for (const std::string_view kind : mutation_kinds(language))
+        found[kind] += mutate(source, language, kind, rng) ? 1 : 0;
+    }
+    // A twentieth, but for what few kernels have.
+    for (const std::string_view kind : mutation_kinds(language))
+      EXPECT_GE(found[kind], 15) << kind << " in " << task::to_string(language);
+    if (language == task::Language::kTriton) {
+      EXPECT_GE(found["accumulator_overwritten"], 100);
+    } else {
+      EXPECT_GE(found["wrong_function"], 150);
+    }
+  }
 }
 
 }  // namespace

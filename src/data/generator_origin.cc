@@ -13,6 +13,8 @@ Json to_json(const writer::GeneratorOptions& bounds) {
               {"max_depth", bounds.max_depth},
               {"max_elements", bounds.max_elements},
               {"max_work", bounds.max_work}};
+  if (bounds.interpreted_elements > 0) out["interpreted_elements"] = bounds.interpreted_elements;
+  if (!bounds.tiers.empty()) out["tiers"] = bounds.tiers;
   if (!bounds.only_first.empty()) out["only_first"] = bounds.only_first;
   return out;
 }
@@ -26,6 +28,18 @@ Result<int> depth_of(ObjectReader& reader, std::string_view key) {
   return static_cast<int>(out);
 }
 
+Result<std::vector<int>> tiers_of(ObjectReader& reader) {
+  std::vector<int> out;
+  const Json* list = reader.find("tiers");
+  if (list == nullptr) return out;
+  for (const Json& one : *list) {
+    if (!one.is_number_integer())
+      return fail(ErrorCode::kInvalidArgument, "{}: expected whole numbers", reader.path("tiers"));
+    out.push_back(one.get<int>());
+  }
+  return out;
+}
+
 Result<writer::GeneratorOptions> bounds_of(const Json& value) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, "origin.bounds"));
   writer::GeneratorOptions out;
@@ -33,6 +47,10 @@ Result<writer::GeneratorOptions> bounds_of(const Json& value) {
   KW_TRY(out.max_depth, depth_of(reader, "max_depth"));
   KW_TRY(out.max_elements, reader.integer("max_elements"));
   KW_TRY(out.max_work, reader.integer("max_work"));
+  if (reader.find("interpreted_elements") != nullptr) {
+    KW_TRY(out.interpreted_elements, reader.integer("interpreted_elements"));
+  }
+  KW_TRY(out.tiers, tiers_of(reader));
   KW_TRY(out.only_first, reader.string_or("only_first", ""));
   if (out.min_depth > out.max_depth || out.max_elements < 1 || out.max_work < 1)
     return fail(ErrorCode::kInvalidArgument, "origin.bounds: there is no such problem");

@@ -12,7 +12,7 @@
 namespace kw::data {
 
 // The number grows when the same seed gives other samples.
-inline constexpr std::string_view kGenerator = "kernelwright-2";
+inline constexpr std::string_view kGenerator = "kernelwright-3";
 
 // generator, seed, index of the sample; problem and bounds: what generate_problem() was given.
 Json generator_origin(std::uint64_t seed, std::uint64_t index, std::uint64_t problem,

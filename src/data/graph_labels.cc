@@ -20,14 +20,7 @@ using writer::ValueId;
 
 std::vector<ValueId> values_of(const Node& node) {
   std::vector<ValueId> out;
-  for (const auto& [name, attribute] : node.arguments) {
-    if (const auto* one = std::get_if<ValueId>(&attribute)) out.push_back(*one);
-    if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&attribute)) {
-      for (const auto& value : *list) {
-        if (value) out.push_back(*value);
-      }
-    }
-  }
+  writer::for_each_value(node, [&](ValueId value) { out.push_back(value); });
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "data/judge_sample.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -71,6 +72,10 @@ class SampleJudge {
     const auto language = task::language_from_string(sample_.language);
     if (!language) return bad_problem("unknown language " + sample_.language);
     language_ = *language;
+    auto others = resized_problems(*sample_.problem, sample_.id);
+    if (!others) return bad_problem(others.error().message());
+    others_ = std::move(*others);
+    choose_judged();
     KW_TRY(const std::string misfit, misfit_of_plan(sample_));
     if (!misfit.empty()) return not_judged("wrong_plan", misfit, Fault::kAnswer);
     std::optional<Judged> previous;
@@ -84,7 +89,7 @@ class SampleJudge {
     KW_TRY(Judged answer, judge(sample_.answer()));
     Finding out = finding(answer);
     if (!out.passed) return out;
-    KW_TRY(const std::optional<Finding> elsewhere, failure_at_other_sizes(answer));
+    KW_TRY(const std::optional<Finding> elsewhere, failure_at_other_sizes(answer, out.size_sets));
     if (elsewhere) return *elsewhere;
     if (!previous) return out;
     if (sample_.kind == Kind::kSpeedup && !faster(answer, *previous))
@@ -114,29 +119,43 @@ class SampleJudge {
         search::read_answer(problem_, language_, answered, text, shown_code(sample_.messages));
     if (!out.reading.candidate) return out;
     gym::EvalRequest request;
-    request.problem = problem_;
+    request.problem = judged_;
     request.candidate = *out.reading.candidate;
     request.options = options_;
     KW_TRY(out.verdict, evaluator_.judge(std::move(request), stop_));
     return out;
   }
 
-  // The same candidate for the module at other sizes.
-  Result<std::optional<Finding>> failure_at_other_sizes(const Judged& answer) {
-    KW_CHECK(sample_.problem && answer.reading.candidate);
-    auto problems = resized_problems(*sample_.problem, sample_.id);
-    if (!problems) return std::optional(bad_problem(problems.error().message()));
-    for (task::Problem& problem : *problems) {
+  // What is judged first: the problem, or of a module that is too large for the interpreter of
+  // Triton, as its policy says, the first of its other size sets.
+  void choose_judged() {
+    judged_ = problem_;
+    if (language_ != task::Language::kTriton || options_.target != "cpu" || others_.empty()) return;
+    const auto policy = problem_.policy.workloads.find(problem_.workloads[0].uuid);
+    if (policy == problem_.policy.workloads.end()) return;
+    const std::vector<std::string>& targets = policy->second.targets;
+    if (std::find(targets.begin(), targets.end(), "interpret") != targets.end()) return;
+    judged_ = std::move(others_.front());
+    others_.erase(others_.begin());
+  }
+
+  // The same candidate for the module at other sizes; those at which it is right are added to
+  // `size_sets`.
+  Result<std::optional<Finding>> failure_at_other_sizes(const Judged& answer, int& size_sets) {
+    KW_CHECK(answer.reading.candidate);
+    for (const task::Problem& problem : others_) {
       gym::EvalRequest request;
-      request.problem = std::move(problem);
+      request.problem = problem;
       request.candidate = *answer.reading.candidate;
       request.options = options_;
       request.options.timing = false;
       KW_TRY(task::Verdict verdict, evaluator_.judge(std::move(request), stop_));
-      if (!task::is_candidates_fault(verdict.outcome)) continue;  // right, or says nothing of it
-      Finding out = finding({answer.reading, std::move(verdict)});
-      out.cause = std::exchange(out.outcome, "wrong_at_other_sizes");
-      return std::optional(std::move(out));
+      if (task::is_candidates_fault(verdict.outcome)) {
+        Finding out = finding({answer.reading, std::move(verdict)});
+        out.cause = std::exchange(out.outcome, "wrong_at_other_sizes");
+        return std::optional(std::move(out));
+      }
+      if (verdict.outcome == Outcome::kPassed) ++size_sets;  // else it says nothing of the answer
     }
     return std::optional<Finding>();
   }
@@ -158,6 +177,7 @@ class SampleJudge {
       return out;
     }
     out.passed = judged.right();
+    if (out.passed) out.size_sets = static_cast<int>(judged.verdict->workloads.size());
     out.outcome = to_string(judged.verdict->outcome);
     out.cause = judged.verdict->violation;
     if (!out.passed) out.reason = reason_of(*judged.verdict);
@@ -198,7 +218,8 @@ class SampleJudge {
   const prompt::PromptOptions& asking_;
   search::Evaluator& evaluator_;
   std::stop_token stop_;
-  task::Problem problem_;
+  task::Problem problem_, judged_;
+  std::vector<task::Problem> others_;  // the module at other sizes, less what is judged first
   task::Language language_ = task::Language::kCpp;
 };
 

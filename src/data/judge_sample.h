@@ -36,6 +36,7 @@ struct Finding {
   std::string reason, evidence;
   bool passed = false;
   Fault fault = Fault::kNone;
+  int size_sets = 0;  // at which the answer is right: a definition's workloads, a module's sizes
   std::optional<task::Speedup> speedup;
   std::vector<prompt::Message>
       question;  // of a sample that was pending: what takes the old one's place

@@ -1,5 +1,6 @@
 // `data filter` of generated samples: an answer whose plan is not its kernel's goes.
 #include <fstream>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -119,6 +120,73 @@ TEST_F(PlanFilter, LeavesTheAnswersOfOthersAlone) {
   const auto report = filter("log.jsonl");
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(Json(report->outcomes).dump(), R"({"passed":2})");
+}
+
+// Says that the problems of some sources are quarantined, and notes what it judges.
+class Quarantines : public Passes {
+ public:
+  Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
+    KW_TRY(task::Verdict out, Passes::judge(request, std::move(stop)));
+    const std::string source =
+        request.problem.is_module() ? request.problem.module().source : std::string();
+    sources.push_back(source);
+    if (quarantined.contains(source)) out.outcome = task::Outcome::kQuarantined;
+    out.workloads.resize(request.problem.workloads.size());
+    return out;
+  }
+  std::set<std::string> quarantined;
+  std::vector<std::string> sources;
+};
+
+Sample of_language(task::Language language, const char* mix) {
+  GenerateOptions options;
+  options.seed = 22;
+  options.language = language;
+  options.problems.max_elements = 1 << 20;
+  options.problems.max_work = 1 << 25;
+  options.problems.interpreted_elements = language == task::Language::kTriton ? 1 << 14 : 0;
+  options.mix = *mix_from_text(mix);
+  for (std::uint64_t index = 0;; ++index) {
+    auto sample = generate_sample(options, index);
+    EXPECT_TRUE(sample) << sample.error().message();
+    if (language != task::Language::kTriton || !sample->problem->policy.is_null()) return *sample;
+  }
+}
+
+Finding judged(const Sample& sample, Quarantines& evaluator) {
+  gym::EvalOptions options;
+  options.timing = false;
+  const auto finding = judge_sample(sample, options, {}, evaluator, {});
+  EXPECT_TRUE(finding) << finding.error().message();
+  return *finding;
+}
+
+TEST(SizeSets, TheFindingSaysHowManyWereVerified) {
+  const Sample module = of_language(task::Language::kCpp, "convert=1");
+  ASSERT_EQ(module.problem->resized.size(), 2U);
+  Quarantines evaluator;
+  EXPECT_EQ(judged(module, evaluator).size_sets, 3);
+  evaluator.quarantined = {module.problem->resized[1]};
+  const Finding less = judged(module, evaluator);
+  EXPECT_TRUE(less.passed);
+  EXPECT_EQ(less.size_sets, 2);
+  EXPECT_EQ(judged(of_language(task::Language::kCpp, "definition=1"), evaluator).size_sets, 3);
+}
+
+TEST(SizeSets, ALargeModuleIsInterpretedAtItsSmallOnes) {
+  const Sample module = of_language(task::Language::kTriton, "convert=1");
+  Quarantines evaluator;
+  EXPECT_EQ(judged(module, evaluator).size_sets, 2);
+  EXPECT_EQ(evaluator.sources, module.problem->resized);
+}
+
+TEST(SizeSets, AQuestionTellsAllOfADefinition) {
+  const Sample sample = of_language(task::Language::kTriton, "definition=1,implement=1");
+  ASSERT_EQ(sample.problem->workloads.size(), 3U);
+  for (const Json& workload : sample.problem->workloads) {
+    for (const auto& [axis, n] : workload["axes"].items())
+      EXPECT_THAT(sample.messages[0].content, HasSubstr(fmt::format("{} = {}", axis, n.dump())));
+  }
 }
 
 TEST(GeneratorOrigin, GivesTheProblemBack) {

@@ -10,6 +10,11 @@ namespace kw::data {
 
 std::vector<std::string> cells_of(const Sample& sample) {
   std::set<std::string> operators(sample.labels.operators.begin(), sample.labels.operators.end());
+  if (const auto made_of = sample.labels.other.find("made_of");
+      made_of != sample.labels.other.end() && made_of->is_array()) {
+    for (const Json& name : *made_of)
+      if (name.is_string()) operators.insert(name.get<std::string>());
+  }
   if (operators.empty()) operators.insert("");
   std::vector<std::string> out;
   for (const std::string& name : operators)

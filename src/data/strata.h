@@ -12,8 +12,8 @@
 
 namespace kw::data {
 
-// "OPERATOR | STRATEGY | LANGUAGE" for each operator of the sample, once; without operators one
-// with "".
+// "OPERATOR | STRATEGY | LANGUAGE" for each operator of the sample, once, torch's and those that a
+// generator says it is made of (the label `made_of`); without operators one with "".
 std::vector<std::string> cells_of(const Sample& sample);
 
 // Chooses `per_cell` samples of every cell, each with the same chance, and all of a smaller one.

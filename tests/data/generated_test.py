@@ -30,7 +30,7 @@ def rows(path):
 
 def cells_of(sample):
     labels = sample["labels"]
-    return {f"{operator} | {labels['strategy']} | {sample['language']}" for operator in labels["operators"]}
+    return {f"{operator} | {labels['strategy']} | {sample['language']}" for operator in labels["operators"] + labels["made_of"]}
 
 
 def chosen(samples, count, seed):

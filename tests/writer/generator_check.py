@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Generated problems against torch: generator_check.py FOLDER [--seed S] [--first I] [--count N] [--operator NAME] [--jobs J]
-[--max-elements E] [--trace K] [--show] [--all-ways]
+[--max-elements E] [--trace K] [--show] [--all-ways] [--half TYPE]
 
 FOLDER holds kw_generator_probe and kw_writer_probe. Each problem's module runs in float64; its definition and both graphs (by the
 interpreter of the loops) must give the same, the definition and its graph at its other workloads too. --trace K: every K-th module is also traced, and the traced graph must give the same.
 Up to 1 % may have an output that is constant.
+One in half precision must also run in it. --half TYPE: only such problems, of the operators that hold in it.
 --all-ways: then a problem for each way of writing an operator as well, every (2 K)-th of them traced; it is an error when one is missing. Exit code 77: no torch here.
 """
 import argparse
@@ -41,11 +42,45 @@ class Constant(Wrong):
     """Inputs that an admission would refuse, as people's problems have them too."""
 
 
-def load(source, name):
-    source = source.replace(".float()", ".double()").replace("torch.float32", "torch.float64")
+NARROW = {".float()": ".double()", ".half()": ".double()", ".bfloat16()": ".double()", "torch.float32": "torch.float64",
+          "torch.float16": "torch.float64", "torch.bfloat16": "torch.float64"}
+
+
+def is_half(form):
+    return any(item["dtype"] in ("float16", "bfloat16") for item in form["graph"]["inputs"])
+
+
+def load(source, name, wide=True):
+    for narrow, wider in NARROW.items() if wide else ():
+        source = source.replace(narrow, wider)
     module = types.ModuleType(name)
     exec(compile(source, name, "exec"), module.__dict__)
     return module
+
+
+def check_half(row):
+    """In their own type both forms run here, and give it."""
+    torch.set_default_dtype(torch.float32)
+    try:
+        loaded = load(row["module"]["source"], "problem", wide=False)
+        model = loaded.Model(*loaded.get_init_inputs())
+        inputs = loaded.get_inputs()
+        want = [getattr(torch, dtype) for dtype in row["module"]["outputs"]]
+        got = flat(model(*[value.clone() for value in inputs]))
+        if [value.dtype for value in got] != want:
+            raise Wrong(f"outputs of {[value.dtype for value in got]} instead of {want}")
+        if not all(bool(value.isfinite().all()) for value in got):
+            raise Wrong("an output is not finite in its own type")
+        run = load(row["definition"]["definition"]["reference"], "reference", wide=False).run
+        state = model.state_dict()
+        given = list(inputs) + [state[key] for key in row["module"]["state_keys"] if key is not None]
+        named = dict(zip(row["module"]["inputs"], given))
+        by_name = dict(zip(row["definition"]["names"], (named[m] for m in row["definition"]["inputs"])))
+        again = flat(run(*[by_name[name] for name in row["definition"]["definition"]["inputs"]]))
+        if [value.dtype for value in again] != want:
+            raise Wrong(f"the definition's outputs are of {[value.dtype for value in again]} instead of {want}")
+    finally:
+        torch.set_default_dtype(torch.float64)
 
 
 def flat(value):
@@ -84,7 +119,7 @@ def same(what, got, want):
 def interpreted(probe, form, given, folder, sizes=None):
     path = os.path.join(folder, "graph.json")
     with open(path, "w") as file:
-        json.dump(form["graph"], file)
+        file.write(json.dumps(form["graph"]).replace('"bfloat16"', '"float32"').replace('"float16"', '"float32"'))
     return probe.run(path, sizes or form["graph"]["sizes"], given, False, MOST_WORK)
 
 
@@ -114,8 +149,11 @@ def traced(row, folder):
     import tracer
 
     path = os.path.join(folder, "problem.py")
+    source = row["module"]["source"]
+    for name in ("half", "bfloat16"):
+        source = source.replace(f".{name}()", ".float()")
     with open(path, "w") as file:
-        file.write(row["module"]["source"])
+        file.write(source.replace("torch.bfloat16", "torch.float32").replace("torch.float16", "torch.float32"))
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
@@ -128,6 +166,8 @@ def check(row, probe, folder, trace):
     """Raises what is wrong; True when the graphs could be interpreted."""
     if "error" in row:
         raise Wrong(row["error"])
+    if is_half(row["module"]):
+        check_half(row)
     if "way" in row and f"{row['way']} module" not in row["renderings"]:
         raise Wrong(f"not written as {row['way']}")
     torch.manual_seed(row["index"])
@@ -181,8 +221,10 @@ def work(arguments, kind, first, count):
     torch.set_default_dtype(torch.float64)
     command = [os.path.join(arguments.folder, "kw_generator_probe"), kind, str(arguments.seed), str(first), str(count),
                str(arguments.max_elements), str(arguments.max_elements * 64)]
-    if arguments.operator:
-        command.append(arguments.operator)
+    if arguments.operator or arguments.half:
+        command.append(arguments.operator or "-")
+    if arguments.half:
+        command.append(arguments.half)
     rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     ways, wrong, constant, run = collections.Counter(), [], [], 0
     every = arguments.trace * (2 if kind == "ways" else 1)
@@ -217,6 +259,7 @@ def main(given):
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--max-elements", type=int, default=2000)
     parser.add_argument("--trace", type=int, default=0)
+    parser.add_argument("--half", default="", choices=("", "float16", "bfloat16"))
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--all-ways", action="store_true")
     arguments = parser.parse_args(given)
@@ -224,6 +267,7 @@ def main(given):
     block = max(1, min(50, arguments.count // arguments.jobs))
     starts = range(arguments.first, arguments.first + arguments.count, block)
     blocks = [("problems", start, min(block, arguments.first + arguments.count - start)) for start in starts]
+    operators = [o for o in operators if o["half"] or not arguments.half]
     if arguments.all_ways:
         asked = sum(o["module_ways"] for o in operators if arguments.operator in ("", o["name"]))
         blocks += [("ways", start, 50) for start in range(0, asked, 50)]

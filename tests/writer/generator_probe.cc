@@ -1,13 +1,16 @@
 // A program for tests and people: problems of the generator, one a line.
 //   kw_generator_probe operators
-//   kw_generator_probe problems SEED FIRST COUNT [MAX_ELEMENTS [MAX_WORK [OPERATOR]]]
-//   kw_generator_probe ways SEED FIRST COUNT [MAX_ELEMENTS [MAX_WORK [OPERATOR]]]
+//   kw_generator_probe problems SEED FIRST COUNT [MAX_ELEMENTS [MAX_WORK [OPERATOR [HALF]]]]
+//   kw_generator_probe ways SEED FIRST COUNT [MAX_ELEMENTS [MAX_WORK [OPERATOR [HALF]]]]
+// OPERATOR: the first one; "-": any. HALF: only problems in this type, float16 or bfloat16.
 // ways: not problem after problem, but one for each way of each operator; numbers behind the last
 // way give nothing, and such a problem has a "way", "relu/2".
-// An operator: {"name", "family", "module_ways", "definition_ways"}. A problem: {"index", "name",
-// "operators", "renderings", "words", "depth", "tier", and of both forms "module" and "definition":
+// An operator: {"name", "family", "module_ways", "definition_ways", "half"}. A problem: {"index",
+// "name", "operators", "renderings", "words", "depth", "tier", and of both forms "module" and
+// "definition":
 // {"source" or "definition" and "workloads": [{AXIS: SIZE, ..}, ..], "graph", "inputs": [MEANING,
-// ..], "names", "state_keys"}}.
+// ..], "names", "state_keys", "outputs":
+// [DTYPE, ..]}}.
 #include <cstdio>
 #include <iostream>
 
@@ -19,14 +22,17 @@ namespace kw::writer {
 namespace {
 
 Json form_json(const ProblemForm& form) {
-  Json names = Json::array(), keys = Json::array();
+  Json names = Json::array(), keys = Json::array(), outputs = Json::array();
+  for (const task::Argument& one : form.signature.outputs)
+    outputs.push_back(task::to_string(one.dtype));
   for (const GraphInput& input : form.graph.inputs) names.push_back(input.name);
   for (std::size_t i = 0; i < form.signature.inputs.size(); ++i) keys.push_back(nullptr);
   for (const task::Argument& one : form.signature.statics) keys.push_back(one.state_key);
   Json out = {{"graph", Json::parse(to_json_text(form.graph))},
               {"inputs", form.meanings},
               {"names", names},
-              {"state_keys", keys}};
+              {"state_keys", keys},
+              {"outputs", outputs}};
   if (form.problem.is_module()) {
     out["source"] = form.problem.module().source;
     return out;
@@ -41,9 +47,9 @@ Json form_json(const ProblemForm& form) {
 }
 
 // An operator and the number of one of its ways; empty: behind the last.
-std::pair<std::string, int> way_at(std::uint64_t index, const std::string& only) {
+std::pair<std::string, int> way_at(std::uint64_t index, const std::string& only, bool half) {
   for (const OperatorWays& one : generator_operators()) {
-    if (!only.empty() && one.name != only) continue;
+    if ((!only.empty() && one.name != only) || (half && !one.half)) continue;
     const auto count = static_cast<std::uint64_t>(one.module_ways);
     if (index < count) return {one.name, static_cast<int>(index)};
     index -= count;
@@ -57,12 +63,14 @@ int problems(const std::vector<std::string>& arguments) {
   if (of_ways) options.max_depth = 2;
   if (arguments.size() > 4) options.max_elements = std::stoll(arguments[4]);
   if (arguments.size() > 5) options.max_work = std::stoll(arguments[5]);
-  if (arguments.size() > 6) options.only_first = arguments[6];
+  const std::string only = arguments.size() > 6 && arguments[6] != "-" ? arguments[6] : "";
+  options.only_first = only;
+  if (arguments.size() > 7) options.only_half = task::dtype_from_string(arguments[7]);
   const std::uint64_t seed = std::stoull(arguments[1]), first = std::stoull(arguments[2]);
   for (std::uint64_t i = first; i < first + std::stoull(arguments[3]); ++i) {
     std::string way;
     if (of_ways) {
-      const auto [name, number] = way_at(i, arguments.size() > 6 ? arguments[6] : "");
+      const auto [name, number] = way_at(i, only, options.only_half.has_value());
       if (name.empty()) break;
       options.only_first = name;
       options.first_way = number;
@@ -102,13 +110,14 @@ int main_of(const std::vector<std::string>& arguments) {
       std::cout << Json{{"name", one.name},
                         {"family", one.family},
                         {"module_ways", one.module_ways},
-                        {"definition_ways", one.definition_ways}}
+                        {"definition_ways", one.definition_ways},
+                        {"half", one.half}}
                        .dump()
                 << "\n";
     return 0;
   }
   std::cerr << "usage: kw_generator_probe operators | problems|ways SEED FIRST COUNT "
-               "[MAX_ELEMENTS [MAX_WORK [OPERATOR]]]\n";
+               "[MAX_ELEMENTS [MAX_WORK [OPERATOR [HALF]]]]\n";
   return 2;
 }
 

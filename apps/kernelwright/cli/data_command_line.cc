@@ -18,8 +18,11 @@ void add_generate(CLI::App& data, DataGenerateCommand& generate, const AddComman
       "implement=42,convert=28,definition=15,repair=10,speedup=5, of triton speedup=0: its kernels "
       "are not timed");
   number(g, "--max-depth", generate.max_depth, "D", "operators of a problem, 1 to 8");
-  text(g, "--max-elements", generate.max_elements, "N",
-       "of a tensor; without it 33554432, of triton 16384: the gym interprets its kernels");
+  text(
+      g, "--max-elements", generate.max_elements, "N",
+      "of a tensor; without it 33554432; of triton two smaller size sets with at most 16384, which "
+      "the gym interprets");
+  text(g, "--tiers", generate.tiers, "LIST", "difficulties, 1 to 5, as in 1,2; without it all");
   flag(g, "--json", generate.json, kJson);
 }
 

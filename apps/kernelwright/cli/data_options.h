@@ -16,7 +16,8 @@ struct DataGenerateCommand {
   std::string language = "cpp";  // of the answers
   std::string mix;               // "implement=60,convert=40"; empty: the default
   int max_depth = 8;
-  std::string max_elements;  // empty: the default of the language
+  std::string max_elements;  // empty: the default
+  std::string tiers;         // "1,2"; empty: all
   bool json = false;
 };
 

@@ -12,8 +12,11 @@
 namespace kw::front {
 namespace {
 
-// Elements of a tensor. The gym runs Triton kernels in the interpreter, whose calls have a minute.
-constexpr std::uint64_t kMostElements = 1U << 25U, kMostInterpreted = 1U << 14U;
+// Elements of a tensor. The gym runs Triton kernels in the interpreter, whose calls have a minute:
+// at the smaller of their size sets.
+constexpr std::uint64_t kMostElements = 1U << 25U;
+constexpr std::int64_t kMostInterpreted = 1 << 14;
+constexpr int kTiers = 5;
 
 Result<std::uint64_t> whole_of(std::string_view flag, const std::string& word) {
   std::uint64_t out = 0;
@@ -21,6 +24,18 @@ Result<std::uint64_t> whole_of(std::string_view flag, const std::string& word) {
   if (error != std::errc() || end != word.data() + word.size())
     return fail(ErrorCode::kInvalidArgument, "{}: expected a whole number from 0, not \"{}\"", flag,
                 printable(word, 40));
+  return out;
+}
+
+// "1,2"
+Result<std::vector<int>> tiers_of(const std::string& list) {
+  std::vector<int> out;
+  if (list.empty()) return out;
+  for (const std::string& word : split(list, ',')) {
+    KW_TRY(const std::uint64_t tier, whole_of("--tiers", std::string(trim(word))));
+    KW_TRY_STATUS(check_range("--tiers", static_cast<double>(tier), 1, kTiers));
+    out.push_back(static_cast<int>(tier));
+  }
   return out;
 }
 
@@ -39,7 +54,8 @@ Result<data::GenerateOptions> options_of(const DataGenerateCommand& command,
                 printable(command.language, 40));
   out.language = *language;
   const bool interpreted = out.language == task::Language::kTriton;
-  std::uint64_t elements = interpreted ? kMostInterpreted : kMostElements;
+  if (interpreted) out.problems.interpreted_elements = kMostInterpreted;
+  std::uint64_t elements = kMostElements;
   if (!command.max_elements.empty()) {
     KW_TRY(elements, whole_of("--max-elements", command.max_elements));
   }
@@ -48,6 +64,7 @@ Result<data::GenerateOptions> options_of(const DataGenerateCommand& command,
   out.problems.max_elements = static_cast<std::int64_t>(elements);
   // The plainest kernels need about a millisecond for 128 multiplications there.
   out.problems.max_work = out.problems.max_elements * (interpreted ? 32 : 256);
+  KW_TRY(out.problems.tiers, tiers_of(command.tiers));
   if (!command.mix.empty()) {
     KW_TRY(out.mix, data::mix_from_text(command.mix));
   }

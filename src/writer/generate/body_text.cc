@@ -10,15 +10,11 @@
 namespace kw::writer::generate {
 namespace {
 
-bool holds(const Plan& plan, const Step& step, std::string_view when) {
+bool holds(const Step& step, std::string_view when) {
   if (when.empty()) return true;
   for (const std::string& one : split(when, ' ')) {
     const bool negated = one.starts_with('!');
-    const std::string name = negated ? one.substr(1) : one;
-    const bool is = name == "small"
-                        ? plan.values[static_cast<std::size_t>(step.operands[0])].magnitude() < 20
-                        : step.is(name);
-    if (is == negated) return false;
+    if (step.is(negated ? one.substr(1) : one) == negated) return false;
   }
   return true;
 }
@@ -190,12 +186,12 @@ class BodyWriter {
 
 }  // namespace
 
-std::vector<Way> ways_of(const Plan& plan, const Step& step, bool with_layers) {
+std::vector<Way> ways_of(const Step& step, bool with_layers) {
   std::vector<Way> out;
   for (std::size_t i = 0; i < step.spec->ways.size(); ++i) {
     const Rendering& one = step.spec->ways[i];
     if (!one.layer.empty() && !with_layers) continue;
-    if (holds(plan, step, one.when))
+    if (holds(step, one.when))
       out.push_back({std::string(one.layer), std::string(one.forward), std::string(one.helper),
                      static_cast<int>(i)});
   }

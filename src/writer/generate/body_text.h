@@ -18,7 +18,7 @@ struct Way {
 };
 
 // All ways that are possible; with layers only for modules.
-std::vector<Way> ways_of(const Plan& plan, const Step& step, bool with_layers);
+std::vector<Way> ways_of(const Step& step, bool with_layers);
 
 // A step's way by its index in the table.
 struct WantedWay {

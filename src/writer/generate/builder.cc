@@ -143,6 +143,19 @@ Value& Builder::indices(std::string hint, Dims shape, const Dim& below) {
   return out;
 }
 
+Value& Builder::whole_numbers(std::string hint, Dims shape, DType dtype, std::int64_t low,
+                              std::int64_t high) {
+  Slot made;
+  made.suffix = hint;
+  made.filling = Filling::kWhole;
+  made.low = low;
+  made.high = high;
+  Value& out = slot(made, std::move(hint), std::move(shape), dtype);
+  out.range(static_cast<double>(low), static_cast<double>(high));
+  step_.operands.push_back(static_cast<int>(plan_.values.size()) - 1);
+  return out;
+}
+
 const Value& Builder::other(const Dims& shape) {
   return step_.operands.size() > 1 ? in(1) : input("other", shape);
 }
@@ -286,6 +299,11 @@ bool has_elements(const Value& x, const Limits& limits) {
   return is_number(x, limits) && !x.shape.empty() && elements(x.shape) >= 4;
 }
 
+std::vector<OpSpec> in_half_too(std::vector<OpSpec> operators) {
+  for (OpSpec& one : operators) one.half = one.half.value_or(true);
+  return operators;
+}
+
 const std::vector<OpSpec>& all_operators() {
   static const std::vector<OpSpec> all = [] {
     std::vector<OpSpec> out;
@@ -294,8 +312,8 @@ const std::vector<OpSpec>& all_operators() {
           expression_operators,  join_operators,      matmul_operators,       product_operators,
           convolution_operators, norm_operators,      channel_norm_operators, reduction_operators,
           pooling_operators,     scan_operators,      loss_operators,         attention_operators,
-          transformer_operators, recurrent_operators, layout_operators,       sorting_operators,
-          quantization_operators}) {
+          gate_operators,        recurrent_operators, layout_operators,       gather_operators,
+          sorting_operators,     sampling_operators,  quantization_operators, bit_operators}) {
       for (OpSpec& one : family()) out.push_back(std::move(one));
     }
     return out;

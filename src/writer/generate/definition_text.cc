@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/check.h"
 #include "writer/generate/body_text.h"
 #include "writer/generate/docstrings.h"
 #include "writer/generate/sizes.h"
@@ -32,9 +33,8 @@ class DefinitionWriter {
     definition().op_type = family;
     definition().description = words_of(plan_) + ".";
     out_.policy.family = family;
-    const std::set<std::string> numbers = symbols_of_numbers();
-    for (const Axis& axis : plan_.axes)
-      add_axis(axis.name, axis.n, axis.fixed || numbers.contains(axis.name) || chance(0.4));
+    const std::set<std::string> open = open_axes();
+    for (const Axis& axis : plan_.axes) add_axis(axis.name, axis.n, !open.contains(axis.name));
     for (std::size_t i = 0; i < plan_.slots.size(); ++i)
       if (plan_.slots[i].role == InputRole::kInput) add_input(static_cast<int>(i));
     const bool given_once = chance(0.7);
@@ -63,17 +63,13 @@ class DefinitionWriter {
     }
   }
 
-  // Of sizes that no input has for a dimension: the reference says them as numbers.
-  std::set<std::string> symbols_of_numbers() const {
-    std::set<std::string> dimensions, out;
-    for (const Slot& slot : plan_.slots) {
-      for (const Dim& dim : plan_.values[static_cast<std::size_t>(slot.value)].shape)
-        dimensions.insert(dim.size.python());
+  // Of the axes that may be open some, one at least, and those with a small size.
+  std::set<std::string> open_axes() {
+    std::set<std::string> out = variable_axes(plan_);
+    for (const Axis& axis : plan_.axes) {
+      if (out.contains(axis.name) && axis.small == 0 && chance(0.4) && out.size() > 1)
+        out.erase(axis.name);
     }
-    for_each_size([&](const Dim& dim) {
-      if (!dimensions.contains(dim.size.python()) || plan_.axis(dim.size.python()) == nullptr)
-        out.merge(dim.size.symbols());
-    });
     return out;
   }
 
@@ -165,6 +161,9 @@ class DefinitionWriter {
       set(task::Distribution::kUniform, 0, 1);
     } else if (slot.filling == Filling::kIndices) {
       set(task::Distribution::kIntegers, 0, static_cast<double>(slot.below - 1));
+    } else if (slot.filling == Filling::kWhole) {
+      set(task::Distribution::kIntegers, static_cast<double>(slot.low),
+          static_cast<double>(slot.high));
     } else if (slot.filling == Filling::kProbabilities) {
       policy.distribution = task::Distribution::kProbabilities;
       out_.policy.inputs[made.name] = policy;
@@ -185,7 +184,7 @@ class DefinitionWriter {
   void write_reference() {
     std::vector<Way> ways;
     for (const Step& step : plan_.steps) {
-      const std::vector<Way> all = ways_of(plan_, step, false);
+      const std::vector<Way> all = ways_of(step, false);
       const Way* wanted = wanted_of(all, wanted_, ways.size());
       ways.push_back(wanted != nullptr ? *wanted : all[rng_.below(all.size())]);
       out_.ways.push_back(fmt::format("{}/{}", step.spec->name, ways.back().index));
@@ -275,39 +274,42 @@ class DefinitionWriter {
   void add_workloads() {
     task::Workload main;
     main.uuid = uuid(rng_);
+    std::set<std::string> open;
     for (const task::Axis& axis : definition().axes) {
-      if (!axis.value) main.axes.emplace_back(axis.name, values_[axis.name]);
+      if (axis.value) continue;
+      main.axes.emplace_back(axis.name, values_[axis.name]);
+      if (plan_.axis(axis.name) != nullptr) open.insert(axis.name);
     }
     for (const task::TensorSpec& input : definition().inputs)
       main.inputs.emplace_back(input.name, task::RandomInput{});
     out_.workloads.push_back(main);
     out_.policy.workloads[main.uuid].label = "main";
-    add_workload(main, SizeSet::kOdd, "odd sizes");
-    add_workload(main, SizeSet::kNear, "other sizes");
+    const bool large = has_small_sizes(plan_);
+    if (large) out_.policy.workloads[main.uuid].targets = {"cpu", "cuda"};
+    constexpr const char* kLabels[] = {"odd sizes", "other sizes"};
+    const std::vector<Sizes> others = other_sizes(plan_, open);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      task::Workload other = workload_at(main, others[i]);
+      task::WorkloadPolicy& policy = out_.policy.workloads[other.uuid];
+      policy.label = kLabels[i];
+      policy.timed = false;
+      if (large) policy.targets = {"cpu", "cuda", "interpret"};
+      out_.workloads.push_back(std::move(other));
+    }
   }
 
-  // The same at other sizes, where there are any.
-  void add_workload(const task::Workload& main, SizeSet set, const std::string& label) {
-    std::map<std::string, std::int64_t> sizes;
-    for (const auto& [name, n] : main.axes) {
-      if (plan_.axis(name) != nullptr && other_size(set, n) != n) sizes[name] = other_size(set, n);
-    }
-    if (sizes.empty()) return;
-    const std::optional<Plan> plan = with_sizes(plan_, sizes);
-    if (!plan) return;
+  task::Workload workload_at(const task::Workload& main, const Sizes& sizes) {
+    task::Workload out = main;
+    out.uuid = uuid(rng_);
     std::map<std::string, std::int64_t> values = values_;
-    for (const Axis& axis : plan->axes) values[axis.name] = axis.n;
+    for (const auto& [name, n] : sizes) values[name] = n;
     for (const auto& [name, size] : derived_) {
       const Result<std::int64_t> n = size.evaluate(values);
-      if (!n || *n < 1) return;
+      KW_CHECK(n.has_value());
       values[name] = *n;
     }
-    task::Workload other = main;
-    other.uuid = uuid(rng_);
-    for (auto& [name, n] : other.axes) n = values[name];
-    out_.policy.workloads[other.uuid].label = label;
-    out_.policy.workloads[other.uuid].timed = false;
-    out_.workloads.push_back(std::move(other));
+    for (auto& [name, n] : out.axes) n = values[name];
+    return out;
   }
 
   const Plan& plan_;

@@ -53,14 +53,10 @@ Graph graph_of(const Plan& plan, const std::vector<Ordered>& order,
   out.nodes = plan.nodes;
   for (Node& node : out.nodes) {
     for (TensorType& type : node.outputs) rename(type.shape, names);
+    for_each_value(node, [&](ValueId& id) { id = moved(id); });
     for (auto& [key, value] : node.arguments) {
-      if (auto* id = std::get_if<ValueId>(&value)) *id = moved(*id);
       if (auto* size = std::get_if<IntExpr>(&value)) *size = renamed(*size, names);
       if (auto* sizes = std::get_if<std::vector<IntExpr>>(&value)) rename(*sizes, names);
-      if (auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&value)) {
-        for (auto& one : *list)
-          if (one) one = moved(*one);
-      }
     }
   }
   for (const int output : plan.outputs)
@@ -77,10 +73,10 @@ task::Argument argument_of(const std::string& name, task::Role role, const Value
   return out;
 }
 
-}  // namespace
-
-Result<ProblemForm> module_form(const Plan& plan, const std::string& name, ModuleText text) {
-  ProblemForm out;
+// The inputs and parameters of a module in their order, each with a name of its own, in the
+// signature as well.
+std::vector<Ordered> ordered_of(const Plan& plan, const ModuleText& text,
+                                task::Signature& signature) {
   std::vector<Ordered> order;
   std::set<std::string> taken;
   const auto unique = [&](const std::string& key) {
@@ -93,26 +89,32 @@ Result<ProblemForm> module_form(const Plan& plan, const std::string& name, Modul
     const Slot& slot = plan.slots[i];
     if (slot.role != InputRole::kInput) continue;
     order.push_back({static_cast<int>(i), unique(text.input_names[inputs++]), InputRole::kInput});
-    out.signature.inputs.push_back(argument_of(order.back().name, task::Role::kInput,
-                                               plan.values[static_cast<std::size_t>(slot.value)]));
+    signature.inputs.push_back(argument_of(order.back().name, task::Role::kInput,
+                                           plan.values[static_cast<std::size_t>(slot.value)]));
   }
   for (const ModuleText::State& state : text.state) {
     const Slot& slot = plan.slots[static_cast<std::size_t>(state.slot)];
     order.push_back({state.slot, unique(state.key), InputRole::kStatic});
-    out.signature.statics.push_back(argument_of(order.back().name, task::Role::kStatic,
-                                                plan.values[static_cast<std::size_t>(slot.value)]));
-    out.signature.statics.back().state_key = state.key;
-    out.signature.statics.back().is_buffer = slot.buffer;
+    signature.statics.push_back(argument_of(order.back().name, task::Role::kStatic,
+                                            plan.values[static_cast<std::size_t>(slot.value)]));
+    signature.statics.back().state_key = state.key;
+    signature.statics.back().is_buffer = slot.buffer;
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i)
-    out.signature.outputs.push_back(
+    signature.outputs.push_back(
         argument_of(unique(plan.outputs.size() == 1 ? "out" : fmt::format("out{}", i)),
                     task::Role::kOutput, plan.values[static_cast<std::size_t>(plan.outputs[i])]));
-  out.signature.constants = std::move(text.constants);
+  return order;
+}
 
-  // A size goes by the first dimension that has it; the tracer takes some for numbers.
-  std::map<std::string, IntExpr> names;
+struct SizeNames {
+  std::map<std::string, IntExpr> names;  // of axes
   std::map<std::string, std::int64_t> sizes;
+};
+
+// A size goes by the first dimension that has it; the tracer takes some for numbers.
+SizeNames size_names(const Plan& plan, const std::vector<Ordered>& order) {
+  SizeNames out;
   for (const Ordered& one : order) {
     const Value& value =
         plan.values[static_cast<std::size_t>(plan.slots[static_cast<std::size_t>(one.slot)].value)];
@@ -120,23 +122,39 @@ Result<ProblemForm> module_form(const Plan& plan, const std::string& name, Modul
       const Dim& dim = value.shape[d];
       const auto symbols = dim.size.symbols();
       if (symbols.size() != 1 || dim.size != IntExpr::symbol(*symbols.begin())) continue;
-      if (names.contains(*symbols.begin())) continue;
+      if (out.names.contains(*symbols.begin())) continue;
       const bool is_number =
           dim.n < 2 || (one.role == InputRole::kStatic && d > 1 && dim.n <= kLargestWindow);
       if (is_number) {
-        names[*symbols.begin()] = dim.n;
+        out.names[*symbols.begin()] = dim.n;
         continue;
       }
       const std::string size = fmt::format("{}_{}", one.name, d);
-      names[*symbols.begin()] = IntExpr::symbol(size);
-      sizes[size] = dim.n;
+      out.names[*symbols.begin()] = IntExpr::symbol(size);
+      out.sizes[size] = dim.n;
     }
   }
-  for (const Axis& axis : plan.axes) names.try_emplace(axis.name, axis.n);
-  out.graph = graph_of(plan, order, names);
-  out.graph.sizes = std::move(sizes);
+  for (const Axis& axis : plan.axes) out.names.try_emplace(axis.name, axis.n);
+  return out;
+}
+
+std::vector<std::string> meanings_of(const Plan& plan, const std::vector<Ordered>& order) {
+  std::vector<std::string> out;
   for (const Ordered& one : order)
-    out.meanings.push_back(meaning_of(plan, plan.slots[static_cast<std::size_t>(one.slot)]));
+    out.push_back(meaning_of(plan, plan.slots[static_cast<std::size_t>(one.slot)]));
+  return out;
+}
+
+}  // namespace
+
+Result<ProblemForm> module_form(const Plan& plan, const std::string& name, ModuleText text) {
+  ProblemForm out;
+  const std::vector<Ordered> order = ordered_of(plan, text, out.signature);
+  out.signature.constants = std::move(text.constants);
+  SizeNames sizes = size_names(plan, order);
+  out.graph = graph_of(plan, order, sizes.names);
+  out.graph.sizes = std::move(sizes.sizes);
+  out.meanings = meanings_of(plan, order);
   KW_TRY(task::Module module, task::make_module(text.source, "Model", {}));
   out.problem = task::module_problem(name, std::move(module), "generated");
   KW_TRY_STATUS(check(out.graph));
@@ -160,8 +178,7 @@ Result<ProblemForm> definition_form(const Plan& plan, DefinitionText text) {
     if (axis.value) out.graph.sizes[axis.name] = *axis.value;
   }
   for (const auto& [name, n] : text.workloads[0].axes) out.graph.sizes[name] = n;
-  for (const Ordered& one : order)
-    out.meanings.push_back(meaning_of(plan, plan.slots[static_cast<std::size_t>(one.slot)]));
+  out.meanings = meanings_of(plan, order);
   KW_TRY(task::Definition checked,
          task::definition_from_json(task::to_json(text.definition), text.definition.name));
   out.problem.name = checked.name;

@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/check.h"
 #include "writer/generate/body_text.h"
 #include "writer/generate/definition_text.h"
 #include "writer/generate/docstrings.h"
 #include "writer/generate/forms.h"
 #include "writer/generate/module_text.h"
+#include "writer/generate/precision.h"
 #include "writer/generate/sample_plan.h"
 #include "writer/generate/sizes.h"
 
@@ -25,7 +27,22 @@ std::string title_of(const generate::Plan& plan, std::uint64_t seed, std::uint64
   return fmt::format("{}_{}_{}", fmt::join(names, "_"), seed, index);
 }
 
-constexpr int kMostDraws = 50, kMostDrawsOfWay = 3000;
+constexpr int kMostDraws = 3000;
+constexpr double kHalf = 0.2;          // of the problems that hold in half precision
+constexpr std::size_t kShortPlan = 3;  // a longer one is a tier higher
+
+int tier_of(const generate::Plan& plan) {
+  int out = plan.steps.size() > kShortPlan ? 1 : 0, hardest = 1;
+  for (const generate::Step& step : plan.steps) hardest = std::max(hardest, step.spec->tier);
+  return out + hardest;
+}
+
+// "conv2d": the parameter r is the number of a window's dimensions.
+std::string name_with_rank(const generate::Step& step) {
+  const generate::Param* rank = step.param("r");
+  const auto* text = rank == nullptr ? nullptr : std::get_if<std::string>(&rank->value);
+  return fmt::format("{}{}", step.spec->name, text == nullptr ? "" : *text + "d");
+}
 
 // Where the options' way is to be; nothing where the plan cannot have it.
 std::optional<generate::WantedWay> wanted_way(const generate::Plan& plan,
@@ -34,7 +51,7 @@ std::optional<generate::WantedWay> wanted_way(const generate::Plan& plan,
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     if (plan.steps[i].spec->name != options.only_first) continue;
     const generate::WantedWay wanted{i, options.first_way};
-    const auto ways = generate::ways_of(plan, plan.steps[i], true);
+    const auto ways = generate::ways_of(plan.steps[i], true);
     if (generate::wanted_of(ways, wanted, i) != nullptr) return wanted;
   }
   return std::nullopt;
@@ -55,13 +72,7 @@ bool uses_all_inputs(const generate::Plan& plan) {
   while (!open.empty()) {
     const Node& node = plan.nodes[static_cast<std::size_t>(open.back().node)];
     open.pop_back();
-    for (const auto& [name, value] : node.arguments) {
-      if (const auto* id = std::get_if<ValueId>(&value)) see(*id);
-      if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&value)) {
-        for (const auto& one : *list)
-          if (one) see(*one);
-      }
-    }
+    for_each_value(node, see);
   }
   return inputs.size() == plan.slots.size();
 }
@@ -72,15 +83,21 @@ Result<std::vector<task::Problem>> resized_modules(const generate::Plan& plan,
                                                    const generate::WantedWay& wanted,
                                                    const Rng& rng) {
   std::vector<task::Problem> out;
-  for (const generate::SizeSet set : {generate::SizeSet::kOdd, generate::SizeSet::kNear}) {
-    const std::optional<generate::Plan> other = generate::resized(plan, set);
-    if (!other) continue;
+  for (const generate::Sizes& sizes : generate::other_sizes(plan, generate::free_axes(plan))) {
+    const std::optional<generate::Plan> other = generate::with_sizes(plan, sizes);
+    KW_CHECK(other.has_value());
     Rng mine = rng;
     KW_TRY(ProblemForm form,
            generate::module_form(*other, name, generate::module_text(*other, mine, wanted)));
     out.push_back(std::move(form.problem));
   }
   return out;
+}
+
+// Not for the target interpret.
+void leave_to_compilers(task::Problem& module) {
+  module.policy.workloads[module.workloads[0].uuid].targets = {"cpu", "cuda"};
+  module.hash = task::problem_hash(module);
 }
 
 Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t seed,
@@ -91,9 +108,9 @@ Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t se
   out.depth = static_cast<int>(plan.steps.size());
   for (const generate::Step& step : plan.steps) {
     out.operators.emplace_back(step.spec->name);
-    out.tier = std::max(out.tier, step.spec->tier);
+    out.made_of.push_back(name_with_rank(step));
   }
-  if (out.depth > 3) ++out.tier;
+  out.tier = tier_of(plan);
   const std::string first(plan.steps[0].spec->family);
   const bool alike = std::all_of(plan.steps.begin(), plan.steps.end(),
                                  [&](const auto& step) { return step.spec->family == first; });
@@ -104,6 +121,7 @@ Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t se
   generate::ModuleText module = generate::module_text(plan, module_rng, wanted);
   for (const std::string& way : module.ways) out.renderings.push_back(way + " module");
   KW_TRY(out.module, generate::module_form(plan, out.name, std::move(module)));
+  if (generate::has_small_sizes(plan)) leave_to_compilers(out.module.problem);
   generate::DefinitionText definition =
       generate::definition_text(plan, out.name, out.family, definition_rng, wanted);
   for (const std::string& way : definition.ways) out.renderings.push_back(way + " definition");
@@ -112,32 +130,75 @@ Result<GeneratedProblem> write_down(const generate::Plan& plan, std::uint64_t se
   return out;
 }
 
+// What is missing in a plan; empty: nothing.
+std::string lack_of(const generate::Plan& plan, const GeneratorOptions& options) {
+  if (!uses_all_inputs(plan)) return "leave an input unused";
+  if (generate::variable_axes(plan).empty()) return "have no size that may change";
+  const int tier = tier_of(plan);
+  const auto& tiers = options.tiers;
+  if (!tiers.empty() && std::find(tiers.begin(), tiers.end(), tier) == tiers.end())
+    return fmt::format("are not of tier {}", fmt::join(tiers, " or "));
+  if (!wanted_way(plan, options))
+    return fmt::format("cannot have {}/{}", options.only_first, options.first_way);
+  return {};
+}
+
+std::optional<task::DType> wanted_half(Rng& rng, const GeneratorOptions& options) {
+  if (options.only_half) return options.only_half;
+  if (rng.uniform() >= kHalf) return std::nullopt;
+  return rng.uniform() < 0.5 ? task::DType::kFloat16 : task::DType::kBFloat16;
+}
+
+// Within bounds for an interpreter where there are any, and then stretched.
+Result<generate::Plan> draw_plan(Rng& rng, const GeneratorOptions& options) {
+  const bool interpreted =
+      options.interpreted_elements > 0 && options.interpreted_elements < options.max_elements;
+  GeneratorOptions bounds = options;
+  if (interpreted) {
+    bounds.max_elements = options.interpreted_elements;
+    bounds.max_work = std::max<std::int64_t>(
+        1, options.max_work / (options.max_elements / options.interpreted_elements));
+  }
+  std::string lack;
+  for (int draws = 0; draws < kMostDraws; ++draws) {
+    KW_TRY(generate::Plan plan, generate::sample_plan(rng, bounds));
+    lack = lack_of(plan, options);
+    if (!lack.empty()) continue;
+    if (interpreted)
+      plan = generate::stretched(plan, rng, {options.max_elements, options.max_work});
+    const auto half = wanted_half(rng, options);
+    const bool holds = half && generate::holds_in(plan, *half);
+    if (holds) generate::retype(plan, *half);
+    if (options.only_half && !holds) {
+      lack = fmt::format("do not hold in {}", task::to_string(*options.only_half));
+      continue;
+    }
+    return plan;
+  }
+  return fail(ErrorCode::kInternal, "{} draws {}", kMostDraws, lack);
+}
+
 }  // namespace
 
 Result<GeneratedProblem> generate_problem(std::uint64_t seed, std::uint64_t index,
                                           const GeneratorOptions& options) {
   Rng rng = Rng::at(seed, index);
-  KW_TRY(generate::Plan plan, generate::sample_plan(rng, options));
-  auto wanted = wanted_way(plan, options);
-  for (int draws = 1; !wanted || !uses_all_inputs(plan); ++draws) {
-    if (draws == (options.first_way < 0 ? kMostDraws : kMostDrawsOfWay))
-      return fail(ErrorCode::kInternal, "problem {} of seed {}: {} draws {}", index, seed, draws,
-                  wanted ? "leave an input unused"
-                         : fmt::format("cannot have {}/{}", options.only_first, options.first_way));
-    KW_TRY(plan, generate::sample_plan(rng, options));
-    wanted = wanted_way(plan, options);
-  }
-  auto out = write_down(plan, seed, index, *wanted, rng);
-  if (!out)
-    return fail(ErrorCode::kInternal, "problem {} of seed {}: {}", index, seed,
-                out.error().message());
+  const auto named = [&](Error&& error) {
+    return tl::unexpected(
+        std::move(error).with_context(fmt::format("problem {} of seed {}", index, seed)));
+  };
+  auto plan = draw_plan(rng, options);
+  if (!plan) return named(std::move(plan).error());
+  auto out = write_down(*plan, seed, index, *wanted_way(*plan, options), rng);
+  if (!out) return named(std::move(out).error());
   return out;
 }
 
 std::vector<OperatorWays> generator_operators() {
   std::vector<OperatorWays> out;
   for (const generate::OpSpec& spec : generate::all_operators()) {
-    OperatorWays one{std::string(spec.name), std::string(spec.family), 0, 0};
+    OperatorWays one{std::string(spec.name), std::string(spec.family), 0, 0,
+                     spec.half.value_or(false)};
     for (const generate::Rendering& way : spec.ways) {
       ++one.module_ways;
       if (way.layer.empty()) ++one.definition_ways;

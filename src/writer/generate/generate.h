@@ -3,6 +3,7 @@
 // that the gym would. The same seed, index and options give the same problem, whoever asks.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,11 @@ struct GeneratorOptions {
   int min_depth = 1, max_depth = 8;       // operators, of 1 to 8
   std::int64_t max_elements = 1LL << 25;  // of a tensor
   std::int64_t max_work = 1LL << 33;      // multiplications of an operator
+  // Of a tensor in the two other size sets, where the shown one is larger: what an interpreter of
+  // kernels can do. 0: all are about as large as the shown one.
+  std::int64_t interpreted_elements = 0;
+  std::optional<task::DType> only_half;  // only problems in this type; nullopt: some in each
+  std::vector<int> tiers;                // only problems of these; empty: of all
   std::string only_first;  // the first operator, where the drawn input suits it; empty: by weight
   // How only_first is written, a number of its table, and problems are drawn until one can have it;
   // a way with a layer in the module alone. -1: any way.
@@ -35,15 +41,16 @@ struct ProblemForm {
 
 struct GeneratedProblem {
   std::string name;
-  std::string family;  // of the operator that does most work, or fused
+  std::string family;  // that of all operators, or fused
   int depth = 1, tier = 1;
   std::vector<std::string> operators;   // names of the generator's own table, in order
+  std::vector<std::string> made_of;     // the same with the rank of windows: "conv2d"
   std::vector<std::string> renderings;  // "relu/2 module", one for each operator and form
   std::string words;                    // what it computes, for people
   std::string steps;  // the same as a numbered list over the names of the definition's tensors
   ProblemForm module, definition;
-  // The module's problem at other sizes: first odd ones, then near ones. Empty where all sizes are
-  // fixed by parameters and operators.
+  // The module's problem at two other size sets, the first of odd ones. With interpreted_elements a
+  // larger module is not for the target interpret, as its policy says: these are.
   std::vector<task::Problem> resized_modules;
 };
 
@@ -55,6 +62,7 @@ Result<GeneratedProblem> generate_problem(std::uint64_t seed, std::uint64_t inde
 struct OperatorWays {
   std::string name, family;
   int module_ways = 0, definition_ways = 0;
+  bool half = false;  // holds in half precision
 };
 std::vector<OperatorWays> generator_operators();
 

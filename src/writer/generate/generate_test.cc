@@ -113,8 +113,8 @@ TEST(Generate, EveryProblemIsAProblem) {
     }
     expect_sizes_are_seen(problem->definition, problem->name);
   }
-  EXPECT_GE(depths.rbegin()->first, 7);
-  for (int depth = 1; depth <= 6; ++depth) EXPECT_GT(depths[depth], 5) << depth;
+  EXPECT_EQ(depths.rbegin()->first, 8);
+  for (int depth = 1; depth <= 8; ++depth) EXPECT_GE(depths[depth], 5) << depth;
   EXPECT_GE(families.size(), 10U);
 }
 
@@ -129,15 +129,7 @@ TEST(Generate, EveryInputIsUsed) {
     const auto see = [&](const ValueId& id) {
       if (id.is_input()) used.insert(id.input_index());
     };
-    for (const Node& node : graph.nodes) {
-      for (const auto& [name, value] : node.arguments) {
-        if (const auto* id = std::get_if<ValueId>(&value)) see(*id);
-        if (const auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&value)) {
-          for (const auto& one : *list)
-            if (one) see(*one);
-        }
-      }
-    }
+    for (const Node& node : graph.nodes) for_each_value(node, see);
     EXPECT_EQ(used.size(), graph.inputs.size()) << all_of(*problem);
   }
   EXPECT_GT(formulas, 5);
@@ -158,6 +150,76 @@ TEST(Generate, AProblemDependsOnItsPlaceAlone) {
   EXPECT_EQ(forwards, backwards);
   EXPECT_EQ(std::set<std::string>(forwards.begin(), forwards.end()).size(), std::size_t{kProblems});
   EXPECT_NE(all_of(*generate_problem(kSeed + 1, 0)), forwards[0]);
+}
+
+TEST(Generate, TiersAreWhatTheOperatorsMakeThem) {
+  std::map<int, int> counts;
+  for (std::uint64_t index = 0; index < draws(400); ++index) {
+    const auto problem = generate_problem(kSeed + 2, index, small());
+    ASSERT_TRUE(problem) << problem.error().message();
+    ++counts[problem->tier];
+    EXPECT_GE(problem->tier, problem->depth > 3 ? 2 : 1);
+  }
+  for (int tier = 1; tier <= 5; ++tier) EXPECT_GE(counts[tier], draws(400) / 80) << tier;
+  const auto tier_of = [](const char* name, int depth) {
+    GeneratorOptions options = small();
+    options.only_first = name;
+    options.min_depth = options.max_depth = depth;
+    return generate_problem(kSeed, 0, options)->tier;
+  };
+  EXPECT_EQ(tier_of("relu", 1), 1);
+  EXPECT_EQ(tier_of("sum", 1), 2);
+  EXPECT_EQ(tier_of("linear", 1), 2);
+  EXPECT_EQ(tier_of("conv", 1), 3);
+  EXPECT_EQ(tier_of("cumsum", 1), 3);
+  EXPECT_EQ(tier_of("attention", 1), 4);
+  EXPECT_GE(tier_of("conv", 4), 4);
+}
+
+TEST(Generate, OnlyWantedTiersAreDrawn) {
+  for (const std::vector<int>& tiers : {std::vector<int>{1}, {1, 2}, {5}}) {
+    GeneratorOptions options = small();
+    options.tiers = tiers;
+    std::set<int> seen;
+    for (std::uint64_t index = 0; index < 60; ++index) {
+      const auto problem = generate_problem(kSeed, index, options);
+      ASSERT_TRUE(problem) << problem.error().message();
+      seen.insert(problem->tier);
+    }
+    EXPECT_EQ(seen, std::set<int>(tiers.begin(), tiers.end()));
+  }
+  GeneratorOptions none = small();
+  none.tiers = {5};
+  none.max_depth = 3;
+  const auto problem = generate_problem(kSeed, 0, none);
+  ASSERT_FALSE(problem);
+  EXPECT_NE(problem.error().message().find("are not of tier 5"), std::string::npos);
+}
+
+TEST(Generate, SomeProblemsAreInHalfPrecision) {
+  std::map<task::DType, int> types;
+  constexpr std::uint64_t kProblems = 600;
+  for (std::uint64_t index = 0; index < kProblems; ++index) {
+    const auto problem = generate_problem(kSeed + 3, index, small());
+    ASSERT_TRUE(problem) << problem.error().message();
+    const task::Argument& first = problem->module.signature.inputs[0];
+    ++types[first.dtype];
+    const bool half = first.dtype == task::DType::kFloat16 || first.dtype == task::DType::kBFloat16;
+    for (const ProblemForm* form : {&problem->module, &problem->definition}) {
+      for (const auto* list :
+           {&form->signature.inputs, &form->signature.statics, &form->signature.outputs}) {
+        for (const task::Argument& one : *list)
+          EXPECT_FALSE(half && one.dtype == task::DType::kFloat32) << problem->name;
+      }
+    }
+    const std::string& source = problem->module.problem.module().source;
+    const bool says =
+        source.find("half()") != std::string::npos || source.find("float16") != std::string::npos;
+    EXPECT_EQ(says, half) << source;
+  }
+  for (const auto type : {task::DType::kFloat16, task::DType::kBFloat16})
+    EXPECT_GT(types[type], static_cast<int>(kProblems) / 60) << task::to_string(type);
+  EXPECT_GT(types[task::DType::kInt32], 3);
 }
 
 TEST(Generate, LimitsHold) {

@@ -65,7 +65,7 @@ class ModuleWriter {
 
   void choose_ways() {
     for (const Step& step : plan_.steps) {
-      const std::vector<Way> all = ways_of(plan_, step, true);
+      const std::vector<Way> all = ways_of(step, true);
       std::vector<Way> layers, others;
       for (const Way& way : all) (way.is_layer() ? layers : others).push_back(way);
       const bool layer = !layers.empty() && (others.empty() || chance(0.5));
@@ -119,10 +119,7 @@ class ModuleWriter {
   }
 
   static std::string layer_name(const Step& step) {
-    const std::string_view name = step.spec->name;
-    if (name.find("conv") != std::string_view::npos)
-      return name.find("transpose") != std::string_view::npos ? "conv_transpose" : "conv";
-    return std::string(name);
+    return std::string(step.spec->attribute.empty() ? step.spec->name : step.spec->attribute);
   }
 
   void make_layers() {
@@ -215,7 +212,34 @@ class ModuleWriter {
     return body_lines(plan_, ways_, options, names_, rng_);
   }
 
+  // In the plan's type where that is another than torch's usual one.
   std::string input_text(const Slot& slot) {
+    const task::DType dtype = value_of(slot).dtype;
+    std::string made = single_text(slot);
+    if (dtype != task::DType::kFloat16 && dtype != task::DType::kBFloat16) return made;
+    if (!is_atomic(made)) made = "(" + made + ")";
+    const bool plain = slot.filling == Filling::kNormal || slot.filling == Filling::kUniform;
+    if (plain && chance(0.4))
+      return fmt::format("{}, dtype={})", made.substr(0, made.size() - 1), torch_name(dtype));
+    return made + cast_text(dtype);
+  }
+  static std::string torch_name(task::DType dtype) {
+    return fmt::format("torch.{}", task::to_string(dtype));
+  }
+  std::string cast_text(task::DType dtype) {
+    if (chance(0.5)) return dtype == task::DType::kFloat16 ? ".half()" : ".bfloat16()";
+    return fmt::format(".to({})", torch_name(dtype));
+  }
+  // The statement that gives the model's parameters the plan's type; empty: they have it.
+  std::string model_cast() {
+    const bool single = plan_.dtype == task::DType::kFloat32;
+    const bool parameters =
+        std::any_of(plan_.slots.begin(), plan_.slots.end(),
+                    [](const Slot& one) { return one.role == InputRole::kStatic; });
+    return single || !parameters ? "" : "self" + cast_text(plan_.dtype);
+  }
+
+  std::string single_text(const Slot& slot) {
     const Value& value = value_of(slot);
     const std::string shape = dims_text(value.shape, Place::kInputs);
     const std::string tuple =
@@ -232,6 +256,12 @@ class ModuleWriter {
       case Filling::kIndices:
         return fmt::format("torch.randint({}{}, {})", chance(0.7) ? "0, " : "",
                            constants_.of_dim(slot.below_dim, Place::kInputs), tuple);
+      case Filling::kWhole:
+        return fmt::format("torch.randint({}, {}, {}{}){}", slot.low, slot.high + 1, tuple,
+                           value.dtype == task::DType::kInt32  ? ", dtype=torch.int32"
+                           : value.dtype == task::DType::kInt8 ? ", dtype=torch.int8"
+                                                               : "",
+                           value.dtype == task::DType::kFloat32 ? ".float()" : "");
       case Filling::kSigns:
         return chance(0.5) ? fmt::format("torch.randint(0, 2, {}).float() * 2 - 1", tuple)
                            : fmt::format("torch.sign(torch.randn({}))", plain);
@@ -273,6 +303,7 @@ class ModuleWriter {
     std::vector<std::string> lines = init_;
     lines.insert(chance(0.5) ? lines.begin() : lines.end(), constants_.attributes.begin(),
                  constants_.attributes.end());
+    if (const std::string cast = model_cast(); !cast.empty()) lines.push_back(cast);
     for (const std::string& line : lines) model += "        " + line + "\n";
     const bool annotated = chance(0.3);
     std::string arguments = "self";

@@ -23,6 +23,7 @@ enum class Domain {
   kImage1,    // [batch, channels, length]
   kImage2,    // [batch, channels, height, width]
   kImage3,    // [batch, channels, depth, height, width]
+  kWords,     // [rows, columns] of int32, all bits random
   kNone,      // its build function makes all inputs
   kNever,     // it does not begin a problem
 };
@@ -44,6 +45,13 @@ struct Limits {
 
 class Builder;
 
+// How an operator joins two branches.
+struct Join {
+  double weight = 0;  // 0: it does not
+  bool cuts = false;  // the shapes may differ in one dimension
+  bool adds = false;  // it may cancel what is linear
+};
+
 struct OpSpec {
   std::string_view name;
   std::string_view family;
@@ -54,6 +62,16 @@ struct OpSpec {
   void (*build)(Builder& b) = nullptr;
   std::string_view words;  // "ReLU"; places as in renderings
   std::vector<Rendering> ways;
+  Join join = {};
+  std::string_view attribute = {};  // what its layer is called; empty: its name
+  bool keeps_shape = false;         // a branch may end in it: its result may have x's shape
+  bool keeps_positive = false;      // it gives back what is not negative
+  bool picks_extreme = false;       // of equal elements it may take any
+  bool makes_equal = false;         // many elements become one number
+  bool two_valued = false;          // its result is zeros and ones: no end of a problem
+  bool shifts_channels = false;     // with the flag "bias" it adds a number to each channel
+  bool forgets_shifts = false;      // such a number changes nothing of its result
+  std::optional<bool> half = {};    // it and its ways hold for float16 and bfloat16: in_half_too()
 };
 
 // An argument of a node.
@@ -104,6 +122,9 @@ class Builder {
   }
   Value& input(std::string hint, Dims shape, Filling filling = Filling::kNormal);
   Value& indices(std::string hint, Dims shape, const Dim& below);
+  // Whole numbers, both may come.
+  Value& whole_numbers(std::string hint, Dims shape, task::DType dtype, std::int64_t low,
+                       std::int64_t high);
   // The other operand: the one that the step was given, as where two branches join, or else an
   // earlier tensor of the shape or a new input.
   const Value& companion(const Dims& shape);
@@ -155,10 +176,13 @@ Dim floor_div(const Dim& a, std::int64_t b);
 bool is_number(const Value& x, const Limits& limits);     // float32 below 1e4
 bool has_elements(const Value& x, const Limits& limits);  // the same, at least four of a tensor
 
+// Each of them with `half`, but where it says otherwise.
+std::vector<OpSpec> in_half_too(std::vector<OpSpec> operators);
+
 // Draws that need no builder.
 std::int64_t human_size(Rng& rng, std::int64_t low, std::int64_t high);
 
-// Each family.
+// A family each; some have two.
 std::vector<OpSpec> activation_operators();
 std::vector<OpSpec> rectifier_operators();
 std::vector<OpSpec> function_operators();
@@ -178,7 +202,10 @@ std::vector<OpSpec> join_operators();
 std::vector<OpSpec> product_operators();
 std::vector<OpSpec> sorting_operators();
 std::vector<OpSpec> recurrent_operators();
-std::vector<OpSpec> transformer_operators();
+std::vector<OpSpec> gate_operators();
+std::vector<OpSpec> gather_operators();
+std::vector<OpSpec> bit_operators();
+std::vector<OpSpec> sampling_operators();
 std::vector<OpSpec> quantization_operators();
 
 const std::vector<OpSpec>& all_operators();

@@ -24,7 +24,8 @@ struct Axis {
   std::string name;    // in the definition
   std::string wanted;  // what people call it: "batch_size", "in_channels"
   std::int64_t n = 1;
-  bool fixed = false;  // a weight has it, or an operator needs this very value
+  bool fixed = false;      // a weight has it, or an operator needs this very value
+  std::int64_t small = 0;  // where a kernel is interpreted (stretched()); 0: as elsewhere
 };
 
 // A tensor, and what is known of its numbers, so that no chain overflows or becomes a constant.
@@ -34,6 +35,7 @@ struct Value {
   Dims shape;
   double low = -3, high = 3;  // where they may be expected
   bool centred = false;       // normalised: its mean along some dimension is a constant
+  bool equal = false;         // many elements are one number: an extreme of them tells little
   bool plateaus = false;      // runs of equal elements: a row may have no variance but rounding
   std::string hint = "x";
 
@@ -45,7 +47,16 @@ struct Value {
   }
 };
 
-enum class Filling { kNormal, kUniform, kIndices, kMask, kCausalMask, kSigns, kProbabilities };
+enum class Filling {
+  kNormal,
+  kUniform,
+  kIndices,
+  kMask,
+  kCausalMask,
+  kSigns,
+  kProbabilities,
+  kWhole,  // from Slot::low to Slot::high
+};
 enum class Start { kWeight, kOnes, kZeros, kVariance };  // of parameters
 
 // A tensor that is given to the problem.
@@ -58,6 +69,7 @@ struct Slot {
   Filling filling = Filling::kNormal;
   std::int64_t below = 0;  // kIndices: 0 <= index < below
   Dim below_dim;
+  std::int64_t low = 0, high = 0;  // kWhole
   Start start = Start::kWeight;
   Dim fan;  // weights are about 1 / sqrt(fan)
 };
@@ -83,6 +95,7 @@ struct Step {
 };
 
 struct Plan {
+  task::DType dtype = task::DType::kFloat32;  // of all its floating-point values
   std::vector<Axis> axes;
   std::deque<Value> values;
   std::vector<Slot> slots;  // inputs in call order

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+
+#include "base/check.h"
 
 namespace kw::writer::generate {
 namespace {
@@ -9,14 +12,34 @@ namespace {
 struct FamilyWeight {
   std::string_view family;
   double first, later;
+  bool keeps_shape = false;  // all its operators may end a branch
+  bool pointwise = false;    // what is equal stays equal
 };
 // How often a family begins a problem, and how often it goes on: about people's collections.
-constexpr FamilyWeight kFamilies[] = {
-    {"convolution", 33, 8}, {"matmul", 17, 8},      {"norm", 10, 14},       {"reduction", 8, 9},
-    {"activation", 8, 30},  {"pooling", 7, 8},      {"scan", 4, 2},         {"loss", 6, 0},
-    {"attention", 5, 0},    {"elementwise", 2, 22}, {"layout", 1, 4},       {"gather", 2, 0},
-    {"sort", 2, 2},         {"recurrent", 2, 0},    {"quantization", 1, 0},
-};
+constexpr FamilyWeight kFamilies[] = {{"convolution", 36, 8, true},
+                                      {"matmul", 18, 8},
+                                      {"norm", 10, 14, true},
+                                      {"reduction", 8, 9},
+                                      {"activation", 8, 30, true, true},
+                                      {"pooling", 7, 8},
+                                      {"scan", 4, 2, true},
+                                      {"loss", 6, 0},
+                                      {"attention", 5, 0},
+                                      {"elementwise", 2, 22, true, true},
+                                      {"layout", 1, 4},
+                                      {"gather", 2, 0},
+                                      {"sort", 2, 2},
+                                      {"recurrent", 2, 0},
+                                      {"quantization", 2, 0},
+                                      {"bits", 2, 10},
+                                      {"sampling", 1.5, 0}};
+
+const FamilyWeight& weight_of(std::string_view family) {
+  const auto* found = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                   [&](const FamilyWeight& one) { return one.family == family; });
+  KW_CHECK(found != std::end(kFamilies));
+  return *found;
+}
 
 // Probabilities of depths 1 to 8.
 constexpr double kDepths[] = {0.32, 0.15, 0.15, 0.13, 0.09, 0.07, 0.05, 0.04};
@@ -25,28 +48,9 @@ constexpr double kDepths[] = {0.32, 0.15, 0.15, 0.13, 0.09, 0.07, 0.05, 0.04};
 constexpr int kLeastBranched = 3, kBranchDraws = 24;
 constexpr double kBranched = 0.15;  // of the plans that are deep enough
 
-struct JoinWeight {
-  std::string_view name;
-  double weight;
-  bool cuts, adds;  // the shapes may differ in one dimension; it may cancel what is linear
-};
-constexpr JoinWeight kJoins[] = {
-    {"residual", 3, false, true},    {"multiply", 2.5, false, false},
-    {"concatenate", 4, true, false}, {"stack", 1, false, false},
-    {"subtract", 1.5, false, true},  {"gate", 2, false, false},
-    {"choose", 1, false, false},     {"extreme_of_two", 1, false, false},
-};
-
 // Whether another branch may have its result's shape.
 bool keeps_shape(const OpSpec& one) {
-  return one.family == "activation" || one.family == "elementwise" || one.family == "norm" ||
-         one.family == "convolution" || one.family == "scan" || one.name == "linear";
-}
-
-// It gives back what is not negative.
-bool keeps_positive(const OpSpec& one) {
-  constexpr std::string_view kNames[] = {"relu", "leaky_relu", "elu", "celu", "prelu", "abs"};
-  return std::find(std::begin(kNames), std::end(kNames), one.name) != std::end(kNames);
+  return one.keeps_shape || weight_of(one.family).keeps_shape;
 }
 
 class Sampler {
@@ -134,75 +138,97 @@ class Sampler {
     }
     return draw([](const OpSpec& one) {
       if (one.domain == Domain::kNever) return 0.0;
-      for (const FamilyWeight& each : kFamilies)
-        if (each.family == one.family) return each.first * share(one);
-      return 0.0;
+      return weight_of(one.family).first * share(one);
     });
   }
 
   std::int64_t size(std::int64_t low, std::int64_t high) { return human_size(rng_, low, high); }
 
+  // What an operator's first operand may be.
+  Domain domain_of(const OpSpec& spec) {
+    Domain out = spec.domain;
+    if (out == Domain::kNever) out = Domain::kAny;
+    if (out == Domain::kAny) {
+      const double draw = rng_.uniform();
+      out = draw < 0.4 ? Domain::kMatrix : draw < 0.65 ? Domain::kSequence : Domain::kImage;
+    }
+    if (out != Domain::kImage) return out;
+    const double draw = rng_.uniform();
+    return draw < 0.57 ? Domain::kImage2 : draw < 0.78 ? Domain::kImage1 : Domain::kImage3;
+  }
+
+  // The input of the first operator, unless that makes its own.
   void start(const OpSpec& spec) {
-    Domain domain = spec.domain;
-    if (domain == Domain::kNone) return;
-    if (domain == Domain::kNever) domain = Domain::kAny;
-    if (domain == Domain::kAny) {
-      const double draw = rng_.uniform();
-      domain = draw < 0.4 ? Domain::kMatrix : draw < 0.65 ? Domain::kSequence : Domain::kImage;
-    }
-    if (domain == Domain::kImage) {
-      const double draw = rng_.uniform();
-      domain = draw < 0.57 ? Domain::kImage2 : draw < 0.78 ? Domain::kImage1 : Domain::kImage3;
-    }
+    if (spec.domain == Domain::kNone) return;
+    const Domain domain = domain_of(spec);
     Step none;
     Builder b(plan_, none, rng_, limits_);
     const double most = std::log2(static_cast<double>(options_.max_elements));
     const auto budget = static_cast<std::int64_t>(
         std::exp2(std::min(5.0, most) + rng_.uniform() * std::max(0.0, most - 5)));
-    const bool uniform = rng_.uniform() < 0.4 && !keeps_positive(spec);
-    Dims shape;
-    const auto add_axis = [&](std::initializer_list<const char*> names, std::int64_t n) {
-      shape.push_back(
-          b.axis(*(names.begin() + rng_.below(names.size())), std::max<std::int64_t>(1, n), false));
-    };
-    const auto left = [&] { return std::max<std::int64_t>(1, budget / elements(shape)); };
-    if (domain == Domain::kMatrix) {
-      const std::int64_t rows = size(1, std::max<std::int64_t>(1, budget / 4));
-      add_axis({"batch_size", "batch_size", "rows", "num_tokens"}, rows);
-      add_axis({"dim", "in_features", "features", "hidden_size", "input_size"},
-               std::max<std::int64_t>(4, size(std::max<std::int64_t>(4, left() / 2), left())));
-    } else if (domain == Domain::kSequence) {
-      add_axis({"batch_size", "batch_size", "B"},
-               size(1, std::min<std::int64_t>(64, left() / 16 + 1)));
-      add_axis({"seq_len", "seq_length", "sequence_length", "T"},
-               size(2, std::max<std::int64_t>(2, std::min<std::int64_t>(8192, left() / 4))));
-      add_axis({"hidden_size", "embed_dim", "d_model", "dim"},
-               std::max<std::int64_t>(4, size(std::max<std::int64_t>(4, left() / 2),
-                                              std::min<std::int64_t>(16384, left()))));
-    } else {
-      const int rank = domain == Domain::kImage1 ? 1 : domain == Domain::kImage2 ? 2 : 3;
-      add_axis({"batch_size", "batch_size", "batch"},
-               size(1, std::min<std::int64_t>(128, left() / 64 + 1)));
-      add_axis({"in_channels", "in_channels", "channels"},
-               size(1, std::max<std::int64_t>(1, std::min<std::int64_t>(512, left() / 16))));
-      const auto side =
-          static_cast<std::int64_t>(std::pow(static_cast<double>(left()), 1.0 / rank));
-      const std::int64_t n =
-          size(std::max<std::int64_t>(4, side / 2), std::max<std::int64_t>(4, side));
-      const bool square = rng_.uniform() < 0.6;
-      const auto each = [&] {
-        return square ? n : size(std::max<std::int64_t>(4, n / 2), std::max<std::int64_t>(4, n));
-      };
-      if (rank == 1) add_axis({"length", "sequence_length", "width"}, n);
-      if (rank == 3) add_axis({"depth", "depth", "frames"}, each());
-      if (rank >= 2) {
-        add_axis({"height", "height", "H"}, each());
-        add_axis({"width", "width", "W"}, each());
-      }
-    }
-    b.input(rng_.uniform() < 0.8 ? "x" : "input_tensor", shape,
-            uniform ? Filling::kUniform : Filling::kNormal);
+    const bool uniform = rng_.uniform() < 0.4 && !spec.keeps_positive;
+    InputShape shape{b, budget, {}};
+    if (domain == Domain::kMatrix || domain == Domain::kWords)
+      draw_matrix(shape);
+    else if (domain == Domain::kSequence)
+      draw_sequence(shape);
+    else
+      draw_image(shape, domain == Domain::kImage1 ? 1 : domain == Domain::kImage2 ? 2 : 3);
+    const std::string name = rng_.uniform() < 0.8 ? "x" : "input_tensor";
+    if (domain == Domain::kWords)
+      b.whole_numbers(name, shape.dims, task::DType::kInt32, INT32_MIN, INT32_MAX);
+    else
+      b.input(name, shape.dims, uniform ? Filling::kUniform : Filling::kNormal);
     current_ = static_cast<int>(plan_.values.size()) - 1;
+  }
+
+  // A shape whose dimensions are drawn one after the other.
+  struct InputShape {
+    Builder& b;
+    std::int64_t budget;  // elements
+    Dims dims;
+
+    void add(std::initializer_list<const char*> names, std::int64_t n) {
+      dims.push_back(b.axis(*(names.begin() + b.rng.below(names.size())),
+                            std::max<std::int64_t>(1, n), false));
+    }
+    std::int64_t left() const { return std::max<std::int64_t>(1, budget / elements(dims)); }
+  };
+  void draw_matrix(InputShape& shape) {
+    const std::int64_t rows = size(1, std::max<std::int64_t>(1, shape.budget / 4));
+    shape.add({"batch_size", "batch_size", "rows", "num_tokens"}, rows);
+    shape.add(
+        {"dim", "in_features", "features", "hidden_size", "input_size"},
+        std::max<std::int64_t>(4, size(std::max<std::int64_t>(4, shape.left() / 2), shape.left())));
+  }
+  void draw_sequence(InputShape& shape) {
+    shape.add({"batch_size", "batch_size", "B"},
+              size(1, std::min<std::int64_t>(64, shape.left() / 16 + 1)));
+    shape.add({"seq_len", "seq_length", "sequence_length", "T"},
+              size(2, std::max<std::int64_t>(2, std::min<std::int64_t>(8192, shape.left() / 4))));
+    shape.add({"hidden_size", "embed_dim", "d_model", "dim"},
+              std::max<std::int64_t>(4, size(std::max<std::int64_t>(4, shape.left() / 2),
+                                             std::min<std::int64_t>(16384, shape.left()))));
+  }
+  void draw_image(InputShape& shape, int rank) {
+    shape.add({"batch_size", "batch_size", "batch"},
+              size(1, std::min<std::int64_t>(128, shape.left() / 64 + 1)));
+    shape.add({"in_channels", "in_channels", "channels"},
+              size(1, std::max<std::int64_t>(1, std::min<std::int64_t>(512, shape.left() / 16))));
+    const auto side =
+        static_cast<std::int64_t>(std::pow(static_cast<double>(shape.left()), 1.0 / rank));
+    const std::int64_t n =
+        size(std::max<std::int64_t>(4, side / 2), std::max<std::int64_t>(4, side));
+    const bool square = rng_.uniform() < 0.6;
+    const auto each = [&] {
+      return square ? n : size(std::max<std::int64_t>(4, n / 2), std::max<std::int64_t>(4, n));
+    };
+    if (rank == 1) shape.add({"length", "sequence_length", "width"}, n);
+    if (rank == 3) shape.add({"depth", "depth", "frames"}, each());
+    if (rank >= 2) {
+      shape.add({"height", "height", "H"}, each());
+      shape.add({"width", "width", "W"}, each());
+    }
   }
 
   // Two branches of one to three operators each from the current value, or one of them from another
@@ -264,12 +290,9 @@ class Sampler {
         std::any_of(plan_.steps.begin() + static_cast<std::ptrdiff_t>(begin), plan_.steps.end(),
                     [](const Step& step) { return step.spec->family != "elementwise"; });
     const OpSpec* found = draw([&](const OpSpec& op) {
-      for (const JoinWeight& each : kJoins) {
-        if (each.name != op.name || !tame || !op.fits(x, limits_)) continue;
-        if (differ > (each.cuts ? 1U : 0U) || (each.adds && !curved)) return 0.0;
-        return each.weight;
-      }
-      return 0.0;
+      const Join& join = op.join;
+      if (join.weight == 0 || !tame || !op.fits(x, limits_)) return 0.0;
+      return differ > (join.cuts ? 1U : 0U) || (join.adds && !curved) ? 0.0 : join.weight;
     });
     if (found == nullptr) return false;
     add(*found, one, other);
@@ -282,40 +305,38 @@ class Sampler {
     const Value& x = plan_.values[static_cast<std::size_t>(current_)];
     const auto fits = [&](const OpSpec& one) {
       return one.domain != Domain::kNone && one.fits != nullptr && one.fits(x, limits_) &&
-             !(x.positive() && keeps_positive(one)) && !follows_badly(one) &&
+             !(x.positive() && one.keeps_positive) && !follows_badly(one) &&
              (!in_branch || keeps_shape(one));
     };
     if (wanted != nullptr && fits(*wanted)) return add(*wanted, current_), true;
     const OpSpec* found = draw([&](const OpSpec& one) {
       if (!fits(one)) return 0.0;
-      for (const FamilyWeight& each : kFamilies)
-        if (each.family == one.family) return each.later * share(one);
-      return 0.0;
+      return weight_of(one.family).later * share(one);
     });
     if (found == nullptr) return false;
     add(*found, current_);
     return true;
   }
-  // The same operator twice in a row, an activation of an activation, or zeros and ones at the end:
+  // The same operator twice in a row, an activation of an activation, an extreme of what is the
+  // same for every row, a norm that forgets the bias in front of it, or zeros and ones at the end:
   // they tell little of the precision in which they were computed.
   bool follows_badly(const OpSpec& one) {
-    const OpSpec* maker = maker_of(current_);
-    if (maker == nullptr) return false;
-    if (one.name == "compare" && static_cast<int>(plan_.steps.size()) + 1 == depth_) return true;
-    const OpSpec& last = *maker;
-    if (last.name == one.name) return one.family != "matmul" && one.family != "convolution";
-    const bool extreme = one.name == "min" || one.name == "max" || one.name == "argmin" ||
-                         one.name == "argmax" || one.name == "bottomk" || one.name == "median";
-    const bool has_equal = last.name == "relu" || last.name == "squared_relu" ||
-                           last.name == "threshold" || last.name == "compare" ||
-                           last.name == "masked_fill";
-    if (extreme && has_equal) return true;  // the same for every row
+    const Step* made = maker_of(current_);
+    if (made == nullptr) return false;
+    if (one.two_valued && static_cast<int>(plan_.steps.size()) + 1 == depth_) return true;
+    const OpSpec& last = *made->spec;
+    if (last.name == one.name)
+      return one.family != "matmul" && one.family != "convolution" && one.family != "bits";
+    if (one.picks_extreme && plan_.values[static_cast<std::size_t>(current_)].equal) return true;
+    if (one.forgets_shifts && last.shifts_channels && shifts(*made)) return true;
     return last.family == "activation" && one.family == "activation" && rng_.uniform() < 0.8;
   }
+  // Without the flag it always does.
+  static bool shifts(const Step& step) { return step.param("bias") == nullptr || step.is("bias"); }
 
-  const OpSpec* maker_of(int value) const {
+  const Step* maker_of(int value) const {
     for (const Step& step : plan_.steps) {
-      if (std::count(step.results.begin(), step.results.end(), value) > 0) return step.spec;
+      if (std::count(step.results.begin(), step.results.end(), value) > 0) return &step;
     }
     return nullptr;
   }
@@ -331,6 +352,9 @@ class Sampler {
     b.hidden_end = hidden_end_;
     spec.build(b);
     current_ = step.results[0];
+    const bool was_equal = operand >= 0 && plan_.values[static_cast<std::size_t>(operand)].equal;
+    plan_.values[static_cast<std::size_t>(current_)].equal =
+        spec.makes_equal || (was_equal && weight_of(spec.family).pointwise);
   }
 
   void finish() {

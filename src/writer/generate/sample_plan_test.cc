@@ -1,6 +1,7 @@
 // What problems are made of: families, depths, branches.
 #include "writer/generate/sample_plan.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -109,10 +110,88 @@ TEST(SamplePlan, FamiliesBeginProblemsAsOftenAsPeoplesDo) {
   EXPECT_NEAR(share["matmul"], 1.0 / 6, 0.03);
   for (const char* family :
        {"norm", "reduction", "activation", "pooling", "scan", "loss", "attention", "elementwise",
-        "layout", "gather", "sort", "recurrent", "quantization"}) {
+        "layout", "gather", "sort", "recurrent", "quantization", "bits", "sampling"}) {
     EXPECT_GT(share[family], 0.003) << family;
     EXPECT_LT(share[family], 0.16) << family;
   }
+}
+
+// Whether some number of a parameter is more than `least`.
+bool exceeds(const Step& step, std::string_view name, std::int64_t least) {
+  const Param* param = step.param(name);
+  if (param == nullptr) return false;
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&param->value))
+    return std::any_of(list->begin(), list->end(), [&](std::int64_t n) { return n > least; });
+  const auto* one = std::get_if<std::int64_t>(&param->value);
+  return one != nullptr && *one > least;
+}
+
+TEST(SamplePlan, ConvolutionsOfEveryKindOccur) {
+  std::map<std::string, double> share;  // of the problems that begin with a convolution
+  constexpr int kPlans = 4000;
+  int convolutions = 0;
+  for (std::uint64_t index = 0; index < kPlans; ++index) {
+    Rng rng = Rng::at(kPlanSeed + 2, index);
+    const auto plan = sample_plan(rng, {});
+    ASSERT_TRUE(plan) << plan.error().message();
+    const Step& step = plan->steps[0];
+    if (step.spec->family != "convolution") continue;
+    ++convolutions;
+    ++share[std::get<std::string>(step.param("r")->value) + "d"];
+    ++share[std::string(step.spec->name)];
+    const bool strided = exceeds(step, "stride", 1), dilated = exceeds(step, "dilation", 1);
+    share["strided"] += strided ? 1 : 0;
+    share["dilated"] += dilated ? 1 : 0;
+    share["padded"] += exceeds(step, "padding", 0) ? 1 : 0;
+  }
+  for (auto& [name, count] : share) count /= convolutions;
+  EXPECT_NEAR(share["2d"], 0.57, 0.06);
+  EXPECT_NEAR(share["1d"], 0.21, 0.05);
+  EXPECT_NEAR(share["3d"], 0.22, 0.05);
+  EXPECT_GT(share["conv"], 0.4);
+  for (const char* kind : {"grouped_conv", "depthwise_conv", "conv_transpose", "dilated"})
+    EXPECT_GT(share[kind], 0.06) << kind;
+  EXPECT_NEAR(share["strided"], 0.37, 0.1);
+  EXPECT_NEAR(share["padded"], 0.55, 0.15);
+}
+
+// What a norm forgets, and extremes of what is mostly one number, say nothing of a kernel: the gym
+// refuses such problems.
+TEST(SamplePlan, NoOperatorHidesWhatTheOneBeforeItDid) {
+  GeneratorOptions options;
+  options.max_elements = 8192;
+  options.max_work = 1 << 20;
+  options.min_depth = 2;
+  constexpr std::uint64_t kPlans = 4000;
+  int norms = 0, extremes = 0, behind_equal = 0;
+  for (std::uint64_t index = 0; index < kPlans; ++index) {
+    Rng rng = Rng::at(kPlanSeed + 3, index);
+    const auto plan = sample_plan(rng, options);
+    ASSERT_TRUE(plan) << plan.error().message();
+    for (const Step& step : plan->steps) {
+      if (step.operands.empty()) continue;
+      const Value& x = plan->values[static_cast<std::size_t>(step.operands[0])];
+      const auto maker =
+          std::find_if(plan->steps.begin(), plan->steps.end(), [&](const Step& other) {
+            return !other.results.empty() && other.results[0] == step.operands[0];
+          });
+      if (maker == plan->steps.end()) continue;
+      behind_equal += x.equal;
+      if (step.spec->forgets_shifts) {
+        ++norms;
+        const bool shifted =
+            maker->spec->shifts_channels && (maker->param("bias") == nullptr || maker->is("bias"));
+        EXPECT_FALSE(shifted) << maker->spec->name << " > " << step.spec->name;
+      }
+      if (step.spec->picks_extreme) {
+        ++extremes;
+        EXPECT_FALSE(x.equal) << maker->spec->name << " > " << step.spec->name;
+      }
+    }
+  }
+  EXPECT_GT(norms, 100);
+  EXPECT_GT(extremes, 100);
+  EXPECT_GT(behind_equal, 500);
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ atan.default|self
 avg_pool1d.default|self kernel_size stride=[] padding=[0] ceil_mode=False count_include_pad=True
 avg_pool2d.default|self kernel_size stride=[] padding=[0,0] ceil_mode=False count_include_pad=True divisor_override=None
 avg_pool3d.default|self kernel_size stride=[] padding=[0,0,0] ceil_mode=False count_include_pad=True divisor_override=None
+bitwise_and.Scalar|self other
+bitwise_left_shift.Tensor_Scalar|self other
+bitwise_or.Tensor|self other
+bitwise_right_shift.Tensor|self other
+bitwise_right_shift.Tensor_Scalar|self other
+bitwise_xor.Tensor|self other
 bmm.default|self mat2
 cat.default|tensors dim=0
 clamp.default|self min=None max=None
@@ -95,11 +101,14 @@ neg.default|self
 nll_loss_forward.default|self target weight reduction ignore_index
 permute.default|self dims
 pow.Tensor_Scalar|self exponent
+pow.Scalar|self exponent
 prod.dim_int|self dim keepdim=False dtype=None
 reciprocal.default|self
 relu.default|self
+remainder.Tensor|self other
 round.default|self
 rsqrt.default|self
+scatter.src|self dim index src
 select.int|self dim index
 sigmoid.default|self
 sign.default|self

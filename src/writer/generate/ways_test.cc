@@ -60,7 +60,7 @@ std::string plain(std::string_view given) {
 }
 
 // Its flags, as the conditions of ways read them.
-std::string setting_of(const Plan& plan, const Step& step) {
+std::string setting_of(const Step& step) {
   std::set<std::string> flags;
   for (const Rendering& way : step.spec->ways) {
     for (std::string flag : split(std::string(way.when), ' ')) {
@@ -68,10 +68,8 @@ std::string setting_of(const Plan& plan, const Step& step) {
       if (!flag.empty()) flags.insert(flag);
     }
   }
-  const double size = plan.values[static_cast<std::size_t>(step.operands[0])].magnitude();
   std::string out;
-  for (const std::string& flag : flags)
-    out += (flag == "small" ? size < 20 : step.is(flag)) ? flag + " " : "!" + flag + " ";
+  for (const std::string& flag : flags) out += (step.is(flag) ? "" : "!") + flag + " ";
   return out;
 }
 
@@ -88,9 +86,9 @@ std::string text_of(const Step& step, std::string_view text) {
   return plain(fill(text, place, {}));
 }
 
-Ways ways_of_step(const Plan& plan, const Step& step) {
+Ways ways_of_step(const Step& step) {
   Ways out;
-  for (const Way& way : ways_of(plan, step, true)) {
+  for (const Way& way : ways_of(step, true)) {
     const std::string text = text_of(step, way.layer) + "|" + text_of(step, way.forward);
     out.in_modules.insert(text);
     if (!way.is_layer()) out.in_definitions.insert(text);
@@ -116,8 +114,8 @@ TEST(Ways, EverySettingOfEveryOperatorHasFive) {
   const auto look = [&](const Plan& plan) {
     for (const Step& step : plan.steps) {
       auto& settings = seen[std::string(step.spec->name)];
-      const auto [found, is_new] = settings.try_emplace(setting_of(plan, step));
-      if (is_new) found->second = ways_of_step(plan, step);
+      const auto [found, is_new] = settings.try_emplace(setting_of(step));
+      if (is_new) found->second = ways_of_step(step);
     }
   };
   std::size_t count = 0;

@@ -95,16 +95,14 @@ class Checker {
   }
 
   Status argument(const Attribute& attribute, const std::string& where) {
-    if (const auto* id = std::get_if<ValueId>(&attribute)) return value(*id, where);
     if (const auto* number = std::get_if<IntExpr>(&attribute)) return expression(*number, where);
     if (const auto* numbers = std::get_if<std::vector<IntExpr>>(&attribute))
       return shape(*numbers, where);
-    if (const auto* tensors = std::get_if<std::vector<std::optional<ValueId>>>(&attribute)) {
-      for (const auto& tensor : *tensors) {
-        if (tensor) KW_TRY_STATUS(value(*tensor, where));
-      }
-    }
-    return {};
+    Status out;
+    for_each_value(attribute, [&](ValueId id) {
+      if (out) out = value(id, where);
+    });
+    return out;
   }
 
   Status shape(const Shape& shape, const std::string& where) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -71,6 +72,26 @@ struct Node {
 
   const Attribute* find(std::string_view name) const;  // nullptr: the schema has no such argument
 };
+
+// Calls see(ValueId&) for every value of an attribute, or of all arguments of a node in their
+// order.
+template <typename AnyAttribute, typename See>
+void for_each_value(AnyAttribute& attribute, const See& see)
+  requires std::is_same_v<std::remove_const_t<AnyAttribute>, Attribute>
+{
+  if (auto* one = std::get_if<ValueId>(&attribute)) see(*one);
+  if (auto* list = std::get_if<std::vector<std::optional<ValueId>>>(&attribute)) {
+    for (auto& value : *list) {
+      if (value) see(*value);
+    }
+  }
+}
+template <typename AnyNode, typename See>
+void for_each_value(AnyNode& node, const See& see)
+  requires std::is_same_v<std::remove_const_t<AnyNode>, Node>
+{
+  for (auto& [name, attribute] : node.arguments) for_each_value(attribute, see);
+}
 
 // What must be true of the sizes for a graph to be the problem's: its code looked at them.
 enum class Relation { kEqual, kNotEqual, kLess, kLessEqual };

@@ -48,7 +48,16 @@ void softsign(Builder& b) {
   Value& out = b.result(b.call("div.Tensor", {b.x(), below}, shape), shape);
   out.range(b.x().positive() ? 0 : -1, b.x().high > 0 ? 1 : 0);
 }
+// Where exp() of it is far from infinity.
+void say_small(Builder& b) {
+  b.flag("small", b.x().magnitude() < 20);
+}
+void tanh(Builder& b) {
+  say_small(b);
+  bounded(b, "tanh.default", b.x().positive());
+}
 void log_sigmoid(Builder& b) {
+  say_small(b);
   const Dims shape = b.x().shape;
   const ValueId negative = b.call("neg.default", {b.x()}, shape);
   const ValueId soft = b.call("softplus.default", {negative, 1.0, 20.0}, shape);
@@ -142,7 +151,7 @@ OpSpec tanh_operator() {
           .family = kFamily,
           .weight = 3,
           .fits = is_mixed,
-          .build = [](Builder& b) { bounded(b, "tanh.default", b.x().positive()); },
+          .build = tanh,
           .words = "tanh",
           .ways = {{"nn.Tanh()", ""},
                    {"", "torch.tanh({x})"},
@@ -336,11 +345,10 @@ OpSpec glu_operator() {
 }  // namespace
 
 std::vector<OpSpec> activation_operators() {
-  return {gelu_operator(),        gelu_tanh_operator(),   sigmoid_operator(),
-          tanh_operator(),        silu_operator(),        mish_operator(),
-          softplus_operator(),    softsign_operator(),    hardsigmoid_operator(),
-          hardswish_operator(),   log_sigmoid_operator(), quick_gelu_operator(),
-          tanh_shrink_operator(), glu_operator()};
+  return in_half_too({gelu_operator(), gelu_tanh_operator(), sigmoid_operator(), tanh_operator(),
+                      silu_operator(), mish_operator(), softplus_operator(), softsign_operator(),
+                      hardsigmoid_operator(), hardswish_operator(), log_sigmoid_operator(),
+                      quick_gelu_operator(), tanh_shrink_operator(), glu_operator()});
 }
 
 }  // namespace kw::writer::generate

@@ -194,7 +194,8 @@ OpSpec residual_operator() {
                    {"", "torch.add({x}, {y})"},
                    {"", "{x}.add({y})"},
                    {"", "{y} + {x}"},
-                   {"", "torch.sum(torch.stack([{x}, {y}]), dim=0)"}}};
+                   {"", "torch.sum(torch.stack([{x}, {y}]), dim=0)"}},
+          .join = {.weight = 3, .adds = true}};
 }
 
 OpSpec multiply_operator() {
@@ -208,7 +209,8 @@ OpSpec multiply_operator() {
                    {"", "torch.mul({x}, {y})"},
                    {"", "{x}.mul({y})"},
                    {"", "{y} * {x}"},
-                   {"", "torch.multiply({x}, {y})"}}};
+                   {"", "torch.multiply({x}, {y})"}},
+          .join = {.weight = 2.5}};
 }
 
 OpSpec affine_operator() {
@@ -238,7 +240,8 @@ OpSpec channel_bias_operator() {
                    {"", "{x}.add({bias})"},
                    {"", "{bias} + {x}"},
                    {"", "{x} + {bias}.view({spread})"},
-                   {"", "{x} - (-{bias})"}}};
+                   {"", "{x} - (-{bias})"}},
+          .shifts_channels = true};
 }
 
 OpSpec channel_scale_operator() {
@@ -266,7 +269,9 @@ OpSpec masked_fill_operator() {
                    {"", "torch.masked_fill({x}, {y}, {fill_value})"},
                    {"", "torch.where({y}, {fill_value}, {x})"},
                    {"", "torch.where({y}, torch.full_like({x}, {fill_value}), {x})"},
-                   {"", "{x} * ~{y} + {fill_value} * {y}"}}};
+                   {"", "{x} * ~{y} + {fill_value} * {y}"}},
+          .makes_equal = true,
+          .half = false};
 }
 
 OpSpec extreme_of_two_operator() {
@@ -286,7 +291,8 @@ OpSpec extreme_of_two_operator() {
                    {"", "torch.where({x} < {y}, {x}, {y})", "!largest"},
                    {"", "torch.fmin({x}, {y})", "!largest"},
                    {"", "{x}.minimum({y})", "!largest"},
-                   {"", "torch.stack([{x}, {y}], dim=0).min(dim=0).values", "!largest"}}};
+                   {"", "torch.stack([{x}, {y}], dim=0).min(dim=0).values", "!largest"}},
+          .join = {.weight = 1}};
 }
 
 OpSpec subtract_operator() {
@@ -300,7 +306,8 @@ OpSpec subtract_operator() {
                    {"", "torch.sub({x}, {y})"},
                    {"", "{x}.sub({y})"},
                    {"", "torch.subtract({x}, {y})"},
-                   {"", "torch.add({x}, {y}, alpha=-1)"}}};
+                   {"", "torch.add({x}, {y}, alpha=-1)"}},
+          .join = {.weight = 1.5, .adds = true}};
 }
 
 OpSpec subtract_mean_operator() {
@@ -327,27 +334,30 @@ OpSpec compare_operator() {
           .words =
               "1 where the first is greater (above: {above}, else not greater), else 0, for two "
               "tensors,",
-          .ways = {
-              {"", "({x} > {y}).float()", "above"},
-              {"", "torch.gt({x}, {y}).to({x}.dtype)", "above"},
-              {"", "torch.where({x} > {y}, 1.0, 0.0)", "above"},
-              {"", "{y}.lt({x}).float()", "above"},
-              {"", "torch.clamp(torch.sign({x} - {y}), min=0)", "above"},
-              {"", "({x} <= {y}).float()", "!above"},
-              {"", "{x}.le({y}).to(torch.float32)", "!above"},
-              {"", "torch.where({x} > {y}, torch.zeros_like({x}), torch.ones_like({x}))", "!above"},
-              {"", "1.0 - ({x} > {y}).float()", "!above"},
-              {"", "torch.logical_not({x} > {y}).to({x}.dtype)", "!above"}}};
+          .ways = {{"", "({x} > {y}).float()", "above"},
+                   {"", "torch.gt({x}, {y}).to({x}.dtype)", "above"},
+                   {"", "torch.where({x} > {y}, 1.0, 0.0)", "above"},
+                   {"", "{y}.lt({x}).float()", "above"},
+                   {"", "torch.clamp(torch.sign({x} - {y}), min=0)", "above"},
+                   {"", "({x} <= {y}).float()", "!above"},
+                   {"", "{x}.le({y}).to(torch.float32)", "!above"},
+                   {"", "torch.where({x} > {y}, torch.zeros_like({x}), torch.ones_like({x}))",
+                    "!above"},
+                   {"", "1.0 - ({x} > {y}).float()", "!above"},
+                   {"", "torch.logical_not({x} > {y}).to({x}.dtype)", "!above"}},
+          .makes_equal = true,
+          .two_valued = true,
+          .half = false};
 }
 
 }  // namespace
 
 std::vector<OpSpec> arithmetic_operators() {
-  return {scale_operator(),         add_constant_operator(),   subtract_constant_operator(),
-          divide_operator(),        residual_operator(),       multiply_operator(),
-          affine_operator(),        channel_bias_operator(),   channel_scale_operator(),
-          masked_fill_operator(),   extreme_of_two_operator(), subtract_operator(),
-          subtract_mean_operator(), compare_operator()};
+  return in_half_too({scale_operator(), add_constant_operator(), subtract_constant_operator(),
+                      divide_operator(), residual_operator(), multiply_operator(),
+                      affine_operator(), channel_bias_operator(), channel_scale_operator(),
+                      masked_fill_operator(), extreme_of_two_operator(), subtract_operator(),
+                      subtract_mean_operator(), compare_operator()});
 }
 
 }  // namespace kw::writer::generate

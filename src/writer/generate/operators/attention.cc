@@ -194,6 +194,37 @@ void multihead_attention(Builder& b) {
       .range(-3, 3);
 }
 
+// x cos + rotated x sin, where rotated has the second half of the last dimension negated in front
+// of the first.
+void rotary(Builder& b) {
+  const std::int64_t d = b.pick<std::int64_t>({16, 32, 64, 64, 128, 40});
+  const std::int64_t most = std::max<std::int64_t>(1, b.limits.max_elements / d);
+  const std::int64_t length = b.size(2, std::clamp<std::int64_t>(most / 4, 2, 4096));
+  const std::int64_t rows = std::max<std::int64_t>(1, most / length);
+  const std::int64_t heads = std::min<std::int64_t>(rows, b.pick<std::int64_t>({1, 4, 8, 8, 12}));
+  const Dim batch_dim =
+      b.axis("batch_size", b.size(1, std::clamp<std::int64_t>(rows / heads, 1, 32)), false);
+  const Dim heads_dim = b.axis("num_heads", heads, false),
+            length_dim = b.axis("seq_len", length, false);
+  const Dim width_dim = b.axis("head_dim", d);
+  const Dims shape = {batch_dim, heads_dim, length_dim, width_dim}, table = {length_dim, width_dim};
+  const Dim half = {IntExpr(d / 2), d / 2};
+  b.fix(width_dim);
+  b.whole("half", d / 2);
+  const ValueId x = b.input(b.pick({"q", "x", "query"}), shape).id;
+  const ValueId cos = b.input("cos", table).id, sin = b.input("sin", table).id;
+  const Dims halves = {batch_dim, heads_dim, length_dim, half};
+  const ValueId first = b.call("slice.Tensor", {x, 3, 0, half, 1}, halves);
+  const ValueId second = b.call("slice.Tensor", {x, 3, half, width_dim, 1}, halves);
+  const ValueId turned = b.call(
+      "cat.default",
+      {std::vector<std::optional<ValueId>>{b.call("neg.default", {second}, halves), first}, 3},
+      shape);
+  const ValueId straight = b.call("mul.Tensor", {x, cos}, shape);
+  const ValueId crossed = b.call("mul.Tensor", {turned, sin}, shape);
+  b.result(b.call("add.Tensor", {straight, crossed}, shape), shape).range(-12, 12);
+}
+
 constexpr std::string_view kFamily = "attention";
 
 OpSpec attention_operator() {
@@ -371,6 +402,34 @@ torch.einsum("btd,bde->bte", {x}, {t:kv}))"},
                    {"", "torch.matmul(torch.matmul({x}, {y}.transpose(-2, -1)), {z})"}}};
 }
 
+OpSpec rotary_embedding_operator() {
+  return {
+      .name = "rotary_embedding",
+      .family = kFamily,
+      .weight = 1.5,
+      .tier = 2,
+      .domain = Domain::kNone,
+      .build = rotary,
+      .words = "rotary position embedding by halves of {half}, with tables of cosines and sines,",
+      .ways = {{"", R"({t:x1}, {t:x2} = {x}.chunk(2, dim=-1)
+{x} * {y} + torch.cat((-{t:x2}, {t:x1}), dim=-1) * {z})"},
+               {"", R"({t:first} = {x}[..., :{half}]
+{t:second} = {x}[..., {half}:]
+{t:rotated} = torch.cat([-{t:second}, {t:first}], dim=-1)
+{x} * {y} + {t:rotated} * {z})"},
+               {"", R"({t:half} = {x}.shape[-1] // 2
+{t:left}, {t:right} = torch.split({x}, {t:half}, dim=-1)
+{t:turned} = torch.cat((torch.neg({t:right}), {t:left}), -1)
+torch.addcmul({x} * {y}, {t:turned}, {z}))"},
+               {"", R"({t:pairs} = {x}.unflatten(-1, (2, {half}))
+{t:turned} = torch.stack((-{t:pairs}[..., 1, :], {t:pairs}[..., 0, :]), dim=-2).flatten(-2)
+torch.mul({x}, {y}) + torch.mul({t:turned}, {z}))"},
+               {"", R"({t:a}, {t:b} = {x}.narrow(-1, 0, {half}), {x}.narrow(-1, {half}, {half})
+{t:lo} = {t:a} * {y}[..., :{half}] - {t:b} * {z}[..., :{half}]
+{t:hi} = {t:b} * {y}[..., {half}:] + {t:a} * {z}[..., {half}:]
+torch.cat(({t:lo}, {t:hi}), dim=-1))"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> attention_operators() {
@@ -379,7 +438,8 @@ std::vector<OpSpec> attention_operators() {
           sliding_window_attention_operator(),
           grouped_query_attention_operator(),
           multihead_attention_operator(),
-          linear_attention_operator()};
+          linear_attention_operator(),
+          rotary_embedding_operator()};
 }
 
 }  // namespace kw::writer::generate

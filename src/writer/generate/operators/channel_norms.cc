@@ -172,31 +172,35 @@ OpSpec batch_norm_operator() {
       .words =
           "batch normalisation of {num_features} channels by the batch's own statistics (eps "
           "{eps})",
-      .ways = {
-          {"nn.BatchNorm{r}d({num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
-          {"nn.BatchNorm{r}d(num_features={num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
-          {"nn.BatchNorm{r}d({num_features}, eps={eps}, affine={affine}, "
-           "track_running_stats=False)",
-           ""},
-          {"", "F.batch_norm({x}, None, None, {weight}, {bias}, True, 0.1, {eps})", "affine"},
-          {"", "F.batch_norm({x}, None, None, training=True, eps={eps})", "!affine"},
-          {"",
-           "torch.batch_norm({x}, {weight}, {bias}, None, None, True, 0.1, {eps}, "
-           "torch.backends.cudnn.enabled)",
-           "affine"},
-          {"", "torch.batch_norm({x}, None, None, None, None, True, 0.1, {eps}, False)", "!affine"},
-          {"",
-           R"({t:var}, {t:mean} = torch.var_mean({x}, dim=({dims}), unbiased=False, keepdim=True)
+      .ways =
+          {{"nn.BatchNorm{r}d({num_features}[[, eps={eps}]][[, affine={affine}]])", ""},
+           {"nn.BatchNorm{r}d(num_features={num_features}[[, eps={eps}]][[, affine={affine}]])",
+            ""},
+           {"nn.BatchNorm{r}d({num_features}, eps={eps}, affine={affine}, "
+            "track_running_stats=False)",
+            ""},
+           {"", "F.batch_norm({x}, None, None, {weight}, {bias}, True, 0.1, {eps})", "affine"},
+           {"", "F.batch_norm({x}, None, None, training=True, eps={eps})", "!affine"},
+           {"",
+            "torch.batch_norm({x}, {weight}, {bias}, None, None, True, 0.1, {eps}, "
+            "torch.backends.cudnn.enabled)",
+            "affine"},
+           {"", "torch.batch_norm({x}, None, None, None, None, True, 0.1, {eps}, False)",
+            "!affine"},
+           {"",
+            R"({t:var}, {t:mean} = torch.var_mean({x}, dim=({dims}), unbiased=False, keepdim=True)
 ({x} - {t:mean}) * torch.rsqrt({t:var} + {eps}))",
-           "!affine"},
-          {"", R"({t:mean} = {x}.mean(dim=({dims}), keepdim=True)
+            "!affine"},
+           {"", R"({t:mean} = {x}.mean(dim=({dims}), keepdim=True)
 {t:var} = {x}.var(dim=({dims}), unbiased=False, keepdim=True)
 ({x} - {t:mean}) / torch.sqrt({t:var} + {eps}))",
-           "!affine"},
-          {"", R"({t:mean} = {x}.mean(dim=({dims}), keepdim=True)
+            "!affine"},
+           {"", R"({t:mean} = {x}.mean(dim=({dims}), keepdim=True)
 {t:var} = (({x} - {t:mean}) ** 2).mean(dim=({dims}), keepdim=True)
 ({x} - {t:mean}) * torch.rsqrt({t:var} + {eps}) * {weight}.view({spread}) + {bias}.view({spread}))",
-           "affine"}}};
+            "affine"}},
+      .forgets_shifts = true,
+      .half = false};
 }
 
 OpSpec frozen_batch_norm_operator() {
@@ -221,7 +225,8 @@ OpSpec frozen_batch_norm_operator() {
 {x} * {t:scale}.reshape({spread}) + {t:shift}.reshape({spread}))"},
                {"",
                 "torch.nn.functional.batch_norm({x}, {running_mean}, {running_var}, {weight}, "
-                "{bias}, False, 0.1, {eps})"}}};
+                "{bias}, False, 0.1, {eps})"}},
+      .half = false};
 }
 
 OpSpec instance_norm_operator() {
@@ -240,7 +245,9 @@ OpSpec instance_norm_operator() {
 ({x} - {t:mean}) / torch.sqrt({t:var} + {eps}))"},
                    {"", R"({t:centered} = {x} - torch.mean({x}, dim=({dims}), keepdim=True)
 {t:centered} * torch.rsqrt(({t:centered} ** 2).mean(dim=({dims}), keepdim=True) + {eps}))"},
-                   {"", "F.group_norm({x}, {num_features}, eps={eps})"}}};
+                   {"", "F.group_norm({x}, {num_features}, eps={eps})"}},
+          .forgets_shifts = true,
+          .half = false};
 }
 
 OpSpec group_norm_operator() {
@@ -278,12 +285,13 @@ OpSpec l2_normalize_operator() {
       .fits = has_channels,
       .build = [](Builder& b) { length_norm(b, 2); },
       .words = "division by the 2-norm along dimension {dim}",
-      .ways = {
-          {"", "F.normalize({x}, p=2, dim={dim})"},
-          {"", "F.normalize({x}, dim={dim})"},
-          {"", "{x} / torch.norm({x}, p=2, dim={dim}, keepdim=True).clamp(min=1e-12)"},
-          {"", "{x} / {x}.norm(dim={dim}, keepdim=True).clamp(min=1e-12)"},
-          {"", "{x} / torch.sqrt(torch.sum({x} ** 2, dim={dim}, keepdim=True)).clamp_min(1e-12)"}}};
+      .ways = {{"", "F.normalize({x}, p=2, dim={dim})"},
+               {"", "F.normalize({x}, dim={dim})"},
+               {"", "{x} / torch.norm({x}, p=2, dim={dim}, keepdim=True).clamp(min=1e-12)"},
+               {"", "{x} / {x}.norm(dim={dim}, keepdim=True).clamp(min=1e-12)"},
+               {"",
+                "{x} / torch.sqrt(torch.sum({x} ** 2, dim={dim}, keepdim=True)).clamp_min(1e-12)"}},
+      .half = false};
 }
 
 OpSpec l1_normalize_operator() {
@@ -301,7 +309,8 @@ OpSpec l1_normalize_operator() {
                {"", "{x} / torch.norm({x}, p=1, dim={dim}, keepdim=True).clamp(min=1e-12)"},
                {"",
                 "torch.div({x}, torch.linalg.vector_norm({x}, ord=1, dim={dim}, "
-                "keepdim=True).clamp(min=1e-12))"}}};
+                "keepdim=True).clamp(min=1e-12))"}},
+      .half = false};
 }
 
 OpSpec log_softmax_operator() {
@@ -323,9 +332,9 @@ OpSpec log_softmax_operator() {
 }  // namespace
 
 std::vector<OpSpec> channel_norm_operators() {
-  return {batch_norm_operator(), frozen_batch_norm_operator(), instance_norm_operator(),
-          group_norm_operator(), l2_normalize_operator(),      l1_normalize_operator(),
-          log_softmax_operator()};
+  return in_half_too({batch_norm_operator(), frozen_batch_norm_operator(), instance_norm_operator(),
+                      group_norm_operator(), l2_normalize_operator(), l1_normalize_operator(),
+                      log_softmax_operator()});
 }
 
 }  // namespace kw::writer::generate

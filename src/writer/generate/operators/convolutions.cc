@@ -331,7 +331,9 @@ OpSpec conv_operator() {
           .words =
               "a {r}-d convolution ({in_channels} to {out_channels} channels, kernel "
               "{kernel_size}, stride {stride}, padding {padding}, dilation {dilation})",
-          .ways = ungrouped_ways()};
+          .ways = ungrouped_ways(),
+          .attribute = "conv",
+          .shifts_channels = true};
 }
 
 OpSpec grouped_conv_operator() {
@@ -344,7 +346,9 @@ OpSpec grouped_conv_operator() {
           .words =
               "a {r}-d convolution in {groups} groups ({in_channels} to {out_channels} channels, "
               "kernel {kernel_size}, stride {stride}, padding {padding}, dilation {dilation})",
-          .ways = forward_ways()};
+          .ways = forward_ways(),
+          .attribute = "conv",
+          .shifts_channels = true};
 }
 
 OpSpec depthwise_conv_operator() {
@@ -358,7 +362,9 @@ OpSpec depthwise_conv_operator() {
           .words =
               "a {r}-d depthwise convolution ({in_channels} channels, kernel {kernel_size}, stride "
               "{stride}, padding {padding}, dilation {dilation})",
-          .ways = forward_ways()};
+          .ways = forward_ways(),
+          .attribute = "conv",
+          .shifts_channels = true};
 }
 
 OpSpec conv_transpose_operator() {
@@ -416,14 +422,16 @@ OpSpec conv_transpose_operator() {
                {"",
                 "torch.convolution({x}, {weight}, None, [{strides}], [{paddings}], "
                 "[{dilations}], True, [{output_paddings}], {groups})",
-                "!bias"}}};
+                "!bias"}},
+      .attribute = "conv_transpose",
+      .shifts_channels = true};
 }
 
 }  // namespace
 
 std::vector<OpSpec> convolution_operators() {
-  return {conv_operator(), grouped_conv_operator(), depthwise_conv_operator(),
-          conv_transpose_operator()};
+  return in_half_too({conv_operator(), grouped_conv_operator(), depthwise_conv_operator(),
+                      conv_transpose_operator()});
 }
 
 }  // namespace kw::writer::generate

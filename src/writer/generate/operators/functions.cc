@@ -104,7 +104,8 @@ OpSpec abs_operator() {
                    {"", "abs({x})"},
                    {"", "torch.absolute({x})"},
                    {"", "torch.maximum({x}, -{x})"},
-                   {"", "torch.where({x} < 0, -{x}, {x})"}}};
+                   {"", "torch.where({x} < 0, -{x}, {x})"}},
+          .keeps_positive = true};
 }
 
 OpSpec square_operator() {
@@ -132,7 +133,8 @@ OpSpec exp_operator() {
                    {"", "{x}.exp()"},
                    {"", "math.e ** {x}"},
                    {"", "torch.expm1({x}) + 1"},
-                   {"", "torch.special.exp2({x} * 1.4426950408889634)"}}};
+                   {"", "torch.special.exp2({x} * 1.4426950408889634)"}},
+          .half = false};
 }
 
 OpSpec sqrt_operator() {
@@ -207,7 +209,8 @@ OpSpec clamp_operator() {
                    {"", "{x}.clamp({min_value}, {max_value})"},
                    {"", "torch.clip({x}, {min_value}, {max_value})"},
                    {"", "{x}.clamp(min={min_value}).clamp(max={max_value})"},
-                   {"", "torch.clamp_max(torch.clamp_min({x}, {min_value}), {max_value})"}}};
+                   {"", "torch.clamp_max(torch.clamp_min({x}, {min_value}), {max_value})"}},
+          .makes_equal = true};
 }
 
 OpSpec clamp_min_operator() {
@@ -220,7 +223,8 @@ OpSpec clamp_min_operator() {
                    {"", "{x}.clamp(min={min_value})"},
                    {"", "torch.clamp_min({x}, {min_value})"},
                    {"", "torch.maximum({x}, torch.full_like({x}, {min_value}))"},
-                   {"", "{x}.clamp_min({min_value})"}}};
+                   {"", "{x}.clamp_min({min_value})"}},
+          .makes_equal = true};
 }
 
 OpSpec power_operator() {
@@ -242,9 +246,9 @@ OpSpec power_operator() {
 }  // namespace
 
 std::vector<OpSpec> function_operators() {
-  return {neg_operator(),   abs_operator(),       square_operator(), exp_operator(),
-          sqrt_operator(),  log1p_operator(),     wave_operator(),   erf_operator(),
-          clamp_operator(), clamp_min_operator(), power_operator()};
+  return in_half_too({neg_operator(), abs_operator(), square_operator(), exp_operator(),
+                      sqrt_operator(), log1p_operator(), wave_operator(), erf_operator(),
+                      clamp_operator(), clamp_min_operator(), power_operator()});
 }
 
 }  // namespace kw::writer::generate

@@ -1,15 +1,10 @@
-// What joins two tensors of one shape: gates, choices by a mask, stacks.
+// What joins two tensors of one shape element by element: gates, choices by a mask.
 #include <algorithm>
 
 #include "writer/generate/operators.h"
 
 namespace kw::writer::generate {
 namespace {
-
-bool can_stack(const Value& x, const Limits& limits) {
-  return has_elements(x, limits) && x.shape.size() <= 4 &&
-         elements(x.shape) * 2 <= limits.max_elements;
-}
 
 // sigmoid(x) * y
 void gate(Builder& b) {
@@ -32,26 +27,11 @@ void choose(Builder& b) {
   out.centred = false;
 }
 
-void stack(Builder& b) {
-  const Dims shape = b.x().shape;
-  const ValueId y = b.companion(shape).id;
-  const auto dim = b.whole("dim", b.between(0, std::min<std::int64_t>(2, std::ssize(shape) - 1)));
-  b.text("place", dim == 0 ? "None" : dim == 1 ? ":, None" : ":, :, None");
-  Dims one = shape;
-  one.insert(one.begin() + static_cast<std::ptrdiff_t>(dim), Dim{1, 1});
-  const ValueId first = b.call("unsqueeze.default", {b.x(), dim}, one);
-  const ValueId second = b.call("unsqueeze.default", {y, dim}, one);
-  Dims both = one;
-  both[static_cast<std::size_t>(dim)] = {2, 2};
-  Value& out = b.result(
-      b.call("cat.default", {std::vector<std::optional<ValueId>>{first, second}, dim}, both), both);
-  out.range(std::min(b.x().low, b.in(1).low), std::max(b.x().high, b.in(1).high));
-  out.plateaus = out.plateaus || b.in(1).plateaus;
-}
+constexpr std::string_view kFamily = "elementwise";
 
 OpSpec gate_operator() {
   return {.name = "gate",
-          .family = "elementwise",
+          .family = kFamily,
           .domain = Domain::kNever,
           .fits = has_elements,
           .build = gate,
@@ -62,12 +42,13 @@ OpSpec gate_operator() {
                    {"", "{y} / (1 + torch.exp(-{x}))"},
                    {"nn.Sigmoid()", "self.{m}({x}) * {y}"},
                    {"", R"({t:gate} = torch.sigmoid({x})
-torch.einsum("...,...->...", {t:gate}, {y}))"}}};
+torch.einsum("...,...->...", {t:gate}, {y}))"}},
+          .join = {.weight = 2}};
 }
 
 OpSpec choose_operator() {
   return {.name = "choose",
-          .family = "elementwise",
+          .family = kFamily,
           .weight = 0.7,
           .domain = Domain::kNever,
           .fits = has_elements,
@@ -79,30 +60,14 @@ OpSpec choose_operator() {
                    {"", "{x} * {z} + {y} * ~{z}"},
                    {"", "{x}.masked_fill(~{z}, 0.0) + {y}.masked_fill({z}, 0.0)"},
                    {"", R"({t:weight} = {z}.to({x}.dtype)
-{t:weight} * {x} + (1 - {t:weight}) * {y})"}}};
-}
-
-OpSpec stack_operator() {
-  return {.name = "stack",
-          .family = "layout",
-          .weight = 0.7,
-          .domain = Domain::kNever,
-          .fits = can_stack,
-          .build = stack,
-          .words = "stacking along a new dimension {dim}",
-          .ways = {{"", "torch.stack([{x}, {y}], dim={dim})"},
-                   {"", "torch.stack(({x}, {y}), {dim})"},
-                   {"", "torch.cat([{x}.unsqueeze({dim}), {y}.unsqueeze({dim})], dim={dim})"},
-                   {"", "torch.cat(({x}[{place}], {y}[{place}]), {dim})"},
-                   {"", "torch.cat([{x}, {y}], dim={dim}).unflatten({dim}, (2, -1))"},
-                   {"", R"({t:pair} = [torch.unsqueeze({t:each}, {dim}) for {t:each} in ({x}, {y})]
-torch.concat({t:pair}, dim={dim}))"}}};
+{t:weight} * {x} + (1 - {t:weight}) * {y})"}},
+          .join = {.weight = 1}};
 }
 
 }  // namespace
 
 std::vector<OpSpec> join_operators() {
-  return {gate_operator(), choose_operator(), stack_operator()};
+  return in_half_too({gate_operator(), choose_operator()});
 }
 
 }  // namespace kw::writer::generate

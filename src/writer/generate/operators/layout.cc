@@ -1,4 +1,4 @@
-// The same elements elsewhere: transposed, joined, cut, padded, looked up.
+// The same elements elsewhere: transposed, joined, stacked, cut, padded.
 #include <algorithm>
 
 #include "writer/generate/operators.h"
@@ -20,6 +20,11 @@ bool has_room(const Value& x, const Limits& limits) {
 }
 bool is_long(const Value& x, const Limits& limits) {
   return is_plane(x, limits) && x.shape.back().n >= 4;
+}
+
+bool can_stack(const Value& x, const Limits& limits) {
+  return has_elements(x, limits) && x.shape.size() <= 4 &&
+         elements(x.shape) * 2 <= limits.max_elements;
 }
 
 void transpose(Builder& b) {
@@ -118,65 +123,24 @@ void triangle(Builder& b) {
   Value& out = b.result(b.call("where.self", {kept, b.x(), zero}, shape), shape);
   out.range(std::min(out.low, 0.0), std::max(out.high, 0.0));
 }
-// The rows of a table that indices name
-void embedding(Builder& b) {
-  const std::int64_t width = b.size(4, 1024);
-  const std::int64_t rows =
-      b.size(16, std::clamp<std::int64_t>(b.limits.max_elements / width, 16, 1000000));
-  const Dim vocab_dim = b.axis("vocab_size", rows), width_dim = b.axis("embedding_dim", width);
-  const Dim batch_dim =
-      b.axis("batch_size",
-             b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / width, 1, 64)), false);
-  const Dim length_dim = b.axis(
-      "seq_len",
-      b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / (width * batch_dim.n), 4, 512)),
-      false);
-  b.indices("input_ids", {batch_dim, length_dim}, vocab_dim);
-  b.size_of("num_embeddings", vocab_dim);
-  b.size_of("embedding_dim", width_dim);
-  const ValueId weight = b.weight("weight", {vocab_dim, width_dim}, Start::kWeight, {1, 1}).id;
-  b.result(b.call("embedding.default", {weight, b.in(0)}, {batch_dim, length_dim, width_dim}),
-           {batch_dim, length_dim, width_dim})
-      .range(-3, 3);
-}
-// One element of each row
-void gather(Builder& b) {
-  const std::int64_t columns =
-      b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / 8, 2, 65536));
-  const Dim rows_dim =
-      b.axis("batch_size",
-             b.size(1, std::clamp<std::int64_t>(b.limits.max_elements / columns, 1, 4096)), false);
-  const Dim columns_dim = b.axis("num_classes", columns);
-  const ValueId x = b.input("x", {rows_dim, columns_dim}).id;
-  const ValueId index = b.indices("index", {rows_dim}, columns_dim).id;
-  const Dims column = {rows_dim, Dim{1, 1}};
-  const ValueId wide = b.call("unsqueeze.default", {index, 1}, column, task::DType::kInt64);
-  const ValueId taken = b.call("gather.default", {x, 1, wide}, column);
-  b.result(b.call("view.default", {taken, Dims{rows_dim}}, {rows_dim}), {rows_dim}).range(-3, 3);
-}
-
-// Rows added up where an index says
-void index_add(Builder& b) {
-  const std::int64_t width =
-      b.size(2, std::clamp<std::int64_t>(b.limits.max_elements / 32, 2, 512));
-  const std::int64_t most =
-      std::min(b.limits.max_elements / width, b.limits.max_work / (32 * width));
-  const std::int64_t rows = b.size(4, std::clamp<std::int64_t>(most, 4, 4096));
-  const Dim rows_dim = b.axis("num_edges", rows, false),
-            width_dim = b.axis("feature_dim", width, false);
-  const std::int64_t nodes = b.whole("num_nodes", b.size(2, std::min<std::int64_t>(rows, 256)));
-  const Dim columns_dim = {nodes, nodes};  // no input has it for a dimension
-  const ValueId x = b.input("x", {rows_dim, width_dim}).id;
-  const ValueId index = b.indices("index", {rows_dim}, columns_dim).id;
-  const ValueId none =
-      b.call("full.default", {Dims{columns_dim, width_dim}, 0.0}, {columns_dim, width_dim});
-  b.result(b.call("index_add.default", {none, 0, index, x}, {columns_dim, width_dim}),
-           {columns_dim, width_dim})
-      .range(-9, 9);
+void stack(Builder& b) {
+  const Dims shape = b.x().shape;
+  const ValueId y = b.companion(shape).id;
+  const auto dim = b.whole("dim", b.between(0, std::min<std::int64_t>(2, std::ssize(shape) - 1)));
+  b.text("place", dim == 0 ? "None" : dim == 1 ? ":, None" : ":, :, None");
+  Dims one = shape;
+  one.insert(one.begin() + static_cast<std::ptrdiff_t>(dim), Dim{1, 1});
+  const ValueId first = b.call("unsqueeze.default", {b.x(), dim}, one);
+  const ValueId second = b.call("unsqueeze.default", {y, dim}, one);
+  Dims both = one;
+  both[static_cast<std::size_t>(dim)] = {2, 2};
+  Value& out = b.result(
+      b.call("cat.default", {std::vector<std::optional<ValueId>>{first, second}, dim}, both), both);
+  out.range(std::min(b.x().low, b.in(1).low), std::max(b.x().high, b.in(1).high));
+  out.plateaus = out.plateaus || b.in(1).plateaus;
 }
 
 constexpr std::string_view kFamily = "layout";
-constexpr std::string_view kGather = "gather";
 
 OpSpec transpose_operator() {
   return {.name = "transpose",
@@ -241,7 +205,8 @@ OpSpec concatenate_operator() {
                    {"",
                     "torch.cat([{x}.transpose(0, {dim}), {y}.transpose(0, {dim})]).transpose(0, "
                     "{dim})",
-                    "!first"}}};
+                    "!first"}},
+          .join = {.weight = 4, .cuts = true}};
 }
 
 OpSpec narrow_operator() {
@@ -266,16 +231,17 @@ OpSpec pad_operator() {
       .fits = has_room,
       .build = pad,
       .words = "padding the last dimension by {left} and {right} with {value}",
-      .ways = {
-          {"", "F.pad({x}, ({left}, {right})[[, value={value}]])"},
-          {"",
-           R"(torch.nn.functional.pad({x}, [{left}, {right}], mode="constant", value={value}))"},
-          {"nn.ConstantPad1d(({left}, {right}), {value})", ""},
-          {"", "F.pad({x}, pad=({left}, {right}), value={value})"},
-          {"", "torch.constant_pad_nd({x}, ({left}, {right}), {value})"},
-          {"",
-           "torch.cat([torch.full({x}.shape[:-1] + ({left},), {value}), {x}, "
-           "torch.full({x}.shape[:-1] + ({right},), {value})], dim=-1)"}}};
+      .ways =
+          {{"", "F.pad({x}, ({left}, {right})[[, value={value}]])"},
+           {"",
+            R"(torch.nn.functional.pad({x}, [{left}, {right}], mode="constant", value={value}))"},
+           {"nn.ConstantPad1d(({left}, {right}), {value})", ""},
+           {"", "F.pad({x}, pad=({left}, {right}), value={value})"},
+           {"", "torch.constant_pad_nd({x}, ({left}, {right}), {value})"},
+           {"",
+            "torch.cat([torch.full({x}.shape[:-1] + ({left},), {value}), {x}, "
+            "torch.full({x}.shape[:-1] + ({right},), {value})], dim=-1)"}},
+      .half = false};
 }
 
 OpSpec triangle_operator() {
@@ -306,67 +272,34 @@ torch.where({t:j} <= {t:i} + {diagonal}, {x}, 0.0))",
                    {"", R"({t:i} = torch.arange({rows}).unsqueeze(1)
 {t:j} = torch.arange({columns})
 {x} * ({t:j} >= {t:i} + {diagonal}))",
-                    "!lower"}}};
+                    "!lower"}},
+          .half = false};
 }
 
-OpSpec embedding_operator() {
-  return {
-      .name = "embedding",
-      .family = kGather,
-      .weight = 2,
-      .tier = 2,
-      .domain = Domain::kNone,
-      .build = embedding,
-      .words = "looking up rows of a table of {num_embeddings} x {embedding_dim}",
-      .ways = {
-          {"nn.Embedding({num_embeddings}, {embedding_dim})", ""},
-          {"nn.Embedding(num_embeddings={num_embeddings}, embedding_dim={embedding_dim})", ""},
-          {"", "F.embedding({x}, {weight})"},
-          {"", "{weight}[{x}]"},
-          {"", "torch.nn.functional.embedding({x}, {weight})"},
-          {"", "torch.embedding({weight}, {x})"},
-          {"",
-           "torch.index_select({weight}, 0, {x}.flatten()).view({x}.shape[0], {x}.shape[1], -1)"}}};
-}
-
-OpSpec gather_operator() {
-  return {.name = "gather",
-          .family = kGather,
-          .tier = 2,
-          .domain = Domain::kNone,
-          .build = gather,
-          .words = "taking from each row the element that an index names",
-          .ways = {{"", "{x}.gather(1, {y}.unsqueeze(1)).squeeze(1)"},
-                   {"", "torch.gather({x}, 1, {y}[:, None]).squeeze(1)"},
-                   {"", "torch.gather({x}, dim=1, index={y}.unsqueeze(-1)).squeeze(-1)"},
-                   {"", "{x}[torch.arange({x}.shape[0]), {y}]"},
-                   {"", "torch.take_along_dim({x}, {y}.view(-1, 1), dim=1).view(-1)"}}};
-}
-
-OpSpec index_add_operator() {
-  return {.name = "index_add",
-          .family = kGather,
-          .tier = 3,
-          .domain = Domain::kNone,
-          .build = index_add,
-          .words = "adding up the rows that an index sends to the same of {num_nodes} rows",
-          .ways = {{"", "torch.zeros({num_nodes}, {x}.shape[1]).index_add(0, {y}, {x})"},
-                   {"", R"({t:out} = {x}.new_zeros({num_nodes}, {x}.size(1))
-{t:out}.index_add_(0, {y}, {x}))"},
-                   {"", R"({t:index} = {y}.unsqueeze(-1).expand_as({x})
-{t:zeros} = torch.zeros({num_nodes}, {x}.shape[-1], dtype={x}.dtype, device={x}.device)
-{t:zeros}.scatter_add(0, {t:index}, {x}))"},
-                   {"", "F.one_hot({y}, {num_nodes}).to({x}.dtype).t() @ {x}"},
-                   {"", R"({t:hits} = ({y}[None, :] == torch.arange({num_nodes})[:, None]).float()
-torch.mm({t:hits}, {x}))"}}};
+OpSpec stack_operator() {
+  return {.name = "stack",
+          .family = kFamily,
+          .weight = 0.7,
+          .domain = Domain::kNever,
+          .fits = can_stack,
+          .build = stack,
+          .words = "stacking along a new dimension {dim}",
+          .ways = {{"", "torch.stack([{x}, {y}], dim={dim})"},
+                   {"", "torch.stack(({x}, {y}), {dim})"},
+                   {"", "torch.cat([{x}.unsqueeze({dim}), {y}.unsqueeze({dim})], dim={dim})"},
+                   {"", "torch.cat(({x}[{place}], {y}[{place}]), {dim})"},
+                   {"", "torch.cat([{x}, {y}], dim={dim}).unflatten({dim}, (2, -1))"},
+                   {"", R"({t:pair} = [torch.unsqueeze({t:each}, {dim}) for {t:each} in ({x}, {y})]
+torch.concat({t:pair}, dim={dim}))"}},
+          .join = {.weight = 1}};
 }
 
 }  // namespace
 
 std::vector<OpSpec> layout_operators() {
-  return {transpose_operator(), flatten_operator(),  flip_operator(),     concatenate_operator(),
-          narrow_operator(),    pad_operator(),      triangle_operator(), embedding_operator(),
-          gather_operator(),    index_add_operator()};
+  return in_half_too({transpose_operator(), flatten_operator(), flip_operator(),
+                      concatenate_operator(), narrow_operator(), pad_operator(),
+                      triangle_operator(), stack_operator()});
 }
 
 }  // namespace kw::writer::generate

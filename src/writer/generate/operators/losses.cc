@@ -65,6 +65,7 @@ void huber(Builder& b) {
 }
 // max(x, 0) - x y + log(1 + exp(-|x|))
 void bce_with_logits(Builder& b) {
+  b.flag("small", b.x().magnitude() < 20);  // no logarithm of 0
   const Dims shape = b.x().shape;
   b.input("targets", shape, Filling::kUniform);
   const ValueId top = b.call("relu.default", {b.x()}, shape);

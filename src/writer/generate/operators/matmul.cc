@@ -99,27 +99,30 @@ void batched_matmul(Builder& b) {
 constexpr std::string_view kFamily = "matmul";
 
 OpSpec linear_operator() {
-  return {.name = "linear",
-          .family = kFamily,
-          .weight = 4,
-          .tier = 2,
-          .domain = Domain::kMatrix,
-          .fits = is_rows,
-          .build = linear,
-          .words = "a linear layer from {in_features} to {out_features} features",
-          .ways = {
-              {"nn.Linear({in_features}, {out_features}[[, bias={bias}]])", ""},
-              {"nn.Linear(in_features={in_features}, out_features={out_features}[[, bias={bias}]])",
-               ""},
-              {"", "F.linear({x}, {weight}, {bias})", "bias"},
-              {"", "F.linear({x}, {weight})", "!bias"},
-              {"", "torch.matmul({x}, {weight}.t()) + {bias}", "bias"},
-              {"", "torch.matmul({x}, {weight}.t())", "!bias"},
-              {"", "{x} @ {weight}.T + {bias}", "bias"},
-              {"", "{x} @ {weight}.T", "!bias"},
-              {"", R"(torch.einsum("...i,oi->...o", {x}, {weight}) + {bias})", "bias"},
-              {"", R"(torch.einsum("...i,oi->...o", {x}, {weight}))", "!bias"},
-              {"", "torch.addmm({bias}, {x}, {weight}.t())", "bias !wide"}}};
+  return {
+      .name = "linear",
+      .family = kFamily,
+      .weight = 4,
+      .tier = 2,
+      .domain = Domain::kMatrix,
+      .fits = is_rows,
+      .build = linear,
+      .words = "a linear layer from {in_features} to {out_features} features",
+      .ways =
+          {{"nn.Linear({in_features}, {out_features}[[, bias={bias}]])", ""},
+           {"nn.Linear(in_features={in_features}, out_features={out_features}[[, bias={bias}]])",
+            ""},
+           {"", "F.linear({x}, {weight}, {bias})", "bias"},
+           {"", "F.linear({x}, {weight})", "!bias"},
+           {"", "torch.matmul({x}, {weight}.t()) + {bias}", "bias"},
+           {"", "torch.matmul({x}, {weight}.t())", "!bias"},
+           {"", "{x} @ {weight}.T + {bias}", "bias"},
+           {"", "{x} @ {weight}.T", "!bias"},
+           {"", R"(torch.einsum("...i,oi->...o", {x}, {weight}) + {bias})", "bias"},
+           {"", R"(torch.einsum("...i,oi->...o", {x}, {weight}))", "!bias"},
+           {"", "torch.addmm({bias}, {x}, {weight}.t())", "bias !wide"}},
+      .keeps_shape = true,
+      .shifts_channels = true};
 }
 
 OpSpec matmul_operator() {
@@ -156,7 +159,7 @@ OpSpec batched_matmul_operator() {
 }  // namespace
 
 std::vector<OpSpec> matmul_operators() {
-  return {linear_operator(), matmul_operator(), batched_matmul_operator()};
+  return in_half_too({linear_operator(), matmul_operator(), batched_matmul_operator()});
 }
 
 }  // namespace kw::writer::generate

@@ -165,7 +165,7 @@ OpSpec softmax_operator() {
 }  // namespace
 
 std::vector<OpSpec> norm_operators() {
-  return {layer_norm_operator(), rms_norm_operator(), softmax_operator()};
+  return in_half_too({layer_norm_operator(), rms_norm_operator(), softmax_operator()});
 }
 
 }  // namespace kw::writer::generate

@@ -192,6 +192,17 @@ void upsample_nearest(Builder& b) {
            out);
 }
 
+void upsample_bilinear(Builder& b) {
+  const Dims shape = b.x().shape;
+  const std::int64_t factor = b.whole("scale_factor", b.pick<std::int64_t>({2, 2, 3, 4}));
+  const bool corners = b.flag("align_corners", b.chance(0.35));
+  const Dims out = {shape[0], shape[1], times(shape[2], {factor, factor}),
+                    times(shape[3], {factor, factor})};
+  b.result(b.call("upsample_bilinear2d.default",
+                  {b.x(), Dims{out[2], out[3]}, corners, double(factor), double(factor)}, out),
+           out);
+}
+
 constexpr std::string_view kFamily = "pooling";
 
 OpSpec max_pool_operator() {
@@ -240,19 +251,20 @@ OpSpec avg_pool_operator() {
       .fits = is_uncentred_image,
       .build = avg_pool,
       .words = "{r}-d average pooling (kernel {kernel_size}, stride {stride}, padding {padding})",
-      .ways = {
-          {"nn.AvgPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]])", ""},
-          {"nn.AvgPool{r}d(kernel_size={kernel_size}, stride={stride}, padding={padding})", ""},
-          {"", "F.avg_pool{r}d({x}, {kernel_size}[[, stride={stride}]][[, padding={padding}]])"},
-          {"",
-           "torch.nn.functional.avg_pool{r}d({x}, kernel_size={kernel_size}, stride={stride}, "
-           "padding={padding})"},
-          {"", "F.avg_pool{r}d({x}, {kernel_size}, {stride}, {padding})"},
-          {"nn.AvgPool{r}d({kernel_size}, {stride}, {padding}, count_include_pad=True)", ""},
-          {"", "{bordered}{windows}.mean(dim={places})"},
-          {"",
-           R"({t:box} = torch.ones({x}.shape[1], 1, {box}, dtype={x}.dtype, device={x}.device) / {kernel_size} ** {r}
-F.conv{r}d({x}, {t:box}, stride={stride}[[, padding={padding}]], groups={x}.shape[1]))"}}};
+      .ways =
+          {{"nn.AvgPool{r}d({kernel_size}[[, stride={stride}]][[, padding={padding}]])", ""},
+           {"nn.AvgPool{r}d(kernel_size={kernel_size}, stride={stride}, padding={padding})", ""},
+           {"", "F.avg_pool{r}d({x}, {kernel_size}[[, stride={stride}]][[, padding={padding}]])"},
+           {"",
+            "torch.nn.functional.avg_pool{r}d({x}, kernel_size={kernel_size}, stride={stride}, "
+            "padding={padding})"},
+           {"", "F.avg_pool{r}d({x}, {kernel_size}, {stride}, {padding})"},
+           {"nn.AvgPool{r}d({kernel_size}, {stride}, {padding}, count_include_pad=True)", ""},
+           {"", "{bordered}{windows}.mean(dim={places})"},
+           {"",
+            R"({t:box} = torch.ones({x}.shape[1], 1, {box}, dtype={x}.dtype, device={x}.device) / {kernel_size} ** {r}
+F.conv{r}d({x}, {t:box}, stride={stride}[[, padding={padding}]], groups={x}.shape[1]))"}},
+      .half = false};
 }
 
 OpSpec global_avg_pool_operator() {
@@ -337,11 +349,41 @@ OpSpec upsample_nearest_operator() {
                     "dim=2).repeat_interleave({scale_factor}, dim=3)"}}};
 }
 
+OpSpec upsample_bilinear_operator() {
+  return {
+      .name = "upsample_bilinear",
+      .family = kFamily,
+      .weight = 0.9,
+      .tier = 3,
+      .domain = Domain::kImage2,
+      .fits =
+          [](const Value& x, const Limits& l) {
+            return is_plane(x, l) && elements(x.shape) * 16 <= l.max_elements;
+          },
+      .build = upsample_bilinear,
+      .words = "bilinear upsampling by {scale_factor} (corners aligned: {align_corners})",
+      .ways =
+          {{R"(nn.Upsample(scale_factor={scale_factor}, mode="bilinear", align_corners={align_corners}))",
+            ""},
+           {R"(nn.Upsample(scale_factor={scale_factor}, mode="bilinear"))", "", "!align_corners"},
+           {"nn.UpsamplingBilinear2d(scale_factor={scale_factor})", "", "align_corners"},
+           {"",
+            R"(F.interpolate({x}, scale_factor={scale_factor}, mode="bilinear", align_corners={align_corners}))"},
+           {"",
+            R"(F.interpolate({x}, size=({x}.shape[2] * {scale_factor}, {x}.shape[3] * {scale_factor}), mode="bilinear", align_corners={align_corners}))"},
+           {"", R"({t:height}, {t:width} = {x}.shape[-2:]
+F.interpolate({x}, ({scale_factor} * {t:height}, {scale_factor} * {t:width}), mode="bilinear", align_corners={align_corners}))"},
+           {"",
+            R"(torch.nn.functional.interpolate({x}, scale_factor=({scale_factor}, {scale_factor}), mode="bilinear", align_corners={align_corners}))"}},
+      .half = false};
+}
+
 }  // namespace
 
 std::vector<OpSpec> pooling_operators() {
-  return {max_pool_operator(),          avg_pool_operator(),          global_avg_pool_operator(),
-          adaptive_avg_pool_operator(), adaptive_max_pool_operator(), upsample_nearest_operator()};
+  return in_half_too({max_pool_operator(), avg_pool_operator(), global_avg_pool_operator(),
+                      adaptive_avg_pool_operator(), adaptive_max_pool_operator(),
+                      upsample_nearest_operator(), upsample_bilinear_operator()});
 }
 
 }  // namespace kw::writer::generate

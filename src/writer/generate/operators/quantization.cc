@@ -1,5 +1,5 @@
-// Numbers on a grid. Both make their own input: what another operator rounds may fall to the other
-// side of a step.
+// Numbers on a grid, and as whole numbers of a step. All make their own input: what another
+// operator rounds may fall to the other side of a step.
 #include <algorithm>
 
 #include "writer/generate/operators.h"
@@ -43,6 +43,33 @@ void ternarize(Builder& b) {
   out.plateaus = true;
 }
 
+// int8: round(x / scale) + zero_point, within its range
+void quantize(Builder& b) {
+  const Dims shape = draw_matrix(b);
+  b.input("x", shape);
+  const double scale = b.real("scale", b.pick({0.125, 0.0625, 0.03125, 0.015625}));
+  const std::int64_t zero = b.whole("zero_point", b.chance(0.3) ? 0 : b.between(-40, 40));
+  const ValueId steps = b.call("div.Tensor", {b.x(), scale}, shape);
+  const ValueId rounded = b.call("round.default", {steps}, shape);
+  const ValueId shifted = b.call("add.Tensor", {rounded, zero}, shape);
+  const ValueId kept = b.call("clamp.default", {shifted, -128, 127}, shape);
+  b.result(b.call("_to_copy.default", {kept, task::DType::kInt8}, shape, task::DType::kInt8),
+           shape);
+}
+
+// (q - zero_point) * scale of the row
+void dequantize(Builder& b) {
+  const Dims shape = draw_matrix(b);
+  const Dims rows = {shape[0]}, column = {shape[0], {1, 1}};
+  const ValueId q = b.whole_numbers("q", shape, task::DType::kInt8, -128, 127).id;
+  const ValueId scale = b.input("scale", rows, Filling::kUniform).id;
+  const std::int64_t zero = b.whole("zero_point", b.chance(0.3) ? 0 : b.between(-20, 20));
+  const ValueId number = b.call("_to_copy.default", {q, task::DType::kFloat32}, shape);
+  const ValueId centred = b.call("sub.Tensor", {number, zero}, shape);
+  const ValueId tall = b.call("unsqueeze.default", {scale, 1}, column);
+  b.result(b.call("mul.Tensor", {centred, tall}, shape), shape).range(-148, 148);
+}
+
 constexpr std::string_view kFamily = "quantization";
 
 OpSpec fake_quantize_operator() {
@@ -76,10 +103,44 @@ OpSpec ternarize_operator() {
                {"", "torch.sign(F.hardshrink({x}, {threshold}))"}}};
 }
 
+OpSpec quantize_operator() {
+  return {
+      .name = "quantize",
+      .family = kFamily,
+      .domain = Domain::kNone,
+      .build = quantize,
+      .words = "int8 quantisation with scale {scale} and zero point {zero_point}",
+      .ways = {
+          {"", "torch.clamp(torch.round({x} / {scale}) + {zero_point}, -128, 127).to(torch.int8)"},
+          {"", "({x} / {scale}).round().add({zero_point}).clamp(-128, 127).to(dtype=torch.int8)"},
+          {"", R"({t:q} = torch.round(torch.mul({x}, 1.0 / {scale})).add({zero_point})
+{t:q}.clamp(min=-128, max=127).char())"},
+          {"", R"({t:steps} = torch.div({x}, {scale}).round() + {zero_point}
+F.hardtanh({t:steps}, -128, 127).to(torch.int8))"},
+          {"", R"({t:q} = {zero_point} + torch.round({x} / {scale}).to(torch.int32)
+{t:q}.clamp(-128, 127).to(torch.int8))"}}};
+}
+
+OpSpec dequantize_operator() {
+  return {.name = "dequantize",
+          .family = kFamily,
+          .domain = Domain::kNone,
+          .build = dequantize,
+          .words = "int8 values less the zero point {zero_point} times the scale of their row",
+          .ways = {{"", "({x}.to({y}.dtype) - {zero_point}) * {y}[:, None]"},
+                   {"", "({x}.float() - {zero_point}) * {y}.unsqueeze(1)"},
+                   {"", "torch.mul({x}.to(torch.int32) - {zero_point}, {y}.unsqueeze(-1))"},
+                   {"", R"({t:whole} = {x}.to(torch.float32).sub({zero_point})
+{t:whole} * {y}.view(-1, 1))"},
+                   {"", R"({t:scale} = {y}.reshape(-1, 1).expand({x}.shape)
+{t:scale} * ({x}.float() - {zero_point}))"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> quantization_operators() {
-  return {fake_quantize_operator(), ternarize_operator()};
+  return {fake_quantize_operator(), ternarize_operator(), quantize_operator(),
+          dequantize_operator()};
 }
 
 }  // namespace kw::writer::generate

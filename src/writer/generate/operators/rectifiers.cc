@@ -117,7 +117,9 @@ OpSpec relu_operator() {
                    {"", "{x}.clamp(min=0.0)"},
                    {"", "torch.maximum({x}, torch.zeros_like({x}))"},
                    {"", "{x} * ({x} > 0)"},
-                   {"", "torch.where({x} > 0, {x}, torch.zeros_like({x}))"}}};
+                   {"", "torch.where({x} > 0, {x}, torch.zeros_like({x}))"}},
+          .keeps_positive = true,
+          .makes_equal = true};
 }
 
 OpSpec leaky_relu_operator() {
@@ -133,7 +135,8 @@ OpSpec leaky_relu_operator() {
                    {"", "torch.where({x} > 0, {x}, {negative_slope} * {x})"},
                    {"", "torch.where({x} >= 0, {x}, {x} * {negative_slope})"},
                    {"", "torch.clamp({x}, min=0) + {negative_slope} * torch.clamp({x}, max=0)"},
-                   {"", "F.relu({x}) - {negative_slope} * F.relu(-{x})"}}};
+                   {"", "F.relu({x}) - {negative_slope} * F.relu(-{x})"}},
+          .keeps_positive = true};
 }
 
 OpSpec elu_operator() {
@@ -147,7 +150,8 @@ OpSpec elu_operator() {
                    {"", "torch.where({x} > 0, {x}, {alpha} * (torch.exp({x}) - 1))"},
                    {"", "torch.where({x} > 0, {x}, {alpha} * torch.expm1({x}))"},
                    {"", "F.relu({x}) + {alpha} * torch.expm1(torch.clamp({x}, max=0))"},
-                   {"", "torch.nn.functional.elu({x}, {alpha})"}}};
+                   {"", "torch.nn.functional.elu({x}, {alpha})"}},
+          .keeps_positive = true};
 }
 
 OpSpec selu_operator() {
@@ -177,13 +181,14 @@ OpSpec celu_operator() {
       .fits = is_float,
       .build = celu,
       .words = "CELU with alpha {alpha}",
-      .ways = {
-          {"nn.CELU([[alpha={alpha}]])", ""},
-          {"", "F.celu({x}[[, alpha={alpha}]])"},
-          {"", "torch.celu({x}, {alpha})"},
-          {"",
-           "torch.clamp({x}, min=0) + torch.clamp({alpha} * torch.expm1({x} / {alpha}), max=0)"},
-          {"", "torch.where({x} > 0, {x}, {alpha} * torch.expm1({x} / {alpha}))"}}};
+      .ways =
+          {{"nn.CELU([[alpha={alpha}]])", ""},
+           {"", "F.celu({x}[[, alpha={alpha}]])"},
+           {"", "torch.celu({x}, {alpha})"},
+           {"",
+            "torch.clamp({x}, min=0) + torch.clamp({alpha} * torch.expm1({x} / {alpha}), max=0)"},
+           {"", "torch.where({x} > 0, {x}, {alpha} * torch.expm1({x} / {alpha}))"}},
+      .keeps_positive = true};
 }
 
 OpSpec hardtanh_operator() {
@@ -198,7 +203,8 @@ OpSpec hardtanh_operator() {
                    {"", "torch.clamp({x}, min={min_val}, max={max_val})"},
                    {"", "torch.clamp({x}, {min_val}, {max_val})"},
                    {"", "{x}.clamp({min_val}, {max_val})"},
-                   {"", "torch.clip({x}, {min_val}, {max_val})"}}};
+                   {"", "torch.clip({x}, {min_val}, {max_val})"}},
+          .makes_equal = true};
 }
 
 OpSpec relu6_operator() {
@@ -212,7 +218,8 @@ OpSpec relu6_operator() {
                    {"", "torch.clamp({x}, 0, 6)"},
                    {"", "{x}.clamp(min=0, max=6)"},
                    {"", "F.hardtanh({x}, 0.0, 6.0)"},
-                   {"", "torch.relu({x}).clamp(max=6.0)"}}};
+                   {"", "torch.relu({x}).clamp(max=6.0)"}},
+          .makes_equal = true};
 }
 
 OpSpec squared_relu_operator() {
@@ -227,7 +234,8 @@ OpSpec squared_relu_operator() {
                    {"", "torch.square(F.relu({x}))"},
                    {"", R"({t:positive} = torch.clamp({x}, min=0)
 {t:positive} * {t:positive})"},
-                   {"nn.ReLU()", "self.{m}({x}) ** 2"}}};
+                   {"nn.ReLU()", "self.{m}({x}) ** 2"}},
+          .makes_equal = true};
 }
 
 OpSpec threshold_operator() {
@@ -241,7 +249,9 @@ OpSpec threshold_operator() {
                    {"", "F.threshold({x}, {threshold}, {value})"},
                    {"", "torch.where({x} > {threshold}, {x}, {value})"},
                    {"", "{x}.masked_fill({x} <= {threshold}, {value})"},
-                   {"", "torch.where({x} <= {threshold}, torch.full_like({x}, {value}), {x})"}}};
+                   {"", "torch.where({x} <= {threshold}, torch.full_like({x}, {value}), {x})"}},
+          .makes_equal = true,
+          .half = false};
 }
 
 OpSpec hard_shrink_operator() {
@@ -255,7 +265,8 @@ OpSpec hard_shrink_operator() {
                    {"", "F.hardshrink({x}[[, lambd={lambd}]])"},
                    {"", "torch.where(torch.abs({x}) > {lambd}, {x}, torch.zeros_like({x}))"},
                    {"", "{x} * ({x}.abs() > {lambd})"},
-                   {"", "{x}.masked_fill({x}.abs() <= {lambd}, 0.0)"}}};
+                   {"", "{x}.masked_fill({x}.abs() <= {lambd}, 0.0)"}},
+          .makes_equal = true};
 }
 
 OpSpec prelu_operator() {
@@ -271,15 +282,17 @@ OpSpec prelu_operator() {
                    {"", "F.prelu({x}, {weight})"},
                    {"", "torch.prelu({x}, {weight})"},
                    {"", "torch.where({x} > 0, {x}, {weight}.view({spread}) * {x})"},
-                   {"", "F.relu({x}) - {weight}.reshape({spread}) * F.relu(-{x})"}}};
+                   {"", "F.relu({x}) - {weight}.reshape({spread}) * F.relu(-{x})"}},
+          .keeps_positive = true};
 }
 
 }  // namespace
 
 std::vector<OpSpec> rectifier_operators() {
-  return {relu_operator(),      leaky_relu_operator(),  elu_operator(),   selu_operator(),
-          celu_operator(),      hardtanh_operator(),    relu6_operator(), squared_relu_operator(),
-          threshold_operator(), hard_shrink_operator(), prelu_operator()};
+  return in_half_too({relu_operator(), leaky_relu_operator(), elu_operator(), selu_operator(),
+                      celu_operator(), hardtanh_operator(), relu6_operator(),
+                      squared_relu_operator(), threshold_operator(), hard_shrink_operator(),
+                      prelu_operator()});
 }
 
 }  // namespace kw::writer::generate

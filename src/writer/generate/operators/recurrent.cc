@@ -1,4 +1,4 @@
-// One step of recurrent networks.
+// Recurrent networks: one step of a cell, and a layer over a few steps.
 #include <algorithm>
 #include <cmath>
 
@@ -87,6 +87,41 @@ void lstm_cell(Builder& b) {
   b.result(of("mul.Tensor", {out, of("tanh.default", {state})}), shape).range(-1, 1);
 }
 
+// The last state of h = tanh(x_t W^T + b + h U^T + c), from zeros
+void rnn(Builder& b) {
+  const std::int64_t hidden =
+      b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / 32, 4, 1024));
+  const std::int64_t width =
+      b.size(4, std::clamp<std::int64_t>(b.limits.max_elements / 32, 4, 1024));
+  const std::int64_t length = b.between(2, 5);
+  const std::int64_t most = std::min(b.limits.max_elements / (length * std::max(hidden, width)),
+                                     b.limits.max_work / (length * hidden * (hidden + width)));
+  const Dim batch = b.axis("batch_size", b.size(2, std::clamp<std::int64_t>(most, 2, 1024)), false);
+  const Dim steps = b.axis("seq_len", length), in = b.axis("input_size", width),
+            out = b.axis("hidden_size", hidden);
+  const Dims shape = {batch, out};
+  const ValueId x = b.input("x", {batch, steps, in}).id;
+  b.size_of("input_size", in);
+  b.size_of("hidden_size", out);
+  const ValueId of_input = b.weight("weight_ih_l0", {out, in}, Start::kWeight, out).id;
+  const ValueId of_hidden = b.weight("weight_hh_l0", {out, out}, Start::kWeight, out).id;
+  const ValueId input_bias = b.weight("bias_ih_l0", {out}, Start::kWeight, out).id;
+  const ValueId hidden_bias = b.weight("bias_hh_l0", {out}, Start::kWeight, out).id;
+  const std::vector<IntExpr> turn = {1, 0};
+  const ValueId into = b.call("permute.default", {of_input, turn}, {in, out});
+  const ValueId over = b.call("permute.default", {of_hidden, turn}, {out, out});
+  ValueId state;
+  for (std::int64_t t = 0; t < length; ++t) {
+    const ValueId now = b.call("select.int", {x, 1, t}, {batch, in});
+    const ValueId given = b.call("addmm.default", {input_bias, now, into}, shape);
+    const ValueId kept =
+        t == 0 ? hidden_bias : b.call("addmm.default", {hidden_bias, state, over}, shape);
+    const ValueId sum = b.call("add.Tensor", {given, kept}, shape);
+    state = b.call("tanh.default", {sum}, shape);
+  }
+  b.result(state, shape).range(-1, 1);
+}
+
 constexpr std::string_view kFamily = "recurrent";
 
 OpSpec gru_cell_operator() {
@@ -154,10 +189,46 @@ torch.sigmoid({t:o}) * torch.tanh({t:cell}))"},
 {t:parts}[3].sigmoid() * {t:cell}.tanh())"}}};
 }
 
+OpSpec rnn_operator() {
+  return {
+      .name = "rnn",
+      .family = kFamily,
+      .tier = 4,
+      .domain = Domain::kNone,
+      .build = rnn,
+      .words =
+          "the last hidden state of a tanh RNN over a short sequence ({input_size} to "
+          "{hidden_size}), from zeros",
+      .ways = {
+          {"nn.RNN({input_size}, {hidden_size}, batch_first=True)", "self.{m}({x})[1].squeeze(0)"},
+          {"nn.RNN(input_size={input_size}, hidden_size={hidden_size}, batch_first=True)",
+           R"({t:outputs}, {t:last} = self.{m}({x})
+{t:outputs}[:, -1])"},
+          {"", R"({t:state} = torch.zeros({x}.shape[0], {hidden_size}, dtype={x}.dtype)
+for {t:i} in range({x}.shape[1]):
+    {t:given} = F.linear({x}[:, {t:i}], {weight_ih_l0}, {bias_ih_l0})
+    {t:state} = torch.tanh({t:given} + F.linear({t:state}, {weight_hh_l0}, {bias_hh_l0}))
+{t:state})"},
+          {"", R"({t:hx} = {x}.new_zeros({x}.size(0), {hidden_size})
+for {t:now} in {x}.unbind(1):
+    {t:hx} = torch.rnn_tanh_cell({t:now}, {t:hx}, {weight_ih_l0}, {weight_hh_l0}, {bias_ih_l0}, {bias_hh_l0})
+{t:hx})"},
+          {"", R"({t:given} = {x} @ {weight_ih_l0}.t() + ({bias_ih_l0} + {bias_hh_l0})
+{t:state} = torch.tanh({t:given}[:, 0])
+for {t:i} in range(1, {x}.shape[1]):
+    {t:state} = torch.tanh({t:given}[:, {t:i}] + {t:state} @ {weight_hh_l0}.t())
+{t:state})"},
+          {"", R"({t:steps} = torch.einsum("bti,hi->tbh", {x}, {weight_ih_l0}) + {bias_ih_l0}
+{t:h} = ({t:steps}[0] + {bias_hh_l0}).tanh()
+for {t:step} in {t:steps}[1:]:
+    {t:h} = ({t:step} + torch.addmm({bias_hh_l0}, {t:h}, {weight_hh_l0}.T)).tanh()
+{t:h})"}}};
+}
+
 }  // namespace
 
 std::vector<OpSpec> recurrent_operators() {
-  return {gru_cell_operator(), lstm_cell_operator()};
+  return {gru_cell_operator(), lstm_cell_operator(), rnn_operator()};
 }
 
 }  // namespace kw::writer::generate

@@ -177,7 +177,8 @@ OpSpec max_operator() {
                    {"", "{x}.max(dim={dim}[[, keepdim={keepdim}]])[0]"},
                    {"", "torch.amax({x}, dim={dim}[[, keepdim={keepdim}]])"},
                    {"", "{x}.amax({dim}[[, {keepdim}]])"},
-                   {"", "-torch.amin(-{x}, dim={dim}[[, keepdim={keepdim}]])"}}};
+                   {"", "-torch.amin(-{x}, dim={dim}[[, keepdim={keepdim}]])"}},
+          .picks_extreme = true};
 }
 
 OpSpec min_operator() {
@@ -193,28 +194,31 @@ OpSpec min_operator() {
                    {"", "{x}.min(dim={dim}[[, keepdim={keepdim}]])[0]"},
                    {"", "torch.amin({x}, dim={dim}[[, keepdim={keepdim}]])"},
                    {"", "{x}.amin({dim}[[, {keepdim}]])"},
-                   {"", "-torch.amax(-{x}, dim={dim}[[, keepdim={keepdim}]])"}}};
+                   {"", "-torch.amax(-{x}, dim={dim}[[, keepdim={keepdim}]])"}},
+          .picks_extreme = true};
 }
 
 OpSpec variance_operator() {
-  return {.name = "variance",
-          .family = kFamily,
-          .tier = 2,
-          .fits = is_varied,
-          .build = variance,
-          .words = "the variance over dimension {dim} (unbiased: {unbiased})",
-          .ways = {
-              {"", "torch.var({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
-              {"", "{x}.var(dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
-              {"", "torch.std({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]]) ** 2"},
-              {"",
-               "((({x} - {x}.mean(dim={dim}, keepdim=True)) ** 2).mean(dim={dim}[[, "
-               "keepdim={keepdim}]]))",
-               "!unbiased"},
-              {"", "torch.var_mean({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])[0]"},
-              {"", R"({t:gap} = {x} - {x}.mean(dim={dim}, keepdim=True)
+  return {
+      .name = "variance",
+      .family = kFamily,
+      .tier = 2,
+      .fits = is_varied,
+      .build = variance,
+      .words = "the variance over dimension {dim} (unbiased: {unbiased})",
+      .ways = {{"", "torch.var({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
+               {"", "{x}.var(dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])"},
+               {"", "torch.std({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]]) ** 2"},
+               {"",
+                "((({x} - {x}.mean(dim={dim}, keepdim=True)) ** 2).mean(dim={dim}[[, "
+                "keepdim={keepdim}]]))",
+                "!unbiased"},
+               {"",
+                "torch.var_mean({x}, dim={dim}, unbiased={unbiased}[[, keepdim={keepdim}]])[0]"},
+               {"", R"({t:gap} = {x} - {x}.mean(dim={dim}, keepdim=True)
 ({t:gap} * {t:gap}).sum(dim={dim}[[, keepdim={keepdim}]]) / ({x}.shape[{dim}] - 1))",
-               "unbiased"}}};
+                "unbiased"}},
+      .half = false};
 }
 
 OpSpec logsumexp_operator() {
@@ -267,14 +271,15 @@ OpSpec argmax_operator() {
           .family = kFamily,
           .weight = 0.8,
           .tier = 2,
-          .fits = is_uncentred,
+          .fits = is_varied,
           .build = arg_max,
           .words = "the index of the maximum over dimension {dim}",
           .ways = {{"", "torch.argmax({x}, dim={dim}[[, keepdim={keepdim}]])"},
                    {"", "{x}.argmax(dim={dim}[[, keepdim={keepdim}]])"},
                    {"", "torch.max({x}, dim={dim}[[, keepdim={keepdim}]])[1]"},
                    {"", "torch.max({x}, {dim}[[, {keepdim}]]).indices"},
-                   {"", "torch.argmin(-{x}, dim={dim}[[, keepdim={keepdim}]])"}}};
+                   {"", "torch.argmin(-{x}, dim={dim}[[, keepdim={keepdim}]])"}},
+          .picks_extreme = true};
 }
 
 OpSpec argmin_operator() {
@@ -282,14 +287,15 @@ OpSpec argmin_operator() {
           .family = kFamily,
           .weight = 0.5,
           .tier = 2,
-          .fits = is_uncentred,
+          .fits = is_varied,
           .build = arg_min,
           .words = "the index of the minimum over dimension {dim}",
           .ways = {{"", "torch.argmin({x}, dim={dim}[[, keepdim={keepdim}]])"},
                    {"", "{x}.argmin(dim={dim}[[, keepdim={keepdim}]])"},
                    {"", "torch.min({x}, dim={dim}[[, keepdim={keepdim}]])[1]"},
                    {"", "{x}.min({dim}[[, {keepdim}]]).indices"},
-                   {"", "torch.argmax(-{x}, dim={dim}[[, keepdim={keepdim}]])"}}};
+                   {"", "torch.argmax(-{x}, dim={dim}[[, keepdim={keepdim}]])"}},
+          .picks_extreme = true};
 }
 
 OpSpec mean_all_operator() {
@@ -320,7 +326,8 @@ OpSpec frobenius_normalize_operator() {
 {x} / {t:norm})"},
                    {"", "{x} / {x}.norm()"},
                    {"", "torch.div({x}, torch.linalg.vector_norm({x}))"},
-                   {"", "{x} / {x}.pow(2).sum().sqrt()"}}};
+                   {"", "{x} / {x}.pow(2).sum().sqrt()"}},
+          .half = false};
 }
 
 OpSpec prod_operator() {
@@ -341,24 +348,17 @@ OpSpec prod_operator() {
                    {"", "{x}.prod(dim={dim}).unsqueeze({dim})", "keepdim"},
                    {"", "torch.prod({x}, dim={dim}, keepdim=True).squeeze({dim})", "!keepdim"},
                    {"", R"({t:size} = {x}.abs().log().sum(dim={dim}[[, keepdim={keepdim}]]).exp()
-{t:size} * {x}.sign().prod(dim={dim}[[, keepdim={keepdim}]]))"}}};
+{t:size} * {x}.sign().prod(dim={dim}[[, keepdim={keepdim}]]))"}},
+          .half = false};
 }
 
 }  // namespace
 
 std::vector<OpSpec> reduction_operators() {
-  return {sum_operator(),
-          mean_operator(),
-          max_operator(),
-          min_operator(),
-          variance_operator(),
-          logsumexp_operator(),
-          vector_norm_operator(),
-          argmax_operator(),
-          argmin_operator(),
-          mean_all_operator(),
-          frobenius_normalize_operator(),
-          prod_operator()};
+  return in_half_too({sum_operator(), mean_operator(), max_operator(), min_operator(),
+                      variance_operator(), logsumexp_operator(), vector_norm_operator(),
+                      argmax_operator(), argmin_operator(), mean_all_operator(),
+                      frobenius_normalize_operator(), prod_operator()});
 }
 
 }  // namespace kw::writer::generate

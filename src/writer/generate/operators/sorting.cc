@@ -102,7 +102,8 @@ OpSpec bottomk_operator() {
                    {"", "{x}.topk({k}, largest=False)[0]"},
                    {"", "torch.sort({x}, dim=-1).values[..., :{k}]"},
                    {"", "{x}.sort(dim=-1)[0].narrow(-1, 0, {k})"},
-                   {"", "-torch.topk(-{x}, {k}, dim=-1).values"}}};
+                   {"", "-torch.topk(-{x}, {k}, dim=-1).values"}},
+          .picks_extreme = true};
 }
 
 OpSpec sort_operator() {
@@ -141,7 +142,8 @@ OpSpec median_operator() {
                {"", "{x}.median(dim=-1)[0]"},
                {"", "torch.sort({x}, dim=-1)[0][..., ({length} - 1) // 2]"},
                {"", "torch.kthvalue({x}, ({length} + 1) // 2, dim=-1).values"},
-               {"", "torch.topk({x}, {length} // 2 + 1, dim=-1).values[..., -1]"}}};
+               {"", "torch.topk({x}, {length} // 2 + 1, dim=-1).values[..., -1]"}},
+      .picks_extreme = true};
 }
 
 OpSpec argsort_operator() {

@@ -1,0 +1,13 @@
+// Plans in another floating-point type.
+#pragma once
+#include "writer/generate/plan.h"
+
+namespace kw::writer::generate {
+
+// Whether every operator holds in this half-precision type and no value comes near its range.
+bool holds_in(const Plan& plan, task::DType half);
+
+// Every float32 value becomes one of this type.
+void retype(Plan& plan, task::DType half);
+
+}  // namespace kw::writer::generate
