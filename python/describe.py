@@ -44,6 +44,7 @@ def describe(module, param_seed, input_seed):
         "outputs": _outputs(first, names),
         "init_args": literal(module.init_inputs),
         "constants": _constants(module),
+        "init_parameters": _init_parameters(module.entry),
         "random_in_forward": not _same(first, seeded_otherwise),
         "mutates_inputs": _mutates(module, values, statics),
     }
@@ -200,6 +201,21 @@ def _constants(module):
         elif _is_number(value):
             found.append([names.new(name), value])
     return found
+
+
+def _init_parameters(entry):
+    """The constructor's parameters as Python writes them, "=" behind those with a default; None where one cannot be said so."""
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    out, only_keywords = [], False
+    for name, parameter in inspect.signature(entry).parameters.items():
+        if not name.isascii() or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            return None
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not only_keywords:
+            out.append("*")
+        only_keywords = only_keywords or parameter.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL)
+        default = "" if parameter.default is inspect.Parameter.empty else "="
+        out.append(stars.get(parameter.kind, "") + name + default)
+    return out
 
 
 def _is_number(value):

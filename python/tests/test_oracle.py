@@ -148,6 +148,12 @@ class DescribeTest(OracleTest):
         constants = [["n", 3], ["f", 0.5], ["flag", True], ["pair", [2, 3]], ["sizes", [4]]]
         self.assertEqual(found["constants"], constants + [["eps", 1e-5]])
         self.assertIs(found["constants"][2][1], True)
+        parameters = ["n", "f", "flag", "pair", "sizes", "names", "none", "text", "eps=", "*", "deep="]
+        self.assertEqual(found["init_parameters"], parameters)
+
+    def test_init_parameters_of_any_number(self):
+        found = self.describe("return x", arguments="self, *sizes, bias=True, **options", init_inputs="3, 4")
+        self.assertEqual(found["init_parameters"], ["*sizes", "bias=", "**options"])
 
     def test_names_are_words_of_neither_language(self):
         found = self.describe(

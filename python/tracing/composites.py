@@ -88,6 +88,17 @@ def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mod
     return tuple(t.squeeze(-2) for t in found) if return_indices else found.squeeze(-2)
 
 
+def _pad(input, pad, mode="constant", value=None):
+    """Around: what torch fills in place is lost in a trace."""
+    if mode != "circular" or any(not isinstance(n, int) or n < 0 for n in pad):
+        return _torch_pad(input, pad, mode, value)
+    for dim, (before, behind) in enumerate(zip(pad[::2], pad[1::2])):
+        size = input.shape[-1 - dim]
+        parts = (input.narrow(-1 - dim, size - before, before), input, input.narrow(-1 - dim, 0, behind))
+        input = torch.cat([part for part, n in zip(parts, (before, 1, behind)) if n > 0], -1 - dim)
+    return input
+
+
 def _embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean",
                    sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
     """Of bags of one length: rows, then their sum, mean or maximum."""
@@ -157,6 +168,7 @@ _PLACES = (
     (F, "embedding_bag", _embedding_bag),
     (F, "linear", _linear),
     (F, "max_pool1d", _max_pool1d),
+    (F, "pad", _pad),
     (F, "rms_norm", _rms_norm),
     (F, "scaled_dot_product_attention", _attention),
     (math, "sqrt", _root),
@@ -180,6 +192,7 @@ _python_root = math.sqrt
 _torch_bincount = torch.bincount
 _split_by_number = torch.Tensor.split
 _torch_linear = F.linear
+_torch_pad = F.pad
 _torch_embedding_bag = F.embedding_bag
 
 

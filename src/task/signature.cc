@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "task/names.h"
 
 namespace kw::task {
 namespace {
@@ -221,6 +222,28 @@ Result<std::vector<std::pair<std::string, Json>>> pairs_from_json(ObjectReader& 
   return out;
 }
 
+// "*", "**", an identifier, "=": what signature.h describes, and nothing that could be code.
+bool is_init_parameter(std::string_view text) {
+  const std::size_t stars = std::min(text.find_first_not_of('*'), text.size());
+  const bool defaulted = stars == 0 && text.ends_with('=');
+  const std::string_view name = text.substr(stars, text.size() - stars - (defaulted ? 1 : 0));
+  if (name.empty()) return stars == 1;
+  return stars <= 2 && is_identifier(name);
+}
+
+Result<std::optional<std::vector<std::string>>> init_parameters(ObjectReader& reader) {
+  const Json* list = reader.find("init_parameters");
+  if (list == nullptr || list->is_null()) return std::nullopt;
+  std::vector<std::string> out;
+  bool well_formed = list->is_array();
+  for (std::size_t i = 0; well_formed && i < list->size(); ++i) {
+    well_formed = (*list)[i].is_string() && is_init_parameter((*list)[i].get<std::string>());
+    if (well_formed) out.push_back((*list)[i].get<std::string>());
+  }
+  if (!well_formed) return expected(reader.path("init_parameters"), "a constructor's parameters");
+  return out;
+}
+
 // Empty, or one list of names for each argument.
 Result<std::vector<std::vector<std::string>>> axis_names(ObjectReader& reader, std::string_view key,
                                                          std::size_t arguments) {
@@ -290,7 +313,7 @@ Result<Signature> signature_of(const Definition& definition, const Workload& wor
 }
 
 Json to_json(const Signature& signature) {
-  return Json{{"inputs", arguments_json(signature.inputs)},
+  Json out = {{"inputs", arguments_json(signature.inputs)},
               {"statics", arguments_json(signature.statics)},
               {"outputs", arguments_json(signature.outputs)},
               {"axes", pairs_json(signature.axes)},
@@ -298,6 +321,8 @@ Json to_json(const Signature& signature) {
               {"input_axes", signature.input_axes},
               {"static_axes", signature.static_axes},
               {"output_axes", signature.output_axes}};
+  if (signature.init_parameters) out["init_parameters"] = *signature.init_parameters;
+  return out;
 }
 
 Result<Signature> signature_from_json(const Json& value, const std::string& where) {
@@ -312,6 +337,7 @@ Result<Signature> signature_from_json(const Json& value, const std::string& wher
     signature.axes.emplace_back(name, size.get<std::int64_t>());
   }
   KW_TRY(signature.constants, pairs_from_json(reader, "constants"));
+  KW_TRY(signature.init_parameters, init_parameters(reader));
   KW_TRY(signature.input_axes, axis_names(reader, "input_axes", signature.inputs.size()));
   KW_TRY(signature.static_axes, axis_names(reader, "static_axes", signature.statics.size()));
   KW_TRY(signature.output_axes, axis_names(reader, "output_axes", signature.outputs.size()));

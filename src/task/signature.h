@@ -3,6 +3,7 @@
 // module (KernelBench).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,10 @@ struct Signature {
   std::vector<std::pair<std::string, std::int64_t>> axes;
   // constexpr in problem.h: constant axes or init arguments (numbers, booleans, lists of numbers).
   std::vector<std::pair<std::string, Json>> constants;
+  // The constructor's parameters in their order, as Python writes them, with "=" behind those that
+  // have a default: "in_channels", "eps=", "*", "groups", "**options". Modules only; nullopt:
+  // not known.
+  std::optional<std::vector<std::string>> init_parameters;
   // Axis names of each tensor of inputs, statics and outputs. Definitions only: modules have all
   // three empty, and their dimensions become constants (x_0, x_1, ..., out_0).
   std::vector<std::vector<std::string>> input_axes, static_axes, output_axes;

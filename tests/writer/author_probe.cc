@@ -1,8 +1,10 @@
 // A program for tests and people: what the programmatic author writes for graphs of
 // docs/formats/graph.md. A request a line on stdin, an answer a line on stdout.
-// Request: {"graph": FILE, "language": NAME, "strategy": NAME}; {"language": NAME} alone.
-// Answer: {"source": TEXT, "plan": [LINE, ..]}, {"strategies": [NAME, ..]}, or {"error": TEXT,
-// "code": NAME}.
+// Request: {"graph": FILE, "language": NAME, "strategy": LABEL}, where LABEL may have a tuning
+// ("tiled product_k=16"), with "signature" (as docs/protocol.md's "describe" gives it) for a
+// module's ModelNew; {"language": NAME} alone.
+// Answer: {"source": TEXT, "plan": [LINE, ..]}, {"strategies": [NAME, ..], "choices": {STRATEGY:
+// [[NAME, USUAL, [VALUE, ..]], ..]}}, or {"error": TEXT, "code": NAME}.
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -47,6 +49,17 @@ Result<task::Signature> signature_of(const Graph& graph) {
   return out;
 }
 
+Json known_in(task::Language language) {
+  Json names = Json::array(), all = Json::object();
+  for (const std::string_view strategy : strategies(language)) {
+    names.push_back(std::string(strategy));
+    Json& of = all[std::string(strategy)] = Json::array();
+    for (const Choice& one : choices(language, strategy))
+      of.push_back({one.name, one.usual, one.values});
+  }
+  return Json{{"strategies", std::move(names)}, {"choices", std::move(all)}};
+}
+
 Result<Json> answer(const std::string& line) {
   KW_TRY(const Json request, parse_json(line));
   KW_TRY(ObjectReader reader, ObjectReader::make(request, ""));
@@ -54,19 +67,20 @@ Result<Json> answer(const std::string& line) {
   const auto language = task::language_from_string(name);
   if (!language) return fail(ErrorCode::kInvalidArgument, "unknown language {}", name);
   KW_TRY(const std::string path, reader.string_or("graph", ""));
-  if (path.empty()) {
-    Json all = Json::array();
-    for (const std::string_view one : strategies(*language)) all.push_back(std::string(one));
-    return Json{{"strategies", std::move(all)}};
-  }
-  KW_TRY(const std::string strategy, reader.string("strategy"));
+  if (path.empty()) return known_in(*language);
+  KW_TRY(const std::string text_of_label, reader.string("strategy"));
+  const auto label = parse_label(text_of_label);
+  if (!label) return fail(ErrorCode::kInvalidArgument, "{}: no label", text_of_label);
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return fail(ErrorCode::kNotFound, "{}: cannot be read", path);
   KW_TRY(const Graph graph, graph_from_json(text.str(), path));
-  KW_TRY(const task::Signature signature, signature_of(graph));
-  KW_TRY(const Draft draft, write_kernel(graph, signature, *language, strategy));
+  const Json* given = reader.find("signature");
+  KW_TRY(const task::Signature signature,
+         given == nullptr ? signature_of(graph) : task::signature_from_json(*given, "signature"));
+  KW_TRY(const Draft draft,
+         write_kernel(graph, signature, *language, label->strategy, label->tuning));
   return Json{{"source", draft.source}, {"plan", draft.plan}};
 }
 

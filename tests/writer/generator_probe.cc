@@ -9,8 +9,7 @@
 // "name", "operators", "renderings", "words", "depth", "tier", and of both forms "module" and
 // "definition":
 // {"source" or "definition" and "workloads": [{AXIS: SIZE, ..}, ..], "graph", "inputs": [MEANING,
-// ..], "names", "state_keys", "outputs":
-// [DTYPE, ..]}}.
+// ..], "names", "state_keys", "outputs": [DTYPE, ..], "signature"}}.
 #include <cstdio>
 #include <iostream>
 
@@ -32,7 +31,8 @@ Json form_json(const ProblemForm& form) {
               {"inputs", form.meanings},
               {"names", names},
               {"state_keys", keys},
-              {"outputs", outputs}};
+              {"outputs", outputs},
+              {"signature", task::to_json(form.signature)}};
   if (form.problem.is_module()) {
     out["source"] = form.problem.module().source;
     return out;

@@ -1,10 +1,12 @@
 // The kernels that the writer makes of graphs, beside interpret() in float64:
-//   kw_writer_kernels CASES.jsonl FOLDER [--strategy NAME | --first] [CASE ...]
+//   kw_writer_kernels CASES.jsonl FOLDER [--label LABEL | --drawn] [--choices] [CASE ...]
 // A case a line, as loops_equality.py --dump writes them: {"name", "graph", "sets": [{"sizes",
-// "kinds"}], "tolerance", "rounded"}. Every strategy of every case, the one named or (--first) the
-// preferred one alone, is compiled with the gym's
-// flags, many kernels in one file, and run at every size set. One line a kernel that is not there
-// or gives other results; the exit code is 1 then, and 77 without a compiler.
+// "kinds"}], "tolerance", "rounded"}. Every strategy of every case, the kernel of this label
+// ("blocked lanes=128"), or (--drawn) the preferred strategy and one of the others, another for
+// each case, is compiled with the gym's flags, many kernels in one file, and run at every size set.
+// --choices: so is each choice's least and largest value, for the first case whose kernel it
+// changes. One line a kernel that is not there or gives other results; the exit code is 1 then, and
+// 77 without a compiler.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +31,6 @@ namespace kw::writer {
 namespace {
 
 constexpr std::size_t kKernelsAFile = 24;
-constexpr const char* kFirst = "--first";
 constexpr const char* kFlags =
     "-std=c++20 -O3 -march=native -fno-math-errno -fno-trapping-math -fopenmp -fPIC -shared "
     "-fmax-errors=20";
@@ -49,7 +50,7 @@ struct Case {
 
 struct Kernel {
   const Case* of = nullptr;
-  std::string strategy, symbol, text;
+  std::string label, symbol, text;
 };
 
 using Values = std::vector<std::vector<double>>;
@@ -247,7 +248,7 @@ Result<std::string> in_namespace(const Case& one, const Draft& draft, const std:
   return fmt::format(
       "// {}: {}\nnamespace {} {{\n{}}}\nextern \"C\" void call_{}(void* state, void* const* a) "
       "{{ {}::kw_call(state, a); }}\n",
-      one.name, draft.strategy, symbol, text, symbol, symbol);
+      one.name, label_of(draft.strategy, draft.tuning), symbol, text, symbol, symbol);
 }
 
 constexpr std::string_view kIncludes =
@@ -260,18 +261,34 @@ class Equality {
  public:
   explicit Equality(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  void add(const Case& one, const std::string& only) {
-    for (const std::string_view strategy : strategies(task::Language::kCpp)) {
-      if (!only.empty() && only != kFirst && only != strategy) continue;
-      const auto signature = signature_of(one.graph, all_sizes(one.graph), one.sets.front().sizes);
-      if (!signature) return report(one, "", signature.error().message());
-      const auto draft = write_kernel(one.graph, *signature, task::Language::kCpp, strategy);
-      if (!draft) return report(one, strategy, draft.error().message());
-      const std::string symbol = fmt::format("k{}", kernels_.size());
-      auto text = in_namespace(one, *draft, symbol);
-      if (!text) return report(one, strategy, text.error().message());
-      kernels_.push_back({&one, std::string(strategy), symbol, std::move(*text)});
-      if (only == kFirst) return;
+  void add(const Case& one, const Labelled& wanted) {
+    const std::string label = label_of(wanted.strategy, wanted.tuning);
+    const auto draft = drafted(one, wanted);
+    if (!draft) return report(one, label, draft.error().message());
+    const std::string symbol = fmt::format("k{}", kernels_.size());
+    auto text = in_namespace(one, *draft, symbol);
+    if (!text) return report(one, label, text.error().message());
+    kernels_.push_back({&one, label, symbol, std::move(*text)});
+  }
+
+  // The preferred strategy's choices at both ends, each where it makes another kernel.
+  void add_choices(const std::vector<Case>& cases) {
+    const std::string strategy(strategies(task::Language::kCpp).front());
+    for (const Choice& choice : choices(task::Language::kCpp, strategy)) {
+      for (const int value : std::set<int>{choice.values.front(), choice.values.back()}) {
+        if (value == choice.usual) continue;
+        const Labelled wanted{strategy, {{choice.name, value}}};
+        const auto found = std::find_if(cases.begin(), cases.end(), [&](const Case& one) {
+          const auto usual = drafted(one, {strategy, {}}), other = drafted(one, wanted);
+          return usual && other && usual->source != other->source;
+        });
+        if (found != cases.end()) {
+          add(*found, wanted);
+          continue;
+        }
+        ++wrong_;
+        std::cout << fmt::format("{}={} changes no case's kernel\n", choice.name, value);
+      }
     }
   }
 
@@ -304,9 +321,15 @@ class Equality {
   }
 
  private:
-  void report(const Case& one, std::string_view strategy, const std::string& what) {
+  static Result<Draft> drafted(const Case& one, const Labelled& wanted) {
+    KW_TRY(const task::Signature signature,
+           signature_of(one.graph, all_sizes(one.graph), one.sets.front().sizes));
+    return write_kernel(one.graph, signature, task::Language::kCpp, wanted.strategy, wanted.tuning);
+  }
+
+  void report(const Case& one, std::string_view label, const std::string& what) {
     ++wrong_;
-    std::cout << fmt::format("{} [{}]: {}\n", one.name, strategy, what) << std::flush;
+    std::cout << fmt::format("{} [{}]: {}\n", one.name, label, what) << std::flush;
   }
 
   std::filesystem::path write_part(std::size_t number, std::size_t first, std::size_t last) {
@@ -341,14 +364,14 @@ class Equality {
     if (child == 0) {
       const std::string wrong = compared(kernel, call);
       if (!wrong.empty())
-        std::cout << fmt::format("{} [{}]: {}\n", kernel.of->name, kernel.strategy, wrong)
+        std::cout << fmt::format("{} [{}]: {}\n", kernel.of->name, kernel.label, wrong)
                   << std::flush;
       std::_Exit(wrong.empty() ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);
     if (WIFSIGNALED(status)) {
-      report(*kernel.of, kernel.strategy, fmt::format("signal {}", WTERMSIG(status)));
+      report(*kernel.of, kernel.label, fmt::format("signal {}", WTERMSIG(status)));
     } else if (status != 0) {
       ++wrong_;
     }
@@ -378,22 +401,48 @@ class Equality {
   std::size_t wrong_ = 0;
 };
 
-int main_of(const std::vector<std::string>& arguments) {
-  std::vector<std::string> plain;
-  std::string strategy;
+struct Options {
+  std::vector<std::string> plain;  // cases' file, folder, names
+  std::optional<Labelled> label;
+  bool drawn = false, choices = false;
+};
+
+std::optional<Options> options_of(const std::vector<std::string>& arguments) {
+  Options out;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--strategy" && i + 1 < arguments.size())
-      strategy = arguments[++i];
-    else if (arguments[i] == "--first")
-      strategy = kFirst;
-    else
-      plain.push_back(arguments[i]);
+    if (arguments[i] == "--label" && i + 1 < arguments.size()) {
+      out.label = parse_label(arguments[++i]);
+      if (!out.label) return std::nullopt;
+    } else if (arguments[i] == "--drawn") {
+      out.drawn = true;
+    } else if (arguments[i] == "--choices") {
+      out.choices = true;
+    } else {
+      out.plain.push_back(arguments[i]);
+    }
   }
-  if (plain.size() < 2) {
-    std::cerr << "usage: kw_writer_kernels CASES.jsonl FOLDER [--strategy NAME | --first] [CASE "
-                 "...]\n";
+  if (out.plain.size() < 2) return std::nullopt;
+  return out;
+}
+
+// Of the case at this place.
+std::vector<Labelled> labels_for(std::size_t place, const Options& options) {
+  if (options.label) return {*options.label};
+  std::vector<Labelled> out;
+  for (const std::string_view one : strategies(task::Language::kCpp))
+    out.push_back({std::string(one), {}});
+  if (options.drawn) out = {out.front(), out[1 + place % (out.size() - 1)]};
+  return out;
+}
+
+int main_of(const std::vector<std::string>& arguments) {
+  const auto options = options_of(arguments);
+  if (!options) {
+    std::cerr << "usage: kw_writer_kernels CASES.jsonl FOLDER [--label LABEL | --drawn] "
+                 "[--choices] [CASE ...]\n";
     return 2;
   }
+  const std::vector<std::string>& plain = options->plain;
   if (std::system((Equality::compiler() + " --version > /dev/null 2>&1").c_str()) != 0) return 77;
   std::filesystem::create_directories(plain[1]);
   const std::set<std::string> names(plain.begin() + 2, plain.end());
@@ -408,7 +457,10 @@ int main_of(const std::vector<std::string>& arguments) {
     if (names.empty() || names.contains(one->name)) cases.push_back(std::move(*one));
   }
   Equality equality(plain[1]);
-  for (const Case& one : cases) equality.add(one, strategy);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (const Labelled& label : labels_for(i, *options)) equality.add(cases[i], label);
+  }
+  if (options->choices) equality.add_choices(cases);
   equality.run();
   std::cout << fmt::format("{} cases, {} kernels, {} wrong\n", cases.size(), equality.kernels(),
                            equality.wrong());

@@ -51,7 +51,7 @@ case("stack_pad", lambda x, y: F.pad(torch.stack([x, y], 1), (1, 2, 0, 1, 3, 0),
 case("pad_negative", lambda x: F.pad(x, (-1, 2, 2, -1)), "B,N,M")
 case("pad_reflect", lambda x: F.pad(x, (2, 1, 1, 2), mode="reflect"), ALL)
 case("pad_replicate", lambda x: F.pad(x, (2, 1, 1, 3), mode="replicate"), ALL)
-case("pad_circular", lambda x: F.pad(x, (2, 1, 1, 2), mode="circular"), ALL)
+case("empty_filled", lambda x: _filled(x), "N,M")
 case("repeat_tile", lambda x: x.repeat(2, 1, 3) + x.tile(2, 1, 3), "B,N,M")
 case("repeat_interleave", lambda x: x.repeat_interleave(3, dim=1), "B,N")
 case("tril_triu", lambda x: x.tril(1) + x.triu(-1) * 2 + x.tril(-2), "B,N,M")
@@ -71,6 +71,14 @@ def _in_place(x):
     y[:, 1:3] = 7
     y[:, ::2] += 1
     y[0] *= 3
+    return y
+
+
+def _filled(x):
+    y = x.new_empty(x.shape[0], x.shape[1] + 3)
+    y[:, 2:-1] = x
+    y[:, :2] = x[:, -2:]
+    y[:, -1:] = x[:, :1]
     return y
 
 
@@ -164,12 +172,14 @@ case("reverse_cumsum", lambda x: (x.flip(1).cumsum(1).flip(1), x.flip(1).cumsum(
 case("scans_of_rows", lambda x: (x.cumsum(-1), x.cumprod(-1), x.cummax(-1)[0], x.cummin(-1).values, x.logcumsumexp(-1), x.flip(-1).cumsum(-1).flip(-1)), "M,N")
 case("integer_scans_of_rows", lambda x: (x.cumsum(1), x.cummax(1)[0], x.cummin(1)[0]), "int32 M,N", rounded=True)
 case("long_lanes", lambda x: (x.sum(0), x.logsumexp(0), x.cumsum(0), x.logcumsumexp(0)), "N,M", {"N": 1030, "M": 3}, {"N": 1100, "M": 2})
+case("long_rows", lambda x: (x.softmax(-1), x.sum()), "M,N", {"N": 9001, "M": 2}, {"N": 8500, "M": 3})
 case("exclusive_cumsum", lambda x: F.pad(x, (1, 0)).cumsum(-1)[:, :-1], "B,N")
 case("masked_cumsum", lambda x, m: (x * m).cumsum(1), "B,N;bool B,N")
 case("integer_cumsum", lambda x: (x.cumsum(0), x.cumprod(0)), "int32 N", rounded=True)
 
 # ---- products ----
 case("mm", lambda x, y: x @ y, "N,K;K,M")
+case("wide_mm", lambda x, y: x @ y, "N,K;K,M", {"N": 150, "K": 70, "M": 300}, {"N": 129, "K": 33, "M": 65})
 case("mm_transposed", lambda x, y: x.t() @ y.t(), "K,N;M,K")
 case("bmm", lambda x, y: torch.bmm(x, y.transpose(1, 2)), "B,N,K;B,M,K")
 case("byte_products", lambda a, b: ((a.to(torch.float64) @ b.to(torch.float64)).to(torch.int32), a.float() @ b.float() * 0.5), "int8 M,N;int8 N,K")

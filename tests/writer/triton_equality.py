@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Triton kernels of the programmatic author against torch: triton_equality.py PROBE [options] [NAME ...]
 
-    --strategy NAME   only this one (may be given several times)
+    --strategy LABEL  only this one (may be given several times), "tiled product_k=16" too
+    --drawn           a strategy for each case, each in turn; and those of ABOUT in theirs
+    --choices         also each choice's least and largest value, in the first case whose kernel it changes
     --sample N        that many of the cases
     --compile         compile every kernel for compute capability 9.0 too, without a GPU
     --keep FOLDER     leave the written files there
@@ -16,6 +18,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,6 +35,8 @@ try:
 except ImportError:
     sys.exit(77)
 
+# --drawn: cases that these strategies are about. A product in TF32 is beyond the tolerance.
+ABOUT = {"softmax": ["online", "blocked"], "layer_norm": ["online", "blocked"], "linear": ["tiled", "online", "blocked"]}
 THIRD = {"B": 4, "C": 12, "H": 5, "W": 9, "N": 70, "M": 33, "K": 5}
 
 
@@ -157,7 +162,7 @@ class Trial:
                 answer = author.ask(graph=path, language="triton", strategy=strategy)
                 if "error" in answer:
                     return ("unsupported: " if answer["code"] == "unsupported" else "") + answer["error"]
-                name = f"{self.case.name}_{strategy}_{len(modules)}".replace(".", "_").replace("-", "_")
+                name = re.sub(r"\W", "_", f"{self.case.name}_{strategy}_{len(modules)}")
                 file_name = os.path.join(self.folder, name + ".py")
                 with open(file_name, "w") as file:
                     file.write("\n".join("# " + line for line in answer["plan"]) + "\n" + answer["source"])
@@ -180,14 +185,83 @@ class Trial:
         return None
 
 
+class Comparison:
+    """Trials of cases, counted; prints what is wrong."""
+
+    def __init__(self, options, folder):
+        import fx_graph
+        import loops_cases
+        import loops_equality
+
+        self.author = Author(options.probe)
+        self.compiler = Compiler() if options.compile else None
+        self.folder, self.table = folder, options.table
+        self.helpers = argparse.Namespace(single=loops_equality.single, inputs_of=loops_equality.inputs_of, trace=fx_graph.trace,
+                                          DEFAULT=loops_cases.DEFAULT, ODD=loops_cases.ODD)
+        self.counts = collections.defaultdict(collections.Counter)
+        self.unsupported, self.wrong, self.trials = set(), 0, {}
+
+    def trial(self, case):
+        """None where it cannot be traced."""
+        if case.name not in self.trials:
+            try:
+                self.trials[case.name] = Trial(case, self.folder, self.helpers)
+            except Exception as error:
+                print(f"{case.name}: not traced: {type(error).__name__}: {str(error)[:300]}", flush=True)
+                self.wrong += 1
+                self.trials[case.name] = None
+        return self.trials[case.name]
+
+    def source(self, case, label):
+        trial = self.trial(case)
+        return trial and self.author.ask(graph=trial.runs[0][1], language="triton", strategy=label).get("source")
+
+    def check(self, case, label):
+        trial, start = self.trial(case), time.monotonic()
+        if trial is None:
+            return
+        try:
+            problem = trial.check(self.author, label, self.compiler)
+        except Exception as error:
+            cause = error.__cause__ or error
+            problem = f"{type(cause).__name__}: {str(cause)[:600]}"
+        word = "right" if problem is None else "unsupported" if problem.startswith("unsupported") else "wrong"
+        self.counts[label][word] += 1
+        if word == "unsupported":
+            self.unsupported.add(f"{case.name}: {problem}")
+        if word == "wrong":
+            self.wrong += 1
+            print(f"{case.name} ({label}): {problem}", flush=True)
+        if self.table:
+            print(f"{case.name:32} {label:16} {word:12} {time.monotonic() - start:6.2f} s", flush=True)
+
+    def check_choices(self, cases, strategy, choices):
+        """Each at both ends, in a case where it makes another kernel."""
+        for name, usual, values in choices:
+            for value in sorted({min(values), max(values)} - {usual}):
+                label = f"{strategy} {name}={value}"
+                found = next((case for case in cases if self.source(case, label) != self.source(case, strategy)), None)
+                if found:
+                    self.check(found, label)
+                else:
+                    self.wrong += 1
+                    print(f"{label}: changes no case's kernel", flush=True)
+
+    def report(self):
+        for line in sorted(self.unsupported):
+            print(line)
+        for label, found in self.counts.items():
+            print(f"{label:24}" + "".join(f" {count} {word}" for word, count in sorted(found.items())))
+
+
 def main():
-    import fx_graph
     import loops_cases
-    import loops_equality
 
     parser = argparse.ArgumentParser()
     parser.add_argument("probe")
     parser.add_argument("--strategy", action="append")
+    parser.add_argument("--drawn", action="store_true")
+    parser.add_argument("--choices", action="store_true")
     parser.add_argument("--sample", type=int)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--keep")
@@ -200,45 +274,22 @@ def main():
     cases = [case for case in loops_cases.CASES if not options.names or case.name in options.names]
     if options.sample is not None and options.sample < len(cases):
         cases = random.Random(options.sample).sample(cases, options.sample)
-    author = Author(options.probe)
-    compiler = Compiler() if options.compile else None
-    strategies = options.strategy or author.ask(language="triton")["strategies"]
-    helpers = argparse.Namespace(single=loops_equality.single, inputs_of=loops_equality.inputs_of, trace=fx_graph.trace,
-                                 DEFAULT=loops_cases.DEFAULT, ODD=loops_cases.ODD)
-    counts = {strategy: collections.Counter() for strategy in strategies}
-    unsupported, wrong = set(), 0
     with tempfile.TemporaryDirectory() as folder:
         if options.keep:
             folder = options.keep
             os.makedirs(folder, exist_ok=True)
-        for case in cases:
-            try:
-                trial = Trial(case, folder, helpers)
-            except Exception as error:
-                print(f"{case.name}: not traced: {type(error).__name__}: {str(error)[:300]}", flush=True)
-                wrong += 1
-                continue
-            for strategy in strategies:
-                start = time.monotonic()
-                try:
-                    problem = trial.check(author, strategy, compiler)
-                except Exception as error:
-                    cause = error.__cause__ or error
-                    problem = f"{type(cause).__name__}: {str(cause)[:600]}"
-                word = "right" if problem is None else "unsupported" if problem.startswith("unsupported") else "wrong"
-                counts[strategy][word] += 1
-                if word == "unsupported":
-                    unsupported.add(f"{case.name}: {problem}")
-                if word == "wrong":
-                    wrong += 1
-                    print(f"{case.name} ({strategy}): {problem}", flush=True)
-                if options.table:
-                    print(f"{case.name:32} {strategy:16} {word:12} {time.monotonic() - start:6.2f} s", flush=True)
-    for line in sorted(unsupported):
-        print(line)
-    for strategy, found in counts.items():
-        print(f"{strategy:16}" + "".join(f" {count} {word}" for word, count in sorted(found.items())))
-    return 1 if wrong else 0
+        comparison = Comparison(options, folder)
+        known = comparison.author.ask(language="triton")
+        labels = options.strategy or known["strategies"]
+        for number, case in enumerate(cases):
+            drawn = [labels[number % len(labels)]] + ABOUT.get(case.name, []) if options.drawn else labels
+            for label in dict.fromkeys(drawn):
+                comparison.check(case, label)
+        if options.choices:
+            first = known["strategies"][0]
+            comparison.check_choices(cases, first, known["choices"][first])
+        comparison.report()
+    return 1 if comparison.wrong else 0
 
 
 if __name__ == "__main__":

@@ -89,9 +89,12 @@ Result<ModuleDescription> module_description_from_json(std::string_view text) {
         signature.constants.emplace_back(pair[0].get<std::string>(), pair[1]);
     }
   }
+  Json given = task::to_json(signature);
+  if (const Json* parameters = reader.find("init_parameters"); parameters != nullptr)
+    given["init_parameters"] = *parameters;
   // The signature's own reader knows what it must be: sizes that do not overflow, scalars with
   // values of their type.
-  KW_TRY(description.signature, task::signature_from_json(task::to_json(signature), "description"));
+  KW_TRY(description.signature, task::signature_from_json(given, "description"));
   KW_TRY(description.init_args, reader.string_or("init_args", "[]"));
   KW_TRY(description.random_in_forward, reader.boolean_or("random_in_forward", false));
   KW_TRY(description.mutates_inputs, reader.boolean_or("mutates_inputs", false));

@@ -10,14 +10,15 @@
 namespace kw::writer {
 namespace {
 
-// Each strategy's kernel of x @ w differs, and many tunings' of the first one.
+// Each strategy's kernel of relu(x @ w) differs, and many tunings' of the first one.
 Tuner product_tuner() {
   const TestGraph graph{
       .sizes = {{"M", 40}, {"K", 64}, {"N", 48}},
       .inputs = {{"x", R"(["M", "K"])"}, {"w", R"(["K", "N"])"}},
       .nodes = {{"mm.default", R"("self": {"input": "x"}, "mat2": {"input": "w"})",
-                 R"(["M", "N"])"}},
-      .outputs = R"({"node": 0})"};
+                 R"(["M", "N"])"},
+                {"relu.default", R"("self": {"node": 0})", R"(["M", "N"])"}},
+      .outputs = R"({"node": 1})"};
   const auto argument = [](const char* name, task::Role role, std::vector<std::int64_t> shape) {
     return task::Argument{
         .name = name, .role = role, .dtype = task::DType::kFloat32, .shape = std::move(shape)};

@@ -1,20 +1,13 @@
 // The author's language cpp.
 #pragma once
-#include <string_view>
-#include <vector>
-
-#include "writer/author/author.h"
+#include "writer/author/target.h"
 
 namespace kw::writer {
 
-std::vector<std::string_view> cpp_strategy_names();
-std::vector<Choice> cpp_choices(std::string_view strategy);
-
-// Sizes go by their names in problem.h, so that the file serves others too. Where the strategy
-// makes another kernel of a size that is known (a window that is unrolled, a group that divides),
-// that size is a number in the file, and a static_assert says so: a constant axis of a definition,
-// of a module a size of its parameters.
-Result<Draft> write_cpp(const Graph& graph, const task::Signature& signature,
-                        std::string_view strategy, const Tuning& tuning);
+// Sizes go by their names in problem.h, so that the file serves others too. The sizes of a window
+// of up to 16 elements a dimension are numbers where it is unrolled, has one element or is a
+// transposed convolution's, and a static_assert says so: a constant axis of a definition, of a
+// module a size of its parameters.
+Target cpp_target();
 
 }  // namespace kw::writer

@@ -1,9 +1,13 @@
 // Sizes in C++ kernels: names, but where the kernel's form depends on one.
-#include "writer/author/write_cpp.h"
+#include <regex>
+#include <set>
 
 #include <gtest/gtest.h>
 
-#include "writer/author/same_form.h"
+#include "base/text.h"
+#include "writer/author/author.h"
+#include "writer/generate/generate.h"
+#include "writer/generate/testing.h"
 #include "writer/loops/testing.h"
 
 namespace kw::writer {
@@ -21,11 +25,11 @@ task::Signature signature_of(std::vector<task::Argument> inputs, task::Argument 
   return signature;
 }
 
-std::string source(const TestGraph& graph, const task::Signature& signature,
+std::string source(const Graph& graph, const task::Signature& signature,
                    std::string_view strategy) {
-  const auto out = write_cpp(graph.graph(), signature, strategy, {});
-  EXPECT_TRUE(out) << out.error().message();
-  return out ? out->source : "";
+  const auto draft = write_kernel(graph, signature, task::Language::kCpp, strategy);
+  EXPECT_TRUE(draft) << draft.error().message();
+  return draft ? draft->source : "";
 }
 
 bool has(const std::string& text, std::string_view part) {
@@ -40,7 +44,7 @@ std::string linear_relu(std::int64_t m, std::int64_t k, std::int64_t n, std::str
                  R"(["M", "N"])"},
                 {"relu.default", R"("self": {"node": 0})", R"(["M", "N"])"}},
       .outputs = R"({"node": 1})"};
-  return source(graph,
+  return source(graph.graph(),
                 signature_of({argument("x", task::Role::kInput, {m, k}),
                               argument("w", task::Role::kInput, {k, n})},
                              argument("out", task::Role::kOutput, {m, n})),
@@ -48,7 +52,7 @@ std::string linear_relu(std::int64_t m, std::int64_t k, std::int64_t n, std::str
 }
 
 TEST(WriteCpp, TheFileHasNoSizeAndServesOthers) {
-  for (const std::string_view strategy : cpp_strategy_names()) {
+  for (const std::string_view strategy : strategies(task::Language::kCpp)) {
     const std::string text = linear_relu(1041, 1067, 1053, strategy);
     for (const char* size : {"1041", "1067", "1053", "static_assert"})
       EXPECT_FALSE(has(text, size)) << strategy << ": " << size;
@@ -66,7 +70,7 @@ TEST(WriteCpp, ASizeThatTheFormDependsOnIsANumberThatIsAsserted) {
                     "dtype": null)",
                  R"(["M", "N"])"}},
       .outputs = R"({"node": 0})"};
-  const std::string text = source(graph,
+  const std::string text = source(graph.graph(),
                                   signature_of({argument("x", task::Role::kInput, {1041, 7, 1053})},
                                                argument("out", task::Role::kOutput, {1041, 1053})),
                                   "blocked");
@@ -74,18 +78,73 @@ TEST(WriteCpp, ASizeThatTheFormDependsOnIsANumberThatIsAsserted) {
   for (const char* size : {"1041", "1053"}) EXPECT_FALSE(has(text, size)) << size;
 }
 
-TEST(FormOfSource, NamesAndNumbersAreAlikeLoopsAndVariablesAreNot) {
-  const std::map<std::string, std::int64_t> sizes = {{"N", 64}, {"C", 3}};
-  const FormOfSource number("for (i < 64) {\n  y = x[192 * i + 3] / 64.0f;\n}\n", sizes);
-  EXPECT_EQ(
-      number,
-      FormOfSource("for (i < N) {\n  y = x[C * i * N + C] / static_cast<float>(N);\n}\n", sizes));
-  EXPECT_FALSE(number ==
-               FormOfSource("for (i < N) {\n  y = x[C * i * N + C % i] / 64.0f;\n}\n", sizes));
-  EXPECT_FALSE(number ==
-               FormOfSource("for (i < N) {\n  y = x[C * j * N + C] / 64.0f;\n}\n", sizes));
-  EXPECT_FALSE(number ==
-               FormOfSource("for (i < N)\n{\n  y = x[C * i * N + C] / 64.0f;\n}\n", sizes));
+std::set<std::int64_t> numbers_in(const std::string& text, const std::string& pattern) {
+  std::set<std::int64_t> out;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at) {
+    if ((*at)[1].length() < 10) out.insert(std::stoll((*at)[1].str()));
+  }
+  return out;
+}
+
+std::set<std::int64_t> numbers_of_run(const std::string& source) {
+  return numbers_in(source.substr(source.find("extern \"C\" void run(")), R"(\b(\d+)\b)");
+}
+
+// A number that a size happens to be does not follow the size.
+bool follows(const Graph& graph, const task::Signature& signature, std::string_view strategy,
+             const std::string& size) {
+  Graph other = graph;
+  other.sizes[size] += 1'000'002;
+  return numbers_of_run(source(other, signature, strategy)).contains(other.sizes[size]);
+}
+
+TEST(WriteCpp, GeneratedProblemsHaveNoSizesButThoseOfWindows) {
+  int windows = 0, looked_at = 0;
+  for (std::uint64_t i = 0; i < draws(200); ++i) {
+    const auto problem = generate_problem(5, i);
+    ASSERT_TRUE(problem) << problem.error().message();
+    for (const ProblemForm* form : {&problem->module, &problem->definition}) {
+      for (const std::string_view strategy : strategies(task::Language::kCpp)) {
+        const std::string text = source(form->graph, form->signature, strategy);
+        for (const std::int64_t size :
+             numbers_in(text, R"(static_assert\(\w+ == (\d+), "written for)")) {
+          ++windows;
+          EXPECT_EQ(strategy, "blocked") << problem->name;
+          EXPECT_LE(size, 16) << problem->name;
+        }
+        const std::set<std::int64_t> written = numbers_of_run(text);
+        for (const auto& [name, value] : form->graph.sizes) {
+          if (value <= 16 || !written.contains(value)) continue;
+          ++looked_at;
+          EXPECT_FALSE(follows(form->graph, form->signature, strategy, name))
+              << problem->name << " " << strategy << ": " << name << "\n"
+              << text;
+        }
+      }
+    }
+  }
+  EXPECT_GT(windows, 0);
+  EXPECT_GT(looked_at, 0);
+}
+
+TEST(WriteCpp, LoopsAndOffsetsHave64Bits) {
+  const std::regex narrow(R"(\b(?:for \((?!int64_t |;)|(?:int|int32_t|unsigned) (?!kw_hit)\w+ =))");
+  int loops = 0;
+  for (std::uint64_t i = 0; i < draws(60); ++i) {
+    const auto problem = generate_problem(6, i);
+    ASSERT_TRUE(problem) << problem.error().message();
+    const ProblemForm& form = problem->definition;
+    for (const std::string_view strategy : strategies(task::Language::kCpp)) {
+      const std::string text = source(form.graph, form.signature, strategy);
+      for (const std::string& line :
+           split(text.substr(text.find("extern \"C\" void run(")), '\n')) {
+        loops += has(line, "for (");
+        EXPECT_FALSE(std::regex_search(line, narrow)) << line;
+      }
+    }
+  }
+  EXPECT_GT(loops, 1000);
 }
 
 }  // namespace

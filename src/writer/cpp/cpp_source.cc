@@ -51,8 +51,8 @@ void write_scratch(CppText& text) {
 
 }  // namespace
 
-Result<std::string> cpp_source(const Nest& nest, const task::Signature& signature,
-                               const CppTuning& tuning) {
+Result<CppFile> cpp_source(const Nest& nest, const task::Signature& signature,
+                           const CppTuning& tuning) {
   std::vector<task::CppParameter> parameters = task::cpp_parameters(signature);
   const Program& program = nest.program;
   for (task::CppParameter& parameter : parameters) {
@@ -95,9 +95,13 @@ Result<std::string> cpp_source(const Nest& nest, const task::Signature& signatur
   if (text.functions.contains("kw_stream") || text.functions.contains("kw_lines_of_float16"))
     out.insert(out.size() - 1, "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n");
   out += support_text(text.functions, tuning);
-  out += fmt::format("\nextern \"C\" void run({}) {{\n", fmt::join(declared, ", "));
+  out += "\n";
+  for (const auto& [name, value] : nest.numbers)
+    out += fmt::format("static_assert({0} == {1}, \"written for {0} = {1}\");\n", name, value);
+  out += fmt::format("extern \"C\" void run({}) {{\n", fmt::join(declared, ", "));
   for (const std::string& line : text.lines) out += line + "\n";
-  return out + "}\n";
+  if (nest.has_tiles) text.choices.insert("transpose_tile");
+  return CppFile{out + "}\n", std::move(text.choices)};
 }
 
 }  // namespace kw::writer

@@ -25,6 +25,7 @@ class CppText {
   const Nest& nest;
   std::vector<std::string> lines;
   std::set<std::string> functions;  // that the file must define, as support_text() names them
+  std::set<std::string> choices;    // of the tuning, whose values the text has
   IntRanges ranges;                 // of the loops printed so far
   int names = 0;                    // taken so far by what ScalarText prints
 

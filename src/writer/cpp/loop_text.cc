@@ -110,6 +110,7 @@ class LoopWriter {
     const bool in_vectors = !is_placed_by_data(loop);
     const std::int64_t count = in_vectors ? lanes_ : kScalars;
     const char* const parts = in_vectors ? "lanes" : "parts";
+    if (in_vectors) text_.choices.insert("lanes");
     const std::string& r = loop.variable;
     const std::string extent = text_.index_text(loop.extent), block = r + "_block",
                       lane = r + "_lane";

@@ -61,6 +61,7 @@ class ProductWriter {
 
   void write() {
     text_.functions.insert("kw_product");
+    text_.choices.insert({"tile_rows", "tile_vectors"});
     for (const auto* loops : {&product_.rows, &product_.columns, &product_.depth}) {
       for (const Loop& loop : *loops) text_.ranges.loop(loop.variable, loop.extent);
     }
@@ -83,6 +84,7 @@ class ProductWriter {
     }
     operand("right", product_.right, product_.columns);
     store();
+    text_.choices.insert({"depth_block", "column_block"});
     const auto columns = extent_of(product_.columns).constant();
     const int vectors = columns && *columns <= 16 ? 1 : tuning_.tile_vectors;
     text_.format("kw_product<{}, {}, {}, {}>({}, {}, {}, {}_left, {}_right, {}_store);", type_,

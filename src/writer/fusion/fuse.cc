@@ -138,7 +138,6 @@ bool inline_one(Program& program, std::size_t at) {
   return true;
 }
 
-// A buffer that a step between two others writes and the later one reads.
 bool merge_one(Program& program, std::size_t at) {
   const auto* found = std::get_if<Stage>(&program.steps[at]);
   if (found == nullptr || found->reduced.empty() || !is_scratch(program, found->out)) return false;

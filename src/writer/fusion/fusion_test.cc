@@ -2,6 +2,7 @@
 #include "writer/fusion/fusion.h"
 
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -140,6 +141,31 @@ TEST(Fusion, RandomProblemsStayWhatTheyAre) {
   EXPECT_GT(split, draws(50));
   EXPECT_GT(groups, draws(50));
   EXPECT_GT(products, draws(50));
+}
+
+// Steps are computed where another one reads them, here and by inline_epilogues(): what they read
+// must be the same there.
+TEST(Fusion, BuffersAreCompleteBeforeTheyAreRead) {
+  GeneratorOptions options;
+  options.max_elements = 256;
+  std::uint64_t updates = 0;
+  for (std::uint64_t index = 0; index < draws(200); ++index) {
+    options.only_first = index % 2 == 0 ? "" : "index_add";
+    const auto problem = generate_problem(78, index, options);
+    ASSERT_TRUE(problem) << problem.error().message();
+    const auto program = lower(problem->definition.graph);
+    ASSERT_TRUE(program) << program.error().message();
+    std::set<BufferId> read;
+    for (const Step& step : program->steps) {
+      if (const auto* scatter = std::get_if<Scatter>(&step)) {
+        ++updates;
+        EXPECT_FALSE(read.contains(scatter->out)) << problem->name << "\n" << to_text(*program);
+      }
+      if (const auto* sort = std::get_if<Sort>(&step)) read.insert(sort->in);
+      for_each_load(step, [&](const Scalar::Load& load) { read.insert(load.buffer); });
+    }
+  }
+  EXPECT_GT(updates, draws(10));
 }
 
 // Nodes over x [M, N] and w [K, N], float32.

@@ -168,6 +168,7 @@ void Constants::finish() {
     if (annotated_) text += ": " + one.annotation;
     if (one.defaulted) text += (annotated_ ? " = " : "=") + one.literal;
     parameters.push_back(std::move(text));
+    init_parameters.push_back(one.name + (one.defaulted ? "=" : ""));
     words.push_back({one.name, one.wanted, one.annotation, one.owner,
                      one.defaulted ? one.literal : std::string()});
     given_all = given_all && !one.given.empty();

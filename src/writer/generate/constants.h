@@ -32,6 +32,7 @@ class Constants {
   std::vector<ArgumentWords> words;                  // what the parameters are
   std::vector<std::string> arguments;                // of get_init_inputs()
   std::vector<std::pair<std::string, Json>> values;  // of the parameters
+  std::vector<std::string> init_parameters;          // as in task::Signature
 
   // Once all have been asked for: arguments with defaults come last.
   void finish();

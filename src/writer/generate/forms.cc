@@ -151,6 +151,7 @@ Result<ProblemForm> module_form(const Plan& plan, const std::string& name, Modul
   ProblemForm out;
   const std::vector<Ordered> order = ordered_of(plan, text, out.signature);
   out.signature.constants = std::move(text.constants);
+  out.signature.init_parameters = std::move(text.init_parameters);
   SizeNames sizes = size_names(plan, order);
   out.graph = graph_of(plan, order, sizes.names);
   out.graph.sizes = std::move(sizes.sizes);

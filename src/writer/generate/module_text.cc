@@ -32,6 +32,7 @@ class ModuleWriter {
     if (chance(0.12)) constants_.add_unused();
     constants_.finish();
     out_.constants = constants_.values;
+    out_.init_parameters = constants_.init_parameters;
     assemble(body, inputs);
     for (const Own& one : own_)
       if (!one.buffer) out_.state.push_back({one.slot, one.key});

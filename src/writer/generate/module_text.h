@@ -19,6 +19,7 @@ struct ModuleText {
   };
   std::vector<State> state;                             // in the order of the state_dict
   std::vector<std::pair<std::string, Json>> constants;  // of the constructor
+  std::vector<std::string> init_parameters;             // as in task::Signature
   std::vector<std::string> ways;                        // "relu/2", one a step
 };
 

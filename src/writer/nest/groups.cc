@@ -5,18 +5,23 @@
 namespace kw::writer {
 namespace {
 
+// A number divides numbers alone: halves of 2 * W, as a transposed convolution has them, are no
+// groups.
+bool divides(const IntExpr& by, const IntExpr& extent) {
+  if (by.constant() && (*by.constant() < 2 || !extent.constant())) return false;
+  return IntExpr::call(IntFunction::kFloorDiv, extent, by) * by == extent;
+}
+
 void divisors_in(const IntExpr& expr, const std::vector<Loop>& loops,
-                 std::map<std::string, std::int64_t>& out) {
+                 std::map<std::string, IntExpr>& out) {
   for (const IntTerm& term : expr.sum()) {
     for (const IntFactor& factor : term.factors) {
       if (!factor.symbol.empty()) continue;
       divisors_in(factor.a, loops, out);
-      const auto by = factor.b.constant();
-      if (factor.function != IntFunction::kFloorDiv || !by || *by < 2) continue;
+      if (factor.function != IntFunction::kFloorDiv) continue;
       for (const Loop& loop : loops) {
-        const auto extent = loop.extent.constant();
-        if (extent && *extent % *by == 0 && factor.a == IntExpr::symbol(loop.variable))
-          out.emplace(loop.variable, *by);
+        if (factor.a == IntExpr::symbol(loop.variable) && divides(factor.b, loop.extent))
+          out.emplace(loop.variable, factor.b);
       }
     }
   }
@@ -25,7 +30,7 @@ void divisors_in(const IntExpr& expr, const std::vector<Loop>& loops,
 }  // namespace
 
 Groups split_groups(const ScalarRef& value, const std::vector<Loop>& loops) {
-  std::map<std::string, std::int64_t> divisors;
+  std::map<std::string, IntExpr> divisors;
   visit(value, [&](const Scalar& each) {
     const auto* index = std::get_if<Scalar::Index>(&each.node);
     if (index != nullptr) divisors_in(index->expr, loops, divisors);
@@ -37,7 +42,7 @@ Groups split_groups(const ScalarRef& value, const std::vector<Loop>& loops) {
       out.loops.push_back(loop);
       continue;
     }
-    const IntExpr by = found->second;
+    const IntExpr& by = found->second;
     const Loop group{loop.variable + "g", IntExpr::call(IntFunction::kFloorDiv, loop.extent, by)};
     const Loop member{loop.variable + "m", by};
     out.loops.push_back(group);

@@ -13,8 +13,8 @@ struct Groups {
   std::map<std::string, IntExpr> places;  // of the variables that were split; empty: none is
 };
 
-// Each loop whose variable is read as variable // by, where the number `by` divides its extent, is
-// two: variable = by * (variable + "g") + (variable + "m").
+// Each loop whose variable is read as variable // by, where `by` divides its extent, is two:
+// variable = by * (variable + "g") + (variable + "m").
 Groups split_groups(const ScalarRef& value, const std::vector<Loop>& loops);
 
 }  // namespace kw::writer

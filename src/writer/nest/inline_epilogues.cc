@@ -83,7 +83,7 @@ class Inliner {
       if (reader || i < at) return false;
       reader = i;
     }
-    if (!reader || changes_between(at, *reader)) return false;
+    if (!reader) return false;
     const auto* stage = std::get_if<Stage>(&program_.steps[*reader]);
     if (stage == nullptr || !stage->reduced.empty()) return false;
     const std::vector<std::size_t> place = places(*stage, *made);
@@ -91,15 +91,6 @@ class Inliner {
     program_.steps[*reader] = merged(*made, *stage, place, buffer.type.dtype);
     program_.steps.erase(program_.steps.begin() + static_cast<std::ptrdiff_t>(at));
     return true;
-  }
-
-  // Something that the stage reads is updated before the reader.
-  bool changes_between(std::size_t at, std::size_t reader) const {
-    for (std::size_t i = at + 1; i < reader; ++i) {
-      const auto* scatter = std::get_if<Scatter>(&program_.steps[i]);
-      if (scatter != nullptr && reads_buffer(program_.steps[at], scatter->out)) return true;
-    }
-    return false;
   }
 
   static Stage merged(const Stage& made, const Stage& reader, const std::vector<std::size_t>& place,

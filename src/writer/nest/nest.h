@@ -1,6 +1,8 @@
 // Nest: a program as a tree of loops and statements, which strategies reshape and emitters print.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -78,6 +80,9 @@ struct Nest {
   Program program;  // its steps are in `body`
   NestList body;
   std::map<BufferId, LocalBuffer> locals;  // made by shrink_buffers()
+  // Sizes that it is right for with these values alone: made by unroll_windows().
+  std::map<std::string, std::int64_t> numbers;
+  bool has_tiles = false;  // of tile_transposes()
 };
 
 // A nest for each step, one after the other.
@@ -99,8 +104,9 @@ void reduce_side_by_side(Nest& nest, int width);
 void block_products(Nest& nest);
 
 // A reduction over a window of constant size becomes one expression of its elements, so that
-// neighbouring outputs are computed side by side. Before fuse_loops().
-void unroll_windows(Nest& nest);
+// neighbouring outputs are computed side by side. `sizes` may be taken for constants; those that
+// are, are among the nest's numbers then. Before fuse_loops().
+void unroll_windows(Nest& nest, const std::map<std::string, std::int64_t>& sizes = {});
 
 // A reduction over elements of which a condition lets some in ends behind the last of those, where
 // the condition says so of a loop of its own. After reduce_side_by_side().

@@ -24,6 +24,7 @@ class Tiler {
       std::vector<NestLoop*> chain = chain_from(*loop);
       if (const auto outer = transposed(chain)) {
         apply(chain, *outer);
+        nest_.has_tiles = true;
       } else {
         of(loop->body);
       }

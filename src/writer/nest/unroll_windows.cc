@@ -1,6 +1,4 @@
 // unroll_windows: pooling and convolutions of few channels without a loop over their window.
-#include <algorithm>
-
 #include "base/check.h"
 #include "writer/loops/scalar.h"
 #include "writer/nest/nest.h"
@@ -27,38 +25,48 @@ std::optional<ScalarOp> combining(ReduceOp op) {
   }
 }
 
+using Sizes = std::map<std::string, std::int64_t>;
+
+// nullopt: it depends on more than these sizes.
+std::optional<std::int64_t> value_of(const IntExpr& expr, const Sizes& sizes) {
+  const auto value = expr.evaluate(sizes);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
 // Neighbouring outputs read what is near in memory.
-bool reads_near(const ScalarRef& value, const Nest& nest, const std::string& variable) {
+bool reads_near(const ScalarRef& value, const Nest& nest, const std::string& variable,
+                const Sizes& sizes) {
   std::vector<Access> reads;
   collect_reads(value, reads);
   bool out = false;
   for (const Access& read : reads) {
     const auto step = stride(nest, read, variable);
-    const auto known = step ? step->constant() : std::nullopt;
+    const auto known = step ? value_of(*step, sizes) : std::nullopt;
     if (!known || *known < 0 || *known > kMostStride) return false;
     out = out || *known > 0;
   }
   return out;
 }
 
-bool is_window(const Reduction& r, const Nest& nest) {
+bool is_window(const Reduction& r, const Nest& nest, const Sizes& sizes) {
   std::int64_t elements = 1;
   for (const NestLoop* loop : r.reduced) {
-    const auto extent = loop->extent.constant();
+    const auto extent = value_of(loop->extent, sizes);
     if (!extent || *extent < 1 || *extent > kMostElements) return false;
     elements *= *extent;
     if (elements > kMostElements) return false;
   }
   const NestLoop& last = *r.loops.back();
-  const auto outputs = last.extent.constant();
+  const auto outputs = value_of(last.extent, sizes);
   if (outputs && *outputs < kFewestOutputs) return false;
-  return r.step->value->dtype == r.declare->dtype && reads_near(r.step->value, nest, last.variable);
+  return r.step->value->dtype == r.declare->dtype &&
+         reads_near(r.step->value, nest, last.variable, sizes);
 }
 
-void unroll(Reduction& r, ScalarOp op) {
+void unroll(Reduction& r, ScalarOp op, const Sizes& sizes) {
   std::vector<ScalarRef> elements = {r.step->value};
   for (const NestLoop* loop : r.reduced) {
-    const auto extent = loop->extent.constant();
+    const auto extent = value_of(loop->extent, sizes);
     KW_CHECK(extent);
     std::vector<ScalarRef> more;
     for (const ScalarRef& each : elements) {
@@ -80,10 +88,14 @@ void unroll(Reduction& r, ScalarOp op) {
 
 }  // namespace
 
-void unroll_windows(Nest& nest) {
+void unroll_windows(Nest& nest, const Sizes& sizes) {
   for_each_reduction(nest, [&](Reduction& found) {
     const auto op = combining(found.declare->op);
-    if (op && is_window(found, nest)) unroll(found, *op);
+    if (!op || !is_window(found, nest, sizes)) return;
+    for (const NestLoop* loop : found.reduced) {
+      for (const std::string& name : loop->extent.symbols()) nest.numbers[name] = sizes.at(name);
+    }
+    unroll(found, *op, sizes);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "writer/triton/host_text.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -9,12 +10,6 @@ namespace kw::writer::triton {
 using task::DType;
 
 namespace {
-
-std::string torch_type(DType dtype) {
-  if (dtype == DType::kFloat8E4M3Fn) return "torch.float8_e4m3fn";
-  if (dtype == DType::kFloat8E5M2) return "torch.float8_e5m2";
-  return fmt::format("torch.{}", task::to_string(dtype));
-}
 
 std::string tuple_text(const std::vector<std::string>& parts) {
   if (parts.size() == 1) return "(" + parts[0] + ",)";
@@ -135,6 +130,12 @@ std::string call_text(const Launch& launch, const Program& program, Sizes& sizes
 
 }  // namespace
 
+std::string torch_type(DType dtype) {
+  if (dtype == DType::kFloat8E4M3Fn) return "torch.float8_e4m3fn";
+  if (dtype == DType::kFloat8E5M2) return "torch.float8_e5m2";
+  return fmt::format("torch.{}", task::to_string(dtype));
+}
+
 Result<std::string> run_text(const Graph& graph, const Program& program,
                              const std::vector<Launch>& launches, TritonForm form) {
   Sizes sizes(program);
@@ -207,42 +208,6 @@ Result<std::string> run_text(const Graph& graph, const Program& program,
   add(calls);
   if (form != TritonForm::kWrites) out += fmt::format("    return {}\n", fmt::join(outputs, ", "));
   return out;
-}
-
-std::string model_text(const Program& program, const task::Signature& signature) {
-  std::string out =
-      "class ModelNew(nn.Module):\n    def __init__(self, *args, **kwargs):\n"
-      "        super().__init__()\n";
-  std::vector<std::string> given, state;
-  for (std::size_t i = 0; i < signature.inputs.size(); ++i)
-    given.push_back(program.buffers[i].name);
-  for (const task::Argument& one : signature.statics) {
-    out += fmt::format("        add_state(self, \"{}\", ({}{}), {}, {})\n", one.state_key,
-                       fmt::join(one.shape, ", "), one.shape.size() == 1 ? "," : "",
-                       torch_type(one.dtype), one.is_buffer ? "True" : "False");
-    state.push_back(fmt::format("self.{}(\"{}\")", one.is_buffer ? "get_buffer" : "get_parameter",
-                                one.state_key));
-  }
-  std::vector<std::string> all = given;
-  all.insert(all.end(), state.begin(), state.end());
-  given.insert(given.begin(), "self");
-  out += fmt::format("\n    def forward({}):\n        return run({})\n", fmt::join(given, ", "),
-                     fmt::join(all, ", "));
-  if (signature.statics.empty()) return out;
-  return "def add_state(module, key, shape, dtype, is_buffer):\n"
-         "    *path, name = key.split(\".\")\n"
-         "    for part in path:\n"
-         "        if not hasattr(module, part):\n"
-         "            module.add_module(part, nn.Module())\n"
-         "        module = getattr(module, part)\n"
-         "    value = torch.zeros(shape, dtype=dtype)\n"
-         "    if is_buffer:\n"
-         "        module.register_buffer(name, value)\n"
-         "    else:\n"
-         "        module.register_parameter(name, nn.Parameter(value, "
-         "requires_grad=dtype.is_floating_point))\n"
-         "\n\n" +
-         out;
 }
 
 }  // namespace kw::writer::triton

@@ -1,4 +1,4 @@
-// The Python around the kernels: run() and ModelNew.
+// The Python around the kernels: run().
 #pragma once
 #include <string>
 #include <vector>
@@ -12,7 +12,6 @@ namespace kw::writer::triton {
 // kUnsupported: a size that no input's shape tells.
 Result<std::string> run_text(const Graph& graph, const Program& program,
                              const std::vector<Launch>& launches, TritonForm form);
-// The class, over run().
-std::string model_text(const Program& program, const task::Signature& signature);
+std::string torch_type(task::DType dtype);  // "torch.float32"
 
 }  // namespace kw::writer::triton

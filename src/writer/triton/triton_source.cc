@@ -8,6 +8,7 @@
 #include "writer/fusion/fusion.h"
 #include "writer/triton/host_text.h"
 #include "writer/triton/launch.h"
+#include "writer/triton/model_text.h"
 #include "writer/triton/support.h"
 
 namespace kw::writer {

@@ -1,6 +1,7 @@
 // What every Triton file must have; tests/writer/triton_equality.py runs them.
 #include "writer/triton/triton_source.h"
 
+#include <map>
 #include <regex>
 #include <set>
 
@@ -99,6 +100,58 @@ TEST(TritonSource, ScansSortsAndUpdatesGoByRowsWhereStrategiesHaveRows) {
     for (const char* strategy : {"fused", "naive"})
       EXPECT_FALSE(any_has(op, strategy, text)) << op << " " << strategy;
   }
+}
+
+// Sources of generated definitions in every strategy, line by line.
+template <typename Visit>
+void for_each_line(const Visit& visit) {
+  GeneratorOptions options;
+  options.max_elements = 4096;
+  for (std::uint64_t index = 0; index < draws(60); ++index) {
+    const auto problem = generate_problem(79, index, options);
+    ASSERT_TRUE(problem) << problem.error().message();
+    const ProblemForm& form = problem->definition;
+    for (const std::string_view strategy : strategies(task::Language::kTriton)) {
+      const auto draft =
+          write_kernel(form.graph, form.signature, task::Language::kTriton, strategy);
+      ASSERT_TRUE(draft) << problem->name << ": " << draft.error().message();
+      for (const std::string& line : split(draft->source, '\n')) visit(line);
+    }
+  }
+}
+
+// A tile's number alone is taken apart in 32 bits: a division of 64 takes many times as long.
+TEST(TritonSource, OffsetsHave64Bits) {
+  std::map<std::string, int> forms;
+  for_each_line([&](const std::string& line) {
+    const std::string_view text = trim(line);
+    if (text.find("tl.program_id(0)") != std::string::npos) {
+      const bool is_tile = text == "tile = tl.program_id(0)";
+      EXPECT_TRUE(is_tile || text.find("tl.program_id(0).to(tl.int64)") != std::string::npos)
+          << text;
+      ++forms[std::string(text.substr(0, text.find(' '))) +
+              (text.find("ROWS") != std::string::npos ? " of rows" : "")];
+    }
+    // A number of programs and the number of a tile: wide before they are multiplied.
+    if (text.find("tile //") != std::string::npos || text.find("tile %") != std::string::npos) {
+      EXPECT_NE(text.find(").to(tl.int64)"), std::string::npos) << text;
+    }
+    EXPECT_EQ(text.find("tl.program_id(1)"), std::string::npos) << text;
+  });
+  for (const char* form : {"at", "row", "row of rows", "tile"}) EXPECT_GT(forms[form], 0) << form;
+}
+
+// TF32 keeps 10 bits of a factor.
+TEST(TritonSource, ProductsOfFloat32AreOfFloat32) {
+  int products = 0;
+  for_each_line([&](const std::string& line) {
+    if (line.find("tl.dot(") == std::string::npos) return;
+    ++products;
+    EXPECT_TRUE(line.find("input_precision=\"ieee\")") != std::string::npos ||
+                line.find("out_dtype=tl.int32)") != std::string::npos)
+        << line;
+  });
+  EXPECT_GT(products, 0);
 }
 
 struct Case {
