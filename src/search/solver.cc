@@ -459,8 +459,8 @@ Status Solver::Impl::post_judge(Active& active, int attempt, double delay) {
   gym::EvalRequest request;
   request.problem = problems_[active.problem].problem;
   request.options = parts_.eval;
-  request.options.max_seconds =
-      timing_seconds(settings_, request.options.max_seconds, request.problem.workloads.size());
+  request.options.max_seconds = timing_seconds(settings_, request.options.max_seconds,
+                                               timed_workloads(request.problem, settings_.target));
   request.trajectory = key_of(active);
   request.turn = attempt;
   KW_TRY(request.candidate, stored_candidate(*parts_.folder, of));

@@ -34,4 +34,14 @@ double timing_seconds(const Settings& settings, double most, std::size_t workloa
   return std::min(most, std::max(kLeast, each));
 }
 
+std::size_t timed_workloads(const task::Problem& problem, const std::string& target) {
+  const auto is_timed = [&](const task::Workload& workload) {
+    const task::WorkloadPolicy& policy = problem.workload_policy(workload.uuid);
+    return policy.timed &&
+           std::find(policy.targets.begin(), policy.targets.end(), target) != policy.targets.end();
+  };
+  return static_cast<std::size_t>(
+      std::count_if(problem.workloads.begin(), problem.workloads.end(), is_timed));
+}
+
 }  // namespace kw::search

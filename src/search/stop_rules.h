@@ -1,9 +1,12 @@
 // When the search of one problem ends, beside its method's own end.
 #pragma once
+#include <cstddef>
 #include <optional>
+#include <string>
 
 #include "runlog/tree.h"
 #include "search/settings.h"
+#include "task/problem.h"
 
 namespace kw::search {
 
@@ -13,6 +16,10 @@ std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::Pro
 
 // Seconds that measuring one workload may take: what is in flight when a problem's seconds are over
 // is finished, so with such a limit an attempt's timing is bounded by a part of it.
+// workloads: of the problem, that are timed.
 double timing_seconds(const Settings& settings, double most, std::size_t workloads);
+
+// How many of a problem's workloads are timed on a target.
+std::size_t timed_workloads(const task::Problem& problem, const std::string& target);
 
 }  // namespace kw::search

@@ -22,12 +22,19 @@ from expectations import expect  # noqa: E402
 from tiny_model import make_model
 
 PROBLEM = pathlib.Path(__file__).parents[2] / "problems" / "relu"
+
+
 def solve(program, *words):
-    return subprocess.run([str(program), "solve", *map(str, words)], capture_output=True, text=True, timeout=120)
+    return subprocess.run([str(program), "solve", *map(str, words)], capture_output=True, text=True, timeout=240)
 
 
 def events(run):
     return [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+
+
+def whole_events(run):
+    """Of a run that goes on: without a line that is being written."""
+    return [json.loads(line) for line in (run / "events.jsonl").read_text().split("\n")[:-1]]
 
 
 def case_random_weights(program, model, folder):
@@ -46,6 +53,61 @@ def case_random_weights(program, model, folder):
     solve(program, PROBLEM, "--model", model, "--samples", 6, "--max-tokens", 40, "--run", again)
     answers = [sorted((e["attempt"], e["answer"]) for e in events(r) if e["type"] == "answered") for r in (run, again)]
     expect(answers[0] == answers[1], "another run has other answers")
+    # The report says why nothing is correct.
+    report = subprocess.run([str(program), "report", str(run), "--json"], capture_output=True, text=True, timeout=120)
+    expect(report.returncode == 0, f"the report: {report.stderr}")
+    found = json.loads(report.stdout)["runs"][0]["metrics"]
+    expect(found["correctness"]["value"] == 0 and found["attempts"]["total"] == 6, f"the report: {found}")
+    told = {failure["reason"]: failure["count"] for failure in found["failures"]}
+    expect(sum(told.values()) == 6 and all(any(why in reason for reason in told) for why in set(reasons)), f"the report's reasons: {told}, not {reasons}")
+    text = subprocess.run([str(program), "report", str(run)], capture_output=True, text=True, timeout=120).stdout
+    expect(all(reason in text for reason in told), f"the report's text: {text}")
+
+
+def engine_of(process):
+    """The pid of kernelwright-lm, a child of this process; None while there is none."""
+    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = status.read_text().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            continue
+        if int(rest.split()[1]) == process.pid and name.startswith("kernelwright-l"):
+            return int(status.parent.name)
+    return None
+
+
+def case_an_engine_that_dies_is_started_again(program, model, folder):
+    run = folder / "killed"
+    words = ("--model", model, "--samples", 3, "--parallel", 1, "--max-tokens", 400, "--no-timing", "--retry-seconds", 0.1, "--run", run, "--json")
+    process = subprocess.Popen([str(program), "solve", str(PROBLEM), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    killed, end = None, time.monotonic() + 60
+    while killed is None and process.poll() is None and time.monotonic() < end:
+        begun = (run / "events.jsonl").exists() and any(event["type"] == "decided" for event in whole_events(run))
+        killed = engine_of(process) if begun else None
+        time.sleep(0.005)
+    expect(killed is not None, "no engine to kill")
+    if killed is not None:
+        os.kill(killed, signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    expect(process.returncode == 1, f"exit code {process.returncode}: {err}")
+    row = json.loads(out)
+    expect(row["attempts"] == 3 and row["end"] == "attempts", f"the row: {row}")
+    failed = [event for event in events(run) if event["type"] == "failed"]
+    expect(failed and all(event["stage"] == "propose" and event["again"] for event in failed), f"failures: {failed}")
+
+
+def case_kernels_are_timed_while_the_engine_writes(program, model, folder):
+    """Every other attempt is the writer's, which is right."""
+    run = folder / "both"
+    ended = solve(program, PROBLEM, "--model", model, "--proposer", "both", "--samples", 2, "--tries", 1, "--max-tokens", 40, "--max-seconds", 5, "--half-width", 20, "--run", run, "--json")
+    expect(ended.returncode == 0, f"exit code {ended.returncode}: {ended.stderr}")
+    by = [event["by"] for event in events(run) if event["type"] == "answered"]
+    expect(sorted(by) == ["tiny", "writer"], f"by: {by}")
+    judged = [event for event in events(run) if event["type"] == "judged"]
+    expect(len(judged) == 1 and judged[0]["outcome"] in ("passed", "noisy"), f"judged: {judged}")
+    # A machine that is too busy gives no time in the end.
+    verdict = json.loads((run / "blobs" / judged[0]["verdict"][:2] / judged[0]["verdict"]).read_text())
+    expect(verdict["cost"]["time_ms"] > 0, f"not timed: {verdict['cost']}")
 
 
 def case_a_prompt_without_room(program, model, folder):

@@ -74,7 +74,7 @@ class RunFolder:
         path.write_bytes(data)
         return name
 
-    def event(self, kind, **fields):
+    def event(self, kind, /, **fields):
         self.at_ms += 40
         self.events.write(json.dumps({"at_ms": self.at_ms, "type": kind, **fields}) + "\n")
 

@@ -6,7 +6,9 @@
 // about each request with the seed, the last one again and again:
 //   {"do": "answer" | "stream" | "hang", "text": T, "finish": F}   hang: streamed, the end of it
 //   late
+//   {"do": "echo"}   the prompt, and what was asked of the model behind it
 //   {"do": "busy" | "error" | "reset" | "cut" | "cut_body" | "malformed" | "refused" | "no_key"}
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -61,11 +63,17 @@ class Plan {
     const std::size_t number = asked_[seed]++;
     const Json& steps = rows_.at(row);
     const Json& step = steps.at(std::min(number, steps.size() - 1));
-    fmt::print(
-        "{}\n",
-        Json{{"seed", seed}, {"row", row}, {"try", number + 1}, {"do", step.at("do")}}.dump());
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    fmt::print("{}\n", Json{{"seed", seed},
+                            {"row", row},
+                            {"try", number + 1},
+                            {"do", step.at("do")},
+                            {"at_s", std::chrono::duration<double>(now).count()}}
+                           .dump());
     std::fflush(stdout);
-    return act_of(step);
+    if (step.at("do") != "echo") return act_of(step);
+    return answer(request.json().at("messages").back().at("content").get<std::string>() +
+                  step.value("text", ""));
   }
 
  private:

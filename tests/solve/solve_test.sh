@@ -112,6 +112,11 @@ diff <(table timed whole) <(table replayed whole) || fail 'the replay is another
 grep -q '"median":' timed/events.jsonl || echo 'no time could be measured here: the replay has none to compare' >&2
 [[ $(field timed.out "['best']['speedup']") == $(field replayed.out "['best']['speedup']") ]] || fail 'the replay found another speedup'
 
+# ---- so does a run of the writer, which looks at what its kernels got
+"$program" solve "$problems/relu" --proposer writer --samples 4 --max-seconds 1 --half-width 20 --run tuned >tuned.out 2>tuned.err || fail 'the writer, timed'
+"$program" solve "$problems/relu" --proposer writer --samples 4 --verdicts tuned --run tuned-again >tuned-again.out 2>tuned-again.err || fail "the writer's replay"
+diff <(table tuned whole) <(table tuned-again whole) || fail "the writer's replay is another run"
+
 # ---- the files that it leaves
 build=$(sed -n 's,^// build: ,,p' timed/solutions/relu/kernel.cpp)
 (cd timed/solutions/relu && eval "$build") || fail "the build line: $build"

@@ -10,7 +10,7 @@
 namespace kw::front {
 
 struct PlanFacts {
-  std::vector<std::size_t> workloads;  // of each problem
+  std::vector<std::size_t> workloads;  // of each problem, that are timed
   std::size_t prompt_bytes = 0;        // of a prompt, about
   std::string proposer;
   double by_model = 0;  // the share of attempts that a model writes

@@ -18,6 +18,7 @@
 #include "kernelwright/solve/view.h"
 #include "kernelwright/timestamp.h"
 #include "search/solver.h"
+#include "search/stop_rules.h"
 #include "task/flags.h"
 
 namespace kw::front {
@@ -138,7 +139,7 @@ PlanFacts plan_facts(const SolveCommand& command,
   out.max_cost = command.server.max_cost;
   out.max_total_tokens = command.server.max_total_tokens;
   for (const search::SearchProblem& p : problems) {
-    out.workloads.push_back(p.problem.workloads.size());
+    out.workloads.push_back(search::timed_workloads(p.problem, command.eval.target));
     out.prompt_bytes +=
         kPromptFrame + (p.problem.is_module() ? p.problem.module().source.size()
                                               : p.problem.definition().reference.size());

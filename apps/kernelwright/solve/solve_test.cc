@@ -321,6 +321,25 @@ TEST_F(SolveTest, ThePlansTimeIsBoundedByTheLimits) {
       << console.out_text;
 }
 
+TEST_F(SolveTest, WhatIsNotTimedHereTakesNoTimeOfThePlan) {
+  three();
+  std::string rows = read("problems/double/workloads.jsonl");
+  std::string policy = "schema = 1\nfamily = \"elementwise\"\n";
+  for (const char* more : {"timed = false", "targets = ['cuda']"}) {
+    std::string row = read("problems/double/workloads.jsonl");
+    const std::string uuid = fmt::format("w-{}", rows.size());
+    row.replace(row.find("w-double"), 8, uuid);
+    rows += row;
+    policy += fmt::format("[workloads.\"{}\"]\n{}\n", uuid, more);
+  }
+  write("problems/double/workloads.jsonl", rows);
+  write("problems/double/policy.toml", policy);
+  EXPECT_EQ(solve({"--samples", "2", "--plan"}), 0) << console.err_text;
+  EXPECT_NE(console.out_text.find("each of 2 timings"), std::string::npos) << console.out_text;
+  EXPECT_EQ(solve({"--samples", "2", "--seconds", "60"}), 0) << console.err_text;
+  EXPECT_EQ(gym.seen.at(0).options.max_seconds, 15);
+}
+
 TEST_F(SolveTest, TheModelsTimeIsInThePlan) {
   const auto plan = [&](std::vector<std::string> words) {
     console.out_text.clear();
