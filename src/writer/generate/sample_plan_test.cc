@@ -88,7 +88,10 @@ TEST(SamplePlan, SomePlansPartInTwoBranches) {
   for (const char* join : {"residual", "multiply", "subtract", "concatenate", "stack", "gate",
                            "choose", "extreme_of_two"})
     EXPECT_GE(joins[join], 5) << join;
-  EXPECT_LE(longer.rbegin()->first, 3);
+  // A branch from an input of its own may be joined with what came before the parting.
+  int longest = 0;
+  for (const auto& [length, count] : longer) longest += length > 3 ? count : 0;
+  EXPECT_LE(longest, found / 50);
   EXPECT_GE(longer[3], 20);
   EXPECT_GE(shorter[1], 20);
   EXPECT_GE(shorter[2], 20);
