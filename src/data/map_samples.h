@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "data/files.h"
 #include "os/parallel.h"
@@ -56,6 +57,7 @@ Result<std::uint64_t> map_samples(
     os::in_parallel(batch.size(), bytes, [&](std::size_t i) { examine(batch[i]); });
     for (Row& row : batch) {
       if (row.error) return tl::unexpected(std::move(*row.error).with_context(row.where));
+      KW_CHECK(row.value);
       KW_TRY_STATUS(take(row.id, row.line, std::move(*row.value)));
     }
     batch.clear();

@@ -82,12 +82,13 @@ std::string markdown_of(const DataDecontaminateCommand& command, const Json& sum
       summary["problems_without_shingles"].dump());
   if (removed.by_problem.empty()) return out;
   out += "\n| problem | source | graph | shingles |\n|---|---|---|---|\n";
-  for (const auto& [problem, rules] : removed.by_problem) {
-    const auto count = [&](const char* rule) {
+  for (const auto& one : removed.by_problem) {
+    const auto& rules = one.second;
+    const auto count = [&rules](const char* rule) {
       auto found = rules.find(rule);
       return found == rules.end() ? 0 : found->second;
     };
-    out += fmt::format("| {} | {} | {} | {} |\n", printable(problem, 120), count("source"),
+    out += fmt::format("| {} | {} | {} | {} |\n", printable(one.first, 120), count("source"),
                        count("graph"), count("shingles"));
   }
   return out;

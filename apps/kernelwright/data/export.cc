@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "data/data_card.h"
 #include "data/export_row.h"
@@ -56,11 +57,13 @@ class TableWriter {
 
   Status append(const Json& row) {
     if (parquet_) return parquet_->append(row);
+    KW_CHECK(lines_);
     return lines_->append_line(row.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
 
   Status close(std::uint64_t rows) {
     if (lines_) return lines_->close();
+    KW_CHECK(parquet_);
     KW_TRY(const std::uint64_t written, parquet_->close());
     if (written == rows) return {};
     return fail(ErrorCode::kDataLoss, "{} has {} rows of {}", path_.string(), written, rows);

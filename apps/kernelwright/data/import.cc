@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "data/files.h"
 #include "data/import.h"
@@ -206,6 +207,7 @@ class ImportRun {
   }
 
   Status take(Row& row) {
+    KW_CHECK(row.sample);
     Result<data::Sample>& sample = *row.sample;
     if (!sample) return refuse(row.where, sample.error());
     ++counts_.samples;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "data/graph_labels.h"
 
 namespace kw::front {
@@ -22,6 +23,7 @@ Result<task::Signature> TraceLabels::describe(const task::Problem& problem) {
 }
 
 Result<data::Labels> TraceLabels::trace(const data::Sample& sample) {
+  KW_CHECK(sample.problem);
   KW_TRY(task::Problem problem, data::task_problem(*sample.problem, sample.id));
   KW_TRY(Judge * judge, started());
   const std::string front = problem.name + ": ";
@@ -39,6 +41,7 @@ Result<data::Labels> TraceLabels::trace(const data::Sample& sample) {
 }
 
 Status TraceLabels::label(data::Sample& sample) {
+  KW_CHECK(sample.problem);
   const std::string& hash = sample.problem->hash;
   std::unique_lock lock(mutex_);
   auto known = known_.find(hash);
