@@ -191,6 +191,32 @@ def case_the_engine_stands_still_while_kernels_are_timed(program, model, folder)
     expect(still >= 0.8 * len(states), f"the engine stood still in {still} of {len(states)} samples: {sorted(set(states))}")
 
 
+def case_a_killed_run_leaves_no_stopped_engine(program, model, folder):
+    # The engine's new parent is this process, in the same session: the kernel wakes no orphaned process group then.
+    subreaper = 36
+    ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
+    running = start_timed(program, model, folder / "ended_from_outside")
+    engine = engine_of(running)
+    stopped, deadline = False, time.monotonic() + 60
+    while not stopped and running.poll() is None and time.monotonic() < deadline:
+        running.send_signal(signal.SIGSTOP)
+        time.sleep(0.005)
+        stopped = state_of(engine) == "T"
+        if not stopped:
+            running.send_signal(signal.SIGCONT)
+            time.sleep(0.005)
+    expect(stopped, f"the engine was never stopped; the run: {running.poll()}")
+    running.kill()
+    running.wait()
+    deadline = time.monotonic() + 60
+    while state_of(engine) not in ("", "Z") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    expect(state_of(engine) in ("", "Z"), f"the engine is left behind, in state {state_of(engine)}")
+    if state_of(engine) == "Z":
+        os.waitpid(engine, 0)
+    ctypes.CDLL(None).prctl(subreaper, 0, 0, 0, 0)
+
+
 def main():
     program, probe = map(pathlib.Path, sys.argv[1:3])
     with tempfile.TemporaryDirectory() as name:
