@@ -35,13 +35,13 @@ Constants::Constants(const Plan& plan, PythonNames& global_names, PythonNames& a
                      Rng& rng)
     : plan_(plan), global_names_(global_names), attribute_names_(attribute_names), rng_(rng) {
   const double mode = rng.uniform();
-  if (mode < 0.42) {  // all are given from outside
+  if (mode < 0.36) {  // all are given from outside
     literal_ = 0.05;
     global_ = 0.05;
-  } else if (mode < 0.57) {
+  } else if (mode < 0.48) {
     literal_ = 0.1;
     global_ = 0.9;
-  } else if (mode < 0.82) {
+  } else if (mode < 0.83) {
     literal_ = 0.95;
     global_ = 0.05;
   } else {

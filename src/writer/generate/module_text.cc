@@ -69,7 +69,7 @@ class ModuleWriter {
       const std::vector<Way> all = ways_of(step, true);
       std::vector<Way> layers, others;
       for (const Way& way : all) (way.is_layer() ? layers : others).push_back(way);
-      const bool layer = !layers.empty() && (others.empty() || chance(0.5));
+      const bool layer = !layers.empty() && (others.empty() || chance(0.54));
       const std::vector<Way>& from = layer ? layers : others;
       const Way* wanted = wanted_of(all, wanted_, ways_.size());
       ways_.push_back(wanted != nullptr ? *wanted : from[rng_.below(from.size())]);

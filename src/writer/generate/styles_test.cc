@@ -140,7 +140,7 @@ TEST(Styles, Constants) {
   expect({"arguments of the constructor", 0.3, 0.7, R"(class Model[\s\S]*def __init__\(self, )"});
   expect({"arguments with defaults", 0.03, 0.3, R"(class Model[\s\S]*def __init__\(self[^)]*=)"});
   expect({"arguments with types", 0.1, 0.3, R"(class Model[\s\S]*def __init__\(self, \w+: )"});
-  expect({"numbers in the constructor", 0.06, 0.5, R"(self\.\w+ = (torch\.)?nn\.\w+\(\d)"});
+  expect({"numbers in the constructor", 0.1, 0.5, R"(self\.\w+ = (torch\.)?nn\.\w+\(\d)"});
   expect({"an expression as a global", 0.05, 0.4, R"(\n\w+ = (\d+ \* \d+|2 \*\* \d+|1 << \d+))"});
   expect({"an expression in a constructor's call", 0.01, 0.15,
           R"(\n        self\.\w+ = [^\n]*\((|[^\n]*, |\w+=)(\d+ \* \d+|2 \*\* \d+|1 << \d+)[,)])"});
