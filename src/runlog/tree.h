@@ -41,8 +41,8 @@ bool further(const Attempt& a, const Attempt& b);
 struct ProblemTree {
   std::string key, name, hash;
   bool started = false;
-  bool searching = false;       // begun in this session, and not ended
-  std::int64_t begun_ms = 0;    // in this session; where it is searched
+  bool searching = false;       // begun by this process, and not ended
+  std::int64_t begun_ms = 0;    // of this process; where it is searched
   std::int64_t earlier_ms = 0;  // that it was searched before: while it waits, no time passes
   std::vector<Attempt> attempts;
   std::vector<Failed> failures;

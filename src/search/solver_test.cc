@@ -225,7 +225,7 @@ TEST_F(SolverTest, CutAnywhereAndGoneOnWith) {
   settings.first = 3;
   settings.jobs = 1;
   settings.parallel = 2;
-  std::atomic<int> went_away = 0;  // of this session: once
+  std::atomic<int> went_away = 0;  // by this process: once
   evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
     if (request.turn != 2 || went_away++ > 0) return {};
     return fail(ErrorCode::kUnavailable, "a process went away");
