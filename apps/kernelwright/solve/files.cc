@@ -38,7 +38,7 @@ Status write_solution(const runlog::RunFolder& folder, const search::SearchProbl
                       const task::Signature* signature, const runlog::ProblemTree& tree,
                       const std::vector<std::string>& build_flags) {
   const runlog::Attempt* best = tree.best();
-  if (best == nullptr || signature == nullptr) return {};
+  if (best == nullptr || !best->extracted || signature == nullptr) return {};
   KW_TRY(task::Candidate candidate,
          runlog::stored_candidate(folder.path(), best->extracted->candidate));
   const fs::path below = solution_folder(folder.path(), tree.key);

@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include "base/text.h"
 #include "kernelwright/solve/counts.h"
 #include "kernelwright/solve/files.h"
 #include "kernelwright/testing.h"

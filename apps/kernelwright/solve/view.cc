@@ -26,8 +26,8 @@ Progress progress_of(const Run& run, const search::Settings& settings) {
     out.counts += counts_of(tree);
     if (tree.ended) ++out.ended;
     const runlog::Attempt* of_it = tree.best();
-    const bool timed = of_it != nullptr && of_it->judged->speedup;
-    if (!timed || (best != nullptr && !runlog::further(*of_it, *best))) continue;
+    if (of_it == nullptr || !of_it->judged || !of_it->judged->speedup) continue;
+    if (best != nullptr && !runlog::further(*of_it, *best)) continue;
     best = of_it;
     out.best = of_it->judged->speedup;
     out.best_of = tree.key;
@@ -55,7 +55,7 @@ void SolveView::happened(const runlog::Event& event, const Run& run) {
     const runlog::ProblemTree& tree = *run.find(ended->problem);
     const runlog::Attempt* best = tree.best();
     std::string what = std::string(to_string(standing_of(tree)));
-    if (best != nullptr && best->judged->speedup)
+    if (best != nullptr && best->judged && best->judged->speedup)
       what += " " + speedup_text(*best->judged->speedup);
     const Counts counts = counts_of(tree);
     print_line(fmt::format("{}  {}  {} of {} attempts correct, {}", printable(tree.key, 100), what,

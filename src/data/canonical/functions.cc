@@ -171,8 +171,8 @@ TermId Terms::compare(const std::string& relation, TermId a, TermId b, const Typ
   const double by = leading(difference);
   const std::string& shown = by < 0 ? kTurned.at(relation) : relation;
   const TermId normal = by == 1 ? difference : scale(difference, 1 / by);
-  const auto made = [&](const std::vector<TermId>& of, const Numbers& shape) {
-    return other(shown + "0", of, {type.dtype, shape});
+  const auto made = [&](const std::vector<TermId>& operands, const Numbers& shape) {
+    return other(shown + "0", operands, {type.dtype, shape});
   };
   const auto moved = lifted({normal}, made);
   return moved ? *moved : made({normal}, type.shape);

@@ -43,7 +43,7 @@ std::optional<TermId> NodeReader::cat(const Node& node, const Type& type) {
   return terms_.other("cat", std::move(parts), type, {static_cast<std::int64_t>(*dim)});
 }
 
-std::optional<TermId> NodeReader::slice(const Node& node, const Type& type) {
+std::optional<TermId> NodeReader::slice(const Node& node, const Type&) {
   const auto x = tensor(node, "self");
   const auto dim = number(node.find("dim")), start = number(node.find("start")),
              end = number(node.find("end"));
@@ -290,7 +290,7 @@ std::optional<TermId> NodeReader::batch_norm(const Node& node, const Type& type)
 }
 
 // The first of a sort.
-std::optional<TermId> NodeReader::top(const Node& node, const Type& type) {
+std::optional<TermId> NodeReader::top(const Node& node, const Type&) {
   const auto x = tensor(node, "self");
   const auto dim = number(node.find("dim")), count = number(node.find("k"));
   const auto* largest = std::get_if<bool>(node.find("largest"));
