@@ -1,11 +1,14 @@
-# Runs of a reference that are off by what rounding does: in their inputs, or in elementary functions too.
+# Runs of a reference that are off by what rounding does: in their inputs, or in elementary functions and sums too.
 #
 # Theory of operation. How a result moves with its inputs shows what the rounding of most intermediate
 # results does to it. A function whose value is nearly cancelled is the exception: what a few units in the
 # last place of erf(x), the accuracy of libraries that vectorise it (libmvec: 4), do to the tail of a gelu,
-# x (1 + erf(x)) / 2, no input's rounding does. So MovedFunctions moves the results of elementary functions
-# themselves; operators made of such functions run as their decompositions under it.
+# x (1 + erf(x)) / 2, no input's rounding does. A row that was made constant (by a clamp, say) is another:
+# its mean is off by a unit in the last place, and a norm divides that by the square root of its eps. So
+# MovedFunctions moves the results of elementary functions, sums and means themselves; operators made of such
+# run as their decompositions under it.
 import functools
+import math
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -17,10 +20,11 @@ _FUNCTIONS = frozenset(
     log log10 log1p log2 logaddexp logaddexp2 pow rsqrt sigmoid sin sinc sinh tan tanh special_erfcx
     special_i0 special_i0e special_i1 special_i1e special_log_ndtr special_ndtri""".split()
 )
+_SUMS = frozenset("mean sum".split())
 _MADE_OF_THEM = frozenset(
     """_log_softmax _scaled_dot_product_flash_attention_for_cpu _softmax binary_cross_entropy
-    binary_cross_entropy_with_logits celu elu gelu glu log_sigmoid_forward logit logsumexp mish selu silu
-    softplus""".split()
+    binary_cross_entropy_with_logits celu elu gelu glu log_sigmoid_forward logit logsumexp mish
+    native_batch_norm native_group_norm native_layer_norm selu silu softplus""".split()
 )
 
 
@@ -43,7 +47,7 @@ def _kind(function):
         return None
     name = function._schema.name.removeprefix("aten::")
     for known in (name, name.removesuffix("_")):  # exp_ works in place
-        if known in _FUNCTIONS:
+        if known in _FUNCTIONS or known in _SUMS:
             return "function"
         if known in _MADE_OF_THEM:
             return "made"
@@ -54,6 +58,45 @@ def _is_product(function, args):
     """x ** 2: libraries multiply."""
     is_power = function._schema.name.startswith("aten::pow")
     return is_power and not isinstance(args[1], torch.Tensor) and float(args[1]).is_integer()
+
+
+def _variance(x, dim=None, *, correction=None, keepdim=False):
+    """(variance, mean), both from a mean that moves."""
+    dims = list(range(x.dim())) if not dim else list(dim)
+    mean = torch.mean(x, dims, keepdim=True)
+    squares = torch.sum((x - mean) ** 2, dims, keepdim=keepdim)
+    count = math.prod(x.shape[d] for d in dims)
+    divisor = max(count - (1 if correction is None else correction), 0)
+    return squares / divisor, mean if keepdim else mean.reshape(squares.shape)
+
+
+def _variances():
+    """What replaces each overload of var, std, var_mean and std_mean."""
+    by_form = {
+        "correction": _variance,
+        "dim": lambda x, dim, unbiased=True, keepdim=False: _variance(
+            x, dim, correction=int(unbiased), keepdim=keepdim
+        ),
+        "default": lambda x, unbiased=True: _variance(x, correction=int(unbiased)),
+    }
+    by_name = {
+        "var": lambda variance, mean: variance,
+        "var_mean": lambda variance, mean: (variance, mean),
+        "std": lambda variance, mean: variance.sqrt(),
+        "std_mean": lambda variance, mean: (variance.sqrt(), mean),
+    }
+
+    def replacement(form, chosen):
+        return lambda *args, **kwargs: chosen(*form(*args, **kwargs))
+
+    return {
+        getattr(getattr(torch.ops.aten, name), overload): replacement(form, chosen)
+        for overload, form in by_form.items()
+        for name, chosen in by_name.items()
+    }
+
+
+_VARIANCES = _variances()
 
 
 class MovedFunctions(TorchDispatchMode):
@@ -67,7 +110,7 @@ class MovedFunctions(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         kind = _kind(function)
-        made_of = decomposition_of(function) if kind == "made" else None
+        made_of = decomposition_of(function) if kind == "made" else _VARIANCES.get(function)
         if made_of is not None:
             with self:
                 result = made_of(*args, **kwargs)

@@ -58,7 +58,7 @@ class Process {
   std::filesystem::path folder() const { return dir_.path(); }
   int control() const { return control_.get(); }
   CompilerLink link(std::chrono::milliseconds timeout = std::chrono::seconds(60)) const {
-    return {.control = control_.get(), .timeout = timeout, .log = [this] {
+    return {.control = control_.get(), .timeout = timeout, .frozen = {}, .log = [this] {
               return os::read_file(dir_.path() / "log").value();
             }};
   }

@@ -457,9 +457,40 @@ class PrecisionTest(OracleTest):
         torch.testing.assert_close(by.abs(), expected.abs(), rtol=1e-6, atol=1e-6)
         exact, by = moved("y = x.clone(); y.tanh_(); return y")
         self.assertTrue((by.abs() / exact.abs() - 1).abs().max() < 1e-6)
-        for product in ("x ** 2", "x * 3", "torch.mm(x, x.t())", "F.layer_norm(x, (4,))"):
+        for product in ("x ** 2", "x * 3", "torch.mm(x, x.t())"):
             _, by = moved(f"return {product}")
             self.assertEqual(by.abs().max().item(), 0, product)
+
+    def test_norms_move_with_their_means(self):
+        x = torch.full((2, 6, 4), 3.6)
+        for norm in (
+            "F.layer_norm(x, (4,), None, None, 1e-5)",
+            "F.group_norm(x, 3, None, None, 1e-5)",
+            "F.batch_norm(x, None, None, None, None, True, 0.1, 1e-5)",
+            "F.instance_norm(x, eps=1e-5)",
+            "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()",
+        ):
+            asker = self.with_input(f"return {norm}", x, inputs="torch.rand(2, 6, 4)")
+            moved = asker.output("float64", perturb_seed=3, perturb_scale=0, function_scale=1e-9)
+            expected = torch.full_like(moved, 3.6e-9 / 1e-5**0.5)
+            torch.testing.assert_close(moved.abs(), expected, rtol=1e-5, atol=0, msg=norm)
+
+    def test_variances_under_moved_functions_are_those_of_torch(self):
+        x = torch.rand(3, 5, 7)
+        for source in (
+            "x.var()",
+            "x.var(1)",
+            "x.std(-1, keepdim=True)",
+            "torch.cat(torch.var_mean(x, (0, 2), correction=0))",
+            "torch.cat(torch.std_mean(x, 1, correction=2, keepdim=True))",
+            "F.batch_norm(x, None, None, training=True)",
+            "F.group_norm(x, 5)",
+            "F.layer_norm(x, (5, 7))",
+        ):
+            asker = self.with_input(f"return {source}", x, inputs="torch.rand(3, 5, 7)")
+            exact = asker.output("float64")
+            moved = asker.output("float64", perturb_seed=3, perturb_scale=0, function_scale=1e-13)
+            torch.testing.assert_close(moved, exact, rtol=1e-10, atol=1e-10, msg=source)
 
     def test_eval_mode(self):
         asker = self.with_input("return x if self.training else -x", torch.rand(4, 6))

@@ -109,6 +109,37 @@ TEST_F(Verdicts, BothRulesAcceptAnHonestCandidate) {
   EXPECT_TRUE(verdict.kernelbench.correctness);
 }
 
+// Rows in which relu leaves nothing: the mean of five equal numbers is off by rounding, and a norm
+// divides that by the square root of its eps.
+constexpr const char* kConstantRows = R"(
+class Model(nn.Module):
+    def forward(self, x):
+        return F.layer_norm(torch.relu(x) - 3.6, (5,), eps=1e-5)
+def get_inputs():
+    return [torch.randn(2048, 5)]
+def get_init_inputs():
+    return []
+)";
+
+std::string norm_with(const std::string& eps) {
+  return R"(
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.relu(x) - 3.6
+        total = y[:, 0] + y[:, 1] + y[:, 2] + y[:, 3] + y[:, 4]
+        y = y - (total / 5)[:, None]
+        return y / (y.square().mean(-1, keepdim=True) + )" +
+         eps + R"().sqrt()
+)";
+}
+
+TEST_F(Verdicts, NormsOfConstantRowsRound) {
+  task::Verdict verdict = judge(kConstantRows, norm_with("1e-5"));
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  verdict = judge(kConstantRows, norm_with("2e-5"));
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
+}
+
 // A norm's weights are 1 and 0 when it is made: KernelBench never sees that they are left out.
 TEST_F(Verdicts, KernelBenchAcceptsWhatLeavesOutConstantWeights) {
   task::Verdict verdict = judge(kLayerNorm, R"(

@@ -12,17 +12,14 @@ namespace {
 
 constexpr std::size_t kLargeSet = 4ULL << 20U;
 constexpr PerturbedRuns kPerturbedRunsToConvict = {.count = 8, .move_functions = true};
-constexpr double kFarBeyondBudget = 64;
+constexpr double kFarBeyondBudget = 4096;
+constexpr std::uint64_t kFewOf = 8;
 
-// Whether some output fails, and none by much.
-bool is_close(std::span<const CheckReport> reports) {
-  bool fails = false;
-  for (const CheckReport& report : reports) {
-    if (report.passed) continue;
-    if (!(report.max_of_budget < kFarBeyondBudget)) return false;
-    fails = true;
-  }
-  return fails;
+// A budget may lack what a norm of a constant row makes of its mean's rounding: three hundred times
+// as much, with the eps that is usual. Of whole numbers few may be decided otherwise.
+bool is_close(const CheckReport& report, task::DType dtype) {
+  return task::is_floating(dtype) ? report.max_of_budget < kFarBeyondBudget
+                                  : report.wrong <= 1 + report.elements / kFewOf;
 }
 
 // work(i) for every set; a few large ones one after the other, since each is worked on by all
@@ -109,7 +106,13 @@ Status Judgement::run_oracle(std::uint32_t set, PerturbedRuns perturbed, Instanc
 Status Judgement::judge_by(const OracleComparison& comparison, const Instance& instance,
                            std::uint32_t set) {
   std::vector<CheckReport> reports = reports_by(comparison, set);
-  if (!is_close(reports)) {
+  bool fails = false, close = true;
+  for (std::size_t j = 0; j < reports.size(); ++j) {
+    if (reports[j].passed) continue;
+    fails = true;
+    close = close && is_close(reports[j], session_.signature_.outputs[j].dtype);
+  }
+  if (!fails || !close) {
     record_all(reports, instance, set);
     return {};
   }

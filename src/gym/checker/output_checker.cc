@@ -127,14 +127,26 @@ Result<OutputChecker> OutputChecker::make(const task::Signature& signature, cons
                   argument.name);
     plan.terms = plan.policy.reduction_length > 0 ? plan.policy.reduction_length
                                                   : most_terms(signature, argument);
-    if (floating) {
-      checker.perturbation_ = std::max(checker.perturbation_, task::epsilon_of(argument.dtype));
-      checker.function_perturbation_ =
-          std::max(checker.function_perturbation_, function_perturbation_for(argument.dtype));
-    }
+    if (floating) checker.perturb_by(argument.dtype, task::epsilon_of(argument.dtype));
     checker.plans_.push_back(std::move(plan));
   }
+  if (checker.perturbation_ > 0) return checker;
+  // Decisions between floating values: as many units as a value's budget has.
+  const double units = BudgetRule{}.relative;
+  const bool decides = std::ranges::any_of(
+      checker.plans_, [](const Plan& plan) { return plan.policy.check == CheckKind::kValues; });
+  for (const auto* list : {&signature.inputs, &signature.statics}) {
+    for (const task::Argument& argument : *list) {
+      if (decides && argument.role != task::Role::kScalar && task::is_floating(argument.dtype))
+        checker.perturb_by(argument.dtype, units * computing_epsilon(argument.dtype));
+    }
+  }
   return checker;
+}
+
+void OutputChecker::perturb_by(task::DType dtype, double step) {
+  perturbation_ = std::max(perturbation_, step);
+  function_perturbation_ = std::max(function_perturbation_, function_perturbation_for(dtype));
 }
 
 bool OutputChecker::needs_input(std::size_t tensor) const {
@@ -238,7 +250,11 @@ CheckReport OracleComparison::check(std::size_t output, std::span<const std::byt
       if (budget) return check_against_oracle(candidate, *budget);
       break;
   }
-  return check_exact(candidate, integers(instance_->exact[output]));
+  std::vector<std::span<const std::int64_t>> as_right;
+  for (const Instance::Outputs& moved : instance_->perturbed) {
+    if (plan.policy.check == CheckKind::kValues) as_right.push_back(integers(moved[output]));
+  }
+  return check_exact(candidate, integers(instance_->exact[output]), as_right);
 }
 
 CheckReport OutputChecker::against_baseline(std::size_t output, std::span<const std::byte> ours,

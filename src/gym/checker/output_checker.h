@@ -53,8 +53,8 @@ class OutputChecker {
 
   // Whether some output's check looks at this input tensor.
   bool needs_input(std::size_t tensor) const;
-  // Relative step of the perturbed runs: the largest eps of the floating outputs; 0: none are
-  // needed.
+  // Relative step of the perturbed runs: the largest eps of the floating outputs, without such what
+  // kernels compute in where whole numbers are made of floating inputs; 0: none are needed.
   double perturbation() const { return perturbation_; }
   // Relative step of elementary functions' results: what makes a budget of four units in the last
   // place of the precision that kernels compute in, the accuracy of vector libraries.
@@ -88,6 +88,7 @@ class OutputChecker {
     BaselineCoefficients learned;
   };
   OutputChecker() = default;
+  void perturb_by(task::DType dtype, double step);
   TensorView view(std::size_t output, std::span<const std::byte> bytes) const;
   Result<InstanceBudget> budget(std::size_t output, const Instance& instance) const;
   const task::Argument& pointed_at(const Plan& plan) const;

@@ -41,17 +41,16 @@ double least_step(DType dtype) {
   }
 }
 
-// Of the precision that sums are kept in and elementary functions computed in.
-double computing_epsilon(DType dtype) {
-  return task::epsilon_of(dtype == DType::kFloat64 ? dtype : DType::kFloat32);
-}
-
 double difference(double a, double b) {
   double d = std::abs(a - b);
   return std::isfinite(d) ? d : 0;  // overflow is judged by itself, not by the budget
 }
 
 }  // namespace
+
+double computing_epsilon(DType dtype) {
+  return task::epsilon_of(dtype == DType::kFloat64 ? dtype : DType::kFloat32);
+}
 
 BudgetRule rule_for(DType dtype) {
   if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return {};

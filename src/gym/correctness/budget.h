@@ -58,6 +58,9 @@ struct BudgetRule {
 // would pass.
 BudgetRule rule_for(task::DType dtype);
 
+// Eps of the precision that kernels compute in: float64, else float32.
+double computing_epsilon(task::DType dtype);
+
 // By how much a perturbed run moves the results of elementary functions, relative to them: the
 // response to it times BudgetRule::response is what four units in the last place do, the accuracy
 // of vector libraries (libmvec) in the precision that kernels compute in: float64, else float32.

@@ -39,7 +39,10 @@ void record(const CheckReport& report, task::OutputError& error);
 CheckReport check_against_oracle(const TensorView& candidate, const InstanceBudget& budget);
 
 // Whole numbers: equal. Booleans: the byte is 0 or 1 and equal. expected: int64 of the oracle.
-CheckReport check_exact(const TensorView& candidate, std::span<const std::int64_t> expected);
+// as_right: of the same elements, what perturbed runs give. Where rounding takes a comparison, a
+// rounding or the place of an extreme either way, an element may be any of theirs too.
+CheckReport check_exact(const TensorView& candidate, std::span<const std::int64_t> expected,
+                        std::span<const std::span<const std::int64_t>> as_right = {});
 // The same against another output of the same dtype; floats bit for bit but for -0 = 0 (check =
 // "exact" on a floating output: NaN fails).
 CheckReport check_exact(const TensorView& candidate, const TensorView& expected);

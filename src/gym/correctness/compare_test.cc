@@ -234,6 +234,19 @@ TEST(Exact, BooleanBytesAreZeroOrOne) {
                    .passed);
 }
 
+TEST(Exact, WhatAPerturbedRunGivesIsAsRight) {
+  Shape shape = {3};
+  const std::vector<std::int64_t> want = {4, 7, 1}, moved = {4, 9, 1};
+  const std::vector<std::span<const std::int64_t>> runs = {want, moved};
+  auto wrong = [&](std::vector<std::int32_t> ours) {
+    return check_exact({DType::kInt32, shape, std::as_bytes(std::span(ours))}, want, runs).wrong;
+  };
+  EXPECT_EQ(wrong({4, 7, 1}), 0U);
+  EXPECT_EQ(wrong({4, 9, 1}), 0U);
+  EXPECT_EQ(wrong({4, 8, 1}), 1U);  // what lies between them is not
+  EXPECT_EQ(wrong({9, 4, 1}), 2U);
+}
+
 TEST(Exact, FloatsBitForBitButForTheSignOfZero) {
   Shape shape = {2};
   auto passes = [&](std::vector<float> ours, std::vector<float> theirs) {
