@@ -8,6 +8,7 @@
 #include "writer/cpp/cpp_support.h"
 #include "writer/cpp/cpp_text.h"
 #include "writer/cpp/loop_text.h"
+#include "writer/cpp/standard_headers.h"
 
 namespace kw::writer {
 namespace {
@@ -86,22 +87,19 @@ Result<CppFile> cpp_source(const Nest& nest, const task::Signature& signature,
   std::vector<std::string> declared;
   for (const task::CppParameter& parameter : parameters)
     declared.push_back(fmt::format("[[maybe_unused]] {} {}", parameter.type, parameter.name));
-  // Without it, no operation on a float is moved out of what a condition guards.
-  std::string out = "// flags: -fno-trapping-math\n";
-  out +=
-      "#include <algorithm>\n#include <bit>\n#include <cmath>\n#include <cstdint>\n#include "
-      "<cstring>\n#include "
-      "<limits>\n#include <type_traits>\n#include <utility>\n#include <vector>\n\n";
-  if (text.functions.contains("kw_stream") || text.functions.contains("kw_lines_of_float16"))
-    out.insert(out.size() - 1, "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n");
-  out += support_text(text.functions, tuning);
-  out += "\n";
+  std::string code = support_text(text.functions, tuning);
+  code += "\n";
   for (const auto& [name, value] : nest.numbers)
-    out += fmt::format("static_assert({0} == {1}, \"written for {0} = {1}\");\n", name, value);
-  out += fmt::format("extern \"C\" void run({}) {{\n", fmt::join(declared, ", "));
-  for (const std::string& line : text.lines) out += line + "\n";
+    code += fmt::format("static_assert({0} == {1}, \"written for {0} = {1}\");\n", name, value);
+  code += fmt::format("extern \"C\" void run({}) {{\n", fmt::join(declared, ", "));
+  for (const std::string& line : text.lines) code += line + "\n";
+  code += "}\n";
+  // Without it, no operation on a float is moved out of what a condition guards.
+  std::string head = "// flags: -fno-trapping-math\n" + standard_includes(code);
+  if (text.functions.contains("kw_stream") || text.functions.contains("kw_lines_of_float16"))
+    head += "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n";
   if (nest.has_tiles) text.choices.insert("transpose_tile");
-  return CppFile{out + "}\n", std::move(text.choices)};
+  return CppFile{head + "\n" + code, std::move(text.choices)};
 }
 
 }  // namespace kw::writer
