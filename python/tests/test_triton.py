@@ -360,6 +360,26 @@ class Semantics(unittest.TestCase):
         """)
         self.assertEqual(lines, ["False False", "True True"] * 7)
 
+    def test_masked_elements_get_their_other_whatever_it_is(self):
+        lines = self.lines("""
+            @triton.jit
+            def read(x, y, n, OTHER: tl.constexpr):
+                tl.store(y, tl.load(x, mask=n > 0, other=OTHER))  # a scalar
+                block = tl.arange(0, 1)
+                tl.store(y + 1 + block, tl.load(x + block, mask=block < n, other=OTHER))
+                pair = tl.arange(0, 2)
+                tl.store(y + 2 + pair, tl.load(x + pair, mask=pair < n, other=OTHER))
+
+            for dtype in (torch.float32, torch.float16, torch.int32, torch.int64):
+                for other in (0, 3):
+                    for n in (0, 1):
+                        x, y = torch.tensor([7, 8]).to(dtype), torch.zeros(4, dtype=dtype)
+                        read[(1,)](x, y, n, other)
+                        assert y.tolist() == [7 if n else other, 7 if n else other, 7 if n else other, other], (dtype, other, n, y)
+            print("right")
+        """)
+        self.assertEqual(lines, ["right"])
+
     def test_hints_must_hold(self):
         lines = self.lines("""
             @triton.jit

@@ -19,6 +19,7 @@ def install(interpreter):
     builder.create_dot = _dot_of(interpreter, builder.create_dot)
     builder.create_splat = _splat_of(interpreter, builder.create_splat)
     builder.create_masked_load = _masked_load_of(interpreter, builder.create_masked_load)
+    interpreter.interpreter_semantic._load_legacy = _load_of(interpreter.interpreter_semantic)
     builder.create_extern_elementwise = _library_call_of(interpreter)
     builder.create_assume = _assume
     interpreter._patch_lang_core = _with_checked_hints(interpreter, interpreter._patch_lang_core)
@@ -121,14 +122,28 @@ def _splat_of(interpreter, create_splat):
     return splat
 
 
+def _load_of(semantic):
+    """A load of tl.load that says whether `other` was given: of one element that is zero Triton asks whether it is true, and drops it."""
+    load = semantic._load_legacy
+    semantic.other_is_given = False
+
+    def load_and_say(pointers, mask, other, *more):
+        semantic.other_is_given = other is not None
+        return load(pointers, mask, other, *more)
+
+    return load_and_say
+
+
 def _masked_load_of(interpreter, create_masked_load):
     """Loads whose masked lanes are the largest and the smallest values where no `other` is given: on a GPU they are undefined.
 
     Both in turns: NaN would be lost in a maximum, one of the two in a maximum or a minimum.
     """
 
+    semantic = interpreter.interpreter_semantic
+
     def load(builder, pointers, mask, other, *more, **options):
-        if other is None and not np.asarray(mask.data).all():
+        if other is None and not semantic.other_is_given and not np.asarray(mask.data).all():
             dtype = pointers.get_element_ty()
             values = poison(np.shape(pointers.data), dtype)
             other = interpreter.TensorHandle(values, dtype)
