@@ -42,12 +42,6 @@ std::vector<Loop> real_loops(const std::vector<Loop>& loops) {
   return out;
 }
 
-IntExpr count_of(const std::vector<Loop>& loops) {
-  IntExpr out = 1;
-  for (const Loop& loop : loops) out = out * loop.extent;
-  return out;
-}
-
 void for_each_load(const Step& step, const std::function<void(const Scalar::Load&)>& see) {
   if (const auto* scatter = std::get_if<Scatter>(&step)) {
     for (const ScalarRef& index : scatter->index) see_loads(index, see);

@@ -31,7 +31,6 @@ void split_reductions(Program& program, std::int64_t chunk);
 IntRanges ranges_of(const Program& program);
 // Loops that have more than one iteration, whatever the sizes are.
 std::vector<Loop> real_loops(const std::vector<Loop>& loops);
-IntExpr count_of(const std::vector<Loop>& loops);
 // Calls see(load) for each load of the step's expressions.
 void for_each_load(const Step& step, const std::function<void(const Scalar::Load&)>& see);
 // Of one row-major number over loops, the variable of each.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -145,6 +146,11 @@ struct Loop {
   std::string variable;  // unique in the program: i0, i1, r0
   IntExpr extent;        // of sizes alone; every combination of loops is run
 };
+
+// How many iterations all of them have together; 1 without any.
+IntExpr count_of(std::span<const Loop> loops);
+// The number of an iteration, row-major over all of them. What has one iteration adds nothing.
+IntExpr row_major(std::span<const Loop> loops);
 
 enum class ReduceOp {
   kSum,

@@ -17,13 +17,6 @@ std::vector<IntExpr> symbols_of(const std::vector<Loop>& loops) {
   return out;
 }
 
-// The position that an argument reduction remembers: row-major over the reduced loops.
-IntExpr position_of(const std::vector<Loop>& reduced) {
-  IntExpr out;
-  for (const Loop& loop : reduced) out = out * loop.extent + IntExpr::symbol(loop.variable);
-  return out;
-}
-
 NestNode wrapped(NestList body, const std::vector<Loop>& loops) {
   KW_CHECK(!loops.empty());
   for (std::size_t i = loops.size(); i-- > 0;) {
@@ -64,7 +57,7 @@ NestList of_stage(const Stage& whole, const Program& program) {
     const bool argument = stage.op == ReduceOp::kArgMin || stage.op == ReduceOp::kArgMax;
     inner.push_back({Declare{name, stage.op, argument ? stage.body->dtype : stage.accumulator}});
     NestList step;
-    step.push_back({Accumulate{name, stage.op, stage.body, position_of(stage.reduced)}});
+    step.push_back({Accumulate{name, stage.op, stage.body, row_major(stage.reduced)}});
     inner.push_back(wrapped(std::move(step), stage.reduced));
     store.value = stage.epilogue
                       ? stage.epilogue

@@ -211,17 +211,8 @@ void KernelText::bind(Flat flat) {
 
 namespace {
 
-IntExpr row_major_part(const std::vector<Loop>& loops, std::size_t first, std::size_t last) {
-  IntExpr out;
-  for (std::size_t i = first; i <= last; ++i)
-    out = out * loops[i].extent + IntExpr::symbol(loops[i].variable);
-  return out;
-}
-
-IntExpr extent_of(const std::vector<Loop>& loops, std::size_t first, std::size_t last) {
-  IntExpr out = 1;
-  for (std::size_t i = first; i <= last && i < loops.size(); ++i) out = out * loops[i].extent;
-  return out;
+std::span<const Loop> neighbours(const Flat& flat, std::size_t first, std::size_t last) {
+  return std::span(flat.loops).subspan(first, last + 1 - first);
 }
 
 std::string segment_symbol(const Flat& flat, std::size_t first, std::size_t last) {
@@ -239,8 +230,8 @@ const Text& KernelText::segment(const Flat& flat, std::size_t first, std::size_t
   const std::size_t end = flat.loops.size() - 1;
   if (first != 0 || last != end) {
     std::string text = flat.name;
-    if (last != end) text += " // " + size(extent_of(flat.loops, last + 1, end));
-    if (first != 0) text += " % " + size(extent_of(flat.loops, first, last));
+    if (last != end) text += " // " + size(count_of(neighbours(flat, last + 1, end)));
+    if (first != 0) text += " % " + size(count_of(neighbours(flat, first, last)));
     if (flat.is_narrow) text = fmt::format("({}).to(tl.int64)", text);
     out.text = fresh(first == last ? fmt::format("{}{}", flat.prefix, first)
                                    : fmt::format("{}{}_{}", flat.prefix, first, last));
@@ -249,7 +240,7 @@ const Text& KernelText::segment(const Flat& flat, std::size_t first, std::size_t
     out.text = fresh(flat.name + "_all");
     line_at(scope, fmt::format("{} = {}.to(tl.int64)", out.text, flat.name));
   }
-  ranges_.loop(symbol, extent_of(flat.loops, first, last));
+  ranges_.loop(symbol, count_of(neighbours(flat, first, last)));
   scopes_[scope].bound.insert(symbol);
   return variables_[symbol] = out;
 }
@@ -271,7 +262,7 @@ IntExpr KernelText::with_segments(IntExpr expr) {
         }
         const auto coefficient = expr.coefficient(inner);
         if (!coefficient || *coefficient == IntExpr()) continue;
-        const IntExpr rest = expr - *coefficient * row_major_part(flat.loops, first, last);
+        const IntExpr rest = expr - *coefficient * row_major(neighbours(flat, first, last));
         bool separate = true;
         for (std::size_t i = first; i <= last; ++i)
           separate = separate && !rest.contains(flat.loops[i].variable);

@@ -98,15 +98,6 @@ int rows_beside(std::int64_t rows, int lanes) {
   return static_cast<int>(std::min<std::int64_t>(power_of_2(rows), kSmallTile / lanes));
 }
 
-IntExpr row_major(const std::vector<Loop>& loops) {
-  IntExpr out;
-  for (const Loop& loop : loops) {
-    out = out * loop.extent;
-    if (loop.extent.constant() != 1) out = out + IntExpr::symbol(loop.variable);
-  }
-  return out;
-}
-
 std::int64_t traced_count(const Program& program, const std::vector<Loop>& loops) {
   const auto out = count_of(loops).evaluate(program.sizes);
   return out ? *out : 1;

@@ -41,7 +41,6 @@ class RowTile {
 std::int64_t power_of_2(std::int64_t value);  // not smaller than it
 // How many of the rows are in one tile, where each has so many lanes.
 int rows_beside(std::int64_t rows, int lanes);
-IntExpr row_major(const std::vector<Loop>& loops);
 // At the sizes that were traced.
 std::int64_t traced_count(const Program& program, const std::vector<Loop>& loops);
 
