@@ -59,9 +59,10 @@ class LoopWriter {
     whole_loop(loop, std::move(loops));
   }
 
-  // One reduction to a place, over one loop.
+  // One reduction to a place, over one loop. What goes on from a part of it may have found that
+  // part's best already, and it is the first place that counts.
   static bool is_argument_search(const NestLoop& loop) {
-    if (loop.body.size() != 1) return false;
+    if (loop.body.size() != 1 || !(loop.first == IntExpr())) return false;
     const auto* step = std::get_if<Accumulate>(&loop.body.front().node);
     return step != nullptr && is_argument(step->op) &&
            step->position == IntExpr::symbol(loop.variable);
@@ -144,7 +145,7 @@ class LoopWriter {
     }
     text_.functions.insert("kw_combine");
     text_.ranges.loop(block, loop.extent);
-    text_.format("int64_t {} = 0;", block);
+    text_.format("int64_t {} = {};", block, text_.index_text(loop.first));
     text_.open(fmt::format("for (; {0} + {1} <= {2}; {0} += {1})", block, count, extent));
     loops.push_back(r);
     side_by_side(lanes, loops, in_vectors);

@@ -178,8 +178,9 @@ void collect_writes(const NestNode& node, std::vector<Access>& out) {
 
 std::optional<std::int64_t> traced_extent(const Nest& nest, const NestLoop& loop) {
   std::map<std::string, std::int64_t> values = nest.program.sizes;
-  for (const std::string& symbol : loop.extent.symbols()) values.try_emplace(symbol, 0);
-  const auto extent = loop.extent.evaluate(values);
+  const IntExpr count = loop.extent - loop.first;
+  for (const std::string& symbol : count.symbols()) values.try_emplace(symbol, 0);
+  const auto extent = count.evaluate(values);
   return extent ? std::optional(*extent) : std::nullopt;
 }
 

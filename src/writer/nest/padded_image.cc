@@ -33,16 +33,20 @@ std::optional<Reach> reach_of(const IntExpr& index, const std::vector<Loop>& loo
   return Reach{low, high - low + 1};
 }
 
-// The conditions only keep the load inside its buffer.
-bool only_bounds(const Scalar::Load& load, const std::vector<ScalarRef>& conditions) {
+// The conditions only keep the load inside its buffer: those of a part of it say more.
+bool only_bounds(const std::vector<IntExpr>& index, const Shape& shape,
+                 const std::vector<ScalarRef>& conditions) {
   return std::all_of(conditions.begin(), conditions.end(), [&](const ScalarRef& condition) {
     const auto* call = std::get_if<Scalar::Call>(&condition->node);
     if (call == nullptr || call->arguments.size() != 2) return false;
-    const auto* index = std::get_if<Scalar::Index>(&call->arguments[0]->node);
-    if (index == nullptr) return false;
-    return std::any_of(load.index.begin(), load.index.end(), [&](const ScalarRef& one) {
-      return index_of(one) == std::optional(index->expr);
-    });
+    const auto place = index_of(call->arguments[0]), bound = index_of(call->arguments[1]);
+    if (!place || !bound) return false;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (!(index[d] == *place)) continue;
+      if (call->op == ScalarOp::kGreaterEqual && *bound == IntExpr()) return true;
+      if (call->op == ScalarOp::kLess && *bound == shape[d]) return true;
+    }
+    return false;
   });
 }
 
@@ -188,7 +192,8 @@ std::optional<PaddedImage> padded_image(const ImageRead& read, task::DType dtype
   const Scalar::Load* load = load_in(read.value);
   if (load == nullptr || read.columns.empty()) return std::nullopt;
   const std::vector<IntExpr> index = known_indices(*load);
-  if (index.size() != load->index.size() || !only_bounds(*load, read.conditions))
+  const Shape& shape = program.buffers[static_cast<std::size_t>(load->buffer)].type.shape;
+  if (index.size() != load->index.size() || !only_bounds(index, shape, read.conditions))
     return std::nullopt;
   const auto step = step_of(read, index);
   return step ? Padding(read, dtype, program).of(*load, index, *step) : std::nullopt;
