@@ -125,7 +125,10 @@ TEST(NearDuplicates, EstimateIsTheSimilarityAndPairsAreFound) {
   NearDuplicates near(0.8);
   for (std::uint64_t i = 0; i < 3000; ++i)  // half of each in its neighbour: 1/3
     EXPECT_FALSE(near.find_or_keep(signature_of(set_of(i * 50, i * 50 + 100))));
-  EXPECT_EQ(near.find_or_keep(signature_of(set_of(70 * 50, 70 * 50 + 100)))->index, 70U);
+  EXPECT_EQ(
+      near.find_or_keep(signature_of(set_of(std::uint64_t{70} * 50, std::uint64_t{70} * 50 + 100)))
+          ->index,
+      70U);
 }
 
 TEST_F(CutTest, DedupKeepsTheFirstOfEqualAndOfNearSamples) {

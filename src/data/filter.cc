@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -19,21 +18,17 @@ constexpr std::size_t kNamedCells = 20;  // in a message
 
 class FilterRun {
  public:
-  FilterRun(const fs::path& in, OutputFile& out, OutputFile* rejected,
-            const FilterSettings& settings, search::Evaluator& evaluator,
-            const FilterEvents& events, std::stop_token stop)
-      : in_(in),
-        out_(out),
-        rejected_(rejected),
+  FilterRun(const FilterFiles& files, Findings findings, const FilterSettings& settings,
+            search::Evaluator& evaluator, const FilterEvents& events, std::stop_token stop)
+      : files_(files),
         settings_(settings),
         evaluator_(evaluator),
         events_(events),
         choice_(settings.per_cell, settings.seed),
-        stop_(std::move(stop)) {}
+        stop_(std::move(stop)),
+        findings_(std::move(findings)) {}
 
-  Result<FilterReport> run(const fs::path& log) {
-    KW_TRY(Findings findings, Findings::open(log, settings_.eval));
-    findings_.emplace(std::move(findings));
+  Result<FilterReport> run() {
     for (bool first = true;; first = false) {
       KW_TRY_STATUS(choose());
       KW_TRY(const std::uint64_t needed, count_needed(first));
@@ -43,7 +38,7 @@ class FilterRun {
         return fail(ErrorCode::kUnavailable,
                     "{} samples could not be judged, the first because of: {}; the findings of the "
                     "others are in {}: the same command with --resume goes on",
-                    report_.failed, first_failure_, log.string());
+                    report_.failed, first_failure_, files_.log.string());
       if (settings_.per_cell == 0) break;
     }
     if (settings_.per_cell > 0) KW_TRY_STATUS(look_at_cells());
@@ -65,7 +60,7 @@ class FilterRun {
 
   // Of what is judged, and of what was left out of the choice because of what was found.
   const StoredFinding* finding_of(const Sample& sample) const {
-    const StoredFinding* out = findings_->find(sample.id);
+    const StoredFinding* out = findings_.find(sample.id);
     return out != nullptr && (to_judge(sample) || out->fault == Fault::kProblem) ? out : nullptr;
   }
 
@@ -73,9 +68,9 @@ class FilterRun {
   Status choose() {
     if (settings_.per_cell == 0) return {};
     choice_ = StratifiedChoice(settings_.per_cell, settings_.seed);
-    KW_TRY_STATUS(for_each_sample(in_, [this](const Sample& sample, std::string_view) {
+    KW_TRY_STATUS(for_each_sample(files_.in, [this](const Sample& sample, std::string_view) {
       if (!sampled(sample) || given_up_.contains(sample.id)) return Status();
-      const StoredFinding* found = findings_->find(sample.id);
+      const StoredFinding* found = findings_.find(sample.id);
       if (found == nullptr || found->fault != Fault::kProblem) choice_.add(sample);
       return Status();
     }));
@@ -86,7 +81,7 @@ class FilterRun {
   Result<std::uint64_t> count_needed(bool first) {
     std::uint64_t needed = 0, judged = 0, passed = 0;
     std::unordered_set<std::string> ids;
-    KW_TRY_STATUS(for_each_sample(in_, [&](const Sample& sample, std::string_view) {
+    KW_TRY_STATUS(for_each_sample(files_.in, [&](const Sample& sample, std::string_view) {
       if (first) ++report_.rows;
       const StoredFinding* found = finding_of(sample);
       if ((found == nullptr && !to_judge(sample)) || given_up_.contains(sample.id) ||
@@ -103,39 +98,35 @@ class FilterRun {
   }
 
   Status judge_all() {
-    group_.emplace(settings_.jobs, stop_);
+    TaskGroup group(settings_.jobs, stop_);
     std::unordered_set<std::string> handed_out;
-    Status out =
-        group_->finish(for_each_sample(in_, [&](Sample sample, std::string_view) -> Status {
-          if (group_->ending()) return fail(ErrorCode::kCancelled, "interrupted");
-          if (!to_judge(sample) || known(sample.id) || !handed_out.insert(sample.id).second)
-            return {};
-          group_->post([this, sample = std::move(sample)] { one(sample); });
-          return {};
-        }));
-    group_.reset();
-    return out;
+    return group.finish(for_each_sample(files_.in, [&](Sample sample, std::string_view) -> Status {
+      if (group.ending()) return fail(ErrorCode::kCancelled, "interrupted");
+      if (!to_judge(sample) || known(sample.id) || !handed_out.insert(sample.id).second) return {};
+      group.post([this, &group, sample = std::move(sample)] { one(sample, group); });
+      return {};
+    }));
   }
 
   bool known(const std::string& id) {
     std::lock_guard lock(mutex_);
-    return findings_->find(id) != nullptr || given_up_.contains(id);
+    return findings_.find(id) != nullptr || given_up_.contains(id);
   }
 
   // On a worker's thread.
-  void one(const Sample& sample) {
+  void one(const Sample& sample, TaskGroup& group) {
     double pause = settings_.retry_seconds;
-    for (int number = 1; !group_->ending(); ++number) {
+    for (int number = 1; !group.ending(); ++number) {
       auto finding =
-          judge_sample(sample, settings_.eval, settings_.asking, evaluator_, group_->token());
-      if (finding) return store(sample.id, *finding);
+          judge_sample(sample, settings_.eval, settings_.asking, evaluator_, group.token());
+      if (finding) return store(sample.id, *finding, group);
       const ErrorCode code = finding.error().code();
       if (code == ErrorCode::kCancelled) return;
-      if (code == ErrorCode::kIsolationTooWeak) return group_->end(std::move(finding).error());
+      if (code == ErrorCode::kIsolationTooWeak) return group.end(std::move(finding).error());
       const bool again = number < settings_.tries && may_retry(code);
       failed(sample.id, finding.error(), again);
       if (!again) return;
-      search::pause(std::chrono::duration<double>(pause), group_->token());
+      search::pause(std::chrono::duration<double>(pause), group.token());
       pause *= 2;
     }
   }
@@ -151,9 +142,9 @@ class FilterRun {
     if (events_.failed) events_.failed(id, error, again);
   }
 
-  void store(const std::string& id, const Finding& finding) {
+  void store(const std::string& id, const Finding& finding, TaskGroup& group) {
     std::lock_guard lock(mutex_);
-    if (Status stored = findings_->add(id, finding); !stored) return group_->end(stored.error());
+    if (Status stored = findings_.add(id, finding); !stored) return group.end(stored.error());
     if (events_.judged) events_.judged(finding.passed);
   }
 
@@ -162,7 +153,7 @@ class FilterRun {
     CellFindings cells;
     std::unordered_set<std::string> seen;
     std::map<std::string, std::uint64_t> judged;
-    KW_TRY_STATUS(for_each_sample(in_, [&](const Sample& sample, std::string_view) {
+    KW_TRY_STATUS(for_each_sample(files_.in, [&](const Sample& sample, std::string_view) {
       if (!sampled(sample)) return Status();
       const auto names = cells_of(sample);
       for (const std::string& name : names) judged.try_emplace(name, 0);
@@ -187,7 +178,7 @@ class FilterRun {
   // What is no matter of this machine holds for the problem's other samples too.
   Status note_problem(const Sample& sample, const StoredFinding& found) {
     KW_TRY(const Json verdict, found.verdict_json());
-    if (verdict["outcome"] == to_string(task::Outcome::kQuarantined))
+    if (sample.problem && verdict["outcome"] == to_string(task::Outcome::kQuarantined))
       broken_problems_.insert(sample.problem->hash);
     return {};
   }
@@ -209,7 +200,7 @@ class FilterRun {
 
   Status write() {
     std::unordered_set<std::string> counted;
-    return for_each_sample(in_, [&](Sample sample, std::string_view line) -> Status {
+    return for_each_sample(files_.in, [&](Sample sample, std::string_view line) -> Status {
       const StoredFinding* found = finding_of(sample);
       const std::string id = sample.id;
       if (found != nullptr && counted.insert(id).second) KW_TRY_STATUS(count(*found));
@@ -221,12 +212,12 @@ class FilterRun {
       ++report_.kept;
       if (found == nullptr) {
         ++report_.not_judged;
-        return out_.append_line(line);
+        return files_.out.append_line(line);
       }
       if (sampled(sample)) ++report_.sampling.judged_of_kept;
       KW_TRY(sample.verdict, found->verdict_json());
       if (sample.pending) KW_TRY_STATUS(ask(sample, found->question));
-      return out_.append_line(to_line(sample));
+      return files_.out.append_line(to_line(sample));
     });
   }
 
@@ -234,7 +225,7 @@ class FilterRun {
   const char* why_dropped(const Sample& sample, bool judged) {
     if (!sampled(sample)) return nullptr;
     SamplingReport& sampling = report_.sampling;
-    if (!judged && broken_problems_.contains(sample.problem->hash)) {
+    if (!judged && sample.problem && broken_problems_.contains(sample.problem->hash)) {
       ++sampling.dropped_with_problem;
       return "another sample shows that the problem is broken";
     }
@@ -275,16 +266,14 @@ class FilterRun {
   }
 
   Status reject(const std::string& id, const std::string& verdict) {
-    if (rejected_ == nullptr) return {};
+    if (files_.rejected == nullptr) return {};
     KW_TRY(const Json found, parse_json(verdict));
     Json line = {{"id", id}, {"outcome", found["outcome"]}, {"reason", found["reason"]}};
     if (found.contains("cause")) line["cause"] = found["cause"];
-    return rejected_->append_line(line.dump());
+    return files_.rejected->append_line(line.dump());
   }
 
-  const fs::path in_;
-  OutputFile& out_;
-  OutputFile* rejected_;
+  const FilterFiles& files_;
   const FilterSettings& settings_;
   search::Evaluator& evaluator_;
   const FilterEvents& events_;
@@ -294,20 +283,19 @@ class FilterRun {
   const std::stop_token stop_;
 
   std::mutex mutex_;  // of what is below, while work is under way
-  std::optional<Findings> findings_;
+  Findings findings_;
   std::unordered_set<std::string> given_up_;  // ids of what could not be judged
   std::string first_failure_;
   FilterReport report_;
-  std::optional<TaskGroup> group_;  // last: its threads use the others
 };
 
 }  // namespace
 
-Result<FilterReport> filter_dataset(const fs::path& in, const fs::path& log, OutputFile& out,
-                                    OutputFile* rejected, const FilterSettings& settings,
+Result<FilterReport> filter_dataset(const FilterFiles& files, const FilterSettings& settings,
                                     search::Evaluator& evaluator, const FilterEvents& events,
                                     const std::stop_token& stop) {
-  return FilterRun(in, out, rejected, settings, evaluator, events, stop).run(log);
+  KW_TRY(Findings findings, Findings::open(files.log, settings.eval));
+  return FilterRun(files, std::move(findings), settings, evaluator, events, stop).run();
 }
 
 }  // namespace kw::data

@@ -29,6 +29,12 @@ struct FilterSettings {
   bool skip_failed = false;  // leave out what could not be judged, instead of an error
 };
 
+struct FilterFiles {
+  std::filesystem::path in, log;
+  OutputFile& out;
+  OutputFile* rejected = nullptr;
+};
+
 // What happens meanwhile. From several threads, one at a time.
 struct FilterEvents {
   // Again for each round in which others take the place of what says nothing.
@@ -49,9 +55,7 @@ struct FilterEvents {
 // kInvalidArgument. rejected gets a line {"id", "outcome", "reason"} for each that goes. After
 // failures (unless skip_failed) or a stop nothing is written to `out`; kInvalidArgument names the
 // small cells that are refused. Memory: about 300 bytes a judged sample.
-Result<FilterReport> filter_dataset(const std::filesystem::path& in,
-                                    const std::filesystem::path& log, OutputFile& out,
-                                    OutputFile* rejected, const FilterSettings& settings,
+Result<FilterReport> filter_dataset(const FilterFiles& files, const FilterSettings& settings,
                                     search::Evaluator& evaluator, const FilterEvents& events,
                                     const std::stop_token& stop);
 

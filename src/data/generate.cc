@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "data/files.h"
 
@@ -36,6 +37,7 @@ class Stream {
     std::unique_lock lock(mutex_);
     std::optional<Result<std::string>>& place = ring_[written_ % ring_.size()];
     ready_.wait(lock, [&] { return place.has_value(); });
+    KW_CHECK(place.has_value());
     Result<std::string> out = std::move(*place);
     place.reset();
     ++written_;

@@ -66,8 +66,8 @@ class PlanFilter : public ::testing::Test {
     settings.eval.timing = false;
     auto out = OutputFile::create(path("out.jsonl"), true);
     auto rejected = OutputFile::create(path("rejected.jsonl"), true);
-    auto report =
-        filter_dataset(path("in.jsonl"), path(log), *out, &*rejected, settings, evaluator_, {}, {});
+    auto report = filter_dataset({path("in.jsonl"), path(log), *out, &*rejected}, settings,
+                                 evaluator_, {}, {});
     if (report) {
       EXPECT_TRUE(out->close() && rejected->close());
     }

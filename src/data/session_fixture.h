@@ -127,8 +127,8 @@ class SessionTest : public ::testing::Test {
   Result<FilterReport> filter(const std::string& log, const std::string& to = "out.jsonl") {
     auto out = OutputFile::create(path(to), true);
     auto rejected = OutputFile::create(path("rejected.jsonl"), true);
-    auto report = filter_dataset(path("in.jsonl"), path(log), *out, &*rejected, settings, evaluator,
-                                 {}, stop.get_token());
+    auto report = filter_dataset({path("in.jsonl"), path(log), *out, &*rejected}, settings,
+                                 evaluator, {}, stop.get_token());
     if (report) {
       EXPECT_TRUE(out->close() && rejected->close());
     }

@@ -187,8 +187,8 @@ Result<int> run_data_filter(const DataFilterCommand& command, const Services& se
     services.console.err(fmt::format("{}: {}{}\n", id.substr(0, 16), one_line(error.message()),
                                      again ? "; another try follows" : ""));
   };
-  auto report = data::filter_dataset(command.in, log, out.out(), out.beside(), settings, evaluator,
-                                     events, services.stop);
+  auto report = data::filter_dataset({command.in, log, out.out(), out.beside()}, settings,
+                                     evaluator, events, services.stop);
   progress.clear();
   if (!report) return tl::unexpected(std::move(report).error());
   KW_TRY_STATUS(out.close());

@@ -55,7 +55,7 @@ TermId Terms::log(TermId x) {
       for (std::size_t k = 0; k < term.operands.size(); ++k) {
         if (k != i) rest = rest ? mul(*rest, term.operands[k], term.type) : term.operands[k];
       }
-      return add(log(factor), function("log", *rest), term.type);
+      if (rest) return add(log(factor), function("log", *rest), term.type);
     }
   }
   return other("log", {x}, term.type);

@@ -9,6 +9,8 @@
 
 #include <fmt/ranges.h>
 
+#include "base/check.h"
+
 namespace kw::data::canonical {
 
 using writer::IntExpr;
@@ -63,7 +65,9 @@ std::optional<TermId> NodeReader::tensor(const Node& node, const char* name) con
 }
 
 TermId NodeReader::as_term(const Operand& operand, const Type& type) {
-  return operand.term ? *operand.term : terms_.full(*operand.number, type);
+  if (operand.term) return *operand.term;
+  KW_CHECK(operand.number.has_value());
+  return terms_.full(*operand.number, type);
 }
 
 bool NodeReader::fits(TermId x, const Type& type) const {

@@ -87,8 +87,10 @@ std::optional<TermId> NodeReader::rows(const Node& node, const Type& type) {
   if (node.op == "index.Tensor") {
     const auto* all =
         std::get_if<std::vector<std::optional<writer::ValueId>>>(node.find("indices"));
-    if (all == nullptr || all->size() != 1 || !all->front()) return std::nullopt;
-    which = term(*all->front());
+    if (all == nullptr || all->size() != 1) return std::nullopt;
+    const std::optional<writer::ValueId>& only = all->front();
+    if (!only) return std::nullopt;
+    which = term(*only);
   }
   if (!which || terms_[*which].type.dtype == task::DType::kBool) return std::nullopt;
   return terms_.other("rows", {*table, *which}, type);

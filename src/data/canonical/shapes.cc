@@ -24,12 +24,11 @@ std::vector<Group> groups_of(const Numbers& shape, const Numbers& of) {
     Group group{i, i, k, k};
     std::int64_t ours = 1, theirs = 1;
     do {
-      if (ours <= theirs && i < shape.size())
+      const bool is_ours = i < shape.size() && (ours <= theirs || k >= of.size());
+      if (is_ours)
         ours *= shape[i++];
       else if (k < of.size())
         theirs *= of[k++];
-      else if (i < shape.size())
-        ours *= shape[i++];
     } while (ours != theirs && (i < shape.size() || k < of.size()));
     group.last = i;
     group.of_last = k;

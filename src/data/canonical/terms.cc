@@ -141,7 +141,7 @@ bool Terms::is_whole(const std::vector<TermId>& operands, const Numbers& shape) 
                      [&](TermId id) { return (*this)[id].type.shape == shape; });
 }
 
-TermId Terms::sum_of(Parts parts, const Type& type) {
+TermId Terms::sum_of(const Parts& parts, const Type& type) {
   const Type small{type.dtype, canonical::squeezed(type.shape)};
   Parts all{.constant = parts.constant};
   for (const auto& [id, factor] : parts.factors) all.take(*this, squeezed(id, type.shape), factor);
@@ -154,7 +154,7 @@ TermId Terms::sum_of(Parts parts, const Type& type) {
     Parts inner{.constant = all.constant};
     for (std::size_t i = 0; i < leaves.size(); ++i)
       inner.take(*this, sources[i], all.factors.at(leaves[i]));
-    return sum_of(std::move(inner), {type.dtype, shape});
+    return sum_of(inner, {type.dtype, shape});
   };
   if (is_whole(leaves, small.shape)) {
     if (auto out = lifted(leaves, inside)) return view(*out, type.shape);
@@ -191,19 +191,19 @@ TermId Terms::add(TermId a, TermId b, const Type& type, double factor_of_b) {
   Parts parts;
   parts.take(*this, to(a, type.dtype), 1);
   parts.take(*this, to(b, type.dtype), factor_of_b);
-  return sum_of(std::move(parts), type);
+  return sum_of(parts, type);
 }
 
 TermId Terms::scale(TermId x, double by) {
   Parts parts;
   parts.take(*this, x, by);
-  return sum_of(std::move(parts), Type((*this)[x].type));
+  return sum_of(parts, Type((*this)[x].type));
 }
 
 TermId Terms::shift(TermId x, double by) {
   Parts parts{.constant = by};
   parts.take(*this, x, 1);
-  return sum_of(std::move(parts), Type((*this)[x].type));
+  return sum_of(parts, Type((*this)[x].type));
 }
 
 double Terms::leading(TermId x) const {
@@ -319,7 +319,7 @@ void Terms::join_halves(Factors& factors) {
   }
 }
 
-TermId Terms::product_of(Factors factors, const Type& type) {
+TermId Terms::product_of(const Factors& factors, const Type& type) {
   const Type small{type.dtype, canonical::squeezed(type.shape)};
   Factors all{.constant = factors.constant};
   for (TermId id : factors.all) take_factor(squeezed(id, type.shape), all);
@@ -331,7 +331,7 @@ TermId Terms::product_of(Factors factors, const Type& type) {
     auto out = lifted(all.all, [&](const std::vector<TermId>& sources, const Numbers& shape) {
       Factors inner{.constant = 1};
       for (TermId id : sources) take_factor(id, inner);
-      return product_of(std::move(inner), {type.dtype, shape});
+      return product_of(inner, {type.dtype, shape});
     });
     if (out) return view(scale(*out, all.constant), type.shape);
   }
@@ -346,7 +346,7 @@ TermId Terms::mul(TermId a, TermId b, const Type& type) {
   Factors factors;
   take_factor(to(a, type.dtype), factors);
   take_factor(to(b, type.dtype), factors);
-  return product_of(std::move(factors), type);
+  return product_of(factors, type);
 }
 
 TermId Terms::reciprocal(TermId x) {
@@ -376,7 +376,7 @@ TermId Terms::reciprocal(TermId x) {
       out.all.push_back(other("reciprocal", {id}, term.type));
     }
   }
-  return product_of(std::move(out), type);
+  return product_of(out, type);
 }
 
 }  // namespace kw::data::canonical

@@ -98,10 +98,10 @@ class Terms {
 
   TermId put(Term term);  // as it is; where its type has axes of one element, a view of one without
   TermId unexpanded(TermId id) const;
-  TermId sum_of(Parts parts, const Type& type);
+  TermId sum_of(const Parts& parts, const Type& type);
   bool is_whole(const std::vector<TermId>& operands, const Numbers& shape) const;
   TermId shifted(const Parts& parts, const std::vector<TermId>& order, const Type& type);
-  TermId product_of(Factors factors, const Type& type);
+  TermId product_of(const Factors& factors, const Type& type);
   void take_factor(TermId x, Factors& factors);
   void join_powers(Factors& factors);
   void join_roots(Factors& factors);
