@@ -1,10 +1,13 @@
 // What a sandbox costs: launch and end of a program that does nothing, against bare fork+exec; a
-// Python candidate's start through the zygote, against a fresh interpreter that imports torch.
+// Python candidate's start through the zygote, against a fresh interpreter that imports torch; how
+// many of both a second when several threads launch at once.
 // usage: kw_bench_sandbox_launch BUILD_FOLDER ZYGOTE.PY [PYTHON]
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +38,7 @@ constexpr int kRounds = 300;
 constexpr auto kPace = std::chrono::milliseconds(20);
 constexpr int kPythonRounds = 40;
 constexpr int kFreshRounds = 5;
+constexpr double kRateMs = 3000;
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -92,6 +96,35 @@ Result<Times> run_sandboxed(ProcessLauncher& launcher, int program) {
   return times;
 }
 
+// Sandboxes a second of `at_once` threads, each launching the next when its last has ended.
+Result<double> rate(int at_once, const std::function<Status()>& launch) {
+  std::atomic<int> launched = 0;
+  std::vector<Status> ends(static_cast<std::size_t>(at_once));
+  auto start = Clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (Status& end : ends) {
+      threads.emplace_back([&] {
+        while (end && ms_since(start) < kRateMs) {
+          end = launch();
+          ++launched;
+        }
+      });
+    }
+  }
+  double ms = ms_since(start);
+  for (Status& end : ends) KW_TRY_STATUS(std::move(end));
+  return 1000.0 * launched / ms;
+}
+
+Status print_rates(const char* name, const std::function<Status()>& launch) {
+  for (int at_once : {1, 2, 4, 8, 16}) {
+    KW_TRY(double per_second, rate(at_once, launch));
+    std::printf("%-44s %3d at once: %7.1f a second\n", name, at_once, per_second);
+  }
+  return {};
+}
+
 // `pause` lies before every sandbox: an evaluation starts a few within 100 ms and then none for
 // seconds.
 Status bench_native(const std::string& program, std::chrono::milliseconds pause) {
@@ -120,7 +153,11 @@ Status bench_native(const std::string& program, std::chrono::milliseconds pause)
               static_cast<int>(with_groups->level()), kRounds,
               pause.count() == 0 ? "back to back" : "paced");
   for (Series* series : {&bare, &launch, &run, &end, &plain}) series->print(bare.quantile(0.5));
-  return {};
+  if (pause.count() != 0) return {};
+  return print_rates("sandbox with cgroups: ... and all removed", [&]() -> Status {
+    KW_TRY([[maybe_unused]] Times times, run_sandboxed(*with_groups, fd.get()));
+    return {};
+  });
 }
 
 // A leaf that tells when its first line ran, on the same clock as ours.
@@ -175,7 +212,10 @@ Status bench_python(const std::string& build, const std::string& zygote,
   fresh.print(fresh.quantile(0.5));
   forked.print(fresh.quantile(0.5));
   std::printf("ratio fresh / zygote: %.0fx\n", fresh.quantile(0.5) / forked.quantile(0.5));
-  return {};
+  return print_rates("through the zygote: launch, run, wait", [&]() -> Status {
+    KW_TRY([[maybe_unused]] double ms, run_zygote(*launcher));
+    return {};
+  });
 }
 
 }  // namespace

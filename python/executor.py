@@ -1,8 +1,8 @@
 # The Python executor: runs one candidate or baseline for the checker (docs/protocol.md).
 #
 # Theory of operation. One setup message arrives on fd 3; everything after goes through two shared
-# pages. The process is frozen by the checker whenever it waits, so the wait spins: what counts is the
-# time from the thaw to the call. Importing this file runs no tensor operation; main() does.
+# pages. The process is frozen by the checker soon after it begins to wait, so the wait spins for that
+# long: what counts is the time from the thaw to the call. Importing this file runs no tensor operation; main() does.
 import faulthandler
 import gc
 import math
@@ -23,7 +23,9 @@ from failures import Failed
 from memory import Region
 from results import Results
 
-SPINS = 20_000_000  # about a second; then short sleeps
+# Rounds of a wait before it sleeps: longer than a freeze takes on a free core (about a millisecond), and
+# about a second where the checker cannot freeze.
+SPINS, SPINS_UNFROZEN = 20_000, 20_000_000
 KEEP_AT_LEAST = 512 << 20  # bytes of freed big blocks that stay mapped
 
 
@@ -101,9 +103,10 @@ class Executor:
     def serve(self):
         """The loop of gos."""
         expected = 0
+        spins = SPINS if self._setup.get("frozen", False) else SPINS_UNFROZEN
         while True:
             expected += 1
-            _wait(self._command.go_seq, expected)
+            _wait(self._command.go_seq, expected, spins)
             op = self._command.op
             if op == pages.OP_EXIT:
                 failures.flush()
@@ -238,8 +241,8 @@ class Executor:
             self._candidate.keeper.after_first_call()
 
 
-def _wait(go_seq, expected):
-    for _ in range(SPINS):
+def _wait(go_seq, expected, spins):
+    for _ in range(spins):
         if go_seq[0] == expected:
             return
     while go_seq[0] != expected:

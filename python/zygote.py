@@ -61,6 +61,23 @@ def warm_up(modules):
             print(f"zygote: {module.__name__}: {error}", file=sys.stderr)
 
 
+def use_huge_pages():
+    """Forks copy the table of all pages: with huge pages for what is loaded by now, a fork and its end cost a third. Linux 6.1 and later; a
+    region for which there are none stays as it is."""
+    collapse, size = 25, 2 << 20  # MADV_COLLAPSE
+    libc = ctypes.CDLL(None)
+    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        regions = [line.split() for line in file]
+    for region in regions:
+        if "w" not in region[1] or len(region) > 5 and region[5] != "[heap]":
+            continue
+        first, end = (int(bound, 16) for bound in region[0].split("-"))
+        first, end = -(-first // size) * size, end // size * size
+        for place in range(first, end, size):
+            libc.madvise(place, size, collapse)
+
+
 def become(role, environment, modules):
     """In a candidate's process: the environment that C code already has, then the role's leaf."""
     for name in list(os.environ):
@@ -85,6 +102,7 @@ def main():
         return 2
     modules = import_leaves(sys.argv[2:])
     warm_up(modules)
+    use_huge_pages()
     hooks = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
              for name in ("PyOS_BeforeFork", "PyOS_AfterFork_Parent", "PyOS_AfterFork_Child")]
     sys.stdout.flush()

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kSpinsBetweenLooks =
     20000;  // about 100 us of pauses between looks at the exit and the deadline
+constexpr int kUntimedSpins = 2000;  // of a short call; others may want the core
+constexpr auto kUntimedPoll = std::chrono::microseconds(50);
 constexpr auto kSlowPoll = std::chrono::microseconds(200);
 constexpr auto kSlowPollAfter = std::chrono::seconds(2);
 
@@ -34,6 +36,7 @@ Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
   client->memory_ = std::move(memory);
   client->monitor_ = std::move(attach.monitor);
   client->freeze_ = attach.freeze && client->monitor_->can_freeze();
+  client->timing_ = attach.timing;
   client->turn_ = attach.turn;
   client->interprets_triton_ = attach.setup.contains("triton");
   for (const task::Argument& input : signature.inputs)
@@ -67,6 +70,7 @@ Status ExecutorClient::send_setup(Attach& attach, const task::Signature& signatu
   attach.setup["fds"] = names;
   attach.setup["signature"] = task::to_json(signature);
   attach.setup["sets"] = memory_.inputs.size();
+  attach.setup["frozen"] = freeze_;
   return os::send_message(attach.control.get(), attach.setup, fds);
 }
 
@@ -105,8 +109,9 @@ Result<bool> ExecutorClient::too_late(Wait& wait) {
 
 Result<GoEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) {
   const auto slow_after = Clock::now() + kSlowPollAfter;
+  const int spins = timing_ ? kSpinsBetweenLooks : kUntimedSpins;
   while (true) {
-    for (int i = 0; i < kSpinsBetweenLooks; ++i) {
+    for (int i = 0; i < spins; ++i) {
       GoProgress progress = go_progress(load_acquire(pages_.reply().done_seq), sequence);
       if (progress == GoProgress::kDone) return GoEnd::kDone;
       if (progress == GoProgress::kOutOfTurn) return GoEnd::kProtocol;
@@ -118,7 +123,10 @@ Result<GoEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) {
     if (exit_) return GoEnd::kExited;
     KW_TRY(bool late, too_late(wait));
     if (late) return GoEnd::kTimeout;
-    if (Clock::now() > slow_after) std::this_thread::sleep_for(kSlowPoll);
+    if (Clock::now() > slow_after)
+      std::this_thread::sleep_for(kSlowPoll);
+    else if (!timing_)
+      std::this_thread::sleep_for(kUntimedPoll);
   }
 }
 

@@ -57,6 +57,7 @@ class ExecutorClient {
     os::UniqueFd source;   // shared object, or the bytes of the files
     Json setup;            // all of the setup message but "fds", "signature" and "sets"
     bool freeze = true;    // false: a mechanism test switched freezing off
+    bool timing = true;    // false: no go is timed, and who waits for one leaves its core to others
     Turn* turn = nullptr;  // borrowed; needed
   };
   // Sends the setup message; the executor loads in the meantime.
@@ -107,7 +108,7 @@ class ExecutorClient {
   std::vector<bool> input_is_scalar_;
   std::uint64_t sequence_ = 0;
   Style style_ = Style::kUnknown;
-  bool freeze_ = true;
+  bool freeze_ = true, timing_ = true;
   bool interprets_triton_ = false;
   std::optional<sandbox::Exit> exit_;
 };

@@ -347,6 +347,7 @@ Result<std::unique_ptr<Side>> Session::attach(const Json& spec, ReceivedFds& fds
   attach.setup = spec["setup"];
   attach.setup["init_args"] = init_args_;
   attach.freeze = options_.mechanisms.freeze;
+  attach.timing = options_.timing;
   attach.turn = turn_.get();
   KW_TRY(auto client, ExecutorClient::attach(std::move(attach), signature_, std::move(memory)));
   return std::make_unique<Side>(std::move(client), signature_,
