@@ -9,7 +9,7 @@
 #include "data/generate_prompt.h"
 #include "data/generator_origin.h"
 #include "data/graph_labels.h"
-#include "data/machines.h"
+#include "prompt/machines.h"
 #include "prompt/templates.h"
 #include "writer/author/author.h"
 
@@ -62,6 +62,15 @@ std::string_view drawn_template(std::span<const Share> shares, Rng& rng) {
     draw -= share.part;
   }
   return shares.front().name;
+}
+
+// Answers in Triton are compiled for compute capability 9.0, and their blocks chosen for it.
+std::vector<prompt::HardwareCard> compiled_for(task::Language language) {
+  std::vector<prompt::HardwareCard> out = prompt::known_machines(language);
+  std::erase_if(out, [](const prompt::HardwareCard& card) {
+    return card.multiprocessors > 0 && card.compute_capability != "9.0";
+  });
+  return out;
 }
 
 class SampleMaker {
@@ -178,7 +187,7 @@ class SampleMaker {
         pending ? drawn_template(kPendingTemplates, rng_) : drawn_template(kTemplates, rng_);
     KW_TRY(const prompt::Template chosen, prompt::template_named(template_));
     if (chosen.hardware) {
-      const auto& known = machines(options_.language);
+      const auto known = compiled_for(options_.language);
       options.hardware = known[rng_.below(known.size())];
       options.machine = options.hardware->name;
     }

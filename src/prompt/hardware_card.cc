@@ -20,7 +20,7 @@ class FactLines {
     if (value > 0) text(fact, format_bytes(static_cast<std::uint64_t>(value)));
   }
   void rate(std::string_view fact, double value, double unit, std::string_view name) {
-    if (value > 0) out_ += fmt::format("- {}: {:.3g} {}\n", fact, value / unit, name);
+    if (value > 0) out_ += fmt::format("- {}: {:.4g} {}\n", fact, value / unit, name);
   }
   std::string take() { return std::move(out_); }
 

@@ -21,6 +21,7 @@ struct Settings {
   std::uint64_t seed = 0;
   std::string language = "cpp", target = "cpu";
   std::string prompt_template = "zero_shot";
+  std::string machine = {};  // whose facts a prompt tells; empty: this one's CPU
 
   // Stop rules of each problem; 0: none. They look at the attempts that are finished for certain
   // when the next one begins, so that a run replays whatever the order of completion.
@@ -53,6 +54,7 @@ void describe(S& s, Visit&& visit) {
   visit("language", s.language);
   visit("target", s.target);
   visit("template", s.prompt_template);
+  visit("machine", s.machine);
   visit("first_correct", s.first_correct);
   visit("target_speedup", s.target_speedup);
   visit("tokens", s.tokens);

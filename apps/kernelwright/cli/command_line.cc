@@ -112,6 +112,7 @@ Grammar::Grammar() {
   number(*of_prompt, "--threads", prompt.threads, "N", "that the kernel may use");
   text(*of_prompt, "--template", prompt.prompt_template, "NAME",
        "zero_shot, one_shot, hardware, plan_first or full");
+  text(*of_prompt, "--machine", prompt.machine, "NAME", kMachine);
   flag(*of_prompt, "--json", prompt.json, "print template and chat messages as JSON");
   set_words(*of_prompt, prompt.set, kSetConstant);
   CLI::App* of_rejudge =

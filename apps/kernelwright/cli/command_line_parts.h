@@ -72,6 +72,9 @@ Status read_words(const EvalWords& words, std::uint64_t& memory_bytes, sandbox::
 
 inline constexpr const char* kSetConstant =
     "replace a constant of a KernelBench problem by a Python literal; may be given again";
+inline constexpr const char* kMachine =
+    "whose facts the prompt tells (template hardware or full): words of its name, such as \"H100 "
+    "SXM\"; without it this machine's CPU";
 inline constexpr const char* kJson = "print JSON, one object a line";
 
 }  // namespace kw::front

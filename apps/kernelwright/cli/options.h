@@ -84,6 +84,7 @@ struct PromptCommand {
   std::string target = "cpu";
   int threads = 1;
   std::string prompt_template = "zero_shot";
+  std::string machine;
   bool json = false;
 };
 

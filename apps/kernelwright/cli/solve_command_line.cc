@@ -37,6 +37,7 @@ void SolveGrammar::add(CLI::App& app, const AddCommand& add) {
   text(s, "--template", command_.search.prompt_template, "NAME",
        "of prompts: zero_shot, one_shot, hardware, plan_first or full")
       ->group("Who proposes");
+  text(s, "--machine", command_.search.machine, "NAME", kMachine)->group("Who proposes");
   number(s, "--temperature", command_.temperature, "T", "0: the likeliest token")
       ->group("Who proposes");
   number(s, "--top-p", command_.top_p, "P", "of the likeliest tokens that reach P together")

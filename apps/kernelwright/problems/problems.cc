@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "kernelwright/json_line.h"
 #include "kernelwright/problems/folder.h"
+#include "kernelwright/prompt_machine.h"
 #include "prompt/templates.h"
 #include "task/definition_json.h"
 #include "task/flags.h"
@@ -143,18 +144,13 @@ Result<int> run_prompt(const PromptCommand& command, const Services& services) {
                 printable(command.language, 40));
   }
   KW_TRY(prompt::Template chosen, prompt::template_named(command.prompt_template));
-  // Triton is written for a GPU, whoever judges it.
-  bool for_this_cpu = command.target == "cpu" && *language != task::Language::kTriton;
-  if (chosen.hardware && !for_this_cpu) {
-    return fail(ErrorCode::kUnsupported,
-                "--template {}: there are facts of this machine's CPU only, and this is a prompt "
-                "for a GPU",
-                chosen.name);
-  }
   KW_TRY(Problem problem, read_problem(services, command.problem, command.set));
   KW_TRY(task::Signature signature, signature_for(problem, services, command.target));
   prompt::PromptOptions options;
-  if (chosen.hardware) options.hardware = services.cpu_card(command.threads);
+  if (chosen.hardware) {
+    KW_TRY(options.hardware,
+           prompt_machine(command.machine, *language, command.target, command.threads, services));
+  }
   options.target = command.target;
   options.threads = command.threads;
   options.build_flags = services.build_flags;

@@ -10,6 +10,7 @@
 #include "kernelwright/judge_evaluator.h"
 #include "kernelwright/model/server_settings.h"
 #include "kernelwright/problems/folder.h"
+#include "kernelwright/prompt_machine.h"
 #include "kernelwright/solve/card.h"
 #include "kernelwright/solve/plan.h"
 #include "kernelwright/solve/problems.h"
@@ -17,6 +18,7 @@
 #include "kernelwright/solve/run_settings.h"
 #include "kernelwright/solve/view.h"
 #include "kernelwright/timestamp.h"
+#include "prompt/templates.h"
 #include "search/solver.h"
 #include "search/stop_rules.h"
 #include "task/flags.h"
@@ -113,13 +115,18 @@ fs::path new_run_folder(const Services& services) {
   return out;
 }
 
-prompt::PromptOptions prompt_options(const SolveCommand& command, const Services& services) {
+Result<prompt::PromptOptions> prompt_options(const SolveCommand& command,
+                                             const Services& services) {
   prompt::PromptOptions out;
   out.target = command.eval.target;
   out.threads = command.eval.threads;
   out.build_flags = services.build_flags;
   out.optional_flags = task::allowed_flags();
-  out.hardware = services.cpu_card(command.eval.threads);
+  KW_TRY(const prompt::Template chosen, prompt::template_named(command.search.prompt_template));
+  if (chosen.hardware) {
+    KW_TRY(out.hardware, prompt_machine(command.search.machine, command.search.language_value(),
+                                        command.eval.target, command.eval.threads, services));
+  }
   return out;
 }
 
@@ -160,6 +167,7 @@ class SolveRun {
         unread_(std::move(problems.unread)) {}
 
   Result<int> run() {
+    KW_TRY(const prompt::PromptOptions asking, prompt_options(command_, services_));
     std::optional<runlog::RunFolder> folder;
     if (command_.resume) {
       KW_TRY(folder, resume());
@@ -195,7 +203,7 @@ class SolveRun {
     parts.evaluator = recorded ? static_cast<search::Evaluator*>(&*recorded) : &judging;
     parts.observer = &view;
     parts.folder = &*folder;
-    parts.prompt = prompt_options(command_, services_);
+    parts.prompt = asking;
     parts.eval = command_.eval;
     parts.now = services_.now;
     search::Solver solver(command_.search, problems_, parts, run_);
