@@ -130,6 +130,7 @@ Result<Written> write_in_cpp(const Graph& graph, const Program& program,
     if (!known.empty()) {
       KW_TRY(whole, lower(with_numbers(graph, known)));
     }
+    inline_terms(whole);
     inline_epilogues(whole);
   }
   Nest nest = make_nest(whole);

@@ -129,7 +129,8 @@ TEST(WriteCpp, GeneratedProblemsHaveNoSizesButThoseOfWindows) {
 }
 
 TEST(WriteCpp, LoopsAndOffsetsHave64Bits) {
-  const std::regex narrow(R"(\b(?:for \((?!int64_t |;)|(?:int|int32_t|unsigned) (?!kw_hit)\w+ =))");
+  const std::regex narrow(
+      R"(\b(?:for \((?!int64_t |;)|(?:int|int32_t|unsigned) (?!kw_hit|t\d)\w+ =))");
   int loops = 0;
   for (std::uint64_t i = 0; i < 60; ++i) {
     const auto problem = generate_problem(6, i);

@@ -3,7 +3,6 @@
 #include <regex>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "writer/cpp/cpp_support.h"
 #include "writer/cpp/cpp_text.h"
@@ -21,33 +20,35 @@ bool is_own_name(const std::string& name) {
 
 // Scratch memory of the buffers that are not variables.
 void write_scratch(CppText& text) {
-  std::vector<BufferId> in_memory;
   for (std::size_t i = 0; i < text.nest.program.buffers.size(); ++i) {
     const auto id = static_cast<BufferId>(i);
     if (text.buffer(id).kind != Buffer::Kind::kScratch || !text.is_used(id)) continue;
     const LocalBuffer* rest = text.local(id);
-    if (rest == nullptr || !rest->shape.empty()) in_memory.push_back(id);
-  }
-  if (in_memory.empty()) return;
-  text.line("std::size_t kw_scratch_bytes = 64;");
-  for (BufferId id : in_memory) {
-    const LocalBuffer* rest = text.local(id);
+    if (rest != nullptr && rest->shape.empty()) continue;
     const Shape& shape = rest != nullptr ? rest->shape : text.buffer(id).type.shape;
-    text.format("const std::size_t {}_at = kw_scratch_bytes;", text.name(id));
-    text.format("kw_scratch_bytes += (static_cast<std::size_t>({}) * sizeof({}) + 63) / 64 * 64;",
-                text.index_text(element_count(shape)), element_type(text.buffer(id).type.dtype));
+    const std::string type(element_type(text.buffer(id).type.dtype));
+    text.functions.insert("kw_scratch");
+    text.format("{0}* const {1} = kw_scratch<{0}, {2}>({3});", type, text.name(id), id,
+                text.index_text(element_count(shape)));
   }
-  text.line("static std::vector<unsigned char> kw_scratch;  // kept between calls");
-  text.line("// vectors read past an end");
-  text.line(
-      "if (kw_scratch.size() < kw_scratch_bytes + 64) kw_scratch.resize(kw_scratch_bytes + 64);");
-  text.line(
-      "unsigned char* const kw_aligned = kw_scratch.data() + (64 - "
-      "reinterpret_cast<std::uintptr_t>(kw_scratch.data()) % 64) % 64;");
-  for (BufferId id : in_memory) {
-    text.format("{0}* const {1} = reinterpret_cast<{0}*>(kw_aligned + {1}_at - 64);",
-                element_type(text.buffer(id).type.dtype), text.name(id));
+}
+
+std::string head_of_run(const std::vector<task::CppParameter>& parameters) {
+  constexpr std::size_t kWidth = 100;
+  std::string out, line = "extern \"C\" void run(";
+  const std::string indent(line.size(), ' ');
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::string each = fmt::format("{} {}{}", parameters[i].type, parameters[i].name,
+                                         i + 1 < parameters.size() ? "," : ") {\n");
+    if (i > 0 && line.size() + 1 + each.size() > kWidth) {
+      out += line + "\n";
+      line = indent;
+    } else if (i > 0) {
+      line += ' ';
+    }
+    line += each;
   }
+  return out + line;
 }
 
 }  // namespace
@@ -84,18 +85,21 @@ Result<CppFile> cpp_source(const Nest& nest, const task::Signature& signature,
   write_scratch(text);
   write_nest(tuning, text);
   if (text.functions.contains("kw_stream")) text.line("kw_stream_end();");
-  std::vector<std::string> declared;
-  for (const task::CppParameter& parameter : parameters)
-    declared.push_back(fmt::format("[[maybe_unused]] {} {}", parameter.type, parameter.name));
   std::string code = support_text(text.functions, tuning);
   code += "\n";
   for (const auto& [name, value] : nest.numbers)
     code += fmt::format("static_assert({0} == {1}, \"written for {0} = {1}\");\n", name, value);
-  code += fmt::format("extern \"C\" void run({}) {{\n", fmt::join(declared, ", "));
+  code += head_of_run(parameters);
   for (const std::string& line : text.lines) code += line + "\n";
   code += "}\n";
   // Without it, no operation on a float is moved out of what a condition guards.
-  std::string head = "// flags: -fno-trapping-math\n" + standard_includes(code);
+  std::string head = "// flags: -fno-trapping-math";
+  // Without it, GCC takes half of AVX-512's registers.
+  if (code.find("#pragma omp simd") != std::string::npos) {
+    head += fmt::format(" -mprefer-vector-width={}", tuning.vector_bits);
+    text.choices.insert("vector_bits");
+  }
+  head += "\n" + standard_includes(code);
   if (text.functions.contains("kw_stream") || text.functions.contains("kw_lines_of_float16"))
     head += "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n";
   if (nest.has_tiles) text.choices.insert("transpose_tile");

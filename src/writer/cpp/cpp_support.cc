@@ -65,6 +65,16 @@ const std::map<std::string, std::string>& own_functions() {
        "  return low == -std::numeric_limits<T>::infinity() ? high : high + "
        "std::log1p(std::exp(low "
        "- high));\n}\n"},
+      {"kw_scratch",
+       R"text(// Kept between calls; at a vector's boundary, with a vector behind its end.
+template <typename T, int Buffer>
+inline T* kw_scratch(int64_t count) {
+  static std::vector<T> memory;
+  const std::size_t enough = static_cast<std::size_t>(count) + 128 / sizeof(T);
+  if (memory.size() < enough) memory.resize(enough);
+  return memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64 / sizeof(T);
+}
+)text"},
       {"kw_nan_min_float", reduction_text("min", "float")},
       {"kw_nan_min_double", reduction_text("min", "double")},
       {"kw_nan_max_float", reduction_text("max", "float")},

@@ -133,6 +133,20 @@ std::string CppText::combine(ReduceOp op, DType dtype, const std::string& a, con
   return combined(op, dtype, a, b);
 }
 
+namespace {
+
+std::string_view without_outer_parentheses(std::string_view text) {
+  if (!text.starts_with('(') || !text.ends_with(')')) return text;
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return text;
+  }
+  return text.substr(1, text.size() - 2);
+}
+
+}  // namespace
+
 void CppText::store(const std::string& place, const std::string& value, DType to, DType from) {
   if (const std::string half = half_name(to); !half.empty()) {
     functions.insert("kw_" + half);
@@ -143,8 +157,9 @@ void CppText::store(const std::string& place, const std::string& value, DType to
   const bool as_it_is =
       (to == from && task::is_floating(to) && task::size_of(to) >= sizeof(float)) ||
       (to == DType::kBool && from == DType::kBool);
-  if (as_it_is) return format("{} = {};", place, value);
-  format("{} = static_cast<{}>({});", place, task::cpp_type(to), value);
+  const std::string_view bare = without_outer_parentheses(value);
+  if (as_it_is) return format("{} = {};", place, bare);
+  format("{} = static_cast<{}>({});", place, task::cpp_type(to), bare);
 }
 
 const ScalarRef& before_rounding(const ScalarRef& value, DType to) {

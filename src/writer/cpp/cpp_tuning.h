@@ -16,6 +16,7 @@ struct CppTuning {
   int split_borders = 1;    // 0: conditions stay inside the loops
   int transpose_tile = 64;  // rows and columns of a transposition's block; 0: no blocks
   int stream = 0;           // 1: long outputs are written past the caches
+  int vector_bits = 512;    // at most; on a processor with shorter ones the same as 256
 };
 
 // visit(name, field, values worth trying). Their order is the one in which a search tries them.
@@ -31,6 +32,7 @@ void describe(CppTuning& t, const Visit& visit) {
   visit("stream", t.stream, std::vector{0, 1});
   visit("unroll_windows", t.unroll_windows, std::vector{0, 1});
   visit("split_borders", t.split_borders, std::vector{0, 1});
+  visit("vector_bits", t.vector_bits, std::vector{256, 512});
 }
 
 }  // namespace kw::writer

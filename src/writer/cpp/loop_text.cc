@@ -25,6 +25,11 @@ class LoopWriter {
       const auto id = static_cast<BufferId>(i);
       const LocalBuffer* rest = text_.local(id);
       if (rest == nullptr || !rest->shape.empty() || rest->loops != loops) continue;
+      if (is_stored_once(nodes, id)) {
+        constants_.insert(id);
+        continue;
+      }
+      constants_.erase(id);
       text_.format("{} {};", element_type(text_.buffer(id).type.dtype), text_.name(id));
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -53,6 +58,22 @@ class LoopWriter {
   }
 
  private:
+  // By a statement of the list: it is declared there.
+  bool is_stored_once(const NestList& nodes, BufferId id) const {
+    if (!half_name(text_.buffer(id).type.dtype).empty()) return false;
+    int times = 0;
+    for (const NestNode& node : nodes) {
+      std::vector<Access> writes;
+      collect_writes(node, writes);
+      const auto stores = std::count_if(writes.begin(), writes.end(),
+                                        [&](const Access& write) { return write.buffer == id; });
+      const auto* put = std::get_if<Store>(&node.node);
+      if (stores > 0 && (put == nullptr || put->update)) return false;
+      times += static_cast<int>(stores);
+    }
+    return times == 1;
+  }
+
   void loop(const NestLoop& loop, std::vector<std::string> loops) {
     if (is_argument_search(loop)) return argument_search(loop, loops);
     if (write_copy(loop, text_)) return;
@@ -331,8 +352,9 @@ class LoopWriter {
         scope, kept,
         wide ? fmt::format("static_cast<float>({})", put.accumulator) : put.accumulator);
     const bool is_streamed = streamed_ && streamed_->first == put.buffer;
-    const std::string place =
-        is_streamed ? streamed_->second : text_.element(put.buffer, put.index);
+    std::string place = is_streamed ? streamed_->second : text_.element(put.buffer, put.index);
+    if (constants_.contains(put.buffer))
+      place = fmt::format("const {} {}", element_type(to), place);
     if (put.update) value = text_.combine(*put.update, to, place, fmt::format("({})", value));
     text_.store(place, value, to, kept->dtype);
   }
@@ -340,6 +362,7 @@ class LoopWriter {
   const CppTuning& tuning_;
   const std::int64_t lanes_;  // of a reduction: some vectors, so that none waits for itself
   CppText& text_;
+  std::set<BufferId> constants_;  // locals that are declared where they are stored
   std::optional<std::pair<BufferId, std::string>> streamed_;  // the place of its elements
 };
 

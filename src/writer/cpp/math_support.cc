@@ -6,28 +6,39 @@ const std::map<std::string, std::string>& math_functions() {
   static const std::map<std::string, std::string> all = {
       // 2^n exp(r) with |r| < 0.35, a minimax polynomial: 1.0 units in the last place, and as fast
       // for infinities and what is out of range. 2^n in two factors, so that subnormals are right.
-      // kw_exp_inside: of what is between -87 and 87.
+      // kw_exp_inside: of what is between -87 and 87. kw_exp_rest: exp(r) - 1.
       {"kw_exp", R"text(template <typename T>
-inline T kw_exp_mantissa(T x, T& shifted) {
+inline T kw_exp_rest(T x, T& shifted) {
   shifted = x * T(1.44269504) + T(12582912);
   const T n = shifted - T(12582912);
   const T r = (x - n * T(0.693145752)) - n * T(1.42860677e-6), s = r * r;
   const T p = s * (s * T(0.00138145196) + (r * T(0.00836874731) + T(0.0416683927))) + (r * T(0.166665196) + T(0.49999994));
-  return p * s + r + T(1);
+  return p * s + r;
 }
 template <typename T>
 inline T kw_exp(T x) {
   const T low = x < T(-104) ? T(-104) : x, in = low > T(89) ? T(89) : low;
   T shifted;
-  const T p = kw_exp_mantissa<T>(in, shifted);
+  const T p = kw_exp_rest<T>(in, shifted) + T(1);
   const int32_t e = std::bit_cast<int32_t>(shifted) - 0x4b400000, half = e >> 1;
   return p * std::bit_cast<T>((half + 127) << 23) * std::bit_cast<T>((e - half + 127) << 23);
 }
 template <typename T>
 inline T kw_exp_inside(T x) {
   T shifted;
-  const T p = kw_exp_mantissa<T>(x, shifted);
+  const T p = kw_exp_rest<T>(x, shifted) + T(1);
   return p * std::bit_cast<T>((std::bit_cast<int32_t>(shifted) - 0x4b400000 + 127) << 23);
+}
+)text"},
+      // exp(x) - 1 = 2^n ((exp(r) - 1) + (1 - 2^-n)): 1.4 units in the last place, near 0 too.
+      {"kw_expm1", R"text(template <typename T>
+inline T kw_expm1(T x) {
+  const T low = x < T(-104) ? T(-104) : x, in = low > T(89) ? T(89) : low;
+  T shifted;
+  const T p = kw_exp_rest<T>(in, shifted);
+  const int32_t e = std::bit_cast<int32_t>(shifted) - 0x4b400000, half = e >> 1;
+  const T scale = std::bit_cast<T>((half + 127) << 23), rest = std::bit_cast<T>((e - half + 127) << 23);
+  return (p * scale + (scale - std::bit_cast<T>((half - e + 127) << 23))) * rest;
 }
 )text"},
       // erf(x) = x + x P(x^2) where |x| < 0.92, and 1 - exp(-(x + x Q(x))) beyond; minimax

@@ -310,6 +310,10 @@ std::string ScalarText::unary(ScalarOp op, DType dtype, const std::string& a) {
     return function("kw_erf", dtype, {a});
   }
   if (op == ScalarOp::kExp) return exponential(dtype, a);
+  if (op == ScalarOp::kExpm1 && dtype != DType::kFloat64) {
+    functions_.insert("kw_exp");
+    return function("kw_expm1", dtype, {a});
+  }
   if (const char* name = math_name(op)) return function(name, dtype, {a});
   switch (op) {
     case ScalarOp::kNeg:

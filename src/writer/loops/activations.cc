@@ -35,9 +35,9 @@ void gelu(OpCall& call) {
   if (form == "tanh") {
     return of_element([](const ScalarRef& x) {
       const ScalarRef cube = mul(mul(x, x), x);
-      const ScalarRef inner =
-          mul(add(x, mul(cube, 0.044715)), std::sqrt(2.0) * 2 / std::sqrt(M_PI) * 0.5);
-      return mul(mul(x, 0.5), binary(ScalarOp::kAdd, 1.0, unary(ScalarOp::kTanh, inner)));
+      // (1 + tanh(u)) / 2 = sigmoid(2 u), of which nothing cancels where u is far below 0.
+      const ScalarRef twice = mul(add(x, mul(cube, 0.044715)), 2 * std::sqrt(2 / M_PI));
+      return mul(x, sigmoid(twice));
     })(call);
   }
   if (form != "none" && !form.empty())
@@ -46,6 +46,13 @@ void gelu(OpCall& call) {
     return mul(mul(x, 0.5),
                binary(ScalarOp::kAdd, 1.0, unary(ScalarOp::kErf, mul(x, std::sqrt(0.5)))));
   })(call);
+}
+
+// x tanh(log(1 + n)), n = exp(x), is x m / (m + 2) with m = n (n + 2); 1 beyond 20 in float64 too.
+ScalarRef mish(const ScalarRef& x) {
+  const ScalarRef n = unary(ScalarOp::kExp, binary(ScalarOp::kMin, x, 20));
+  const ScalarRef m = mul(n, binary(ScalarOp::kAdd, n, 2));
+  return mul(x, binary(ScalarOp::kDiv, m, binary(ScalarOp::kAdd, m, 2)));
 }
 
 void softplus(OpCall& call) {
@@ -62,9 +69,11 @@ void softplus(OpCall& call) {
 // x > 0: scale * x, else alpha * scale * (exp(input_scale * x) - 1).
 void elu_of(OpCall& call, double alpha, double scale, double input_scale) {
   of_element([=](const ScalarRef& x) {
-    const ScalarRef inner = input_scale == 1 ? x : mul(x, input_scale);
-    return select(binary(ScalarOp::kGreater, x, 0), scale == 1 ? x : mul(x, scale),
-                  mul(unary(ScalarOp::kExpm1, inner), alpha * scale));
+    const auto times = [](const ScalarRef& value, double factor) {
+      return factor == 1 ? value : mul(value, factor);
+    };
+    return select(binary(ScalarOp::kGreater, x, 0), times(x, scale),
+                  times(unary(ScalarOp::kExpm1, times(x, input_scale)), alpha * scale));
   })(call);
 }
 
@@ -165,9 +174,7 @@ void add_activations(LowerTable& table) {
       [](const ScalarRef& x) { return binary(ScalarOp::kMin, binary(ScalarOp::kMax, x, 0), 6); });
   table["gelu.default"] = gelu;
   table["silu.default"] = of_element([](const ScalarRef& x) { return mul(x, sigmoid(x)); });
-  table["mish.default"] = of_element([](const ScalarRef& x) {
-    return mul(x, unary(ScalarOp::kTanh, unary(ScalarOp::kLog1p, unary(ScalarOp::kExp, x))));
-  });
+  table["mish.default"] = of_element(mish);
   table["softplus.default"] = softplus;
   table["elu.default"] = [](OpCall& call) {
     elu_of(call, call.number("alpha", 1), call.number("scale", 1), call.number("input_scale", 1));

@@ -1,5 +1,6 @@
 // fuse_loops: what one loop makes is used while it is in the cache, and inputs are read once.
 #include <algorithm>
+#include <iterator>
 
 #include "writer/nest/nest.h"
 
@@ -78,6 +79,26 @@ bool try_to_merge(NestNode& first_node, NestNode& second_node) {
   return true;
 }
 
+// Behind the last that it needs something of: what is computed once, of numbers for example, keeps
+// no loops apart.
+NestList::iterator earliest_place(NestList& list, const NestNode& node) {
+  std::vector<Access> written, read;
+  collect_writes(node, written);
+  auto place = list.end();
+  for (; place != list.begin(); --place) {
+    const NestNode& earlier = *std::prev(place);
+    if (depends(node, earlier)) break;
+    // Nor is it written while others still read what was there.
+    read.clear();
+    collect_reads(earlier, read);
+    collect_writes(earlier, read);
+    if (std::any_of(read.begin(), read.end(),
+                    [&](const Access& one) { return one.buffer == written.front().buffer; }))
+      break;
+  }
+  return place;
+}
+
 void fuse(NestList& list) {
   NestList out;
   for (NestNode& node : list) {
@@ -86,6 +107,15 @@ void fuse(NestList& list) {
     if (std::holds_alternative<Declare>(node.node)) {
       auto place = std::find_if(out.begin(), out.end(),
                                 [](const NestNode& one) { return loop_of(one) != nullptr; });
+      out.insert(place, std::move(node));
+      continue;
+    }
+    const auto* store = std::get_if<Store>(&node.node);
+    if (store != nullptr && store->accumulator.empty() && !store->update) {
+      auto place = earliest_place(out, node);
+      if (std::none_of(place, out.end(),
+                       [](const NestNode& one) { return loop_of(one) != nullptr; }))
+        place = out.end();
       out.insert(place, std::move(node));
       continue;
     }

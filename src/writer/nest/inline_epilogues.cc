@@ -4,34 +4,10 @@
 #include "base/check.h"
 #include "writer/loops/scalar.h"
 #include "writer/nest/nest.h"
+#include "writer/nest/step_reads.h"
 
 namespace kw::writer {
 namespace {
-
-std::vector<Access> reads_of(const Step& step) {
-  std::vector<Access> out;
-  if (const auto* stage = std::get_if<Stage>(&step)) {
-    collect_reads(stage->body, out);
-    collect_reads(stage->epilogue, out);
-  } else if (const auto* scan = std::get_if<Scan>(&step)) {
-    collect_reads(scan->stage.body, out);
-    collect_reads(scan->stage.epilogue, out);
-  } else if (const auto* sort = std::get_if<Sort>(&step)) {
-    out.push_back({sort->in, {}});
-  } else {
-    const auto& scatter = std::get<Scatter>(step);
-    collect_reads(scatter.value, out);
-    for (const ScalarRef& index : scatter.index) collect_reads(index, out);
-    out.push_back({scatter.out, {}});
-  }
-  return out;
-}
-
-bool reads_buffer(const Step& step, BufferId buffer) {
-  const std::vector<Access> reads = reads_of(step);
-  return std::any_of(reads.begin(), reads.end(),
-                     [&](const Access& read) { return read.buffer == buffer; });
-}
 
 // place[d]: the reader's loop that walks dimension d of what it reads; empty where some load is
 // not of that form, or not all are equal.
@@ -77,12 +53,7 @@ class Inliner {
     if (made->op == ReduceOp::kArgMax || made->op == ReduceOp::kArgMin) return false;
     const Buffer& buffer = program_.buffers[static_cast<std::size_t>(made->out)];
     if (buffer.kind != Buffer::Kind::kScratch) return false;
-    std::optional<std::size_t> reader;
-    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-      if (i == at || !reads_buffer(program_.steps[i], made->out)) continue;
-      if (reader || i < at) return false;
-      reader = i;
-    }
+    const std::optional<std::size_t> reader = only_reader(program_, at, made->out);
     if (!reader) return false;
     const auto* stage = std::get_if<Stage>(&program_.steps[*reader]);
     if (stage == nullptr || !stage->reduced.empty()) return false;

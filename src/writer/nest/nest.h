@@ -113,7 +113,8 @@ void unroll_windows(Nest& nest, const std::map<std::string, std::int64_t>& sizes
 void bound_reductions(Nest& nest);
 
 // Loops whose statements test whether an index is inside run in three parts: before, where every
-// test that the loop's variable decides is true, and behind. After shrink_buffers().
+// test that the loop's variable decides is true, and behind; in the middle part the loops inside
+// do so too. After shrink_buffers().
 void split_borders(Nest& nest);
 
 // A loop that has nothing but another loop, through which everything is read and written in one
@@ -136,6 +137,10 @@ void shrink_buffers(Nest& nest);
 // make_nest().
 void inline_epilogues(Program& program);
 
+// Pointwise stages that one reduction alone reads, each element once, become its terms: where it
+// reads them in strides, and products that may be those of matrices. Before inline_epilogues().
+void inline_terms(Program& program);
+
 // A nest of loops that has nothing but one reduction: loops > declare, loops > accumulate, store.
 struct Reduction {
   std::vector<NestLoop*> loops;  // over the outputs, outermost first; may be empty
@@ -153,6 +158,7 @@ void for_each_reduction(Nest& nest, const std::function<void(Reduction&)>& visit
 struct Access {
   BufferId buffer = 0;
   std::vector<std::optional<IntExpr>> index;  // nullopt: depends on data
+  std::set<std::string> by_data = {};         // variables in the indices that do
 };
 void collect_reads(const NestNode& node, std::vector<Access>& out);
 void collect_reads(const ScalarRef& value, std::vector<Access>& out);

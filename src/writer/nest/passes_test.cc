@@ -221,6 +221,59 @@ TEST(BoundReductions, AWindowEndsWhereItsConditionSaysSo) {
       "        a1 sum= x[((A * i0) // (7)) + r0, ((B * i1) // (7)) + r1]\n");
 }
 
+// The sum over a dimension of the product of x [A, B] and w [B], in two operators.
+Program weighted_sum(const char* dim, const char* left) {
+  const TestGraph graph{
+      .sizes = {{"A", 40}, {"B", 50}},
+      .inputs = {{"x", R"(["A", "B"])"}, {"w", R"(["B"])"}},
+      .nodes = {{"mul.Tensor", R"("self": {"input": "x"}, "other": {"input": "w"})",
+                 R"(["A", "B"])"},
+                {"sum.dim_IntList",
+                 fmt::format(R"("self": {{"node": 0}}, "dim": {{"sizes": [{}]}}, "keepdim": false)",
+                             dim),
+                 fmt::format(R"(["{}"])", left)}},
+      .outputs = R"({"node": 1})"};
+  Program program = lowered(graph);
+  inline_terms(program);
+  return program;
+}
+
+TEST(InlineTerms, OfWhatIsReadInStrides) {
+  EXPECT_EQ(to_text(make_nest(weighted_sum("0", "B"))),
+            "for i2 < B\n"
+            "  sum of float32 a3\n"
+            "  for r0 < A\n"
+            "    a3 sum= mul(x[r0, i2], w[i2])\n"
+            "  out0[i2] = reduced, reduced a3\n");
+}
+
+TEST(InlineTerms, AlongMemoryTheLoopsAreJoinedInstead) {
+  EXPECT_EQ(weighted_sum("1", "A").steps.size(), 2U);
+}
+
+TEST(FuseLoops, WhatIsComputedOnceGoesBeforeTheLoops) {
+  const TestGraph graph{
+      .sizes = {{"A", 40}},
+      .inputs = {{"x", R"(["A"])"}, {"b", "[]"}},
+      .nodes = {{"exp.default", R"("self": {"input": "x"})", R"(["A"])"},
+                {"neg.default", R"("self": {"input": "b"})", "[]"},
+                {"exp.default", R"("self": {"node": 1})", "[]"},
+                {"mul.Tensor", R"("self": {"node": 0}, "other": {"node": 2})", R"(["A"])"}},
+      .outputs = R"({"node": 3})"};
+  Nest nest = make_nest(lowered(graph));
+  fuse_loops(nest);
+  shrink_buffers(nest);
+  EXPECT_EQ(to_text(nest),
+            "local t0[]\n"
+            "local t1[]\n"
+            "local t2[]\n"
+            "t1[] = neg(b[])\n"
+            "t2[] = exp(t1[])\n"
+            "for i0 < A\n"
+            "  t0[i0] = exp(x[i0])\n"
+            "  out0[i0] = mul(t0[i0], t2[])\n");
+}
+
 TEST(Groups, AreMembersOfTheirOwn) {
   const IntExpr i = IntExpr::symbol("i");
   const ScalarRef value =

@@ -17,13 +17,21 @@ struct Strides {
   bool output_walks = false;   // some read, by the output's in other than single steps
 };
 
+// Also of what data places, where that place is the same in all of the variable's iterations.
+std::optional<IntExpr> step_of(const Nest& nest, const Access& read, const std::string& variable) {
+  if (read.by_data.contains(variable)) return std::nullopt;
+  Access known = read;
+  for (auto& index : known.index) index = index.value_or(IntExpr(0));
+  return stride(nest, known, variable);
+}
+
 Strides strides(const ScalarRef& value, const Nest& nest, const std::string& reduced,
                 const std::string& output) {
   Strides out;
   std::vector<Access> reads;
   collect_reads(value, reads);
   for (const Access& read : reads) {
-    const auto by_reduced = stride(nest, read, reduced), by_output = stride(nest, read, output);
+    const auto by_reduced = step_of(nest, read, reduced), by_output = step_of(nest, read, output);
     const bool walks = !by_reduced || !(*by_reduced == IntExpr(0) || *by_reduced == IntExpr(1));
     out.reduced_walks = out.reduced_walks || walks;
     out.output_steps = out.output_steps || (by_output && *by_output == IntExpr(1));

@@ -16,6 +16,7 @@ struct Use {
 class Uses {
  public:
   std::map<BufferId, std::vector<Use>> found;
+  std::set<BufferId> in_memory;  // a routine works on the whole buffer
 
   void of(const NestList& list) {
     lists_.push_back(&list);
@@ -29,6 +30,7 @@ class Uses {
       std::vector<Access> accesses;
       collect_reads(node, accesses);
       collect_writes(node, accesses);
+      if (const auto* routine = std::get_if<Routine>(&node.node)) keep_whole(*routine);
       for (Access& access : accesses)
         found[access.buffer].push_back({loops_, lists_, std::move(access)});
     }
@@ -36,6 +38,16 @@ class Uses {
   }
 
  private:
+  void keep_whole(const Routine& routine) {
+    if (const auto* scan = std::get_if<Scan>(&routine.step)) {
+      in_memory.insert(scan->stage.out);
+    } else if (const auto* sort = std::get_if<Sort>(&routine.step)) {
+      in_memory.insert({sort->in, sort->values, sort->indices});
+    } else {
+      in_memory.insert(std::get<Scatter>(routine.step).out);
+    }
+  }
+
   std::vector<std::string> loops_;
   std::vector<const NestList*> lists_;
 };
@@ -63,9 +75,7 @@ void shrink_buffers(Nest& nest) {
     if (buffer.kind != Buffer::Kind::kScratch || found == uses.found.end()) continue;
     const std::vector<Use>& all = found->second;
     const std::size_t rank = buffer.type.shape.size();
-    const bool known = std::all_of(all.begin(), all.end(),
-                                   [&](const Use& use) { return use.access.index.size() == rank; });
-    if (!known) continue;  // a routine works on the whole buffer
+    if (uses.in_memory.contains(found->first)) continue;
     const std::size_t common = common_length(all);
     LocalBuffer local;
     local.loops.assign(all.front().loops.begin(),
@@ -82,7 +92,8 @@ void shrink_buffers(Nest& nest) {
       local.dims.push_back(d);
       local.shape.push_back(buffer.type.shape[d]);
     }
-    if (local.dims.size() < rank) nest.locals.emplace(static_cast<BufferId>(id), std::move(local));
+    if (local.dims.size() < rank || rank == 0)
+      nest.locals.emplace(static_cast<BufferId>(id), std::move(local));
   }
 }
 

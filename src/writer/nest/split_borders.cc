@@ -68,9 +68,10 @@ class Splitter {
         continue;
       }
       variables_.insert(loop->variable);
-      for (NestLoop& part : parts_of(*loop)) {
-        of(part.body);
-        out.push_back({std::move(part)});
+      for (Part& part : parts_of(*loop)) {
+        // A border is a few iterations: the loops in it keep their tests.
+        if (!part.is_border) of(part.loop.body);
+        out.push_back({std::move(part.loop)});
       }
       variables_.erase(loop->variable);
     }
@@ -78,6 +79,11 @@ class Splitter {
   }
 
  private:
+  struct Part {
+    NestLoop loop;
+    bool is_border = false;
+  };
+
   // Every expression below it is of a statement that can be copied.
   template <typename See>
   static bool for_each_value(NestList& list, const See& see) {
@@ -104,8 +110,8 @@ class Splitter {
     }
   }
 
-  std::vector<NestLoop> parts_of(NestLoop& loop) {
-    std::vector<NestLoop> out;
+  std::vector<Part> parts_of(NestLoop& loop) {
+    std::vector<Part> out;
     std::set<std::string> others = variables_;
     loops_in(loop.body, others);
     others.erase(loop.variable);
@@ -117,7 +123,7 @@ class Splitter {
       });
     });
     if (!can_copy || borders.empty() || height(loop.body) >= kMostHeight) {
-      out.push_back(std::move(loop));
+      out.push_back({std::move(loop)});
       return out;
     }
     std::optional<Border> low, high;
@@ -127,13 +133,13 @@ class Splitter {
     }
     const IntExpr first = low ? at_least(least(low->place(), loop.extent), IntExpr()) : IntExpr();
     const IntExpr last = high ? at_least(least(high->place(), loop.extent), first) : loop.extent;
-    if (!(first == IntExpr())) out.push_back(part(loop, {}, first));
+    if (!(first == IntExpr())) out.push_back({part(loop, {}, first), true});
     NestLoop middle = loop;
     for_each_value(middle.body, [&](ScalarRef& value) {
       value = without_tests(value, loop.variable, others, low, high);
     });
-    out.push_back(part(middle, first, last));
-    if (high) out.push_back(part(loop, last, loop.extent));
+    out.push_back({part(middle, first, last)});
+    if (high) out.push_back({part(loop, last, loop.extent), true});
     return out;
   }
 

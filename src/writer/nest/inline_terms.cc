@@ -1,0 +1,113 @@
+// inline_terms: the terms of a strided reduction are computed where they are added up.
+#include <algorithm>
+#include <set>
+
+#include "writer/loops/scalar.h"
+#include "writer/nest/nest.h"
+#include "writer/nest/step_reads.h"
+
+namespace kw::writer {
+namespace {
+
+std::vector<Loop> all_loops(const Stage& stage) {
+  std::vector<Loop> out = stage.loops;
+  out.insert(out.end(), stage.reduced.begin(), stage.reduced.end());
+  return out;
+}
+
+// The variables of `loops` that the value's indices hold.
+std::set<std::string> walked_by(const ScalarRef& value, const std::vector<Loop>& loops) {
+  std::set<std::string> out;
+  visit(value, [&](const Scalar& each) {
+    const auto* index = std::get_if<Scalar::Index>(&each.node);
+    if (index == nullptr) return;
+    const std::set<std::string> symbols = index->expr.symbols();
+    for (const Loop& loop : loops) {
+      if (symbols.contains(loop.variable)) out.insert(loop.variable);
+    }
+  });
+  return out;
+}
+
+// A product whose factors are the same along some loop each: its sum may be one of matrices.
+bool is_outer_product(const Stage& made) {
+  const Scalar* value = made.body.get();
+  while (const auto* cast = std::get_if<Scalar::Cast>(&value->node)) value = cast->value.get();
+  const auto* call = std::get_if<Scalar::Call>(&value->node);
+  if (call == nullptr || call->op != ScalarOp::kMul) return false;
+  return std::all_of(call->arguments.begin(), call->arguments.end(), [&](const ScalarRef& factor) {
+    return walked_by(factor, made.loops).size() < made.loops.size();
+  });
+}
+
+// By which of the reader's variables each of the made stage's loops is walked, where every load of
+// what it made has an element of its own in each iteration, the same one in all loads.
+std::optional<std::map<std::string, IntExpr>> walk_of(const Stage& made, const Stage& reader) {
+  const std::vector<Loop> around = all_loops(reader);
+  std::vector<Access> reads;
+  collect_reads(reader.body, reads);
+  std::optional<std::map<std::string, IntExpr>> out;
+  for (const Access& read : reads) {
+    if (read.buffer != made.out) continue;
+    std::map<std::string, IntExpr> mine;
+    std::set<std::string> walked;
+    for (std::size_t d = 0; d < read.index.size(); ++d) {
+      if (!read.index[d]) return std::nullopt;
+      const Loop& own = made.loops[d];
+      if (!(own.extent == IntExpr(1))) {
+        const auto loop = std::find_if(around.begin(), around.end(), [&](const Loop& one) {
+          return *read.index[d] == IntExpr::symbol(one.variable) && one.extent == own.extent;
+        });
+        if (loop == around.end() || !walked.insert(loop->variable).second) return std::nullopt;
+      }
+      mine.emplace(own.variable, *read.index[d]);
+    }
+    const auto is_walked = [&](const Loop& loop) {
+      return loop.extent == IntExpr(1) || walked.contains(loop.variable);
+    };
+    if (!std::all_of(around.begin(), around.end(), is_walked)) return std::nullopt;
+    if (out && *out != mine) return std::nullopt;
+    out = std::move(mine);
+  }
+  return out;
+}
+
+bool into_reduction(Program& program, std::size_t at) {
+  const auto* made = std::get_if<Stage>(&program.steps[at]);
+  if (made == nullptr || !made->reduced.empty() || made->loops.empty()) return false;
+  if (program.buffers[static_cast<std::size_t>(made->out)].kind != Buffer::Kind::kScratch)
+    return false;
+  const std::optional<std::size_t> reader = only_reader(program, at, made->out);
+  auto* sum = reader ? std::get_if<Stage>(&program.steps[*reader]) : nullptr;
+  if (sum == nullptr || sum->reduced.empty()) return false;
+  if (sum->epilogue) {
+    std::vector<Access> reads;
+    collect_reads(sum->epilogue, reads);
+    for (const Access& read : reads) {
+      if (read.buffer == made->out) return false;
+    }
+  }
+  const auto walk = walk_of(*made, *sum);
+  if (!walk) return false;
+  // Along memory, fuse_loops() joins the two loops, a statement each.
+  const bool is_strided =
+      !(walk->at(made->loops.back().variable) == IntExpr::symbol(sum->reduced.back().variable));
+  if (!is_strided && !(sum->op == ReduceOp::kSum && is_outer_product(*made))) return false;
+  const ScalarRef term = substitute(made->body, *walk);
+  sum->body = rewritten(sum->body, [&](const Scalar& each) -> ScalarRef {
+    const auto* load = std::get_if<Scalar::Load>(&each.node);
+    return load != nullptr && load->buffer == made->out ? term : nullptr;
+  });
+  sum->label = made->label + ", " + sum->label;
+  program.steps.erase(program.steps.begin() + static_cast<std::ptrdiff_t>(at));
+  return true;
+}
+
+}  // namespace
+
+void inline_terms(Program& program) {
+  // Backwards, so that what makes the terms of a term is inlined after it.
+  for (std::size_t i = program.steps.size(); i-- > 0;) into_reduction(program, i);
+}
+
+}  // namespace kw::writer
