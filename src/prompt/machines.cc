@@ -38,17 +38,22 @@ struct Architecture {
 const Architecture kAmpere = {"8.0", 163 * kKiB}, kAda = {"8.9", 99 * kKiB},
                    kHopper = {"9.0", 227 * kKiB}, kBlackwell = {"10.0", 227 * kKiB};
 
+struct Memory {
+  std::int64_t l2, bytes;
+  double bandwidth;  // bytes a second
+};
+
 HardwareCard gpu(std::string name, const Architecture& architecture, int multiprocessors,
-                 std::int64_t l2, std::int64_t memory, double bandwidth, Peaks peaks) {
+                 const Memory& memory, Peaks peaks) {
   HardwareCard out;
   out.name = std::move(name);
   out.compute_capability = architecture.compute_capability;
   out.multiprocessors = multiprocessors;
   out.shared_memory_bytes = architecture.shared_memory;
   out.registers = 65536;
-  out.l2_bytes = l2;
-  out.memory_bytes = memory;
-  out.memory_bytes_per_s = bandwidth;
+  out.l2_bytes = memory.l2;
+  out.memory_bytes = memory.bytes;
+  out.memory_bytes_per_s = memory.bandwidth;
   out.peak_flops = std::move(peaks);
   return out;
 }
@@ -79,18 +84,18 @@ const std::vector<HardwareCard>& known_machines(task::Language language) {
                 "avx512f avx512bw avx512dq avx512vl avx512_vnni avx512_bf16 avx_vnni avx512_fp16 "
                 "amx_tile amx_bf16")};
   static const std::vector<HardwareCard> gpus = {
-      gpu("NVIDIA H200", kHopper, 132, 50 * kMiB, 141'000'000'000, 4.8e12,
+      gpu("NVIDIA H200", kHopper, 132, {50 * kMiB, 141'000'000'000, 4.8e12},
           peaks(989e12, 494e12, 67e12)),
-      gpu("NVIDIA H100 SXM", kHopper, 132, 50 * kMiB, 80 * kGiB, 3.35e12,
+      gpu("NVIDIA H100 SXM", kHopper, 132, {50 * kMiB, 80 * kGiB, 3.35e12},
           peaks(989e12, 494e12, 67e12)),
-      gpu("NVIDIA H100 PCIe", kHopper, 114, 50 * kMiB, 80 * kGiB, 2e12,
+      gpu("NVIDIA H100 PCIe", kHopper, 114, {50 * kMiB, 80 * kGiB, 2e12},
           peaks(756e12, 378e12, 51e12)),
-      gpu("NVIDIA A100 SXM 80GB", kAmpere, 108, 40 * kMiB, 80 * kGiB, 2.039e12,
+      gpu("NVIDIA A100 SXM 80GB", kAmpere, 108, {40 * kMiB, 80 * kGiB, 2.039e12},
           peaks(312e12, 156e12, 19.5e12)),
-      gpu("NVIDIA L40S", kAda, 142, 96 * kMiB, 48 * kGiB, 864e9, peaks(362e12, 183e12, 91.6e12)),
-      gpu("NVIDIA GeForce RTX 4090", kAda, 128, 72 * kMiB, 24 * kGiB, 1.008e12,
+      gpu("NVIDIA L40S", kAda, 142, {96 * kMiB, 48 * kGiB, 864e9}, peaks(362e12, 183e12, 91.6e12)),
+      gpu("NVIDIA GeForce RTX 4090", kAda, 128, {72 * kMiB, 24 * kGiB, 1.008e12},
           peaks(165e12, 82.6e12, 82.6e12)),
-      gpu("NVIDIA B200", kBlackwell, 148, 126 * kMiB, 180'000'000'000, 8e12,
+      gpu("NVIDIA B200", kBlackwell, 148, {126 * kMiB, 180'000'000'000, 8e12},
           peaks(2250e12, 1125e12, 75e12))};
   return language == task::Language::kTriton ? gpus : processors;
 }

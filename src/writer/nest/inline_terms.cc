@@ -52,15 +52,16 @@ std::optional<std::map<std::string, IntExpr>> walk_of(const Stage& made, const S
     std::map<std::string, IntExpr> mine;
     std::set<std::string> walked;
     for (std::size_t d = 0; d < read.index.size(); ++d) {
-      if (!read.index[d]) return std::nullopt;
+      const std::optional<IntExpr>& at = read.index[d];
+      if (!at) return std::nullopt;
       const Loop& own = made.loops[d];
       if (!(own.extent == IntExpr(1))) {
         const auto loop = std::find_if(around.begin(), around.end(), [&](const Loop& one) {
-          return *read.index[d] == IntExpr::symbol(one.variable) && one.extent == own.extent;
+          return *at == IntExpr::symbol(one.variable) && one.extent == own.extent;
         });
         if (loop == around.end() || !walked.insert(loop->variable).second) return std::nullopt;
       }
-      mine.emplace(own.variable, *read.index[d]);
+      mine.emplace(own.variable, *at);
     }
     const auto is_walked = [&](const Loop& loop) {
       return loop.extent == IntExpr(1) || walked.contains(loop.variable);
