@@ -191,6 +191,7 @@ case("baddbmm", lambda x, y, z: torch.baddbmm(z, x, y, beta=0.5, alpha=0.25), "B
 case("product_of_terms", lambda x, y: (x.unsqueeze(-1) * y).sum(1) + (x.unsqueeze(1) * y.t()).sum(-1), "N,K;K,M", tolerance=1e-6)
 case("columns_of_terms", lambda x, w: ((x - w).square().mean(0), (x * w).amax(0)), "N,M;M", tolerance=1e-6)
 case("embedding_bag", lambda i, t, w: (t[i] * w.unsqueeze(-1)).sum(1), "index:7 B,N;7,M;B,N", tolerance=1e-6)
+case("linear_of_sum", lambda x, e, w, b: F.linear(x + e, w, b), "B,N,K;N,K;M,K;M", tolerance=1e-6)
 case("linear", lambda x, w, b: F.linear(x, w, b), "B,N,K;M,K;M")
 case("bilinear", lambda x, y, w, b: F.bilinear(x, y, w, b), "B,M,N;B,M,K;C,N,K;C")
 case("bilinear_einsum", lambda x, y, w: torch.einsum("bi,oij,bj->bo", x, w, y), "B,N;B,M;C,N,M")

@@ -106,7 +106,15 @@ class Blocker {
     // A group's members read the same elements.
     Groups groups = split_groups(parts.value, parts.loops);
     parts.loops = std::move(groups.loops);
-    if (!groups.places.empty()) replace(parts, groups.places);
+    if (!groups.places.empty()) {
+      replace(parts, groups.places);
+      // A member is below their number: its remainder is the member.
+      IntRanges known = parts.ranges;
+      for (const std::vector<Loop>* loops : {&parts.loops, &parts.depth}) {
+        for (const Loop& loop : *loops) known.loop(loop.variable, loop.extent);
+      }
+      parts.value = simplified(parts.value, known);
+    }
     const Parts whole = parts;
     below_extent_.clear();
     std::vector<Loop> around;

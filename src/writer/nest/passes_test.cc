@@ -251,6 +251,32 @@ TEST(InlineTerms, AlongMemoryTheLoopsAreJoinedInstead) {
   EXPECT_EQ(weighted_sum("1", "A").steps.size(), 2U);
 }
 
+// Of a sum of three dimensions, whose first two are the rows.
+TEST(BlockProducts, RowsOfAViewAreOneRun) {
+  const TestGraph graph{
+      .sizes = {{"A", 6}, {"B", 40}, {"C", 50}, {"D", 30}},
+      .inputs = {{"x", R"(["A", "B", "C"])"}, {"w", R"(["C", "D"])"}},
+      .nodes = {{"exp.default", R"("self": {"input": "x"})", R"(["A", "B", "C"])"},
+                {"view.default", R"("self": {"node": 0}, "size": {"sizes": ["A * B", "C"]})",
+                 R"(["A * B", "C"])"},
+                {"mm.default", R"("self": {"node": 1}, "mat2": {"input": "w"})",
+                 R"(["A * B", "D"])"}},
+      .outputs = R"({"node": 2})"};
+  Nest nest = make_nest(lowered(graph));
+  block_products(nest);
+  ASSERT_EQ(nest.body.size(), 2U) << to_text(nest);
+  const auto* product = std::get_if<Product>(&nest.body[1].node);
+  ASSERT_NE(product, nullptr) << to_text(nest);
+  std::vector<Access> reads;
+  collect_reads(product->left, reads);
+  ASSERT_EQ(reads.size(), 1U);
+  ASSERT_EQ(product->rows.size(), 2U);
+  const auto by_row = stride(nest, reads[0], product->rows[1].variable),
+             by_group = stride(nest, reads[0], product->rows[0].variable);
+  ASSERT_TRUE(by_row && by_group) << to_text(nest);
+  EXPECT_EQ(*by_row * product->rows[1].extent, *by_group);
+}
+
 TEST(FuseLoops, WhatIsComputedOnceGoesBeforeTheLoops) {
   const TestGraph graph{
       .sizes = {{"A", 40}},
