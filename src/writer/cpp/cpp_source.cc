@@ -85,12 +85,14 @@ Result<CppFile> cpp_source(const Nest& nest, const task::Signature& signature,
   write_scratch(text);
   write_nest(tuning, text);
   if (text.functions.contains("kw_stream")) text.line("kw_stream_end();");
+  std::vector<std::string> lines = text.size_lines();
+  lines.insert(lines.end(), text.lines.begin(), text.lines.end());
   std::string code = support_text(text.functions, tuning);
   code += "\n";
   for (const auto& [name, value] : nest.numbers)
     code += fmt::format("static_assert({0} == {1}, \"written for {0} = {1}\");\n", name, value);
   code += head_of_run(parameters);
-  for (const std::string& line : text.lines) code += line + "\n";
+  for (const std::string& line : lines) code += line + "\n";
   code += "}\n";
   // Without it, no operation on a float is moved out of what a condition guards.
   std::string head = "// flags: -fno-trapping-math";

@@ -15,7 +15,7 @@ bool is_extreme(ReduceOp op) {
 }
 
 CppText::CppText(const Nest& of, std::vector<std::string> names_of_buffers)
-    : nest(of), names_(std::move(names_of_buffers)), wide_sums_(wide_sums(of)) {
+    : nest(of), names_(std::move(names_of_buffers)), sizes_(of), wide_sums_(wide_sums(of)) {
   std::vector<Access> all;
   for (const NestNode& node : nest.body) {
     collect_reads(node, all);
@@ -103,8 +103,19 @@ std::string_view element_type(DType dtype) {
 }
 
 // ---- expressions ----
-// Divisions whose dividend may be negative round as IntFunction does.
 std::string CppText::index_text(const IntExpr& expr) {
+  return as_it_is(sizes_.in(expr));
+}
+
+std::vector<std::string> CppText::size_lines() {
+  std::vector<std::string> out;
+  for (const auto& [name, size] : sizes_.used())
+    out.push_back(fmt::format("  const int64_t {} = {};", name, as_it_is(size)));
+  return out;
+}
+
+// Divisions whose dividend may be negative round as IntFunction does.
+std::string CppText::as_it_is(const IntExpr& expr) {
   return expr.cpp([this](const IntExpr& dividend) {
     if (ranges.nonnegative(dividend)) return true;
     functions.insert({"kw_floor_div", "kw_remainder"});

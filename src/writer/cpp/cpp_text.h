@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "writer/cpp/scalar_text.h"
+#include "writer/cpp/size_names.h"
 #include "writer/graph/int_ranges.h"
 #include "writer/nest/nest.h"
 
@@ -61,6 +62,8 @@ class CppText {
 
   // ---- expressions ----
   std::string index_text(const IntExpr& expr);
+  // Of the sizes that got names, for the begin of the function.
+  std::vector<std::string> size_lines();
   // A scope of the function in which what is printed may keep constants.
   ScalarText scope();
   // Lines that must stand before the value's text are written.
@@ -74,7 +77,10 @@ class CppText {
   bool is_wide(const std::string& accumulator) const { return wide_sums_.contains(accumulator); }
 
  private:
+  std::string as_it_is(const IntExpr& expr);  // without names of sizes
+
   std::vector<std::string> names_;  // of buffers
+  SizeNames sizes_;
   std::set<BufferId> used_;
   std::set<std::string> wide_sums_;          // accumulators
   std::map<std::string, std::string> kept_;  // the constant of an element

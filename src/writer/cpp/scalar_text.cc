@@ -230,7 +230,8 @@ std::string ScalarText::text(const Scalar& value, bool always) {
   }
   if (const auto* index = std::get_if<Scalar::Index>(&value.node)) {
     std::string number = index_(index->expr);
-    if (value.dtype == DType::kInt64) return fmt::format("({})", number);
+    if (value.dtype == DType::kInt64)
+      return number.find(' ') == std::string::npos ? number : fmt::format("({})", number);
     return fmt::format("static_cast<{}>({})", cpp_value_type(value.dtype), number);
   }
   if (std::holds_alternative<Scalar::Reduced>(value.node)) {
@@ -403,7 +404,8 @@ std::string ScalarText::binary(ScalarOp op, DType from, const std::string& a,
     return fmt::format("static_cast<{0}>(static_cast<{1}>({2}) {3} static_cast<{1}>({4}))", type,
                        unsigned_type(from), a, sign, b);
   }
-  if (!floating && !is_comparison(op))
+  const bool is_test = from == DType::kBool && (op == ScalarOp::kAnd || op == ScalarOp::kOr);
+  if (!floating && !is_comparison(op) && !is_test)
     return fmt::format("static_cast<{}>({} {} {})", type, a, sign, b);
   return fmt::format("({} {} {})", a, sign, b);
 }

@@ -296,12 +296,17 @@ std::string IntExpr::cpp() const {
 std::string IntExpr::cpp(const std::function<bool(const IntExpr&)>& nonnegative) const {
   return print([&](const Call& call) {
     const std::string a = call.a.cpp(nonnegative), b = call.b.cpp(nonnegative);
+    // A name, a number or a call needs no parentheses.
+    const auto operand = [](const std::string& text) {
+      const bool is_one = text.find(' ') == std::string::npos && !text.starts_with('-');
+      return is_one ? text : fmt::format("({})", text);
+    };
     switch (call.function) {
       case IntFunction::kFloorDiv:
-        return nonnegative(call.a) ? fmt::format("(({}) / ({}))", a, b)
+        return nonnegative(call.a) ? fmt::format("({} / {})", operand(a), operand(b))
                                    : fmt::format("kw_floor_div<int64_t>({}, {})", a, b);
       case IntFunction::kMod:
-        return nonnegative(call.a) ? fmt::format("(({}) % ({}))", a, b)
+        return nonnegative(call.a) ? fmt::format("({} % {})", operand(a), operand(b))
                                    : fmt::format("kw_remainder<int64_t>({}, {})", a, b);
       case IntFunction::kMin:
         return fmt::format("std::min<int64_t>({}, {})", a, b);

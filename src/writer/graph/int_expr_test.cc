@@ -37,7 +37,7 @@ TEST(IntExpr, PrintsWhatItReads) {
   EXPECT_EQ(parsed("s66 - s96 + 3").python(), "s66 - s96 + 3");
   EXPECT_EQ(parsed("-2*a + 1").python(), "1 - 2 * a");
   EXPECT_EQ(parsed("(a + 1)//2").python(), "((a + 1) // (2))");
-  EXPECT_EQ(parsed("(a + 1)//2").cpp(), "((a + 1) / (2))");
+  EXPECT_EQ(parsed("(a + 1)//2").cpp(), "((a + 1) / 2)");
   EXPECT_EQ(parsed("max(1, a, b*2)").cpp(), "std::max<int64_t>(std::max<int64_t>(1, a), 2 * b)");
   EXPECT_EQ(IntExpr(0).python(), "0");
   for (const char* text : {"a*b*b - 3*(a % 5)", "((x0 + 2*y) // (3)) * z - 4", "max(a - b, 1)"})

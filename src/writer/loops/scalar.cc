@@ -215,6 +215,26 @@ ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges) {
   });
 }
 
+ScalarRef without_known_tests(const ScalarRef& value, const IntRanges& ranges) {
+  Rewriter rewriter([&](const ScalarRef& one, Rewriter& parts) -> ScalarRef {
+    const auto* whole = std::get_if<Scalar::Call>(&one->node);
+    if (whole == nullptr) return nullptr;
+    if (whole->op == ScalarOp::kGreaterEqual || whole->op == ScalarOp::kLess) {
+      const auto a = index_of(whole->arguments[0]), b = index_of(whole->arguments[1]);
+      const bool is_known =
+          a && b &&
+          (whole->op == ScalarOp::kLess ? ranges.less(*a, *b) : ranges.nonnegative(*a - *b));
+      return is_known ? boolean(true) : nullptr;
+    }
+    if (whole->op != ScalarOp::kAnd && whole->op != ScalarOp::kSelect) return nullptr;
+    const ScalarRef made = parts.with_parts(one);
+    const auto& arguments = std::get<Scalar::Call>(made->node).arguments;
+    return whole->op == ScalarOp::kAnd ? logical_and(arguments[0], arguments[1])
+                                       : select(arguments[0], arguments[1], arguments[2]);
+  });
+  return rewriter.of(value);
+}
+
 ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values) {
   return rewritten(value, [&](const Scalar& each) -> ScalarRef {
     const auto* index = std::get_if<Scalar::Index>(&each.node);

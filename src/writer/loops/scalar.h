@@ -69,6 +69,8 @@ ScalarRef rewritten_outside_selections(const ScalarRef& value,
 
 // Indices in it by what is known of the variables.
 ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges);
+// Without the tests of indices (>= and <) that `ranges` shows to be true.
+ScalarRef without_known_tests(const ScalarRef& value, const IntRanges& ranges);
 // Variables in it by expressions.
 ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values);
 

@@ -143,8 +143,10 @@ class Padding {
     }
   }
 
-  // One more dimension of the image, which the product reads at `place`; its variable.
+  // One more dimension of the image, which the product reads at `place`; its variable. One of a
+  // single element is none.
   IntExpr dimension(const IntExpr& extent, const IntExpr& place) {
+    if (extent == IntExpr(1)) return {};
     const std::string variable = fmt::format("{}p{}", image_.name, loops_.size());
     loops_.push_back({variable, extent});
     ranges_.loop(variable, extent);

@@ -78,8 +78,10 @@ void unroll(Reduction& r, ScalarOp op, const Sizes& sizes) {
   ScalarRef all = elements.front();
   // The new element first: GCC takes minutes for long chains of maxima that begin with the others.
   for (std::size_t i = 1; i < elements.size(); ++i) all = binary(op, elements[i], all);
+  IntRanges ranges;
+  for (const NestLoop* loop : r.loops) ranges.loop(loop->variable, loop->extent);
   Store put = *r.store;
-  put.value = with_reduced(put.value, all);
+  put.value = with_reduced(put.value, without_known_tests(all, ranges));
   put.accumulator.clear();
   NestList body;
   body.push_back({std::move(put)});
