@@ -5,19 +5,26 @@
 
 namespace kw::front {
 
-Result<prompt::HardwareCard> prompt_machine(const std::string& name, task::Language language,
-                                            const std::string& target, int threads,
-                                            const Services& services) {
+Result<std::optional<prompt::HardwareCard>> prompt_machine(const prompt::Template& chosen,
+                                                           const std::string& name,
+                                                           task::Language language,
+                                                           const std::string& target, int threads,
+                                                           const Services& services) {
+  if (!chosen.hardware) {
+    if (name.empty()) return std::nullopt;
+    return fail(ErrorCode::kInvalidArgument,
+                "--machine: the template {} tells nothing of a machine; hardware and full do",
+                chosen.name);
+  }
   const bool is_gpu = target != "cpu" || language == task::Language::kTriton;
   if (name.empty() && !is_gpu) return services.cpu_card(threads);
-  // The names of processors and those of GPUs are found by the language.
-  auto card = prompt::machine_named(is_gpu ? task::Language::kTriton : language, name);
-  if (card) {
-    if (!is_gpu) card->cores = threads;
-    return card;
-  }
-  return tl::unexpected(std::move(card).error().with_context(
-      name.empty() ? "the prompt is for a GPU: say with --machine for which" : "--machine"));
+  auto card =
+      prompt::machine_named(is_gpu ? prompt::known_gpus() : prompt::known_processors(), name);
+  if (!card)
+    return tl::unexpected(std::move(card).error().with_context(
+        name.empty() ? "the prompt is for a GPU: say with --machine for which" : "--machine"));
+  if (!is_gpu) card->cores = threads;
+  return std::move(*card);
 }
 
 }  // namespace kw::front

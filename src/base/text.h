@@ -23,6 +23,7 @@ bool is_valid_utf8(std::string_view bytes);
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
+std::string lower(std::string_view text);  // A to Z alone
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 std::string format_bytes(std::uint64_t bytes);  // "1.5 GiB"

@@ -65,11 +65,11 @@ std::string_view drawn_template(std::span<const Share> shares, Rng& rng) {
 }
 
 // Answers in Triton are compiled for compute capability 9.0, and their blocks chosen for it.
-std::vector<prompt::HardwareCard> compiled_for(task::Language language) {
-  std::vector<prompt::HardwareCard> out = prompt::known_machines(language);
-  std::erase_if(out, [](const prompt::HardwareCard& card) {
-    return card.multiprocessors > 0 && card.compute_capability != "9.0";
-  });
+std::vector<prompt::HardwareCard> machines_for(task::Language language) {
+  if (language != task::Language::kTriton) return prompt::known_processors();
+  std::vector<prompt::HardwareCard> out = prompt::known_gpus();
+  std::erase_if(out,
+                [](const prompt::HardwareCard& gpu) { return gpu.compute_capability != "9.0"; });
   return out;
 }
 
@@ -187,7 +187,7 @@ class SampleMaker {
         pending ? drawn_template(kPendingTemplates, rng_) : drawn_template(kTemplates, rng_);
     KW_TRY(const prompt::Template chosen, prompt::template_named(template_));
     if (chosen.hardware) {
-      const auto known = compiled_for(options_.language);
+      const auto known = machines_for(options_.language);
       options.hardware = known[rng_.below(known.size())];
       options.machine = options.hardware->name;
     }

@@ -20,13 +20,6 @@ constexpr std::array<std::string_view, 8> kReasoning = {"think",      "thinking"
 constexpr int kMaxNesting = 3;
 constexpr std::string_view kFinalChannel = "<|channel|>final<|message|>";
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 struct Tag {
   std::size_t begin, end;  // of the whole tag, in the text searched
   std::string_view name;

@@ -62,16 +62,9 @@ Peaks peaks(double bfloat16, double tensorfloat32, double float32) {
   return {{"bfloat16", bfloat16}, {"tensorfloat32", tensorfloat32}, {"float32", float32}};
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 }  // namespace
 
-const std::vector<HardwareCard>& known_machines(task::Language language) {
+const std::vector<HardwareCard>& known_processors() {
   static const std::vector<HardwareCard> processors = {
       processor("Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz", 32 * kKiB, 256 * kKiB, 12 * kMiB, ""),
       processor("AMD Ryzen 9 5950X 16-Core Processor", 32 * kKiB, 512 * kKiB, 32 * kMiB, ""),
@@ -83,6 +76,10 @@ const std::vector<HardwareCard>& known_machines(task::Language language) {
       processor("Intel(R) Xeon(R) Platinum 8480+", 48 * kKiB, 2 * kMiB, 105 * kMiB,
                 "avx512f avx512bw avx512dq avx512vl avx512_vnni avx512_bf16 avx_vnni avx512_fp16 "
                 "amx_tile amx_bf16")};
+  return processors;
+}
+
+const std::vector<HardwareCard>& known_gpus() {
   static const std::vector<HardwareCard> gpus = {
       gpu("NVIDIA H200", kHopper, 132, {50 * kMiB, 141'000'000'000, 4.8e12},
           peaks(989e12, 494e12, 67e12)),
@@ -97,26 +94,27 @@ const std::vector<HardwareCard>& known_machines(task::Language language) {
           peaks(165e12, 82.6e12, 82.6e12)),
       gpu("NVIDIA B200", kBlackwell, 148, {126 * kMiB, 180'000'000'000, 8e12},
           peaks(2250e12, 1125e12, 75e12))};
-  return language == task::Language::kTriton ? gpus : processors;
+  return gpus;
 }
 
-Result<HardwareCard> machine_named(task::Language language, std::string_view name) {
-  const std::vector<std::string> words = split(lower(trim(name)), ' ');
+Result<HardwareCard> machine_named(const std::vector<HardwareCard>& known, std::string_view name) {
+  const std::string asked = lower(trim(name));
+  const std::vector<std::string> words = split(asked, ' ');
   const HardwareCard* best = nullptr;
   std::vector<std::string> names;
-  for (const HardwareCard& card : known_machines(language)) {
+  for (const HardwareCard& card : known) {
     names.push_back(card.name);
-    const std::string known = lower(card.name);
+    const std::string here = lower(card.name);
     const bool fits = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
-      return known.find(word) != std::string::npos;
+      return here.find(word) != std::string::npos;
     });
     if (fits && (best == nullptr || card.name.size() < best->name.size())) best = &card;
   }
-  if (best != nullptr && !trim(name).empty()) return *best;
-  const std::string what = words.empty() || trim(name).empty()
-                               ? ""
-                               : fmt::format("no facts are known of \"{}\"; ", printable(name, 60));
-  return fail(ErrorCode::kInvalidArgument, "{}there are {}", what, join(names, ", "));
+  const std::string there_are = "there are " + join(names, ", ");
+  if (asked.empty()) return fail(ErrorCode::kInvalidArgument, "{}", there_are);
+  if (best != nullptr) return *best;
+  return fail(ErrorCode::kInvalidArgument, "no facts are known of \"{}\"; {}", printable(name, 60),
+              there_are);
 }
 
 }  // namespace kw::prompt

@@ -5,15 +5,15 @@
 
 #include "base/result.h"
 #include "prompt/hardware_card.h"
-#include "task/candidate.h"
 
 namespace kw::prompt {
 
-// Processors, with what one core of theirs has; for Triton GPUs. The facts are the makers'.
-const std::vector<HardwareCard>& known_machines(task::Language language);
+// The facts are the makers'. Of a processor what one of its cores has.
+const std::vector<HardwareCard>& known_processors();
+const std::vector<HardwareCard>& known_gpus();
 
-// The one whose name has all the words of `name`, whatever their case; of several that with the
-// shortest name. kInvalidArgument names those that are known.
-Result<HardwareCard> machine_named(task::Language language, std::string_view name);
+// The one of `known` whose name has all the words of `name`, whatever their case; of several that
+// with the shortest name. kInvalidArgument names the known ones.
+Result<HardwareCard> machine_named(const std::vector<HardwareCard>& known, std::string_view name);
 
 }  // namespace kw::prompt

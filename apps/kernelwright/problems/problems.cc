@@ -147,10 +147,8 @@ Result<int> run_prompt(const PromptCommand& command, const Services& services) {
   KW_TRY(Problem problem, read_problem(services, command.problem, command.set));
   KW_TRY(task::Signature signature, signature_for(problem, services, command.target));
   prompt::PromptOptions options;
-  if (chosen.hardware) {
-    KW_TRY(options.hardware,
-           prompt_machine(command.machine, *language, command.target, command.threads, services));
-  }
+  KW_TRY(options.hardware, prompt_machine(chosen, command.machine, *language, command.target,
+                                          command.threads, services));
   options.target = command.target;
   options.threads = command.threads;
   options.build_flags = services.build_flags;

@@ -123,10 +123,9 @@ Result<prompt::PromptOptions> prompt_options(const SolveCommand& command,
   out.build_flags = services.build_flags;
   out.optional_flags = task::allowed_flags();
   KW_TRY(const prompt::Template chosen, prompt::template_named(command.search.prompt_template));
-  if (chosen.hardware) {
-    KW_TRY(out.hardware, prompt_machine(command.search.machine, command.search.language_value(),
-                                        command.eval.target, command.eval.threads, services));
-  }
+  KW_TRY(out.hardware,
+         prompt_machine(chosen, command.search.machine, command.search.language_value(),
+                        command.eval.target, command.eval.threads, services));
   return out;
 }
 

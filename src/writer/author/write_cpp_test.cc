@@ -129,6 +129,7 @@ TEST(WriteCpp, GeneratedProblemsHaveNoSizesButThoseOfWindows) {
 }
 
 TEST(WriteCpp, LoopsAndOffsetsHave64Bits) {
+  // t0, t1: values of the problem, in its own dtypes.
   const std::regex narrow(
       R"(\b(?:for \((?!int64_t |;)|(?:int|int32_t|unsigned) (?!kw_hit|t\d)\w+ =))");
   int loops = 0;

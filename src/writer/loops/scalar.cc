@@ -215,24 +215,38 @@ ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges) {
   });
 }
 
-ScalarRef without_known_tests(const ScalarRef& value, const IntRanges& ranges) {
+ScalarRef without_tests(const ScalarRef& value, const std::function<bool(const Scalar&)>& is_true) {
   Rewriter rewriter([&](const ScalarRef& one, Rewriter& parts) -> ScalarRef {
-    const auto* whole = std::get_if<Scalar::Call>(&one->node);
-    if (whole == nullptr) return nullptr;
-    if (whole->op == ScalarOp::kGreaterEqual || whole->op == ScalarOp::kLess) {
-      const auto a = index_of(whole->arguments[0]), b = index_of(whole->arguments[1]);
-      const bool is_known =
-          a && b &&
-          (whole->op == ScalarOp::kLess ? ranges.less(*a, *b) : ranges.nonnegative(*a - *b));
-      return is_known ? boolean(true) : nullptr;
-    }
-    if (whole->op != ScalarOp::kAnd && whole->op != ScalarOp::kSelect) return nullptr;
+    if (is_true(*one)) return boolean(true);
+    const auto* call = std::get_if<Scalar::Call>(&one->node);
+    if (call == nullptr || (call->op != ScalarOp::kAnd && call->op != ScalarOp::kSelect))
+      return nullptr;
     const ScalarRef made = parts.with_parts(one);
     const auto& arguments = std::get<Scalar::Call>(made->node).arguments;
-    return whole->op == ScalarOp::kAnd ? logical_and(arguments[0], arguments[1])
-                                       : select(arguments[0], arguments[1], arguments[2]);
+    return call->op == ScalarOp::kAnd ? logical_and(arguments[0], arguments[1])
+                                      : select(arguments[0], arguments[1], arguments[2]);
   });
   return rewriter.of(value);
+}
+
+ScalarRef without_known_tests(const ScalarRef& value, const IntRanges& ranges) {
+  return without_tests(value, [&](const Scalar& one) {
+    const auto* call = std::get_if<Scalar::Call>(&one.node);
+    if (call == nullptr || (call->op != ScalarOp::kGreaterEqual && call->op != ScalarOp::kLess))
+      return false;
+    const auto a = index_of(call->arguments[0]), b = index_of(call->arguments[1]);
+    if (!a || !b) return false;
+    return call->op == ScalarOp::kLess ? ranges.less(*a, *b) : ranges.less_equal(*b, *a);
+  });
+}
+
+std::set<std::string> variables_of(const ScalarRef& value) {
+  std::set<std::string> out;
+  visit(value, [&](const Scalar& each) {
+    const auto* index = std::get_if<Scalar::Index>(&each.node);
+    if (index != nullptr) out.merge(index->expr.symbols());
+  });
+  return out;
 }
 
 ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values) {

@@ -1,6 +1,8 @@
 // Makers of Scalars and walks over them.
 #pragma once
 #include <functional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +41,8 @@ std::string_view to_string(ReduceOp op);  // "sum", "argmax"
 
 std::optional<bool> constant_bool(const ScalarRef& value);
 std::optional<IntExpr> index_of(const ScalarRef& value);  // nullopt: it depends on data
+// Loop variables and sizes in all of its indices.
+std::set<std::string> variables_of(const ScalarRef& value);
 // Those of a load that do not depend on data, in their order; others are left out.
 std::vector<IntExpr> known_indices(const Scalar::Load& load);
 
@@ -69,7 +73,10 @@ ScalarRef rewritten_outside_selections(const ScalarRef& value,
 
 // Indices in it by what is known of the variables.
 ScalarRef simplified(const ScalarRef& value, const IntRanges& ranges);
-// Without the tests of indices (>= and <) that `ranges` shows to be true.
+// `is_true` says of a comparison that it holds: conditions without it, selections that are left
+// with none.
+ScalarRef without_tests(const ScalarRef& value, const std::function<bool(const Scalar&)>& is_true);
+// .. of indices (>= and <), where `ranges` shows it.
 ScalarRef without_known_tests(const ScalarRef& value, const IntRanges& ranges);
 // Variables in it by expressions.
 ScalarRef substitute(const ScalarRef& value, const std::map<std::string, IntExpr>& values);

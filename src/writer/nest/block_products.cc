@@ -14,15 +14,6 @@ namespace {
 
 using Names = std::set<std::string>;
 
-Names variables_of(const ScalarRef& value) {
-  Names out;
-  visit(value, [&](const Scalar& each) {
-    const auto* index = std::get_if<Scalar::Index>(&each.node);
-    if (index != nullptr) out.merge(index->expr.symbols());
-  });
-  return out;
-}
-
 // What a product is made of, beside its loops: the terms of the condition under which it counts.
 struct Factors {
   ScalarRef left, right;

@@ -15,20 +15,6 @@ std::vector<Loop> all_loops(const Stage& stage) {
   return out;
 }
 
-// The variables of `loops` that the value's indices hold.
-std::set<std::string> walked_by(const ScalarRef& value, const std::vector<Loop>& loops) {
-  std::set<std::string> out;
-  visit(value, [&](const Scalar& each) {
-    const auto* index = std::get_if<Scalar::Index>(&each.node);
-    if (index == nullptr) return;
-    const std::set<std::string> symbols = index->expr.symbols();
-    for (const Loop& loop : loops) {
-      if (symbols.contains(loop.variable)) out.insert(loop.variable);
-    }
-  });
-  return out;
-}
-
 // A product whose factors are the same along some loop each: its sum may be one of matrices.
 bool is_outer_product(const Stage& made) {
   const Scalar* value = made.body.get();
@@ -36,7 +22,9 @@ bool is_outer_product(const Stage& made) {
   const auto* call = std::get_if<Scalar::Call>(&value->node);
   if (call == nullptr || call->op != ScalarOp::kMul) return false;
   return std::all_of(call->arguments.begin(), call->arguments.end(), [&](const ScalarRef& factor) {
-    return walked_by(factor, made.loops).size() < made.loops.size();
+    const std::set<std::string> walked = variables_of(factor);
+    return std::any_of(made.loops.begin(), made.loops.end(),
+                       [&](const Loop& loop) { return !walked.contains(loop.variable); });
   });
 }
 

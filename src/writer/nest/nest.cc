@@ -81,7 +81,7 @@ class Reads {
       Access access{load->buffer, {}};
       for (const ScalarRef& index : load->index) {
         access.index.push_back(index_of(index));
-        if (!access.index.back()) add_symbols(index, access.by_data);
+        if (!access.index.back()) access.by_data.merge(variables_of(index));
         of(index);
       }
       out_.push_back(std::move(access));
@@ -93,13 +93,6 @@ class Reads {
   }
 
  private:
-  static void add_symbols(const ScalarRef& value, std::set<std::string>& out) {
-    visit(value, [&](const Scalar& each) {
-      if (const auto* index = std::get_if<Scalar::Index>(&each.node))
-        out.merge(index->expr.symbols());
-    });
-  }
-
   std::vector<Access>& out_;
   std::set<const Scalar*> seen_;
 };

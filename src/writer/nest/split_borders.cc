@@ -136,7 +136,11 @@ class Splitter {
     if (!(first == IntExpr())) out.push_back({part(loop, {}, first), true});
     NestLoop middle = loop;
     for_each_value(middle.body, [&](ScalarRef& value) {
-      value = without_tests(value, loop.variable, others, low, high);
+      value = without_tests(value, [&](const Scalar& test) {
+        const auto border = border_of(test, loop.variable, others);
+        const std::optional<Border>& end = border && border->is_lower ? low : high;
+        return border && end && follows(*border, *end);
+      });
     });
     out.push_back({part(middle, first, last)});
     if (high) out.push_back({part(loop, last, loop.extent), true});
@@ -156,26 +160,6 @@ class Splitter {
     loop.first = first;
     loop.extent = behind;
     return loop;
-  }
-
-  // Tests that hold between low and high are true.
-  static ScalarRef without_tests(const ScalarRef& value, const std::string& variable,
-                                 const std::set<std::string>& others,
-                                 const std::optional<Border>& low,
-                                 const std::optional<Border>& high) {
-    Rewriter rewriter([&](const ScalarRef& one, Rewriter& parts) -> ScalarRef {
-      if (const auto border = border_of(*one, variable, others)) {
-        const std::optional<Border>& end = border->is_lower ? low : high;
-        if (end && follows(*border, *end)) return boolean(true);
-      }
-      if (!std::holds_alternative<Scalar::Call>(one->node)) return nullptr;
-      ScalarRef made = parts.with_parts(one);
-      const auto& [op, arguments] = std::get<Scalar::Call>(made->node);
-      if (op == ScalarOp::kAnd) return logical_and(arguments[0], arguments[1]);
-      if (op == ScalarOp::kSelect) return select(arguments[0], arguments[1], arguments[2]);
-      return made;
-    });
-    return rewriter.of(value);
   }
 
   std::set<std::string> variables_;  // of the loops around
