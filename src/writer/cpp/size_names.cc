@@ -46,7 +46,7 @@ IntExpr SizeNames::renamed(const IntExpr& expr, std::set<std::string>& used) con
       return IntExpr::call(factor.function, renamed(factor.a, used), renamed(factor.b, used));
     const IntExpr quotient = factor.expr();
     const auto found = by_quotient_.find(quotient);
-    if (found == by_quotient_.end()) return quotient;
+    if (found == by_quotient_.end()) return factor.expr();
     used.insert(found->second.name);
     return IntExpr::symbol(found->second.name) - (found->second.size - quotient);
   };

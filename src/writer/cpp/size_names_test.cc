@@ -10,7 +10,7 @@ IntExpr parsed(const char* text) {
 }
 
 // A convolution's output with windows of so many steps.
-Nest with_output(std::vector<const char*> shape) {
+Nest with_output(const std::vector<const char*>& shape) {
   Nest out;
   Buffer buffer;
   for (const char* size : shape) buffer.type.shape.push_back(parsed(size));
