@@ -11,7 +11,7 @@ there: every cuda workload is compared with the reference (in float64 where it r
 triton.testing.do_bench, beside the reference as it is and through torch.compile; float32 products without TF32 on all sides. What has a lane for each
 output whatever it costs (`fused`, `naive`) is compared and not timed. `samples` compares what
 `data generate --target triton` wrote with its problems, implement and convert samples; `choose` takes as many of them as it needs for so many of each operator
-in each strategy, the first of all cells before the second. Exit 1: some kernel is wrong. Prints a Markdown row a problem, and shares.
+in each strategy, the first of all cells before the second; `--rows` of an earlier `samples` are gone on with. Exit 1: some kernel is wrong. Prints a Markdown row a problem, and shares.
 """
 import argparse
 import collections
@@ -21,6 +21,7 @@ import math
 import multiprocessing
 import os
 import queue as queue_module
+import subprocess
 import sys
 import tempfile
 import time
@@ -243,27 +244,40 @@ def work(kind, rows, queue, results, folder):
             os._exit(1)
 
 
-def in_processes(kind, rows, jobs, seconds, folder):
-    """Outcomes by index of the row. A process that dies takes its row alone."""
+def gpus():
+    """Numbers of the GPUs that this process may use."""
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if given is not None:
+        return given.split(",")
+    return subprocess.run(["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True, check=True).stdout.split()
+
+
+def in_processes(kind, rows, indices, jobs, seconds, folder, on_outcome=lambda index, outcome: None):
+    """Outcomes of the rows with these indices, spread over the GPUs. A process that dies takes its row alone."""
     context = multiprocessing.get_context("spawn")
     queue, results = context.Queue(), context.Queue()
-    for index in range(len(rows)):
+    for index in indices:
         queue.put(index)
     for _ in range(jobs):
         queue.put(None)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the workers'
+    devices = gpus()
 
-    def worker():
+    def worker(number):
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices[number % len(devices)]
         out = context.Process(target=work, args=(kind, rows, queue, results, folder), daemon=True)
         out.start()
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
         return out
 
-    workers, busy = [worker() for _ in range(jobs)], {}
+    workers, busy = [worker(number) for number in range(jobs)], {}
     outcomes, end = {}, time.monotonic() + seconds
-    while len(outcomes) < len(rows) and time.monotonic() < end:
+    while len(outcomes) < len(indices) and time.monotonic() < end:
         try:
             index, pid, out = results.get(timeout=1)
             if out is not None:
                 outcomes[index] = out
+                on_outcome(index, out)
             busy[pid] = index
         except queue_module.Empty:
             pass
@@ -271,8 +285,10 @@ def in_processes(kind, rows, jobs, seconds, folder):
             if not one.is_alive() and one.exitcode != 0:
                 index = busy.get(one.pid)
                 if index is not None:
-                    outcomes.setdefault(index, {"problem": f"error: the process ended with {one.exitcode}"})
-                workers[i] = worker()
+                    if index not in outcomes:
+                        outcomes[index] = {"problem": f"error: the process ended with {one.exitcode}"}
+                        on_outcome(index, outcomes[index])
+                workers[i] = worker(i)
         if not any(one.is_alive() for one in workers) and results.empty():
             break
     for one in workers:
@@ -324,25 +340,34 @@ def choose(options):
 
 
 def samples_main(options):
+    """Goes on with what `--rows` has already."""
     rows = [row for row, _ in samples_in(options.samples)]
-    with tempfile.TemporaryDirectory() as folder:
-        outcomes = in_processes("samples", rows, options.jobs, options.seconds, folder)
-    counts, cells, bad = collections.Counter(), collections.Counter(), []
-    with open(options.rows, "w") as out:
-        for index, outcome in sorted(outcomes.items()):
-            text = next(iter(outcome.values()))
+    outcomes = {}
+    if os.path.exists(options.rows):
+        with open(options.rows) as file:
+            for line in file:
+                one = json.loads(line)
+                if rows[one["index"]]["problem"]["name"] != one["name"]:
+                    sys.exit(f"{options.rows}: sample {one['index']} is {one['name']}, but in {options.samples} it is {rows[one['index']]['problem']['name']}: rows of other samples")
+                outcomes[one["index"]] = one["outcome"]
+    with tempfile.TemporaryDirectory() as folder, open(options.rows, "a") as out:
+        def on_outcome(index, outcome):
+            outcomes[index] = next(iter(outcome.values()))
             row = rows[index]
-            counts[text.split(":")[0]] += 1
-            cells.update(cells_of(row))
-            if text != "right":
-                bad.append((index, row["problem"]["name"], text))
-            out.write(json.dumps({"index": index, "name": row["problem"]["name"], "strategy": row["labels"]["strategy"], "outcome": text}) + "\n")
+            out.write(json.dumps({"index": index, "name": row["problem"]["name"], "strategy": row["labels"]["strategy"], "outcome": outcomes[index]}) + "\n")
+            out.flush()
+
+        in_processes("samples", rows, [i for i in range(len(rows)) if i not in outcomes], options.jobs, options.seconds, folder, on_outcome)
+    counts, cells = collections.Counter(), collections.Counter()
+    for index, text in outcomes.items():
+        counts[text.split(":")[0]] += 1
+        cells.update(cells_of(rows[index]))
+    bad = [(i, rows[i]["problem"]["name"], text) for i, text in sorted(outcomes.items()) if text != "right"]
     for one in bad[:60]:
         print(*one)
-    right, wrong = counts["right"], sum(counts.values()) - counts["right"]
     print(f"{len(outcomes)} of {len(rows)} samples, {len(cells)} cells of operator and strategy, {sum(n >= 30 for n in cells.values())} of them with 30 or more: "
-          f"{dict(counts)}; upper 95 % bound of the share that is not right {100 * upper_bound(wrong, right + wrong):.2f} %")
-    return 1 if wrong else 0
+          f"{dict(counts)}; upper 95 % bound of the share that is not right {100 * upper_bound(len(bad), len(outcomes)):.2f} %")
+    return 1 if bad else 0
 
 
 def suite_main(options):
@@ -351,7 +376,7 @@ def suite_main(options):
     rows = [row for row in rows if row["files"] and (not options.names or row["name"] in options.names)]
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, open(options.rows, "w") as out:
-        outcomes = in_processes("suite", rows, options.jobs, options.seconds, folder)
+        outcomes = in_processes("suite", rows, range(len(rows)), options.jobs, options.seconds, folder)
         print(f"checked {len(outcomes)} of {len(rows)} problems in {time.monotonic() - began:.0f} s", flush=True)
         start()
         timed = []

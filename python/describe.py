@@ -67,8 +67,11 @@ class Names:
 
 
 def _run(module, values, statics, seed=0):
-    copies = [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
-    return module.run(copies, statics, precision.declared(), "train", seed)
+    return module.run(_copies(values), statics, precision.declared(), "train", seed)
+
+
+def _copies(values):
+    return [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
 
 
 def _same(a, b):
@@ -140,11 +143,18 @@ def _outputs(tensors, names):
 
 
 def _find_used(module, values, statics, items, expected):
-    """Sets "used" of each buffer: whether another value of it changes an output, or makes it fail.
+    """Sets "used" of each buffer: whether an output is computed of it, or another value of it changes one or makes it fail.
 
-    All at once first: most modules' buffers are the running statistics of train-mode norms.
+    What outputs are computed of is asked first: it is the same for all inputs and sizes, while a relu may hide a buffer's
+    values. The running statistics of a norm in train mode, most modules' buffers, are neither.
     """
     buffers = [i for i, item in enumerate(items) if item["is_buffer"]]
+    if not buffers:
+        return
+    try:
+        read = module.state_read(_copies(values), statics, precision.declared(), "train")
+    except Exception:  # an operator that cannot be looked into
+        read = set()
 
     def influences(changed):
         others = [_altered(t) if i in changed else t for i, t in enumerate(statics)]
@@ -153,9 +163,10 @@ def _find_used(module, values, statics, items, expected):
         except Exception:
             return True
 
-    one_by_one = len(buffers) > 0 and influences(set(buffers))
+    unread = {i for i in buffers if items[i]["state_key"] not in read}
+    one_by_one = len(unread) > 0 and influences(unread)  # all at once first: mostly none does
     for i in buffers:
-        items[i]["used"] = one_by_one and influences({i})
+        items[i]["used"] = i not in unread or (one_by_one and influences({i}))
 
 
 def _altered(tensor):

@@ -4,6 +4,7 @@ import copy
 import torch
 
 import calling
+import dataflow
 import modules
 
 
@@ -89,14 +90,26 @@ class Module:
 
     def run(self, inputs, statics, precision, mode, seed=0):
         """statics: of self.keys."""
+        module = self._with_state(statics, precision, mode)
+        torch.manual_seed(seed)
+        with torch.no_grad(), precision.scope():
+            return as_outputs(module(*inputs))
+
+    def state_read(self, inputs, statics, precision, mode):
+        """Those of self.keys that outputs are computed of."""
+        module = self._with_state(statics, precision, mode)
+        torch.manual_seed(0)
+        with torch.no_grad(), precision.scope(), dataflow.Reading(modules.state_tensors(module)) as reading:
+            outputs = as_outputs(module(*inputs))
+        return reading.reached(outputs)
+
+    def _with_state(self, statics, precision, mode):
         self.state()
         module = converted(copy.deepcopy(self._base), precision)
         modules.copy_state(module, dict(zip(self.keys, statics)))
         if mode == "eval":
             module.eval()
-        torch.manual_seed(seed)
-        with torch.no_grad(), precision.scope():
-            return as_outputs(module(*inputs))
+        return module
 
 
 def _plain(tensor):

@@ -186,6 +186,24 @@ class DescribeTest(OracleTest):
         )
         self.assertEqual(found["statics"][2]["name"], "norm_weight")
 
+    def used_buffers(self, body, init):
+        return {s["state_key"] for s in self.describe(body, init=init)["statics"] if s["is_buffer"] and s["used"]}
+
+    def test_buffers_whose_values_are_hidden(self):
+        tables = "self.register_buffer('a', torch.rand(6)); self.register_buffer('b', torch.rand(6))"
+        frozen = "self.norm = nn.BatchNorm1d(6).eval()"
+        self.assertEqual(self.used_buffers("return F.relu(-1e9 - self.norm(x).abs())", frozen), {"norm.running_mean", "norm.running_var"})
+        self.assertEqual(self.used_buffers("return x + F.relu(self.a - 9).view(2, 3).t().reshape(6)", tables), {"a"})
+        self.assertEqual(self.used_buffers("y = torch.zeros(6); y[:3].add_(self.b[:3] * 0); return x + y", tables), {"b"})
+        # Read, and not on the way to an output.
+        self.assertEqual(self.used_buffers("self.a.add_(self.b); self.b = self.b * 0.9 + x.mean(0) * 0.1; return x * 2", tables), set())
+        self.assertEqual(
+            self.used_buffers("return self.rows(self.norm(x)[:, None])", "self.norm = nn.BatchNorm1d(6, momentum=None); self.rows = nn.InstanceNorm1d(1, track_running_stats=True)"),
+            set(),
+        )
+        # Only by its values: a number goes from it to Python.
+        self.assertEqual(self.used_buffers("return x * self.a.sum().item()", tables), {"a"})
+
     def test_random_numbers_and_changed_inputs_are_found(self):
         self.assertTrue(self.describe("return F.dropout(x, 0.5)")["random_in_forward"])
         self.assertTrue(self.describe("return x + torch.rand(6)")["random_in_forward"])

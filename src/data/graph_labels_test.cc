@@ -169,6 +169,37 @@ TEST(GraphDigest, PartsOfWholes) {
   expect_equal_inside_alone(same);
 }
 
+// The relu of a sum whose first part has the factor -1, and that of its opposite has too: a part
+// that is a view takes its factor inside, and the order of the parts goes by what they are.
+TEST(GraphDigest, ReluOfSumsWhoseOrderDependsOnTheirSign) {
+  const auto rows = [](const std::string& of) {
+    return number_of("sum.dim_IntList", of, R"("dim": {"sizes": [1]}, "keepdim": false)", R"("M")");
+  };
+  const auto all = [](const std::string& of) {
+    return number_of("sum.dim_IntList", of, R"("dim": {"sizes": [0]}, "keepdim": false)", "");
+  };
+  const auto column = [](const std::string& of) {
+    return call("view.default", R"("self": )" + of + R"(, "size": {"sizes": ["M", 1]})",
+                R"("M", 1)");
+  };
+  for (int way = 1; way <= 24; ++way) {
+    const std::vector<std::string> nodes = {
+        binary("mul", kX, std::to_string(way)),
+        unary("sigmoid", node(0)),
+        rows(node(1)),
+        all(node(2)),
+        call("sub.Tensor", R"("self": {"node": 2}, "other": {"node": 3}, "alpha": 1)", R"("M")"),
+        column(node(4)),
+        rows(kY),
+        column(node(6)),
+        unary("tanh", kX),
+        binary("sub", node(8), node(5)),
+        binary("add", node(9), node(7)),
+        unary("relu", node(10))};
+    EXPECT_FALSE(digest_of(nodes).empty());
+  }
+}
+
 // Nothing that a trace may say of an operator's arguments and sizes ends the program.
 TEST(GraphDigest, AnyArgumentsOfAnyOperator) {
   std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same in every run

@@ -26,7 +26,7 @@ namespace kw::gym {
 
 // The version of everything that decides a verdict: in evidence, caches and resume keys. Raised
 // when a rule changes.
-inline constexpr int kGymVersion = 5;
+inline constexpr int kGymVersion = 6;
 
 inline constexpr double kPreciseHalfWidth = 0.005;
 

@@ -127,9 +127,11 @@ TermId Terms::relu(TermId x) {
   auto moved =
       lifted({x}, [&](const std::vector<TermId>& inner, const Numbers&) { return relu(inner[0]); });
   if (moved) return *moved;
+  // Scaled, another part may be the first, and have a factor too: such a sum stays as it is.
   const double by = leading(x);
-  if (by != 1) {
-    const TermId normal = scale(x, 1 / by), out = relu(normal);
+  const TermId normal = by == 1 ? x : scale(x, 1 / by);
+  if (by != 1 && leading(normal) == 1) {
+    const TermId out = relu(normal);
     return scale(by > 0 ? out : add(out, normal, given.type, -1), std::abs(by));
   }
   // What is cut at 0 and then at d > 0 is cut at d.

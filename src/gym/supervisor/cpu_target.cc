@@ -55,10 +55,6 @@ EvalRequest interpreted(EvalRequest request) {
   return request;
 }
 
-bool is_timed(const EvalRequest& request, const task::Workload& workload) {
-  return request.options.timing && request.problem.workload_policy(workload.uuid).timed;
-}
-
 bool has_passed(const Json& report) {
   return report.value("outcome", "") == task::to_string(task::Outcome::kPassed);
 }
@@ -323,7 +319,7 @@ Status CpuTarget::judge_workload(Evaluation& evaluation, const task::Workload& w
   if (executable && executable->triton)
     executable->triton->hide_values = request.problem.policy.library == task::Library::kKernelOnly;
   if (executable) {
-    bool timed = is_timed(request, workload);
+    bool timed = is_timed(request.problem, workload, request.options);
     if (timed && request.options.precise) KW_TRY_STATUS(require_quiet_machine());
     for (int tries = 0; tries < 2; ++tries) {  // noise is nobody's fault: once more
       KW_TRY(report, judge_pairs(evaluation, open, *executable, timed));
@@ -348,7 +344,7 @@ Status CpuTarget::judge_workloads(Evaluation& evaluation,
   std::vector<std::unique_ptr<ProblemSession>> open;
   for (const task::Workload* workload : workloads) {
     KW_TRY(auto one, session(request, *workload, evaluation.stop));
-    bool timed = is_timed(request, *workload);
+    bool timed = is_timed(request.problem, *workload, request.options);
     if (timed && one->findings().failure.empty())
       KW_TRY_STATUS(provide_baseline(evaluation, *one, timed, PairMemory::kDrawn));
     open.push_back(std::move(one));

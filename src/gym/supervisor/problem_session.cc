@@ -92,7 +92,7 @@ Json checker_options(const task::Problem& problem, const EvalOptions& options,
           {"half_width", options.precise ? kPreciseHalfWidth : options.half_width_percent / 100},
           {"max_seconds", options.max_seconds},
           {"timeout_seconds", options.timeout_seconds},
-          {"timing", options.timing && problem.workload_policy(workload.uuid).timed},
+          {"timing", is_timed(problem, workload, options)},
           {"deterministic", problem.policy.deterministic},
           {"disabled", options.disabled}};
 }
@@ -120,6 +120,11 @@ Status as_status(const Json& answer) {
 
 }  // namespace
 
+bool is_timed(const task::Problem& problem, const task::Workload& workload,
+              const EvalOptions& options) {
+  return options.timing && problem.workload_policy(workload.uuid).timed;
+}
+
 Result<std::string> reference_source(const task::Problem& problem) {
   if (!problem.is_module()) return problem.definition().reference;
   return task::apply_settings(problem.module().source, problem.module().settings);
@@ -132,8 +137,8 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   session->context_ = context;
   session->options_ = options;
   session->module_ = problem.is_module();
-  session->cores_ = plan_cores(options.threads);
-  if (!opening.judge) session->cores_.checker.clear();  // nothing is timed: anywhere
+  session->cores_ =
+      plan_cores(options.threads, opening.judge && is_timed(problem, workload, options));
   Json body = {{"op", "open"},
                {"kind", problem.is_module() ? "module" : "definition"},
                {"admit", opening.admit},

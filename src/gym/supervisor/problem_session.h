@@ -20,6 +20,9 @@
 
 namespace kw::gym {
 
+bool is_timed(const task::Problem& problem, const task::Workload& workload,
+              const EvalOptions& options);
+
 // How a Triton candidate's kernels are interpreted.
 struct TritonRun {
   TritonBuild build;                // what was compiled, and may run

@@ -3,6 +3,7 @@
 #include "gym/supervisor/programs.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 
 #include <sched.h>
@@ -78,7 +79,7 @@ Result<Programs> find_programs(const GymOptions& options) {
   return programs;
 }
 
-CorePlan plan_cores(int threads) {
+CorePlan plan_cores(int threads, bool timed) {
   cpu_set_t set;
   CPU_ZERO(&set);
   std::vector<int> cores;
@@ -90,6 +91,13 @@ CorePlan plan_cores(int threads) {
   CorePlan plan;
   auto wanted = static_cast<std::size_t>(std::max(1, threads));
   std::size_t given = std::min(wanted, cores.size());
+  if (!timed) {
+    static std::atomic<std::size_t> next = 0;
+    const std::size_t first = next.fetch_add(given);
+    for (std::size_t i = 0; i < given; ++i)
+      plan.executor.push_back(cores[(first + i) % cores.size()]);
+    return plan;
+  }
   plan.executor.assign(cores.end() - static_cast<std::ptrdiff_t>(given), cores.end());
   plan.checker.assign(cores.begin(), cores.end() - static_cast<std::ptrdiff_t>(given));
   return plan;

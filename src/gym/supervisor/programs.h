@@ -20,11 +20,13 @@ struct Programs {
 // is not, a venv is known by its path).
 Result<Programs> find_programs(const GymOptions& options);
 
-// One pinned core an executor thread, from the highest down; the checker spins on another core
-// where there is one.
+// One pinned core an executor thread. Where calls are timed, always the highest ones, and the
+// checker spins on another core where there is one. Where none is, judgements run beside each
+// other: each takes the next cores of this process's in turn, and its checker runs anywhere. Any
+// thread may call.
 struct CorePlan {
-  std::vector<int> executor, checker;
+  std::vector<int> executor, checker;  // checker: empty: anywhere
 };
-CorePlan plan_cores(int threads);
+CorePlan plan_cores(int threads, bool timed);
 
 }  // namespace kw::gym

@@ -220,7 +220,8 @@ void CppText::accumulate(const Accumulate& step, ScalarText& scope) {
     default: {
       const std::string v = new_name("v");
       format("const {} {} = {};", cpp_value_type(dtype), v, value);
-      format("{} = {};", step.name, combine(step.op, dtype, step.name, v));
+      const DType kept = is_wide(step.name) ? DType::kFloat64 : dtype;
+      format("{} = {};", step.name, combine(step.op, kept, step.name, v));
     }
   }
 }

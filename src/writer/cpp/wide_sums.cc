@@ -15,6 +15,10 @@ struct OpenSum {
   std::int64_t elements = 1;
 };
 
+bool adds_up_errors(ReduceOp op) {
+  return op == ReduceOp::kSum || op == ReduceOp::kProd || op == ReduceOp::kLogAddExp;
+}
+
 void find(const NestList& nodes, const std::map<std::string, std::int64_t>& sizes,
           std::map<std::string, OpenSum> open, std::set<std::string>& out) {
   for (const NestNode& node : nodes) {
@@ -33,7 +37,7 @@ void find(const NestList& nodes, const std::map<std::string, std::int64_t>& size
       find(loop->body, sizes, std::move(inside), out);
     } else if (const auto* routine = std::get_if<Routine>(&node.node)) {
       const auto* scan = std::get_if<Scan>(&routine->step);
-      if (scan != nullptr && scan->stage.op == ReduceOp::kSum &&
+      if (scan != nullptr && adds_up_errors(scan->stage.op) &&
           scan->stage.accumulator == task::DType::kFloat32)
         out.insert(accumulator_of(*scan));
     } else if (const auto* step = std::get_if<Accumulate>(&node.node)) {

@@ -9,8 +9,8 @@ namespace kw::writer {
 
 // The accumulators of float sums over several loops with many elements at the sizes that were
 // traced. Their innermost loop may be short, so that it has no lanes to add in: a sum in float
-// would be off by more than torch's, which adds in pairs. And those of running sums, which torch
-// keeps in double too.
+// would be off by more than torch's, which adds in pairs. And those of running sums, products and
+// sums of exponentials, which torch keeps in double too.
 std::set<std::string> wide_sums(const Nest& nest);
 
 std::string accumulator_of(const Scan& scan);  // its name

@@ -40,6 +40,23 @@ TEST(WideSums, OfManyElementsOverSeveralLoops) {
   EXPECT_TRUE(wide({std::int64_t{1} << 40, std::int64_t{1} << 40}).contains("a1"));
 }
 
+TEST(WideSums, OfScans) {
+  const auto scanned = [](ReduceOp op, task::DType dtype) {
+    Scan scan;
+    scan.stage.op = op;
+    scan.stage.accumulator = dtype;
+    scan.stage.out = 3;
+    Nest nest;
+    nest.body.push_back({Routine{{std::move(scan)}}});
+    return wide_sums(nest).contains("a3");
+  };
+  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kLogAddExp}) {
+    EXPECT_TRUE(scanned(op, task::DType::kFloat32));
+    EXPECT_FALSE(scanned(op, task::DType::kFloat64));
+  }
+  EXPECT_FALSE(scanned(ReduceOp::kMax, task::DType::kFloat32));
+}
+
 TEST(WideSums, NothingElse) {
   EXPECT_FALSE(wide({1100, 4}, ReduceOp::kMax).contains("a1"));
   EXPECT_FALSE(wide({1100, 4}, ReduceOp::kSum, task::DType::kFloat64).contains("a1"));
