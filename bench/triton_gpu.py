@@ -3,7 +3,7 @@
 
     bench/triton_gpu.py prepare FOLDER [--probe build/dev/bin/kw_author_probe] [NAME ...]
     bench/triton_gpu.py suite FOLDER [--jobs 12] [--seconds 500] [--rows rows.jsonl]
-    bench/triton_gpu.py choose SAMPLES.jsonl CHOSEN.jsonl [--per-cell 30]
+    bench/triton_gpu.py choose SAMPLES.jsonl CHOSEN.jsonl [--per-cell 30] [--judged LOG]
     bench/triton_gpu.py samples CHOSEN.jsonl [--jobs 12] [--seconds 500] [--rows rows.jsonl]
 
 `prepare` needs no GPU: it traces the problems of problems/ and writes, for the sizes of each one's first cuda workload, a file a strategy. `suite` runs them
@@ -11,7 +11,7 @@ there: every cuda workload is compared with the reference (in float64 where it r
 triton.testing.do_bench, beside the reference as it is and through torch.compile; float32 products without TF32 on all sides. What has a lane for each
 output whatever it costs (`fused`, `naive`) is compared and not timed. `samples` compares what
 `data generate --target triton` wrote with its problems, implement and convert samples; `choose` takes as many of them as it needs for so many of each operator
-in each strategy, the first of all cells before the second; `--rows` of an earlier `samples` are gone on with. Exit 1: some kernel is wrong. Prints a Markdown row a problem, and shares.
+in each strategy, the first of all cells before the second, without those whose problem `data filter` quarantined (`--judged`); `--rows` of an earlier `samples` are gone on with. Exit 1: some kernel is wrong. Prints a Markdown row a problem, and shares.
 """
 import argparse
 import collections
@@ -321,8 +321,20 @@ def samples_in(path):
                 yield row, line
 
 
+def judged(path):
+    """id -> whether `data filter` found the sample's problem good, from its log."""
+    with open(path) as file:
+        return {row["id"]: row["fault"] != "problem" for row in map(json.loads, file) if "id" in row}
+
+
 def choose(options):
-    waiting, counts, chosen = [(cells_of(row), line) for row, line in samples_in(options.samples)], collections.Counter(), []
+    found = judged(options.judged) if options.judged else {}
+    waiting, counts, chosen = [], collections.Counter(), []
+    for row, line in samples_in(options.samples):
+        if row["id"] not in found:
+            waiting.append((cells_of(row), line))
+        elif found[row["id"]]:
+            counts.update(cells_of(row))
     for wanted in range(1, options.per_cell + 1):
         rest = []
         for cells, line in waiting:
@@ -423,6 +435,7 @@ def main():
     four.add_argument("samples")
     four.add_argument("chosen")
     four.add_argument("--per-cell", type=int, default=30)
+    four.add_argument("--judged", help="log of `data filter`: what it judged counts, and is not chosen again")
     for each in (two, three):
         each.add_argument("--jobs", type=int, default=12)
         each.add_argument("--seconds", type=float, default=500)
