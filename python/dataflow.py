@@ -1,13 +1,14 @@
 # Which tensors of a module's state a computation reads on the way to its outputs, whatever their values are.
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
+
+from dispatch_mode import DispatchMode
 
 _RUNNING = ("running_mean", "running_var")
 
 
-class Reading(TorchDispatchMode):
+class Reading(DispatchMode):
     """Within it, what is computed of `named` (key -> tensor) is followed from storage to storage.
 
     A number taken out of a tensor is not followed, nor is what is written over ever forgotten. The running

@@ -11,9 +11,9 @@ import functools
 import math
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from decomposed import decomposition_of
+from dispatch_mode import DispatchMode
 
 _FUNCTIONS = frozenset(
     """acos acosh asin asinh atan atan2 atanh cos cosh digamma erf erfc erfinv exp exp2 expm1 hypot lgamma
@@ -99,7 +99,7 @@ def _variances():
 _VARIANCES = _variances()
 
 
-class MovedFunctions(TorchDispatchMode):
+class MovedFunctions(DispatchMode):
     """generator: torch.Generator of the signs."""
 
     def __init__(self, scale, generator):

@@ -9,9 +9,9 @@ import math
 import warnings
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from decomposed import decomposition_of
+from dispatch_mode import DispatchMode
 
 _aten = torch.ops.aten
 
@@ -86,7 +86,7 @@ def scope():
             yield
 
 
-class _Replacing(TorchDispatchMode):
+class _Replacing(DispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         reordered = _REORDERED.get(function)

@@ -1,9 +1,9 @@
 # What a candidate computes outside its kernels: torch operators, and the ways by which tensors leave torch.
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import failures
+from dispatch_mode import DispatchMode
 
 # Operators of aten that allocate, fill with a constant, look at the same memory in another way, or copy it unchanged.
 _ALLOCATIONS = frozenset(
@@ -52,7 +52,7 @@ class Census:
             self.found("single elements of a tensor, read one by one")
 
 
-class Operators(TorchDispatchMode):
+class Operators(DispatchMode):
     """Everything that reaches torch's dispatcher. hidden: HiddenValues that free operators keep up to date, or None."""
 
     def __init__(self, census, hidden=None):

@@ -91,15 +91,10 @@ CorePlan plan_cores(int threads, bool timed) {
   CorePlan plan;
   auto wanted = static_cast<std::size_t>(std::max(1, threads));
   std::size_t given = std::min(wanted, cores.size());
-  if (!timed) {
-    static std::atomic<std::size_t> next = 0;
-    const std::size_t first = next.fetch_add(given);
-    for (std::size_t i = 0; i < given; ++i)
-      plan.executor.push_back(cores[(first + i) % cores.size()]);
-    return plan;
-  }
-  plan.executor.assign(cores.end() - static_cast<std::ptrdiff_t>(given), cores.end());
-  plan.checker.assign(cores.begin(), cores.end() - static_cast<std::ptrdiff_t>(given));
+  static std::atomic<std::size_t> next = 0;
+  const std::size_t first = timed ? cores.size() - given : next.fetch_add(given);
+  for (std::size_t i = 0; i < cores.size(); ++i)
+    (i < given ? plan.executor : plan.checker).push_back(cores[(first + i) % cores.size()]);
   return plan;
 }
 
