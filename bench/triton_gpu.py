@@ -3,15 +3,14 @@
 
     bench/triton_gpu.py prepare FOLDER [--probe build/dev/bin/kw_author_probe] [NAME ...]
     bench/triton_gpu.py suite FOLDER [--jobs 12] [--seconds 500] [--rows rows.jsonl]
-    bench/triton_gpu.py choose SAMPLES.jsonl CHOSEN.jsonl [--per-cell 30] [--judged LOG]
     bench/triton_gpu.py samples CHOSEN.jsonl [--jobs 12] [--seconds 500] [--rows rows.jsonl]
 
 `prepare` needs no GPU: it traces the problems of problems/ and writes, for the sizes of each one's first cuda workload, a file a strategy. `suite` runs them
 there: every cuda workload is compared with the reference (in float64 where it runs so), then the first one is timed, one problem after the other, by
 triton.testing.do_bench, beside the reference as it is and through torch.compile; float32 products without TF32 on all sides. What has a lane for each
 output whatever it costs (`fused`, `naive`) is compared and not timed. `samples` compares what
-`data generate --target triton` wrote with its problems, implement and convert samples; `choose` takes as many of them as it needs for so many of each operator
-in each strategy, the first of all cells before the second, without those whose problem `data filter` quarantined (`--judged`); `--rows` of an earlier `samples` are gone on with. Exit 1: some kernel is wrong. Prints a Markdown row a problem, and shares.
+`data generate --target triton` wrote with its problems, implement and convert samples (bench/choose_samples.py chooses them); `--rows` of an earlier run are
+gone on with. Exit 1: some kernel is wrong. Prints a Markdown row a problem, and shares.
 """
 import argparse
 import collections
@@ -26,6 +25,8 @@ import sys
 import tempfile
 import time
 import traceback
+
+from choose_samples import cells_of, samples_in
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path[:0] = [os.path.join(ROOT, "tests", "writer"), os.path.join(ROOT, "python", "tests"), os.path.join(ROOT, "python")]
@@ -307,50 +308,6 @@ def upper_bound(wrong, total):
     return high
 
 
-def cells_of(row):
-    """Torch's operators and the generator's, each with the strategy."""
-    labels = row["labels"]
-    return {(operator, labels["strategy"]) for operator in labels["operators"] + labels.get("made_of", [])}
-
-
-def samples_in(path):
-    with open(path) as file:
-        for line in file:
-            row = json.loads(line)
-            if row["kind"] in ("implement", "convert", "definition"):
-                yield row, line
-
-
-def judged(path):
-    """id -> whether `data filter` found the sample's problem good, from its log."""
-    with open(path) as file:
-        return {row["id"]: row["fault"] != "problem" for row in map(json.loads, file) if "id" in row}
-
-
-def choose(options):
-    found = judged(options.judged) if options.judged else {}
-    waiting, counts, chosen = [], collections.Counter(), []
-    for row, line in samples_in(options.samples):
-        if row["id"] not in found:
-            waiting.append((cells_of(row), line))
-        elif found[row["id"]]:
-            counts.update(cells_of(row))
-    for wanted in range(1, options.per_cell + 1):
-        rest = []
-        for cells, line in waiting:
-            if any(counts[cell] < wanted for cell in cells):
-                counts.update(cells)
-                chosen.append(line)
-            else:
-                rest.append((cells, line))
-        waiting = rest
-    with open(options.chosen, "w") as file:
-        file.writelines(chosen)
-    short = sum(count < options.per_cell for count in counts.values())
-    print(f"{len(chosen)} samples, {len(counts)} cells of operator and strategy, {short} of them with fewer than {options.per_cell}")
-    return 0
-
-
 def samples_main(options):
     """Goes on with what `--rows` has already."""
     rows = [row for row, _ in samples_in(options.samples)]
@@ -431,17 +388,12 @@ def main():
     two.add_argument("--timing-seconds", type=float, default=200)
     three = kinds.add_parser("samples")
     three.add_argument("samples")
-    four = kinds.add_parser("choose")
-    four.add_argument("samples")
-    four.add_argument("chosen")
-    four.add_argument("--per-cell", type=int, default=30)
-    four.add_argument("--judged", help="log of `data filter`: what it judged counts, and is not chosen again")
     for each in (two, three):
         each.add_argument("--jobs", type=int, default=12)
         each.add_argument("--seconds", type=float, default=500)
         each.add_argument("--rows", default="rows.jsonl")
     options = parser.parse_args()
-    return {"prepare": prepare, "suite": suite_main, "samples": samples_main, "choose": choose}[options.kind](options)
+    return {"prepare": prepare, "suite": suite_main, "samples": samples_main}[options.kind](options)
 
 
 if __name__ == "__main__":

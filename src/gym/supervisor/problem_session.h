@@ -13,6 +13,7 @@
 #include "gym/compile/triton_build.h"
 #include "gym/gym.h"
 #include "gym/supervisor/checker_process.h"
+#include "gym/supervisor/core_plan.h"
 #include "gym/supervisor/host_lease.h"
 #include "gym/supervisor/roles.h"
 #include "task/problem.h"
@@ -20,6 +21,7 @@
 
 namespace kw::gym {
 
+// Whether calls of candidates of this workload are timed; otherwise they are checked only.
 bool is_timed(const task::Problem& problem, const task::Workload& workload,
               const EvalOptions& options);
 

@@ -3,10 +3,8 @@
 #include "gym/supervisor/programs.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 
-#include <sched.h>
 #include <unistd.h>
 
 #include "os/file.h"
@@ -77,25 +75,6 @@ Result<Programs> find_programs(const GymOptions& options) {
     programs.python = on_path("python3");
   }
   return programs;
-}
-
-CorePlan plan_cores(int threads, bool timed) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) cores.push_back(cpu);
-    }
-  }
-  CorePlan plan;
-  auto wanted = static_cast<std::size_t>(std::max(1, threads));
-  std::size_t given = std::min(wanted, cores.size());
-  static std::atomic<std::size_t> next = 0;
-  const std::size_t first = timed ? cores.size() - given : next.fetch_add(given);
-  for (std::size_t i = 0; i < cores.size(); ++i)
-    (i < given ? plan.executor : plan.checker).push_back(cores[(first + i) % cores.size()]);
-  return plan;
 }
 
 }  // namespace kw::gym

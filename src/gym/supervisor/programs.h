@@ -20,12 +20,4 @@ struct Programs {
 // is not, a venv is known by its path).
 Result<Programs> find_programs(const GymOptions& options);
 
-// One pinned core an executor thread; the checker runs on the others, where there are any. Where
-// calls are timed the executor has always the highest cores. Where none is, judgements run beside
-// each other: each takes the next cores of this process's in turn. Any thread may call.
-struct CorePlan {
-  std::vector<int> executor, checker;  // empty: anywhere
-};
-CorePlan plan_cores(int threads, bool timed);
-
 }  // namespace kw::gym

@@ -1,4 +1,5 @@
 // Sizes in C++ kernels: names, but where the kernel's form depends on one.
+#include <map>
 #include <regex>
 #include <set>
 
@@ -76,6 +77,32 @@ TEST(WriteCpp, ASizeThatTheFormDependsOnIsANumberThatIsAsserted) {
                                   "blocked");
   EXPECT_TRUE(has(text, "static_assert(E == 7, \"written for E = 7\");"));
   for (const char* size : {"1041", "1053"}) EXPECT_FALSE(has(text, size)) << size;
+}
+
+// As torch has them: the last log-sum-exp of 4,096 numbers is 1.7e-6 off with steps in float, 6e-8
+// so.
+TEST(WriteCpp, RunningSumsAndProductsAreInDouble) {
+  for (const auto& [op, step] :
+       std::map<std::string, std::string>{{"cumsum", "a1 += "},
+                                          {"cumprod", "a1 *= "},
+                                          {"logcumsumexp", "a1 = kw_log_add_exp<double>(a1, "}}) {
+    const std::string rest = op == "logcumsumexp" ? "" : R"(, "dtype": null)";
+    const TestGraph graph{
+        .sizes = {{"M", 1041}, {"N", 1053}},
+        .inputs = {{"x", R"(["M", "N"])"}},
+        .nodes = {{op + ".default", R"("self": {"input": "x"}, "dim": 1)" + rest, R"(["M", "N"])"}},
+        .outputs = R"({"node": 0})"};
+    for (const std::string_view strategy : strategies(task::Language::kCpp)) {
+      const std::string text =
+          source(graph.graph(),
+                 signature_of({argument("x", task::Role::kInput, {1041, 1053})},
+                              argument("out", task::Role::kOutput, {1041, 1053})),
+                 strategy);
+      for (const std::string& part :
+           {std::string("double a1 = "), step, std::string("static_cast<float>(a1)")})
+        EXPECT_TRUE(has(text, part)) << op << ", " << strategy << ": " << part << "\n" << text;
+    }
+  }
 }
 
 std::set<std::int64_t> numbers_in(const std::string& text, const std::string& pattern) {

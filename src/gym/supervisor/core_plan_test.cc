@@ -1,5 +1,5 @@
 // Which cores judgements get.
-#include "gym/supervisor/programs.h"
+#include "gym/supervisor/core_plan.h"
 
 #include <algorithm>
 #include <map>
