@@ -1,6 +1,6 @@
 #include "writer/cpp/cpp_text.h"
 
-#include "writer/cpp/wide_sums.h"
+#include "writer/cpp/wide_accumulators.h"
 
 namespace kw::writer {
 
@@ -15,7 +15,7 @@ bool is_extreme(ReduceOp op) {
 }
 
 CppText::CppText(const Nest& of, std::vector<std::string> names_of_buffers)
-    : nest(of), names_(std::move(names_of_buffers)), sizes_(of), wide_sums_(wide_sums(of)) {
+    : nest(of), names_(std::move(names_of_buffers)), sizes_(of), wide_(wide_accumulators(of)) {
   std::vector<Access> all;
   for (const NestNode& node : nest.body) {
     collect_reads(node, all);

@@ -74,7 +74,7 @@ class CppText {
   // ---- accumulators ----
   void declare(const Declare& one);
   void accumulate(const Accumulate& step, ScalarText& scope);
-  bool is_wide(const std::string& accumulator) const { return wide_sums_.contains(accumulator); }
+  bool is_wide(const std::string& accumulator) const { return wide_.contains(accumulator); }
 
  private:
   std::string as_it_is(const IntExpr& expr);  // without names of sizes
@@ -82,7 +82,7 @@ class CppText {
   std::vector<std::string> names_;  // of buffers
   SizeNames sizes_;
   std::set<BufferId> used_;
-  std::set<std::string> wide_sums_;          // accumulators
+  std::set<std::string> wide_;               // accumulators
   std::map<std::string, std::string> kept_;  // the constant of an element
   std::size_t indent_ = 1;
 };

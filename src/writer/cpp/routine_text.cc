@@ -1,6 +1,6 @@
 #include "writer/cpp/routine_text.h"
 
-#include "writer/cpp/wide_sums.h"
+#include "writer/cpp/wide_accumulators.h"
 #include "writer/loops/scalar.h"
 
 namespace kw::writer {

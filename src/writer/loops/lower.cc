@@ -13,7 +13,8 @@ LowerTable make_table() {
   add_views(table);
   add_joins(table);
   add_creation(table);
-  add_pointwise(table);
+  add_elementwise_unary(table);
+  add_elementwise_nary(table);
   add_activations(table);
   add_reductions(table);
   add_softmax(table);

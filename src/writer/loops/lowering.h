@@ -182,7 +182,8 @@ using LowerTable = std::map<std::string, LowerFunction, std::less<>>;
 void add_views(LowerTable& table);
 void add_joins(LowerTable& table);
 void add_creation(LowerTable& table);
-void add_pointwise(LowerTable& table);
+void add_elementwise_unary(LowerTable& table);
+void add_elementwise_nary(LowerTable& table);  // of two or more tensors
 void add_activations(LowerTable& table);
 void add_reductions(LowerTable& table);
 void add_softmax(LowerTable& table);
