@@ -81,15 +81,11 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const HostCommand& comma
   KW_TRY(pid_t pid, spawn_process(command, socket.get(), log.get()));
   socket.reset();
   std::unique_ptr<HostProcess> host(
-      new HostProcess(pid, std::move(sockets.first), std::move(errors)));
+      new HostProcess(command.argv[0], pid, std::move(sockets.first), std::move(errors)));
   auto ready = os::send_message(host->socket_.get(), to_json(config),
                                 {config.filter.get(), config.filter_no_affinity.get()});
   if (ready) ready = host->await_ready(command.start_limit);
-  if (!ready) {
-    std::string words = host->last_words();
-    return tl::unexpected(std::move(ready).error().with_context(
-        command.argv[0] + (words.empty() ? "" : " (" + words + ")")));
-  }
+  if (!ready) return tl::unexpected(host->with_last_words(std::move(ready).error()));
   return host;
 }
 
@@ -97,6 +93,11 @@ Status HostProcess::await_ready(std::chrono::milliseconds limit) {
   KW_TRY(os::Message message, os::receive_message(socket_.get(), limit));
   if (message.body.contains("ready")) return {};
   return fail(ErrorCode::kUnsupported, message.body.value("error", "it does not start"));
+}
+
+Error HostProcess::with_last_words(Error error) const {
+  const std::string words = last_words();
+  return std::move(error).with_context(program_ + (words.empty() ? "" : " (" + words + ")"));
 }
 
 std::string HostProcess::last_words() const {
@@ -112,14 +113,19 @@ std::string HostProcess::last_words() const {
 
 Result<Spawned> HostProcess::spawn(const InitRequest& request) {
   std::lock_guard guard(mutex_);
-  KW_TRY_STATUS(os::send_message(socket_.get(), to_json(request), descriptors(request)));
-  KW_TRY(os::Message reply, os::receive_message(socket_.get(), kSpawnLimit));
-  if (reply.body.contains("error")) {
-    return fail(ErrorCode::kInternal, "cannot start a sandbox: {}", reply.body["error"].dump());
-  }
-  if (reply.fds.size() != 1 || !reply.body.contains("pid"))
+  auto reply = ask(request);
+  if (!reply) return tl::unexpected(with_last_words(std::move(reply).error()));
+  const Json& body = reply->body;
+  if (body.contains("error"))
+    return fail(ErrorCode::kInternal, "cannot start a sandbox: {}", body["error"].dump());
+  if (reply->fds.size() != 1 || !body.contains("pid"))
     return fail(ErrorCode::kInternal, "the launcher's answer is not complete");
-  return Spawned{reply.body["pid"].get<pid_t>(), std::move(reply.fds[0])};
+  return Spawned{body["pid"].get<pid_t>(), std::move(reply->fds[0])};
+}
+
+Result<os::Message> HostProcess::ask(const InitRequest& request) {
+  KW_TRY_STATUS(os::send_message(socket_.get(), to_json(request), descriptors(request)));
+  return os::receive_message(socket_.get(), kSpawnLimit);
 }
 
 HostProcess::~HostProcess() {

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "os/fd.h"
+#include "os/message.h"
 #include "sandbox/spawn.h"
 
 namespace kw::sandbox {
@@ -34,17 +35,23 @@ class HostProcess {
   static Result<std::unique_ptr<HostProcess>> start(const HostCommand& command,
                                                     const HostConfig& config);
   ~HostProcess();
-  // An init that waits for its spawn request. kUnavailable when the host is gone: start another
-  // one.
+  // An init that waits for its spawn request. kUnavailable, with its last lines, when the host is
+  // gone: start another one.
   Result<Spawned> spawn(const InitRequest& request);
   pid_t pid() const { return pid_; }
 
  private:
-  HostProcess(pid_t pid, os::UniqueFd socket, os::UniqueFd errors)
-      : pid_(pid), socket_(std::move(socket)), errors_(std::move(errors)) {}
+  HostProcess(std::string program, pid_t pid, os::UniqueFd socket, os::UniqueFd errors)
+      : program_(std::move(program)),
+        pid_(pid),
+        socket_(std::move(socket)),
+        errors_(std::move(errors)) {}
   Status await_ready(std::chrono::milliseconds limit);
+  Result<os::Message> ask(const InitRequest& request);
+  Error with_last_words(Error error) const;
   std::string last_words() const;
 
+  std::string program_;
   pid_t pid_;
   std::mutex mutex_;
   os::UniqueFd socket_;

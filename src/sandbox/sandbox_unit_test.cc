@@ -16,6 +16,7 @@
 
 #include "os/file.h"
 #include "os/message.h"
+#include "sandbox/host_process.h"
 #include "sandbox/log_reader.h"
 #include "sandbox/seccomp_filter.h"
 #include "sandbox/spawn.h"
@@ -155,6 +156,36 @@ TEST(Spawn, RequestsSurviveTheirJson) {
   EXPECT_EQ(to_json(*read), to_json(request));
   EXPECT_TRUE(read->log.valid());
   EXPECT_FALSE(read->control.valid() || read->program.valid());
+}
+
+os::UniqueFd null_device() {
+  return os::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+Result<std::unique_ptr<HostProcess>> start_shell_host(const std::string& script) {
+  HostConfig config;
+  config.filter = null_device();
+  config.filter_no_affinity = null_device();
+  return HostProcess::start({{"/bin/sh", "-c", script}, {}, std::chrono::seconds(10)}, config);
+}
+
+TEST(HostProcess, AnEarlyEndIsToldWithTheProgramAndItsLastWords) {
+  auto host = start_shell_host("echo no room left >&2");
+  ASSERT_FALSE(host);
+  EXPECT_EQ(host.error().code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(host.error().message(), ::testing::HasSubstr("/bin/sh (no room left): "));
+}
+
+TEST(HostProcess, ALaterEndIsToldSoToo) {
+  auto host = start_shell_host(R"(echo '{"ready": true}' >&3; echo no room left >&2)");
+  ASSERT_TRUE(host) << host.error().message();
+  InitRequest request;
+  request.status = null_device();
+  request.command = null_device();
+  auto spawned = (*host)->spawn(request);
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(spawned.error().message(), ::testing::HasSubstr("/bin/sh (no room left): "));
 }
 
 TEST(Spawn, InitRequestsSurviveTheirJson) {

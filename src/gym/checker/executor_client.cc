@@ -71,7 +71,9 @@ Status ExecutorClient::send_setup(Attach& attach, const task::Signature& signatu
   attach.setup["signature"] = task::to_json(signature);
   attach.setup["sets"] = memory_.inputs.size();
   attach.setup["frozen"] = freeze_;
-  return os::send_message(attach.control.get(), attach.setup, fds);
+  auto sent = os::send_message(attach.control.get(), attach.setup, fds);
+  if (!sent) return tl::unexpected(std::move(sent).error().with_context("an executor's setup"));
+  return {};
 }
 
 Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {

@@ -90,7 +90,9 @@ Result<Json> CheckerProcess::request(const Json& body, const std::vector<int>& f
 }
 
 Status CheckerProcess::send(const Json& body, const std::vector<int>& fds) {
-  return os::send_message(socket_.get(), body, fds);
+  auto sent = os::send_message(socket_.get(), body, fds);
+  if (!sent) return tl::unexpected(std::move(sent).error().with_context("the checker"));
+  return {};
 }
 
 Result<Json> CheckerProcess::answer(TimingLease& lease, const std::stop_token& stop) {
