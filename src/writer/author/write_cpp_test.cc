@@ -126,6 +126,25 @@ bool follows(const Graph& graph, const task::Signature& signature, std::string_v
   return numbers_of_run(source(other, signature, strategy)).contains(other.sizes[size]);
 }
 
+TEST(WriteCpp, ConditionsOfExtremesAreNotJoinedToBranches) {
+  const auto text_of = [](const char* op) {
+    const TestGraph graph{
+        .sizes = {{"N", 4096}},
+        .inputs = {{"x", R"(["N"])"}, {"y", R"(["N"])"}},
+        .nodes = {{op, R"("self": {"input": "x"}, "other": {"input": "y"})", R"(["N"])"}},
+        .outputs = R"({"node": 0})"};
+    return source(graph.graph(),
+                  signature_of({argument("x", task::Role::kInput, {4096}),
+                                argument("y", task::Role::kInput, {4096})},
+                               argument("out", task::Role::kOutput, {4096})),
+                  "blocked");
+  };
+  const char* pragma = "#pragma GCC optimize(\"no-thread-jumps\")";
+  EXPECT_TRUE(has(text_of("maximum.default"), pragma));
+  EXPECT_TRUE(has(text_of("minimum.default"), pragma));
+  EXPECT_FALSE(has(text_of("mul.Tensor"), pragma));
+}
+
 TEST(WriteCpp, GeneratedProblemsHaveNoSizesButThoseOfWindows) {
   int windows = 0, looked_at = 0;
   for (std::uint64_t i = 0; i < draws(200); ++i) {

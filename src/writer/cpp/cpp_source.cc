@@ -101,7 +101,11 @@ Result<CppFile> cpp_source(const Nest& nest, const task::Signature& signature,
     head += fmt::format(" -mprefer-vector-width={}", tuning.vector_bits);
     text.choices.insert("vector_bits");
   }
-  head += "\n" + standard_includes(code);
+  head += "\n";
+  // GCC 13 joins the conditions of neighbouring extremes to branches, which it does not vectorise.
+  if (code.find("kw_min(") != std::string::npos || code.find("kw_max(") != std::string::npos)
+    head += "#pragma GCC optimize(\"no-thread-jumps\")\n";
+  head += standard_includes(code);
   if (text.functions.contains("kw_stream") || text.functions.contains("kw_lines_of_float16"))
     head += "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n";
   if (nest.has_tiles) text.choices.insert("transpose_tile");

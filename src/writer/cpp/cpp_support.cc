@@ -29,13 +29,14 @@ const std::map<std::string, std::string>& own_functions() {
        "template <typename T>\ninline T kw_abs(T x) {\n  return x < 0 ? -x : x + T(0);\n}\n"},
       {"kw_sign",
        "template <typename T>\ninline T kw_sign(T x) {\n  return T(x > 0) - T(x < 0);\n}\n"},
-      // One choice: of two in a row GCC 13 makes branches, and a chain of those is not vectorised.
       {"kw_min",
-       "template <typename T>\ninline T kw_min(T a, T b) {\n  return (a < b) | (a != a) ? a : "
-       "b;\n}\n"},
+       "template <typename T>\ninline T kw_min(T a, T b) {\n  const T least = a < b ? a : b;\n  "
+       "return a "
+       "!= a ? a : least;\n}\n"},
       {"kw_max",
-       "template <typename T>\ninline T kw_max(T a, T b) {\n  return (a > b) | (a != a) ? a : "
-       "b;\n}\n"},
+       "template <typename T>\ninline T kw_max(T a, T b) {\n  const T most = a > b ? a : b;\n  "
+       "return a "
+       "!= a ? a : most;\n}\n"},
       {"kw_combine",
        "template <int Count, typename T, typename Operation>\n"
        "inline T kw_combine(T* lanes, const Operation& operation) {\n"
