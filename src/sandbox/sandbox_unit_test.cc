@@ -177,7 +177,9 @@ TEST(HostProcess, AnEarlyEndIsToldWithTheProgramAndItsLastWords) {
 }
 
 TEST(HostProcess, ALaterEndIsToldSoToo) {
-  auto host = start_shell_host(R"(echo '{"ready": true}' >&3; echo no room left >&2)");
+  // What it has not read when it ends would take its answer along.
+  auto host = start_shell_host(
+      R"(dd count=1 <&3 >/dev/null 2>&1; echo '{"ready": true}' >&3; echo no room left >&2)");
   ASSERT_TRUE(host) << host.error().message();
   InitRequest request;
   request.status = null_device();
