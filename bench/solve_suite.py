@@ -27,10 +27,10 @@ NOT_PROBLEMS = ("constant_zero",)  # in the suite to be quarantined
 
 # Two cores of its own, and timing locks: other problems' are not waited for. What else lies in the folder (which uids are taken) stays everybody's.
 ALONE = """
-cores=$0 folder=/run/kernelwright
-mkdir -p $folder && mount -t tmpfs tmpfs /mnt || exit
+cores=$0 folder=/run/kernelwright own=/run/kernelwright/own
+mkdir -p $own && mount -t tmpfs tmpfs $own || exit
 for file in timing.lock timing.queue; do
-  touch $folder/$file /mnt/$file && mount --bind /mnt/$file $folder/$file || exit
+  touch $folder/$file $own/$file && mount --bind $own/$file $folder/$file || exit
 done
 exec taskset -c $cores "$@"
 """

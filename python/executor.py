@@ -253,7 +253,7 @@ def _contain_children():
     """Compilers that a candidate starts: without our allocator, one process, caches in TMPDIR."""
     os.environ.pop("LD_PRELOAD", None)
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
-    # Else torch compiles and loads a file for each vector extension of the processor first: most of the time of a first call.
+    # Else torch compiles and loads a file for each vector extension of the processor before the first compiled call: about 7 s.
     os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
     folder = os.environ.get("TMPDIR")
     if folder:

@@ -299,9 +299,7 @@ void add_choices(LowerTable& table) {
   for (const char* overload : {"self", "ScalarSelf", "ScalarOther", "Scalar"})
     table[std::string("where.") + overload] = where;
   table["masked_fill.Scalar"] = table["masked_fill.Tensor"] = masked_fill;
-  for (const char* name : {"clamp", "clip"})
-    table[std::string(name) + ".default"] = table[std::string(name) + ".Tensor"] = clamp;
-  for (const char* name : {"clamp_min", "clamp_max"})
+  for (const char* name : {"clamp", "clip", "clamp_min", "clamp_max"})
     table[std::string(name) + ".default"] = table[std::string(name) + ".Tensor"] = clamp;
 }
 
