@@ -46,7 +46,7 @@ def first_token(arguments, name, scratch):
 
 
 def ours(arguments, name, scratch):
-    settings = {"config": {**COMMON, **SHAPES[name]}, "steps": arguments.steps, "profile": arguments.profile, "products": arguments.products,
+    settings = {"config": {**COMMON, **SHAPES[name]}, "steps": arguments.steps, "profile": arguments.profile, "matmuls": arguments.matmuls,
                 "graphs": not arguments.no_graphs, "overlap": not arguments.no_overlap, "split_tiles": arguments.split_tiles,
                 "decode": [list(map(int, one.split("x"))) for one in arguments.decode],
                 "prefill": [[*map(int, one.split("@")[0].split("x")), int(one.split("@")[1])] for one in arguments.prefill]}
@@ -127,7 +127,7 @@ def print_details(line):
     for stages in (line.get("stage_ms"), line.get("stage_ms_of_a_step")):
         if stages:
             print("    stages, ms (each launched by itself): " + ", ".join(f"{name} {ms:.3f}" for name, ms in sorted(stages.items(), key=lambda one: -one[1])))
-    print("    products: " + "; ".join(line["products"]), flush=True)
+    print("    products: " + "; ".join(line["matmuls"]), flush=True)
 
 
 def main():
@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--decode", nargs="*", default=["64x512"], help="BATCHxCONTEXT")
     parser.add_argument("--prefill", nargs="*", default=["64x512@8192"], help="SEQUENCESxTOKENS@STEP")
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--products", choices=["batch_invariant", "fastest"], default="batch_invariant")
+    parser.add_argument("--matmuls", choices=["batch_invariant", "fastest"], default="batch_invariant")
     parser.add_argument("--split-tiles", type=int, default=0)
     parser.add_argument("--no-graphs", action="store_true")
     parser.add_argument("--no-overlap", action="store_true")

@@ -23,3 +23,7 @@ add_library(OpenSSL::Crypto STATIC IMPORTED)
 set_target_properties(OpenSSL::Crypto PROPERTIES IMPORTED_LOCATION ${KW_THIRD_PARTY}/lib/libcrypto.a)
 target_include_directories(OpenSSL::Crypto SYSTEM INTERFACE ${include})
 target_link_libraries(OpenSSL::Crypto INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+
+add_library(kw::dep_pcre2 STATIC IMPORTED)
+set_target_properties(kw::dep_pcre2 PROPERTIES IMPORTED_LOCATION ${KW_THIRD_PARTY}/lib/libpcre2-8.a)
+target_include_directories(kw::dep_pcre2 SYSTEM INTERFACE ${include})

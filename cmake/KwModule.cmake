@@ -10,6 +10,11 @@ target_compile_options(kw_warnings INTERFACE
   $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage;-Wno-maybe-uninitialized>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${KW_WERROR}>>:-Werror>)
 
+# kw_cold(TARGET): its time does not matter to anybody, its compile time does: a user's first build optimises it less.
+function(kw_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+endfunction()
+
 # One precompiled header for every test: GoogleTest and JSON are most of a test file's compile time.
 if(BUILD_TESTING)
   file(WRITE ${PROJECT_BINARY_DIR}/test_pch.cc "")
@@ -17,12 +22,18 @@ if(BUILD_TESTING)
   target_compile_features(kw_test_pch PUBLIC cxx_std_20)
   target_link_libraries(kw_test_pch PUBLIC GTest::gmock nlohmann_json::nlohmann_json tl::expected)
   target_precompile_headers(kw_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+  # Tests are compiled once and run once: optimising them takes longer than it saves.
+  set(kw_test_flags $<$<CONFIG:RelWithDebInfo>:-O0>)
+  target_compile_options(kw_test_pch PRIVATE ${kw_test_flags})
 endif()
 
-# kw_add_test(NAME SRCS ... DEPS ... LABELS ...): one GoogleTest program, its cases as CTest tests; WHOLE: as one test, which runs
-# alone (its cases share a costly set-up, or measure).
+# kw_add_test(NAME SRCS ... DEPS ... LABELS ...): one GoogleTest program, its cases as CTest tests.
+#   WHOLE         one test, because its cases share a costly set-up; what it times is exclusive by the gym's lease
+#   ALONE         with WHOLE: nothing else runs beside it
+#   COST SECONDS  about how long it takes: the longest tests begin first
+# Its labels get the folder as well (src_gym): .ci/run picks the tests of changed folders by it.
 function(kw_add_test name)
-  cmake_parse_arguments(T "WHOLE" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(T "WHOLE;ALONE" "TIMEOUT;COST" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT BUILD_TESTING)
     return()
   endif()
@@ -34,35 +45,50 @@ function(kw_add_test name)
   endif()
   add_executable(${name}_test ${T_SRCS})
   target_link_libraries(${name}_test PRIVATE ${T_DEPS} kw_warnings GTest::gmock GTest::gtest_main)
+  target_compile_options(${name}_test PRIVATE ${kw_test_flags})
   target_precompile_headers(${name}_test REUSE_FROM kw_test_pch)
   target_compile_definitions(${name}_test PRIVATE KW_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KW_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REGEX REPLACE "^([^/]*)/([^/]*).*" "\\1_\\2" folder ${folder})
   if(T_WHOLE)
     add_test(NAME ${name} COMMAND ${name}_test)
-    set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} RUN_SERIAL ON)
+    set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS};${folder}" TIMEOUT ${T_TIMEOUT})
+    if(T_ALONE)
+      set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+    endif()
+    if(T_COST)
+      set_tests_properties(${name} PROPERTIES COST ${T_COST})
+    endif()
   else()
     # gtest_discover_tests loses all but the first of a list (and the timeout after it); ctest -L takes a regular expression.
     list(JOIN T_LABELS "+" labels)
+    string(APPEND labels "+${folder}")
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS "${labels}" TIMEOUT ${T_TIMEOUT})
   endif()
   add_dependencies(kw_tests ${name}_test)
-  if("unit" IN_LIST T_LABELS)
-    add_dependencies(kw_unit_tests ${name}_test)
-  endif()
-  if("threads" IN_LIST T_LABELS)
-    add_dependencies(kw_thread_tests ${name}_test)
-  endif()
+  foreach(kind unit threads)
+    if(kind IN_LIST T_LABELS)
+      if(NOT TARGET kw_${kind}_${folder})
+        add_custom_target(kw_${kind}_${folder})
+      endif()
+      add_dependencies(kw_${kind}_${folder} ${name}_test)
+    endif()
+  endforeach()
 endfunction()
 
-# kw_add_module(NAME HDRS ... SRCS ... DEPS ... PRIVATE_DEPS ... TESTS ... TEST_DEPS ...)
+# kw_add_module(NAME [COLD] HDRS ... SRCS ... DEPS ... PRIVATE_DEPS ... TESTS ... TEST_DEPS ...)
 function(kw_add_module name)
-  cmake_parse_arguments(M "" "" "HDRS;SRCS;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS;TEST_LABELS" ${ARGN})
+  cmake_parse_arguments(M "COLD" "" "HDRS;SRCS;DEPS;PRIVATE_DEPS;TESTS;TEST_DEPS;TEST_LABELS" ${ARGN})
   add_library(kw_${name} STATIC ${M_SRCS})
   add_library(kw::${name} ALIAS kw_${name})
   target_sources(kw_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${M_HDRS})
   target_compile_features(kw_${name} PUBLIC cxx_std_20)
   target_link_libraries(kw_${name} PUBLIC ${M_DEPS} PRIVATE ${M_PRIVATE_DEPS} $<BUILD_INTERFACE:kw_warnings>)
   set_target_properties(kw_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(M_COLD)
+    kw_cold(kw_${name})
+  endif()
   if(M_TESTS)
     kw_add_test(${name} SRCS ${M_TESTS} DEPS kw::${name} ${M_TEST_DEPS} LABELS ${M_TEST_LABELS})
   endif()

@@ -18,6 +18,8 @@ message(STATUS "torch ${torch_version} in ${torch_dir}")
 add_library(kw_torch INTERFACE)
 add_library(kw::torch ALIAS kw_torch)
 target_include_directories(kw_torch SYSTEM INTERFACE ${torch_dir}/include ${torch_dir}/include/torch/csrc/api/include)
+# torch brings headers of its own fmt, of another version than ours: files that see both take all of fmt from the headers.
+target_compile_definitions(kw_torch INTERFACE FMT_HEADER_ONLY=1)
 # The CUDA half registers itself when it is loaded: it is linked though no symbol of it is used. What its own libraries need is found
 # by its run path when the program starts, not by the linker.
 target_link_options(kw_torch INTERFACE -Wl,--no-as-needed -Wl,--unresolved-symbols=ignore-in-shared-libs)

@@ -35,7 +35,7 @@ class Arguments:
         return found
 
     def forget_changed(self):
-        """After a go: drops tensors whose shape a candidate may have changed in place (x.t_())."""
+        """After a launch: drops tensors whose shape a candidate may have changed in place (x.t_())."""
         given = len(self._order)
         for key, arguments in self._used:
             changed = any(getattr(a, "_version", 0) != 0 for a in arguments[:given])

@@ -16,7 +16,7 @@ def load(setup, source):
     folder = loading.work_folder()
     loading.write_files(folder, setup["files"], source)
     path = os.path.join(folder, setup["entry_file"])
-    source_module = loading.load(path)
+    source_module = loading.load(path, root=folder)
     entry = getattr(source_module, setup["entry"], None)
     if not callable(entry):
         text = f"{setup['entry_file']} has no {setup['entry']}"
@@ -73,6 +73,8 @@ class Module:
         module = modules.construct(self._entry, init_inputs, setup["param_seed"])
         if not callable(module):
             raise Failed(pages.FAILURE_ENTRY_MISSING, f"{setup['entry']} makes no callable object")
+        if "device" in setup and isinstance(module, torch.nn.Module):
+            module.to(torch.device("cuda", setup["device"]))
         self.call = module
         if not isinstance(module, torch.nn.Module):
             return

@@ -1,4 +1,4 @@
-# Element types: their numbers (src/task/dtype.h), their names and torch's dtype for them.
+# Element types: their numbers (src/tensor/dtype.h), their names and torch's dtype for them.
 import torch
 
 # float4_e2m1 is stored one element a byte: torch sees bytes.
@@ -33,7 +33,7 @@ def true_device(tensor):
 
 
 def number_of(dtype, expected_name=None):
-    """task::DType of a torch dtype, None where it has none. Bytes are float4 where that is expected."""
+    """tensor::DType of a torch dtype, None where it has none. Bytes are float4 where that is expected."""
     if expected_name == "float4_e2m1" and dtype is torch.uint8:
         return NUMBER_OF_NAME["float4_e2m1"]
     name = NAME_OF_TORCH.get(dtype)

@@ -7,14 +7,12 @@ import faulthandler
 import gc
 import math
 import os
-import socket
 import time
 
 import torch
 
 import candidate
 import failures
-import messages
 import pages
 from arena import Arena
 from arguments import Arguments
@@ -22,6 +20,7 @@ from dtypes import TORCH_OF_NAME, scalar_value
 from failures import Failed
 from memory import Region
 from results import Results
+from run_executor import run_executor
 
 # Rounds of a wait before it sleeps: longer than a freeze takes on a free core (about a millisecond), and
 # about a second where the checker cannot freeze.
@@ -31,20 +30,7 @@ KEEP_AT_LEAST = 512 << 20  # bytes of freed big blocks that stay mapped
 
 def main(control_fd=3):
     """Serves one checker; never returns."""
-    with socket.socket(fileno=control_fd) as control:
-        message = messages.receive(control)
-    if message is None:
-        os._exit(0)
-    executor = Executor(message)
-    step = pages.FAILURE_LOAD
-    try:
-        executor.load()
-        step = pages.FAILURE_EXCEPTION
-        executor.serve()
-    except Failed as error:
-        executor.fail(error.failure, str(error))
-    except BaseException as error:
-        executor.fail(step, failures.describe(error))
+    run_executor(Executor, control_fd)
 
 
 def byte_size(argument):
@@ -101,12 +87,12 @@ class Executor:
         self._reply.set_ready()
 
     def serve(self):
-        """The loop of gos."""
+        """The loop of launches."""
         expected = 0
         spins = SPINS if self._setup.get("frozen", False) else SPINS_UNFROZEN
         while True:
             expected += 1
-            _wait(self._command.go_seq, expected, spins)
+            _wait(self._command.launch_seq, expected, spins)
             op = self._command.op
             if op == pages.OP_EXIT:
                 failures.flush()
@@ -225,7 +211,7 @@ class Executor:
 
     def _enable_arena(self):
         """After the first call: what a candidate makes once and keeps (packed weights, a mask) must
-        not take the results' places, which the checker fills with poison between gos."""
+        not take the results' places, which the checker fills with poison between launches."""
         sizes = [byte_size(a) for a in self._signature["outputs"]]
         if self._arena.enable(self._arena_region, sizes) == 0 and any(sizes):
             raise Failed(pages.FAILURE_UNSUPPORTED, "the arena is too small for the outputs")
@@ -241,11 +227,11 @@ class Executor:
             self._candidate.keeper.after_first_call()
 
 
-def _wait(go_seq, expected, spins):
+def _wait(launch_seq, expected, spins):
     for _ in range(spins):
-        if go_seq[0] == expected:
+        if launch_seq[0] == expected:
             return
-    while go_seq[0] != expected:
+    while launch_seq[0] != expected:
         time.sleep(20e-6)
 
 

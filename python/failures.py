@@ -2,6 +2,8 @@
 import sys
 import traceback
 
+import loading
+
 MAX_TEXT = 16 * 1024
 
 
@@ -30,14 +32,31 @@ def drop_own_frames(shown):
         shown = shown.__cause__ or shown.__context__
 
 
-def describe(error, limit=MAX_TEXT):
-    """The traceback of an exception, without the frames of this folder, wherever they stand."""
+def headline(shown):
+    """What was raised, and the last line of the loaded sources that led there; "" of a syntax error."""
+    if shown.exc_type is not None and issubclass(shown.exc_type, SyntaxError):
+        return ""
+    raised = list(shown.format_exception_only())[0].strip().splitlines()
+    lines = raised[:1]
+    for frame in reversed(shown.stack):
+        if loading.is_loaded(frame.filename):
+            name = loading.name_of(frame.filename)
+            lines.append(f"  at {name}:{frame.lineno} in {frame.name}: {frame.line or ''}".rstrip(": "))
+            break
+    return "".join(f"{line}\n" for line in lines)
+
+
+def describe(error, limit=MAX_TEXT, with_headline=False):
+    """The traceback of an exception, without the frames of this folder, wherever they stand.
+
+    with_headline: first what was raised and the line of the sources that led there.
+    """
     try:
         shown = traceback.TracebackException(type(error), error, error.__traceback__)
         drop_own_frames(shown)
         if isinstance(error, SyntaxError):
             shown.stack.clear()  # the parser's frames
-        lines = list(shown.format())
+        lines = [headline(shown) if with_headline else "", *shown.format()]
     except Exception as broken:  # an exception class of the candidate may have a failing __str__
         lines = [f"{type(error).__name__} (its text cannot be shown: {type(broken).__name__})\n"]
     return shorten("".join(lines), limit)

@@ -1,6 +1,8 @@
 # Loading of a candidate's or a problem's Python source.
 import ast
 import atexit
+import importlib
+import importlib.machinery
 import importlib.util
 import os
 import shutil
@@ -26,6 +28,16 @@ def work_folder():
     raise OSError(f"none of {', '.join(p for p in places if p)} can be written")
 
 
+def is_loaded(path):
+    """Whether a file stands in a work folder: it is a candidate's or a problem's."""
+    return "/source-" in path
+
+
+def name_of(path):
+    """The file's path below its work folder."""
+    return path.rpartition("/source-")[2].partition("/")[2]
+
+
 def write_files(folder, files, content):
     """Writes files ([{"path", "size"}]), whose bytes stand one after the other in content."""
     start = 0
@@ -39,12 +51,15 @@ def write_files(folder, files, content):
         start += item["size"]
 
 
-def load(path, settings=()):
-    """Runs the file as a new module and returns it. Files beside it can be imported.
+def load(path, settings=(), root=None):
+    """Runs the file as a new module and returns it. Files beside it and below root can be imported.
 
     settings: [[name, literal]]: module-level constants to replace before the module runs, so that
     constants computed from them follow.
+    root: the folder of all sources, by default that of the file. A file with relative imports is a
+    module of a package that is this folder.
     """
+    root = root or os.path.dirname(path)
     with open(path, "rb") as file:
         tree = ast.parse(file.read(), filename=path)
     for name, literal in settings:
@@ -52,12 +67,34 @@ def load(path, settings=()):
     code = compile(tree, path, "exec", dont_inherit=True)
     stem = os.path.splitext(os.path.basename(path))[0]
     name = stem if stem.isidentifier() and stem not in sys.modules else f"source_{stem}"
+    for folder in dict.fromkeys([root, os.path.dirname(path)]):
+        sys.path.insert(0, folder)
+    if any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(tree)):
+        name = f"{_package_above(path, root)}.{stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    sys.path.insert(0, os.path.dirname(path))
     exec(code, module.__dict__)
     return module
+
+
+def _package_above(path, root):
+    """The name of the package that the file's folder is, below a package that is the root."""
+    top = f"sources_{len(sys.modules)}"
+    start = os.path.join(root, "__init__.py")
+    if os.path.exists(start) and start != path:
+        spec = importlib.util.spec_from_file_location(top, start, submodule_search_locations=[root])
+    else:
+        spec = importlib.machinery.ModuleSpec(top, None, is_package=True)
+        spec.submodule_search_locations = [root]
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[top] = package
+    if spec.loader is not None:
+        spec.loader.exec_module(package)
+    between = os.path.relpath(os.path.dirname(path), root)
+    name = top if between == "." else ".".join([top, *between.split(os.sep)])
+    importlib.import_module(name)
+    return name
 
 
 def replace_constant(tree, name, literal):

@@ -80,6 +80,12 @@ class StateKeeper:
         for tensor, saved in self._silent:
             tensor.copy_(saved)
 
+    def restore_all(self):
+        """The same without a look at versions, which a replayed or compiled call may not raise."""
+        for holder, name, tensor, saved, _ in self._kept:
+            holder[name] = tensor
+            tensor.copy_(saved)
+
     def after_first_call(self):
         """Some operators change a buffer without raising its version (batch norm does): find these."""
         if not self._watching:

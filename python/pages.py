@@ -24,7 +24,7 @@ _OUTPUT_OFFSETS = 4096 + 8 * MAX_SETS * MAX_INPUTS
 
 _KERNELS = 1024  # of the reply page: where its KernelReports begin
 
-_LAUNCHES = struct.Struct("<IIQ")
+_LAUNCHES = struct.Struct("<IIQI")
 _KERNEL = struct.Struct("<32sQQ16x")
 _REPORT_TAIL = struct.Struct("<II8q8q")
 _ORACLE_REPLY = struct.Struct("<IIQ6Q")
@@ -34,7 +34,7 @@ class CommandPage:
     """What the checker asks for."""
 
     def __init__(self, view, input_count, output_count):
-        self.go_seq = view[0:8].cast("Q")
+        self.launch_seq = view[0:8].cast("Q")
         self._op_and_calls = view[8:16].cast("I")
         self.set_of_call = view[64 : 64 + 4 * MAX_SETS].cast("I")
         # One row of offsets for each set, as bytes: a dictionary key, and cheap to read.
@@ -61,6 +61,7 @@ class ReplyPage:
         self.view = view
         self.done_seq = view[0:8].cast("Q")
         self._words = view[8:40].cast("I")
+        self.device_times = view[88:104].cast("Q")  # of the calls, of all on the stream
 
     def set_style(self, style):
         self._words[2] = style
@@ -75,12 +76,13 @@ class ReplyPage:
     def set_call(self, call):
         self._words[7] = call
 
-    def set_launches(self, library_calls, kernels):
-        """kernels: (identity, launches, programs) each; those beyond MAX_KERNELS are only counted."""
+    def set_launches(self, library_calls, kernels, configurations=0, masked_lanes=False):
+        """kernels: (identity, launches, programs) each; those beyond MAX_KERNELS are only counted. configurations: the most that
+        a tuner had to choose from; masked_lanes: some were loaded without `other`."""
         for number, kernel in enumerate(kernels[:MAX_KERNELS]):
             start = _KERNELS + _KERNEL.size * number
             self.view[start : start + _KERNEL.size] = _KERNEL.pack(*kernel)
-        self.view[64 : 64 + _LAUNCHES.size] = _LAUNCHES.pack(len(kernels), 0, library_calls)
+        self.view[64 : 64 + _LAUNCHES.size] = _LAUNCHES.pack(len(kernels), configurations, library_calls, masked_lanes)
 
     def report(self, call, output):
         """The OutputReport of one output, as (offset, everything after it)."""

@@ -5,6 +5,7 @@ import torch
 
 import calling
 import dataflow
+import devices
 import modules
 
 
@@ -12,8 +13,13 @@ class BadReference(Exception):
     """The reference cannot be used; the text is for the problem's author."""
 
 
-def as_outputs(value):
-    """The output tensors of a returned value, in order."""
+def as_outputs(value, names=None):
+    """The output tensors of a returned value, in order. names: of the outputs, where a dict may be returned."""
+    if names is not None and isinstance(value, dict):
+        if value.keys() != set(names):
+            found = ", ".join(map(str, value)) or "nothing"
+            raise BadReference(f"the reference returned a dict of {found}, not of {', '.join(names)}")
+        value = [value[name] for name in names]
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, (tuple, list)) and value:
@@ -33,11 +39,12 @@ class Definition:
         names = [a["name"] for a in signature["inputs"] + signature["statics"]]
         self._order = calling.plan(entry, names, [], destination_passing=False).order
         self._entry = entry
+        self._outputs = [a["name"] for a in signature["outputs"]]
 
     def run(self, inputs, statics, precision, mode):  # mode: modules only
         given = inputs + statics
         with torch.no_grad(), precision.scope():
-            return as_outputs(self._entry(*[given[i] for i in self._order]))
+            return as_outputs(self._entry(*[given[i] for i in self._order]), self._outputs)
 
 
 class Module:
@@ -48,7 +55,8 @@ class Module:
             if not callable(getattr(source_module, name, None)):
                 raise BadReference(f"the problem has no {name}()")
         self._get_inputs = source_module.get_inputs
-        self.init_inputs = source_module.get_init_inputs()
+        with devices.OnCpu():
+            self.init_inputs = source_module.get_init_inputs()
         self.entry = entry
         self.keys = []  # of the signature's statics
         self._base = None
@@ -57,7 +65,8 @@ class Module:
     def generate(self, seed):
         """get_inputs() under the seed: detached tensors (dense ones contiguous) and numbers."""
         torch.manual_seed(seed)
-        values = self._get_inputs()
+        with devices.OnCpu():
+            values = self._get_inputs()
         if not isinstance(values, (list, tuple)):
             raise BadReference(f"get_inputs() returned {type(values).__name__}, not a list")
         return [_plain(v) if isinstance(v, torch.Tensor) else v for v in values]

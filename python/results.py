@@ -9,11 +9,11 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class Results:
-    """Writes the OutputReports of a go, and keeps its results alive until the go is over.
+    """Writes the OutputReports of a launch, and keeps its results alive until it is over.
 
-    Results stay referenced until done_seq is stored: two calls of one go can never get the same
+    Results stay referenced until done_seq is stored: two calls of one launch can never get the same
     block. drop() comes right after. The executor is frozen about then; when it runs on, the freed
-    blocks are only written by a later allocation, that is in the next go: the snapshot is safe.
+    blocks are only written by a later allocation, that is in the next launch: the snapshot is safe.
     """
 
     def __init__(self, signature, arena_region, reply):
@@ -23,6 +23,7 @@ class Results:
             shape = torch.Size(a["shape"])
             tail = _tail(number_of(dtype, a["dtype"]), torch.empty(shape, dtype=dtype, device="meta"))
             self._expected.append((dtype, shape, tail, a["dtype"]))
+        self._names = [a["name"] for a in signature["outputs"]]
         self._base = arena_region.address
         self._end = arena_region.address + arena_region.size
         self._reports = [
@@ -35,6 +36,8 @@ class Results:
         tensor, or a wrong count."""
         expected = self._expected
         values = (value,) if type(value) in _PLAIN else value
+        if type(values) is dict:
+            values = self._by_name(values)
         if isinstance(values, tuple):
             values = tuple.__getitem__(values, slice(None))  # no code of a named tuple's class
         elif type(values) is not list:
@@ -61,6 +64,12 @@ class Results:
 
     def drop(self):
         self._kept.clear()
+
+    def _by_name(self, values):
+        if values.keys() != set(self._names):
+            text = f"call returned a dict of {shown(values)}, expected {', '.join(self._names)}"
+            raise Failed(pages.FAILURE_OUTPUT_COUNT, text)
+        return [values[name] for name in self._names]
 
     def _address(self, tensor):
         """None: not in the arena (or not in memory at all)."""
@@ -93,6 +102,11 @@ class Results:
             text = f"no room for output {j}: too many results of earlier calls are still in use"
             raise Failed(pages.FAILURE_UNSUPPORTED, text)
         return copy
+
+
+def shown(values):
+    """The keys of a dict, for people."""
+    return ", ".join(str(key)[:80] for key in list(values)[:16]) or "nothing"
 
 
 def _tail(number, tensor):

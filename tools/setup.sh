@@ -1,7 +1,17 @@
 #!/usr/bin/env bash
 # Installs and builds what a subcommand needs; run by ./kernelwright when its stamp is old.
-# usage: tools/setup.sh program|run|test PYTHON
-#   program: the front program alone; run: every program, and a Python with torch; test: the tests as well
+# usage: tools/setup.sh NEED PYTHON
+#   NEED      builds                                                     Python with torch
+#   program   kernelwright alone                                         no
+#   eval      what judges: kernelwright, checker, executor, ...          yes
+#   solve     eval, and what searches and writes kernels                 yes
+#   model     what asks and serves models, and the engine                no
+#   solve-model   solve and model                                        yes
+#   environment   eval, and the environment of rl                       yes
+#   report    the reports                                                no
+#   service   eval, and what queues judgements                           yes
+#   data      eval, and what makes training data                         yes
+#   test      everything, and the tests                                  yes, with what tests compare with
 # Safe to interrupt (the next run goes on) and to run twice at once (one waits). Talks on stderr. exit: 0 ready, 2 not.
 set -euo pipefail
 cd -- "${BASH_SOURCE[0]%/*}/.."
@@ -12,12 +22,14 @@ say() { printf 'kernelwright: %s\n' "$*" >&2; }
 die() { say "$@"; exit 2; }
 # shellcheck source=tools/python.sh
 source tools/python.sh
-trap 'say "stopped; the next run goes on from here"; exit 130' INT TERM
+python_job=0 # the process group that makes .venv beside the build
+stop_python_job() { [[ $python_job -eq 0 ]] || kill -TERM -- "-$python_job" 2>/dev/null || true; }
+trap 'stop_python_job; say "stopped; the next run goes on from here"; exit 130' INT TERM
 
 # A checkout that is somebody else's runs as they left it.
 if ! { mkdir -p build && : >>build/lock; } 2>/dev/null; then
   [[ -e $build/ready-$need ]] || die "nothing is built for this in $PWD, and you may not write there: have its owner run ./kernelwright, or clone it"
-  if [[ $need != program ]]; then
+  if [[ $need != program && $need != model && $need != report ]]; then
     if [[ -n ${KW_PYTHON-} ]]; then
       check_given_python "$python"
     elif [[ ! -x $python ]]; then
@@ -36,7 +48,7 @@ if ! flock -n 9; then
 fi
 mkdir -p "$build"
 started=$(mktemp "$build/.ready-XXXXXX") # its time is the stamp's: what changes from now on is built next time
-trap 'rm -f "$started" "$started".*' EXIT
+trap 'stop_python_job; rm -f "$started" "$started".*' EXIT
 
 configured=$build/configured # there once cmake was through: an interrupted or failed one leaves half a build.ninja
 configure() { # ON|OFF (tests)
@@ -71,40 +83,62 @@ report_off() {
 
 groups=(run)
 tests=OFF
-target=kw_programs
+with_python=yes
+done=("$need") # the stamps that this run makes true
 case $need in
-  program) target=kernelwright ;;
-  test)
-    groups+=(test)
-    tests=ON
-    target=all
-    ;;
+  program) target=kernelwright with_python="" ;;
+  eval) target=kw_for_eval done+=(program) ;;
+  solve) target=kw_for_solve done+=(program eval) ;;
+  model) target=kw_for_model with_python="" done+=(program) ;;
+  solve-model) target="kw_for_solve kw_for_model" done+=(program eval solve model) ;;
+  environment) target=kw_for_environment done+=(program eval) ;;
+  report) target=kw_for_report with_python="" done+=(program) ;;
+  service) target=kw_for_service done+=(program eval) ;;
+  data) target=kw_for_data done+=(program eval) ;;
+  test) target=all groups+=(test) tests=ON done+=(program eval solve model solve-model report service data) ;;
+  *) die "setup.sh knows no \"$need\"" ;;
 esac
 tools/packages.sh "${groups[@]}" 9>&-
 
-if [[ $need != program ]]; then
+make_python() {
   if [[ -n ${KW_PYTHON-} ]]; then
     check_given_python "$python"
   else
-    prepare_venv "$need" 9>&-
+    prepare_venv "$need"
   fi
+}
+# The tests and the program for Parquet are configured with this Python; nothing else is, so making .venv (a minute of downloads)
+# and compiling go on beside each other.
+if [[ -z $with_python ]]; then
+  :
+elif [[ $need == test || $need == data || -n ${KW_PYTHON-} ]]; then
+  make_python 9>&-
+else
+  set -m # a process group of its own, which an interrupt can end
+  make_python 9>&- </dev/null &
+  python_job=$!
+  set +m
 fi
 
 # Tests stay configured once they were asked for: a change back and forth would cost a configure run each time.
 if [[ ! -e $configured ]] || { [[ $tests == ON ]] && ! grep -qx -F -e "-DKW_PYTHON=$python" "$configured"; }; then
   configure "$tests" 9>&-
-elif [[ .venv/optional-tried -nt $configured ]]; then # pyarrow may have come
+elif [[ ($need == data || $need == test) && .venv/optional-tried -nt $configured ]]; then # pyarrow may have come
   ! grep -qx -F -e -DBUILD_TESTING=ON "$configured" || tests=ON
   configure "$tests" 9>&-
 fi
 say "building"
-cmake --build "$build" --target "$target" >&2 9>&- || die "the build failed (its words are above)"
-[[ $need == program ]] || report_off
+# shellcheck disable=SC2086  # a list of targets
+cmake --build "$build" --target $target >&2 9>&- || die "the build failed (its words are above)"
+if [[ $python_job -ne 0 ]]; then
+  wait "$python_job" || { python_job=0; exit 2; }
+  python_job=0
+fi
+[[ -z $with_python ]] || report_off
 
 printf '%s\n' "$python" >"$started.line"
-for done in program run test; do
-  cp "$started.line" "$started.$done"
-  touch -r "$started" "$started.$done"
-  mv "$started.$done" "$build/ready-$done"
-  [[ $done != "$need" ]] || break
+for name in "${done[@]}"; do
+  cp "$started.line" "$started.$name"
+  touch -r "$started" "$started.$name"
+  mv "$started.$name" "$build/ready-$name"
 done

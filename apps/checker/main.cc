@@ -1,8 +1,10 @@
 // kernelwright-checker: the trusted judge of one workload. Talks to the supervisor on fd 3
 // (docs/protocol.md), holds inputs, clock and verdict. Started by the supervisor with the cores it
-// may use as its only argument. Gives up root before it looks at anything of a candidate.
+// may use and, where candidates run on a GPU, the GPU's number as arguments. Gives up root before
+// it looks at anything of a candidate.
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include <grp.h>
@@ -13,6 +15,7 @@
 
 #include "base/text.h"
 #include "gym/checker/server.h"
+#include "gym/cuda/device_memory.h"
 
 namespace {
 
@@ -36,6 +39,15 @@ bool give_up_root() {
          ::setresuid(kCheckerUid, kCheckerUid, kCheckerUid) == 0;
 }
 
+// No number: the processor.
+kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number) {
+  std::unique_ptr<kw::gym::Backend> backend;
+  if (number.empty()) return backend;
+  KW_TRY(auto source, kw::gym::cuda_source(std::atoi(number.c_str())));
+  return kw::gym::make_process_backend(
+      std::make_unique<kw::gym::DeviceAllocator>(std::move(source)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,7 +60,11 @@ int main(int argc, char** argv) {
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   ::signal(SIGPIPE, SIG_IGN);
-  if (auto served = kw::gym::serve_checker(kControl); !served) {
+  auto gpu = open_gpu(argc > 2 ? argv[2] : "");
+  kw::Result<kw::gym::Backend*> backend =
+      !gpu ? kw::Result<kw::gym::Backend*>(tl::unexpected(gpu.error()))
+           : (*gpu ? gpu->get() : &kw::gym::host_backend());
+  if (auto served = kw::gym::serve_checker(kControl, backend); !served) {
     std::fprintf(stderr, "kernelwright-checker: %s\n", served.error().message().c_str());
     return 2;
   }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "nvrtc.h"
 #include "os/fd.h"
 
 namespace kw::compiler {
@@ -86,6 +87,7 @@ Status write_files(const std::vector<Request::File>& files, int sources) {
 // The exit code, or the signal's number negated. stdin, stdout and stderr are inherited; everything
 // else of ours is close-on-exec.
 Result<int> run(const std::vector<std::string>& command) {
+  if (command[0] == "nvrtc") return run_nvrtc_command(command);
   std::vector<std::string> words = command;
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "fixture.h"
 #include "gym/compile/shared_object.h"
 #include "gym/protocol.h"
+#include "testing/build_stage.h"
 
 namespace kw::gym {
 namespace {

@@ -1,11 +1,13 @@
-// kernelwright-compiler: runs the C++ compiler over a candidate's sources inside a sandbox
-// (docs/protocol.md, "Compiler").
+// kernelwright-compiler [warm]: runs a compiler over a candidate's sources inside a sandbox
+// (docs/protocol.md, "Compiler"). With "warm" it loads NVRTC first, and waits long for its request.
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include <fcntl.h>
 
 #include "build.h"
+#include "nvrtc.h"
 #include "os/fd.h"
 #include "os/message.h"
 
@@ -13,11 +15,13 @@ namespace {
 
 constexpr int kControl = 3;
 
-kw::Status serve() {
+kw::Status serve(bool warm) {
   // The commands must not hold the supervisor's socket, or its end would go unnoticed.
   ::fcntl(kControl, F_SETFD, FD_CLOEXEC);
-  KW_TRY(kw::os::Message message,
-         kw::os::receive_message(kControl, std::chrono::milliseconds(60'000)));
+  if (warm) kw::compiler::warm_nvrtc();
+  KW_TRY(
+      kw::os::Message message,
+      kw::os::receive_message(kControl, warm ? std::chrono::hours(24) : std::chrono::minutes(1)));
   if (message.fds.size() != 2) {
     return kw::fail(kw::ErrorCode::kInvalidArgument, "expected the descriptors sources and output");
   }
@@ -27,8 +31,8 @@ kw::Status serve() {
 
 }  // namespace
 
-int main() {
-  kw::Status done = serve();
+int main(int count, char** words) {
+  kw::Status done = serve(count > 1 && std::string_view(words[1]) == "warm");
   if (done) return 0;
   std::string text = "kernelwright-compiler: " + done.error().message() + "\n";
   std::ignore = kw::os::write_all(2, text);

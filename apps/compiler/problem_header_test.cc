@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fixture.h"
+#include "testing/build_stage.h"
 
 namespace kw::gym {
 namespace {
@@ -40,7 +40,7 @@ TEST_P(ElementTypeTest, RoundsToTheNearestAndBack) {
       signature_of({{.name = "x", .shape = {4}}, {.name = "b", .dtype = f.dtype, .shape = {4}}},
                    {{.name = "y", .role = Role::kOutput, .dtype = f.dtype, .shape = {4}},
                     {.name = "z", .role = Role::kOutput, .shape = {4}}});
-  std::string type(task::cpp_type(f.dtype));
+  std::string type(tensor::cpp_type(f.dtype));
   std::string source = "void run(const float* x, const " + type + "* b, " + type +
                        "* y, float* z, int64_t n) { for (int64_t i = 0; i < n; ++i) { y[i] = x[i]; "
                        "z[i] = b[i] * 1.0f; } }";
@@ -129,7 +129,7 @@ TEST_F(CompilerTest, EveryElementTypeAndPrepareCompile) {
   for (int i = 0; i <= static_cast<int>(DType::kBool); ++i) {
     auto dtype = static_cast<DType>(i);
     s.inputs.push_back({.name = fmt::format("in_{}", i), .dtype = dtype, .shape = {2, 3}});
-    Json value = task::is_floating(dtype) ? Json(1.5) : Json(1);
+    Json value = tensor::is_floating(dtype) ? Json(1.5) : Json(1);
     s.inputs.push_back({.name = fmt::format("scalar_{}", i),
                         .role = Role::kScalar,
                         .dtype = dtype,

@@ -52,7 +52,7 @@ Json signature_json(Mode mode) {
               {.name = "scale", .role = task::Role::kScalar, .value = 3.0},
               {.name = "mode",
                .role = task::Role::kScalar,
-               .dtype = task::DType::kInt64,
+               .dtype = tensor::DType::kInt64,
                .value = static_cast<std::int64_t>(mode)}};
   s.statics = {{.name = "w", .role = task::Role::kStatic, .shape = {2}}};
   s.outputs = {{.name = "out", .role = task::Role::kOutput, .shape = {kN}}};
@@ -119,12 +119,12 @@ class Executor {
     return wait([this] { return __atomic_load_n(&reply().state, __ATOMIC_ACQUIRE) != 0; }) &&
            reply().state == static_cast<std::uint32_t>(gym::ExecutorState::kReady);
   }
-  // One go; whether it was answered by done (and not by the end of the process).
+  // One launch; whether it was answered by done (and not by the end of the process).
   bool go(Op op, std::uint32_t calls = 1) {
     command().op = static_cast<std::uint32_t>(op);
     command().calls = calls;
-    std::uint64_t seq = command().go_seq + 1;
-    __atomic_store_n(&command().go_seq, seq, __ATOMIC_RELEASE);
+    std::uint64_t seq = command().launch_seq + 1;
+    __atomic_store_n(&command().launch_seq, seq, __ATOMIC_RELEASE);
     return wait([&] { return __atomic_load_n(&reply().done_seq, __ATOMIC_ACQUIRE) == seq; });
   }
   // The status of waitpid, once the process has ended.

@@ -5,7 +5,7 @@
 // holds no tolerance, no expected value, no seed and no clock that counts. One message on fd 3
 // brings everything; then the socket and all descriptors are closed. From then on only the command
 // page (read-only here) and the reply page connect it with the checker, which freezes the process
-// between a done and the next go and believes nothing but the outputs it compares itself.
+// between a done and the next launch and believes nothing but the outputs it compares itself.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -107,9 +107,9 @@ Failure load(Session& session, Entry& entry) {
 }
 
 // Spins, then naps.
-void wait_for(const volatile std::uint64_t& go_seq, std::uint64_t expected) {
+void wait_for(const volatile std::uint64_t& launch_seq, std::uint64_t expected) {
   int spins = 0;
-  while (__atomic_load_n(&go_seq, __ATOMIC_ACQUIRE) != expected) {
+  while (__atomic_load_n(&launch_seq, __ATOMIC_ACQUIRE) != expected) {
     if (spins < kSpins) {
       ++spins;
       pause_cpu();
@@ -150,7 +150,7 @@ void perform(Session& session, Entry& entry) {
 
 [[noreturn]] void serve(Session& session, Entry& entry) {
   for (std::uint64_t expected = 1;; ++expected) {
-    wait_for(session.command().go_seq, expected);
+    wait_for(session.command().launch_seq, expected);
     if (static_cast<Op>(session.command().op) == Op::kExit) ::_exit(0);
     perform(session, entry);
     __atomic_store_n(&session.reply().done_seq, expected, __ATOMIC_RELEASE);

@@ -113,7 +113,7 @@ void Session::store_values() {
     const Json& value = input.value;
     std::uint64_t bits = 0;
     if (input.role == task::Role::kScalar) {
-      if (task::is_floating(input.dtype)) {
+      if (tensor::is_floating(input.dtype)) {
         bits = std::bit_cast<std::uint64_t>(value.get<double>());
       } else if (value.is_boolean()) {
         bits = value.get<bool>() ? 1 : 0;

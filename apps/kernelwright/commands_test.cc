@@ -1,5 +1,5 @@
 // The other commands over a fixture folder and fakes.
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {
@@ -172,7 +172,8 @@ TEST_F(Commands, Doctor) {
   for (const char* line :
        {"  warn    isolation level    namespaces\n", "needs root\n",
         "  ok      g++                12.2.0\n", "  missing triton             not found\n",
-        "judges cpp, python\n", "without freezing between calls\n",
+        "\nGPUs\n  missing GPU                no NVIDIA driver\n", "judges cpp, python\n",
+        "without freezing between calls\n",
         "  missing target cuda        target \"cuda\" is not available in this build\n"}) {
     EXPECT_NE(console.out_text.find(line), std::string::npos) << line << console.out_text;
   }
@@ -204,6 +205,38 @@ TEST_F(Commands, UsageErrorsSpeakTheCallersLanguage) {
   EXPECT_EQ(kernelwright({"evla", "--json"}), 2);
   EXPECT_NE(console.out_text.find("{\"error\":{\"code\":\"invalid_argument\""), std::string::npos);
   EXPECT_EQ(kernelwright({}), 2);
+}
+
+TEST_F(Commands, ProgramOfOneGroupBecomesTheProgramOfAnother) {
+  static constexpr CommandGroup kJudging[] = {&run_eval_command};
+  groups = kJudging;
+  EXPECT_EQ(kernelwright({"data", "stats", "x.jsonl", "--json"}), 2);
+  EXPECT_EQ(became, (std::vector<std::string>{path("bin/kernelwright-data"), "data", "stats",
+                                              "x.jsonl", "--json"}));
+  EXPECT_EQ(kernelwright({"solve", "double"}), 2);
+  EXPECT_EQ(became.at(0), path("bin/kernelwright-solve"));
+  EXPECT_EQ(kernelwright({"report", "x"}), 2);
+  EXPECT_EQ(became.at(0), path("bin/kernelwright-report"));
+  EXPECT_EQ(kernelwright({"generate", "--model", "m", "--chat", "x"}), 2);
+  EXPECT_EQ(became.at(0), path("bin/kernelwright-model"));
+  EXPECT_EQ(kernelwright({"serve", "--data", "x"}), 2);
+  EXPECT_EQ(became.at(0), path("bin/kernelwright-service"));
+  became.clear();
+  EXPECT_EQ(kernelwright({"eval", "p", "c", "--judge", "http://127.0.0.1:1"}), 2);
+  EXPECT_EQ(became.at(0), path("bin/kernelwright-service"));
+  became.clear();
+  EXPECT_EQ(kernelwright({"problems", "list", "--folder", path("problems")}), 0);
+  EXPECT_TRUE(became.empty());
+}
+
+TEST_F(Commands, ProgramThatIsNotBuiltIsNamed) {
+  static constexpr CommandGroup kJudging[] = {&run_eval_command};
+  groups = kJudging;
+  become_error = Error(ErrorCode::kNotFound, "no such file");
+  EXPECT_EQ(kernelwright({"solve", "double"}), 2);
+  EXPECT_EQ(console.err_text,
+            "error: kernelwright-solve is not built: ./kernelwright solve in the checkout builds "
+            "it\n");
 }
 
 }  // namespace

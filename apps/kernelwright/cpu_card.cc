@@ -12,7 +12,7 @@
 namespace kw::front {
 namespace {
 
-// Those that decide how a kernel is written, in the order in which they came.
+// The extensions that decide how a kernel is written, in the order in which they came.
 constexpr std::array<std::string_view, 16> kShown = {
     "sse4_2",      "avx",      "f16c",     "fma",         "avx2",        "avx512f",
     "avx512bw",    "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx_vnni",

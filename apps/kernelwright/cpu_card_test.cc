@@ -1,4 +1,4 @@
-// What prompts say about a CPU.
+// The lines of prompts about a CPU.
 #include "kernelwright/cpu_card.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Findings in three groups: isolation and timing (from the sandbox), languages, targets.
+// Findings in four groups: isolation and timing (from the sandbox), GPUs, languages, targets.
 #include "kernelwright/doctor.h"
 
 #include "base/text.h"
@@ -40,7 +40,6 @@ std::vector<Finding> tool_findings(const ToolChain& tools) {
   out.push_back(std::move(torch));
   out.push_back(tool("triton", tools.triton, "triton candidates cannot be judged"));
   out.push_back(tool("nvcc", tools.nvcc, "cuda candidates with host code cannot be built"));
-  out.push_back(tool("GPU", join(tools.gpus, ", "), "the target cuda is not available"));
   return out;
 }
 
@@ -107,7 +106,7 @@ Json to_json(const std::vector<Finding>& findings) {
   return out;
 }
 
-// Of its own, so that the front library does not link the gym.
+// The codec stands here, so that the front library does not link the gym's.
 Json capabilities_json(const gym::Capabilities& c) {
   return {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},
           {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
@@ -118,10 +117,12 @@ Json capabilities_json(const gym::Capabilities& c) {
 Result<int> run_doctor(const DoctorCommand& command, const Services& services) {
   ToolChain tools = inspect_tools(services.tools, find_checkout(services.program_folder));
   std::vector<Finding> isolation = services.inspect_sandbox();
+  std::vector<Finding> gpus = services.inspect_gpus();
   std::vector<Target> targets = inspect_targets(services);
   if (command.json) {
     Json out = {{"schema", 1},
                 {"isolation", to_json(isolation)},
+                {"gpus", to_json(gpus)},
                 {"tools", to_json(tools)},
                 {"targets", Json::object()}};
     for (const Target& target : targets)
@@ -136,6 +137,7 @@ Result<int> run_doctor(const DoctorCommand& command, const Services& services) {
   bool colour = services.console.out_colour();
   std::string out;
   add_group(out, "Isolation and timing", isolation, colour);
+  add_group(out, "\nGPUs", gpus, colour);
   add_group(out, "\nLanguages", tool_findings(tools), colour);
   add_group(out, "\nTargets", target_findings, colour);
   KW_TRY_STATUS(services.console.out(out));

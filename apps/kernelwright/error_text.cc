@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "kernelwright/json_line.h"
 
 namespace kw::front {
 namespace {
@@ -56,6 +57,10 @@ std::string one_line(std::string_view message) {
     if (auto line = trim(lines[i]); !line.empty()) said.emplace_back(line);
   }
   return join(said, "; ");
+}
+
+std::string error_line(const Error& error) {
+  return json_line({{"error", {{"code", to_string(error.code())}, {"message", error.message()}}}});
 }
 
 }  // namespace kw::front

@@ -1,7 +1,7 @@
 // The status line under a clock set by hand.
 #include "kernelwright/progress.h"
 
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "prompt/machines.h"
+#include "task/target.h"
 
 namespace kw::front {
 
@@ -16,7 +17,7 @@ Result<std::optional<prompt::HardwareCard>> prompt_machine(const prompt::Templat
                 "--machine: the template {} tells nothing of a machine; hardware and full do",
                 chosen.name);
   }
-  const bool is_gpu = target != "cpu" || language == task::Language::kTriton;
+  const bool is_gpu = task::workload_target(language, target) != to_string(task::Target::kCpu);
   if (name.empty() && !is_gpu) return services.cpu_card(threads);
   auto card =
       prompt::machine_named(is_gpu ? prompt::known_gpus() : prompt::known_processors(), name);

@@ -1,4 +1,4 @@
-// What commands need of the world: the gym, other programs, clocks. Interfaces, so that commands
+// The world as commands need it: the gym, other programs, clocks. Interfaces, so that commands
 // are tested without a process.
 #pragma once
 #include <chrono>
@@ -10,41 +10,23 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gym/gym.h"
+#include "gym/judge.h"
 #include "kernelwright/console.h"
 #include "kernelwright/tools.h"
 #include "link/child_program.h"
 #include "prompt/hardware_card.h"
 #include "sandbox/doctor.h"
-#include "writer/graph/graph.h"
 
 namespace kw::front {
-
-// A gym as the command line uses it. Any thread may call.
-class Judge {
- public:
-  virtual ~Judge() = default;
-  // Blocks until the verdict is there; kCancelled soon after a stop was requested.
-  virtual Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) = 0;
-  // The interface of a problem whose reference must run for it (modules).
-  virtual Result<task::Signature> describe(const task::Problem& problem,
-                                           const std::string& target) = 0;
-  // The admission battery on the CPU, without a candidate.
-  virtual Result<gym::ProblemCheck> check(const gym::CheckRequest& request,
-                                          const std::stop_token& stop) = 0;
-  // The reference's operators (docs/tracing.md); errors are those of gym::Gym::trace().
-  virtual Result<writer::Graph> trace(const gym::TraceRequest& request,
-                                      const std::stop_token& stop) = 0;
-  // What a target can do here; kUnsupported for one that this build does not have.
-  virtual Result<gym::Capabilities> capabilities(const std::string& target) = 0;
-};
 
 struct Services {
   Console& console;
   ToolRunner& tools;
-  std::function<Result<std::unique_ptr<Judge>>(gym::GymOptions)> start_judge;
+  std::function<Result<std::unique_ptr<gym::Judge>>(gym::GymOptions)> start_judge;
+  // A service's URL as a judge; empty in programs that have no client.
+  std::function<Result<std::unique_ptr<gym::Judge>>(const std::string& url)> connect_judge = {};
   std::function<Result<task::Verdict>(const std::filesystem::path& evidence)> rejudge;
-  std::function<std::vector<sandbox::Finding>()> inspect_sandbox;
+  std::function<std::vector<sandbox::Finding>()> inspect_sandbox, inspect_gpus;
   std::function<std::chrono::steady_clock::time_point()> now;
   std::function<std::chrono::system_clock::time_point()> wall_time;  // of trace lines
   // This process becomes another program: returns only an error.

@@ -31,7 +31,7 @@ class ProcessRunner : public ToolRunner {
                          std::chrono::milliseconds timeout) override;
 };
 
-// What is installed; an empty version means that it is missing.
+// The installed versions. An empty one means that the package is missing.
 struct ToolChain {
   std::string gxx, python, torch, triton, nvcc;  // versions
   std::string python_path;

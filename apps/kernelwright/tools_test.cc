@@ -1,5 +1,5 @@
-// What tools say, and running one.
-#include "kernelwright/testing.h"
+// A tool is run, and its output read.
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {

@@ -1,7 +1,7 @@
 // The doctor's findings on this machine.
 #include "sandbox/doctor.h"
 
-#include "fixture.h"
+#include "testing/sandboxes.h"
 
 namespace kw::sandbox {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <sys/mman.h>
 
-#include "fixture.h"
 #include "os/memory.h"
+#include "testing/sandboxes.h"
 
 namespace kw::sandbox {
 namespace {

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fixture.h"
 #include "os/file.h"
 #include "os/memory.h"
 #include "os/message.h"
+#include "testing/sandboxes.h"
 
 namespace kw::sandbox {
 namespace {
@@ -108,6 +108,14 @@ TEST_F(LaunchTest, BindsAreReadable) {
   EXPECT_EQ(run({"read", path + "/data"}, bind).code, kProbeWorked);
   EXPECT_EQ(run({"write", path}, bind).code, kProbeDenied);
   EXPECT_EQ(run({"read", path + "/data"}).code, kProbeDenied);  // and not without the bind
+}
+
+TEST_F(LaunchTest, ADeviceNodeOpensOnlyWhereItsBindSaysSo) {
+  if (!launcher().reached().layers.namespaces) GTEST_SKIP() << "no mounts of its own";
+  for (const bool device : {true, false}) {
+    auto bind = [&](Spec& spec) { spec.binds = {{"/dev/zero", "/opt/zero", false, device}}; };
+    EXPECT_EQ(run({"read", "/opt/zero"}, bind).code, device ? kProbeWorked : kProbeDenied);
+  }
 }
 
 TEST_F(LaunchTest, TooWeakIsolationIsRefused) {

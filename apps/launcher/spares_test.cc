@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "fixture.h"
 #include "os/file.h"
+#include "testing/sandboxes.h"
 
 namespace kw::sandbox {
 namespace {

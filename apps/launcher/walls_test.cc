@@ -10,8 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "fixture.h"
 #include "os/file.h"
+#include "testing/sandboxes.h"
 
 namespace kw::sandbox {
 namespace {

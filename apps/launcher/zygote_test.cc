@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "fixture.h"
 #include "os/file.h"
 #include "os/message.h"
+#include "testing/sandboxes.h"
 
 namespace kw::sandbox {
 namespace {

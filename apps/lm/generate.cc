@@ -8,24 +8,20 @@
 #include <vector>
 
 #include "base/text.h"
-#include "completion_request.h"
 #include "link/generate_request.h"
+#include "link/prompts_file.h"
 #include "model_session.h"
-#include "os/file.h"
 #include "session_settings.h"
 
 namespace kw::lm_program {
 namespace {
 
-using rollout::CompletionPart;
-using rollout::CompletionRequest;
-
-constexpr std::size_t kMostPromptBytes = 1ULL << 30U;
+using serving::CompletionPart;
 
 // One prompt, its answers, and where it stands in the output.
-struct Task : rollout::CompletionListener {
+struct Task : serving::CompletionListener {
   Json id;  // null: none
-  CompletionRequest request;
+  link::GenerateRequest request;
   std::int64_t prompt_tokens = 0;
   struct Choice {
     std::string text;
@@ -48,33 +44,15 @@ struct Task : rollout::CompletionListener {
   void done() override { finished = true; }
 };
 
-Result<std::unique_ptr<Task>> task_from(const Json& line, const std::string& where,
-                                        link::GenerateRequest request) {
-  auto task = std::make_unique<Task>();
-  KW_TRY(ObjectReader reader, ObjectReader::make(line, where));
-  if (const Json* id = reader.find("id")) task->id = *id;
-  KW_TRY_STATUS(link::read_prompt(reader, request));
-  KW_TRY_STATUS(link::read_settings(reader, request));
-  KW_TRY_STATUS(reader.no_other_keys());
-  task->request = completion_request(request);
-  return task;
-}
-
 Result<std::vector<std::unique_ptr<Task>>> tasks_of_file(const std::string& path,
                                                          const link::GenerateRequest& defaults) {
-  KW_TRY(std::string text, os::read_file(path, kMostPromptBytes));
+  KW_TRY(auto prompts, link::read_prompts_file(path, defaults));
   std::vector<std::unique_ptr<Task>> out;
-  std::size_t number = 0;
-  for (const std::string& line : split(text, '\n')) {
-    ++number;
-    if (trim(line).empty()) continue;
-    const std::string where = fmt::format("{}:{}", path, number);
-    auto value = parse_json(line);
-    if (!value) return tl::unexpected(std::move(value).error().with_context(where));
-    KW_TRY(auto task, task_from(*value, where, defaults));
-    out.push_back(std::move(task));
+  for (link::FilePrompt& prompt : prompts) {
+    out.push_back(std::make_unique<Task>());
+    out.back()->id = std::move(prompt.id);
+    out.back()->request = std::move(prompt.request);
   }
-  if (out.empty()) return fail(ErrorCode::kInvalidArgument, "{}: no prompts", path);
   return out;
 }
 
@@ -95,14 +73,14 @@ Result<std::vector<std::unique_ptr<Task>>> tasks_of(ObjectReader& reader,
   if (!prompt.empty()) {
     request.prompt = std::move(prompt);
   } else {
-    std::vector<link::Message> messages;
+    std::vector<text::ChatMessage> messages;
     if (!system.empty()) messages.push_back({"system", system});
     messages.push_back({"user", chat});
     request.prompt = std::move(messages);
   }
   std::vector<std::unique_ptr<Task>> out;
   out.push_back(std::make_unique<Task>());
-  out.back()->request = completion_request(request);
+  out.back()->request = std::move(request);
   return out;
 }
 
@@ -175,7 +153,7 @@ Status print(const Task& task, const Settings& settings) {
 }
 
 // Without the time to load the model. bench/serve_load.py reads it.
-void say_speed(const rollout::Generator::Statistics& counts, std::chrono::duration<double> time) {
+void say_speed(const serving::Generator::Statistics& counts, std::chrono::duration<double> time) {
   fmt::print(stderr, "{} tokens of prompts and {} of answers in {:.2f} s: {:.1f} tokens/s\n",
              counts.prompt_tokens, counts.sampled_tokens, time.count(),
              static_cast<double>(counts.sampled_tokens) / time.count());
@@ -184,17 +162,17 @@ void say_speed(const rollout::Generator::Statistics& counts, std::chrono::durati
 // What the longest prompt with its answer needs: the whole context of a model can be gigabytes.
 Status choose_sizes(Settings& settings) {
   std::int64_t sequences = 0;
-  for (const auto& task : settings.tasks) sequences += task->request.choices;
+  for (const auto& task : settings.tasks) sequences += task->request.n;
   settings.session.slots = std::min(settings.session.slots, sequences);
   if (settings.context > 0) {
     settings.session.context = settings.context;
     return {};
   }
   KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings.session.model));
-  KW_TRY(lm::ChatTemplate chat, lm::ChatTemplate::detect(tokenizer));
+  lm::ChatTemplate chat = lm::ChatTemplate::of(tokenizer);
   settings.session.context = 0;
   for (const auto& task : settings.tasks) {
-    KW_TRY(auto tokens, rollout::prompt_tokens(task->request, tokenizer, chat));
+    KW_TRY(auto tokens, serving::prompt_tokens(task->request, tokenizer, chat));
     settings.session.context =
         std::max(settings.session.context,
                  static_cast<std::int64_t>(tokens.size()) + task->request.max_tokens + 1);
@@ -210,8 +188,8 @@ Status generate(const Json& value) {
   KW_TRY(auto session, ModelSession::open(settings.session));
   const auto begin = std::chrono::steady_clock::now();
   for (const auto& task : settings.tasks) {
-    task->choices.resize(static_cast<std::size_t>(task->request.choices));
-    task->streams = !settings.json && settings.tasks.size() == 1 && task->request.choices == 1;
+    task->choices.resize(static_cast<std::size_t>(task->request.n));
+    task->streams = !settings.json && settings.tasks.size() == 1 && task->request.n == 1;
     KW_TRY(auto started, session->completions().start(task->request, task.get()));
     task->prompt_tokens = started.prompt_tokens;
   }

@@ -9,19 +9,22 @@
 #include "base/json.h"
 #include "exceptions.h"
 #include "generate.h"
+#include "import.h"
 #include "serve.h"
 
 namespace {
 
 kw::Result<int> run(const std::vector<std::string>& words) {
   const std::string command = words.size() == 2 ? words[0] : "";
-  if (command != "generate" && command != "serve")
+  if (command != "generate" && command != "import" && command != "serve")
     return kw::fail(kw::ErrorCode::kInvalidArgument,
                     "kernelwright-lm is started by kernelwright; see kernelwright generate --help");
   KW_TRY(kw::Json settings, kw::parse_json(words[1]));
   if (command == "serve") return kw::lm_program::serve(settings);
-  KW_TRY_STATUS(
-      kw::lm_program::without_exceptions([&] { return kw::lm_program::generate(settings); }));
+  KW_TRY_STATUS(kw::lm_program::without_exceptions([&] {
+    return command == "import" ? kw::lm_program::import(settings)
+                               : kw::lm_program::generate(settings);
+  }));
   return 0;
 }
 

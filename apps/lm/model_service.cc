@@ -7,8 +7,6 @@
 
 #include <poll.h>
 
-#include "completion_request.h"
-
 namespace kw::lm_program {
 namespace {
 
@@ -19,41 +17,29 @@ double sendable(float logprob) {
   return std::isfinite(logprob) ? static_cast<double>(logprob) : kLeastLogprob;
 }
 
-link::Finish finish_of(rollout::FinishReason reason) {
-  switch (reason) {
-    case rollout::FinishReason::kStop:
-      return link::Finish::kStop;
-    case rollout::FinishReason::kLength:
-      return link::Finish::kLength;
-    case rollout::FinishReason::kCancelled:
-      break;
-  }
-  return link::Finish::kCancelled;
-}
-
-std::size_t text_bytes(const rollout::CompletionRequest& request) {
+std::size_t text_bytes(const link::GenerateRequest& request) {
   if (const auto* text = std::get_if<std::string>(&request.prompt)) return text->size();
   std::size_t out = 0;
-  if (const auto* messages = std::get_if<std::vector<lm::ChatMessage>>(&request.prompt))
-    for (const lm::ChatMessage& message : *messages) out += message.content.size();
+  if (const auto* messages = std::get_if<std::vector<text::ChatMessage>>(&request.prompt))
+    for (const text::ChatMessage& message : *messages) out += message.content.size();
   return out;
 }
 
 }  // namespace
 
 // One request's parts, on their way to the front program.
-class ModelService::Answer : public rollout::CompletionListener {
+class ModelService::Answer : public serving::CompletionListener {
  public:
   Answer(ModelService& service, link::RequestId id, bool logprobs)
       : service_(service), id_(id), logprobs_(logprobs) {}
 
-  void started(const rollout::Completions::Started& started) { started_ = started; }
-  rollout::Completions::Id completion() const { return started_.id; }
+  void started(const serving::Completions::Started& started) { started_ = started; }
+  serving::Completions::Id completion() const { return started_.id; }
 
-  void part(rollout::CompletionPart part) override {
+  void part(serving::CompletionPart part) override {
     sampled_ += static_cast<std::int64_t>(part.tokens.size());
     if (too_slow_) return;
-    if (service_.channel_.queued_bytes() > kMostQueuedBytes) {
+    if (service_.channel_.queued_bytes() > kMaxQueuedBytes) {
       too_slow_ = true;
       service_.too_slow_.push_back(id_);
       return;
@@ -66,7 +52,7 @@ class ModelService::Answer : public rollout::CompletionListener {
       out.tokens.push_back(sample.token);
       if (logprobs_) out.logprobs.push_back(logprobs_of(sample));
     }
-    if (part.finish) out.finish = finish_of(*part.finish);
+    out.finish = part.finish;
     service_.tell(std::move(out));
   }
 
@@ -96,7 +82,7 @@ class ModelService::Answer : public rollout::CompletionListener {
   link::RequestId id_;
   bool logprobs_;
   bool too_slow_ = false;
-  rollout::Completions::Started started_;
+  serving::Completions::Started started_;
   std::int64_t sampled_ = 0;
 };
 
@@ -116,7 +102,7 @@ void ModelService::tell(const link::EngineMessage& message) {
 }
 
 Status ModelService::run() {
-  rollout::Generator& generator = session_.generator();
+  serving::Generator& generator = session_.generator();
   for (;;) {
     const bool busy = generator.running() + generator.waiting() > 0;
     const auto writing = static_cast<short>(channel_.queued_bytes() > 0 ? POLLOUT : 0);
@@ -167,7 +153,7 @@ Status ModelService::take(link::FrontMessage message) {
   return fail(ErrorCode::kInvalidArgument, "the front program says hello again");
 }
 
-Result<std::vector<lm::TokenId>> ModelService::prompt_of(const rollout::CompletionRequest& request,
+Result<std::vector<lm::TokenId>> ModelService::prompt_of(const link::GenerateRequest& request,
                                                          link::FailureReason& reason) const {
   // Nothing else is generated while a text is cut into tokens: not one that cannot fit. Three, for
   // what normalisation may take away.
@@ -179,7 +165,7 @@ Result<std::vector<lm::TokenId>> ModelService::prompt_of(const rollout::Completi
                 text_bytes(request), context);
   reason = link::FailureReason::kOther;
   KW_TRY(std::vector<lm::TokenId> tokens,
-         rollout::prompt_tokens(request, session_.tokenizer(), session_.completions().chat()));
+         serving::prompt_tokens(request, session_.tokenizer(), session_.completions().chat()));
   if (tokens.size() < context) return tokens;
   reason = link::FailureReason::kContextLength;
   return fail(ErrorCode::kInvalidArgument,
@@ -190,7 +176,7 @@ Result<std::vector<lm::TokenId>> ModelService::prompt_of(const rollout::Completi
 Status ModelService::start(const link::Generate& generate) {
   if (answers_.contains(generate.id))
     return fail(ErrorCode::kInvalidArgument, "request {} is under way already", generate.id);
-  rollout::CompletionRequest request = completion_request(generate.request);
+  link::GenerateRequest request = generate.request;
   link::FailureReason reason = link::FailureReason::kOther;
   auto tokens = prompt_of(request, reason);
   if (!tokens) return refuse(generate.id, tokens.error(), reason);
@@ -210,8 +196,8 @@ Status ModelService::refuse(link::RequestId id, const Error& error, link::Failur
 }
 
 link::Statistics ModelService::statistics(link::RequestId id) const {
-  const rollout::Generator& generator = session_.generator();
-  const rollout::Generator::Statistics& counts = generator.statistics();
+  const serving::Generator& generator = session_.generator();
+  const serving::Generator::Statistics& counts = generator.statistics();
   link::Statistics out;
   out.id = id;
   out.slots = session_.slots();

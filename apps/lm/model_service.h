@@ -13,11 +13,11 @@ namespace kw::lm_program {
 
 // Theory of operation. One thread: messages, then a step of the scheduler, then what the step has
 // to tell, again and again. It waits for messages when there is nothing to generate, and for
-// nothing else: what the front program does not read is kept up to kMostQueuedBytes, and a request
+// nothing else: what the front program does not read is kept up to kMaxQueuedBytes, and a request
 // that has more to tell then is cancelled.
 class ModelService {
  public:
-  static constexpr std::size_t kMostQueuedBytes = std::size_t{16} << 20U;
+  static constexpr std::size_t kMaxQueuedBytes = std::size_t{16} << 20U;
 
   ModelService(ModelSession& session, link::Channel& channel);
   ~ModelService();
@@ -30,7 +30,7 @@ class ModelService {
   Status take_messages(bool& front_is_gone);
   Status take(link::FrontMessage message);
   Status start(const link::Generate& generate);
-  Result<std::vector<lm::TokenId>> prompt_of(const rollout::CompletionRequest& request,
+  Result<std::vector<lm::TokenId>> prompt_of(const link::GenerateRequest& request,
                                              link::FailureReason& reason) const;
   Status refuse(link::RequestId id, const Error& error,
                 link::FailureReason reason = link::FailureReason::kOther);

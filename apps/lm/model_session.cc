@@ -26,27 +26,27 @@ Result<lm::WeightType> weight_type(const std::string& name, const lm::ModelConfi
               name);
 }
 
-Result<lm::cuda::ProductChoice> product_choice(const SessionOptions& options) {
-  auto choice = lm::cuda::product_choice_from_string(options.products);
+Result<lm::cuda::MatmulChoice> matmul_choice(const SessionOptions& options) {
+  auto choice = lm::cuda::matmul_choice_from_string(options.matmuls);
   if (!choice)
-    return fail(ErrorCode::kInvalidArgument, "products \"{}\": expected batch_invariant or fastest",
-                options.products);
-  if (options.device == "cpu" && *choice == lm::cuda::ProductChoice::kFastest)
+    return fail(ErrorCode::kInvalidArgument, "matmuls \"{}\": expected batch_invariant or fastest",
+                options.matmuls);
+  if (options.device == "cpu" && *choice == lm::cuda::MatmulChoice::kFastest)
     return fail(ErrorCode::kInvalidArgument,
-                "products \"fastest\": for device cuda; a CPU's are always batch_invariant");
+                "matmuls \"fastest\": for device cuda; a CPU's are always batch_invariant");
   return *choice;
 }
 
 Result<std::unique_ptr<lm::Engine>> make_engine(const lm::Parameters& parameters,
                                                 const SessionOptions& options,
-                                                lm::cuda::ProductChoice products) {
+                                                lm::cuda::MatmulChoice matmuls) {
   const lm::EngineLimits limits{options.slots,
                                 std::min(options.context, parameters.config().max_position),
                                 std::max(options.step_tokens, options.slots)};
   if (options.device == "cuda") {
     lm::cuda::CudaOptions cuda;
     cuda.limits = limits;
-    cuda.products = products;
+    cuda.matmuls = matmuls;
     return lm::cuda::make_cuda_engine(parameters, cuda);
   }
   lm::cpu::CpuOptions cpu;
@@ -60,7 +60,7 @@ Result<std::unique_ptr<lm::Engine>> make_engine(const lm::Parameters& parameters
 Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& options) {
   if (options.device != "cpu" && options.device != "cuda")
     return fail(ErrorCode::kInvalidArgument, "device \"{}\": expected cpu or cuda", options.device);
-  KW_TRY(const lm::cuda::ProductChoice products, product_choice(options));
+  KW_TRY(const lm::cuda::MatmulChoice matmuls, matmul_choice(options));
   std::unique_ptr<ModelSession> session(new ModelSession);
   KW_TRY(lm::ModelConfig config, lm::read_model_config(options.model));
   KW_TRY(lm::WeightType type, weight_type(options.dtype, config));
@@ -69,13 +69,13 @@ Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& o
     return fail(ErrorCode::kInvalidArgument,
                 "{}: tokenizer.json has {} tokens, and the model's vocabulary {}",
                 options.model.string(), tokenizer.size(), config.vocabulary);
-  KW_TRY(lm::ChatTemplate chat, lm::ChatTemplate::detect(tokenizer));
+  lm::ChatTemplate chat = lm::ChatTemplate::of(tokenizer);
   KW_TRY(lm::Parameters parameters, lm::load_checkpoint(options.model, config, type));
   session->parameters_ = std::make_unique<lm::Parameters>(std::move(parameters));
   session->tokenizer_ = std::make_unique<lm::Tokenizer>(std::move(tokenizer));
-  KW_TRY(session->engine_, make_engine(*session->parameters_, options, products));
-  session->generator_ = std::make_unique<rollout::Generator>(*session->engine_);
-  session->completions_ = std::make_unique<rollout::Completions>(
+  KW_TRY(session->engine_, make_engine(*session->parameters_, options, matmuls));
+  session->generator_ = std::make_unique<serving::Generator>(*session->engine_);
+  session->completions_ = std::make_unique<serving::Completions>(
       *session->tokenizer_, std::move(chat), *session->generator_, config.eos);
   return session;
 }

@@ -8,8 +8,8 @@
 #include "lm/engine.h"
 #include "lm/model/parameters.h"
 #include "lm/tokenizer/tokenizer.h"
-#include "rollout/completion.h"
-#include "rollout/generator.h"
+#include "serving/completion.h"
+#include "serving/generator.h"
 
 namespace kw::lm_program {
 
@@ -18,7 +18,7 @@ struct SessionOptions {
   std::string device = "cpu";
   std::string dtype = "auto";  // float32, bfloat16, int8; auto: what holds all of the folder's
   // Of cuda: batch_invariant or fastest (lm/cuda/cuda_engine.h). The CPU's are invariant.
-  std::string products = "batch_invariant";
+  std::string matmuls = "batch_invariant";
   int threads = 0;  // 0: all cores
   std::int64_t slots = 32;
   std::int64_t context = 4096;  // at most what the model has
@@ -35,16 +35,16 @@ class ModelSession {
   std::int64_t context() const { return engine_->limits().context; }
   std::int64_t slots() const { return engine_->limits().slots; }
   const lm::Tokenizer& tokenizer() const { return *tokenizer_; }
-  rollout::Generator& generator() { return *generator_; }
-  rollout::Completions& completions() { return *completions_; }
+  serving::Generator& generator() { return *generator_; }
+  serving::Completions& completions() { return *completions_; }
 
  private:
   ModelSession() = default;
   std::unique_ptr<lm::Parameters> parameters_;
   std::unique_ptr<lm::Tokenizer> tokenizer_;
   std::unique_ptr<lm::Engine> engine_;
-  std::unique_ptr<rollout::Generator> generator_;
-  std::unique_ptr<rollout::Completions> completions_;
+  std::unique_ptr<serving::Generator> generator_;
+  std::unique_ptr<serving::Completions> completions_;
 };
 
 }  // namespace kw::lm_program

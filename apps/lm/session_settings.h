@@ -6,7 +6,7 @@
 
 namespace kw::lm_program {
 
-// "model", and "device", "dtype", "products", "threads" and "slots" where they are given.
+// "model", and "device", "dtype", "matmuls", "threads" and "slots" where they are given.
 Status read_session_options(ObjectReader& reader, SessionOptions& options);
 
 }  // namespace kw::lm_program

@@ -24,7 +24,7 @@ struct KwRange {
 // Serves allocations of sizes[i] bytes, or a little more, from [base, base + bytes), which must be
 // page-aligned and stay mapped. Returns the number of blocks made; 0: too small, nothing changes.
 // An output's block takes its size + 64 bytes, rounded up to 64, from 64 KiB on to 4 KiB; there are
-// as many of each output, as fit. A go needs one for each call, and one or two for temporaries.
+// as many of each output, as fit. A launch needs one for each call, and one or two for temporaries.
 KW_EXPORT std::size_t kw_arena_enable(void* base, std::size_t bytes, const std::size_t* sizes,
                                       std::size_t count);
 // Makes the next result of each size come from another address than the last one.

@@ -1,9 +1,9 @@
 // Equal blocks for results, cut from the arena that checker and executor share.
 //
 // Each output size is a class with its own run of blocks, divided once, so that one class cannot
-// starve another. Within a go the block freed last is used first: temporaries of an output's size
-// stay in the cache, as they do with an ordinary allocator. rotate() brings the block that was
-// freed longest ago to the front: results of successive gos move through the arena.
+// starve another. Within a launch the block freed last is used first: temporaries of an output's
+// size stay in the cache, as they do with an ordinary allocator. rotate() brings the block that was
+// freed longest ago to the front: results of successive launches move through the arena.
 #pragma once
 #include <array>
 #include <atomic>

@@ -1,4 +1,4 @@
-# A checker for the tests of the executor: sets it up, says go, and reads what came back.
+# A checker for the tests of the executor: sets it up, orders launches, and reads what came back.
 import struct
 import time
 import unittest
@@ -73,7 +73,7 @@ class Checker:
         for file in self.files.values():
             file.close()
 
-    # ---- gos ----
+    # ---- launches ----
     def words(self):
         """state, failure, style, fault_signal, fault_address, fault_on_input, failed_call."""
         return struct.unpack_from("<IIIIQII", self.files["reply"].map, 8)
@@ -112,7 +112,7 @@ class Checker:
         return self.wait_ready() and self.go(pages.OP_PREPARE)
 
     def call(self, *inputs_of_calls, offset=None):
-        """One go: for each call the values of its tensor inputs; call c uses set c. Success or not."""
+        """One launch: for each call the values of its tensor inputs; call c uses set c. Success or not."""
         command = self.files["command"].map
         for call, tensors in enumerate(inputs_of_calls):
             start = offset if offset is not None else 64

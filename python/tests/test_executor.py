@@ -16,7 +16,7 @@ def run(x):
 
 
 class DefinitionTest(ExecutorTest):
-    def test_results_of_one_go_are_apart_and_move_between_gos(self):
+    def test_results_of_one_launch_are_apart_and_move_between_launches(self):
         x = torch.randn(3, 40, 50)
         checker = self.prepared(RELU, [of("x", x[0])], [of("y", x[0], "output")])
         self.assertEqual(checker.words()[2], pages.STYLE_RETURNING)
@@ -100,6 +100,48 @@ class DefinitionTest(ExecutorTest):
             self.assertTrue(torch.equal(checker.returned(0, 0), values))
             self.assertTrue(torch.equal(checker.returned(1, 0), values + 1))
             self.assertTrue(torch.equal(checker.returned(0, 1), indices))
+
+    def test_a_dict_of_outputs_is_matched_by_name(self):
+        source = "def run(x):\n    return {'b': x + 1, 'a': x * 2}\n"
+        x = torch.randn(8)
+        outputs = [of("a", x, "output"), of("b", x, "output")]
+        checker = self.prepared(source, [of("x", x)], outputs)
+        self.assertTrue(checker.call([x]))
+        self.assertTrue(torch.equal(checker.returned(0, 0), x * 2))
+        self.assertTrue(torch.equal(checker.returned(0, 1), x + 1))
+        for returned in ("{'a': x}", "{'a': x, 'b': x, 'c': x}", "{'a': x, 'c': x}", "{}"):
+            checker = self.prepared(f"def run(x):\n    return {returned}\n", [of("x", x)], outputs)
+            self.assertFalse(checker.call([x]))
+            self.assertEqual(checker.words()[1], pages.FAILURE_OUTPUT_COUNT)
+
+    def test_relative_imports_are_of_the_sources(self):
+        x = torch.randn(8)
+        head = "from .kernels.add import plus\n"
+        files = {
+            "main.py": head + "from . import constants\ndef run(x):\n    return plus(x, constants.N)\n",
+            "constants.py": "N = 3\n",
+            "kernels/add.py": "from ..tools import same\ndef plus(x, n):\n    return same(x) + n\n",
+            "tools.py": "def same(x):\n    return x\n",
+        }
+        checker = self.prepared(files, [of("x", x)], [of("y", x, "output")])
+        self.assertTrue(checker.call([x]))
+        self.assertTrue(torch.equal(checker.returned(), x + 3))
+
+    def test_an_entry_in_a_folder(self):
+        x = torch.randn(8)
+        tools = {"src/near.py": "N = 1\n", "far.py": "M = 2\n", "__init__.py": "K = 4\n"}
+        for imports in (
+            "from .near import N\nfrom ..far import M\nfrom .. import K\n",
+            "from near import N\nfrom far import M\nK = 4\n",
+            "from src.near import N\nfrom far import M\nK = 4\n",
+        ):
+            with self.subTest(imports):
+                files = {"src/main.py": imports + "def run(x):\n    return x + (N + M + K)\n", **tools}
+                checker = self.prepared(
+                    files, [of("x", x)], [of("y", x, "output")], entry_file="src/main.py"
+                )
+                self.assertTrue(checker.call([x]))
+                self.assertTrue(torch.equal(checker.returned(), x + 7))
 
     def test_inputs_changed_in_shape_are_whole_again_in_the_next_call(self):
         source = "def run(x):\n    assert x.shape == (2, 3), x.shape\n    return x.t_().clone().t()\n"

@@ -52,6 +52,22 @@ class LoadTest(ExecutorTest):
         self.assertIn("leaves", log)
 
 
+class HeadlineTest(ExecutorTest):
+    def test_the_exception_and_the_candidates_line_come_first(self):
+        files = {
+            "main.py": "from kernels.add import plus\ndef run(x):\n    return plus(x)\n",
+            "kernels/add.py": "import torch\ndef plus(x):\n    return torch.add(x, torch.ones(3, 5))\n",
+        }
+        checker = self.prepared(files, *ONE)
+        self.assertFalse(checker.call([X]))
+        checker.leaf.wait()
+        first, second, third = checker.leaf.log.splitlines()[:3]
+        self.assertTrue(first.startswith("RuntimeError: The size of tensor a"), first)
+        line = "return torch.add(x, torch.ones(3, 5))"
+        self.assertEqual(second, f"  at kernels/add.py:3 in plus: {line}")
+        self.assertTrue(third.startswith("Traceback"), third)
+
+
 class CallTest(ExecutorTest):
     def failure_of(self, body, head=""):
         checker = self.prepared(f"import torch\n{head}\ndef run(x):\n    {body}\n", *ONE)
@@ -91,7 +107,7 @@ class CallTest(ExecutorTest):
         for body in (
             "return None",
             "return 1.0",
-            "return {'y': x}",
+            "return {'y': [x]}",
             "return [x.tolist()]",
             "return x.to_sparse()",
             "return x.to('meta')",

@@ -139,7 +139,7 @@ class ModelNew(nn.Module):
         checker = self.prepared(*args, **setup)
         expected = (mean + count + replaced).expand(4, 8)
         for _ in range(3):
-            # Within the first go nothing is known yet of batch norm's silent change.
+            # Within the first launch nothing is known yet of batch norm's silent change.
             self.assertTrue(checker.call([x]))
             self.assertTrue(checker.call([x], [x]))
             torch.testing.assert_close(checker.returned(0), expected)

@@ -11,7 +11,7 @@ import torch, triton, triton.language as tl
 from triton_support import launches
 from triton_support.interpret import Interpreter
 torch.set_grad_enabled(False)
-interpreter = Interpreter({"compiled": [], "arch": 90, "autotune_seed": 0, "drop_stores": False, "hide_values": True})
+interpreter = Interpreter({"compiled": [], "arch": 90, "drop_stores": False, "hide_values": True})
 
 @triton.jit
 def squares(x, y, n, BLOCK: tl.constexpr):

@@ -254,6 +254,30 @@ class StateTest(OracleTest):
         torch.manual_seed(5)
         self.assertTrue(torch.equal(asker.tensor("inputs", 0), torch.rand(4, 6)))
 
+    def test_the_device_of_inputs_is_no_part_of_the_problem(self):
+        text = (
+            "class Model(nn.Module):\n    def forward(self, *x):\n        return sum(x)\n"
+            "def get_init_inputs():\n    return []\n"
+            "def get_inputs():\n    return [%s]\n"
+        )
+        same = "torch.randn(4, %s)"
+        for made in (
+            same % "device='cuda'",
+            same % "device=torch.device('cuda:0')",
+            same % "generator=torch.Generator(device='cuda').manual_seed(torch.initial_seed()), device='cuda'",
+            "torch.randn(4).cuda()",
+            "torch.randn(4).to('cuda').to(device='cuda', dtype=torch.float32)",
+            "torch.randn(4, pin_memory=True).pin_memory()",
+        ):
+            with self.subTest(made):
+                values = []
+                for source in (text % made, text % "torch.randn(4)"):
+                    asker = self.start(source)
+                    asker.attach()
+                    asker.done({"op": "generate", "seed": 3})
+                    values.append(asker.tensor("inputs", 0).clone())
+                self.assertTrue(torch.equal(*values))
+
     def test_state_follows_the_seed_and_constants_are_redrawn(self):
         asker = self.start(self.SOURCE)
         asker.attach()
@@ -532,6 +556,17 @@ class DefinitionTest(OracleTest):
         asker.tensor("statics", 0).copy_(w)
         self.assertTrue(torch.equal(asker.output(), x * 3 - w))
         self.assertTrue(torch.equal(asker.output("float64"), x.double() * 3 - w.double()))
+
+    def test_a_dict_is_matched_by_name(self):
+        x = torch.rand(4)
+        outputs = [of("y", x, "output"), of("z", x, "output")]
+        source = "def run(x):\n    return {'z': x + 1, 'y': x * 2}\n"
+        asker = self.attached(source, [of("x", x)], outputs)
+        asker.tensor("inputs", 0).copy_(x)
+        for i, right in enumerate((x * 2, x + 1)):
+            self.assertTrue(torch.equal(asker.output(i=i), right))
+        asker = self.attached("def run(x):\n    return {'y': x}\n", [of("x", x)], outputs)
+        self.assertEqual(asker.run(), (1, "the reference returned a dict of y, not of y, z"))
 
     def test_outputs_that_do_not_fit_are_refused(self):
         x = torch.rand(16)

@@ -29,7 +29,7 @@ INTERPRETER = """
 import torch, triton, triton.language as tl
 from triton_support.interpret import Interpreter
 torch.set_grad_enabled(False)
-interpreter = Interpreter({"compiled": COMPILED, "arch": 90, "autotune_seed": SEED, "drop_stores": DROP})
+interpreter = Interpreter({"compiled": COMPILED, "arch": 90, "configuration": CONFIGURATION, "drop_stores": DROP, "poison_masked": POISON})
 
 def counted(function):
     def call(*arguments):
@@ -51,8 +51,9 @@ def call(x):
 """
 
 
-def interpreter_script(body, compiled=(), seed=0, drop=False):
-    head = INTERPRETER.replace("COMPILED", repr(list(compiled))).replace("SEED", str(seed)).replace("DROP", str(drop))
+def interpreter_script(body, compiled=(), configuration=0, drop=False, poison=False):
+    head = INTERPRETER.replace("COMPILED", repr(list(compiled))).replace("CONFIGURATION", str(configuration)).replace("DROP", str(drop))
+    head = head.replace("POISON", str(poison))
     return head + textwrap.dedent(body)
 
 
@@ -114,22 +115,19 @@ class Interpreting(unittest.TestCase):
         """)))
         self.assertEqual(lines, ["True True", "add_one 2 0"])
 
-    def test_a_seed_chooses_one_configuration_of_those_compiled(self):
-        chosen = set()
-        for seed in range(6):
-            lines = run(interpreter_script(textwrap.dedent(self.ANY) + textwrap.dedent("""
-                call(torch.zeros(100))
-                print(add_one.best_config.kwargs["BLOCK"], next(iter(interpreter.launches.kernels)).hex())
-            """), seed=seed))
-            block, identity = lines[0].split()
-            chosen.add(block)
-        self.assertGreater(len(chosen), 1)
-        body = """
-            call(torch.zeros(100))
-            print(add_one.best_config.kwargs["BLOCK"])
-        """
-        for seed in (11, 12):
-            self.assertEqual(run(interpreter_script(body, compiled=[identity], seed=seed)), [block])
+    def test_the_first_configuration_of_those_compiled_is_taken_and_the_next_one_for_the_next_key(self):
+        blocks = textwrap.dedent("""
+            for n in (100, 101, 100, 102):
+                call(torch.zeros(n))
+                print(add_one.best_config.kwargs["BLOCK"], next(reversed(interpreter.launches.kernels)).hex())
+        """)
+        lines = [line.split() for line in run(interpreter_script(textwrap.dedent(self.ANY) + blocks))]
+        self.assertEqual([block for block, _ in lines], ["16", "32", "16", "64"])
+        # With others compiled alone they are passed by; another choice than the judged one needs no compilation.
+        only = run(interpreter_script(blocks, compiled=[lines[1][1]]))
+        self.assertEqual([line.split()[0] for line in only], ["32"] * 4)
+        other = run(interpreter_script(blocks, compiled=[lines[0][1]], configuration=3))
+        self.assertEqual([line.split()[0] for line in other], ["128", "256", "128", "16"])
 
     def test_without_stores_nothing_is_written(self):
         lines = run(interpreter_script(textwrap.dedent(self.ANY) + textwrap.dedent("""
@@ -339,8 +337,8 @@ class Semantics(unittest.TestCase):
         self.assertEqual(lines[:3], ["True True", "True True True True", "True True"])
         self.assertEqual(lines[3], "nan False")
 
-    def test_masked_lanes_without_other_are_undefined(self):
-        lines = self.lines("""
+    def test_masked_lanes_without_other_are_zero_or_what_shows_that_they_count(self):
+        body = """
             @triton.jit
             def read(x, whole, largest, smallest, n, BLOCK: tl.constexpr):
                 at = tl.arange(0, BLOCK)
@@ -355,10 +353,12 @@ class Semantics(unittest.TestCase):
                     whole, ends = torch.zeros(8, dtype=dtype), torch.zeros(2, dtype=dtype)
                     read[(1,)](x, whole, ends, ends[1:], n, BLOCK=8)
                     assert (whole[:n] == x[:n]).all()
-                    if dtype is not torch.bfloat16:  # kept as whole numbers
-                        print(ends[0].item() == x[:n].max().item(), ends[1].item() == x[:n].min().item())
-        """)
-        self.assertEqual(lines, ["False False", "True True"] * 7)
+                    print(ends[0].item() == x[:n].max().item(), ends[1].item())
+            print(interpreter._masked.met)
+        """
+        self.assertEqual(self.lines(body), ["True 0.0", "True 2.0"] * 4 + ["True 0", "True 2"] * 4 + ["True"])
+        poisoned = run(interpreter_script(textwrap.dedent(body), poison=True))
+        self.assertEqual([line.split()[0] for line in poisoned], ["False", "True"] * 8 + ["True"])
 
     def test_masked_elements_get_their_other_whatever_it_is(self):
         lines = self.lines("""

@@ -10,7 +10,9 @@ from support import PYTHON_FOLDER
 
 import calling
 import describe
+import device_memory
 import failures
+import gpu_executor
 import loading
 import modules
 import pages
@@ -141,10 +143,54 @@ class ContractTest(unittest.TestCase):
             self.assertRegex(text, rf"\b{name} = {value}\b")
 
     def test_dtypes(self):
-        text = self.header("task/dtype.h")
+        text = self.header("tensor/dtype.h")
         numbers = {n.lower(): int(v) for n, v in re.findall(r"k(\w+) = (\d+),", text)}
         expected = {name.replace("_", ""): number for name, number in NUMBER_OF_NAME.items()}
         self.assertEqual(numbers, expected)
+
+
+class GpuExecutorTest(unittest.TestCase):
+    """What of it needs no GPU."""
+
+    def test_the_gpu_is_kept_busy_while_the_host_launches(self):
+        flush = 40e-6
+        self.assertEqual(gpu_executor.flushes_for(10e-6, flush), gpu_executor.MIN_FLUSHES)
+        self.assertEqual(gpu_executor.flushes_for(4e-3, flush), 150)
+        self.assertEqual(gpu_executor.flushes_for(1.0, flush), gpu_executor.MAX_FLUSHES)
+
+    def test_both_executors_flush_alike(self):
+        path = os.path.join(PYTHON_FOLDER, "../apps/gpu_executor/session.cc")
+        with open(path) as file:
+            text = file.read()
+        self.assertIn(f"kFlushes = {gpu_executor.MIN_FLUSHES};", text)
+
+    def test_results_come_in_the_order_of_the_outputs(self):
+        a, b = torch.zeros(1), torch.ones(1)
+        self.assertEqual(gpu_executor.results_of(a, ["a"]), [a])
+        self.assertEqual(gpu_executor.results_of({"b": b, "a": a}, ["a", "b"]), [a, b])
+        with self.assertRaises(failures.Failed) as raised:
+            gpu_executor.results_of((a, b), ["a"])
+        self.assertEqual(raised.exception.failure, pages.FAILURE_OUTPUT_COUNT)
+
+    def test_mappings_are_whole_granules(self):
+        self.assertEqual(device_memory.round_up(0, 4096), 4096)
+        self.assertEqual(device_memory.round_up(4096, 4096), 4096)
+        self.assertEqual(device_memory.round_up(4097, 4096), 8192)
+
+    def test_the_times_lie_where_the_checker_reads_them(self):
+        view = bytearray(pages.REPLY_BYTES)
+        page = pages.ReplyPage(memoryview(view))
+        page.device_times[0], page.device_times[1] = 7, 9
+        self.assertEqual(view[88], 7)
+        self.assertEqual(view[96], 9)
+
+    def test_a_state_is_restored_whatever_its_version_says(self):
+        module = torch.nn.BatchNorm1d(2)
+        keeper = modules.StateKeeper(module, {"weight": module.weight.detach().clone()})
+        with torch.no_grad():
+            module.weight.data.fill_(5)
+            keeper.restore_all()
+        self.assertEqual(module.weight.tolist(), [1.0, 1.0])
 
 
 if __name__ == "__main__":

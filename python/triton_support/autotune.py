@@ -1,20 +1,21 @@
-# Autotuning without a clock: a configuration is chosen by a secret seed.
-import random
-
+# Autotuning without a clock: configurations are chosen by a rule, after a launch for trial as a GPU's tuning makes many.
 from triton.runtime.autotuner import Autotuner
 
 
 class Tuning:
     """Stands in for the measurements of triton.autotune in this process.
 
-    not_this_one: exceptions that mean that a configuration cannot be used, as Triton's own tuning takes them. The
-    compiler and the interpreter of a candidate are given one seed, so both choose alike.
+    The n-th key that a kernel is tuned for takes the n-th configuration of those that compile, in the candidate's order, and `first`
+    more: 0 where verdicts are made, others to tell how many configurations are wrong. not_this_one: exceptions that mean that a
+    configuration cannot be used, as Triton's own tuning takes them. Compiler and interpreter choose alike.
     """
 
-    def __init__(self, seed, not_this_one):
+    def __init__(self, first, not_this_one):
         self.choosing = False  # a launch now is a trial of a configuration
-        self._seed = seed
+        self.configurations = 0  # the most that a tuner of the candidate's had to choose from
+        self._first = first
         self._not_this_one = not_this_one
+        self._keys = {}  # tuner -> keys seen
 
     def install(self):
         tuning = self
@@ -24,26 +25,50 @@ class Tuning:
         tuner.nargs = dict(zip(tuner.arg_names, args))
         key = _key(tuner, args, kwargs)
         config = tuner.cache.get(key)
-        if config is not None:
-            return _launch(tuner, config, args, kwargs)
-        several = len(tuner.configs) > 1
-        configs = tuner.prune_configs(kwargs) if several else list(tuner.configs)
-        random.Random(f"{self._seed} {tuner.base_fn.__name__} {key}").shuffle(configs)
-        for number, config in enumerate(configs):
-            if several:
-                tuner.pre_hook({**tuner.nargs, **kwargs, **config.all_kwargs()}, reset_only=True)
-            self.choosing = several
+        if config is None and len(tuner.configs) == 1:
+            config = tuner.cache[key] = tuner.configs[0]
+        if config is None:
+            config = tuner.cache[key] = self._choose(tuner, args, kwargs)
+        return _launch(tuner, config, args, kwargs)
+
+    def _choose(self, tuner, args, kwargs):
+        configs = list(tuner.prune_configs(kwargs))
+        if not configs:
+            raise RuntimeError("autotune: pruning left no configuration")
+        self.configurations = max(self.configurations, len(configs))
+        number = self._keys[tuner] = self._keys.get(tuner, -1) + 1
+        start = (self._first + number) % len(configs)
+        for tried, config in enumerate(configs[start:] + configs[:start], 1):
+            self.choosing = len(configs) > 1
             try:
-                value = _launch(tuner, config, args, kwargs)
+                self._try_out(tuner, config, args, kwargs)
             except self._not_this_one:
-                if number + 1 == len(configs):
+                if tried == len(configs):
                     raise
                 continue
             finally:
                 self.choosing = False
-            tuner.cache[key] = config
-            return value
+            tuner.nargs = dict(zip(tuner.arg_names, args))
+            tuner.pre_hook({**tuner.nargs, **kwargs, **config.all_kwargs()}, reset_only=True)
+            return config
         raise RuntimeError("autotune: no configuration is left")
+
+    def _try_out(self, tuner, config, args, kwargs):
+        """One of the launches that tuning measures, with its hooks: what it leaves in memory is there afterwards."""
+        chosen = config.all_kwargs()
+        conflicts = kwargs.keys() & config.kwargs.keys()
+        if conflicts:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't re-define auto-tuned symbols.")
+        given = {**tuner.nargs, **kwargs, **chosen}
+        if config.pre_hook is not None:
+            config.pre_hook(given)
+        tuner.pre_hook(given)
+        try:
+            tuner.fn.run(*args, **kwargs, **chosen)
+        except Exception as error:
+            tuner.post_hook(given, exception=error)
+            raise
+        tuner.post_hook(given, exception=None)
 
 
 def _launch(tuner, config, args, kwargs):

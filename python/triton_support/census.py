@@ -21,9 +21,16 @@ _VIEWS = frozenset(
 )
 _COPIES = frozenset(("clone", "contiguous", "_to_copy"))  # to new memory
 _FREE = _ALLOCATIONS | _FILLS | _VIEWS | _COPIES | {"copy_", "_local_scalar_dense"}
+# What may finish partial results of kernels, or check labels and lengths: HiddenValues.may_finish says of which tensors.
+_REDUCTIONS = frozenset("sum mean max min amax amin prod any all count_nonzero argmax argmin diff cumsum".split())
+_SMALL_STEPS = frozenset(
+    """add sub rsub mul div floor_divide remainder neg abs sqrt rsqrt reciprocal clamp clamp_min minimum maximum where bitwise_and
+    bitwise_or bitwise_not logical_and logical_or logical_not eq ne lt le gt ge _to_copy""".split()
+)
+_FINISHING = _REDUCTIONS | _SMALL_STEPS
 _HOST_READS = frozenset(
     """numpy tolist __array__ __dlpack__ from_numpy frombuffer asarray from_dlpack
-    apply_ map_ map2_ __reduce_ex__ storage untyped_storage share_memory_""".split()
+    apply_ map_ map2_ __reduce_ex__ share_memory_""".split()
 )
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
 _MAX_ITEMS = 64  # single elements read in one call; more is a computation in Python
@@ -68,6 +75,8 @@ class Operators(DispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = function._schema.name.removeprefix("aten::")
+        if self._finishes(name, args, kwargs):
+            return self._hidden.finish(function, args, kwargs)
         if any(kind not in _TENSORS for kind in types):
             self._census.found("torch: a class of tensors of its own")
         if name not in _FREE or (self._hidden is not None and self._hidden.is_open):
@@ -86,6 +95,15 @@ class Operators(DispatchMode):
         if self._hidden is not None:
             self._follow(name, args, result)
         return result
+
+    def _finishes(self, name, args, kwargs):
+        """Whether it is no fallback: a small last reduction over what kernels wrote, or arithmetic with labels and lengths."""
+        if name not in _FINISHING or self._hidden is None or self._hidden.is_open or "out" in kwargs:
+            return False
+        if name == "_to_copy" and kwargs.get("dtype") in (None, args[0].dtype):
+            return False
+        tensors = [value for value in args if isinstance(value, torch.Tensor)]
+        return self._hidden.may_finish(tensors, name in _REDUCTIONS)
 
     def _follow(self, name, args, result):
         """The hidden values do what the host's did."""

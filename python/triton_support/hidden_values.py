@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+_FEW = 16  # partial results, labels and lengths are so many times fewer than the elements of the largest argument
 _KINDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
@@ -28,6 +29,7 @@ class _Memory:
         self.real = None
         self.before = None  # the host's bytes, while a window is open
         self.original = None  # of an input: its address in the sealed region
+        self.written = False  # kernels have stored here, or what finishes their results
 
     def end(self):
         return self.address + self.size
@@ -42,6 +44,7 @@ class _Memory:
 
     def keep_host(self):
         """Before the first store of a window, where real values and the host's were the same."""
+        self.written = True
         if self.original is not None:
             self.write_input(0)
         if self.before is None:
@@ -71,12 +74,14 @@ class HiddenValues:
         self._memories = {}  # by address
         self._starts = []  # sorted addresses, while a window is open
         self._outputs = []  # (private tensor, where it belongs) of the call
+        self._largest = 0  # elements of the call's largest argument
 
     # ---- a call ----
     def begin(self, arguments, inputs, first_output):
         """The arguments that the candidate gets; inputs: positions of tensors whose values are hidden; from
         first_output on: destinations."""
         given = list(arguments)
+        self._largest = max((value.numel() for value in arguments if isinstance(value, torch.Tensor)), default=0)
         for i in inputs:
             given[i] = private = _private_like(arguments[i])
             memory = self.add(private)
@@ -181,8 +186,41 @@ class HiddenValues:
 
     def item(self, tensor):
         """A tensor of one element with the real value of one."""
+        return self._real(tensor)
+
+    def may_finish(self, tensors, is_reduction):
+        """Whether the host may compute with them: few elements beside the call's largest argument, and either whole numbers (labels,
+        lengths) or what kernels have written, which is reduced, or a single element."""
+        if not tensors:
+            return False
+        for tensor in tensors:
+            memory, count = self._of(tensor), tensor.numel()
+            if count > 1 and count * _FEW > self._largest:
+                return False
+            if not tensor.is_floating_point() and not tensor.is_complex():
+                continue
+            if memory is None or not memory.written or not (is_reduction or count == 1):
+                return False
+        return True
+
+    def finish(self, function, args, kwargs):
+        """The operator on the host's values and on the real ones."""
+        result = function(*args, **kwargs)
+        real = function(*(self._real(value) if isinstance(value, torch.Tensor) else value for value in args), **kwargs)
+        pairs = zip(result, real) if isinstance(result, (tuple, list)) else ((result, real),)
+        for made_up, true in pairs:
+            memory = self.add(made_up)
+            if memory is not None:
+                memory.written = True
+                memory.real = memory.host.copy() if memory.real is None else memory.real
+                storage = _storage_of(true)
+                self._elements(made_up, memory)[...] = _elements_of(true, _bytes_at(storage.data_ptr(), storage.nbytes()))
+        return result
+
+    def _real(self, tensor):
+        """A tensor with the real values of this one."""
         memory = self._of(tensor)
-        if memory is None or memory.real is None:
+        if memory is None or memory.real is None or tensor.numel() == 0:
             return tensor
         value = bytearray(self._elements(tensor, memory).tobytes())
         return torch.frombuffer(value, dtype=tensor.dtype).reshape(tensor.shape)

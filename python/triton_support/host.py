@@ -11,6 +11,8 @@ from triton.backends.driver import DriverBase
 
 from dtypes import true_device
 
+from . import inductor
+
 # NVIDIA H100 SXM5 data sheet; shared memory a block may ask for: CUDA C++ Programming Guide, compute capability 9.0.
 MULTIPROCESSORS = 132
 MAX_SHARED_BYTES = 232448
@@ -18,6 +20,7 @@ REGISTERS = 65536
 MEMORY_BYTES = 80 << 30
 WARP_SIZE = 32
 MAX_THREADS = 1024
+TYPICAL_REGISTERS = 32  # of a thread: what a compiled kernel says that is never loaded
 
 
 class Device:
@@ -132,6 +135,15 @@ def _cover_cuda(device):
         "get_device_capability": device.capability,
         "is_bf16_supported": True,
         "synchronize": None,
+        "_exchange_device": 0,
+        "_maybe_exchange_device": 0,
+        "_lazy_init": None,
+        "is_current_stream_capturing": False,
+        "set_stream": None,
+        "get_arch_list": [f"sm_{device.arch}"],
+        "memory_reserved": 0,
+        "max_memory_reserved": 0,
+        "ipc_collect": None,
         "empty_cache": None,
         "memory_allocated": 0,
         "max_memory_allocated": 0,
@@ -146,8 +158,25 @@ def _cover_cuda(device):
     for name, answer in answers.items():
         setattr(cuda, name, lambda *args, _answer=answer, **kwargs: _answer)
     cuda.get_device_properties = device.properties
-    for name in ("Stream", "Event", "ExternalStream", "device", "device_of"):
+    for name in ("Stream", "Event", "ExternalStream", "device", "device_of", "_DeviceGuard"):
         setattr(cuda, name, _Nothing)
+    _cover_generated_code()
+
+
+def _cover_generated_code():
+    """What TorchInductor's files ask of torch beside its public names."""
+    answers = {
+        "_cuda_getCurrentRawStream": 0,
+        "_cuda_getDevice": 0,
+        "_cuda_setDevice": None,
+        "_cuda_exchangeDevice": 0,
+        "_cuda_maybeExchangeDevice": 0,
+        "_cuda_synchronize": None,
+    }
+    for name, answer in answers.items():
+        setattr(torch._C, name, lambda *_, _answer=answer: _answer)
+    torch._C._dynamo.guards._empty_strided_cuda = lambda size, stride, dtype: torch.empty_strided(size, stride, dtype=dtype)
+    inductor.install()
 
 
 class _Utils:
@@ -165,7 +194,7 @@ class _Utils:
         }
 
     def load_binary(self, name, kernel, shared, device):
-        return object(), object(), 0, 0, MAX_THREADS
+        return object(), object(), TYPICAL_REGISTERS, 0, MAX_THREADS
 
     def unload_module(self, module):
         pass

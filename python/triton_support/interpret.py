@@ -1,16 +1,16 @@
 # The executor's side of a Triton candidate: its kernels run in Triton's interpreter, on CPU memory.
 #
 # Needs TRITON_INTERPRET=1 in the environment before triton is imported.
-import inspect
 import math
 import resource
+import types
 
 import numpy as np
 import torch
 import triton.runtime.interpreter as interpreter
 import triton.runtime.jit
 
-from . import autotune, host, launches, semantics
+from . import accesses, autotune, host, launches, semantics
 from .census import Census, HostReads, Operators
 from .hidden_values import HiddenValues
 
@@ -30,12 +30,14 @@ class Interpreter:
         self._hidden = HiddenValues() if setup.get("hide_values", False) else None
         self._in_call = False
         self._compiled = {bytes.fromhex(text) for text in setup["compiled"]}
+        self._any_configuration = setup.get("configuration", 0) > 0
         self._current = None
-        self._patches = _Patches(interpreter._patch_lang)
         host.install(host.Device(setup["arch"]), _NoLauncher)
-        self._tuning = autotune.Tuning(setup["autotune_seed"], launches.NotCompiled)
+        self._tuning = autotune.Tuning(setup.get("configuration", 0), launches.NotCompiled)
         self._tuning.install()
-        semantics.install(interpreter)
+        self._masked = semantics.install(interpreter)
+        self._masked.poison = setup.get("poison_masked", False)
+        self._accesses = interpreter._interpreter = accesses.Accesses(interpreter._interpreter)
         self._cover_launches()
         if setup.get("drop_stores", False):
             interpreter._interpreter = _WithoutStores(interpreter._interpreter)
@@ -65,7 +67,9 @@ class Interpreter:
     def report(self, reply):
         """Writes what has run since the start to the reply page."""
         kernels = list(self.launches.kernels.values())
-        reply.set_launches(self.census.calls, [(k.identity, k.launches, k.programs) for k in kernels])
+        reply.set_launches(
+            self.census.calls, [(k.identity, k.launches, k.programs) for k in kernels], self._tuning.configurations, self._masked.met
+        )
 
     def _take_part(self, arguments):
         """Tensors that no operator of this call made: parameters, workspaces."""
@@ -91,21 +95,27 @@ class Interpreter:
     def _cover_launches(self):
         run_interpreted = interpreter.InterpretedFunction.run
         set_builders_grid = interpreter.interpreter_builder.set_grid_dim
+        set_builders_place = interpreter.interpreter_builder.set_grid_idx
 
         def set_grid_dim(*sizes):
             if self._current is not None:
                 self._current.programs += math.prod(sizes)
             if self._hidden is not None and self._in_call:
                 self._hidden.open()
+            self._accesses.begin_launch()
             return set_builders_grid(*sizes)
+
+        def set_grid_idx(*place):
+            self._accesses.begin_program()
+            return set_builders_place(*place)
 
         def run(function, *args, grid, warmup, **kwargs):
             if warmup:
-                return None
+                return _Warm(function, args, kwargs)
             kernel = launches.identify(function.fn, args, kwargs)
-            if self._tuning.choosing and kernel.identity not in self._compiled:
+            if self._tuning.choosing and not self._any_configuration and kernel.identity not in self._compiled:
                 raise launches.NotCompiled(f"no configuration of {kernel.name} was compiled")
-            self._current = self.launches.add(kernel)
+            self._current = kernel if self._tuning.choosing else self.launches.add(kernel)
             self._take_part(args)
             self._take_part(kwargs.values())
             try:
@@ -114,47 +124,42 @@ class Interpreter:
                 if self._hidden is not None:
                     self._hidden.close()
                 self._current = None
-                self._patches.end_launch()
 
         interpreter.interpreter_builder.set_grid_dim = set_grid_dim
-        interpreter._patch_lang = self._patches
+        interpreter.interpreter_builder.set_grid_idx = set_grid_idx
         interpreter.InterpretedFunction.run = run
         # All tensors lie in CPU memory already: nothing to copy there, nothing to bring back.
         interpreter.GridExecutor._init_args_hst = lambda executor, args, kwargs: (args, kwargs)
         interpreter.GridExecutor._restore_args_dev = lambda executor, *_: None
 
 
-class _Patches:
-    """Triton's change of the language for its interpreter, made once a launch instead of once a call of every device function:
-    with a tl.sum in the kernel, three quarters of its time."""
+class _Warm:
+    """What kernel.warmup gives: nothing is compiled here, so its numbers are typical ones."""
 
-    def __init__(self, patch_language):
-        self._patch_language = patch_language
-        self._languages = {}  # function -> the modules of its globals that are changed for it
-        self._done = set()  # in this launch
-        self._scopes = []
+    n_regs, n_spills, n_max_threads = host.TYPICAL_REGISTERS, 0, host.MAX_THREADS
+    function = module = object()
 
-    def __call__(self, function):
-        names = self._languages.get(function)
-        if names is None:
-            modules = (interpreter.tl, interpreter.tl.core)
-            names = {m.__name__ for m in function.__globals__.values() if inspect.ismodule(m) and m in modules}
-            self._languages[function] = names
-        if not names or not names <= self._done:
-            scope = self._patch_language(function)
-            # Triton 3.6 leaves an array of one element to int(), which newer numpy refuses.
-            scope.set_attr(interpreter.tl.tensor, "__index__", lambda tensor: int(tensor.handle.data.squeeze()))
-            self._scopes.append(scope)
-            self._done |= names
-        return self
+    def __init__(self, function, args, kwargs):
+        names = function.arg_names
+        self.name = function.__name__
+        self.asm = {}
+        self.metadata = types.SimpleNamespace(
+            name=self.name, num_warps=kwargs.get("num_warps", 4), num_stages=kwargs.get("num_stages", 3),
+            num_ctas=kwargs.get("num_ctas", 1), shared=1024)  # fmt: skip
+        self._function = function
+        self._options = {name: value for name, value in kwargs.items() if name not in names}
+        self._constants = {**dict(zip(names, args)), **{name: value for name, value in kwargs.items() if name in names}}
 
-    def restore(self):
-        """What Triton calls when a function has returned: the launch is not over yet."""
+    def _init_handles(self):
+        pass
 
-    def end_launch(self):
-        while self._scopes:
-            self._scopes.pop().restore()
-        self._done.clear()
+    def __getitem__(self, grid):
+        def launch(*args, **kwargs):
+            given = dict(zip(self._function.arg_names, args))
+            rest = {name: value for name, value in self._constants.items() if name not in given and name not in kwargs}
+            return self._function.run(*args, grid=grid, warmup=False, **rest, **kwargs, **self._options)
+
+        return launch
 
 
 class _WithNotedStores:

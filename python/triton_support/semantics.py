@@ -1,33 +1,37 @@
 # Where Triton's interpreter differs from a GPU, it is made to follow the GPU: what is right here must be right there.
 import copy
-import dataclasses
 import types
 
 import numpy as np
 
-from . import libdevice, sources
+from triton.runtime import _allocation
+
+from . import accesses, arithmetic, grid, language, libdevice, sources
 
 _WIDEST_ACCESS = 16  # the bytes of a thread's widest access: what alignment and contiguity beyond that promise changes nothing
 _OPERATORS = "add sub mul truediv floordiv mod and or xor lshift rshift lt le gt ge eq ne".split()
-_OPTIONS = ("default_dot_input_precision", "allowed_dot_input_precisions")  # of a launch, that decide what tl.dot does
 
 
 def install(interpreter):
     """Changes triton.runtime.interpreter for the rest of the process's life."""
     np.seterr(all="ignore")  # a GPU computes with NaN and infinity without a word
     builder = interpreter.InterpreterBuilder
-    builder.create_dot = _dot_of(interpreter, builder.create_dot)
     builder.create_splat = _splat_of(interpreter, builder.create_splat)
-    builder.create_masked_load = _masked_load_of(interpreter, builder.create_masked_load)
-    interpreter.interpreter_semantic._load_legacy = _load_of(interpreter.interpreter_semantic)
     builder.create_extern_elementwise = _library_call_of(interpreter)
     builder.create_assume = _assume
+    arithmetic.install(interpreter)
+    accesses.add_narrow_atomics(interpreter)
+    accesses.check_vector_accesses(interpreter)
+    masked = MaskedLanes(interpreter)
+    _ask_for_an_allocator(interpreter)
     interpreter._patch_lang_core = _with_checked_hints(interpreter, interpreter._patch_lang_core)
     interpreter.InterpretedFunction.rewrite = _rewrite_of(interpreter)
     _rewrite_combinations(interpreter)
-    interpreter.GridExecutor.__call__ = _with_options(interpreter, interpreter.GridExecutor.__call__)
+    grid.install(interpreter)
+    language.install(interpreter)
     _give_way_to_tensors(interpreter.tl)
     libdevice.install(interpreter.interpreter_semantic)
+    return masked
 
 
 def _rewrite_of(interpreter):
@@ -43,7 +47,9 @@ def _rewrite_of(interpreter):
 
     def rewritten_from(tree, python):
         tree = interpreter.FunctionRewriter.ast_transformer.visit(copy.deepcopy(tree))
+        tree = language.BoolOperators().visit(tree)
         code = sources.code_of(tree, python)
+        sources.kernel_codes.add(code)
         for name, value in vars(interpreter).items():
             python.__globals__.setdefault(name, value)
         cells = dict(zip(python.__code__.co_freevars, python.__closure__ or ()))
@@ -69,47 +75,6 @@ def _rewrite_combinations(interpreter):
     operation.__init__ = init
 
 
-def _with_options(interpreter, launch):
-    """A launch with the options that decide how tl.dot computes; the defaults are those of the compiler for NVIDIA's GPUs."""
-    builder = interpreter.interpreter_builder
-    own = dataclasses.replace(builder.options, allowed_dot_input_precisions=("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"))
-
-    def call(executor, *args, **kwargs):
-        given = {name: kwargs[name] for name in _OPTIONS if name in kwargs}
-        builder.options = dataclasses.replace(own, **given)
-        return launch(executor, *args, **kwargs)
-
-    return call
-
-
-def _dot_of(interpreter, create_dot):
-    """tl.dot that rounds float32 to TF32 where the GPU does, and knows bfloat16: Triton's interpreter keeps that as 16-bit whole
-    numbers, and multiplies those."""
-    float32, bfloat16 = interpreter.tl.float32, interpreter.tl.bfloat16
-
-    def operand(handle, precision):
-        if handle.dtype.scalar == bfloat16:
-            bits = handle.data.astype(np.uint32) << 16
-            return interpreter.TensorHandle(bits.view(np.float32), float32)
-        if handle.dtype.scalar == float32 and precision.upper() == "TF32":
-            return interpreter.TensorHandle(_rounded_to_tf32(handle.data), float32)
-        return handle
-
-    def dot(builder, a, b, d, input_precision, *more):
-        name = getattr(input_precision, "name", str(input_precision))
-        return create_dot(builder, operand(a, name), operand(b, name), d, input_precision, *more)
-
-    return dot
-
-
-def _rounded_to_tf32(data):
-    """float32 with 10 bits behind the point, ties to even."""
-    bits = np.ascontiguousarray(data, dtype=np.float32).view(np.uint32)
-    finite = (bits & 0x7F800000) != 0x7F800000
-    rounded = (bits + 0xFFF + ((bits >> 13) & 1)) & 0xFFFFE000
-    return np.where(finite, rounded, bits).astype(np.uint32).view(np.float32)
-
-
 def _splat_of(interpreter, create_splat):
     """Comparisons of scalars stay truth values where they meet a block: Triton's interpreter makes numbers of their operands' type
     of them."""
@@ -122,35 +87,39 @@ def _splat_of(interpreter, create_splat):
     return splat
 
 
-def _load_of(semantic):
-    """A load of tl.load that says whether `other` was given: of one element that is zero Triton asks whether it is true, and drops it."""
-    load = semantic._load_legacy
-    semantic.other_is_given = False
+class MaskedLanes:
+    """Loads whose masked lanes have no `other`: zeros, which is what Triton emits for NVIDIA's GPUs.
 
-    def load_and_say(pointers, mask, other, *more):
-        semantic.other_is_given = other is not None
-        return load(pointers, mask, other, *more)
-
-    return load_and_say
-
-
-def _masked_load_of(interpreter, create_masked_load):
-    """Loads whose masked lanes are the largest and the smallest values where no `other` is given: on a GPU they are undefined.
-
-    Both in turns: NaN would be lost in a maximum, one of the two in a maximum or a minimum.
+    poison: the largest and the smallest values in turns instead, to see whether a kernel relies on the zeros (NaN would be lost in a
+    maximum). met: such a lane was loaded since the start.
     """
 
-    semantic = interpreter.interpreter_semantic
+    def __init__(self, interpreter):
+        self.poison = False
+        self.met = False
+        self._interpreter = interpreter
+        self._other_is_given = False
+        semantic, builder = interpreter.interpreter_semantic, interpreter.InterpreterBuilder
+        load_legacy, create_masked_load = semantic._load_legacy, builder.create_masked_load
 
-    def load(builder, pointers, mask, other, *more, **options):
-        if other is None and not semantic.other_is_given and not np.asarray(mask.data).all():
-            dtype = pointers.get_element_ty()
-            values = poison(np.shape(pointers.data), dtype)
-            other = interpreter.TensorHandle(values, dtype)
-        return create_masked_load(builder, pointers, mask, other, *more, **options)
+        def load_and_say(pointers, mask, other, *more):
+            # Of an `other` of one element that is zero Triton asks whether it is true, and drops it.
+            self._other_is_given = other is not None
+            return load_legacy(pointers, mask, other, *more)
 
-    def poison(shape, dtype):
-        kind = interpreter._get_np_dtype(dtype)
+        def masked_load(own, pointers, mask, other, *more, **options):
+            if other is None and not self._other_is_given and not np.asarray(mask.data).all():
+                self.met = True
+                if self.poison:
+                    dtype = pointers.get_element_ty()
+                    other = interpreter.TensorHandle(self._ends(np.shape(pointers.data), dtype), dtype)
+            self._other_is_given = False
+            return create_masked_load(own, pointers, mask, other, *more, **options)
+
+        semantic._load_legacy, builder.create_masked_load = load_and_say, masked_load
+
+    def _ends(self, shape, dtype):
+        kind = self._interpreter._get_np_dtype(dtype)
         if kind.kind == "f":
             ends = [np.inf, -np.inf]
         elif dtype.is_bf16():
@@ -163,7 +132,32 @@ def _masked_load_of(interpreter, create_masked_load):
             ends = [np.iinfo(kind).max, np.iinfo(kind).min]
         return np.resize(np.array(ends, dtype=kind), shape)
 
-    return load
+
+def _ask_for_an_allocator(interpreter):
+    """tl.make_tensor_descriptor in a kernel needs memory of triton.set_allocator's; a TensorDescriptor of the host's does not."""
+    semantic = interpreter.interpreter_semantic
+    make, convert = semantic.make_tensor_descriptor, interpreter._implicit_cvt
+    of_the_host = []
+
+    def make_checked(*args, **kwargs):
+        allocator = _allocation._allocator
+        allocator = allocator.get() if hasattr(allocator, "get") else allocator
+        if not of_the_host and isinstance(allocator, _allocation.NullAllocator):
+            raise RuntimeError(
+                "Kernel requires a runtime memory allocation, but no allocator was set. Use triton.set_allocator to specify an allocator."
+            )
+        return make(*args, **kwargs)
+
+    def converted(argument):
+        if not isinstance(argument, interpreter.TensorDescriptor):
+            return convert(argument)
+        of_the_host.append(argument)
+        try:
+            return convert(argument)
+        finally:
+            of_the_host.pop()
+
+    semantic.make_tensor_descriptor, interpreter._implicit_cvt = make_checked, converted
 
 
 def _library_call_of(interpreter):

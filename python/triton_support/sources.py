@@ -21,6 +21,9 @@ _BUILTINS = frozenset(
 _OF_TYPES = frozenset("element_ty scalar shape is_block is_ptr dtype primitive_bitwidth".split())
 
 
+kernel_codes = set()  # the code objects of what is interpreted: a traceback's frames that are a kernel's
+
+
 class Unknowable(Exception):
     """What a kernel does cannot be told from its text and constants; the words say why."""
 
@@ -180,7 +183,10 @@ def _looked_up(chain, captured, global_names, seen):
 
 def described(value, seen=None):
     """A constant or anything that a kernel may name, for JSON; raises Unknowable."""
-    value = value.value if isinstance(value, tl.constexpr) else value
+    if isinstance(value, tl.constexpr):
+        value = value.value
+        if isinstance(value, types.FunctionType):  # @tl.constexpr: it computes constants
+            return meaning(value, seen)
     if isinstance(value, (bool, int, float, str, type(None))):
         return [type(value).__name__, repr(value)]
     if isinstance(value, (tuple, list)):

@@ -6,7 +6,7 @@ namespace kw {
 [[noreturn]] void check_failed(const char* file, int line, const char* condition);
 }
 
-#define KW_CHECK(condition)                                               \
-  do {                                                                    \
-    if (!(condition)) ::kw::check_failed(__FILE__, __LINE__, #condition); \
-  } while (false)
+// An expression, so that the compiler knows without optimising that KW_CHECK(false) does not
+// return.
+#define KW_CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : ::kw::check_failed(__FILE__, __LINE__, #condition))

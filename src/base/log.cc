@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include <nlohmann/json.hpp>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -18,7 +17,6 @@ constexpr std::size_t kMaxMessage = 8192;
 
 struct Logger {
   std::shared_ptr<spdlog::logger> logger = spdlog::stderr_color_mt("kernelwright");
-  bool json = false;
 
   Logger() {
     logger->set_pattern("%n: %^%l%$: %v");
@@ -37,13 +35,7 @@ Logger& instance() {
 void write(spdlog::level::level_enum level, std::string_view message) {
   Logger& self = instance();
   if (!self.logger->should_log(level)) return;
-  std::string text = printable(message, kMaxMessage);
-  if (self.json) {
-    nlohmann::json line = {{"level", std::string(spdlog::level::to_string_view(level).data())},
-                           {"message", text}};
-    text = line.dump();
-  }
-  self.logger->log(level, "{}", text);
+  self.logger->log(level, "{}", printable(message, kMaxMessage));
 }
 
 }  // namespace
@@ -52,11 +44,6 @@ void set_level(Level level) {
   constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
                                                    spdlog::level::warn, spdlog::level::err};
   instance().logger->set_level(kLevels[static_cast<int>(level)]);
-}
-
-void set_json(bool json) {
-  instance().json = json;
-  instance().logger->set_pattern(json ? "%v" : "%n: %^%l%$: %v");
 }
 
 void debug(std::string_view message) {

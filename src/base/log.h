@@ -9,7 +9,6 @@ enum class Level { kDebug, kInfo, kWarning, kError };
 
 void set_level(
     Level level);  // default kWarning; KW_LOG=debug|info|warning|error in the environment overrides
-void set_json(bool json);  // one JSON object a line instead of text
 
 void debug(std::string_view message);
 void info(std::string_view message);

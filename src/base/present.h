@@ -11,5 +11,10 @@ const T& present(const std::optional<T>& value) {
   KW_CHECK(value.has_value());
   return *value;
 }
+template <typename T>
+T& present(std::optional<T>& value) {
+  KW_CHECK(value.has_value());
+  return *value;
+}
 
 }  // namespace kw

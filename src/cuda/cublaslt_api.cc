@@ -1,8 +1,5 @@
 #include "cuda/cublaslt_api.h"
 
-#include <mutex>
-#include <optional>
-
 #include "cuda/library.h"
 
 namespace kw::cuda {
@@ -29,11 +26,9 @@ Result<CublasLtApi> open_cublaslt() {
 }  // namespace
 
 Result<const CublasLtApi*> load_cublaslt_api() {
-  static std::once_flag once;
-  static std::optional<Result<CublasLtApi>> loaded;
-  std::call_once(once, [] { loaded = open_cublaslt(); });
-  if (!*loaded) return tl::unexpected(loaded->error());
-  return &loaded->value();
+  static const Result<CublasLtApi> loaded = open_cublaslt();
+  if (!loaded) return tl::unexpected(loaded.error());
+  return &loaded.value();
 }
 
 Status cublaslt_status(int result, const char* what) {

@@ -18,13 +18,29 @@ Status find_memory_functions(const Library& library, DriverApi& api) {
   KW_TRY_STATUS(library.find("cuMemcpyHtoDAsync_v2", api.copy_to_device));
   KW_TRY_STATUS(library.find("cuMemcpyDtoHAsync_v2", api.copy_to_host));
   KW_TRY_STATUS(library.find("cuMemcpyDtoDAsync_v2", api.copy_on_device));
+  KW_TRY_STATUS(library.find("cuMemsetD16Async", api.fill_16_bits));
+  KW_TRY_STATUS(library.find("cuMemsetD32Async", api.fill_32_bits));
   return library.find("cuMemsetD8Async", api.fill_bytes);
+}
+
+Status find_sharing_functions(const Library& library, DriverApi& api) {
+  KW_TRY_STATUS(library.find("cuMemGetAllocationGranularity", api.granularity));
+  KW_TRY_STATUS(library.find("cuMemCreate", api.allocation_create));
+  KW_TRY_STATUS(library.find("cuMemRelease", api.allocation_release));
+  KW_TRY_STATUS(library.find("cuMemExportToShareableHandle", api.allocation_export));
+  KW_TRY_STATUS(library.find("cuMemImportFromShareableHandle", api.allocation_import));
+  KW_TRY_STATUS(library.find("cuMemAddressReserve", api.address_reserve));
+  KW_TRY_STATUS(library.find("cuMemAddressFree", api.address_free));
+  KW_TRY_STATUS(library.find("cuMemMap", api.memory_map));
+  KW_TRY_STATUS(library.find("cuMemUnmap", api.memory_unmap));
+  return library.find("cuMemSetAccess", api.set_access);
 }
 
 Status find_stream_functions(const Library& library, DriverApi& api) {
   KW_TRY_STATUS(library.find("cuStreamCreate", api.stream_create));
   KW_TRY_STATUS(library.find("cuStreamDestroy_v2", api.stream_destroy));
   KW_TRY_STATUS(library.find("cuStreamSynchronize", api.stream_synchronize));
+  KW_TRY_STATUS(library.find("cuStreamQuery", api.stream_query));
   KW_TRY_STATUS(library.find("cuStreamBeginCapture_v2", api.stream_begin_capture));
   KW_TRY_STATUS(library.find("cuStreamEndCapture", api.stream_end_capture));
   KW_TRY_STATUS(library.find("cuGraphInstantiateWithFlags", api.graph_instantiate));
@@ -45,10 +61,13 @@ Status find_functions(const Library& library, DriverApi& api) {
   KW_TRY_STATUS(library.find("cuDeviceGet", api.device_get));
   KW_TRY_STATUS(library.find("cuDeviceGetName", api.device_name));
   KW_TRY_STATUS(library.find("cuDeviceGetAttribute", api.device_attribute));
+  KW_TRY_STATUS(library.find("cuDeviceTotalMem_v2", api.device_memory));
   KW_TRY_STATUS(library.find("cuDevicePrimaryCtxRetain", api.primary_context_retain));
   KW_TRY_STATUS(library.find("cuDevicePrimaryCtxRelease_v2", api.primary_context_release));
   KW_TRY_STATUS(library.find("cuCtxSetCurrent", api.context_set_current));
+  KW_TRY_STATUS(library.find("cuCtxResetPersistingL2Cache", api.reset_persisting_l2));
   KW_TRY_STATUS(find_memory_functions(library, api));
+  KW_TRY_STATUS(find_sharing_functions(library, api));
   KW_TRY_STATUS(find_stream_functions(library, api));
   KW_TRY_STATUS(library.find("cuModuleLoadData", api.module_load));
   KW_TRY_STATUS(library.find("cuModuleUnload", api.module_unload));

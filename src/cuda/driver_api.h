@@ -18,24 +18,37 @@ using ModuleHandle = struct ModuleTag*;
 using FunctionHandle = struct FunctionTag*;
 using GraphHandle = struct GraphTag*;
 using GraphExecHandle = struct GraphExecTag*;
+using AllocationHandle = unsigned long long;
 
 inline constexpr int kSuccess = 0;
 inline constexpr int kOutOfMemory = 2;
 inline constexpr int kNoDevice = 100;
+inline constexpr int kNotReady = 600;
+inline constexpr int kIllegalAddress = 700;
+// Whether this is how a kernel ended, as opposed to a call of the driver: the context is of no use
+// afterwards.
+constexpr bool is_kernel_fault(int result) {
+  return result == kIllegalAddress || result == 702 || result == 710 ||
+         (result >= 714 && result <= 719);
+}
 
 enum class DeviceAttribute : int {
   kMultiprocessors = 16,
   kL2Bytes = 38,
   kComputeMajor = 75,
   kComputeMinor = 76,
+  kPageableMemoryAccess = 88,
   kSharedBytesOptIn = 97,
 };
 inline constexpr int kFunctionMaxDynamicSharedBytes = 8;
+inline constexpr int kFunctionNonPortableCluster = 14;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kHostAllocDeviceMap = 2;
 inline constexpr int kCaptureThreadLocal = 1;
-inline constexpr unsigned kClusterDimension = 4, kProgrammaticStreamSerialization = 6;
+inline constexpr unsigned kCooperative = 2, kClusterDimension = 4, kClusterScheduling = 5,
+                          kProgrammaticStreamSerialization = 6;
+inline constexpr int kSpreadClusters = 1;  // a value of kClusterScheduling
 
 // CUlaunchAttribute: the id, and a union of 64 bytes.
 struct LaunchAttribute {
@@ -44,6 +57,8 @@ struct LaunchAttribute {
   union {
     char bytes[64] = {};
     int programmatic_allowed;
+    int cooperative;
+    int scheduling;
     unsigned cluster[3];
   };
 };
@@ -57,6 +72,27 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56);
 
+// CUmemAllocationProp, for memory on a device that a POSIX descriptor can be made of.
+struct AllocationProperties {
+  int type = 1;           // pinned
+  int handle_types = 1;   // POSIX descriptor
+  int location_type = 1;  // device
+  int device = 0;
+  void* windows_data = nullptr;
+  unsigned char flags[8] = {};
+};
+static_assert(sizeof(AllocationProperties) == 32);
+inline constexpr int kPosixDescriptor = 1;
+inline constexpr int kMinimumGranularity = 0;
+
+// CUmemAccessDesc.
+struct AccessDescription {
+  int location_type = 1;  // device
+  int device = 0;
+  int access = 0;  // 1: read, 3: read and write
+};
+static_assert(sizeof(AccessDescription) == 12);
+
 struct DriverApi {
   int (*init)(unsigned);
   int (*driver_version)(int*);
@@ -64,9 +100,11 @@ struct DriverApi {
   int (*device_get)(DeviceHandle*, int);
   int (*device_name)(char*, int, DeviceHandle);
   int (*device_attribute)(int*, int, DeviceHandle);
+  int (*device_memory)(std::size_t*, DeviceHandle);
   int (*primary_context_retain)(ContextHandle*, DeviceHandle);
   int (*primary_context_release)(DeviceHandle);
   int (*context_set_current)(ContextHandle);
+  int (*reset_persisting_l2)();
   int (*memory_info)(std::size_t*, std::size_t*);
   int (*memory_allocate)(DevicePointer*, std::size_t);
   int (*memory_free)(DevicePointer);
@@ -76,9 +114,25 @@ struct DriverApi {
   int (*copy_to_host)(void*, DevicePointer, std::size_t, StreamHandle);
   int (*copy_on_device)(DevicePointer, DevicePointer, std::size_t, StreamHandle);
   int (*fill_bytes)(DevicePointer, unsigned char, std::size_t, StreamHandle);
+  int (*fill_16_bits)(DevicePointer, unsigned short, std::size_t count, StreamHandle);
+  int (*fill_32_bits)(DevicePointer, unsigned, std::size_t count, StreamHandle);
+  int (*granularity)(std::size_t*, const AllocationProperties*, int option);
+  int (*allocation_create)(AllocationHandle*, std::size_t, const AllocationProperties*,
+                           unsigned long long);
+  int (*allocation_release)(AllocationHandle);
+  int (*allocation_export)(void* descriptor, AllocationHandle, int type, unsigned long long);
+  int (*allocation_import)(AllocationHandle*, void* descriptor, int type);
+  int (*address_reserve)(DevicePointer*, std::size_t, std::size_t alignment, DevicePointer,
+                         unsigned long long);
+  int (*address_free)(DevicePointer, std::size_t);
+  int (*memory_map)(DevicePointer, std::size_t, std::size_t offset, AllocationHandle,
+                    unsigned long long);
+  int (*memory_unmap)(DevicePointer, std::size_t);
+  int (*set_access)(DevicePointer, std::size_t, const AccessDescription*, std::size_t count);
   int (*stream_create)(StreamHandle*, unsigned);
   int (*stream_destroy)(StreamHandle);
   int (*stream_synchronize)(StreamHandle);
+  int (*stream_query)(StreamHandle);
   int (*stream_begin_capture)(StreamHandle, int);
   int (*stream_end_capture)(StreamHandle, GraphHandle*);
   int (*graph_instantiate)(GraphExecHandle*, GraphHandle, unsigned long long);

@@ -70,6 +70,7 @@ std::vector<fs::path> cuda_library_folders() {
     if (!folder.empty()) out.emplace_back(folder);
   out.emplace_back();  // the loader's own
   out.emplace_back("/usr/local/cuda/lib64");
+  out.emplace_back("/usr/local/nvidia/lib64");  // where containers get the host's driver
   add_python_folders(out);
   return out;
 }
@@ -85,6 +86,7 @@ Result<Library> Library::open(const std::string& purpose, const std::vector<std:
       }
       if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
         return Library(handle, path.string());
+      // glibc keeps it for each thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
       const char* why = ::dlerror();
       if (!folder.empty() || reason.empty()) reason = why == nullptr ? "" : why;
     }

@@ -13,8 +13,8 @@ namespace kw::cuda {
 class Library {
  public:
   // The first of names that can be loaded: from the folders of KW_CUDA_LIBRARIES (separated by
-  // colons), where the loader looks, /usr/local/cuda/lib64, and the nvidia packages of KW_PYTHON or
-  // python3. kUnsupported names what was looked for and why it failed.
+  // colons), where the loader looks, /usr/local/cuda/lib64, /usr/local/nvidia/lib64, and the nvidia
+  // packages of KW_PYTHON or python3. kUnsupported names what was looked for and why it failed.
   static Result<Library> open(const std::string& purpose, const std::vector<std::string>& names);
   // kUnsupported names the function: a library of another version.
   template <typename F>

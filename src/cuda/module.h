@@ -24,6 +24,7 @@ class Function {
   Function() = default;
   explicit Function(FunctionHandle handle) : handle_(handle) {}
   bool valid() const { return handle_ != nullptr; }
+  FunctionHandle get() const { return handle_; }
   // More than 48 KiB of dynamic shared memory must be asked for.
   Status allow_shared_bytes(std::size_t bytes) const;
   // Arguments have the types of the kernel's parameters.

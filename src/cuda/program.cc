@@ -1,7 +1,6 @@
 // A kept file is the cubin after a line with its hash.
 #include "cuda/program.h"
 
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -52,11 +51,9 @@ Result<Nvrtc> load_nvrtc() {
 }
 
 Result<const Nvrtc*> nvrtc() {
-  static std::once_flag once;
-  static std::optional<Result<Nvrtc>> loaded;
-  std::call_once(once, [] { loaded = load_nvrtc(); });
-  if (!*loaded) return tl::unexpected(loaded->error());
-  return &loaded->value();
+  static const Result<Nvrtc> loaded = load_nvrtc();
+  if (!loaded) return tl::unexpected(loaded.error());
+  return &loaded.value();
 }
 
 class Program {
@@ -66,22 +63,19 @@ class Program {
   Program& operator=(const Program&) = delete;
   ~Program() { api_.destroy(&handle_); }
 
-  Result<std::string> compile(const ProgramSource& source,
-                              const std::vector<std::string>& options) {
+  // No cubin: the source is at fault, and error is NVRTC's word for it.
+  ProgramRun compile(const std::vector<std::string>& options, std::string& error) {
     std::vector<const char*> pointers;
     for (const std::string& one : options) pointers.push_back(one.c_str());
     const int result = api_.compile(handle_, static_cast<int>(pointers.size()), pointers.data());
-    if (result != 0)
-      return fail(ErrorCode::kInternal, "NVRTC {} cannot compile {}: {}\n{}", api_.version_text,
-                  source.name, api_.error_text(result), log());
+    ProgramRun out;
+    out.log = log();
+    error = result == 0 ? "no machine code" : api_.error_text(result);
     std::size_t size = 0;
-    std::string out;
-    if (api_.cubin_size(handle_, &size) == 0 && size > 0) {
-      out.resize(size);
-      if (api_.cubin(handle_, out.data()) == 0) return out;
-    }
-    return fail(ErrorCode::kInternal, "NVRTC {} gives no machine code for {}", api_.version_text,
-                source.name);
+    if (result != 0 || api_.cubin_size(handle_, &size) != 0 || size == 0) return out;
+    std::string cubin(size, '\0');
+    if (api_.cubin(handle_, cubin.data()) == 0) out.cubin = std::move(cubin);
+    return out;
   }
 
  private:
@@ -90,12 +84,21 @@ class Program {
     if (api_.log_size(handle_, &size) != 0 || size == 0) return "";
     std::string out(size, '\0');
     api_.log(handle_, out.data());
-    return printable(out, 4000);
+    out.resize(out.find('\0') == std::string::npos ? size : out.find('\0'));
+    return out;
   }
 
   const Nvrtc& api_;
   Nvrtc::Program handle_;
 };
+
+Result<ProgramRun> run_program(const Nvrtc& api, const std::string& name, const std::string& text,
+                               const std::vector<std::string>& options, std::string& error) {
+  Nvrtc::Program handle = nullptr;
+  if (int result = api.create(&handle, text.c_str(), name.c_str(), 0, nullptr, nullptr))
+    return fail(ErrorCode::kInternal, "NVRTC takes no {}: {}", name, api.error_text(result));
+  return Program(api, handle).compile(options, error);
+}
 
 std::optional<std::string> read_kept(const std::filesystem::path& path) {
   auto content = os::read_file(path, kMaxCubin);
@@ -126,14 +129,23 @@ Result<std::string> Compiler::compile(const ProgramSource& source) const {
                  ".cubin");
   if (!folder_.empty())
     if (auto kept = read_kept(path)) return *kept;
-  Nvrtc::Program handle = nullptr;
-  const std::string name = source.name + ".cu";
-  if (int result = api->create(&handle, source.text.c_str(), name.c_str(), 0, nullptr, nullptr))
-    return fail(ErrorCode::kInternal, "NVRTC takes no {}: {}", source.name,
-                api->error_text(result));
-  KW_TRY(std::string cubin, Program(*api, handle).compile(source, options));
+  std::string error;
+  KW_TRY(ProgramRun run, run_program(*api, source.name + ".cu", source.text, options, error));
+  if (!run.cubin)
+    return fail(ErrorCode::kInternal, "NVRTC {} cannot compile {}: {}\n{}", api->version_text,
+                source.name, error, printable(run.log, 4000));
+  std::string cubin = std::move(*run.cubin);
   if (!folder_.empty()) keep(path, cubin);
   return cubin;
+}
+
+Result<ProgramRun> run_nvrtc(const std::string& name, const std::string& text,
+                             const std::vector<std::string>& options) {
+  KW_TRY(const Nvrtc* api, nvrtc());
+  std::string error;
+  KW_TRY(ProgramRun out, run_program(*api, name, text, options, error));
+  if (!out.cubin && out.log.empty()) out.log = error + "\n";
+  return out;
 }
 
 Result<std::vector<std::string>> Compiler::compile_all(

@@ -2,6 +2,7 @@
 // compiled.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,17 @@ class Compiler {
   std::string architecture_;
   std::filesystem::path folder_;
 };
+
+// What one run of NVRTC gave: a cubin, or none where the source is at fault.
+struct ProgramRun {
+  std::optional<std::string> cubin;
+  std::string log;  // messages as NVRTC writes them; warnings where there is a cubin
+};
+
+// Compiles once and keeps nothing. name stands in messages ("main.cu"); options are NVRTC's, the
+// architecture among them; includes are looked for in the current folder and those of options.
+// kUnsupported: no NVRTC.
+Result<ProgramRun> run_nvrtc(const std::string& name, const std::string& text,
+                             const std::vector<std::string>& options);
 
 }  // namespace kw::cuda

@@ -1,4 +1,5 @@
-// The teacher's log: what was answered to each question, what will not be, and what was paid.
+// The teacher's log: the answer to each question, the questions that will get none, and what was
+// paid.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,8 @@ struct Spent {
   Spent& operator+=(const Spent& other);
 };
 
-// What attempts cost, by the request that made them: a failed request says nothing of it itself.
-// Any thread.
+// Counts what attempts cost, by the tag of the request that made them, because a failed request
+// does not report its cost. Any thread may call it.
 class AttemptBook {
  public:
   struct Entry {
@@ -36,13 +37,13 @@ class AttemptBook {
   std::unordered_map<std::string, Entry> entries_;
 };
 
-// Answers in the log, found by key. One thread at a time.
+// Answers in the log, found by key. Only one thread may use it at a time.
 class Answers {
  public:
   static Result<Answers> open(const std::filesystem::path& log, const Json& header);
 
   bool contains(const std::string& key) const { return places_.contains(key); }
-  bool any() const { return any_; }  // an answer, whatever it is worth
+  bool any() const { return any_; }  // an answer, useful or not
   const Spent& spent() const { return spent_; }
   const std::filesystem::path& path() const { return log_.path(); }
 
@@ -50,7 +51,7 @@ class Answers {
   // An answer that the client could not take.
   Status add_too_large(const std::string& key, const Error& error, const Spent& spent);
   Status add_refusal(const std::string& key, const Error& error, const Spent& spent);
-  // Nothing came of it but a bill; the question stays open.
+  // Records the cost of a request that gave no answer; the question stays open.
   Status add_cost(const std::string& key, const Error& error, const Spent& spent);
 
   // Reads from the file. kDataLoss where it is shorter.

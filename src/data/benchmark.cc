@@ -15,8 +15,8 @@ std::vector<std::string> source_tokens(const task::Problem& problem) {
                     Syntax::kPython);
 }
 
-// Of a module what its methods do: class heads, the start of __init__, get_inputs and
-// get_init_inputs are the form's. Of a definition everything.
+// A module's own shingles are those of its methods. Class heads, the start of __init__, get_inputs
+// and get_init_inputs belong to the form. A definition's are those of all its text.
 std::vector<std::uint64_t> own_shingles(const task::Problem& problem) {
   const std::vector<std::string> tokens = source_tokens(problem);
   if (!problem.is_module()) return shingles(tokens, kShingle);
@@ -110,7 +110,7 @@ std::optional<Benchmark::Match> Benchmark::match(const Sample& sample) const {
     }
   };
   look(problem);
-  for (const prompt::Message& message : sample.messages)
+  for (const text::ChatMessage& message : sample.messages)
     look(text_tokens(message.content, "python"));
   std::optional<Match> best;
   for (const auto& [index, count] : shared) {

@@ -23,8 +23,8 @@ class Benchmark {
 
   // graph: of the problem on its sizes; nullptr: not known.
   void add(const task::Problem& problem, const writer::Graph* graph);
-  // A problem's own shingles are of what its methods do. Those of more than a tenth of the problems
-  // (and of more than two) do not count.
+  // A problem's own shingles come from the bodies of its methods. Shingles of more than a tenth of
+  // the problems (and of more than two) do not count.
   void finish();
 
   enum class Rule { kSource, kGraph, kShingles };
@@ -33,9 +33,9 @@ class Benchmark {
     std::string problem;
     double overlap = 1;
   };
-  // By the problem's source but for names, comments and layout; by its operator graph with sizes;
-  // by shingles of its source and of all code in the messages. Problems with fewer than
-  // kFewestShingles of their own are found by the first two only.
+  // Compares the problem's source without names, comments and layout; its operator graph with
+  // sizes; and the shingles of its source and of all code in the messages. Problems with fewer than
+  // kFewestShingles of their own are found by the first two rules only.
   std::optional<Match> match(const Sample& sample) const;
 
   std::size_t size() const { return problems_.size(); }

@@ -14,7 +14,8 @@ namespace {
 
 using canonical::TermId;
 
-// Each term behind those that it uses, in the order in which outputs and operands name them.
+// Writes each term behind the terms that it uses, in the order in which outputs and operands name
+// them.
 class TermsText {
  public:
   explicit TermsText(const canonical::Terms& terms) : terms_(terms) {}

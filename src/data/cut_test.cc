@@ -45,7 +45,7 @@ Sample sample_of(const std::string& name, const std::string& source, const std::
   Sample out;
   out.kind = Kind::kConvert;
   out.language = "cpp";
-  out.problem = sample_problem(problem_of(name, source));
+  out.problem = sample_problem(problem_of(name, source)).value();
   out.messages = {{"user", "Rewrite it."}, {"assistant", "```cpp\n" + answer + "\n```"}};
   out.group = name;
   return out;
@@ -198,7 +198,7 @@ TEST_F(CutTest, BenchmarkProblemsAreFoundInEveryDisguise) {
   EXPECT_TRUE(match(chat));
   Benchmark graphs(0.5);
   writer::Graph graph;
-  graph.inputs = {{"x", writer::InputRole::kInput, {task::DType::kFloat32, {8}}}};
+  graph.inputs = {{"x", writer::InputRole::kInput, {tensor::DType::kFloat32, {8}}}};
   graph.outputs = {writer::ValueId::input(0)};
   graphs.add(problem_of("same", module_source("s", "x")), &graph);
   graphs.finish();

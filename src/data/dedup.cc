@@ -16,7 +16,8 @@ namespace kw::data {
 namespace {
 
 using IdBytes = std::array<std::uint8_t, 32>;
-using HalfDigest = std::uint64_t;  // of 128 bits: the rest is the table's key
+// Half of a digest of 128 bits; the other half is the table's key.
+using HalfDigest = std::uint64_t;
 
 struct Compared {
   std::string digest;
@@ -97,7 +98,7 @@ class DedupRun {
   DedupCounts counts_;
   NearDuplicates near_;
   std::unordered_multimap<std::uint64_t, std::pair<HalfDigest, std::uint32_t>> digests_;
-  std::vector<IdBytes> ids_;  // of what is kept
+  std::vector<IdBytes> ids_;  // ids of kept samples
 };
 
 }  // namespace

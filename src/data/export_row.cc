@@ -60,7 +60,7 @@ Json export_row(const Sample& sample) {
   Json out = {{"id", sample.id},
               {"kind", to_string(sample.kind)},
               {"language", sample.language},
-              {"messages", prompt::to_json(sample.messages)},
+              {"messages", to_json(sample.messages)},
               {"operators", sample.labels.operators},
               {"strategy", sample.labels.strategy}};
   out["tier"] = sample.labels.tier ? Json(*sample.labels.tier) : Json();

@@ -15,7 +15,7 @@ struct ExportColumn {
 const std::vector<ExportColumn>& export_columns();
 Json export_schema();  // {"name": type, ...}
 
-// Every column in every row. Nothing that the sample says is lost but its schema number.
+// Every column in every row. The row holds all of the sample but its schema number.
 Json export_row(const Sample& sample);
 
 }  // namespace kw::data

@@ -16,7 +16,7 @@ Sample full_sample() {
   out.kind = Kind::kDefinition;
   out.messages = {{"user", "Write it."}, {"assistant", "```cpp\nint x;\n```"}};
   out.problem = SampleProblem{
-      "p", "h", false, "{}", Json::array({{{"uuid", "w"}}}), {{"family", "scan"}}, {}};
+      {"p", "h", false, "{}", Json::array({{{"uuid", "w"}}}), {{"family", "scan"}}}, {}};
   out.language = "cpp";
   out.origin = {{"generator", "writer"}};
   out.labels.operators = {"a", "b", "c"};

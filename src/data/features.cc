@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "prompt/blocks.h"
+#include "task/language.h"
 
 namespace kw::data {
 namespace {
@@ -39,8 +40,10 @@ std::string reference_of(const SampleProblem& problem) {
 }  // namespace
 
 Syntax syntax_of(std::string_view language) {
-  for (std::string_view python : {"python", "triton", "py", "tilelang"}) {
-    if (language == python) return Syntax::kPython;
+  for (const task::LanguageFacts& facts : task::all_languages()) {
+    const bool is_tag = std::ranges::find(facts.fence_tags, language) != facts.fence_tags.end();
+    if (facts.syntax == task::Syntax::kPython && (is_tag || facts.name == language))
+      return Syntax::kPython;
   }
   return Syntax::kC;
 }
@@ -58,7 +61,7 @@ std::vector<std::string> problem_tokens(const Sample& sample) {
     return normalised(problem.is_module ? problem.source : reference_of(problem), Syntax::kPython);
   }
   std::vector<std::string> out;
-  for (const prompt::Message& message : sample.messages) {
+  for (const text::ChatMessage& message : sample.messages) {
     if (message.role == "user") append(out, text_tokens(message.content, "python"));
   }
   return out;
@@ -67,13 +70,13 @@ std::vector<std::string> problem_tokens(const Sample& sample) {
 Features features_of(const Sample& sample, ComparedBy by) {
   std::vector<std::string> tokens;
   if (by != ComparedBy::kAnswer) tokens = problem_tokens(sample);
-  tokens.emplace_back("\n");  // no token is a line end: problem and answer stay apart
+  tokens.emplace_back("\n");  // no token is a line end, so problem and answer stay apart
   if (by != ComparedBy::kProblem) {
     append(tokens, text_tokens(sample.answer(), sample.language));
     if (sample.pending) append(tokens, text_tokens(sample.pending->previous, sample.language));
   }
   if (!sample.problem) {
-    for (const prompt::Message& message : sample.messages) {
+    for (const text::ChatMessage& message : sample.messages) {
       const bool answer = message.role == "assistant";
       if (by == ComparedBy::kBoth || answer == (by == ComparedBy::kAnswer))
         append(tokens, words_of(prompt::answer_parts(message.content).prose));

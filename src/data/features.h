@@ -1,4 +1,4 @@
-// What two samples are compared by.
+// The features by which two samples are compared.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ enum class ComparedBy { kProblem, kAnswer, kBoth };
 
 inline constexpr std::size_t kShingle = 8;  // tokens
 
-Syntax syntax_of(std::string_view language);  // of a language's name or a fence's tag
+Syntax syntax_of(std::string_view language);  // from a language's name or a fence's tag
 
 // The code of a text in a chat, block by block; its words in lower case where it has no block.
 std::vector<std::string> text_tokens(std::string_view text, std::string_view language);
@@ -25,10 +25,10 @@ std::vector<std::string> text_tokens(std::string_view text, std::string_view lan
 std::vector<std::string> problem_tokens(const Sample& sample);
 
 struct Features {
-  std::string digest;                   // equal for equal samples, whatever their names and layout
+  std::string digest;                   // equal for samples that differ only in names and layout
   std::vector<std::uint64_t> shingles;  // sorted, of kShingle tokens
 };
-// Where a sample has no problem, its words count beside its code.
+// The words of a sample without a problem count beside its code.
 Features features_of(const Sample& sample, ComparedBy by);
 
 }  // namespace kw::data

@@ -16,7 +16,7 @@ namespace kw::data {
 
 inline constexpr std::size_t kMaxLine = 64ULL << 20U;
 
-// One thread. Memory: a block and the longest line.
+// Reads a file line by line. Only one thread may use it. Memory: a block and the longest line.
 class LineReader {
  public:
   // kNotFound, kInvalidArgument for a folder or another device than a pipe; messages name the path.
@@ -27,7 +27,7 @@ class LineReader {
   // False at the end. The line has no "\n", and stands until the next call. kInvalidArgument for a
   // line over kMaxLine.
   Result<bool> next(std::string_view& line);
-  std::uint64_t number() const { return number_; }  // of the last line, from 1
+  std::uint64_t number() const { return number_; }  // number of the last line, from 1
   std::uint64_t bytes() const { return bytes_; }    // read so far
   const std::string& name() const { return name_; }
   std::string where() const;  // "FILE:LINE"
@@ -47,8 +47,8 @@ class LineReader {
 Status for_each_sample(const std::filesystem::path& path,
                        const std::function<Status(Sample sample, std::string_view line)>& visit);
 
-// A file under a name of its own until close(): readers see the old content or the whole new one,
-// and after an error there is nothing. One thread.
+// A file with a temporary name until close(): readers see the old content or the whole new one.
+// After an error neither name is left. Only one thread may use it.
 class OutputFile {
  public:
   // kAlreadyExists when something is there, unless replace, or another run writes it; kNotFound
@@ -63,9 +63,10 @@ class OutputFile {
   Status append(std::string_view text);
   Status append_line(std::string_view line);
   Status flush();
-  Status sync();                    // what is appended is on the disk
-  Status cut(std::uint64_t bytes);  // drops what is behind them; nothing may have been appended
-  Status close();                   // writes what is left, syncs, renames
+  Status sync();  // waits until appended lines are on the disk
+  // Drops everything behind the first `bytes`; nothing may have been appended.
+  Status cut(std::uint64_t bytes);
+  Status close();  // writes the rest, syncs, renames
   std::uint64_t bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
   const std::filesystem::path& partial() const { return partial_; }  // its name until close()

@@ -1,28 +1,32 @@
 #include "data/filter.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <unordered_set>
 #include <utility>
 
+#include "base/backoff.h"
 #include "base/text.h"
 #include "data/findings.h"
 #include "data/strata.h"
-#include "data/task_group.h"
+#include "os/pause.h"
+#include "os/task_group.h"
 
 namespace kw::data {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kNamedCells = 20;  // in a message
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 class FilterRun {
  public:
   FilterRun(const FilterFiles& files, Findings findings, const FilterSettings& settings,
-            search::Evaluator& evaluator, const FilterEvents& events, std::stop_token stop)
+            gym::Judge& judge, const FilterEvents& events, std::stop_token stop)
       : files_(files),
         settings_(settings),
-        evaluator_(evaluator),
+        judge_(judge),
         events_(events),
         choice_(settings.per_cell, settings.seed),
         stop_(std::move(stop)),
@@ -58,13 +62,15 @@ class FilterRun {
     return !sampled(sample) || chosen_.contains(choice_.key(sample.id));
   }
 
-  // Of what is judged, and of what was left out of the choice because of what was found.
+  // The finding of a judged sample, or of one that was left out of the choice because its problem
+  // was at fault.
   const StoredFinding* finding_of(const Sample& sample) const {
     const StoredFinding* out = findings_.find(sample.id);
     return out != nullptr && (to_judge(sample) || out->fault == Fault::kProblem) ? out : nullptr;
   }
 
-  // What says nothing of its cells, or could not be judged at all, makes room for others.
+  // Samples whose problem was at fault, or that failed, are replaced by other samples of the same
+  // cell.
   Status choose() {
     if (settings_.per_cell == 0) return {};
     choice_ = StratifiedChoice(settings_.per_cell, settings_.seed);
@@ -98,7 +104,7 @@ class FilterRun {
   }
 
   Status judge_all() {
-    TaskGroup group(settings_.jobs, stop_);
+    os::TaskGroup group(settings_.jobs, stop_, kInterrupted);
     std::unordered_set<std::string> handed_out;
     return group.finish(for_each_sample(files_.in, [&](Sample sample, std::string_view) -> Status {
       if (group.ending()) return fail(ErrorCode::kCancelled, "interrupted");
@@ -114,11 +120,9 @@ class FilterRun {
   }
 
   // On a worker's thread.
-  void one(const Sample& sample, TaskGroup& group) {
-    double pause = settings_.retry_seconds;
+  void one(const Sample& sample, os::TaskGroup& group) {
     for (int number = 1; !group.ending(); ++number) {
-      auto finding =
-          judge_sample(sample, settings_.eval, settings_.asking, evaluator_, group.token());
+      auto finding = judge_sample(sample, settings_.eval, settings_.asking, judge_, group.token());
       if (finding) return store(sample.id, *finding, group);
       const ErrorCode code = finding.error().code();
       if (code == ErrorCode::kCancelled) return;
@@ -126,8 +130,8 @@ class FilterRun {
       const bool again = number < settings_.tries && may_retry(code);
       failed(sample.id, finding.error(), again);
       if (!again) return;
-      search::pause(std::chrono::duration<double>(pause), group.token());
-      pause *= 2;
+      const double pause = doubled_delay(settings_.retry_seconds, number, kNoLimit);
+      os::pause(std::chrono::duration<double>(pause), group.token());
     }
   }
 
@@ -142,7 +146,7 @@ class FilterRun {
     if (events_.failed) events_.failed(id, error, again);
   }
 
-  void store(const std::string& id, const Finding& finding, TaskGroup& group) {
+  void store(const std::string& id, const Finding& finding, os::TaskGroup& group) {
     std::lock_guard lock(mutex_);
     if (Status stored = findings_.add(id, finding); !stored) return group.end(stored.error());
     if (events_.judged) events_.judged(finding.passed);
@@ -175,7 +179,7 @@ class FilterRun {
     return settings_.small_cells == SmallCells::kRefused ? refuse_small_cells() : Status();
   }
 
-  // What is no matter of this machine holds for the problem's other samples too.
+  // A quarantined problem is quarantined on every machine, so all its samples are dropped.
   Status note_problem(const Sample& sample, const StoredFinding& found) {
     KW_TRY(const Json verdict, found.verdict_json());
     if (sample.problem && verdict["outcome"] == to_string(task::Outcome::kQuarantined))
@@ -221,7 +225,7 @@ class FilterRun {
     });
   }
 
-  // Of what was not judged wrong itself; nullptr: it stays.
+  // Why a sample that did not fail is dropped; nullptr to keep it.
   const char* why_dropped(const Sample& sample, bool judged) {
     if (!sampled(sample)) return nullptr;
     SamplingReport& sampling = report_.sampling;
@@ -257,8 +261,8 @@ class FilterRun {
 
   static Status ask(Sample& sample, const std::string& question) {
     KW_TRY(const Json list, parse_json(question));
-    KW_TRY(std::vector<prompt::Message> messages,
-           prompt::messages_from_json(list, prompt::OtherKeys::kRefused));
+    KW_TRY(std::vector<text::ChatMessage> messages,
+           prompt::messages_from_json(list, text::OtherKeys::kRefused));
     messages.push_back(std::move(sample.messages.back()));
     sample.messages = std::move(messages);
     sample.pending.reset();
@@ -275,14 +279,14 @@ class FilterRun {
 
   const FilterFiles& files_;
   const FilterSettings& settings_;
-  search::Evaluator& evaluator_;
+  gym::Judge& judge_;
   const FilterEvents& events_;
   StratifiedChoice choice_;
   std::unordered_set<std::uint64_t> chosen_;
   std::unordered_set<std::string> broken_problems_;  // hashes
   const std::stop_token stop_;
 
-  std::mutex mutex_;  // of what is below, while work is under way
+  std::mutex mutex_;  // guards the members below while threads run
   Findings findings_;
   std::unordered_set<std::string> given_up_;  // ids of what could not be judged
   std::string first_failure_;
@@ -292,10 +296,10 @@ class FilterRun {
 }  // namespace
 
 Result<FilterReport> filter_dataset(const FilterFiles& files, const FilterSettings& settings,
-                                    search::Evaluator& evaluator, const FilterEvents& events,
+                                    gym::Judge& judge, const FilterEvents& events,
                                     const std::stop_token& stop) {
   KW_TRY(Findings findings, Findings::open(files.log, settings.eval));
-  return FilterRun(files, std::move(findings), settings, evaluator, events, stop).run();
+  return FilterRun(files, std::move(findings), settings, judge, events, stop).run();
 }
 
 }  // namespace kw::data

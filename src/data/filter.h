@@ -13,14 +13,14 @@
 
 namespace kw::data {
 
-// What becomes of samples of a cell of which fewer could be judged than were asked for.
+// How samples of a cell are treated when fewer of them could be judged than were asked for.
 enum class SmallCells { kKept, kDropped, kRefused };
 
 struct FilterSettings {
   gym::EvalOptions eval;
-  prompt::PromptOptions asking;  // of the questions of pending samples
+  prompt::PromptOptions asking;  // options of the prompts of pending samples
   int jobs = 1;                  // samples being judged at once
-  int tries = 3;                 // of a judgement that failed through no fault of the sample
+  int tries = 3;                 // tries of a judgement that failed through no fault of the sample
   double retry_seconds = 2;      // before the second try, doubled each time
   int per_cell = 0;  // of samples with origin.generator only so many of each cell (strata.h) are
                      // judged; 0: all. Pending ones are always
@@ -35,28 +35,29 @@ struct FilterFiles {
   OutputFile* rejected = nullptr;
 };
 
-// What happens meanwhile. From several threads, one at a time.
+// Progress of a run. Several threads call these functions, one at a time.
 struct FilterEvents {
-  // Again for each round in which others take the place of what says nothing.
+  // Called again for each round in which other samples replace those whose problem was at fault.
   std::function<void(std::uint64_t to_judge, std::uint64_t earlier, std::uint64_t earlier_passed)>
       begin;
   std::function<void(bool passed)> judged;
   std::function<void(const std::string& id, const Error& error, bool again)> failed;
 };
 
-// Theory of operation: a first reading of the data set chooses what is judged; a second hands
-// samples to `jobs` threads over a bounded queue; each finding is appended to the log and synced
-// before it counts. With per_cell, findings that are the problem's fault say nothing of a cell:
-// they are left out of the choice and others judged in their place, round after round, until every
-// cell has its number or no more samples. The last choice depends on the samples alone, not on
-// kills. When all have a finding, a last reading writes `out`: what passed with its verdict, and
-// what is not judged as it is. After kill -9 at any moment the same call goes on, and judges again
-// at most what was in flight. A log of other options or another version of the gym is
-// kInvalidArgument. rejected gets a line {"id", "outcome", "reason"} for each that goes. After
-// failures (unless skip_failed) or a stop nothing is written to `out`; kInvalidArgument names the
-// small cells that are refused. Memory: about 300 bytes a judged sample.
+// Theory of operation: a first reading of the data set chooses the samples to judge. A second hands
+// them to `jobs` threads over a bounded queue. Each finding is appended to the log and synced
+// before it counts. With per_cell, a sample whose problem is at fault is left out of the choice,
+// and another sample of its cell is judged in its place. That goes on, round after round, until
+// every cell has its number or there are no more samples. The last choice depends on the samples
+// alone, not on kills. When all have a finding, a last reading writes `out`: samples that passed
+// with their verdict, and samples that are not judged unchanged. After kill -9 at any moment the
+// same call goes on, and judges again at most the samples in flight. A log of other options or
+// another version of the gym is kInvalidArgument. `rejected` gets a line {"id", "outcome",
+// "reason"} for each sample that goes. After failures (unless skip_failed) or a stop nothing is
+// written to `out`; kInvalidArgument names the small cells that are refused. Memory: about 300
+// bytes a judged sample.
 Result<FilterReport> filter_dataset(const FilterFiles& files, const FilterSettings& settings,
-                                    search::Evaluator& evaluator, const FilterEvents& events,
+                                    gym::Judge& judge, const FilterEvents& events,
                                     const std::stop_token& stop);
 
 }  // namespace kw::data

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "data/binomial.h"
-#include "data/session_fixture.h"
 #include "data/strata.h"
+#include "data/testing/session.h"
 #include "task/kernelbench.h"
 
 namespace kw::data {
@@ -34,7 +34,7 @@ TEST_F(SessionTest, FilterKeepsWhatPassesWithItsVerdict) {
   auto report = filter("log.jsonl");
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right 1", "chat", "flaky", "right 1"));
-  EXPECT_EQ(evaluator.judged["right 1"], 1);
+  EXPECT_EQ(judge.judged["right 1"], 1);
   EXPECT_EQ(report->retries, 1U);
   EXPECT_EQ(report->not_judged, 1U);
   EXPECT_EQ(Json(report->outcomes).dump(),
@@ -67,8 +67,8 @@ TEST_F(SessionTest, PendingSamplesGetTheQuestionFromTheirFirstAnswersVerdict) {
   EXPECT_THAT(kept[0].messages[0].content, HasSubstr("y[3] is off in wrong r"));
   EXPECT_THAT(kept[0].messages[0].content, HasSubstr("// wrong r"));
   EXPECT_EQ(kept[0].answer(), code("right r"));
-  EXPECT_FALSE(evaluator.timed["right r"]);
-  EXPECT_TRUE(evaluator.timed["slow t"]);
+  EXPECT_FALSE(judge.timed["right r"]);
+  EXPECT_TRUE(judge.timed["slow t"]);
   EXPECT_EQ(kept[1].verdict["speedup"]["median"], 2);
 }
 
@@ -82,13 +82,13 @@ TEST_F(SessionTest, FilterGoesOnWhereverItWasKilled) {
   ASSERT_EQ(cuts.size(), 15U);
   for (const std::string& cut : cuts) {
     std::ofstream(path("cut.jsonl"), std::ios::trunc) << cut;
-    evaluator.judged.clear();
+    judge.judged.clear();
     auto report = filter("cut.jsonl");
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_EQ(read("out.jsonl"), read("whole.jsonl"));
     const auto lines = static_cast<std::size_t>(std::count(cut.begin(), cut.end(), '\n'));
     const std::size_t logged = lines > 0 ? lines - 1 : 0;
-    EXPECT_EQ(evaluator.judged.size(), 6 - logged);
+    EXPECT_EQ(judge.judged.size(), 6 - logged);
     EXPECT_EQ(report->earlier, logged);
     EXPECT_EQ(report->outcomes["passed"], 4U);
   }
@@ -122,11 +122,11 @@ TEST_F(SessionTest, CellsPendingSamplesAndRejectedRowsAreTheSameAfterEveryCut) {
   const std::string rejected = read("rejected.jsonl");
   EXPECT_EQ(std::count(rejected.begin(), rejected.end(), '\n'), 11);
   EXPECT_THAT(rejected, HasSubstr("its cell fails"));
-  std::map<std::string, int> before = evaluator.judged;
+  std::map<std::string, int> before = judge.judged;
   EXPECT_EQ(before.size(), 6U + 4U + 1U);
   for (const std::string& cut : cuts_of("log.jsonl")) {
     std::ofstream(path("cut.jsonl"), std::ios::trunc) << cut;
-    evaluator.judged.clear();
+    judge.judged.clear();
     auto report = filter("cut.jsonl");
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_EQ(read("out.jsonl"), read("whole.jsonl"));
@@ -147,9 +147,9 @@ TEST_F(SessionTest, AKillDuringTheLastWritingCostsNoJudgement) {
   for (std::size_t size : {std::size_t{0}, whole.size() / 2, whole.size()}) {
     std::ofstream(path("out.jsonl.partial"), std::ios::trunc) << whole.substr(0, size);
     std::ofstream(path("rejected.jsonl.partial"), std::ios::trunc) << "{\"id\": \"ha";
-    evaluator.judged.clear();
+    judge.judged.clear();
     ASSERT_TRUE(filter("log.jsonl"));
-    EXPECT_TRUE(evaluator.judged.empty());
+    EXPECT_TRUE(judge.judged.empty());
     EXPECT_EQ(read("out.jsonl"), whole);
     EXPECT_FALSE(std::filesystem::exists(path("out.jsonl.partial")));
     EXPECT_THAT(read("rejected.jsonl"), HasSubstr("y[3] is off in wrong 1"));
@@ -173,11 +173,11 @@ TEST_F(SessionTest, AFullDiskLosesNoFinding) {
     EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
     const std::string kept = read("small.jsonl");
     const auto lines = static_cast<std::size_t>(std::count(kept.begin(), kept.end(), '\n'));
-    evaluator.judged.clear();
+    judge.judged.clear();
     auto report = filter("small.jsonl");
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_EQ(report->earlier, lines > 0 ? lines - 1 : 0);
-    EXPECT_EQ(evaluator.judged.size(), 6 - report->earlier);
+    EXPECT_EQ(judge.judged.size(), 6 - report->earlier);
     EXPECT_TRUE(read("small.jsonl").starts_with(kept));
     EXPECT_EQ(read("out.jsonl"), read("whole.jsonl"));
     std::filesystem::remove(path("out.jsonl"));
@@ -191,11 +191,11 @@ TEST_F(SessionTest, OurFailuresAreNoFindings) {
   EXPECT_EQ(report.error().code(), ErrorCode::kUnavailable);
   EXPECT_THAT(report.error().message(), HasSubstr("1 samples could not be judged"));
   EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
-  EXPECT_EQ(evaluator.judged["broken"], 1);  // no retry can help
+  EXPECT_EQ(judge.judged["broken"], 1);  // no retry can help
   settings.skip_failed = true;
   report = filter("log.jsonl");
   ASSERT_TRUE(report);
-  EXPECT_EQ(evaluator.judged["right 1"], 1);
+  EXPECT_EQ(judge.judged["right 1"], 1);
   EXPECT_EQ(report->failed, 1U);
   EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right 1"));
   stop.request_stop();
@@ -223,7 +223,7 @@ TEST_F(SessionTest, AFailingCellIsDroppedAndTheOthersAreSampled) {
   EXPECT_THAT(report->sampling.failing_cells, ElementsAre("softmax | split | cpp"));
   EXPECT_EQ(report->sampling.cells, 6U);
   EXPECT_TRUE(report->sampling.small_cells.empty());
-  EXPECT_LT(evaluator.judged.size(), 400U);
+  EXPECT_LT(judge.judged.size(), 400U);
   EXPECT_GE(report->sampling.judged, 4U * 30U);
   EXPECT_EQ(report->kept, 300U);
   EXPECT_EQ(report->sampling.dropped + report->sampling.failures, 100U);
@@ -237,7 +237,7 @@ TEST_F(SessionTest, AFailingCellIsDroppedAndTheOthersAreSampled) {
 // Of a generator, each with a problem of its own.
 Sample in_cell(const std::string& mark, const std::string& op, const std::string& problem) {
   Sample out = sample_with(mark);
-  out.problem = sample_problem(double_problem(problem));
+  out.problem = sample_problem(double_problem(problem)).value();
   out.labels.operators = {op};
   out.labels.strategy = "row";
   out.origin = {{"generator", "writer"}};
@@ -264,13 +264,13 @@ TEST_F(SessionTest, WhatIsTheProblemsFaultSaysNothingOfTheCellsAndOthersTakeItsP
   EXPECT_EQ(sampling.failures, 12U);
   EXPECT_EQ(sampling.judged_of_kept, 12U);
   EXPECT_GT(first->problem_faults, 0U);
-  EXPECT_EQ(evaluator.judged.size(), 24U + first->problem_faults);
+  EXPECT_EQ(judge.judged.size(), 24U + first->problem_faults);
   std::map<std::string, std::uint64_t> outcomes = first->outcomes;
   EXPECT_EQ(outcomes["quarantined"] + outcomes["noisy"], first->problem_faults);
   const std::string rejected = read("rejected.jsonl");
   EXPECT_THAT(rejected, HasSubstr(R"("outcome":"quarantined")"));
   const auto kept = groups_in("whole.jsonl");
-  for (const auto& [mark, count] : evaluator.judged) {
+  for (const auto& [mark, count] : judge.judged) {
     const bool stays = mark.starts_with("right");
     EXPECT_EQ(std::count(kept.begin(), kept.end(), mark), stays ? 1 : 0) << mark;
   }
@@ -361,8 +361,10 @@ TEST_F(SessionTest, AnAnswerThatIsWrongForTheModuleAtOtherSizesGoes) {
   std::vector<Sample> samples;
   for (const char* mark : {"right", "elsewhere", "right alone"}) {
     Sample sample = sample_with(mark, Kind::kConvert);
-    sample.problem = sample_problem(
-        task::module_problem("double", *task::make_module(module_of(1024), "Model", {}), "test"));
+    sample.problem =
+        sample_problem(task::module_problem(
+                           "double", *task::make_module(module_of(1024), "Model", {}), "test"))
+            .value();
     if (sample.group != "right alone") sample.problem->resized = {module_of(33), module_of(64)};
     samples.push_back(std::move(sample));
   }
@@ -371,7 +373,7 @@ TEST_F(SessionTest, AnAnswerThatIsWrongForTheModuleAtOtherSizesGoes) {
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_THAT(groups_in("out.jsonl"), ElementsAre("right", "right alone"));
   EXPECT_EQ(Json(report->causes).dump(), R"({"wrong_at_other_sizes/wrong_value":1})");
-  EXPECT_EQ(evaluator.judged["right"], 3);
+  EXPECT_EQ(judge.judged["right"], 3);
 }
 
 TEST_F(SessionTest, EmptyAndBrokenDataSetsAreNamed) {

@@ -75,7 +75,7 @@ Status Findings::add(const std::string& id, const Finding& finding) {
                {"passed", finding.passed},
                {"fault", to_string(finding.fault)},
                {"verdict", verdict_json(finding, target_)}};
-  if (!finding.question.empty()) line["question"] = prompt::to_json(finding.question);
+  if (!finding.question.empty()) line["question"] = to_json(finding.question);
   KW_TRY(const SessionLog::Place ignored, log_.append(line));
   static_cast<void>(ignored);
   KW_TRY(auto entry, stored_of(line));

@@ -1,4 +1,4 @@
-// The filter's log: what was found about each sample, in little memory.
+// The filter's log: the finding of each sample, in little memory.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -20,7 +20,7 @@ struct StoredFinding {
   Result<Json> verdict_json() const { return parse_json(verdict); }
 };
 
-// One thread at a time.
+// Only one thread may use it at a time.
 class Findings {
  public:
   // Errors as of SessionLog::open(): the log belongs to the options and the gym's version.
@@ -35,7 +35,7 @@ class Findings {
       : log_(std::move(log)), found_(std::move(found)), target_(std::move(target)) {}
 
   SessionLog log_;
-  std::unordered_map<std::string, StoredFinding> found_;  // by id
+  std::unordered_map<std::string, StoredFinding> found_;  // the key is the sample's id
   std::string target_;
 };
 

@@ -32,7 +32,7 @@ class Stream {
   }
   ~Stream() { stop(); }
 
-  // Of the next index.
+  // Returns the line of the next index.
   Result<std::string> take() {
     std::unique_lock lock(mutex_);
     std::optional<Result<std::string>>& place = ring_[written_ % ring_.size()];
@@ -99,7 +99,7 @@ Result<GenerateCounts> lines_of(const fs::path& path, const GenerateOptions& opt
       KW_TRY(const bool more, reader.next(line));
       if (!more) break;
       if (out.bytes + line.size() + 1 > size) break;  // without its end: cut while written
-      if (out.rows == options.count) break;           // of a longer run
+      if (out.rows == options.count) break;           // a partial file of a longer run ends here
       out.bytes += line.size() + 1;
       ++out.rows;
       last = line;

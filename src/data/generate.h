@@ -20,7 +20,7 @@ namespace kw::data {
 struct Mix {
   double implement = 42, convert = 28, definition = 15, repair = 10, speedup = 5;
 };
-// "implement=60,convert=40": the others are 0. kInvalidArgument names the word that is none.
+// "implement=60,convert=40": the others are 0. kInvalidArgument names a word that is no kind.
 Result<Mix> mix_from_text(std::string_view text);
 
 struct GenerateOptions {
@@ -30,7 +30,7 @@ struct GenerateOptions {
   task::Language language = task::Language::kCpp;
   Mix mix;
   writer::GeneratorOptions problems;
-  std::vector<std::string> build_flags;  // that prompts mention; as PromptOptions
+  std::vector<std::string> build_flags;  // flags that prompts mention; the same as in PromptOptions
 };
 
 // Sample `index` of the stream: depends on the options but count and workers. Thread-safe.

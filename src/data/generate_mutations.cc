@@ -195,7 +195,7 @@ Edits mean_without_division(std::string_view source) {
   return out;
 }
 
-// A call of another function, or of none. "kw_max<float>(": with the type in it.
+// Calls another function, or drops the call. "kw_max<float>(" is found with its type.
 Edits wrong_function(std::string_view s) {
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"kw_max<float>(", "std::min<float>("},
@@ -240,7 +240,7 @@ Edits undeclared_name(std::string_view s) {
   }
   return out;
 }
-// One parameter less than the header declares.
+// Removes one parameter that the header declares.
 Edits wrong_signature(std::string_view source) {
   const std::size_t run = source.find(" run(");
   if (run == kNone) return {};
@@ -366,7 +366,7 @@ std::vector<const Mutation*> mutations_for(Language language) {
   const auto add = [&](std::span<const Mutation> some) {
     for (const Mutation& one : some) out.push_back(&one);
   };
-  if (language == Language::kCpp || language == Language::kCuda) add(kCFamily);
+  if (task::facts_of(language).syntax == task::Syntax::kC) add(kCFamily);
   if (language == Language::kCuda) add(kCudaAlone);
   if (language == Language::kTriton) add(kTriton);
   return out;

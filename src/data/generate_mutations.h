@@ -12,16 +12,16 @@ namespace kw::data {
 
 struct Mutant {
   std::string kind;    // "missing_mask", ...
-  std::string source;  // differs from what was given
+  std::string source;  // differs from the source that was given
 };
 
 // Kinds that exist for a language.
 std::vector<std::string_view> mutation_kinds(task::Language language);
 
-// One that is possible in this source, at one of its places; nullopt: none is. Whether the result
-// is wrong is for the gym to find.
+// Makes one of the mutations that are possible in this source, at one of its places; nullopt where
+// none is. The gym decides whether the result is wrong.
 std::optional<Mutant> mutate(std::string_view source, task::Language language, Rng& rng);
-// Of one kind; nullopt: it has no place in the source.
+// Makes a mutation of this kind; nullopt where the source has no place for it.
 std::optional<Mutant> mutate(std::string_view source, task::Language language,
                              std::string_view kind, Rng& rng);
 

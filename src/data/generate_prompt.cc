@@ -4,6 +4,7 @@
 
 #include "prompt/extract.h"
 #include "prompt/sections.h"
+#include "task/target.h"
 
 namespace kw::data {
 namespace {
@@ -27,18 +28,17 @@ Result<prompt::ChatPrompt> implement_prompt(const task::Problem& problem,
                                             const task::Signature& signature,
                                             task::Language language, const std::string& steps,
                                             const prompt::PromptOptions& options) {
-  const bool cpp = language == task::Language::kCpp;
-  if (!cpp && language != task::Language::kTriton)
+  if (language != task::Language::kCpp && language != task::Language::kTriton)
     return fail(ErrorCode::kUnsupported, "there is no such question for {}",
                 task::to_string(language));
-  const std::string target = cpp ? options.target : "interpret";
-  std::string text =
-      fmt::format(fmt::runtime(kImplement), fmt::arg("language", cpp ? "C++20" : "Triton (Python)"),
-                  fmt::arg("steps", steps),
-                  fmt::arg("interface", prompt::interface_section(problem, signature, language)),
-                  fmt::arg("workloads", prompt::workloads_section(problem, target)),
-                  fmt::arg("rules", prompt::rules_section(problem, language, options)),
-                  fmt::arg("tag", prompt::fence_tag(language)));
+  std::string text = fmt::format(
+      fmt::runtime(kImplement), fmt::arg("language", task::facts_of(language).title),
+      fmt::arg("steps", steps),
+      fmt::arg("interface", prompt::interface_section(problem, signature, language)),
+      fmt::arg("workloads",
+               prompt::workloads_section(problem, task::workload_target(language, options.target))),
+      fmt::arg("rules", prompt::rules_section(problem, language, options)),
+      fmt::arg("tag", prompt::fence_tag(language)));
   return prompt::ChatPrompt{fmt::format("implement-{}", kImplementVersion),
                             {{"user", std::move(text)}}};
 }

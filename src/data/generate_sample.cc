@@ -17,7 +17,7 @@ namespace kw::data {
 namespace {
 
 constexpr int kAttempts = 8;
-constexpr double kTuned = 0.4;  // of the answers that may be any strategy's
+constexpr double kTuned = 0.4;  // share of answers that may have any strategy and tuning
 constexpr int kTuningDraws = 4;
 // Attempts beyond the first take their problems from far away in the stream.
 constexpr unsigned kAttemptShift = 56;
@@ -46,13 +46,13 @@ struct Share {
   double part;
 };
 
-// Of questions.
+// Shares of templates for questions.
 constexpr Share kTemplates[] = {{"zero_shot", 0.40},
                                 {"one_shot", 0.15},
                                 {"plan_first", 0.20},
                                 {"hardware", 0.15},
                                 {"full", 0.10}};
-// Of pending ones: whoever judges them writes the question anew, on a machine of his own.
+// Shares for pending samples: `data filter` writes their question anew, for its own machine.
 constexpr Share kPendingTemplates[] = {{"zero_shot", 0.7}, {"plan_first", 0.3}};
 
 std::string_view drawn_template(std::span<const Share> shares, Rng& rng) {
@@ -93,7 +93,7 @@ class SampleMaker {
     KW_TRY(prompt::ChatPrompt question, question_of(problem, form));
     out.messages = std::move(question.messages);
     out.messages.push_back({"assistant", writer::answer_text(answer)});
-    out.problem = sample_problem(form.problem);
+    KW_TRY(out.problem, sample_problem(form.problem));
     if (module) {
       for (const task::Problem& other : problem.resized_modules)
         out.problem->resized.push_back(other.module().source);
@@ -205,7 +205,7 @@ class SampleMaker {
   std::uint64_t index_;
   Rng& rng_;
   Kind kind_;
-  std::string_view template_;  // of the question; "": of an `implement` sample
+  std::string_view template_;  // the question's template; "" for an `implement` sample
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST_F(GenerateFile, IsTheSameForAnyNumberOfWorkersAndReadsBack) {
         EXPECT_FALSE(sample.labels.operators.empty());
         EXPECT_FALSE(sample.labels.other["made_of"].empty());
         EXPECT_FALSE(sample.labels.strategy.empty());
-        KW_TRY_STATUS(task_problem(*sample.problem, "test"));
+        KW_TRY_STATUS(task::problem_of(*sample.problem, "test"));
         return {};
       });
   EXPECT_TRUE(read) << read.error().message();

@@ -21,10 +21,10 @@ Json to_json(const writer::GeneratorOptions& bounds) {
 
 Result<int> depth_of(ObjectReader& reader, std::string_view key) {
   KW_TRY(const std::int64_t out, reader.integer(key));
-  constexpr int kMost = 8;
-  if (out < 1 || out > kMost)
-    return fail(ErrorCode::kInvalidArgument, "{}: expected 1 to {}, not {}", reader.path(key),
-                kMost, out);
+  constexpr int kMax = 8;
+  if (out < 1 || out > kMax)
+    return fail(ErrorCode::kInvalidArgument, "{}: expected 1 to {}, not {}", reader.path(key), kMax,
+                out);
   return static_cast<int>(out);
 }
 

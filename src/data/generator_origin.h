@@ -1,4 +1,4 @@
-// What a generated sample's origin says, and its problem out of it again.
+// The origin of a generated sample, and its problem made from it again.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -23,8 +23,9 @@ Json generator_origin(std::uint64_t seed, std::uint64_t index, std::uint64_t pro
 // generator makes another problem of it.
 Result<std::optional<writer::ProblemForm>> generated_form(const Sample& sample);
 
-// What does not fit in the plan of such a sample's answer (writer/author/check_plan.h); "": all
-// fits, or the answer is of somebody else. Errors are generated_form()'s and the writer's.
+// Says what does not fit in the plan of such a sample's answer (writer/author/check_plan.h). ""
+// when all fits, or when the generator's writer did not write the answer. Errors are those of
+// generated_form() and of the writer.
 Result<std::string> misfit_of_plan(const Sample& sample);
 
 }  // namespace kw::data

@@ -1,4 +1,4 @@
-// What a data set knows of an operator graph.
+// The labels of an operator graph.
 #pragma once
 #include <string>
 

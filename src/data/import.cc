@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/present.h"
 #include "base/text.h"
 #include "data/python_rename.h"
 #include "prompt/chat.h"
 #include "prompt/extract.h"
 #include "prompt/templates.h"
 #include "task/kernelbench.h"
-#include "task/names.h"
-#include "task/python_scan.h"
 #include "task/signature.h"
-#include "task/text_file.h"
+#include "text/names.h"
+#include "text/python_scan.h"
+#include "text/text_file.h"
 
 namespace kw::data {
 namespace {
@@ -22,7 +23,7 @@ bool has(const Json& row, const char* column) {
   return found != row.end() && !found->is_null();
 }
 
-// Of the columns that data sets use for it.
+// Reads the licences from the columns that data sets use for them.
 std::vector<std::string> licences_of(const Json& row) {
   std::vector<std::string> out;
   for (const char* column : {"licenses", "licences", "license", "licence"}) {
@@ -59,27 +60,17 @@ Json origin_of(const Json& row, std::uint64_t number, const ImportOptions& optio
   return out;
 }
 
-std::string language_title(task::Language language) {
-  switch (language) {
-    case task::Language::kTriton:
-      return "Triton";
-    case task::Language::kCuda:
-      return "CUDA";
-    case task::Language::kPython:
-      return "Python (PyTorch)";
-    default:
-      return std::string(task::to_string(language));
-  }
-}
-
 std::string convert_question(const std::string& source, task::Language language) {
+  // convert-1 says less of Triton than the other prompts do.
+  const std::string_view title =
+      language == task::Language::kTriton ? "Triton" : task::facts_of(language).title;
   return fmt::format(
              "Rewrite this PyTorch module in {}, as fast as you can. Define a class `ModelNew` "
              "whose "
              "constructor takes the same arguments as that of `Model`, whose parameters and "
              "buffers "
              "have the same names and shapes, and whose `forward` computes the same.\n\n",
-             language_title(language)) +
+             title) +
          prompt::fenced(source, "python") +
          fmt::format(
              "\nGive the whole code in one block, fenced with ```{} and ```. It is one file "
@@ -89,7 +80,7 @@ std::string convert_question(const std::string& source, task::Language language)
 
 // The module's class becomes Model.
 Result<std::string> kernelbench_source(const std::string& source, const std::string& entry_point) {
-  const task::PythonScan scan(source);
+  const text::PythonScan scan(source);
   const auto& classes = scan.classes();
   if (std::find(classes.begin(), classes.end(), entry_point) == classes.end())
     return fail(ErrorCode::kInvalidArgument, "python_code defines no class {}",
@@ -126,7 +117,8 @@ Result<std::string> kernelbook_answer(const Json& row, const std::string& entry_
 Status ask(const task::Problem& problem, const task::Signature& signature, Sample& out) {
   KW_TRY(prompt::Template chosen, prompt::template_named("zero_shot"));
   const auto language = task::language_from_string(out.language);
-  KW_TRY(prompt::ChatPrompt question, prompt::chat_prompt(problem, signature, *language, chosen));
+  KW_TRY(prompt::ChatPrompt question,
+         prompt::chat_prompt(problem, signature, present(language), chosen));
   out.messages = std::move(question.messages);
   out.labels.other["template"] = question.template_id;
   return {};
@@ -138,7 +130,7 @@ Result<Sample> module_sample(const task::Problem& problem, const ImportOptions& 
   out.kind = Kind::kConvert;
   out.language = task::to_string(options.language);
   out.group = problem.hash;
-  out.problem = sample_problem(problem);
+  KW_TRY(out.problem, sample_problem(problem));
   if (options.language == Language::kCpp && options.describe) {
     KW_TRY(const task::Signature signature, options.describe(problem));
     KW_TRY_STATUS(ask(problem, signature, out));
@@ -179,10 +171,10 @@ Result<Sample> kernelbook_sample(const Json& row, const ImportOptions& options) 
   KW_TRY(ObjectReader reader, ObjectReader::make(row, ""));
   KW_TRY(std::string source, reader.string("python_code"));
   KW_TRY(std::string entry_point, reader.string("entry_point"));
-  if (source.size() > task::kMaxSourceFile)
+  if (source.size() > text::kMaxSourceFile)
     return fail(ErrorCode::kInvalidArgument, "python_code: over {}",
-                format_bytes(task::kMaxSourceFile));
-  if (!task::is_identifier(entry_point))
+                format_bytes(text::kMaxSourceFile));
+  if (!text::is_identifier(entry_point))
     return fail(ErrorCode::kInvalidArgument, "entry_point: \"{}\" is not a class name",
                 printable(entry_point, 80));
   KW_TRY(std::string rendered, kernelbench_source(source, entry_point));
@@ -191,7 +183,7 @@ Result<Sample> kernelbook_sample(const Json& row, const ImportOptions& options) 
   if (has(row, "uuid"))
     name += fmt::format(
         "_{}", row["uuid"].is_string() ? row["uuid"].get<std::string>() : row["uuid"].dump());
-  KW_TRY_STATUS(task::check_title(name, "entry_point, uuid"));
+  KW_TRY_STATUS(text::check_title(name, "entry_point, uuid"));
   ImportOptions asked = options;
   if (options.answers) asked.language = task::Language::kTriton;
   KW_TRY(Sample out, module_sample(task::module_problem(name, std::move(module), ""), asked));
@@ -203,8 +195,8 @@ Result<Sample> kernelbook_sample(const Json& row, const ImportOptions& options) 
   return out;
 }
 
-Result<std::vector<prompt::Message>> chat_messages(const Json& row) {
-  std::vector<prompt::Message> out;
+Result<std::vector<text::ChatMessage>> chat_messages(const Json& row) {
+  std::vector<text::ChatMessage> out;
   KW_TRY(ObjectReader reader, ObjectReader::make(row, ""));
   if (!has(row, "messages")) {
     KW_TRY(std::string question, reader.string("prompt"));
@@ -213,7 +205,7 @@ Result<std::vector<prompt::Message>> chat_messages(const Json& row) {
     return out;
   }
   KW_TRY(const Json* list, reader.get("messages"));
-  return prompt::messages_from_json(*list, prompt::OtherKeys::kIgnored);
+  return prompt::messages_from_json(*list, text::OtherKeys::kIgnored);
 }
 
 Result<Sample> chat_sample(const Json& row, const ImportOptions& options) {
@@ -221,7 +213,7 @@ Result<Sample> chat_sample(const Json& row, const ImportOptions& options) {
   KW_TRY(out.messages, chat_messages(row));
   if (!options.answers && out.answered()) out.messages.pop_back();
   if (out.messages.empty()) return fail(ErrorCode::kInvalidArgument, "messages: no question");
-  for (const prompt::Message& message : out.messages) {
+  for (const text::ChatMessage& message : out.messages) {
     if (trim(message.content).empty() && message.role != "system")
       return fail(ErrorCode::kInvalidArgument, "messages: an empty {} message", message.role);
   }
@@ -247,7 +239,7 @@ Result<Sample> sample_of_row(const Json& row, std::uint64_t number, const Import
     if (form == RowForm::kKernelBook) return kernelbook_sample(row, options);
     if (form == RowForm::kChat) return chat_sample(row, options);
     KW_TRY(task::Problem problem, task::module_from_row(row, "", {}));
-    return module_sample(std::move(problem), options);
+    return module_sample(problem, options);
   }();
   if (!out) return out;
   out->origin = origin_of(row, number, options);
@@ -269,7 +261,7 @@ Result<Sample> question_about(const task::Problem& problem, const ImportOptions&
   out.language = task::to_string(options.language);
   KW_TRY_STATUS(ask(alone, signature, out));
   out.group = alone.hash;
-  out.problem = sample_problem(alone);
+  KW_TRY(out.problem, sample_problem(alone));
   out.origin = {{"dataset", options.dataset}, {"row", problem.name}};
   return out;
 }

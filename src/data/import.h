@@ -30,8 +30,8 @@ struct ImportOptions {
 };
 
 enum class RowForm { kKernelBook, kKernelBench, kChat };
-// By its columns: python_code; code; messages, or prompt and completion. kInvalidArgument
-// otherwise.
+// Tells the form from the row's columns: python_code; code; messages, or prompt and completion.
+// kInvalidArgument for other rows.
 Result<RowForm> form_of(const Json& row);
 
 // number: of the row, from 1. Errors name the column. kPermissionDenied for a licence that is not
@@ -46,7 +46,7 @@ Result<Sample> sample_of_row(const Json& row, std::uint64_t number, const Import
 // definition otherwise. Workloads with inputs in files are left out, as a sample stands alone:
 // kUnsupported where there are no others, and for other languages of modules.
 Result<Sample> question_about(const task::Problem& problem, const ImportOptions& options);
-std::size_t workloads_in_files(const task::Problem& problem);  // how many are left out
+std::size_t workloads_in_files(const task::Problem& problem);  // number of workloads left out
 
 // The same with a solution's sources as the answer.
 Result<Sample> answer_to(const task::Problem& problem, const task::Candidate& solution,

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "data/python_rename.h"
-#include "data/session_fixture.h"
-#include "prompt/test_problems.h"
+#include "data/testing/session.h"
+#include "prompt/testing/problems.h"
 
 namespace kw::data {
 namespace {
@@ -49,7 +49,7 @@ TEST(Import, KernelBookRowsGetKernelBenchsForm) {
   EXPECT_EQ(sample->origin["row"], 5);
   EXPECT_EQ(sample->origin["licences"].dump(), R"(["MIT"])");
   EXPECT_TRUE(sample_from_json(*parse_json(to_line(*sample))));
-  EXPECT_TRUE(task_problem(*sample->problem, "test"));
+  EXPECT_TRUE(task::problem_of(*sample->problem, "test"));
   options.answers = false;
   EXPECT_FALSE(sample_of_row(book_row(), 5, options)->answered());
 }
@@ -110,7 +110,7 @@ TEST(Import, WorkloadsWithInputsInFilesAreLeftOut) {
   auto sample = question_about(problem, options);
   ASSERT_TRUE(sample) << sample.error().message();
   EXPECT_EQ(sample->problem->workloads.size(), whole);
-  const auto left = task_problem(*sample->problem, "test");
+  const auto left = task::problem_of(*sample->problem, "test");
   EXPECT_TRUE(left) << left.error().message();
   problem.workloads = {filed};
   sample = question_about(problem, options);

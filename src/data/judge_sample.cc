@@ -7,19 +7,20 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "data/generator_origin.h"
+#include "gym_environment/read_answer.h"
 #include "prompt/blocks.h"
 #include "prompt/templates.h"
-#include "search/reading.h"
 #include "task/candidate.h"
+#include "task/target.h"
 
 namespace kw::data {
 namespace {
 
 using task::Outcome;
 
-std::vector<std::string> shown_code(const std::vector<prompt::Message>& messages) {
+std::vector<std::string> shown_code(const std::vector<text::ChatMessage>& messages) {
   std::vector<std::string> out;
-  for (const prompt::Message& message : messages) {
+  for (const text::ChatMessage& message : messages) {
     if (message.role == "assistant") continue;
     for (prompt::CodeBlock& block : prompt::code_blocks(message.content))
       out.push_back(std::move(block.code));
@@ -38,14 +39,15 @@ std::string reason_of(const task::Verdict& verdict) {
 }
 
 struct Judged {
-  search::Reading reading;
-  std::optional<task::Verdict> verdict;  // of what could be read
+  gym_environment::Reading reading;
+  std::optional<task::Verdict> verdict;  // the verdict of code that could be extracted
 
   bool right() const {
     return verdict && (verdict->outcome == Outcome::kPassed ||
                        (verdict->outcome == Outcome::kNoisy && verdict->kernelbench.correctness));
   }
-  // Of the answer: the problem is broken, or this machine cannot judge it.
+  // True where the verdict is no fault of the answer: the problem is broken, or this machine cannot
+  // judge it.
   bool says_nothing() const {
     return verdict && !right() && !task::is_candidates_fault(verdict->outcome);
   }
@@ -54,19 +56,14 @@ struct Judged {
 class SampleJudge {
  public:
   SampleJudge(const Sample& sample, const gym::EvalOptions& options,
-              const prompt::PromptOptions& asking, search::Evaluator& evaluator,
-              std::stop_token stop)
-      : sample_(sample),
-        options_(options),
-        asking_(asking),
-        evaluator_(evaluator),
-        stop_(std::move(stop)) {
+              const prompt::PromptOptions& asking, gym::Judge& judge, std::stop_token stop)
+      : sample_(sample), options_(options), asking_(asking), judge_(judge), stop_(std::move(stop)) {
     options_.timing = options_.timing || (sample.pending && sample.kind == Kind::kSpeedup);
   }
 
   Result<Finding> run() {
     KW_CHECK(sample_.problem);
-    auto problem = task_problem(*sample_.problem, sample_.id);
+    auto problem = task::problem_of(*sample_.problem, sample_.id);
     if (!problem) return bad_problem(problem.error().message());
     problem_ = std::move(*problem);
     const auto language = task::language_from_string(sample_.language);
@@ -112,29 +109,29 @@ class SampleJudge {
 
   Result<Judged> judge(const std::string& text) {
     Judged out;
-    runlog::Answered answered;
-    answered.by = "data";
-    answered.finish = runlog::Finish::kStop;
     out.reading =
-        search::read_answer(problem_, language_, answered, text, shown_code(sample_.messages));
+        gym_environment::read_answer(problem_, language_, text, text::Finish::kStop,
+                                     {"attempt_0", "data", ""}, shown_code(sample_.messages));
     if (!out.reading.candidate) return out;
     gym::EvalRequest request;
     request.problem = judged_;
     request.candidate = *out.reading.candidate;
     request.options = options_;
-    KW_TRY(out.verdict, evaluator_.judge(std::move(request), stop_));
+    KW_TRY(out.verdict, judge_.judge(std::move(request), stop_));
     return out;
   }
 
-  // What is judged first: the problem, or of a module that is too large for the interpreter of
-  // Triton, as its policy says, the first of its other size sets.
+  // Chooses the problem to judge first. A module that is too large for the interpreter of Triton,
+  // as its policy says, is judged at the first of its other size sets.
   void choose_judged() {
     judged_ = problem_;
-    if (language_ != task::Language::kTriton || options_.target != "cpu" || others_.empty()) return;
+    if (!task::is_interpreted(language_, options_.target) || others_.empty()) return;
     const auto policy = problem_.policy.workloads.find(problem_.workloads[0].uuid);
     if (policy == problem_.policy.workloads.end()) return;
     const std::vector<std::string>& targets = policy->second.targets;
-    if (std::find(targets.begin(), targets.end(), "interpret") != targets.end()) return;
+    if (std::ranges::find(targets, task::workload_target(language_, options_.target)) !=
+        targets.end())
+      return;
     judged_ = std::move(others_.front());
     others_.erase(others_.begin());
   }
@@ -149,13 +146,14 @@ class SampleJudge {
       request.candidate = *answer.reading.candidate;
       request.options = options_;
       request.options.timing = false;
-      KW_TRY(task::Verdict verdict, evaluator_.judge(std::move(request), stop_));
+      KW_TRY(task::Verdict verdict, judge_.judge(std::move(request), stop_));
       if (task::is_candidates_fault(verdict.outcome)) {
         Finding out = finding({answer.reading, std::move(verdict)});
         out.cause = std::exchange(out.outcome, "wrong_at_other_sizes");
         return std::optional(std::move(out));
       }
-      if (verdict.outcome == Outcome::kPassed) ++size_sets;  // else it says nothing of the answer
+      // Other outcomes here are no fault of the answer.
+      if (verdict.outcome == Outcome::kPassed) ++size_sets;
     }
     return std::optional<Finding>();
   }
@@ -188,7 +186,7 @@ class SampleJudge {
     return out;
   }
 
-  // A sample of two answers that do not show what it is about.
+  // A pair of answers that does not show a repair or a speed-up.
   static Finding no_pair(const std::string& outcome, const Judged& judged) {
     Finding out = finding(judged);
     if (!out.passed) out.cause = out.outcome;
@@ -199,9 +197,9 @@ class SampleJudge {
     return out;
   }
 
-  Result<std::vector<prompt::Message>> question_about(const Judged& previous) {
+  Result<std::vector<text::ChatMessage>> question_about(const Judged& previous) {
     KW_CHECK(sample_.pending);
-    KW_TRY(task::Signature signature, evaluator_.describe(problem_, options_.target));
+    KW_TRY(task::Signature signature, judge_.describe(problem_, options_.target));
     KW_TRY(prompt::Template chosen, prompt::template_named(sample_.pending->prompt_template));
     prompt::Refinement refinement;
     refinement.previous.why_not = previous.reading.why_not;
@@ -216,19 +214,20 @@ class SampleJudge {
   const Sample& sample_;
   gym::EvalOptions options_;
   const prompt::PromptOptions& asking_;
-  search::Evaluator& evaluator_;
+  gym::Judge& judge_;
   std::stop_token stop_;
   task::Problem problem_, judged_;
-  std::vector<task::Problem> others_;  // the module at other sizes, less what is judged first
+  // The module at other sizes, without the one that is judged first.
+  std::vector<task::Problem> others_;
   task::Language language_ = task::Language::kCpp;
 };
 
 }  // namespace
 
 Result<Finding> judge_sample(const Sample& sample, const gym::EvalOptions& options,
-                             const prompt::PromptOptions& asking, search::Evaluator& evaluator,
+                             const prompt::PromptOptions& asking, gym::Judge& judge,
                              const std::stop_token& stop) {
-  return SampleJudge(sample, options, asking, evaluator, stop).run();
+  return SampleJudge(sample, options, asking, judge, stop).run();
 }
 
 }  // namespace kw::data

@@ -1,4 +1,4 @@
-// One sample's answer through the gym.
+// Judges one sample's answer in the gym.
 #pragma once
 #include <optional>
 #include <stop_token>
@@ -9,13 +9,13 @@
 #include "data/sample.h"
 #include "gym/gym.h"
 #include "prompt/problem_prompt.h"
-#include "search/evaluator.h"
+#include "search/recorded_judge.h"
 
 namespace kw::data {
 
-// Who is to blame where a sample does not pass.
+// Says whose fault it is that a sample does not pass.
 enum class Fault {
-  kNone,     // it passes, or the pair is none: not_wrong, not_right, not_faster
+  kNone,     // it passes, or its two answers are no pair: not_wrong, not_right, not_faster
   kAnswer,   // the answer is wrong
   kProblem,  // quarantined, unsupported, noisy, bad_problem: nothing is known of the answer
 };
@@ -38,14 +38,13 @@ struct Finding {
   Fault fault = Fault::kNone;
   int size_sets = 0;  // at which the answer is right: a definition's workloads, a module's sizes
   std::optional<task::Speedup> speedup;
-  std::vector<prompt::Message>
-      question;  // of a sample that was pending: what takes the old one's place
+  std::vector<text::ChatMessage> question;  // the new question of a sample that was pending
 };
 
-// Reads the answer as solve does, and judges it; of a pending sample the previous answer first. An
-// error is never the sample's fault. Speed-up samples are timed whatever the options say.
+// Reads the answer as solve does, and judges it; for a pending sample, the previous answer first.
+// An error is never the sample's fault. Speed-up samples are timed, whatever `options` say.
 Result<Finding> judge_sample(const Sample& sample, const gym::EvalOptions& options,
-                             const prompt::PromptOptions& asking, search::Evaluator& evaluator,
+                             const prompt::PromptOptions& asking, gym::Judge& judge,
                              const std::stop_token& stop);
 
 }  // namespace kw::data

@@ -1,4 +1,5 @@
-// A data set's samples through a function on all cores, and what it gives in the file's order.
+// Calls a function for each sample of a data set on all cores, and returns the results in the
+// file's order.
 #pragma once
 #include <cstddef>
 #include <filesystem>

@@ -98,7 +98,7 @@ void NearDuplicates::insert(const Stored& stored, std::uint32_t index) {
     std::size_t at = hash & mask, same = 0;
     for (; slots_[at] != 0; at = (at + 1) & mask)
       same += slots_[at] >> 32U == hash >> 32U ? 1U : 0U;
-    if (same >= kMostInBand) continue;
+    if (same >= kMaxInBand) continue;
     slots_[at] = (hash >> 32U << 32U) | (index + 1);
     ++used_;
   }

@@ -11,25 +11,25 @@
 namespace kw::data {
 
 inline constexpr std::size_t kMinHashes = 128;
-inline constexpr std::size_t kMostInBand = 64;
+inline constexpr std::size_t kMaxInBand = 64;
 using Signature = std::array<std::uint32_t, kMinHashes>;
 
 // The share of equal entries of two signatures estimates the sets' Jaccard similarity, with a
 // standard error of at most 0.045.
 Signature signature_of(std::span<const std::uint64_t> set);
 
-// One thread. Memory: about 500 bytes a kept set.
+// Finds near duplicates. Only one thread may use it. Memory: about 500 bytes a kept set.
 class NearDuplicates {
  public:
   // threshold: the similarity from which two sets are near duplicates, in [0.3, 1].
   explicit NearDuplicates(double threshold);
 
   struct Match {
-    std::uint32_t index = 0;  // of the kept set
+    std::uint32_t index = 0;  // index of the kept set
     double similarity = 0;
   };
   // The first kept set found that is so near; otherwise this one is kept, and nullopt. A pair just
-  // at the threshold is found with a chance of 95 %, unless over kMostInBand kept sets share the
+  // at the threshold is found with a chance of 95 %, unless over kMaxInBand kept sets share the
   // band.
   std::optional<Match> find_or_keep(const Signature& signature);
   std::uint32_t kept() const { return static_cast<std::uint32_t>(signatures_.size()); }

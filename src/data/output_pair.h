@@ -1,4 +1,4 @@
-// What a command writes together: a file with a second one beside it, and a folder of files.
+// Outputs that appear together: a file with a second file beside it, and a folder of files.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace kw::data {
 
-// A data set and what is told about the rows that are not in it. The second is renamed before the
-// first: a data set that is there has its second file. One thread.
+// A data set and the list of the rows that are not in it. The list is renamed before the data set,
+// so a data set that exists has its list. Only one thread may use it.
 class OutputPair {
  public:
   enum class Existing { kRefused, kReplaced, kGoneOnWith };
@@ -33,7 +33,8 @@ class OutputPair {
   std::optional<OutputFile> beside_;
 };
 
-// A folder under a name of its own until close(): it is there whole or not at all. One thread.
+// A folder with a temporary name until close(): it appears whole or not at all. Only one thread may
+// use it.
 class OutputFolder {
  public:
   // kAlreadyExists for a folder that is not empty, a file, or where another run writes it.
@@ -43,8 +44,9 @@ class OutputFolder {
   ~OutputFolder();
 
   const std::filesystem::path& path() const { return path_; }
-  const std::filesystem::path& partial() const { return partial_; }  // where files are put
-  Status close();                                                    // syncs, renames
+  // Files are written into this folder.
+  const std::filesystem::path& partial() const { return partial_; }
+  Status close();  // syncs, renames
 
  private:
   OutputFolder(std::filesystem::path path, std::filesystem::path partial, os::UniqueFd lock)

@@ -8,27 +8,13 @@
 #include "data/filter.h"
 #include "data/generate.h"
 #include "data/generator_origin.h"
+#include "gym/testing/fake_judge.h"
 #include "os/file.h"
 
 namespace kw::data {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Everything passes: what goes, goes because of its plan.
-class Passes : public search::Evaluator {
- public:
-  Result<task::Verdict> judge(gym::EvalRequest, std::stop_token) override {
-    ++judged;
-    task::Verdict out;
-    out.outcome = task::Outcome::kPassed;
-    return out;
-  }
-  Result<task::Signature> describe(const task::Problem&, const std::string&) override {
-    return fail(ErrorCode::kInternal, "not asked");
-  }
-  int judged = 0;
-};
 
 Sample generated(task::Language language, std::uint64_t index) {
   GenerateOptions options;
@@ -66,8 +52,8 @@ class PlanFilter : public ::testing::Test {
     settings.eval.timing = false;
     auto out = OutputFile::create(path("out.jsonl"), true);
     auto rejected = OutputFile::create(path("rejected.jsonl"), true);
-    auto report = filter_dataset({path("in.jsonl"), path(log), *out, &*rejected}, settings,
-                                 evaluator_, {}, {});
+    auto report =
+        filter_dataset({path("in.jsonl"), path(log), *out, &*rejected}, settings, judge_, {}, {});
     if (report) {
       EXPECT_TRUE(out->close() && rejected->close());
     }
@@ -75,7 +61,7 @@ class PlanFilter : public ::testing::Test {
   }
 
   os::TempDir folder_ = std::move(*os::TempDir::make("kw_plan_filter_test"));
-  Passes evaluator_;
+  gym::FakeJudge judge_;
 };
 
 TEST_F(PlanFilter, RejectsPlantedDefectsAndGoesOnWhereItWasKilled) {
@@ -94,7 +80,7 @@ TEST_F(PlanFilter, RejectsPlantedDefectsAndGoesOnWhereItWasKilled) {
   const auto report = filter("log.jsonl");
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(Json(report->outcomes).dump(), R"({"passed":2,"wrong_plan":10})");
-  EXPECT_EQ(evaluator_.judged, 2);
+  EXPECT_EQ(judge_.judged, 2);
   const std::string rejected = read("rejected.jsonl"), out = read("out.jsonl");
   for (const char* reason :
        {"operators: entry 1 is", "limit: \\\"latency\\\", not", "is none of blocked, ",
@@ -123,10 +109,10 @@ TEST_F(PlanFilter, LeavesTheAnswersOfOthersAlone) {
 }
 
 // Says that the problems of some sources are quarantined, and notes what it judges.
-class Quarantines : public Passes {
+class Quarantines : public gym::FakeJudge {
  public:
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
-    KW_TRY(task::Verdict out, Passes::judge(request, std::move(stop)));
+    KW_TRY(task::Verdict out, gym::FakeJudge::judge(request, std::move(stop)));
     const std::string source =
         request.problem.is_module() ? request.problem.module().source : std::string();
     sources.push_back(source);
@@ -153,10 +139,10 @@ Sample of_language(task::Language language, const char* mix) {
   }
 }
 
-Finding judged(const Sample& sample, Quarantines& evaluator) {
+Finding judged(const Sample& sample, Quarantines& judge) {
   gym::EvalOptions options;
   options.timing = false;
-  const auto finding = judge_sample(sample, options, {}, evaluator, {});
+  const auto finding = judge_sample(sample, options, {}, judge, {});
   EXPECT_TRUE(finding) << finding.error().message();
   return *finding;
 }
@@ -164,20 +150,20 @@ Finding judged(const Sample& sample, Quarantines& evaluator) {
 TEST(SizeSets, TheFindingSaysHowManyWereVerified) {
   const Sample module = of_language(task::Language::kCpp, "convert=1");
   ASSERT_EQ(module.problem->resized.size(), 2U);
-  Quarantines evaluator;
-  EXPECT_EQ(judged(module, evaluator).size_sets, 3);
-  evaluator.quarantined = {module.problem->resized[1]};
-  const Finding less = judged(module, evaluator);
+  Quarantines judge;
+  EXPECT_EQ(judged(module, judge).size_sets, 3);
+  judge.quarantined = {module.problem->resized[1]};
+  const Finding less = judged(module, judge);
   EXPECT_TRUE(less.passed);
   EXPECT_EQ(less.size_sets, 2);
-  EXPECT_EQ(judged(of_language(task::Language::kCpp, "definition=1"), evaluator).size_sets, 3);
+  EXPECT_EQ(judged(of_language(task::Language::kCpp, "definition=1"), judge).size_sets, 3);
 }
 
 TEST(SizeSets, ALargeModuleIsInterpretedAtItsSmallOnes) {
   const Sample module = of_language(task::Language::kTriton, "convert=1");
-  Quarantines evaluator;
-  EXPECT_EQ(judged(module, evaluator).size_sets, 2);
-  EXPECT_EQ(evaluator.sources, module.problem->resized);
+  Quarantines judge;
+  EXPECT_EQ(judged(module, judge).size_sets, 2);
+  EXPECT_EQ(judge.sources, module.problem->resized);
 }
 
 TEST(SizeSets, AQuestionTellsAllOfADefinition) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/present.h"
 #include "data/tokens.h"
 
 namespace kw::data {
@@ -69,7 +70,8 @@ struct Parameter {
   std::optional<std::string> fallback;  // a constant
 };
 
-// Of the class's own __init__, without self; nullopt where it has none or takes more than names.
+// Parameters of the class's own __init__, without self; nullopt where it has none or takes more
+// than names.
 std::optional<std::vector<Parameter>> init_parameters(Tokens tokens, std::string_view entry_point) {
   const std::size_t begin = find_words(tokens, {"class", entry_point});
   if (begin == tokens.size()) return std::nullopt;
@@ -116,9 +118,10 @@ std::optional<std::string> by_position(std::map<std::string, std::string> keywor
   std::string out;
   for (std::size_t i = given; i < names.size() && !keywords.empty(); ++i) {
     auto found = keywords.find(names[i].name);
-    if (found == keywords.end() && !names[i].fallback) return std::nullopt;
+    const auto& fallback = names[i].fallback;
+    if (found == keywords.end() && !fallback) return std::nullopt;
     if (!out.empty()) out += ", ";
-    out += found == keywords.end() ? *names[i].fallback : found->second;
+    out += found == keywords.end() ? present(fallback) : found->second;
     if (found != keywords.end()) keywords.erase(found);
   }
   if (!keywords.empty()) return std::nullopt;

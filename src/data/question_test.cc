@@ -8,7 +8,7 @@
 #include "data/generate.h"
 #include "data/generate_prompt.h"
 #include "data/import.h"
-#include "prompt/test_problems.h"
+#include "prompt/testing/problems.h"
 
 namespace kw::data {
 namespace {

@@ -1,4 +1,5 @@
-// What dedup and decontaminate took out of a data set, from the lines that they write beside it.
+// Counts of what dedup and decontaminate took out of a data set, from the lists that they write
+// beside it.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -13,12 +14,12 @@ namespace kw::data {
 // Counts by name; of tenths "0.80 to 0.85": shares in steps of 0.05, 1 by itself.
 using RemovalCounts = std::map<std::string, std::uint64_t>;
 
-struct DedupRemovals {  // of `data dedup --removed`
+struct DedupRemovals {  // from `data dedup --removed`
   std::uint64_t rows = 0;
   RemovalCounts reasons, similarities;  // similarities: of near ones
 };
 
-struct BenchmarkRemovals {  // of `data decontaminate --report`
+struct BenchmarkRemovals {  // from `data decontaminate --report`
   std::uint64_t rows = 0;
   RemovalCounts rules, problems, overlaps;  // overlaps: of the rule shingles
 };

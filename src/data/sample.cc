@@ -5,10 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "task/candidate.h"
-#include "task/definition_json.h"
 #include "task/kernelbench.h"
-#include "task/policy_json.h"
-#include "task/workload_json.h"
 
 namespace kw::data {
 namespace {
@@ -28,12 +25,7 @@ void add_text(Sha256& hash, std::string_view text) {
 }
 
 Json to_json(const SampleProblem& problem) {
-  Json out = {{"name", problem.name},
-              {"hash", problem.hash},
-              {"form", problem.is_module ? "module" : "definition"},
-              {"source", problem.source}};
-  if (!problem.workloads.is_null()) out["workloads"] = problem.workloads;
-  if (!problem.policy.is_null()) out["policy"] = problem.policy;
+  Json out = task::to_json(problem);
   if (!problem.resized.empty()) out["resized"] = problem.resized;
   return out;
 }
@@ -52,16 +44,7 @@ Result<std::optional<SampleProblem>> problem_of(ObjectReader& reader) {
   if (value == nullptr) return out;
   KW_TRY(ObjectReader one, ObjectReader::make(*value, "problem"));
   out.emplace();
-  KW_TRY(out->name, one.string("name"));
-  KW_TRY(out->hash, one.string("hash"));
-  KW_TRY(std::string form, one.string("form"));
-  if (form != "module" && form != "definition")
-    return fail(ErrorCode::kInvalidArgument,
-                "problem.form: expected module or definition, not \"{}\"", printable(form, 40));
-  out->is_module = form == "module";
-  KW_TRY(out->source, one.string("source"));
-  if (const Json* workloads = one.find("workloads")) out->workloads = *workloads;
-  if (const Json* policy = one.find("policy")) out->policy = *policy;
+  KW_TRY(static_cast<task::PortableProblem&>(*out), task::read_portable_problem(one));
   KW_TRY(out->resized, one.strings_or_empty("resized"));
   if (!out->is_module && !out->resized.empty())
     return fail(ErrorCode::kInvalidArgument,
@@ -182,7 +165,7 @@ std::string sample_id(const Sample& sample) {
   add_text(hash, sample.language);
   add_text(hash, sample.problem ? sample.problem->hash : "");
   add_text(hash, sample.pending ? sample.pending->previous : "");
-  for (const prompt::Message& message : sample.messages) {
+  for (const text::ChatMessage& message : sample.messages) {
     add_text(hash, message.role);
     add_text(hash, message.content);
   }
@@ -193,7 +176,7 @@ std::string to_line(const Sample& sample) {
   Json out = {{"schema", Sample::kSchema},
               {"id", sample_id(sample)},
               {"kind", to_string(sample.kind)},
-              {"messages", prompt::to_json(sample.messages)},
+              {"messages", to_json(sample.messages)},
               {"problem", sample.problem ? to_json(*sample.problem) : Json()},
               {"language", sample.language},
               {"origin", sample.origin},
@@ -219,7 +202,7 @@ Result<Sample> sample_from_json(const Json& value) {
   if (!known) return fail(ErrorCode::kInvalidArgument, "kind: unknown \"{}\"", printable(kind, 40));
   out.kind = *known;
   KW_TRY(const Json* messages, reader.get("messages"));
-  KW_TRY(out.messages, prompt::messages_from_json(*messages, prompt::OtherKeys::kRefused));
+  KW_TRY(out.messages, prompt::messages_from_json(*messages, text::OtherKeys::kRefused));
   KW_TRY(out.problem, problem_of(reader));
   KW_TRY(out.language, reader.string_or("language", ""));
   KW_TRY(out.origin, object_of(reader, "origin"));
@@ -238,52 +221,9 @@ Result<Sample> sample_from_json(const Json& value) {
   return out;
 }
 
-SampleProblem sample_problem(const task::Problem& problem) {
+Result<SampleProblem> sample_problem(const task::Problem& problem) {
   SampleProblem out;
-  out.name = problem.name;
-  out.hash = problem.hash;
-  out.is_module = problem.is_module();
-  if (out.is_module) {
-    out.source = problem.module().source;
-  } else {
-    out.source = task::to_json(problem.definition()).dump();
-    out.workloads = Json::array();
-    for (const task::Workload& workload : problem.workloads)
-      out.workloads.push_back(task::to_json(workload));
-  }
-  Json policy = task::to_json(problem.policy);
-  if (policy != task::to_json(task::Policy{})) out.policy = std::move(policy);
-  return out;
-}
-
-Result<task::Problem> task_problem(const SampleProblem& from, const std::string& origin) {
-  task::Problem out;
-  if (from.is_module) {
-    KW_TRY(task::Module module, task::make_module(from.source, "Model", {}));
-    out = task::module_problem(from.name, std::move(module), origin);
-  } else {
-    KW_TRY(Json source, parse_json(from.source));
-    KW_TRY(task::Definition definition, task::definition_from_json(source, "problem.source"));
-    out.name = from.name;
-    out.origin = origin;
-    if (!from.workloads.is_array())
-      return fail(ErrorCode::kInvalidArgument, "problem.workloads: expected a list");
-    for (const Json& workload : from.workloads) {
-      KW_TRY(task::Workload one, task::workload_from_json(workload, "problem.workloads"));
-      KW_TRY_STATUS(task::check_workload(one, definition, "problem.workloads"));
-      out.workloads.push_back(std::move(one));
-    }
-    out.body = std::move(definition);
-  }
-  if (!from.policy.is_null()) {
-    KW_TRY(out.policy, task::policy_from_json(from.policy, "problem.policy"));
-  }
-  if (!from.is_module)
-    KW_TRY_STATUS(task::check_policy(out.policy, out.definition(), out.workloads));
-  out.hash = task::problem_hash(out);
-  if (out.hash != from.hash)
-    return fail(ErrorCode::kDataLoss, "problem.hash: {} is not that of the source, {}",
-                printable(from.hash, 80), out.hash);
+  KW_TRY(static_cast<task::PortableProblem&>(out), task::portable_problem(problem));
   return out;
 }
 

@@ -11,11 +11,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "prompt/chat.h"
+#include "task/portable_problem.h"
 #include "task/problem.h"
 
 namespace kw::data {
 
-// What the answer was asked to do.
+// The task that the question sets.
 enum class Kind {
   kImplement,   // a kernel from a description
   kConvert,     // a PyTorch module into a kernel
@@ -27,14 +28,7 @@ enum class Kind {
 std::string_view to_string(Kind kind);  // "implement", ...
 std::optional<Kind> kind_from_string(std::string_view name);
 
-// A problem in a form that needs no other file: what task::Problem is made of again.
-struct SampleProblem {
-  std::string name;
-  std::string hash;       // of the task::Problem
-  bool is_module = true;  // a KernelBench module, else a definition
-  std::string source;     // the module's Python with `Model`, or the definition's JSON
-  Json workloads;         // of a definition: a list as in docs/formats/workload.md; else null
-  Json policy;            // as task::to_json(Policy) gives it; null: the default
+struct SampleProblem : task::PortableProblem {
   // Sources of the same module at other sizes, where an answer has to be right too.
   std::vector<std::string> resized;
 };
@@ -52,13 +46,13 @@ struct Labels {
   Json other = Json::object();  // anything else
 };
 
-Json to_json(const Labels& labels);  // what is set
+Json to_json(const Labels& labels);  // only the labels that are set
 
-// A repair or speed-up sample whose first answer has not been judged: `data filter` judges it, and
-// writes the question with what was found.
+// The earlier answer of a repair or speed-up sample that has not been judged. `data filter` judges
+// it, and writes the question with the gym's finding.
 struct Pending {
   std::string previous;         // the answer that is wrong or slow, with its fences
-  std::string prompt_template;  // of src/prompt/templates.h
+  std::string prompt_template;  // a name of src/prompt/templates.h
 };
 
 struct Sample {
@@ -66,9 +60,9 @@ struct Sample {
   std::string id;  // sample_id()
   Kind kind = Kind::kChat;
   // The last one is the assistant's answer; without it the sample waits for `data teach`.
-  std::vector<prompt::Message> messages;
+  std::vector<text::ChatMessage> messages;
   std::optional<SampleProblem> problem;
-  std::string language;          // of the answer's kernel: task::Language's name; "": none
+  std::string language;          // task::Language's name of the answer's kernel; "": none
   Json origin = Json::object();  // generator, seed, index; or dataset, row, licences; or teacher
   Labels labels;
   std::string group;  // samples of one group stay on one side of every split
@@ -80,21 +74,19 @@ struct Sample {
   const std::string& answer() const;
 };
 
-// SHA-256 over kind, messages, language, the problem's hash and what is pending: equal questions
+// SHA-256 over kind, messages, language, the problem's hash and the pending answer. Equal questions
 // with equal answers have one id, wherever they came from.
 std::string sample_id(const Sample& sample);
 
-// One line without its end. `id` is computed.
+// The sample as a line without its end. `id` is computed.
 std::string to_line(const Sample& sample);
 // kInvalidArgument names the key: unknown, missing, of another type, an empty or unknown role, an
 // edge out of range. kDataLoss for an id that is not the content's; a row may do without.
 Result<Sample> sample_from_json(const Json& value);
 
-SampleProblem sample_problem(const task::Problem& problem);
-// origin: for messages. kInvalidArgument for a source that is no problem; kDataLoss when the hash
-// is another.
-Result<task::Problem> task_problem(const SampleProblem& problem, const std::string& origin);
-// Those of `resized`, each under the problem's name.
+// kUnsupported for a problem whose inputs lie in files.
+Result<SampleProblem> sample_problem(const task::Problem& problem);
+// The problems of `resized`, each under the problem's name.
 Result<std::vector<task::Problem>> resized_problems(const SampleProblem& problem,
                                                     const std::string& origin);
 

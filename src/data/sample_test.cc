@@ -31,7 +31,7 @@ Sample full_sample() {
   Sample out;
   out.kind = Kind::kRepair;
   out.messages = {{"user", "Write it.\n\"quoted\" \u00e9"}, {"assistant", "```cpp\nint x;\n```"}};
-  out.problem = sample_problem(module_problem());
+  out.problem = sample_problem(module_problem()).value();
   out.language = "cpp";
   out.origin = {{"generator", "writer"}, {"seed", 7}, {"index", 3}};
   out.labels.operators = {"mul.Tensor", "sum.default"};
@@ -106,7 +106,7 @@ TEST(Sample, ErrorsNameTheKey) {
 
 TEST(Sample, ProblemsComeBackWithTheirHash) {
   const task::Problem module = module_problem();
-  auto again = task_problem(sample_problem(module), "test");
+  auto again = task::problem_of(sample_problem(module).value(), "test");
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(again->module().source, kModule);
 
@@ -122,13 +122,13 @@ TEST(Sample, ProblemsComeBackWithTheirHash) {
       *parse_json(R"({"uuid": "w", "axes": {"N": 8}, "inputs": {"x": {"type": "random"}}})"), "")};
   problem.policy.any_shape = true;
   problem.hash = task::problem_hash(problem);
-  SampleProblem stored = sample_problem(problem);
-  again = task_problem(stored, "test");
+  SampleProblem stored = sample_problem(problem).value();
+  again = task::problem_of(stored, "test");
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(again->hash, problem.hash);
   EXPECT_TRUE(again->policy.any_shape);
   stored.source.replace(stored.source.find("2 * x"), 1, "3");
-  again = task_problem(stored, "test");
+  again = task::problem_of(stored, "test");
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), ErrorCode::kDataLoss);
 }

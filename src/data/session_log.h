@@ -12,10 +12,14 @@
 
 namespace kw::data {
 
-// A line is synced before append() returns: only then its result counts. One thread at a time.
+// The message of a command that was interrupted, and can be gone on with.
+inline constexpr const char* kInterrupted = "interrupted; the same command with --resume goes on";
+
+// A log of results. A line is synced before append() returns, and only then its result counts. Only
+// one thread may use it at a time.
 class SessionLog {
  public:
-  // Where a line stands in the file.
+  // The place of a line in the file.
   struct Place {
     std::uint64_t begin = 0;
     std::uint32_t bytes = 0;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kGroupSeed = 0x67726f7570;
 constexpr std::uint64_t kPairSeed = 0x70616972;
 
 std::uint64_t seeded(std::string_view text, std::uint64_t seed) {
-  // By SHA-256, so that parts do not change with the program's fast hash.
+  // SHA-256 decides, so that parts do not change with the program's fast hash.
   const std::string digits = sha256_hex(fmt::format("{}:{}", seed, text));
   std::uint64_t out = 0;
   for (std::size_t i = 0; i < 16; ++i) {
@@ -98,7 +98,8 @@ class SplitRun {
     return share < options_.test + options_.validation ? Part::kValidation : Part::kTrain;
   }
 
-  // What one sample of a group is, all are; depth before adjacencies before the rest.
+  // A property of one sample holds for its whole group. Depth is decided first, then adjacencies,
+  // then the rest.
   Status find_held_out() {
     return for_each_sample(in_, [&](const Sample& sample, std::string_view) -> Status {
       Group& group = groups_[group_key(sample)];

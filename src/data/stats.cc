@@ -20,7 +20,7 @@ std::uint32_t clipped(std::size_t bytes) {
       std::min<std::size_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
 }
 
-// Of sorted lengths.
+// Bins of sorted lengths.
 std::vector<LengthBin> bins_of(const std::vector<std::uint32_t>& lengths) {
   std::vector<LengthBin> out;
   for (std::uint32_t length : lengths) {
@@ -130,7 +130,7 @@ void StatsCollector::add(const Sample& sample) {
   for (const std::string& licence : texts_of(sample.origin, "licences"))
     count(stats_.licences, licence);
   std::size_t question = 0;
-  for (const prompt::Message& message : sample.messages) question += message.content.size();
+  for (const text::ChatMessage& message : sample.messages) question += message.content.size();
   question -= sample.answer().size();
   questions_.push_back(clipped(question));
   if (sample.answered()) answers_.push_back(clipped(sample.answer().size()));

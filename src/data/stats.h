@@ -33,7 +33,7 @@ struct Stats {
 };
 Json to_json(const Stats& stats);
 std::string to_text(const Stats& stats);  // the most common 20 of each
-// One of its tables: the most common 20 with their shares of all; "" without counts.
+// One table of the text: the most common 20 with their shares of all; "" without counts.
 std::string count_table(const char* title, const std::map<std::string, std::uint64_t>& counts,
                         std::uint64_t all);
 

@@ -25,7 +25,8 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs(const LengthSummary& 
 
 TEST(Stats, LengthsInPowersOfTwo) {
   StatsCollector collector;
-  for (std::size_t answer : {0, 1, 2, 3, 4, 7, 8, 64}) collector.add(of_lengths(100, answer));
+  for (std::size_t answer : {0U, 1U, 2U, 3U, 4U, 7U, 8U, 64U})
+    collector.add(of_lengths(100, answer));
   const Stats stats = collector.finish();
   using Pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
   EXPECT_EQ(pairs(stats.answer_bytes),

@@ -1,4 +1,4 @@
-// Which of a generator's samples are judged, and what is concluded for the others: cells of
+// Chooses which generated samples are judged, and draws conclusions for the others, by cells of
 // operator x strategy x language.
 #pragma once
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 namespace kw::data {
 
-// "OPERATOR | STRATEGY | LANGUAGE" for each operator of the sample, once, torch's and those that a
-// generator says it is made of (the label `made_of`); without operators one with "".
+// "OPERATOR | STRATEGY | LANGUAGE" once for each operator of the sample: torch's, and those of the
+// label `made_of`. A sample without operators has one cell, with "".
 std::vector<std::string> cells_of(const Sample& sample);
 
-// Chooses `per_cell` samples of every cell, each with the same chance, and all of a smaller one.
-// The same seed chooses the same, whatever the order. Memory: 16 bytes a chosen one in each cell.
+// Chooses `per_cell` samples of every cell, each with the same chance, and all of a smaller cell.
+// The same seed gives the same choice in any order of the samples. Memory: 16 bytes for each chosen
+// sample of a cell.
 class StratifiedChoice {
  public:
   StratifiedChoice(int per_cell, std::uint64_t seed)
@@ -34,15 +35,16 @@ class StratifiedChoice {
   std::map<std::string, std::set<std::uint64_t>> cells_;  // the smallest keys
 };
 
-// What the judgements say of the cells.
+// The findings of judged samples by cell.
 class CellFindings {
  public:
   struct Cell {
     std::uint64_t judged = 0, failed = 0;
   };
   void add(const Sample& sample, bool passed);
-  // Cells that fail: again and again the one with the largest share of failures that no failing
-  // cell has explained yet (of equal shares the one with more), until every failure is in one.
+  // Cells that fail: the cell with the largest share of failures that no failing cell explains yet,
+  // then the next, until every failure is in one. Of equal shares the cell with more failures comes
+  // first.
   std::set<std::string> failing() const;
   const std::map<std::string, Cell>& cells() const { return cells_; }
 

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/present.h"
 #include "base/seed.h"
 #include "base/text.h"
 #include "data/answers.h"
-#include "data/task_group.h"
+#include "os/task_group.h"
 
 namespace kw::data {
 namespace fs = std::filesystem;
@@ -29,7 +30,7 @@ Json teach_header(const TeachSettings& settings) {
       {"documentation", settings.documentation.empty() ? "" : sha256_hex(settings.documentation)}};
 }
 
-// One thing to ask.
+// One question for the server.
 struct Question {
   std::string key;  // "ID plain 0", "ID docs 1"
   bool docs = false;
@@ -74,7 +75,7 @@ class TeachRun {
         settings_(settings),
         server_(std::move(server)),
         events_(events),
-        group_(settings.concurrency, std::move(stop)) {}
+        group_(settings.concurrency, std::move(stop), kInterrupted) {}
 
   Result<TeachReport> run() {
     KW_TRY_STATUS(open());
@@ -93,8 +94,8 @@ class TeachRun {
                   "token limit, {} empty, {} echoes, {} filtered, {} too large; see {}",
                   report_.questions, report_.refused, report_.truncated, report_.empty,
                   report_.echoes, report_.filtered, report_.too_large, log_.string());
-    report_.cost = answers_->spent().cost;
-    report_.client = client_->counts();
+    report_.cost = opened_answers().spent().cost;
+    report_.client = opened_client().counts();
     return report_;
   }
 
@@ -107,8 +108,8 @@ class TeachRun {
   Status open() {
     KW_TRY(Answers answers, Answers::open(log_, teach_header(settings_)));
     answers_.emplace(std::move(answers));
-    server_.budget.spent_cost += answers_->spent().cost;
-    server_.budget.spent_tokens += answers_->spent().tokens;
+    server_.budget.spent_cost += opened_answers().spent().cost;
+    server_.budget.spent_tokens += opened_answers().spent().tokens;
     server_.on_attempt = [this](const openai::Attempt& attempt) { book_.add(attempt); };
     KW_TRY(openai::ChatClient client, openai::ChatClient::make(std::move(server_)));
     client_.emplace(std::move(client));
@@ -124,7 +125,7 @@ class TeachRun {
       if (!ids.insert(id).second) return Status();
       for (const Question& question : questions_of(id, settings_)) {
         ++report_.questions;
-        if (answers_->contains(question.key)) ++report_.earlier;
+        if (opened_answers().contains(question.key)) ++report_.earlier;
       }
       return Status();
     }));
@@ -156,10 +157,10 @@ class TeachRun {
 
   bool answered(const Question& question) {
     std::lock_guard lock(mutex_);
-    return answers_->contains(question.key);
+    return opened_answers().contains(question.key);
   }
 
-  openai::ChatRequest request_of(const std::vector<prompt::Message>& messages,
+  openai::ChatRequest request_of(const std::vector<text::ChatMessage>& messages,
                                  const Question& question) const {
     openai::ChatRequest out;
     out.tag = question.key;
@@ -167,12 +168,12 @@ class TeachRun {
     if (question.docs)
       out.messages.push_back(
           {"system", "Documentation that helps with what follows.\n\n" + settings_.documentation});
-    for (const prompt::Message& message : messages) {
+    for (const text::ChatMessage& message : messages) {
       // Many chat templates take one system message, the first.
       if (message.role == "system" && question.docs) {
         out.messages.front().content += "\n\n" + message.content;
       } else {
-        out.messages.push_back({message.role, message.content});
+        out.messages.push_back(message);
       }
     }
     out.temperature = settings_.temperature;
@@ -183,14 +184,14 @@ class TeachRun {
   }
 
   // On a worker's thread.
-  void ask(const std::vector<prompt::Message>& messages, const Question& question) {
+  void ask(const std::vector<text::ChatMessage>& messages, const Question& question) {
     if (group_.ending()) return;
-    auto answer = client_->complete(request_of(messages, question), group_.token());
+    auto answer = opened_client().complete(request_of(messages, question), group_.token());
     const AttemptBook::Entry attempts = book_.take(question.key);
     std::lock_guard lock(mutex_);
     if (!answer) return failed(question.key, answer.error(), attempts);
     failures_in_a_row_ = 0;
-    if (!store(answers_->add_answer(question.key, *answer, attempts.spent))) return;
+    if (!store(opened_answers().add_answer(question.key, *answer, attempts.spent))) return;
     store_refusals();
     const openai::Choice& choice = answer->choices.front();
     if (events_.answered)
@@ -200,14 +201,14 @@ class TeachRun {
   void failed(const std::string& key, const Error& error, const AttemptBook::Entry& attempts) {
     if (error.code() != ErrorCode::kCancelled && events_.failed) events_.failed(key, error);
     if (attempts.last == openai::Outcome::kTooLarge) {
-      if (store(answers_->add_too_large(key, error, attempts.spent))) store_refusals();
+      if (store(opened_answers().add_too_large(key, error, attempts.spent))) store_refusals();
       return;
     }
     const bool everything = ends_everything(error.code(), attempts.last);
     if (error.code() == ErrorCode::kInvalidArgument && !everything)
       return refused({key, error, attempts.spent});
     const bool paid = attempts.spent.tokens > 0 || attempts.spent.cost > 0;
-    if (paid && !store(answers_->add_cost(key, error, attempts.spent))) return;
+    if (paid && !store(opened_answers().add_cost(key, error, attempts.spent))) return;
     if (error.code() == ErrorCode::kCancelled) return;
     if (report_.failed++ == 0) first_failure_ = error.message();
     if (everything || ++failures_in_a_row_ >= settings_.most_failures) end_with(error);
@@ -226,18 +227,18 @@ class TeachRun {
     Spent spent;
   };
 
-  // Once something was answered a refusal is the question's matter. Until then it may be that of
-  // every question, so it is not written down.
+  // After the first answer a refusal concerns its question alone. Until then it may concern every
+  // question, so it is not written down.
   void refused(Refusal refusal) {
     refusals_.push_back(std::move(refusal));
-    if (answers_->any()) return store_refusals();
+    if (opened_answers().any()) return store_refusals();
     if (static_cast<int>(refusals_.size()) >= settings_.most_failures)
       group_.end(all_refused().value());
   }
 
   void store_refusals() {
     for (const Refusal& one : std::exchange(refusals_, {})) {
-      if (!store(answers_->add_refusal(one.key, one.error, one.spent))) return;
+      if (!store(opened_answers().add_refusal(one.key, one.error, one.spent))) return;
     }
   }
 
@@ -264,7 +265,7 @@ class TeachRun {
       const std::string id = sample_id(sample);
       const bool first = counted.insert(id).second;
       for (const Question& question : questions_of(id, settings_)) {
-        KW_TRY(Json entry, answers_->entry(question.key));
+        KW_TRY(Json entry, opened_answers().entry(question.key));
         KW_TRY(bool usable, count(entry, first));
         if (!usable) continue;
         ++report_.written;
@@ -319,6 +320,10 @@ class TeachRun {
     return false;
   }
 
+  // Made by open().
+  Answers& opened_answers() { return present(answers_); }
+  openai::ChatClient& opened_client() { return present(client_); }
+
   const fs::path in_, log_;
   OutputFile& out_;
   const TeachSettings& settings_;
@@ -327,13 +332,13 @@ class TeachRun {
   AttemptBook book_;
   std::optional<openai::ChatClient> client_;
 
-  std::mutex mutex_;  // of what is below, while work is under way
+  std::mutex mutex_;  // guards the members below while threads run
   int failures_in_a_row_ = 0;
   std::optional<Answers> answers_;
-  std::vector<Refusal> refusals_;  // that are not written down yet
+  std::vector<Refusal> refusals_;  // refusals that are not written down yet
   std::string first_failure_;
   TeachReport report_;
-  TaskGroup group_;  // last: its threads use the others
+  os::TaskGroup group_;  // last: its threads use the others
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/session_fixture.h"
+#include "data/testing/session.h"
 #include "openai/testing/client_setup.h"
 #include "openai/testing/scripted_server.h"
 
@@ -21,7 +21,7 @@ Sample question(const std::string& text) {
   Sample out;
   out.kind = Kind::kDefinition;
   out.language = "cpp";
-  out.problem = sample_problem(double_problem());
+  out.problem = sample_problem(double_problem()).value();
   out.messages = {{"user", text}};
   out.group = "double";
   return out;

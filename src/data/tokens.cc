@@ -73,7 +73,7 @@ class Scanner {
     return true;
   }
 
-  // Nothing but blanks and a comment follows on the line.
+  // True where only blanks and a comment follow on the line.
   bool ends_line() const {
     std::size_t i = at_;
     while (i < source_.size() && (source_[i] == ' ' || source_[i] == '\t' || source_[i] == '\r'))
@@ -188,7 +188,7 @@ const Names& c_words() {
   return words;
 }
 
-// Where a token's name is bound, and where names of self's attributes are.
+// The places where names are bound, and those of the names of self's attributes.
 struct Bound {
   Names names, attributes;
 };

@@ -1,5 +1,5 @@
-// Source code as tokens, in Python and in the C family, without parsing it: enough to compare
-// programs whatever their names, comments and layout.
+// Source code as tokens, in Python and in the C family, without parsing it. That is enough to
+// compare programs without regard to names, comments and layout.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,11 +13,11 @@ enum class Syntax { kPython, kC };
 struct Token {
   enum class Kind { kName, kNumber, kText, kSign };
   Kind kind;
-  std::string_view text;  // of the source
+  std::string_view text;  // part of the source
 };
 
-// Without comments, line ends and docstrings (texts that are statements of their own). Refers to
-// the source. Linear; whatever cannot be read is a kSign of one byte.
+// The tokens without comments, line ends and docstrings (texts that are statements of their own).
+// They refer to the source. Linear time. A character that cannot be read is a kSign of one byte.
 std::vector<Token> tokens_of(std::string_view source, Syntax syntax);
 
 // The tokens with every name that the source itself binds (functions, classes, parameters,

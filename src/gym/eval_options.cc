@@ -1,60 +1,108 @@
-// Options of an evaluation in JSON, and a request's canonical hash.
-#include "base/hash.h"
-#include "gym/gym.h"
+#include "gym/eval_options.h"
+
+#include <type_traits>
+
+#include "base/settings_json.h"
+#include "base/text.h"
+#include "task/candidate_source.h"
+#include "task/portable_candidate.h"
 
 namespace kw::gym {
+namespace {
 
-Json to_json(const EvalOptions& o) {
-  return {{"target", o.target},
-          {"baseline", o.baseline},
-          {"precise", o.precise},
-          {"half_width_percent", o.half_width_percent},
-          {"process_pairs", o.process_pairs},
-          {"threads", o.threads},
-          {"max_seconds", o.max_seconds},
-          {"timeout_seconds", o.timeout_seconds},
-          {"memory_bytes", o.memory_bytes},
-          {"timing", o.timing},
-          {"store_evidence", o.store_evidence},
-          {"disabled", o.disabled}};
+Json baseline_json(const Baseline& baseline) {
+  if (const auto* candidate = std::get_if<task::Candidate>(&baseline))
+    return task::portable_candidate_to_json(*candidate);
+  return name_of(baseline);
+}
+
+template <typename T>
+Json value_json(const T& value) {
+  if constexpr (std::is_same_v<T, Baseline>) {
+    return baseline_json(value);
+  } else {
+    return value;
+  }
+}
+
+template <typename Wanted>
+Json options_where(const EvalOptions& options, const Wanted& wanted) {
+  Json out = Json::object();
+  describe(options, [&](const char* key, const auto& value, const EvalOptionFacts& facts) {
+    if (wanted(facts)) out[key] = value_json(value);
+  });
+  return out;
+}
+
+Status read_option(ObjectReader& reader, const char* key, Baseline& out) {
+  const Json* value = reader.find(key);
+  if (value == nullptr || *value == "eager") return {};
+  if (*value == "compile") {
+    out = CompileBaseline{};
+    return {};
+  }
+  if (!value->is_object())
+    return fail(ErrorCode::kInvalidArgument, "{}: expected \"eager\", \"compile\" or a candidate",
+                reader.path(key));
+  KW_TRY(out, task::portable_candidate_from_json(*value, reader.path(key)));
+  return {};
+}
+template <typename T>
+Status read_option(ObjectReader& reader, const char* key, T& out) {
+  return read_setting(reader, key, out);
+}
+
+}  // namespace
+
+std::string name_of(const Baseline& baseline) {
+  if (std::holds_alternative<EagerBaseline>(baseline)) return "eager";
+  if (std::holds_alternative<CompileBaseline>(baseline)) return "compile";
+  return std::get<task::Candidate>(baseline).name;
+}
+
+Result<Baseline> baseline_from_word(const std::string& word) {
+  if (word == "eager") return EagerBaseline{};
+  if (word == "compile") return CompileBaseline{};
+  if (word.empty())
+    return fail(ErrorCode::kInvalidArgument, "empty; expected eager, compile or a file");
+  KW_TRY(task::Candidate candidate, task::load_candidate(word));
+  return candidate;
+}
+
+Json to_json(const EvalOptions& options) {
+  return options_where(options, [](const EvalOptionFacts&) { return true; });
+}
+
+Json verdict_options(const EvalOptions& options) {
+  return options_where(options, [](const EvalOptionFacts& facts) { return facts.in_verdict; });
+}
+
+Json session_options(const EvalOptions& options) {
+  return options_where(options, [](const EvalOptionFacts& facts) {
+    return facts.in_verdict && !facts.per_judgement;
+  });
 }
 
 Result<EvalOptions> eval_options_from_json(const Json& value, const std::string& where) {
-  EvalOptions o;
+  EvalOptions out;
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
-  KW_TRY(o.target, reader.string_or("target", o.target));
-  KW_TRY(o.baseline, reader.string_or("baseline", o.baseline));
-  KW_TRY(o.precise, reader.boolean_or("precise", o.precise));
-  KW_TRY(o.half_width_percent, reader.number_or("half_width_percent", o.half_width_percent));
-  KW_TRY(std::int64_t pairs, reader.integer_or("process_pairs", o.process_pairs));
-  if (pairs < 0 || pairs > kMostProcessPairs)
-    return fail(ErrorCode::kInvalidArgument, "{}: {} is not from 0 to {}",
-                reader.path("process_pairs"), pairs, kMostProcessPairs);
-  o.process_pairs = static_cast<int>(pairs);
-  KW_TRY(std::int64_t threads, reader.integer_or("threads", o.threads));
-  if (threads < 1 || threads > INT32_MAX)
-    return fail(ErrorCode::kInvalidArgument, "{}: {} is no number of threads",
-                reader.path("threads"), threads);
-  o.threads = static_cast<int>(threads);
-  KW_TRY(o.max_seconds, reader.number_or("max_seconds", o.max_seconds));
-  KW_TRY(o.timeout_seconds, reader.number_or("timeout_seconds", o.timeout_seconds));
-  KW_TRY(std::int64_t memory, reader.integer_or("memory_bytes", 0));
-  if (memory < 0)
-    return fail(ErrorCode::kInvalidArgument, "{}: expected at least 0, found {}",
-                reader.path("memory_bytes"), memory);
-  o.memory_bytes = static_cast<std::uint64_t>(memory);
-  KW_TRY(o.timing, reader.boolean_or("timing", o.timing));
-  KW_TRY(o.store_evidence, reader.boolean_or("store_evidence", o.store_evidence));
-  KW_TRY(o.disabled, reader.strings_or_empty("disabled"));
+  Status status;
+  describe(out, [&](const char* key, auto& member, const EvalOptionFacts&) {
+    if (status) status = read_option(reader, key, member);
+  });
+  if (!status) return tl::unexpected(std::move(status).error());
   KW_TRY_STATUS(reader.no_other_keys());
-  return o;
+  KW_TRY_STATUS(check(out, OptionNames::kKeys, where));
+  return out;
 }
 
-std::string EvalRequest::hash() const {
-  return sha256_hex(canonical_json({{"problem", problem.hash},
-                                    {"candidate", candidate.hash},
-                                    {"options", to_json(options)},
-                                    {"gym_version", kGymVersion}}));
+Status check(const EvalOptions& options, OptionNames names, const std::string& where) {
+  if (options.target.empty())
+    return fail(ErrorCode::kInvalidArgument, "{}: empty",
+                names == OptionNames::kFlags ? "--target"
+                : where.empty()              ? "target"
+                                             : where + ".target");
+  return check_ranges(options, names, where);
 }
 
 }  // namespace kw::gym

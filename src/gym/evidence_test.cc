@@ -56,8 +56,8 @@ TEST(Evidence, EveryFieldIsChecked) {
       {"/workloads/0/outcome", "violation", "violation: a class with outcome violation only"},
       {"/workloads", 1, "workloads: expected a list"},
       {"/cost/total_ms", -1, "evidence.cost.total_ms: -1 is not from 0"},
-      {"/options/threads", INT64_MAX, "is no number of threads"},
-      {"/options/memory_bytes", -1, "evidence.options.memory_bytes: expected at least 0"},
+      {"/options/threads", INT64_MAX, "evidence.options.threads"},
+      {"/options/memory_bytes", -1, "evidence.options.memory_bytes: expected 0 or more"},
   };
   for (const Defect& defect : defects) {
     Json evidence = bundle();

@@ -15,7 +15,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/eval_request.h"
 #include "gym/problem_check.h"
+#include "gym/version.h"
 #include "sandbox/sandbox.h"
 #include "task/candidate.h"
 #include "task/problem.h"
@@ -24,48 +26,10 @@
 
 namespace kw::gym {
 
-// The version of everything that decides a verdict: in evidence, caches and resume keys. Raised
-// when a rule changes.
-inline constexpr int kGymVersion = 6;
-
-inline constexpr double kPreciseHalfWidth = 0.005;
-
-inline constexpr int kMostProcessPairs = 64;
-
-struct EvalOptions {
-  std::string target = "cpu";
-  std::string baseline = "eager";  // eager, compile, or the path of a candidate file
-  bool precise = false;            // half-width 0.5 % over several process pairs
-  double half_width_percent = 3;   // of the speedup's 95 % interval, where not precise
-  int process_pairs = 0;           // that measure; 0: one, or eight where it matters
-  int threads = 1;                 // for the candidate and the baseline; rewards use 1
-  double max_seconds = 30;         // wall time of measuring one workload
-  double timeout_seconds = 0;      // of one call; 0: max(2 s, 20 x the reference)
-  std::uint64_t memory_bytes = 0;  // 0: 2 GiB + 4 x (inputs + outputs)
-  bool timing = true;              // false: correctness only
-  bool store_evidence = true;
-  std::vector<std::string> disabled;  // mechanisms switched off, for the tests that show what each
-                                      // is for (docs/security.md)
-};
-
-Json to_json(const EvalOptions& options);
-Result<EvalOptions> eval_options_from_json(const Json& value, const std::string& where);
-
-// Shared by command line, queue and HTTP.
-struct EvalRequest {
-  task::Problem problem;
-  task::Candidate candidate;
-  EvalOptions options;
-  std::string tenant, trajectory;  // carried through to events; not part of the hash
-  int turn = 0;
-
-  // SHA-256 of the canonical JSON of problem hash, candidate hash, options and gym version.
-  std::string hash() const;
-};
-
 // One run of a problem's reference that writes down its operators (docs/tracing.md).
 struct TraceRequest {
   task::Problem problem;
+  std::string target = "cpu";
   std::string workload;  // uuid, of definitions; empty: the first for the CPU
   double timeout_seconds = 120;
   std::uint64_t memory_bytes = 0;  // 0: 6 GiB
@@ -101,7 +65,7 @@ struct GymOptions {
   Background* background = nullptr;  // borrowed
 };
 
-// What a target can do here; the fake target of the tests has none of it.
+// The abilities of a target on this machine; the fake target of the tests has none of them.
 struct Capabilities {
   bool available = false;
   std::string why_not;
@@ -110,7 +74,7 @@ struct Capabilities {
 };
 Json to_json(const Capabilities& capabilities);
 
-// One way to judge (cpu, a fake one in tests, cuda later). judge() runs on a worker thread and may
+// One way to judge (cpu, cuda, a fake one in tests). judge() runs on a worker thread and may
 // be called from several.
 class Target {
  public:
@@ -118,12 +82,17 @@ class Target {
   virtual std::string name() const = 0;
   virtual Capabilities capabilities() const = 0;
   virtual Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) = 0;
+  // The session that a judgement of this request begins with; empty: none, or not known yet.
+  virtual std::string session_key(const EvalRequest& /*request*/) const { return {}; }
+  // Whether such a session is open: its requests go first. A hint, which may be out of date at
+  // once.
+  virtual bool is_open(const std::string& /*session_key*/) const { return false; }
   // The concrete interface of a module problem needs its reference to run; definitions need no
   // process.
   virtual Result<task::Signature> describe(const task::Problem& problem) = 0;
   // The admission battery by itself; from several threads, like judge().
   virtual Result<ProblemCheck> check(const CheckRequest& request, const std::stop_token& stop);
-  // What Gym::trace() says; from several threads, like judge().
+  // As Gym::trace(). Several threads may call it, as they may call judge().
   virtual Result<std::string> trace(const TraceRequest& request, const std::stop_token& stop);
 };
 
@@ -133,11 +102,12 @@ class Gym {
   static Result<std::unique_ptr<Gym>> start(GymOptions options);
   // The gym over given targets: a seam for tests.
   static std::unique_ptr<Gym> with_targets(std::vector<std::unique_ptr<Target>> targets, int jobs);
-  ~Gym();
+  ~Gym();  // stops what runs, and waits for it
 
-  // kCancelled after stop, kDeadlineExceeded when not begun or not done by the deadline,
-  // kUnsupported for an unknown target. The same request submitted again while in flight shares one
-  // judgement.
+  // Judges on one of the gym's threads, in the order of gym/queue/queue.h. The same request
+  // submitted again while in flight shares one judgement, which stops when its last submitter has
+  // stopped. Each submitter gets kCancelled soon after its own stop, or when the gym is destroyed,
+  // and kDeadlineExceeded at its own deadline. kUnsupported for an unknown target.
   std::future<Result<task::Verdict>> submit(EvalRequest request,
                                             std::chrono::steady_clock::time_point deadline,
                                             std::stop_token stop);
@@ -148,7 +118,7 @@ class Gym {
   Result<ProblemCheck> check(const CheckRequest& request, std::string_view target,
                              const std::stop_token& stop);
   // A text of docs/formats/graph.md, written by the problem's own process: at most 16 MiB, not to
-  // be trusted (tracing::trace() reads it). On the caller's thread. kInvalidArgument for a
+  // be trusted (writer::graph_from_json() reads it). On the caller's thread. kInvalidArgument for a
   // reference that fails, kUnsupported for what has no graph: both say why and on which line.
   // kDeadlineExceeded and kResourceExhausted at the request's limits, kCancelled after stop.
   Result<std::string> trace(const TraceRequest& request, std::string_view target,

@@ -11,7 +11,7 @@
 
 namespace kw::gym {
 
-// What is to be sent; borrows the descriptors.
+// The descriptors of a message to send, by name; borrowed.
 class OutgoingFds {
  public:
   void add(const std::string& name, int fd) {
@@ -26,7 +26,7 @@ class OutgoingFds {
   std::vector<int> fds_;
 };
 
-// What came with a message of a trusted sender; owns the descriptors until they are taken.
+// The descriptors of a message from a trusted sender, owned until they are taken.
 class ReceivedFds {
  public:
   static Result<ReceivedFds> of(os::Message& message) {
@@ -47,7 +47,7 @@ class ReceivedFds {
     fds_.erase(found);
     return fd;
   }
-  // prefix + "0", prefix + "1", ... as many as there are.
+  // Takes prefix + "0", prefix + "1", ... as long as they are there.
   std::vector<os::UniqueFd> take_all(const std::string& prefix) {
     std::vector<os::UniqueFd> taken;
     while (true) {

@@ -1,5 +1,5 @@
-// What the admission battery says about a problem: may candidates be judged on it, and where would
-// a trivial one pass. docs/formats/problem_check.md.
+// The findings of the admission battery about a problem: whether candidates may be judged on it,
+// and where a trivial one would pass. docs/formats/problem_check.md.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,13 +10,14 @@
 
 namespace kw::gym {
 
-// What the battery of trivial candidates found on one workload (gym_contract 19, design 3.1).
+// The findings of the battery of trivial candidates on one workload.
 struct AdmissionFindings {
-  std::string failure;               // the reference cannot be judged at all: why
-  bool reference_failed = false;     // with a failure: it gave no outputs; else they are of no use
-  std::vector<std::string> passing;  // trivial candidates that pass here
-  std::vector<std::string> inert;    // dynamic inputs that change nothing here
-  std::optional<double> reference_ms;  // one run of the reference, the fastest of those made
+  std::string failure;            // the reference cannot be judged at all: why
+  bool reference_failed = false;  // with a failure: it gave no outputs; else they are of no use
+  bool timed = false;  // its time counts: nothing trivial may pass here, hard inputs counted
+  std::vector<std::string> passing;    // trivial candidates that pass here
+  std::vector<std::string> inert;      // dynamic inputs that change nothing here
+  std::optional<double> reference_ms;  // the fastest of the runs of the reference
 };
 
 enum class QuarantineCause { kReferenceFailed, kReferenceUnfit, kTrivialCandidate, kInertInput };
@@ -29,8 +30,9 @@ struct Quarantine {
 
 struct CheckRequest {
   task::Problem problem;
-  double timeout_seconds = 0;      // of one run of the reference; 0: 60 s
-  std::uint64_t memory_bytes = 0;  // of the reference's process; 0: as for judging
+  std::string target = "cpu";
+  double timeout_seconds = 0;      // limit of one run of the reference; 0: 60 s
+  std::uint64_t memory_bytes = 0;  // limit of the reference's process; 0: the same as for judging
 };
 
 struct ProblemCheck {
@@ -45,7 +47,7 @@ struct ProblemCheck {
     std::optional<Quarantine> quarantine;
   };
   std::vector<Workload> workloads;
-  std::vector<Target> targets;           // those with a workload that was checked
+  std::vector<Target> targets;           // targets with a workload that was checked
   std::vector<std::string> not_checked;  // uuids of workloads that cannot run here
 };
 

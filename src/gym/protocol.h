@@ -7,22 +7,23 @@
 
 namespace kw::gym {
 
-inline constexpr std::uint32_t kMaxSets = 64;    // rotating buffer sets, and calls per go
+inline constexpr std::uint32_t kMaxSets = 64;    // rotating buffer sets, and calls per launch
 inline constexpr std::uint32_t kMaxInputs = 32;  // dynamic tensors
 inline constexpr std::uint32_t kMaxOutputs = 8;
 inline constexpr std::uint32_t kMaxRank = 8;
-inline constexpr std::uint32_t kMaxKernels = 32;  // of a Triton candidate, reported one by one
-inline constexpr std::size_t kAlignment = 64;     // of every buffer handed to a candidate
+// Kernels of a Triton candidate, reported one by one.
+inline constexpr std::uint32_t kMaxKernels = 32;
+inline constexpr std::size_t kAlignment = 64;     // alignment of every buffer handed to a candidate
 inline constexpr std::size_t kReadableTail = 64;  // readable bytes past the end of every input
 
 enum class Op : std::uint32_t { kPrepare = 1, kCall = 2, kNullCall = 3, kExit = 4 };
 
-// Written by the checker, mapped read-only in the executor. go_seq is stored last (release) and
+// Written by the checker, mapped read-only in the executor. launch_seq is stored last (release) and
 // counts 1, 2, 3...
 struct CommandPage {
-  std::uint64_t go_seq;
+  std::uint64_t launch_seq;
   std::uint32_t op;     // Op
-  std::uint32_t calls;  // number of calls of this go
+  std::uint32_t calls;  // number of calls of this launch
   std::uint64_t reserved[6];
   std::uint32_t set_of_call[kMaxSets];
   std::byte padding[4096 - 64 - 4 * kMaxSets];
@@ -43,15 +44,20 @@ enum class Failure : std::uint32_t {
                       // meta tensor ...)
   kOutputCount = 5,
   kUnsupported = 6,
+  // A GPU executor's.
+  kKernelFault = 7,     // a kernel ended with an error: an illegal address, a trap ...
+  kLaunchRefused = 8,   // the driver does not start a kernel: its grid, block or shared memory
+  kDeviceMemory = 9,    // the GPU has no memory for the plan
+  kKernelTimeout = 10,  // kernels that do not end
 };
 
 enum class Style : std::uint32_t { kUnknown = 0, kDestinationPassing = 1, kReturning = 2 };
 
-// What a returning candidate says of one output. The checker range-checks every field and reads
+// A candidate's report about one returned output. The checker range-checks every field and reads
 // only inside the arena.
 struct OutputReport {
   std::uint64_t offset;  // bytes, in the arena
-  std::uint32_t dtype;   // task::DType
+  std::uint32_t dtype;   // tensor::DType
   std::uint32_t rank;
   std::int64_t shape[kMaxRank];
   std::int64_t stride[kMaxRank];  // elements
@@ -59,15 +65,15 @@ struct OutputReport {
 
 // Triton: a kernel that ran, with its compile-time constants and options.
 struct KernelReport {
-  std::uint8_t identity[32];  // as in TritonEntry (src/gym/compile/triton_build.h)
+  std::uint8_t identity[32];  // the same as in TritonEntry (src/gym/compile/triton_build.h)
   std::uint64_t launches;
-  std::uint64_t programs;  // of all launches
+  std::uint64_t programs;  // programs of all launches
   std::uint64_t reserved[2];
 };
 
 // Written by the executor. The checker copies a field once and range-checks the copy.
 struct ReplyPage {
-  std::uint64_t done_seq;  // stored last (release): equals go_seq when the go is done
+  std::uint64_t done_seq;  // stored last (release): equals launch_seq when the launch is done
   std::uint32_t state;     // ExecutorState
   std::uint32_t failure;   // Failure
   std::uint32_t style;     // Style, set before kReady
@@ -78,9 +84,14 @@ struct ReplyPage {
   std::byte padding[64 - 40];
   std::uint32_t
       kernel_count;  // Triton, since the start; kernels beyond kMaxKernels are only counted
-  std::uint32_t reserved;
-  std::uint64_t library_calls;  // operators of torch that computed outside the kernels
-  std::byte more_padding[1024 - 80];
+  std::uint32_t configurations;  // the most that an autotuner of the candidate's had to choose from
+  std::uint64_t library_calls;   // operators of torch that computed outside the kernels
+  std::uint32_t masked_lanes;    // 1: lanes were loaded that a mask left out, without `other`
+  std::uint32_t unused;
+  // GPU: the last launch's calls between events of the executor's stream, and all that it put on
+  // the stream. Elsewhere 0.
+  std::uint64_t device_ns, device_span_ns;
+  std::byte more_padding[1024 - 104];
   KernelReport kernels[kMaxKernels];
   std::byte last_padding[4096 - 1024 - 64 * kMaxKernels];
   OutputReport reports[kMaxSets][kMaxOutputs];
@@ -92,6 +103,8 @@ static_assert(offsetof(CommandPage, output_offset) == 4096 + 8 * 64 * 32);
 static_assert(sizeof(CommandPage) == 4096 + 8 * 64 * 32 + 8 * 64 * 8);
 static_assert(offsetof(ReplyPage, fault_address) == 24);
 static_assert(offsetof(ReplyPage, kernel_count) == 64);
+static_assert(offsetof(ReplyPage, device_ns) == 88);
+static_assert(offsetof(ReplyPage, device_span_ns) == 96);
 static_assert(offsetof(ReplyPage, kernels) == 1024);
 static_assert(sizeof(KernelReport) == 64);
 static_assert(offsetof(ReplyPage, reports) == 4096);

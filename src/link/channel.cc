@@ -9,7 +9,7 @@ namespace kw::link {
 namespace {
 
 // Of one receive(): a side that never stops sending must not keep the other from its own work.
-constexpr std::size_t kMostReadAtOnce = std::size_t{1} << 20U;
+constexpr std::size_t kMaxReadAtOnce = std::size_t{1} << 20U;
 
 bool would_wait(int error) {
   return error == EAGAIN || error == EWOULDBLOCK;
@@ -57,7 +57,7 @@ Status Channel::flush() {
 
 Status Channel::receive(std::vector<Json>& messages) {
   std::array<char, 65536> buffer;
-  for (std::size_t read = 0; read < kMostReadAtOnce;) {
+  for (std::size_t read = 0; read < kMaxReadAtOnce;) {
     ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got > 0) {
       read += static_cast<std::size_t>(got);

@@ -19,7 +19,7 @@ class Channel {
 
   int fd() const { return socket_.get(); }
 
-  // Goes out with flush(). kResourceExhausted for a message over kMostFrameBytes.
+  // Goes out with flush(). kResourceExhausted for a message over kMaxFrameBytes.
   Status queue(const Json& message);
   std::size_t queued_bytes() const { return out_.size() - written_; }
   // As much as the socket takes now. kUnavailable when the other side is gone.

@@ -79,7 +79,7 @@ TEST_F(ChannelTest, RefusesDamage) {
 
 TEST_F(ChannelTest, RefusesAMessageOverTheLimit) {
   Channel first(std::move(pair.first));
-  auto queued = first.queue({{"text", std::string(kMostFrameBytes, 'x')}});
+  auto queued = first.queue({{"text", std::string(kMaxFrameBytes, 'x')}});
   ASSERT_FALSE(queued);
   EXPECT_EQ(queued.error().code(), ErrorCode::kResourceExhausted);
   EXPECT_EQ(first.queued_bytes(), 0U);

@@ -18,9 +18,9 @@ std::size_t length_at(std::string_view bytes) {
 
 Status append_frame(std::string& out, std::string_view body) {
   if (body.empty()) return fail(ErrorCode::kInvalidArgument, "a frame without a body");
-  if (body.size() > kMostFrameBytes)
+  if (body.size() > kMaxFrameBytes)
     return fail(ErrorCode::kResourceExhausted, "a message of {} bytes: at most {} can be sent",
-                body.size(), kMostFrameBytes);
+                body.size(), kMaxFrameBytes);
   std::size_t length = body.size();
   for (std::size_t i = 0; i < kLengthBytes; ++i, length >>= 8U)
     out += static_cast<char>(static_cast<unsigned char>(length & 0xFFU));

@@ -9,16 +9,16 @@
 
 namespace kw::link {
 
-inline constexpr std::size_t kMostFrameBytes = std::size_t{16} << 20U;
+inline constexpr std::size_t kMaxFrameBytes = std::size_t{16} << 20U;
 
-// kResourceExhausted over kMostFrameBytes, kInvalidArgument for an empty body: `out` stays as it
+// kResourceExhausted over kMaxFrameBytes, kInvalidArgument for an empty body: `out` stays as it
 // is.
 Status append_frame(std::string& out, std::string_view body);
 
 // Takes a stream in pieces of any size. Holds what has come, never what a length announces.
 class FrameParser {
  public:
-  explicit FrameParser(std::size_t most_bytes = kMostFrameBytes) : most_bytes_(most_bytes) {}
+  explicit FrameParser(std::size_t most_bytes = kMaxFrameBytes) : most_bytes_(most_bytes) {}
 
   void feed(std::string_view bytes);
   // The next whole body, valid until feed(); nothing when more has to come. kInvalidArgument for a

@@ -50,7 +50,7 @@ TEST(Frame, RefusesLengthsThatCannotBe) {
   EXPECT_NE(body.error().message().find("1001"), std::string::npos);
   std::string out = "before";
   EXPECT_FALSE(append_frame(out, ""));
-  auto refused = append_frame(out, std::string(kMostFrameBytes + 1, 'x'));
+  auto refused = append_frame(out, std::string(kMaxFrameBytes + 1, 'x'));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
   EXPECT_EQ(out, "before");

@@ -1,26 +1,12 @@
 #include "link/generate_request.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
+#include "base/text.h"
+
 namespace kw::link {
-namespace {
-
-Result<std::vector<Message>> read_messages(const Json& value, const std::string& where) {
-  if (!value.is_array())
-    return fail(ErrorCode::kInvalidArgument, "{}: expected a list of messages", where);
-  std::vector<Message> out;
-  for (const Json& item : value) {
-    KW_TRY(ObjectReader reader, ObjectReader::make(item, fmt::format("{}[{}]", where, out.size())));
-    Message message;
-    KW_TRY(message.role, reader.string("role"));
-    KW_TRY(message.content, reader.string("content"));
-    KW_TRY_STATUS(reader.no_other_keys());
-    out.push_back(std::move(message));
-  }
-  return out;
-}
-
-}  // namespace
 
 Result<std::vector<std::int32_t>> read_token_ids(const Json& value, const std::string& where) {
   auto wrong = [&] {
@@ -62,6 +48,23 @@ Status read_count(ObjectReader& reader, const char* key, int least, int most, in
 
 }  // namespace
 
+Result<Json> read_template_arguments(const Json& value, const std::string& where) {
+  constexpr std::size_t kMaxArguments = 32;
+  constexpr std::array<std::string_view, 4> kTaken = {"messages", "tools", "documents",
+                                                      "add_generation_prompt"};
+  if (!value.is_object() || value.size() > kMaxArguments)
+    return fail(ErrorCode::kInvalidArgument, "{}: expected an object of at most {} values", where,
+                kMaxArguments);
+  for (const auto& [name, item] : value.items()) {
+    if (std::find(kTaken.begin(), kTaken.end(), name) != kTaken.end())
+      return fail(ErrorCode::kInvalidArgument, "{}.{}: is not to be given", where, name);
+    if (item.is_structured())
+      return fail(ErrorCode::kInvalidArgument, "{}.{}: expected a text, a number or a boolean",
+                  where, printable(name, 40));
+  }
+  return value;
+}
+
 Status read_prompt(ObjectReader& reader, GenerateRequest& request) {
   const Json *prompt = reader.find("prompt"), *messages = reader.find("messages"),
              *tokens = reader.find("token_ids");
@@ -72,7 +75,8 @@ Status read_prompt(ObjectReader& reader, GenerateRequest& request) {
   if (prompt != nullptr) {
     KW_TRY(request.prompt, reader.string("prompt"));
   } else if (messages != nullptr) {
-    KW_TRY(request.prompt, read_messages(*messages, reader.path("messages")));
+    KW_TRY(request.prompt, text::chat_messages_from_json(*messages, reader.path("messages"),
+                                                         text::OtherKeys::kRefused));
   } else {
     KW_TRY(request.prompt, read_token_ids(*tokens, reader.path("token_ids")));
   }
@@ -80,10 +84,17 @@ Status read_prompt(ObjectReader& reader, GenerateRequest& request) {
 }
 
 Status read_settings(ObjectReader& reader, GenerateRequest& request) {
-  constexpr int kMostTop = 1000;  // a bound for memory; what the engine gives is less
+  constexpr int kMaxTop = 1000;  // a bound for memory; what the engine gives is less
   KW_TRY(request.continue_final, reader.boolean_or("continue_final", request.continue_final));
-  KW_TRY(request.enable_thinking, reader.boolean_or("enable_thinking", request.enable_thinking));
-  KW_TRY_STATUS(read_count(reader, "n", 1, kMostAnswers, request.n));
+  if (const Json* given = reader.find("template_arguments")) {
+    KW_TRY(request.template_arguments,
+           read_template_arguments(*given, reader.path("template_arguments")));
+  }
+  if (reader.find("enable_thinking") != nullptr) {
+    KW_TRY(request.template_arguments["enable_thinking"],
+           reader.boolean_or("enable_thinking", true));
+  }
+  KW_TRY_STATUS(read_count(reader, "n", 1, kMaxAnswers, request.n));
   KW_TRY(request.temperature, reader.number_or("temperature", request.temperature));
   KW_TRY(request.top_p, reader.number_or("top_p", request.top_p));
   KW_TRY(request.top_k, reader.integer_or("top_k", request.top_k));
@@ -99,23 +110,13 @@ Status read_settings(ObjectReader& reader, GenerateRequest& request) {
   KW_TRY_STATUS(read_whole_number(reader, "seed", request.seed));
   KW_TRY_STATUS(read_whole_number(reader, "first_sequence", request.first_sequence));
   KW_TRY(request.logprobs, reader.boolean_or("logprobs", request.logprobs));
-  return read_count(reader, "top_logprobs", 0, kMostTop, request.top_logprobs);
+  return read_count(reader, "top_logprobs", 0, kMaxTop, request.top_logprobs);
 }
 
-Json to_json(const GenerateRequest& request) {
+Json settings_to_json(const GenerateRequest& request) {
   Json out = Json::object();
-  if (const auto* text = std::get_if<std::string>(&request.prompt)) {
-    out["prompt"] = *text;
-  } else if (const auto* messages = std::get_if<std::vector<Message>>(&request.prompt)) {
-    Json list = Json::array();
-    for (const Message& message : *messages)
-      list.push_back({{"role", message.role}, {"content", message.content}});
-    out["messages"] = std::move(list);
-  } else {
-    out["token_ids"] = std::get<std::vector<std::int32_t>>(request.prompt);
-  }
   out["continue_final"] = request.continue_final;
-  out["enable_thinking"] = request.enable_thinking;
+  out["template_arguments"] = request.template_arguments;
   out["n"] = request.n;
   out["temperature"] = request.temperature;
   out["top_p"] = request.top_p;
@@ -129,6 +130,19 @@ Json to_json(const GenerateRequest& request) {
   out["first_sequence"] = request.first_sequence;
   out["logprobs"] = request.logprobs;
   out["top_logprobs"] = request.top_logprobs;
+  return out;
+}
+
+Json to_json(const GenerateRequest& request) {
+  Json out = Json::object();
+  if (const auto* text = std::get_if<std::string>(&request.prompt)) {
+    out["prompt"] = *text;
+  } else if (const auto* messages = std::get_if<std::vector<text::ChatMessage>>(&request.prompt)) {
+    out["messages"] = to_json(*messages);
+  } else {
+    out["token_ids"] = std::get<std::vector<std::int32_t>>(request.prompt);
+  }
+  out.update(settings_to_json(request));
   return out;
 }
 

@@ -8,20 +8,17 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "text/chat_message.h"
 
 namespace kw::link {
 
-struct Message {
-  std::string role, content;
-  bool operator==(const Message&) const = default;
-};
-
 struct GenerateRequest {
   // Text, a conversation, or tokens as they are.
-  std::variant<std::string, std::vector<Message>, std::vector<std::int32_t>> prompt;
+  std::variant<std::string, std::vector<text::ChatMessage>, std::vector<std::int32_t>> prompt;
   bool continue_final = false;  // of a conversation: go on with its last message
-  bool enable_thinking = true;  // of a conversation, for models that think unless told not to
-  int n = 1;                    // answers
+  // Of a conversation: variables of the chat template, {"enable_thinking": false}.
+  Json template_arguments = Json::object();
+  int n = 1;  // answers
   double temperature = 1, top_p = 1, min_p = 0;
   std::int64_t top_k = 0, max_tokens = 256;
   std::vector<std::string> stop;
@@ -33,7 +30,7 @@ struct GenerateRequest {
   int top_logprobs = 0;   // and of so many of the likeliest beside each
   bool operator==(const GenerateRequest&) const = default;
 };
-inline constexpr int kMostAnswers = 1024;
+inline constexpr int kMaxAnswers = 1024;
 
 // "prompt", "messages" or "token_ids" of the reader's object: exactly one. Messages of errors begin
 // with the field's path.
@@ -42,10 +39,16 @@ Status read_prompt(ObjectReader& reader, GenerateRequest& request);
 // to check, but for counts that memory depends on.
 Status read_settings(ObjectReader& reader, GenerateRequest& request);
 
+// An object of at most 32 texts, numbers, booleans and nulls, none of which is what a template
+// always gets (messages, tools ...). kInvalidArgument begins with `where`.
+Result<Json> read_template_arguments(const Json& value, const std::string& where);
+
 // A list of numbers from 0 to 2^31 - 1. kInvalidArgument begins with `where`.
 Result<std::vector<std::int32_t>> read_token_ids(const Json& value, const std::string& where);
 
 Json to_json(const GenerateRequest& request);
+// All fields but the prompt.
+Json settings_to_json(const GenerateRequest& request);
 // Both, and no other keys.
 Result<GenerateRequest> generate_request_from_json(const Json& value, const std::string& where);
 

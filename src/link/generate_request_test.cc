@@ -8,9 +8,10 @@ namespace {
 
 TEST(GenerateRequest, ThereAndBack) {
   GenerateRequest request;
-  request.prompt = std::vector<Message>{{"system", "be \"kind\""}, {"user", "caf\xc3\xa9\n"}};
+  request.prompt =
+      std::vector<text::ChatMessage>{{"system", "be \"kind\""}, {"user", "caf\xc3\xa9\n"}};
   request.continue_final = true;
-  request.enable_thinking = false;
+  request.template_arguments = {{"enable_thinking", false}, {"date_string", "1 May 2025"}};
   request.n = 7;
   request.temperature = 0.1;
   request.top_p = 0.95;

@@ -13,7 +13,7 @@ namespace {
 
 // Prompts that the engine has not taken yet. It takes all that come between two steps, so more than
 // this means that it hangs.
-constexpr std::size_t kMostQueuedBytes = std::size_t{256} << 20U;
+constexpr std::size_t kMaxQueuedBytes = std::size_t{256} << 20U;
 
 Result<os::UniqueFd> make_event() {
   os::UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -171,7 +171,7 @@ void ModelClient::carry_out(Command command) {
   }
   Pending& pending = pending_.emplace(id, std::move(command.pending)).first->second;
   if (lost_) return end(id, {id, lost_->code(), lost_->message()});
-  if (channel_.queued_bytes() > kMostQueuedBytes)
+  if (channel_.queued_bytes() > kMaxQueuedBytes)
     return end(id, {id, ErrorCode::kResourceExhausted, "the engine takes no requests"});
   if (auto queued = channel_.queue(to_json(command.message)); !queued)
     return end(id, {id, queued.error().code(), queued.error().message()});

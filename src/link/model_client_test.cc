@@ -12,7 +12,7 @@
 namespace kw::link {
 namespace {
 
-constexpr int kMostWaitMs = 20'000;
+constexpr int kMaxWaitMs = 20'000;
 
 // What a listener heard, in words, for the test's thread to wait for.
 class Heard {
@@ -24,7 +24,7 @@ class Heard {
   }
   std::vector<std::string> take(std::size_t count) {
     std::unique_lock lock(mutex_);
-    KW_CHECK(change_.wait_for(lock, std::chrono::milliseconds(kMostWaitMs),
+    KW_CHECK(change_.wait_for(lock, std::chrono::milliseconds(kMaxWaitMs),
                               [&] { return words_.size() >= count; }));
     return std::exchange(words_, {});
   }
@@ -63,7 +63,7 @@ class Engine {
   FrontMessage next() {
     while (messages_.empty()) {
       pollfd wait{channel_.fd(), POLLIN, 0};
-      KW_CHECK(::poll(&wait, 1, kMostWaitMs) == 1);
+      KW_CHECK(::poll(&wait, 1, kMaxWaitMs) == 1);
       std::vector<Json> got;
       auto received = channel_.receive(got);
       for (const Json& one : got) messages_.push_back(front_message_from_json(one).value());
@@ -119,7 +119,7 @@ TEST_F(ModelClientTest, AnswersByTheirIds) {
   const RequestId one = ask("one"), two = ask("two");
   EXPECT_NE(one, two);
   engine->send(Accepted{two, 2});
-  engine->send(Part{two, 0, "b", {1}, {}, Finish::kStop});
+  engine->send(Part{two, 0, "b", {1}, {}, text::Finish::kStop});
   engine->send(Done{two, 2, 1});
   EXPECT_EQ(heard.take(4), (Words{"accepted 2", "part b", "done 1", "destroyed"}));
   engine->send(Failed{one, ErrorCode::kInvalidArgument, "no", FailureReason::kOther});

@@ -5,7 +5,6 @@
 namespace kw::link {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFinishNames = {"stop", "length", "cancelled"};
 constexpr std::string_view kContextLengthName = "context_length";
 
 template <typename... Writers>
@@ -94,8 +93,8 @@ Result<Part> read_part(ObjectReader& reader) {
   Part out;
   KW_TRY(out.id, read_id(reader));
   KW_TRY(std::int64_t choice, reader.integer("choice"));
-  if (choice < 0 || choice >= kMostAnswers)
-    return fail(ErrorCode::kInvalidArgument, "choice: expected 0 to {}", kMostAnswers - 1);
+  if (choice < 0 || choice >= kMaxAnswers)
+    return fail(ErrorCode::kInvalidArgument, "choice: expected 0 to {}", kMaxAnswers - 1);
   out.choice = static_cast<int>(choice);
   KW_TRY(out.text, reader.string("text"));
   KW_TRY(const Json* tokens, reader.get("tokens"));
@@ -105,9 +104,10 @@ Result<Part> read_part(ObjectReader& reader) {
   }
   if (reader.find("finish") != nullptr) {
     KW_TRY(std::string name, reader.string("finish"));
-    for (std::size_t i = 0; i < kFinishNames.size(); ++i)
-      if (name == kFinishNames[i]) out.finish = static_cast<Finish>(i);
-    if (!out.finish) return fail(ErrorCode::kInvalidArgument, "finish: unknown");
+    out.finish = text::finish_from_string(name);
+    if (!out.finish || *out.finish == text::Finish::kContext ||
+        *out.finish == text::Finish::kRefused)
+      return fail(ErrorCode::kInvalidArgument, "finish: unknown");
   }
   return out;
 }
@@ -229,10 +229,6 @@ Json part_json(const Part& part) {
 }
 
 }  // namespace
-
-std::string_view to_string(Finish finish) {
-  return kFinishNames[static_cast<std::size_t>(finish)];
-}
 
 Json to_json(const FrontMessage& message) {
   return std::visit(

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "link/generate_request.h"
+#include "text/finish.h"
 
 namespace kw::link {
 
@@ -62,9 +63,6 @@ struct Accepted {
   bool operator==(const Accepted&) const = default;
 };
 
-enum class Finish { kStop, kLength, kCancelled };
-std::string_view to_string(Finish finish);  // "stop", "length", "cancelled"
-
 struct TokenReport {
   std::int32_t token = 0;
   double logprob = 0;
@@ -84,7 +82,7 @@ struct Part {
   std::string text;  // UTF-8
   std::vector<std::int32_t> tokens;
   std::vector<TokenLogprobs> logprobs;  // one a token where they were asked for
-  std::optional<Finish> finish;         // of the last part
+  std::optional<text::Finish> finish;   // of the last part: kStop, kLength or kCancelled
   bool operator==(const Part&) const = default;
 };
 struct Done {  // all answers have finished

@@ -34,7 +34,7 @@ TEST(ModelMessages, ThereAndBack) {
   part.tokens = {5, 0};
   expect_back(EngineMessage(part));
   part.logprobs = {{{5, -0.25, "\xc3"}, {{5, -0.25, "\xc3"}, {7, -1.5, ""}}}, {{0, -2, "\n"}, {}}};
-  part.finish = Finish::kLength;
+  part.finish = text::Finish::kLength;
   expect_back(EngineMessage(part));
   expect_back(EngineMessage(Done{2, 17, 40}));
   expect_back(EngineMessage(Failed{0, ErrorCode::kResourceExhausted, "m", FailureReason::kOther}));

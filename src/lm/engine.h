@@ -1,5 +1,5 @@
 // Engine: one model on one device, with room for the keys and values of a fixed number of
-// sequences. Who schedules (src/rollout) gives it steps: tokens of any mix of sequences, and which
+// sequences. Who schedules (src/serving) gives it steps: tokens of any mix of sequences, and which
 // of them are followed by a sample.
 #pragma once
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "net/replies.h"
 
@@ -84,15 +85,20 @@ void Connection::on_end_of_stream() {
   close();
 }
 
+RequestParser& Connection::parser() {
+  KW_CHECK(parser_.has_value());
+  return *parser_;
+}
+
 void Connection::process() {
   while (phase_ == Phase::kRequest) {
     std::size_t consumed = 0;
-    RequestParser::Event event = parser_->feed(unread_, consumed);
+    RequestParser::Event event = parser().feed(unread_, consumed);
     unread_.erase(0, consumed);
     switch (event) {
       case RequestParser::Event::kNeedMore:
         if (consumed > 0 && !unread_.empty()) break;
-        if (parser_->started() && !header_clock_) {
+        if (parser().started() && !header_clock_) {
           header_clock_ = true;
           set_phase_deadline(Clock::now() + limits_.header_timeout);
         }
@@ -109,7 +115,7 @@ void Connection::process() {
         if (count_body()) on_request();
         return;
       case RequestParser::Event::kError: {
-        const RequestParser::Failure& error = parser_->error();
+        const RequestParser::Failure& error = parser().error();
         if (!record_) begin_record();
         return answer(error_response(error.status, error.message), false);
       }
@@ -118,7 +124,7 @@ void Connection::process() {
 }
 
 void Connection::begin_record() {
-  const Request& request = parser_->request();
+  const Request& request = parser().request();
   header_time_ = Clock::now();
   record_ = AccessRecord{peer_, request.method, request.path, request.route, 0, 0, {}};
   core_.running.begin();
@@ -127,7 +133,7 @@ void Connection::begin_record() {
 
 // False, and answered, when the bodies of all connections are too much together.
 bool Connection::count_body() {
-  std::size_t size = parser_->request().body.size();
+  std::size_t size = parser().request().body.size();
   std::size_t more = size - std::exchange(body_counted_, size);
   if (core_.body_bytes.fetch_add(more) + more <= limits_.body_bytes_in_all) return true;
   answer(retry_later(std::chrono::seconds(1), "the server holds too many requests", 503), false);
@@ -137,7 +143,7 @@ bool Connection::count_body() {
 // True when the body is to be read.
 bool Connection::on_header() {
   body_received_ = unread_.size();
-  Request& request = parser_->request();
+  Request& request = parser().request();
   request.peer = peer_;
   head_only_ = request.method == "HEAD";
   match_ = core_.router.match(request.method, request.path);
@@ -145,18 +151,18 @@ bool Connection::on_header() {
   begin_record();
   ++requests_;
   bool most = limits_.requests_per_connection != 0 && requests_ >= limits_.requests_per_connection;
-  keep_ = parser_->keep_alive() && !most;
+  keep_ = parser().keep_alive() && !most;
   if (auto response = refusal()) {
     // A body that nobody reads ends the connection.
-    whole_request_ = !parser_->has_body();
+    whole_request_ = !parser().has_body();
     answer(*response, keep_ && whole_request_);
     return false;
   }
   std::size_t most_body = match_.route->options.max_body_bytes;
-  parser_->limit_body(most_body != 0 ? most_body : limits_.body_bytes);
-  if (request.minor_version == 1 && request.headers.has("Expect") && parser_->has_body() &&
+  parser().limit_body(most_body != 0 ? most_body : limits_.body_bytes);
+  if (request.minor_version == 1 && request.headers.has("Expect") && parser().has_body() &&
       unread_.empty()) {
-    auto length = parser_->content_length();
+    auto length = parser().content_length();
     if (length && *length > (most_body != 0 ? most_body : limits_.body_bytes)) return true;  // 413
     next_.bytes += "HTTP/1.1 100 Continue\r\n\r\n";
     flush();
@@ -166,7 +172,7 @@ bool Connection::on_header() {
 
 // The answer to a request that is refused for what its header says.
 std::optional<Response> Connection::refusal() {
-  const Request& request = parser_->request();
+  const Request& request = parser().request();
   if (core_.draining)
     return retry_later(std::chrono::seconds(1), "the server is about to stop", 503);
   const std::string* expect = request.headers.find("Expect");
@@ -197,7 +203,7 @@ std::optional<Response> Connection::refusal() {
 std::optional<Response> Connection::ask_gate() {
   if (!core_.options.gate) return std::nullopt;
   try {
-    return core_.options.gate(parser_->request());
+    return core_.options.gate(parser().request());
   } catch (const std::exception& e) {
     log::error(fmt::format("http: the gate threw: {}", e.what()));
     return error_response(500, "internal error");
@@ -216,7 +222,7 @@ void Connection::on_request() {
                                              if (auto self = weak.lock()) self->pull();
                                            });
                                          });
-  Request request = std::move(parser_->request());
+  Request request = std::move(parser().request());
   request.parameters = std::move(match_.parameters);
   HandlerPool::Job job{&match_.route->handler, std::move(request), Responder(exchange_)};
   if (!core_.handlers.submit(job)) {
@@ -256,7 +262,7 @@ void Connection::on_timer() {
 
 void Connection::on_phase_deadline() {
   phase_deadline_ = Clock::time_point::max();
-  if (phase_ == Phase::kRequest && parser_->started()) {
+  if (phase_ == Phase::kRequest && parser().started()) {
     if (!record_) begin_record();
     return answer(error_response(408, "the request did not arrive in time"), false);
   }

@@ -59,7 +59,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_request();
   void pull();
   void answer(const Response& response, bool keep);
-  void start_answer(Response head, std::optional<std::size_t> length);
+  void start_answer(const Response& head, std::optional<std::size_t> length);
   void append_body(std::string_view bytes);
   void flush();
   void write();
@@ -68,6 +68,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void end_record(int status);
   void linger();
   void close();
+  RequestParser& parser();  // there is one from the handshake on
   void set_phase_deadline(Clock::time_point when);
   void watch();
   void on_timer();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "net/connection.h"
 #include "net/replies.h"
@@ -53,7 +54,7 @@ void Connection::pull() {
   flush();
 }
 
-void Connection::start_answer(Response head, std::optional<std::size_t> length) {
+void Connection::start_answer(const Response& head, std::optional<std::size_t> length) {
   if (core_.draining) keep_ = false;
   int minor_version = parser_ && parser_->started() ? parser_->request().minor_version : 1;
   chunked_ = !length && minor_version == 1;
@@ -121,6 +122,7 @@ void Connection::end_answer() {
 }
 
 void Connection::end_record(int status) {
+  KW_CHECK(record_.has_value());
   record_->status = status;
   record_->duration = Clock::now() - header_time_;
   loop_.record(*record_);

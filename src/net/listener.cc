@@ -21,7 +21,7 @@ using BoostError = boost::system::error_code;
 // How long to wait when the system has no descriptor left.
 constexpr std::chrono::milliseconds kPause{100};
 // Connections that wait for their 429 or 503 at a time; further ones are closed at once.
-constexpr std::size_t kMostRefused = 128;
+constexpr std::size_t kMaxRefused = 128;
 
 bool is_loopback(asio::ip::address address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
@@ -89,7 +89,7 @@ void Listener::admit(IoLoop& loop, tcp::socket socket) {
   bool in_all = entry == AddressCounts::Entry::kTooManyInAll;
   if (!admitted) core_.count_refused(in_all ? "all" : "address");
   // A handshake costs more than a refusal may, and so do more refusals than this.
-  if (!admitted && (core_.tls || core_.refused_open >= kMostRefused)) return;
+  if (!admitted && (core_.tls || core_.refused_open >= kMaxRefused)) return;
   if (!admitted) ++core_.refused_open;
   auto transport = core_.tls ? make_tls_server(std::move(socket), *core_.tls)
                              : make_plain_transport(std::move(socket));

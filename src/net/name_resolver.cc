@@ -59,11 +59,12 @@ Result<NameResolver::Endpoints> NameResolver::resolve(const std::string& host, s
   lookup->host = host;
   lookup->port = port;
   std::unique_lock lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::jthread([this](std::stop_token token) { loop(token); });
+  if (!thread_.joinable())
+    thread_ = std::jthread([this](const std::stop_token& token) { loop(token); });
   waiting_.push_back(lookup);
   change_.notify_all();
   change_.wait_until(lock, stop, deadline, [&] { return lookup->result.has_value(); });
-  if (lookup->result) return std::move(*lookup->result);
+  if (auto& result = lookup->result; result) return std::move(*result);
   std::erase(waiting_, lookup);
   if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
   return fail(ErrorCode::kDeadlineExceeded, "the name was not found in time");

@@ -21,7 +21,7 @@ using Failure = RequestParser::Failure;
 
 // Until a chunked body is done, this much of it is still to come: "0\r\n\r\n". Beast 1.81 relies on
 // getting that much after a last chunk that it saw in part (assertion in parse_chunk_header).
-constexpr std::size_t kLeastChunked = RequestParser::kMostWaitingOfChunks;
+constexpr std::size_t kLeastChunked = RequestParser::kMaxWaitingOfChunks;
 
 std::string_view view(string_view text) {
   return {text.data(), text.size()};
@@ -48,7 +48,7 @@ class HeaderScan {
         return refuse(400, "a control byte in the header");
       } else if (at_ == line_ && (c == ' ' || c == '\t')) {
         return refuse(400, "a folded header field, or white space before the request line");
-      } else if (lines_ == 0 && at_ > limits_.target_bytes + kMostAroundTarget) {
+      } else if (lines_ == 0 && at_ > limits_.target_bytes + kMaxAroundTarget) {
         return refuse(414, "the request target is too long");
       }
       previous_ = c;
@@ -59,7 +59,7 @@ class HeaderScan {
   const std::optional<Failure>& failure() const { return failure_; }
 
  private:
-  static constexpr std::size_t kMostAroundTarget = 40;  // the method, the version, spaces
+  static constexpr std::size_t kMaxAroundTarget = 40;  // the method, the version, spaces
 
   std::nullopt_t refuse(int status, std::string_view message) {
     failure_ = Failure{status, std::string(message)};
@@ -161,8 +161,8 @@ class BeastRequestParser : public http::basic_parser<true> {
   void on_body_init_impl(const boost::optional<std::uint64_t>& length,
                          error_code& /*ec*/) override {
     // A claim alone gets no more memory than this.
-    constexpr std::uint64_t kMostAhead = 65536;
-    if (length) request.body.reserve(static_cast<std::size_t>(std::min(*length, kMostAhead)));
+    constexpr std::uint64_t kMaxAhead = 65536;
+    if (length) request.body.reserve(static_cast<std::size_t>(std::min(*length, kMaxAhead)));
   }
 
   std::size_t on_body_impl(string_view body, error_code& /*ec*/) override {
@@ -215,7 +215,7 @@ struct RequestParser::State {
     if (bytes == "\r" && !skipped_line) return Event::kNeedMore;
     started = started || !bytes.empty();
     auto length = scan.scan(bytes);
-    if (scan.failure()) return fail(scan.failure()->status, scan.failure()->message);
+    if (const auto& why = scan.failure(); why) return fail(why->status, why->message);
     if (!length) return Event::kNeedMore;
     error_code ec;
     parser.eager(false);

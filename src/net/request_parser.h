@@ -37,8 +37,8 @@ class RequestParser {
 
   // Takes from the front of `bytes` and says how many in `consumed`; the rest is to be given again,
   // with more behind it. Never more than header_bytes stay unconsumed; of a chunked body, fewer
-  // than kMostWaitingOfChunks bytes are not looked at until more come.
-  static constexpr std::size_t kMostWaitingOfChunks = 5;
+  // than kMaxWaitingOfChunks bytes are not looked at until more come.
+  static constexpr std::size_t kMaxWaitingOfChunks = 5;
   Event feed(std::string_view bytes, std::size_t& consumed);
 
   // After kHeader: kError with 413 from the next feed() when the body is longer.

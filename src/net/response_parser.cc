@@ -7,6 +7,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace kw::net {
@@ -69,6 +70,10 @@ struct ResponseParser::State {
   std::size_t header_bytes = 0;  // of this answer, taken so far
   std::optional<BeastResponseParser> parser;
 
+  BeastResponseParser& running() {
+    KW_CHECK(parser.has_value());
+    return *parser;
+  }
   void begin() {
     parser.emplace();
     parser->eager(false);
@@ -93,13 +98,13 @@ ResponseParser::ResponseParser(bool to_head, std::size_t max_header_bytes)
 ResponseParser::~ResponseParser() = default;
 
 Result<std::size_t> ResponseParser::feed(std::string_view bytes) {
-  constexpr std::size_t kMostInterim = 16;
+  constexpr std::size_t kMaxInterim = 16;
   std::size_t consumed = 0;
   while (!bytes.empty() && !done()) {
-    BeastResponseParser& parser = *state_->parser;
+    BeastResponseParser& parser = state_->running();
     const bool in_header = !parser.header_complete;
     // As in request_parser.cc: Beast relies on a chunked body's least rest.
-    if (!in_header && parser.chunked() && bytes.size() < kMostWaitingOfChunks) break;
+    if (!in_header && parser.chunked() && bytes.size() < kMaxWaitingOfChunks) break;
     error_code ec;
     parser.eager(!in_header);
     std::size_t taken = parser.put(asio::const_buffer(bytes.data(), bytes.size()), ec);
@@ -111,7 +116,7 @@ Result<std::size_t> ResponseParser::feed(std::string_view bytes) {
     if (ec && ec != http::error::need_more)
       return fail(ErrorCode::kUnsupported, "the answer is malformed: {}", ec.message());
     if (parser.is_done() && parser.status / 100 == 1) {
-      if (++state_->interim > kMostInterim)
+      if (++state_->interim > kMaxInterim)
         return fail(ErrorCode::kUnsupported, "the answer is malformed: too many 1xx answers");
       state_->begin();
       continue;
@@ -126,38 +131,38 @@ Result<std::size_t> ResponseParser::feed(std::string_view bytes) {
 Status ResponseParser::end_of_stream() {
   if (done()) return {};
   error_code ec = http::error::partial_message;
-  if (header_done() && ends_with_stream()) state_->parser->put_eof(ec);
+  if (header_done() && ends_with_stream()) state_->running().put_eof(ec);
   if (!ec) return {};
   return fail(ErrorCode::kUnavailable, "the connection was closed {}",
               header_done() ? "in the middle of the answer" : "before the answer");
 }
 
 bool ResponseParser::header_done() const {
-  return state_->parser->header_complete && state_->parser->status / 100 != 1;
+  return state_->running().header_complete && state_->running().status / 100 != 1;
 }
 
 bool ResponseParser::done() const {
-  return header_done() && state_->parser->is_done();
+  return header_done() && state_->running().is_done();
 }
 
 bool ResponseParser::keep_alive() const {
-  return done() && state_->parser->keep_alive();
+  return done() && state_->running().keep_alive();
 }
 
 bool ResponseParser::ends_with_stream() const {
-  return header_done() && state_->parser->need_eof();
+  return header_done() && state_->running().need_eof();
 }
 
 int ResponseParser::status() const {
-  return state_->parser->status;
+  return state_->running().status;
 }
 
 const Headers& ResponseParser::headers() const {
-  return state_->parser->headers;
+  return state_->running().headers;
 }
 
 std::string ResponseParser::take_body() {
-  return std::exchange(state_->parser->body, {});
+  return std::exchange(state_->running().body, {});
 }
 
 }  // namespace kw::net

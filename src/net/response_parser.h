@@ -19,8 +19,8 @@ class ResponseParser {
 
   // Takes from the front of `bytes` and says how many; the rest is to be given again, with more
   // behind it. kUnsupported when this is no HTTP/1.1 answer, kResourceExhausted over the limit.
-  // Of a chunked body, fewer than kMostWaitingOfChunks bytes are not looked at until more come.
-  static constexpr std::size_t kMostWaitingOfChunks = 5;
+  // Of a chunked body, fewer than kMaxWaitingOfChunks bytes are not looked at until more come.
+  static constexpr std::size_t kMaxWaitingOfChunks = 5;
   Result<std::size_t> feed(std::string_view bytes);
   // kUnavailable when the answer is not whole.
   Status end_of_stream();

@@ -8,7 +8,7 @@ namespace kw::net {
 namespace {
 
 Handler none() {
-  return [](Request, Responder) {};
+  return [](const Request&, const Responder&) {};
 }
 
 Router example() {

@@ -80,8 +80,9 @@ std::string Server::origin() const {
 
 bool Server::stop(std::chrono::milliseconds grace) {
   std::lock_guard lock(impl_->stop_mutex);
-  if (!impl_->stopped) impl_->stopped = impl_->stop(grace);
-  return *impl_->stopped;
+  std::optional<bool>& stopped = impl_->stopped;
+  if (!stopped) stopped = impl_->stop(grace);
+  return *stopped;
 }
 
 }  // namespace kw::net

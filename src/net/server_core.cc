@@ -18,7 +18,7 @@
 namespace kw::net {
 namespace {
 
-constexpr std::size_t kMostLoggedPath = 200;
+constexpr std::size_t kMaxLoggedPath = 200;
 
 // Methods are the client's to choose; label values must come from a bounded set.
 std::string method_label(const std::string& method) {
@@ -29,7 +29,7 @@ std::string method_label(const std::string& method) {
 }
 
 std::string for_log(std::string_view text) {
-  std::string out = printable(text, kMostLoggedPath);
+  std::string out = printable(text, kMaxLoggedPath);
   for (char& c : out) {
     if (c == '\n' || c == '\t' || c == '"') c = '?';
   }

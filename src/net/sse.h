@@ -39,7 +39,6 @@ class SseParser {
 
   // The last "retry" field: how long to wait before connecting again.
   std::optional<std::chrono::milliseconds> retry() const { return retry_; }
-  const std::string& last_event_id() const { return last_id_; }
 
  private:
   bool take_line(const std::function<bool(const SseEvent&)>& on_event);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/backoff.h"
+
 namespace kw::openai {
 
 std::chrono::milliseconds Backoff::delay(int failures) {
-  std::chrono::milliseconds most = base_;
-  for (int i = 1; i < failures && most < cap_; ++i) most *= 2;
-  most = std::min(most, cap_);
+  const std::chrono::milliseconds most = std::min(doubled_delay(base_, failures, cap_), cap_);
   std::lock_guard lock(mutex_);
   return std::chrono::milliseconds(
       static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(most.count()) + 1)));

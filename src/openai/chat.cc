@@ -25,9 +25,9 @@ std::int64_t estimate_tokens(std::size_t bytes) {
   return static_cast<std::int64_t>((bytes + 2) / 3);
 }
 
-std::int64_t estimate_prompt_tokens(const std::vector<ChatMessage>& messages) {
+std::int64_t estimate_prompt_tokens(const std::vector<text::ChatMessage>& messages) {
   std::int64_t out = kTemplateTokensAMessage;  // the answer's own beginning
-  for (const ChatMessage& message : messages)
+  for (const text::ChatMessage& message : messages)
     out += kTemplateTokensAMessage + estimate_tokens(message.content.size());
   return out;
 }

@@ -10,18 +10,14 @@
 #include <vector>
 
 #include "base/json.h"
+#include "text/chat_message.h"
 
 namespace kw::openai {
-
-struct ChatMessage {
-  std::string role, content;  // "system", "user" or "assistant"; UTF-8
-  bool operator==(const ChatMessage&) const = default;
-};
 
 struct ChatRequest {
   std::string tag;  // the caller's name for it, in Attempt; not sent
   std::string model;
-  std::vector<ChatMessage> messages;
+  std::vector<text::ChatMessage> messages;
   std::optional<double> temperature = 1, top_p = 1;  // none: the server's own
   int max_tokens = 4096;                             // of each choice
   std::optional<std::uint64_t> seed;
@@ -74,6 +70,6 @@ struct ChatAnswer {
 // A third of the bytes, rounded up: more than English or code has, on the safe side.
 std::int64_t estimate_tokens(std::size_t bytes);
 // With what a chat template puts around each message.
-std::int64_t estimate_prompt_tokens(const std::vector<ChatMessage>& messages);
+std::int64_t estimate_prompt_tokens(const std::vector<text::ChatMessage>& messages);
 
 }  // namespace kw::openai

@@ -197,7 +197,7 @@ TEST(ChatFaults, Tls) {
   net::testing::write_self_signed(folder.path(), "good", "DNS:localhost,IP:127.0.0.1");
   net::testing::write_self_signed(folder.path(), "other", "DNS:localhost,IP:127.0.0.1");
   net::Router router;
-  router.add("POST", "/v1/chat/completions", [](net::Request, net::Responder responder) {
+  router.add("POST", "/v1/chat/completions", [](const net::Request&, net::Responder responder) {
     net::Response response;
     response.headers.add("Content-Type", "application/json");
     response.body = chat_json("over TLS");

@@ -9,7 +9,7 @@
 namespace kw::openai {
 namespace {
 
-constexpr int kMostChoices = 128;
+constexpr int kMaxChoices = 128;
 
 tl::unexpected<ReadFailure> malformed(std::string message) {
   return tl::unexpected(ReadFailure{Outcome::kMalformed, std::move(message)});
@@ -35,9 +35,8 @@ Status check_request(const ChatRequest& request) {
     KW_TRY_STATUS(check_text(fmt::format("messages[{}].content", i), request.messages[i].content));
   }
   for (const std::string& stop : request.stop) KW_TRY_STATUS(check_text("stop", stop));
-  if (request.n < 1 || request.n > kMostChoices)
-    return fail(ErrorCode::kInvalidArgument, "n: expected 1 to {}, not {}", kMostChoices,
-                request.n);
+  if (request.n < 1 || request.n > kMaxChoices)
+    return fail(ErrorCode::kInvalidArgument, "n: expected 1 to {}, not {}", kMaxChoices, request.n);
   if (request.max_tokens < 1)
     return fail(ErrorCode::kInvalidArgument, "max_tokens: expected 1 or more, not {}",
                 request.max_tokens);
@@ -65,9 +64,9 @@ ReadResult<std::string> read_content(const Json& value) {
 std::optional<std::int64_t> read_count(const Json& object, const char* key) {
   auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
-  constexpr double kMost = 1e12;
+  constexpr double kMax = 1e12;
   const double value = found->get<double>();
-  if (!(value >= 0 && value <= kMost) || std::floor(value) != value) return std::nullopt;
+  if (!(value >= 0 && value <= kMax) || std::floor(value) != value) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
 
@@ -127,7 +126,7 @@ Result<std::string> request_body(const ChatRequest& request, bool max_completion
   KW_TRY_STATUS(check_request(request));
   Json body = {{"model", request.model}};
   body["messages"] = Json::array();
-  for (const ChatMessage& message : request.messages)
+  for (const text::ChatMessage& message : request.messages)
     body["messages"].push_back({{"role", message.role}, {"content", message.content}});
   body[max_completion_tokens ? "max_completion_tokens" : "max_tokens"] = request.max_tokens;
   if (request.temperature) body["temperature"] = *request.temperature;
@@ -194,7 +193,7 @@ ReadResult<int> read_index(const Json& choice, int fallback) {
   if (found == choice.end() || found->is_null()) return fallback;
   if (!found->is_number_integer()) return malformed("a choice's index is no whole number");
   const auto index = found->get<std::int64_t>();
-  if (index < 0 || index > kMostIndex)
+  if (index < 0 || index > kMaxIndex)
     return malformed(fmt::format("a choice's index is {}", index));
   return static_cast<int>(index);
 }

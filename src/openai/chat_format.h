@@ -48,7 +48,7 @@ ReadResult<AnswerParts> read_answer(std::string_view body);
 
 // What both forms of an answer share.
 ReadResult<Json> read_body(std::string_view body);  // an object that is no error
-inline constexpr std::int64_t kMostIndex = 1023;
+inline constexpr std::int64_t kMaxIndex = 1023;
 ReadResult<int> read_index(const Json& choice, int fallback);
 // Text, null, or parts with text. In a stream `message` is "delta".
 struct MessageText {

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 14> kTokens = {"<|im_start|>",
                                                       "<\xEF\xBD\x9C"
                                                       "Assistant\xEF\xBD\x9C>"};
 
-bool is_echo(std::string_view text, const ChatMessage& message) {
+bool is_echo(std::string_view text, const text::ChatMessage& message) {
   if (message.role == "assistant") return false;
   std::string_view said = trim(message.content);
   if (said.size() < kLeastEchoBytes) return false;
@@ -36,14 +36,14 @@ bool is_echo(std::string_view text, const ChatMessage& message) {
 
 }  // namespace
 
-Suspicion suspect(const std::string& text, const std::vector<ChatMessage>& messages) {
+Suspicion suspect(const std::string& text, const std::vector<text::ChatMessage>& messages) {
   if (trim(text).empty()) return Suspicion::kEmpty;
   if (std::any_of(messages.begin(), messages.end(),
-                  [&](const ChatMessage& message) { return is_echo(text, message); }))
+                  [&](const text::ChatMessage& message) { return is_echo(text, message); }))
     return Suspicion::kPromptEcho;
   auto is_foreign = [&](std::string_view token) {
     return text.find(token) != std::string::npos &&
-           std::none_of(messages.begin(), messages.end(), [&](const ChatMessage& message) {
+           std::none_of(messages.begin(), messages.end(), [&](const text::ChatMessage& message) {
              return message.content.find(token) != std::string::npos;
            });
   };

@@ -11,7 +11,7 @@ namespace kw::openai {
 // kLeastEchoBytes) stands within the first kEchoWithin bytes of the text: a base model, or a server
 // that returns the prompt with the answer. kTemplateTokens: a special token of a known template is
 // in the text and in no message. The text itself is left as it is: the caller judges it.
-Suspicion suspect(const std::string& text, const std::vector<ChatMessage>& messages);
+Suspicion suspect(const std::string& text, const std::vector<text::ChatMessage>& messages);
 inline constexpr std::size_t kEchoBytes = 200, kLeastEchoBytes = 40, kEchoWithin = 64;
 
 }  // namespace kw::openai

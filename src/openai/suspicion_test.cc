@@ -10,7 +10,7 @@ const std::string kTask =
     "Write a C++ kernel for the problem below. It gets x of shape [B, N] and returns the softmax "
     "over the last dimension, as float32. Answer with one code block and nothing else, please. "
     "Here is the interface: int run(const float* x, float* y, long rows, long columns);";
-const std::vector<ChatMessage> kMessages = {
+const std::vector<text::ChatMessage> kMessages = {
     {"system", "You are an engineer who writes fast and correct kernels."}, {"user", kTask}};
 
 TEST(Suspicion, AnswersOfModelsAreNone) {

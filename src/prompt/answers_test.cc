@@ -26,10 +26,9 @@ Json expectations() {
   return json ? *json : Json::array();
 }
 
-FinishReason finish_of(const Json& expected) {
+std::optional<text::Finish> finish_of(const Json& expected) {
   std::string name = expected["finish"];
-  if (name == "length") return FinishReason::kLength;
-  return name == "stop" ? FinishReason::kStop : FinishReason::kUnknown;
+  return text::finish_from_string(name);  // nullopt for "unknown"
 }
 
 Extraction extracted(const Json& expected) {

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "prompt/file_name.h"
+#include "prompt/plain_fences.h"
 
 namespace kw::prompt {
 namespace {
@@ -329,7 +330,8 @@ class Scanner {
 }  // namespace
 
 AnswerParts answer_parts(std::string_view answer) {
-  return Scanner(answer).run();
+  const std::string plain = plain_fences(answer);
+  return Scanner(plain).run();
 }
 
 std::vector<CodeBlock> code_blocks(std::string_view answer) {

@@ -30,6 +30,8 @@ struct AnswerParts {
 //   than four columns further in), also quoted with >, after a colon on a line of prose, closed
 //   behind the last line of code, or never closed before the next fence with a tag. Fences inside a
 //   block tagged markdown are blocks of their own.
+// - A byte order mark, zero-width and no-break spaces beside a fence do not hide it
+//   (plain_fences.h).
 // - <cuda_file name="kernel.cu"> and <kernel.cu> are blocks with a file name, as the prompts of
 //   FlashInfer-Bench ask for. Other names come from the fence (```cpp kernel.cu), from a heading
 //   right before it or from a first line that is a comment with nothing else.

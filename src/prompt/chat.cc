@@ -8,28 +8,17 @@
 
 namespace kw::prompt {
 
-Json to_json(const std::vector<Message>& messages) {
-  Json out = Json::array();
-  for (const Message& message : messages)
-    out.push_back({{"role", message.role}, {"content", message.content}});
-  return out;
-}
-
-Result<std::vector<Message>> messages_from_json(const Json& value, OtherKeys others) {
+Result<std::vector<text::ChatMessage>> messages_from_json(const Json& value,
+                                                          text::OtherKeys others) {
   if (!value.is_array() || value.empty())
     return fail(ErrorCode::kInvalidArgument, "messages: expected a list with a message");
-  std::vector<Message> out;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    KW_TRY(ObjectReader one, ObjectReader::make(value[i], fmt::format("messages[{}]", i)));
-    Message message;
-    KW_TRY(message.role, one.string("role"));
-    KW_TRY(message.content, one.string("content"));
-    if (others == OtherKeys::kRefused) KW_TRY_STATUS(one.no_other_keys());
-    if (message.role != "system" && message.role != "user" && message.role != "assistant")
+  KW_TRY(auto out, text::chat_messages_from_json(value, "messages", others));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::string& role = out[i].role;
+    if (role != "system" && role != "user" && role != "assistant")
       return fail(ErrorCode::kInvalidArgument,
-                  "{}.role: expected system, user or assistant, not \"{}\"", one.where(),
-                  printable(message.role, 40));
-    out.push_back(std::move(message));
+                  "messages[{}].role: expected system, user or assistant, not \"{}\"", i,
+                  printable(role, 40));
   }
   return out;
 }

@@ -5,24 +5,18 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "text/chat_message.h"
 
 namespace kw::prompt {
 
-struct Message {
-  std::string role;  // system, user or assistant
-  std::string content;
-};
-
 struct ChatPrompt {
   std::string template_id;  // "one_shot-1", "one_shot-1+refine-1": names with their versions
-  std::vector<Message> messages;
+  std::vector<text::ChatMessage> messages;
 };
 
-// [{"role", "content"}, ...]
-Json to_json(const std::vector<Message>& messages);
-enum class OtherKeys { kRefused, kIgnored };  // of a message: other people's have names, ...
 // kInvalidArgument names the place: no list, an empty one, an unknown role.
-Result<std::vector<Message>> messages_from_json(const Json& value, OtherKeys others);
+Result<std::vector<text::ChatMessage>> messages_from_json(const Json& value,
+                                                          text::OtherKeys others);
 
 // {"template": ..., "messages": [{"role", "content"}, ...]}
 Json to_json(const ChatPrompt& prompt);

@@ -4,40 +4,23 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <span>
 #include <tuple>
 
 #include "base/text.h"
+#include "prompt/continued_fence.h"
 #include "prompt/file_name.h"
 #include "prompt/join_blocks.h"
 #include "prompt/merge_files.h"
 #include "prompt/unwrap.h"
-#include "task/python_scan.h"
 #include "task/signature.h"
+#include "text/cpp_scan.h"
+#include "text/python_scan.h"
 
 namespace kw::prompt {
 namespace {
 
 using task::Language;
-
-std::vector<std::string_view> tags_of(Language language) {
-  switch (language) {
-    case Language::kCpp:
-      return {"cpp", "c++", "cc", "cxx", "c"};
-    case Language::kCuda:
-      return {"cuda", "cu", "cuda-cpp", "cpp", "c++", "c"};
-    case Language::kPtx:
-      return {"ptx", "asm", "assembly"};
-    case Language::kCubin:
-      return {};
-    case Language::kTriton:
-      return {"python", "triton", "py", "python3"};
-    case Language::kPython:
-      return {"python", "py", "python3"};
-    case Language::kTilelang:
-      return {"python", "tilelang", "py", "python3"};
-  }
-  return {};
-}
 
 bool has_word(std::string_view text, std::string_view word) {
   auto in_word = [](char c) {
@@ -75,7 +58,7 @@ void cut_ends_of_turn(std::string& code) {
 }
 
 // A fence without a tag whose first line is the tag.
-void take_tag_from_code(CodeBlock& block, const std::vector<std::string_view>& tags) {
+void take_tag_from_code(CodeBlock& block, std::span<const std::string_view> tags) {
   if (!block.tag.empty()) return;
   std::size_t end = block.code.find('\n');
   std::string_view first = trim(std::string_view(block.code).substr(0, end));
@@ -126,7 +109,7 @@ std::vector<CodeBlock> all_blocks(const AnswerParts& parts, Language language, b
   }
   // Prose is code only when there is a way to tell.
   if (out.empty() && has_entry) out = blocks_without_fences(parts.prose);
-  std::vector<std::string_view> tags = tags_of(language);
+  const auto tags = task::facts_of(language).fence_tags;
   for (CodeBlock& block : out) {
     block.code = without_entities(std::move(block.code));
     if (!block.closed) cut_ends_of_turn(block.code);
@@ -141,7 +124,7 @@ class Choice {
       : blocks_(std::move(blocks)),
         language_(language),
         options_(options),
-        tags_(tags_of(language)) {
+        tags_(task::facts_of(language).fence_tags) {
     for (const std::string& shown : options.shown) shown_.push_back(bare_lines(shown));
   }
 
@@ -165,7 +148,8 @@ class Choice {
   // either: where one file was cut into pieces.
   std::vector<const CodeBlock*> before(const CodeBlock& chosen) const {
     std::vector<const CodeBlock*> out;
-    if (!chosen.file.empty() || language_ == Language::kPtx) return out;
+    if (!chosen.file.empty() || task::facts_of(language_).syntax == task::Syntax::kAssembly)
+      return out;
     for (const CodeBlock& block : blocks_) {
       if (&block == &chosen) break;
       const bool tagged = std::find(tags_.begin(), tags_.end(), block.tag) != tags_.end();
@@ -216,11 +200,11 @@ class Choice {
   std::vector<CodeBlock> blocks_;
   Language language_;
   const ExtractOptions& options_;
-  std::vector<std::string_view> tags_;
+  std::span<const std::string_view> tags_;
   std::vector<std::string> shown_;
 };
 
-constexpr std::size_t kMostTags = 10;  // in a message
+constexpr std::size_t kMaxTags = 10;  // in a message
 
 std::string nothing_fits(const std::vector<CodeBlock>& blocks, Language language,
                          const std::string& entry) {
@@ -230,7 +214,7 @@ std::string nothing_fits(const std::vector<CodeBlock>& blocks, Language language
   for (const CodeBlock& block : blocks) {
     all_empty = all_empty && trim(block.code).empty();
     std::string tag = block.tag.empty() ? "no tag" : printable(block.tag, 20);
-    if (found.size() < kMostTags && std::find(found.begin(), found.end(), tag) == found.end())
+    if (found.size() < kMaxTags && std::find(found.begin(), found.end(), tag) == found.end())
       found.push_back(std::move(tag));
   }
   if (all_empty) return "the code block is empty";
@@ -243,7 +227,7 @@ std::string nothing_fits(const std::vector<CodeBlock>& blocks, Language language
 
 Extraction without_code(const AnswerParts& parts, const Choice& choice, Language language,
                         const ExtractOptions& options) {
-  bool cut = options.finish == FinishReason::kLength;
+  bool cut = options.finish == text::Finish::kLength;
   bool open = choice.best(true) != nullptr ||
               (!choice.blocks().empty() && !choice.blocks().back().closed && cut);
   if (cut && (open || choice.blocks().empty())) {
@@ -293,29 +277,36 @@ const std::string& Extraction::code() const {
 }
 
 std::string_view fence_tag(Language language) {
-  auto tags = tags_of(language);
+  const auto tags = task::facts_of(language).fence_tags;
   return tags.empty() ? std::string_view() : tags.front();
 }
 
 bool defines_entry(std::string_view code, std::string_view entry, Language language) {
   if (entry.empty()) return false;
-  switch (language) {
-    case Language::kCpp:
-    case Language::kCuda:
-      return task::defines_function(code, entry);
-    case Language::kPtx:
-    case Language::kCubin:
+  switch (task::facts_of(language).syntax) {
+    case task::Syntax::kC:
+      return text::defines_function(code, entry);
+    case task::Syntax::kPython:
+      return text::PythonScan(code).defines(entry);
+    case task::Syntax::kAssembly:
+    case task::Syntax::kBinary:
       return has_word(code, entry);
-    default:
-      return task::PythonScan(code).defines(entry);
   }
+  return false;
 }
 
 Extraction extract_code(std::string_view answer, Language language, const ExtractOptions& options) {
-  AnswerParts parts = answer_parts(answer);
+  if (task::facts_of(language).syntax == task::Syntax::kBinary) {
+    return {.outcome = Extracted::kNoBlock,
+            .why_not = fmt::format("a {} is not text, so no answer can contain one",
+                                   task::facts_of(language).title)};
+  }
+  AnswerParts parts =
+      answer_parts(options.entry.empty() ? std::string(answer)
+                                         : with_opening_fence(answer, options.entry, language));
   Choice choice(all_blocks(parts, language, !options.entry.empty()), language, options);
   const CodeBlock* chosen = choice.best(true);
-  if (chosen != nullptr && !chosen->closed && options.finish != FinishReason::kStop) {
+  if (chosen != nullptr && !chosen->closed && options.finish != text::Finish::kStop) {
     const CodeBlock* whole = choice.best(false);
     bool usable = whole != nullptr && choice.defines(*whole) && !choice.is_echo(*whole);
     chosen = usable ? whole : nullptr;

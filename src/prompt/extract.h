@@ -1,21 +1,20 @@
 // The candidate's source files out of a model's answer.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "prompt/blocks.h"
 #include "task/candidate.h"
+#include "text/finish.h"
 
 namespace kw::prompt {
 
-// Why the model stopped, as completion APIs say it.
-enum class FinishReason { kUnknown, kStop, kLength };
-
 struct ExtractOptions {
   std::string entry;  // "run", "ModelNew": what the code must define; empty: anything goes
-  FinishReason finish = FinishReason::kUnknown;
+  std::optional<text::Finish> finish;  // nullopt: nobody knows why the model stopped
   // Code that stood in the prompt (a previous attempt, the example, the reference): taken only when
   // the answer has nothing else.
   std::vector<std::string> shown = {};
@@ -40,7 +39,8 @@ struct Extraction {
   const std::string& code() const;  // of the first file; empty when there is none
 };
 
-// Among the blocks (blocks.h; strings of JSON; an answer that is code without any fence) the last
+// Among the blocks (blocks.h; strings of JSON; an answer that is code without any fence, or that
+// goes on inside a fence of the prompt, continued_fence.h) the last
 // one wins of those that rank highest: it defines the entry, or at least has its name; it did not
 // stand in the prompt; it is tagged with the language, or has no tag, or (only when it defines the
 // entry) another tag. A block that ends with the answer counts when the model stopped by itself;
@@ -50,10 +50,12 @@ struct Extraction {
 // Where the block lacks names that earlier blocks of the language define, these go in front of it
 // (join_blocks.h): models show a kernel in one block and its wrapper in the next.
 //
+// A language whose files are not text (cubin) has no code in any answer: kNoBlock.
+//
 // Files: with a file of the C family that has a name, all other named ones (the last of each name)
 // but tests, those with a main and those that define the entry too; otherwise what the code
 // includes or imports of the answer's named files. A file without a name is called
-// "kernel.cpp", "kernel.cu", "kernel.py" or "kernel.ptx".
+// "kernel.cpp", "kernel.cu", "kernel.py" or "kernel.ptx"; is_file_name() holds for every name.
 Extraction extract_code(std::string_view answer, task::Language language,
                         const ExtractOptions& options = {});
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "prompt/file_name.h"
+#include "task/language.h"
+
 namespace kw::prompt {
 namespace {
 
@@ -65,7 +68,7 @@ TEST(Extract, CutOffAnswersSaySo) {
   EXPECT_NE(why_not("```cpp\nint a;\n").find("not closed"), std::string::npos);
   EXPECT_NE(why_not("```cpp\nint a;\n```\nbetter:\n```cpp\nint b").find("not closed"),
             std::string::npos);
-  EXPECT_EQ(code("```cpp\nint a;", Language::kCpp, {"", FinishReason::kStop, {}}), "int a;\n");
+  EXPECT_EQ(code("```cpp\nint a;", Language::kCpp, {"", text::Finish::kStop, {}}), "int a;\n");
   EXPECT_NE(why_not("no code").find("no code block"), std::string::npos);
   EXPECT_NE(why_not("").find("no code block"), std::string::npos);
   EXPECT_NE(why_not("```cpp\n\n```").find("empty"), std::string::npos);
@@ -74,7 +77,7 @@ TEST(Extract, CutOffAnswersSaySo) {
 TEST(Extract, EntryWinsOverLaterExamples) {
   std::string answer =
       "```python\ndef run(x):\n  return x\n```\nTest:\n```python\nrunner = 1\n```\n";
-  EXPECT_EQ(code(answer, Language::kPython, {"run", FinishReason::kStop, {}}),
+  EXPECT_EQ(code(answer, Language::kPython, {"run", text::Finish::kStop, {}}),
             "def run(x):\n  return x\n");
   EXPECT_EQ(code(answer, Language::kPython), "runner = 1\n");
 }
@@ -92,11 +95,24 @@ TEST(Extract, HostileTextTakesLinearTime) {
   for (int i = 0; i < 20000; ++i)
     files += fmt::format("```cpp a{}.cpp\n#include \"a{}.cpp\"\n```\n", i, i + 1);
   files += "```cpp\n#include \"a0.cpp\"\nvoid run() {}\n```\n";
-  Extraction all = extract_code(files, Language::kCpp, {"run", FinishReason::kStop, {}});
+  Extraction all = extract_code(files, Language::kCpp, {"run", text::Finish::kStop, {}});
   EXPECT_EQ(all.files.size(), 20001U);
   std::string nested;
   for (int i = 0; i < 50000; ++i) nested += "```markdown\n";
   EXPECT_LE(code_blocks(nested).size(), 1U);
+}
+
+TEST(Extract, EveryLanguageOfTextHasAFileName) {
+  for (const task::LanguageFacts& facts : task::all_languages()) {
+    Extraction found = extract_code("```\nsome code\n```\n", facts.language);
+    if (facts.syntax == task::Syntax::kBinary) {
+      EXPECT_EQ(found.outcome, Extracted::kNoBlock) << facts.name;
+      EXPECT_EQ(found.why_not, "a cubin is not text, so no answer can contain one");
+      continue;
+    }
+    ASSERT_EQ(found.files.size(), 1U) << facts.name;
+    EXPECT_TRUE(is_file_name(found.files[0].path)) << found.files[0].path;
+  }
 }
 
 TEST(Extract, NamesAFewTagsOnly) {

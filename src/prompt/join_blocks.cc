@@ -6,8 +6,9 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "task/python_scan.h"
 #include "task/signature.h"
+#include "text/cpp_scan.h"
+#include "text/python_scan.h"
 
 namespace kw::prompt {
 namespace {
@@ -146,7 +147,7 @@ class Definitions {
 
   bool defines(std::string_view name) const {
     if (python_) return scan_.defines(name) || imported_.contains(name);
-    if (task::defines_function(bare_, name)) return true;
+    if (text::defines_function(bare_, name)) return true;
     for (std::string_view front : {"struct ", "class ", "#define ", "using "}) {
       const std::size_t at = bare_.find(std::string(front) + std::string(name));
       if (at == std::string::npos) continue;
@@ -160,7 +161,7 @@ class Definitions {
  private:
   bool python_;
   std::string bare_;
-  task::PythonScan scan_;  // of bare_
+  text::PythonScan scan_;  // of bare_
   Names imported_;
 };
 
@@ -168,7 +169,7 @@ class Definitions {
 
 std::string joined_code(const CodeBlock& chosen, const std::vector<const CodeBlock*>& earlier,
                         task::Language language) {
-  const bool python = language != task::Language::kCpp && language != task::Language::kCuda;
+  const bool python = task::facts_of(language).syntax == task::Syntax::kPython;
   std::string out = chosen.code;
   for (auto block = earlier.rbegin(); block != earlier.rend(); ++block) {
     const Definitions here(out, python), there((*block)->code, python);

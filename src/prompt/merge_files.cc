@@ -8,6 +8,7 @@
 #include "prompt/extract.h"
 #include "prompt/file_name.h"
 #include "task/signature.h"
+#include "text/cpp_scan.h"
 
 namespace kw::prompt {
 namespace {
@@ -15,16 +16,7 @@ namespace {
 using task::Language;
 
 std::string default_name(Language language) {
-  switch (language) {
-    case Language::kCpp:
-      return "kernel.cpp";
-    case Language::kCuda:
-      return "kernel.cu";
-    case Language::kPtx:
-      return "kernel.ptx";
-    default:
-      return "kernel.py";
-  }
+  return "kernel" + std::string(task::facts_of(language).extensions.front());
 }
 
 FileFamily family_for(Language language) {
@@ -39,7 +31,7 @@ bool is_test(const CodeBlock& block) {
   std::string_view name = base_name(block.file);
   return name.starts_with("test") || name.starts_with("bench") ||
          name.find("_test.") != std::string_view::npos ||
-         task::defines_function(block.code, "main");
+         text::defines_function(block.code, "main");
 }
 
 // The last word-like piece behind `#include "` or `import`/`from` of a line, "" when it has none.

@@ -5,6 +5,7 @@
 #include "prompt/extract.h"
 #include "prompt/sections.h"
 #include "prompt/worked_example.h"
+#include "task/target.h"
 
 namespace kw::prompt {
 namespace {
@@ -37,30 +38,9 @@ strategy: how the work is split over threads or programs, vectors and loops, and
 tiling: the sizes of blocks and vectors, and how ends that do not fit are handled
 )";
 
-std::string_view language_name(task::Language language) {
-  switch (language) {
-    case task::Language::kCpp:
-      return "C++20";
-    case task::Language::kTriton:
-      return "Triton (Python)";
-    case task::Language::kPython:
-      return "Python (PyTorch)";
-    default:
-      return {};
-  }
-}
-
-// Triton is judged on the CPU by its interpreter, and compiled for a GPU.
-bool is_interpreted(task::Language language, const PromptOptions& options) {
-  return language == task::Language::kTriton && options.target == "cpu";
-}
-
-std::string_view judged_target(task::Language language, const PromptOptions& options) {
-  return is_interpreted(language, options) ? std::string_view("interpret") : options.target;
-}
-
+// Interpreted kernels are compiled for a GPU as well.
 std::string target_name(task::Language language, const PromptOptions& options) {
-  if (is_interpreted(language, options))
+  if (task::is_interpreted(language, options.target))
     return "an NVIDIA GPU of compute capability 9.0 (judged by Triton's interpreter and compiler)";
   std::string name = options.target == "cpu" ? "the CPU" : printable(options.target, 40);
   if (!options.machine.empty()) name += fmt::format(" ({})", printable(options.machine, 200));
@@ -99,19 +79,19 @@ std::string entry_of(const task::Problem& problem, task::Language language) {
 
 Result<std::string> problem_prompt(const task::Problem& problem, const task::Signature& signature,
                                    task::Language language, const PromptOptions& options) {
-  std::string_view name = language_name(language);
-  if (name.empty()) {
+  if (worked_example(language, problem.is_module()).code.empty()) {
     return fail(ErrorCode::kUnsupported,
                 "there is no prompt for language {} (there is one for cpp, python and triton)",
                 to_string(language));
   }
   return fmt::format(
-      fmt::runtime(kTemplate), fmt::arg("language", name),
+      fmt::runtime(kTemplate), fmt::arg("language", task::facts_of(language).title),
       fmt::arg("name", printable(problem.name, 256)),
       fmt::arg("target", target_name(language, options)),
       fmt::arg("description", description_section(problem)),
       fmt::arg("interface", interface_section(problem, signature, language)),
-      fmt::arg("workloads", workloads_section(problem, judged_target(language, options))),
+      fmt::arg("workloads",
+               workloads_section(problem, task::workload_target(language, options.target))),
       fmt::arg("rules", rules_section(problem, language, options)),
       fmt::arg("machine", titled("Machine", options.hardware ? hardware_section(*options.hardware)
                                                              : std::string())),

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "prompt/test_problems.h"
+#include "prompt/testing/problems.h"
 
 namespace kw::prompt {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "prompt/extract.h"
-#include "prompt/test_problems.h"
+#include "prompt/testing/problems.h"
 #include "prompt/worked_example.h"
 
 namespace kw::prompt {
@@ -131,7 +131,7 @@ TEST(Templates, ExamplesAreAnswersThatCanBeExtracted) {
       std::string entry = is_module && language != Language::kCpp ? "ModelNew" : "run";
       EXPECT_TRUE(defines_entry(example.code, entry, language)) << example.code;
       Extraction found = extract_code("Adds.\n" + fenced(example.code, fence_tag(language)),
-                                      language, {entry, FinishReason::kStop, {}});
+                                      language, {entry, text::Finish::kStop, {}});
       EXPECT_EQ(found.code(), std::string(example.code) + "\n");
     }
   }
@@ -140,7 +140,7 @@ TEST(Templates, ExamplesAreAnswersThatCanBeExtracted) {
 TEST(Refinement, AnEchoOfThePromptIsNotNewCode) {
   std::string previous = "extern \"C\" void run() {\n  old();\n}\n";
   std::string echo = refined({{previous, "", task::Verdict()}}).messages[0].content;
-  ExtractOptions options{"run", FinishReason::kStop, {previous}};
+  ExtractOptions options{"run", text::Finish::kStop, {previous}};
   Extraction found = extract_code(echo, Language::kCpp, options);
   EXPECT_TRUE(found.outcome != Extracted::kCode || found.echo) << found.code();
   found = extract_code(echo + "\n```cpp\nextern \"C\" void run() { better(); }\n```\n",

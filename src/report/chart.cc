@@ -48,14 +48,20 @@ std::vector<double> ticks(const Axis& axis, bool whole) {
   std::vector<double> out;
   if (axis.is_log) {
     double factor = std::log2(axis.high / axis.low) > 8 ? 4 : 2;
-    for (double tick = axis.low; tick <= axis.high * 1.001; tick *= factor) out.push_back(tick);
+    double tick = axis.low;
+    while (tick <= axis.high * 1.001) {
+      out.push_back(tick);
+      tick *= factor;
+    }
     return out;
   }
   double step = nice_step(axis.high - axis.low, 5);
   if (whole) step = std::max(1.0, step);
-  for (double tick = std::ceil(axis.low / step) * step; tick <= axis.high + step * 1e-6;
-       tick += step)
+  double tick = std::ceil(axis.low / step) * step;
+  while (tick <= axis.high + step * 1e-6) {
     out.push_back(tick);
+    tick += step;
+  }
   return out;
 }
 

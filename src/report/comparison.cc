@@ -118,7 +118,7 @@ Comparison compare(const Run& run, const Run& baseline, const BootstrapOptions& 
                       : mcnemar_exact(row.only_run, row.only_baseline);
     row.difference.value = weighted_mean(difference.scores).value_or(0);
     differences.push_back(std::move(difference));
-    out.measures.push_back(std::move(row));
+    out.measures.push_back(row);
   }
   std::vector<std::optional<Interval>> intervals = bootstrap(differences, options);
   for (std::size_t i = 0; i < out.measures.size(); ++i) {

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "report/report.h"
 #include "report/significance.h"
-#include "report/testing.h"
+#include "report/testing/runs.h"
 
 namespace kw::report {
 namespace {

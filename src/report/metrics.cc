@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/present.h"
 #include "report/tallies.h"
 
 namespace kw::report {
@@ -198,7 +199,7 @@ Metrics measure(const Run& run, const BootstrapOptions& options, std::span<const
   out.refinement = refinement_of(run);
   std::vector<double> best;
   for (const ProblemRecord& problem : run.problems) {
-    if (log_speedup(problem)) best.push_back(best_attempt(problem)->speedup->median);
+    if (log_speedup(problem)) best.push_back(present(best_attempt(problem)->speedup).median);
   }
   out.geometric_mean.timed = static_cast<std::int64_t>(best.size());
   out.speedup_quartiles = quartiles_of(std::move(best));

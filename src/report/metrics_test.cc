@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "report/report.h"
-#include "report/testing.h"
+#include "report/testing/runs.h"
 
 namespace kw::report {
 namespace {

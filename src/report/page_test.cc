@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "report/html.h"
 #include "report/report.h"
-#include "report/testing.h"
+#include "report/testing/runs.h"
 
 namespace kw::report {
 namespace {

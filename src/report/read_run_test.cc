@@ -12,7 +12,7 @@
 #include "os/file.h"
 #include "report/metrics.h"
 #include "report/report.h"
-#include "report/testing.h"
+#include "report/testing/runs.h"
 #include "runlog/candidate_text.h"
 #include "runlog/run_folder.h"
 #include "task/candidate_source.h"
@@ -246,10 +246,10 @@ class RunFolderReaderTest : public ReadRunTest {
                               {{"a", "a", "ha"}, {"b", "b", "hb"}, {"c", "c", "hc"}},
                               "a machine"});
     append(runlog::ProblemStarted{"a"});
-    attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kCompileError);
-    attempt("a", 1, 0, runlog::Finish::kStop, task::Outcome::kPassed);
+    attempt("a", 0, runlog::kNoParent, text::Finish::kStop, task::Outcome::kCompileError);
+    attempt("a", 1, 0, text::Finish::kStop, task::Outcome::kPassed);
     append(runlog::ProblemStarted{"b"});
-    attempt("b", 0, runlog::kNoParent, runlog::Finish::kLength, std::nullopt);
+    attempt("b", 0, runlog::kNoParent, text::Finish::kLength, std::nullopt);
   }
   // Another run, of one problem, begins.
   std::filesystem::path begin(const std::string& name, const Json& settings = Json::object()) {
@@ -261,7 +261,7 @@ class RunFolderReaderTest : public ReadRunTest {
   }
   void append(runlog::EventBody body) { ASSERT_TRUE(run->append({++at, std::move(body)})); }
   // Without an outcome there is no code in the answer, or with it no verdict.
-  void attempt(const std::string& problem, int id, int parent, runlog::Finish finish,
+  void attempt(const std::string& problem, int id, int parent, text::Finish finish,
                std::optional<task::Outcome> outcome, bool has_code = false) {
     runlog::Decided decided;
     decided.problem = problem;
@@ -368,7 +368,7 @@ TEST_F(RunFolderReaderTest, OneThatWasResumedElsewhereRanOnSeveralMachines) {
 }
 
 TEST_F(RunFolderReaderTest, OurFailuresAreNotTheCandidates) {
-  attempt("b", 1, runlog::kNoParent, runlog::Finish::kStop, std::nullopt, true);
+  attempt("b", 1, runlog::kNoParent, text::Finish::kStop, std::nullopt, true);
   runlog::Failed failure;
   failure.problem = "b";
   failure.attempt = 1;
@@ -393,7 +393,7 @@ TEST_F(RunFolderReaderTest, OurFailuresAreNotTheCandidates) {
           "they cost 120 tokens and $0.25, counted with all"));
   // One sum in solve and here: three answers, and one that failed.
   const runlog::Run log = runlog::RunFolder::read(path).value();
-  runlog::Usage told;
+  text::Usage told;
   for (const runlog::ProblemTree& tree : log.problems) told += tree.usage();
   const Metrics m = measure(*read, {});
   EXPECT_EQ(m.spent.tokens(), told.tokens());
@@ -440,7 +440,7 @@ TEST_F(RunFolderReaderTest, ReasoningIsShown) {
 TEST_F(RunFolderReaderTest, AMethodThatRefinesMakesDependentAttempts) {
   for (const char* method : {"base", "best_of_n", "refine", "metr"}) {
     const std::filesystem::path other = begin(method, {{"search", {{"method", method}}}});
-    attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kPassed);
+    attempt("a", 0, runlog::kNoParent, text::Finish::kStop, task::Outcome::kPassed);
     const std::string name = method;
     EXPECT_EQ(load(other).value().independent, name == "base" || name == "best_of_n") << name;
   }
@@ -450,7 +450,7 @@ TEST_F(RunFolderReaderTest, SamplesAreIndependentUnlessSuccessEndsThem) {
   report::Run whole = load(path).value();
   EXPECT_FALSE(whole.independent) << "an attempt has a parent";
   const std::filesystem::path other = begin("other");
-  attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kPassed);
+  attempt("a", 0, runlog::kNoParent, text::Finish::kStop, task::Outcome::kPassed);
   EXPECT_TRUE(load(other).value().independent);
   runlog::ProblemEnded ended;
   ended.problem = "a";
@@ -469,10 +469,10 @@ TEST_F(RunFolderReaderTest, SuspiciousAnswersStayIndependent) {
                       const std::string& suspected) {
     const std::filesystem::path other = begin(name);
     label = suspicion = "";
-    attempt("a", 0, runlog::kNoParent, runlog::Finish::kStop, task::Outcome::kPassed);
+    attempt("a", 0, runlog::kNoParent, text::Finish::kStop, task::Outcome::kPassed);
     label = labelled;
     suspicion = suspected;
-    attempt("a", 1, runlog::kNoParent, runlog::Finish::kStop, std::nullopt);
+    attempt("a", 1, runlog::kNoParent, text::Finish::kStop, std::nullopt);
     return load(other).value();
   };
   report::Run read = one_more("model", "", "prompt_echo");

@@ -68,7 +68,7 @@ class Blobs {
   fs::path folder_;
 };
 
-Spent spent_of(const runlog::Usage& usage) {
+Spent spent_of(const text::Usage& usage) {
   return {usage.prompt_tokens, usage.completion_tokens, usage.cost_usd, 0};
 }
 
@@ -109,13 +109,21 @@ Attempt attempt_of(const runlog::Attempt& from) {
   return out;
 }
 
-// Of a group of the settings; empty where it is not a text.
+// A setting of a group; empty where it is not a text.
 std::string setting(const Json& settings, const char* group, const char* key) {
   if (!settings.is_object() || !settings.contains(group)) return "";
   const Json& found = settings[group];
   return found.is_object() && found.contains(key) && found[key].is_string()
              ? found[key].get<std::string>()
              : "";
+}
+
+// eager, compile, or the name of the candidate that speedups are over.
+std::string baseline_of(const Json& settings) {
+  if (std::string word = setting(settings, "eval", "baseline"); !word.empty()) return word;
+  const Json::json_pointer name("/eval/baseline/solution/name");
+  return settings.contains(name) && settings[name].is_string() ? settings[name].get<std::string>()
+                                                               : "";
 }
 
 // Samples of one distribution: no parents, no program that looks at what came before, and no end
@@ -152,7 +160,7 @@ std::string why_given_up(const runlog::ProblemTree& problem) {
 std::string failed_tries(const runlog::Run& log) {
   std::map<std::string, int> kinds;
   int tries = 0;
-  runlog::Usage usage;
+  text::Usage usage;
   for (const runlog::ProblemTree& problem : log.problems) {
     for (const runlog::Failed& failed : problem.failures) {
       ++tries;
@@ -212,7 +220,7 @@ Result<Run> read_run_folder(const fs::path& folder, bool texts) {
     run.settings = printable(*settings, kMaxText);
   else
     run.notes.push_back("no settings: " + settings.error().message());
-  run.baseline = setting(log.header.settings, "eval", "baseline");
+  run.baseline = baseline_of(log.header.settings);
   run.target = setting(log.header.settings, "eval", "target");
   if (!log.hardware.empty())
     run.hardware = log.hardware.size() == 1 ? *log.hardware.begin() : std::string(kSeveral);

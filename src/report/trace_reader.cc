@@ -87,10 +87,10 @@ std::vector<double> best_by_workload(const Definition& definition) {
     double best = 0;
     for (const Solution& solution : definition.solutions) {
       auto found = solution.evaluations.find(uuid);
-      if (found == solution.evaluations.end() || !found->second.performance ||
-          outcome_of(found->second) != task::Outcome::kPassed)
-        continue;
-      best = std::max(best, found->second.performance->speedup_factor);
+      if (found == solution.evaluations.end()) continue;
+      const auto& performance = found->second.performance;
+      if (performance && outcome_of(found->second) == task::Outcome::kPassed)
+        best = std::max(best, performance->speedup_factor);
     }
     out.push_back(best);
   }

@@ -6,8 +6,8 @@
 namespace kw::reward {
 namespace {
 
-void expect_format(std::string_view completion, double reward, std::optional<std::string> code,
-                   std::string_view end_of_text = {}) {
+void expect_format(std::string_view completion, double reward,
+                   const std::optional<std::string>& code, std::string_view end_of_text = {}) {
   Format found = format_reward(completion, end_of_text);
   EXPECT_EQ(found.reward, reward) << completion;
   EXPECT_EQ(found.code, code) << completion;

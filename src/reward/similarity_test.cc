@@ -89,7 +89,7 @@ TEST(Similarity, RandomTexts) {
     for (auto& symbol : out) symbol = static_cast<std::uint32_t>(rng.below(letters));
     return out;
   };
-  for (std::uint64_t letters : {1, 2, 3, 5, 20})
+  for (std::uint64_t letters : {1U, 2U, 3U, 5U, 20U})
     for (int i = 0; i < 200; ++i) expect_equal(text(letters), text(letters));
 }
 

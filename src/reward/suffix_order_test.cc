@@ -47,7 +47,7 @@ TEST(SuffixOrder, SmallTexts) {
 
 TEST(SuffixOrder, RandomAndPeriodic) {
   Rng rng(3);
-  for (std::uint64_t letters : {1, 2, 3, 200}) {
+  for (std::uint64_t letters : {1U, 2U, 3U, 200U}) {
     for (std::size_t size = 1; size < 70; size += 3) {
       Text text(size);
       for (auto& symbol : text) symbol = static_cast<std::uint32_t>(rng.below(letters) * 1000);

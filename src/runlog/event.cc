@@ -7,17 +7,12 @@
 
 #include "base/error_names.h"
 #include "base/text.h"
-#include "task/enum_names.h"
+#include "text/enum_names.h"
 
 namespace kw::runlog {
 namespace {
 
-constexpr auto kFinishes = task::enum_names<Finish>({{Finish::kStop, "stop"},
-                                                     {Finish::kLength, "length"},
-                                                     {Finish::kContext, "context"},
-                                                     {Finish::kRefused, "refused"}});
-
-constexpr auto kEnds = task::enum_names<End>({{End::kAttempts, "attempts"},
+constexpr auto kEnds = text::enum_names<End>({{End::kAttempts, "attempts"},
                                               {End::kFirstCorrect, "first_correct"},
                                               {End::kTarget, "target"},
                                               {End::kTokens, "tokens"},
@@ -234,8 +229,8 @@ Result<EventBody> decided(ObjectReader& r) {
   KW_TRY(out.prompt, r.string("prompt"));
   return EventBody(std::move(out));
 }
-Result<Usage> usage(ObjectReader& r) {
-  Usage out;
+Result<text::Usage> usage(ObjectReader& r) {
+  text::Usage out;
   KW_TRY(out.prompt_tokens, in_range<std::int64_t>(r.integer("prompt_tokens"), "prompt_tokens", 0));
   KW_TRY(out.completion_tokens,
          in_range<std::int64_t>(r.integer("completion_tokens"), "completion_tokens", 0));
@@ -248,6 +243,12 @@ bool is_suspicion_of_before(std::string_view label) {
   return label == "empty" || label == "prompt_echo" || label == "template_tokens";
 }
 
+// A cancelled answer is recorded by no event.
+std::optional<text::Finish> finish_of_answer(std::string_view name) {
+  const std::optional<text::Finish> out = text::finish_from_string(name);
+  return out == text::Finish::kCancelled ? std::nullopt : out;
+}
+
 Result<EventBody> answered(ObjectReader& r) {
   Answered out;
   KW_TRY(out.problem, r.string("problem"));
@@ -255,7 +256,7 @@ Result<EventBody> answered(ObjectReader& r) {
   KW_TRY(out.by, r.string("by"));
   KW_TRY(out.label, r.string("label"));
   KW_TRY(out.answer, r.string("answer"));
-  KW_TRY(out.finish, named<Finish>(r, "finish", finish_from_string));
+  KW_TRY(out.finish, named<text::Finish>(r, "finish", finish_of_answer));
   KW_TRY(out.usage, usage(r));
   KW_TRY(out.wall_ms, amount(r, "wall_ms"));
   // Logs of before have no reasoning, and a suspicion in the label's place.
@@ -340,25 +341,11 @@ Result<EventBody> body_from(ObjectReader& r) {
 
 }  // namespace
 
-Usage& Usage::operator+=(const Usage& other) {
-  prompt_tokens += other.prompt_tokens;
-  completion_tokens += other.completion_tokens;
-  cost_usd += other.cost_usd;
-  estimated = estimated || other.estimated;
-  return *this;
-}
-
 std::string kind_of(const Failed& failed) {
   if (!failed.kind.empty()) return failed.kind;
   return fmt::format("{}_{}", failed.stage, kw::to_string(failed.code));
 }
 
-std::string_view to_string(Finish finish) {
-  return kFinishes.name(finish);
-}
-std::optional<Finish> finish_from_string(std::string_view name) {
-  return kFinishes.value(name);
-}
 std::string_view to_string(End end) {
   return kEnds.name(end);
 }

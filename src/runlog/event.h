@@ -12,30 +12,13 @@
 #include "base/result.h"
 #include "task/progress.h"
 #include "task/verdict.h"
+#include "text/finish.h"
+#include "text/usage.h"
 
 namespace kw::runlog {
 
 // Raised with every change of an event that an older reader would misread.
 inline constexpr std::int64_t kSchema = 1;
-
-struct Usage {
-  std::int64_t prompt_tokens = 0, completion_tokens = 0;
-  double cost_usd = 0;     // 0: not known, or nothing to pay
-  bool estimated = false;  // some of it was told by no server
-
-  std::int64_t tokens() const { return prompt_tokens + completion_tokens; }
-  Usage& operator+=(const Usage& other);
-  bool operator==(const Usage&) const = default;
-};
-
-enum class Finish {
-  kStop,     // the answer is whole
-  kLength,   // cut at the most tokens that it may have
-  kContext,  // the prompt leaves no room for an answer: there is none
-  kRefused,  // whoever serves the model does not give it out
-};
-std::string_view to_string(Finish finish);  // "stop", ...
-std::optional<Finish> finish_from_string(std::string_view name);
 
 inline constexpr int kNoParent = -1;         // from the problem's own prompt
 inline constexpr int kReferenceParent = -2;  // the reference was drawn: the same prompt
@@ -81,8 +64,8 @@ struct Answered {
   std::string by;      // the proposer: "recorded", "writer", a model's name
   std::string label;   // of a program's candidate: its strategy; else empty
   std::string answer;  // blob: text
-  Finish finish = Finish::kStop;
-  Usage usage;
+  text::Finish finish = text::Finish::kStop;
+  text::Usage usage;
   double wall_ms = 0;
   std::string reasoning = {};  // blob: text that a server told beside the answer; empty: none
   std::string suspicion =
@@ -120,7 +103,7 @@ struct Failed {
   std::string message;
   bool again = false;  // another try follows, or answered beside it
   std::string kind;    // of a request to a server: "rate_limited", "cut", ...; else empty
-  Usage usage;         // what the try has cost nevertheless
+  text::Usage usage;   // what the try has cost nevertheless
 };
 // How failures are counted: the kind, else stage and code, "judge_unavailable".
 std::string kind_of(const Failed& failed);

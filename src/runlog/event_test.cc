@@ -35,12 +35,13 @@ std::vector<Event> one_of_each() {
                  "cut",
                  {100, 7, 0.25, true}}},
       {4,
-       Answered{"p", 0, "m", "tiled", "bb", Finish::kLength, {10, 20, 0.5}, 12.5, "hh", "empty"}},
+       Answered{
+           "p", 0, "m", "tiled", "bb", text::Finish::kLength, {10, 20, 0.5}, 12.5, "hh", "empty"}},
       {5, Extracted{"p", 0, "cc", "dd", ""}},
       {6, Judged{"p", 0, task::Outcome::kWrongValue, "", Progress::kRightShape, 3.5, std::nullopt,
                  "ee", kNoParent, 99}},
       {7, Decided{"p", 1, 1, 0, std::nullopt, 8, "refine", "ff"}},
-      {8, Answered{"p", 1, "m", "", "bb", Finish::kStop, {}, 1}},
+      {8, Answered{"p", 1, "m", "", "bb", text::Finish::kStop, {}, 1}},
       {9, Extracted{"p", 1, "cc", "dd", ""}},
       {10, Judged{"p", 1, task::Outcome::kPassed, "", Progress::kCorrect, std::nullopt,
                   task::Speedup{2, 1.5, 2.5}, "gg", 0, 0}},
@@ -91,7 +92,7 @@ TEST(Event, FailuresOfBeforeTheirCostWasWritten) {
   auto event = event_from_json(json);
   ASSERT_TRUE(event) << event.error().message();
   const auto& failed = std::get<Failed>(event->body);
-  EXPECT_EQ(failed.usage, Usage{});
+  EXPECT_EQ(failed.usage, text::Usage{});
   EXPECT_EQ(kind_of(failed), "propose_unavailable");
   EXPECT_EQ(kind_of(std::get<Failed>(one_of_each()[3].body)), "cut");
 }
@@ -124,7 +125,7 @@ TEST(Run, IsBuiltFromEvents) {
   ASSERT_EQ(tree.attempts.size(), 2U);
   EXPECT_EQ(tree.best()->id, 1);
   EXPECT_EQ(tree.best(1), nullptr);
-  EXPECT_EQ(tree.usage(), (Usage{110, 27, 0.75, true}));
+  EXPECT_EQ(tree.usage(), (text::Usage{110, 27, 0.75, true}));
   EXPECT_EQ(tree.failures.size(), 1U);
   EXPECT_EQ(tree.ended->end, End::kTarget);
   EXPECT_FALSE(run.ended);  // it was resumed

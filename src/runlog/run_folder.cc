@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "os/file.h"
-#include "task/toml.h"
+#include "text/toml.h"
 
 namespace kw::runlog {
 namespace fs = std::filesystem;
@@ -58,7 +58,7 @@ Result<RunFolder> RunFolder::create(const fs::path& folder, const Json& settings
          os::Journal::open(events_of(folder), [&](const std::string&) -> Status {
            return fail(ErrorCode::kAlreadyExists, "there is a run in {} already", folder.string());
          }));
-  KW_TRY_STATUS(os::write_file_atomic(settings_of(folder), task::to_toml(settings)));
+  KW_TRY_STATUS(os::write_file_atomic(settings_of(folder), text::to_toml(settings)));
   return RunFolder(folder, std::move(journal));
 }
 
@@ -81,7 +81,7 @@ Result<Run> RunFolder::read(const fs::path& folder) {
 
 Result<Json> RunFolder::read_settings(const fs::path& folder) {
   KW_TRY(std::string text, os::read_file(settings_of(folder)));
-  return task::json_from_toml(text, settings_of(folder).string());
+  return text::json_from_toml(text, settings_of(folder).string());
 }
 
 Status RunFolder::append(const Event& event) {

@@ -151,14 +151,15 @@ Progress Attempt::progress() const {
 
 std::string_view why_no_verdict(const Attempt& attempt) {
   if (attempt.extracted && !attempt.extracted->candidate.empty()) return "not_judged";
-  switch (attempt.answered ? attempt.answered->finish : Finish::kStop) {
-    case Finish::kStop:
+  switch (attempt.answered ? attempt.answered->finish : text::Finish::kStop) {
+    case text::Finish::kStop:
+    case text::Finish::kCancelled:
       return "no_code";
-    case Finish::kLength:
+    case text::Finish::kLength:
       return "cut_answer";
-    case Finish::kContext:
+    case text::Finish::kContext:
       return "prompt_too_long";
-    case Finish::kRefused:
+    case text::Finish::kRefused:
       return "refused";
   }
   return "no_code";
@@ -181,8 +182,8 @@ const Attempt* ProblemTree::best(std::size_t visible) const {
   return out;
 }
 
-Usage ProblemTree::usage() const {
-  Usage out;
+text::Usage ProblemTree::usage() const {
+  text::Usage out;
   for (const Attempt& attempt : attempts) {
     if (attempt.answered) out += attempt.answered->usage;
   }

@@ -52,7 +52,7 @@ struct ProblemTree {
   // nullptr when none is correct.
   const Attempt* best(std::size_t visible) const;
   const Attempt* best() const { return best(attempts.size()); }
-  Usage usage() const;  // of answers, and of tries that failed
+  text::Usage usage() const;  // of answers, and of tries that failed
   // For how long it has been searched, in all sessions; now_ms: as events have it.
   std::int64_t searched_ms(std::int64_t now_ms) const {
     return earlier_ms + (searching ? now_ms - begun_ms : 0);

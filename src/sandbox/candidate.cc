@@ -153,7 +153,8 @@ StepError enter_file_wall(const HostWalls& walls, const SpawnRequest& request) {
     rules.writable = {request.work_folder, "/dev/null",   "/dev/zero",
                       "/dev/full",         "/dev/random", "/dev/urandom"};
     for (const std::vector<Bind>* binds : {&walls.binds, &request.binds}) {
-      for (const Bind& bind : *binds) rules.readable.push_back(bind.source);
+      for (const Bind& bind : *binds)
+        (bind.device ? rules.writable : rules.readable).push_back(bind.source);
     }
   }
   return enter_landlock(walls.layers.landlock_abi, rules);

@@ -94,7 +94,7 @@ StepError attach_bind(int root, const Bind& bind) {
       return step_failed("symlink " + bind.target);
     return {};
   }
-  StepError error = attach(source.get(), false, relative(bind.target));
+  StepError error = attach(source.get(), bind.device, relative(bind.target));
   if (error) error.step = "binding " + bind.source + ": " + error.step;
   return error;
 }

@@ -43,6 +43,7 @@ struct Bind {
   std::string source,
       target;  // read-only, nosuid, nodev; a missing source is skipped when optional
   bool optional = false;
+  bool device = false;  // a device node, which the sandbox may open for writing: nosuid only
 };
 
 struct Spec {

@@ -140,7 +140,7 @@ TEST(Spawn, RequestsSurviveTheirJson) {
   request.role = "executor";
   request.argv = {"program", "an argument"};
   request.environment = {{"NAME", "value=with equals"}};
-  request.binds = {{"/a", "/b", true}};
+  request.binds = {{"/a", "/b", true}, {"/dev/null", "/dev/null", false, true}};
   request.limits.memory_bytes = 123;
   request.limits.cpu_time = std::chrono::seconds(9);
   request.cpus = {0, 2};

@@ -6,19 +6,21 @@ namespace {
 
 Json binds_json(const std::vector<Bind>& binds) {
   Json list = Json::array();
-  for (const Bind& bind : binds) list.push_back({bind.source, bind.target, bind.optional});
+  for (const Bind& bind : binds)
+    list.push_back({bind.source, bind.target, bind.optional, bind.device});
   return list;
 }
 
 Result<std::vector<Bind>> parse_binds(const Json& list) {
   std::vector<Bind> binds;
   for (const Json& entry : list) {
-    if (!entry.is_array() || entry.size() != 3 || !entry[0].is_string() || !entry[1].is_string() ||
-        !entry[2].is_boolean()) {
-      return fail(ErrorCode::kInvalidArgument, "binds: expected [source, target, optional]");
+    if (!entry.is_array() || entry.size() != 4 || !entry[0].is_string() || !entry[1].is_string() ||
+        !entry[2].is_boolean() || !entry[3].is_boolean()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "binds: expected [source, target, optional, device]");
     }
-    binds.push_back(
-        {entry[0].get<std::string>(), entry[1].get<std::string>(), entry[2].get<bool>()});
+    binds.push_back({entry[0].get<std::string>(), entry[1].get<std::string>(), entry[2].get<bool>(),
+                     entry[3].get<bool>()});
   }
   return binds;
 }

@@ -25,7 +25,7 @@ class Alternate : public Proposer {
     KW_TRY(Proposed proposed, two_[turn]->propose(of_turn, stop));
     if (!std::holds_alternative<Exhausted>(proposed)) return proposed;
     KW_TRY(Proposed other, two_[1 - turn]->propose(request, std::move(stop)));
-    // What ends the first without being its own end (a budget) is told.
+    // When the first proposer ends because of a limit (a budget), that reason is reported.
     if (std::holds_alternative<Exhausted>(other) && is_limit(proposed)) return proposed;
     return other;
   }
@@ -33,7 +33,7 @@ class Alternate : public Proposer {
   int most_at_once() const override {
     return std::min(two_[0]->most_at_once(), two_[1]->most_at_once());
   }
-  // One at most runs a model here.
+  // At most one of the two runs a model on this machine.
   gym::Background* background() override {
     gym::Background* of_first = two_[0]->background();
     return of_first != nullptr ? of_first : two_[1]->background();

@@ -1,4 +1,5 @@
-// What is drawn for an attempt depends on nothing but the run's seed, its problem and its number.
+// The seed of an attempt's random draws. It depends on nothing but the run's seed, the problem and
+// the attempt's number.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace kw::search {
 
-// purpose: "policy", "answer". As base/seed.h.
+// purpose: "policy", "answer", as in base/seed.h.
 inline std::uint64_t attempt_seed(std::uint64_t seed, const std::string& problem, int attempt,
                                   std::string_view purpose) {
   return seed_of(fmt::format("{}\n{}\n{}\n{}", seed, purpose, attempt, problem));

@@ -16,8 +16,8 @@ class Collect : public link::GenerationListener {
   void accepted(const link::Accepted&) override {}
   void part(link::Part part) override {
     proposal_.answer += part.text;
-    if (part.finish == link::Finish::kLength) proposal_.finish = runlog::Finish::kLength;
-    if (part.finish == link::Finish::kCancelled) cancelled_ = true;
+    if (part.finish == text::Finish::kLength) proposal_.finish = text::Finish::kLength;
+    if (part.finish == text::Finish::kCancelled) cancelled_ = true;
   }
   void done(const link::Done& done) override {
     if (cancelled_) return promise_.set_value(fail(ErrorCode::kCancelled, "cancelled"));
@@ -28,7 +28,7 @@ class Collect : public link::GenerationListener {
   void failed(const link::Failed& failure) override {
     if (failure.reason != link::FailureReason::kContextLength)
       return promise_.set_value(fail(failure.code, failure.message));
-    proposal_.finish = runlog::Finish::kContext;
+    proposal_.finish = text::Finish::kContext;
     promise_.set_value(std::move(proposal_));
   }
 

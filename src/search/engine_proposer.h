@@ -23,8 +23,8 @@ class EngineProposer : public Proposer, public gym::Background {
  public:
   using Start = std::function<Result<link::ChildProgram>()>;
 
-  // Starts the engine and waits until its model is loaded: what it says went wrong, else how it
-  // ended. name: the model's, for the tree.
+  // Starts the engine and waits until its model is loaded. The error is the one that the engine
+  // reports, or else the way in which it ended. name: the model's, for the tree.
   static Result<std::unique_ptr<EngineProposer>> start(Start start, std::string name,
                                                        const Sampling& sampling,
                                                        const std::stop_token& stop);
@@ -49,7 +49,7 @@ class EngineProposer : public Proposer, public gym::Background {
   const Sampling sampling_;
   std::mutex mutex_;                           // held while a model loads
   std::shared_ptr<link::ModelClient> client_;  // under mutex_
-  std::mutex engine_mutex_;                    // never held for long; taken after mutex_
+  std::mutex engine_mutex_;                    // never held for long; locked after mutex_
   std::optional<link::ChildProgram> engine_;   // under engine_mutex_
   bool paused_ = false;                        // under engine_mutex_
 };

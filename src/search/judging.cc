@@ -3,7 +3,7 @@
 #include "base/present.h"
 #include "base/text.h"
 #include "runlog/stored.h"
-#include "search/reading.h"
+#include "search/summary.h"
 
 namespace kw::search {
 namespace {
@@ -14,7 +14,7 @@ std::string first_diagnostic(const task::Verdict& verdict) {
   return verdict.diagnostics.empty() ? "" : printable(verdict.diagnostics[0].message, 400);
 }
 
-// What a verdict says about the problem, and not about one candidate.
+// The ending of a search whose verdict concerns the problem, not one candidate.
 std::optional<Ending> ending_of(const task::Verdict& verdict) {
   if (verdict.outcome == task::Outcome::kQuarantined)
     return Ending{End::kQuarantined, first_diagnostic(verdict)};
@@ -70,7 +70,8 @@ Result<std::optional<Ending>> Judging::arrived(Judgement message) {
     return ending;
   }
   KW_TRY_STATUS(give_up(message.attempt));
-  // What may not be retried is not this candidate's alone: a reference that does not run, say.
+  // An error that may not be retried concerns the problem, not this candidate alone: a reference
+  // that does not run, say.
   if (!may_retry(error.code())) ending = Ending{End::kFailed, error.message()};
   return ending;
 }
@@ -107,7 +108,7 @@ Status Judging::copy(int attempt, int from) {
   return log_.record(std::move(event));
 }
 
-// The first of those that waited for a verdict that will not come is judged in its own name.
+// The first of the attempts that waited for this verdict is judged in its place.
 Status Judging::give_up(int attempt) {
   auto found = same_.find(hash_of(attempt));
   found->second.erase(found->second.begin());

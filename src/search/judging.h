@@ -21,7 +21,7 @@ struct Ending {
   std::string reason;
 };
 
-// One thread: the solver's.
+// Only the solver's thread may use it.
 class Judging {
  public:
   // Posts the work; seconds of pause before it.
@@ -37,10 +37,10 @@ class Judging {
 
   // An attempt with code and without a verdict: posted, or it gets the verdict of the same code.
   Status begin(int attempt);
-  // What came of a posted one is written down. An ending where it says that no further attempt can
-  // be judged.
+  // Writes down the result of a posted judgement. Returns an ending where the result says that no
+  // further attempt can be judged.
   Result<std::optional<Ending>> arrived(Judgement message);
-  // The same when the run has been stopped: only what is settled is kept.
+  // The same when the run has been stopped: only settled results are kept.
   Status keep(const Judgement& message);
 
  private:
@@ -48,7 +48,7 @@ class Judging {
   Status copy(int attempt, int from);
   Status give_up(int attempt);
   const runlog::Attempt& attempt_of(int attempt) const;
-  const std::string& hash_of(int attempt) const;  // of its code
+  const std::string& hash_of(int attempt) const;  // hash of the attempt's code
 
   SearchLog& log_;
   const std::string problem_;
@@ -56,7 +56,7 @@ class Judging {
   const bool pauses_;
   const Post post_;
   std::map<int, int> tries_;  // since the start or resume, by attempt
-  // By hash: the attempt in judgement, then those that wait for its verdict.
+  // For each hash the attempt in judgement, then those that wait for its verdict.
   std::map<std::string, std::vector<int>> same_;
 };
 

@@ -10,17 +10,17 @@ bool was_stopped(const Result<T>& result, const std::stop_token& stop) {
   return !result && result.error().code() == ErrorCode::kCancelled && stop.stop_requested();
 }
 
-Workers::Time after(double seconds) {
-  if (seconds <= 0) return Workers::Time::min();
-  return Workers::Clock::now() + std::chrono::duration_cast<Workers::Clock::duration>(
-                                     std::chrono::duration<double>(seconds));
+os::Workers::Time after(double seconds) {
+  if (seconds <= 0) return os::Workers::Time::min();
+  return os::Workers::Clock::now() + std::chrono::duration_cast<os::Workers::Clock::duration>(
+                                         std::chrono::duration<double>(seconds));
 }
 
 }  // namespace
 
-Pools::Pools(Proposer* proposer, Evaluator* evaluator, Clock now, const PoolSizes& sizes)
+Pools::Pools(Proposer* proposer, gym::Judge* judge, Clock now, const PoolSizes& sizes)
     : proposer_(proposer),
-      evaluator_(evaluator),
+      judge_(judge),
       now_(std::move(now)),
       proposing_(sizes.proposing, sizes.most_waiting),
       judging_(sizes.judging, sizes.most_waiting) {}
@@ -50,7 +50,7 @@ void Pools::judge(std::size_t problem, double delay, int attempt, gym::EvalReque
   judging_.post(
       [this, problem, attempt, request = std::move(request)](const std::stop_token& stop) {
         const auto begin = now_();
-        Result<task::Verdict> result = evaluator_->judge(request, stop);
+        Result<task::Verdict> result = judge_->judge(request, stop);
         if (was_stopped(result, stop)) return;
         mailbox_.put(Judgement{problem, attempt, since_ms(begin), std::move(result)});
       },

@@ -1,5 +1,5 @@
-// The work of a search that is done on other threads: one pool asks the proposer and describes
-// problems, one judges. What came out is taken from one mailbox, in the order of arrival.
+// Pools: the threads of a search. One pool asks the proposer and describes problems, one judges.
+// Results come through one mailbox, in the order of arrival.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -10,18 +10,19 @@
 
 #include "base/result.h"
 #include "gym/gym.h"
-#include "search/evaluator.h"
-#include "search/mailbox.h"
-#include "search/messages.h"
+#include "os/mailbox.h"
+#include "os/workers.h"
+#include "prompt/chat.h"
 #include "search/proposer.h"
-#include "search/workers.h"
+#include "search/recorded_judge.h"
+#include "task/signature.h"
 
 namespace kw::search {
 
-// What a problem needs before its first attempt.
+// Everything that a problem needs before its first attempt.
 struct Preparation {
   task::Signature signature;
-  Prompt prompt;
+  prompt::ChatPrompt prompt;
 };
 
 // Messages; problem is the number that the work was posted with.
@@ -48,14 +49,14 @@ struct PoolSizes {
   std::size_t most_waiting = 1;    // in each queue
 };
 
-// Posting and taking are for one thread. Work begins after its delay in seconds, in which it keeps
-// no thread; what is stopped has no message.
+// Only one thread may post and take. Work begins after its delay in seconds, during which it keeps
+// no thread. Work that is stopped sends no message.
 class Pools {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-  // Borrowed: proposer and evaluator.
-  Pools(Proposer* proposer, Evaluator* evaluator, Clock now, const PoolSizes& sizes);
+  // Borrowed: proposer and judge.
+  Pools(Proposer* proposer, gym::Judge* judge, Clock now, const PoolSizes& sizes);
 
   void prepare(std::size_t problem, double delay, std::function<Result<Preparation>()> work);
   void propose(std::size_t problem, double delay, ProposalRequest request);
@@ -74,11 +75,11 @@ class Pools {
   double since_ms(std::chrono::steady_clock::time_point begin) const;
 
   Proposer* proposer_;
-  Evaluator* evaluator_;
+  gym::Judge* judge_;
   Clock now_;
-  Mailbox<Message> mailbox_;
+  os::Mailbox<Message> mailbox_;
   // Last: their ends wait for work that uses the rest.
-  Workers proposing_, judging_;
+  os::Workers proposing_, judging_;
 };
 
 }  // namespace kw::search

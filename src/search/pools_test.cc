@@ -8,7 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "search/testing.h"
+#include "os/pause.h"
+#include "search/testing/scripted_judge.h"
 
 namespace kw::search {
 namespace {
@@ -19,7 +20,7 @@ class Held : public Proposer {
   Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) override {
     const int now = ++under_way;
     for (int most = highest; now > most && !highest.compare_exchange_weak(most, now);) continue;
-    if (hold) pause(std::chrono::hours(1), stop);
+    if (hold) os::pause(std::chrono::hours(1), stop);
     --under_way;
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
     Proposal out;
@@ -35,7 +36,7 @@ class Held : public Proposer {
 class PoolsTest : public testing::Test {
  protected:
   Pools make(int proposing) {
-    return Pools(&proposer, &evaluator, std::chrono::steady_clock::now, {proposing, 1, 100});
+    return Pools(&proposer, &judge, std::chrono::steady_clock::now, {proposing, 1, 100});
   }
   static ProposalRequest attempt(int number) {
     ProposalRequest out;
@@ -48,7 +49,7 @@ class PoolsTest : public testing::Test {
   }
 
   Held proposer;
-  ScriptedEvaluator evaluator;
+  ScriptedJudge judge;
 };
 
 TEST_F(PoolsTest, AsManyRequestsAsThereArePlaces) {

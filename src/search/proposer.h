@@ -20,10 +20,10 @@ namespace kw::search {
 struct ProposalRequest {
   const task::Problem* problem = nullptr;  // lives as long as the proposer
   const task::Signature* signature = nullptr;
-  std::string key;  // of the problem in the run
+  std::string key;  // the problem's key in the run
   int attempt = 0;
   std::uint64_t seed = 0;  // keyed by the run's seed, problem and attempt
-  std::vector<link::Message> messages;
+  std::vector<text::ChatMessage> messages;
   int parent = runlog::kNoParent;
   // The finished attempts below `visible` of the decision, with their blobs in `run`: all that a
   // program may base its next candidate on, so that a run replays.
@@ -36,8 +36,8 @@ struct ProposalRequest {
 // A request that failed, through no fault of a candidate.
 struct FailedTry {
   Error error;
-  std::string kind;  // as runlog::Failed's
-  runlog::Usage usage;
+  std::string kind;  // the same as in runlog::Failed
+  text::Usage usage;
 };
 
 struct Proposal {
@@ -45,17 +45,17 @@ struct Proposal {
   std::string reasoning = {};  // told beside it; no part of the answer
   std::string by;              // model or program
   std::string label;           // strategy of a program's candidate
-  std::string suspicion = {};  // as runlog::Answered's
-  runlog::Finish finish = runlog::Finish::kStop;
-  runlog::Usage usage;
+  std::string suspicion = {};  // the same as in runlog::Answered
+  text::Finish finish = text::Finish::kStop;
+  text::Usage usage;
   std::vector<FailedTry> failed;  // beside the one that answered
 };
-struct Exhausted {  // nothing more to propose for this problem
+struct Exhausted {  // there is nothing more to propose for this problem
   std::string reason;
   runlog::End end = runlog::End::kExhausted;
 };
 struct NoAnswer {
-  std::vector<FailedTry> failed;  // one at least; the last is told
+  std::vector<FailedTry> failed;  // at least one; the last is reported
   bool again = false;             // the same request may be answered later
 };
 using Proposed = std::variant<Proposal, Exhausted, NoAnswer>;
@@ -71,13 +71,14 @@ class Proposer {
   virtual Result<Proposed> propose(const ProposalRequest& request, std::stop_token stop) = 0;
   virtual std::string name() const = 0;  // for people: "recorded answers.jsonl", a model's folder
   virtual int most_at_once() const { return 64; }
-  // What of it runs on this machine and can stand still while kernels are timed; null: nothing.
-  // Lives as long as the proposer.
+  // The part of the proposer that runs on this machine and can stand still while kernels are timed;
+  // null: there is none. It lives as long as the proposer.
   virtual gym::Background* background() { return nullptr; }
 };
 
-// Even attempts go to the first, odd ones to the second; when one is exhausted, to the other, which
-// then may be asked for the same twice: what is in flight of whom is not known there.
+// Even attempts go to the first proposer, odd ones to the second. When one is exhausted, its
+// attempts go to the other. That one may then be asked for the same answer twice, because it does
+// not know which attempts are in flight elsewhere.
 std::unique_ptr<Proposer> alternate(std::unique_ptr<Proposer> first,
                                     std::unique_ptr<Proposer> second);
 

@@ -2,14 +2,14 @@
 
 #include "base/error_names.h"
 #include "base/text.h"
-#include "task/jsonl.h"
-#include "task/text_file.h"
+#include "text/jsonl.h"
+#include "text/text_file.h"
 
 namespace kw::search {
 namespace fs = std::filesystem;
 namespace {
 
-Status read_usage(ObjectReader& line, runlog::Usage& out) {
+Status read_usage(ObjectReader& line, text::Usage& out) {
   const Json* value = line.find("usage");
   if (value == nullptr) return {};
   KW_TRY(ObjectReader usage, ObjectReader::make(*value, "usage"));
@@ -61,8 +61,8 @@ Result<std::unique_ptr<RecordedProposer>> RecordedProposer::load(const fs::path&
 }
 
 Status RecordedProposer::read_lines() {
-  KW_TRY(std::string text, task::read_text(path_, task::kMaxDataFile));
-  return task::for_each_json_line(text, path_.string(),
+  KW_TRY(std::string text, text::read_text(path_, text::kMaxDataFile));
+  return text::for_each_json_line(text, path_.string(),
                                   [this](const Json& line) { return add(line); });
 }
 
@@ -80,7 +80,7 @@ Status RecordedProposer::add(const Json& value) {
   KW_TRY(p.label, line.string_or("label", ""));
   KW_TRY(p.suspicion, line.string_or("suspicion", ""));
   KW_TRY(std::string finish, line.string_or("finish", "stop"));
-  auto known = runlog::finish_from_string(finish);
+  auto known = text::finish_from_string(finish);
   if (!known)
     return fail(ErrorCode::kInvalidArgument, "finish: unknown \"{}\"", printable(finish, 40));
   p.finish = *known;
@@ -100,7 +100,7 @@ Status RecordedProposer::read_run() {
     for (const runlog::Attempt& attempt : tree.attempts) {
       if (!attempt.answered) continue;
       const runlog::Answered& a = *attempt.answered;
-      runlog::Usage usage = a.usage;
+      text::Usage usage = a.usage;
       for (const runlog::Failed& failed : tree.failures) {
         if (failed.attempt == attempt.id) usage += failed.usage;
       }

@@ -14,8 +14,8 @@ namespace kw::search {
 
 class RecordedProposer : public Proposer {
  public:
-  // A .jsonl of answers, or the folder of a run, whose answers these are, each with what its failed
-  // tries have cost. kInvalidArgument names file and line.
+  // Loads a .jsonl of answers, or the folder of a run. A run's answers come with the cost of their
+  // failed tries. kInvalidArgument names file and line.
   static Result<std::unique_ptr<RecordedProposer>> load(const std::filesystem::path& path);
 
   // Exhausted when the problem has no answer for this attempt. An answer's recorded errors come
@@ -26,7 +26,7 @@ class RecordedProposer : public Proposer {
  private:
   struct Answer {
     Proposal proposal;
-    std::string blob, reasoning_blob;  // of a run: the texts; empty: in the proposal, or none
+    std::string blob, reasoning_blob;  // the texts of a run; empty: in the proposal, or none
     std::vector<NoAnswer> errors;
   };
   using Key = std::pair<std::string, int>;

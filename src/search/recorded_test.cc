@@ -45,8 +45,8 @@ TEST_F(RecordedTest, AnswersByProblemAndAttempt) {
   EXPECT_EQ(one.label, "tiled");
   EXPECT_EQ(one.reasoning, "why");
   EXPECT_EQ(one.suspicion, "empty");
-  EXPECT_EQ(one.finish, runlog::Finish::kLength);
-  EXPECT_EQ(one.usage, (runlog::Usage{3, 4, 0.5}));
+  EXPECT_EQ(one.finish, text::Finish::kLength);
+  EXPECT_EQ(one.usage, (text::Usage{3, 4, 0.5}));
   EXPECT_EQ(std::get<Proposal>(ask(**from, "q", 0).value()).by, "recorded");
   EXPECT_TRUE(std::holds_alternative<Exhausted>(ask(**from, "p", 0).value()));
 }
@@ -69,7 +69,7 @@ TEST_F(RecordedTest, AnErrorMayHaveAKindAndACost) {
   const auto none = std::get<NoAnswer>(ask(**from, "p", 0).value());
   EXPECT_FALSE(none.again);
   EXPECT_EQ(none.failed.at(0).kind, "refused");
-  EXPECT_EQ(none.failed.at(0).usage, (runlog::Usage{3, 0, 0.5, true}));
+  EXPECT_EQ(none.failed.at(0).usage, (text::Usage{3, 0, 0.5, true}));
 }
 
 TEST_F(RecordedTest, WhatIsWrongIsNamed) {

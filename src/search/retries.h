@@ -1,18 +1,18 @@
 // When a request or a judgement that failed through no fault of its own is made again.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include <fmt/core.h>
 
+#include "base/backoff.h"
 #include "base/random.h"
 #include "search/attempt_seed.h"
 
 namespace kw::search {
 
 struct Retries {
-  static constexpr double kMostSeconds = 60;  // of a pause, unless the first is longer
+  static constexpr double kMaxSeconds = 60;  // limit of a pause, unless the first one is longer
 
   int tries = 1;             // in all
   double first_seconds = 1;  // before the second try, doubled each time
@@ -23,9 +23,7 @@ struct Retries {
 
   // Seconds before the try after `made`: between half of them and all, drawn by attempt.
   double pause(const std::string& problem, int attempt, int made) const {
-    double whole = first_seconds;
-    for (int i = 1; i < made && whole < kMostSeconds; ++i)
-      whole = std::min(2 * whole, kMostSeconds);
+    const double whole = doubled_delay(first_seconds, made, kMaxSeconds);
     Rng rng(attempt_seed(seed, problem, attempt, fmt::format("pause {}", made)));
     return whole * (0.5 + rng.uniform() / 2);
   }

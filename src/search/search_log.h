@@ -12,7 +12,7 @@
 
 namespace kw::search {
 
-// One thread. Everything is borrowed.
+// Writes a run's events. Only one thread may use it, and everything is borrowed.
 class SearchLog {
  public:
   using Now = std::function<std::chrono::steady_clock::time_point()>;
@@ -36,13 +36,13 @@ class SearchLog {
     return {};
   }
 
-  // As events have it.
+  // The time in the form of events.
   std::int64_t now_ms() const {
     return base_ms_ +
            std::chrono::duration_cast<std::chrono::milliseconds>(now_() - begin_).count();
   }
   const runlog::Run& run() const { return run_; }
-  // Of a problem in the run.
+  // The tree of a problem in the run.
   const runlog::ProblemTree& tree(const std::string& key) const {
     return *std::as_const(run_).find(key);
   }

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-runlog::Usage usage_of(const openai::Attempt& attempt) {
+text::Usage usage_of(const openai::Attempt& attempt) {
   return {attempt.usage.prompt_tokens, attempt.usage.completion_tokens, attempt.cost,
           !attempt.usage.known};
 }
@@ -33,9 +33,9 @@ NoAnswer too_late(const Error& error) {
   return {{{error, std::string(to_string(openai::Outcome::kTimeout)), {}}}, false};
 }
 
-runlog::Finish finish_of(const std::string& reason) {
-  if (reason == "length") return runlog::Finish::kLength;
-  return reason == "content_filter" ? runlog::Finish::kRefused : runlog::Finish::kStop;
+text::Finish finish_of(const std::string& reason) {
+  if (reason == "length") return text::Finish::kLength;
+  return reason == "content_filter" ? text::Finish::kRefused : text::Finish::kStop;
 }
 
 }  // namespace
@@ -68,8 +68,7 @@ openai::ChatRequest ServerProposer::chat_request(const ProposalRequest& request,
   openai::ChatRequest out;
   out.tag = tag;
   out.model = model_;
-  for (const link::Message& message : request.messages)
-    out.messages.push_back({message.role, message.content});
+  out.messages = request.messages;
   out.temperature = sampling_.temperature;
   out.top_p = sampling_.top_p;
   out.max_tokens = static_cast<int>(sampling_.max_tokens);
@@ -104,7 +103,7 @@ runlog::End ServerProposer::end_by_budget() const {
 
 Result<Proposed> ServerProposer::no_answer(const Error& error,
                                            const std::vector<openai::Attempt>& attempts) const {
-  if (attempts.empty()) {  // nothing was sent
+  if (attempts.empty()) {  // no request was sent
     if (error.code() == ErrorCode::kResourceExhausted)
       return Proposed(Exhausted{error.message(), end_by_budget()});
     if (error.code() == ErrorCode::kDeadlineExceeded) return Proposed(too_late(error));

@@ -14,8 +14,8 @@ namespace kw::search {
 
 class ServerProposer : public Proposer {
  public:
-  // model: as the server calls it. Of the settings, tries and on_attempt are set here: each call of
-  // propose() is one try, which its caller repeats and writes down; the deadline is that of all
+  // model: the server's name for it. Tries and on_attempt of the settings are set here: each call
+  // of propose() is one try, which its caller repeats and writes down. The deadline is that of all
   // tries of an attempt. Errors are those of ChatClient::make().
   static Result<std::unique_ptr<ServerProposer>> make(openai::ChatSettings settings,
                                                       std::string model, const Sampling& sampling);
@@ -31,7 +31,7 @@ class ServerProposer : public Proposer {
       : model_(std::move(model)), sampling_(sampling) {}
   openai::Clock& clock() const;
   openai::ChatRequest chat_request(const ProposalRequest& request, const std::string& tag) const;
-  // What is left for this attempt, from its first try.
+  // The time that this attempt has left, counted from its first try.
   std::chrono::milliseconds time_left(const std::string& tag);
   std::vector<openai::Attempt> take_attempts(const std::string& tag);
   Result<Proposed> no_answer(const Error& error,
@@ -42,8 +42,9 @@ class ServerProposer : public Proposer {
   const Sampling sampling_;
   openai::ChatSettings settings_;
   std::mutex mutex_;
-  std::map<std::string, openai::Clock::Time> begun_;              // by tag; under mutex_
-  std::map<std::string, std::vector<openai::Attempt>> attempts_;  // of calls under way; the same
+  std::map<std::string, openai::Clock::Time> begun_;  // the key is the tag; guarded by mutex_
+  // Attempts of running calls; the same.
+  std::map<std::string, std::vector<openai::Attempt>> attempts_;
   std::unique_ptr<openai::ChatClient> client_;
 };
 

@@ -80,10 +80,10 @@ TEST_F(ServerProposerTest, WhatACutAnswerCosts) {
 }
 
 TEST_F(ServerProposerTest, FinishesAndSuspicions) {
-  EXPECT_EQ(proposal(answer("x")).finish, runlog::Finish::kStop);
-  EXPECT_EQ(proposal(answer("x")).usage, (runlog::Usage{10, 5, 0.5, false}));
-  EXPECT_EQ(proposal(answer("x", "length")).finish, runlog::Finish::kLength);
-  EXPECT_EQ(proposal(answer("x", "content_filter")).finish, runlog::Finish::kRefused);
+  EXPECT_EQ(proposal(answer("x")).finish, text::Finish::kStop);
+  EXPECT_EQ(proposal(answer("x")).usage, (text::Usage{10, 5, 0.5, false}));
+  EXPECT_EQ(proposal(answer("x", "length")).finish, text::Finish::kLength);
+  EXPECT_EQ(proposal(answer("x", "content_filter")).finish, text::Finish::kRefused);
   EXPECT_EQ(proposal(answer("")).suspicion, "empty");
   EXPECT_EQ(proposal(answer("<|im_start|>assistant")).suspicion, "template_tokens");
   EXPECT_EQ(proposal(answer("Write a kernel that adds two vectors of ten million floats. Yes."))

@@ -7,16 +7,18 @@
 #include <variant>
 
 #include "base/present.h"
+#include "gym_environment/kernel_task.h"
+#include "gym_environment/read_answer.h"
 #include "runlog/candidate_text.h"
+#include "runlog/stored.h"
 #include "search/attempt_seed.h"
+#include "search/best_so_far.h"
 #include "search/judging.h"
-#include "search/messages.h"
+#include "search/message_blob.h"
 #include "search/pools.h"
-#include "search/reading.h"
 #include "search/retries.h"
 #include "search/search_log.h"
 #include "search/stop_rules.h"
-#include "search/stored.h"
 
 namespace kw::search {
 namespace {
@@ -25,15 +27,15 @@ using runlog::Attempt;
 using runlog::End;
 using runlog::ProblemTree;
 
-constexpr int kMostFailedProblems = 3;    // in a row, by the proposer: then the run ends
+constexpr int kMaxFailedProblems = 3;     // in a row, by the proposer: then the run ends
 constexpr int kPrepare = 0;               // the attempt that failures of preparing are told of
 constexpr std::chrono::seconds kTick{1};  // between two calls of Observer::waits
 
-// One problem that is being searched.
+// A problem that is being searched.
 struct Active {
   std::size_t problem = 0;
   std::optional<Preparation> preparation;
-  std::optional<Ending> ending;  // no further attempt begins
+  std::optional<Ending> ending;  // set: no further attempt begins
   int in_flight = 0;             // tasks in the pools
   int prepare_tries = 0;
   std::map<int, int> propose_tries;  // since the start or resume, by attempt
@@ -62,7 +64,7 @@ class Solver::Impl {
   double seconds_of(const Active& active) const {
     return static_cast<double>(tree_of(active).searched_ms(log_.now_ms())) / 1e3;
   }
-  Asking asking(const Active& active) const {
+  gym_environment::KernelTask task_of(const Active& active) const {
     return {problems_[active.problem].problem, present(active.preparation).signature,
             settings_.language_value(), chosen_, parts_.prompt};
   }
@@ -98,24 +100,24 @@ class Solver::Impl {
   const SolverParts parts_;
   SearchLog log_;
   const Retries retries_;
-  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Method> method_;
   prompt::Template chosen_;
-  double cost_usd_ = 0;      // of the whole run
-  int failed_problems_ = 0;  // by the proposer, since its last answer
-  std::size_t next_ = 0;     // of problems_, to be admitted
+  double cost_usd_ = 0;      // cost of the whole run
+  int failed_problems_ = 0;  // problems that failed in a row since the proposer's last answer
+  std::size_t next_ = 0;     // index into problems_ of the next one to admit
   std::map<std::size_t, Active> active_;
   std::unique_ptr<Pools> pools_;  // last: its end waits for work that uses the rest
 };
 
 Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
-  KW_TRY(policy_, make_policy(settings_.method, settings_.policy_options()));
+  KW_TRY(method_, make_method(settings_.method, settings_.method_options()));
   KW_TRY(chosen_, prompt::template_named(settings_.prompt_template));
   for (const ProblemTree& tree : log_.run().problems) cost_usd_ += tree.usage().cost_usd;
   KW_TRY_STATUS(record(std::move(start)));
   const int in_flight = settings_.jobs * settings_.parallel;
   const auto most_waiting =
       static_cast<std::size_t>(in_flight) + static_cast<std::size_t>(settings_.jobs);
-  pools_ = std::make_unique<Pools>(parts_.proposer, parts_.evaluator, parts_.now,
+  pools_ = std::make_unique<Pools>(parts_.proposer, parts_.judge, parts_.now,
                                    PoolSizes{std::min(in_flight, parts_.proposer->most_at_once()),
                                              settings_.judges, most_waiting});
   auto work = [&]() -> Status {
@@ -138,8 +140,8 @@ Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
   return status;
 }
 
-// What has arrived is kept, though nothing more begins. Where the log cannot be written, nothing
-// is.
+// Keeps the results that have arrived, though nothing more begins. When the log cannot be written,
+// nothing is kept.
 void Solver::Impl::drain() {
   while (auto message = pools_->take_if_there()) {
     Status kept;
@@ -168,7 +170,7 @@ Status Solver::Impl::admit() {
     KW_TRY_STATUS(record(runlog::ProblemStarted{problems_[index].key}));
     Active& active = active_[index];
     active.problem = index;
-    active.judging.emplace(log_, key_of(active), retries_, parts_.evaluator->may_recover(),
+    active.judging.emplace(log_, key_of(active), retries_, parts_.judge->may_recover(),
                            [this, index](int attempt, double delay) {
                              return post_judge(active_.at(index), attempt, delay);
                            });
@@ -259,7 +261,7 @@ Status Solver::Impl::no_answer(Active& active, int attempt, const NoAnswer& none
   const Error& error = none.failed.back().error;
   const bool first = !active.ending;
   end(active, End::kFailed, error.message());
-  if (first && ++failed_problems_ >= kMostFailedProblems)
+  if (first && ++failed_problems_ >= kMaxFailedProblems)
     return tl::unexpected(
         Error(error.code(), error.message())
             .with_context(fmt::format("no answer for {} problems in a row", failed_problems_)));
@@ -300,14 +302,16 @@ Status Solver::Impl::extract(Active& active, int attempt) {
   const runlog::Answered answer = present(of.answered);
   std::vector<std::string> shown;  // in the prompt
   if (of.decided.parent >= 0) {
+    const Attempt& shown_in = tree_of(active).attempts[static_cast<std::size_t>(of.decided.parent)];
     KW_TRY(task::Candidate parent,
-           stored_candidate(*parts_.folder,
-                            tree_of(active).attempts[static_cast<std::size_t>(of.decided.parent)]));
+           runlog::stored_candidate(parts_.folder->path(), present(shown_in.extracted).candidate));
     shown.push_back(parent.sources[0].content);
   }
   KW_TRY(std::string text, parts_.folder->get(answer.answer));
   const task::Problem& problem = problems_[active.problem].problem;
-  Reading reading = read_answer(problem, settings_.language_value(), answer, text, shown);
+  gym_environment::Reading reading = gym_environment::read_answer(
+      problem, settings_.language_value(), text, answer.finish,
+      {fmt::format("attempt_{}", attempt), answer.by, answer.label}, shown);
   runlog::Extracted event{key_of(active), attempt, "", "", std::move(reading.why_not)};
   if (reading.candidate) {
     KW_TRY(event.candidate, parts_.folder->put(runlog::candidate_text(*reading.candidate)));
@@ -341,7 +345,7 @@ Status Solver::Impl::decide_more(Active& active) {
     const ProblemTree& tree = tree_of(active);
     const auto next = static_cast<int>(tree.attempts.size());
     const int window = std::max(0, next - settings_.parallel + 1);
-    const int visible = policy_->visible(next);
+    const int visible = method_->visible(next);
     for (int i = 0; i < std::max(window, visible); ++i) {
       if (!tree.attempts[static_cast<std::size_t>(i)].finished()) return {};
     }
@@ -357,7 +361,7 @@ Status Solver::Impl::decide_more(Active& active) {
       std::vector<const Attempt*> seen;
       for (int i = 0; i < visible; ++i) seen.push_back(&tree.attempts[static_cast<std::size_t>(i)]);
       Rng rng(attempt_seed(settings_.seed, key_of(active), next, "policy"));
-      const Step step = policy_->next_step(seen, next, rng);
+      const Step step = method_->next_step(seen, next, rng);
       if (step.stop) {
         end(active, End::kAttempts, "");
       } else {
@@ -369,17 +373,18 @@ Status Solver::Impl::decide_more(Active& active) {
 }
 
 Status Solver::Impl::decide(Active& active, const Step& step, int attempt, int visible) {
-  Prompt prompt = present(active.preparation).prompt;
+  prompt::ChatPrompt prompt = present(active.preparation).prompt;
   if (step.parent >= 0) {
     const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(step.parent)];
-    Parent parent;
-    KW_TRY(parent.candidate, stored_candidate(*parts_.folder, of));
+    gym_environment::Previous parent;
+    KW_TRY(parent.candidate,
+           runlog::stored_candidate(parts_.folder->path(), present(of.extracted).candidate));
     if (of.judged) {
-      KW_TRY(parent.verdict, stored_verdict(*parts_.folder, of));
+      KW_TRY(parent.verdict, runlog::stored_verdict(parts_.folder->path(), of.judged->verdict));
     }
     KW_TRY(parent.best,
            best_so_far(*parts_.folder, tree_of(active), static_cast<std::size_t>(visible)));
-    KW_TRY(prompt, refine_prompt(asking(active), parent));
+    KW_TRY(prompt, gym_environment::next_prompt(task_of(active), parent));
   }
   KW_TRY(std::string blob, parts_.folder->put(messages_text(prompt.messages)));
   KW_TRY_STATUS(record(runlog::Decided{
@@ -392,7 +397,7 @@ Status Solver::Impl::decide(Active& active, const Step& step, int attempt, int v
 Ending Solver::Impl::ending_of(const Active& active) const {
   const ProblemTree& tree = tree_of(active);
   Ending out = present(active.ending);
-  // What came with the last attempts counts too.
+  // The last attempts may have reached a goal meanwhile.
   if (out.end == End::kAttempts) {
     Settings goals = settings_;
     goals.tokens = 0;
@@ -427,9 +432,10 @@ void Solver::Impl::post_prepare(Active& active, double delay) {
   pools_->prepare(active.problem, delay, [this, index = active.problem]() -> Result<Preparation> {
     const task::Problem& problem = problems_[index].problem;
     Preparation out;
-    KW_TRY(out.signature, parts_.evaluator->describe(problem, settings_.target));
-    KW_TRY(out.prompt, base_prompt({problem, out.signature, settings_.language_value(), chosen_,
-                                    parts_.prompt}));
+    KW_TRY(out.signature, parts_.judge->describe(problem, settings_.target));
+    KW_TRY(out.prompt,
+           gym_environment::first_prompt(
+               {problem, out.signature, settings_.language_value(), chosen_, parts_.prompt}));
     return out;
   });
 }
@@ -456,16 +462,16 @@ Status Solver::Impl::post_propose(Active& active, int attempt, double delay) {
 
 Status Solver::Impl::post_judge(Active& active, int attempt, double delay) {
   const Attempt& of = tree_of(active).attempts[static_cast<std::size_t>(attempt)];
-  gym::EvalRequest request;
-  request.problem = problems_[active.problem].problem;
-  request.options = parts_.eval;
-  request.options.max_seconds = timing_seconds(settings_, request.options.max_seconds,
-                                               timed_workloads(request.problem, settings_.target));
-  request.trajectory = key_of(active);
-  request.turn = attempt;
-  KW_TRY(request.candidate, stored_candidate(*parts_.folder, of));
+  const task::Problem& problem = problems_[active.problem].problem;
+  gym::EvalOptions options = parts_.eval;
+  options.max_seconds =
+      timing_seconds(settings_, options.max_seconds, timed_workloads(problem, settings_.target));
+  KW_TRY(task::Candidate candidate,
+         runlog::stored_candidate(parts_.folder->path(), present(of.extracted).candidate));
   ++active.in_flight;
-  pools_->judge(active.problem, delay, attempt, std::move(request));
+  pools_->judge(active.problem, delay, attempt,
+                gym_environment::judgement_of(task_of(active), std::move(candidate), options,
+                                              key_of(active), attempt));
   return {};
 }
 

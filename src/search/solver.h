@@ -18,8 +18,8 @@
 #include "base/result.h"
 #include "prompt/problem_prompt.h"
 #include "runlog/run_folder.h"
-#include "search/evaluator.h"
 #include "search/proposer.h"
+#include "search/recorded_judge.h"
 #include "search/settings.h"
 
 namespace kw::search {
@@ -46,7 +46,7 @@ class Observer {
 // All borrowed.
 struct SolverParts {
   Proposer* proposer = nullptr;
-  Evaluator* evaluator = nullptr;
+  gym::Judge* judge = nullptr;
   Observer* observer = nullptr;
   runlog::RunFolder* folder = nullptr;
   prompt::PromptOptions prompt;

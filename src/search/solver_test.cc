@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "search/recorded.h"
-#include "search/testing.h"
+#include "search/testing/scripted_judge.h"
 
 namespace kw::search {
 namespace {
@@ -30,8 +30,8 @@ task::Problem small_problem(const std::string& name) {
   task::Definition definition;
   definition.name = name;
   definition.axes = {{"N", 8, ""}};
-  definition.inputs = {{"x", std::vector<std::string>{"N"}, task::DType::kFloat32, ""}};
-  definition.outputs = {{"y", std::vector<std::string>{"N"}, task::DType::kFloat32, ""}};
+  definition.inputs = {{"x", std::vector<std::string>{"N"}, tensor::DType::kFloat32, ""}};
+  definition.outputs = {{"y", std::vector<std::string>{"N"}, tensor::DType::kFloat32, ""}};
   definition.reference = "def run(x):\n    return 2 * x\n";
   out.body = definition;
   out.workloads = {{"w", {}, {{"x", task::RandomInput{}}}}};
@@ -139,7 +139,7 @@ class SolverTest : public testing::Test {
     if (!opened) return tl::unexpected(std::move(opened).error());
     SolverParts parts;
     parts.proposer = &from;
-    parts.evaluator = judging;
+    parts.judge = judging;
     parts.observer = &watcher;
     parts.folder = &*opened;
     parts.now = [this] { return std::chrono::steady_clock::time_point(seconds.load()); };
@@ -159,8 +159,8 @@ class SolverTest : public testing::Test {
   std::vector<std::string> names = {"p"};
   std::string answers;
   Settings settings;
-  ScriptedEvaluator evaluator;
-  Evaluator* judging = &evaluator;
+  ScriptedJudge judge;
+  gym::Judge* judging = &judge;
   Watcher watcher;
   runlog::Run run;
   std::stop_source stop;
@@ -203,7 +203,7 @@ TEST_F(SolverTest, TheOrderOfCompletionChangesNothing) {
   ASSERT_TRUE(solve("first"));
   const std::string first = table(run);
   EXPECT_NE(first.find("draw 0."), std::string::npos);
-  evaluator.on_judge = [](const gym::EvalRequest& request) -> Status {
+  judge.before_judge = [](const gym::EvalRequest& request) -> Status {
     // Later attempts come back sooner.
     std::this_thread::sleep_for(std::chrono::milliseconds(2 * (2 - request.turn % 3)));
     return {};
@@ -226,7 +226,7 @@ TEST_F(SolverTest, CutAnywhereAndGoneOnWith) {
   settings.jobs = 1;
   settings.parallel = 2;
   std::atomic<int> went_away = 0;  // by this process: once
-  evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
+  judge.before_judge = [&](const gym::EvalRequest& request) -> Status {
     if (request.turn != 2 || went_away++ > 0) return {};
     return fail(ErrorCode::kUnavailable, "a process went away");
   };
@@ -248,7 +248,7 @@ TEST_F(SolverTest, CutAnywhereAndGoneOnWith) {
     const fs::path folder = temporary.path() / fmt::format("cut{}", cut);
     fs::copy(whole, folder, fs::copy_options::recursive);
     fs::resize_file(folder / "events.jsonl", cut);
-    evaluator.judged = 0;
+    judge.judged = 0;
     went_away = 0;
     auto from = proposer();
     auto status = solve(folder, *from);
@@ -269,7 +269,7 @@ TEST_F(SolverTest, CutAnywhereAndGoneOnWith) {
         ++judged_in_all;
     }
     const int again = went_away > 0 ? 1 : 0;
-    EXPECT_EQ(evaluator.judged - again, judged_in_all - judged_before) << cut;
+    EXPECT_EQ(judge.judged - again, judged_in_all - judged_before) << cut;
     // And what was read back from the log is what was in memory.
     EXPECT_EQ(table(runlog::RunFolder::read(folder).value()), expected);
     fs::remove_all(folder);
@@ -284,11 +284,11 @@ TEST_F(SolverTest, ARunIsItsOwnRecording) {
   const std::string first = table(run);
   const runlog::Run recorded = run;
   // Without the gym: its verdicts are the first run's.
-  ScriptedEvaluator interfaces_only;
-  interfaces_only.on_judge = [](const gym::EvalRequest&) -> Status {
+  ScriptedJudge interfaces_only;
+  interfaces_only.before_judge = [](const gym::EvalRequest&) -> Status {
     return fail(ErrorCode::kInternal, "asked");
   };
-  RecordedEvaluator again(temporary.path() / "first", recorded, interfaces_only);
+  RecordedJudge again(temporary.path() / "first", recorded, interfaces_only);
   judging = &again;
   auto from = std::move(RecordedProposer::load(temporary.path() / "first")).value();
   ASSERT_TRUE(solve(temporary.path() / "second", *from));
@@ -328,7 +328,7 @@ TEST_F(SolverTest, StopRules) {
   EXPECT_EQ(tree().attempts.size(), 3U);
   settings.tokens = 0;
   settings.seconds = 1;
-  evaluator.on_judge = [&](const gym::EvalRequest&) -> Status {
+  judge.before_judge = [&](const gym::EvalRequest&) -> Status {
     seconds = seconds.load() + std::chrono::seconds(1);
     return {};
   };
@@ -367,7 +367,7 @@ TEST_F(SolverTest, TriesThatFailedCountAsTokensAndCost) {
   ASSERT_TRUE(solve("tokens"));
   EXPECT_EQ(tree().attempts.size(), 2U);
   EXPECT_EQ(tree().ended->end, End::kTokens);
-  EXPECT_EQ(tree().usage(), (runlog::Usage{0, 200, 2, true}));
+  EXPECT_EQ(tree().usage(), (text::Usage{0, 200, 2, true}));
   EXPECT_EQ(kind_of(tree().failures.at(0)), "cut");
   // A replay from the run's own answers stops where it did.
   auto again = std::move(RecordedProposer::load(temporary.path() / "tokens")).value();
@@ -409,7 +409,7 @@ TEST_F(SolverTest, NothingMoreToPropose) {
 TEST_F(SolverTest, TheSameCodeIsJudgedOnce) {
   for (int i = 0; i < 8; ++i) answer("p", i, code("passed 2", i % 2));
   ASSERT_TRUE(solve("run"));
-  EXPECT_EQ(evaluator.judged, 2);
+  EXPECT_EQ(judge.judged, 2);
   for (const auto& attempt : tree().attempts) EXPECT_TRUE(attempt.correct());
 }
 
@@ -419,7 +419,7 @@ TEST_F(SolverTest, FailuresThatPassAreTriedAgainAndToldApart) {
            {{{"code", "unavailable"}, {"message", "busy"}},
             {{"code", "resource_exhausted"}, {"message", "429"}}}}});
   int failures = 0;
-  evaluator.on_judge = [&](const gym::EvalRequest&) -> Status {
+  judge.before_judge = [&](const gym::EvalRequest&) -> Status {
     if (++failures <= 2) return fail(ErrorCode::kUnavailable, "a process went away");
     return {};
   };
@@ -471,7 +471,7 @@ TEST_F(SolverTest, AServerThatIsGoneEndsTheRun) {
 
 TEST_F(SolverTest, ACandidateThatCannotBeJudgedIsLeftAside) {
   for (int i = 0; i < 3; ++i) answer("p", i, code("passed 2", i));
-  evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
+  judge.before_judge = [&](const gym::EvalRequest& request) -> Status {
     if (request.turn == 1) return fail(ErrorCode::kUnavailable, "it takes the checker with it");
     return {};
   };
@@ -486,7 +486,7 @@ TEST_F(SolverTest, ACandidateThatCannotBeJudgedIsLeftAside) {
 TEST_F(SolverTest, AnswersThatCouldNotBeJudgedAreJudgedWhenTheRunGoesOn) {
   for (int i = 0; i < 3; ++i) answer("p", i, code("passed 2", i));
   bool broken = true;
-  evaluator.on_judge = [&](const gym::EvalRequest&) -> Status {
+  judge.before_judge = [&](const gym::EvalRequest&) -> Status {
     if (broken) return fail(ErrorCode::kUnavailable, "no space left in the cache");
     return {};
   };
@@ -512,7 +512,7 @@ TEST_F(SolverTest, ARunWithACandidateThatCouldNotBeJudgedReplays) {
   settings.samples = 4;
   // 1 and 2 have the same code: the second try at it succeeds.
   for (int i = 0; i < 4; ++i) answer("p", i, code("wrong_value 3", i == 2 ? 1 : i));
-  evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
+  judge.before_judge = [&](const gym::EvalRequest& request) -> Status {
     if (request.turn == 1) return fail(ErrorCode::kUnavailable, "it takes the checker with it");
     return {};
   };
@@ -526,15 +526,15 @@ TEST_F(SolverTest, ARunWithACandidateThatCouldNotBeJudgedReplays) {
     EXPECT_EQ(tree().ended->end, best ? End::kAttempts : End::kFailed);
     const std::string first = table(run);
     const runlog::Run recorded = run;
-    ScriptedEvaluator interfaces_only;
-    RecordedEvaluator again(temporary.path() / name, recorded, interfaces_only);
+    ScriptedJudge interfaces_only;
+    RecordedJudge again(temporary.path() / name, recorded, interfaces_only);
     judging = &again;
     settings.retry_seconds = 1000;  // nothing passes with time here
     auto from = std::move(RecordedProposer::load(temporary.path() / name)).value();
     ASSERT_TRUE(solve(temporary.path() / (name + " again"), *from));
     EXPECT_EQ(table(run), first);
     EXPECT_EQ(interfaces_only.judged, 0);
-    judging = &evaluator;
+    judging = &judge;
     settings.retry_seconds = 0;
   }
 }
@@ -551,7 +551,7 @@ TEST_F(SolverTest, SecondsOfAProblemAreThoseInWhichItIsSearched) {
   settings.parallel = 1;
   settings.jobs = 1;
   settings.seconds = 100;
-  evaluator.on_judge = [&](const gym::EvalRequest& request) -> Status {
+  judge.before_judge = [&](const gym::EvalRequest& request) -> Status {
     seconds = seconds.load() + std::chrono::seconds(request.problem.name == "q" ? 90 : 1);
     return {};
   };
@@ -572,7 +572,7 @@ TEST_F(SolverTest, AMachineTooBusyToMeasureIsAskedAgain) {
   settings.method = "base";
   settings.tries = 3;
   ASSERT_TRUE(solve("run"));
-  EXPECT_EQ(evaluator.judged, 3);
+  EXPECT_EQ(judge.judged, 3);
   EXPECT_EQ(tree().attempts[0].judged->outcome, task::Outcome::kNoisy);
 }
 
@@ -583,7 +583,7 @@ TEST_F(SolverTest, AProblemThatCannotBeJudged) {
   EXPECT_EQ(tree().ended->end, End::kQuarantined);
   EXPECT_EQ(tree().ended->reason, "zeros pass");
   EXPECT_EQ(tree().attempts.size(), 1U);
-  evaluator.on_describe = [](const task::Problem&) -> Status {
+  judge.on_describe = [](const task::Problem&) -> Result<task::Signature> {
     return fail(ErrorCode::kInvalidArgument, "its reference raises");
   };
   ASSERT_TRUE(solve("other"));
@@ -599,7 +599,7 @@ TEST_F(SolverTest, WhoeverWatchesHearsThatNothingHappens) {
   watcher.on_wait = [&] {
     if (!std::exchange(waited, true)) heard.set_value();
   };
-  evaluator.on_judge = [&](const gym::EvalRequest&) -> Status {
+  judge.before_judge = [&](const gym::EvalRequest&) -> Status {
     heard.get_future().wait();
     return {};
   };

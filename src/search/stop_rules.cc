@@ -2,20 +2,23 @@
 
 #include <algorithm>
 
+#include "base/present.h"
+
 namespace kw::search {
 
 std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::ProblemTree& tree,
                                      std::size_t visible, double seconds) {
   using runlog::End;
   visible = std::min(visible, tree.attempts.size());
-  runlog::Usage used;
+  text::Usage used;
   for (std::size_t i = 0; i < visible; ++i) {
     const runlog::Attempt& attempt = tree.attempts[i];
     if (attempt.answered) used += attempt.answered->usage;
-    const bool fast = settings.target_speedup > 0 && attempt.correct() && attempt.judged->speedup &&
-                      attempt.judged->speedup->low >= settings.target_speedup;
-    if (fast) return End::kTarget;
-    if (settings.first_correct && attempt.correct()) return End::kFirstCorrect;
+    if (!attempt.correct()) continue;
+    const auto& speedup = present(attempt.judged).speedup;
+    if (settings.target_speedup > 0 && speedup && speedup->low >= settings.target_speedup)
+      return End::kTarget;
+    if (settings.first_correct) return End::kFirstCorrect;
   }
   for (const runlog::Failed& failed : tree.failures) {
     if (static_cast<std::size_t>(failed.attempt) < visible) used += failed.usage;
@@ -26,7 +29,7 @@ std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::Pro
 }
 
 double timing_seconds(const Settings& settings, double most, std::size_t workloads) {
-  constexpr double kPart = 0.25;  // of the problem's seconds, for all workloads of an attempt
+  constexpr double kPart = 0.25;  // share of the problem's seconds for all workloads of an attempt
   constexpr double kLeast = 4;    // in less, a busy machine may give no time at all
   if (settings.seconds <= 0) return most;
   const double each =

@@ -14,9 +14,9 @@ namespace kw::search {
 std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::ProblemTree& tree,
                                      std::size_t visible, double seconds);
 
-// Seconds that measuring one workload may take: what is in flight when a problem's seconds are over
-// is finished, so with such a limit an attempt's timing is bounded by a part of it.
-// workloads: of the problem, that are timed.
+// Seconds that measuring one workload may take. Attempts in flight when a problem's seconds are
+// over are finished, so with such a limit an attempt's timing is bounded by a part of it.
+// workloads: the number of the problem's timed workloads.
 double timing_seconds(const Settings& settings, double most, std::size_t workloads);
 
 // How many of a problem's workloads are timed on a target.

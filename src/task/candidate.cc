@@ -6,29 +6,8 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "task/enum_names.h"
 
 namespace kw::task {
-namespace {
-
-constexpr auto kLanguages = enum_names<Language>({
-    {Language::kCpp, "cpp"},
-    {Language::kCuda, "cuda"},
-    {Language::kPtx, "ptx"},
-    {Language::kCubin, "cubin"},
-    {Language::kTriton, "triton"},
-    {Language::kPython, "python"},
-    {Language::kTilelang, "tilelang"},
-});
-
-}  // namespace
-
-std::string_view to_string(Language language) {
-  return kLanguages.name(language);
-}
-std::optional<Language> language_from_string(std::string_view name) {
-  return kLanguages.value(name);
-}
 
 const SourceFile* Candidate::entry_source() const {
   for (const SourceFile& source : sources) {
@@ -63,6 +42,8 @@ std::string candidate_hash(const Candidate& candidate) {
       {"sources", sources},
       {"launches", launches},
   };
+  for (const ScratchDescriptor& one : candidate.scratch)
+    identity["scratch"].push_back(to_json(one));
   return sha256_hex(canonical_json(identity));
 }
 

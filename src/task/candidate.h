@@ -3,18 +3,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "task/language.h"
 #include "task/launch.h"
 
 namespace kw::task {
-
-enum class Language { kCpp, kCuda, kPtx, kCubin, kTriton, kPython, kTilelang };
-
-std::string_view to_string(Language language);
-std::optional<Language> language_from_string(std::string_view name);
 
 struct SourceFile {
   std::string path;  // relative, without ".."
@@ -45,6 +40,7 @@ struct Candidate {
   std::vector<SourceFile> sources;
   std::vector<LaunchDescriptor>
       launches;  // device-only cuda, ptx, cubin: the kernels to launch, in order
+  std::vector<ScratchDescriptor> scratch;   // theirs
   std::optional<KernelBenchSample> sample;  // files of a KernelBench run only
   std::string hash;  // SHA-256 over language, entry, flags, binding, DPS and sources; not the name
 

@@ -9,10 +9,11 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "task/flags.h"
-#include "task/jsonl.h"
-#include "task/names.h"
+#include "task/launch_comments.h"
 #include "task/solution_json.h"
-#include "task/text_file.h"
+#include "text/jsonl.h"
+#include "text/names.h"
+#include "text/text_file.h"
 
 namespace kw::task {
 namespace fs = std::filesystem;
@@ -20,35 +21,20 @@ namespace {
 
 constexpr std::string_view kForms = ".cpp, .cc, .cu, .ptx, .cubin, .py, .json or .jsonl";
 
+// The first language of the table that has the extension; Python's say by their content which it
+// is.
 std::optional<Language> language_of(const std::string& extension, std::string_view content) {
-  if (extension == ".cpp" || extension == ".cc") return Language::kCpp;
-  if (extension == ".cu") return Language::kCuda;
-  if (extension == ".ptx") return Language::kPtx;
-  if (extension == ".cubin") return Language::kCubin;
-  if (extension == ".py")
+  for (const LanguageFacts& facts : all_languages()) {
+    if (std::ranges::find(facts.extensions, extension) == facts.extensions.end()) continue;
+    if (facts.syntax != Syntax::kPython) return facts.language;
     return content.find("triton.jit") != std::string_view::npos ? Language::kTriton
                                                                 : Language::kPython;
+  }
   return std::nullopt;
 }
 
 bool is_source(const std::string& extension) {
   return language_of(extension, "").has_value();
-}
-
-Result<std::vector<LaunchDescriptor>> launches_in_comments(std::string_view source) {
-  std::vector<LaunchDescriptor> out;
-  for (const CommentLine& comment : comment_lines(source, "launch")) {
-    auto read = [&]() -> Result<LaunchDescriptor> {
-      KW_TRY(Json value, parse_json(comment.text));
-      return launch_from_json(value, "launch");
-    };
-    auto launch = read();
-    if (!launch)
-      return tl::unexpected(
-          std::move(launch).error().with_context(fmt::format("line {}", comment.line)));
-    out.push_back(std::move(*launch));
-  }
-  return out;
 }
 
 Status read_comments(Candidate& candidate) {
@@ -57,7 +43,9 @@ Status read_comments(Candidate& candidate) {
     KW_TRY(candidate.flags, flags_in_comments(content));
   }
   if (candidate.language == Language::kCuda || candidate.language == Language::kPtx) {
-    KW_TRY(candidate.launches, launches_in_comments(content));
+    KW_TRY(DeviceComments found, device_comments(content));
+    candidate.launches = std::move(found.launches);
+    candidate.scratch = std::move(found.scratch);
   }
   return {};
 }
@@ -70,7 +58,7 @@ Result<Candidate> from_named_source(const fs::path& path, std::string content,
   Candidate out;
   out.name = path.stem().string();
   out.entry_file = path.filename().string();
-  KW_TRY_STATUS(check_title(out.entry_file, path.string()));
+  KW_TRY_STATUS(text::check_title(out.entry_file, path.string()));
   if (!language) language = language_of(path.extension().string(), content);
   KW_CHECK(language);  // the caller asked whether it is a source
   out.language = *language;
@@ -86,28 +74,28 @@ Result<Candidate> from_named_source(const fs::path& path, std::string content,
 
 Result<Candidate> from_source(const fs::path& path) {
   bool binary = path.extension() == ".cubin";
-  KW_TRY(std::string content,
-         binary ? read_bytes(path, kMaxSourceFile) : read_text(path, kMaxSourceFile));
+  KW_TRY(std::string content, binary ? text::read_bytes(path, text::kMaxSourceFile)
+                                     : text::read_text(path, text::kMaxSourceFile));
   return from_named_source(path, std::move(content), std::nullopt);
 }
 
 Result<Candidate> from_solution(const fs::path& path) {
   // JSON escapes can double a solution's size.
-  KW_TRY(Json value, read_json(path, 2 * kMaxSolutionBytes));
+  KW_TRY(Json value, text::read_json(path, 2 * kMaxSolutionBytes));
   auto candidate = solution_from_json(value, "");
   if (!candidate) return tl::unexpected(std::move(candidate).error().with_context(path.string()));
   return candidate;
 }
 
 Result<std::vector<Candidate>> from_lines(const fs::path& path) {
-  KW_TRY(std::string text, read_text(path, kMaxDataFile));
+  KW_TRY(std::string text, text::read_text(path, text::kMaxDataFile));
   std::vector<Candidate> out;
   auto read = [&](const Json& line) -> Status {
     KW_TRY(Candidate candidate, solution_from_json(line, ""));
     out.push_back(std::move(candidate));
     return {};
   };
-  KW_TRY_STATUS(for_each_json_line(text, path.string(), read));
+  KW_TRY_STATUS(text::for_each_json_line(text, path.string(), read));
   return out;
 }
 
@@ -123,7 +111,7 @@ Result<std::vector<fs::path>> candidate_files(const fs::path& folder) {
   std::vector<fs::path> out;
   for (std::string_view extension :
        {".cpp", ".cc", ".cu", ".ptx", ".cubin", ".py", ".json", ".jsonl"}) {
-    KW_TRY(auto files, files_with_extension(folder, extension, true));
+    KW_TRY(auto files, text::files_with_extension(folder, extension, true));
     for (fs::path& file : files) {
       if (!is_hidden(file, folder)) out.push_back(std::move(file));
     }
@@ -135,7 +123,7 @@ Result<std::vector<fs::path>> candidate_files(const fs::path& folder) {
     std::erase_if(out,
                   [](const fs::path& p) { return !kernelbench_sample(p.filename().string()); });
   std::sort(out.begin(), out.end(), [](const fs::path& a, const fs::path& b) {
-    return natural_less(a.string(), b.string());
+    return text::natural_less(a.string(), b.string());
   });
   return out;
 }
@@ -147,9 +135,9 @@ Result<Candidate> candidate_from_source(const std::string& file_name, std::strin
   if (!language && !is_source(fs::path(file_name).extension().string()))
     return fail(ErrorCode::kInvalidArgument, "{}: not a source file", file_name);
   if (trim(content).empty()) return fail(ErrorCode::kInvalidArgument, "{}: empty", file_name);
-  if (content.size() > kMaxSourceFile)
+  if (content.size() > text::kMaxSourceFile)
     return fail(ErrorCode::kInvalidArgument, "{}: {} bytes are more than {}", file_name,
-                content.size(), kMaxSourceFile);
+                content.size(), text::kMaxSourceFile);
   if (!is_valid_utf8(content)) return fail(ErrorCode::kInvalidArgument, "{}: not UTF-8", file_name);
   return from_named_source(file_name, std::move(content), language);
 }

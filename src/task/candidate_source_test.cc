@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "task/test_support.h"
-#include "task/text_file.h"
+#include "task/testing/golden.h"
+#include "text/text_file.h"
 
 namespace kw::task {
 namespace {
@@ -65,9 +65,9 @@ TEST(CandidateSource, CommentsSayFlagsAndLaunches) {
   EXPECT_EQ(cuda.launches.size(), 2U);
   EXPECT_NE(cuda.hash, load_candidate(folder.write("b.cu", launch + "\n"))->hash);
   EXPECT_THAT(message_of(load_candidate(folder.write("c.cu", "\n// launch: {\"kernel\": 1}"))),
-              HasSubstr("c.cu: line 2: launch.kernel: expected a string"));
+              HasSubstr("c.cu: line 2, column 13: launch.kernel: expected a string"));
   EXPECT_THAT(message_of(load_candidate(folder.write("d.ptx", "// launch: {"))),
-              HasSubstr("d.ptx: line 1: not valid JSON"));
+              HasSubstr("d.ptx: not valid JSON: parse error at line 1, column 13"));
 }
 
 TEST(CandidateSource, SolutionsAndFolders) {
@@ -139,15 +139,15 @@ TEST(CandidateSource, BadInputIsNamed) {
 TEST(TextFile, SizesAndOrder) {
   TestFolder folder;
   auto path = folder.write("x", "12345");
-  EXPECT_EQ(read_text(path, 5).value(), "12345");
-  EXPECT_FALSE(read_text(path, 4));
-  EXPECT_FALSE(read_bytes("/dev/zero", 10));
-  EXPECT_FALSE(read_bytes(folder.path(), 10));
-  EXPECT_TRUE(natural_less("level1/2_b", "level1/10_a"));
-  EXPECT_FALSE(natural_less("level1/10_a", "level1/2_b"));
-  EXPECT_TRUE(natural_less("a", "a1"));
-  EXPECT_TRUE(natural_less("a01", "a2"));
-  EXPECT_FALSE(natural_less("a", "a"));
+  EXPECT_EQ(text::read_text(path, 5).value(), "12345");
+  EXPECT_FALSE(text::read_text(path, 4));
+  EXPECT_FALSE(text::read_bytes("/dev/zero", 10));
+  EXPECT_FALSE(text::read_bytes(folder.path(), 10));
+  EXPECT_TRUE(text::natural_less("level1/2_b", "level1/10_a"));
+  EXPECT_FALSE(text::natural_less("level1/10_a", "level1/2_b"));
+  EXPECT_TRUE(text::natural_less("a", "a1"));
+  EXPECT_TRUE(text::natural_less("a01", "a2"));
+  EXPECT_FALSE(text::natural_less("a", "a"));
 }
 
 }  // namespace

@@ -85,15 +85,15 @@ struct kw_float4_e2m1 {  // one element a byte, low four bits: sign and 0, 0.5, 
 
 }  // namespace
 
-std::string_view cpp_type_definition(DType dtype) {
+std::string_view cpp_type_definition(tensor::DType dtype) {
   switch (dtype) {
-    case DType::kBFloat16:
+    case tensor::DType::kBFloat16:
       return kBFloat16;
-    case DType::kFloat8E4M3Fn:
+    case tensor::DType::kFloat8E4M3Fn:
       return kFloat8E4M3Fn;
-    case DType::kFloat8E5M2:
+    case tensor::DType::kFloat8E5M2:
       return kFloat8E5M2;
-    case DType::kFloat4E2M1:
+    case tensor::DType::kFloat4E2M1:
       return kFloat4E2M1;
     default:
       return {};

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "task/names.h"
-#include "task/python_scan.h"
+#include "text/names.h"
+#include "text/python_scan.h"
 
 namespace kw::task {
 namespace {
@@ -26,7 +26,7 @@ bool has_tensor(const std::vector<TensorSpec>& tensors, std::string_view name) {
 }
 
 Result<Axis> axis_from_json(const std::string& name, const Json& value, const std::string& where) {
-  KW_TRY_STATUS(check_parameter_name(name, where));
+  KW_TRY_STATUS(text::check_parameter_name(name, where));
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   Axis axis{name, std::nullopt, {}};
   KW_TRY(std::string type, reader.string("type"));
@@ -79,7 +79,7 @@ Result<std::optional<std::vector<std::string>>> shape_from_json(ObjectReader& re
   for (const std::string& name : *shape) {
     if (find_axis(axes, name) == nullptr) {
       return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not among the axes{}",
-                  reader.path("shape"), printable(name, 80), suggestion(name, known));
+                  reader.path("shape"), printable(name, 80), text::suggestion(name, known));
     }
   }
   return shape;
@@ -87,19 +87,21 @@ Result<std::optional<std::vector<std::string>>> shape_from_json(ObjectReader& re
 
 Result<TensorSpec> tensor_from_json(const std::string& name, const Json& value,
                                     const std::string& where, const std::vector<Axis>& axes) {
-  KW_TRY_STATUS(check_parameter_name(name, where));
+  KW_TRY_STATUS(text::check_parameter_name(name, where));
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   TensorSpec tensor;
   tensor.name = name;
   KW_TRY(tensor.shape, shape_from_json(reader, axes));
   KW_TRY(std::string dtype, reader.string("dtype"));
-  auto known = dtype_from_string(dtype);
+  auto known = tensor::dtype_from_string(dtype);
   if (!known) {
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}", reader.path("dtype"),
-                printable(dtype, 60), dtype_names(), suggestion(dtype, split(dtype_names(), ' ')));
+                printable(dtype, 60), tensor::dtype_names(),
+                text::suggestion(dtype, split(tensor::dtype_names(), ' ')));
   }
   tensor.dtype = *known;
   KW_TRY(tensor.description, reader.string_or("description", ""));
+  KW_TRY(tensor.optional, reader.boolean_or("optional", false));
   KW_TRY_STATUS(reader.no_other_keys());
   if (find_axis(axes, name) != nullptr) {
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is also the name of an axis", where, name);
@@ -132,11 +134,13 @@ Status check_interface(const Definition& definition, const ObjectReader& reader)
   for (const Axis& axis : definition.axes)
     constants.emplace_back(axis.name, axis.value.value_or(1));
   for (const TensorSpec& tensor : definition.outputs) {
-    std::string where = below(reader.path("outputs"), tensor.name);
+    std::string where = text::below(reader.path("outputs"), tensor.name);
     if (has_tensor(definition.inputs, tensor.name)) {
       return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is an input too; the names must differ",
                   where, tensor.name);
     }
+    if (tensor.optional)
+      return fail(ErrorCode::kInvalidArgument, "{}.optional: only inputs can be", where);
     if (!tensor.shape) {
       return fail(ErrorCode::kInvalidArgument,
                   "{}.shape: null (a host scalar) is for inputs only; a 0-d tensor is []", where);
@@ -157,7 +161,7 @@ Status check_interface(const Definition& definition, const ObjectReader& reader)
 // A constraint is a Python expression; whether it holds is only decided where it is simple
 // (workload_json).
 Status check_constraint(const std::string& text, const std::string& where) {
-  auto problem = expression_problem(text);
+  auto problem = text::expression_problem(text);
   if (!problem.empty()) return fail(ErrorCode::kInvalidArgument, "{}: {}", where, problem);
   return {};
 }
@@ -173,6 +177,7 @@ Json to_json(const TensorSpec& tensor) {
   Json out = {{"shape", tensor.shape ? Json(*tensor.shape) : Json(nullptr)},
               {"dtype", to_string(tensor.dtype)}};
   if (!tensor.description.empty()) out["description"] = tensor.description;
+  if (tensor.optional) out["optional"] = true;
   return out;
 }
 
@@ -203,9 +208,9 @@ Result<Definition> definition_from_json(const Json& value, const std::string& wh
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   Definition out;
   KW_TRY(out.name, reader.string("name"));
-  KW_TRY_STATUS(check_title(out.name, reader.path("name")));
+  KW_TRY_STATUS(text::check_title(out.name, reader.path("name")));
   KW_TRY(out.op_type, reader.string("op_type"));
-  KW_TRY_STATUS(check_title(out.op_type, reader.path("op_type")));
+  KW_TRY_STATUS(text::check_title(out.op_type, reader.path("op_type")));
   KW_TRY(out.description, reader.string_or("description", ""));
   KW_TRY(out.tags, reader.strings_or_empty("tags"));
   for (const std::string& tag : out.tags) KW_TRY_STATUS(check_tag(tag, reader.path("tags")));
@@ -218,7 +223,7 @@ Result<Definition> definition_from_json(const Json& value, const std::string& wh
   KW_TRY(out.reference, reader.string("reference"));
   KW_TRY_STATUS(reader.no_other_keys());
   KW_TRY_STATUS(check_interface(out, reader));
-  auto functions = PythonScan(out.reference).functions();
+  auto functions = text::PythonScan(out.reference).functions();
   if (std::find(functions.begin(), functions.end(), "run") == functions.end()) {
     return fail(ErrorCode::kInvalidArgument, "{}: has no top-level function \"run\"",
                 reader.path("reference"));

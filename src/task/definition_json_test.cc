@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "task/test_support.h"
+#include "task/testing/golden.h"
 
 namespace kw::task {
 namespace {
@@ -16,7 +16,7 @@ TEST(Definition, GoldenFileRoundTrips) {
   EXPECT_FALSE(definition->axes[0].value);
   EXPECT_EQ(definition->inputs[2].shape, std::vector<std::string>{});
   EXPECT_EQ(definition->inputs[3].shape, std::nullopt);
-  EXPECT_EQ(definition->outputs[1].dtype, DType::kInt64);
+  EXPECT_EQ(definition->outputs[1].dtype, tensor::DType::kInt64);
   EXPECT_EQ(to_json(*definition).dump(2) + "\n", text);
 }
 
@@ -91,6 +91,23 @@ TEST(Definition, EveryRuleIsChecked) {
               testing::StartsWith("outputs.y.shape: null"));
   EXPECT_EQ(message_of(definition_from_json(Json::array(), "")),
             "document: expected an object, found []");
+}
+
+TEST(Definition, InputsMayBeOptional) {
+  Json value = json_of(golden("definition.json"));
+  const std::string input = value["inputs"].begin().key();
+  value["inputs"][input]["optional"] = true;
+  auto read = definition_from_json(value, "");
+  ASSERT_TRUE(read) << message_of(read);
+  EXPECT_TRUE(read->inputs[0].optional);
+  EXPECT_EQ(to_json(*read)["inputs"][input]["optional"], true);
+  value["inputs"][input]["optional"] = false;
+  EXPECT_FALSE(
+      to_json(definition_from_json(value, "").value())["inputs"][input].contains("optional"))
+      << "what a definition says without the key has the same hash";
+  value["outputs"].begin().value()["optional"] = true;
+  EXPECT_NE(message_of(definition_from_json(value, "")).find("optional: only inputs can be"),
+            std::string::npos);
 }
 
 TEST(Definition, AbsurdSizesAreErrors) {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "task/names.h"
+#include "text/names.h"
 
 namespace kw::task {
 namespace {
@@ -61,7 +61,7 @@ std::vector<std::string> allowed_flags() {
 Status check_flags(const std::vector<std::string>& flags) {
   for (const std::string& flag : flags) {
     if (std::find(kAllowed.begin(), kAllowed.end(), flag) != kAllowed.end()) continue;
-    std::string hint = suggestion(flag, allowed_flags());
+    std::string hint = text::suggestion(flag, allowed_flags());
     return fail(ErrorCode::kInvalidArgument, "flags: \"{}\" is not allowed{}", printable(flag, 80),
                 hint.empty() ? "; allowed are " + expected_one_of() : hint);
   }
@@ -74,13 +74,16 @@ std::vector<CommentLine> comment_lines(std::string_view source, std::string_view
   while (!source.empty()) {
     ++number;
     auto end = source.find('\n');
+    const char* const begin = source.data();
     std::string_view line = trim(source.substr(0, end));
     source.remove_prefix(end == std::string_view::npos ? source.size() : end + 1);
     if (!line.starts_with("//")) continue;
     line = trim(line.substr(2));
     if (!line.starts_with(key) || !trim(line.substr(key.size())).starts_with(":")) continue;
     line = trim(line.substr(key.size()));
-    out.push_back({number, std::string(trim(line.substr(1)))});
+    line = trim(line.substr(1));
+    const std::size_t column = line.empty() ? 0 : static_cast<std::size_t>(line.data() - begin);
+    out.push_back({number, column + 1, std::string(line)});
   }
   return out;
 }

@@ -19,9 +19,10 @@ Status check_flags(const std::vector<std::string>& flags);
 // the line for one not allowed.
 Result<std::vector<std::string>> flags_in_comments(std::string_view source);
 
-// The text after "// KEY:" of each line that is such a comment, with its line number (from 1).
+// The text after "// KEY:" of each line that is such a comment, with its line number and the
+// column of the text (both from 1).
 struct CommentLine {
-  std::size_t line = 0;
+  std::size_t line = 0, column = 0;
   std::string text;
 };
 std::vector<CommentLine> comment_lines(std::string_view source, std::string_view key);

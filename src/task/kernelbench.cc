@@ -5,10 +5,10 @@
 #include <system_error>
 
 #include "base/text.h"
-#include "task/names.h"
 #include "task/policy_toml.h"
-#include "task/python_scan.h"
-#include "task/text_file.h"
+#include "text/names.h"
+#include "text/python_scan.h"
+#include "text/text_file.h"
 
 namespace kw::task {
 namespace {
@@ -38,7 +38,7 @@ Result<Policy> policy_beside(const std::filesystem::path& path) {
   file.replace_extension(".policy.toml");
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return Policy{};
-  KW_TRY(std::string text, read_text(file, kMaxSourceFile));
+  KW_TRY(std::string text, text::read_text(file, text::kMaxSourceFile));
   KW_TRY(Policy policy, policy_from_toml(text, file.string()));
   if (!policy.statics.empty()) {
     return fail(ErrorCode::kInvalidArgument,
@@ -62,7 +62,7 @@ Problem with_policy(Problem problem, Policy policy) {
 
 Result<Module> make_module(std::string_view source, const std::string& entry_point,
                            const Settings& settings) {
-  PythonScan scan(source);
+  text::PythonScan scan(source);
   for (const std::string& name :
        {entry_point, std::string("get_inputs"), std::string("get_init_inputs")}) {
     if (scan.defines(name)) continue;
@@ -87,7 +87,7 @@ Problem module_problem(std::string name, Module module, std::string origin) {
 }
 
 Result<Problem> module_from_file(const std::filesystem::path& path, const Settings& settings) {
-  KW_TRY(std::string source, read_text(path, kMaxSourceFile));
+  KW_TRY(std::string source, text::read_text(path, text::kMaxSourceFile));
   auto module = make_module(source, "Model", settings);
   if (!module) return tl::unexpected(std::move(module).error().with_context(path.string()));
   std::string folder = path.parent_path().filename().string();
@@ -95,7 +95,7 @@ Result<Problem> module_from_file(const std::filesystem::path& path, const Settin
     module->level = leading_number(std::string_view(folder).substr(5));
     module->problem_id = leading_number(path.stem().string());
   }
-  KW_TRY_STATUS(check_title(path.stem().string(), path.string()));
+  KW_TRY_STATUS(text::check_title(path.stem().string(), path.string()));
   KW_TRY(Policy policy, policy_beside(path));
   Problem problem = module_problem(path.stem().string(), std::move(*module), path.string());
   problem.root = path.parent_path();
@@ -111,13 +111,13 @@ Result<Problem> module_from_row(const Json& row, const std::string& origin,
                 "expected a column \"code\" (KernelBench) or \"python_code\" (KernelBook)");
   }
   KW_TRY(std::string source, reader.string(is_book ? "python_code" : "code"));
-  if (source.size() > kMaxSourceFile) {
-    return fail(ErrorCode::kInvalidArgument, "code: over {}", format_bytes(kMaxSourceFile));
+  if (source.size() > text::kMaxSourceFile) {
+    return fail(ErrorCode::kInvalidArgument, "code: over {}", format_bytes(text::kMaxSourceFile));
   }
   std::string entry_point = "Model";
   if (is_book) {
     KW_TRY(entry_point, reader.string("entry_point"));
-    if (!is_identifier(entry_point))
+    if (!text::is_identifier(entry_point))
       return fail(ErrorCode::kInvalidArgument, "entry_point: \"{}\" is not a class name",
                   printable(entry_point, 80));
   }
@@ -132,7 +132,7 @@ Result<Problem> module_from_row(const Json& row, const std::string& origin,
   } else if (name.empty()) {
     return fail(ErrorCode::kInvalidArgument, "name: missing");
   }
-  KW_TRY_STATUS(check_title(name, "name"));
+  KW_TRY_STATUS(text::check_title(name, "name"));
   auto module = make_module(source, entry_point, settings);
   if (!module) return tl::unexpected(std::move(module).error().with_context(printable(name, 80)));
   module->level = level;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "task/test_support.h"
+#include "task/testing/golden.h"
 
 namespace kw::task {
 namespace {
@@ -38,6 +38,22 @@ TEST(LaunchExpression, FollowsPythonsArithmetic) {
   EXPECT_EQ(value("low / 2"), INT64_MIN / 2);
 }
 
+TEST(LaunchExpression, ComparesAndChooses) {
+  EXPECT_EQ(value("M < 100"), 0);
+  EXPECT_EQ(value("M <= 100"), 1);
+  EXPECT_EQ(value("M > 99"), 1);
+  EXPECT_EQ(value("M >= 101"), 0);
+  EXPECT_EQ(value("M == 100"), 1);
+  EXPECT_EQ(value("M != 100"), 0);
+  EXPECT_EQ(value("N + 1 < 9 ? N : M"), 7);
+  EXPECT_EQ(value("N > 7 ? 1 : N > 6 ? 2 : 3"), 2);
+  EXPECT_EQ(value("(M > 1) + (N > 1)"), 2);
+  EXPECT_EQ(value("max(M > 1 ? 3 : 4, 2)"), 3);
+  // What is not chosen is not evaluated.
+  EXPECT_EQ(value("zero == 0 ? 5 : M / zero"), 5);
+  EXPECT_EQ(value("zero ? M / zero : 6"), 6);
+}
+
 TEST(LaunchExpression, ChecksOverflowDivisionAndNames) {
   auto failure = [](const std::string& text) {
     return message_of(LaunchExpression::parse(text).value().evaluate(kAxes));
@@ -47,9 +63,11 @@ TEST(LaunchExpression, ChecksOverflowDivisionAndNames) {
   EXPECT_THAT(failure("big * 2"), testing::HasSubstr("does not fit 64 bits"));
   EXPECT_THAT(failure("-low"), testing::HasSubstr("does not fit 64 bits"));
   EXPECT_THAT(failure("low / -1"), testing::HasSubstr("does not fit 64 bits"));
-  EXPECT_EQ(failure("M / zero"), "division by zero");
-  EXPECT_EQ(failure("M % zero"), "division by zero");
-  EXPECT_EQ(failure("ceil_div(M, zero)"), "division by zero");
+  EXPECT_EQ(failure("1 + M / zero"), "\"M / zero\": division by zero");
+  EXPECT_EQ(failure("M % (N - 7)"), "\"M % (N - 7)\": division by zero");
+  EXPECT_EQ(failure("cdiv(M, zero)"), "\"ceil_div(M, zero)\": division by zero");
+  EXPECT_EQ(failure("2 * -(low + 0)"),
+            "\"-(low + 0)\": 0 - -9223372036854775808 does not fit 64 bits");
   EXPECT_EQ(failure("bigg"), "\"bigg\" is not an axis (did you mean \"big\"?)");
 }
 
@@ -61,17 +79,22 @@ TEST(LaunchExpression, SaysWhereTextIsWrong) {
   EXPECT_EQ(problem("(M"), "column 3: expected \")\", found the end");
   EXPECT_EQ(problem("min(M)"), "column 6: expected \",\", found \")\"");
   EXPECT_EQ(problem("pow(M, 2)"),
-            "column 1: \"pow\" is no function; there are ceil_div, min and max");
+            "column 1: \"pow\" is no function; there are ceil_div (cdiv), min and max");
   EXPECT_EQ(problem("min + 1"), "column 5: expected \"(\" after min, found \"+\"");
+  EXPECT_EQ(problem("M ? 1"), "column 6: expected \":\", found the end");
+  EXPECT_EQ(problem("1 < M < 2"), "column 7: expected an operator or the end, found \"<\"");
   EXPECT_EQ(problem("9223372036854775808"), "column 1: the number does not fit 64 bits");
   EXPECT_EQ(problem(std::string(2000, '1')), "longer than 1024 characters");
   EXPECT_THAT(problem(std::string(200, '(') + "1"), testing::HasSubstr("nested deeper"));
   EXPECT_THAT(problem(std::string(200, '-') + "1"), testing::HasSubstr("nested deeper"));
+  std::string choices;
+  for (int i = 0; i < 40; ++i) choices += "M?1:";
+  EXPECT_THAT(problem(choices + "1"), testing::HasSubstr("nested deeper"));
   std::string chain = "1";
   for (int i = 0; i < 300; ++i) chain += "+1";
   EXPECT_THAT(problem(chain), testing::HasSubstr("more than 256 terms"));
   for (const char* bad :
-       {"1.5", "M // 2", "M ** 2", "a.b", "M == 1", "\"M\"", "1 +\n2", "M;", "0x10"})
+       {"1.5", "M // 2", "M ** 2", "a.b", "M = 1", "M <", "\"M\"", "1 +\n2", "M;", "0x10"})
     EXPECT_NE(problem(bad), "no error") << bad;
 }
 
@@ -90,6 +113,12 @@ TEST(LaunchExpression, PrintsOneFormPerTree) {
            {"-M*2", "-M * 2"},
            {"2*-M", "2 * -M"},
            {"ceil_div( M ,N+1 )", "ceil_div(M, N + 1)"},
+           {"cdiv(M,2)", "ceil_div(M, 2)"},
+           {"M<N?1:(M==N?2:3)", "M < N ? 1 : M == N ? 2 : 3"},
+           {"(M<N?1:0)?2:3", "(M < N ? 1 : 0) ? 2 : 3"},
+           {"(M<N)==1", "(M < N) == 1"},
+           {"1+(M>=N)", "1 + (M >= N)"},
+           {"(M ? 1 : 2)*3", "(M ? 1 : 2) * 3"},
            {"007", "7"}}) {
     EXPECT_EQ(printed(text), canonical);
     EXPECT_EQ(printed(canonical), canonical);
@@ -127,6 +156,19 @@ TEST(LaunchDescriptor, RoundTripsInCanonicalForm) {
   EXPECT_EQ(to_json(launch_from_json(written, "launch").value()), written);
 }
 
+TEST(LaunchDescriptor, RoundTripsWithEveryField) {
+  const Json all = json_of(
+      R"j({"kernel":"k","grid":["n"],"block":["32"],"cluster":["2","1"],"cooperative":true,"dependent":true,"arguments":["x",{"float32":1.5},{"float64":2.0}]})j");
+  EXPECT_EQ(to_json(launch_from_json(all, "launch").value()), all);
+  const Json least = json_of(R"j({"kernel":"k","grid":["n"],"block":["32"]})j");
+  auto launch = launch_from_json(least, "launch");
+  ASSERT_TRUE(launch) << message_of(launch);
+  EXPECT_FALSE(launch->arguments);
+  EXPECT_EQ(to_json(*launch), least);
+  const Json scratch = json_of(R"j({"name":"s","bytes":"4 * n","zeroed":true})j");
+  EXPECT_EQ(to_json(scratch_from_json(scratch, "scratch").value()), scratch);
+}
+
 TEST(LaunchDescriptor, ChecksEveryField) {
   Json good = json_of(kLaunch);
   auto problem = [&](const std::string& pointer, const Json& v) {
@@ -143,9 +185,13 @@ TEST(LaunchDescriptor, ChecksEveryField) {
   EXPECT_THAT(problem("/arguments/0", "x + 1"), testing::HasSubstr("no tensor's name"));
   EXPECT_THAT(problem("/arguments/2", {{"int16", "n"}}), testing::HasSubstr("unknown key"));
   EXPECT_THAT(problem("/arguments/2", Json::object()),
-              testing::HasSubstr("expected a name, int32 or int64"));
+              testing::HasSubstr("expected a name, int32, int64, float32 or float64"));
   EXPECT_THAT(problem("/arguments/2", {{"int32", "n"}, {"int64", "n"}}),
               testing::HasSubstr("unknown key"));
+  EXPECT_EQ(problem("/arguments/2", {{"float32", "n"}}),
+            "launch.arguments[2].float32: expected a number, found \"n\"");
+  EXPECT_EQ(problem("/cluster", {1, 1, 1, 1}),
+            "launch.cluster: expected a list of 1 to 3 expressions");
   EXPECT_EQ(problem("/blok", 1), "launch.blok: unknown key (did you mean \"block\"?)");
 }
 

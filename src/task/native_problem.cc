@@ -7,8 +7,8 @@
 #include "task/definition_json.h"
 #include "task/policy_json.h"
 #include "task/policy_toml.h"
-#include "task/text_file.h"
 #include "task/workload_json.h"
+#include "text/text_file.h"
 
 namespace kw::task {
 namespace fs = std::filesystem;
@@ -22,7 +22,7 @@ bool file_exists(const fs::path& path) {
 }
 
 Result<Definition> definition_from_file(const fs::path& file) {
-  KW_TRY(Json value, read_json(file, kMaxSourceFile));
+  KW_TRY(Json value, text::read_json(file, text::kMaxSourceFile));
   auto definition = definition_from_json(value, "");
   if (!definition) return tl::unexpected(std::move(definition).error().with_context(file.string()));
   return definition;
@@ -32,13 +32,18 @@ struct Files {
   fs::path definition, workloads, policy;  // the policy need not exist
 };
 
-Result<Problem> assemble(Definition definition, const Files& files, const fs::path& root) {
+struct Found {
+  fs::path file;      // the first
+  std::string lines;  // of all files
+};
+
+Result<Problem> assemble(Definition definition, const Files& files, std::string_view lines,
+                         const fs::path& root) {
   Problem out;
   out.name = definition.name;
-  KW_TRY(std::string lines, read_text(files.workloads, kMaxDataFile));
   KW_TRY(out.workloads, workloads_from_jsonl(lines, definition, files.workloads.string()));
   if (file_exists(files.policy)) {
-    KW_TRY(std::string text, read_text(files.policy, kMaxSourceFile));
+    KW_TRY(std::string text, text::read_text(files.policy, text::kMaxSourceFile));
     KW_TRY(out.policy, policy_from_toml(text, files.policy.string()));
     auto fits = check_policy(out.policy, definition, out.workloads);
     if (!fits) return tl::unexpected(std::move(fits).error().with_context(files.policy.string()));
@@ -50,12 +55,43 @@ Result<Problem> assemble(Definition definition, const Files& files, const fs::pa
   return out;
 }
 
+// The lines of a file of workloads that name the definition.
+Result<std::string> lines_naming(const fs::path& file, const std::string& definition) {
+  KW_TRY(std::string text, text::read_text(file, text::kMaxDataFile));
+  std::string out;
+  if (text.find(definition) == std::string::npos) return out;
+  for (const std::string& line : split(text, '\n')) {
+    auto row = parse_json(line);
+    const bool ours = row && row->is_object() && row->contains("workload") &&
+                      row->value("definition", Json()) == definition;
+    if (ours) out += line + "\n";
+  }
+  return out;
+}
+
+// Workloads in a file that is called otherwise: below `folder`, those that name the definition.
+// Empty: there are none.
+Result<Found> found_by_name(const fs::path& folder, const std::string& definition) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return Found{};
+  KW_TRY(auto files, text::files_with_extension(folder, ".jsonl", true));
+  Found found;
+  for (const fs::path& file : files) {
+    KW_TRY(std::string lines, lines_naming(file, definition));
+    if (lines.empty()) continue;
+    if (found.lines.empty()) found.file = file;
+    found.lines += lines;
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<Problem> problem_from_folder(const fs::path& folder) {
   Files files{folder / "definition.json", folder / "workloads.jsonl", folder / "policy.toml"};
   KW_TRY(Definition definition, definition_from_file(files.definition));
-  return assemble(std::move(definition), files, folder);
+  KW_TRY(std::string lines, text::read_text(files.workloads, text::kMaxDataFile));
+  return assemble(std::move(definition), files, lines, folder);
 }
 
 Result<Problem> problem_from_definition(const fs::path& file) {
@@ -68,14 +104,19 @@ Result<Problem> problem_from_definition(const fs::path& file) {
   for (int above = 0; above <= kFoldersAbove; ++above, folder = folder.parent_path()) {
     for (const fs::path& workloads : {folder / "workloads" / definition.op_type / lines,
                                       folder / "workloads" / lines, folder / "workloads.jsonl"}) {
-      if (file_exists(workloads))
-        return assemble(std::move(definition), {file, workloads, policy}, folder);
+      if (!file_exists(workloads)) continue;
+      KW_TRY(std::string text, text::read_text(workloads, text::kMaxDataFile));
+      return assemble(std::move(definition), {file, workloads, policy}, text, folder);
+    }
+    KW_TRY(Found found, found_by_name(folder / "workloads", definition.name));
+    if (!found.lines.empty()) {
+      return assemble(std::move(definition), {file, found.file, policy}, found.lines, folder);
     }
     if (!folder.has_relative_path()) break;
   }
   return fail(ErrorCode::kNotFound,
-              "{}: no workloads: looked for workloads/{}/{}, workloads/{} and workloads.jsonl in "
-              "its folder and the {} above",
+              "{}: no workloads: looked for workloads/{}/{}, workloads/{}, workloads.jsonl and "
+              "files in workloads/ that name the definition, in its folder and the {} above",
               file.string(), definition.op_type, lines, lines, kFoldersAbove);
 }
 

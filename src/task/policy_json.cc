@@ -5,19 +5,20 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "task/enum_names.h"
-#include "task/names.h"
+#include "task/target.h"
+#include "text/enum_names.h"
+#include "text/names.h"
 
 namespace kw::task {
 namespace {
 
-constexpr auto kLibraries = enum_names<Library>({
+constexpr auto kLibraries = text::enum_names<Library>({
     {Library::kKernelOnly, "kernel_only"},
     {Library::kLibrariesAllowed, "libraries_allowed"},
     {Library::kAnything, "anything"},
 });
 
-constexpr auto kChecks = enum_names<CheckKind>({
+constexpr auto kChecks = text::enum_names<CheckKind>({
     {CheckKind::kValues, "values"},
     {CheckKind::kExact, "exact"},
     {CheckKind::kArgmaxOf, "argmax_of"},
@@ -26,7 +27,7 @@ constexpr auto kChecks = enum_names<CheckKind>({
     {CheckKind::kSampling, "sampling"},
 });
 
-constexpr auto kDistributions = enum_names<Distribution>({
+constexpr auto kDistributions = text::enum_names<Distribution>({
     {Distribution::kDefault, "default"},
     {Distribution::kNormal, "normal"},
     {Distribution::kUniform, "uniform"},
@@ -39,14 +40,22 @@ constexpr auto kDistributions = enum_names<Distribution>({
     {Distribution::kConstant, "constant"},
 });
 
+constexpr auto kDomains = text::enum_names<InputDomain>({
+    {InputDomain::kAny, "any"},
+    {InputDomain::kPositive, "positive"},
+    {InputDomain::kOwn, "own"},
+    {InputDomain::kFixed, "fixed"},
+});
+
 template <typename Enum, std::size_t N>
-Result<Enum> enumerator(ObjectReader& reader, std::string_view key, const EnumNames<Enum, N>& names,
-                        Enum fallback) {
+Result<Enum> enumerator(ObjectReader& reader, std::string_view key,
+                        const text::EnumNames<Enum, N>& names, Enum fallback) {
   if (reader.find(key) == nullptr) return fallback;
   KW_TRY(std::string text, reader.string(key));
   if (auto value = names.value(text)) return *value;
   return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}", reader.path(key),
-              printable(text, 60), join(names.names(), ", "), suggestion(text, names.names()));
+              printable(text, 60), join(names.names(), ", "),
+              text::suggestion(text, names.names()));
 }
 
 // Calls read(name, value, where) for each member of the object under key, if it is there.
@@ -75,6 +84,9 @@ Result<InputPolicy> input_from_json(const Json& value, const std::string& where)
   KW_TRY(out.distribution, enumerator(reader, "distribution", kDistributions, out.distribution));
   KW_TRY(out.low, bound(reader, "low"));
   KW_TRY(out.high, bound(reader, "high"));
+  if (reader.find("domain") != nullptr) {
+    KW_TRY(out.domain, enumerator(reader, "domain", kDomains, InputDomain::kAny));
+  }
   KW_TRY_STATUS(reader.no_other_keys());
   bool is_range = out.distribution == Distribution::kUniform ||
                   out.distribution == Distribution::kIntegers ||
@@ -125,14 +137,15 @@ Result<WorkloadPolicy> workload_policy_from_json(const Json& value, const std::s
   WorkloadPolicy out;
   if (reader.find("targets") != nullptr) {
     KW_TRY(out.targets, reader.strings_or_empty("targets"));
-    const std::vector<std::string> known = {"cpu", "cuda", "interpret"};
+    std::vector<std::string> known;
+    for (const Target target : all_targets()) known.emplace_back(to_string(target));
     if (out.targets.empty())
       return fail(ErrorCode::kInvalidArgument, "{}: empty", reader.path("targets"));
     for (const std::string& target : out.targets) {
       if (std::find(known.begin(), known.end(), target) != known.end()) continue;
       return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}",
                   reader.path("targets"), printable(target, 60), join(known, ", "),
-                  suggestion(target, known));
+                  text::suggestion(target, known));
     }
   }
   KW_TRY(out.label, reader.string_or("label", ""));
@@ -148,6 +161,7 @@ Json to_json(const std::map<std::string, InputPolicy>& inputs) {
     Json item = {{"distribution", kDistributions.name(input.distribution)}};
     if (input.low) item["low"] = *input.low;
     if (input.high) item["high"] = *input.high;
+    if (input.domain) item["domain"] = kDomains.name(*input.domain);
     out[name] = std::move(item);
   }
   return out;
@@ -181,7 +195,7 @@ Status known_name(const std::string& name, const std::vector<std::string>& known
                   std::string_view what, const std::string& where) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return {};
   return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not {}{}", where, printable(name, 80),
-              what, suggestion(name, known));
+              what, text::suggestion(name, known));
 }
 
 Status check_output(const std::string& name, const OutputPolicy& output,
@@ -204,6 +218,32 @@ Status check_output(const std::string& name, const OutputPolicy& output,
 }
 
 }  // namespace
+
+std::string_view to_string(CheckKind check) {
+  return kChecks.name(check);
+}
+std::string_view to_string(Distribution distribution) {
+  return kDistributions.name(distribution);
+}
+
+std::string_view to_string(InputDomain domain) {
+  return kDomains.name(domain);
+}
+
+InputDomain domain_of(const InputPolicy& policy) {
+  if (policy.domain) return *policy.domain;
+  switch (policy.distribution) {
+    case Distribution::kUniform:
+    case Distribution::kIntegers:
+      return InputDomain::kOwn;
+    case Distribution::kProbabilities:
+    case Distribution::kPermutation:
+    case Distribution::kConstant:
+      return InputDomain::kFixed;
+    default:
+      return InputDomain::kAny;
+  }
+}
 
 std::string_view to_string(Library library) {
   return kLibraries.name(library);

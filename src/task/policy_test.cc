@@ -5,7 +5,7 @@
 #include "task/definition_json.h"
 #include "task/policy_json.h"
 #include "task/policy_toml.h"
-#include "task/test_support.h"
+#include "task/testing/golden.h"
 #include "task/workload_json.h"
 
 namespace kw::task {
@@ -60,13 +60,16 @@ TEST(Policy, EveryRuleIsChecked) {
       {"outputs = 1", "outputs: expected an object, found 1"},
       {"[inputs.x]\ndistribution = 'gauss'",
        "inputs.x.distribution: \"gauss\" is not one of default, normal"},
+      {"[inputs.x]\ndomain = 'positiv'",
+       "inputs.x.domain: \"positiv\" is not one of any, positive, own, fixed (did you mean "
+       "\"positive\"?)"},
       {"[inputs.x]\nlow = inf", "inputs.x.low: must be finite"},
       {"[inputs.x]\nlow = nan", "inputs.x.low: must be finite"},
       {"[inputs.x]\ndistribution = 'uniform'\nlow = 2.0\nhigh = 1.0",
        "inputs.x: low is above high"},
       {"[workloads.u]\ntargets = []", "workloads.u.targets: empty"},
       {"[workloads.u]\ntargets = ['gpu']",
-       "workloads.u.targets: \"gpu\" is not one of cpu, cuda, interpret (did you mean \"cpu\"?)"},
+       "workloads.u.targets: \"gpu\" is not one of cpu, interpret, cuda (did you mean \"cpu\"?)"},
       {"[workloads.u]\ntimed = 0", "workloads.u.timed: expected true or false"},
       {"[workloads.u.inputs.x]\ndist = 1", "workloads.u.inputs.x.dist: unknown key"},
   };
@@ -74,6 +77,23 @@ TEST(Policy, EveryRuleIsChecked) {
     std::string found = problem("schema = 1\n" + text);
     EXPECT_THAT(found, testing::StartsWith("p.toml: " + message)) << text;
   }
+}
+
+TEST(Policy, TheDomainOfHardInputsFollowsTheDistribution) {
+  auto domain = [](const std::string& keys) {
+    const Policy policy = policy_from_toml("schema = 1\n[inputs.x]\n" + keys, "p").value();
+    return to_string(domain_of(policy.inputs.at("x")));
+  };
+  EXPECT_EQ(domain(""), "any");
+  EXPECT_EQ(domain("distribution = 'normal'"), "any");
+  EXPECT_EQ(domain("distribution = 'uniform'"), "own");
+  EXPECT_EQ(domain("distribution = 'integers'"), "own");
+  EXPECT_EQ(domain("distribution = 'probabilities'"), "fixed");
+  EXPECT_EQ(domain("distribution = 'permutation'"), "fixed");
+  EXPECT_EQ(domain("distribution = 'uniform'\ndomain = 'any'"), "any");
+  const std::string text =
+      "schema = 1\n\n[inputs.x]\ndistribution = \"default\"\ndomain = \"positive\"\n";
+  EXPECT_EQ(to_json(policy_from_toml(text, "p").value())["inputs"]["x"]["domain"], "positive");
 }
 
 TEST(Policy, NamesMustExistInTheDefinition) {

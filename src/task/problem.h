@@ -13,7 +13,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "task/dtype.h"
+#include "tensor/dtype.h"
 
 namespace kw::task {
 
@@ -29,8 +29,9 @@ struct TensorSpec {
   std::string name;
   std::optional<std::vector<std::string>>
       shape;  // axis names; nullopt: a host scalar; []: a 0-d tensor
-  DType dtype = DType::kFloat32;
+  tensor::DType dtype = tensor::DType::kFloat32;
   std::string description;
+  bool optional = false;  // of an input: other users may leave it out; here workloads give it
 };
 
 struct Definition {
@@ -90,10 +91,21 @@ enum class Distribution {
   kConstant,       // all elements `low`
 };
 
+// The values that hard inputs of a timed workload may have beyond the distribution's own.
+enum class InputDomain {
+  kAny,
+  kPositive,  // the ordinary values' signs
+  kOwn,       // values that the distribution draws, in any order and as often as one likes
+  kFixed,     // none: probabilities, permutations, constants
+};
+
 struct InputPolicy {
   Distribution distribution = Distribution::kDefault;
   std::optional<double> low, high;
+  std::optional<InputDomain> domain = {};  // nullopt: domain_of() tells it from the distribution
 };
+// kAny for normal values and what is made of them; kOwn where low and high are limits.
+InputDomain domain_of(const InputPolicy& policy);
 
 struct WorkloadPolicy {
   std::vector<std::string> targets = {"cpu"};  // of cpu, cuda, interpret

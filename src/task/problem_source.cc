@@ -7,12 +7,12 @@
 #include <system_error>
 
 #include "base/text.h"
-#include "task/jsonl.h"
 #include "task/kernelbench.h"
-#include "task/names.h"
 #include "task/native_problem.h"
-#include "task/python_scan.h"
-#include "task/text_file.h"
+#include "text/jsonl.h"
+#include "text/names.h"
+#include "text/python_scan.h"
+#include "text/text_file.h"
 
 namespace kw::task {
 namespace fs = std::filesystem;
@@ -37,7 +37,7 @@ class SettingsUse {
   Settings for_source(std::string_view source) {
     if (strict_) return settings_;
     Settings out;
-    PythonScan scan(source);
+    text::PythonScan scan(source);
     for (const auto& setting : settings_) {
       bool has = std::any_of(scan.assignments().begin(), scan.assignments().end(),
                              [&](const auto& a) { return a.name == setting.first; });
@@ -103,7 +103,7 @@ LoadedProblem loaded(std::string name, std::string origin, Result<Problem> probl
 }
 
 Result<Problem> module_file(const fs::path& path, SettingsUse& use) {
-  KW_TRY(std::string source, read_text(path, kMaxSourceFile));
+  KW_TRY(std::string source, text::read_text(path, text::kMaxSourceFile));
   return module_from_file(path, use.for_source(source));
 }
 
@@ -120,10 +120,10 @@ Result<Problem> module_row(const Json& row, const fs::path& path, SettingsUse& u
 
 // With a key, a broken line is an error: it may be the one that is meant.
 Result<std::vector<LoadedProblem>> rows(const Selection& selection, SettingsUse& use) {
-  KW_TRY(std::string text, read_text(selection.path, kMaxDataFile));
+  KW_TRY(std::string text, text::read_text(selection.path, text::kMaxDataFile));
   std::vector<LoadedProblem> out;
   std::vector<std::string> names;
-  KW_TRY_STATUS(for_each_line(text, [&](std::size_t number, Result<Json> row) -> Status {
+  KW_TRY_STATUS(text::for_each_line(text, [&](std::size_t number, Result<Json> row) -> Status {
     std::string where = fmt::format("{}:{}", selection.path.string(), number);
     std::string name = row ? text_column(*row, "name") : "";
     if (!name.empty()) names.push_back(name);
@@ -138,7 +138,8 @@ Result<std::vector<LoadedProblem>> rows(const Selection& selection, SettingsUse&
   }));
   if (out.empty()) {
     return fail(ErrorCode::kNotFound, "{}: no problem \"{}\"{}; it has {}", selection.path.string(),
-                printable(selection.key, 80), suggestion(selection.key, names), some_names(names));
+                printable(selection.key, 80), text::suggestion(selection.key, names),
+                some_names(names));
   }
   return out;
 }
@@ -158,7 +159,7 @@ Result<std::vector<LoadedProblem>> folder(const fs::path& path, SettingsUse& use
   std::vector<LoadedProblem> out;
   bool data_set = is_folder(path / "definitions");
   KW_TRY(auto definitions,
-         files_with_extension(data_set ? path / "definitions" : path, ".json", true));
+         text::files_with_extension(data_set ? path / "definitions" : path, ".json", true));
   for (const fs::path& file : definitions) {
     if (!data_set && file.filename() != "definition.json") continue;
     fs::path problem = data_set ? file.stem() : file.parent_path().filename();
@@ -167,7 +168,7 @@ Result<std::vector<LoadedProblem>> folder(const fs::path& path, SettingsUse& use
                data_set ? problem_from_definition(file) : problem_from_folder(file.parent_path())));
   }
   if (data_set) return out;
-  KW_TRY(auto modules, files_with_extension(path, ".py", true));
+  KW_TRY(auto modules, text::files_with_extension(path, ".py", true));
   for (const fs::path& file : modules) {
     if (file.filename() == "__init__.py") continue;
     out.push_back(loaded(file.stem().string(), file.string(), module_file(file, use)));
@@ -217,7 +218,7 @@ Result<std::vector<LoadedProblem>> load_each_problem(const std::string& argument
     if (problems.empty()) {
       return fail(ErrorCode::kNotFound, "{}: no problem \"{}\"{}; it has {}",
                   selection.path.string(), printable(selection.key, 80),
-                  suggestion(selection.key, names), some_names(names));
+                  text::suggestion(selection.key, names), some_names(names));
     }
   }
   // One that cannot be read may be a module with the constant.

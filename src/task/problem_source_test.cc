@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "task/test_support.h"
+#include "task/testing/golden.h"
 
 namespace kw::task {
 namespace {
@@ -76,6 +76,19 @@ TEST(ProblemSource, DataSetAndBareDefinition) {
   auto alone = folder.write("d/e/f/g/h/lonely.json", golden("definition.json"));
   EXPECT_THAT(message_of(load_problem(alone.string(), {})),
               HasSubstr("no workloads: looked for workloads/softmax/softmax_topk.jsonl"));
+}
+
+TEST(ProblemSource, WorkloadsAreFoundByTheDefinitionThatTheyName) {
+  TestFolder folder;
+  auto file = folder.write("definitions/softmax/s.json", golden("definition.json"));
+  const std::string other =
+      R"({"definition": "other", "solution": null, "workload": {}, "evaluation": null})";
+  folder.write("workloads/by_model/a.jsonl", other + "\n" + golden("workloads.jsonl"));
+  folder.write("workloads/by_model/b.jsonl", other + "\n");
+  auto problem = load_problem(file.string(), {});
+  ASSERT_TRUE(problem) << message_of(problem);
+  EXPECT_EQ(problem->workloads.size(), 2U);
+  EXPECT_EQ(problem->root, folder.path());
 }
 
 TEST(ProblemSource, KernelBenchFilesAndFolders) {

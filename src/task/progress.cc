@@ -1,17 +1,17 @@
 // Names of progress, and outcomes in its order.
 #include "task/progress.h"
 
-#include "task/enum_names.h"
+#include "text/enum_names.h"
 
 namespace kw::task {
 namespace {
 
-constexpr auto kProgressNames = enum_names<Progress>({{Progress::kNothing, "nothing"},
-                                                      {Progress::kExtracted, "extracted"},
-                                                      {Progress::kCompiled, "compiled"},
-                                                      {Progress::kRan, "ran"},
-                                                      {Progress::kRightShape, "right_shape"},
-                                                      {Progress::kCorrect, "correct"}});
+constexpr auto kProgressNames = text::enum_names<Progress>({{Progress::kNothing, "nothing"},
+                                                            {Progress::kExtracted, "extracted"},
+                                                            {Progress::kCompiled, "compiled"},
+                                                            {Progress::kRan, "ran"},
+                                                            {Progress::kRightShape, "right_shape"},
+                                                            {Progress::kCorrect, "correct"}});
 
 }  // namespace
 

@@ -9,16 +9,16 @@
 #include "task/flags.h"
 #include "task/kernelbench.h"
 #include "task/kernelbench_results.h"
-#include "task/literal.h"
 #include "task/policy_json.h"
 #include "task/policy_toml.h"
-#include "task/python_scan.h"
-#include "task/safetensors.h"
 #include "task/solution_json.h"
-#include "task/test_support.h"
+#include "task/testing/golden.h"
 #include "task/trace.h"
 #include "task/verdict.h"
 #include "task/workload_json.h"
+#include "tensor/safetensors.h"
+#include "text/literal.h"
+#include "text/python_scan.h"
 
 namespace kw::task {
 namespace {
@@ -134,16 +134,16 @@ TEST(Robustness, LinesAndToml) {
 TEST(Robustness, PythonAndExpressions) {
   std::string source = golden("19_ReLU.py");
   torture(source, 1500, [](const std::string& copy) {
-    PythonScan scan(copy);
-    for (const PythonAssignment& a : scan.assignments()) {
+    text::PythonScan scan(copy);
+    for (const text::PythonAssignment& a : scan.assignments()) {
       EXPECT_LE(a.value_begin, a.value_end);
       EXPECT_LE(a.value_end, copy.size());
     }
     auto module = make_module(copy, "Model", {{"batch_size", "16"}});
     if (!module) return false;
     bool set = false;
-    PythonScan again(module->source);
-    for (const PythonAssignment& a : again.assignments()) {
+    text::PythonScan again(module->source);
+    for (const text::PythonAssignment& a : again.assignments()) {
       set = set || (a.name == "batch_size" &&
                     module->source.substr(a.value_begin, a.value_end - a.value_begin).find("16") !=
                         std::string::npos);
@@ -152,9 +152,9 @@ TEST(Robustness, PythonAndExpressions) {
     return true;
   });
   torture("{'a': (1, -2.5e3, [True, None]), 'b\\n': \"it's\"}", 4000, [](const std::string& copy) {
-    auto literal = parse_literal(copy);
+    auto literal = text::parse_literal(copy);
     if (!literal) return false;
-    EXPECT_EQ(repr(parse_literal(repr(*literal)).value()), repr(*literal));
+    EXPECT_EQ(repr(text::parse_literal(repr(*literal)).value()), repr(*literal));
     return true;
   });
   torture("ceil_div(M * (N + 1), 256) % -3 - min(M, max(N, 4)) / 2", 4000,
@@ -180,11 +180,11 @@ TEST(Robustness, Safetensors) {
   file += header + std::string(16, 'x');
   torture(file, 600, [&](const std::string& copy) {
     auto path = folder.write("x.safetensors", copy);
-    auto entries = safetensors_entries(path);
+    auto entries = tensor::safetensors_entries(path);
     if (!entries) return false;
-    for (const SafetensorsEntry& entry : *entries) {
+    for (const tensor::SafetensorsEntry& entry : *entries) {
       EXPECT_LE(entry.offset + entry.bytes, copy.size());
-      auto tensor = read_safetensor(path, entry.name, 1 << 20);
+      auto tensor = tensor::read_safetensor(path, entry.name, 1 << 20);
       EXPECT_TRUE(tensor) << message_of(tensor);
     }
     return true;

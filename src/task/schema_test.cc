@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "task/test_support.h"
-#include "task/text_file.h"
+#include "task/testing/golden.h"
+#include "text/text_file.h"
 
 namespace kw::task {
 namespace {
@@ -121,7 +121,7 @@ class Validator {
 Validator schema(const std::string& name) {
   std::filesystem::path file =
       std::filesystem::path(KW_SOURCE_DIR) / "docs/schemas" / (name + ".schema.json");
-  auto text = read_json(file, kMaxSourceFile);
+  auto text = text::read_json(file, text::kMaxSourceFile);
   EXPECT_TRUE(text) << message_of(text);
   return Validator(text.value_or(Json()));
 }

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "task/names.h"
+#include "text/names.h"
 
 namespace kw::task {
 namespace {
@@ -52,7 +52,7 @@ Status check_shape(const Argument& argument, const std::string& where) {
 Status check_scalar(const Argument& argument, const std::string& where) {
   const Json& value = argument.value;
   bool fits = is_floating(argument.dtype) ? value.is_number()
-              : argument.dtype == DType::kBool
+              : argument.dtype == tensor::DType::kBool
                   ? value.is_boolean() ||
                         (value.is_number_integer() && (value == Json(0) || value == Json(1)))
                   : value.is_number_integer();
@@ -176,8 +176,8 @@ Result<Argument> argument_from_json(const Json& value, const std::string& where)
   }
   argument.role = row->first;
   KW_TRY(std::string dtype, reader.string("dtype"));
-  std::optional<DType> known = dtype_from_string(dtype);
-  if (!known) return expected(reader.path("dtype"), "one of " + dtype_names());
+  std::optional<tensor::DType> known = tensor::dtype_from_string(dtype);
+  if (!known) return expected(reader.path("dtype"), "one of " + tensor::dtype_names());
   argument.dtype = *known;
   KW_TRY(const Json* shape, reader.get("shape"));
   KW_TRY(argument.shape, integers(*shape, reader.path("shape")));
@@ -228,7 +228,7 @@ bool is_init_parameter(std::string_view text) {
   const bool defaulted = stars == 0 && text.ends_with('=');
   const std::string_view name = text.substr(stars, text.size() - stars - (defaulted ? 1 : 0));
   if (name.empty()) return stars == 1;
-  return stars <= 2 && is_identifier(name);
+  return stars <= 2 && text::is_identifier(name);
 }
 
 Result<std::optional<std::vector<std::string>>> init_parameters(ObjectReader& reader) {

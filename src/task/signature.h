@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "task/dtype.h"
 #include "task/problem.h"
+#include "tensor/dtype.h"
 
 namespace kw::task {
 
@@ -22,11 +22,11 @@ struct Argument {
   std::string name = {};  // a C and Python identifier; parameters: "fc_weight" for state_dict key
                           // "fc.weight"
   Role role = Role::kInput;
-  DType dtype = DType::kFloat32;         // scalars of modules: kInt64, kFloat64 or kBool
-  std::vector<std::int64_t> shape = {};  // [] is a 0-d tensor; scalars: []
-  Json value = {};                       // scalars only: the number or boolean
-  std::string state_key = {};            // statics of modules: the state_dict key; else empty
-  bool is_buffer = false;                // statics of modules: a buffer, not a parameter
+  tensor::DType dtype = tensor::DType::kFloat32;  // scalars of modules: kInt64, kFloat64 or kBool
+  std::vector<std::int64_t> shape = {};           // [] is a 0-d tensor; scalars: []
+  Json value = {};                                // scalars only: the number or boolean
+  std::string state_key = {};  // statics of modules: the state_dict key; else empty
+  bool is_buffer = false;      // statics of modules: a buffer, not a parameter
 
   std::int64_t elements() const;  // product of shape, 1 for []
   std::size_t bytes() const;      // elements() * size_of(dtype)
@@ -76,6 +76,10 @@ Result<Signature> signature_from_json(const Json& value, const std::string& wher
 // dtype's type; bool as bool, floating types narrower than float as float.
 std::string problem_header(const Signature& signature, bool has_prepare);
 
+// problem.h of device code (cuda): the same constants, as constexpr that kernels can use, and, as a
+// comment, the parameters of a kernel whose launch names no arguments. It includes nothing.
+std::string device_header(const Signature& signature);
+
 // A parameter of run() as problem.h declares it.
 struct CppParameter {
   std::string type;  // "const float*", "int64_t"
@@ -91,11 +95,5 @@ std::vector<CppParameter> cpp_parameters(const Signature& signature);
 // axes. A scalar or axis argument points at 8 bytes: int64_t for integers, booleans and axes,
 // double for floating types.
 std::string call_shim(const Signature& signature, bool has_prepare);
-
-// Whether C++ source defines a function prepare(...) at namespace scope (global or inside
-// extern "C" braces), outside comments and literals. The preprocessor is not run.
-bool defines_prepare(std::string_view source);
-// The same of a function of any name.
-bool defines_function(std::string_view source, std::string_view name);
 
 }  // namespace kw::task

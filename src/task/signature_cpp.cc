@@ -113,8 +113,8 @@ std::string comment_text(std::string_view text) {
   return out;
 }
 
-std::string scalar_type(DType dtype) {
-  if (dtype == DType::kBool) return "bool";
+std::string scalar_type(tensor::DType dtype) {
+  if (dtype == tensor::DType::kBool) return "bool";
   if (is_floating(dtype) && size_of(dtype) < sizeof(float)) return "float";
   return std::string(cpp_type(dtype));
 }
@@ -230,30 +230,39 @@ std::string_view common_type(const Json& values) {
   return floating ? "double" : boolean ? "bool" : "int64_t";
 }
 
-std::string constant_text(const std::string& name, const Json& value) {
+// How constants are declared: integers are int64_t in C++ and long long on the device, where
+// <stdint.h> need not exist; a device's arrays are in its memory.
+struct ConstantStyle {
+  std::string_view integer, array_prefix;
+};
+constexpr ConstantStyle kHostStyle = {"int64_t", ""}, kDeviceStyle = {"long long", "__device__ "};
+
+std::string constant_text(const ConstantStyle& style, const std::string& name, const Json& value) {
   bool list = value.is_array();
   std::string_view type = common_type(list ? value : Json::array({value}));
   if (type.empty() || (list && value.empty())) {
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     return fmt::format("// {} is {}\n", name, comment_text(text));
   }
+  if (type == "int64_t") type = style.integer;
   if (!list) return fmt::format("constexpr {} {} = {};\n", type, name, number_text(value));
   std::vector<std::string> items;
   for (const Json& item : value) items.push_back(number_text(item));
-  return fmt::format("constexpr {} {}[{}] = {{{}}};\n", type, name, items.size(),
-                     join(items, ", "));
+  return fmt::format("{}constexpr {} {}[{}] = {{{}}};\n", style.array_prefix, type, name,
+                     items.size(), join(items, ", "));
 }
 
-std::string constants_text(const Signature& signature) {
+std::string constants_text(const Signature& signature, const ConstantStyle& style) {
   Names names(Names::Scope::kGlobal);
   std::string out;
   for (const auto& [name, value] : signature.constants)
-    out += constant_text(names.add(name), value);
+    out += constant_text(style, names.add(name), value);
   if (!signature.of_module()) return out;
   for (const auto* list : {&signature.inputs, &signature.statics, &signature.outputs}) {
     for (const Argument& argument : *list) {
       for (std::size_t i = 0; i < argument.shape.size(); ++i) {
-        out += constant_text(names.add(fmt::format("{}_{}", argument.name, i)), argument.shape[i]);
+        out += constant_text(style, names.add(fmt::format("{}_{}", argument.name, i)),
+                             argument.shape[i]);
       }
     }
   }
@@ -261,14 +270,53 @@ std::string constants_text(const Signature& signature) {
 }
 
 std::string types_text(const Signature& signature) {
-  std::set<DType> used;
+  std::set<tensor::DType> used;
   for (const auto* list : {&signature.inputs, &signature.statics, &signature.outputs}) {
     for (const Argument& argument : *list) {
       if (argument.role != Role::kScalar) used.insert(argument.dtype);
     }
   }
   std::string out;
-  for (DType dtype : used) out += cpp_type_definition(dtype);
+  for (tensor::DType dtype : used) out += cpp_type_definition(dtype);
+  return out;
+}
+
+std::string_view device_type(tensor::DType dtype) {
+  using tensor::DType;
+  switch (dtype) {
+    case DType::kFloat16:
+      return "__half";
+    case DType::kBFloat16:
+      return "__nv_bfloat16";
+    case DType::kFloat8E4M3Fn:
+      return "__nv_fp8_e4m3";
+    case DType::kFloat8E5M2:
+      return "__nv_fp8_e5m2";
+    case DType::kFloat4E2M1:
+    case DType::kUInt8:
+      return "unsigned char";
+    case DType::kInt64:
+      return "long long";
+    case DType::kInt32:
+      return "int";
+    case DType::kInt16:
+      return "short";
+    case DType::kInt8:
+      return "signed char";
+    default:
+      return tensor::cpp_type(dtype);  // double, float, bool
+  }
+}
+
+Parameter device_parameter(const Argument& argument, const std::string& shape, Names& names) {
+  if (argument.role == Role::kScalar) {
+    const bool narrow = is_floating(argument.dtype) && size_of(argument.dtype) < sizeof(float);
+    return {fmt::format("{} ", narrow ? "float" : device_type(argument.dtype)),
+            names.add(argument.name), fmt::format("scalar {}", to_string(argument.dtype)), ""};
+  }
+  Parameter out = tensor_parameter(argument, shape, names);
+  out.type = fmt::format("{}{}* __restrict__ ", argument.role == Role::kOutput ? "" : "const ",
+                         device_type(argument.dtype));
   return out;
 }
 
@@ -290,7 +338,7 @@ std::string problem_header(const Signature& signature, bool has_prepare) {
       "// problem.h: generated, and included before every source file.\n"
       "#pragma once\n#include <stddef.h>\n#include <stdint.h>\n";
   out += types_text(signature);
-  if (std::string constants = constants_text(signature); !constants.empty())
+  if (std::string constants = constants_text(signature, kHostStyle); !constants.empty())
     out += "\n" + constants;
   out +=
       "\n// Tensors are contiguous, in row-major order, and 64-byte aligned; inputs have 64 "
@@ -302,6 +350,34 @@ std::string problem_header(const Signature& signature, bool has_prepare) {
     run.insert(run.begin(), {"void* ", "state", "what prepare returned", ""});
   }
   return out + prototype("extern \"C\" void run", run);
+}
+
+std::string device_header(const Signature& signature) {
+  Names names(Names::Scope::kParameters);
+  std::vector<Parameter> parameters;
+  auto add = [&](const std::vector<Argument>& list, const AxisLists& axes) {
+    for (std::size_t i = 0; i < list.size(); ++i)
+      parameters.push_back(device_parameter(list[i], shape_text(list[i], axes, i), names));
+  };
+  add(signature.inputs, signature.input_axes);
+  add(signature.statics, signature.static_axes);
+  add(signature.outputs, signature.output_axes);
+  for (const auto& axis : signature.axes)
+    parameters.push_back({"long long ", names.add(axis.first), "", ""});
+  std::string out =
+      "// problem.h: generated, and included before every source file.\n#pragma once\n";
+  if (std::string constants = constants_text(signature, kDeviceStyle); !constants.empty())
+    out += "\n" + constants;
+  out +=
+      "\n// NVRTC reads no <math.h>.\n"
+      "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n"
+      "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n"
+      "\n// Tensors are contiguous, in row-major order, and 256-byte aligned. A kernel whose "
+      "launch\n"
+      "// names no arguments gets these:\n";
+  for (const std::string& line : split(prototype("__global__ void kernel", parameters), '\n'))
+    if (!line.empty()) out += "// " + line + "\n";
+  return out;
 }
 
 std::vector<CppParameter> cpp_parameters(const Signature& signature) {

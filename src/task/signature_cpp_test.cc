@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "task/signature.h"
+#include "text/cpp_scan.h"
 
 namespace kw::task {
 namespace {
@@ -13,10 +14,12 @@ using testing::Not;
 
 Signature rms_norm() {
   Signature s;
-  s.inputs = {{.name = "x", .shape = {3, 64}},
-              {.name = "eps", .role = Role::kScalar, .value = 1e-6},
-              {.name = "causal", .role = Role::kScalar, .dtype = DType::kBool, .value = true}};
-  s.statics = {{.name = "weight", .role = Role::kStatic, .dtype = DType::kFloat16, .shape = {64}}};
+  s.inputs = {
+      {.name = "x", .shape = {3, 64}},
+      {.name = "eps", .role = Role::kScalar, .value = 1e-6},
+      {.name = "causal", .role = Role::kScalar, .dtype = tensor::DType::kBool, .value = true}};
+  s.statics = {
+      {.name = "weight", .role = Role::kStatic, .dtype = tensor::DType::kFloat16, .shape = {64}}};
   s.outputs = {{.name = "y", .role = Role::kOutput, .shape = {3, 64}}};
   s.axes = {{"batch", 3}};
   s.constants = {{"hidden", 64}};
@@ -72,7 +75,8 @@ TEST(ProblemHeader, OfAModule) {
   s.inputs = {{.name = "x", .shape = {16, 3}}};
   s.statics = {
       {.name = "conv_weight", .role = Role::kStatic, .shape = {8, 3}, .state_key = "conv.weight"}};
-  s.outputs = {{.name = "out", .role = Role::kOutput, .dtype = DType::kInt64, .shape = {16}}};
+  s.outputs = {
+      {.name = "out", .role = Role::kOutput, .dtype = tensor::DType::kInt64, .shape = {16}}};
   s.constants = {{"channels", 3},
                  {"eps", 1e-5},
                  {"scale", 2.0},
@@ -169,7 +173,7 @@ TEST(DefinesPrepare, FindsDefinitions) {
            "int a = 1'000; void* prepare() {}",
            "char c = '\"'; void* prepare() {}",
        }) {
-    EXPECT_TRUE(defines_prepare(source)) << source;
+    EXPECT_TRUE(text::defines_prepare(source)) << source;
   }
 }
 
@@ -191,7 +195,7 @@ TEST(DefinesPrepare, IgnoresEverythingElse) {
            "R\"",
            "",
        }) {
-    EXPECT_FALSE(defines_prepare(source)) << source;
+    EXPECT_FALSE(text::defines_prepare(source)) << source;
   }
 }
 
@@ -199,7 +203,7 @@ TEST(DefinesPrepare, IgnoresEverythingElse) {
 TEST(DefinesPrepare, TakesTimeLinearInTheSource) {
   std::string source;
   for (int i = 0; i < 150'000; ++i) source += "int prepare(";
-  EXPECT_FALSE(defines_prepare(source));
+  EXPECT_FALSE(text::defines_prepare(source));
 }
 
 }  // namespace

@@ -13,11 +13,13 @@ Definition layer_norm() {
   Definition d;
   d.name = "layer_norm";
   d.axes = {{"batch", std::nullopt, ""}, {"hidden", 64, ""}, {"seq", std::nullopt, ""}};
-  d.inputs = {{"x", std::vector<std::string>{"batch", "seq", "hidden"}, DType::kFloat32, ""},
-              {"eps", std::nullopt, DType::kFloat32, ""},
-              {"weight", std::vector<std::string>{"hidden"}, DType::kBFloat16, ""}};
-  d.outputs = {{"y", std::vector<std::string>{"batch", "seq", "hidden"}, DType::kFloat32, ""},
-               {"norm", std::vector<std::string>{}, DType::kFloat64, ""}};
+  d.inputs = {
+      {"x", std::vector<std::string>{"batch", "seq", "hidden"}, tensor::DType::kFloat32, ""},
+      {"eps", std::nullopt, tensor::DType::kFloat32, ""},
+      {"weight", std::vector<std::string>{"hidden"}, tensor::DType::kBFloat16, ""}};
+  d.outputs = {
+      {"y", std::vector<std::string>{"batch", "seq", "hidden"}, tensor::DType::kFloat32, ""},
+      {"norm", std::vector<std::string>{}, tensor::DType::kFloat64, ""}};
   return d;
 }
 
@@ -102,12 +104,12 @@ TEST(Signature, NamesWhatIsWrongWithADefinitionOrPolicy) {
 
 TEST(Signature, IntegerAndBooleanScalars) {
   Definition d = layer_norm();
-  d.inputs[1].dtype = DType::kInt32;
+  d.inputs[1].dtype = tensor::DType::kInt32;
   EXPECT_THAT(error_of(d, workload()), HasSubstr("expected a value of type int32"));
   Workload w = workload();
   w.inputs[1].second = ScalarInput{7};
   EXPECT_EQ(error_of(d, w), "");
-  d.inputs[1].dtype = DType::kBool;
+  d.inputs[1].dtype = tensor::DType::kBool;
   EXPECT_THAT(error_of(d, w), HasSubstr("expected a value of type bool"));
   w.inputs[1].second = ScalarInput{true};
   EXPECT_EQ(error_of(d, w), "");

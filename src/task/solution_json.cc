@@ -5,20 +5,17 @@
 #include <set>
 
 #include "base/text.h"
-#include "task/base64.h"
 #include "task/flags.h"
-#include "task/names.h"
-#include "task/text_file.h"
+#include "task/launch_comments.h"
+#include "text/base64.h"
+#include "text/names.h"
+#include "text/text_file.h"
 
 namespace kw::task {
 namespace {
 
 // FlashInfer-Bench's languages; ptx and cubin are "cuda" there and named under "kernelwright".
 const std::vector<std::string> kSpecLanguages = {"python", "triton", "cpp", "cuda", "tilelang"};
-
-bool is_device_code(Language language) {
-  return language == Language::kCuda || language == Language::kPtx || language == Language::kCubin;
-}
 
 Result<Language> language_from_spec(ObjectReader& spec) {
   KW_TRY(std::string name, spec.string("language"));
@@ -27,7 +24,8 @@ Result<Language> language_from_spec(ObjectReader& spec) {
       std::find(kSpecLanguages.begin(), kSpecLanguages.end(), name) != kSpecLanguages.end())
     return *language;
   return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}", spec.path("language"),
-              printable(name, 60), join(kSpecLanguages, ", "), suggestion(name, kSpecLanguages));
+              printable(name, 60), join(kSpecLanguages, ", "),
+              text::suggestion(name, kSpecLanguages));
 }
 
 Status entry_from_spec(ObjectReader& spec, Candidate& out) {
@@ -39,7 +37,7 @@ Status entry_from_spec(ObjectReader& spec, Candidate& out) {
   }
   out.entry_file = entry.substr(0, at);
   out.entry_function = entry.substr(at + 2);
-  if (!is_identifier(out.entry_function)) {
+  if (!text::is_identifier(out.entry_function)) {
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not a function's name",
                 spec.path("entry_point"), printable(out.entry_function, 80));
   }
@@ -65,7 +63,7 @@ Status spec_from_json(ObjectReader& reader, Candidate& out) {
   if (!out.binding.empty() && out.binding != "tvm-ffi" && out.binding != "torch") {
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of tvm-ffi, torch, null{}",
                 spec.path("binding"), printable(out.binding, 60),
-                suggestion(out.binding, {"tvm-ffi", "torch"}));
+                text::suggestion(out.binding, {"tvm-ffi", "torch"}));
   }
   return spec.no_other_keys();
 }
@@ -74,12 +72,12 @@ Result<SourceFile> source_file_from_json(const Json& value, const std::string& w
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   SourceFile out;
   KW_TRY(out.path, reader.string("path"));
-  KW_TRY_STATUS(check_relative_path(out.path, reader.path("path")));
+  KW_TRY_STATUS(text::check_relative_path(out.path, reader.path("path")));
   KW_TRY(out.content, reader.string("content"));
   KW_TRY_STATUS(reader.no_other_keys());
-  if (out.content.size() > kMaxSourceFile) {
+  if (out.content.size() > text::kMaxSourceFile) {
     return fail(ErrorCode::kInvalidArgument, "{}: over {}", reader.path("content"),
-                format_bytes(kMaxSourceFile));
+                format_bytes(text::kMaxSourceFile));
   }
   return out;
 }
@@ -129,7 +127,7 @@ Status sources_from_json(ObjectReader& reader, Candidate& out) {
   const SourceFile* entry = out.entry_source();
   if (entry == nullptr) {
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not among the sources",
-                below(reader.path("spec"), "entry_point"), printable(out.entry_file, 80));
+                text::below(reader.path("spec"), "entry_point"), printable(out.entry_file, 80));
   }
   if (trim(entry->content).empty()) {
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is empty", where,
@@ -156,13 +154,30 @@ Status launches_from_json(ObjectReader& extra, Candidate& out) {
   if (!value->is_array() || value->empty() || value->size() > 64) {
     return fail(ErrorCode::kInvalidArgument, "{}: expected a list of 1 to 64 launches", where);
   }
-  if (!is_device_code(out.language)) {
+  if (!facts_of(out.language).is_device_code) {
     return fail(ErrorCode::kInvalidArgument, "{}: only for cuda, ptx and cubin", where);
   }
   for (const Json& item : *value) {
     KW_TRY(LaunchDescriptor launch,
            launch_from_json(item, fmt::format("{}[{}]", where, out.launches.size())));
     out.launches.push_back(std::move(launch));
+  }
+  return {};
+}
+
+Status scratch_list_from_json(ObjectReader& extra, Candidate& out) {
+  const Json* value = extra.find("scratch");
+  if (value == nullptr) return {};
+  std::string where = extra.path("scratch");
+  if (!value->is_array() || value->empty() || value->size() > 64) {
+    return fail(ErrorCode::kInvalidArgument, "{}: expected a list of 1 to 64 buffers", where);
+  }
+  if (out.launches.empty())
+    return fail(ErrorCode::kInvalidArgument, "{}: only with launches", where);
+  for (const Json& item : *value) {
+    KW_TRY(ScratchDescriptor one,
+           scratch_from_json(item, fmt::format("{}[{}]", where, out.scratch.size())));
+    out.scratch.push_back(std::move(one));
   }
   return {};
 }
@@ -179,6 +194,7 @@ Status additions_from_json(ObjectReader& reader, Candidate& out) {
   auto allowed = check_flags(out.flags);
   if (!allowed) return tl::unexpected(std::move(allowed).error().with_context(extra.where()));
   KW_TRY_STATUS(launches_from_json(extra, out));
+  KW_TRY_STATUS(scratch_list_from_json(extra, out));
   return extra.no_other_keys();
 }
 
@@ -186,7 +202,7 @@ Status additions_from_json(ObjectReader& reader, Candidate& out) {
 Status decode_cubin(Candidate& out, const std::string& where) {
   if (out.language != Language::kCubin) return {};
   for (SourceFile& source : out.sources) {
-    auto bytes = from_base64(source.content);
+    auto bytes = text::from_base64(source.content);
     if (!bytes)
       return tl::unexpected(
           std::move(bytes).error().with_context(fmt::format("{}: {}", where, source.path)));
@@ -196,6 +212,16 @@ Status decode_cubin(Candidate& out, const std::string& where) {
 }
 
 // A C++ entry file may ask for flags in a comment, in a solution as in a bare file.
+Status launches_from_comments(Candidate& out) {
+  const bool text = out.language == Language::kCuda || out.language == Language::kPtx;
+  if (!text || !out.launches.empty()) return {};
+  auto found = device_comments(out.entry_source()->content);
+  if (!found) return tl::unexpected(std::move(found).error().with_context(out.entry_file));
+  out.launches = std::move(found->launches);
+  out.scratch = std::move(found->scratch);
+  return {};
+}
+
 Status flags_from_comment(Candidate& out) {
   if (out.language != Language::kCpp || !out.flags.empty()) return {};
   auto flags = flags_in_comments(out.entry_source()->content);
@@ -210,11 +236,11 @@ Result<Candidate> solution_from_json(const Json& value, const std::string& where
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   Candidate out;
   KW_TRY(out.name, reader.string("name"));
-  KW_TRY_STATUS(check_title(out.name, reader.path("name")));
+  KW_TRY_STATUS(text::check_title(out.name, reader.path("name")));
   KW_TRY(out.definition, reader.string("definition"));
-  KW_TRY_STATUS(check_title(out.definition, reader.path("definition")));
+  KW_TRY_STATUS(text::check_title(out.definition, reader.path("definition")));
   KW_TRY(out.author, reader.string("author"));
-  KW_TRY_STATUS(check_title(out.author, reader.path("author")));
+  KW_TRY_STATUS(text::check_title(out.author, reader.path("author")));
   KW_TRY(out.description, reader.string_or("description", ""));
   KW_TRY_STATUS(spec_from_json(reader, out));
   KW_TRY_STATUS(sources_from_json(reader, out));
@@ -222,6 +248,7 @@ Result<Candidate> solution_from_json(const Json& value, const std::string& where
   KW_TRY_STATUS(reader.no_other_keys());
   KW_TRY_STATUS(decode_cubin(out, reader.path("sources")));
   KW_TRY_STATUS(flags_from_comment(out));
+  KW_TRY_STATUS(launches_from_comments(out));
   out.hash = candidate_hash(out);
   return out;
 }
@@ -246,7 +273,7 @@ Json solution_to_json(const Candidate& candidate, const std::string& definition)
   out["sources"] = Json::array();
   for (const SourceFile& source : candidate.sources) {
     std::string content =
-        candidate.language == Language::kCubin ? to_base64(source.content) : source.content;
+        candidate.language == Language::kCubin ? text::to_base64(source.content) : source.content;
     out["sources"].push_back({{"path", source.path}, {"content", std::move(content)}});
   }
   Json extra = Json::object();
@@ -254,6 +281,7 @@ Json solution_to_json(const Candidate& candidate, const std::string& definition)
   if (!candidate.flags.empty()) extra["flags"] = candidate.flags;
   for (const LaunchDescriptor& launch : candidate.launches)
     extra["launches"].push_back(to_json(launch));
+  for (const ScratchDescriptor& one : candidate.scratch) extra["scratch"].push_back(to_json(one));
   if (!extra.empty()) out["kernelwright"] = std::move(extra);
   return out;
 }

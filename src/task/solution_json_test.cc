@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "task/flags.h"
-#include "task/test_support.h"
+#include "task/testing/golden.h"
 
 namespace kw::task {
 namespace {

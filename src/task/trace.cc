@@ -4,14 +4,14 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "task/enum_names.h"
-#include "task/names.h"
 #include "task/workload_json.h"
+#include "text/enum_names.h"
+#include "text/names.h"
 
 namespace kw::task {
 namespace {
 
-constexpr auto kStatuses = enum_names<TraceStatus>({
+constexpr auto kStatuses = text::enum_names<TraceStatus>({
     {TraceStatus::kPassed, "PASSED"},
     {TraceStatus::kIncorrectShape, "INCORRECT_SHAPE"},
     {TraceStatus::kIncorrectNumerical, "INCORRECT_NUMERICAL"},
@@ -115,7 +115,7 @@ Result<Evaluation> evaluation_from_json(const Json& value, const std::string& wh
   if (!known) {
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}", reader.path("status"),
                 printable(status, 60), join(kStatuses.names(), ", "),
-                suggestion(status, kStatuses.names()));
+                text::suggestion(status, kStatuses.names()));
   }
   out.status = *known;
   KW_TRY(out.environment, environment_from_json(reader));
@@ -143,9 +143,6 @@ Result<Evaluation> evaluation_from_json(const Json& value, const std::string& wh
 std::string_view to_string(TraceStatus status) {
   return kStatuses.name(status);
 }
-std::optional<TraceStatus> trace_status_from_string(std::string_view name) {
-  return kStatuses.value(name);
-}
 
 Json to_json(const Trace& trace) {
   return {{"definition", trace.definition},
@@ -158,12 +155,12 @@ Result<Trace> trace_from_json(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   Trace out;
   KW_TRY(out.definition, reader.string("definition"));
-  KW_TRY_STATUS(check_title(out.definition, reader.path("definition")));
+  KW_TRY_STATUS(text::check_title(out.definition, reader.path("definition")));
   KW_TRY(const Json* workload, reader.get("workload"));
   KW_TRY(out.workload, workload_from_json(*workload, reader.path("workload")));
   if (reader.find("solution") != nullptr) {
     KW_TRY(out.solution, reader.string("solution"));
-    KW_TRY_STATUS(check_title(*out.solution, reader.path("solution")));
+    KW_TRY_STATUS(text::check_title(*out.solution, reader.path("solution")));
   }
   if (const Json* evaluation = reader.find("evaluation")) {
     KW_TRY(out.evaluation, evaluation_from_json(*evaluation, reader.path("evaluation")));

@@ -24,7 +24,6 @@ enum class TraceStatus {
   kTimeout,
 };
 std::string_view to_string(TraceStatus status);  // "PASSED", ...
-std::optional<TraceStatus> trace_status_from_string(std::string_view name);
 
 struct TraceEnvironment {
   std::string hardware;

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "task/jsonl.h"
-#include "task/test_support.h"
+#include "task/testing/golden.h"
+#include "text/jsonl.h"
 
 namespace kw::task {
 namespace {
@@ -15,7 +15,7 @@ TEST(Trace, GoldenFileRoundTrips) {
   std::string text = golden("traces.jsonl");
   std::string written;
   std::vector<Trace> traces;
-  auto read = for_each_json_line(text, "traces", [&](const Json& line) -> Status {
+  auto read = text::for_each_json_line(text, "traces", [&](const Json& line) -> Status {
     KW_TRY(Trace trace, trace_from_json(line, ""));
     written += to_json(trace).dump() + "\n";
     traces.push_back(std::move(trace));

@@ -1,12 +1,12 @@
 // Names and order of outcomes.
 #include "task/verdict.h"
 
-#include "task/enum_names.h"
+#include "text/enum_names.h"
 
 namespace kw::task {
 namespace {
 
-constexpr auto kOutcomes = enum_names<Outcome>({
+constexpr auto kOutcomes = text::enum_names<Outcome>({
     {Outcome::kPassed, "passed"},
     {Outcome::kCompileError, "compile_error"},
     {Outcome::kWrongShape, "wrong_shape"},
@@ -22,7 +22,7 @@ constexpr auto kOutcomes = enum_names<Outcome>({
     {Outcome::kNoisy, "noisy"},
 });
 
-constexpr auto kLevels = enum_names<EvidenceLevel>({
+constexpr auto kLevels = text::enum_names<EvidenceLevel>({
     {EvidenceLevel::kTimed, "timed"},
     {EvidenceLevel::kCompiled, "compiled"},
     {EvidenceLevel::kInterpreted, "interpreted"},

@@ -74,8 +74,16 @@ struct CompatFlashInfer {
 };
 
 struct Diagnostic {
-  std::string kind;     // compiler, mismatch, exception, log, hint, measurement, oracle
+  std::string kind;     // compiler, mismatch, exception, log, hint, risk, measurement, oracle
   std::string message;  // sanitised, coarse enough that hidden inputs cannot be rebuilt
+};
+
+// One kind of hard inputs of a timed workload (docs/correctness.md).
+struct HardInputs {
+  std::string inputs;      // "spikes", "spikes and others along axis 0"
+  std::int64_t calls = 0;  // of the candidate on them
+  std::string left_out;    // not empty: why nothing can be judged by them
+  bool operator==(const HardInputs&) const = default;
 };
 
 struct WorkloadVerdict {
@@ -87,6 +95,7 @@ struct WorkloadVerdict {
   std::optional<Speedup> speedup;
   CompatKernelBench kernelbench;
   CompatFlashInfer flashinfer;
+  std::vector<HardInputs> hard_inputs;
   std::vector<Diagnostic> diagnostics;
 };
 

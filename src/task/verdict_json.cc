@@ -54,6 +54,12 @@ Json to_json(const Diagnostic& diagnostic) {
   return {{"kind", diagnostic.kind}, {"message", diagnostic.message}};
 }
 
+Json to_json(const HardInputs& hard) {
+  Json out = {{"inputs", hard.inputs}, {"calls", hard.calls}};
+  if (!hard.left_out.empty()) out["left_out"] = hard.left_out;
+  return out;
+}
+
 Json to_json(const WorkloadVerdict& workload);
 
 template <typename T>
@@ -80,6 +86,7 @@ Json to_json(const WorkloadVerdict& workload) {
           {"errors", list_to_json(workload.errors)},
           {"times", optional_to_json(workload.times)},
           {"speedup", optional_to_json(workload.speedup)},
+          {"hard_inputs", list_to_json(workload.hard_inputs)},
           {"diagnostics", list_to_json(workload.diagnostics)}};
 }
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "task/kernelbench_results.h"
-#include "task/test_support.h"
+#include "task/testing/golden.h"
 #include "task/verdict.h"
 
 namespace kw::task {

@@ -77,6 +77,18 @@ Result<Diagnostic> diagnostic_from(ObjectReader& reader) {
   return out;
 }
 
+Result<HardInputs> hard_inputs_from(ObjectReader& reader) {
+  HardInputs out;
+  KW_TRY(out.inputs, reader.string("inputs"));
+  KW_TRY(out.calls, reader.integer("calls"));
+  KW_TRY(out.left_out, reader.string_or("left_out", ""));
+  if (out.calls < 0 || out.calls > OutputError::kMaxCalls) {
+    return fail(ErrorCode::kInvalidArgument, "{}: {} is no number of calls", reader.path("calls"),
+                out.calls);
+  }
+  return out;
+}
+
 Result<std::vector<double>> numbers_from(ObjectReader& reader, std::string_view key) {
   KW_TRY(const Json* value, reader.get(key));
   std::vector<double> out;
@@ -161,6 +173,9 @@ Result<WorkloadVerdict> workload_from(ObjectReader& reader) {
   KW_TRY_STATUS(list_from(reader, "errors", out.errors, error_from));
   KW_TRY_STATUS(optional_within(reader, "times", out.times, times_from));
   KW_TRY_STATUS(optional_within(reader, "speedup", out.speedup, speedup_from));
+  // Verdicts of versions before 8 have no such list.
+  if (reader.find("hard_inputs") != nullptr)
+    KW_TRY_STATUS(list_from(reader, "hard_inputs", out.hard_inputs, hard_inputs_from));
   KW_TRY_STATUS(list_from(reader, "diagnostics", out.diagnostics, diagnostic_from));
   return out;
 }

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <set>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "task/definition_json.h"
-#include "task/jsonl.h"
-#include "task/names.h"
+#include "text/jsonl.h"
+#include "text/names.h"
 
 namespace kw::task {
 namespace {
@@ -38,7 +39,7 @@ Result<InputSource> input_source_from_json(const Json& value, const std::string&
   } else if (type == "safetensors") {
     SafetensorsInput tensor;
     KW_TRY(tensor.path, reader.string("path"));
-    KW_TRY_STATUS(check_relative_path(
+    KW_TRY_STATUS(text::check_relative_path(
         tensor.path.starts_with("./") ? tensor.path.substr(2) : tensor.path, reader.path("path")));
     KW_TRY(tensor.tensor_key, reader.string("tensor_key"));
     if (tensor.tensor_key.empty())
@@ -47,7 +48,7 @@ Result<InputSource> input_source_from_json(const Json& value, const std::string&
   } else if (type != "random") {
     return fail(ErrorCode::kInvalidArgument,
                 "{}: \"{}\" is not one of random, scalar, safetensors{}", reader.path("type"),
-                printable(type, 60), suggestion(type, {"random", "scalar", "safetensors"}));
+                printable(type, 60), text::suggestion(type, {"random", "scalar", "safetensors"}));
   }
   KW_TRY_STATUS(reader.no_other_keys());
   return source;
@@ -63,17 +64,17 @@ Json to_json(const InputSource& source) {
 }
 
 // Bounds of the integer dtypes a host scalar may have.
-bool fits(std::int64_t value, DType dtype) {
-  if (dtype == DType::kUInt8) return value >= 0 && value <= 255;
+bool fits(std::int64_t value, tensor::DType dtype) {
+  if (dtype == tensor::DType::kUInt8) return value >= 0 && value <= 255;
   auto bits = 8 * size_of(dtype);
   if (bits == 64) return true;
   auto limit = std::int64_t{1} << (bits - 1);
   return value >= -limit && value < limit;
 }
 
-Status check_scalar(const Json& value, DType dtype, const std::string& where) {
+Status check_scalar(const Json& value, tensor::DType dtype, const std::string& where) {
   std::string shown = printable(value.dump(), 60);
-  if (dtype == DType::kBool) {
+  if (dtype == tensor::DType::kBool) {
     if (value.is_boolean()) return {};
     return fail(ErrorCode::kInvalidArgument, "{}: expected true or false for bool, found {}", where,
                 shown);
@@ -113,13 +114,13 @@ Status same_names(const std::vector<std::string>& given, const std::vector<std::
   for (const std::string& name : given) {
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) {
       return fail(ErrorCode::kInvalidArgument, "{}: is not {} of the definition{}",
-                  below(where, printable(name, 80)), what, suggestion(name, wanted));
+                  text::below(where, printable(name, 80)), what, text::suggestion(name, wanted));
     }
   }
   for (const std::string& name : wanted) {
     if (std::find(given.begin(), given.end(), name) == given.end()) {
       return fail(ErrorCode::kInvalidArgument, "{}: missing ({} of the definition)",
-                  below(where, name), what);
+                  text::below(where, name), what);
     }
   }
   return {};
@@ -157,8 +158,8 @@ Status check_constraints(const Workload& workload, const Definition& definition,
   for (const std::string& constraint : definition.constraints) {
     if (holds(constraint, all) == false) {
       return fail(ErrorCode::kInvalidArgument,
-                  "{}: the definition's constraint \"{}\" does not hold", below(where, "axes"),
-                  printable(constraint, 200));
+                  "{}: the definition's constraint \"{}\" does not hold",
+                  text::below(where, "axes"), printable(constraint, 200));
     }
   }
   return {};
@@ -182,6 +183,17 @@ Result<const Json*> workload_of_trace(const Json& line, const Definition& defini
   return body;
 }
 
+// A workload without elements has nothing to compute, compare or time.
+bool leaves_out(const Workload& workload, const std::string& where) {
+  for (const auto& [name, value] : workload.axes) {
+    if (value != 0) continue;
+    log::warning(fmt::format("{}: workload {} is left out: its axis {} is 0", where,
+                             printable(workload.uuid, 80), printable(name, 80)));
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Json to_json(const Workload& workload) {
@@ -195,7 +207,7 @@ Result<Workload> workload_from_json(const Json& value, const std::string& where)
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   Workload out;
   KW_TRY(out.uuid, reader.string("uuid"));
-  KW_TRY_STATUS(check_title(out.uuid, reader.path("uuid")));
+  KW_TRY_STATUS(text::check_title(out.uuid, reader.path("uuid")));
   KW_TRY(const Json* axes, reader.get("axes"));
   KW_TRY(ObjectReader axis_reader, ObjectReader::make(*axes, reader.path("axes")));
   KW_TRY_STATUS(check_count(*axes, axis_reader.where()));
@@ -228,20 +240,20 @@ Status check_workload(const Workload& workload, const Definition& definition,
     if (!axis.value) wanted_axes.push_back(axis.name);
   }
   for (const TensorSpec& input : definition.inputs) wanted_inputs.push_back(input.name);
-  KW_TRY_STATUS(same_names(given_axes, wanted_axes, "a variable axis", below(where, "axes")));
-  KW_TRY_STATUS(same_names(given_inputs, wanted_inputs, "an input", below(where, "inputs")));
+  KW_TRY_STATUS(same_names(given_axes, wanted_axes, "a variable axis", text::below(where, "axes")));
+  KW_TRY_STATUS(same_names(given_inputs, wanted_inputs, "an input", text::below(where, "inputs")));
   for (const auto& [name, source] : workload.inputs) {
     auto input =
         std::find_if(definition.inputs.begin(), definition.inputs.end(),
                      [&, &wanted = name](const TensorSpec& spec) { return spec.name == wanted; });
-    KW_TRY_STATUS(check_source(source, *input, below(where, "inputs." + name)));
+    KW_TRY_STATUS(check_source(source, *input, text::below(where, "inputs." + name)));
   }
   for (const auto* tensors : {&definition.inputs, &definition.outputs}) {
     for (const TensorSpec& tensor : *tensors) {
       auto bytes = tensor_bytes(tensor, definition, workload.axes);
       if (!bytes) {
         return tl::unexpected(std::move(bytes).error().with_context(
-            fmt::format("{}: {}", below(where, "axes"), tensor.name)));
+            fmt::format("{}: {}", text::below(where, "axes"), tensor.name)));
       }
     }
   }
@@ -263,13 +275,14 @@ Result<std::vector<Workload>> workloads_from_jsonl(std::string_view text,
     KW_TRY(Workload workload, workload_from_json(*body, path));
     KW_TRY_STATUS(check_workload(workload, definition, path));
     if (!seen.insert(workload.uuid).second) {
-      return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is given twice", below(path, "uuid"),
-                  printable(workload.uuid, 80));
+      return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is given twice",
+                  text::below(path, "uuid"), printable(workload.uuid, 80));
     }
     out.push_back(std::move(workload));
     return {};
   };
-  KW_TRY_STATUS(for_each_json_line(text, where, read_line));
+  KW_TRY_STATUS(text::for_each_json_line(text, where, read_line));
+  std::erase_if(out, [&](const Workload& workload) { return leaves_out(workload, where); });
   if (out.empty()) return fail(ErrorCode::kInvalidArgument, "{}: no workloads", where);
   return out;
 }

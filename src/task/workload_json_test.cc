@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "task/definition_json.h"
-#include "task/test_support.h"
+#include "task/testing/golden.h"
 
 namespace kw::task {
 namespace {
@@ -111,6 +111,21 @@ TEST(Workload, FilesOfLines) {
               testing::StartsWith("w:1: not valid JSON"));
   EXPECT_EQ(message_of(workloads_from_jsonl("[]", definition(), "w")),
             "w:1: document: expected an object, found []");
+}
+
+TEST(Workload, WithoutElementsIsLeftOut) {
+  auto lines = workloads_from_jsonl(golden("workloads.jsonl"), definition(), "").value();
+  std::vector<Workload> changed = lines;
+  changed[0].axes[0].second = 0;
+  testing::internal::CaptureStderr();
+  auto read = workloads_from_jsonl(workloads_to_jsonl(changed, "softmax_topk"), definition(), "w");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("its axis rows is 0"), std::string::npos);
+  ASSERT_TRUE(read) << message_of(read);
+  ASSERT_EQ(read->size(), 1U);
+  EXPECT_EQ((*read)[0].uuid, lines[1].uuid);
+  changed.resize(1);
+  auto none = workloads_from_jsonl(workloads_to_jsonl(changed, "softmax_topk"), definition(), "w");
+  EXPECT_EQ(message_of(none), "w: no workloads");
 }
 
 TEST(Workload, HasAsManyNamesAsADefinitionAtMost) {

@@ -103,6 +103,7 @@ class Arena {
     return arena;
   }
 
+  // One judgement.
   task::Verdict judge(const std::string& source, const std::vector<std::string>& disabled = {},
                       const task::Problem* problem = nullptr, bool timing = true) {
     EvalRequest request;
@@ -110,24 +111,18 @@ class Arena {
     request.problem = problem != nullptr ? *problem : problem_;
     request.candidate = candidate(source);
     request.options.disabled = disabled;
-    // A pair of processes whose reference has its own phase takes longer than an eighth of the
-    // time.
-    if (std::ranges::find(disabled, "interleaving") != disabled.end())
-      request.options.process_pairs = 1;
     request.options.max_seconds = 4;
-    // Noise is nobody's fault, and says nothing about an attack.
-    constexpr int kTries = 3;
-    task::Verdict verdict;
-    for (int attempt = 0; attempt < kTries; ++attempt) {
-      auto judged = gym_->submit(request, std::chrono::steady_clock::time_point::max(), {}).get();
-      if (!judged) {
-        ADD_FAILURE() << source << ": " << judged.error().message();
-        return {};
-      }
-      verdict = *judged;
-      if (verdict.outcome != task::Outcome::kNoisy) break;
+    auto judged = gym_->submit(request, std::chrono::steady_clock::time_point::max(), {}).get();
+    if (!judged) {
+      ADD_FAILURE() << source << ": " << judged.error().message();
+      return {};
     }
-    return verdict;
+    return *judged;
+  }
+  // Judges again once where the machine disturbed the times: noise says nothing about an attack.
+  task::Verdict judge_timed(const std::string& source, const task::Problem& problem) {
+    task::Verdict verdict = judge(source, {}, &problem);
+    return verdict.outcome == task::Outcome::kNoisy ? judge(source, {}, &problem) : verdict;
   }
   // Called when a judgement begins; empty: nothing.
   void on_judge(std::function<void()> action) { progress_.on_judge = std::move(action); }
@@ -256,7 +251,9 @@ TEST_P(Corpus, EndsAsExpected) {
     GTEST_SKIP() << "triton is not installed";
   }
   const task::Problem& problem = Arena::shared().problem(program.problem);
-  task::Verdict verdict = Arena::shared().judge(program.file, {}, &problem, program.is_timed());
+  task::Verdict verdict = program.is_timed()
+                              ? Arena::shared().judge_timed(program.file, problem)
+                              : Arena::shared().judge(program.file, {}, &problem, false);
   bool may_pass = std::ranges::find(program.expect, "passed") != program.expect.end();
   // A machine that gives no honest time leaves the question whether the program is right.
   if (verdict.outcome == task::Outcome::kNoisy && may_pass)
@@ -279,54 +276,85 @@ INSTANTIATE_TEST_SUITE_P(Programs, Corpus, testing::ValuesIn(corpus()), [](const
   return program.param.folder + "_" + program.param.name;
 });
 
+// Whether calls are timed: only a timed workload has more than eight calls.
+enum class Timing : bool { kOff, kOn };
+
+task::Verdict judge_without(const std::string& attack, const std::vector<std::string>& mechanisms,
+                            Timing timing, const task::Problem* problem = nullptr) {
+  return Arena::shared().judge(program(attack), mechanisms, problem, timing == Timing::kOn);
+}
+
+// All calls were found right. A busy machine gives no time, which no mechanism here is about.
+bool got_through(const task::Verdict& verdict) {
+  return verdict.outcome == task::Outcome::kPassed || verdict.outcome == task::Outcome::kNoisy;
+}
+
 // With the mechanisms off the attack gets through; with them on (the corpus above, or the second
 // call here) it does not.
-void expect_stopped_only_by(const std::string& attack, const std::vector<std::string>& mechanisms) {
-  task::Verdict without = Arena::shared().judge(program(attack), mechanisms);
-  EXPECT_EQ(without.outcome, task::Outcome::kPassed)
-      << "with " << join(mechanisms, ", ") << " off\n"
-      << story(without);
-  task::Verdict with = Arena::shared().judge(program(attack));
-  EXPECT_NE(with.outcome, task::Outcome::kPassed) << story(with);
+void expect_stopped_only_by(const std::string& attack, const std::vector<std::string>& mechanisms,
+                            Timing timing) {
+  task::Verdict without = judge_without(attack, mechanisms, timing);
+  EXPECT_TRUE(got_through(without)) << "with " << join(mechanisms, ", ") << " off\n"
+                                    << story(without);
+  task::Verdict with = judge_without(attack, {}, timing);
+  EXPECT_FALSE(got_through(with)) << story(with);
 }
 
 TEST(Mechanism, FreshInputs) {
-  expect_stopped_only_by("shape_cache.cpp", {"fresh_inputs"});
+  expect_stopped_only_by("shape_cache.cpp", {"fresh_inputs"}, Timing::kOff);
 }
 TEST(Mechanism, CheckingTimedCalls) {
-  expect_stopped_only_by("right_then_wrong.cpp", {"check_timed", "audit"});
+  expect_stopped_only_by("right_then_wrong.cpp", {"check_timed", "audit"}, Timing::kOn);
 }
 TEST(Mechanism, Canaries) {
-  expect_stopped_only_by("out_of_bounds.cpp", {"canaries"});
+  expect_stopped_only_by("out_of_bounds.cpp", {"canaries"}, Timing::kOff);
 }
 
+// The attack's thread races with the late reading of its outputs, and may lose on a busy machine.
 TEST(Mechanism, FreezeAndSnapshot) {
-  expect_stopped_only_by("compute_after_done.cpp", {"freeze", "snapshot", "cpu_witness"});
+  const std::string attack = "compute_after_done.cpp";
+  constexpr int kTries = 5;
+  bool gets_through = false;
+  std::string stories;
+  for (int i = 0; i < kTries && !gets_through; ++i) {
+    const auto without = judge_without(attack, {"freeze", "snapshot", "cpu_witness"}, Timing::kOn);
+    gets_through = got_through(without);
+    stories += story(without) + "\n";
+  }
+  EXPECT_TRUE(gets_through) << stories;
+  const task::Verdict with = judge_without(attack, {}, Timing::kOn);
+  EXPECT_FALSE(got_through(with)) << story(with);
 }
 
 // With `off` switched off in both runs, because it stops the attack as well, only `mechanism`
 // decides.
 void expect_decides(const std::string& mechanism, const std::vector<std::string>& off,
-                    const std::string& attack, task::Outcome stopped) {
-  task::Verdict with = Arena::shared().judge(program(attack), off);
+                    const std::string& attack, task::Outcome stopped, Timing timing) {
+  task::Verdict with = judge_without(attack, off, timing);
   EXPECT_EQ(with.outcome, stopped) << story(with);
   std::vector<std::string> all = off;
   all.push_back(mechanism);
-  task::Verdict without = Arena::shared().judge(program(attack), all);
-  EXPECT_EQ(without.outcome, task::Outcome::kPassed) << "with " << mechanism << " off\n"
-                                                     << story(without);
+  task::Verdict without = judge_without(attack, all, timing);
+  EXPECT_TRUE(got_through(without)) << "with " << mechanism << " off\n" << story(without);
 }
 
 TEST(Mechanism, Poison) {
   expect_decides("poison", {"fresh_inputs", "moving_addresses"}, "stale_output.cpp",
-                 task::Outcome::kWrongValue);
+                 task::Outcome::kWrongValue, Timing::kOn);
 }
 TEST(Mechanism, MovingAddresses) {
   expect_decides("moving_addresses", {"fresh_inputs"}, "known_pointers.cpp",
-                 task::Outcome::kWrongValue);
+                 task::Outcome::kWrongValue, Timing::kOn);
 }
 TEST(Mechanism, ReHash) {
-  expect_decides("rehash", {"seal"}, "in_place_mprotect.cpp", task::Outcome::kViolation);
+  expect_decides("rehash", {"seal"}, "in_place_mprotect.cpp", task::Outcome::kViolation,
+                 Timing::kOff);
+}
+
+TEST(Mechanism, MixedInputs) {
+  const std::string attack = "hard_scaled_up.cpp";
+  expect_stopped_only_by(attack, {"mixed_inputs"}, Timing::kOn);
+  expect_stopped_only_by(attack, {"mixed_inputs"}, Timing::kOff);
 }
 
 // Burns both cores for a while: a second job of the same author, started to slow the reference.
@@ -348,35 +376,20 @@ class Accomplice {
   std::vector<std::jthread> threads_;
 };
 
-task::Verdict judge_with_accomplice(const std::vector<std::string>& disabled,
-                                    std::chrono::milliseconds time) {
-  Accomplice accomplice;
-  Arena::shared().on_judge([&] { accomplice.work_for(time); });
-  task::Verdict verdict = Arena::shared().judge(program("py_honest.py"), disabled);
-  Arena::shared().on_judge({});
-  return verdict;
-}
-
+// What interleaving is for; timed_blocks_test shows what happens without it.
 TEST(Mechanism, Interleaving) {
-  // Opens the session: the next runs begin with their timing at once.
+  // Opens the session: the next judgement begins with its timing at once.
   Arena::shared().judge(program("py_honest.py"));
+  Accomplice accomplice;
+  Arena::shared().on_judge([&] { accomplice.work_for(std::chrono::milliseconds(600)); });
+  task::Verdict with = Arena::shared().judge(program("py_honest.py"));
+  Arena::shared().on_judge({});
   // Disturbed blocks are dropped; where they are too many, there is no time at all.
-  task::Verdict with = judge_with_accomplice({}, std::chrono::milliseconds(600));
   EXPECT_TRUE(with.outcome == task::Outcome::kPassed || with.outcome == task::Outcome::kNoisy)
       << story(with);
   if (with.speedup) {
     EXPECT_LT(with.speedup->median, 1.15);
   }
-  // The accomplice begins with the judgement, and ends before the reference's part does. How much
-  // of that part it hits is the scheduler's choice: one success in a few tries is an attack that
-  // works.
-  double best = 0;
-  for (int attempt = 0; attempt < 8 && best <= 1.25; ++attempt) {
-    task::Verdict without =
-        judge_with_accomplice({"interleaving"}, std::chrono::milliseconds(1500));
-    if (without.speedup) best = std::max(best, without.speedup->median);
-  }
-  EXPECT_GT(best, 1.25);
 }
 
 // The verdict on a candidate that looks for what the one before it left. Without timing, where the
@@ -398,9 +411,9 @@ TEST(Mechanism, Admission) {
   constant.name = "constant_zero";
   std::get<task::Definition>(constant.body).reference = "def run(x):\n    return x * 0.0\n";
   constant.hash = task::problem_hash(constant);
-  task::Verdict with = Arena::shared().judge(program("zeros.cpp"), {}, &constant);
+  task::Verdict with = judge_without("zeros.cpp", {}, Timing::kOff, &constant);
   EXPECT_EQ(with.outcome, task::Outcome::kQuarantined) << story(with);
-  task::Verdict without = Arena::shared().judge(program("zeros.cpp"), {"admission"}, &constant);
+  task::Verdict without = judge_without("zeros.cpp", {"admission"}, Timing::kOff, &constant);
   EXPECT_EQ(without.outcome, task::Outcome::kPassed) << story(without);
 }
 

@@ -102,7 +102,7 @@ expect '"verdict":"admitted"' 4_Slow
 expect '"verdict":"unreadable".*5_Cut.py: the problem does not define Model' 5_Cut
 expect '"verdict":"quarantined".*"reason":"target interpret: trivial candidates pass: zeros.*"failing":\["small"\]' scaled
 expect '"uuid":"huge","label":"","targets":\["cuda"\],"checked":false' scaled
-expect '"uuid":"main".*"checked":true,"failure":"","reference_failed":false,"passing":\[\],"inert":\[\],"reference_ms":[0-9]' scaled
+expect '"uuid":"main".*"checked":true,"failure":"","reference_failed":false,"timed":true,"passing":\[\],"inert":\[\],"reference_ms":[0-9]' scaled
 [[ $(grep -c '^| ' "$scratch/check.md") == 7 ]] || fail 'the table is not whole'
 
 # Limits reach the reference.

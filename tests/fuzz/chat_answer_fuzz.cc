@@ -9,13 +9,13 @@
 namespace kw::fuzz {
 namespace {
 
-constexpr std::size_t kMostBytes = 4096;
+constexpr std::size_t kMaxBytes = 4096;
 
 void check_parts(const openai::AnswerParts& parts) {
   KW_CHECK(!parts.choices.empty());
   int last = -1;
   for (const openai::Choice& choice : parts.choices) {
-    KW_CHECK(choice.index > last && choice.index <= openai::kMostIndex);
+    KW_CHECK(choice.index > last && choice.index <= openai::kMaxIndex);
     last = choice.index;
     KW_CHECK(is_valid_utf8(choice.text) && is_valid_utf8(choice.reasoning));
     KW_CHECK(is_valid_utf8(choice.finish_reason));
@@ -33,7 +33,7 @@ void check_failure(const openai::ReadFailure& failure) {
 }
 
 openai::ChatStream stream_of(std::string_view bytes, std::size_t piece) {
-  openai::ChatStream out(kMostBytes);
+  openai::ChatStream out(kMaxBytes);
   net::SseParser parser;
   bool go_on = true;
   for (; go_on && !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
@@ -54,7 +54,7 @@ void check_stream(std::string_view text) {
     check_failure(*whole.failure());
     return;
   }
-  KW_CHECK(whole.bytes() <= kMostBytes);
+  KW_CHECK(whole.bytes() <= kMaxBytes);
   auto answer = whole.answer();
   if (answer)
     check_parts(*answer);

@@ -16,7 +16,7 @@ KW_FUZZ(command_line, text) {
   if (eval == nullptr) return;
   KW_CHECK(eval->jobs >= 1 && eval->jobs <= 1024);
   if (accepted(front::take_settings(eval->set, eval->options)) &&
-      accepted(front::check_options(eval->options))) {
+      accepted(gym::check(eval->options, OptionNames::kFlags))) {
     KW_CHECK(eval->options.threads >= 1 && eval->options.max_seconds > 0);
   }
   accepted(task::parse_settings(eval->set));

@@ -25,24 +25,24 @@ struct Input {
   std::array<std::byte, 40> page;  // the fields in front of the reports
   gym::OutputReport report;
 };
-constexpr std::int64_t kMostElements = 4096;
+constexpr std::int64_t kMaxElements = 4096;
 
 task::Argument argument_of(const Input& input) {
   task::Argument out;
   out.name = "y";
   out.role = task::Role::kOutput;
-  out.dtype = static_cast<task::DType>(input.declared.dtype % 13);
+  out.dtype = static_cast<tensor::DType>(input.declared.dtype % 13);
   for (std::size_t d = 0; d < input.declared.rank % (gym::kMaxRank + 1); ++d)
     out.shape.push_back(input.declared.shape.at(d));
   if ((input.declared.as_reported & 1) != 0 && input.report.rank <= gym::kMaxRank) {
-    out.dtype = static_cast<task::DType>(input.report.dtype % 13);
+    out.dtype = static_cast<tensor::DType>(input.report.dtype % 13);
     out.shape.assign(input.report.shape, input.report.shape + input.report.rank);
   }
   // As signature.h promises: no size overflows.
   std::int64_t elements = 1;
   for (std::int64_t size : out.shape) {
-    if (size < 0 || size > kMostElements ||
-        elements * std::max<std::int64_t>(size, 1) > kMostElements)
+    if (size < 0 || size > kMaxElements ||
+        elements * std::max<std::int64_t>(size, 1) > kMaxElements)
       return {};
     elements *= std::max<std::int64_t>(size, 1);
   }
@@ -52,7 +52,7 @@ task::Argument argument_of(const Input& input) {
 // Element by element, in row-major order.
 std::vector<std::byte> slow_gather(const gym::OutputReport& report, std::size_t elements,
                                    std::span<const std::byte> arena) {
-  std::size_t size = task::size_of(static_cast<task::DType>(report.dtype));
+  std::size_t size = tensor::size_of(static_cast<tensor::DType>(report.dtype));
   std::vector<std::byte> out;
   std::set<std::size_t> places;
   for (std::size_t i = 0; i < elements; ++i) {
@@ -80,9 +80,9 @@ KW_FUZZ(executor_page, text) {
   std::memcpy(page.get(), input.page.data(), input.page.size());
   page->reports[3][1] = input.report;
 
-  gym::go_progress(page->done_seq, 5);
+  gym::launch_progress(page->done_seq, 5);
   if (auto style = gym::style_of(*page)) KW_CHECK(*style != gym::Style::kUnknown);
-  KW_CHECK(gym::failure_of(*page) <= gym::Failure::kUnsupported);
+  KW_CHECK(gym::failure_of(*page) <= gym::Failure::kKernelTimeout);
   gym::OutputReport report = gym::report_of(*page, 3, 1);
   KW_CHECK(std::memcmp(&report, &input.report, sizeof report) == 0);
 

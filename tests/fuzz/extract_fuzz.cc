@@ -9,6 +9,8 @@
 namespace kw::fuzz {
 
 KW_FUZZ(extract, text) {
+  static constexpr std::optional<text::Finish> kFinishes[] = {std::nullopt, text::Finish::kStop,
+                                                              text::Finish::kLength};
   if (text.empty()) return;
   auto choice = static_cast<unsigned char>(text[0]);
   text.remove_prefix(1);
@@ -16,8 +18,8 @@ KW_FUZZ(extract, text) {
   // Up to the first NUL: code that stood in the prompt.
   std::vector<std::string> shown;
   if (text.find('\0') != std::string_view::npos) shown.emplace_back(take_until(text, '\0'));
-  prompt::ExtractOptions options{(choice & 64U) != 0 ? "run" : "",
-                                 static_cast<prompt::FinishReason>(choice / 7 % 3), shown};
+  prompt::ExtractOptions options{(choice & 64U) != 0 ? "run" : "", kFinishes[choice / 7 % 3],
+                                 shown};
   std::size_t bytes = 0;
   prompt::AnswerParts parts = prompt::answer_parts(text);
   for (const prompt::CodeBlock& block : parts.blocks) bytes += block.code.size();

@@ -17,7 +17,7 @@ struct RequestsRead {
   std::size_t unread = 0;  // bytes that wait for more
 };
 
-constexpr std::size_t kMostBody = 4096;
+constexpr std::size_t kMaxBody = 4096;
 
 net::Limits small_limits() {
   net::Limits limits;
@@ -34,7 +34,7 @@ bool feed_all(RequestParser& parser, std::string& unread, RequestsRead& out, boo
     RequestParser::Event event = parser.feed(unread, consumed);
     KW_CHECK(consumed <= unread.size());
     unread.erase(0, consumed);
-    if (event == RequestParser::Event::kHeader) parser.limit_body(kMostBody);
+    if (event == RequestParser::Event::kHeader) parser.limit_body(kMaxBody);
     if (event == RequestParser::Event::kError) {
       int status = parser.error().status;
       KW_CHECK(status >= 400 && status <= 505);
@@ -79,7 +79,7 @@ RequestsRead requests_in(std::string_view bytes, std::size_t piece) {
 
 bool same_but_for_a_cut_end(const RequestsRead& pieces, const RequestsRead& whole) {
   if (pieces.text == whole.text) return true;
-  return pieces.unread < RequestParser::kMostWaitingOfChunks &&
+  return pieces.unread < RequestParser::kMaxWaitingOfChunks &&
          whole.text.starts_with(pieces.text + "refused ");
 }
 
@@ -90,7 +90,7 @@ void check_request(const net::Request& request) {
   KW_CHECK(net::percent_decode(request.path));
   KW_CHECK(headers.count("Content-Length") + headers.count("Transfer-Encoding") <= 1);
   KW_CHECK(headers.count("Host") == 1 || request.minor_version == 0);
-  KW_CHECK(request.body.size() <= kMostBody);
+  KW_CHECK(request.body.size() <= kMaxBody);
   for (const auto& field : headers.fields()) {
     KW_CHECK(net::is_token(field.name));
     KW_CHECK(net::is_field_value(field.value));

@@ -6,10 +6,10 @@
 namespace kw::fuzz {
 namespace {
 
-constexpr std::size_t kMostHeader = 1024;
+constexpr std::size_t kMaxHeader = 1024;
 
 std::string answer_in(std::string_view bytes, std::size_t piece, bool to_head) {
-  net::ResponseParser parser(to_head, kMostHeader);
+  net::ResponseParser parser(to_head, kMaxHeader);
   std::string unread;
   std::string body;
   while (!bytes.empty() && !parser.done()) {
@@ -19,7 +19,7 @@ std::string answer_in(std::string_view bytes, std::size_t piece, bool to_head) {
     if (!accepted(consumed)) return "refused";
     KW_CHECK(*consumed <= unread.size());
     unread.erase(0, *consumed);
-    KW_CHECK(parser.done() || unread.size() <= kMostHeader);
+    KW_CHECK(parser.done() || unread.size() <= kMaxHeader);
     body += parser.take_body();
   }
   auto end = parser.end_of_stream();
@@ -32,7 +32,7 @@ std::string answer_in(std::string_view bytes, std::size_t piece, bool to_head) {
 bool same_but_for_a_cut_end(const std::string& pieces, const std::string& whole) {
   if (whole == pieces || whole == "refused") return true;
   return whole.starts_with("cut ") && whole.starts_with(pieces) &&
-         whole.size() - pieces.size() < net::ResponseParser::kMostWaitingOfChunks;
+         whole.size() - pieces.size() < net::ResponseParser::kMaxWaitingOfChunks;
 }
 
 }  // namespace

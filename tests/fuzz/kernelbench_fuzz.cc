@@ -4,15 +4,15 @@
 
 #include "fuzz.h"
 #include "task/kernelbench.h"
-#include "task/python_scan.h"
+#include "text/python_scan.h"
 
 namespace kw::fuzz {
 
 namespace {
 
-void check_scan(const task::PythonScan& scan, std::string_view source) {
+void check_scan(const text::PythonScan& scan, std::string_view source) {
   std::size_t end = 0;
-  for (const task::PythonAssignment& a : scan.assignments()) {
+  for (const text::PythonAssignment& a : scan.assignments()) {
     KW_CHECK(a.value_begin >= end);
     KW_CHECK(a.value_begin <= a.value_end);
     KW_CHECK(a.value_end <= source.size());
@@ -27,19 +27,19 @@ KW_FUZZ(kernelbench, text) {
   auto settings =
       task::parse_settings(words.empty() ? std::vector<std::string>{} : split(words, '\t'));
   if (!accepted(settings)) settings = task::Settings();
-  task::PythonScan scan(text);
+  text::PythonScan scan(text);
   check_scan(scan, text);
   auto module = task::make_module(text, "Model", *settings);
   if (!accepted(module)) return;
   KW_CHECK(std::count(text.begin(), text.end(), '\n') <=
            std::count(module->source.begin(), module->source.end(), '\n'));
   if (settings->empty()) KW_CHECK(module->source == text);
-  task::PythonScan again(module->source);
+  text::PythonScan again(module->source);
   check_scan(again, module->source);
   KW_CHECK(again.functions() == scan.functions());
   KW_CHECK(again.classes() == scan.classes());
   for (const auto& [name, value] : *settings) {
-    for (const task::PythonAssignment& a : again.assignments()) {
+    for (const text::PythonAssignment& a : again.assignments()) {
       if (a.name != name) continue;
       std::string found = module->source.substr(a.value_begin, a.value_end - a.value_begin);
       KW_CHECK(found == value || found.starts_with("(" + value + "\n"));

@@ -26,6 +26,8 @@ KW_FUZZ(launch, text) {
   if (accepted(expression)) check_expression(*expression);
   auto read = [](const Json& value) { return task::launch_from_json(value, "launch"); };
   round_trip(text, read, [](const task::LaunchDescriptor& l) { return to_json(l); });
+  auto read_scratch = [](const Json& value) { return task::scratch_from_json(value, "scratch"); };
+  round_trip(text, read_scratch, [](const task::ScratchDescriptor& s) { return to_json(s); });
 }
 
 }  // namespace kw::fuzz

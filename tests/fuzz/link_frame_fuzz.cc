@@ -7,19 +7,19 @@
 namespace kw::fuzz {
 namespace {
 
-constexpr std::size_t kMostFrameBody = 4096;
+constexpr std::size_t kMaxFrameBody = 4096;
 
 // The bodies before the first that cannot be.
 std::vector<std::string> frames_in(std::string_view bytes, std::size_t piece) {
   std::vector<std::string> out;
-  link::FrameParser parser(kMostFrameBody);
+  link::FrameParser parser(kMaxFrameBody);
   for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
     parser.feed(bytes.substr(0, piece));
     for (;;) {
       auto body = parser.next();
       if (!accepted(body)) return out;
       if (!*body) break;
-      KW_CHECK(!(*body)->empty() && (*body)->size() <= kMostFrameBody);
+      KW_CHECK(!(*body)->empty() && (*body)->size() <= kMaxFrameBody);
       out.emplace_back(**body);
     }
   }

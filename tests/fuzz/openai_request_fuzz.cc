@@ -1,14 +1,14 @@
 // Bodies of the completion API: refused with a field, or requests that the link carries as they
 // are.
 #include "fuzz.h"
-#include "kernelwright/model/openai_request.h"
+#include "openai_server/completion_call.h"
 
 namespace kw::fuzz {
 namespace {
 
-void check_call(const front::ApiResult<front::CompletionCall>& call) {
+void check_call(const openai_server::ApiResult<openai_server::CompletionCall>& call) {
   if (!call) {
-    const front::ApiFailure& failure = call.error();
+    const openai_server::ApiFailure& failure = call.error();
     KW_CHECK(failure.status == 400 || failure.status == 404);
     KW_CHECK(!failure.message.empty() && failure.message.size() <= kMaxMessage);
     KW_CHECK(is_valid_utf8(failure.message));
@@ -27,9 +27,9 @@ void check_call(const front::ApiResult<front::CompletionCall>& call) {
 KW_FUZZ(openai_request, text) {
   auto body = parse_json(text);
   if (!accepted(body)) return;
-  const front::ServedModel model{"m", 512};
-  check_call(front::read_completion_call(*body, model, 1));
-  check_call(front::read_chat_call(*body, model, 1));
+  const openai_server::ServedModel model{"m", 512};
+  check_call(openai_server::read_completion_call(*body, model, 1));
+  check_call(openai_server::read_chat_call(*body, model, 1));
 }
 
 }  // namespace kw::fuzz

@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "fuzz.h"
 #include "kernelwright/error_text.h"
-#include "task/base64.h"
+#include "text/base64.h"
 
 namespace kw::fuzz {
 
@@ -18,8 +18,8 @@ KW_FUZZ(text, text) {
   KW_CHECK(line.find('\n') == std::string::npos);
   KW_CHECK(is_valid_utf8(line));
   KW_CHECK(join(split(text, '\n'), "\n") == text || text.starts_with("\n"));
-  auto bytes = task::from_base64(text);
-  if (accepted(bytes)) KW_CHECK(task::to_base64(*bytes) == text);
+  auto bytes = text::from_base64(text);
+  if (accepted(bytes)) KW_CHECK(text::to_base64(*bytes) == text);
 }
 
 }  // namespace kw::fuzz

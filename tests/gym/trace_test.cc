@@ -1,6 +1,4 @@
 // Traces by the real gym: problems of both kinds, and problems that do not want to be traced.
-#include "tracing/trace.h"
-
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -9,11 +7,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gym/gym.h"
 #include "os/file.h"
 #include "task/problem_source.h"
 #include "task/settings.h"
+#include "writer/graph/graph.h"
 
-namespace kw::tracing {
+namespace kw::gym {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,55 +54,61 @@ def get_init_inputs():
     return [columns]
 )";
 
+// The gym's text, read as the writer reads it.
+Result<writer::Graph> trace(Gym& gym, const TraceRequest& request, const std::stop_token& stop) {
+  KW_TRY(std::string text, gym.trace(request, "cpu", stop));
+  return writer::graph_from_json(text, "graph of " + request.problem.name);
+}
+
 class Trace : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new os::TempDir(os::TempDir::make("kw-trace-").value());
-    gym::GymOptions options;
+    GymOptions options;
     options.programs_folder = fs::path(KW_BINARY_DIR) / "bin";
     options.cache_folder = folder_->path() / "cache";
     options.evidence_folder = folder_->path() / "evidence";
-    gym_ = gym::Gym::start(options).value().release();
+    gym_ = Gym::start(options).value().release();
   }
   static void TearDownTestSuite() {
     delete gym_;
     delete folder_;
   }
 
-  static gym::TraceRequest definition() {
+  static TraceRequest definition() {
     const fs::path folder = folder_->path() / "definition";
     fs::create_directories(folder);
     std::ofstream(folder / "definition.json") << kScaledSum;
     std::ofstream(folder / "workloads.jsonl") << kWorkload << "\n";
     std::ofstream(folder / "policy.toml") << "schema = 1\nstatic = [\"w\"]\n";
-    gym::TraceRequest request;
+    TraceRequest request;
     request.problem = task::load_problem(folder.string(), {}).value();
     return request;
   }
 
-  static gym::TraceRequest module(const std::string& forward,
-                                  const std::vector<std::string>& settings = {}) {
+  static TraceRequest module(const std::string& forward,
+                             const std::vector<std::string>& settings = {}) {
     std::string source = kModule;
     const std::string word = "FORWARD";
     source.replace(source.find(word), word.size(), forward);
     const fs::path file = folder_->path() / "1_Module.py";
     std::ofstream(file) << source;
-    gym::TraceRequest request;
+    TraceRequest request;
     request.problem =
         task::load_problem(file.string(), task::parse_settings(settings).value()).value();
     return request;
   }
 
-  static Error error_of(const gym::TraceRequest& request) {
+  static Error error_of(const TraceRequest& request) {
     auto graph = trace(*gym_, request, {});
     return graph ? Error(ErrorCode::kInternal, "traced") : graph.error();
   }
 
   static os::TempDir* folder_;
-  static gym::Gym* gym_;
+  static Gym* gym_;
 };
 os::TempDir* Trace::folder_ = nullptr;
-gym::Gym* Trace::gym_ = nullptr;
+Gym* Trace::gym_ = nullptr;
 
 TEST_F(Trace, ADefinitionHasItsAxes) {
   auto graph = trace(*gym_, definition(), {});
@@ -154,7 +160,7 @@ TEST_F(Trace, WhatHasNoGraphSaysSoWithItsLine) {
 TEST_F(Trace, HostileCodeEndsItsOwnProcessOnly) {
   EXPECT_THAT(error_of(module("import os; os._exit(0)")).message(),
               HasSubstr("the problem's code ended the tracer"));
-  gym::TraceRequest slow = module("import time; time.sleep(1000)");
+  TraceRequest slow = module("import time; time.sleep(1000)");
   slow.timeout_seconds = 1;
   Error error = error_of(slow);
   EXPECT_EQ(error.code(), ErrorCode::kDeadlineExceeded);
@@ -169,4 +175,4 @@ TEST_F(Trace, HostileCodeEndsItsOwnProcessOnly) {
 }
 
 }  // namespace
-}  // namespace kw::tracing
+}  // namespace kw::gym

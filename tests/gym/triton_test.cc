@@ -298,6 +298,131 @@ def run(x):
   EXPECT_EQ(verdict.violation, "library_fallback") << story(verdict);
 }
 
+TEST_F(Triton, MaskedLanesAreZeroAndTheVerdictSaysThatTheyCount) {
+  task::Verdict verdict = judge(R"(
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    rest = tl.sum(tl.load(x_ptr + at, mask=at < 0), 0)
+    tl.store(y_ptr + at, x * x + x + rest, mask=at < n)
+
+def run(x):
+    y = torch.empty_like(x)
+    squares[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+    return y
+)",
+                                "kernel_only");
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << story(verdict);
+  EXPECT_THAT(story(verdict), HasSubstr("risk: the outputs rely on zeros"));
+}
+
+std::string tuned(const std::string& configs, const std::string& options) {
+  return R"(
+@triton.autotune(configs=[triton.Config({"BLOCK": 128, "WRONG": w}) for w in )" +
+         configs + R"(], key=["n"])" + options + R"()
+@triton.jit
+def squares(x_ptr, y_ptr, n, WRONG: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(y_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + (0.0 if WRONG else x), mask=at < n)
+
+def run(x):
+    y = x.clone()
+    squares[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](y, y, x.numel())
+    return y
+)";
+}
+
+TEST_F(Triton, TheFirstConfigurationIsJudgedAndWrongOnesAreARisk) {
+  const std::string restore = R"(, restore_value=["y_ptr"])";
+  task::Verdict first = judge(tuned("(0, 1, 0, 1)", restore), "kernel_only");
+  EXPECT_EQ(first.outcome, Outcome::kPassed) << story(first);
+  EXPECT_THAT(story(first), HasSubstr("risk: 2 of 3 other configurations tried are wrong"));
+  task::Verdict wrong = judge(tuned("(1, 0)", restore), "kernel_only");
+  EXPECT_EQ(wrong.outcome, Outcome::kWrongValue) << story(wrong);
+}
+
+TEST_F(Triton, TuningsTrialLaunchesChangeMemory) {
+  EXPECT_EQ(judge(tuned("(0, 0)", "")).outcome, Outcome::kWrongValue);
+  EXPECT_EQ(judge(tuned("(0, 0)", R"(, reset_to_zero=["y_ptr"])")).outcome, Outcome::kWrongValue);
+  EXPECT_EQ(judge(tuned("(0,)", "")).outcome, Outcome::kPassed);
+}
+
+TEST_F(Triton, ASmallLastReductionAndLabelChecksAreNoFallback) {
+  const std::string kernel = R"(
+@triton.jit
+def partial(x, parts, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + at, mask=at < n, other=0.0)
+    tl.store(parts + tl.program_id(0), tl.sum(value * value, 0))
+)";
+  constexpr const char* kMean = R"({"name": "mean_of_squares", "op_type": "reduction",
+    "axes": {"N": {"type": "var"}},
+    "inputs": {"x": {"shape": ["N"], "dtype": "float32"}},
+    "outputs": {"y": {"shape": [], "dtype": "float32"}},
+    "reference": "def run(x):\n    return (x * x).mean()\n"})";
+  const std::string run = R"(
+def run(x):
+    parts = torch.empty(8, device=x.device)
+    assert parts.untyped_storage().nbytes() == 32
+    partial[(8,)](x, parts, x.numel(), BLOCK=128)
+    return )";
+  EXPECT_EQ(judge(kernel + run + "parts.sum() / x.numel()\n", "kernel_only", kMean).outcome,
+            Outcome::kPassed);
+  task::Verdict whole = judge(kernel + run + "(x * x).sum() / x.numel()\n", "kernel_only", kMean);
+  EXPECT_EQ(whole.violation, "library_fallback") << story(whole);
+  // As many parts as elements: torch does the reduction.
+  const std::string copies = R"(
+@triton.jit
+def square(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + at, mask=at < n, other=0.0)
+    tl.store(y + at, value * value, mask=at < n)
+
+def run(x):
+    y = torch.empty_like(x)
+    square[(8,)](x, y, x.numel(), BLOCK=128)
+    return y.mean()
+)";
+  EXPECT_EQ(judge(copies, "kernel_only", kMean).violation, "library_fallback");
+}
+
+TEST_F(Triton, WhatAGpuRefusesFailsAndWhatOnlyAGpuHasIsUnsupported) {
+  task::Verdict wide = judge(R"(
+@triton.jit
+def squares(x_ptr, y_ptr, n):
+    at = tl.program_id(1)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + x, mask=at < n)
+
+def run(x):
+    y = torch.empty_like(x)
+    squares[(1, 65536)](x, y, x.numel())
+    return y
+)");
+  EXPECT_EQ(wide.outcome, Outcome::kRuntimeError) << story(wide);
+  task::Verdict waits = judge(R"(
+@triton.jit
+def squares(x_ptr, y_ptr, flag, n, BLOCK: tl.constexpr):
+    if tl.program_id(0) == 0:
+        while tl.load(flag, volatile=True) == 0:
+            pass
+    else:
+        tl.store(flag, 1)
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(y_ptr + at, x * x + x, mask=at < n)
+
+def run(x):
+    y, flag = torch.empty_like(x), torch.zeros(1, dtype=torch.int32)
+    squares[(4,)](x, y, flag, x.numel(), BLOCK=256)
+    return y
+)");
+  EXPECT_EQ(waits.outcome, Outcome::kUnsupported) << story(waits);
+  EXPECT_THAT(story(waits), HasSubstr("programs that wait for each other"));
+}
+
 TEST_F(Triton, WritingToAnInputIsAViolation) {
   task::Verdict verdict = judge(std::string(kKernel) + R"(
 def run(x):

@@ -52,7 +52,7 @@ begin first_and_second_run
 run 0 eval 'a b' '' c
 [[ $out == "<$checkout/.venv/bin/python><eval><a b><><c>" ]] || fail "the program got $out"
 did "cmake --preset dev -DBUILD_TESTING=OFF -DKW_WERROR=OFF $joined"
-did 'cmake --build build/dev --target kw_programs'
+did 'cmake --build build/dev --target kw_for_eval'
 did 'pip torch==2.13.0'
 did 'pip numpy==2.4.6'
 did 'pip triton==3.7.1'
@@ -65,7 +65,7 @@ run 0 --version
 [[ ! -s $FAKE/log ]] || fail "a stamp of eval is none for --version"
 touch "$checkout/src/a.cc"
 run 0 eval x
-[[ $(<"$FAKE/log") == 'cmake --build build/dev --target kw_programs' ]] || fail "a changed source is not just built"
+[[ $(<"$FAKE/log") == 'cmake --build build/dev --target kw_for_eval' ]] || fail "a changed source is not just built"
 forget
 touch "$checkout/tests/t.cc"
 run 0 eval x
@@ -87,6 +87,41 @@ did 'pip torch==2.13.0'
 begin program_needs_no_python
 run 0 --version
 did 'cmake --build build/dev --target kernelwright'
+did_not pip
+
+# Each group of commands builds its own programs, and what they are built on counts for other commands too.
+begin groups_of_commands
+run 0 solve relu
+did 'cmake --build build/dev --target kw_for_solve'
+forget
+run 0 eval relu x.cpp
+[[ ! -s $FAKE/log ]] || fail "eval builds once more what solve has built"
+run 0 solve relu --model DIR
+did 'cmake --build build/dev --target kw_for_solve kw_for_model'
+forget
+run 0 generate --model DIR
+run 0 solve --resume --run DIR
+[[ ! -s $FAKE/log ]] || fail "the engine is built once more"
+run 0 data stats x
+did 'cmake --build build/dev --target kw_for_data'
+run 0 report x
+did 'cmake --build build/dev --target kw_for_report'
+run 0 eval relu x.cpp --judge URL
+did 'cmake --build build/dev --target kw_for_service'
+forget
+run 0 serve --data x
+run 0 worker --server URL
+[[ ! -s $FAKE/log ]] || fail "the service is built once more"
+run 0 test
+forget
+for command in eval solve generate data report worker; do
+  run 0 "$command" --model DIR
+done
+[[ ! -s $FAKE/log ]] || fail "a command builds once more what the tests have built"
+
+begin engine_needs_no_python
+run 0 serve-model --model DIR
+did 'cmake --build build/dev --target kw_for_model'
 did_not pip
 
 begin missing_without_root
@@ -131,6 +166,8 @@ printf 'torch==2.13.0\n' >"$FAKE/pip-fails"
 run 2 eval x
 says 'pip could not install torch==2.13.0'
 did_not numpy
+did 'cmake --build build/dev --target kw_for_eval' # goes on beside it
+[[ ! -e $checkout/build/dev/ready-eval ]] || fail "counts as ready"
 rm "$FAKE/pip-fails"
 forget
 run 0 eval x
@@ -195,7 +232,7 @@ run 0 eval x
 rm "$FAKE/build-edits"
 forget
 run 0 eval x
-did 'cmake --build build/dev --target kw_programs'
+did 'cmake --build build/dev --target kw_for_eval'
 
 begin two_at_once
 (cd "$checkout" && PATH="$FAKE/bin:$PATH" ./kernelwright eval x >"$scratch/other" 2>&1) &

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "cuda_models.h"
-#include "rollout/generator.h"
+#include "serving/generator.h"
 
 namespace kw::lm {
 namespace {
@@ -26,7 +26,7 @@ double relative_error(const std::vector<float>& a, const std::vector<float>& b) 
 struct Case {
   TestShape shape;
   WeightType type;
-  cuda::ProductChoice products = cuda::ProductChoice::kBatchInvariant;
+  cuda::MatmulChoice matmuls = cuda::MatmulChoice::kBatchInvariant;
   // Rounding to bfloat16 at the same places, of sums in another order.
   double tolerance() const { return type == WeightType::kFloat32 ? 2e-5 : 1.5e-2; }
 };
@@ -38,7 +38,7 @@ std::vector<Case> all_cases() {
     if (shape.hidden < 800) out.push_back({shape, WeightType::kFloat32});
   }
   for (const char* name : {"qwen3", "large_group", "qwen2.5_1.5b"})
-    out.push_back({test_shape(name), WeightType::kBFloat16, cuda::ProductChoice::kFastest});
+    out.push_back({test_shape(name), WeightType::kBFloat16, cuda::MatmulChoice::kFastest});
   return out;
 }
 
@@ -47,7 +47,7 @@ class CudaEngine : public ::testing::TestWithParam<Case> {
   void SetUp() override { KW_SKIP_WITHOUT_GPU(); }
   static cuda::CudaOptions options_of(EngineLimits limits) {
     auto out = gpu_options(limits);
-    out.products = GetParam().products;
+    out.matmuls = GetParam().matmuls;
     return out;
   }
   void expect_same_logits(Engine& gpu, Engine& cpu, const Step& step, const char* what) {
@@ -61,7 +61,7 @@ class CudaEngine : public ::testing::TestWithParam<Case> {
 INSTANTIATE_TEST_SUITE_P(Models, CudaEngine, ::testing::ValuesIn(all_cases()), [](const auto& one) {
   std::string name =
       std::string(one.param.shape.name) + "_" + std::string(to_string(one.param.type));
-  if (one.param.products == cuda::ProductChoice::kFastest) name += "_fastest";
+  if (one.param.matmuls == cuda::MatmulChoice::kFastest) name += "_fastest";
   for (char& c : name)
     if (c == '.') c = '_';
   return name;
@@ -80,7 +80,7 @@ TEST_P(CudaEngine, PromptsAtOnceInPiecesAndTokenByToken) {
   const auto tokens = random_tokens(300, shape.vocabulary, 1);
   Step step;
   add_prompt(step, tokens, 0, 300, 1);
-  for (std::size_t row : {0, 1, 15, 63, 64, 100, 128, 200, 299})
+  for (std::size_t row : {0U, 1U, 15U, 63U, 64U, 100U, 128U, 200U, 299U})
     step.samples.push_back(request_at(row));
   expect_same_logits(*engines.gpu, *engines.cpu, step, "prompt at once");
   const auto at_once = logits_of(*engines.gpu, step);
@@ -88,7 +88,7 @@ TEST_P(CudaEngine, PromptsAtOnceInPiecesAndTokenByToken) {
   // The same prompt in pieces of all sorts into another slot; the last token's logits.
   std::size_t at = 0;
   std::vector<float> last;
-  for (std::size_t size : {1, 2, 70, 1, 1, 100, 17, 64, 43, 1}) {
+  for (std::size_t size : {1U, 2U, 70U, 1U, 1U, 100U, 17U, 64U, 43U, 1U}) {
     step.clear();
     add_prompt(step, tokens, at, at + size, 2);
     at += size;
@@ -101,7 +101,7 @@ TEST_P(CudaEngine, PromptsAtOnceInPiecesAndTokenByToken) {
   const double error = relative_error(last, expected);
   std::printf("%s pieces against at once: %.2e\n", shape.name, error);
   EXPECT_LT(error, GetParam().tolerance());
-  if (GetParam().products == cuda::ProductChoice::kBatchInvariant) {
+  if (GetParam().matmuls == cuda::MatmulChoice::kBatchInvariant) {
     EXPECT_TRUE(last == expected) << "how a prompt is cut must change nothing";
   }
 
@@ -133,13 +133,13 @@ TEST_P(CudaEngine, MixedSteps) {
   step.add(tokens[140], 140, 3, Phase::kDecode);
   step.add(tokens[8], 1, 4, Phase::kDecode);
   step.add(tokens[9], 0, 1);
-  for (std::size_t row : {162, 0, 1, 60, 61, 158, 159, 160, 161})
+  for (std::size_t row : {162U, 0U, 1U, 60U, 61U, 158U, 159U, 160U, 161U})
     step.samples.push_back(request_at(row));
   expect_same_logits(*engines.gpu, *engines.cpu, step, "mixed");
   step.clear();
   for (auto [position, slot] : {std::pair(141, 3), {85, 0}, {2, 4}, {80, 5}, {1, 1}})
     step.add(tokens[static_cast<std::size_t>(position)], position, slot, Phase::kDecode);
-  for (std::size_t row : {0, 1, 2, 3, 4}) step.samples.push_back(request_at(row));
+  for (std::size_t row : {0U, 1U, 2U, 3U, 4U}) step.samples.push_back(request_at(row));
   expect_same_logits(*engines.gpu, *engines.cpu, step, "all decode");
 }
 
@@ -160,7 +160,7 @@ TEST_P(CudaEngine, CopiesSlots) {
   step.add(tokens[0], 131, 3, Phase::kDecode);
   step.add(tokens[1], 170, 0, Phase::kDecode);
   step.add(tokens[2], 170, 2, Phase::kDecode);
-  for (std::size_t row : {0, 1, 2}) step.samples.push_back(request_at(row));
+  for (std::size_t row : {0U, 1U, 2U}) step.samples.push_back(request_at(row));
   expect_same_logits(*engines.gpu, *engines.cpu, step, "after copies");
 }
 
@@ -248,7 +248,7 @@ TEST_P(CudaEngine, OptionsGiveTheSameNumbers) {
   }
   for (std::size_t i = 0; i < results[0].size(); ++i) {
     const double tolerance = GetParam().type == WeightType::kFloat32 ? 1e-4 : 0.1;
-    const bool invariant = GetParam().products == cuda::ProductChoice::kBatchInvariant;
+    const bool invariant = GetParam().matmuls == cuda::MatmulChoice::kBatchInvariant;
     EXPECT_NEAR(results[0][i].logprob, results[1][i].logprob, invariant ? 0 : tolerance);
     EXPECT_NEAR(results[0][i].logprob, results[2][i].logprob, tolerance);
   }
@@ -324,18 +324,18 @@ Differences compare(const std::vector<Sequence>& a, const std::vector<Sequence>&
 TEST_F(CudaBatches, SequencesAreTheSameAloneAndInABatch) {
   const TestShape& shape = test_shape("qwen2");
   auto parameters = random_parameters(shape, WeightType::kBFloat16);
-  for (auto choice : {cuda::ProductChoice::kBatchInvariant, cuda::ProductChoice::kFastest}) {
+  for (auto choice : {cuda::MatmulChoice::kBatchInvariant, cuda::MatmulChoice::kFastest}) {
     auto options = gpu_options({256, 512, 256});
-    options.products = choice;
+    options.matmuls = choice;
     auto engine = cuda::make_cuda_engine(*parameters, options);
     ASSERT_TRUE(engine) << engine.error().message();
-    const bool invariant = choice == cuda::ProductChoice::kBatchInvariant;
+    const bool invariant = choice == cuda::MatmulChoice::kBatchInvariant;
     const auto together = generate(**engine, 0, 100, shape.vocabulary, 100);
     std::vector<Sequence> alone;
     for (std::size_t i = 0; i < 100; ++i)
       alone.push_back(generate(**engine, i, 1, shape.vocabulary, 100)[0]);
     std::vector<Sequence> groups;  // 3, 5, 12, 30 and 50
-    for (std::size_t size : {3, 5, 12, 30, 50})
+    for (std::size_t size : {3U, 5U, 12U, 30U, 50U})
       for (Sequence& one : generate(**engine, groups.size(), size, shape.vocabulary, 100))
         groups.push_back(std::move(one));
     for (const auto* other : {&alone, &groups}) {
@@ -356,12 +356,12 @@ TEST_F(CudaBatches, SequencesAreTheSameAloneAndInABatch) {
 }
 
 // Through the scheduler: 100 sequences of 70 prompts, each with a few choices or one.
-struct Heard : rollout::SequenceListener {
+struct Heard : serving::SequenceListener {
   bool token(const Sample& sample) override {
     samples.push_back(sample);
     return true;
   }
-  void finished(rollout::Finish) override {}
+  void finished(text::Finish) override {}
   std::vector<Sample> samples;
 };
 
@@ -371,12 +371,12 @@ std::vector<Heard> schedule(const Parameters& parameters, EngineLimits limits,
                             std::size_t together) {
   auto engine = cuda::make_cuda_engine(parameters, gpu_options(limits));
   EXPECT_TRUE(engine) << engine.error().message();
-  rollout::Generator generator(**engine);
+  serving::Generator generator(**engine);
   std::vector<Heard> heard(100);
   std::size_t at = 0;
   for (std::size_t prompt = 0; at < heard.size(); ++prompt) {
-    std::vector<rollout::SequenceSettings> settings;
-    std::vector<rollout::SequenceListener*> listeners;
+    std::vector<serving::SequenceSettings> settings;
+    std::vector<serving::SequenceListener*> listeners;
     for (std::size_t i = 0, choices = prompt % 10 == 3 ? 5 : 1; i < choices && at < heard.size();
          ++i) {
       settings.emplace_back();
@@ -460,7 +460,7 @@ TEST_F(CudaBatches, APromptIsTheSameInEveryStep) {
     std::size_t tried = 0;
     for (std::size_t rows : {std::size_t{1}, std::size_t{65}, kLength}) {
       const auto alone = logits_in(rows, 0, rows);
-      for (std::size_t total : {131, 200, 256, 300, 500, 1000, 2048, 2049, 5000, 8192}) {
+      for (std::size_t total : {131U, 200U, 256U, 300U, 500U, 1000U, 2048U, 2049U, 5000U, 8192U}) {
         const std::size_t before = static_cast<std::size_t>(rng.below(total - rows + 1));
         EXPECT_TRUE(logits_in(rows, before, total) == alone)
             << name << ": " << rows << " rows after " << before << " of " << total;

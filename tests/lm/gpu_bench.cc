@@ -1,6 +1,6 @@
 // kw_lm_gpu_bench SETTINGS.json: the engine on a GPU with random weights, one JSON line a
 // measurement. bench/lm_gpu_decode.py writes the settings and puts transformers beside it.
-//   {"config": {...}, "dtype": "bfloat16", "steps": 50, "profile": true, "products":
+//   {"config": {...}, "dtype": "bfloat16", "steps": 50, "profile": true, "matmuls":
 //   "batch_invariant",
 //    "graphs": true, "overlap": true, "split_tiles": 0,
 //    "decode": [[batch, context], ...], "prefill": [[sequences, tokens, step_tokens], ...]}
@@ -57,10 +57,10 @@ Result<Settings> settings_of(const Json& value) {
     return fail(ErrorCode::kInvalidArgument, "settings: expected an object with a config");
   KW_TRY(out.config, model_config_from_json(value.at("config"), "config"));
   if (value.value("dtype", "bfloat16") == "float32") out.type = WeightType::kFloat32;
-  const std::string products = value.value("products", "batch_invariant");
-  const auto choice = product_choice_from_string(products);
-  if (!choice) return fail(ErrorCode::kInvalidArgument, "products: no choice \"{}\"", products);
-  out.options.products = *choice;
+  const std::string matmuls = value.value("matmuls", "batch_invariant");
+  const auto choice = matmul_choice_from_string(matmuls);
+  if (!choice) return fail(ErrorCode::kInvalidArgument, "matmuls: no choice \"{}\"", matmuls);
+  out.options.matmuls = *choice;
   out.options.graphs = value.value("graphs", true);
   out.options.overlap = value.value("overlap", true);
   out.options.split_tiles = value.value("split_tiles", 0);
@@ -156,7 +156,7 @@ Status measure_decode(const Settings& s, std::int64_t batch, std::int64_t contex
                {"of_roofline", rate / roof},
                {"engine_seconds", made},
                {"first_step_seconds", first_step},
-               {"products", engine->product_choices()}};
+               {"matmuls", engine->matmul_choices()}};
   if (s.profile) {
     KW_TRY(auto stages, engine->profile(decode_step(batch, position, samples)));
     Json table = Json::object();
@@ -167,7 +167,7 @@ Status measure_decode(const Settings& s, std::int64_t batch, std::int64_t contex
   return {};
 }
 
-// Operations of products and attention, two a multiplication and addition.
+// Operations of matmuls and attention, two a multiplication and addition.
 double prefill_operations(const ModelConfig& c, std::int64_t sequences, std::int64_t tokens) {
   const double matrices =
       static_cast<double>(c.layers * (c.hidden * (2 * c.query_width() + 2 * c.kv_width()) +
@@ -214,7 +214,7 @@ Status measure_prefill(const Settings& s, std::int64_t sequences, std::int64_t t
                {"seconds", wall},
                {"tokens_per_second", static_cast<double>(sequences * tokens) / wall},
                {"mfu", prefill_operations(s.config, sequences, tokens) / wall / kPeak},
-               {"products", engine->product_choices()}};
+               {"matmuls", engine->matmul_choices()}};
   if (s.profile) {
     KW_TRY(auto stages, engine->profile(steps[0]));
     Json table = Json::object();

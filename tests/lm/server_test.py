@@ -489,8 +489,8 @@ def case_start(program, model):
     ends(["config.json"], "--model", model / "nothing")
     ends(["dtype"], "--model", model, "--dtype", "float8")
     ends(["device"], "--model", model, "--device", "abacus")
-    ends(["products", "quickest", "batch_invariant or fastest"], "--model", model, "--products", "quickest")
-    ends(["products", "cuda"], "--model", model, "--products", "fastest")
+    ends(["matmuls", "quickest", "batch_invariant or fastest"], "--model", model, "--matmuls", "quickest")
+    ends(["matmuls", "cuda"], "--model", model, "--matmuls", "fastest")
     ends(["address"], "--model", model, "--host", "no address")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -1,6 +1,6 @@
 """Our tokenizer against HF `tokenizers` and transformers: tokens, decoded text, stop strings, trained vocabularies and chat templates must be equal.
 
-usage: cross_check.py TOOL [--strings N] [--seed N] [--folder FOLDER]...
+usage: cross_check.py TOOL [--strings N] [--family-strings N] [--only FAMILY ...] [--seed N] [--folder FOLDER]...
   TOOL: build/dev/bin/tokenizer_tool   --strings: for all tokenizers together (default 120,000)
   --folder: a folder with a real model's tokenizer.json, compared as well; its chat template too
 exit: 0 equal; 1 not, with the first differences; 77 without `tokenizers` and transformers (1 with KW_REQUIRE_TOKENIZERS set)
@@ -31,14 +31,17 @@ except ImportError as error:
     sys.exit(1 if "KW_REQUIRE_TOKENIZERS" in os.environ else 77)
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+import jinja2
+
 import strings as inputs
+from chat_templates import TEMPLATES
 
 QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 LLAMA3 = QWEN.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 MARKS = QWEN.replace(r"?\p{L}+", r"?[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")  # known to PCRE2 only
 QWEN_SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|object_ref_start|>", "<|fim_prefix|>"]
 LLAMA_SPECIAL = ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
-TEMPLATES = pathlib.Path(__file__).parent / "templates"
+TEMPLATE_FOLDER = pathlib.Path(__file__).parent / "templates"
 
 def ask(tool, folder, requests):
     text = "".join(json.dumps(request) + "\n" for request in requests)
@@ -106,7 +109,7 @@ def llama3(texts, folder):
         document["model"]["ignore_merges"] = True
         document["model"]["merges"] = [merge for merge in document["model"]["merges"] if rng.random() < 0.97]
 
-    return save(folder, tokenizer, fewer, {"bos_token": "<|begin_of_text|>"})
+    return save(folder, tokenizer, fewer, {"bos_token": "<|begin_of_text|>", "eos_token": "<|end_of_text|>"})
 
 
 def gpt2(texts, folder):
@@ -116,6 +119,102 @@ def gpt2(texts, folder):
 
 def marks(texts, folder):
     return save(folder, trained(texts, byte_level(MARKS), 6000, ["<|endoftext|>"], normalizers.NFC()))
+
+
+def without_some_bytes(document):
+    """As SmolLM2 and StarCoder: bytes that the training text has not are not in the vocabulary."""
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    vocab, merges = document["model"]["vocab"], document["model"]["merges"]
+    used = {letter for merge in merges for letter in "".join(merge)}
+    unused = sorted(set(letters) & set(vocab) - used)
+    assert len(unused) > 20
+    for letter in unused:
+        del vocab[letter]
+
+
+def smollm2(texts, folder):
+    tokenizer = trained(texts, pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]), 6000,
+                        ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>"])
+    return save(folder, tokenizer, without_some_bytes)
+
+
+def starcoder(texts, folder):
+    tokenizer = trained(texts, pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)]), 5000,
+                        ["<|endoftext|>", "<fim_prefix>", "<fim_suffix>", "<file_sep>"])
+
+    def unknown(document):
+        without_some_bytes(document)
+        document["model"]["unk_token"] = "<|endoftext|>"
+
+    return save(folder, tokenizer, unknown)
+
+
+CJK = "[一-龥\u3040-ゟ゠-ヿ]+"
+WORDS = (r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*"
+         r"|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+def deepseek(texts, folder):
+    """V3: numbers, Chinese and Japanese, then words, each a Split of its own."""
+    steps = [pre_tokenizers.Split(Regex(regex), "isolated") for regex in (r"\p{N}{1,3}", CJK, WORDS)]
+    tokenizer = trained(texts, pre_tokenizers.Sequence([*steps, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]), 6000, [], normalizers.Sequence([]))
+    tokenizer.add_special_tokens([AddedToken("<\uff5cbegin\u2581of\u2581sentence\uff5c>", normalized=False, special=True)])
+    tokenizer.add_tokens([AddedToken("<\uff5cUser\uff5c>", normalized=False), AddedToken("<think>", normalized=False)])
+    return save(folder, tokenizer)
+
+
+def deepseek_coder(texts, folder):
+    steps = [pre_tokenizers.Split(Regex(regex), "isolated") for regex in (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+")]
+    tokenizer = trained(texts, pre_tokenizers.Sequence([*steps, pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]),
+                        5000, ["<|EOT|>"])
+    return save(folder, tokenizer)
+
+
+def sentence_pieces(texts, pre_tokenizer, normalizer, steps, vocab, byte_tokens=True):
+    """BPE of characters with "<0xNN>" for the others."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=byte_tokens))
+    if pre_tokenizer:
+        tokenizer.pre_tokenizer = pre_tokenizer
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    tokenizer.decoder = steps
+    special = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>"] + [f"<0x{byte:02X}>" for byte in range(256) if byte_tokens]
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab, min_frequency=2, special_tokens=special, limit_alphabet=300, show_progress=False))
+
+    def plain_bytes(document):
+        document["added_tokens"] = [token for token in document["added_tokens"] if not token["content"].startswith("<0x")]
+
+    return tokenizer, plain_bytes
+
+
+def lines_of(texts):
+    """Words of SentencePiece's models run over spaces: shorter texts are learnt from in less time."""
+    return [line[:120] for text in texts for line in text.splitlines()[:400]]
+
+
+def gemma(texts, folder):
+    steps = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer, change = sentence_pieces(lines_of(texts), pre_tokenizers.Split(" ", "merged_with_previous"), normalizers.Replace(" ", "\u2581"), steps, 2500)
+    tokenizer.add_tokens([AddedToken("\n\n", normalized=False), AddedToken("\u2581\u2581", normalized=False), AddedToken("<table>", normalized=False)])
+    begin = tokenizer.token_to_id("<bos>")
+    tokenizer.post_processor = processors.TemplateProcessing(single="<bos> $A", pair="<bos> $A <bos> $B", special_tokens=[("<bos>", begin)])
+    return save(folder, tokenizer, change)
+
+
+def llama2(texts, folder):
+    steps = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    tokenizer, change = sentence_pieces(lines_of(texts), pre_tokenizers.Metaspace(prepend_scheme="first", split=False), None, steps, 2000)
+    return save(folder, tokenizer, change)
+
+
+def metaspace(texts, folder):
+    tokenizer, change = sentence_pieces(lines_of(texts), pre_tokenizers.Metaspace(), None, decoders.Metaspace(), 2000, byte_tokens=False)
+    return save(folder, tokenizer, change)
+
+
+# Bytes and digits follow no Unicode version; the others have expressions that PCRE2 matches with the system's.
+FAMILIES = {"smollm2": (smollm2, True), "starcoder": (starcoder, True), "gemma": (gemma, True), "llama2": (llama2, True), "metaspace": (metaspace, True),
+            "deepseek": (deepseek, False), "deepseek_coder": (deepseek_coder, False)}
 
 
 def check_tokens(tool, folder, texts, count, seed, keep=lambda text: True, more=()):
@@ -211,27 +310,33 @@ def conversations(rng, count):
         yield messages
 
 
-def check_template(tool, folder, name, jinja, seed):
-    """name: of the format; None: detected from the template, which folder must have."""
-    bos = json.loads((folder / "tokenizer_config.json").read_text()).get("bos_token")
-    bos = bos["content"] if isinstance(bos, dict) else bos
-    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), bos_token=bos, chat_template=jinja)
+def check_template(tool, folder, label, jinja, seed, count=3000):
+    """folder has the template: prompts are equal, or refused by both."""
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    special = {key: value["content"] if isinstance(value, dict) else value for key, value in config.items() if key in ("bos_token", "eos_token", "unk_token", "pad_token")}
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), chat_template=jinja, **special)
     rng = random.Random(seed)
     requests, wanted = [], []
-    for messages in conversations(rng, 3000):
+    for messages in conversations(rng, count):
         end = rng.choice(("nothing", "generation", "continue"))
-        options = {"enable_thinking": False} if rng.random() < 0.3 else {}
-        options["date_string"] = options["date"] = "01 Feb 2025"
+        arguments = {"enable_thinking": rng.random() < 0.3} if rng.random() < 0.5 else {}
+        if rng.random() < 0.5 or "strftime_now" in jinja:
+            arguments["date_string"] = "01 Feb 2025"
         try:
             text = theirs.apply_chat_template(copy.deepcopy(messages), tokenize=False, add_generation_prompt=end == "generation",
-                                              continue_final_message=end == "continue", **options)
-        except ValueError:
+                                              continue_final_message=end == "continue", **arguments)
+        except (ValueError, TypeError, jinja2.exceptions.TemplateError):
             text = None
-        requests.append({"op": "render", "messages": messages, "end": end, **options, **({"format": name} if name else {})})
+        requests.append({"op": "render", "messages": messages, "end": end, "arguments": arguments})
         wanted.append(text)
     for request, text, answer in zip(requests, wanted, ask(tool, folder, requests)):
-        expect(answer.get("text") == text, f"template {name}: {request}: {answer}, not {text!r}")
-    print(f"template {name or 'of ' + folder.name}: {len(requests)} conversations, {sum(text is None for text in wanted)} of them refused by both")
+        expect(answer.get("text") == text, f"template {label}: {request}: {answer}, not {text!r}")
+    encode = [{"op": "encode", "text": text, "add_special": False} for text in wanted[:100] if text is not None]
+    for request, answer in zip(encode, ask(tool, folder, encode)):
+        expect(answer.get("ids") == theirs.encode(request["text"], add_special_tokens=False), f"template {label}: tokens of {request['text']!r}")
+    refused = sum(text is None for text in wanted)
+    expect(refused < count, f"template {label}: everything is refused")
+    return refused
 
 
 def own_template(folder):
@@ -243,20 +348,23 @@ def own_template(folder):
 
 
 def check_templates(tool, folder, templates, seed):
-    for path in sorted(templates.glob("*.jinja")):
-        jinja = path.read_text().rstrip("\n")
-        check_template(tool, folder, path.stem, jinja, seed)
+    all_templates = {**TEMPLATES, **{path.stem: path.read_text().rstrip("\n") for path in sorted(templates.glob("*.jinja"))}}
+    refused = {}
+    for label, jinja in all_templates.items():
         (folder / "chat_template.jinja").write_text(jinja)
-        check_template(tool, folder, None, jinja, seed)
+        refused[label] = check_template(tool, folder, label, jinja, seed, 3000 if label not in TEMPLATES else 300)
+    print(f"{len(refused)} chat templates; conversations that both refuse: {({label: n for label, n in refused.items() if n})}")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
     parser.add_argument("--strings", type=int, default=120_000)
+    parser.add_argument("--family-strings", type=int, default=2000, help="for each of the families (15,000: 100,000 in all)")
+    parser.add_argument("--only", nargs="*", help="only these families, and nothing else; \"templates\": the chat templates")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=pathlib.Path, action="append", default=[])
-    parser.add_argument("--templates", type=pathlib.Path, default=TEMPLATES, help="a folder of qwen2.5.jinja, qwen3.jinja, llama3.jinja, llama3.1.jinja")
+    parser.add_argument("--templates", type=pathlib.Path, default=TEMPLATE_FOLDER, help="a folder of .jinja files")
     options = parser.parse_args()
     texts = inputs.corpus(3_000_000)
     learn = texts + ["".join(inputs.strings(texts, 20_000, ["<"], 7))]
@@ -264,23 +372,38 @@ def main():
     def assigned(text):  # PCRE2's Unicode version is the system's, about as old as Python's
         return all(unicodedata.category(c) != "Cn" for c in text)
 
-    with tempfile.TemporaryDirectory() as scratch:
-        scratch = pathlib.Path(scratch)
+    def check_families(scratch, names):
+        if "templates" in names:
+            check_templates(options.tool, llama3(learn[::4], scratch / "llama3"), options.templates, options.seed)
+        for name in [name for name in names if name != "templates"]:
+            make, any_character = FAMILIES[name]
+            more = inputs.every_character() if name == "smollm2" else ()
+            keep = (lambda text: True) if any_character else assigned
+            check_tokens(options.tool, make(learn[::4], scratch / name), texts, options.family_strings, options.seed, keep, more)
+
+    def check_all(scratch):
         made = [(qwen(learn, scratch / "qwen"), 0.45), (llama3(learn, scratch / "llama3"), 0.35), (gpt2(learn, scratch / "gpt2"), 0.1)]
         for folder, share in made:
             more = inputs.every_character() if folder.name == "qwen" else ()
             check_tokens(options.tool, folder, texts, int(options.strings * share), options.seed, more=more)
         check_tokens(options.tool, marks(learn, scratch / "marks"), texts, options.strings // 10, options.seed, assigned)
+        check_families(scratch, FAMILIES)
         for name, regex, vocab, nfc in (("qwen", QWEN, 8000, True), ("llama3", LLAMA3, 3000, False), ("gpt2", None, 2000, False)):
             folder = check_trainer(options.tool, scratch, learn, name, regex, vocab, nfc)
             check_tokens(options.tool, folder, texts, 3000, options.seed)
             if name == "qwen":
-                check_template(options.tool, folder, None, own_template(folder), options.seed)
+                check_template(options.tool, folder, folder.name, own_template(folder), options.seed)
         check_templates(options.tool, made[1][0], options.templates, options.seed)
         for folder in options.folder:
             check_tokens(options.tool, folder, texts, options.strings, options.seed)
             if own_template(folder):
-                check_template(options.tool, folder, None, own_template(folder), options.seed)
+                check_template(options.tool, folder, folder.name, own_template(folder), options.seed)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        if options.only is None:
+            check_all(pathlib.Path(scratch))
+        else:
+            check_families(pathlib.Path(scratch), options.only)
     print(f"cross_check: {expectations.failures} differences; tokenizers {tokenizers.__version__}, transformers {transformers.__version__}")
     sys.exit(expectations.exit_code())
 

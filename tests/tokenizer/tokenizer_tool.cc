@@ -64,11 +64,8 @@ Json stream(const Tokenizer& tokenizer, const Json& request) {
 }
 
 Json render(const Tokenizer& tokenizer, const Json& request) {
-  auto chat = request.contains("format")
-                  ? ChatTemplate::by_name(request["format"].get<std::string>())
-                  : ChatTemplate::detect(tokenizer);
-  if (!chat) return {{"error", chat.error().message()}};
-  std::vector<ChatMessage> messages;
+  static const ChatTemplate kOwn = ChatTemplate::of(tokenizer);
+  std::vector<text::ChatMessage> messages;
   for (const Json& message : request["messages"])
     messages.push_back({message["role"], message["content"]});
   ChatOptions options;
@@ -76,9 +73,8 @@ Json render(const Tokenizer& tokenizer, const Json& request) {
   options.end = end == "generation" ? ChatEnd::kGenerationPrompt
                 : end == "continue" ? ChatEnd::kContinueFinal
                                     : ChatEnd::kNothing;
-  options.enable_thinking = request.value("enable_thinking", true);
-  options.date = request.value("date", options.date);
-  auto text = chat->render(messages, options);
+  options.arguments = request.value("arguments", Json::object());
+  auto text = kOwn.render(messages, options);
   return text ? Json{{"text", *text}} : Json{{"error", text.error().message()}};
 }
 

@@ -23,7 +23,7 @@ namespace {
 Json form_json(const ProblemForm& form) {
   Json names = Json::array(), keys = Json::array(), outputs = Json::array();
   for (const task::Argument& one : form.signature.outputs)
-    outputs.push_back(task::to_string(one.dtype));
+    outputs.push_back(tensor::to_string(one.dtype));
   for (const GraphInput& input : form.graph.inputs) names.push_back(input.name);
   for (std::size_t i = 0; i < form.signature.inputs.size(); ++i) keys.push_back(nullptr);
   for (const task::Argument& one : form.signature.statics) keys.push_back(one.state_key);
@@ -65,7 +65,7 @@ int problems(const std::vector<std::string>& arguments) {
   if (arguments.size() > 5) options.max_work = std::stoll(arguments[5]);
   const std::string only = arguments.size() > 6 && arguments[6] != "-" ? arguments[6] : "";
   options.only_first = only;
-  if (arguments.size() > 7) options.only_half = task::dtype_from_string(arguments[7]);
+  if (arguments.size() > 7) options.only_half = tensor::dtype_from_string(arguments[7]);
   const std::uint64_t seed = std::stoull(arguments[1]), first = std::stoull(arguments[2]);
   for (std::uint64_t i = first; i < first + std::stoull(arguments[3]); ++i) {
     std::string way;

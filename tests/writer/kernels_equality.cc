@@ -23,7 +23,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "graph_signature.h"
-#include "task/half.h"
+#include "tensor/half.h"
 #include "writer/author/author.h"
 #include "writer/loops/loops.h"
 
@@ -72,14 +72,14 @@ Result<Case> case_of(const std::string& line) {
 }
 
 // ---- inputs ----
-double drawn(std::mt19937_64& random, const std::string& kind, task::DType dtype) {
+double drawn(std::mt19937_64& random, const std::string& kind, tensor::DType dtype) {
   std::normal_distribution<double> normal;
   if (kind.starts_with("index:"))
     return static_cast<double>(random() % std::stoull(kind.substr(6)));
-  if (dtype == task::DType::kBool) return random() % 5 < 3 ? 1 : 0;
-  if (!task::is_floating(dtype)) {
+  if (dtype == tensor::DType::kBool) return random() % 5 < 3 ? 1 : 0;
+  if (!tensor::is_floating(dtype)) {
     const double value = static_cast<double>(random() % 100);
-    return dtype == task::DType::kUInt8 ? value : value - 50;
+    return dtype == tensor::DType::kUInt8 ? value : value - 50;
   }
   if (kind == "positive") return std::abs(normal(random)) + 0.1;
   if (kind == "unit") return static_cast<double>(random() % 1000) / 1020 + 0.01;
@@ -87,13 +87,13 @@ double drawn(std::mt19937_64& random, const std::string& kind, task::DType dtype
   return normal(random);
 }
 
-bool is_half(task::DType dtype) {
-  return task::is_floating(dtype) && task::size_of(dtype) < sizeof(float);
+bool is_half(tensor::DType dtype) {
+  return tensor::is_floating(dtype) && tensor::size_of(dtype) < sizeof(float);
 }
 
-double rounded_to(task::DType dtype, double value) {
-  if (dtype == task::DType::kFloat32) return static_cast<float>(value);
-  return is_half(dtype) ? task::round_to(dtype, static_cast<float>(value)) : value;
+double rounded_to(tensor::DType dtype, double value) {
+  if (dtype == tensor::DType::kFloat32) return static_cast<float>(value);
+  return is_half(dtype) ? tensor::round_to(dtype, static_cast<float>(value)) : value;
 }
 
 // ---- memory of a call ----
@@ -111,18 +111,18 @@ void get_as(const std::vector<std::byte>& bytes, std::vector<double>& values) {
 }
 
 // With 64 readable bytes behind it, as problem.h promises.
-std::vector<std::byte> memory_of(task::DType dtype, const std::vector<double>& values) {
-  std::vector<std::byte> out(values.size() * task::size_of(dtype) + 64);
-  if (dtype == task::DType::kFloat64) {
+std::vector<std::byte> memory_of(tensor::DType dtype, const std::vector<double>& values) {
+  std::vector<std::byte> out(values.size() * tensor::size_of(dtype) + 64);
+  if (dtype == tensor::DType::kFloat64) {
     std::copy(values.begin(), values.end(), reinterpret_cast<double*>(out.data()));
-  } else if (task::is_floating(dtype)) {
+  } else if (tensor::is_floating(dtype)) {
     const std::vector<float> narrow(values.begin(), values.end());
-    task::store(dtype, narrow, 0, out);
-  } else if (task::size_of(dtype) == 8) {
+    tensor::store(dtype, narrow, 0, out);
+  } else if (tensor::size_of(dtype) == 8) {
     put_as<std::int64_t>(out, values);
-  } else if (task::size_of(dtype) == 4) {
+  } else if (tensor::size_of(dtype) == 4) {
     put_as<std::int32_t>(out, values);
-  } else if (task::size_of(dtype) == 2) {
+  } else if (tensor::size_of(dtype) == 2) {
     put_as<std::int16_t>(out, values);
   } else {
     put_as<std::uint8_t>(out, values);
@@ -130,10 +130,10 @@ std::vector<std::byte> memory_of(task::DType dtype, const std::vector<double>& v
   return out;
 }
 
-std::vector<double> values_of(task::DType dtype, const std::vector<std::byte>& memory,
+std::vector<double> values_of(tensor::DType dtype, const std::vector<std::byte>& memory,
                               std::size_t count) {
   std::vector<double> out(count);
-  task::load(dtype, memory, 0, out);
+  tensor::load(dtype, memory, 0, out);
   return out;
 }
 
@@ -168,7 +168,7 @@ Values outputs_of(const Case& one, const SizeSet& set, const task::Signature& si
   for (const ValueId& id : one.graph.outputs) {
     const TensorType& type = one.graph.type(id);
     counts.push_back(elements(type, set.sizes));
-    memory.emplace_back(counts.back() * task::size_of(type.dtype) + 64, std::byte{0x5a});
+    memory.emplace_back(counts.back() * tensor::size_of(type.dtype) + 64, std::byte{0x5a});
   }
   for (const auto& axis : signature.axes) axes.push_back(set.sizes.at(axis.first));
   std::vector<void*> arguments;
@@ -199,10 +199,10 @@ bool near(double got, double want, double tolerance, double scale) {
 // Empty: nothing.
 std::string difference(const Case& one, const Values& got, const Values& want) {
   for (std::size_t k = 0; k < want.size(); ++k) {
-    const task::DType dtype = one.graph.type(one.graph.outputs[k]).dtype;
+    const tensor::DType dtype = one.graph.type(one.graph.outputs[k]).dtype;
     const double scale = largest_of(want[k]);
-    const double usual = is_half(dtype) ? 0.02 : task::is_floating(dtype) ? 2e-5 : 0;
-    const double tolerance = task::is_floating(dtype) ? std::max(one.tolerance, usual) : 0;
+    const double usual = is_half(dtype) ? 0.02 : tensor::is_floating(dtype) ? 2e-5 : 0;
+    const double tolerance = tensor::is_floating(dtype) ? std::max(one.tolerance, usual) : 0;
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < want[k].size(); ++i) {
       const double expected = one.rounded ? want[k][i] : rounded_to(dtype, want[k][i]);

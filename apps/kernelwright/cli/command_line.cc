@@ -12,6 +12,7 @@
 #include "kernelwright/cli/data_command_line.h"
 #include "kernelwright/cli/help_text.h"
 #include "kernelwright/cli/model_command_line.h"
+#include "kernelwright/cli/service_command_line.h"
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/cli/solve_command_line.h"
 
@@ -69,6 +70,7 @@ struct Grammar {
   DoctorCommand doctor;
   ReportCommand report;
   ModelCommands models;
+  ServiceCommands service;
   SolveGrammar solve;
   DataCommands data;
 
@@ -112,7 +114,7 @@ Grammar::Grammar() {
   number(*of_prompt, "--threads", prompt.threads, "N", "that the kernel may use");
   text(*of_prompt, "--template", prompt.prompt_template, "NAME",
        "zero_shot, one_shot, hardware, plan_first or full");
-  text(*of_prompt, "--machine", prompt.machine, "NAME", kMachine);
+  text(*of_prompt, "--machine", prompt.machine, "NAME", search::kMachineHelp);
   flag(*of_prompt, "--json", prompt.json, "print template and chat messages as JSON");
   set_words(*of_prompt, prompt.set, kSetConstant);
   CLI::App* of_rejudge =
@@ -120,14 +122,16 @@ Grammar::Grammar() {
           [this] { return rejudge; });
   text(*of_rejudge, "EVIDENCE", rejudge.evidence, "", "path that a verdict gives as its evidence")
       ->required();
-  flag(*of_rejudge, "--json", rejudge.json, kJson);
+  flag(*of_rejudge, "--json", rejudge.json, kJsonHelp);
   add_cache();
   CLI::App* of_doctor =
       add(app, "doctor", "show what isolation, timing, languages and targets work on this machine",
           [this] { return doctor; });
-  flag(*of_doctor, "--json", doctor.json, kJson);
+  flag(*of_doctor, "--json", doctor.json, kJsonHelp);
   add_report();
   add_model_commands(app, models, add_command);
+  add_model_group(*add_group("model", "bring language models in"), models, add_command);
+  add_service_commands(app, service, add_command);
   add_data_commands(*add_group("data", "make, judge and cut training data"), data, add_command);
 }
 
@@ -171,6 +175,8 @@ void Grammar::add_eval() {
        "exit 1 when a candidate failed, as for one problem")
       ->group("Many at once");
   number(e, "--jobs", eval.jobs, "N", "evaluations in flight; timing is never parallel");
+  text(e, "--judge", eval.judge, "URL",
+       "of kernelwright serve: its workers judge, each with the isolation that it has");
   flag(e, "--json", eval.json, "print a verdict as a JSON object per candidate, one a line");
   set_words(e, eval.set,
             "replace a constant of a KernelBench problem by a Python literal, or (NAME with a dot) "
@@ -188,12 +194,12 @@ void Grammar::add_problems() {
   text(of_list, "--folder", list.folder, "DIR",
        "where they are; without it ./problems, or the one beside the program");
   text(of_list, "--family", list.family, "NAME", "only the problems of this family");
-  flag(of_list, "--json", list.json, kJson);
+  flag(of_list, "--json", list.json, kJsonHelp);
   CLI::App& of_show = *add(problems, "show", "show one problem", [this] { return show; });
   text(of_show, "PROBLEM", show.problem, "", "as for eval")->required();
   flag(of_show, "--signature", show.signature, "print problem.h, the interface of cpp candidates");
   set_words(of_show, show.set, kSetConstant);
-  flag(of_show, "--json", show.json, kJson);
+  flag(of_show, "--json", show.json, kJsonHelp);
   add_problems_check(problems);
   add_problems_trace(problems);
 }
@@ -207,7 +213,7 @@ void Grammar::add_problems_check(CLI::App& problems) {
   flag(c, "--resume", check.resume, "go on where an earlier run to the same file stopped");
   text(c, "--markdown", check.markdown, "FILE", "write a table here");
   number(c, "--jobs", check.jobs, "N", "problems at once");
-  flag(c, "--json", check.json, kJson);
+  flag(c, "--json", check.json, kJsonHelp);
   set_words(c, check.set, kSetConstant);
   number(c, "--timeout", check.timeout_seconds, "S",
          "of one run of a reference in seconds; 0: 60 s");
@@ -222,7 +228,7 @@ void Grammar::add_problems_trace(CLI::App& problems) {
   text(t, "PROBLEM", trace.problem, "", "as for eval")->required();
   text(t, "--workload", trace.workload, "UUID", "the size set; without it the first for the CPU");
   set_words(t, trace.set, kSetConstant);
-  flag(t, "--json", trace.json, kJson);
+  flag(t, "--json", trace.json, kJsonHelp);
   number(t, "--timeout", trace.timeout_seconds, "S", "of the whole trace in seconds");
   text(t, "--memory", trace_words.memory, "SIZE",
        "of the reference's process, 8GiB for example; 0: 6 GiB");
@@ -233,12 +239,12 @@ void Grammar::add_cache() {
   CLI::App& cache = *add_group("cache", "show or empty what is stored on this machine");
   CLI::App& of_size =
       *add(cache, "size", "show how much is stored, and where", [this] { return cache_size; });
-  flag(of_size, "--json", cache_size.json, kJson);
+  flag(of_size, "--json", cache_size.json, kJsonHelp);
   CLI::App& of_clean = *add(cache, "clean", "remove stored builds; they are made again when needed",
                             [this] { return cache_clean; });
   flag(of_clean, "--evidence", cache_clean.evidence,
        "remove stored evidence too: its verdicts cannot be judged again");
-  flag(of_clean, "--json", cache_clean.json, kJson);
+  flag(of_clean, "--json", cache_clean.json, kJsonHelp);
 }
 
 void Grammar::add_report() {
@@ -285,7 +291,7 @@ tl::unexpected<Error> unknown(const CLI::App* app, const std::string& word) {
               path_of(app));
 }
 
-// Of the command given, with one empty line where CLI11 has several.
+// The help of the given command, with one empty line where CLI11 has several.
 std::string help_of(const Grammar& grammar) {
   std::string out;
   for (char c : grammar.app.help()) {
@@ -315,8 +321,8 @@ Status finish(Grammar& grammar) {
   KW_TRY_STATUS(check_range("--jobs", grammar.eval.jobs, 1, 1024));
   KW_TRY_STATUS(check_range("--jobs", grammar.check.jobs, 1, 1024));
   KW_TRY_STATUS(check_range("--threads", grammar.prompt.threads, 1, 1024));
-  grammar.eval.options.store_evidence = !grammar.words.no_evidence;
-  grammar.eval.options.timing = !grammar.words.no_timing;
+  KW_TRY_STATUS(finish(grammar.service));
+  grammar.eval.baseline = grammar.words.baseline;
   return grammar.solve.finish();
 }
 

@@ -1,4 +1,4 @@
-// What the grammar's files share: options in one style. Includes CLI11, so only they may include
+// Options in one style, for the grammar's files. It includes CLI11, so only they may include
 // it.
 #pragma once
 #include <functional>
@@ -27,7 +27,7 @@ template <typename Number>
 CLI::Option* number(CLI::App& app, const char* name, Number& value, const char* type,
                     const char* description) {
   auto check = [](const std::string& word) -> std::string {
-    if constexpr (std::is_same_v<Number, int>) {
+    if constexpr (std::is_integral_v<Number>) {
       auto parsed = parse_whole_number(word);
       return parsed ? "" : parsed.error().message();
     } else {
@@ -51,20 +51,20 @@ void set_words(CLI::App& app, std::vector<std::string>& words, const char* descr
 // own_tries: there is no other option of this name.
 void add_server_options(CLI::App& app, ServerOptions& server, bool own_tries);
 
-// Of a model on this machine; what threads and context are called and mean differs by command.
+// The options of a model on this machine. The names and meanings of threads and context differ by
+// command.
 void add_engine_options(CLI::App& app, EngineOptions& engine, const char* group,
                         const char* threads, const char* context_description);
 
 CLI::Option* add_isolation(CLI::App& app, std::string& level);
 
-// What a candidate may use, and what is kept of it.
+// Options for a candidate's limits, and for the files that are kept of it.
 void add_candidate_limits(CLI::App& app, const char* group, double& timeout_seconds,
                           std::string& memory, std::string& isolation, bool& no_evidence);
 
 // Words of options that need a second look after CLI11.
 struct EvalWords {
-  std::string memory = "0", isolation = "none";
-  bool no_evidence = false, no_timing = false;
+  std::string memory = "0", isolation = "none", baseline = "eager";
 };
 // How candidates are judged.
 void add_eval_settings(CLI::App& app, gym::EvalOptions& options, EvalWords& words);
@@ -72,9 +72,5 @@ Status read_words(const EvalWords& words, std::uint64_t& memory_bytes, sandbox::
 
 inline constexpr const char* kSetConstant =
     "replace a constant of a KernelBench problem by a Python literal; may be given again";
-inline constexpr const char* kMachine =
-    "whose facts the prompt tells (template hardware or full): words of its name, such as \"H100 "
-    "SXM\"; without it this machine's CPU";
-inline constexpr const char* kJson = "print JSON, one object a line";
 
 }  // namespace kw::front

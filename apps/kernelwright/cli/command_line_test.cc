@@ -47,7 +47,7 @@ TEST(CommandLine, EvalTakesAllItsFlags) {
   EXPECT_EQ(eval.options.memory_bytes, 1ULL << 30U);
   EXPECT_EQ(eval.options.timeout_seconds, 2.5);
   EXPECT_EQ(eval.options.max_seconds, 5);
-  EXPECT_EQ(eval.options.baseline, "compile");
+  EXPECT_EQ(eval.baseline, "compile");
   EXPECT_EQ(eval.options.target, "cuda");
   EXPECT_TRUE(eval.options.precise);
   EXPECT_FALSE(eval.options.store_evidence);

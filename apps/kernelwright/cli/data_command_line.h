@@ -5,7 +5,7 @@
 
 namespace kw::front {
 
-// What the commands were asked to do, with the defaults.
+// The options of the commands, with the defaults.
 struct DataCommands {
   DataGenerateCommand generate;
   DataImportCommand import;

@@ -1,4 +1,4 @@
-// What stands below the options in --help.
+// The text below the options in --help.
 #pragma once
 
 namespace kw::front {
@@ -44,6 +44,13 @@ A URL is a server with OpenAI's API (vLLM, SGLang, LiteLLM, hosted): --chat or -
   kernelwright generate --model DIR --prompt "def add(" --temperature 0
   kernelwright generate --model http://127.0.0.1:8000 --chat "Write a softmax kernel in C++.")";
 
+inline constexpr const char* kModelImportFooter =
+    R"(
+Read are GGUF versions 2 and 3, architectures llama, qwen2 and qwen3, numbers as F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K, and byte-level tokenizers. The folder is what --model takes, and what transformers reads. docs/engine.md says more.
+
+  kernelwright model import SmolLM2-135M-Instruct.Q4_1.gguf --out smollm2
+  kernelwright generate --model smollm2 --chat "What is 2 + 2?" --temperature 0)";
+
 inline constexpr const char* kServeModelFooter =
     R"(
 OpenAI's API: /v1/models, /v1/completions, /v1/chat/completions; and /health, /metrics. docs/serving.md has the fields.
@@ -51,5 +58,18 @@ The URL goes to stdout when the model is loaded. Ctrl-C (or SIGTERM) finishes wh
 
   kernelwright serve-model --model DIR --port 8000
   curl http://127.0.0.1:8000/v1/chat/completions --json '{"model": "NAME", "messages": [{"role": "user", "content": "hello"}]}')";
+
+inline constexpr const char* kServeFooter = R"(
+Listens on loopback addresses alone. Every accepted task is on disk before its answer. docs/service.md has the API and the promises.
+The URL goes to stdout. Ctrl-C (or SIGTERM) ends it; the next server over the same folder goes on.
+
+  kernelwright serve --data tasks
+  kernelwright worker --server http://127.0.0.1:8100
+  kernelwright eval relu mine.cpp --judge http://127.0.0.1:8100)";
+
+inline constexpr const char* kWorkerFooter = R"(
+Ctrl-C (or SIGTERM) gives back what is under way. A token of the server's stands in KERNELWRIGHT_API_KEY.
+
+  kernelwright worker --server http://127.0.0.1:8100 --jobs 2)";
 
 }  // namespace kw::front

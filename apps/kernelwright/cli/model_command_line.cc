@@ -20,22 +20,24 @@ void add_generate(CLI::App& app, GenerateCommand& generate, const AddCommand& ad
       ->group("Prompt, one of");
   text(g, "--system", generate.system, "TEXT", "the system message before --chat")
       ->group("Prompt, one of");
-  number(g, "--n", generate.n, "N", "answers to each prompt")->group("Sampling");
-  number(g, "--temperature", generate.temperature, "T", "0: the likeliest token")
+  number(g, "--n", generate.request.n, "N", "answers to each prompt")->group("Sampling");
+  number(g, "--temperature", generate.request.temperature, "T", "0: the likeliest token")
       ->group("Sampling");
-  number(g, "--top-p", generate.top_p, "P", "of the likeliest tokens that reach P together")
+  number(g, "--top-p", generate.request.top_p, "P", "of the likeliest tokens that reach P together")
       ->group("Sampling");
-  number(g, "--top-k", generate.top_k, "K", "of the K likeliest tokens; 0: all")->group("Sampling");
-  number(g, "--min-p", generate.min_p, "P", "of tokens at least P times as likely as the likeliest")
+  number(g, "--top-k", generate.request.top_k, "K", "of the K likeliest tokens; 0: all")
       ->group("Sampling");
-  number(g, "--max-tokens", generate.max_tokens, "M", "of each answer")->group("Sampling");
-  g.add_option("--stop", generate.stop, "text that ends an answer; may be given again")
+  number(g, "--min-p", generate.request.min_p, "P",
+         "of tokens at least P times as likely as the likeliest")
+      ->group("Sampling");
+  number(g, "--max-tokens", generate.request.max_tokens, "M", "of each answer")->group("Sampling");
+  g.add_option("--stop", generate.request.stop, "text that ends an answer; may be given again")
       ->type_name("TEXT")
       ->allow_extra_args(false)
       ->group("Sampling");
   text(g, "--seed", generate.seed, "S", "of the random numbers: the same gives the same answers")
       ->group("Sampling");
-  flag(g, "--ignore-end", generate.ignore_end, "go on after the model's end of text")
+  flag(g, "--ignore-end", generate.request.ignore_end, "go on after the model's end of text")
       ->group("Sampling");
   add_engine_options(g, generate.engine, "Machine", "--threads",
                      "tokens of prompt and answer; 0: what the prompts need");
@@ -73,7 +75,22 @@ void add_serve_model(CLI::App& app, ServeModelCommand& serve_model, const AddCom
                      "tokens of prompt and answer, at most what the model has");
 }
 
+void add_import(CLI::App& model, ModelImportCommand& import, const AddCommand& add) {
+  CLI::App& i = *add(
+      model, "import", "write a GGUF file's model as a Hugging Face folder",
+      [&import] { return import; }, kModelImportFooter);
+  text(i, "FILE", import.file, "", "a GGUF file of a Llama or Qwen model")->required();
+  text(i, "--out", import.out, "DIR", "folder that is written; it has no model yet")->required();
+  text(i, "--dtype", import.dtype, "T", "of the weights: float32 or bfloat16");
+  text(i, "--cut-vocabulary", import.cut_vocabulary, "DATA",
+       "keep only the tokens that this .jsonl uses, and add missing bytes");
+}
+
 }  // namespace
+
+void add_model_group(CLI::App& model, ModelCommands& commands, const AddCommand& add) {
+  add_import(model, commands.import, add);
+}
 
 void add_model_commands(CLI::App& app, ModelCommands& commands, const AddCommand& add) {
   add_generate(app, commands.generate, add);

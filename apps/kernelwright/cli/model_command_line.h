@@ -7,8 +7,11 @@ namespace kw::front {
 struct ModelCommands {
   GenerateCommand generate;
   ServeModelCommand serve_model;
+  ModelImportCommand import;
 };
 
 void add_model_commands(CLI::App& app, ModelCommands& commands, const AddCommand& add);
+// Adds the commands of `kernelwright model`.
+void add_model_group(CLI::App& model, ModelCommands& commands, const AddCommand& add);
 
 }  // namespace kw::front

@@ -1,6 +1,7 @@
-// What each command was asked to do: plain structs with the defaults, filled by command_line.h.
+// The options of each command: plain structs with the defaults, filled by command_line.h.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "kernelwright/cli/data_options.h"
 #include "kernelwright/cli/engine_options.h"
 #include "kernelwright/cli/server_options.h"
+#include "link/generate_request.h"
 #include "search/settings.h"
 
 namespace kw::front {
@@ -34,10 +36,12 @@ struct EvalCommand {
   bool fail_on_candidate = false;       // with a data set: exit 1 when a candidate failed
   bool json = false;
   int jobs = 1;          // evaluations in flight
+  std::string judge;     // a service's URL; empty: this machine judges
   std::string language;  // of the candidates; empty: by file
   std::vector<std::string>
       set;  // problem constants, the words after --set without those that are settings
-  gym::EvalOptions options;
+  gym::EvalOptions options;        // but for its baseline, see complete_options()
+  std::string baseline = "eager";  // eager, compile or a candidate's file
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
 };
 
@@ -111,18 +115,23 @@ struct GenerateCommand {
   std::string model;                  // a Hugging Face folder, or a server's URL
   std::string prompt, chat, prompts;  // exactly one: text, a user's message, a .jsonl
   std::string system;                 // of --chat
-  int n = 1;
-  double temperature = 1, top_p = 1, min_p = 0;
-  int top_k = 0, max_tokens = 256;
-  std::vector<std::string> stop;
+  link::GenerateRequest request;      // how answers are drawn, without prompt and seed
   std::string seed = "0";
-  bool ignore_end = false;
   EngineOptions engine{.context = 0};
   bool json = false;
   ServerOptions server;  // where `model` is a URL
 };
 // Without `server`.
 Json to_json(const GenerateCommand& command);
+
+// Run by kernelwright-lm, which reads it as JSON.
+struct ModelImportCommand {
+  std::string file;               // GGUF
+  std::string out;                // a folder without a model
+  std::string dtype = "float32";  // of the weights that are written: float32, bfloat16
+  std::string cut_vocabulary;     // .jsonl whose tokens are kept; empty: all are
+};
+Json to_json(const ModelImportCommand& command);
 
 // Starts kernelwright-lm and serves its model over HTTP.
 struct ServeModelCommand {
@@ -138,6 +147,23 @@ struct ServeModelCommand {
   EngineOptions engine;
 };
 
+// Keeps a queue of judgements for workers (docs/service.md).
+struct ServeCommand {
+  std::string data;                // folder of the tasks' database
+  std::string host = "127.0.0.1";  // a loopback address
+  int port = 8100;                 // 0: any free one
+  std::string tokens;              // a file of tokens, one a line; empty: none is asked for
+  double lease_seconds = 30;       // until a silent worker counts as lost
+};
+
+// Judges what a service leases to it.
+struct WorkerCommand {
+  std::string server;  // URL
+  std::string name;    // empty: host and process
+  int jobs = 1;        // judgements in flight; timing is never parallel
+  sandbox::Level isolation_at_least = sandbox::Level::kNone;
+};
+
 struct SolveCommand {
   std::string problem;  // one, or a data set
   std::vector<std::string> set;
@@ -151,7 +177,9 @@ struct SolveCommand {
   double tokens_per_second = 0;  // that the model writes, for the plan's time; 0: not known
   EngineOptions engine{.context = 16384};  // of a local model; slots: of a server's too
   search::Settings search = {.method = ""};
-  gym::EvalOptions eval;
+  gym::EvalOptions eval;  // but for its baseline, see complete_options()
+  // eager, compile or a candidate's file; nullopt: as `eval` has it, which a stored run gave.
+  std::optional<std::string> baseline = "eager";
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
   std::string run;      // the folder; empty: a new one
   bool resume = false;  // go on with the run in it, with its settings
@@ -159,6 +187,38 @@ struct SolveCommand {
   bool json = false;
   std::vector<std::string> given;  // flags on the command line; not part of the settings
 };
+
+// Visits the command's own settings; those of its other members have descriptions of their own.
+template <OptionsOf<SolveCommand> Options, typename Visit>
+void describe(Options& o, Visit&& visit) {
+  using Facts = OptionFacts;
+  const char* const group = "Who proposes";
+  visit("problem", o.problem, Facts{""});  // the command's word
+  visit("set", o.set, Facts{""});          // --set, which also names settings
+  visit("proposer", o.proposer,
+        Facts{"--proposer", "NAME", group,
+              "writer, model, both or recorded; without it model with --model, recorded with "
+              "--answers, else writer"});
+  visit("model", o.model,
+        Facts{"--model", "DIR|URL", group,
+              "Hugging Face folder of a Qwen or Llama model, or a server with OpenAI's API"});
+  visit("answers", o.answers,
+        Facts{"--answers", "FILE", group, "recorded answers: a .jsonl, or a run's folder"});
+  visit("verdicts", o.verdicts,
+        Facts{"--verdicts", "DIR", group,
+              "a run's folder, whose verdicts stand for the gym's: with --answers DIR it replays"});
+  visit("temperature", o.temperature,
+        Facts{"--temperature", "T", group, "0: the likeliest token", 0, 100});
+  visit("top_p", o.top_p,
+        Facts{"--top-p", "P", group, "of the likeliest tokens that reach P together", 0, 1});
+  visit("max_tokens", o.max_tokens,
+        Facts{"--max-tokens", "M", group, "of each answer", 1, 1 << 24});
+  visit("tokens_per_second", o.tokens_per_second,
+        Facts{"--tokens-per-second", "N", group,
+              "that the model writes, all answers in flight together: for the plan's time; 0: not "
+              "known",
+              0, 1e9});
+}
 
 struct ReportCommand {
   std::vector<std::string> runs;
@@ -173,8 +233,9 @@ using Command =
     std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
                  ProblemsCheckCommand, ProblemsTraceCommand, PromptCommand, RejudgeCommand,
                  CacheSizeCommand, CacheCleanCommand, DoctorCommand, ReportCommand, GenerateCommand,
-                 ServeModelCommand, SolveCommand, DataImportCommand, DataDedupCommand,
-                 DataDecontaminateCommand, DataSplitCommand, DataFilterCommand, DataTeachCommand,
-                 DataStatsCommand, DataExportCommand, DataGenerateCommand>;
+                 ServeModelCommand, ModelImportCommand, ServeCommand, WorkerCommand, SolveCommand,
+                 DataImportCommand, DataDedupCommand, DataDecontaminateCommand, DataSplitCommand,
+                 DataFilterCommand, DataTeachCommand, DataStatsCommand, DataExportCommand,
+                 DataGenerateCommand>;
 
 }  // namespace kw::front

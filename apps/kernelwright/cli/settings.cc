@@ -1,4 +1,3 @@
-// One table of the settings' names; check_options holds their ranges.
 #include "kernelwright/cli/settings.h"
 
 #include <array>
@@ -12,8 +11,6 @@
 
 namespace kw::front {
 namespace {
-
-constexpr double kMaxSeconds = 86400;
 
 tl::unexpected<Error> unknown(std::string_view what, std::string_view word,
                               const std::vector<std::string>& known) {
@@ -58,31 +55,24 @@ Status read(std::string_view text, std::uint64_t& out) {
   return {};
 }
 
-// Calls visit(name, field) for each setting.
-template <typename Visit>
-void describe(gym::EvalOptions& o, Visit&& visit) {
-  visit("eval.target", o.target);
-  visit("eval.baseline", o.baseline);
-  visit("eval.precise", o.precise);
-  visit("eval.half_width_percent", o.half_width_percent);
-  visit("eval.process_pairs", o.process_pairs);
-  visit("eval.threads", o.threads);
-  visit("eval.max_seconds", o.max_seconds);
-  visit("eval.timeout_seconds", o.timeout_seconds);
-  visit("eval.memory_bytes", o.memory_bytes);
-  visit("eval.timing", o.timing);
-  visit("eval.store_evidence", o.store_evidence);
+Status read(std::string_view text, gym::Baseline& out) {
+  KW_TRY(out, gym::baseline_from_word(unquoted(text)));
+  return {};
+}
+// Lists have flags, which may be given again.
+Status read(std::string_view, std::vector<std::string>&) {
+  return fail(ErrorCode::kInvalidArgument, "there is a flag for it");
 }
 
 Status set(gym::EvalOptions& options, std::string_view name, std::string_view value) {
   std::vector<std::string> known;
   Status status;
   bool found = false;
-  describe(options, [&](const char* field_name, auto& field) {
-    known.emplace_back(field_name);
-    if (name != field_name) return;
+  gym::describe(options, [&](const char* key, auto& member, const OptionFacts&) {
+    known.push_back(fmt::format("eval.{}", key));
+    if (name != known.back()) return;
     found = true;
-    status = read(value, field);
+    status = read(value, member);
   });
   if (!found) return unknown("setting", name, known);
   if (!status)
@@ -175,17 +165,15 @@ Status take_settings(std::vector<std::string>& words, gym::EvalOptions& options)
   return {};
 }
 
-Status check_options(const gym::EvalOptions& options) {
-  KW_TRY_STATUS(check_range("--threads", options.threads, 1, 1024));
-  KW_TRY_STATUS(check_range("--pairs", options.process_pairs, 0, gym::kMostProcessPairs));
-  KW_TRY_STATUS(check_range("--half-width", options.half_width_percent, 0.1, 50));
-  KW_TRY_STATUS(check_range("--max-seconds", options.max_seconds, 0.01, kMaxSeconds));
-  KW_TRY_STATUS(check_range("--timeout", options.timeout_seconds, 0, kMaxSeconds));
-  if (options.target.empty()) return fail(ErrorCode::kInvalidArgument, "--target: empty");
-  if (options.baseline.empty())
-    return fail(ErrorCode::kInvalidArgument,
-                "--baseline: empty; expected eager, compile or a file");
-  return {};
+Status complete_options(const std::optional<std::string>& baseline, std::vector<std::string>& set,
+                        gym::EvalOptions& options) {
+  if (baseline) {
+    auto read = gym::baseline_from_word(*baseline);
+    if (!read) return tl::unexpected(std::move(read).error().with_context("--baseline"));
+    options.baseline = *std::move(read);
+  }
+  KW_TRY_STATUS(take_settings(set, options));
+  return gym::check(options, OptionNames::kFlags);
 }
 
 }  // namespace kw::front

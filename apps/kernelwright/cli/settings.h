@@ -2,6 +2,7 @@
 // NAME=VALUE with a dot in NAME.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,10 @@ std::string_view level_name(sandbox::Level level);
 // value of the wrong kind.
 Status take_settings(std::vector<std::string>& words, gym::EvalOptions& options);
 
-// kInvalidArgument naming the flag when a value is out of its range; not-a-number is.
-Status check_options(const gym::EvalOptions& options);
+// Completes the options by the words of --baseline and --set, and checks their ranges. The baseline
+// is read from its file; without a word for it the options keep theirs. `set` is as for
+// take_settings().
+Status complete_options(const std::optional<std::string>& baseline, std::vector<std::string>& set,
+                        gym::EvalOptions& options);
 
 }  // namespace kw::front

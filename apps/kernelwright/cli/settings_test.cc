@@ -1,8 +1,6 @@
 // Sizes, levels, settings and ranges from the command line.
 #include "kernelwright/cli/settings.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
 
 namespace kw::front {
@@ -35,7 +33,7 @@ TEST(Settings, DottedNamesAreSettings) {
   ASSERT_TRUE(take_settings(words, options));
   EXPECT_EQ(words, (std::vector<std::string>{"batch_size=16", "shape=(1.5, 2)"}));
   EXPECT_EQ(options.threads, 2);
-  EXPECT_EQ(options.baseline, "compile");
+  EXPECT_EQ(gym::name_of(options.baseline), "compile");
   EXPECT_TRUE(options.precise);
   EXPECT_EQ(options.memory_bytes, 1ULL << 30U);
 }
@@ -55,20 +53,20 @@ TEST(Settings, UnknownAndIllFormed) {
   EXPECT_NE(message("eval.max_seconds=").find("a number"), std::string::npos);
 }
 
-TEST(Settings, Ranges) {
+TEST(Settings, TheBaselineIsReadAndRangesAreChecked) {
+  std::vector<std::string> set = {"eval.threads=0"};
   gym::EvalOptions options;
-  EXPECT_TRUE(check_options(options));
-  options.timeout_seconds = std::nan("");
-  EXPECT_FALSE(check_options(options));
+  EXPECT_EQ(complete_options("eager", set, options).error().message(),
+            "--threads: 0 is not between 1 and 1024");
   options = {};
-  options.max_seconds = INFINITY;
-  EXPECT_FALSE(check_options(options));
-  options = {};
-  options.threads = 0;
-  EXPECT_FALSE(check_options(options));
-  options = {};
-  options.baseline = "";
-  EXPECT_FALSE(check_options(options));
+  set = {"N=4"};
+  ASSERT_TRUE(complete_options("compile", set, options));
+  EXPECT_EQ(gym::name_of(options.baseline), "compile");
+  EXPECT_EQ(set, std::vector<std::string>{"N=4"});
+  EXPECT_EQ(complete_options("", set, options).error().message(),
+            "--baseline: empty; expected eager, compile or a file");
+  EXPECT_NE(complete_options("/nonexistent.cpp", set, options).error().message().find("--baseline"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -12,13 +12,8 @@ class SolveGrammar {
   Status finish();
 
  private:
-  void add_search();
-  void add_stops();
-
   SolveCommand command_;
   EvalWords words_;
-  std::string seed_ = "0";  // over 2^31
-  double tokens_ = 0;
   CLI::App* app_ = nullptr;  // the command's, borrowed
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "data/sample.h"
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {
@@ -60,7 +60,7 @@ class DataCommandsTest : public FrontTest {
 TEST_F(DataCommandsTest, ImportTracesProblemsForTheirOperators) {
   writer::Graph graph;
   graph.sizes = {{"N", 8}};
-  const writer::TensorType type = {task::DType::kFloat32, {writer::IntExpr::symbol("N")}};
+  const writer::TensorType type = {tensor::DType::kFloat32, {writer::IntExpr::symbol("N")}};
   graph.inputs = {{"x", writer::InputRole::kInput, type}};
   graph.nodes = {{"neg.default", {{"self", writer::ValueId::input(0)}}, {type}}};
   graph.nodes.push_back({"abs.default", {{"self", writer::ValueId{0, 0}}}, {type}});
@@ -142,7 +142,7 @@ TEST_F(DataCommandsTest, ExportRefusesWhatWaitsAndLeavesOutWhatHasNoAnswer) {
   data::Sample pending = sample("slow");
   pending.kind = data::Kind::kSpeedup;
   pending.language = "cpp";
-  pending.problem = data::SampleProblem{"p", "h", true, "x", {}, {}, {}};
+  pending.problem = data::SampleProblem{{"p", "h", true, "x"}, {}};
   pending.pending = data::Pending{"before", "zero_shot"};
   EXPECT_EQ(data({"export", write_samples("p.jsonl", {sample("a"), pending}), "--out", "none"}), 2);
   EXPECT_THAT(console.err_text, HasSubstr("filter before exporting"));
@@ -152,7 +152,7 @@ TEST_F(DataCommandsTest, ExportRefusesWhatWaitsAndLeavesOutWhatHasNoAnswer) {
   EXPECT_FALSE(exists("none") || exists("none.partial"));
 }
 
-// As kill -9 leaves it between the second file's name and the first one's.
+// The files as kill -9 leaves them between the second one's renaming and the first one's.
 TEST_F(DataCommandsTest, DedupAndDecontaminateGoOnBetweenTheirTwoNames) {
   const std::string in = write_samples("in.jsonl", {sample("a"), sample("b"), sample("a")});
   const std::vector<std::vector<std::string>> commands = {

@@ -14,6 +14,7 @@
 #include "kernelwright/data/session.h"
 #include "kernelwright/json_line.h"
 #include "kernelwright/problems/folder.h"
+#include "kernelwright/traced_graph.h"
 #include "os/file.h"
 #include "task/problem_source.h"
 
@@ -48,7 +49,7 @@ class BenchmarkReader {
     if (!judge_) {
       KW_TRY(judge_, services_.start_judge({}));
     }
-    auto graph = judge_->trace({problem, "", 120, 0}, services_.stop);
+    auto graph = traced_graph(*judge_, {.problem = problem, .workload = ""}, services_.stop);
     if (!graph && graph.error().code() == ErrorCode::kCancelled)
       return tl::unexpected(std::move(graph).error());
     if (graph) out = std::move(*graph);
@@ -57,7 +58,7 @@ class BenchmarkReader {
 
   const DataDecontaminateCommand& command_;
   const Services& services_;
-  std::unique_ptr<Judge> judge_;
+  std::unique_ptr<gym::Judge> judge_;
 };
 
 struct Removed {
@@ -136,7 +137,7 @@ Result<int> run_data_decontaminate(const DataDecontaminateCommand& command,
                                    const Services& services) {
   if (command.against.empty())
     return fail(ErrorCode::kInvalidArgument, "--against: name a benchmark");
-  KW_TRY_STATUS(check_range("--overlap", command.overlap, 0.05, 1));
+  KW_TRY_STATUS(check_ranges(command, OptionNames::kFlags));
   data::Benchmark benchmark(command.overlap);
   KW_TRY(data::OutputPair out,
          data::OutputPair::create(command.out, command.report, existing(command.replace)));

@@ -25,6 +25,7 @@ Result<data::ComparedBy> parse_by(const std::string& name) {
 Result<int> run_data_dedup(const DataDedupCommand& command, const Services& services) {
   data::DedupOptions options;
   KW_TRY(options.by, parse_by(command.by));
+  KW_TRY_STATUS(check_ranges(command, OptionNames::kFlags));
   if (command.threshold != 0) KW_TRY_STATUS(check_range("--threshold", command.threshold, 0.3, 1));
   options.threshold = command.threshold;
   KW_TRY(data::OutputPair out,

@@ -21,7 +21,7 @@ namespace {
 
 using data::ExportedPart;
 
-// Of a split's folder its parts, of a file all as train.
+// The parts of a split's folder. A file is all train.
 Result<std::vector<std::pair<std::string, fs::path>>> parts_of(const std::string& in) {
   std::vector<std::pair<std::string, fs::path>> out;
   std::error_code ignored;

@@ -10,7 +10,6 @@
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/data/session.h"
 #include "kernelwright/error_text.h"
-#include "kernelwright/judge_evaluator.h"
 #include "kernelwright/progress.h"
 #include "task/flags.h"
 
@@ -19,35 +18,34 @@ namespace fs = std::filesystem;
 namespace {
 
 // A gym that is started when the first sample needs it.
-class LazyEvaluator : public search::Evaluator {
+class LazyJudge : public gym::Judge {
  public:
-  LazyEvaluator(const Services& services, gym::GymOptions options)
+  LazyJudge(const Services& services, gym::GymOptions options)
       : services_(services), options_(std::move(options)) {}
 
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
-    KW_TRY(search::Evaluator * gym, started());
+    KW_TRY(gym::Judge * gym, started());
     return gym->judge(std::move(request), std::move(stop));
   }
   Result<task::Signature> describe(const task::Problem& problem,
                                    const std::string& target) override {
-    KW_TRY(search::Evaluator * gym, started());
+    KW_TRY(gym::Judge * gym, started());
     return gym->describe(problem, target);
   }
 
  private:
-  Result<search::Evaluator*> started() {
+  Result<gym::Judge*> started() {
     std::lock_guard lock(mutex_);
     if (!gym_) {
-      KW_TRY(auto judge, services_.start_judge(options_));
-      gym_.emplace(std::move(judge));
+      KW_TRY(gym_, services_.start_judge(options_));
     }
-    return &*gym_;
+    return gym_.get();
   }
 
   const Services& services_;
   const gym::GymOptions options_;
   std::mutex mutex_;
-  std::optional<JudgeEvaluator> gym_;
+  std::unique_ptr<gym::Judge> gym_;
 };
 
 constexpr std::size_t kNamedCells = 20;
@@ -142,11 +140,8 @@ Result<data::FilterSettings> settings_of(const DataFilterCommand& command,
   auto memory = parse_bytes(command.memory);
   if (!memory) return tl::unexpected(std::move(memory).error().with_context("--memory"));
   out.eval.memory_bytes = *memory;
-  KW_TRY_STATUS(check_options(out.eval));
-  KW_TRY_STATUS(check_range("--jobs", command.jobs, 1, 1024));
-  KW_TRY_STATUS(check_range("--tries", command.tries, 1, 1000));
-  KW_TRY_STATUS(check_range("--retry-seconds", command.retry_seconds, 0, 3600));
-  KW_TRY_STATUS(check_range("--per-cell", command.per_cell, 0, 1e6));
+  KW_TRY_STATUS(gym::check(out.eval, OptionNames::kFlags));
+  KW_TRY_STATUS(check_ranges(command, OptionNames::kFlags));
   out.jobs = command.jobs;
   out.tries = command.tries;
   out.retry_seconds = command.retry_seconds;
@@ -174,7 +169,7 @@ Result<int> run_data_filter(const DataFilterCommand& command, const Services& se
   KW_TRY(fs::path log, session_log(command.log, command.out, command.resume));
   KW_TRY(data::OutputPair out, data::OutputPair::create(command.out, command.rejected,
                                                         existing(command.replace, command.resume)));
-  LazyEvaluator evaluator(services, std::move(options));
+  LazyJudge judge(services, std::move(options));
   ProgressView progress(services.console, services.now);
   data::FilterEvents events;
   events.begin = [&](std::uint64_t to_judge, std::uint64_t earlier, std::uint64_t passed) {
@@ -187,8 +182,8 @@ Result<int> run_data_filter(const DataFilterCommand& command, const Services& se
     services.console.err(fmt::format("{}: {}{}\n", id.substr(0, 16), one_line(error.message()),
                                      again ? "; another try follows" : ""));
   };
-  auto report = data::filter_dataset({command.in, log, out.out(), out.beside()}, settings,
-                                     evaluator, events, services.stop);
+  auto report = data::filter_dataset({command.in, log, out.out(), out.beside()}, settings, judge,
+                                     events, services.stop);
   progress.clear();
   if (!report) return tl::unexpected(std::move(report).error());
   KW_TRY_STATUS(out.close());

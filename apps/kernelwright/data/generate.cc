@@ -14,8 +14,8 @@ namespace {
 
 // Elements of a tensor. The gym runs Triton kernels in the interpreter, whose calls have a minute:
 // at the smaller of their size sets.
-constexpr std::uint64_t kMostElements = 1U << 25U;
-constexpr std::int64_t kMostInterpreted = 1 << 14;
+constexpr std::uint64_t kMaxElements = 1U << 25U;
+constexpr std::int64_t kMaxInterpreted = 1 << 14;
 constexpr int kTiers = 5;
 
 Result<std::uint64_t> whole_of(std::string_view flag, const std::string& word) {
@@ -44,8 +44,7 @@ Result<data::GenerateOptions> options_of(const DataGenerateCommand& command,
   data::GenerateOptions out;
   KW_TRY(out.seed, whole_of("--seed", command.seed));
   KW_TRY(out.count, whole_of("--count", command.count));
-  KW_TRY_STATUS(check_range("--workers", command.workers, 0, 1024));
-  KW_TRY_STATUS(check_range("--max-depth", command.max_depth, 1, 8));
+  KW_TRY_STATUS(check_ranges(command, OptionNames::kFlags));
   out.workers = command.workers;
   out.problems.max_depth = command.max_depth;
   const auto language = task::language_from_string(command.language);
@@ -54,8 +53,8 @@ Result<data::GenerateOptions> options_of(const DataGenerateCommand& command,
                 printable(command.language, 40));
   out.language = *language;
   const bool interpreted = out.language == task::Language::kTriton;
-  if (interpreted) out.problems.interpreted_elements = kMostInterpreted;
-  std::uint64_t elements = kMostElements;
+  if (interpreted) out.problems.interpreted_elements = kMaxInterpreted;
+  std::uint64_t elements = kMaxElements;
   if (!command.max_elements.empty()) {
     KW_TRY(elements, whole_of("--max-elements", command.max_elements));
   }

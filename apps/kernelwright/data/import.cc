@@ -14,15 +14,15 @@
 #include "data/files.h"
 #include "data/import.h"
 #include "data/output_pair.h"
-#include "data/task_group.h"
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/data/parquet.h"
 #include "kernelwright/data/session.h"
 #include "kernelwright/data/trace_labels.h"
 #include "kernelwright/json_line.h"
+#include "os/task_group.h"
 #include "task/candidate_source.h"
 #include "task/problem_source.h"
-#include "task/text_file.h"
+#include "text/text_file.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;
@@ -31,12 +31,13 @@ namespace {
 constexpr int kShownErrors = 20;
 constexpr std::size_t kRowsAJob = 16;
 
-// What a reason is counted by: the column or the licence, without what differs from row to row.
+// The key by which a reason is counted: the column or the licence, without the rest, which differs
+// from row to row.
 std::string kind_of(const std::string& message) {
   return printable(message.substr(0, message.find(':')), 80);
 }
 
-// What became of the rows.
+// The counts of imported and refused rows.
 struct ImportCounts {
   std::uint64_t samples = 0, answered = 0, refused = 0;
   std::uint64_t workloads_in_files = 0;  // left out
@@ -63,7 +64,7 @@ class ImportRun {
         traces_(services, command.jobs) {}
 
   Result<int> run() {
-    KW_TRY_STATUS(check_range("--jobs", command_.jobs, 1, 1024));
+    KW_TRY_STATUS(check_ranges(command_, OptionNames::kFlags));
     auto language = task::language_from_string(command_.language);
     if (!language)
       return fail(ErrorCode::kInvalidArgument, "--language: unknown language \"{}\"",
@@ -120,9 +121,9 @@ class ImportRun {
     }
   }
 
-  // Of a folder's own kind: Parquet files, lines, or problems with their solutions.
+  // A folder holds Parquet files, lines, or problems with their solutions.
   Status read_folder(const fs::path& folder) {
-    KW_TRY(auto tables, task::files_with_extension(folder, ".parquet", true));
+    KW_TRY(auto tables, text::files_with_extension(folder, ".parquet", true));
     for (const fs::path& table : tables) KW_TRY_STATUS(read(table.string()));
     if (!tables.empty()) return {};
     std::vector<task::Candidate> solutions;
@@ -196,7 +197,7 @@ class ImportRun {
     if (rows_.size() == 1) {
       make(rows_.front());
     } else if (!rows_.empty()) {
-      data::TaskGroup group(command_.jobs, services_.stop);
+      os::TaskGroup group(command_.jobs, services_.stop, "interrupted");
       for (Row& row : rows_) group.post([this, &row] { make(row); });
       const Status finished = group.finish({});
       if (!finished && finished.error().code() != ErrorCode::kCancelled) return finished;

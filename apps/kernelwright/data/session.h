@@ -1,4 +1,4 @@
-// What the resumable commands of kernelwright data share.
+// The common part of the resumable commands of kernelwright data.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -22,11 +22,7 @@ Result<data::Unlabelled> unlabelled_of(const std::string& name) {
 Result<data::SplitOptions> options_of(const DataSplitCommand& command) {
   data::SplitOptions out;
   KW_TRY(out.seed, parse_seed(command.seed));
-  KW_TRY_STATUS(check_range("--validation", command.validation, 0, 0.9));
-  KW_TRY_STATUS(check_range("--test", command.test, 0, 0.9));
-  KW_TRY_STATUS(check_range("--held-out", command.adjacencies, 0, 1));
-  KW_TRY_STATUS(check_range("--most-common", command.most_common, 0, 1));
-  KW_TRY_STATUS(check_range("--deeper-than", command.deeper_than, 0, 1e6));
+  KW_TRY_STATUS(check_ranges(command, OptionNames::kFlags));
   if (command.validation + command.test >= 1)
     return fail(ErrorCode::kInvalidArgument, "--validation and --test leave nothing to train on");
   out.validation = command.validation;

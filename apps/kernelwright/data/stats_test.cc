@@ -1,6 +1,6 @@
 // kernelwright data stats: text, JSON, and the page.
 #include "data/sample.h"
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {

@@ -10,19 +10,14 @@
 #include "kernelwright/json_line.h"
 #include "kernelwright/model/server_settings.h"
 #include "kernelwright/progress.h"
-#include "task/text_file.h"
+#include "text/text_file.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;
 namespace {
 
 Result<data::TeachSettings> settings_of(const DataTeachCommand& command) {
-  KW_TRY_STATUS(check_range("--answers", command.answers, 1, 1000));
-  KW_TRY_STATUS(check_range("--temperature", command.temperature, 0, 100));
-  KW_TRY_STATUS(check_range("--top-p", command.top_p, 0, 1));
-  KW_TRY_STATUS(check_range("--max-tokens", command.max_tokens, 1, 1 << 24));
-  KW_TRY_STATUS(check_range("--slots", command.slots, 1, 1024));
-  KW_TRY_STATUS(check_range("--most-failures", command.most_failures, 1, 1e6));
+  KW_TRY_STATUS(check_ranges(command, OptionNames::kFlags));
   data::TeachSettings out;
   out.temperature = command.temperature;
   out.top_p = command.top_p;
@@ -37,7 +32,7 @@ Result<data::TeachSettings> settings_of(const DataTeachCommand& command) {
     return fail(ErrorCode::kInvalidArgument, "--docs-for: expected pairs or all, not \"{}\"",
                 printable(command.docs_for, 40));
   if (command.docs.empty()) return out;
-  auto text = task::read_text(command.docs, task::kMaxSourceFile);
+  auto text = text::read_text(command.docs, text::kMaxSourceFile);
   if (!text) return tl::unexpected(std::move(text).error().with_context("--docs"));
   out.documentation = std::move(*text);
   out.docs = command.docs_for == "pairs" ? data::Docs::kPairs : data::Docs::kOnly;

@@ -4,10 +4,11 @@
 
 #include "base/check.h"
 #include "data/graph_labels.h"
+#include "kernelwright/traced_graph.h"
 
 namespace kw::front {
 
-Result<Judge*> TraceLabels::started() {
+Result<gym::Judge*> TraceLabels::started() {
   std::lock_guard lock(mutex_);
   if (!judge_) {
     gym::GymOptions options;
@@ -18,18 +19,18 @@ Result<Judge*> TraceLabels::started() {
 }
 
 Result<task::Signature> TraceLabels::describe(const task::Problem& problem) {
-  KW_TRY(Judge * judge, started());
+  KW_TRY(gym::Judge * judge, started());
   return judge->describe(problem, "cpu");
 }
 
 Result<data::Labels> TraceLabels::trace(const data::Sample& sample) {
   KW_CHECK(sample.problem);
-  KW_TRY(task::Problem problem, data::task_problem(*sample.problem, sample.id));
-  KW_TRY(Judge * judge, started());
+  KW_TRY(task::Problem problem, task::problem_of(*sample.problem, sample.id));
+  KW_TRY(gym::Judge * judge, started());
   const std::string front = problem.name + ": ";
   gym::TraceRequest request;
   request.problem = std::move(problem);
-  auto graph = judge->trace(request, services_.stop);
+  auto graph = traced_graph(*judge, request, services_.stop);
   data::Labels out;
   if (graph) {
     data::set_graph_labels(*graph, out);

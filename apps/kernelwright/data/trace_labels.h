@@ -1,4 +1,4 @@
-// What a running reference tells of a sample's problem: its operators and its interface.
+// Operators and interface of a sample's problem, from its running reference.
 #pragma once
 #include <map>
 #include <memory>
@@ -23,13 +23,13 @@ class TraceLabels {
   Result<task::Signature> describe(const task::Problem& problem);
 
  private:
-  Result<Judge*> started();
+  Result<gym::Judge*> started();
   Result<data::Labels> trace(const data::Sample& sample);
 
   const Services& services_;
   const int jobs_;
   std::mutex mutex_;
-  std::unique_ptr<Judge> judge_;
+  std::unique_ptr<gym::Judge> judge_;
   std::map<std::string, Result<data::Labels>> known_;  // by the problem's hash
 };
 

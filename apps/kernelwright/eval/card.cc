@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/text.h"
 
@@ -143,10 +144,16 @@ void add_workloads(std::string& out, const Paint& paint, const Verdict& verdict)
     add_row(out, paint, "", fmt::format("... {} more", shown - kMaxWorkloadRows));
 }
 
-// Of the verdict, then of the first workload with the verdict's outcome that has any.
+// The verdict's own diagnostics come first. A pass adds the risks of all workloads; any other
+// verdict adds those of the first workload that has its outcome and a diagnostic.
 std::vector<task::Diagnostic> diagnostics_of(const Verdict& verdict) {
   std::vector<task::Diagnostic> all = verdict.diagnostics;
-  if (verdict.outcome == Outcome::kPassed) return all;
+  if (verdict.outcome == Outcome::kPassed) {
+    for (const WorkloadVerdict& workload : verdict.workloads)
+      std::ranges::copy_if(workload.diagnostics, std::back_inserter(all),
+                           [](const task::Diagnostic& one) { return one.kind == "risk"; });
+    return all;
+  }
   for (const WorkloadVerdict& workload : verdict.workloads) {
     if (workload.outcome != verdict.outcome || workload.diagnostics.empty()) continue;
     all.insert(all.end(), workload.diagnostics.begin(), workload.diagnostics.end());

@@ -1,7 +1,7 @@
 // Cards as people read them.
 #include "kernelwright/eval/card.h"
 
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {

@@ -1,4 +1,4 @@
-// What both forms of eval share.
+// The common part of both forms of eval.
 #include "kernelwright/eval/eval.h"
 
 #include "base/text.h"
@@ -14,6 +14,8 @@ tl::unexpected<Error> wrong(const std::string& message) {
 }
 
 Status check_combination(const EvalCommand& command) {
+  if (!command.judge.empty() && command.isolation_at_least != sandbox::Level::kNone)
+    return wrong("--isolation-at-least cannot go with --judge: it is a setting of each worker");
   bool many = !command.dataset.empty() || !command.solutions.empty();
   if (!many && command.problem.empty())
     return wrong("eval needs a PROBLEM and a CANDIDATE, or --dataset and --solutions");
@@ -34,19 +36,7 @@ Status check_combination(const EvalCommand& command) {
   return {};
 }
 
-// A file is read again by the gym: here for an error before anything runs.
-Status check_baseline(const std::string& baseline) {
-  if (baseline == "eager" || baseline == "compile") return {};
-  auto candidate = task::load_candidate(baseline);
-  if (!candidate) return tl::unexpected(std::move(candidate).error().with_context("--baseline"));
-  return {};
-}
-
 }  // namespace
-
-std::string error_line(const Error& error) {
-  return json_line({{"error", {{"code", to_string(error.code())}, {"message", error.message()}}}});
-}
 
 std::string verdict_line(const task::Verdict& verdict) {
   return json_line(to_json(verdict));
@@ -89,10 +79,13 @@ Result<std::vector<task::Candidate>> read_candidates(const std::vector<std::stri
 
 Result<int> run_eval(EvalCommand command, const Services& services) {
   KW_TRY_STATUS(check_combination(command));
-  KW_TRY_STATUS(take_settings(command.set, command.options));
-  KW_TRY_STATUS(check_options(command.options));
-  KW_TRY_STATUS(check_baseline(command.options.baseline));
-  return command.dataset.empty() ? eval_one(command, services) : eval_many(command, services);
+  KW_TRY_STATUS(complete_options(command.baseline, command.set, command.options));
+  Services here = services;
+  if (!command.judge.empty())
+    here.start_judge = [&](const gym::GymOptions&) {
+      return services.connect_judge(command.judge);
+    };
+  return command.dataset.empty() ? eval_one(command, here) : eval_many(command, here);
 }
 
 }  // namespace kw::front

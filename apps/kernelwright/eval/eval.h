@@ -13,11 +13,9 @@ Result<int> eval_one(const EvalCommand& command, const Services& services);
 // something was not.
 Result<int> eval_many(const EvalCommand& command, const Services& services);
 
-// Which of the two, after checks of the flags' combination.
+// It runs one of the two forms, after checks of the flags' combination.
 Result<int> run_eval(EvalCommand command, const Services& services);
 
-// {"error":{"code","message"}}
-std::string error_line(const Error& error);
 std::string verdict_line(const task::Verdict& verdict);  // one line of JSON
 
 // 0 for a pass, 1 for the candidate's fault, 2 for what was not judged: quarantined, unsupported,

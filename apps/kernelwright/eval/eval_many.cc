@@ -53,7 +53,7 @@ class EvalRun {
     Status judged;
     if (!open_.empty()) judged = judge();
     progress_.clear();
-    // Also after Ctrl-C or an error: what is there is complete up to here.
+    // This also runs after Ctrl-C or an error: the results are complete up to here.
     KW_TRY(std::vector<fs::path> written, kernelbench_.write(files.traces().parent_path()));
     if (!judged && judged.error().code() == ErrorCode::kCancelled)
       return fail(ErrorCode::kCancelled, "interrupted after {} of {}; --resume goes on from here",
@@ -87,31 +87,17 @@ class EvalRun {
   }
 
   Result<ResultFiles> open_files() {
-    return ResultFiles::open({command_.out, command_.resume, judged_with()},
-                             [this](const task::Verdict& verdict) -> Status {
-                               stored_.emplace(
-                                   ResumeKey{verdict.problem_hash, verdict.candidate_hash,
-                                             verdict.candidate_name, verdict.target},
-                                   verdict);
-                               return {};
-                             });
+    return ResultFiles::open(
+        {command_.out, command_.resume, gym::verdict_options(command_.options)},
+        [this](const task::Verdict& verdict) -> Status {
+          stored_.emplace(ResumeKey{verdict.problem_hash, verdict.candidate_hash,
+                                    verdict.candidate_name, verdict.target},
+                          verdict);
+          return {};
+        });
   }
 
-  // The options that outcome or time depend on.
-  Json judged_with() const {
-    const gym::EvalOptions& o = command_.options;
-    return {{"target", o.target},
-            {"baseline", o.baseline},
-            {"timing", o.timing},
-            {"precise", o.precise},
-            {"half_width_percent", o.half_width_percent},
-            {"threads", o.threads},
-            {"timeout_seconds", o.timeout_seconds},
-            {"memory_bytes", o.memory_bytes},
-            {"disabled", o.disabled}};
-  }
-
-  // What this run has to judge; stored verdicts of the others count as results.
+  // The candidates that this run has to judge. The stored verdicts of the others are results too.
   void collect_open() {
     for (const Pair& pair : data_.pairing.pairs) {
       auto found = stored_.find(key(pair));
@@ -138,7 +124,8 @@ class EvalRun {
   }
 
   Status judge() {
-    KW_TRY(std::unique_ptr<Judge> judge, services_.start_judge(gym_options(command_, &progress_)));
+    KW_TRY(std::unique_ptr<gym::Judge> judge,
+           services_.start_judge(gym_options(command_, &progress_)));
     Judging work;
     work.count = open_.size();
     work.jobs = command_.jobs;
@@ -173,7 +160,7 @@ class EvalRun {
     return services_.console.out(verdict_line(*result));
   }
 
-  // Not stored, so that --resume tries again.
+  // It is not stored, so that --resume tries again.
   Status failed(const Pair& pair, Error error) {
     if (error.code() == ErrorCode::kCancelled || error.code() == ErrorCode::kIsolationTooWeak)
       return tl::unexpected(std::move(error));

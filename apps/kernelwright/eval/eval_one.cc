@@ -74,7 +74,7 @@ Result<int> eval_one(const EvalCommand& command, const Services& services) {
          read_candidates(command.candidates, command.language));
   warn_of_other_definitions(problem, candidates, services.console);
   ProgressView progress(services.console, services.now);
-  KW_TRY(std::unique_ptr<Judge> judge, services.start_judge(gym_options(command, &progress)));
+  KW_TRY(std::unique_ptr<gym::Judge> judge, services.start_judge(gym_options(command, &progress)));
   Printer printer(command, candidates, services.console, progress);
   Judging work;
   work.count = candidates.size();

@@ -1,5 +1,5 @@
 // eval with a fake gym: output, exit codes, pairing, resume, interruption.
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {
@@ -182,6 +182,27 @@ TEST_F(EvalTest, ResumeJudgesOnlyWhatIsMissing) {
   EXPECT_EQ(kernelwright(many({"--resume", "--target", "other"})), 0)
       << "another target is another result";
   EXPECT_EQ(gym.seen.size(), 3U);
+}
+
+TEST_F(EvalTest, ResumeJudgesAgainWhatOtherOptionsDecided) {
+  solution("a", "double");
+  write("theirs.py", "def run(x):\n    return 2 * x\n");
+  const auto judged_with = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words = {"--resume"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    gym.seen.clear();
+    EXPECT_EQ(kernelwright(many(words)), 0) << console.err_text;
+    return gym.seen.size();
+  };
+  EXPECT_EQ(kernelwright(many({"--pairs", "1", "--max-seconds", "2"})), 0);
+  EXPECT_EQ(judged_with({"--pairs", "1", "--max-seconds", "2"}), 0U);
+  EXPECT_EQ(judged_with({"--pairs", "1", "--max-seconds", "2", "--no-evidence"}), 0U);
+  EXPECT_EQ(judged_with({"--pairs", "8", "--max-seconds", "2"}), 1U);
+  EXPECT_EQ(judged_with({"--pairs", "8", "--max-seconds", "30"}), 1U);
+  EXPECT_EQ(judged_with({"--pairs", "8", "--baseline", "theirs.py"}), 1U);
+  EXPECT_EQ(judged_with({"--pairs", "8", "--baseline", "theirs.py"}), 0U);
+  write("theirs.py", "def run(x):\n    return x + x\n");
+  EXPECT_EQ(judged_with({"--pairs", "8", "--baseline", "theirs.py"}), 1U) << "an edited baseline";
 }
 
 TEST_F(EvalTest, InterruptLeavesResumableFiles) {

@@ -22,7 +22,7 @@ Status run_all(std::size_t count, int jobs, const Work& work, const std::stop_to
       if (index >= count) return;
       Finish finish = work(index, ending.get_token());
       std::lock_guard lock(mutex);
-      // What was cut short by somebody else's failure says nothing.
+      // A judgement that was cut short by another failure says nothing.
       if (failure) return;
       auto status = finish();
       if (status) continue;
@@ -40,7 +40,7 @@ Status run_all(std::size_t count, int jobs, const Work& work, const std::stop_to
   return {};
 }
 
-Status judge_all(Judge& judge, const Judging& work, const std::stop_token& stop) {
+Status judge_all(gym::Judge& judge, const Judging& work, const std::stop_token& stop) {
   auto one = [&](std::size_t index, std::stop_token stop_one) -> Finish {
     auto verdict = judge.judge(work.request(index), std::move(stop_one));
     return [&work, index, verdict = std::move(verdict)]() mutable {

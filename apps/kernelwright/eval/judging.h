@@ -28,6 +28,6 @@ struct Judging {
 };
 
 // Judges many requests by run_all: done is the end of each.
-Status judge_all(Judge& judge, const Judging& work, const std::stop_token& stop);
+Status judge_all(gym::Judge& judge, const Judging& work, const std::stop_token& stop);
 
 }  // namespace kw::front

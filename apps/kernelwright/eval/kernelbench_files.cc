@@ -1,4 +1,4 @@
-// By level, by problem.
+// The results are grouped by level, then by problem.
 #include "kernelwright/eval/kernelbench_files.h"
 
 #include "os/file.h"

@@ -1,4 +1,4 @@
-// Which solution answers which problem of a data set.
+// Solutions are paired with the problems of a data set.
 #pragma once
 #include <cstddef>
 #include <string>

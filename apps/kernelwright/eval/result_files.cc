@@ -9,7 +9,7 @@
 #include "gym/gym.h"
 #include "os/fd.h"
 #include "os/file.h"
-#include "task/jsonl.h"
+#include "text/jsonl.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;

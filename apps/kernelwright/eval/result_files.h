@@ -15,7 +15,7 @@
 
 namespace kw::front {
 
-// What must be equal for a stored verdict to stand for a new request.
+// A stored verdict stands for a new request if this is equal.
 struct ResumeKey {
   std::string problem_hash, candidate_hash, candidate_name, target;
   auto operator<=>(const ResumeKey&) const = default;

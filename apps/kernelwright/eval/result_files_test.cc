@@ -1,7 +1,7 @@
 // Files of a run: whole after crashes, never written twice, never overwritten.
 #include "kernelwright/eval/result_files.h"
 
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {

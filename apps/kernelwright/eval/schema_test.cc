@@ -4,7 +4,7 @@
 #include <regex>
 #include <set>
 
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {
@@ -42,7 +42,7 @@ class Schema {
     return type == "null" && value.is_null();
   }
 
-  // In code points, as JSON Schema counts.
+  // JSON Schema counts in code points.
   static std::size_t length(const std::string& text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
       return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;

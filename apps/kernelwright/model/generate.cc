@@ -1,9 +1,6 @@
 #include "kernelwright/model/generate.h"
 
-#include <cerrno>
 #include <charconv>
-
-#include <unistd.h>
 
 #include "kernelwright/model/remote_generate.h"
 #include "kernelwright/model/server_settings.h"
@@ -23,20 +20,13 @@ Result<std::uint64_t> seed_of(const std::string& word) {
 }  // namespace
 
 Json to_json(const GenerateCommand& c) {
-  Json out = {{"model", c.model},
+  Json out = link::settings_to_json(c.request);
+  out.update({{"model", c.model},
               {"prompt", c.prompt},
               {"chat", c.chat},
               {"prompts", c.prompts},
               {"system", c.system},
-              {"n", c.n},
-              {"temperature", c.temperature},
-              {"top_p", c.top_p},
-              {"top_k", c.top_k},
-              {"min_p", c.min_p},
-              {"max_tokens", c.max_tokens},
-              {"stop", c.stop},
-              {"ignore_end", c.ignore_end},
-              {"json", c.json}};
+              {"json", c.json}});
   add_to(out, c.engine);
   return out;
 }
@@ -56,15 +46,6 @@ Result<int> run_generate(const GenerateCommand& command, const Services& service
   settings["seed"] = seed;
   const std::string program = (services.program_folder / "kernelwright-lm").string();
   return tl::unexpected<Error>(services.become({program, "generate", settings.dump()}));
-}
-
-Error become(const std::vector<std::string>& argv) {
-  std::vector<std::string> words = argv;
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execv(pointers[0], pointers.data());
-  return fail_errno(errno, "cannot start " + argv[0]).value();
 }
 
 }  // namespace kw::front

@@ -1,7 +1,7 @@
-// What kernelwright-lm is asked for.
+// The requests to kernelwright-lm.
 #include "kernelwright/model/generate.h"
 
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {
@@ -11,7 +11,7 @@ class GenerateTest : public FrontTest {};
 TEST_F(GenerateTest, HandsItsSettingsOver) {
   EXPECT_EQ(
       kernelwright({"generate", "--model", "m", "--prompt", "a \"b\"", "--n", "3", "--stop", "x",
-                    "--stop", "y", "--seed", "18446744073709551615", "--products", "fastest"}),
+                    "--stop", "y", "--seed", "18446744073709551615", "--matmuls", "fastest"}),
       2);
   ASSERT_EQ(became.size(), 3U) << console.err_text;
   EXPECT_EQ(became[0], path("bin/kernelwright-lm"));
@@ -19,10 +19,27 @@ TEST_F(GenerateTest, HandsItsSettingsOver) {
   Json settings = Json::parse(became[2]);
   EXPECT_EQ(settings["prompt"], "a \"b\"");
   EXPECT_EQ(settings["n"], 3);
-  EXPECT_EQ(settings["products"], "fastest");
+  EXPECT_EQ(settings["matmuls"], "fastest");
   EXPECT_EQ(settings["context"], 0);
   EXPECT_EQ(settings["stop"], Json({"x", "y"}));
   EXPECT_EQ(settings["seed"], 18446744073709551615ULL);
+}
+
+TEST_F(GenerateTest, ImportHandsItsSettingsOver) {
+  EXPECT_EQ(kernelwright({"model", "import", "a.gguf", "--out", "b", "--dtype", "bfloat16",
+                          "--cut-vocabulary", "c.jsonl"}),
+            2);
+  ASSERT_EQ(became.size(), 3U) << console.err_text;
+  EXPECT_EQ(became[1], "import");
+  EXPECT_EQ(Json::parse(became[2]), Json({{"file", "a.gguf"},
+                                          {"out", "b"},
+                                          {"dtype", "bfloat16"},
+                                          {"cut_vocabulary", "c.jsonl"}}));
+  became.clear();
+  EXPECT_EQ(kernelwright({"model", "import", "a.gguf", "--out", "b", "--dtype", "int4"}), 2);
+  EXPECT_TRUE(became.empty());
+  EXPECT_EQ(kernelwright({"model", "import", "a.gguf"}), 2);
+  EXPECT_TRUE(became.empty());
 }
 
 TEST_F(GenerateTest, WantsOnePromptAndAModel) {

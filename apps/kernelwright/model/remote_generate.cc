@@ -14,27 +14,25 @@
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/model/server_settings.h"
 #include "link/generate_request.h"
+#include "link/prompts_file.h"
 #include "openai/chat_client.h"
-#include "os/file.h"
 
 namespace kw::front {
 namespace {
-
-constexpr std::size_t kMostPromptBytes = 1ULL << 30U;
 
 struct Task {
   Json id;  // null: none
   openai::ChatRequest request;
 };
 
-// What OpenAI's API has no field for goes under vLLM's names, and only where it is asked for.
+// Settings for which OpenAI's API has no field go under vLLM's names, and only if they are given.
 Json extra_of(const link::GenerateRequest& from) {
   Json out = Json::object();
   if (from.top_k != 0) out["top_k"] = from.top_k;
   if (from.min_p != 0) out["min_p"] = from.min_p;
   if (from.ignore_end) out["ignore_eos"] = true;
   if (!from.stop_token_ids.empty()) out["stop_token_ids"] = from.stop_token_ids;
-  if (!from.enable_thinking) out["chat_template_kwargs"] = {{"enable_thinking", false}};
+  if (!from.template_arguments.empty()) out["chat_template_kwargs"] = from.template_arguments;
   if (from.continue_final) {
     out["continue_final_message"] = true;
     out["add_generation_prompt"] = false;
@@ -44,7 +42,7 @@ Json extra_of(const link::GenerateRequest& from) {
 
 Result<openai::ChatRequest> chat_request(const link::GenerateRequest& from,
                                          const std::string& where) {
-  const auto* messages = std::get_if<std::vector<link::Message>>(&from.prompt);
+  const auto* messages = std::get_if<std::vector<text::ChatMessage>>(&from.prompt);
   if (messages == nullptr)
     return fail(ErrorCode::kInvalidArgument, "{}: a server gets \"messages\", nothing else", where);
   if (from.logprobs || from.top_logprobs > 0)
@@ -52,8 +50,7 @@ Result<openai::ChatRequest> chat_request(const link::GenerateRequest& from,
   if (from.max_tokens > 10'000'000)
     return fail(ErrorCode::kInvalidArgument, "{}: max_tokens is {}", where, from.max_tokens);
   openai::ChatRequest out;
-  for (const link::Message& message : *messages)
-    out.messages.push_back({message.role, message.content});
+  out.messages = *messages;
   out.temperature = from.temperature;
   out.top_p = from.top_p;
   out.max_tokens = static_cast<int>(from.max_tokens);
@@ -66,46 +63,26 @@ Result<openai::ChatRequest> chat_request(const link::GenerateRequest& from,
 
 Result<std::vector<Task>> tasks_of_file(const std::string& path,
                                         const link::GenerateRequest& settings) {
-  KW_TRY(std::string text, os::read_file(path, kMostPromptBytes));
+  KW_TRY(auto prompts, link::read_prompts_file(path, settings));
   std::vector<Task> out;
-  std::size_t number = 0;
-  for (const std::string& line : split(text, '\n')) {
-    ++number;
-    if (trim(line).empty()) continue;
-    const std::string where = fmt::format("{}:{}", path, number);
-    auto value = parse_json(line);
-    if (!value) return tl::unexpected(std::move(value).error().with_context(where));
-    KW_TRY(ObjectReader reader, ObjectReader::make(*value, where));
+  for (link::FilePrompt& prompt : prompts) {
     Task task;
-    if (const Json* id = reader.find("id")) task.id = *id;
-    link::GenerateRequest request = settings;
-    KW_TRY_STATUS(link::read_prompt(reader, request));
-    KW_TRY_STATUS(link::read_settings(reader, request));
-    KW_TRY_STATUS(reader.no_other_keys());
-    KW_TRY(task.request, chat_request(request, where));
-    task.request.tag = where;
+    task.id = std::move(prompt.id);
+    KW_TRY(task.request, chat_request(prompt.request, prompt.where));
+    task.request.tag = prompt.where;
     out.push_back(std::move(task));
   }
-  if (out.empty()) return fail(ErrorCode::kInvalidArgument, "{}: no prompts", path);
   return out;
 }
 
 Result<std::vector<Task>> tasks_of(const GenerateCommand& command, std::uint64_t seed) {
   if (!command.prompt.empty())
     return fail(ErrorCode::kInvalidArgument, "--prompt: a server is asked in chats; give --chat");
-  KW_TRY_STATUS(check_range("--n", command.n, 1, 128));
-  link::GenerateRequest settings;
-  settings.n = command.n;
-  settings.temperature = command.temperature;
-  settings.top_p = command.top_p;
-  settings.min_p = command.min_p;
-  settings.top_k = command.top_k;
-  settings.max_tokens = command.max_tokens;
-  settings.stop = command.stop;
-  settings.ignore_end = command.ignore_end;
+  KW_TRY_STATUS(check_range("--n", command.request.n, 1, 128));
+  link::GenerateRequest settings = command.request;
   settings.seed = seed;
   if (!command.prompts.empty()) return tasks_of_file(command.prompts, settings);
-  std::vector<link::Message> messages;
+  std::vector<text::ChatMessage> messages;
   if (!command.system.empty()) messages.push_back({"system", command.system});
   messages.push_back({"user", command.chat});
   settings.prompt = std::move(messages);

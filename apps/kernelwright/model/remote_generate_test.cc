@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "base/text.h"
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 #include "openai/testing/scripted_server.h"
 
 namespace kw::front {

@@ -4,18 +4,17 @@
 // the engine, and its exit code is read.
 #include "kernelwright/model/serve_model.h"
 
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "kernelwright/awaited_error.h"
 #include "kernelwright/cli/settings.h"
-#include "kernelwright/model/model_api.h"
 #include "link/child_program.h"
 #include "net/auth.h"
 #include "net/server.h"
+#include "openai_server/model_api.h"
 
 namespace kw::front {
 namespace {
@@ -23,26 +22,6 @@ namespace {
 constexpr std::chrono::seconds kEngineGrace{10};  // to end after the link
 constexpr std::chrono::seconds kLostGrace{2};     // to hand out the errors when the engine is gone
 constexpr const char* kKeyVariable = "KERNELWRIGHT_API_KEY";
-
-class EngineEnd {
- public:
-  void set(const Error& why) {
-    std::lock_guard lock(mutex_);
-    why_ = why;
-    change_.notify_all();
-  }
-  // Why it has come; nothing when a stop came first.
-  std::optional<Error> wait(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    change_.wait(lock, stop, [this] { return why_.has_value(); });
-    return why_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable_any change_;
-  std::optional<Error> why_;
-};
 
 Status check_serving(const ServeModelCommand& command) {
   KW_TRY_STATUS(check_range("--port", command.port, 0, 65535));
@@ -104,7 +83,7 @@ std::vector<std::string> engine_command(const ServeModelCommand& command,
   return {(services.program_folder / "kernelwright-lm").string(), "serve", settings.dump()};
 }
 
-// How it ended, where it has not said itself what went wrong.
+// The exit of the engine, unless the engine itself has said what went wrong.
 Error engine_error(const Error& error, link::ChildProgram& engine) {
   if (error.code() != ErrorCode::kUnavailable) return error;
   return {ErrorCode::kUnavailable,
@@ -112,7 +91,8 @@ Error engine_error(const Error& error, link::ChildProgram& engine) {
 }
 
 void say_what_is_served(const ServeModelCommand& command, const link::ModelInfo& model,
-                        const ServedModel& served, const net::Server& server, Console& console) {
+                        const openai_server::ServedModel& served, const net::Server& server,
+                        Console& console) {
   console.err(fmt::format(
       "serving {}: {}, {:.1f} million parameters, {} on {}; {} slots, {} tokens of context\n"
       "  curl {}/v1/models\n",
@@ -131,13 +111,13 @@ Result<int> run_serve_model(const ServeModelCommand& command, const Services& se
   KW_TRY(net::ServerOptions options, server_options(command, metrics));
   const std::vector<std::string> argv = engine_command(command, services);
   KW_TRY(link::ChildProgram engine, services.start_program(argv));
-  EngineEnd engine_end;
+  AwaitedError engine_end;
   auto client = link::ModelClient::connect(
       engine.take_socket(), [&](const Error& why) { engine_end.set(why); }, services.stop);
   if (!client) return tl::unexpected(engine_error(client.error(), engine));
 
   const link::ModelInfo model = (*client)->model();
-  ModelApiOptions api_options;
+  openai_server::ModelApiOptions api_options;
   api_options.model = {served_name(command), model.context};
   api_options.created =
       std::chrono::duration_cast<std::chrono::seconds>(services.wall_time().time_since_epoch())
@@ -145,7 +125,7 @@ Result<int> run_serve_model(const ServeModelCommand& command, const Services& se
   api_options.most_waiting = command.max_waiting;
   api_options.now = services.now;
   api_options.wall_time = services.wall_time;
-  std::optional<ModelApi> api;
+  std::optional<openai_server::ModelApi> api;
   api.emplace(api_options, std::move(*client), metrics);
   KW_TRY(auto server, net::Server::start(std::move(options), api->routes()));
   say_what_is_served(command, model, api_options.model, *server, services.console);

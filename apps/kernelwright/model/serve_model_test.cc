@@ -1,5 +1,5 @@
-// What the engine's program is started with, and flags that cannot be.
-#include "kernelwright/testing.h"
+// The command line of the engine's program, and flags that are refused.
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {
@@ -25,7 +25,7 @@ TEST_F(ServeModelTest, HandsItsSettingsOver) {
   EXPECT_EQ(settings["model"], "m");
   EXPECT_EQ(settings["slots"], 3);
   EXPECT_EQ(settings["context"], 128);
-  EXPECT_EQ(settings["products"], "batch_invariant");
+  EXPECT_EQ(settings["matmuls"], "batch_invariant");
   EXPECT_EQ(settings["socket"], link::ChildProgram::kSocket);
 }
 

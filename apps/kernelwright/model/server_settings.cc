@@ -37,13 +37,7 @@ bool is_priced(const ServerOptions& server) {
 
 Result<openai::ChatSettings> server_settings(const ServerOptions& server, const std::string& url,
                                              int concurrency, const Services& services) {
-  KW_TRY_STATUS(check_range("--tries", server.tries, 1, 1000));
-  KW_TRY_STATUS(check_range("--deadline", server.deadline_seconds, 0.001, 1e6));
-  KW_TRY_STATUS(check_range("--max-cost", server.max_cost, 0, 1e12));
-  KW_TRY_STATUS(check_range("--max-total-tokens", server.max_total_tokens, 0, 1e15));
-  KW_TRY_STATUS(check_range("--burst", server.burst_seconds, 1, 60));
-  KW_TRY_STATUS(check_range("--hedge-after", server.hedge_seconds, 0, 1e6));
-  KW_TRY_STATUS(check_range("--cached-prompt-price", server.cached_prompt_price, 0, 1e12));
+  KW_TRY_STATUS(check_ranges(server, OptionNames::kFlags));
   if (server.max_cost > 0 && !is_priced(server))
     return fail(ErrorCode::kInvalidArgument,
                 "--max-cost needs --prompt-price or --completion-price: without them what an "
@@ -93,47 +87,6 @@ Result<std::string> model_name(openai::ChatClient& client, const std::string& gi
   names->resize(std::min(count, kShown));
   return fail(ErrorCode::kInvalidArgument, "the server has {} models: give --model-name, as {}{}",
               count, printable(join(*names, ", "), 500), count > kShown ? ", ..." : "");
-}
-
-Json to_json(const ServerOptions& server) {
-  return {{"model_name", server.model_name},
-          {"key_env", server.key_env},
-          {"allow_plaintext", server.allow_plaintext},
-          {"ca_file", server.ca_file},
-          {"requests_per_minute", server.requests_per_minute},
-          {"tokens_per_minute", server.tokens_per_minute},
-          {"deadline_seconds", server.deadline_seconds},
-          {"max_cost", server.max_cost},
-          {"max_total_tokens", server.max_total_tokens},
-          {"prompt_price", server.prompt_price},
-          {"completion_price", server.completion_price},
-          {"cached_prompt_price", server.cached_prompt_price},
-          {"burst_seconds", server.burst_seconds},
-          {"hedge_seconds", server.hedge_seconds}};
-}
-
-Result<ServerOptions> server_options_from_json(const Json& value, const std::string& where) {
-  KW_TRY(ObjectReader r, ObjectReader::make(value, where));
-  ServerOptions out;
-  KW_TRY(out.model_name, r.string("model_name"));
-  KW_TRY(out.key_env, r.string("key_env"));
-  KW_TRY(out.allow_plaintext, r.boolean("allow_plaintext"));
-  KW_TRY(out.ca_file, r.string("ca_file"));
-  KW_TRY(out.requests_per_minute, r.number("requests_per_minute"));
-  KW_TRY(out.tokens_per_minute, r.number("tokens_per_minute"));
-  KW_TRY(out.deadline_seconds, r.number("deadline_seconds"));
-  KW_TRY(out.max_cost, r.number("max_cost"));
-  KW_TRY(out.max_total_tokens, r.number("max_total_tokens"));
-  KW_TRY(out.prompt_price, r.number("prompt_price"));
-  KW_TRY(out.completion_price, r.number("completion_price"));
-  // Folders of before have none of these.
-  KW_TRY(out.cached_prompt_price, r.number_or("cached_prompt_price", 0));
-  KW_TRY(out.hedge_seconds, r.number_or("hedge_seconds", 0));
-  KW_TRY(std::int64_t burst, r.integer_or("burst_seconds", out.burst_seconds));
-  KW_TRY_STATUS(check_range(r.path("burst_seconds"), static_cast<double>(burst), 1, 60));
-  out.burst_seconds = static_cast<int>(burst);
-  KW_TRY_STATUS(r.no_other_keys());
-  return out;
 }
 
 }  // namespace kw::front

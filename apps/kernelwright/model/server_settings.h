@@ -19,10 +19,6 @@ bool is_priced(const ServerOptions& server);  // what an answer costs can be tol
 Result<openai::ChatSettings> server_settings(const ServerOptions& server, const std::string& url,
                                              int concurrency, const Services& services);
 
-// For run folders; the key itself is in none of them.
-Json to_json(const ServerOptions& server);
-Result<ServerOptions> server_options_from_json(const Json& value, const std::string& where);
-
 // The name that was given, or that of the server's one model.
 Result<std::string> model_name(openai::ChatClient& client, const std::string& given,
                                const std::stop_token& stop);

@@ -45,7 +45,7 @@ class CheckRun {
     KW_TRY_STATUS(take_recorded());
     Status checked = check();
     progress_.clear();
-    // Also after Ctrl-C or an error: what is there is complete up to here.
+    // This also runs after Ctrl-C or an error: the rows are complete up to here.
     if (!command_.markdown.empty())
       KW_TRY_STATUS(os::write_file_atomic(command_.markdown, markdown_table(rows())));
     if (!checked && checked.error().code() == ErrorCode::kCancelled)
@@ -60,7 +60,7 @@ class CheckRun {
   }
 
  private:
-  // What a stored row must have in common with this run to stand for it.
+  // A stored row stands for this run if it has these in common with it.
   Json limits() const {
     return {{"timeout_seconds", command_.timeout_seconds}, {"memory_bytes", command_.memory_bytes}};
   }
@@ -137,7 +137,7 @@ class CheckRun {
       gym_needed = gym_needed || problems_[i].problem.has_value();
     }
     if (open.empty()) return {};
-    std::unique_ptr<Judge> judge;
+    std::unique_ptr<gym::Judge> judge;
     if (gym_needed) {
       gym::GymOptions options;
       options.isolation_at_least = command_.isolation_at_least;
@@ -153,13 +153,16 @@ class CheckRun {
     return run_all(open.size(), command_.jobs, work, services_.stop);
   }
 
-  Result<ProblemReport> check_one(Judge* judge, const task::LoadedProblem& loaded,
+  Result<ProblemReport> check_one(gym::Judge* judge, const task::LoadedProblem& loaded,
                                   const std::stop_token& stop) {
     if (!loaded.problem) return report_of(loaded);
     progress_.doing("checking " + printable(loaded.name, 60));
     auto begun = services_.now();
-    KW_TRY(gym::ProblemCheck check,
-           judge->check({*loaded.problem, command_.timeout_seconds, command_.memory_bytes}, stop));
+    gym::CheckRequest request;
+    request.problem = *loaded.problem;
+    request.timeout_seconds = command_.timeout_seconds;
+    request.memory_bytes = command_.memory_bytes;
+    KW_TRY(gym::ProblemCheck check, judge->check(request, stop));
     ProblemReport row = report_of(*loaded.problem, loaded.origin, check);
     row.seconds = std::chrono::duration<double>(services_.now() - begun).count();
     return row;
@@ -176,7 +179,7 @@ class CheckRun {
     return services_.console.out(line);
   }
 
-  // Not recorded, so that --resume tries again.
+  // It is not recorded, so that --resume tries again.
   Status failed(const task::LoadedProblem& problem, Error error) {
     if (error.code() == ErrorCode::kCancelled || error.code() == ErrorCode::kIsolationTooWeak)
       return tl::unexpected(std::move(error));
@@ -195,7 +198,7 @@ class CheckRun {
     return json_text(out);
   }
 
-  // In the order of the argument; without those that are not done.
+  // The order is that of the argument. Problems that are not done are left out.
   std::vector<const ProblemReport*> rows() const {
     std::vector<const ProblemReport*> out;
     for (const auto& row : rows_) {

@@ -1,6 +1,6 @@
 // problems check with a fake gym: rows, exit codes, the record, resume, interruption.
 #include "kernelwright/problems/report.h"
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {
@@ -160,7 +160,7 @@ TEST_F(ProblemsCheck, InterruptLeavesAResumableRecord) {
       << console.err_text;
   EXPECT_EQ(record().size(), 3U);
   EXPECT_NE(read("o.md").find("# Admission of 3 problems\n"), std::string::npos);
-  // As after a crash in the middle of a line.
+  // The file is as after a crash in the middle of a line.
   std::ofstream(path("o.jsonl"), std::ios::app) << R"({"schema":1,"gym_)";
   gym.on_check = nullptr;
   stop = std::stop_source();
@@ -221,7 +221,7 @@ TEST(ProblemReport, ARowIsReadAsItWasWritten) {
   row.names = {"zeros"};
   row.failing = {"u"};
   row.seconds = 1.5;
-  row.workloads = {{"u", "main", {"cpu"}, true, {"", false, {"zeros"}, {"x"}, 2.5}},
+  row.workloads = {{"u", "main", {"cpu"}, true, {"", false, true, {"zeros"}, {"x"}, 2.5}},
                    {"v", "", {"cuda"}, false, {}}};
   Json json = to_json(row);
   auto again = problem_report_from_json(json);
@@ -232,13 +232,13 @@ TEST(ProblemReport, ARowIsReadAsItWasWritten) {
   EXPECT_FALSE(problem_report_from_json(json));
 }
 
-// What one workload lets pass is worth a word even where another catches it.
+// A trivial candidate that passes on one workload is reported even if another workload catches it.
 TEST(ProblemReport, WeakWorkloadsOfAnAdmittedProblem) {
   ProblemReport row;
   row.name = "n";
   row.verdict = CheckVerdict::kAdmitted;
-  row.workloads = {{"u", "main", {"cpu"}, true, {"", false, {"zeros"}, {}, 2.5}},
-                   {"12345678-9", "", {"cpu"}, true, {"", false, {}, {}, 3.5}}};
+  row.workloads = {{"u", "main", {"cpu"}, true, {"", false, false, {"zeros"}, {}, 2.5}},
+                   {"12345678-9", "", {"cpu"}, true, {"", false, false, {}, {}, 3.5}}};
   EXPECT_EQ(report_line(row),
             "admitted          n  (zeros passes on main: other workloads catch it)\n");
   EXPECT_NE(

@@ -12,13 +12,12 @@
 #include "kernelwright/problems/problems.h"
 #include "task/policy_json.h"
 #include "task/problem_source.h"
+#include "task/target.h"
 
 namespace kw::front {
 namespace {
 
 using task::Problem;
-
-constexpr std::array<std::string_view, 3> kTargets = {"cpu", "interpret", "cuda"};
 
 struct Needs {
   std::vector<std::string> targets;  // that a workload is for
@@ -27,7 +26,7 @@ struct Needs {
   std::map<std::string, std::uint64_t> memory_bytes;
 };
 
-// Nothing for a module, whose reference must run for it.
+// A module has none, since its reference would have to run for it.
 std::optional<std::uint64_t> bytes_of(const Problem& problem, const task::Workload& workload) {
   if (problem.is_module()) return std::nullopt;
   auto signature = task::signature_of(problem.definition(), workload, problem.policy.statics);
@@ -42,7 +41,8 @@ std::optional<std::uint64_t> bytes_of(const Problem& problem, const task::Worklo
 
 Needs needs_of(const Problem& problem) {
   Needs out;
-  for (std::string_view target : kTargets) {
+  for (const task::Target each : task::all_targets()) {
+    const std::string_view target = to_string(each);
     auto workloads = problem.workloads_for(target);
     for (const task::Workload* workload : workloads) {
       auto bytes = bytes_of(problem, *workload);
@@ -53,11 +53,11 @@ Needs needs_of(const Problem& problem) {
     if (!workloads.empty()) out.targets.emplace_back(target);
   }
   if (problem.is_module()) return out;
-  std::set<task::DType> dtypes;
+  std::set<tensor::DType> dtypes;
   for (const auto* list : {&problem.definition().inputs, &problem.definition().outputs}) {
     for (const task::TensorSpec& tensor : *list) dtypes.insert(tensor.dtype);
   }
-  for (task::DType dtype : dtypes) out.dtypes.emplace_back(to_string(dtype));
+  for (tensor::DType dtype : dtypes) out.dtypes.emplace_back(to_string(dtype));
   return out;
 }
 
@@ -161,7 +161,7 @@ Result<int> run_problems_list(const ProblemsListCommand& command, const Services
   }
   KW_TRY(std::vector<Problem> problems, task::load_problems(folder, {}));
   if (!command.family.empty()) KW_TRY_STATUS(keep_family(problems, command.family, folder));
-  // Those without a family last.
+  // Problems without a family come last.
   std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
     auto key = [](const Problem& p) {
       return std::tuple(p.policy.family.empty(), std::string_view(p.policy.family),

@@ -116,7 +116,7 @@ Result<task::Signature> signature_for(const Problem& problem, const Services& se
       return fail(ErrorCode::kInvalidArgument, "{} has no workload", problem.origin);
     return task::signature_of(problem.definition(), problem.workloads[0], problem.policy.statics);
   }
-  KW_TRY(std::unique_ptr<Judge> judge, services.start_judge(gym::GymOptions{}));
+  KW_TRY(std::unique_ptr<gym::Judge> judge, services.start_judge(gym::GymOptions{}));
   return judge->describe(problem, target);
 }
 

@@ -1,4 +1,4 @@
-// From the gym's findings to a row, and from a row to text.
+// The gym's findings become a row, and a row becomes text.
 #include "kernelwright/problems/report.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ std::string failing_text(const ProblemReport& report) {
   return out;
 }
 
-// What one workload lets pass and another catches: for the problem's author.
+// Trivial candidates that one workload lets pass and another catches, for the problem's author.
 std::string weak_text(const ProblemReport& report) {
   std::map<std::string, std::vector<std::string>> where;
   for (const ProblemReport::Workload& workload : report.workloads) {
@@ -93,6 +93,7 @@ Json workload_json(const ProblemReport::Workload& workload) {
   if (!workload.checked) return out;
   out["failure"] = findings.failure;
   out["reference_failed"] = findings.reference_failed;
+  out["timed"] = findings.timed;
   out["passing"] = findings.passing;
   out["inert"] = findings.inert;
   out["reference_ms"] = findings.reference_ms ? Json(*findings.reference_ms) : Json(nullptr);
@@ -108,6 +109,7 @@ Result<ProblemReport::Workload> workload_from_json(const Json& value, const std:
   KW_TRY(out.checked, reader.boolean("checked"));
   KW_TRY(out.findings.failure, reader.string_or("failure", ""));
   KW_TRY(out.findings.reference_failed, reader.boolean_or("reference_failed", false));
+  KW_TRY(out.findings.timed, reader.boolean_or("timed", false));
   KW_TRY(out.findings.passing, reader.strings_or_empty("passing"));
   KW_TRY(out.findings.inert, reader.strings_or_empty("inert"));
   if (reader.find("reference_ms") != nullptr) {

@@ -53,7 +53,7 @@ ProblemReport report_of(const task::LoadedProblem& unreadable);
 ProblemReport report_of(const task::Problem& problem, const std::string& origin,
                         const gym::ProblemCheck& check);
 
-// For the same problem under another name or in another place.
+// The report gets the name and the place of another copy of the same problem.
 void rename(ProblemReport& report, const task::Problem& problem, const std::string& origin);
 
 // The object without schema, gym_version and limits, which belong to the run.

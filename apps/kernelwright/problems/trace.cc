@@ -5,6 +5,7 @@
 
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/problems/folder.h"
+#include "kernelwright/traced_graph.h"
 
 namespace kw::front {
 Result<int> run_problems_trace(const ProblemsTraceCommand& command, const Services& services) {
@@ -16,8 +17,8 @@ Result<int> run_problems_trace(const ProblemsTraceCommand& command, const Servic
   if (command.timeout_seconds > 0) request.timeout_seconds = command.timeout_seconds;
   gym::GymOptions options;
   options.isolation_at_least = command.isolation_at_least;
-  KW_TRY(std::unique_ptr<Judge> judge, services.start_judge(std::move(options)));
-  KW_TRY(writer::Graph graph, judge->trace(request, services.stop));
+  KW_TRY(std::unique_ptr<gym::Judge> judge, services.start_judge(std::move(options)));
+  KW_TRY(writer::Graph graph, traced_graph(*judge, request, services.stop));
   KW_TRY_STATUS(
       services.console.out(command.json ? writer::to_json_text(graph) : writer::to_text(graph)));
   return 0;

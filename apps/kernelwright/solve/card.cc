@@ -15,7 +15,7 @@ using runlog::Attempt;
 using runlog::End;
 using runlog::ProblemTree;
 
-std::string usage_text(const runlog::Usage& usage) {
+std::string usage_text(const text::Usage& usage) {
   std::string out = short_count(usage.tokens());
   if (usage.cost_usd > 0) out += fmt::format(", {:.4g} USD", usage.cost_usd);
   return out + (usage.estimated ? ", partly estimated" : "");
@@ -68,7 +68,7 @@ std::string best_source(const fs::path& run, const ProblemTree& tree) {
   return (solution_folder(run, tree.key) / "solution.json").string();
 }
 
-// As commands take it.
+// The form in which commands take it.
 std::string argument_of(const runlog::Run& of, const ProblemTree& tree) {
   const std::string all = of.header.settings.value("problem", tree.name);
   return of.problems.size() == 1 ? all : fmt::format("{}#{}", all, tree.name);

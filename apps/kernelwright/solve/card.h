@@ -1,4 +1,4 @@
-// What solve prints of a problem: a card for people, a row for programs.
+// The result of a problem as solve prints it: a card for people, a row for programs.
 #pragma once
 #include <filesystem>
 #include <string>

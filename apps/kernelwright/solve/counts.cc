@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "task/enum_names.h"
+#include "text/enum_names.h"
 
 namespace kw::front {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using runlog::Attempt;
 using runlog::ProblemTree;
 
-constexpr auto kStandings = task::enum_names<Standing>({{Standing::kNone, "none"},
+constexpr auto kStandings = text::enum_names<Standing>({{Standing::kNone, "none"},
                                                         {Standing::kCorrect, "correct"},
                                                         {Standing::kSlower, "slower"},
                                                         {Standing::kNotFaster, "not_faster"},
@@ -78,7 +78,7 @@ ByKind odd_answers(const ProblemTree& tree) {
   for (const Attempt& attempt : tree.attempts) {
     if (!attempt.answered) continue;
     const runlog::Answered& answer = *attempt.answered;
-    if (answer.finish != runlog::Finish::kStop) ++out[std::string(to_string(answer.finish))];
+    if (answer.finish != text::Finish::kStop) ++out[std::string(to_string(answer.finish))];
     if (!answer.suspicion.empty()) ++out[answer.suspicion];
   }
   return out;

@@ -1,4 +1,4 @@
-// What is counted of a problem's attempts, and how its best kernel stands.
+// The counts of a problem's attempts, and the standing of its best kernel.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace kw::front {
 
-// How the best kernel of a problem compares with its baseline.
+// The best kernel of a problem compared with its baseline.
 enum class Standing {
   kNone,       // no correct kernel
   kCorrect,    // correct, and not timed
@@ -24,14 +24,14 @@ struct Counts {
   std::size_t attempts = 0;  // with an answer
   std::size_t extracted = 0, compiled = 0, correct = 0;
   std::size_t finished = 0;
-  runlog::Usage usage;
+  text::Usage usage;
 
   Counts& operator+=(const Counts& other);
 };
 Counts counts_of(const runlog::ProblemTree& tree);
 
 using ByKind = std::map<std::string, int>;
-// Of attempts that are not correct: the outcome, or why there is no verdict.
+// For attempts that are not correct: the outcome, or the reason why there is no verdict.
 ByKind outcomes_by_kind(const runlog::ProblemTree& tree);
 ByKind failures_by_kind(const runlog::ProblemTree& tree);  // runlog::kind_of
 // Answers that a server did not end as answers end, by finish ("length", "refused", "context") or

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "runlog/stored.h"
-#include "search/drop_in.h"
+#include "task/drop_in.h"
 #include "task/solution_json.h"
 
 namespace kw::front {
@@ -25,7 +25,8 @@ bool is_plain(char c) {
 
 }  // namespace
 
-// What no folder's name may have becomes "_", and tells itself apart by a hash of the whole key.
+// Characters that no folder's name may have become "_". A hash of the whole key tells such names
+// apart.
 fs::path solution_folder(const fs::path& run, const std::string& key) {
   std::string name;
   for (char c : key) name += is_plain(c) ? c : '_';
@@ -50,10 +51,10 @@ Status write_solution(const runlog::RunFolder& folder, const search::SearchProbl
   const std::string solution = task::solution_to_json(candidate, problem.problem.name)
                                    .dump(2, ' ', false, Json::error_handler_t::replace);
   KW_TRY_STATUS(os::write_file_atomic(below / "solution.json", solution + "\n"));
-  KW_TRY_STATUS(write_form(below / ("kernel" + search::source_extension(candidate)),
-                           search::standalone_source(candidate, *signature, build_flags)));
+  KW_TRY_STATUS(write_form(below / ("kernel" + task::source_extension(candidate)),
+                           task::standalone_source(candidate, *signature, build_flags)));
   return write_form(below / "model_new.py",
-                    search::drop_in_module(problem.problem, candidate, *signature, build_flags));
+                    task::drop_in_module(problem.problem, candidate, *signature, build_flags));
 }
 
 }  // namespace kw::front

@@ -14,7 +14,8 @@ namespace kw::front {
 // The folder of a problem's files below the run's. Other keys have other folders.
 std::filesystem::path solution_folder(const std::filesystem::path& run, const std::string& key);
 
-// Nothing for a problem without a correct kernel. An error is a file that could not be written.
+// It writes nothing for a problem without a correct kernel. An error is a file that could not be
+// written.
 Status write_solution(const runlog::RunFolder& folder, const search::SearchProblem& problem,
                       const task::Signature* signature, const runlog::ProblemTree& tree,
                       const std::vector<std::string>& build_flags);

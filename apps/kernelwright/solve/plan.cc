@@ -43,7 +43,7 @@ Judging judging_of(const search::Settings& s, const PlanFacts& facts) {
     usual_last = std::max(usual_last, kCheckSeconds + each * usual);
     most_last = std::max(most_last, kCheckSeconds + each * most);
   }
-  // What is in flight when the time is over is finished.
+  // Attempts in flight when the time is over are finished.
   const auto at_most = [&out, usual_last, most_last](double seconds) {
     out.usual = std::min(out.usual, seconds + usual_last);
     out.most = std::min(out.most, seconds + most_last);

@@ -1,4 +1,4 @@
-// What a search is about to cost, printed before it starts. Estimates, and what bounds them.
+// The cost of a search, printed before it starts: estimates, and their bounds.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -38,8 +38,7 @@ Made make_engine(const SolveCommand& command, const Services& services) {
   return engine;
 }
 
-Made make_server(const SolveCommand& command, const Services& services,
-                 const runlog::Usage& spent) {
+Made make_server(const SolveCommand& command, const Services& services, const text::Usage& spent) {
   KW_TRY_STATUS(check_range("--slots", command.engine.slots, 1, 1024));
   KW_TRY(openai::ChatSettings settings,
          server_settings(command.server, command.model, command.engine.slots, services));
@@ -53,7 +52,7 @@ Made make_server(const SolveCommand& command, const Services& services,
   return server;
 }
 
-Made make_model(const SolveCommand& command, const Services& services, const runlog::Usage& spent) {
+Made make_model(const SolveCommand& command, const Services& services, const text::Usage& spent) {
   if (command.model.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "--proposer {} needs --model, a Hugging Face folder or the URL of a server",
@@ -62,8 +61,9 @@ Made make_model(const SolveCommand& command, const Services& services, const run
   return make_engine(command, services);
 }
 
-Made make_writer(const SolveCommand& command, WriterProposer::Trace trace) {
-  return std::make_unique<WriterProposer>(std::move(trace), command.search.language_value());
+Made make_writer(const SolveCommand& command, search::WriterProposer::Trace trace) {
+  return std::make_unique<search::WriterProposer>(std::move(trace),
+                                                  command.search.language_value());
 }
 
 Made make_recorded(const SolveCommand& command) {
@@ -83,7 +83,7 @@ std::string proposer_kind(const SolveCommand& command) {
 }
 
 Made make_proposer(const SolveCommand& command, const Services& services,
-                   WriterProposer::Trace trace, const runlog::Usage& spent) {
+                   search::WriterProposer::Trace trace, const text::Usage& spent) {
   const std::string kind = proposer_kind(command);
   if (kind != "recorded" && !command.answers.empty())
     return fail(ErrorCode::kInvalidArgument, "--answers goes with --proposer recorded");

@@ -6,8 +6,8 @@
 #include "base/result.h"
 #include "kernelwright/cli/options.h"
 #include "kernelwright/services.h"
-#include "kernelwright/solve/writer_proposer.h"
 #include "search/proposer.h"
+#include "search/writer_proposer.h"
 
 namespace kw::front {
 
@@ -20,7 +20,7 @@ std::string proposer_kind(const SolveCommand& command);
 // answer.
 Result<std::unique_ptr<search::Proposer>> make_proposer(const SolveCommand& command,
                                                         const Services& services,
-                                                        WriterProposer::Trace trace,
-                                                        const runlog::Usage& spent);
+                                                        search::WriterProposer::Trace trace,
+                                                        const text::Usage& spent);
 
 }  // namespace kw::front

@@ -1,4 +1,4 @@
-// What a run's run.toml holds of the command, and back.
+// The command's settings in a run's run.toml, written and read.
 #pragma once
 #include <string>
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "base/text.h"
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 #include "openai/testing/scripted_server.h"
 #include "runlog/run_folder.h"
 
@@ -124,7 +124,7 @@ TEST_F(SolveServerTest, FailuresAndAnswersAreCountedByKind) {
   const runlog::Run run = run_of();
   ASSERT_EQ(run.problems[0].failures.size(), 4U);
   EXPECT_DOUBLE_EQ(run.problems[0].failures[2].usage.cost_usd, 0.4);
-  EXPECT_EQ(run.problems[0].attempts[2].answered->finish, runlog::Finish::kRefused);
+  EXPECT_EQ(run.problems[0].attempts[2].answered->finish, text::Finish::kRefused);
   // The status line is taken away before a failure's line.
   EXPECT_THAT(console.err_text, HasSubstr("double attempt 0: propose failed: 127.0.0.1:"));
   EXPECT_THAT(console.err_text, Not(HasSubstr(": try 1: ")));

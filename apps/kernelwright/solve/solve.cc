@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/json_line.h"
-#include "kernelwright/judge_evaluator.h"
 #include "kernelwright/model/server_settings.h"
 #include "kernelwright/problems/folder.h"
 #include "kernelwright/prompt_machine.h"
@@ -18,6 +17,7 @@
 #include "kernelwright/solve/run_settings.h"
 #include "kernelwright/solve/view.h"
 #include "kernelwright/timestamp.h"
+#include "kernelwright/traced_graph.h"
 #include "prompt/templates.h"
 #include "search/solver.h"
 #include "search/stop_rules.h"
@@ -39,7 +39,7 @@ std::string absolute(const std::string& path) {
   return ignored ? path : whole.lexically_normal().string();
 }
 
-// What --resume leaves open.
+// The options that --resume leaves open.
 Status check_given(const SolveCommand& command) {
   if (command.run.empty())
     return fail(ErrorCode::kInvalidArgument, "--resume needs --run, the folder of the run");
@@ -80,8 +80,7 @@ bool says_when_to_stop(const SolveCommand& command) {
 }
 
 Status complete(SolveCommand& command, const Services& services) {
-  KW_TRY_STATUS(take_settings(command.set, command.eval));
-  KW_TRY_STATUS(check_options(command.eval));
+  KW_TRY_STATUS(complete_options(command.baseline, command.set, command.eval));
   command.search.target = command.eval.target;
   // The writer learns from what its kernels' neighbours got.
   const std::string kind = proposer_kind(command);
@@ -90,10 +89,7 @@ Status complete(SolveCommand& command, const Services& services) {
   if (kind == "writer" && !command.resume && !says_when_to_stop(command))
     command.search.seconds = kWriterSeconds;
   KW_TRY_STATUS(search::resolve(command.search, cores()));
-  KW_TRY_STATUS(check_range("--temperature", command.temperature, 0, 100));
-  KW_TRY_STATUS(check_range("--top-p", command.top_p, 0, 1));
-  KW_TRY_STATUS(check_range("--max-tokens", command.max_tokens, 1, 1 << 24));
-  KW_TRY_STATUS(check_range("--tokens-per-second", command.tokens_per_second, 0, 1e9));
+  KW_TRY_STATUS(check_ranges(command, OptionNames::kFlags));
   KW_TRY(command.problem, locate_problem(services, command.problem));
   command.problem = absolute(command.problem);
   if (!command.answers.empty()) command.answers = absolute(command.answers);
@@ -171,12 +167,12 @@ class SolveRun {
     if (command_.resume) {
       KW_TRY(folder, resume());
     }
-    Judge* tracing = nullptr;  // there before the first proposal
+    gym::Judge* tracing = nullptr;  // there before the first proposal
     KW_TRY(auto proposer,
            make_proposer(
                command_, services_,
                [&tracing](const gym::TraceRequest& request, const std::stop_token& stop) {
-                 return tracing->trace(request, stop);
+                 return traced_graph(*tracing, request, stop);
                },
                spent()));
     gym::GymOptions gym;
@@ -185,11 +181,10 @@ class SolveRun {
     gym.background = proposer->background();
     KW_TRY(auto judge, services_.start_judge(gym));
     tracing = judge.get();
-    JudgeEvaluator judging(std::move(judge));
-    std::optional<search::RecordedEvaluator> recorded;
+    std::optional<search::RecordedJudge> recorded;
     if (!command_.verdicts.empty()) {
       KW_TRY(runlog::Run verdicts, runlog::RunFolder::read(command_.verdicts));
-      recorded.emplace(command_.verdicts, verdicts, judging);
+      recorded.emplace(command_.verdicts, verdicts, *judge);
     }
     // A new one begins when nothing is in its way.
     if (!folder) {
@@ -199,7 +194,7 @@ class SolveRun {
                    services_.build_flags);
     search::SolverParts parts;
     parts.proposer = proposer.get();
-    parts.evaluator = recorded ? static_cast<search::Evaluator*>(&*recorded) : &judging;
+    parts.judge = recorded ? &*recorded : judge.get();
     parts.observer = &view;
     parts.folder = &*folder;
     parts.prompt = asking;
@@ -209,7 +204,7 @@ class SolveRun {
     Status status = solver.run(start_event(), services_.stop);
     view.clear();
     if (status) return print(folder->path(), true);
-    // What has ended is there, whatever ended the rest; why it did is told last.
+    // Problems that have ended are shown, whatever ended the rest. The reason for that comes last.
     static_cast<void>(print(folder->path(), false));
     return fail(status.error().code(), "{}; kernelwright solve --resume --run {} goes on",
                 status.error().message(), folder->path().string());
@@ -222,8 +217,8 @@ class SolveRun {
     return folder;
   }
 
-  runlog::Usage spent() const {
-    runlog::Usage out;
+  text::Usage spent() const {
+    text::Usage out;
     for (const runlog::ProblemTree& tree : run_.problems) out += tree.usage();
     return out;
   }
@@ -251,14 +246,14 @@ class SolveRun {
       none = none || tree.best() == nullptr;
       KW_TRY_STATUS(services_.console.out(
           command_.json ? json_line(solve_row(folder, tree))
-                        : solve_card(folder, run_, tree, command_.eval.baseline)));
+                        : solve_card(folder, run_, tree, gym::name_of(command_.eval.baseline))));
     }
     for (const Unread& one : unread_)
       KW_TRY_STATUS(services_.console.out(command_.json ? json_line(solve_row(folder, one))
                                                         : solve_card(one)));
     if (!command_.json)
       KW_TRY_STATUS(services_.console.out(
-          solve_summary(folder, run_, command_.eval.baseline, unread_.size())));
+          solve_summary(folder, run_, gym::name_of(command_.eval.baseline), unread_.size())));
     if (failed) return 2;
     return none ? 1 : 0;
   }

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "kernelwright/solve/counts.h"
 #include "kernelwright/solve/files.h"
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {
@@ -201,6 +201,22 @@ TEST_F(SolveTest, AResumedRunHasTheSettingsOfItsFolder) {
   EXPECT_EQ(resume(), 0);
   EXPECT_EQ(gym.seen.size(), 0U);
   fs::current_path(folder.path());
+}
+
+TEST_F(SolveTest, AResumedRunHasTheBaselineOfItsFolder) {
+  three();
+  write("theirs.cpp", "extern \"C\" void run(const float* x, float* out) { out[0] = x[0]; }\n");
+  gym.on_judge = [&](const gym::EvalRequest& request) {
+    if (request.turn == 0) stop.request_stop();
+  };
+  EXPECT_EQ(solve({"--samples", "3", "--parallel", "1", "--baseline", path("theirs.cpp")}), 130);
+  gym.on_judge = nullptr;
+  stop = {};
+  fs::remove(path("theirs.cpp"));  // the run has its content
+  gym.seen.clear();
+  EXPECT_EQ(resume(), 0) << console.err_text;
+  ASSERT_FALSE(gym.seen.empty());
+  EXPECT_EQ(gym::name_of(gym.seen[0].options.baseline), "theirs");
 }
 
 TEST_F(SolveTest, AProblemThatHasChangedIsNotGoneOnWith) {
@@ -459,7 +475,7 @@ TEST_F(SolveTest, ABrokenRowIsPassedOver) {
   EXPECT_NE(console.err_text.find("passed over 2_Bad: " + rows + ":2: "), std::string::npos)
       << console.err_text;
   EXPECT_NE(console.err_text.find("plan: 2 problems"), std::string::npos);
-  // All that was asked counts in the report.
+  // The report counts every request.
   console.out_text.clear();
   EXPECT_EQ(kernelwright({"report", path("run"), "--json"}), 0);
   const Json report = parse_json(console.out_text).value()["runs"][0];

@@ -1,4 +1,4 @@
-// From the longest form to the shortest: the first that fits.
+// The forms are tried from the longest to the shortest; the first that fits is taken.
 #include "kernelwright/solve/status_line.h"
 
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "kernelwright/solve/view.h"
-#include "kernelwright/testing.h"
+#include "kernelwright/testing/fakes.h"
 
 namespace kw::front {
 namespace {

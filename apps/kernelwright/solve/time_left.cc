@@ -20,7 +20,7 @@ std::size_t attempts_left(const runlog::Run& run, int samples) {
   return out;
 }
 
-// By --seconds of each problem, `jobs` at once.
+// The time by --seconds of each problem, `jobs` at once.
 double limit_of_problems(const runlog::Run& run, const search::Settings& settings,
                          std::int64_t now_ms) {
   double sum = 0, longest = 0;

@@ -1,4 +1,4 @@
-// How long a search still takes: by its pace, and by the limits of its time.
+// The time that a search still takes, by its pace and by the limits of its time.
 #pragma once
 #include <cstddef>
 #include <cstdint>

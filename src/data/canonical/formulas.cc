@@ -21,7 +21,7 @@ TermId silu(Terms& terms, TermId x) {
   return terms.mul(x, terms.function("sigmoid", x), type_of(terms, x));
 }
 
-// By tanh: x * (1 + tanh(u)) / 2 is x * sigmoid(2 u).
+// With by_tanh: x * (1 + tanh(u)) / 2 is x * sigmoid(2 u).
 TermId gelu(Terms& terms, TermId x, bool by_tanh) {
   const Type type = type_of(terms, x);
   if (!by_tanh) {
@@ -54,7 +54,7 @@ TermId elu(Terms& terms, TermId x, double alpha, double scale, double input_scal
   const Type type = type_of(terms, x);
   const TermId below = terms.function("expm1", terms.scale(x, input_scale));
   const TermId negative =
-      terms.compare("le", x, terms.full(0, type), {task::DType::kBool, type.shape});
+      terms.compare("le", x, terms.full(0, type), {tensor::DType::kBool, type.shape});
   return terms.scale(terms.where(negative, terms.scale(below, alpha), x, type), scale);
 }
 

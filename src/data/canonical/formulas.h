@@ -13,7 +13,7 @@ TermId leaky_relu(Terms& terms, TermId x, double slope);
 TermId elu(Terms& terms, TermId x, double alpha, double scale, double input_scale);
 TermId softmax(Terms& terms, TermId x, std::int64_t axis);
 TermId log_softmax(Terms& terms, TermId x, std::int64_t axis);
-// Of order 1 or 2; the result's shape is given, as of reduce().
+// A vector norm of order 1 or 2. The result's shape is given, as for reduce().
 TermId vector_norm(Terms& terms, TermId x, int order, const Numbers& axes, const Numbers& shape);
 // The sum of squared differences from the mean, over the number less `correction`.
 TermId variance(Terms& terms, TermId x, const Numbers& axes, double correction,

@@ -36,7 +36,7 @@ TermId Terms::log(TermId x) {
     }
   }
   if (term.op == "sigmoid") {
-    // Of |x|: that of x, less what is below 0.
+    // log(sigmoid(|x|)) is log(sigmoid(x)) less the part of x below 0, which is x - relu(x).
     const Term power = (*this)[term.operands[0]];
     for (TermId part : power.operands) {
       const double by = is(part, "scale") ? (*this)[part].by : 1;
@@ -118,7 +118,7 @@ TermId Terms::power(TermId x, double exponent) {
   return out;
 }
 
-// Of a sum whose first part has the factor 1: relu(-x) is relu(x) - x.
+// A sum is scaled so that its first part has the factor 1; relu(-x) is relu(x) - x.
 TermId Terms::relu(TermId x) {
   static const std::set<std::string> kPositive = {"exp", "sigmoid", "relu", "sqrt", "rsqrt"};
   const Term given = (*this)[x];
@@ -134,7 +134,7 @@ TermId Terms::relu(TermId x) {
     const TermId out = relu(normal);
     return scale(by > 0 ? out : add(out, normal, given.type, -1), std::abs(by));
   }
-  // What is cut at 0 and then at d > 0 is cut at d.
+  // Cutting at 0 and then at d > 0 is the same as cutting at d.
   if (given.op == "shift" && given.by <= 0 && is(given.operands[0], "relu"))
     return relu(shift((*this)[given.operands[0]].operands[0], given.by));
   return other("relu", {x}, given.type);
@@ -165,9 +165,9 @@ TermId Terms::clamp(TermId x, std::optional<double> low, std::optional<double> h
 TermId Terms::compare(const std::string& relation, TermId a, TermId b, const Type& type) {
   static const std::map<std::string, std::string> kTurned = {
       {"lt", "gt"}, {"le", "ge"}, {"gt", "lt"}, {"ge", "le"}, {"eq", "eq"}, {"ne", "ne"}};
-  using task::DType;
+  using tensor::DType;
   const bool real =
-      task::is_floating((*this)[a].type.dtype) || task::is_floating((*this)[b].type.dtype);
+      tensor::is_floating((*this)[a].type.dtype) || tensor::is_floating((*this)[b].type.dtype);
   const Type of{real ? DType::kFloat32 : DType::kInt64, type.shape};
   const TermId difference = add(a, b, of, -1);
   const double by = leading(difference);

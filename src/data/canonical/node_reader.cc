@@ -146,7 +146,8 @@ std::string NodeReader::argument(const Attribute& attribute, std::vector<TermId>
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, bool>) return value ? "True" : "False";
         if constexpr (std::is_same_v<T, std::string>) return "'" + value + "'";
-        if constexpr (std::is_same_v<T, task::DType>) return std::string(task::to_string(value));
+        if constexpr (std::is_same_v<T, tensor::DType>)
+          return std::string(tensor::to_string(value));
         if constexpr (std::is_same_v<T, ValueId>) {
           operands.push_back(term(value));
           return "%";

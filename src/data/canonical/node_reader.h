@@ -75,7 +75,8 @@ class NodeReader {
   // x * weight + bias, where they are given, each seen as `shape`.
   std::optional<TermId> affine(TermId x, const Node& node, const Numbers& shape);
 
-  // Under its own name, with its arguments but for those that the output's type tells.
+  // A term under the node's own name, with its arguments except those that the output's type
+  // implies.
   TermId any(const Node& node, std::size_t output, const Type& type);
   TermId named(const std::string& op, const Node& node, const Type& type,
                const std::vector<std::string>& left_out, std::vector<TermId> operands);

@@ -11,7 +11,7 @@ std::optional<TermId> NodeReader::function(const Node& node, const Type& type) {
   if (!given || terms_[*given].type.shape != type.shape) return std::nullopt;
   const std::string name = base_name(node.op);
   if (name == "logical_not" || name == "bitwise_not") {
-    if (terms_[*given].type.dtype != task::DType::kBool) return std::nullopt;
+    if (terms_[*given].type.dtype != tensor::DType::kBool) return std::nullopt;
     return terms_.logical_not(*given);
   }
   const TermId x = terms_.to(*given, type.dtype);

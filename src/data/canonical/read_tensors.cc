@@ -69,7 +69,7 @@ std::optional<TermId> NodeReader::select(const Node& node, const Type& type) {
   return terms_.view(terms_.slice(*x, {static_cast<std::size_t>(*dim), at, at + 1, 1}), type.shape);
 }
 
-// Of k x it is k times that of x.
+// Flipping k x is k times flipping x.
 std::optional<TermId> NodeReader::flip(const Node& node, const Type& type) {
   const auto x = tensor(node, "self");
   if (!x || !terms_.is(*x, "scale")) return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<TermId> NodeReader::rows(const Node& node, const Type& type) {
     if (!only) return std::nullopt;
     which = term(*only);
   }
-  if (!which || terms_[*which].type.dtype == task::DType::kBool) return std::nullopt;
+  if (!which || terms_[*which].type.dtype == tensor::DType::kBool) return std::nullopt;
   return terms_.other("rows", {*table, *which}, type);
 }
 
@@ -112,7 +112,7 @@ std::optional<TermId> NodeReader::pad(const Node& node, const Type& type) {
   return terms_.other("pad", {*x}, type, std::move(numbers));
 }
 
-// Of a permuted tensor along the axis that it was before.
+// An operation on a permuted tensor is done along the axis before the permutation.
 std::optional<TermId> NodeReader::along_axis(const Node& node, const Type& type) {
   auto x = tensor(node, "self");
   const auto dim = number(node.find("dim"));

@@ -85,7 +85,7 @@ std::optional<Terms::Lift> Terms::lift_of(const std::vector<TermId>& operands) c
   return out;
 }
 
-TermId Terms::to(TermId x, task::DType dtype) {
+TermId Terms::to(TermId x, tensor::DType dtype) {
   const Term term = (*this)[x];
   if (term.type.dtype == dtype) return x;
   if (term.op == "full") return full(term.by, {dtype, term.type.shape});
@@ -145,8 +145,8 @@ TermId Terms::expand(TermId x, const Type& type) {
   return other("expand", {source}, type);
 }
 
-// As deep inside as it goes: a part of a sum is the sum of parts, a column of a product that of its
-// right side.
+// Slices are moved as deep inside as possible: a part of a sum is the sum of parts, and a column of
+// a matmul is the matmul with that column of its right side.
 TermId Terms::slice(TermId x, const Cut& cut) {
   const Term term = (*this)[x];
   Type type = term.type;
@@ -186,7 +186,7 @@ TermId Terms::slice(TermId x, const Cut& cut) {
 
 // ---- reductions
 
-// Where whole groups of the viewed tensor's axes are reduced.
+// Applies where whole groups of the viewed tensor's axes are reduced.
 std::optional<TermId> Terms::reduce_of_view(const std::string& op, TermId x, const Numbers& axes) {
   const Term term = (*this)[x];
   const TermId source = term.operands[0];
@@ -239,11 +239,11 @@ std::optional<TermId> Terms::sum_of_stacked(TermId x, const Numbers& axes) {
   return out;
 }
 
-// Of e^(a + b) what does not change along the axes is a factor.
+// In a sum of e^(a + b), the part that does not change along the axes is a factor.
 std::optional<TermId> Terms::sum_of_powers(TermId x, const Numbers& axes) {
   const Term term = (*this)[x];
   if (term.op != "exp" || !is(term.operands[0], "add")) return std::nullopt;
-  Type kept = term.type;  // of what does not change
+  Type kept = term.type;  // type of the part that does not change
   for (std::int64_t axis : axes) kept.shape[static_cast<std::size_t>(axis)] = 1;
   std::optional<TermId> moving, still;
   for (TermId part : Term((*this)[term.operands[0]]).operands) {
@@ -262,7 +262,7 @@ std::optional<TermId> Terms::sum_of_powers(TermId x, const Numbers& axes) {
   return view(mul(sum, function("exp", *still), kept), without(term.type.shape, axes));
 }
 
-// Of what is no view and no permutation: factors and numbers come out.
+// Sums a term that is no view and no permutation: factors and numbers are moved out.
 TermId Terms::sum_over(TermId x, const Numbers& axes) {
   const Term term = (*this)[x];
   const Type type{term.type.dtype, without(term.type.shape, axes)};

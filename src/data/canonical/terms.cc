@@ -12,9 +12,9 @@
 namespace kw::data::canonical {
 namespace {
 
-// Of a sum or product that is taken apart: beyond it, one is an operand of the other. Graphs that
-// were unrolled have thousands.
-constexpr std::size_t kMostParts = 48;
+// The limit for parts of a sum or product that is taken apart. Beyond it one sum is an operand of
+// the other, because unrolled graphs have thousands of parts.
+constexpr std::size_t kMaxParts = 48;
 
 // x * (1 / x) is 1.
 double rounded_one(double factor) {
@@ -28,7 +28,7 @@ std::string text_of(double number) {
 }
 
 std::string text_of(const Type& type) {
-  return fmt::format("{}[{}]", task::to_string(type.dtype), fmt::join(type.shape, " "));
+  return fmt::format("{}[{}]", tensor::to_string(type.dtype), fmt::join(type.shape, " "));
 }
 
 TermId Terms::put(Term term) {
@@ -97,7 +97,7 @@ TermId Terms::broadcast(TermId x, const Type& type) {
 // ---- sums
 
 struct Terms::Parts {
-  std::map<TermId, double> factors = {};  // of each part, which is no sum
+  std::map<TermId, double> factors = {};  // factor of each part; no part is a sum
   double constant = 0;
 
   void take(Terms& terms, TermId x, double factor) {
@@ -110,7 +110,7 @@ struct Terms::Parts {
       if (inside == "scale" || inside == "shift" || inside == "add") {
         const std::vector<TermId> views = terms.viewed_operands(id);
         const double own = terms[term.operands[0]].by;
-        if (views.empty() || factors.size() + open.size() + views.size() >= kMostParts) {
+        if (views.empty() || factors.size() + open.size() + views.size() >= kMaxParts) {
           factors[id] += by;
           continue;
         }
@@ -126,7 +126,7 @@ struct Terms::Parts {
       } else if (term.op == "expand") {
         open.emplace_back(term.operands[0], by);
       } else if (term.op == "add" &&
-                 factors.size() + open.size() + term.operands.size() < kMostParts) {
+                 factors.size() + open.size() + term.operands.size() < kMaxParts) {
         for (TermId operand : term.operands) open.emplace_back(operand, by);
       } else {
         factors[id] += by;
@@ -135,7 +135,7 @@ struct Terms::Parts {
   }
 };
 
-// One of them has the result's shape.
+// True where one of the operands has the result's shape.
 bool Terms::is_whole(const std::vector<TermId>& operands, const Numbers& shape) const {
   return std::any_of(operands.begin(), operands.end(),
                      [&](TermId id) { return (*this)[id].type.shape == shape; });
@@ -169,7 +169,7 @@ TermId Terms::shifted(const Parts& parts, const std::vector<TermId>& order, cons
   const bool alone = order.size() == 1;
   // 1 - truth is the other truth.
   if (alone && parts.constant == 1 && parts.factors.at(order[0]) == -1 && is(order[0], "to") &&
-      (*this)[(*this)[order[0]].operands[0]].type.dtype == task::DType::kBool)
+      (*this)[(*this)[order[0]].operands[0]].type.dtype == tensor::DType::kBool)
     return broadcast(to(logical_not((*this)[order[0]].operands[0]), type.dtype), type);
   std::vector<TermId> operands;
   for (TermId id : order) {
@@ -230,7 +230,7 @@ void Terms::take_factor(TermId x, Factors& factors) {
     const std::string inside = term.op == "view" ? (*this)[term.operands[0]].op : "";
     if (inside == "scale" || inside == "mul") {
       const std::vector<TermId> views = viewed_operands(id);
-      if (views.empty() || factors.all.size() + open.size() + views.size() >= kMostParts) {
+      if (views.empty() || factors.all.size() + open.size() + views.size() >= kMaxParts) {
         factors.all.push_back(id);
         continue;
       }
@@ -242,7 +242,7 @@ void Terms::take_factor(TermId x, Factors& factors) {
       factors.constant *= term.by;
       open.push_back(term.operands[0]);
     } else if (term.op == "mul" &&
-               factors.all.size() + open.size() + term.operands.size() < kMostParts) {
+               factors.all.size() + open.size() + term.operands.size() < kMaxParts) {
       open.insert(open.end(), term.operands.begin(), term.operands.end());
     } else if (term.op == "add" || term.op == "shift") {
       const double by = leading(id);

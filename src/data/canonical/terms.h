@@ -1,5 +1,5 @@
-// Values of a graph as terms of which each computation has one: sums, products and compositions in
-// a normal form. What is equal in exact arithmetic is mostly the same term.
+// Terms: values of a graph in a normal form of sums, products and compositions. Values that are
+// equal in exact arithmetic are mostly the same term.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "task/dtype.h"
+#include "tensor/dtype.h"
 
 namespace kw::data::canonical {
 
 using Numbers = std::vector<std::int64_t>;
 
 struct Type {
-  task::DType dtype = task::DType::kFloat32;
+  tensor::DType dtype = tensor::DType::kFloat32;
   Numbers shape;
   bool operator==(const Type&) const = default;
 };
@@ -41,8 +41,9 @@ struct Term {
 std::string text_of(double number);  // nine digits
 std::string text_of(const Type& type);
 
-// One thread. Ids are of one Terms. Operands are broadcast and converted to a result's dtype as
-// torch does it; the type of a result is given where operands do not tell it.
+// Makes terms, each only once. Only one thread may use it, and ids belong to one Terms. Operands
+// are broadcast and converted to a result's dtype as torch does it. The type of a result is given
+// where operands do not tell it.
 class Terms {
  public:
   const Term& operator[](TermId id) const { return all_[static_cast<std::size_t>(id)]; }
@@ -64,11 +65,11 @@ class Terms {
   double leading(TermId x) const;
 
   // ---- shapes (shapes.cc)
-  TermId to(TermId x, task::DType dtype);
+  TermId to(TermId x, tensor::DType dtype);
   TermId view(TermId x, Numbers shape);
   TermId permute(TermId x, Numbers order);
   TermId expand(TermId x, const Type& type);
-  // Of one axis the elements from `begin` to before `end`, each `step`-th.
+  // The elements of one axis from `begin` to before `end`, each `step`-th.
   struct Cut {
     std::size_t axis = 0;
     std::int64_t begin = 0, end = 0, step = 1;
@@ -93,10 +94,11 @@ class Terms {
   TermId where(TermId condition, TermId yes, TermId no, const Type& type);
 
  private:
-  struct Parts;  // of a sum
+  struct Parts;  // parts of a sum
   struct Factors;
 
-  TermId put(Term term);  // as it is; where its type has axes of one element, a view of one without
+  // The term itself; for a type with axes of one element, a view of a term without them.
+  TermId put(Term term);
   TermId unexpanded(TermId id) const;
   TermId sum_of(const Parts& parts, const Type& type);
   bool is_whole(const std::vector<TermId>& operands, const Numbers& shape) const;
@@ -114,8 +116,8 @@ class Terms {
   // Beside views that keep the last axes, operands of those axes alone stay as they are.
   struct Lift {
     std::vector<TermId> operands;
-    Numbers shape;    // of the result inside
-    Numbers numbers;  // of the view, or the permutation's order
+    Numbers shape;    // shape of the result inside
+    Numbers numbers;  // numbers of the view, or the permutation's order
     bool is_view = true;
   };
   std::optional<Lift> lift_of(const std::vector<TermId>& operands) const;
@@ -137,7 +139,7 @@ class Terms {
 // Without the axes; without those of one element.
 Numbers without(const Numbers& shape, const Numbers& axes);
 Numbers squeezed(const Numbers& shape);
-std::int64_t count(const Numbers& shape);  // of elements
+std::int64_t count(const Numbers& shape);  // number of elements
 
 template <typename Make>
 std::optional<TermId> Terms::lifted(const std::vector<TermId>& operands, const Make& make) {

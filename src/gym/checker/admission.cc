@@ -1,7 +1,7 @@
 // The battery on the oracle's own data, and the influence of every input.
 #include "gym/checker/admission.h"
 
-#include <cstring>
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,25 +10,11 @@
 namespace kw::gym {
 namespace {
 
-void offer(const AdmissionInput& in) {
-  for (std::size_t i = 0; i < in.set.layout().count(); ++i)
-    std::memcpy(in.oracle.input(i).data(), in.set.tensor(i).data(), in.set.layout().bytes(i));
-  for (std::size_t i = 0; in.statics != nullptr && i < in.statics->layout().count(); ++i) {
-    std::memcpy(in.oracle.static_tensor(i).data(), in.statics->tensor(i).data(),
-                in.statics->layout().bytes(i));
-  }
-}
-
 // Runs the reference on the set as it is now; empty when it fails there.
 Result<Instance::Outputs> run(const AdmissionInput& in, Precision precision) {
-  offer(in);
-  KW_TRY(OracleAnswer answer, in.oracle.run({.precision = precision}));
   Instance::Outputs outputs;
-  for (std::size_t j = 0; answer.ok && j < in.signature.outputs.size(); ++j) {
-    auto bytes = in.oracle.output(j);
-    outputs.emplace_back(bytes.begin(), bytes.end());
-  }
-  return outputs;
+  KW_TRY(OracleAnswer answer, in.reference.run_once(in.set, {.precision = precision}, outputs));
+  return answer.ok ? outputs : Instance::Outputs{};
 }
 
 TensorView view_of(const task::Argument& argument, std::span<const std::byte> bytes) {
@@ -62,8 +48,9 @@ class Admission {
       }
     }
     KW_TRY(last_comparison_, in_.checker.compare_with(last_));
-    KW_TRY_STATUS(battery());
-    KW_TRY_STATUS(find_inert());
+    KW_TRY(report_.passing, passing(last_, *last_comparison_));
+    KW_TRY(report_.inert, inert(*last_comparison_, names_of_inputs()));
+    KW_TRY_STATUS(try_hard_inputs());
     return std::move(report_);
   }
 
@@ -71,13 +58,23 @@ class Admission {
   // Sampled outputs have no right answer of their own: every single call passes.
   bool judged(std::size_t output) const { return !in_.checker.is_sampled(output); }
 
-  Accepts accepts() {
-    return [this](std::size_t output, const TensorView& bytes) {
-      return last_comparison_->check(output, bytes.bytes).passed;
+  static Accepts accepts(const OracleComparison& comparison) {
+    return [&comparison](std::size_t output, const TensorView& bytes) {
+      return comparison.check(output, bytes.bytes).passed;
     };
   }
 
-  Status battery() {
+  std::vector<std::string> names_of_inputs() const {
+    std::vector<std::string> names;
+    for (const task::Argument* tensor : tensors_of(in_.signature.inputs))
+      names.push_back(tensor->name);
+    return names;
+  }
+
+  // Trivial candidates that pass on one instance, whose inputs the set holds.
+  Result<std::vector<std::string>> passing(const Instance& instance,
+                                           const OracleComparison& comparison) {
+    positions_.clear();
     KW_TRY(Instance::Outputs lower, run(in_, Precision::kLower));
     std::vector<BatteryOutput> outputs;
     for (std::size_t j = 0; j < in_.signature.outputs.size(); ++j) {
@@ -85,46 +82,81 @@ class Admission {
       const task::Argument& argument = in_.signature.outputs[j];
       positions_.push_back(j);
       const auto& other = in_.instances.front().trusted[j];
-      bool has_lower = !lower.empty() && task::is_floating(argument.dtype) && lowered(j);
+      bool has_lower = !lower.empty() && tensor::is_floating(argument.dtype) && lowered(j);
       outputs.push_back(
-          {view_of(argument, last_.trusted[j]),
+          {view_of(argument, instance.trusted[j]),
            view_of(argument, in_.fixed_inputs ? std::span<const std::byte>{} : std::span(other)),
            view_of(argument, has_lower ? std::span<const std::byte>(lower[j])
                                        : std::span<const std::byte>{})});
     }
     std::vector<TensorView> inputs;
     auto tensors = tensors_of(in_.signature.inputs);
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-      inputs.push_back(view_of(*tensors[i], std::as_const(in_.set).tensor(i)));
-    Accepts accept = accepts();
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      KW_TRY(auto bytes, in_.set.view(i));
+      inputs.push_back(view_of(*tensors[i], bytes));
+    }
+    Accepts accept = accepts(comparison);
     BatteryReport found = run_battery(outputs, inputs, [&](std::size_t j, const TensorView& bytes) {
       return accept(positions_[j], bytes);
     });
-    report_.passing = std::move(found.wrongly_passing);
-    return {};
+    return std::move(found.wrongly_passing);
   }
 
   // Exact and index outputs may be right when computed in a lower dtype.
   bool lowered(std::size_t output) const { return in_.checker.has_budget(output); }
 
-  Status find_inert() {
+  // The inputs of `names` whose other values are no wrong answer to those that the set holds.
+  Result<std::vector<std::string>> inert(const OracleComparison& comparison,
+                                         const std::vector<std::string>& names) {
+    std::vector<std::string> out;
     auto tensors = tensors_of(in_.signature.inputs);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      auto data = in_.set.tensor(i);
-      std::vector<std::byte> before(data.begin(), data.end());
+      if (std::ranges::find(names, tensors[i]->name) == names.end()) continue;
+      KW_TRY(auto held, in_.set.view(i));
+      const std::vector<std::byte> before(held.begin(), held.end());
       KW_TRY(OracleAnswer changed, in_.inputs.refill(in_.set, i, in_.seed + i + 1));
-      if (!changed.ok) return {};
-      bool same_input = std::memcmp(before.data(), data.data(), before.size()) == 0;
+      if (!changed.ok) return out;
+      KW_TRY(auto now, in_.set.view(i));
+      bool same_input = std::ranges::equal(before, now);
       KW_TRY(Instance::Outputs outputs, run(in_, Precision::kDeclared));
-      std::memcpy(data.data(), before.data(), before.size());
+      KW_TRY_STATUS(in_.set.write(i, before));
       if (same_input || outputs.empty()) continue;
       bool matters = false;
       for (std::size_t j = 0; j < outputs.size(); ++j)
-        matters =
-            matters || !judged(j) || !accepts()(j, view_of(in_.signature.outputs[j], outputs[j]));
-      if (!matters) report_.inert.push_back(tensors[i]->name);
+        matters = matters || !judged(j) ||
+                  !accepts(comparison)(j, view_of(in_.signature.outputs[j], outputs[j]));
+      if (!matters) out.push_back(tensors[i]->name);
+    }
+    return out;
+  }
+
+  // A candidate that passes on ordinary inputs may fail on hard ones that every judgement has.
+  Status try_hard_inputs() {
+    for (std::size_t number : in_.hard.certain()) {
+      if (report_.passing.empty() && report_.inert.empty()) return {};
+      HardCase& hard = in_.hard.at(number);
+      KW_TRY(bool is_fit, fill_with(hard));
+      if (!is_fit) continue;
+      const KnownOutputs& known = *hard.known;
+      KW_TRY(auto still, passing(known.instance, *known.comparison));
+      std::erase_if(report_.passing, [&](const std::string& name) {
+        return std::ranges::find(still, name) == still.end();
+      });
+      KW_TRY(report_.inert, inert(*known.comparison, report_.inert));
     }
     return {};
+  }
+
+  // Whether outputs can be judged by the reference's for these inputs. A mix may lose kinds first.
+  Result<bool> fill_with(HardCase& hard) {
+    constexpr int kTries = 2;
+    for (int i = 0; i < kTries && hard.left_out.empty(); ++i) {
+      KW_TRY(OracleAnswer filled, in_.hard.fill(hard, in_.inputs, in_.set));
+      if (!filled.ok) return false;
+      KW_TRY(bool is_fit, in_.hard.know(hard, in_.inputs, in_.reference, in_.set));
+      if (is_fit) return true;
+    }
+    return false;
   }
 
   const AdmissionInput& in_;

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gym/checker/buffers.h"
+#include "gym/checker/hard_cases.h"
 #include "gym/checker/input_source.h"
-#include "gym/checker/oracle_client.h"
 #include "gym/checker/output_checker.h"
+#include "gym/checker/reference_runs.h"
+#include "gym/checker/tensor_memory.h"
 #include "task/signature.h"
 
 namespace kw::gym {
@@ -18,10 +19,10 @@ struct AdmissionInput {
   const task::Signature& signature;
   const OutputChecker& checker;
   const std::vector<Instance>& instances;  // at least two, of different seeds
-  OracleClient& oracle;
+  ReferenceRuns& reference;
   InputSource& inputs;
-  SharedTensors& set;            // scratch for inputs
-  const SharedTensors* statics;  // null: none
+  TensorMemory& set;  // scratch; it holds the inputs of the last instance
+  HardCases& hard;    // none where the workload is not timed
   std::uint64_t seed;
   bool fixed_inputs = false;  // all from files: another call's output is the same
 };

@@ -45,14 +45,12 @@ std::string BenchmarkRules::flashinfer_status(const std::optional<Fault>& fault)
   }
 }
 
-void BenchmarkRules::add_to(Json& report, const std::optional<Fault>& fault) const {
-  report["flashinfer"] = {{"status", flashinfer_status(fault)},
-                          {"max_absolute_error", flashinfer_abs_},
-                          {"max_relative_error", flashinfer_rel_}};
-  if (with_kernelbench_) {
-    report["kernelbench"] = {{"compiled", true},
-                             {"correctness", had_outputs(fault) && kernelbench_ok_}};
-  }
+void BenchmarkRules::add_to(WorkloadReport& report, const std::optional<Fault>& fault) const {
+  report.flashinfer = {.status = flashinfer_status(fault),
+                       .max_relative_error = flashinfer_rel_,
+                       .max_absolute_error = flashinfer_abs_};
+  if (with_kernelbench_)
+    report.kernelbench = {.compiled = true, .correctness = had_outputs(fault) && kernelbench_ok_};
 }
 
 }  // namespace kw::gym

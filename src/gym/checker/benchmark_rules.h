@@ -1,13 +1,13 @@
-// What KernelBench's and FlashInfer-Bench's own rules say of the outputs of one candidate. They go
-// beside the verdict, and never decide it.
+// The verdicts of KernelBench's and FlashInfer-Bench's own rules on the outputs of one candidate.
+// They go beside the verdict, and never decide it.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "base/json.h"
-#include "gym/checker/side.h"
+#include "gym/checker/fault.h"
 #include "gym/correctness/tensor.h"
+#include "gym/messages/workload_report.h"
 
 namespace kw::gym {
 
@@ -18,8 +18,9 @@ class BenchmarkRules {
 
   // One output of one call.
   void compare(const TensorView& candidate, const TensorView& reference);
-  // Adds "flashinfer" and "kernelbench". fault: how the judgement ended, nothing: it passed.
-  void add_to(Json& report, const std::optional<Fault>& fault) const;
+  bool has_compared() const { return compared_ > 0; }
+  // Sets `flashinfer` and `kernelbench`. fault: how the judgement ended, nothing: it passed.
+  void add_to(WorkloadReport& report, const std::optional<Fault>& fault) const;
 
  private:
   bool had_outputs(const std::optional<Fault>& fault) const;

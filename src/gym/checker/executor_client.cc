@@ -1,10 +1,9 @@
-// Gos: the only place where the clock of a measurement is read.
+// Launches: the only place where the clock of a measurement is read.
 #include "gym/checker/executor_client.h"
 
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <thread>
 
 #include <immintrin.h>
 
@@ -38,7 +37,9 @@ Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
   client->freeze_ = attach.freeze && client->monitor_->can_freeze();
   client->timing_ = attach.timing;
   client->turn_ = attach.turn;
-  client->interprets_triton_ = attach.setup.contains("triton");
+  client->clock_ = attach.clock;
+  client->interprets_triton_ = attach.setup.triton.has_value();
+  client->on_device_ = attach.setup.device.has_value();
   for (const task::Argument& input : signature.inputs)
     client->input_is_scalar_.push_back(input.role == task::Role::kScalar);
   KW_TRY_STATUS(client->send_setup(attach, signature));
@@ -46,56 +47,62 @@ Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
 }
 
 Status ExecutorClient::send_setup(Attach& attach, const task::Signature& signature) {
+  Json message = to_json(attach.setup);
   std::vector<int> fds = {pages_.command_fd.get(), pages_.reply_fd.get(), attach.source.get()};
   Json names = {"command", "reply", "source"};
   if (memory_.statics != nullptr) {
     names.push_back("statics");
-    fds.push_back(memory_.statics->fd());
+    fds.push_back(memory_.statics->descriptor());
     Json offsets = Json::array();
     for (std::size_t i = 0; i < memory_.statics->layout().count(); ++i)
       offsets.push_back(memory_.statics->layout().offset(i));
-    attach.setup["static_offsets"] = offsets;
+    message["static_offsets"] = offsets;
+    message["static_bytes"] = memory_.statics->layout().total_bytes();
   }
-  if (memory_.output->arena.valid()) {
+  if (!memory_.inputs.empty()) {
+    message["input_bytes"] = memory_.inputs[0]->layout().total_bytes();
+    message["output_bytes"] = memory_.output->destinations[0]->layout().total_bytes();
+  }
+  if (memory_.output->arena != nullptr) {
     names.push_back("arena");
-    fds.push_back(memory_.output->arena_fd.get());
+    fds.push_back(memory_.output->arena->descriptor());
   }
   for (std::size_t s = 0; s < memory_.inputs.size(); ++s) {
     names.push_back("in" + std::to_string(s));
-    fds.push_back(memory_.inputs[s]->fd());
+    fds.push_back(memory_.inputs[s]->descriptor());
     names.push_back("out" + std::to_string(s));
-    fds.push_back(memory_.output->destinations[s].fd());
+    fds.push_back(memory_.output->destinations[s]->descriptor());
   }
-  attach.setup["op"] = "setup";
-  attach.setup["fds"] = names;
-  attach.setup["signature"] = task::to_json(signature);
-  attach.setup["sets"] = memory_.inputs.size();
-  attach.setup["frozen"] = freeze_;
-  auto sent = os::send_message(attach.control.get(), attach.setup, fds);
+  message["op"] = "setup";
+  message["fds"] = names;
+  message["signature"] = task::to_json(signature);
+  message["sets"] = memory_.inputs.size();
+  message["frozen"] = freeze_;
+  auto sent = os::send_message(attach.control.get(), message, fds);
   if (!sent) return tl::unexpected(std::move(sent).error().with_context("an executor's setup"));
   return {};
 }
 
-Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
-  auto start = Clock::now();
+Result<LaunchResult> ExecutorClient::load(std::chrono::nanoseconds timeout) {
+  auto start = clock_->now();
   Wait wait{start + timeout};
-  GoResult result;
+  LaunchResult result;
   while (true) {
     auto state = static_cast<ExecutorState>(load_acquire(pages_.reply().state));
     if (state == ExecutorState::kReady) break;
-    if (state == ExecutorState::kFailed) result.end = GoEnd::kFailed;
+    if (state == ExecutorState::kFailed) result.end = LaunchEnd::kFailed;
     if (state != ExecutorState::kFailed) exit_ = monitor_->exited();
-    if (exit_) result.end = GoEnd::kExited;
-    if (result.end != GoEnd::kDone) return result;
+    if (exit_) result.end = LaunchEnd::kExited;
+    if (result.end != LaunchEnd::kDone) return result;
     KW_TRY(bool late, too_late(wait));
-    if (late) result.end = GoEnd::kTimeout;
+    if (late) result.end = LaunchEnd::kTimeout;
     if (late) return result;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    clock_->sleep_for(std::chrono::microseconds(50));
   }
-  result.wall = Clock::now() - start - wait.aside;
+  result.wall = clock_->now() - start - wait.aside;
   std::optional<Style> style = style_of(pages_.reply());
   if (!style) {
-    result.end = GoEnd::kProtocol;
+    result.end = LaunchEnd::kProtocol;
     return result;
   }
   style_ = *style;
@@ -106,29 +113,29 @@ Result<GoResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
 Result<bool> ExecutorClient::too_late(Wait& wait) {
   KW_TRY(std::chrono::nanoseconds aside, turn_->make_way(monitor_.get()));
   wait.aside += aside;
-  return Clock::now() > wait.deadline + wait.aside;
+  return clock_->now() > wait.deadline + wait.aside;
 }
 
-Result<GoEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) {
-  const auto slow_after = Clock::now() + kSlowPollAfter;
+Result<LaunchEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) {
+  const auto slow_after = clock_->now() + kSlowPollAfter;
   const int spins = timing_ ? kSpinsBetweenLooks : kUntimedSpins;
   while (true) {
     for (int i = 0; i < spins; ++i) {
-      GoProgress progress = go_progress(load_acquire(pages_.reply().done_seq), sequence);
-      if (progress == GoProgress::kDone) return GoEnd::kDone;
-      if (progress == GoProgress::kOutOfTurn) return GoEnd::kProtocol;
+      LaunchProgress progress = launch_progress(load_acquire(pages_.reply().done_seq), sequence);
+      if (progress == LaunchProgress::kDone) return LaunchEnd::kDone;
+      if (progress == LaunchProgress::kOutOfTurn) return LaunchEnd::kProtocol;
       _mm_pause();
     }
     if (load_acquire(pages_.reply().state) == static_cast<std::uint32_t>(ExecutorState::kFailed))
-      return GoEnd::kFailed;
+      return LaunchEnd::kFailed;
     exit_ = monitor_->exited();
-    if (exit_) return GoEnd::kExited;
+    if (exit_) return LaunchEnd::kExited;
     KW_TRY(bool late, too_late(wait));
-    if (late) return GoEnd::kTimeout;
-    if (Clock::now() > slow_after)
-      std::this_thread::sleep_for(kSlowPoll);
+    if (late) return LaunchEnd::kTimeout;
+    if (clock_->now() > slow_after)
+      clock_->sleep_for(kSlowPoll);
     else if (!timing_)
-      std::this_thread::sleep_for(kUntimedPoll);
+      clock_->sleep_for(kUntimedPoll);
   }
 }
 
@@ -144,59 +151,60 @@ void ExecutorClient::write_command(Op op, std::span<const std::uint32_t> sets) {
       if (!input_is_scalar_[i])
         page.input_offset[s][i] = memory_.inputs[s]->layout().offset(tensor++);
     }
-    const Layout& outputs = memory_.output->destinations[s].layout();
+    const Layout& outputs = memory_.output->destinations[s]->layout();
     for (std::size_t i = 0; i < outputs.count(); ++i) page.output_offset[s][i] = outputs.offset(i);
   }
 }
 
-Result<GoResult> ExecutorClient::go(Op op, std::span<const std::uint32_t> sets,
-                                    std::chrono::nanoseconds timeout) {
+Result<LaunchResult> ExecutorClient::run(Op op, std::span<const std::uint32_t> sets,
+                                         std::chrono::nanoseconds timeout) {
   KW_TRY_STATUS(turn_->make_way(nullptr));
   write_command(op, sets);
   KW_TRY(auto cpu_before, monitor_->cpu_time());
   KW_TRY(std::uint64_t faults_before, monitor_->minor_faults());
   std::chrono::nanoseconds waited_before = monitor_->waiting_time();
   ++sequence_;
-  GoResult result;
-  std::atomic_ref<std::uint64_t>(pages_.command().go_seq)
+  LaunchResult result;
+  std::atomic_ref<std::uint64_t>(pages_.command().launch_seq)
       .store(sequence_, std::memory_order_release);
-  auto start = Clock::now();
+  auto start = clock_->now();
   if (freeze_) KW_TRY_STATUS(monitor_->thaw());
   Wait wait{start + timeout};
   KW_TRY(result.end, wait_done(sequence_, wait));
-  if (freeze_ && result.end != GoEnd::kExited) KW_TRY_STATUS(monitor_->freeze());
-  result.wall = Clock::now() - start - wait.aside;
-  if (result.end != GoEnd::kDone) return result;
+  if (freeze_ && result.end != LaunchEnd::kExited) KW_TRY_STATUS(monitor_->freeze());
+  result.wall = clock_->now() - start - wait.aside;
+  if (result.end != LaunchEnd::kDone) return result;
   // Frozen now: a second look cannot change any more.
-  if (load_acquire(pages_.reply().done_seq) != sequence_) result.end = GoEnd::kProtocol;
+  if (load_acquire(pages_.reply().done_seq) != sequence_) result.end = LaunchEnd::kProtocol;
   KW_TRY(auto cpu_after, monitor_->cpu_time());
   KW_TRY(std::uint64_t faults_after, monitor_->minor_faults());
   result.cpu_time = cpu_after - cpu_before;
   result.minor_faults = faults_after - faults_before;
   result.waited = monitor_->waiting_time() - waited_before;
-  return result;
-}
-
-Result<NullGos> ExecutorClient::null_gos(int count) {
-  std::vector<NullGo> gos;
-  for (int i = 0; i < count; ++i) {
-    KW_TRY(GoResult result, go(Op::kNullCall, {}, std::chrono::seconds(2)));
-    if (result.end != GoEnd::kDone) return NullGos{};
-    gos.push_back({result.wall, result.waited, result.cpu_time});
+  // Only a program of ours says this: on the processor the page is the candidate's to write.
+  if (on_device_) {
+    const auto longest = static_cast<std::uint64_t>(result.wall.count());
+    result.device_span =
+        std::chrono::nanoseconds(std::min(load_acquire(pages_.reply().device_span_ns), longest));
+    result.device_time = std::min(
+        std::chrono::nanoseconds(std::min(load_acquire(pages_.reply().device_ns), longest)),
+        result.device_span);
   }
-  return null_gos_of(gos);
+  return result;
 }
 
 OutputReport ExecutorClient::report(std::uint32_t call, std::uint32_t output) const {
   return report_of(pages_.reply(), call, output);
 }
 
-std::optional<ExecutorClient::Launches> ExecutorClient::launches() const {
+std::optional<KernelLaunches> ExecutorClient::kernel_launches() const {
   if (!interprets_triton_) return std::nullopt;
   const volatile ReplyPage& page = pages_.reply();
-  Launches launches;
+  KernelLaunches launches;
   launches.kernel_count = page.kernel_count;
+  launches.configurations = page.configurations;
   launches.library_calls = page.library_calls;
+  launches.masked_lanes = page.masked_lanes != 0;
   launches.kernels.resize(std::min(launches.kernel_count, kMaxKernels));
   for (std::size_t i = 0; i < launches.kernels.size(); ++i) {
     const volatile KernelReport& from = page.kernels[i];
@@ -214,7 +222,7 @@ ExecutorEnd ExecutorClient::end() {
   // later.
   for (int i = 0; i < 200 && !exit_; ++i) {
     exit_ = monitor_->exited();
-    if (!exit_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!exit_) clock_->sleep_for(std::chrono::milliseconds(1));
   }
   end.exit = exit_;
   end.failure = failure_of(pages_.reply());

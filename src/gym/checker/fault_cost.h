@@ -1,4 +1,4 @@
-// What a minor page fault costs on this machine.
+// The cost of a minor page fault on this machine.
 #pragma once
 
 namespace kw::gym {

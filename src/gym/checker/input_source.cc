@@ -2,9 +2,7 @@
 #include "gym/checker/input_source.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "base/check.h"
 #include "base/random.h"
 #include "gym/inputs/fill.h"
 
@@ -13,18 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxFixed = 16ULL << 30U;
 
-void copy_into(std::span<std::byte> to, std::span<const std::byte> from) {
-  if (!to.empty()) std::memcpy(to.data(), from.data(), std::min(to.size(), from.size()));
-}
-
-task::InputPolicy input_policy_of(const Json& plan) {
-  task::InputPolicy policy;
-  policy.distribution = static_cast<task::Distribution>(plan.value("distribution", 0));
-  if (plan.contains("low")) policy.low = plan["low"].get<double>();
-  if (plan.contains("high")) policy.high = plan["high"].get<double>();
-  return policy;
-}
-
 bool is_uneven(const task::InputPolicy& policy) {
   return policy.distribution == task::Distribution::kSpikes ||
          policy.distribution == task::Distribution::kWideRange;
@@ -32,25 +18,21 @@ bool is_uneven(const task::InputPolicy& policy) {
 
 }  // namespace
 
-Result<InputSource> InputSource::of_definition(const task::Signature& signature, const Json& plans,
+Result<InputSource> InputSource::of_definition(const task::Signature& signature,
+                                               const std::vector<InputPlan>& plans,
                                                ReceivedFds& fds) {
   InputSource source;
-  auto plan_of = [&](const std::string& name) -> const Json* {
-    for (const Json& plan : plans) {
-      if (plan.value("name", "") == name) return &plan;
-    }
-    return nullptr;
-  };
   auto add = [&](std::vector<Tensor>& list, const task::Argument& argument) -> Status {
-    Tensor tensor{argument.dtype, argument.shape, {}, {}, {}};
-    const Json* plan = plan_of(argument.name);
-    if (plan == nullptr) return fail(ErrorCode::kInternal, "no plan for input {}", argument.name);
-    tensor.policy = input_policy_of(*plan);
-    tensor.ordinary =
-        plan->contains("ordinary") ? input_policy_of((*plan)["ordinary"]) : tensor.policy;
+    Tensor tensor{{argument.dtype, argument.shape, {}}, {}, {}, {}};
+    const auto plan = std::ranges::find(plans, argument.name, &InputPlan::name);
+    if (plan == plans.end())
+      return fail(ErrorCode::kInternal, "no plan for input {}", argument.name);
+    tensor.spec.policy = plan->policy;
+    tensor.ordinary = plan->ordinary;
+    tensor.domain = plan->fixed ? task::InputDomain::kFixed : task::domain_of(plan->policy);
     if (is_uneven(tensor.ordinary)) tensor.ordinary = {};
-    if (plan->contains("fixed")) {
-      KW_TRY(os::UniqueFd fd, fds.take((*plan)["fixed"].get<std::string>()));
+    if (plan->fixed) {
+      KW_TRY(os::UniqueFd fd, fds.take(*plan->fixed));
       KW_TRY(tensor.fixed, os::read_to_end(fd.get(), kMaxFixed));
       if (tensor.fixed.size() != argument.bytes()) {
         return fail(ErrorCode::kInvalidArgument,
@@ -59,7 +41,7 @@ Result<InputSource> InputSource::of_definition(const task::Signature& signature,
       }
     }
     if (tensor.fixed.empty())
-      KW_TRY_STATUS(check_distribution(tensor.dtype, tensor.shape, tensor.policy));
+      KW_TRY_STATUS(check_distribution(tensor.spec.dtype, tensor.spec.shape, tensor.spec.policy));
     list.push_back(std::move(tensor));
     return {};
   };
@@ -70,69 +52,102 @@ Result<InputSource> InputSource::of_definition(const task::Signature& signature,
   return source;
 }
 
-InputSource InputSource::of_module(const task::Signature& signature, OracleClient& oracle) {
+Result<InputSource> InputSource::of_module(const task::Signature& signature,
+                                           const std::vector<InputPlan>& plans, Oracle& oracle) {
   InputSource source;
   source.oracle_ = &oracle;
   for (const auto* argument : tensors_of(signature.inputs))
-    source.inputs_.push_back({argument->dtype, argument->shape, {}, {}, {}});
+    source.inputs_.push_back({{argument->dtype, argument->shape, {}}, {}, {}, {}});
+  const auto tensors = tensors_of(signature.inputs);
+  for (const InputPlan& plan : plans) {
+    const auto named = std::ranges::find(tensors, plan.name, &task::Argument::name);
+    if (named == tensors.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "the policy's inputs.{}: forward() has no such tensor", plan.name);
+    }
+    source.inputs_[static_cast<std::size_t>(named - tensors.begin())].domain =
+        task::domain_of(plan.policy);
+  }
   return source;
 }
 
-void InputSource::fill_one(const Tensor& tensor, std::span<std::byte> out, std::uint64_t seed) {
-  if (!tensor.fixed.empty()) {
-    copy_into(out, std::as_bytes(std::span(tensor.fixed)));
-  } else {
-    KW_CHECK(fill_input(tensor.dtype, tensor.shape, tensor.policy, seed,
-                        out));  // checked when the plan was read
-  }
+Status InputSource::fill_one(const Tensor& tensor, TensorMemory& memory, std::size_t i,
+                             std::uint64_t seed) {
+  if (!tensor.fixed.empty()) return memory.write(i, std::as_bytes(std::span(tensor.fixed)));
+  return memory.fill(i, tensor.spec, seed);
 }
 
-Result<OracleAnswer> InputSource::fill(SharedTensors& set, std::uint64_t seed) {
+Result<OracleAnswer> InputSource::fill(TensorMemory& set, std::uint64_t seed) {
   if (oracle_ != nullptr) {
     KW_TRY(OracleAnswer answer, oracle_->generate(seed));
     for (std::size_t i = 0; answer.ok && i < inputs_.size(); ++i)
-      copy_into(set.tensor(i), oracle_->input(i));
+      KW_TRY_STATUS(set.write(i, oracle_->input(i)));
     return answer;
   }
   Rng rng(seed);
-  for (std::size_t i = 0; i < inputs_.size(); ++i) fill_one(inputs_[i], set.tensor(i), rng.next());
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    KW_TRY_STATUS(fill_one(inputs_[i], set, i, rng.next()));
+  return OracleAnswer{};
+}
+
+Result<OracleAnswer> InputSource::refill(TensorMemory& set, std::size_t tensor,
+                                         std::uint64_t seed) {
+  if (oracle_ != nullptr) {
+    KW_TRY(OracleAnswer answer, oracle_->generate(seed));
+    if (answer.ok) KW_TRY_STATUS(set.write(tensor, oracle_->input(tensor)));
+    return answer;
+  }
+  KW_TRY_STATUS(fill_one(inputs_[tensor], set, tensor, seed));
   return OracleAnswer{};
 }
 
 bool InputSource::uneven() const {
   return std::ranges::any_of(
-      inputs_, [](const Tensor& t) { return t.fixed.empty() && is_uneven(t.policy); });
+      inputs_, [](const Tensor& t) { return t.fixed.empty() && is_uneven(t.spec.policy); });
 }
 
-void InputSource::fill_ordinary(SharedTensors& set, std::uint64_t seed) {
+Status InputSource::fill_ordinary(TensorMemory& set, std::uint64_t seed) {
   Rng rng(seed);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Tensor tensor = inputs_[i];
-    if (is_uneven(tensor.policy)) tensor.policy = tensor.ordinary;
-    fill_one(tensor, set.tensor(i), rng.next());
+    if (is_uneven(tensor.spec.policy)) tensor.spec.policy = tensor.ordinary;
+    KW_TRY_STATUS(fill_one(tensor, set, i, rng.next()));
   }
+  return {};
 }
 
-void InputSource::fill_statics(SharedTensors& statics, std::uint64_t seed) {
+Status InputSource::fill_statics(TensorMemory& statics, std::uint64_t seed) {
   Rng rng(seed);
   for (std::size_t i = 0; i < statics_.size(); ++i)
-    fill_one(statics_[i], statics.tensor(i), rng.next());
+    KW_TRY_STATUS(fill_one(statics_[i], statics, i, rng.next()));
+  return {};
+}
+
+bool InputSource::is_possible(std::size_t i, HardKind kind) const {
+  return kw::gym::is_possible(kind, inputs_[i].spec.dtype, inputs_[i].domain);
+}
+
+Status InputSource::harden(TensorMemory& set, const HardMix& mix, const std::vector<bool>& chosen,
+                           std::uint64_t seed) const {
+  Rng rng(seed);
+  const std::uint64_t blocks = rng.next();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const Tensor& tensor = inputs_[i];
+    const std::uint64_t own = rng.next();
+    const bool is_touched = chosen[i] && std::ranges::any_of(mix.kinds, [&](HardKind kind) {
+                              return is_possible(i, kind);
+                            });
+    if (!is_touched) continue;
+    KW_TRY_STATUS(set.edit(i, [&](std::span<std::byte> values) {
+      make_hard(tensor.spec.dtype, tensor.spec.shape, tensor.domain, mix, {blocks, own}, values);
+    }));
+  }
+  return {};
 }
 
 bool InputSource::fixed() const {
   return oracle_ == nullptr &&
          std::ranges::all_of(inputs_, [](const Tensor& tensor) { return !tensor.fixed.empty(); });
-}
-
-Result<OracleAnswer> InputSource::refill(SharedTensors& set, std::size_t tensor,
-                                         std::uint64_t seed) {
-  if (oracle_ != nullptr) {
-    KW_TRY(OracleAnswer answer, oracle_->generate(seed));
-    if (answer.ok) copy_into(set.tensor(tensor), oracle_->input(tensor));
-    return answer;
-  }
-  fill_one(inputs_[tensor], set.tensor(tensor), seed);
-  return OracleAnswer{};
 }
 
 }  // namespace kw::gym

@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
-#include "gym/checker/buffers.h"
-#include "gym/checker/oracle_client.h"
+#include "gym/checker/oracle.h"
+#include "gym/checker/tensor_memory.h"
+#include "gym/inputs/hard.h"
+#include "gym/messages/checker_messages.h"
 #include "gym/named_fds.h"
 #include "task/problem.h"
 #include "task/signature.h"
@@ -18,35 +19,45 @@ namespace kw::gym {
 class InputSource {
  public:
   // plans: one a tensor input of the definition, statics included, by name (the supervisor's
-  // "inputs"); empty for modules.
-  static Result<InputSource> of_definition(const task::Signature& signature, const Json& plans,
-                                           ReceivedFds& fds);
-  static InputSource of_module(const task::Signature& signature, OracleClient& oracle);
+  // "inputs").
+  static Result<InputSource> of_definition(const task::Signature& signature,
+                                           const std::vector<InputPlan>& plans, ReceivedFds& fds);
+  // plans: of those inputs that have a policy, whose domain alone counts. kInvalidArgument for a
+  // plan of no tensor. oracle: borrowed.
+  static Result<InputSource> of_module(const task::Signature& signature,
+                                       const std::vector<InputPlan>& plans, Oracle& oracle);
 
-  // New values for every tensor of the set, at its layout's present offsets. The answer is not ok
-  // when get_inputs() failed.
-  Result<OracleAnswer> fill(SharedTensors& set, std::uint64_t seed);
+  // Writes new values to every tensor of the set, at its present places. The answer is not ok when
+  // get_inputs() failed.
+  Result<OracleAnswer> fill(TensorMemory& set, std::uint64_t seed);
+  // Writes new values to one tensor: whether it matters shows in the outputs.
+  Result<OracleAnswer> refill(TensorMemory& set, std::size_t tensor, std::uint64_t seed);
   // Whether a few elements dominate an input here that are ordinary elsewhere in the problem.
   bool uneven() const;
-  // Definitions: fill() with ordinary values in the place of those.
-  void fill_ordinary(SharedTensors& set, std::uint64_t seed);
-  // Definitions: values of the static inputs. Modules get theirs from OracleClient::state().
-  void fill_statics(SharedTensors& statics, std::uint64_t seed);
-  // Only this tensor gets new values: whether it matters shows in the outputs.
+  // Definitions: as fill(), with ordinary values in the place of those.
+  Status fill_ordinary(TensorMemory& set, std::uint64_t seed);
+  // Definitions: values of the static inputs. Modules get theirs from Oracle::state().
+  Status fill_statics(TensorMemory& statics, std::uint64_t seed);
   // Whether every input is a stored tensor, the same in all calls.
   bool fixed() const;
-  Result<OracleAnswer> refill(SharedTensors& set, std::size_t tensor, std::uint64_t seed);
+  // Whether input i may have values of this kind.
+  bool is_possible(std::size_t i, HardKind kind) const;
+  std::size_t count() const { return inputs_.size(); }
+  // After fill(): makes the inputs hard for which chosen[i] is set, as far as they may be.
+  Status harden(TensorMemory& set, const HardMix& mix, const std::vector<bool>& chosen,
+                std::uint64_t seed) const;
 
  private:
   struct Tensor {
-    task::DType dtype;
-    std::vector<std::int64_t> shape;
-    task::InputPolicy policy, ordinary;
+    InputSpec spec;
+    task::InputPolicy ordinary;
     std::string fixed;  // bytes of a stored tensor; empty: generated
+    task::InputDomain domain = task::InputDomain::kAny;
   };
-  static void fill_one(const Tensor& tensor, std::span<std::byte> out, std::uint64_t seed);
+  static Status fill_one(const Tensor& tensor, TensorMemory& memory, std::size_t i,
+                         std::uint64_t seed);
   std::vector<Tensor> inputs_, statics_;
-  OracleClient* oracle_ = nullptr;  // modules; borrowed
+  Oracle* oracle_ = nullptr;  // modules; borrowed
 };
 
 }  // namespace kw::gym

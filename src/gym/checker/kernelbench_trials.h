@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gym/checker/buffers.h"
-#include "gym/checker/oracle_client.h"
+#include "gym/checker/executor.h"
+#include "gym/checker/oracle.h"
 #include "gym/checker/output_memory.h"
 #include "gym/checker/side.h"
+#include "gym/checker/tensor_memory.h"
 #include "task/signature.h"
 
 namespace kw::gym {
@@ -28,22 +29,26 @@ class KernelBenchTrials {
                                                                839703249, 2584932063};
 
   // Runs the reference; the oracle's module is another one afterwards. Not ok when it fails.
-  static Result<OracleAnswer> make(const task::Signature& signature, OracleClient& oracle,
+  static Result<OracleAnswer> make(const task::Signature& signature, Oracle& oracle,
+                                   TensorAllocator& allocator,
                                    std::unique_ptr<KernelBenchTrials>& made);
 
-  // Of an executor for run(): borrowed, and its outputs are its own.
+  // The memory that an executor for run() reads and writes. It is borrowed, and its outputs are its
+  // own.
   ExecutorMemory memory(OutputMemory& output) const;
   // Starts the candidate and lets it run all trials. An Error is ours.
   Result<bool> run(Side& candidate);
 
  private:
   explicit KernelBenchTrials(const task::Signature& signature) : signature_(&signature) {}
-  bool close(Side& candidate, std::uint32_t trial) const;
+  Result<bool> close(const Side& candidate, std::uint32_t trial) const;
+  Status add_trial(std::uint64_t seed, Oracle& oracle, TensorAllocator& allocator,
+                   OracleAnswer& answer);
 
   const task::Signature* signature_;                           // borrowed
-  std::unique_ptr<SharedTensors> statics_;                     // null: none
-  std::vector<SharedTensors> inputs_;                          // one a trial
-  std::vector<std::vector<std::vector<std::byte>>> expected_;  // by trial and output
+  std::unique_ptr<TensorMemory> statics_;                      // null: none
+  std::vector<std::unique_ptr<TensorMemory>> inputs_;          // one for each trial
+  std::vector<std::vector<std::vector<std::byte>>> expected_;  // indexed by trial and output
   std::chrono::nanoseconds slowest_reference_{0};
 };
 

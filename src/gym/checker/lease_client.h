@@ -1,34 +1,33 @@
-// The checker's side of the timing lease: asks the supervisor and holds it for the length of a
-// scope.
+// The checker's side of the timing lease: it asks the supervisor over its control socket.
 #pragma once
 #include <chrono>
 
-#include "base/json.h"
 #include "base/result.h"
+#include "gym/checker/timing_lease.h"
+#include "gym/messages/checker_messages.h"
 #include "os/message.h"
 
 namespace kw::gym {
 
-class LeaseScope {
+// control: borrowed.
+class LeaseClient final : public TimingLease {
  public:
-  static Result<LeaseScope> take(int control) {
-    KW_TRY_STATUS(os::send_message(control, Json{{"op", "lease"}}));
-    KW_TRY(os::Message message, os::receive_message(control, std::chrono::milliseconds(-1)));
-    if (message.body.value("op", "") != "granted")
+  explicit LeaseClient(int control) : control_(control) {}
+
+  Status take() override {
+    KW_TRY_STATUS(os::send_message(control_, to_json(Signal::kLease)));
+    KW_TRY(os::Message message, os::receive_message(control_, std::chrono::milliseconds(-1)));
+    KW_TRY(Signal signal, signal_from_json(message.body));
+    if (signal != Signal::kGranted)
       return fail(ErrorCode::kInternal, "the supervisor did not grant the timing lease");
-    return LeaseScope(control);
+    return {};
   }
-  LeaseScope(LeaseScope&& other) noexcept : control_(std::exchange(other.control_, -1)) {}
-  LeaseScope& operator=(LeaseScope&&) = delete;
-  LeaseScope(const LeaseScope&) = delete;
-  ~LeaseScope() {
-    // A supervisor that is gone is noticed at the next request.
-    if (control_ >= 0)
-      static_cast<void>(os::send_message(control_, Json{{"op", "release"}}).has_value());
+  // A supervisor that is gone is noticed at the next request.
+  void give_back() override {
+    static_cast<void>(os::send_message(control_, to_json(Signal::kRelease)).has_value());
   }
 
  private:
-  explicit LeaseScope(int control) : control_(control) {}
   int control_;
 };
 

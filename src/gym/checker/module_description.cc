@@ -23,7 +23,7 @@ Result<Described> argument_of(const Json& value, const std::string& where, task:
   argument.role = scalar ? task::Role::kScalar : role;
   KW_TRY(argument.name, reader.string("name"));
   KW_TRY(std::string dtype, reader.string("dtype"));
-  auto parsed = task::dtype_from_string(dtype);
+  auto parsed = tensor::dtype_from_string(dtype);
   if (!parsed)
     return fail(ErrorCode::kInvalidArgument, "{}.dtype: unknown dtype {}", where,
                 printable(dtype, 40));
@@ -92,8 +92,8 @@ Result<ModuleDescription> module_description_from_json(std::string_view text) {
   Json given = task::to_json(signature);
   if (const Json* parameters = reader.find("init_parameters"); parameters != nullptr)
     given["init_parameters"] = *parameters;
-  // The signature's own reader knows what it must be: sizes that do not overflow, scalars with
-  // values of their type.
+  // The signature's own reader checks the rest: sizes that do not overflow, scalars with values of
+  // their type.
   KW_TRY(description.signature, task::signature_from_json(given, "description"));
   KW_TRY(description.init_args, reader.string_or("init_args", "[]"));
   KW_TRY(description.random_in_forward, reader.boolean_or("random_in_forward", false));

@@ -1,5 +1,5 @@
-// What the oracle found out about a module. The oracle runs the problem's own code, so its text is
-// read like a stranger's file: bounded, every field checked.
+// The oracle's description of a module. The oracle runs the problem's own code, so its text is read
+// like a stranger's file: bounded, with every field checked.
 #pragma once
 #include <string>
 #include <string_view>

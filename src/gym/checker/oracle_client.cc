@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "gym/checker/buffers.h"
 #include "gym/protocol.h"
 #include "os/message.h"
 
@@ -12,6 +11,7 @@ namespace kw::gym {
 namespace {
 
 constexpr std::size_t kTextBytes = 1U << 20U;
+constexpr std::size_t kExchangePage = 4096;
 constexpr std::size_t kMaxFailureText = 2000;
 constexpr std::chrono::milliseconds kSlice{20};  // between looks at who wants to measure
 
@@ -33,12 +33,13 @@ std::string_view precision_name(Precision precision) {
 
 Result<std::unique_ptr<OracleClient>> OracleClient::attach(
     os::UniqueFd control, std::unique_ptr<sandbox::Monitor> monitor,
-    std::chrono::milliseconds timeout, Turn& turn) {
+    std::chrono::milliseconds timeout, Turn& turn, CheckerClock& clock) {
   std::unique_ptr<OracleClient> client(new OracleClient);
   client->control_ = std::move(control);
   client->monitor_ = std::move(monitor);
   client->timeout_ = timeout;
   client->turn_ = &turn;
+  client->clock_ = &clock;
   KW_TRY(client->text_fd_, os::make_memory_file("text", kTextBytes));
   KW_TRY(client->text_, os::Mapping::shared(client->text_fd_.get(), kTextBytes, true));
   return client;
@@ -46,12 +47,11 @@ Result<std::unique_ptr<OracleClient>> OracleClient::attach(
 
 // Within the timeout, which stands still while others measure.
 Result<Status> OracleClient::receive(OracleReply& reply, std::chrono::nanoseconds& took) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const auto start = clock_->now();
   std::chrono::nanoseconds aside{0};
   while (true) {
     Status received = os::receive_struct(control_.get(), &reply, sizeof reply, kSlice);
-    took = Clock::now() - start - aside;
+    took = clock_->now() - start - aside;
     bool waits = !received && received.error().code() == ErrorCode::kDeadlineExceeded;
     if (!waits || took > timeout_) return received;
     KW_TRY(std::chrono::nanoseconds more, turn_->make_way(monitor_.get()));
@@ -59,40 +59,40 @@ Result<Status> OracleClient::receive(OracleReply& reply, std::chrono::nanosecond
   }
 }
 
+std::string OracleClient::words_for(const Error& failure) {
+  if (failure.code() == ErrorCode::kDeadlineExceeded) {
+    return fmt::format("the reference did not finish within {:.0f} s",
+                       static_cast<double>(timeout_.count()) / 1000);
+  }
+  const std::optional<sandbox::Exit> exit = monitor_->exited();
+  if (exit && exit->out_of_memory)
+    return "the reference ran out of memory (smaller sizes: --set NAME=VALUE)";
+  return "the reference's process ended";
+}
+
 Result<OracleAnswer> OracleClient::request(const Json& body, const std::vector<int>& fds) {
   KW_TRY_STATUS(turn_->make_way(nullptr));
   OracleAnswer answer;
-  auto sent = os::send_message(control_.get(), body, fds);
   OracleReply reply{};
-  Status received = std::move(sent);
+  Status received = os::send_message(control_.get(), body, fds);
   if (received) {
     KW_TRY(received, receive(reply, answer.took));
   }
   if (!received) {
     answer.ok = false;
-    bool late = received.error().code() == ErrorCode::kDeadlineExceeded;
-    std::optional<sandbox::Exit> exit = monitor_->exited();
-    if (late) {
-      answer.text = fmt::format("the reference did not finish within {:.0f} s",
-                                static_cast<double>(timeout_.count()) / 1000);
-    } else if (exit && exit->out_of_memory) {
-      answer.text = "the reference ran out of memory (smaller sizes: --set NAME=VALUE)";
-    } else {
-      answer.text = "the reference's process ended";
-    }
-  } else {
-    std::size_t bytes = std::min<std::size_t>(reply.text_bytes, kTextBytes);
-    answer.ok = reply.status == 0;
-    answer.text.assign(reinterpret_cast<const char*>(text_.data()), bytes);
-    if (!answer.ok) answer.text = printable(answer.text, kMaxFailureText);
+    answer.text = words_for(received.error());
+    return answer;
   }
-  if (!answer.ok) last_failure_ = answer.text;
+  const std::size_t bytes = std::min<std::size_t>(reply.text_bytes, kTextBytes);
+  answer.ok = reply.status == 0;
+  answer.text.assign(reinterpret_cast<const char*>(text_.data()), bytes);
+  if (!answer.ok) answer.text = printable(answer.text, kMaxFailureText);
   return answer;
 }
 
-Result<OracleAnswer> OracleClient::setup(const Json& body, const std::string& source) {
+Result<OracleAnswer> OracleClient::setup(const OracleSetup& setup, const std::string& source) {
   KW_TRY(os::UniqueFd source_fd, os::make_sealed_file("source", source));
-  Json request_body = body;
+  Json request_body = to_json(setup);
   request_body["op"] = "setup";
   request_body["fds"] = {"text", "source"};
   request_body["source"] = nullptr;
@@ -110,23 +110,24 @@ Result<OracleAnswer> OracleClient::describe(std::uint64_t param_seed, std::uint6
   return answer;
 }
 
-Result<OracleAnswer> OracleClient::attach_exchange(const task::Signature& signature) {
+std::size_t OracleClient::place_slots(const task::Signature& signature) {
   std::size_t at = 0;
   auto place = [&](std::vector<Slot>& slots, const task::Argument& argument, std::size_t bytes) {
     if (argument.role == task::Role::kScalar) return;
     slots.push_back({at, bytes});
-    at += (bytes + 4095) / 4096 * 4096;
+    at += (bytes + kExchangePage - 1) / kExchangePage * kExchangePage;
   };
-  inputs_.clear();
-  statics_.clear();
-  outputs_.clear();
-  outputs64_.clear();
+  for (auto* slots : {&inputs_, &statics_, &outputs_, &outputs64_}) slots->clear();
   for (const auto& argument : signature.inputs) place(inputs_, argument, argument.bytes());
   for (const auto& argument : signature.statics) place(statics_, argument, argument.bytes());
   for (const auto& argument : signature.outputs) place(outputs_, argument, argument.bytes());
   for (const auto& argument : signature.outputs)
     place(outputs64_, argument, static_cast<std::size_t>(argument.elements()) * 8);
-  std::size_t bytes = std::max<std::size_t>(at, 4096);
+  return std::max(at, kExchangePage);
+}
+
+Result<OracleAnswer> OracleClient::attach_exchange(const task::Signature& signature) {
+  const std::size_t bytes = place_slots(signature);
   KW_TRY(exchange_fd_, os::make_memory_file("exchange", bytes));
   KW_TRY(exchange_, os::Mapping::shared(exchange_fd_.get(), bytes, true));
   // One entry an argument, as in the signature: 0 for scalars, which take no memory.
@@ -166,19 +167,6 @@ Result<OracleAnswer> OracleClient::run(const Run& run) {
   if (answer.ok && run.precision == Precision::kDeclared && run.perturb_seed == 0)
     fastest_ = std::min(fastest_.value_or(answer.took), answer.took);
   return answer;
-}
-
-std::span<std::byte> OracleClient::input(std::size_t tensor) {
-  return exchange_.bytes().subspan(inputs_[tensor].offset, inputs_[tensor].bytes);
-}
-std::span<std::byte> OracleClient::static_tensor(std::size_t i) {
-  return exchange_.bytes().subspan(statics_[i].offset, statics_[i].bytes);
-}
-std::span<const std::byte> OracleClient::output(std::size_t i) const {
-  return exchange_.bytes().subspan(outputs_[i].offset, outputs_[i].bytes);
-}
-std::span<const std::byte> OracleClient::output64(std::size_t i) const {
-  return exchange_.bytes().subspan(outputs64_[i].offset, outputs64_[i].bytes);
 }
 
 }  // namespace kw::gym

@@ -6,13 +6,16 @@
 #include <cstring>
 #include <numeric>
 
+#include "gym/checker/layout.h"
 #include "gym/correctness/indices.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
 using task::CheckKind;
+
+constexpr double kSides = 2;  // candidate and baseline may both err
 
 std::span<const double> doubles(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const double*>(bytes.data()), bytes.size() / sizeof(double)};
@@ -21,8 +24,8 @@ std::span<const std::int64_t> integers(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t)};
 }
 
-std::vector<double> widened(task::DType dtype, std::span<const std::byte> bytes) {
-  std::vector<double> values(bytes.size() / task::size_of(dtype));
+std::vector<double> widened(tensor::DType dtype, std::span<const std::byte> bytes) {
+  std::vector<double> values(bytes.size() / tensor::size_of(dtype));
   load(dtype, bytes, 0, values);
   return values;
 }
@@ -57,7 +60,7 @@ std::vector<std::byte> sorted_rows(const TensorView& view) {
   std::vector<std::byte> out(view.bytes.begin(), view.bytes.end());
   std::vector<double> row(columns);
   std::vector<std::size_t> order(columns);
-  std::size_t size = task::size_of(view.dtype);
+  std::size_t size = tensor::size_of(view.dtype);
   for (std::size_t first = 0; first < view.elements(); first += columns) {
     load(view.dtype, view.bytes, first, row);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -69,16 +72,6 @@ std::vector<std::byte> sorted_rows(const TensorView& view) {
       std::memcpy(out.data() + (first + i) * size, view.bytes.data() + (first + order[i]) * size,
                   size);
   }
-  return out;
-}
-
-task::OutputPolicy read_policy(const Json& policy) {
-  task::OutputPolicy out;
-  out.check = static_cast<CheckKind>(policy.value("check", 0));
-  out.of = policy.value("of", "");
-  out.axis = policy.value("axis", std::int64_t{-1});
-  out.largest = policy.value("largest", true);
-  out.reduction_length = policy.value("reduction_length", std::int64_t{0});
   return out;
 }
 
@@ -101,20 +94,22 @@ std::size_t Instance::bytes() const {
   return total;
 }
 
-Result<OutputChecker> OutputChecker::make(const task::Signature& signature, const Json& policies) {
+Result<OutputChecker> OutputChecker::make(
+    const task::Signature& signature, const std::map<std::string, task::OutputPolicy>& policies) {
   OutputChecker checker;
   checker.inputs_ = tensors_of(signature.inputs);
   for (const task::Argument& argument : signature.outputs) {
     Plan plan;
     plan.argument = &argument;
-    if (policies.contains(argument.name)) plan.policy = read_policy(policies[argument.name]);
+    if (auto found = policies.find(argument.name); found != policies.end())
+      plan.policy = found->second;
     for (std::size_t i = 0; i < checker.inputs_.size(); ++i) {
       if (checker.inputs_[i]->name == plan.policy.of) plan.of_input = static_cast<int>(i);
     }
     for (std::size_t j = 0; j < signature.outputs.size(); ++j) {
       if (signature.outputs[j].name == plan.policy.of) plan.of_output = static_cast<int>(j);
     }
-    bool floating = task::is_floating(argument.dtype);
+    bool floating = tensor::is_floating(argument.dtype);
     if (points(plan.policy.check) && (floating || (plan.of_input < 0 && plan.of_output < 0))) {
       return fail(ErrorCode::kInvalidArgument,
                   "policy of output {}: it has to be whole numbers that point into an input or "
@@ -127,7 +122,7 @@ Result<OutputChecker> OutputChecker::make(const task::Signature& signature, cons
                   argument.name);
     plan.terms = plan.policy.reduction_length > 0 ? plan.policy.reduction_length
                                                   : most_terms(signature, argument);
-    if (floating) checker.perturb_by(argument.dtype, task::epsilon_of(argument.dtype));
+    if (floating) checker.perturb_by(argument.dtype, tensor::epsilon_of(argument.dtype));
     checker.plans_.push_back(std::move(plan));
   }
   if (checker.perturbation_ > 0) return checker;
@@ -137,14 +132,14 @@ Result<OutputChecker> OutputChecker::make(const task::Signature& signature, cons
       checker.plans_, [](const Plan& plan) { return plan.policy.check == CheckKind::kValues; });
   for (const auto* list : {&signature.inputs, &signature.statics}) {
     for (const task::Argument& argument : *list) {
-      if (decides && argument.role != task::Role::kScalar && task::is_floating(argument.dtype))
+      if (decides && argument.role != task::Role::kScalar && tensor::is_floating(argument.dtype))
         checker.perturb_by(argument.dtype, units * computing_epsilon(argument.dtype));
     }
   }
   return checker;
 }
 
-void OutputChecker::perturb_by(task::DType dtype, double step) {
+void OutputChecker::perturb_by(tensor::DType dtype, double step) {
   perturbation_ = std::max(perturbation_, step);
   function_perturbation_ = std::max(function_perturbation_, function_perturbation_for(dtype));
 }
@@ -154,27 +149,37 @@ bool OutputChecker::needs_input(std::size_t tensor) const {
       plans_, [&](const Plan& plan) { return plan.of_input == static_cast<int>(tensor); });
 }
 
+bool OutputChecker::is_decided_by_ties() const {
+  const bool from_floats = std::ranges::any_of(
+      inputs_, [](const task::Argument* input) { return tensor::is_floating(input->dtype); });
+  return from_floats && std::ranges::any_of(plans_, [](const Plan& plan) {
+           return !tensor::is_floating(plan.argument->dtype) && !points(plan.policy.check);
+         });
+}
+
 bool OutputChecker::has_budget(std::size_t output) const {
   const Plan& plan = plans_[output];
-  return task::is_floating(plan.argument->dtype) && plan.policy.check != CheckKind::kExact;
+  return tensor::is_floating(plan.argument->dtype) && plan.policy.check != CheckKind::kExact;
 }
 
 TensorView OutputChecker::view(std::size_t output, std::span<const std::byte> bytes) const {
   return {plans_[output].argument->dtype, plans_[output].argument->shape, bytes};
 }
 
-Result<InstanceBudget> OutputChecker::budget(std::size_t output, const Instance& instance) const {
+Result<InstanceBudget> OutputChecker::budget(std::size_t output, const Instance& instance,
+                                             bool is_uneven) const {
   const Plan& plan = plans_[output];
   OracleRun run{doubles(instance.exact[output]), view(output, instance.trusted[output]), {}};
   for (const Instance::Outputs& moved : instance.perturbed)
     run.perturbed.push_back(doubles(moved[output]));
-  return InstanceBudget::make({plan.argument->dtype, plan.argument->shape, plan.terms, plan.uneven},
-                              std::move(run));
+  return InstanceBudget::make(
+      {plan.argument->dtype, plan.argument->shape, plan.terms, plan.uneven || is_uneven},
+      std::move(run));
 }
 
 void OutputChecker::learn_terms(const Instance& ordinary) {
   for (std::size_t j = 0; j < plans_.size(); ++j) {
-    if (!task::is_floating(plans_[j].argument->dtype)) continue;
+    if (!tensor::is_floating(plans_[j].argument->dtype)) continue;
     auto made = budget(j, ordinary);
     if (!made) continue;
     plans_[j].terms = static_cast<std::int64_t>(made->terms());
@@ -184,7 +189,7 @@ void OutputChecker::learn_terms(const Instance& ordinary) {
 
 Status OutputChecker::learn(std::span<const Instance> instances) {
   for (std::size_t j = 0; j < plans_.size(); ++j) {
-    if (!task::is_floating(plans_[j].argument->dtype)) continue;
+    if (!tensor::is_floating(plans_[j].argument->dtype)) continue;
     std::vector<InstanceBudget> budgets;
     for (const Instance& instance : instances) {
       KW_TRY(InstanceBudget made, budget(j, instance));
@@ -201,12 +206,13 @@ const task::Argument& OutputChecker::pointed_at(const Plan& plan) const {
                             : *plans_[static_cast<std::size_t>(plan.of_output)].argument;
 }
 
-Result<OracleComparison> OutputChecker::compare_with(const Instance& instance) const {
+Result<OracleComparison> OutputChecker::compare_with(const Instance& instance,
+                                                     bool is_uneven) const {
   OracleComparison comparison(*this, instance);
   for (std::size_t j = 0; j < plans_.size(); ++j) {
     comparison.budgets_.emplace_back();
-    if (!task::is_floating(plans_[j].argument->dtype)) continue;
-    KW_TRY(InstanceBudget made, budget(j, instance));
+    if (!tensor::is_floating(plans_[j].argument->dtype)) continue;
+    KW_TRY(InstanceBudget made, budget(j, instance, is_uneven));
     comparison.budgets_.back() = std::move(made);
   }
   return comparison;
@@ -257,40 +263,46 @@ CheckReport OracleComparison::check(std::size_t output, std::span<const std::byt
   return check_exact(candidate, integers(instance_->exact[output]), as_right);
 }
 
-CheckReport OutputChecker::against_baseline(std::size_t output, std::span<const std::byte> ours,
-                                            std::span<const std::span<const std::byte>> theirs,
-                                            const SharedTensors& inputs) const {
-  constexpr double kSides = 2;  // both may err
+CheckReport OutputChecker::indices_against_baseline(
+    const Plan& plan, const TensorView& candidate, const TensorView& baseline,
+    std::span<const std::span<const std::byte>> theirs,
+    std::span<const std::span<const std::byte>> inputs) const {
+  const task::Argument& target = pointed_at(plan);
+  if (plan.of_input >= 0) {
+    auto values = widened(target.dtype, inputs[static_cast<std::size_t>(plan.of_input)]);
+    return check_indices(candidate, whole_numbers(baseline),
+                         {values, {}, target.shape, plan.policy.axis});
+  }
+  auto of = static_cast<std::size_t>(plan.of_output);
+  auto values = widened(target.dtype, theirs[of]);
+  const BaselineCoefficients& learned = plans_[of].learned;
+  double mean = 0;
+  for (double value : values) mean += std::abs(value) / static_cast<double>(values.size());
+  std::vector<double> budgets;
+  budgets.reserve(values.size());
+  for (double value : values)
+    budgets.push_back(kSides *
+                      (learned.relative * std::abs(value) + learned.slice * mean + learned.least));
+  return check_indices(candidate, whole_numbers(baseline),
+                       {values, budgets, target.shape, plan.policy.axis});
+}
+
+CheckReport OutputChecker::against_baseline(
+    std::size_t output, std::span<const std::byte> ours,
+    std::span<const std::span<const std::byte>> theirs,
+    std::span<const std::span<const std::byte>> inputs) const {
   const Plan& plan = plans_[output];
   TensorView candidate = view(output, ours);
   TensorView baseline = view(output, theirs[output]);
-  bool floating = task::is_floating(plan.argument->dtype);
+  bool floating = tensor::is_floating(plan.argument->dtype);
   switch (plan.policy.check) {
     case CheckKind::kSampling:
       return {};
     case CheckKind::kExact:
       return check_exact(candidate, baseline);
     case CheckKind::kArgmaxOf:
-    case CheckKind::kTopkOf: {
-      const task::Argument& target = pointed_at(plan);
-      if (plan.of_input >= 0) {
-        auto values = widened(target.dtype, inputs.tensor(static_cast<std::size_t>(plan.of_input)));
-        return check_indices(candidate, whole_numbers(baseline),
-                             {values, {}, target.shape, plan.policy.axis});
-      }
-      auto of = static_cast<std::size_t>(plan.of_output);
-      auto values = widened(target.dtype, theirs[of]);
-      const BaselineCoefficients& learned = plans_[of].learned;
-      double mean = 0;
-      for (double value : values) mean += std::abs(value) / static_cast<double>(values.size());
-      std::vector<double> budgets;
-      budgets.reserve(values.size());
-      for (double value : values)
-        budgets.push_back(
-            kSides * (learned.relative * std::abs(value) + learned.slice * mean + learned.least));
-      return check_indices(candidate, whole_numbers(baseline),
-                           {values, budgets, target.shape, plan.policy.axis});
-    }
+    case CheckKind::kTopkOf:
+      return indices_against_baseline(plan, candidate, baseline, theirs, inputs);
     case CheckKind::kSet: {
       if (!floating) return check_set(candidate, whole_numbers(baseline));
       auto a = sorted_rows(candidate);
@@ -307,18 +319,17 @@ CheckReport OutputChecker::against_baseline(std::size_t output, std::span<const 
 std::vector<std::size_t> OutputChecker::probability_inputs() const {
   std::vector<std::size_t> inputs;
   for (std::size_t j = 0; j < plans_.size(); ++j) {
-    if (is_sampled(j)) inputs.push_back(static_cast<std::size_t>(plans_[j].of_input));
+    if (is_sampled(j)) inputs.push_back(input_of(j));
   }
   return inputs;
 }
 
 void OutputChecker::add_samples(std::size_t output, std::span<const std::byte> ours,
-                                const SharedTensors& inputs, Rng& rng, SamplingTest& test) const {
-  const Plan& plan = plans_[output];
-  const task::Argument& probabilities = pointed_at(plan);
-  auto values =
-      widened(probabilities.dtype, inputs.tensor(static_cast<std::size_t>(plan.of_input)));
-  test.add(view(output, ours), values, static_cast<std::size_t>(probabilities.shape.back()), rng);
+                                std::span<const std::byte> probabilities, Rng& rng,
+                                SamplingTest& test) const {
+  const task::Argument& declared = pointed_at(plans_[output]);
+  auto values = widened(declared.dtype, probabilities);
+  test.add(view(output, ours), values, static_cast<std::size_t>(declared.shape.back()), rng);
 }
 
 }  // namespace kw::gym

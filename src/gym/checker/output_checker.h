@@ -3,15 +3,14 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "gym/checker/buffers.h"
 #include "gym/correctness/baseline.h"
 #include "gym/correctness/budget.h"
 #include "gym/correctness/compare.h"
@@ -36,9 +35,10 @@ class OracleComparison;
 
 class OutputChecker {
  public:
-  // policies: by output name, as the supervisor's "outputs". kInvalidArgument for a policy that
-  // does not fit the signature.
-  static Result<OutputChecker> make(const task::Signature& signature, const Json& policies);
+  // policies: by output name; an output without a policy has the default. kInvalidArgument for a
+  // policy that does not fit the signature.
+  static Result<OutputChecker> make(const task::Signature& signature,
+                                    const std::map<std::string, task::OutputPolicy>& policies);
 
   // Before learn(), where the inputs of this problem are dominated by a few (spikes, wide range):
   // how many terms stand behind an element, from an instance of ordinary inputs with two perturbed
@@ -48,8 +48,9 @@ class OutputChecker {
   // stand behind an element. kInvalidArgument: the reference cannot be judged (it gives NaN).
   Status learn(std::span<const Instance> instances);
 
-  // Borrows both. kInvalidArgument: the reference gives NaN on these inputs.
-  Result<OracleComparison> compare_with(const Instance& instance) const;
+  // Borrows both. is_uneven: a few inputs of this instance dominate, as inputs do not elsewhere.
+  // kInvalidArgument: the reference gives NaN on these inputs.
+  Result<OracleComparison> compare_with(const Instance& instance, bool is_uneven = false) const;
 
   // Whether some output's check looks at this input tensor.
   bool needs_input(std::size_t tensor) const;
@@ -59,22 +60,30 @@ class OutputChecker {
   // Relative step of elementary functions' results: what makes a budget of four units in the last
   // place of the precision that kernels compute in, the accuracy of vector libraries.
   double function_perturbation() const { return function_perturbation_; }
+  // Whether equal inputs leave more than one right answer: an output's whole numbers are decided
+  // between floating values.
+  bool is_decided_by_ties() const;
   // Whether it is compared within an error budget.
   bool has_budget(std::size_t output) const;
   bool is_sampled(std::size_t output) const {
     return plans_[output].policy.check == task::CheckKind::kSampling;
   }
 
-  // theirs: all outputs of the baseline on the same inputs. Coarser for floats: a failure is to be
-  // settled by against_oracle.
+  // theirs: all outputs of the baseline on the same inputs. inputs: by tensor; those that no check
+  // looks at may be empty. Coarser for floats: OracleComparison settles what fails here.
   CheckReport against_baseline(std::size_t output, std::span<const std::byte> ours,
                                std::span<const std::span<const std::byte>> theirs,
-                               const SharedTensors& inputs) const;
+                               std::span<const std::span<const std::byte>> inputs) const;
   // The input tensors that hold the probabilities of sampled outputs.
   std::vector<std::size_t> probability_inputs() const;
   // check = "sampling": adds the call's draws. Sampled outputs pass the two comparisons above.
-  void add_samples(std::size_t output, std::span<const std::byte> ours, const SharedTensors& inputs,
-                   Rng& rng, SamplingTest& test) const;
+  // probabilities: the bytes of input_of(output).
+  void add_samples(std::size_t output, std::span<const std::byte> ours,
+                   std::span<const std::byte> probabilities, Rng& rng, SamplingTest& test) const;
+  // The input tensor that a sampled output's probabilities are in.
+  std::size_t input_of(std::size_t output) const {
+    return static_cast<std::size_t>(plans_[output].of_input);
+  }
 
  private:
   friend class OracleComparison;
@@ -88,10 +97,15 @@ class OutputChecker {
     BaselineCoefficients learned;
   };
   OutputChecker() = default;
-  void perturb_by(task::DType dtype, double step);
+  void perturb_by(tensor::DType dtype, double step);
   TensorView view(std::size_t output, std::span<const std::byte> bytes) const;
-  Result<InstanceBudget> budget(std::size_t output, const Instance& instance) const;
+  Result<InstanceBudget> budget(std::size_t output, const Instance& instance,
+                                bool is_uneven = false) const;
   const task::Argument& pointed_at(const Plan& plan) const;
+  CheckReport indices_against_baseline(const Plan& plan, const TensorView& candidate,
+                                       const TensorView& baseline,
+                                       std::span<const std::span<const std::byte>> theirs,
+                                       std::span<const std::span<const std::byte>> inputs) const;
 
   std::vector<const task::Argument*>
       inputs_;  // borrowed from the signature, as are the plans' arguments

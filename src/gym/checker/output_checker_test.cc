@@ -9,7 +9,7 @@
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 template <typename T>
 std::vector<std::byte> bytes_of(const std::vector<T>& values) {
@@ -35,7 +35,9 @@ task::Signature signature(DType in, DType out) {
   return s;
 }
 
-bool accepts(const Json& policies, const std::vector<std::uint8_t>& ours) {
+using Policies = std::map<std::string, task::OutputPolicy>;
+
+bool accepts(const Policies& policies, const std::vector<std::uint8_t>& ours) {
   const task::Signature s = signature(DType::kFloat32, DType::kBool);
   const OutputChecker checker = OutputChecker::make(s, policies).value();
   Instance instance;
@@ -49,7 +51,7 @@ bool accepts(const Json& policies, const std::vector<std::uint8_t>& ours) {
 }
 
 TEST(OutputChecker, DecisionsThatPerturbedRunsTakeEitherWay) {
-  const Json none = Json::object();
+  const Policies none;
   EXPECT_TRUE(accepts(none, {0, 1, 0, 1}));
   EXPECT_TRUE(accepts(none, {0, 1, 1, 1}));
   EXPECT_FALSE(accepts(none, {0, 0, 1, 1}));
@@ -57,13 +59,13 @@ TEST(OutputChecker, DecisionsThatPerturbedRunsTakeEitherWay) {
 }
 
 TEST(OutputChecker, ExactIsExact) {
-  const Json exact = {{"y", {{"check", static_cast<int>(task::CheckKind::kExact)}}}};
+  const Policies exact = {{"y", {.check = task::CheckKind::kExact, .of = ""}}};
   EXPECT_TRUE(accepts(exact, {0, 1, 0, 1}));
   EXPECT_FALSE(accepts(exact, {0, 1, 1, 1}));
 }
 
 TEST(OutputChecker, WholeNumbersOfFloatsNeedPerturbedRuns) {
-  const auto step = [](DType in, DType out, const Json& policies = Json::object()) {
+  const auto step = [](DType in, DType out, const Policies& policies = {}) {
     const task::Signature s = signature(in, out);
     return OutputChecker::make(s, policies).value().perturbation();
   };
@@ -72,7 +74,7 @@ TEST(OutputChecker, WholeNumbersOfFloatsNeedPerturbedRuns) {
   EXPECT_EQ(step(DType::kBFloat16, DType::kBool), 0x1p-21);  // kernels compute in float32
   EXPECT_EQ(step(DType::kFloat64, DType::kBool), 0x1p-50);
   EXPECT_EQ(step(DType::kInt64, DType::kBool), 0);
-  const Json exact = {{"y", {{"check", static_cast<int>(task::CheckKind::kExact)}}}};
+  const Policies exact = {{"y", {.check = task::CheckKind::kExact, .of = ""}}};
   EXPECT_EQ(step(DType::kFloat32, DType::kInt64, exact), 0);
 }
 

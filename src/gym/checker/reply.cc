@@ -17,7 +17,7 @@ std::optional<Style> style_of(const volatile ReplyPage& page) {
 
 Failure failure_of(const volatile ReplyPage& page) {
   std::uint32_t failure = page.failure;
-  return failure <= static_cast<std::uint32_t>(Failure::kUnsupported)
+  return failure <= static_cast<std::uint32_t>(Failure::kKernelTimeout)
              ? static_cast<Failure>(failure)
              : Failure::kNone;
 }

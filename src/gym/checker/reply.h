@@ -1,5 +1,5 @@
-// What an executor's page says, range-checked. The executor may change its page at any time:
-// a field is read once, and what is none of ours counts as nothing said.
+// The content of an executor's page, range-checked. The executor may change its page at any time,
+// so each field is read once, and a value that is not one of ours counts as no reply.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace kw::gym {
 
-// Where a go stands. done_seq may only ever be the number of the last go that was done.
-enum class GoProgress { kRunning, kDone, kOutOfTurn };
-constexpr GoProgress go_progress(std::uint64_t done_seq, std::uint64_t go_seq) {
-  if (done_seq == go_seq) return GoProgress::kDone;
-  return done_seq < go_seq ? GoProgress::kRunning : GoProgress::kOutOfTurn;
+// The state of a launch. done_seq may only ever be the number of the last launch that was done.
+enum class LaunchProgress { kRunning, kDone, kOutOfTurn };
+constexpr LaunchProgress launch_progress(std::uint64_t done_seq, std::uint64_t launch_seq) {
+  if (done_seq == launch_seq) return LaunchProgress::kDone;
+  return done_seq < launch_seq ? LaunchProgress::kRunning : LaunchProgress::kOutOfTurn;
 }
 
 // nullopt: neither of the two styles.
@@ -21,7 +21,8 @@ std::optional<Style> style_of(const volatile ReplyPage& page);
 // Why it says that it failed; kNone for an unknown number.
 Failure failure_of(const volatile ReplyPage& page);
 
-// A private copy of what it says about one result: for check_returned (correctness/returned.h).
+// A private copy of the page's report about one result, for check_returned
+// (correctness/returned.h).
 OutputReport report_of(const volatile ReplyPage& page, std::uint32_t call, std::uint32_t output);
 
 }  // namespace kw::gym

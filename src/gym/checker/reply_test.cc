@@ -9,10 +9,10 @@ namespace kw::gym {
 namespace {
 
 TEST(Reply, ProgressIsTheGosOwnNumber) {
-  EXPECT_EQ(go_progress(6, 7), GoProgress::kRunning);
-  EXPECT_EQ(go_progress(7, 7), GoProgress::kDone);
-  EXPECT_EQ(go_progress(8, 7), GoProgress::kOutOfTurn);
-  EXPECT_EQ(go_progress(UINT64_MAX, 7), GoProgress::kOutOfTurn);
+  EXPECT_EQ(launch_progress(6, 7), LaunchProgress::kRunning);
+  EXPECT_EQ(launch_progress(7, 7), LaunchProgress::kDone);
+  EXPECT_EQ(launch_progress(8, 7), LaunchProgress::kOutOfTurn);
+  EXPECT_EQ(launch_progress(UINT64_MAX, 7), LaunchProgress::kOutOfTurn);
 }
 
 TEST(Reply, UnknownNumbersSayNothing) {
@@ -24,7 +24,9 @@ TEST(Reply, UnknownNumbersSayNothing) {
   EXPECT_FALSE(style_of(*page));
   page->failure = 6;
   EXPECT_EQ(failure_of(*page), Failure::kUnsupported);
-  page->failure = 7;
+  page->failure = 10;
+  EXPECT_EQ(failure_of(*page), Failure::kKernelTimeout);
+  page->failure = 11;
   EXPECT_EQ(failure_of(*page), Failure::kNone);
   page->failure = UINT32_MAX;
   EXPECT_EQ(failure_of(*page), Failure::kNone);

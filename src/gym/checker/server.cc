@@ -3,7 +3,9 @@
 
 #include <memory>
 
+#include "gym/checker/lease_client.h"
 #include "gym/checker/session.h"
+#include "gym/messages/checker_messages.h"
 #include "gym/named_fds.h"
 #include "os/memory.h"
 #include "os/message.h"
@@ -11,39 +13,46 @@
 namespace kw::gym {
 namespace {
 
-Result<Json> handle(os::Message& message, std::unique_ptr<Session>& session, int control) {
+Result<CheckerAnswer> handle(os::Message& message, std::unique_ptr<Session>& session,
+                             const Result<Backend*>& backend, int control) {
+  if (!backend) return tl::unexpected(backend.error());
   KW_TRY(ReceivedFds fds, ReceivedFds::of(message));
-  std::string op = message.body.value("op", "");
-  if (op == "open") {
-    Json answer = Json::object();
-    KW_TRY(session, Session::open(std::move(message.body), std::move(fds), answer));
-    return answer;
+  KW_TRY(CheckerRequest request, checker_request_from_json(std::move(message.body)));
+  if (const auto* open = std::get_if<OpenRequest>(&request)) {
+    Opened opened;
+    KW_TRY(session, Session::open(*open, std::move(fds), opened, **backend));
+    return CheckerAnswer(std::move(opened));
   }
-  if (session == nullptr) return fail(ErrorCode::kInternal, "{} before open", op);
+  if (session == nullptr) return fail(ErrorCode::kInternal, "a request before open");
   KW_TRY(TurnScope turn, TurnScope::begin(session->turn()));
-  if (op == "baseline") return session->start_baseline(message.body, fds);
-  if (op == "kernelbench") return session->kernelbench(message.body, fds);
-  if (op == "judge") return session->judge(message.body, fds, control);
-  return fail(ErrorCode::kInternal, "unknown request {}", op);
+  if (const auto* baseline = std::get_if<BaselineRequest>(&request)) {
+    KW_TRY(BaselineStarted started, session->start_baseline(*baseline, fds));
+    return CheckerAnswer(std::move(started));
+  }
+  if (const auto* kernelbench = std::get_if<KernelBenchRequest>(&request)) {
+    KW_TRY(KernelBenchTried tried, session->kernelbench(*kernelbench, fds));
+    return CheckerAnswer(tried);
+  }
+  LeaseClient lease(control);
+  KW_TRY(WorkloadReport report, session->judge(std::get<JudgeRequest>(request), fds, lease));
+  return CheckerAnswer(std::move(report));
 }
 
 }  // namespace
 
-Status serve_checker(int control) {
+Status serve_checker(int control, const Result<Backend*>& backend) {
   std::unique_ptr<Session> session;
   while (true) {
     auto message = os::receive_message(control, std::chrono::milliseconds(-1));
     if (!message && message.error().code() == ErrorCode::kUnavailable) return {};
     if (!message) return tl::unexpected(std::move(message).error());
-    auto answer = handle(*message, session, control);
-    Json body = answer ? std::move(*answer)
-                       : Json{{"error",
-                               {{"code", static_cast<int>(answer.error().code())},
-                                {"message", answer.error().message()}}}};
-    KW_TRY(
-        os::UniqueFd file,
-        os::make_sealed_file("answer", body.dump(-1, ' ', false, Json::error_handler_t::replace)));
-    KW_TRY_STATUS(os::send_message(control, Json{{"op", "answer"}}, {file.get()}));
+    auto handled = handle(*message, session, backend, control);
+    const CheckerAnswer answer =
+        handled ? std::move(*handled)
+                : CheckerAnswer(CheckerFailed{handled.error().code(), handled.error().message()});
+    const std::string text = to_json(answer).dump(-1, ' ', false, Json::error_handler_t::replace);
+    KW_TRY(os::UniqueFd file, os::make_sealed_file("answer", text));
+    KW_TRY_STATUS(os::send_message(control, to_json(Signal::kAnswer), {file.get()}));
   }
 }
 

@@ -1,29 +1,22 @@
-// One executor as a judge sees it: candidate or baseline, started, prepared, calibrated; its
-// outputs wherever they lie. Not thread-safe.
+// Side: one executor as a judge sees it, candidate or baseline: started, prepared, calibrated,
+// launched under a limit.
 #pragma once
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
-#include "gym/checker/executor_client.h"
+#include "gym/checker/clock.h"
+#include "gym/checker/executor.h"
+#include "gym/checker/executor_outputs.h"
+#include "gym/checker/fault.h"
+#include "gym/checker/null_launch.h"
 #include "task/signature.h"
-#include "task/verdict.h"
 
 namespace kw::gym {
-
-// Why a candidate cannot be judged further, in the verdict's words.
-struct Fault {
-  task::Outcome outcome = task::Outcome::kRuntimeError;
-  std::string violation;
-  std::string message;  // for people and the next turn; no hidden data
-};
 
 struct StartTimes {
   double load_ms = 0, prepare_ms = 0;
@@ -32,73 +25,58 @@ struct StartTimes {
 // How long a call may take, unless --timeout says: 20 times the reference, at least 2 s.
 std::chrono::nanoseconds call_timeout(std::chrono::nanoseconds reference);
 
+// Owns the executor; borrows the rest. Not thread-safe.
 class Side {
  public:
-  // compiles: prepare runs torch.compile and may take minutes.
-  Side(std::unique_ptr<ExecutorClient> client, const task::Signature& signature, bool compiles)
-      : client_(std::move(client)), signature_(&signature), compiles_(compiles) {}
+  // output: where the executor writes. compiles: prepare runs torch.compile and may take minutes.
+  Side(std::unique_ptr<Executor> executor, OutputMemory& output, const task::Signature& signature,
+       bool compiles, CheckerClock& clock)
+      : executor_(std::move(executor)),
+        outputs_(*executor_, output, signature),
+        compiles_(compiles),
+        clock_(&clock) {}
 
-  // Load and prepare. A fault is the executor's.
+  // Loads and prepares. A fault is the executor's.
   Result<std::optional<Fault>> start(StartTimes& times);
-  // Measures what every go costs by itself: on a quiet machine, before the first timed call.
+  // Measures what every launch costs by itself: on a quiet machine, before the first timed call.
   Status calibrate();
-  // What is taken off every go must not be the candidate's to choose: no more than the other
-  // side's.
-  void limit_null_go(const Side& other);
-  // One go; a fault when it did not end as it should.
-  Result<std::optional<Fault>> call(std::span<const std::uint32_t> sets,
-                                    std::chrono::nanoseconds timeout, GoResult& go);
-  // Wall time of a go less the constant of a null go, at least a nanosecond.
-  std::chrono::nanoseconds net(const GoResult& go) const;
-  // Median wall time of a go without calls: what every go costs by itself.
-  std::chrono::nanoseconds null_go() const { return null_go_.wall; }
-  // How long it waited for its core in a go, beyond what a go without calls waits.
-  std::chrono::nanoseconds net_waited(const GoResult& go) const {
-    return std::max(go.waited - null_go_.waited, std::chrono::nanoseconds(0));
-  }
+  // Limits the time that is subtracted from every launch to the other side's, because the candidate
+  // must not choose it.
+  void limit_null_launch(const Side& other);
+  // Launches one call for each set; a fault when it did not end as it should.
+  Result<std::optional<Fault>> launch(std::span<const std::uint32_t> sets,
+                                      std::chrono::nanoseconds timeout, LaunchResult& result);
 
-  // Core time of a go, of all threads, beyond what a go without calls takes.
-  std::chrono::nanoseconds net_cpu_time(const GoResult& go) const {
-    return std::max(go.cpu_time - null_go_.cpu_time, std::chrono::nanoseconds(0));
+  // Wall time of a launch less the constant of a null launch, at least a nanosecond.
+  std::chrono::nanoseconds net(const LaunchResult& launch) const {
+    return std::max(launch.wall - null_launch_.wall, std::chrono::nanoseconds(1));
   }
-
-  // Before a go: destination buffers at new places, holding poison, between canaries. Memory of
-  // returned results belongs to the candidate's allocator and is left alone: fresh inputs make
-  // stale results wrong.
-  struct OutputGuards {
-    bool move = true, poison = true, canaries = true;
-  };
-  void guard_outputs(std::span<const std::uint32_t> sets, Rng& rng, OutputGuards guards);
-  bool canaries_intact(std::span<const std::uint32_t> sets) const;
-  // Elements of the last snapshot that still hold the poison.
-  std::size_t unwritten(std::uint32_t set, std::size_t output) const;
-  // Fixes the outputs of a go over these sets: what the executor writes later does not count. A
-  // frozen executor's memory is read in place until its next go; otherwise it is copied. A fault
-  // for a returned shape, dtype or place that is not as declared.
-  std::optional<Fault> take_snapshot(std::span<const std::uint32_t> sets);
-  // Output j of a set as the last snapshot has it: contiguous, declared dtype. Valid until the next
-  // go.
-  std::span<const std::byte> output(std::uint32_t set, std::size_t j) const {
-    return snapshots_.at(set).at(j).bytes;
+  // How long it waited for its core in a launch, beyond what a null launch waits.
+  std::chrono::nanoseconds net_waited(const LaunchResult& launch) const {
+    return std::max(launch.waited - null_launch_.waited, std::chrono::nanoseconds(0));
   }
-  std::vector<std::span<const std::byte>> outputs(std::uint32_t set) const;
+  // Core time of a launch, of all threads, beyond what a null launch takes.
+  std::chrono::nanoseconds net_cpu_time(const LaunchResult& launch) const {
+    return std::max(launch.cpu_time - null_launch_.cpu_time, std::chrono::nanoseconds(0));
+  }
+  // On a GPU: how much longer a launch was by the checker's clock than the executor's events and a
+  // null launch explain.
+  std::chrono::nanoseconds unexplained(const LaunchResult& launch) const {
+    return launch.wall - launch.device_span - null_launch_.beside;
+  }
+  // Median wall time of a null launch.
+  std::chrono::nanoseconds null_launch() const { return null_launch_.wall; }
 
-  ExecutorClient& client() { return *client_; }
+  ExecutorOutputs& outputs() { return outputs_; }
+  const ExecutorOutputs& outputs() const { return outputs_; }
+  const Executor& executor() const { return *executor_; }
 
  private:
-  Fault fault_of(const GoResult& go, const char* stage);
-  std::unique_ptr<ExecutorClient> client_;
-  const task::Signature* signature_;  // borrowed
+  std::unique_ptr<Executor> executor_;
+  ExecutorOutputs outputs_;
   bool compiles_;
-  NullGo null_go_;
-  struct Snapshot {
-    std::span<const std::byte> bytes;
-    std::vector<std::byte> copy;  // empty where the bytes lie in shared memory
-  };
-  std::optional<Fault> snapshot_returned(std::uint32_t call, std::uint32_t j, Snapshot& snapshot);
-  std::map<std::uint32_t, std::vector<Snapshot>> snapshots_;          // by set and output
-  std::map<std::uint32_t, std::vector<std::uint64_t>> poison_seeds_;  // likewise
-  std::map<std::uint32_t, std::uint64_t> canary_seeds_;               // by set
+  CheckerClock* clock_;
+  NullLaunch null_launch_;
 };
 
 }  // namespace kw::gym

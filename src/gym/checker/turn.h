@@ -1,5 +1,5 @@
 // Turn: a checker's right to work unmeasured, itself or by an executor or an oracle of its. While
-// it has one nobody on the host measures; it does not keep it from those who wait to.
+// it has a turn, nobody on the host measures; it gives the turn up for those who wait to measure.
 #pragma once
 #include <chrono>
 #include <utility>
@@ -10,7 +10,8 @@
 
 namespace kw::gym {
 
-// One thread. Without a turn is who measures (lease_client.h) and who waits for a request.
+// Only one thread may use it. A checker that measures (lease_client.h) or waits for a request has
+// no turn.
 class Turn {
  public:
   static constexpr std::chrono::milliseconds kSlice{100};
@@ -19,14 +20,14 @@ class Turn {
   explicit Turn(TimingLock lock, std::chrono::nanoseconds slice = kSlice)
       : lock_(std::move(lock)), slice_(slice) {}
 
-  // Waits until nobody measures.
+  // Waits until no measurement is under way.
   Status begin();
   void end();
   bool has_begun() const { return has_begun_; }
 
-  // To be called now and then. After a slice, where somebody waits, lets others go first; `running`
-  // (null: nothing runs) is frozen meanwhile. How long that took: deadlines and times are later by
-  // it. Without a turn nothing happens, and where `running` cannot be frozen.
+  // To be called now and then. After a slice, if others wait to measure, it freezes `running`
+  // (null: nothing runs) and lets them go first. Returns the time that this took; deadlines and
+  // times move by it. It does nothing without a turn, and where `running` cannot be frozen.
   Result<std::chrono::nanoseconds> make_way(sandbox::Monitor* running);
 
  private:

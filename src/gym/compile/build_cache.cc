@@ -31,7 +31,7 @@ constexpr std::uint64_t kMagic = 0x3148434143574BULL;  // "KWCACH1"
 constexpr std::size_t kHexDigits = 64;
 constexpr std::string_view kSuffix = ".build";
 constexpr std::string_view kUnfinished = ".unfinished-";
-// A writer takes milliseconds; what it left unfinished for this long has no owner.
+// A writer takes milliseconds. A temporary file of this age has no writer any more.
 constexpr std::chrono::minutes kAbandonedAfter{30};
 // Other supervisors' inserts are not counted, so the folder is measured now and then all the same.
 constexpr std::uint64_t kMeasureEvery = 1024;
@@ -116,7 +116,7 @@ Result<std::optional<os::UniqueFd>> BuildCache::find(std::string_view key) {
   fs::path path = path_of(key);
   os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.valid()) {
-    // Whatever keeps an entry from being read costs a build, not the evaluation.
+    // A cache entry that cannot be read only costs a build.
     if (errno != ENOENT) {
       log::warning(fmt::format("build cache: cannot open {}: {}", path.string(),
                                std::generic_category().message(errno)));
@@ -153,7 +153,8 @@ Status BuildCache::insert(std::string_view key, std::string_view artifact) {
   std::string unfinished = (path.parent_path() / (std::string(kUnfinished) + "XXXXXX")).string();
   os::UniqueFd file(::mkostemp(unfinished.data(), O_CLOEXEC));
   if (!file.valid()) return fail_errno(errno, "cannot write to " + path.parent_path().string());
-  // Not synced: after a crash the SHA-256 tells, and a build is cheap to repeat.
+  // The entry is not synced: after a crash its SHA-256 does not match, and a build is cheap to
+  // repeat.
   auto written = os::write_all(
       file.get(), std::string_view(reinterpret_cast<const char*>(&header), sizeof header));
   if (written) written = os::write_all(file.get(), artifact);
@@ -173,8 +174,8 @@ Status BuildCache::insert(std::string_view key, std::string_view artifact) {
   return {};
 }
 
-// Measures the folder and, over the cap, removes what was not used for the longest time. Removing a
-// file that another supervisor reads is harmless: it has the file open.
+// Measures the folder and, over the cap, removes the entries that were unused for the longest time.
+// Removing a file that another supervisor reads is harmless, because that supervisor has it open.
 void BuildCache::evict() {
   std::vector<Entry> entries = list(folder_);
   std::uint64_t bytes = sum(entries).bytes;

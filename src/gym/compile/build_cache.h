@@ -13,9 +13,9 @@
 
 namespace kw::gym {
 
-// Filled by the supervisor only, with artefacts that it has validated; identical candidates share a
-// build, never a time. Several supervisors may use one folder at once: an entry appears by rename,
-// is never changed, and whoever reads it checks its SHA-256. Any thread may call.
+// Only the supervisor fills it, with artefacts that it has validated. Identical candidates share a
+// build, never a time. Several supervisors may use one folder at once: an entry appears by rename
+// and is never changed, and every reader checks its SHA-256. Any thread may call.
 class BuildCache {
  public:
   static constexpr std::uint64_t kDefaultCapBytes = 2ULL << 30U;
@@ -36,7 +36,7 @@ class BuildCache {
     std::uint64_t bytes = 0, entries = 0;
   };
   Result<Size> size() const;
-  // Removes every entry and what crashed writers left; returns what was there.
+  // Removes every entry and the files that crashed writers left; returns what was removed.
   Result<Size> clean();
 
   const std::filesystem::path& folder() const { return folder_; }

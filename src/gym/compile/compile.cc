@@ -10,6 +10,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "gym/compile/cubin.h"
+#include "gym/compile/device_diagnostics.h"
 #include "gym/compile/shared_object.h"
 #include "gym/compile/triton_build.h"
 #include "gym/protocol.h"
@@ -40,7 +42,8 @@ Status send_request(const CompilePlan& plan, int control, int sources, int outpu
   return os::send_message(control, request, {sources, output});
 }
 
-// Until the compiler closes its end. Whatever it sends is read away and ignored. False: too late.
+// Waits until the compiler closes its end; anything that it sends is read and ignored. False when
+// the deadline passed first.
 Result<bool> wait_for_end(const CompilerLink& link, Clock::time_point begin) {
   const int control = link.control;
   auto frozen = [&] { return link.frozen ? link.frozen() : std::chrono::nanoseconds(0); };
@@ -78,11 +81,16 @@ Result<std::string> read_at(int fd, std::size_t bytes, std::size_t offset) {
 // Triton's leaf says only what the author should read; g++ says more than that.
 std::string told(const CompilePlan& plan, const std::string& log) {
   if (plan.kind == ArtifactKind::kTritonKernels) return printable(trim(log), kMaxTritonText) + "\n";
+  if (plan.kind == ArtifactKind::kDeviceCode) return device_diagnostics(log, plan.files);
   return compiler_diagnostics(log);
 }
 
 Status check_artifact(const CompilePlan& plan, std::string_view artifact) {
   if (plan.kind == ArtifactKind::kSharedObject) return check_shared_object(artifact);
+  if (plan.kind == ArtifactKind::kDeviceCode) {
+    KW_TRY(std::vector<CubinKernel> kernels, read_cubin(artifact));
+    return check_launches(*plan.launches, 0, kernels);
+  }
   auto build = read_triton_build(artifact);
   return build ? Status() : tl::unexpected(std::move(build).error());
 }

@@ -13,15 +13,16 @@
 
 namespace kw::gym {
 
-// A started kernelwright-compiler, borrowed. The process is hostile once it has run: the caller
-// kills its sandbox after run_compile, whatever it returned.
+// A started kernelwright-compiler, borrowed. The process is hostile once it has run, so the caller
+// kills its sandbox after run_compile in every case.
 struct CompilerLink {
   int control = -1;  // our end of its fd 3; closed on its side when it is done
-  std::chrono::milliseconds timeout{60'000};  // of the time that it is not frozen
-  // How long it has been frozen, since whenever: grows. Empty: nobody freezes it.
+  std::chrono::milliseconds timeout{60'000};  // counts only while the compiler is not frozen
+  // The total time for which the compiler has been frozen, from any fixed origin. Empty: nothing
+  // freezes it.
   std::function<std::chrono::nanoseconds()> frozen;
-  // Everything it wrote; called once, after its end (or the timeout). Must not wait for more than
-  // what is already in the pipe.
+  // Returns all that the compiler wrote. It is called once, after the compiler's end or the
+  // timeout, and must not wait for more than is already in the pipe.
   std::function<std::string()> log;
 };
 

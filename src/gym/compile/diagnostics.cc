@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 4096;
 constexpr std::size_t kMaxLine = 300;
-constexpr std::size_t kMaxNotes = 2;  // of one error
+constexpr std::size_t kMaxNotes = 2;  // for one error
 
 enum class Kind { kError, kNote, kWarning, kContext, kDetail };
 
-// What a line begins. kContext ("In function ...", "required from here") belongs to what follows,
-// kDetail (source lines, carets) to what stands before.
+// The kind of a line by its beginning. kContext ("In function ...", "required from here") belongs
+// to the lines behind it, kDetail (source lines, carets) to the lines before it.
 Kind kind_of(std::string_view line) {
   auto has = [&](std::string_view text) { return line.find(text) != std::string_view::npos; };
   if (line.starts_with(" ") || line.empty()) return Kind::kDetail;
@@ -34,8 +34,8 @@ Kind kind_of(std::string_view line) {
   return Kind::kDetail;
 }
 
-// Folders of the machine say nothing to the author: "/usr/include/c++/12/cmath:45" is "cmath:45",
-// "/usr/bin/ld: /work/kw_0.o" is "ld: kw_0.o".
+// The machine's folders mean nothing to the author: "/usr/include/c++/12/cmath:45" becomes
+// "cmath:45", "/usr/bin/ld: /work/kw_0.o" becomes "ld: kw_0.o".
 std::string shorten(std::string_view line) {
   std::string out = printable(line, kMaxLine);
   for (std::size_t at = out.find('/'); at != std::string::npos; at = out.find('/', at)) {
@@ -115,7 +115,7 @@ std::string compiler_diagnostics(std::string_view log) {
       out += text;
     }
   }
-  // No error that we know: the end of the log is where a crash of the compiler shows.
+  // No known error was found. A crash of the compiler shows at the end of the log.
   if (out.empty()) {
     log = trim(log);
     return printable(log.substr(log.size() - std::min<std::size_t>(log.size(), 1000)), kMaxBytes);

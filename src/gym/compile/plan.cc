@@ -7,7 +7,9 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "task/device_plan.h"
 #include "task/flags.h"
+#include "text/cpp_scan.h"
 
 namespace kw::gym {
 namespace {
@@ -19,6 +21,7 @@ constexpr std::size_t kMaxSourceBytes = 4ULL << 20U;
 constexpr std::string_view kProblemHeader = "problem.h";
 constexpr std::string_view kCallHeader = "kw_call.h";
 constexpr const char* kArtifact = "kw_out.so";
+constexpr const char* kDeviceArtifact = "kw_out.cubin";
 
 // In front of the candidate's own flags, which may thus override them.
 constexpr std::array<const char*, 4> kCodeFlags = {"-std=c++20", "-O3", "-fno-math-errno",
@@ -154,6 +157,56 @@ std::string key_of(const CompilePlan& plan, const std::string& toolchain) {
                                         {"toolchain", toolchain}}));
 }
 
+// The entry file, whose name must end as its language's do.
+Result<std::string> device_entry(const task::Candidate& candidate, std::string_view extension) {
+  const task::SourceFile* entry = candidate.entry_source();
+  if (entry == nullptr)
+    return fail(ErrorCode::kInvalidArgument, "the entry file {} is not among the sources",
+                printable(candidate.entry_file, 200));
+  if (entry->path.ends_with(extension)) return entry->path;
+  return fail(ErrorCode::kInvalidArgument, "the entry file {} does not end in {}", entry->path,
+              extension);
+}
+
+Result<std::vector<std::string>> cuda_command(const std::string& entry,
+                                              const std::string& architecture,
+                                              const CudaToolchain& toolchain) {
+  std::vector<std::string> words;
+  if (!toolchain.nvrtc.empty()) {
+    words = {"nvrtc", "--gpu-architecture=" + architecture, "--std=c++17",
+             "--pre-include=problem.h", "-I."};
+    if (!toolchain.include.empty()) words.push_back("-I" + toolchain.include.string());
+  } else if (!toolchain.nvcc.empty()) {
+    words = {toolchain.nvcc, "-cubin", "-arch=" + architecture, "-std=c++17", "-include",
+             "problem.h",    "-I."};
+  } else {
+    return fail(ErrorCode::kUnsupported, "neither NVRTC nor nvcc is installed");
+  }
+  words.insert(words.end(), {"-o", kDeviceArtifact, entry});
+  return words;
+}
+
+Result<std::vector<std::string>> device_command(const task::Candidate& candidate,
+                                                const std::string& architecture,
+                                                const CudaToolchain& toolchain) {
+  if (candidate.language == task::Language::kCuda) {
+    KW_TRY(std::string entry, device_entry(candidate, ".cu"));
+    return cuda_command(entry, architecture, toolchain);
+  }
+  if (candidate.language == task::Language::kPtx) {
+    KW_TRY(std::string entry, device_entry(candidate, ".ptx"));
+    if (toolchain.ptxas.empty()) return fail(ErrorCode::kUnsupported, "ptxas is not installed");
+    return std::vector<std::string>{toolchain.ptxas, "-arch=" + architecture, "-o", kDeviceArtifact,
+                                    entry};
+  }
+  if (candidate.language == task::Language::kCubin) {
+    KW_TRY(std::string entry, device_entry(candidate, ".cubin"));
+    return std::vector<std::string>{"cp", entry, kDeviceArtifact};
+  }
+  return fail(ErrorCode::kInvalidArgument, "{} is no language of device code",
+              to_string(candidate.language));
+}
+
 }  // namespace
 
 std::size_t CompilePlan::source_bytes() const {
@@ -176,7 +229,7 @@ Result<CompilePlan> plan_cpp(const task::Candidate& candidate, const task::Signa
   plan.artifact = kArtifact;
   for (const task::SourceFile& source : candidate.sources) {
     bool is_code = is_cpp_source(source.path) || is_cpp_header(source.path);
-    plan.has_prepare = plan.has_prepare || (is_code && task::defines_prepare(source.content));
+    plan.has_prepare = plan.has_prepare || (is_code && text::defines_prepare(source.content));
   }
   plan.files = {{std::string(kProblemHeader), task::problem_header(signature, plan.has_prepare)},
                 {std::string(kCallHeader), task::call_shim(signature, plan.has_prepare)}};
@@ -198,6 +251,27 @@ Result<CompilePlan> plan_triton(const task::Candidate& candidate, Json setup, in
   plan.files = candidate.sources;
   plan.setup = std::move(setup);
   plan.setup["arch"] = arch;
+  plan.key = key_of(plan, toolchain.identity);
+  return plan;
+}
+
+Result<CompilePlan> plan_device(const task::Candidate& candidate, const task::Signature& signature,
+                                const std::string& architecture, const CudaToolchain& toolchain) {
+  KW_TRY_STATUS(check_candidate(candidate));
+  CompilePlan plan;
+  plan.kind = ArtifactKind::kDeviceCode;
+  plan.artifact = kDeviceArtifact;
+  KW_TRY(std::vector<std::string> command, device_command(candidate, architecture, toolchain));
+  plan.commands.push_back(std::move(command));
+  task::PlanModule module;
+  module.content.name = plan.artifact;
+  KW_TRY(plan.launches, task::device_plan(candidate, signature, std::move(module)));
+  // What a cached cubin was held against is part of its key.
+  plan.setup = to_json(*plan.launches);
+  plan.setup["architecture"] = architecture;
+  plan.files = {{std::string(kProblemHeader), task::device_header(signature)}};
+  for (const task::SourceFile& source : candidate.sources)
+    if (source.path != kProblemHeader) plan.files.push_back(source);
   plan.key = key_of(plan, toolchain.identity);
   return plan;
 }

@@ -1,20 +1,24 @@
 // CompilePlan: what a compiler role is asked to build of a candidate, and the key of the result.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/compile/cuda_toolchain.h"
 #include "gym/compile/toolchain.h"
 #include "gym/compile/triton_toolchain.h"
 #include "task/candidate.h"
+#include "task/launch_plan.h"
 #include "task/signature.h"
 
 namespace kw::gym {
 
 enum class ArtifactKind {
-  kSharedObject,   // of a cpp candidate, made by commands
+  kSharedObject,   // built by commands from a cpp candidate
   kTritonKernels,  // a TritonBuild, made by running the candidate's host code
+  kDeviceCode,     // a cubin, built by a command from a cuda, ptx or cubin candidate
 };
 
 // Everything that decides the artefact's bytes is in `files`, `commands`, `setup` and the tool
@@ -24,8 +28,10 @@ struct CompilePlan {
   std::vector<task::SourceFile> files;  // cpp: problem.h and kw_call.h first, then the candidate's
   std::vector<std::vector<std::string>> commands;  // argv, run one after the other beside the files
   std::string artifact;                            // the file that the last command writes
-  Json setup;                                      // Triton: "setup" of the request
-  std::string key;                                 // of the build cache
+  Json setup;  // Triton: "setup" of the request; device code: the launches
+  std::optional<task::LaunchPlan>
+      launches;     // device code: what the cubin's kernels are held against
+  std::string key;  // key in the build cache
   bool has_prepare = false;
 
   std::size_t source_bytes() const;
@@ -44,10 +50,17 @@ Result<CompilePlan> plan_cpp(const task::Candidate& candidate, const task::Signa
                              const Toolchain& toolchain);
 
 // The ahead-of-time compilation of a `triton` candidate for compute capability arch / 10. setup:
-// how its host code is called, as an executor is told it (docs/protocol.md), and "autotune_seed".
+// how its host code is called, as an executor is told it (docs/protocol.md).
 // The plan depends on the shapes in it: launches take their constants from them.
 Result<CompilePlan> plan_triton(const task::Candidate& candidate, Json setup, int arch,
                                 const TritonToolchain& toolchain);
+
+// The build of a `cuda`, `ptx` or `cubin` candidate for a GPU ("sm_90a"). Its launches are those of
+// task::device_plan() on one module, whose hash and size are known when it is built. The plan does
+// not depend on the values of the variable axes. kInvalidArgument is the candidate's fault;
+// kUnsupported names the compiler that is missing.
+Result<CompilePlan> plan_device(const task::Candidate& candidate, const task::Signature& signature,
+                                const std::string& architecture, const CudaToolchain& toolchain);
 
 // The flags of every cpp build, as prompts and verdicts show them: "-O3", "-march=native", ...
 std::vector<std::string> shown_cpp_flags();

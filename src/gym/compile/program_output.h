@@ -1,4 +1,4 @@
-// What a trusted program prints: for asking a tool chain about itself.
+// The output of a trusted program, for asking a tool chain about itself.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace kw::gym {
 
-// stdout and stderr of words[0] (an absolute path), at most 1 MiB, run with a fixed environment.
-// kUnsupported when it fails, with the beginning of what it said.
+// Returns stdout and stderr of words[0] (an absolute path), at most 1 MiB, run with a fixed
+// environment. kUnsupported when the program fails, with the beginning of its output.
 Result<std::string> program_output(std::vector<std::string> words);
 
 }  // namespace kw::gym

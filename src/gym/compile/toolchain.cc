@@ -1,4 +1,4 @@
-// Runs the compiler's driver with -### and reads what it would run.
+// Runs the compiler's driver with -### and reads the commands that it would run.
 #include "gym/compile/toolchain.h"
 
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ std::vector<std::string> words_of(std::string_view line) {
   return out;
 }
 
-// Size and time of a file that decides what is built; a package manager keeps both.
+// Size and time of a file that the build depends on; a package manager keeps both.
 Json fingerprint(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return nullptr;

@@ -38,7 +38,7 @@ struct TritonKernel {
   std::string identity;  // 64 hexadecimal digits
   std::string name;
   std::uint32_t num_warps = 0, num_stages = 0, num_ctas = 0;
-  std::uint64_t shared_bytes = 0;  // of one block
+  std::uint64_t shared_bytes = 0;  // for one block
   std::uint64_t cubin_offset = 0, cubin_bytes = 0;
 };
 
@@ -48,8 +48,8 @@ struct TritonBuild {
   std::vector<TritonKernel> kernels;
 };
 
-// Everything range-checked: names are identifiers, binaries are ELF files for a CUDA device inside
-// the artefact. kInvalidArgument says what is wrong.
+// Reads and checks a build: names must be identifiers, and binaries ELF files for a CUDA device
+// inside the artefact. kInvalidArgument says what is wrong.
 Result<TritonBuild> read_triton_build(std::string_view artifact);
 
 }  // namespace kw::gym

@@ -28,7 +28,7 @@ else:
         print(part, info and (info.st_size, info.st_mtime_ns))
 )";
 
-// What decides a kernel's identity and how it is launched when it is compiled.
+// A digest of all files that decide a kernel's identity and its launch when it is compiled.
 Result<std::string> digest_of(const fs::path& support) {
   std::map<std::string, std::string> files;
   std::error_code error;

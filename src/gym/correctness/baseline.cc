@@ -12,12 +12,12 @@
 #include "base/check.h"
 #include "gym/inputs/wide.h"
 #include "os/parallel.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 constexpr std::size_t kChunk = 1024;
 constexpr std::size_t kComparedPiece = 1U << 18U;  // elements that one thread compares at a time
@@ -38,7 +38,8 @@ double quantile(std::vector<double>& values, double share) {
   return *place;
 }
 
-// What makes a chunk interesting; all in the element's own precision.
+// The allowed difference and the largest ones so far, by which a chunk is known to be interesting.
+// All are in the precision of the elements.
 template <typename T>
 struct Limits {
   T relative, absolute;  // allowed difference: relative |b| + absolute
@@ -175,7 +176,7 @@ class Comparison {
   static const T* elements(const TensorView& view, std::size_t first, std::size_t n,
                            std::array<T, kChunk>& buffer) {
     bool aligned = reinterpret_cast<std::uintptr_t>(view.bytes.data()) % alignof(T) == 0;
-    if (task::size_of(view.dtype) == sizeof(T) && aligned)
+    if (tensor::size_of(view.dtype) == sizeof(T) && aligned)
       return reinterpret_cast<const T*>(view.bytes.data()) + first;
     load(view.dtype, view.bytes, first, std::span<T>(buffer).first(n));
     return buffer.data();
@@ -278,7 +279,7 @@ Result<BaselineCoefficients> learn_baseline(std::span<const InstanceBudget> inst
 
 CheckReport check_against_baseline(const TensorView& candidate, const TensorView& baseline,
                                    const BaselineCoefficients& learned, double sides) {
-  KW_CHECK(task::is_floating(candidate.dtype) && candidate.dtype == baseline.dtype &&
+  KW_CHECK(tensor::is_floating(candidate.dtype) && candidate.dtype == baseline.dtype &&
            candidate.elements() == baseline.elements());
   if (candidate.dtype == DType::kFloat64)
     return Comparison<double>(candidate, baseline, learned, sides).run();

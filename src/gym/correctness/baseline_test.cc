@@ -16,7 +16,7 @@
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 using testing::RandomCase;
 using Shape = std::vector<std::int64_t>;
 
@@ -43,21 +43,21 @@ TEST(Baseline, AcceptsRoundingOnFreshInputsAndRefusesLowerPrecision) {
     RandomCase fresh(dtype, {16, 300}, 77, f);
     std::vector<double> other = fresh.exact, lower = fresh.exact;
     for (std::size_t i = 0; i < other.size(); ++i) {
-      other[i] *= 1 + (i % 2 == 0 ? 1 : -1) * task::epsilon_of(dtype);
-      DType below = *task::next_lower(dtype);
+      other[i] *= 1 + (i % 2 == 0 ? 1 : -1) * tensor::epsilon_of(dtype);
+      DType below = *tensor::next_lower(dtype);
       double moved = f(static_cast<double>(round_to(below, fresh.inputs[i])));
       lower[i] = static_cast<double>(round_to(below, static_cast<float>(moved)));
     }
     std::vector<std::byte> ours = fresh.stored(other), bad = fresh.stored(lower);
     EXPECT_TRUE(
         check_against_baseline(fresh.view(ours), fresh.view(fresh.trusted), coefficients).passed)
-        << task::to_string(dtype);
+        << tensor::to_string(dtype);
     EXPECT_TRUE(
         check_against_baseline(fresh.view(fresh.trusted), fresh.view(fresh.trusted), coefficients)
             .passed);
     CheckReport report =
         check_against_baseline(fresh.view(bad), fresh.view(fresh.trusted), coefficients);
-    EXPECT_FALSE(report.passed) << task::to_string(dtype) << " " << report.max_of_budget;
+    EXPECT_FALSE(report.passed) << tensor::to_string(dtype) << " " << report.max_of_budget;
   }
 }
 
@@ -76,14 +76,14 @@ TEST(Baseline, PolesAreJudgedByMagnitude) {
 TEST(Baseline, FindsEverySingleWrongElement) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBFloat16}) {
     Shape shape = {5, 1111};
-    std::vector<float> values(5 * 1111);
+    std::vector<float> values(std::size_t{5} * 1111);
     Stream(1).normal(values);
-    std::vector<std::byte> theirs(values.size() * task::size_of(dtype));
+    std::vector<std::byte> theirs(values.size() * tensor::size_of(dtype));
     store(dtype, values, 0, theirs);
     BaselineCoefficients coefficients;
-    coefficients.relative = 4 * task::epsilon_of(dtype);
-    coefficients.slice = task::epsilon_of(dtype);
-    std::size_t size = task::size_of(dtype);
+    coefficients.relative = 4 * tensor::epsilon_of(dtype);
+    coefficients.slice = tensor::epsilon_of(dtype);
+    std::size_t size = tensor::size_of(dtype);
     for (std::size_t i = 0; i < values.size(); i += 37) {
       std::vector<std::byte> ours = theirs;
       for (float wrong :

@@ -7,15 +7,15 @@
 #include <fmt/format.h>
 
 #include "gym/inputs/poison.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using task::DType;
+using tensor::DType;
 
-// No bytes: this candidate does not exist for this output.
+// Returns no bytes where this candidate does not exist for the output.
 using Make = std::function<Bytes(const BatteryOutput&)>;
 
 Bytes copy(const TensorView& view) {
@@ -24,8 +24,8 @@ Bytes copy(const TensorView& view) {
 
 Bytes filled(const TensorView& like, int value) {
   Bytes bytes(like.bytes.size());
-  std::size_t size = task::size_of(like.dtype);
-  if (task::is_floating(like.dtype)) {
+  std::size_t size = tensor::size_of(like.dtype);
+  if (tensor::is_floating(like.dtype)) {
     std::vector<float> values(like.elements(), static_cast<float>(value));
     store(like.dtype, values, 0, bytes);
   } else {
@@ -39,7 +39,7 @@ Bytes filled(const TensorView& like, int value) {
 Bytes half(const TensorView& right, bool poisoned) {
   if (right.elements() < 2) return {};
   Bytes bytes = copy(right);
-  std::size_t done = right.elements() / 2 * task::size_of(right.dtype);
+  std::size_t done = right.elements() / 2 * tensor::size_of(right.dtype);
   std::span<std::byte> rest = std::span(bytes).subspan(done);
   std::ranges::fill(rest, std::byte{0});
   if (poisoned) poison(right.dtype, 1, rest);
@@ -48,7 +48,7 @@ Bytes half(const TensorView& right, bool poisoned) {
 
 Bytes row_means(const TensorView& right) {
   Slices slices = slices_of(right.shape);
-  if (slices.columns < 2 || !task::is_floating(right.dtype)) return {};
+  if (slices.columns < 2 || !tensor::is_floating(right.dtype)) return {};
   Bytes bytes(right.bytes.size());
   std::vector<double> row(slices.columns);
   std::vector<float> means(slices.columns);

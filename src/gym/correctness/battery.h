@@ -11,7 +11,7 @@
 
 namespace kw::gym {
 
-// One output of the problem, for one set of inputs. Borrows.
+// One output of the problem for one set of inputs. It borrows its data.
 struct BatteryOutput {
   TensorView trusted;     // the right answer, at declared precision
   TensorView other_seed;  // the right answer for other inputs: what a cached result would be
@@ -29,10 +29,11 @@ struct BatteryReport {
   std::vector<std::string> weak_outputs;  // "zeros as output 1": accepted on one of several outputs
 };
 
-// Candidates: zeros, ones, each input of the right dtype and element count passed through, another
-// seed's output, the second half zero, the second half poison, every row its own mean, the
-// lower-precision copy. One that does not exist (half of one element, the mean of rows of one) is
-// left out. A problem with wrongly_passing entries is quarantined; weak_outputs are for its author.
+// Tries these candidates: zeros, ones, each input of the right dtype and element count passed
+// through, another seed's output, the second half zero, the second half poison, every row its own
+// mean, the lower-precision copy. A candidate that does not exist (half of one element, the mean of
+// rows of one) is left out. A problem with wrongly_passing entries is quarantined; weak_outputs are
+// for its author.
 BatteryReport run_battery(std::span<const BatteryOutput> outputs,
                           std::span<const TensorView> inputs, const Accepts& accepts);
 

@@ -14,14 +14,14 @@
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::RandomCase;
 
 struct Problem {
-  explicit Problem(double (*f)(double), std::vector<std::int64_t> shape = {32, 64})
+  explicit Problem(double (*f)(double), const std::vector<std::int64_t>& shape = {32, 64})
       : ours(DType::kFloat32, shape, 1, f), other(DType::kFloat32, shape, 2, f) {
     for (float x : ours.inputs)
       narrow.push_back(f(static_cast<double>(round_to(DType::kBFloat16, x))));

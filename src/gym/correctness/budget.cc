@@ -7,18 +7,18 @@
 #include <limits>
 
 #include "base/check.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 constexpr std::size_t kChunk = 2048;
 constexpr double kDeviationOfMean =
     1.2533141373155003;  // sqrt(pi / 2): deviation of a normal over its mean absolute value
-constexpr double kMostTerms = 65536;
-constexpr double kMostLostTerms = 4096;
+constexpr double kMaxTerms = 65536;
+constexpr double kMaxLostTerms = 4096;
 constexpr double kFewTerms = 8;  // sums this short need no allowance of their own
 
 // Results this small may be flushed to zero: candidates may be built with -ffast-math, which
@@ -49,7 +49,7 @@ double difference(double a, double b) {
 }  // namespace
 
 double computing_epsilon(DType dtype) {
-  return task::epsilon_of(dtype == DType::kFloat64 ? dtype : DType::kFloat32);
+  return tensor::epsilon_of(dtype == DType::kFloat64 ? dtype : DType::kFloat32);
 }
 
 BudgetRule rule_for(DType dtype) {
@@ -71,7 +71,7 @@ Result<InstanceBudget> InstanceBudget::make(OutputSpec spec, OracleRun run) {
     return fail(ErrorCode::kInvalidArgument, "the oracle's runs do not have the output's size");
   if (run.perturbed.empty())
     return fail(ErrorCode::kInvalidArgument, "a budget needs a perturbed run");
-  KW_CHECK(task::is_floating(spec.dtype));
+  KW_CHECK(tensor::is_floating(spec.dtype));
 
   InstanceBudget budget(std::move(spec), std::move(run));
   budget.rule_ = rule_for(budget.spec_.dtype);
@@ -87,7 +87,8 @@ Result<InstanceBudget> InstanceBudget::make(OutputSpec spec, OracleRun run) {
 Status InstanceBudget::learn_rows() {
   rows_.resize(slices_.rows);
   std::array<double, kChunk> trusted;
-  double largest = max_of(spec_.dtype);  // what overflows says nothing about its row
+  // An overflowing element must not set the budget of its row.
+  double largest = max_of(spec_.dtype);
   for (std::size_t r = 0; r < slices_.rows; ++r) {
     Row& row = rows_[r];
     double response = 0, error = 0, magnitude = 0, count = 0;
@@ -126,7 +127,7 @@ void InstanceBudget::learn_columns() {
   for (std::size_t r = 0; r < slices_.rows; ++r) {
     double scale =
         kDeviationOfMean / rows_[r].response / static_cast<double>(run_.perturbed.size());
-    if (!std::isfinite(scale)) continue;  // nothing moves, or only subnormally
+    if (!std::isfinite(scale)) continue;  // no input moves this element, or only subnormally
     used += 1;
     for (std::span<const double> p : run_.perturbed) {
       const double* moved = p.data() + r * slices_.columns;
@@ -155,8 +156,8 @@ void InstanceBudget::learn_plateau() {
 }
 
 void InstanceBudget::learn_terms() {
-  terms_ = std::clamp(static_cast<double>(spec_.reduction_length), 0.0, kMostTerms);
-  double eps = task::epsilon_of(spec_.dtype);
+  terms_ = std::clamp(static_cast<double>(spec_.reduction_length), 0.0, kMaxTerms);
+  double eps = tensor::epsilon_of(spec_.dtype);
   if (run_.perturbed.size() >= 2 && !spec_.uneven) {
     std::optional<double>
         most;  // unset: sums of what comparisons decided, say, which nothing moves
@@ -166,11 +167,11 @@ void InstanceBudget::learn_terms() {
     terms_ = std::min(terms_, most.value_or(terms_));
   }
   double steps = rule_.sequential * std::sqrt(terms_);
-  if (spec_.uneven) steps += 0.5 * std::min(terms_, kMostLostTerms);
+  if (spec_.uneven) steps += 0.5 * std::min(terms_, kMaxLostTerms);
   sequential_ = terms_ > kFewTerms ? steps * computing_epsilon(spec_.dtype) / eps : 0;
 }
 
-// How many inputs move an element of this row; kMostTerms where the runs cannot tell; nullopt where
+// How many inputs move an element of this row; kMaxTerms where the runs cannot tell; nullopt where
 // nothing moves.
 std::optional<double> InstanceBudget::inputs_behind(std::size_t row) const {
   double moved = 0, equal = 0;
@@ -183,15 +184,15 @@ std::optional<double> InstanceBudget::inputs_behind(std::size_t row) const {
     if (std::abs(a - b) <= 1e-6 * std::abs(a)) equal += 1;
   }
   if (moved == 0) return std::nullopt;
-  // Too few elements, or agreement by fewer than one in 64 (more than six inputs): the share says
-  // nothing.
-  if (moved < 32 || equal < moved / 64) return kMostTerms;
+  // Too few elements, or agreement by fewer than one in 64 (more than six inputs): the share is no
+  // evidence.
+  if (moved < 32 || equal < moved / 64) return kMaxTerms;
   return std::round(-std::log2(equal / moved));
 }
 
 double InstanceBudget::combine(double error, double magnitude, double response,
                                double row_magnitude) const {
-  double eps = task::epsilon_of(spec_.dtype);
+  double eps = tensor::epsilon_of(spec_.dtype);
   double rounding = std::max({rule_.trusted * error, rule_.relative * eps * magnitude,
                               rule_.response * response, eps * row_magnitude});
   return rounding + sequential_ * std::max(response, eps * magnitude) + least_step(spec_.dtype);

@@ -42,7 +42,7 @@
 
 #include "base/result.h"
 #include "gym/correctness/tensor.h"
-#include "task/dtype.h"
+#include "tensor/dtype.h"
 
 namespace kw::gym {
 
@@ -53,20 +53,21 @@ struct BudgetRule {
   double sequential = 5;  // x sqrt(terms)
 };
 
-// float32 and float64: 4, 4, 8. Narrower dtypes: 4, 2, 2, because an honest kernel computes in
-// float32 and rounds once, and with more a float16 result computed in bfloat16 (up to 4 eps off)
-// would pass.
-BudgetRule rule_for(task::DType dtype);
+// float32 and float64 have 4, 4, 8. Narrower dtypes have 4, 2, 2, because an honest kernel computes
+// in float32 and rounds once. With more, a float16 result that was computed in bfloat16 (up to 4
+// eps off) would pass.
+BudgetRule rule_for(tensor::DType dtype);
 
 // Eps of the precision that kernels compute in: float64, else float32.
-double computing_epsilon(task::DType dtype);
+double computing_epsilon(tensor::DType dtype);
 
-// By how much a perturbed run moves the results of elementary functions, relative to them: the
-// response to it times BudgetRule::response is what four units in the last place do, the accuracy
-// of vector libraries (libmvec) in the precision that kernels compute in: float64, else float32.
-double function_perturbation_for(task::DType dtype);
+// The relative amount by which a perturbed run moves the results of elementary functions. The
+// response to it times BudgetRule::response makes four units in the last place, the accuracy of
+// vector libraries (libmvec), in the precision that kernels compute in: float64 for float64, else
+// float32.
+double function_perturbation_for(tensor::DType dtype);
 
-// What the oracle gave for one set of inputs. Borrows. All of `elements` elements.
+// The oracle's outputs for one set of inputs, each of `elements` elements. It borrows its data.
 struct OracleRun {
   std::span<const double> exact;  // float64 run
   TensorView trusted;             // reference at declared precision; dtype and shape of the output
@@ -76,10 +77,11 @@ struct OracleRun {
 };
 
 struct OutputSpec {
-  task::DType dtype = task::DType::kFloat32;  // floating
+  tensor::DType dtype = tensor::DType::kFloat32;  // floating
   std::vector<std::int64_t> shape;
   std::int64_t reduction_length = 0;  // terms summed per element; 0: none
-  // Few inputs dominate: reduction_length was learned from other ones, and these runs cannot tell.
+  // True where few inputs dominate: these runs cannot tell the reduction length, so
+  // reduction_length was learned from other inputs.
   bool uneven = false;
 };
 
@@ -106,7 +108,7 @@ class InstanceBudget {
   double magnitude(std::size_t row) const { return rows_[row].magnitude; }
   // The part of every budget that grows with |y|: times |y|.
   double relative_budget() const {
-    return (rule_.relative + sequential_) * task::epsilon_of(spec_.dtype);
+    return (rule_.relative + sequential_) * tensor::epsilon_of(spec_.dtype);
   }
   double least_budget() const;
   // The part of the budget that all elements of a row share.

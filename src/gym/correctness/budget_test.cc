@@ -65,10 +65,10 @@ struct SpikedSums {
   std::size_t within(bool uneven, Round round) const {
     const std::vector<std::int64_t> shape = {kSums};
     OracleRun run{exact,
-                  {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))},
+                  {tensor::DType::kFloat32, shape, std::as_bytes(std::span(trusted))},
                   {moved, moved_again}};
     auto budget =
-        InstanceBudget::make({task::DType::kFloat32, shape, kTerms, uneven}, std::move(run));
+        InstanceBudget::make({tensor::DType::kFloat32, shape, kTerms, uneven}, std::move(run));
     EXPECT_TRUE(budget) << budget.error().message();
     std::vector<double> allowed(kSums);
     budget->budgets(0, allowed);
@@ -104,8 +104,8 @@ bool allows_on_plateau(float value) {
     trusted[i] = static_cast<float>(exact[i]);
   }
   OracleRun run{
-      exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {moved, moved}};
-  auto budget = InstanceBudget::make({task::DType::kFloat32, shape, 64}, std::move(run));
+      exact, {tensor::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {moved, moved}};
+  auto budget = InstanceBudget::make({tensor::DType::kFloat32, shape, 64}, std::move(run));
   EXPECT_TRUE(budget) << budget.error().message();
   std::vector<double> allowed(kWide);
   budget->budgets(0, allowed);
@@ -137,7 +137,8 @@ struct Gelu {
     for (int run = 0; run < 8; ++run) {
       perturbed.emplace_back();
       double functions = 0;
-      if (move_functions && run >= 2) functions = function_perturbation_for(task::DType::kFloat32);
+      if (move_functions && run >= 2)
+        functions = function_perturbation_for(tensor::DType::kFloat32);
       for (float element : x)
         perturbed.back().push_back(value(element * (1 + step(0x1p-23)), step(functions)));
     }
@@ -148,9 +149,9 @@ struct Gelu {
   // An erf that is off towards zero by so many units in the last place.
   std::size_t beyond_budget(int units) const {
     const std::vector<std::int64_t> shape = {kRows, kColumns};
-    OracleRun run{exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {}};
+    OracleRun run{exact, {tensor::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {}};
     for (const std::vector<double>& moved : perturbed) run.perturbed.emplace_back(moved);
-    auto budget = InstanceBudget::make({task::DType::kFloat32, shape, kColumns}, std::move(run));
+    auto budget = InstanceBudget::make({tensor::DType::kFloat32, shape, kColumns}, std::move(run));
     EXPECT_TRUE(budget) << budget.error().message();
     EXPECT_EQ(budget->terms(), 1);  // moving functions adds none
     std::size_t count = 0;
@@ -200,8 +201,8 @@ TEST(DecidedBudget, NaiveSumsOfWhatComparisonsDecidedAreHonest) {
   }
   const std::vector<std::int64_t> shape = {kNorms};
   OracleRun run{
-      exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {exact, exact}};
-  auto budget = InstanceBudget::make({task::DType::kFloat32, shape, kLong}, std::move(run));
+      exact, {tensor::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {exact, exact}};
+  auto budget = InstanceBudget::make({tensor::DType::kFloat32, shape, kLong}, std::move(run));
   ASSERT_TRUE(budget) << budget.error().message();
   EXPECT_EQ(budget->terms(), kLong);
   std::vector<double> allowed(kNorms);

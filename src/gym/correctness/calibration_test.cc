@@ -13,12 +13,12 @@
 #include "gym/correctness/compare.h"
 #include "gym/correctness/testing/families.h"
 #include "gym/inputs/fill.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 using testing::Doubles;
 using testing::Family;
 using testing::Floats;
@@ -31,9 +31,9 @@ class Oracle {
       : family_(family), dtype_(dtype) {
     for (std::size_t i = 0; i < family.shapes.size(); ++i) {
       std::vector<std::byte> bytes(static_cast<std::size_t>(elements_of(family.shapes[i])) *
-                                   task::size_of(dtype));
+                                   tensor::size_of(dtype));
       EXPECT_TRUE(fill_input(dtype, family.shapes[i], inputs.policies[i], seed * 16 + i, bytes));
-      floats_.emplace_back(bytes.size() / task::size_of(dtype));
+      floats_.emplace_back(bytes.size() / tensor::size_of(dtype));
       doubles_.emplace_back(floats_.back().size());
       load(dtype, bytes, 0, floats_.back());
       load(dtype, bytes, 0, doubles_.back());
@@ -44,7 +44,7 @@ class Oracle {
     for (int run = 0; run < 2; ++run) {
       std::vector<Doubles> moved = doubles_;
       for (Doubles& x : moved) {
-        for (double& v : x) v *= 1 + (rng.below(2) == 0 ? 1 : -1) * task::epsilon_of(dtype);
+        for (double& v : x) v *= 1 + (rng.below(2) == 0 ? 1 : -1) * tensor::epsilon_of(dtype);
       }
       perturbed_.push_back(family.exact(moved));
     }
@@ -66,7 +66,7 @@ class Oracle {
 
  private:
   std::vector<std::byte> stored(const Floats& values) const {
-    std::vector<std::byte> bytes(values.size() * task::size_of(dtype_));
+    std::vector<std::byte> bytes(values.size() * tensor::size_of(dtype_));
     store(dtype_, values, 0, bytes);
     return bytes;
   }
@@ -131,7 +131,7 @@ class Calibration {
 
  private:
   std::string name(const Variant& variant) const {
-    return fmt::format("{} {}, {}, {}", task::to_string(dtype_), family_.name, inputs_.name,
+    return fmt::format("{} {}, {}, {}", tensor::to_string(dtype_), family_.name, inputs_.name,
                        variant.name);
   }
   CheckReport against_oracle(const Variant& variant, std::size_t s) const {
@@ -169,10 +169,10 @@ void calibrate(DType dtype, const std::vector<Family>& families) {
       }
     }
     for (std::size_t v = 0; v < rows.size(); ++v) {
-      EXPECT_TRUE(always[v]) << task::to_string(dtype) << " " << family.name << ": "
+      EXPECT_TRUE(always[v]) << tensor::to_string(dtype) << " " << family.name << ": "
                              << family.dishonest[v].name << " found only:" << rows[v];
       if (verbose())
-        fmt::print("found{} | {} {}, {}\n", rows[v], task::to_string(dtype), family.name,
+        fmt::print("found{} | {} {}, {}\n", rows[v], tensor::to_string(dtype), family.name,
                    family.dishonest[v].name);
     }
   }

@@ -9,12 +9,12 @@
 
 #include "base/check.h"
 #include "os/parallel.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 constexpr std::size_t kChunk = 2048;
 constexpr std::size_t kCheckedPiece = 1U << 18U;  // elements that one thread checks at a time
@@ -34,7 +34,7 @@ bool overflow_agreed(DType dtype, double exact, double trusted) {
          std::signbit(trusted) == std::signbit(exact);
 }
 
-// Error / budget; 0 where infinities agree, infinite where the element is wrong whatever the
+// Returns error / budget; 0 where infinities agree, infinite where the element is wrong under any
 // budget.
 double judge(double candidate, double exact, bool infinite_is_right, double budget,
              CheckReport& report) {
@@ -211,7 +211,7 @@ CheckReport check_exact(const TensorView& candidate, std::span<const std::int64_
 
 CheckReport check_exact(const TensorView& candidate, const TensorView& expected) {
   KW_CHECK(candidate.dtype == expected.dtype && candidate.elements() == expected.elements());
-  if (task::is_floating(candidate.dtype)) return compare_bits(candidate, expected);
+  if (tensor::is_floating(candidate.dtype)) return compare_bits(candidate, expected);
   const auto chunk = [&](std::size_t first, std::span<std::int64_t> out) {
     load_whole(expected, first, out);
   };

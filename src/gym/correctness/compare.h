@@ -33,14 +33,14 @@ struct CheckReport {
 // Folds a report into the verdict's error measures: maxima, one more call.
 void record(const CheckReport& report, task::OutputError& error);
 
-// candidate: dtype and element count of budget.spec(). NaN never passes. Where the float64 result
-// overflows the dtype and the trusted one is infinite, the candidate must be infinite with the same
-// sign, or finite within budget where the float64 result is finite.
+// Compares `candidate`, which has the dtype and element count of budget.spec(). NaN never passes.
+// If the float64 result overflows the dtype and the trusted one is infinite, the candidate must
+// be infinite with the same sign, or finite within budget where the float64 result is finite.
 CheckReport check_against_oracle(const TensorView& candidate, const InstanceBudget& budget);
 
-// Whole numbers: equal. Booleans: the byte is 0 or 1 and equal. expected: int64 of the oracle.
-// as_right: of the same elements, what perturbed runs give. Where rounding takes a comparison, a
-// rounding or the place of an extreme either way, an element may be any of theirs too.
+// Integers must be equal. A boolean's byte must be 0 or 1 and equal. expected: the oracle's int64.
+// as_right: the same elements as perturbed runs give them. An element that rounding decides (a
+// comparison, a rounding, the place of an extreme) may have any of these values too.
 CheckReport check_exact(const TensorView& candidate, std::span<const std::int64_t> expected,
                         std::span<const std::span<const std::int64_t>> as_right = {});
 // The same against another output of the same dtype; floats bit for bit but for -0 = 0 (check =

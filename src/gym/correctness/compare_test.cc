@@ -15,7 +15,7 @@
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 using testing::RandomCase;
 using Shape = std::vector<std::int64_t>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -106,12 +106,12 @@ TEST(Budget, TermsAreThoseThatTheRunsShow) {
 TEST(Check, AcceptsRoundingAndRefusesLowerPrecision) {
   for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     RandomCase c(dtype, {16, 300}, 4, [](double x) { return std::exp(x); });
-    EXPECT_TRUE(check(c, c.exact).passed) << task::to_string(dtype);
+    EXPECT_TRUE(check(c, c.exact).passed) << tensor::to_string(dtype);
     std::vector<double> lower = c.exact;
-    DType below = dtype == DType::kFloat16 ? DType::kBFloat16 : *task::next_lower(dtype);
+    DType below = dtype == DType::kFloat16 ? DType::kBFloat16 : *tensor::next_lower(dtype);
     for (double& v : lower) v = static_cast<double>(round_to(below, static_cast<float>(v)));
     CheckReport report = check(c, lower);
-    EXPECT_FALSE(report.passed) << task::to_string(dtype);
+    EXPECT_FALSE(report.passed) << tensor::to_string(dtype);
     EXPECT_GT(report.max_of_budget, 1);
   }
 }

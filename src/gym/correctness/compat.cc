@@ -9,12 +9,12 @@
 
 #include "base/check.h"
 #include "os/parallel.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 constexpr std::size_t kChunk = 2048;
 constexpr std::size_t kTrialPiece = 1U << 18U;  // elements that one thread compares at a time
@@ -38,7 +38,7 @@ void for_pairs(const TensorView& candidate, const TensorView& reference, std::si
 template <typename Part, typename Compare, typename Join>
 void in_pieces(const TensorView& reference, Compare compare, Join join) {
   std::mutex mutex;
-  os::in_parallel_pieces(reference.elements(), kTrialPiece, 2 * task::size_of(reference.dtype),
+  os::in_parallel_pieces(reference.elements(), kTrialPiece, 2 * tensor::size_of(reference.dtype),
                          [&](std::size_t first, std::size_t last) {
                            Part part;
                            compare(first, last, part);
@@ -48,7 +48,7 @@ void in_pieces(const TensorView& reference, Compare compare, Join join) {
 }
 
 bool coarse_tolerance(DType dtype) {
-  return task::is_floating(dtype) && task::size_of(dtype) <= 2;
+  return tensor::is_floating(dtype) && tensor::size_of(dtype) <= 2;
 }
 
 struct Differences {
@@ -118,7 +118,7 @@ KernelBenchResult kernelbench_compare(const TensorView& candidate, const TensorV
   in_pieces<Differences>(
       reference,
       [&](std::size_t first, std::size_t last, Differences& part) {
-        if (!task::is_floating(reference.dtype))
+        if (!tensor::is_floating(reference.dtype))
           compare_whole(candidate, reference, tolerance, first, last, part);
         else if (reference.dtype == DType::kFloat64)
           compare_floats<double, false>(candidate, reference, tolerance, first, last, part);

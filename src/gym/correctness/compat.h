@@ -15,7 +15,7 @@ namespace kw::gym {
 // boolean output).
 struct KernelBenchResult {
   bool shape_equal = true, close = true;
-  double max_difference = 0, average_difference = 0;  // of |r - c|; NaN when any is
+  double max_difference = 0, average_difference = 0;  // over |r - c|; NaN when any is
 };
 KernelBenchResult kernelbench_compare(const TensorView& candidate, const TensorView& reference);
 

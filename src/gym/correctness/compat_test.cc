@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 using Shape = std::vector<std::int64_t>;
 const float kInfinity = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -24,7 +24,7 @@ struct Tensor {
   Tensor(DType type, const std::vector<float>& values)
       : dtype(type),
         shape{static_cast<std::int64_t>(values.size())},
-        bytes(values.size() * task::size_of(type)) {
+        bytes(values.size() * tensor::size_of(type)) {
     store(type, values, 0, bytes);
   }
   TensorView view() const { return {dtype, shape, bytes}; }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {

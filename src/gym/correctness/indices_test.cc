@@ -15,7 +15,7 @@ CheckReport check(const Whole& ours, const Whole& theirs, const std::vector<doub
                   const Shape& shape, std::int64_t axis = -1,
                   const std::vector<double>& budgets = {}) {
   Shape flat = {static_cast<std::int64_t>(ours.size())};
-  return check_indices({task::DType::kInt64, flat, std::as_bytes(std::span(ours))}, theirs,
+  return check_indices({tensor::DType::kInt64, flat, std::as_bytes(std::span(ours))}, theirs,
                        {values, budgets, shape, axis});
 }
 
@@ -70,7 +70,7 @@ TEST(Indices, NanStandsForItself) {
 TEST(Set, WholeNumbersInAnyOrderWithinARow) {
   Shape shape = {2, 3};
   auto check_rows = [&](const Whole& ours) {
-    return check_set({task::DType::kInt64, shape, std::as_bytes(std::span(ours))},
+    return check_set({tensor::DType::kInt64, shape, std::as_bytes(std::span(ours))},
                      Whole{1, 2, 2, 4, 5, 6})
         .passed;
   };
@@ -84,11 +84,11 @@ TEST(Set, FloatsWithinBudget) {
   std::vector<double> exact = {3, -1, 7, 2}, moved = {3.0000003, -1.0000001, 7.0000008, 2.0000002};
   std::vector<float> trusted = {3, -1, 7, 2};
   auto budget = InstanceBudget::make(
-      {task::DType::kFloat32, shape, 0},
-      {exact, {task::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {moved}});
+      {tensor::DType::kFloat32, shape, 0},
+      {exact, {tensor::DType::kFloat32, shape, std::as_bytes(std::span(trusted))}, {moved}});
   ASSERT_TRUE(budget);
   auto check_row = [&](const std::vector<float>& ours) {
-    return check_set({task::DType::kFloat32, shape, std::as_bytes(std::span(ours))}, *budget)
+    return check_set({tensor::DType::kFloat32, shape, std::as_bytes(std::span(ours))}, *budget)
         .passed;
   };
   EXPECT_TRUE(check_row({7.0000005F, 2, 3, -1}));

@@ -7,14 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
 constexpr std::size_t kSamples = 1U << 16U;
-constexpr double kClose = 1e-2;   // of |expected| + RMS: the same value, for telling patterns
-constexpr double kNearly = 0.98;  // of the samples show a pattern
+// Share of |expected| + RMS below which two values count as the same for a pattern.
+constexpr double kClose = 1e-2;
+constexpr double kNearly = 0.98;  // share of the samples that must show a pattern
 
 std::size_t same_place(std::size_t i) {
   return i;
@@ -33,7 +34,7 @@ class Patterns {
       if (std::isfinite(e)) square += e * e, count += 1;
     }
     rms_ = count > 0 ? std::sqrt(square / count) : 0;
-    floating_ = task::is_floating(expected.dtype);
+    floating_ = tensor::is_floating(expected.dtype);
   }
 
   bool constant() const {

@@ -1,4 +1,4 @@
-// What a wrong output looks like, for the next attempt: classes only, no places and no values, so
+// Describes a wrong output for the next attempt: by classes only, without places and values, so
 // that hidden inputs stay hidden.
 #pragma once
 #include <cstddef>
@@ -29,11 +29,11 @@ enum class MismatchKind {
 struct Mismatch {
   std::vector<MismatchKind> kinds;
   std::string share;  // "all", "most", "many", "some", "few" of the elements are wrong
-  std::string text;   // one sentence of the two
+  std::string text;   // one sentence that says both
 };
 
-// Of a report that did not pass. expected: the reference's output in the declared dtype. unwritten:
-// count_poisoned() of the output.
+// Describes an output that did not pass. expected: the reference's output in the declared dtype.
+// unwritten: count_poisoned() of the output.
 Mismatch describe_mismatch(const TensorView& candidate, const TensorView& expected,
                            const CheckReport& report, std::size_t unwritten);
 

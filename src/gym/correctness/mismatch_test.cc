@@ -19,14 +19,14 @@ using Shape = std::vector<std::int64_t>;
 
 struct Case {
   Shape shape = {64, 96};
-  std::vector<float> expected = std::vector<float>(64 * 96);
+  std::vector<float> expected = std::vector<float>(std::size_t{64} * 96);
   std::vector<float> candidate;
   Case() {
     Stream(3).normal(expected);
     candidate = expected;
   }
   TensorView view(const std::vector<float>& x) const {
-    return {task::DType::kFloat32, shape, std::as_bytes(std::span(x))};
+    return {tensor::DType::kFloat32, shape, std::as_bytes(std::span(x))};
   }
   Mismatch describe(std::size_t unwritten = 0) const {
     CheckReport report;

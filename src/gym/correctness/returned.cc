@@ -44,17 +44,18 @@ bool shares_memory(const OutputReport& report) {
 
 ReturnedCheck check_returned(const OutputReport& report, const task::Argument& expected,
                              std::size_t arena_bytes) {
-  if (report.dtype > static_cast<std::uint32_t>(task::DType::kBool)) return forged("unknown dtype");
+  if (report.dtype > static_cast<std::uint32_t>(tensor::DType::kBool))
+    return forged("unknown dtype");
   if (report.rank > kMaxRank) return forged("too many dimensions");
   std::span<const std::int64_t> shape(report.shape, report.rank);
   for (std::uint32_t d = 0; d < report.rank; ++d) {
     if (report.shape[d] < 0 || report.stride[d] < 0) return forged("negative size or stride");
   }
-  auto dtype = static_cast<task::DType>(report.dtype);
+  auto dtype = static_cast<tensor::DType>(report.dtype);
   if (dtype != expected.dtype) {
     return {task::Outcome::kWrongDtype,
-            fmt::format("output {} has dtype {}, not {}", expected.name, task::to_string(dtype),
-                        task::to_string(expected.dtype))};
+            fmt::format("output {} has dtype {}, not {}", expected.name, tensor::to_string(dtype),
+                        tensor::to_string(expected.dtype))};
   }
   if (!std::ranges::equal(shape, expected.shape)) {
     return {task::Outcome::kWrongShape, fmt::format("output {} has shape {}, not {}", expected.name,
@@ -64,7 +65,7 @@ ReturnedCheck check_returned(const OutputReport& report, const task::Argument& e
   Wide last = 0;
   for (std::uint32_t d = 0; d < report.rank; ++d)
     last += static_cast<Wide>(report.shape[d] - 1) * report.stride[d];
-  std::size_t size = task::size_of(dtype);
+  std::size_t size = tensor::size_of(dtype);
   Wide end = static_cast<Wide>(report.offset) + (last + 1) * static_cast<Wide>(size);
   if (report.offset % size != 0 || end > static_cast<Wide>(arena_bytes))
     return forged("elements outside the memory for results");
@@ -88,7 +89,7 @@ bool is_contiguous(const OutputReport& report) {
 
 void gather_returned(const OutputReport& report, std::span<const std::byte> arena,
                      std::span<std::byte> out) {
-  std::size_t size = task::size_of(static_cast<task::DType>(report.dtype));
+  std::size_t size = tensor::size_of(static_cast<tensor::DType>(report.dtype));
   if (out.empty()) return;
   auto columns = report.rank == 0 ? std::int64_t{1} : report.shape[report.rank - 1];
   std::int64_t step = report.rank == 0 ? 1 : report.stride[report.rank - 1];

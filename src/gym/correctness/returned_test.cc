@@ -10,8 +10,8 @@
 namespace kw::gym {
 namespace {
 
-using task::DType;
 using task::Outcome;
+using tensor::DType;
 
 OutputReport report_of(DType dtype, std::vector<std::int64_t> shape,
                        std::vector<std::int64_t> stride, std::uint64_t offset = 0) {

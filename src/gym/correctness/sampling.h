@@ -1,5 +1,5 @@
-// Outputs that are samples: indices drawn from given probabilities. One call proves little; the
-// test gathers over calls.
+// Tests outputs that are samples: indices drawn from given probabilities. A single call proves
+// little, so the test gathers over calls.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -38,7 +38,7 @@ SamplingTest sampled(std::uint64_t seed, const Sampler& sampler, int calls = 20)
       ids.push_back(static_cast<std::int32_t>(sampler(row, theirs)));
     }
     std::vector<std::int64_t> shape = {kRows};
-    test.add({task::DType::kInt32, shape, std::as_bytes(std::span(ids))}, p, kVocabulary, secret);
+    test.add({tensor::DType::kInt32, shape, std::as_bytes(std::span(ids))}, p, kVocabulary, secret);
   }
   return test;
 }
@@ -108,7 +108,7 @@ SamplingTest sampled_twice(std::uint64_t seed, const Sampler& sampler, int calls
       ids.push_back(static_cast<std::int32_t>(sampler(row, theirs)));
     }
     std::vector<std::int64_t> shape = {kRows};
-    test.add({task::DType::kInt32, shape, std::as_bytes(std::span(ids))}, p, kVocabulary, secret);
+    test.add({tensor::DType::kInt32, shape, std::as_bytes(std::span(ids))}, p, kVocabulary, secret);
   }
   return test;
 }
@@ -143,7 +143,7 @@ TEST(Sampling, CertainRowsMayRepeat) {
   std::vector<std::int32_t> ids(kRows, 7);
   std::vector<std::int64_t> shape = {kRows};
   for (int call = 0; call < 6; ++call)
-    test.add({task::DType::kInt32, shape, std::as_bytes(std::span(ids))}, p, kVocabulary, secret);
+    test.add({tensor::DType::kInt32, shape, std::as_bytes(std::span(ids))}, p, kVocabulary, secret);
   EXPECT_TRUE(test.passed());
 }
 

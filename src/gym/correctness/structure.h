@@ -20,21 +20,21 @@ class ErrorStructure {
   static constexpr double kBias = 0.25;
   static constexpr double kCluster = 0.5;
   static constexpr std::size_t kTile = 64;
-  static constexpr std::size_t kLeastTile = 16;  // shorter tiles say nothing about clusters
-  static constexpr std::size_t kLeastTiles = 8;  // fewer say nothing about bias
+  static constexpr std::size_t kLeastTile = 16;  // shorter tiles cannot show clusters
+  static constexpr std::size_t kLeastTiles = 8;  // fewer tiles cannot show bias
 
   // errors: error / budget of neighbouring elements of one row; the next call starts a new tile.
   void add(std::span<const double> errors);
   // Joins what other elements showed.
   void merge(const ErrorStructure& other);
 
-  double mean() const;  // of error / budget over all elements
+  double mean() const;  // mean of error / budget over all elements
   double worst_tile() const { return worst_tile_; }
   bool biased() const;
   bool clustered() const { return worst_tile_ > kCluster; }
 
  private:
-  double tiles_ = 0, sum_ = 0, square_ = 0;  // of the tiles' means
+  double tiles_ = 0, sum_ = 0, square_ = 0;  // sums over the tiles' means
   double worst_tile_ = 0;
 };
 

@@ -13,24 +13,24 @@ void load_as(const std::byte* from, std::span<std::int64_t> out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     Stored stored;
     std::memcpy(&stored, from + i * sizeof(Stored), sizeof(Stored));
-    out[i] = static_cast<std::int64_t>(stored);
+    out[i] = std::int64_t{stored};
   }
 }
 
 }  // namespace
 
 void load_whole(const TensorView& view, std::size_t first, std::span<std::int64_t> out) {
-  KW_CHECK(!task::is_floating(view.dtype) && first + out.size() <= view.elements());
+  KW_CHECK(!tensor::is_floating(view.dtype) && first + out.size() <= view.elements());
   if (out.empty()) return;
-  const std::byte* from = view.bytes.data() + first * task::size_of(view.dtype);
+  const std::byte* from = view.bytes.data() + first * tensor::size_of(view.dtype);
   switch (view.dtype) {
-    case task::DType::kInt64:
+    case tensor::DType::kInt64:
       return load_as<std::int64_t>(from, out);
-    case task::DType::kInt32:
+    case tensor::DType::kInt32:
       return load_as<std::int32_t>(from, out);
-    case task::DType::kInt16:
+    case tensor::DType::kInt16:
       return load_as<std::int16_t>(from, out);
-    case task::DType::kInt8:
+    case tensor::DType::kInt8:
       return load_as<std::int8_t>(from, out);
     default:
       return load_as<std::uint8_t>(from, out);

@@ -5,17 +5,17 @@
 #include <cstdint>
 #include <span>
 
-#include "task/dtype.h"
+#include "tensor/dtype.h"
 
 namespace kw::gym {
 
 // Borrows shape and bytes. bytes: product of shape x size_of(dtype), row-major.
 struct TensorView {
-  task::DType dtype = task::DType::kFloat32;
+  tensor::DType dtype = tensor::DType::kFloat32;
   std::span<const std::int64_t> shape;
   std::span<const std::byte> bytes;
 
-  std::size_t elements() const { return bytes.size() / task::size_of(dtype); }
+  std::size_t elements() const { return bytes.size() / tensor::size_of(dtype); }
 };
 
 // A tensor as rows x columns. A row is a slice: elements whose errors are of one scale.

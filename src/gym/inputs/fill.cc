@@ -17,13 +17,13 @@
 #include "gym/inputs/normal_mixer.h"
 #include "gym/inputs/stream.h"
 #include "os/parallel.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
 using task::Distribution;
-using task::DType;
+using tensor::DType;
 
 constexpr std::size_t kChunk = 4096;
 constexpr std::size_t kSpikeBlock = 1024;
@@ -35,10 +35,11 @@ struct Range {
 };
 
 Range whole_range(DType dtype) {
-  if (task::is_floating(dtype)) return {-2 / task::epsilon_of(dtype), 2 / task::epsilon_of(dtype)};
+  if (tensor::is_floating(dtype))
+    return {-2 / tensor::epsilon_of(dtype), 2 / tensor::epsilon_of(dtype)};
   if (dtype == DType::kBool) return {0, 1};
   if (dtype == DType::kUInt8) return {0, 255};
-  double half = std::ldexp(1.0, static_cast<int>(8 * task::size_of(dtype)) - 1);
+  double half = std::ldexp(1.0, static_cast<int>(8 * tensor::size_of(dtype)) - 1);
   return {-half,
           dtype == DType::kInt64 ? 0x1p63 - 1024 : half - 1};  // the largest double below 2^63
 }
@@ -105,12 +106,12 @@ class Filler {
         stream_(seed),
         rng_(stream_seed(seed)),
         out_(out) {
-    size_ = out.size() / task::size_of(dtype);
+    size_ = out.size() / tensor::size_of(dtype);
     columns_ = shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
   }
 
   void run() {
-    bool whole = !task::is_floating(dtype_);
+    bool whole = !tensor::is_floating(dtype_);
     switch (policy_.distribution) {
       case Distribution::kDefault:
         return whole ? whole_numbers() : normal(0, 1);
@@ -152,12 +153,12 @@ class Filler {
 
   template <typename Make>
   void real_chunks(Make make) {
-    bool narrow = task::is_floating(dtype_) && dtype_ != DType::kFloat64;
+    bool narrow = tensor::is_floating(dtype_) && dtype_ != DType::kFloat64;
     auto most = static_cast<float>(max_of(narrow ? dtype_ : DType::kFloat32));
     chunks<float>(make, [&](std::size_t first, std::span<float> chunk) {
       for (float& x : chunk) x = std::min(std::max(x, -most), most);
       if (dtype_ == DType::kFloat64) return put_double(first, chunk);
-      if (!task::is_floating(dtype_)) return put_rounded(first, chunk);
+      if (!tensor::is_floating(dtype_)) return put_rounded(first, chunk);
       store(dtype_, chunk, first, out_);
     });
   }
@@ -197,12 +198,12 @@ class Filler {
   // At most kChunk whole numbers, in any dtype that represents them.
   void put_whole(std::size_t first, std::span<const std::int64_t> values) {
     if (dtype_ == DType::kFloat64) return put_as<double>(first, values);
-    if (task::is_floating(dtype_)) {
+    if (tensor::is_floating(dtype_)) {
       std::array<float, kChunk> real;
       for (std::size_t i = 0; i < values.size(); ++i) real.at(i) = static_cast<float>(values[i]);
       return store(dtype_, std::span(real).first(values.size()), first, out_);
     }
-    switch (task::size_of(dtype_)) {
+    switch (tensor::size_of(dtype_)) {
       case 8:
         return put_as<std::int64_t>(first, values);
       case 4:
@@ -214,11 +215,11 @@ class Filler {
     }
   }
 
-  // One value given by the policy.
+  // Writes one value that the policy gives.
   void put_value(std::size_t i, double value) {
     auto real = static_cast<float>(value);
-    auto whole = static_cast<std::int64_t>(task::is_floating(dtype_) ? 0 : value);
-    if (!task::is_floating(dtype_)) return put_whole(i, std::span(&whole, 1));
+    auto whole = static_cast<std::int64_t>(tensor::is_floating(dtype_) ? 0 : value);
+    if (!tensor::is_floating(dtype_)) return put_whole(i, std::span(&whole, 1));
     if (dtype_ != DType::kFloat64) return store(dtype_, std::span(&real, 1), i, out_);
     std::memcpy(out_.data() + i * sizeof value, &value, sizeof value);
   }
@@ -243,7 +244,7 @@ class Filler {
                          static_cast<float>(deviation))
           .normal(std::span(reinterpret_cast<float*>(out_.data()), size_));
     }
-    bool small = policy_.distribution == Distribution::kDefault && task::size_of(dtype_) == 1;
+    bool small = policy_.distribution == Distribution::kDefault && tensor::size_of(dtype_) == 1;
     bool plain = mean == 0 && deviation == 1;
     auto m = static_cast<float>(mean);
     auto d = static_cast<float>(deviation);
@@ -361,7 +362,7 @@ class Filler {
   Bounds bounds_;
   std::uint64_t seed_;
   Stream stream_;
-  std::optional<NormalMixer> mixer_;  // of large pieces, once they need it
+  std::optional<NormalMixer> mixer_;  // mixes large pieces; made when first needed
   Rng rng_;
   std::span<std::byte> out_;
   std::size_t size_ = 0;
@@ -397,10 +398,11 @@ Status check_numbers(DType dtype, std::span<const std::int64_t> shape,
                      const task::InputPolicy& policy) {
   Range range = whole_range(dtype);
   Bounds bounds = bounds_of(dtype, policy);
-  bool whole = !task::is_floating(dtype);
+  bool whole = !tensor::is_floating(dtype);
   auto refuse = [&](const char* why) {
     return fail(ErrorCode::kInvalidArgument, "distribution {} with low {} and high {} of {}: {}",
-                name_of(policy.distribution), bounds.low, bounds.high, task::to_string(dtype), why);
+                name_of(policy.distribution), bounds.low, bounds.high, tensor::to_string(dtype),
+                why);
   };
   double limit = whole ? range.most : max_of(dtype);
   switch (policy.distribution) {
@@ -458,10 +460,10 @@ Status check_distribution(DType dtype, std::span<const std::int64_t> shape,
   }
   bool no_bool =
       policy.distribution == Distribution::kNormal || policy.distribution == Distribution::kUniform;
-  if ((!task::is_floating(dtype) && needs_floats(policy.distribution)) ||
+  if ((!tensor::is_floating(dtype) && needs_floats(policy.distribution)) ||
       (dtype == DType::kBool && no_bool)) {
     return fail(ErrorCode::kInvalidArgument, "distribution {} does not exist for {}",
-                name_of(policy.distribution), task::to_string(dtype));
+                name_of(policy.distribution), tensor::to_string(dtype));
   }
   return check_numbers(dtype, shape, policy);
 }
@@ -471,9 +473,9 @@ Status fill_input(DType dtype, std::span<const std::int64_t> shape, const task::
   KW_TRY_STATUS(check_distribution(dtype, shape, policy));
   std::int64_t elements =
       std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-  KW_CHECK(static_cast<std::size_t>(elements) * task::size_of(dtype) == out.size());
+  KW_CHECK(static_cast<std::size_t>(elements) * tensor::size_of(dtype) == out.size());
   if (out.empty()) return {};
-  std::size_t size = task::size_of(dtype);
+  std::size_t size = tensor::size_of(dtype);
   std::size_t columns = shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
   std::size_t piece = piece_of(policy.distribution, columns);
   os::in_parallel_pieces(out.size() / size, piece, size, [&](std::size_t first, std::size_t last) {

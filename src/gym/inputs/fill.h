@@ -5,8 +5,8 @@
 #include <span>
 
 #include "base/result.h"
-#include "task/dtype.h"
 #include "task/problem.h"
+#include "tensor/dtype.h"
 
 namespace kw::gym {
 
@@ -14,7 +14,7 @@ namespace kw::gym {
 // kInvalidArgument says why not. Defaults of low and high where the policy leaves them open: normal
 // 0, 1; uniform 0, 1 (integers: none); integers -4, 4 as far as the dtype goes; spikes high 1e4;
 // one_hot high 1; wide_range -10, 10; constant low 0.
-Status check_distribution(task::DType dtype, std::span<const std::int64_t> shape,
+Status check_distribution(tensor::DType dtype, std::span<const std::int64_t> shape,
                           const task::InputPolicy& policy);
 
 // Fills out (size: elements x size_of(dtype)). The same arguments give the same bytes. Values:
@@ -26,7 +26,7 @@ Status check_distribution(task::DType dtype, std::span<const std::int64_t> shape
 // - spikes: one element of each 1024 in a row-major walk, at a secret place. Rows are runs of the
 // last dimension. Floating values are clamped to the dtype's finite range. float64 values use all
 // 53 bits, so that a float32 copy differs.
-Status fill_input(task::DType dtype, std::span<const std::int64_t> shape,
+Status fill_input(tensor::DType dtype, std::span<const std::int64_t> shape,
                   const task::InputPolicy& policy, std::uint64_t seed, std::span<std::byte> out);
 
 }  // namespace kw::gym

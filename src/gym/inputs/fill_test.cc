@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
 using task::Distribution;
-using task::DType;
+using tensor::DType;
 using Shape = std::vector<std::int64_t>;
 
 const std::vector<DType> kFloats = {DType::kFloat64,   DType::kFloat32,      DType::kFloat16,
@@ -28,7 +28,7 @@ std::vector<double> values(DType dtype, const Shape& shape, const task::InputPol
                            std::uint64_t seed = 1) {
   auto count = static_cast<std::size_t>(
       std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
-  std::vector<std::byte> bytes(count * task::size_of(dtype));
+  std::vector<std::byte> bytes(count * tensor::size_of(dtype));
   Status status = fill_input(dtype, shape, policy, seed, bytes);
   EXPECT_TRUE(status) << (status ? "" : status.error().message());
   std::vector<double> out(count);
@@ -53,17 +53,17 @@ Moments moments(const std::vector<double>& x) {
 TEST(Fill, DefaultIsFlashInferBenchs) {
   for (DType dtype : kFloats) {
     Moments m = moments(values(dtype, {300, 500}, {}));
-    EXPECT_NEAR(m.mean, 0, 0.02) << task::to_string(dtype);
-    bool clamped = task::size_of(dtype) == 1;
-    EXPECT_NEAR(m.variance, clamped ? 0.93 : 1.0, 0.05) << task::to_string(dtype);
-    EXPECT_EQ(m.most <= 2, clamped) << task::to_string(dtype);
+    EXPECT_NEAR(m.mean, 0, 0.02) << tensor::to_string(dtype);
+    bool clamped = tensor::size_of(dtype) == 1;
+    EXPECT_NEAR(m.variance, clamped ? 0.93 : 1.0, 0.05) << tensor::to_string(dtype);
+    EXPECT_EQ(m.most <= 2, clamped) << tensor::to_string(dtype);
   }
   for (DType dtype : kWhole) {
     Moments m = moments(values(dtype, {300, 500}, {}));
     double least = dtype == DType::kInt8 ? -128 : dtype == DType::kUInt8 ? 0 : -1024;
     double most = dtype == DType::kInt8 ? 127 : dtype == DType::kUInt8 ? 255 : 1023;
-    EXPECT_EQ(m.least, least) << task::to_string(dtype);
-    EXPECT_EQ(m.most, most) << task::to_string(dtype);
+    EXPECT_EQ(m.least, least) << tensor::to_string(dtype);
+    EXPECT_EQ(m.most, most) << tensor::to_string(dtype);
   }
   EXPECT_NEAR(moments(values(DType::kBool, {300, 500}, {})).mean, 0.5, 0.01);
 }
@@ -88,8 +88,8 @@ TEST(Fill, UniformStaysBelowItsEndInEveryDtype) {
   for (DType dtype : kFloats) {
     for (auto [low, high] : {std::pair{0.0, 1.0}, {-3.0, 0.0}, {0.1, 0.6}, {1.0, 1.6}}) {
       Moments m = moments(values(dtype, {40000}, {Distribution::kUniform, low, high}));
-      EXPECT_GE(m.least, low) << task::to_string(dtype);
-      EXPECT_LT(m.most, high) << task::to_string(dtype);
+      EXPECT_GE(m.least, low) << tensor::to_string(dtype);
+      EXPECT_LT(m.most, high) << tensor::to_string(dtype);
     }
   }
   Moments m = moments(values(DType::kInt16, {40000}, {Distribution::kUniform, -3.0, 4.0}));
@@ -109,7 +109,7 @@ TEST(Fill, IntegersAreWholeAndReachBothEnds) {
                       DType::kInt8, DType::kInt64}) {
     std::vector<double> x = values(dtype, {5000}, {Distribution::kIntegers, -3.0, 5.0});
     std::set<double> seen(x.begin(), x.end());
-    EXPECT_EQ(seen, (std::set<double>{-3, -2, -1, 0, 1, 2, 3, 4, 5})) << task::to_string(dtype);
+    EXPECT_EQ(seen, (std::set<double>{-3, -2, -1, 0, 1, 2, 3, 4, 5})) << tensor::to_string(dtype);
   }
   std::vector<double> wide =
       values(DType::kInt64, {1000}, {Distribution::kIntegers, -0x1p62, 0x1p62});
@@ -146,7 +146,7 @@ TEST(Fill, OneHotRowsHoldOneOne) {
         sum += x[row * 37 + c];
         if (x[row * 37 + c] == 1) columns.insert(c);
       }
-      ASSERT_EQ(sum, 1) << task::to_string(dtype);
+      ASSERT_EQ(sum, 1) << tensor::to_string(dtype);
     }
     EXPECT_GT(columns.size(), 30U);
   }

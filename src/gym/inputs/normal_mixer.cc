@@ -1,5 +1,5 @@
-// One multiplication each and an addition a number; -ffp-contract=off keeps the bits the same
-// everywhere.
+// Mixing costs two multiplications and an addition for each number; -ffp-contract=off keeps the
+// bits the same everywhere.
 #include "gym/inputs/normal_mixer.h"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ class NormalMixer {
   void normal(std::span<float> out);
 
  private:
-  // Of the next windows: where in the pools, and in which direction. Made for many at a time.
+  // Places in the pools and the direction for the next windows, made for many windows at a time.
   struct Choice {
     std::uint32_t first = 0, second = 0;
     float a = 0, b = 0;
@@ -36,7 +36,7 @@ class NormalMixer {
   Stream stream_;
   float mean_, deviation_;
   std::array<Choice, Stream::kBlock> choices_;
-  std::size_t chosen_ = Stream::kBlock;  // as many of them are used
+  std::size_t chosen_ = Stream::kBlock;  // number of choices that are used up
   alignas(64) std::array<float, kPool> first_, second_;
 };
 

@@ -1,5 +1,5 @@
-// Poison and canaries are made in blocks from a Stream and compared block by block with what is
-// found.
+// Poison and canaries are made in blocks from a Stream and compared block by block with a buffer's
+// content.
 #include "gym/inputs/poison.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 constexpr std::size_t kBlock = 4096;       // bytes
 constexpr std::size_t kPool = 4 * kBlock;  // bytes made of random words; the rest repeats them
@@ -100,7 +100,7 @@ void for_blocks(const DType* dtype, std::uint64_t seed, std::size_t total, Use u
 }
 
 std::size_t count_in_piece(DType dtype, std::uint64_t seed, std::span<const std::byte> bytes) {
-  std::size_t size = task::size_of(dtype);
+  std::size_t size = tensor::size_of(dtype);
   std::size_t count = 0;
   for_blocks(&dtype, seed, bytes.size(), [&](std::size_t offset, std::span<const std::byte> block) {
     if (std::memcmp(bytes.data() + offset, block.data(), block.size()) == 0) {
@@ -133,7 +133,7 @@ void poison(DType dtype, std::uint64_t seed, std::span<std::byte> bytes) {
 }
 
 std::size_t count_poisoned(DType dtype, std::uint64_t seed, std::span<const std::byte> bytes) {
-  KW_CHECK(bytes.size() % task::size_of(dtype) == 0);
+  KW_CHECK(bytes.size() % tensor::size_of(dtype) == 0);
   std::atomic<std::size_t> count{0};
   for_pieces(seed, bytes.size(), [&](std::uint64_t piece_seed, std::size_t first, std::size_t n) {
     count += count_in_piece(dtype, piece_seed, bytes.subspan(first, n));

@@ -1,11 +1,11 @@
-// What lies in output buffers and around them before a call: values that no kernel may leave
-// behind, and secret canary bytes.
+// Poison and canaries: the content of output buffers and of the memory around them before a call.
+// Poison is values that no kernel may leave behind; canaries are secret bytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "task/dtype.h"
+#include "tensor/dtype.h"
 
 namespace kw::gym {
 
@@ -13,10 +13,11 @@ namespace kw::gym {
 // value with random sign (which of the two an element gets depends on the seed, so every element
 // sees both over the calls); booleans are random bytes of 2..255 and float4_e2m1 random bytes
 // of 16..255, which are no values of the dtype; integers are random.
-void poison(task::DType dtype, std::uint64_t seed, std::span<std::byte> bytes);
+void poison(tensor::DType dtype, std::uint64_t seed, std::span<std::byte> bytes);
 
 // How many elements still hold exactly what poison() wrote under this seed.
-std::size_t count_poisoned(task::DType dtype, std::uint64_t seed, std::span<const std::byte> bytes);
+std::size_t count_poisoned(tensor::DType dtype, std::uint64_t seed,
+                           std::span<const std::byte> bytes);
 
 // Bands around buffers: secret random bytes.
 void write_canary(std::uint64_t seed, std::span<std::byte> band);

@@ -7,15 +7,15 @@
 
 #include <gtest/gtest.h>
 
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 std::vector<std::byte> poisoned(DType dtype, std::uint64_t seed, std::size_t count) {
-  std::vector<std::byte> bytes(count * task::size_of(dtype));
+  std::vector<std::byte> bytes(count * tensor::size_of(dtype));
   poison(dtype, seed, bytes);
   return bytes;
 }
@@ -31,13 +31,13 @@ TEST(Poison, FloatsAlternateBetweenNanAndHugeAndEveryElementSeesBoth) {
       (std::isnan(x[0]) ? first_nan : first_huge) = true;
       for (std::size_t i = 0; i < x.size(); ++i) {
         ASSERT_EQ(std::isnan(x[i]), std::isnan(x[0]) == (i % 2 == 0))
-            << task::to_string(dtype) << " " << i;
+            << tensor::to_string(dtype) << " " << i;
         ASSERT_FALSE(!std::isnan(x[i]) && std::abs(x[i]) < max_of(dtype) / 4)
-            << task::to_string(dtype);
+            << tensor::to_string(dtype);
         ASSERT_FALSE(std::isinf(x[i]));
       }
     }
-    EXPECT_TRUE(first_nan && first_huge) << task::to_string(dtype);
+    EXPECT_TRUE(first_nan && first_huge) << tensor::to_string(dtype);
   }
 }
 
@@ -72,7 +72,7 @@ TEST(Poison, CountsExactlyTheUntouchedElements) {
     std::vector<std::byte> bytes = poisoned(dtype, 9, 3000);
     EXPECT_EQ(count_poisoned(dtype, 9, bytes), 3000U);
     EXPECT_EQ(count_poisoned(dtype, 10, bytes) > 30, false);
-    std::size_t size = task::size_of(dtype);
+    std::size_t size = tensor::size_of(dtype);
     for (std::size_t i = 0; i < 700; ++i) bytes[(i + 100) * size] ^= std::byte{1};
     EXPECT_EQ(count_poisoned(dtype, 9, bytes), 2300U);
   }

@@ -8,8 +8,8 @@
 namespace kw::gym {
 
 // The same seed and the same sequence of calls (sizes included) give the same bits on every
-// machine. One instance, one thread. Not for keys: who sees a stream's numbers may recover its
-// seed. Seeds of different tensors therefore come from SecretSeeds.
+// machine. An instance belongs to one thread. Never use it for keys: a reader of a stream's numbers
+// may recover its seed. Seeds of different tensors therefore come from SecretSeeds.
 class Stream {
  public:
   static constexpr std::size_t kBlock =

@@ -12,16 +12,21 @@ DisturbanceKind kind_of(const Disturbance& disturbance) {
   constexpr auto kTurn = std::chrono::milliseconds(1);
   if (disturbance.waited > kTurn && disturbance.waited * 20 > disturbance.wall)
     return DisturbanceKind::kPreempted;
-  return disturbance.faults * 100 > disturbance.wall ? DisturbanceKind::kFaults
-                                                     : DisturbanceKind::kNone;
+  if (disturbance.faults * 100 > disturbance.wall) return DisturbanceKind::kFaults;
+  // What wake-ups and freezing may take.
+  constexpr auto kWakeUp = std::chrono::microseconds(200);
+  return disturbance.unexplained > kWakeUp * disturbance.launches &&
+                 disturbance.unexplained * 50 > disturbance.wall
+             ? DisturbanceKind::kClocks
+             : DisturbanceKind::kNone;
 }
 
 bool too_many_dropped(std::uint64_t dropped, std::uint64_t kept) {
-  constexpr double kMostDropped = 0.1;
+  constexpr double kMaxDropped = 0.1;
   constexpr std::uint64_t kLeastSamples = 10;  // before so many nothing is called noisy
   const std::uint64_t all = kept + dropped;
   return all >= kLeastSamples &&
-         static_cast<double>(dropped) > kMostDropped * static_cast<double>(all);
+         static_cast<double>(dropped) > kMaxDropped * static_cast<double>(all);
 }
 
 std::string_view noise_message(std::uint64_t by_faults, std::uint64_t by_others) {

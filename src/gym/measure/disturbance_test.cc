@@ -27,6 +27,20 @@ TEST(Disturbance, EachKindHasItsThreshold) {
   EXPECT_EQ(kind_of(d), DisturbanceKind::kStolen);
 }
 
+TEST(Disturbance, TheGpusClockMustAgreeWithTheCheckers) {
+  Disturbance d{.wall = std::chrono::milliseconds(20), .launches = 2};
+  d.unexplained = std::chrono::microseconds(400);  // 2 %
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kNone);
+  d.unexplained += nanoseconds(1);
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kClocks);
+  // Short calls: what it takes to wake up, at each launch.
+  d.wall = std::chrono::microseconds(20);
+  d.unexplained = std::chrono::microseconds(400);
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kNone);
+  d.unexplained += nanoseconds(1);
+  EXPECT_EQ(kind_of(d), DisturbanceKind::kClocks);
+}
+
 TEST(SampleFilter, DropsWholeBlocksWhicheverSideIsDisturbed) {
   SampleFilter filter;
   Disturbance preempted = calm();

@@ -47,7 +47,7 @@ double process_error(int process_pairs) {
 }
 
 SequentialInterval::SequentialInterval(double half_width, int process_pairs) {
-  // What the samples may leave of it; all of it where the processes alone are wider.
+  // The half-width that the samples may have; all of it where the processes alone differ by more.
   double between = 2 * process_error(process_pairs);
   double inside =
       half_width > between ? std::sqrt(half_width * half_width - between * between) : half_width;

@@ -36,13 +36,13 @@ class SequentialInterval {
   std::vector<double> log_ratios_;
 };
 
-// The interval that a look sees, of log ratios in the order measured: signed_rank_interval at the
-// error of one look, its half-widths times the square root of autocorrelation_factor or
-// drift_factor, because a side whose level wanders tells less than its samples seem to.
+// The interval that a look sees for log ratios in the order measured. It is signed_rank_interval at
+// the error of one look, with its half-widths times the square root of autocorrelation_factor or
+// drift_factor: a side whose level wanders tells less than its samples seem to.
 Interval look_interval(std::span<const double> log_ratios);
 
-// What a process pair adds that its own samples cannot show (memory layout, code placement), as a
-// standard error of the log ratio.
+// The differences between process pairs that their own samples cannot show (memory layout, code
+// placement), as a standard error of the log ratio.
 double process_error(int process_pairs);
 
 // The interval of raw samples, as judging and re-judging report it: sample i took candidate[i] and

@@ -29,10 +29,10 @@ struct Interval {
 // Nonparametric Statistical Methods, 3.1 to 3.3.
 Interval signed_rank_interval(std::span<const double> samples, double alpha);
 
-// By what factor autocorrelation makes the variance of a mean larger than that of independent
-// samples (1 + 2 x the sum of the first positive autocorrelations, each beyond two standard errors;
-// Geyer 1992's initial sequence, on ranks so that outliers do not hide it). At least 1; 1 for fewer
-// than 20 samples, which cannot show it.
+// The factor by which autocorrelation makes the variance of a mean larger than that of independent
+// samples: 1 + 2 x the sum of the first positive autocorrelations, each beyond two standard errors
+// (Geyer 1992's initial sequence, on ranks so that outliers do not hide it). At least 1; 1 for
+// fewer than 20 samples, which cannot show it.
 double autocorrelation_factor(std::span<const double> samples);
 
 // The same by the means of eight stretches of the samples, which show slow drift that neighbours do

@@ -4,8 +4,8 @@
 
 namespace kw::gym {
 
-// Of all cores since the machine's start, in steps of 10 ms (/proc/stat); 0 where it cannot be
-// read.
+// Stolen time of all cores since the machine's start, in steps of 10 ms (/proc/stat); 0 where it
+// cannot be read.
 std::chrono::nanoseconds stolen_time();
 
 }  // namespace kw::gym

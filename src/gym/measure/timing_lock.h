@@ -1,24 +1,37 @@
-// TimingLock: the host's lock of timing. Whoever measures has it alone; checkers share it for all
-// else that they and their executors do, so that nothing of it runs beside a measurement.
+// TimingLock: the host's lock of timing on one resource, "cpu" or "gpu0", "gpu1" and so on. A
+// measurement holds it alone. Checkers share it for everything else that they and their executors
+// do there, so that none of that runs beside a measurement.
 #pragma once
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "os/fd.h"
 
 namespace kw::gym {
 
-// One party. Two files: the lock, and a queue, which each holds while it waits for the lock.
-// Without the queue those who share would overlap for ever before one who wants it alone, and who
-// takes it again as soon as it is given back would be ahead of all that wait. Not thread-safe. The
-// end of the process gives back, and so does destruction.
+// One holder of the lock. There are two files: the lock, and a queue, which a holder locks while it
+// waits for the lock. Without the queue, sharers would overlap for ever ahead of a holder that
+// wants the lock alone. A holder that takes the lock again at once would also be ahead of all that
+// wait. Not thread-safe. Destruction releases the lock, and so does the end of the process.
+//
+// A measurement on the CPU stops everything of ours on the machine. Each holder of a GPU's lock,
+// alone or not, therefore shares the CPU's as well: several GPUs measure at once, and none beside
+// the CPU. The GPU's lock is taken first. Nobody waits for a GPU while holding the CPU's lock, so
+// no two holders can wait for each other.
 class TimingLock {
  public:
-  // In /run/kernelwright, or in the temporary folder for an ordinary user.
-  static Result<TimingLock> open();
+  static constexpr std::string_view kCpu = "cpu";
+
+  // In /run/kernelwright, or in the temporary folder for an ordinary user. The number of a GPU is
+  // its place on the machine and not among the visible ones. kInvalidArgument for other resources.
+  static Result<TimingLock> open(std::string_view resource = kCpu);
   static Result<TimingLock> open_in(const std::filesystem::path& folder,
-                                    const std::string& prefix = "");
-  // Of the descriptors of another TimingLock, which is of no more use then.
+                                    const std::string& prefix = "",
+                                    std::string_view resource = kCpu);
+  // Takes over the descriptors of another TimingLock of the CPU, which is of no more use then.
   TimingLock(os::UniqueFd lock, os::UniqueFd queue)
       : lock_(std::move(lock)), queue_(std::move(queue)) {}
 
@@ -36,6 +49,7 @@ class TimingLock {
   Status take(int how);
 
   os::UniqueFd lock_, queue_;
+  std::unique_ptr<TimingLock> cpu_;  // GPUs only: shared while this one is held
 };
 
 }  // namespace kw::gym

@@ -1,21 +1,16 @@
-// One function a language.
+// Builds candidates, with one function for each language.
 #include "gym/supervisor/candidate_builder.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "base/hash.h"
 #include "gym/compile/shared_object.h"
-#include "gym/inputs/seeds.h"
 #include "os/fd.h"
 
 namespace kw::gym {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Secret choices among an autotuner's configurations: few, so that builds are found in the cache.
-constexpr std::uint64_t kAutotuneChoices = 4;
 
 Executable python_executable(const task::Candidate& candidate, bool module) {
   Executable executable;
@@ -30,26 +25,10 @@ Executable python_executable(const task::Candidate& candidate, bool module) {
   return executable;
 }
 
-bool is_autotuned(const task::Candidate& candidate) {
-  return std::any_of(candidate.sources.begin(), candidate.sources.end(),
-                     [](const task::SourceFile& source) {
-                       return source.content.find("autotune") != std::string::npos;
-                     });
-}
-
-// 0 where nothing is tuned: then there is one build.
-std::uint64_t autotune_seed(const task::Candidate& candidate) {
-  if (!is_autotuned(candidate)) return 0;
-  SecretSeeds secret;
-  std::uint64_t choice = secret.seed("autotune", 0) % kAutotuneChoices;
-  std::string digest = sha256_hex(candidate.hash + std::to_string(choice));
-  return std::stoull(digest.substr(0, 12), nullptr, 16);
-}
-
 // A plan that cannot be made is the candidate's mistake, unless it is ours.
-Result<Build> refused(Error error) {
+Result<HostBuild> refused(Error error) {
   if (error.code() != ErrorCode::kInvalidArgument) return tl::unexpected(std::move(error));
-  Build build;
+  HostBuild build;
   build.mistake = error.message();
   return build;
 }
@@ -92,13 +71,13 @@ Result<BuildOutcome> CandidateBuilder::compile(const CompilePlan& plan) {
   return run_compile(plan, link, cache_);
 }
 
-Result<Build> CandidateBuilder::build_cpp(const task::Candidate& candidate,
-                                          const ProblemSession& session) {
+Result<HostBuild> CandidateBuilder::build_cpp(const task::Candidate& candidate,
+                                              const ProblemSession& session) {
   if (!cpp_) return fail(ErrorCode::kUnsupported, "no C++ compiler: {}", cpp_.error().message());
   auto plan = plan_cpp(candidate, session.signature(), *cpp_);
   if (!plan) return refused(std::move(plan).error());
   KW_TRY(BuildOutcome outcome, compile(*plan));
-  Build build;
+  HostBuild build;
   build.cached = outcome.cached;
   if (outcome.status != BuildStatus::kBuilt) {
     build.mistake = std::move(outcome.diagnostics);
@@ -110,18 +89,16 @@ Result<Build> CandidateBuilder::build_cpp(const task::Candidate& candidate,
   return build;
 }
 
-Result<Build> CandidateBuilder::build_triton(const task::Candidate& candidate,
-                                             const ProblemSession& session) {
+Result<HostBuild> CandidateBuilder::build_triton(const task::Candidate& candidate,
+                                                 const ProblemSession& session) {
   KW_TRY(TritonToolchain toolchain, triton());
   Executable executable = python_executable(candidate, session.is_module());
   TritonRun run;
-  run.autotune_seed = autotune_seed(candidate);
   Json setup = session.call_setup(executable);
-  setup["autotune_seed"] = run.autotune_seed;
   auto plan = plan_triton(candidate, std::move(setup), kTritonArch, toolchain);
   if (!plan) return refused(std::move(plan).error());
   KW_TRY(BuildOutcome outcome, compile(*plan));
-  Build build;
+  HostBuild build;
   build.cached = outcome.cached;
   build.triton_version = toolchain.version;
   if (outcome.status != BuildStatus::kBuilt) {
@@ -135,16 +112,17 @@ Result<Build> CandidateBuilder::build_triton(const task::Candidate& candidate,
   return build;
 }
 
-Result<Build> CandidateBuilder::build(const task::Candidate& candidate,
-                                      const ProblemSession& session) {
+Result<HostBuild> CandidateBuilder::build(const task::Candidate& candidate,
+                                          const ProblemSession& session) {
   if (candidate.language == task::Language::kPython) {
-    Build build;
+    HostBuild build;
     build.executable = python_executable(candidate, session.is_module());
     return build;
   }
   auto start = Clock::now();
   bool triton = candidate.language == task::Language::kTriton;
-  KW_TRY(Build build, triton ? build_triton(candidate, session) : build_cpp(candidate, session));
+  KW_TRY(HostBuild build,
+         triton ? build_triton(candidate, session) : build_cpp(candidate, session));
   build.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return build;
 }

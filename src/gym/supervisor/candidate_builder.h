@@ -21,10 +21,10 @@
 
 namespace kw::gym {
 
-struct Build {
+struct HostBuild {
   std::optional<Executable> executable;
-  std::string mistake;         // of the candidate, for its author: why there is no executable
-  std::optional<bool> cached;  // nothing where nothing is compiled
+  std::string mistake;         // says to the candidate's author why there is no executable
+  std::optional<bool> cached;  // nullopt where nothing is compiled
   std::string triton_version;
   double wall_ms = 0;
 };
@@ -41,12 +41,12 @@ class CandidateBuilder {
   std::vector<std::string> languages() const;
 
   // For the session's workload. kUnsupported without the language's tool chain.
-  Result<Build> build(const task::Candidate& candidate, const ProblemSession& session);
+  Result<HostBuild> build(const task::Candidate& candidate, const ProblemSession& session);
 
  private:
   Result<BuildOutcome> compile(const CompilePlan& plan);
-  Result<Build> build_cpp(const task::Candidate& candidate, const ProblemSession& session);
-  Result<Build> build_triton(const task::Candidate& candidate, const ProblemSession& session);
+  Result<HostBuild> build_cpp(const task::Candidate& candidate, const ProblemSession& session);
+  Result<HostBuild> build_triton(const task::Candidate& candidate, const ProblemSession& session);
   Result<TritonToolchain> triton() const;
 
   const Programs& programs_;
@@ -54,7 +54,7 @@ class CandidateBuilder {
   const HostLease& lease_;
   BuildCache cache_;
   Result<Toolchain> cpp_;
-  mutable std::mutex mutex_;  // of triton_
+  mutable std::mutex mutex_;  // guards triton_
   mutable std::optional<Result<TritonToolchain>> triton_;
 };
 

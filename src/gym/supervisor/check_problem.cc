@@ -5,11 +5,14 @@
 #include <array>
 #include <utility>
 
+#include "task/target.h"
+
 namespace kw::gym {
 namespace {
 
 // Triton's interpreter runs on the CPU, and so does the reference of its workloads.
-constexpr std::array<std::string_view, 2> kTargetsHere = {"cpu", "interpret"};
+const std::array<std::string_view, 2> kTargetsHere = {to_string(task::Target::kCpu),
+                                                      to_string(task::Target::kInterpret)};
 
 Result<AdmissionFindings> findings_of(const ProblemSession::Context& context,
                                       const AdmissionCache& admissions, const CheckRequest& request,
@@ -26,7 +29,7 @@ Result<AdmissionFindings> findings_of(const ProblemSession::Context& context,
   KW_TRY(auto session,
          ProblemSession::open(context, request.problem, workload, options, opening, stop));
   const AdmissionFindings& found = session->findings();
-  // Under limits of the caller's own a failure says nothing about judging.
+  // A failure under the caller's own limits does not tell whether the problem can be judged.
   bool own_limits = request.timeout_seconds > 0 || request.memory_bytes > 0;
   if (found.failure.empty() || !own_limits)
     admissions.store(request.problem.hash, workload.uuid, found);

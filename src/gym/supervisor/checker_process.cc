@@ -29,7 +29,7 @@ std::string cpu_list(const std::vector<int>& cpus) {
 // A lease that is given back whatever happens.
 class Held {
  public:
-  explicit Held(TimingLease& lease) : lease_(lease) {}
+  explicit Held(ResourceLease& lease) : lease_(lease) {}
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   ~Held() { give_back(); }
@@ -44,7 +44,7 @@ class Held {
   }
 
  private:
-  TimingLease& lease_;
+  ResourceLease& lease_;
   bool is_held_ = false;
 };
 
@@ -55,7 +55,8 @@ Result<std::unique_ptr<CheckerProcess>> CheckerProcess::start(const Options& opt
   KW_TRY(os::SocketPair pair, os::make_message_socket_pair());
   std::string program = options.program.string();
   std::string cpus = cpu_list(options.cpus);
-  std::array<char*, 3> argv = {program.data(), cpus.data(), nullptr};
+  std::string device = options.device ? std::to_string(*options.device) : "";
+  std::array<char*, 4> argv = {program.data(), cpus.data(), device.data(), nullptr};
   std::array<char*, 1> environment = {nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -75,6 +76,12 @@ Result<std::unique_ptr<CheckerProcess>> CheckerProcess::start(const Options& opt
   return process;
 }
 
+std::unique_ptr<CheckerProcess> CheckerProcess::over(os::UniqueFd socket) {
+  std::unique_ptr<CheckerProcess> process(new CheckerProcess);
+  process->socket_ = std::move(socket);
+  return process;
+}
+
 CheckerProcess::~CheckerProcess() {
   socket_.reset();
   if (pid_ <= 0) return;
@@ -83,38 +90,35 @@ CheckerProcess::~CheckerProcess() {
   }
 }
 
-Result<Json> CheckerProcess::request(const Json& body, const std::vector<int>& fds,
-                                     TimingLease& lease, const std::stop_token& stop) {
-  KW_TRY_STATUS(send(body, fds));
-  return answer(lease, stop);
-}
-
-Status CheckerProcess::send(const Json& body, const std::vector<int>& fds) {
-  auto sent = os::send_message(socket_.get(), body, fds);
+Status CheckerProcess::send(const CheckerRequest& request, const OutgoingFds& fds) {
+  Json body = to_json(request);
+  body["fds"] = fds.names();
+  auto sent = os::send_message(socket_.get(), body, fds.fds());
   if (!sent) return tl::unexpected(std::move(sent).error().with_context("the checker"));
   return {};
 }
 
-Result<Json> CheckerProcess::answer(TimingLease& lease, const std::stop_token& stop) {
+Result<CheckerAnswer> CheckerProcess::any_answer(ResourceLease& lease,
+                                                 const std::stop_token& stop) {
   Held held(lease);
   while (true) {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
     auto message = os::receive_message(socket_.get(), kStopPoll);
     if (!message && message.error().code() == ErrorCode::kDeadlineExceeded) continue;
     if (!message) return tl::unexpected(std::move(message).error().with_context("the checker"));
-    std::string op = message->body.value("op", "");
-    if (op == "lease") {
+    KW_TRY(Signal signal, signal_from_json(message->body));
+    if (signal == Signal::kLease) {
       KW_TRY_STATUS(held.acquire());
-      KW_TRY_STATUS(os::send_message(socket_.get(), Json{{"op", "granted"}}));
-    } else if (op == "release") {
+      KW_TRY_STATUS(os::send_message(socket_.get(), to_json(Signal::kGranted)));
+    } else if (signal == Signal::kRelease) {
       held.give_back();
-    } else if (op == "answer" && message->fds.size() == 1) {
+    } else if (signal == Signal::kAnswer && message->fds.size() == 1) {
       held.give_back();
       KW_TRY(std::string text, os::read_to_end(message->fds[0].get(), kMaxAnswer));
-      return parse_json(text);
+      KW_TRY(Json body, parse_json(text));
+      return checker_answer_from_json(std::move(body));
     } else {
-      return fail(ErrorCode::kInternal, "the checker sent an unknown message \"{}\"",
-                  printable(op, 40));
+      return fail(ErrorCode::kInternal, "the checker sent \"{}\" out of turn", to_string(signal));
     }
   }
 }

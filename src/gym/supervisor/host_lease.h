@@ -1,5 +1,6 @@
-// The timing lease: one measurement at a time on the host (gym/measure/timing_lock.h), with the
-// caller's background stopped and our own other sandboxes frozen meanwhile.
+// The timing lease of one resource: one measurement at a time on the host's CPU or on one of its
+// GPUs (gym/measure/timing_lock.h). Meanwhile the caller's background is stopped and our own other
+// sandboxes are frozen, as far as they use the resource.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -15,7 +16,7 @@
 
 namespace kw::gym {
 
-// The gym's sandboxes, as the lease sees them.
+// The gym's sandboxes that use a resource, as its lease sees them: on the CPU all of them.
 class Sandboxes {
  public:
   virtual ~Sandboxes() = default;
@@ -24,18 +25,20 @@ class Sandboxes {
   virtual Status thaw_others() = 0;
 };
 
-// Shared by all evaluations of a gym; thread-safe.
+// Shared by all evaluations of a gym on the lock's resource; thread-safe. Leases of two resources
+// are held side by side where their locks allow it.
 class HostLease {
  public:
-  // Borrows both; there may be no background.
+  // Borrows sandboxes and background, which are those that use the resource. There may be no
+  // background.
   HostLease(TimingLock lock, Sandboxes& sandboxes, Background* background)
       : lock_(std::move(lock)), sandboxes_(sandboxes), background_(background) {}
 
   Status acquire(const std::vector<const sandbox::Sandbox*>& keep_running);
   void release();
 
-  // How long it has been held since the start, the present time included: as long as that what is
-  // not kept running stood still. Never less than before.
+  // The time for which the lease has been held since the start, the present holding included.
+  // Processes that are not kept running stood still for as long. It never decreases.
   std::chrono::nanoseconds held() const;
 
  private:
@@ -51,7 +54,7 @@ class HostLease {
 };
 
 // The lease of one evaluation: its own sandboxes stay runnable (their checker freezes them itself).
-class EvaluationLease : public TimingLease {
+class EvaluationLease : public ResourceLease {
  public:
   EvaluationLease(HostLease& host, std::vector<const sandbox::Sandbox*> own)
       : host_(host), own_(std::move(own)) {}

@@ -2,6 +2,7 @@
 #include "gym/supervisor/host_lease.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -80,6 +81,46 @@ TEST_F(HostLeaseTest, CountsTheTimeThatItIsHeld) {
     EXPECT_EQ(lease_.held(), after);
     before = after;
   }
+}
+
+// Each GPU has sandboxes of its own; nothing of the other's stops.
+class RecordedSandboxes : public Sandboxes {
+ public:
+  Status freeze_others(const std::vector<const sandbox::Sandbox*>& keep_running) override {
+    kept_running.push_back(keep_running.size());
+    return {};
+  }
+  Status thaw_others() override {
+    ++thawed;
+    return {};
+  }
+  std::vector<std::size_t> kept_running;
+  int thawed = 0;
+};
+
+TEST_F(HostLeaseTest, LeasesOfTwoGpusAreHeldAtOnce) {
+  auto lock_of = [&](std::string_view resource) {
+    return TimingLock::open_in(folder_.path(), "", resource).value();
+  };
+  RecordedSandboxes on_first, on_second;
+  HostLease first(lock_of("gpu0"), on_first, nullptr);
+  HostLease second(lock_of("gpu1"), on_second, nullptr);
+  ASSERT_TRUE(first.acquire({nullptr}));
+  TimingLock looks = lock_of("gpu1");
+  ASSERT_EQ(::flock(looks.lock_fd(), LOCK_EX | LOCK_NB), 0);
+  looks.give_back();
+  ASSERT_TRUE(second.acquire({nullptr, nullptr}));
+  EXPECT_NE(::flock(looks.lock_fd(), LOCK_SH | LOCK_NB), 0);
+  EXPECT_EQ(on_first.kept_running, std::vector<std::size_t>{1});
+  EXPECT_EQ(on_second.kept_running, std::vector<std::size_t>{2});
+  EXPECT_NE(::flock(other_.lock_fd(), LOCK_EX | LOCK_NB), 0);  // the CPU's
+  second.release();
+  EXPECT_EQ(on_first.thawed, 0);
+  EXPECT_EQ(on_second.thawed, 1);
+  first.release();
+  EXPECT_EQ(on_first.thawed, 1);
+  EXPECT_EQ(::flock(other_.lock_fd(), LOCK_EX | LOCK_NB), 0);
+  other_.give_back();
 }
 
 }  // namespace

@@ -32,10 +32,12 @@ sandbox::Launcher::Options options_for(const Programs& programs, sandbox::Level 
 }  // namespace
 
 Result<std::unique_ptr<Launchers>> Launchers::start(const Programs& programs,
-                                                    sandbox::Level at_least) {
-  std::unique_ptr<Launchers> launchers(new Launchers(programs, at_least));
-  KW_TRY(launchers->torch_, sandbox::Launcher::start(options_for(
-                                programs, at_least, {"executor=executor", "oracle=oracle"}, {})));
+                                                    sandbox::Level at_least, Start start_one) {
+  std::unique_ptr<Launchers> launchers(new Launchers(programs, at_least, std::move(start_one)));
+  KW_TRY(launchers->torch_,
+         launchers->start_one_(
+             options_for(programs, at_least,
+                         {"executor=executor", "gpu_executor=gpu_executor", "oracle=oracle"}, {})));
   return launchers;
 }
 
@@ -54,7 +56,7 @@ Result<sandbox::Launcher*> Launchers::special(Host host) {
     modules = {"tracer=tracer"};
   }
   sandbox::Launcher::Options options = options_for(programs_, at_least_, modules, more);
-  KW_TRY(launcher, sandbox::Launcher::start(std::move(options)));
+  KW_TRY(launcher, start_one_(std::move(options)));
   return launcher.get();
 }
 

@@ -1,10 +1,11 @@
-// Launchers: what forks the gym's sandboxes: one host for native programs and for Python with
-// torch, two more for Triton, which must be told before its import whether it interprets or
-// compiles, and one for the tracer, whose imports take several seconds.
+// Launchers: the hosts that fork the gym's sandboxes. One serves native programs and one Python
+// with torch. Two more serve Triton, which must be told before its import whether it interprets or
+// compiles. The last serves the tracer, whose imports take several seconds.
 #pragma once
-#include <array>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -25,9 +26,12 @@ enum class Host {
 // Thread-safe. A zygote is started by the first launch that needs it.
 class Launchers : public Sandboxes {
  public:
-  // kIsolationTooWeak when at_least cannot be reached. programs: borrowed.
-  static Result<std::unique_ptr<Launchers>> start(const Programs& programs,
-                                                  sandbox::Level at_least);
+  using Start =
+      std::function<Result<std::unique_ptr<sandbox::Launcher>>(sandbox::Launcher::Options)>;
+  // kIsolationTooWeak when at_least cannot be reached. programs: borrowed. start_one: starts each
+  // launcher; tests give a fake one (sandbox/testing/fake_launcher.h).
+  static Result<std::unique_ptr<Launchers>> start(const Programs& programs, sandbox::Level at_least,
+                                                  Start start_one = sandbox::Launcher::start);
   sandbox::Level level() const { return torch_->level(); }
   Result<std::unique_ptr<sandbox::Sandbox>> launch(Host host, sandbox::Spec spec);
 
@@ -35,15 +39,16 @@ class Launchers : public Sandboxes {
   Status thaw_others() override;
 
  private:
-  Launchers(const Programs& programs, sandbox::Level at_least)
-      : programs_(programs), at_least_(at_least) {}
+  Launchers(const Programs& programs, sandbox::Level at_least, Start start_one)
+      : programs_(programs), at_least_(at_least), start_one_(std::move(start_one)) {}
   Result<sandbox::Launcher*> special(Host host);
   std::vector<sandbox::Launcher*> all();
 
   const Programs& programs_;
   sandbox::Level at_least_;
+  Start start_one_;
   std::unique_ptr<sandbox::Launcher> torch_;  // native programs too
-  std::mutex mutex_;                          // of those below
+  std::mutex mutex_;                          // guards the members below
   std::unique_ptr<sandbox::Launcher> interpreter_, compiler_, tracer_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "gym/protocol.h"
 #include "task/verdict.h"
@@ -11,10 +12,12 @@
 namespace kw::gym {
 namespace {
 
-void violate(Json& report, std::string_view violation, const std::string& message) {
-  report["outcome"] = task::to_string(task::Outcome::kViolation);
-  report["violation"] = violation;
-  report["diagnostics"].push_back({{"kind", "hint"}, {"message", message}});
+constexpr std::uint32_t kTriedConfigurations = 6;
+
+void violate(WorkloadReport& report, std::string_view violation, std::string message) {
+  report.outcome = task::Outcome::kViolation;
+  report.violation = violation;
+  report.add_hint(std::move(message));
 }
 
 const TritonKernel* find_kernel(const TritonBuild& build, const std::string& identity) {
@@ -24,56 +27,48 @@ const TritonKernel* find_kernel(const TritonBuild& build, const std::string& ide
 }
 
 // Names, options and counts of the kernels that ran; true when all of them were compiled.
-bool note_kernels(Json& report, const TritonBuild& build) {
+bool note_kernels(WorkloadReport& report, const TritonBuild& build) {
   bool all_compiled = true;
   std::vector<std::string> words;
-  Json kernels = Json::array();
-  for (const Json& ran : report["launches"]["kernels"]) {
-    const TritonKernel* kernel = find_kernel(build, ran.value("identity", ""));
+  std::vector<RanKernel> kernels;
+  KW_CHECK(report.launches.has_value());
+  for (const LaunchedKernel& ran : report.launches->kernels) {
+    const TritonKernel* kernel = find_kernel(build, ran.identity);
     all_compiled = all_compiled && kernel != nullptr;
-    auto launches = ran.value("launches", std::uint64_t{0});
-    auto programs = ran.value("programs", std::uint64_t{0});
-    Json entry = {{"name", kernel != nullptr ? kernel->name : ""},
-                  {"launches", launches},
-                  {"programs", programs}};
+    RanKernel entry{kernel != nullptr ? kernel->name : "", ran.launches, ran.programs, {}, {}, {}};
     if (kernel != nullptr) {
-      entry["num_warps"] = kernel->num_warps;
-      entry["num_stages"] = kernel->num_stages;
-      entry["shared_bytes"] = kernel->shared_bytes;
+      entry.num_warps = kernel->num_warps;
+      entry.num_stages = kernel->num_stages;
+      entry.shared_bytes = kernel->shared_bytes;
       words.push_back(fmt::format("{}: {} launches, {} programs, {} warps, {} shared", kernel->name,
-                                  launches, programs, kernel->num_warps,
+                                  ran.launches, ran.programs, kernel->num_warps,
                                   format_bytes(kernel->shared_bytes)));
     }
     kernels.push_back(std::move(entry));
   }
-  report["kernels"] = std::move(kernels);
-  if (!words.empty())
-    report["diagnostics"].push_back({{"kind", "kernels"}, {"message", join(words, "; ")}});
+  report.kernels = std::move(kernels);
+  if (!words.empty()) report.diagnostics.push_back({"kernels", join(words, "; ")});
   return all_compiled;
 }
 
 }  // namespace
 
-void apply_library_policy(Json& report, const TritonBuild& build, task::Library library) {
-  if (!report.contains("launches")) return;
+void apply_library_policy(WorkloadReport& report, const TritonBuild& build, task::Library library) {
+  if (!report.launches) return;
   bool all_compiled = note_kernels(report, build);
-  const Json& launches = report["launches"];
-  auto kernel_count = launches.value("kernel_count", std::uint32_t{0});
-  auto library_calls = launches.value("library_calls", std::uint64_t{0});
+  const std::uint32_t kernel_count = report.launches->kernel_count;
+  const std::uint64_t library_calls = report.launches->library_calls;
   if (library_calls > 0) {
-    report["diagnostics"].push_back(
-        {{"kind", "kernels"},
-         {"message", fmt::format("{} operators of torch computed outside the kernels in all calls "
-                                 "(the log names them)",
-                                 library_calls)}});
+    report.diagnostics.push_back(
+        {"kernels", fmt::format("{} operators of torch computed outside the kernels in all calls "
+                                "(the log names them)",
+                                library_calls)});
   }
-  std::string outcome = report.value("outcome", "");
-  bool passed = outcome == task::to_string(task::Outcome::kPassed);
   // Host code that computes there sees made-up values: that is why its outputs are wrong.
   bool hidden = library == task::Library::kKernelOnly &&
-                outcome == task::to_string(task::Outcome::kWrongValue) &&
+                report.outcome == task::Outcome::kWrongValue &&
                 (kernel_count == 0 || library_calls > 0);
-  if ((!passed && !hidden) || library == task::Library::kAnything) return;
+  if ((!report.has_passed() && !hidden) || library == task::Library::kAnything) return;
   if (kernel_count == 0) {
     violate(report, "ghost_kernel", "no Triton kernel ran: something else computed the outputs");
   } else if (library == task::Library::kKernelOnly && library_calls > 0) {
@@ -87,19 +82,44 @@ void apply_library_policy(Json& report, const TritonBuild& build, task::Library 
         "the candidate was compiled for the GPU: launches may depend on shapes, not on values "
         "or on where they run");
   } else if (kernel_count > kMaxKernels) {
-    report["outcome"] = task::to_string(task::Outcome::kUnsupported);
-    report["diagnostics"].push_back(
-        {{"kind", "hint"},
-         {"message", fmt::format("{} different kernels or constants in one workload: {} are "
-                                 "supported",
-                                 kernel_count, kMaxKernels)}});
+    report.outcome = task::Outcome::kUnsupported;
+    report.add_hint(
+        fmt::format("{} different kernels or constants in one workload: {} are "
+                    "supported",
+                    kernel_count, kMaxKernels));
   }
 }
 
-void report_token_kernel(Json& report) {
+void report_token_kernel(WorkloadReport& report) {
   violate(
       report, "token_kernel",
       "the outputs are right even when no kernel writes anything: something else computed them");
+}
+
+void report_masked_zeros(WorkloadReport& report) {
+  report.diagnostics.push_back(
+      {"risk",
+       "the outputs rely on zeros in lanes that a mask leaves out without `other`: Triton gives "
+       "them on NVIDIA GPUs"});
+}
+
+std::vector<std::uint32_t> other_configurations(std::uint32_t configurations) {
+  std::vector<std::uint32_t> numbers;
+  if (configurations < 2) return numbers;
+  const std::uint32_t count = std::min(configurations - 1, kTriedConfigurations);
+  for (std::uint32_t i = 0; i < count; ++i)
+    numbers.push_back(1 +
+                      static_cast<std::uint32_t>(std::uint64_t{i} * (configurations - 1) / count));
+  return numbers;
+}
+
+void report_configurations(WorkloadReport& report, const ConfigurationRisk& risk) {
+  if (risk.wrong == 0) return;
+  report.diagnostics.push_back(
+      {"risk",
+       fmt::format("{} of {} other configurations tried are wrong (the autotuner has {}): a "
+                   "GPU takes the fastest one",
+                   risk.wrong, risk.tried, risk.configurations)});
 }
 
 }  // namespace kw::gym

@@ -2,6 +2,7 @@
 // baseline executor. Candidates are judged in it one after the other; they share the oracle's
 // budgets and the baseline's process, never a time.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -11,6 +12,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/compile/triton_build.h"
+#include "gym/evaluation/bench.h"
 #include "gym/gym.h"
 #include "gym/supervisor/checker_process.h"
 #include "gym/supervisor/core_plan.h"
@@ -21,16 +23,13 @@
 
 namespace kw::gym {
 
-// Whether calls of candidates of this workload are timed; otherwise they are checked only.
-bool is_timed(const task::Problem& problem, const task::Workload& workload,
-              const EvalOptions& options);
-
 // How a Triton candidate's kernels are interpreted.
 struct TritonRun {
   TritonBuild build;                // what was compiled, and may run
-  std::uint64_t autotune_seed = 0;  // the compiler chose configurations by the same
+  std::uint64_t configuration = 0;  // of an autotuner; all but 0 also run where not compiled
   bool hide_values = false;         // host code gets made-up ones: only kernels can compute outputs
   bool drop_stores = false;         // kernels write nothing: to see who computes the outputs
+  bool poison_masked = false;       // to see whether kernels rely on zeros in masked lanes
 };
 
 // A program for an executor: what to run and how.
@@ -43,17 +42,10 @@ struct Executable {
   bool has_prepare = false;
   bool compile = false;  // torch.compile
   std::optional<TritonRun> triton;
+  os::UniqueFd plan;  // a GPU's: a file of gym/cuda/plan_file.h
 };
 
 inline constexpr int kTritonArch = 90;  // compute capability 9.0: what Triton compiles for
-
-// Which pages the two sides of a pair write their results to.
-enum class PairMemory {
-  kDrawn,      // those of the session; which side gets which is drawn
-  kKept,       // as they were drawn last
-  kExchanged,  // each side those of the other
-  kNew,        // others than before
-};
 
 class ProblemSession {
  public:
@@ -61,6 +53,11 @@ class ProblemSession {
     const Programs* programs;
     Roles* roles;
     HostLease* lease;
+    // Starts the checker's process; tests serve one themselves.
+    std::function<Result<std::unique_ptr<CheckerProcess>>(const CheckerProcess::Options&)>
+        start_checker = CheckerProcess::start;
+    // The GPU that executors run on; nullopt: the processor.
+    std::optional<int> device = std::nullopt;
   };
   struct Opening {
     bool admit = false;                 // run the battery as well
@@ -82,28 +79,34 @@ class ProblemSession {
   bool has_baseline() const { return baseline_.has_value(); }
   bool has_unused_baseline() const { return baseline_ && !baseline_used_; }
 
-  // How a Python candidate's host code is called, as its executor is told: for a compiler role that
-  // calls it too.
+  // The message that tells an executor how to call a Python candidate's host code: for a compiler
+  // role that calls it too.
   Json call_setup(const Executable& executable) const;
 
-  // How many pairs of processes measure a candidate. Known when the first judge() has returned.
-  int process_pairs() const;
+  // About what this process and its children hold while no candidate is judged.
+  std::uint64_t resident_bytes() const;
 
-  // The checker's report on one candidate (docs/formats/evidence.md, "workload"). After an Error
+  // How many pairs of processes measure a candidate by these options. Known when the first judge()
+  // has returned.
+  int process_pairs(const EvalOptions& options) const;
+
+  // The report on one candidate (BenchSession::judge() says which options count). After an Error
   // the session is of no use.
-  Result<Json> judge(const Executable& candidate, const std::stop_token& stop);
+  Result<WorkloadReport> judge(const Executable& candidate, const EvalOptions& options,
+                               const std::stop_token& stop);
   // Modules: KernelBench's own trials. After an Error likewise.
   Result<bool> passes_kernelbench(const Executable& candidate, const std::stop_token& stop);
 
  private:
   ProblemSession() = default;
-  Json executor_setup(const Executable& executable) const;
+  ExecutorSetup executor_setup(const Executable& executable) const;
+  ProblemKind kind() const { return module_ ? ProblemKind::kModule : ProblemKind::kDefinition; }
   Status await_baseline();
   Result<RunningRole> launch(const Executable& executable, OutgoingFds& fds,
-                             const std::string& prefix, Json& body);
+                             const std::string& prefix, ExecutorSpec& spec);
 
   Context context_{};
-  EvalOptions options_;
+  int threads_ = 1;
   bool module_ = false;
   CorePlan cores_;
   std::unique_ptr<CheckerProcess> checker_;

@@ -57,6 +57,8 @@ Result<Programs> find_programs(const GymOptions& options) {
   KW_TRY(programs.checker, find_beside(folder, "kernelwright-checker"));
   KW_TRY(programs.executor, find_beside(folder, "kernelwright-executor"));
   KW_TRY(programs.compiler, find_beside(folder, "kernelwright-compiler"));
+  if (auto found = find_beside(folder, "kernelwright-gpu-executor"))
+    programs.gpu_executor = std::move(*found);
   KW_TRY(programs.arena_library, find_beside(folder, "libkw_arena.so"));
   KW_TRY(programs.sandbox_leaf_library, find_beside(folder, "libkw_sandbox_leaf.so"));
   fs::path checkout = find_checkout(folder);

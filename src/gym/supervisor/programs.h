@@ -1,4 +1,5 @@
-// Where the programs, the Python leaves and the interpreter are, and which cores serve whom.
+// The places of the programs, the Python leaves and the interpreter, and the cores for each
+// process.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -11,6 +12,7 @@ namespace kw::gym {
 
 struct Programs {
   std::filesystem::path launcher, checker, executor, compiler;
+  std::filesystem::path gpu_executor;  // empty: not built
   std::filesystem::path arena_library, sandbox_leaf_library;
   std::filesystem::path python_folder;  // zygote.py, executor.py, oracle.py
   std::filesystem::path python;         // interpreter; empty: none found

@@ -53,7 +53,7 @@ Result<Json> definition_request(const task::Problem& problem, const task::Worklo
     const auto& statics = problem.policy.statics;
     bool is_static = std::find(statics.begin(), statics.end(), tensor.name) != statics.end();
     Json input = {{"name", tensor.name},
-                  {"dtype", task::to_string(tensor.dtype)},
+                  {"dtype", tensor::to_string(tensor.dtype)},
                   {"shape", tensor.shape ? Json(*tensor.shape) : Json(nullptr)},
                   {"static", is_static},
                   {"value", nullptr}};
@@ -70,16 +70,31 @@ Result<Json> definition_request(const task::Problem& problem, const task::Worklo
               {"output_count", definition.outputs.size()}};
 }
 
-// timeout: of the time that the tracer is not frozen.
-Status receive_reply(RunningRole& role, const HostLease& lease, OracleReply& reply,
-                     std::chrono::milliseconds timeout, const std::stop_token& stop) {
+// seconds: of the time that the tracer is not frozen.
+Status receive_reply(RunningRole& role, const HostLease& lease, OracleReply& reply, double seconds,
+                     const std::stop_token& stop) {
+  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
   const Clock::time_point end = Clock::now() + timeout - lease.held();
   while (true) {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
     Status received = os::receive_struct(role.control.get(), &reply, sizeof reply, kSlice);
     bool waits = !received && received.error().code() == ErrorCode::kDeadlineExceeded;
-    if (!waits || Clock::now() > end + lease.held()) return received;
+    if (!waits) return received;
+    if (Clock::now() > end + lease.held())
+      return fail(ErrorCode::kDeadlineExceeded, "the trace did not finish within {:.0f} s",
+                  seconds);
   }
+}
+
+Error why_no_reply(RunningRole& role, const Error& error) {
+  if (error.code() == ErrorCode::kCancelled || error.code() == ErrorCode::kDeadlineExceeded)
+    return error;
+  const std::optional<sandbox::Exit> exit = role.sandbox->monitor().exited();
+  if (exit && exit->out_of_memory)
+    return {ErrorCode::kResourceExhausted,
+            "the trace ran out of memory (smaller sizes: --set NAME=VALUE)"};
+  return {ErrorCode::kInvalidArgument, fmt::format("the problem's code ended the tracer: {}",
+                                                   printable(role.log->text(), kMaxTraceFailure))};
 }
 
 }  // namespace
@@ -103,22 +118,11 @@ Result<std::string> trace_problem(Roles& roles, const HostLease& lease, const Tr
   RoleLimits limits{request.memory_bytes == 0 ? kMemory : request.memory_bytes, 1};
   KW_TRY(RunningRole role, roles.start_tracer(limits));
 
-  KW_TRY_STATUS(os::send_message(role.control.get(), body, {text_fd.get(), source.get()}));
+  // A tracer that has ended already takes no request.
   OracleReply reply{};
-  auto timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(request.timeout_seconds * 1e3));
-  if (Status received = receive_reply(role, lease, reply, timeout, stop); !received) {
-    if (received.error().code() == ErrorCode::kCancelled) return tl::unexpected(received.error());
-    if (received.error().code() == ErrorCode::kDeadlineExceeded)
-      return fail(ErrorCode::kDeadlineExceeded, "the trace did not finish within {:.0f} s",
-                  request.timeout_seconds);
-    std::optional<sandbox::Exit> exit = role.sandbox->monitor().exited();
-    if (exit && exit->out_of_memory)
-      return fail(ErrorCode::kResourceExhausted,
-                  "the trace ran out of memory (smaller sizes: --set NAME=VALUE)");
-    return fail(ErrorCode::kInvalidArgument, "the problem's code ended the tracer: {}",
-                printable(role.log->text(), kMaxTraceFailure));
-  }
+  Status replied = os::send_message(role.control.get(), body, {text_fd.get(), source.get()});
+  if (replied) replied = receive_reply(role, lease, reply, request.timeout_seconds, stop);
+  if (!replied) return tl::unexpected(why_no_reply(role, replied.error()));
   // A copy: the process may still write.
   std::string answer(reinterpret_cast<const char*>(text.data()),
                      std::min<std::size_t>(reply.text_bytes, kTraceBytes));

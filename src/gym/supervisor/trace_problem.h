@@ -10,7 +10,8 @@
 
 namespace kw::gym {
 
-// What Gym::trace() says. lease: freezes the tracer, and its limit moves by that. Any thread.
+// The implementation of Gym::trace(). The lease freezes the tracer, and the tracer's limit moves by
+// that time. Any thread.
 Result<std::string> trace_problem(Roles& roles, const HostLease& lease, const TraceRequest& request,
                                   const std::stop_token& stop);
 

@@ -15,7 +15,7 @@
 #include "lm/cpu/kv_slots.h"
 #include "lm/model/rope.h"
 #include "os/team.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::lm::cpu {
 namespace {

@@ -2,7 +2,7 @@
 // with AVX2 (KW_KERNELS names which). Nothing from the standard library may be instantiated here:
 // the linker could take it for the whole program.
 #include "lm/cpu/kernels.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 #define KW_QUOTED_INNER(x) #x
 #define KW_QUOTED(x) KW_QUOTED_INNER(x)
@@ -77,13 +77,13 @@ void matmul_int8(const std::uint16_t* x, std::int64_t rows, std::int64_t k, cons
                  std::int64_t y_stride) {
   matmul(x, rows, k, w, first, last, y, y_stride);
   for (std::int64_t n = first; n < last; ++n) {
-    const float scale = task::half_to_float(scales[n]);
+    const float scale = tensor::half_to_float(scales[n]);
     for (std::int64_t m = 0; m < rows; ++m) y[m * y_stride + n] *= scale;
   }
 }
 
 void to_bf16(const float* in, std::int64_t size, std::uint16_t* out) {
-  for (std::int64_t i = 0; i < size; ++i) out[i] = task::float_to_bfloat16(in[i]);
+  for (std::int64_t i = 0; i < size; ++i) out[i] = tensor::float_to_bfloat16(in[i]);
 }
 
 // exp with a relative error under 2^-22: 2^n times the Taylor polynomial of degree 6 on

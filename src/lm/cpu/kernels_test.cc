@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::lm::cpu {
 namespace {
@@ -28,13 +28,13 @@ std::vector<float> random_values(std::int64_t size, std::uint64_t seed) {
 
 std::vector<std::uint16_t> as_bf16(const std::vector<float>& values) {
   std::vector<std::uint16_t> out;
-  for (float one : values) out.push_back(task::float_to_bfloat16(one));
+  for (float one : values) out.push_back(tensor::float_to_bfloat16(one));
   return out;
 }
 
 std::vector<float> from_bf16(const std::vector<std::uint16_t>& bits) {
   std::vector<float> out;
-  for (std::uint16_t one : bits) out.push_back(task::bfloat16_to_float(one));
+  for (std::uint16_t one : bits) out.push_back(tensor::bfloat16_to_float(one));
   return out;
 }
 
@@ -84,7 +84,7 @@ TEST(Kernels, MultiplyMatrices) {
         wf.push_back(wi.back());
       }
       std::vector<std::uint16_t> scales(static_cast<std::size_t>(p.columns),
-                                        task::float_to_half(0.25F));
+                                        tensor::float_to_half(0.25F));
       std::fill(y.begin(), y.end(), NAN);
       kernels->matmul_int8(xb.data(), p.rows, p.k, wi.data(), scales.data(), 0, p.columns, y.data(),
                            p.columns);
@@ -98,7 +98,7 @@ TEST(Kernels, NoRowsTouchNothing) {
   auto w = random_values(64 * 77, 4);
   auto wb = as_bf16(w);
   std::vector<std::int8_t> wi(w.size(), 1);
-  std::vector<std::uint16_t> scales(77, task::float_to_half(0.25F));
+  std::vector<std::uint16_t> scales(77, tensor::float_to_half(0.25F));
   for (const Kernels* kernels : all_kernels()) {
     kernels->matmul_f32(nullptr, 0, 64, w.data(), 0, 77, nullptr, 77);
     kernels->matmul_bf16(nullptr, 0, 64, wb.data(), 0, 77, nullptr, 77);
@@ -118,7 +118,7 @@ TEST(Kernels, RowsDoNotDependOnTheBatch) {
         wi.push_back(static_cast<std::int8_t>(std::fmax(-127, std::fmin(127, one * 40))));
       std::vector<std::uint16_t> scales;
       for (std::int64_t n = 0; n < columns; ++n)
-        scales.push_back(task::float_to_half(0.01F * static_cast<float>(n + 1)));
+        scales.push_back(tensor::float_to_half(0.01F * static_cast<float>(n + 1)));
       auto run = [&](std::int64_t first_row, std::int64_t rows, std::int64_t first, int type) {
         std::vector<float> y(static_cast<std::size_t>(rows * columns), 0);
         const std::uint16_t* narrow = xb.data() + first_row * k;

@@ -65,12 +65,12 @@ struct Int8 {
 };
 
 template <typename Kind>
-constexpr std::int64_t kMostPart = kPartBytes / static_cast<std::int64_t>(sizeof(typename Kind::X));
+constexpr std::int64_t kMaxPart = kPartBytes / static_cast<std::int64_t>(sizeof(typename Kind::X));
 
 // Length of all parts but the last.
 template <typename Kind>
 std::int64_t part_of(std::int64_t k) {
-  const std::int64_t parts = (k + kMostPart<Kind> - 1) / kMostPart<Kind>;
+  const std::int64_t parts = (k + kMaxPart<Kind> - 1) / kMaxPart<Kind>;
   return ((k + parts - 1) / parts + 31) / 32 * 32;
 }
 
@@ -285,8 +285,8 @@ void multiply_many(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
                    const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
                    std::int64_t y_stride) {
   constexpr bool kConverts = sizeof(W) != sizeof(typename Kind::W);
-  alignas(64) typename Kind::X near[kNearRows * kMostPart<Kind>];
-  alignas(64) typename Kind::W converted[kConverts ? kWideRows * kMostPart<Kind> : 1];
+  alignas(64) typename Kind::X near[kNearRows * kMaxPart<Kind>];
+  alignas(64) typename Kind::W converted[kConverts ? kWideRows * kMaxPart<Kind> : 1];
   const std::int64_t length = part_of<Kind>(k);
   auto block_at = [&](std::int64_t n, std::int64_t at) {
     Fetch out;

@@ -1,12 +1,12 @@
-// Making an engine, and running steps. The step's kernels are in forward.cc.
+// An engine is made and runs steps here. The step's kernels are in forward.cc.
 //
 // Theory of operation. One stream. A step's numbers (tokens, positions, slots, settings) are
 // written to page-locked memory and sent in one copy; samples come back to page-locked memory,
 // written by the kernel that draws them. A step that holds one token of each of its slots
 // (decoding) is filled up to a power of two of rows and launched as a graph, one for each number of
 // rows and each power of two of attention's parts; other steps are launched kernel by kernel.
-// Batch-invariant, a step of both phases is two: their products add in different orders, each the
-// same for every number of rows (product_choice.cc).
+// Batch-invariant, a step of both phases is two: their matmuls add in different orders, each the
+// same for every number of rows (matmul_choice.cc).
 // Kernels of a step overlap with the one before them (prelude.cu says what each may do before it
 // waits); the first kernel after a copy does not.
 #include "lm/cuda/cuda_engine.h"
@@ -39,7 +39,7 @@ std::int64_t power_of_two(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value)));
 }
 
-// As decoding fills up to powers of two, so that a step of few rows has the products of a graph.
+// Decoding fills up to powers of two too, so a step of few rows has the matmuls of a graph.
 std::int64_t few_sizes(std::int64_t rows) {
   return rows <= 64 ? power_of_two(rows) : (rows + 63) / 64 * 64;
 }
@@ -52,9 +52,9 @@ std::int64_t prompt_sizes(std::int64_t rows, std::int64_t most) {
 
 }  // namespace
 
-std::optional<ProductChoice> product_choice_from_string(std::string_view name) {
-  if (name == "batch_invariant") return ProductChoice::kBatchInvariant;
-  if (name == "fastest") return ProductChoice::kFastest;
+std::optional<MatmulChoice> matmul_choice_from_string(std::string_view name) {
+  if (name == "batch_invariant") return MatmulChoice::kBatchInvariant;
+  if (name == "fastest") return MatmulChoice::kFastest;
   return std::nullopt;
 }
 
@@ -92,10 +92,10 @@ Status CudaEngine::check_limits() const {
 }
 
 Status CudaEngine::set_up(const WeightSource& weights) {
-  Products::Setting setting;
+  Matmuls::Setting setting;
   setting.float32 = type_ == WeightType::kFloat32;
   setting.overlap = options_.overlap;
-  setting.choice = options_.products;
+  setting.choice = options_.matmuls;
   setting.multiprocessors = context_.multiprocessors();
   setting.epsilon = static_cast<float>(config_.norm_epsilon);
   memory_ = plan_memory(config_, type_, options_.limits, setting, options_.split_tiles);
@@ -109,7 +109,7 @@ Status CudaEngine::set_up(const WeightSource& weights) {
   KW_TRY(weights_, weights(kernels_, stream_));
   KW_TRY_STATUS(make_buffers());
   KW_TRY_STATUS(fill_activations());
-  products_ = std::make_unique<Products>(lt_, kernels_, stream_, setting);
+  matmuls_ = std::make_unique<Matmuls>(lt_, kernels_, stream_, setting);
   set_places();
   return stream_.synchronize();
 }
@@ -141,7 +141,7 @@ Status CudaEngine::make_buffers() {
   KW_TRY(b.own_statistics, DeviceBuffer::make(samples * pieces * kPieceStatisticsBytes));
   KW_TRY(b.drawn_statistics, DeviceBuffer::make(samples * pieces * kPieceStatisticsBytes));
   KW_TRY(b.samples, PinnedBuffer::make(samples * sizeof(SampleOutput)));
-  KW_TRY(b.tops, PinnedBuffer::make(samples * kMostTopLogprobs * sizeof(TokenLogprob)));
+  KW_TRY(b.tops, PinnedBuffer::make(samples * kMaxTopLogprobs * sizeof(TokenLogprob)));
   KW_TRY(decode_data_, StepData::make(memory_.most_decode_rows, memory_.most_decode_rows));
   KW_TRY(step_data_, StepData::make(memory_.rows, memory_.rows));
   const RopeTable table(c, options_.limits.context);
@@ -162,7 +162,7 @@ Status CudaEngine::randomise(const DeviceBuffer& buffer, std::uint32_t number) {
                                  1.0F);
 }
 
-// Products are timed with what real activations look like: zeros would be faster.
+// Matmuls are timed with what real activations look like: zeros would be faster.
 Status CudaEngine::fill_activations() {
   std::uint32_t number = 1'000'000;
   for (const DeviceBuffer* one :
@@ -181,35 +181,33 @@ Status CudaEngine::randomise_cache() {
 void CudaEngine::set_places() {
   const ModelConfig& c = config_;
   Places places;
-  auto at = [&](ProductKind kind) -> ProductPlace& {
-    return places[static_cast<std::size_t>(kind)];
-  };
-  auto shape = [&](ProductKind kind, std::int64_t n, std::int64_t k, const DeviceBuffer& x) {
+  auto at = [&](MatmulKind kind) -> MatmulPlace& { return places[static_cast<std::size_t>(kind)]; };
+  auto shape = [&](MatmulKind kind, std::int64_t n, std::int64_t k, const DeviceBuffer& x) {
     at(kind).n = n;
     at(kind).k = k;
     at(kind).x = x.address();
   };
-  shape(ProductKind::kQkv, c.query_width() + 2 * c.kv_width(), c.hidden, buffers_.normed);
-  shape(ProductKind::kOutput, c.hidden, c.query_width(), buffers_.attended);
-  shape(ProductKind::kGateUp, 2 * c.intermediate, c.hidden, buffers_.normed);
-  shape(ProductKind::kDown, c.hidden, c.intermediate, buffers_.activated);
-  shape(ProductKind::kHead, c.vocabulary, c.hidden, buffers_.last);
+  shape(MatmulKind::kQkv, c.query_width() + 2 * c.kv_width(), c.hidden, buffers_.normed);
+  shape(MatmulKind::kOutput, c.hidden, c.query_width(), buffers_.attended);
+  shape(MatmulKind::kGateUp, 2 * c.intermediate, c.hidden, buffers_.normed);
+  shape(MatmulKind::kDown, c.hidden, c.intermediate, buffers_.activated);
+  shape(MatmulKind::kHead, c.vocabulary, c.hidden, buffers_.last);
   const auto& layers = weights_.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const DeviceLayer& layer = layers[i];
-    at(ProductKind::kQkv).weights.push_back(layer.qkv);
-    at(ProductKind::kOutput).weights.push_back(layer.output);
-    at(ProductKind::kOutput).biases.push_back(layer.output_bias);
-    at(ProductKind::kOutput).norms.push_back(layer.post_norm);
-    at(ProductKind::kGateUp).weights.push_back(layer.gate_up);
-    at(ProductKind::kGateUp).biases.push_back(layer.gate_up_bias);
-    at(ProductKind::kDown).weights.push_back(layer.down);
-    at(ProductKind::kDown).biases.push_back(layer.down_bias);
-    at(ProductKind::kDown)
+    at(MatmulKind::kQkv).weights.push_back(layer.qkv);
+    at(MatmulKind::kOutput).weights.push_back(layer.output);
+    at(MatmulKind::kOutput).biases.push_back(layer.output_bias);
+    at(MatmulKind::kOutput).norms.push_back(layer.post_norm);
+    at(MatmulKind::kGateUp).weights.push_back(layer.gate_up);
+    at(MatmulKind::kGateUp).biases.push_back(layer.gate_up_bias);
+    at(MatmulKind::kDown).weights.push_back(layer.down);
+    at(MatmulKind::kDown).biases.push_back(layer.down_bias);
+    at(MatmulKind::kDown)
         .norms.push_back(i + 1 < layers.size() ? layers[i + 1].input_norm : weights_.final_norm);
   }
-  at(ProductKind::kHead).weights.push_back(weights_.head);
-  ProductTargets targets;
+  at(MatmulKind::kHead).weights.push_back(weights_.head);
+  MatmulTargets targets;
   targets.parts = buffers_.parts.address();
   targets.part_floats = memory_.part_floats;
   targets.residual = buffers_.residual.address();
@@ -218,7 +216,7 @@ void CudaEngine::set_places() {
   targets.activated = buffers_.activated.address();
   targets.logits = buffers_.logits.address();
   targets.logit_pitch = memory_.logit_pitch;
-  products_->set_places(std::move(places), targets);
+  matmuls_->set_places(std::move(places), targets);
 }
 
 void CudaEngine::check_step(const Step& step) const {
@@ -239,8 +237,7 @@ void CudaEngine::check_step(const Step& step) const {
 }
 
 bool CudaEngine::runs_whole(const Step& step) const {
-  return options_.products == ProductChoice::kFastest ||
-         is_one_part(step, memory_.most_decode_rows);
+  return options_.matmuls == MatmulChoice::kFastest || is_one_part(step, memory_.most_decode_rows);
 }
 
 void CudaEngine::run(const Step& step, std::span<Sample> samples) {
@@ -315,13 +312,13 @@ void CudaEngine::give_samples(const Step& step, std::size_t first,
     to.policy_logprob = from[i].policy_logprob;
     to.entropy = from[i].entropy;
     const std::int64_t top = std::min<std::int64_t>(
-        {step.samples[first + i].top_logprobs, kMostTopLogprobs, config_.vocabulary});
-    const auto* row = tops + i * kMostTopLogprobs;
+        {step.samples[first + i].top_logprobs, kMaxTopLogprobs, config_.vocabulary});
+    const auto* row = tops + i * kMaxTopLogprobs;
     to.top.assign(row, row + std::max<std::int64_t>(top, 0));
   }
 }
 
-// The same mask of several requests is sent once.
+// A mask that several requests share is sent once.
 Result<std::vector<std::int32_t>> CudaEngine::send_masks(std::span<const SampleRequest> requests) {
   std::vector<std::int32_t> out(requests.size(), -1);
   std::map<const LogitMask*, std::int32_t> known;
@@ -358,10 +355,10 @@ Status CudaEngine::decode_through_graph(const Step& step, const StepPlan& plan,
 Result<const GraphExec*> CudaEngine::graph_for(std::int64_t rows, std::int64_t splits) {
   const auto key = std::pair(rows, splits);
   if (auto found = graphs_.find(key); found != graphs_.end()) return &found->second;
-  const ProductRows products{Phase::kDecode, rows};
-  KW_TRY_STATUS(prepare_layer(products));
-  KW_TRY_STATUS(products_->prepare_head(rows));
-  const Forward f{&decode_data_, rows, products, rows, splits, 0, 0};
+  const MatmulRows matmuls{Phase::kDecode, rows};
+  KW_TRY_STATUS(prepare_layer(matmuls));
+  KW_TRY_STATUS(matmuls_->prepare_head(rows));
+  const Forward f{&decode_data_, rows, matmuls, rows, splits, 0, 0};
   const Drawing d{&decode_data_, 0, rows, rows};
   KW_TRY(GraphExec graph, stream_.capture([&]() -> Status {
     KW_TRY_STATUS(decode_data_.send(stream_));
@@ -374,18 +371,18 @@ Result<const GraphExec*> CudaEngine::graph_for(std::int64_t rows, std::int64_t s
 
 // Layers are timed as of a decoding step, with attention over what the logits' memory has room for:
 // nobody's keys and values are written over.
-Status CudaEngine::prepare_layer(const ProductRows& products) {
-  const std::int64_t rows = products.count;
-  if (products_->is_prepared(products)) return {};
-  if (!products_->can_join(products) || rows > decode_data_.rows())
-    return products_->prepare_layer(products, nullptr);
+Status CudaEngine::prepare_layer(const MatmulRows& matmuls) {
+  const std::int64_t rows = matmuls.count;
+  if (matmuls_->is_prepared(matmuls)) return {};
+  if (!matmuls_->can_join(matmuls) || rows > decode_data_.rows())
+    return matmuls_->prepare_layer(matmuls, nullptr);
   constexpr std::int64_t kTimedPositions = 512;
   const std::int64_t position_bytes =
       rows * 2 * config_.kv_width() * static_cast<std::int64_t>(memory_.kv_element);
   const std::int64_t positions =
       std::min({kTimedPositions, options_.limits.context,
                 static_cast<std::int64_t>(memory_.logit_bytes) / position_bytes});
-  if (positions == 0) return products_->prepare_layer(products, nullptr);
+  if (positions == 0) return matmuls_->prepare_layer(matmuls, nullptr);
   Step step;
   for (std::int32_t row = 0; row < rows; ++row)
     step.add(0, static_cast<std::int32_t>(positions) - 1, row, Phase::kDecode);
@@ -393,9 +390,9 @@ Status CudaEngine::prepare_layer(const ProductRows& products) {
   decode_data_.write(step, plan, {}, config_.vocabulary);
   KW_TRY_STATUS(decode_data_.send(stream_));
   KW_TRY_STATUS(randomise(buffers_.logits, 3'000'000));
-  Forward f{&decode_data_, rows, products, rows};
+  Forward f{&decode_data_, rows, matmuls, rows};
   f.splits = plan.last_position / (kDecodeTile * memory_.split_tiles) + 1;
-  return products_->prepare_layer(products, [&](std::size_t layer, PartCount parts) {
+  return matmuls_->prepare_layer(matmuls, [&](std::size_t layer, PartCount parts) {
     HeadInput heads = head_input(f, layer, parts);
     heads.kv = buffers_.logits.address();
     heads.context = positions;
@@ -408,18 +405,18 @@ Status CudaEngine::run_directly(const Step& step,
   const StepPlan plan = plan_step(step, options_.limits.slots);
   const auto tokens = static_cast<std::int64_t>(step.tokens.size());
   const auto samples = static_cast<std::int64_t>(step.samples.size());
-  ProductRows products{Phase::kDecode, few_sizes(tokens)};
-  if (options_.products == ProductChoice::kBatchInvariant && !plan.only_decodes())
-    products = {Phase::kPrefill, prompt_sizes(tokens, memory_.rows)};
-  Forward f{&step_data_, tokens, products};
+  MatmulRows matmuls{Phase::kDecode, few_sizes(tokens)};
+  if (options_.matmuls == MatmulChoice::kBatchInvariant && !plan.only_decodes())
+    matmuls = {Phase::kPrefill, prompt_sizes(tokens, memory_.rows)};
+  Forward f{&step_data_, tokens, matmuls};
   f.decode_rows = static_cast<std::int64_t>(plan.decode_rows.size());
   f.splits = plan.last_position / (kDecodeTile * memory_.split_tiles) + 1;
   f.prefill_rows = static_cast<std::int64_t>(plan.prefill_rows.size());
   f.tiles = static_cast<std::int64_t>(plan.tiles.size());
-  KW_TRY_STATUS(prepare_layer(products));
+  KW_TRY_STATUS(prepare_layer(matmuls));
   for (std::int64_t first = 0; first < samples; first += memory_.sample_rows)
     KW_TRY_STATUS(
-        products_->prepare_head(few_sizes(std::min(memory_.sample_rows, samples - first))));
+        matmuls_->prepare_head(few_sizes(std::min(memory_.sample_rows, samples - first))));
   // Masks are sent group by group; their numbers count within a group.
   std::vector<std::int32_t> masks(step.samples.size(), -1);
   const std::span<const SampleRequest> requests(step.samples);
@@ -479,13 +476,6 @@ Result<std::unique_ptr<CudaEngine>> make_random_engine(const ModelConfig& config
   return CudaEngine::make(config, type, options, [&](const Kernels& kernels, const Stream& stream) {
     return DeviceParameters::random(config, type, seed, {kernels.initial, kernels.fill}, stream);
   });
-}
-
-Result<std::unique_ptr<Engine>> make_random_cuda_engine(const ModelConfig& config, WeightType type,
-                                                        std::uint64_t seed,
-                                                        const CudaOptions& options) {
-  KW_TRY(std::unique_ptr<CudaEngine> engine, make_random_engine(config, type, seed, options));
-  return std::unique_ptr<Engine>(std::move(engine));
 }
 
 }  // namespace kw::lm::cuda

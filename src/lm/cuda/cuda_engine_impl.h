@@ -6,20 +6,21 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cuda/context.h"
 #include "lm/cuda/cuda_engine.h"
 #include "lm/cuda/device_parameters.h"
+#include "lm/cuda/matmuls.h"
 #include "lm/cuda/memory_plan.h"
-#include "lm/cuda/products.h"
 #include "lm/cuda/step_data.h"
 
 namespace kw::lm::cuda {
 
 class CudaEngine : public Engine {
  public:
-  // Makes the weights' image on the GPU.
+  // It makes the weights' image on the GPU.
   using WeightSource =
       std::function<Result<DeviceParameters>(const Kernels&, const kw::cuda::Stream&)>;
   static Result<std::unique_ptr<CudaEngine>> make(const ModelConfig& config, WeightType type,
@@ -33,22 +34,22 @@ class CudaEngine : public Engine {
   void run_for_logits(const Step& step, std::span<float> logits) override;
   void copy_slot(std::int32_t from, std::int32_t to, std::int32_t positions) override;
 
-  // For benchmarks.
+  // Benchmarks use these.
   const kw::cuda::Context& context() const { return context_; }
   const kw::cuda::Stream& stream() const { return stream_; }
   const MemoryPlan& memory() const { return memory_; }
-  std::vector<std::string> product_choices() const { return products_->choices(); }
-  // As if every slot had been written to: attention over zeros would be faster than over numbers.
+  std::vector<std::string> matmul_choices() const { return matmuls_->choices(); }
+  // It fills all slots with numbers, since attention over zeros would be faster.
   Status randomise_cache();
-  // Milliseconds on the GPU of one step's kernels, by name, each launched by itself.
+  // The milliseconds that each kernel of a step takes on the GPU, by name. Each is launched alone.
   Result<std::map<std::string, double>> profile(const Step& step);
 
  private:
-  // A step as its kernels see it; also what a graph is recorded of.
+  // A step as its kernels see it. A graph is a recording of one.
   struct Forward {
     const StepData* data = nullptr;
     std::int64_t rows = 0;  // that are computed
-    ProductRows products;   // as many or more
+    MatmulRows matmuls;     // as many or more
     std::int64_t decode_rows = 0, splits = 1, prefill_rows = 0, tiles = 0;
   };
   // Samples of a step whose logits are computed at once.
@@ -62,7 +63,7 @@ class CudaEngine : public Engine {
         drawn_statistics;
     kw::cuda::PinnedBuffer host_masks, samples, tops;
   };
-  using Places = std::array<ProductPlace, kProductKinds.size()>;
+  using Places = std::array<MatmulPlace, kMatmulKinds.size()>;
 
   CudaEngine(const ModelConfig& config, WeightType type, const CudaOptions& options,
              kw::cuda::Context context);
@@ -74,7 +75,7 @@ class CudaEngine : public Engine {
   void set_places();
 
   void check_step(const Step& step) const;
-  // Whether all rows go through the products together.
+  // Whether all rows go through the matmuls together.
   bool runs_whole(const Step& step) const;
   void run_part(const Step& step, std::span<Sample> samples);
   void part_for_logits(const Step& step, std::span<float> logits);
@@ -83,7 +84,7 @@ class CudaEngine : public Engine {
   Result<const kw::cuda::GraphExec*> graph_for(std::int64_t rows, std::int64_t splits);
   Status send_step(const Step& step, const StepPlan& plan, std::span<const std::int32_t> masks,
                    Forward& forward);
-  Status prepare_layer(const ProductRows& rows);
+  Status prepare_layer(const MatmulRows& rows);
   // `after_each` runs when the logits of a group of samples are there.
   Status run_directly(const Step& step, const std::function<Status(const Drawing&)>& after_each);
   Result<std::vector<std::int32_t>> send_masks(std::span<const SampleRequest> requests);
@@ -91,8 +92,8 @@ class CudaEngine : public Engine {
 
   Status forward(const Forward& f);
   Status embed(const Forward& f);
-  Status add_to_residual(const Forward& f, ProductKind kind, std::size_t layer);
-  Result<PartCount> multiply(ProductKind kind, std::size_t layer, const ProductRows& rows);
+  Status add_to_residual(const Forward& f, MatmulKind kind, std::size_t layer);
+  Result<PartCount> multiply(MatmulKind kind, std::size_t layer, const MatmulRows& rows);
   Status attend(const Forward& f, std::size_t layer, PartCount parts);
   Status attend_decoding(const Forward& f, const HeadInput& heads);
   HeadInput head_input(const Forward& f, std::size_t layer, PartCount parts) const;
@@ -101,7 +102,7 @@ class CudaEngine : public Engine {
   template <typename... Args>
   Status launch(const char* name, kw::cuda::Function function, kw::cuda::LaunchShape shape,
                 const Args&... arguments);
-  Status marked(const char* name);  // a stage's end, while profiling
+  Status marked(std::string_view name);  // a stage's end, while profiling
 
   kw::cuda::Context context_;  // before all that lives in it
   ModelConfig config_;
@@ -112,7 +113,7 @@ class CudaEngine : public Engine {
   Kernels kernels_;
   DeviceParameters weights_;
   Lt lt_;
-  std::unique_ptr<Products> products_;
+  std::unique_ptr<Matmuls> matmuls_;
   Buffers buffers_;
   StepData decode_data_, step_data_;
   NormInput last_norm_{};  // the final norm, of all rows: it adds the last layer's parts
@@ -124,7 +125,8 @@ class CudaEngine : public Engine {
   std::vector<Mark>* marks_ = nullptr;
 };
 
-// make_random_cuda_engine's, with its inside.
+// An engine for benchmarks, with random weights that are made on the GPU. They differ from those of
+// lm::initialise.
 Result<std::unique_ptr<CudaEngine>> make_random_engine(const ModelConfig& config, WeightType type,
                                                        std::uint64_t seed,
                                                        const CudaOptions& options);

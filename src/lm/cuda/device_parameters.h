@@ -13,7 +13,7 @@ namespace kw::lm::cuda {
 
 using kw::cuda::DevicePointer;
 
-// Shapes as LayerParameters; 0 for what the model has not.
+// Shapes are those of LayerParameters. 0: the model has no such tensor.
 struct DeviceLayer {
   DevicePointer input_norm = 0, qkv = 0, qkv_bias = 0, q_norm = 0, k_norm = 0, output = 0,
                 output_bias = 0, post_norm = 0, gate_up = 0, gate_up_bias = 0, down = 0,
@@ -24,7 +24,7 @@ class DeviceParameters {
  public:
   DeviceParameters() = default;
   static std::size_t bytes_of(const ModelConfig& config, WeightType type);
-  // Copied by way of page-locked pieces, so that reading overlaps with the transfer.
+  // Weights are copied through page-locked pieces, so that reading overlaps with the transfer.
   static Result<DeviceParameters> upload(const Parameters& parameters,
                                          const kw::cuda::Stream& stream);
   struct Makers {

@@ -1,5 +1,5 @@
 // The kernels of a step, in their order. Launches of a layer when decoding: q k v, attention,
-// output, gate and up (with silu), down; where products are not joined a norm before the first and
+// output, gate and up (with silu), down; where matmuls are not joined a norm before the first and
 // the fourth.
 #include <algorithm>
 
@@ -25,11 +25,11 @@ LaunchShape grid(std::int64_t x, std::int64_t y, std::int64_t z, unsigned thread
 
 }  // namespace
 
-Status CudaEngine::marked(const char* name) {
+Status CudaEngine::marked(std::string_view name) {
   if (marks_ == nullptr) return {};
   KW_TRY(Event event, Event::make());
   KW_TRY_STATUS(stream_.record(event));
-  marks_->push_back({name, std::move(event)});
+  marks_->push_back({std::string(name), std::move(event)});
   return {};
 }
 
@@ -43,23 +43,22 @@ Status CudaEngine::launch(const char* name, Function function, LaunchShape shape
 Status CudaEngine::forward(const Forward& f) {
   KW_TRY_STATUS(embed(f));
   for (std::size_t i = 0; i < weights_.layers.size(); ++i) {
-    KW_TRY(PartCount qkv, multiply(ProductKind::kQkv, i, f.products));
+    KW_TRY(PartCount qkv, multiply(MatmulKind::kQkv, i, f.matmuls));
     KW_TRY_STATUS(attend(f, i, qkv));
-    KW_TRY_STATUS(add_to_residual(f, ProductKind::kOutput, i));
-    KW_TRY([[maybe_unused]] PartCount none, multiply(ProductKind::kGateUp, i, f.products));
-    KW_TRY_STATUS(add_to_residual(f, ProductKind::kDown, i));
+    KW_TRY_STATUS(add_to_residual(f, MatmulKind::kOutput, i));
+    KW_TRY([[maybe_unused]] PartCount none, multiply(MatmulKind::kGateUp, i, f.matmuls));
+    KW_TRY_STATUS(add_to_residual(f, MatmulKind::kDown, i));
   }
   return {};
 }
 
-Result<PartCount> CudaEngine::multiply(ProductKind kind, std::size_t layer,
-                                       const ProductRows& rows) {
-  KW_TRY(PartCount parts, products_->run(kind, layer, rows));
-  KW_TRY_STATUS(marked(to_string(kind).data()));
+Result<PartCount> CudaEngine::multiply(MatmulKind kind, std::size_t layer, const MatmulRows& rows) {
+  KW_TRY(PartCount parts, matmuls_->run(kind, layer, rows));
+  KW_TRY_STATUS(marked(to_string(kind)));
   return parts;
 }
 
-// Rows of the embedding, and the first norm. A copy comes before it: it does not overlap.
+// The rows of the embedding, and the first norm. It does not overlap with the copy before it.
 Status CudaEngine::embed(const Forward& f) {
   NormInput in{};
   in.residual = buffers_.residual.address();
@@ -73,13 +72,13 @@ Status CudaEngine::embed(const Forward& f) {
 }
 
 // The last layer's norm is that of the sampled rows alone.
-Status CudaEngine::add_to_residual(const Forward& f, ProductKind kind, std::size_t layer) {
-  KW_TRY(PartCount parts, multiply(kind, layer, f.products));
-  const bool joined = products_->joined(f.products);
-  NormInput in = products_->norm_after(kind, layer, f.products.count, parts);
+Status CudaEngine::add_to_residual(const Forward& f, MatmulKind kind, std::size_t layer) {
+  KW_TRY(PartCount parts, multiply(kind, layer, f.matmuls));
+  const bool joined = matmuls_->joined(f.matmuls);
+  NormInput in = matmuls_->norm_after(kind, layer, f.matmuls.count, parts);
   if (joined) in.bias = 0;  // it is added
   last_norm_ = in;
-  const bool last = kind == ProductKind::kDown && layer + 1 == weights_.layers.size();
+  const bool last = kind == MatmulKind::kDown && layer + 1 == weights_.layers.size();
   if (joined || last) return {};
   LaunchShape shape = grid(f.rows, 1, 1, 256);
   shape.overlaps = options_.overlap;
@@ -90,7 +89,7 @@ HeadInput CudaEngine::head_input(const Forward& f, std::size_t layer, PartCount 
   const DeviceLayer& weights = weights_.layers[layer];
   HeadInput in{};
   in.qkv = buffers_.parts.address();
-  in.part_rows = f.products.count;
+  in.part_rows = f.matmuls.count;
   in.parts = parts;
   in.bias = weights.qkv_bias;
   in.q_norm = weights.q_norm;
@@ -150,7 +149,7 @@ Status CudaEngine::attend_decoding(const Forward& f, const HeadInput& heads) {
   return launch("attention", kernels_.attention_decode, shape, in);
 }
 
-// The final norm of the sampled rows only, and the head.
+// The final norm and the head, for the sampled rows only.
 Status CudaEngine::logits_of(const Drawing& d) {
   NormInput in = last_norm_;
   in.row_list = d.data->sample_rows() + static_cast<DevicePointer>(d.first * 4);
@@ -160,7 +159,7 @@ Status CudaEngine::logits_of(const Drawing& d) {
   shape.overlaps = options_.overlap && d.data == &decode_data_;  // elsewhere masks are sent before
   KW_TRY_STATUS(launch("norm", kernels_.norm, shape, in));
   KW_TRY([[maybe_unused]] PartCount none,
-         multiply(ProductKind::kHead, 0, {Phase::kDecode, d.padded}));
+         multiply(MatmulKind::kHead, 0, {Phase::kDecode, d.padded}));
   return {};
 }
 
@@ -187,7 +186,7 @@ Result<std::map<std::string, double>> CudaEngine::profile(const Step& step) {
   KW_TRY_STATUS(context_.make_current());
   std::map<std::string, double> out;
   auto drawing = [&](const Drawing& d) { return draw(d); };
-  KW_TRY_STATUS(run_directly(step, drawing));  // products are chosen, machine code is loaded
+  KW_TRY_STATUS(run_directly(step, drawing));  // matmuls are chosen, machine code is loaded
   std::vector<Mark> marks;
   const bool overlap = options_.overlap;
   options_.overlap = false;

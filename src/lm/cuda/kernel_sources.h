@@ -5,6 +5,6 @@
 namespace kw::lm::cuda::source {
 
 extern const std::string_view prelude, norm, silu, heads, attention_decode, attention_prefill,
-    attention_exact, hopper, product, sampling, initial;
+    attention_exact, hopper, matmul, sampling, initial;
 
 }  // namespace kw::lm::cuda::source

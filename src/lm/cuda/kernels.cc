@@ -5,7 +5,7 @@
 
 #include "cuda/program.h"
 #include "lm/cuda/kernel_sources.h"
-#include "lm/cuda/product_tiling.h"
+#include "lm/cuda/matmul_tiling.h"
 
 namespace kw::lm::cuda {
 namespace {
@@ -17,13 +17,13 @@ using kw::cuda::Module;
 using kw::cuda::ProgramSource;
 
 // Columns and stages: two blocks fit a multiprocessor, so that one can load while another computes.
-constexpr int kProductShapes[][2] = {{64, 6}, {96, 5}, {128, 4}, {192, 3}};
+constexpr int kMatmulShapes[][2] = {{64, 6}, {96, 5}, {128, 4}, {192, 3}};
 
-// As the kernels themselves count it; they refuse to compile when it differs.
+// The kernels count it too, and refuse to compile when it differs.
 unsigned decode_shared(std::int64_t d) {
   const std::int64_t row = (d + 8) * 2, stages = d <= 64 ? 6 : d <= 128 ? 3 : 2;
   const std::int64_t rings = 4 * stages * 2 * 16 * row;  // of 4 warps, 16 keys and 16 values each
-  return static_cast<unsigned>(rings + 16 * row + 2 * d * 2 + 4 * 2 * 8 * 4 + 16);
+  return static_cast<unsigned>(rings + 16 * row + 2 * d * 2 + std::int64_t{4} * 2 * 8 * 4 + 16);
 }
 unsigned prefill_shared(std::int64_t d) {
   const std::int64_t pitch = d + 8;
@@ -46,16 +46,16 @@ Status check_model(const ModelConfig& c, WeightType type) {
   return {};
 }
 
-std::string kernel_name(ProductOutput output) {
+std::string kernel_name(MatmulOutput output) {
   switch (output) {
-    case ProductOutput::kParts:
-      return "kw_product_parts";
-    case ProductOutput::kSilu:
-      return "kw_product_silu";
-    case ProductOutput::kResidual:
+    case MatmulOutput::kParts:
+      return "kw_matmul_parts";
+    case MatmulOutput::kSilu:
+      return "kw_matmul_silu";
+    case MatmulOutput::kResidual:
       break;
   }
-  return "kw_product_residual";
+  return "kw_matmul_residual";
 }
 
 template <typename... Parts>
@@ -67,18 +67,18 @@ std::string text_of(Parts... parts) {
 
 }  // namespace
 
-unsigned ProductVariant::shared_bytes() const {
-  return static_cast<unsigned>(stages * ((columns + kProductRows) * kProductStep * 2 + 8));
+unsigned MatmulVariant::shared_bytes() const {
+  return static_cast<unsigned>(stages * ((columns + kMatmulRows) * kMatmulStep * 2 + 8));
 }
 
-LaunchShape ProductVariant::launch_shape(int width, int splits, ProductInput& in) const {
-  in.steps = static_cast<std::int32_t>(divided_up(in.k / kProductStep, splits));
-  in.row_blocks = static_cast<std::int32_t>(divided_up(in.rows, kProductRows));
+LaunchShape MatmulVariant::launch_shape(int width, int splits, MatmulInput& in) const {
+  in.steps = static_cast<std::int32_t>(divided_up(in.k / kMatmulStep, splits));
+  in.row_blocks = static_cast<std::int32_t>(divided_up(in.rows, kMatmulRows));
   in.width = width;
   LaunchShape out;
   out.grid[0] = static_cast<unsigned>(divided_up(in.n, width) * in.row_blocks);
   out.grid[1] = static_cast<unsigned>(splits);
-  out.cluster_y = output == ProductOutput::kResidual ? out.grid[1] : 1;
+  out.cluster_y = output == MatmulOutput::kResidual ? out.grid[1] : 1;
   out.threads = 128;
   out.shared_bytes = shared_bytes();
   return out;
@@ -117,11 +117,11 @@ Result<Kernels> Kernels::make(const Context& context, const ModelConfig& c, Weig
   } else {
     sources.push_back({"decoding", text_of(source::heads, source::attention_decode), shape});
     sources.push_back({"prompts", text_of(source::heads, source::attention_prefill), shape});
-    for (const auto& [columns, stages] : kProductShapes) {
-      sources.push_back({fmt::format("products of {} columns", columns),
-                         text_of(source::hopper, source::product),
-                         {"KW_F32=0", fmt::format("KW_PRODUCT_COLUMNS={}", columns),
-                          fmt::format("KW_PRODUCT_STAGES={}", stages)}});
+    for (const auto& [columns, stages] : kMatmulShapes) {
+      sources.push_back({fmt::format("matmuls of {} columns", columns),
+                         text_of(source::hopper, source::matmul),
+                         {"KW_F32=0", fmt::format("KW_MATMUL_COLUMNS={}", columns),
+                          fmt::format("KW_MATMUL_STAGES={}", stages)}});
     }
   }
   KW_TRY(std::vector<std::string> cubins,
@@ -152,12 +152,12 @@ Status Kernels::find(const std::vector<Module>& modules, bool float32) {
   KW_TRY_STATUS(attention_decode.allow_shared_bytes(decode_shared_bytes));
   KW_TRY(attention_prefill, modules[3].function("kw_attention_prefill"));
   KW_TRY_STATUS(attention_prefill.allow_shared_bytes(prefill_shared_bytes));
-  for (std::size_t i = 0; i < std::size(kProductShapes); ++i) {
-    for (ProductOutput output : kProductOutputs) {
-      ProductVariant one{kProductShapes[i][0], kProductShapes[i][1], output, Function()};
+  for (std::size_t i = 0; i < std::size(kMatmulShapes); ++i) {
+    for (MatmulOutput output : kMatmulOutputs) {
+      MatmulVariant one{kMatmulShapes[i][0], kMatmulShapes[i][1], output, Function()};
       KW_TRY(one.function, modules[4 + i].function(kernel_name(output)));
       KW_TRY_STATUS(one.function.allow_shared_bytes(one.shared_bytes()));
-      products.push_back(one);
+      matmuls.push_back(one);
     }
   }
   return {};

@@ -47,8 +47,8 @@ struct PrefillInput {
   DevicePointer row_list, tiles, out;
 };
 
-// product.cu
-struct ProductInput {
+// matmul.cu
+struct MatmulInput {
   kw::cuda::TensorMap x, w;
   DevicePointer y, bias, squares, norm, next, next_squares;
   std::int64_t part_rows, pitch;
@@ -83,34 +83,36 @@ inline constexpr std::size_t kPieceStatisticsBytes = 16;
 inline constexpr std::int64_t kDecodeTile = 128;  // positions that split_tiles counts in
 inline constexpr std::int64_t kPrefillTile = 64;  // rows
 
-// What product.cu makes of its sums.
-enum class ProductOutput { kParts, kSilu, kResidual };
-inline constexpr ProductOutput kProductOutputs[] = {ProductOutput::kParts, ProductOutput::kSilu,
-                                                    ProductOutput::kResidual};
-// Of W's rows in a block, a multiple: silu has as many gates as ups, in eights; sums of squares.
-constexpr int width_unit(ProductOutput output) {
-  return output == ProductOutput::kResidual ? static_cast<int>(kSquaredColumns) : 16;
+// The last stage of matmul.cu, which turns its sums into results.
+enum class MatmulOutput { kParts, kSilu, kResidual };
+inline constexpr MatmulOutput kMatmulOutputs[] = {MatmulOutput::kParts, MatmulOutput::kSilu,
+                                                  MatmulOutput::kResidual};
+// A block's rows of W are a multiple of this: silu has as many gates as ups, in eights, and sums of
+// squares are of kSquaredColumns columns.
+constexpr int width_unit(MatmulOutput output) {
+  return output == MatmulOutput::kResidual ? static_cast<int>(kSquaredColumns) : 16;
 }
 
-// One of the shapes that product.cu is compiled in.
-struct ProductVariant {
+// One of the shapes that matmul.cu is compiled in.
+struct MatmulVariant {
   int columns, stages;
-  ProductOutput output;
+  MatmulOutput output;
   Function function;
   unsigned shared_bytes() const;
-  // The shape of a launch of so many columns of y and splits of k; in gets what depends on it.
-  kw::cuda::LaunchShape launch_shape(int width, int splits, ProductInput& in) const;
+  // The shape of a launch with `width` columns of y a block and k in `splits` pieces. It sets the
+  // members of `in` that depend on the shape.
+  kw::cuda::LaunchShape launch_shape(int width, int splits, MatmulInput& in) const;
 };
 
 class Kernels {
  public:
-  // kUnsupported: what the kernels cannot do of this model, or a library that is missing.
+  // kUnsupported names a property of the model that the kernels lack, or a library that is missing.
   static Result<Kernels> make(const kw::cuda::Context& context, const ModelConfig& config,
                               WeightType type, int split_tiles, const std::filesystem::path& cache);
 
   Function norm, silu, heads, copy_slot, attention_decode, attention_prefill, attention_exact,
       sample_statistics, sample_choose, initial, fill, checksum;
-  std::vector<ProductVariant> products;  // none where weights are float32
+  std::vector<MatmulVariant> matmuls;  // none where weights are float32
   unsigned decode_shared_bytes = 0, prefill_shared_bytes = 0;
 
  private:

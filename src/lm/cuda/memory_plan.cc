@@ -6,14 +6,14 @@
 #include "base/text.h"
 #include "lm/cuda/device_parameters.h"
 #include "lm/cuda/kernels.h"
-#include "lm/cuda/lt_product.h"
+#include "lm/cuda/lt_matmul.h"
 #include "lm/cuda/step_data.h"
 
 namespace kw::lm::cuda {
 namespace {
 
-constexpr std::int64_t kMostDecodeRows = 256;
-constexpr std::int64_t kMostSplits = 64;
+constexpr std::int64_t kMaxDecodeRows = 256;
+constexpr std::int64_t kMaxSplits = 64;
 constexpr std::size_t kReserve = 512ULL
                                  << 20U;  // cuBLASLt's machine code, graphs, the driver's own
 
@@ -28,7 +28,7 @@ void plan_attention(MemoryPlan& out, const ModelConfig& c, const EngineLimits& l
   auto splits = [&] {
     return (limits.context + kDecodeTile * out.split_tiles - 1) / (kDecodeTile * out.split_tiles);
   };
-  while (splits() > kMostSplits) out.split_tiles *= 2;
+  while (splits() > kMaxSplits) out.split_tiles *= 2;
   out.most_splits = splits();
   const std::int64_t group = c.heads / c.kv_heads, tiles = (group + 7) / 8;
   const std::int64_t rows = std::min(std::max(limits.slots, out.most_decode_rows), out.rows);
@@ -42,12 +42,12 @@ void plan_attention(MemoryPlan& out, const ModelConfig& c, const EngineLimits& l
 }  // namespace
 
 MemoryPlan plan_memory(const ModelConfig& c, WeightType type, const EngineLimits& limits,
-                       const Products::Setting& products, int split_tiles) {
+                       const Matmuls::Setting& matmuls, int split_tiles) {
   MemoryPlan out;
-  const auto wanted = static_cast<std::uint64_t>(std::min(limits.step_tokens, kMostDecodeRows));
+  const auto wanted = static_cast<std::uint64_t>(std::min(limits.step_tokens, kMaxDecodeRows));
   out.most_decode_rows = static_cast<std::int64_t>(std::bit_ceil(wanted));
   out.rows = rounded_up(std::max(limits.step_tokens, out.most_decode_rows), 64);
-  out.sample_rows = std::min(out.rows, kMostDecodeRows);
+  out.sample_rows = std::min(out.rows, kMaxDecodeRows);
   out.logit_pitch = rounded_up(c.vocabulary, 8);
   out.squares = (c.hidden + kSquaredColumns - 1) / kSquaredColumns;
   out.mask_words = rounded_up(c.vocabulary, 64) / 64;
@@ -58,7 +58,7 @@ MemoryPlan plan_memory(const ModelConfig& c, WeightType type, const EngineLimits
   out.kv_bytes = static_cast<std::size_t>(c.layers * out.kv_layer);
   out.weight_bytes = DeviceParameters::bytes_of(c, type);
   plan_attention(out, c, limits, split_tiles);
-  out.part_floats = Products::part_floats(c, products, out.rows);
+  out.part_floats = Matmuls::part_floats(c, matmuls, out.rows);
   const auto rows = static_cast<std::size_t>(out.rows),
              samples = static_cast<std::size_t>(out.sample_rows);
   const auto element = out.kv_element;  // activations have the weights' type too

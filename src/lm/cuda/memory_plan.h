@@ -1,17 +1,17 @@
-// MemoryPlan: what an engine takes of the GPU's memory, known before any of it is taken.
+// MemoryPlan: how much of the GPU's memory an engine takes, known before any of it is taken.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 #include "cuda/context.h"
-#include "lm/cuda/products.h"
+#include "lm/cuda/matmuls.h"
 #include "lm/engine.h"
 #include "lm/model/model_config.h"
 
 namespace kw::lm::cuda {
 
 struct MemoryPlan {
-  // Numbers of rows that decoding steps are filled up to: powers of two up to this.
+  // Decoding steps are filled up to a power of two of rows, this at most.
   std::int64_t most_decode_rows = 1;
   std::int64_t rows = 64;         // room for a step's rows, a multiple of 64
   std::int64_t sample_rows = 64;  // whose logits are there at once
@@ -21,7 +21,7 @@ struct MemoryPlan {
   std::size_t kv_element = 2;
   std::int64_t kv_plane = 0, kv_slot = 0, kv_layer = 0;  // bytes: keys of a head, a slot, a layer
   std::size_t weight_bytes = 0, kv_bytes = 0;
-  // Of a step.
+  // Buffers of one step.
   std::size_t part_floats = 0, partial_floats = 0, partial_statistics = 0, partial_counters = 0;
   std::size_t logit_bytes = 0, step_bytes = 0;
 
@@ -29,7 +29,7 @@ struct MemoryPlan {
 };
 
 MemoryPlan plan_memory(const ModelConfig& config, WeightType type, const EngineLimits& limits,
-                       const Products::Setting& products, int split_tiles);
+                       const Matmuls::Setting& matmuls, int split_tiles);
 
 // kResourceExhausted, with what fits: fewer slots, a shorter context, or other weights.
 Status check_fits(const MemoryPlan& plan, const kw::cuda::Context::Memory& memory,

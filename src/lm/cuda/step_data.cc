@@ -84,11 +84,11 @@ SampleSettings settings_of(const SampleRequest& request, std::int32_t mask,
   out.top_k = static_cast<std::int32_t>(std::min(s.top_k, vocabulary));
   out.forced = request.forced;
   out.mask = mask;
-  out.top = std::min(request.top_logprobs, kMostTopLogprobs);
+  out.top = std::min(request.top_logprobs, kMaxTopLogprobs);
   return out;
 }
 
-// After the numbers of the samples' rows, at a multiple of 8.
+// They stand behind the numbers of the samples' rows, at a multiple of 8.
 std::size_t StepData::settings_offset(std::int64_t rows, std::int64_t samples) {
   return static_cast<std::size_t>((7 * rows + samples) * 4 + 7) / 8 * 8;
 }
@@ -123,7 +123,7 @@ void StepData::write(const Step& step, const StepPlan& plan, std::span<const std
   put(0, step.tokens, 0);
   put(1, step.positions, 0);
   put(2, step.slots, -1);
-  // Decode rows that are not there are rows that are not there.
+  // A decode row that the step lacks names a row that the step lacks.
   put(3, plan.decode_rows, 0);
   for (std::size_t i = plan.decode_rows.size(); i < rows; ++i)
     numbers(3)[i] = static_cast<std::int32_t>(std::min(i, rows - 1));

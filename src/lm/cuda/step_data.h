@@ -11,18 +11,18 @@
 
 namespace kw::lm::cuda {
 
-// A step of one phase out of a step of both, and where its samples stand there.
+// One phase of a step that has both, and the places of its samples in that step.
 struct StepPart {
   Step step;
   std::vector<std::size_t> samples;
 };
-// Decoded rows first, at most so many in a part; parts without rows are left out.
+// Decoded rows come first, at most `most_decode_rows` in a part. Parts without rows are left out.
 std::vector<StepPart> split_by_phase(const Step& step, std::int64_t most_decode_rows);
 // Whether the step is its only part.
 bool is_one_part(const Step& step, std::int64_t most_decode_rows);
 
-// How a step's rows are attended to: decoded ones by themselves, prompts in tiles of up to 64 rows
-// of a slot in their order.
+// How attention takes a step's rows: decoded ones by themselves, prompts in tiles of up to 64 rows
+// of one slot in their order.
 struct StepPlan {
   std::vector<std::int32_t> decode_rows, prefill_rows;
   struct Tile {
@@ -38,7 +38,7 @@ StepPlan plan_step(const Step& step, std::int64_t slots);  // slots: of the engi
 SampleSettings settings_of(const SampleRequest& request, std::int32_t mask,
                            std::int64_t vocabulary);
 
-// A page-locked block and its image on the GPU; always sent whole.
+// A page-locked block and its image on the GPU. It is always sent whole.
 class StepData {
  public:
   StepData() = default;
@@ -47,13 +47,13 @@ class StepData {
 
   std::int64_t rows() const { return rows_; }
   std::int64_t samples() const { return samples_; }
-  // Rows up to rows() that the step has not belong to no slot; samples beyond its own are of row 0.
-  // masks: of each request the index of its words, or -1.
+  // Rows that the step lacks, up to rows(), belong to no slot. Samples that it lacks are of row 0.
+  // masks: for each request the index of its words, or -1.
   void write(const Step& step, const StepPlan& plan, std::span<const std::int32_t> masks,
              std::int64_t vocabulary);
   Status send(const kw::cuda::Stream& stream) const;
 
-  // On the GPU.
+  // Addresses on the GPU.
   DevicePointer tokens() const { return at(0); }
   DevicePointer positions() const { return at(1); }
   DevicePointer slots() const { return at(2); }

@@ -15,16 +15,16 @@
 #include "os/file.h"
 #include "os/memory.h"
 #include "os/parallel.h"
-#include "task/half.h"
-#include "task/names.h"
-#include "task/safetensors.h"
+#include "tensor/half.h"
+#include "tensor/safetensors.h"
+#include "text/names.h"
 
 namespace kw::lm {
 namespace {
 
 namespace fs = std::filesystem;
-using task::DType;
-using task::SafetensorsEntry;
+using tensor::DType;
+using tensor::SafetensorsEntry;
 
 struct MappedFile {
   fs::path path;
@@ -83,7 +83,7 @@ Result<Checkpoint> open(const fs::path& folder) {
   KW_TRY(auto names, file_names(folder));
   for (const std::string& name : names) {
     const fs::path path = folder / name;
-    KW_TRY(auto entries, task::safetensors_entries(path));
+    KW_TRY(auto entries, tensor::safetensors_entries(path));
     KW_TRY(os::Mapping bytes, os::Mapping::file(path));
     out.files.push_back(std::make_unique<MappedFile>(MappedFile{path, std::move(bytes)}));
     for (SafetensorsEntry& entry : entries) {
@@ -110,7 +110,7 @@ Result<const StoredEntry*> find(const Checkpoint& checkpoint, const fs::path& fo
     std::vector<std::string> known;
     for (const auto& [other, entry] : checkpoint.tensors) known.push_back(other);
     return fail(ErrorCode::kInvalidArgument, "{}: no tensor \"{}\"{}", folder.string(), name,
-                task::suggestion(name, known));
+                text::suggestion(name, known));
   }
   const StoredEntry& stored = found->second;
   if (stored.entry.shape != shape)
@@ -146,8 +146,8 @@ bool is_finite_row(const Matrix& matrix, std::int64_t row) {
 
 Status read_vector(const StoredEntry& stored, std::span<float> out) {
   if (!is_float(stored.entry.dtype))
-    return refuse(stored, std::string(task::to_string(stored.entry.dtype)) + ", not floating");
-  task::load(stored.entry.dtype, stored.bytes(), 0, out);
+    return refuse(stored, std::string(tensor::to_string(stored.entry.dtype)) + ", not floating");
+  tensor::load(stored.entry.dtype, stored.bytes(), 0, out);
   if (!all_finite(out)) return refuse(stored, "not finite");
   return {};
 }
@@ -160,16 +160,16 @@ Result<std::vector<std::uint16_t>> read_scales(const Checkpoint& checkpoint, con
   if (stored.entry.dtype != DType::kInt8)
     return fail(ErrorCode::kInvalidArgument,
                 "{} is {}; read are float32, float16, bfloat16 and int8", stored.where(),
-                task::to_string(stored.entry.dtype));
+                tensor::to_string(stored.entry.dtype));
   const std::int64_t rows = stored.entry.shape[0];
   KW_TRY(const StoredEntry* entry, find(checkpoint, folder, stored.entry.name + "_scale", {rows}));
   if (entry->entry.dtype != DType::kFloat16)
     return fail(ErrorCode::kInvalidArgument, "{} is {}, not float16", entry->where(),
-                task::to_string(entry->entry.dtype));
+                tensor::to_string(entry->entry.dtype));
   scales.resize(static_cast<std::size_t>(rows));
   std::memcpy(scales.data(), entry->bytes().data(), entry->entry.bytes);
   for (std::uint16_t scale : scales)
-    if (!std::isfinite(task::half_to_float(scale)) || task::half_to_float(scale) < 0)
+    if (!std::isfinite(tensor::half_to_float(scale)) || tensor::half_to_float(scale) < 0)
       return fail(ErrorCode::kInvalidArgument, "{} has a scale that is negative or not finite",
                   entry->where());
   return scales;
@@ -198,9 +198,9 @@ Status read_matrix(const Checkpoint& checkpoint, const fs::path& folder, const S
   }
   std::vector<float> row(columns);
   for (std::int64_t r = 0; r < out.rows; ++r) {
-    task::load(stored.entry.dtype, stored.bytes(), static_cast<std::size_t>(r) * columns, row);
+    tensor::load(stored.entry.dtype, stored.bytes(), static_cast<std::size_t>(r) * columns, row);
     if (int8) {
-      const float scale = task::half_to_float(scales[static_cast<std::size_t>(r)]);
+      const float scale = tensor::half_to_float(scales[static_cast<std::size_t>(r)]);
       for (float& value : row) value *= scale;
     }
     if (!all_finite(row)) return refuse(stored, "not finite in row " + std::to_string(r));

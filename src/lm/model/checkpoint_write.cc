@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "lm/model/checkpoint.h"
 #include "os/file.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::lm {
 namespace {

@@ -4,27 +4,27 @@
 #include <cmath>
 #include <cstring>
 
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::lm {
 namespace {
 
-constexpr float kMostInt8 = 127;
+constexpr float kMaxInt8 = 127;
 
 // The smallest float16 that is at least this.
 std::uint16_t half_from_below(float value) {
-  std::uint16_t bits = task::float_to_half(value);
-  return task::half_to_float(bits) < value ? static_cast<std::uint16_t>(bits + 1) : bits;
+  std::uint16_t bits = tensor::float_to_half(value);
+  return tensor::half_to_float(bits) < value ? static_cast<std::uint16_t>(bits + 1) : bits;
 }
 
 void encode_int8(std::span<const float> values, std::int8_t* out, std::uint16_t& scale) {
   float largest = 0;
   for (float value : values) largest = std::max(largest, std::abs(value));
-  scale = half_from_below(largest / kMostInt8);
-  const float step = task::half_to_float(scale);
+  scale = half_from_below(largest / kMaxInt8);
+  const float step = tensor::half_to_float(scale);
   for (std::size_t i = 0; i < values.size(); ++i) {
     float whole = step > 0 ? std::nearbyint(values[i] / step) : 0.0F;
-    out[i] = static_cast<std::int8_t>(std::clamp(whole, -kMostInt8, kMostInt8));
+    out[i] = static_cast<std::int8_t>(std::clamp(whole, -kMaxInt8, kMaxInt8));
   }
 }
 
@@ -68,7 +68,7 @@ void encode_row(std::span<const float> values, const Matrix& matrix, std::int64_
       return;
     case WeightType::kBFloat16:
       for (std::size_t i = 0; i < values.size(); ++i) {
-        std::uint16_t bits = task::float_to_bfloat16(values[i]);
+        std::uint16_t bits = tensor::float_to_bfloat16(values[i]);
         std::memcpy(out + 2 * i, &bits, 2);
       }
       return;
@@ -88,11 +88,11 @@ void decode_row(const Matrix& matrix, std::int64_t row, std::span<float> values)
       for (std::size_t i = 0; i < values.size(); ++i) {
         std::uint16_t bits = 0;
         std::memcpy(&bits, in + 2 * i, 2);
-        values[i] = task::bfloat16_to_float(bits);
+        values[i] = tensor::bfloat16_to_float(bits);
       }
       return;
     case WeightType::kInt8: {
-      const float step = task::half_to_float(matrix.scales[row]);
+      const float step = tensor::half_to_float(matrix.scales[row]);
       const auto* whole = reinterpret_cast<const std::int8_t*>(in);
       for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = static_cast<float>(whole[i]) * step;

@@ -18,8 +18,8 @@ constexpr std::array<std::pair<Family, std::string_view>, 3> kFamilies = {{
     {Family::kLlama, "llama"},
 }};
 // Far above every model known: products of two of them fit 64 bits.
-constexpr std::int64_t kMostVocabulary = 1 << 22, kMostWidth = 1 << 20, kMostLayers = 1024,
-                       kMostPositions = 1 << 27;
+constexpr std::int64_t kMaxVocabulary = 1 << 22, kMaxWidth = 1 << 20, kMaxLayers = 1024,
+                       kMaxPositions = 1 << 27;
 
 Result<std::int64_t> size(ObjectReader& reader, std::string_view key, std::int64_t most) {
   KW_TRY(std::int64_t value, reader.integer(key));
@@ -76,13 +76,13 @@ Status read_family(ObjectReader& reader, ModelConfig& config) {
 }
 
 Status read_sizes(ObjectReader& reader, ModelConfig& config) {
-  KW_TRY(config.vocabulary, size(reader, "vocab_size", kMostVocabulary));
-  KW_TRY(config.hidden, size(reader, "hidden_size", kMostWidth));
-  KW_TRY(config.layers, size(reader, "num_hidden_layers", kMostLayers));
-  KW_TRY(config.heads, size(reader, "num_attention_heads", kMostWidth));
-  KW_TRY(config.kv_heads, size_or(reader, "num_key_value_heads", kMostWidth, config.heads));
-  KW_TRY(config.intermediate, size(reader, "intermediate_size", kMostWidth));
-  KW_TRY(config.max_position, size(reader, "max_position_embeddings", kMostPositions));
+  KW_TRY(config.vocabulary, size(reader, "vocab_size", kMaxVocabulary));
+  KW_TRY(config.hidden, size(reader, "hidden_size", kMaxWidth));
+  KW_TRY(config.layers, size(reader, "num_hidden_layers", kMaxLayers));
+  KW_TRY(config.heads, size(reader, "num_attention_heads", kMaxWidth));
+  KW_TRY(config.kv_heads, size_or(reader, "num_key_value_heads", kMaxWidth, config.heads));
+  KW_TRY(config.intermediate, size(reader, "intermediate_size", kMaxWidth));
+  KW_TRY(config.max_position, size(reader, "max_position_embeddings", kMaxPositions));
   if (config.heads % config.kv_heads != 0)
     return fail(ErrorCode::kInvalidArgument, "{}: {} does not divide num_attention_heads {}",
                 reader.path("num_key_value_heads"), config.kv_heads, config.heads);
@@ -119,7 +119,7 @@ Result<RopeScaling> read_scaling(ObjectReader& reader, std::int64_t max_position
   if (rope.kind == RopeScaling::Kind::kNone) return rope;
   KW_TRY(rope.factor, positive_or(reader, "factor", 1));
   KW_TRY(rope.original_max_position,
-         size_or(reader, "original_max_position_embeddings", kMostPositions, max_position));
+         size_or(reader, "original_max_position_embeddings", kMaxPositions, max_position));
   KW_TRY(rope.low_frequency_factor, positive_or(reader, "low_freq_factor", 1));
   KW_TRY(rope.high_frequency_factor, positive_or(reader, "high_freq_factor", 4));
   if (rope.kind == RopeScaling::Kind::kLlama3 &&

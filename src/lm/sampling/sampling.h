@@ -30,9 +30,9 @@ struct SampleRequest {
   std::uint32_t position = 0;  // of the token that is drawn
   std::shared_ptr<const LogitMask> mask;
   std::int32_t forced = -1;       // this token instead of a draw: for its log-probability
-  std::int32_t top_logprobs = 0;  // likeliest tokens to report, at most kMostTopLogprobs
+  std::int32_t top_logprobs = 0;  // likeliest tokens to report, at most kMaxTopLogprobs
 };
-inline constexpr std::int32_t kMostTopLogprobs = 20;
+inline constexpr std::int32_t kMaxTopLogprobs = 20;
 
 struct TokenLogprob {
   std::int32_t token = 0;

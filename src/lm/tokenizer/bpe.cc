@@ -7,9 +7,11 @@
 #include <bit>
 #include <cstring>
 #include <queue>
+#include <utility>
 
 #include "base/text.h"
 #include "lm/tokenizer/byte_level.h"
+#include "lm/tokenizer/unicode.h"
 
 namespace kw::lm {
 namespace {
@@ -50,7 +52,7 @@ std::optional<std::pair<std::string, std::string>> parts_of(const Json& merge) {
   return std::nullopt;
 }
 
-// Options that change the tokens and that byte-level models leave at their defaults.
+// Options that change the tokens and that the models we know leave at their defaults.
 Status refuse_other_options(ObjectReader& reader) {
   for (std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     KW_TRY(std::string affix, reader.string_or(key, ""));
@@ -62,10 +64,6 @@ Status refuse_other_options(ObjectReader& reader) {
   if (dropout != 0)
     return fail(ErrorCode::kUnsupported, "{}: encoding at random is not read",
                 reader.path("dropout"));
-  KW_TRY(bool byte_fallback, reader.boolean_or("byte_fallback", false));
-  if (byte_fallback)
-    return fail(ErrorCode::kUnsupported, "{}: only byte-level BPE is read",
-                reader.path("byte_fallback"));
   return {};
 }
 
@@ -116,13 +114,34 @@ Status Bpe::read_vocab(const Json& value, const std::string& where) {
     tokens_[at] = token;
     ids_.emplace(token, static_cast<TokenId>(number));
   }
-  byte_ids_.resize(256);
+  return {};
+}
+
+void Bpe::find_bytes() {
+  byte_ids_.assign(256, kNoToken);
   for (unsigned byte = 0; byte < 256; ++byte) {
-    auto found = id_of(to_byte_level(std::string(1, static_cast<char>(byte))));
-    if (!found)
-      return fail(ErrorCode::kInvalidArgument, "{}: byte 0x{:02X} has no token", where, byte);
-    byte_ids_[byte] = *found;
+    std::string text = symbols_ == BpeSymbols::kCharacters
+                           ? fmt::format("<0x{:02X}>", byte)
+                           : to_byte_level(std::string(1, static_cast<char>(byte)));
+    byte_ids_[byte] = id_of(text).value_or(kNoToken);
   }
+  all_bytes_ = std::find(byte_ids_.begin(), byte_ids_.end(), kNoToken) == byte_ids_.end();
+}
+
+Status Bpe::read_unknown(ObjectReader& reader) {
+  KW_TRY(std::string token, reader.string_or("unk_token", ""));
+  KW_TRY(fuse_unknown_, reader.boolean_or("fuse_unk", false));
+  KW_TRY(byte_fallback_, reader.boolean_or("byte_fallback", false));
+  if (byte_fallback_ && symbols_ == BpeSymbols::kBytes)
+    return fail(ErrorCode::kUnsupported, "{}: not read behind a ByteLevel pre-tokenizer",
+                reader.path("byte_fallback"));
+  if (symbols_ == BpeSymbols::kBytes && all_bytes_) return {};
+  if (token.empty()) return {};
+  auto id = id_of(token);
+  if (!id)
+    return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not in the vocabulary",
+                reader.path("unk_token"), printable(token, 80));
+  unknown_ = *id;
   return {};
 }
 
@@ -148,7 +167,7 @@ Status Bpe::read_merges(const Json& value, const std::string& where) {
   return {};
 }
 
-Result<Bpe> Bpe::from_json(const Json& value, const std::string& where) {
+Result<Bpe> Bpe::from_json(const Json& value, const std::string& where, BpeSymbols symbols) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   KW_TRY(std::string type, reader.string_or("type", "BPE"));
   if (type != "BPE")
@@ -156,14 +175,20 @@ Result<Bpe> Bpe::from_json(const Json& value, const std::string& where) {
                 printable(type, 40));
   KW_TRY_STATUS(refuse_other_options(reader));
   Bpe out;
+  out.symbols_ = symbols;
   KW_TRY(out.ignore_merges_, reader.boolean_or("ignore_merges", false));
   KW_TRY(const Json* vocab, reader.get("vocab"));
   KW_TRY_STATUS(out.read_vocab(*vocab, reader.path("vocab")));
+  out.find_bytes();
+  KW_TRY_STATUS(out.read_unknown(reader));
   KW_TRY(const Json* merges, reader.get("merges"));
   KW_TRY_STATUS(out.read_merges(*merges, reader.path("merges")));
   if (out.ignore_merges_) {
     for (const auto& [token, id] : out.ids_) {
-      if (auto bytes = from_byte_level(token)) out.words_.emplace(std::move(*bytes), id);
+      if (symbols == BpeSymbols::kCharacters)
+        out.words_.emplace(token, id);
+      else if (auto bytes = from_byte_level(token))
+        out.words_.emplace(std::move(*bytes), id);
     }
   }
   return out;
@@ -205,12 +230,45 @@ void Bpe::encode(std::string_view word, std::vector<TokenId>& out) const {
     merge_long(word, out);
 }
 
+// A symbol that has no token but whose bytes have may stand before unknown ones that came earlier:
+// HF writes these when the next known symbol comes.
+std::size_t Bpe::symbols_of(std::string_view word, TokenId* out) const {
+  std::size_t count = 0;
+  if (symbols_ == BpeSymbols::kBytes && all_bytes_) {
+    for (char byte : word) out[count++] = byte_ids_[static_cast<unsigned char>(byte)];
+    return count;
+  }
+  bool waiting = false;  // an unknown symbol that is not written yet
+  while (!word.empty()) {
+    const std::size_t length = symbols_ == BpeSymbols::kBytes ? 1 : read_utf8(word).length;
+    std::string_view symbol = word.substr(0, length);
+    word.remove_prefix(length);
+    TokenId id = symbols_ == BpeSymbols::kBytes ? byte_ids_[static_cast<unsigned char>(symbol[0])]
+                                                : id_of(symbol).value_or(kNoToken);
+    if (id != kNoToken) {
+      if (std::exchange(waiting, false)) out[count++] = unknown_;
+      out[count++] = id;
+      continue;
+    }
+    auto has_token = [&](char byte) {
+      return byte_ids_[static_cast<unsigned char>(byte)] != kNoToken;
+    };
+    if (byte_fallback_ && std::all_of(symbol.begin(), symbol.end(), has_token)) {
+      for (char byte : symbol) out[count++] = byte_ids_[static_cast<unsigned char>(byte)];
+      continue;
+    }
+    if (unknown_ == kNoToken) continue;
+    if (waiting && !fuse_unknown_) out[count++] = unknown_;
+    waiting = true;
+  }
+  if (waiting) out[count++] = unknown_;
+  return count;
+}
+
 void Bpe::merge_short(std::string_view word, std::vector<TokenId>& out) const {
   std::array<TokenId, kShortWord> ids;
   std::array<Merge, kShortWord> merges;  // of each token with the next
-  std::size_t count = word.size();
-  for (std::size_t at = 0; at < count; ++at)
-    ids[at] = byte_ids_[static_cast<unsigned char>(word[at])];
+  std::size_t count = symbols_of(word, ids.data());
   for (std::size_t at = 0; at + 1 < count; ++at) merges[at] = merges_.find(ids[at], ids[at + 1]);
   while (count > 1) {
     std::size_t best = 0;
@@ -244,7 +302,9 @@ void Bpe::merge_long(std::string_view word, std::vector<TokenId>& out) const {
       return std::pair(rank, at) > std::pair(other.rank, other.at);  // smallest first
     }
   };
-  std::vector<Symbol> symbols(word.size());
+  std::vector<TokenId> ids(word.size());
+  const std::size_t count = symbols_of(word, ids.data());
+  std::vector<Symbol> symbols(count);
   std::priority_queue<Candidate> queue;
   auto consider = [&](std::size_t at) {
     if (at == kNone || symbols[at].after == kNone) return;
@@ -253,10 +313,9 @@ void Bpe::merge_long(std::string_view word, std::vector<TokenId>& out) const {
     Merge merge = merges_.find(left, right);
     if (merge.rank != kNoRank) queue.push({merge.rank, at, left, right, merge.id});
   };
-  for (std::size_t at = 0; at < word.size(); ++at)
-    symbols[at] = {byte_ids_[static_cast<unsigned char>(word[at])], at == 0 ? kNone : at - 1,
-                   at + 1 == word.size() ? kNone : at + 1};
-  for (std::size_t at = 0; at < word.size(); ++at) consider(at);
+  for (std::size_t at = 0; at < count; ++at)
+    symbols[at] = {ids[at], at == 0 ? kNone : at - 1, at + 1 == count ? kNone : at + 1};
+  for (std::size_t at = 0; at < count; ++at) consider(at);
   while (!queue.empty()) {
     Candidate top = queue.top();
     queue.pop();

@@ -37,14 +37,23 @@ class WordCache {
   std::vector<Slot> slots_;
 };
 
+// The symbols that merging begins with.
+enum class BpeSymbols {
+  kBytes,      // behind a ByteLevel pre-tokenizer
+  kCharacters  // SentencePiece's models: Gemma, Llama 2
+};
+
 // Immutable after it was made: any number of threads may encode, each with its own cache.
+//
+// A symbol without a token is, in this order, the tokens "<0xNN>" of its bytes (byte_fallback), the
+// unk_token (several in a row are one with fuse_unk), or nothing, as HF `tokenizers` has it.
 class Bpe {
  public:
-  // Reads type BPE with vocab (every byte's token must be there), merges as "a b" or ["a", "b"],
-  // and ignore_merges. What byte-level BPE does not need (dropout, affixes, byte_fallback) is
-  // refused with kUnsupported; kInvalidArgument for anything inconsistent. Errors name the key
-  // below `where`.
-  static Result<Bpe> from_json(const Json& value, const std::string& where);
+  // Reads type BPE with vocab, merges as "a b" or ["a", "b"], ignore_merges, unk_token, fuse_unk
+  // and byte_fallback (of characters). dropout and affixes are refused with kUnsupported, as are
+  // other types; kInvalidArgument for anything inconsistent. Errors name the key below `where`.
+  static Result<Bpe> from_json(const Json& value, const std::string& where,
+                               BpeSymbols symbols = BpeSymbols::kBytes);
 
   // Appends the tokens of a word (raw bytes).
   void encode(std::string_view word, WordCache& cache, std::vector<TokenId>& out) const;
@@ -79,18 +88,29 @@ class Bpe {
     int shift_ = 0;
   };
   static constexpr std::uint32_t kNoRank = 0xFFFFFFFF;
+  static constexpr TokenId kNoToken = -1;
 
   Status read_vocab(const Json& value, const std::string& where);
   Status read_merges(const Json& value, const std::string& where);
+  Status read_unknown(ObjectReader& reader);
+  void find_bytes();
+  // The symbols of a word in the vocabulary, at most as many as it has bytes: their number.
+  std::size_t symbols_of(std::string_view word, TokenId* out) const;
   void merge_short(std::string_view word, std::vector<TokenId>& out) const;
   void merge_long(std::string_view word, std::vector<TokenId>& out) const;
 
   std::vector<std::string> tokens_;
   std::unordered_map<std::string, TokenId> ids_;    // by text
   std::unordered_map<std::string, TokenId> words_;  // by bytes, only with ignore_merges
-  std::vector<TokenId> byte_ids_;                   // 256
+  // 256: of bytes, or of "<0xNN>" for kCharacters; kNoToken where there is none
+  std::vector<TokenId> byte_ids_;
+  bool all_bytes_ = false;
   MergeTable merges_;
+  BpeSymbols symbols_ = BpeSymbols::kBytes;
   bool ignore_merges_ = false;
+  bool byte_fallback_ = false;
+  bool fuse_unknown_ = false;
+  TokenId unknown_ = kNoToken;
 };
 
 }  // namespace kw::lm

@@ -78,7 +78,7 @@ TEST(BpeTrainer, WritesWhatOurReaderTakes) {
   EXPECT_EQ(ids.front(), tokenizer->token_id("<|im_start|>"));
   EXPECT_EQ(ids.back(), tokenizer->eos());
   EXPECT_EQ(tokenizer->decode(ids), "int main \u00E9 \u4E2D");
-  EXPECT_EQ(ChatTemplate::detect(*tokenizer)->format(), ChatTemplate::Format::kChatMl);
+  EXPECT_EQ(ChatTemplate::of(*tokenizer).end_of_turn(), "<|im_end|>");
 }
 
 TEST(BpeTrainer, RefusesBadOptions) {

@@ -71,13 +71,14 @@ std::string Detokenizer::release(bool at_end) {
 
 std::string Detokenizer::push(TokenId id) {
   if (stopped_by_ || (options_.skip_special && tokenizer_->is_special(id))) return {};
-  bytes_ += tokenizer_->token_bytes(id);
+  joiner_.push(id, bytes_);
   take_characters(false);
   return release(false);
 }
 
 std::string Detokenizer::finish() {
   if (stopped_by_) return {};
+  joiner_.finish(bytes_);
   take_characters(true);
   return release(true);
 }

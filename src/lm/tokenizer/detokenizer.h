@@ -41,13 +41,14 @@ class Detokenizer {
 
  private:
   Detokenizer(const Tokenizer& tokenizer, DetokenizerOptions options)
-      : tokenizer_(&tokenizer), options_(std::move(options)) {}
+      : tokenizer_(&tokenizer), options_(std::move(options)), joiner_(tokenizer) {}
   void take_characters(bool at_end);
   std::string release(bool at_end);
   std::size_t possible_stop() const;
 
   const Tokenizer* tokenizer_;
   DetokenizerOptions options_;
+  TokenJoiner joiner_;
   std::string bytes_;         // of a character that is not complete
   std::string text_;          // complete characters held back
   std::size_t searched_ = 0;  // of text_: no stop string ends here or before

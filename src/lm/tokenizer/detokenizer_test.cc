@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lm/tokenizer/test_tokenizer.h"
+#include "lm/tokenizer/testing/small_tokenizer.h"
 
 namespace kw::lm {
 namespace {

@@ -26,7 +26,7 @@ std::vector<std::string> words(WordPattern pattern, std::string_view text) {
 
 std::vector<std::string> pieces(const RegexSplitter& splitter, std::string_view text) {
   std::vector<std::string> out;
-  EXPECT_TRUE(splitter.split(text, [&](std::string_view piece) { out.emplace_back(piece); }));
+  EXPECT_TRUE(splitter.split(text, [&](std::string_view piece, bool) { out.emplace_back(piece); }));
   return out;
 }
 
@@ -88,38 +88,90 @@ TEST(RegexSplitter, GivesUpInsteadOfRunningForEver) {
   auto splitter = RegexSplitter::make("(?:a+)+[bc]");
   ASSERT_TRUE(splitter);
   Status status = splitter->split("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaad",
-                                  [](std::string_view) {});
+                                  [](std::string_view, bool) {});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), ErrorCode::kResourceExhausted);
 }
 
-TEST(PreTokenizer, PrefixSpaceAndSeveralSteps) {
-  Json gpt2 = {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"use_regex", true}};
-  Json digits = {{"type", "Split"}, {"pattern", {{"Regex", "\\p{N}"}}}, {"behavior", "Isolated"}};
-  Json value = {{"type", "Sequence"}, {"pretokenizers", {digits, gpt2}}};
-  auto pre = PreTokenizer::from_json(value, "pre_tokenizer");
-  ASSERT_TRUE(pre) << pre.error().message();
+std::vector<std::string> cut(const char* json, std::string_view text, bool at_start = true) {
   std::vector<std::string> out;
-  EXPECT_TRUE(pre->split("ab1c", [&](std::string_view word) { out.emplace_back(word); }));
-  EXPECT_THAT(out, ElementsAre(" ab", " 1", " c"));
+  Json value = *parse_json(json);
+  auto pre = PreTokenizer::from_json(&value, "pre_tokenizer");
+  EXPECT_TRUE(pre) << pre.error().message();
+  if (!pre) return out;
+  EXPECT_TRUE(pre->split(text, at_start, [&](std::string_view word) { out.emplace_back(word); }));
+  return out;
+}
+
+TEST(PreTokenizer, PrefixSpaceAndSeveralSteps) {
+  EXPECT_THAT(cut(R"({"type":"Sequence","pretokenizers":[
+        {"type":"Split","pattern":{"Regex":"\\p{N}"},"behavior":"Isolated"},
+        {"type":"ByteLevel","add_prefix_space":true,"use_regex":true}]})",
+                  "ab1c"),
+              ElementsAre(" ab", " 1", " c"));
+}
+
+// What HF `tokenizers` gives for the same settings.
+TEST(PreTokenizer, Digits) {
+  EXPECT_THAT(cut(R"({"type":"Digits","individual_digits":true})", "a12 \u00B2b"),
+              ElementsAre("a", "1", "2", " ", "\u00B2", "b"));
+  EXPECT_THAT(cut(R"({"type":"Digits"})", "12a34"), ElementsAre("12", "a", "34"));
+  EXPECT_THAT(cut(R"({"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},
+                      {"type":"ByteLevel","add_prefix_space":false}]})",
+                  "in 25 it's"),
+              ElementsAre("in", " ", "2", "5", " it", "'s"));
+}
+
+TEST(PreTokenizer, Metaspace) {
+  const char* always = R"({"type":"Metaspace"})";
+  EXPECT_THAT(cut(always, "a b  c"), ElementsAre("\u2581a", "\u2581b", "\u2581", "\u2581c"));
+  EXPECT_THAT(cut(always, " a"), ElementsAre("\u2581a"));
+  const char* first = R"({"type":"Metaspace","prepend_scheme":"first","split":false})";
+  EXPECT_THAT(cut(first, "a b"), ElementsAre("\u2581a\u2581b"));
+  EXPECT_THAT(cut(first, "a b", false), ElementsAre("a\u2581b"));
+  EXPECT_THAT(cut(R"({"type":"Metaspace","prepend_scheme":"never"})", "a b"),
+              ElementsAre("a", "\u2581b"));
+}
+
+TEST(PreTokenizer, BehaviorsOfSplit) {
+  auto with = [](const std::string& behavior, const char* invert = "false") {
+    return cut((R"({"type":"Split","pattern":{"String":" "},"behavior":")" + behavior +
+                R"(","invert":)" + invert + "}")
+                   .c_str(),
+               "a  b ");
+  };
+  EXPECT_THAT(with("Isolated"), ElementsAre("a", " ", " ", "b", " "));
+  EXPECT_THAT(with("Removed"), ElementsAre("a", "b"));
+  EXPECT_THAT(with("Removed", "true"), ElementsAre(" ", " ", " "));
+  EXPECT_THAT(with("MergedWithPrevious"), ElementsAre("a ", " ", "b "));
+  EXPECT_THAT(with("MergedWithNext"), ElementsAre("a", " ", " b", " "));
+  EXPECT_THAT(with("Contiguous"), ElementsAre("a", "  ", "b", " "));
 }
 
 TEST(PreTokenizer, NamesTheKeyThatItDoesNotRead) {
   auto message = [](const char* text) {
-    auto pre = PreTokenizer::from_json(*parse_json(text), "pre_tokenizer");
+    Json value = *parse_json(text);
+    auto pre = PreTokenizer::from_json(&value, "pre_tokenizer");
     return pre ? std::string("accepted") : pre.error().message();
   };
   EXPECT_THAT(message(R"({"type":"Whitespace"})"), HasSubstr("pre_tokenizer.type: \"Whitespace\""));
   EXPECT_THAT(
       message(
-          R"({"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"String":" "},"behavior":"Isolated"}]})"),
+          R"({"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Strings":" "},"behavior":"Isolated"}]})"),
       HasSubstr("pre_tokenizer.pretokenizers[0].pattern.Regex: missing"));
   EXPECT_THAT(message(R"({"type":"Split","pattern":{"Regex":"("},"behavior":"Isolated"})"),
               HasSubstr("pre_tokenizer.pattern.Regex: no regular expression"));
-  EXPECT_THAT(message(R"({"type":"Split","pattern":{"Regex":"a"},"behavior":"Removed"})"),
-              HasSubstr("pre_tokenizer.behavior: \"Removed\""));
-  EXPECT_THAT(message(R"({"type":"Split","pattern":{"Regex":"a"},"behavior":"Isolated"})"),
-              HasSubstr("no ByteLevel"));
+  EXPECT_THAT(message(R"({"type":"Split","pattern":{"String":""},"behavior":"Isolated"})"),
+              HasSubstr("pre_tokenizer.pattern.String"));
+  EXPECT_THAT(message(R"({"type":"Split","pattern":{"Regex":"a"},"behavior":"Apart"})"),
+              HasSubstr("pre_tokenizer.behavior: \"Apart\""));
+  EXPECT_THAT(message(R"({"type":"Metaspace","prepend_scheme":"last"})"),
+              HasSubstr("pre_tokenizer.prepend_scheme: \"last\""));
+  EXPECT_THAT(message(R"({"type":"Metaspace","replacement":"ab"})"),
+              HasSubstr("pre_tokenizer.replacement"));
+  EXPECT_THAT(
+      message(R"({"type":"Sequence","pretokenizers":[{"type":"ByteLevel"},{"type":"Digits"}]})"),
+      HasSubstr("behind ByteLevel"));
 }
 
 }  // namespace

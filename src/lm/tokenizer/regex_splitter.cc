@@ -151,8 +151,7 @@ Result<RegexSplitter> RegexSplitter::make(std::string_view regex) {
   return RegexSplitter(std::move(compiled));
 }
 
-Status RegexSplitter::split(std::string_view text,
-                            const std::function<void(std::string_view)>& piece) const {
+Status RegexSplitter::split(std::string_view text, const Piece& piece) const {
   Owned<pcre2_match_data> data(
       pcre2_match_data_create_from_pattern(compiled_->code.get(), nullptr));
   Owned<pcre2_match_context> context(pcre2_match_context_create(nullptr));
@@ -175,11 +174,11 @@ Status RegexSplitter::split(std::string_view text,
     if (ends[0] < done || ends[1] <= ends[0])
       return fail(ErrorCode::kInvalidArgument,
                   "the pre-tokenizer's regular expression matches nothing at byte {}", done);
-    if (ends[0] > done) piece(text.substr(done, ends[0] - done));
-    piece(text.substr(ends[0], ends[1] - ends[0]));
+    if (ends[0] > done) piece(text.substr(done, ends[0] - done), false);
+    piece(text.substr(ends[0], ends[1] - ends[0]), true);
     done = ends[1];
   }
-  if (done < text.size()) piece(text.substr(done));
+  if (done < text.size()) piece(text.substr(done), false);
   return {};
 }
 

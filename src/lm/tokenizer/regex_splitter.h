@@ -2,8 +2,7 @@
 // word_scanner.h does not know.
 //
 // HF `tokenizers` reads them with Oniguruma. The two agree on what is accepted here, but for the
-// Unicode version behind
-// \p{...}, which is PCRE2's own.
+// Unicode version behind \p{...}, which is PCRE2's own.
 #pragma once
 #include <functional>
 #include <memory>
@@ -26,7 +25,8 @@ class RegexSplitter {
   // Calls piece for each match and each gap between matches, in order. text must be UTF-8.
   // kResourceExhausted when the expression needs too many steps on this text. Any number of threads
   // may call it.
-  Status split(std::string_view text, const std::function<void(std::string_view)>& piece) const;
+  using Piece = std::function<void(std::string_view text, bool is_match)>;
+  Status split(std::string_view text, const Piece& piece) const;
 
  private:
   struct Compiled;

@@ -17,7 +17,9 @@
 #include "base/result.h"
 #include "lm/tokenizer/added_tokens.h"
 #include "lm/tokenizer/bpe.h"
+#include "lm/tokenizer/normalizer.h"
 #include "lm/tokenizer/pretokenizer.h"
+#include "lm/tokenizer/token_decoder.h"
 
 namespace kw::lm {
 
@@ -30,6 +32,8 @@ struct EncodeOptions {
 struct TokenizerConfig {
   std::string bos, eos, pad;  // contents; "" where there is none
   std::string chat_template;  // Jinja; "" where there is none
+  // What templates know by name: "bos_token", "unk_token", ..., those that are there.
+  std::vector<std::pair<std::string, std::string>> special_tokens;
 };
 
 class Tokenizer {
@@ -52,6 +56,10 @@ class Tokenizer {
   // What the token adds to decoded text; "" for an id without a token. Valid as long as the
   // tokenizer.
   std::string_view token_bytes(TokenId id) const;
+  // The token as tokenizer.json writes it; "" for an id without one. Valid as long as the
+  // tokenizer.
+  std::string_view token_text(TokenId id) const;
+  const TokenDecoder& decoder() const { return decoder_; }
   bool is_special(TokenId id) const;
   // The token written like this in tokenizer.json: "<|im_end|>", "Ġthe".
   std::optional<TokenId> token_id(std::string_view token) const;
@@ -66,20 +74,18 @@ class Tokenizer {
  private:
   class Caches;
   Tokenizer(Bpe bpe, PreTokenizer pretokenizer);
-  Status read_normalizer(const Json* value, const std::string& where);
-  Status read_decoder(const Json* value, const std::string& where);
   Status read_post_processor(const Json* value, const std::string& where, int depth);
   Status read_template(ObjectReader& reader);
   Status read_config(const Json& value);
   void finish();
-  std::string normalize(std::string_view text) const;
   Status encode_text(std::string_view text, bool parse_special, WordCache& cache,
                      std::vector<TokenId>& out) const;
 
   Bpe bpe_;
   PreTokenizer pretokenizer_;
   AddedTokens added_;
-  bool nfc_ = false;
+  Normalizer normalizer_;
+  TokenDecoder decoder_;
   std::vector<TokenId> prefix_, suffix_;  // of the post-processor
   TokenizerConfig config_;
   std::vector<std::string> bytes_;  // by id

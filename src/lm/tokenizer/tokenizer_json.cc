@@ -57,37 +57,6 @@ Result<Json> read_json(const fs::path& path) {
 
 }  // namespace
 
-Status Tokenizer::read_normalizer(const Json* value, const std::string& where) {
-  if (value == nullptr) return {};
-  KW_TRY(ObjectReader reader, ObjectReader::make(*value, where));
-  KW_TRY(std::string type, reader.string("type"));
-  if (type == "NFC") {
-    nfc_ = true;
-    return {};
-  }
-  if (type != "Sequence") return not_read(reader, type);
-  KW_TRY(const Json* parts, reader.get("normalizers"));
-  if (!parts->is_array())
-    return fail(ErrorCode::kInvalidArgument, "{}: expected a list", reader.path("normalizers"));
-  for (std::size_t at = 0; at < parts->size(); ++at) {
-    std::string here = fmt::format("{}[{}]", reader.path("normalizers"), at);
-    KW_TRY(ObjectReader part, ObjectReader::make((*parts)[at], here));
-    KW_TRY(std::string part_type, part.string("type"));
-    if (part_type != "NFC") return not_read(part, part_type);
-    nfc_ = true;
-  }
-  return {};
-}
-
-Status Tokenizer::read_decoder(const Json* value, const std::string& where) {
-  if (value == nullptr)
-    return fail(ErrorCode::kUnsupported, "{}: only the type ByteLevel is read", where);
-  KW_TRY(ObjectReader reader, ObjectReader::make(*value, where));
-  KW_TRY(std::string type, reader.string("type"));
-  if (type != "ByteLevel") return not_read(reader, type);
-  return {};
-}
-
 // "single" is a list of {SpecialToken: {id}} and {Sequence: {id}}; the ids of the former are listed
 // in "special_tokens".
 Status Tokenizer::read_template(ObjectReader& reader) {
@@ -156,6 +125,11 @@ Status Tokenizer::read_config(const Json& value) {
       return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is no token", key,
                   printable(*field, 80));
   }
+  for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
+                          "cls_token", "mask_token"}) {
+    KW_TRY(std::string token, content_of(reader, key));
+    if (!token.empty()) config_.special_tokens.emplace_back(key, std::move(token));
+  }
   KW_TRY(config_.chat_template, template_of(reader));
   return {};
 }
@@ -164,12 +138,14 @@ Result<Tokenizer> Tokenizer::from_json(const Json& tokenizer, const Json* config
                                        std::string_view chat_template) {
   KW_TRY(ObjectReader reader, ObjectReader::make(tokenizer, ""));
   KW_TRY(const Json* model, reader.get("model"));
-  KW_TRY(Bpe bpe, Bpe::from_json(*model, "model"));
-  KW_TRY(const Json* pre, reader.get("pre_tokenizer"));
-  KW_TRY(PreTokenizer pretokenizer, PreTokenizer::from_json(*pre, "pre_tokenizer"));
+  KW_TRY(PreTokenizer pretokenizer,
+         PreTokenizer::from_json(reader.find("pre_tokenizer"), "pre_tokenizer"));
+  const bool byte_level = pretokenizer.is_byte_level();
+  KW_TRY(Bpe bpe, Bpe::from_json(*model, "model",
+                                 byte_level ? BpeSymbols::kBytes : BpeSymbols::kCharacters));
   Tokenizer out(std::move(bpe), std::move(pretokenizer));
-  KW_TRY_STATUS(out.read_normalizer(reader.find("normalizer"), "normalizer"));
-  KW_TRY_STATUS(out.read_decoder(reader.find("decoder"), "decoder"));
+  KW_TRY(out.normalizer_, Normalizer::from_json(reader.find("normalizer"), "normalizer"));
+  KW_TRY(out.decoder_, TokenDecoder::from_json(reader.find("decoder"), "decoder", byte_level));
   KW_TRY(out.added_, AddedTokens::from_json(reader.find("added_tokens"), "added_tokens", out.bpe_));
   constexpr std::string_view kConfig = "tokenizer_config.json";
   if (config != nullptr && config->is_object() && config->contains("added_tokens_decoder")) {

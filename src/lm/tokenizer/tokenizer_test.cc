@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lm/tokenizer/test_tokenizer.h"
+#include "lm/tokenizer/testing/small_tokenizer.h"
 #include "os/file.h"
 
 namespace kw::lm {
@@ -104,6 +104,32 @@ TEST(Tokenizer, ReadsTheConfig) {
   EXPECT_THAT(*tokenizer.encode("<new>"), ElementsAre(262));
 }
 
+// The settings of Gemma, and those of Llama 2, on a vocabulary of a few tokens.
+Json sentence_pieces() {
+  return *parse_json(R"({"normalizer":{"type":"Sequence","normalizers":[
+      {"type":"Prepend","prepend":"\u2581"},
+      {"type":"Replace","pattern":{"String":" "},"content":"\u2581"}]},
+    "decoder":{"type":"Sequence","decoders":[
+      {"type":"Replace","pattern":{"String":"\u2581"},"content":" "},
+      {"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,"stop":0}]},
+    "model":{"type":"BPE","byte_fallback":true,"fuse_unk":true,"unk_token":"<unk>",
+      "vocab":{"<unk>":0,"\u2581":1,"a":2,"\u2581a":3,"<0xC3>":4,"<0xA9>":5,"<0x0A>":6},
+      "merges":[["\u2581","a"]]}})");
+}
+
+TEST(Tokenizer, CharactersWithFallbackToBytes) {
+  Tokenizer tokenizer = make_tokenizer(sentence_pieces());
+  EXPECT_THAT(*tokenizer.encode("a a\u00E9\n"), ElementsAre(3, 3, 4, 5, 6));
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{3, 3, 4, 5, 6}), "a a\u00E9\n");
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{2, 5, 4, 5, 2}), "a\uFFFD\uFFFD\uFFFDa");
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{1, 1, 2}), " a");
+  Json unknown = sentence_pieces();
+  unknown["decoder"]["decoders"][3]["stop"] = 1;
+  auto refused = Tokenizer::from_json(unknown);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("decoder.decoders[3].type: \"Strip\""));
+}
+
 TEST(Tokenizer, ManyThreadsEncodeAlike) {
   Tokenizer tokenizer = make_tokenizer(small());
   auto wanted = *tokenizer.encode("the cat, the hat and then the bat");
@@ -128,7 +154,9 @@ TEST(Tokenizer, RefusesAndNamesTheKey) {
   };
   EXPECT_THAT(message([](Json& j) { j.erase("model"); }), HasSubstr("model: missing"));
   EXPECT_THAT(message([](Json& j) { j["pre_tokenizer"] = nullptr; }),
-              HasSubstr("pre_tokenizer: missing"));
+              HasSubstr("decoder.type: \"ByteLevel\" is not read without a ByteLevel"));
+  EXPECT_THAT(message([](Json& j) { j["decoder"]["type"] = "Metaspace"; }),
+              HasSubstr("decoder.type: \"Metaspace\" is not read behind a ByteLevel"));
   EXPECT_THAT(message([](Json& j) { j["normalizer"]["type"] = "NFKC"; }),
               HasSubstr("normalizer.type: \"NFKC\""));
   EXPECT_THAT(message([](Json& j) { j["decoder"] = nullptr; }), HasSubstr("decoder"));

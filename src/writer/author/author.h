@@ -25,8 +25,8 @@ struct Draft {
 // The strategies for a language, from the one that is most often fastest to the plainest.
 std::vector<std::string_view> strategies(task::Language language);
 
-// What a strategy leaves open, in the order in which a search tries it; empty for an unknown one.
-// Many a choice makes no difference to many a kernel: its source is the same then.
+// The numbers that a strategy leaves open, in the order in which a search tries them; empty for an
+// unknown strategy. A choice may make no difference to a kernel: its source is the same then.
 std::vector<Choice> choices(task::Language language, std::string_view strategy);
 
 // kUnsupported names every operator that the writer does not know, kNotFound an unknown strategy or

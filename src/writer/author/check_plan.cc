@@ -15,8 +15,8 @@ namespace kw::writer {
 namespace {
 
 std::string shown(std::string_view text) {
-  constexpr std::size_t kMost = 160;
-  return fmt::format("\"{}\"", printable(text, kMost));
+  constexpr std::size_t kMax = 160;
+  return fmt::format("\"{}\"", printable(text, kMax));
 }
 
 std::vector<std::string_view> pieces(std::string_view text, std::string_view separator) {

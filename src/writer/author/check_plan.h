@@ -12,15 +12,15 @@
 
 namespace kw::writer {
 
-// What does not fit, a sentence each; empty: all fits. That is: the operators are the graph's with
-// their constants, the strategy is one of the language's, the tiling's names and values are its
-// choices, and limit, words and tiling are those of the kernel that the writer writes with them.
-// Errors are write_kernel()'s.
+// Returns what does not fit, a sentence each; empty when the plan is right. The operators must be
+// the graph's with their constants, and the strategy one of the language's. The tiling must name
+// choices of the strategy and values that they have. Limit, words and tiling must be those of the
+// kernel that the writer writes with them. Errors are write_kernel()'s.
 Result<std::vector<std::string>> check_plan(const Graph& graph, const task::Signature& signature,
                                             task::Language language, const AnswerPlan& plan);
 
-// Of one of the writer's own answers: its plan as above, and that writing the kernel again with the
-// plan's strategy and tiling gives the answer byte for byte.
+// Checks one of the writer's own answers: its plan as above, and that writing the kernel again with
+// the plan's strategy and tiling gives the answer byte for byte.
 Result<std::vector<std::string>> check_answer(const Graph& graph, const task::Signature& signature,
                                               task::Language language, std::string_view answer);
 

@@ -10,8 +10,8 @@
 #include "writer/author/limit.h"
 #include "writer/author/operator_chain.h"
 #include "writer/generate/generate.h"
-#include "writer/generate/testing.h"
-#include "writer/loops/testing.h"
+#include "writer/generate/testing/problem_count.h"
+#include "writer/loops/testing/graphs.h"
 
 namespace kw::writer {
 namespace {
@@ -104,7 +104,7 @@ struct Example {
     graph = made.graph();
     const auto argument = [](const char* name, task::Role role, std::vector<std::int64_t> shape) {
       return task::Argument{
-          .name = name, .role = role, .dtype = task::DType::kFloat32, .shape = std::move(shape)};
+          .name = name, .role = role, .dtype = tensor::DType::kFloat32, .shape = std::move(shape)};
     };
     signature.inputs = {argument("x", task::Role::kInput, {200, 160}),
                         argument("w", task::Role::kInput, {160, 120})};

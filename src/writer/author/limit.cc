@@ -26,7 +26,7 @@ double operations_in(const ScalarRef& value) {
   if (!value) return out;
   visit(value, [&out](const Scalar& one) {
     const auto* call = std::get_if<Scalar::Call>(&one.node);
-    if (call != nullptr && call->op != ScalarOp::kSelect && one.dtype != task::DType::kBool)
+    if (call != nullptr && call->op != ScalarOp::kSelect && one.dtype != tensor::DType::kBool)
       out += 1;
   });
   return out;
@@ -71,7 +71,8 @@ Result<std::string_view> limit_of(const Program& program) {
   for (const Buffer& buffer : program.buffers) {
     if (buffer.kind != Buffer::Kind::kInput && buffer.kind != Buffer::Kind::kOutput) continue;
     KW_TRY(const std::int64_t elements, element_count(buffer.type.shape).evaluate(program.sizes));
-    bytes += static_cast<double>(elements) * static_cast<double>(task::size_of(buffer.type.dtype));
+    bytes +=
+        static_cast<double>(elements) * static_cast<double>(tensor::size_of(buffer.type.dtype));
   }
   return std::string_view(operations > kOperationsPerByte * bytes ? "arithmetic" : "memory");
 }

@@ -1,4 +1,4 @@
-// What bounds the speed of a program.
+// Says whether arithmetic or memory bounds the speed of a program.
 #pragma once
 #include <string_view>
 
@@ -7,9 +7,9 @@
 
 namespace kw::writer {
 
-// "arithmetic" where the loops do more than 10 scalar operations (a multiply-add is two,
-// comparisons and choices are none) for each byte of the inputs and outputs at the traced sizes;
-// else "memory".
+// Returns "arithmetic" where the loops do more than 10 scalar operations for each byte of the
+// inputs and outputs at the traced sizes, else "memory". A multiply-add counts as two operations,
+// comparisons and choices count as none.
 Result<std::string_view> limit_of(const Program& program);
 
 }  // namespace kw::writer

@@ -51,13 +51,13 @@ std::optional<std::string> argument_text(const Attribute& value) {
 }  // namespace
 
 std::string operator_chain(const Graph& graph) {
-  constexpr std::size_t kMostOperators = 24;
+  constexpr std::size_t kMaxOperators = 24;
   std::vector<std::string> out;
   std::size_t left_out = 0;
   for (const Node& node : graph.nodes) {
     const std::string op = node.op.substr(0, node.op.find('.'));
     if (is_view(op)) continue;
-    if (out.size() == kMostOperators) {
+    if (out.size() == kMaxOperators) {
       ++left_out;
       continue;
     }

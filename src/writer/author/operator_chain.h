@@ -1,4 +1,4 @@
-// What a graph computes, in one line of a plan.
+// The operators of a graph in one line of a plan.
 #pragma once
 #include <string>
 

@@ -15,7 +15,7 @@ namespace kw::writer {
 
 struct Strategy {
   std::string_view name;  // "fused"
-  std::string_view plan;  // what it does: a sentence
+  std::string_view plan;  // a sentence that says what the strategy does
 };
 
 struct Written {
@@ -25,10 +25,10 @@ struct Written {
 
 struct Target {
   task::Language language = task::Language::kCpp;
-  std::string_view fence;  // of a block of Markdown
+  std::string_view fence;  // the word behind a Markdown block's opening fence
   // From the one that is most often fastest to the plainest.
   std::vector<Strategy> (*strategies)() = nullptr;
-  // Of one of these.
+  // The choices of one of these strategies.
   std::vector<Choice> (*choices)(std::string_view strategy) = nullptr;
   // program: the graph's loops. The tuning has been checked.
   Result<Written> (*write)(const Graph& graph, const Program& program,

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "writer/loops/testing.h"
+#include "writer/loops/testing/graphs.h"
 
 namespace kw::writer {
 namespace {
@@ -21,7 +21,7 @@ Tuner product_tuner() {
       .outputs = R"({"node": 1})"};
   const auto argument = [](const char* name, task::Role role, std::vector<std::int64_t> shape) {
     return task::Argument{
-        .name = name, .role = role, .dtype = task::DType::kFloat32, .shape = std::move(shape)};
+        .name = name, .role = role, .dtype = tensor::DType::kFloat32, .shape = std::move(shape)};
   };
   task::Signature signature;
   signature.inputs = {argument("x", task::Role::kInput, {40, 64}),

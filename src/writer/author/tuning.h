@@ -15,7 +15,7 @@ namespace kw::writer {
 // A number that a strategy leaves open.
 struct Choice {
   std::string name;         // "depth_block"
-  int usual = 0;            // where a tuning does not say it
+  int usual = 0;            // used where a tuning does not name the choice
   std::vector<int> values;  // all that are worth trying, the usual one too, ascending
 };
 
@@ -45,7 +45,7 @@ std::vector<Choice> choices_in(Fields usual) {
   return out;
 }
 
-// kNotFound: an unknown choice; kInvalidArgument: a value that is none of its own.
+// kNotFound for an unknown choice, kInvalidArgument for a value that the choice does not have.
 Status check(const Tuning& tuning, const std::vector<Choice>& choices);
 
 template <typename Fields>

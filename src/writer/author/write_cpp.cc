@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "writer/cpp/cpp_source.h"
+#include "writer/fusion/fusion.h"
 #include "writer/loops/loops.h"
 #include "writer/nest/nest.h"
 
@@ -131,7 +132,7 @@ Result<Written> write_in_cpp(const Graph& graph, const Program& program,
       KW_TRY(whole, lower(with_numbers(graph, known)));
     }
     inline_terms(whole);
-    inline_epilogues(whole);
+    merge_epilogues(whole);
   }
   Nest nest = make_nest(whole);
   nest.numbers = known;

@@ -4,10 +4,10 @@
 
 namespace kw::writer {
 
-// Sizes go by their names in problem.h, so that the file serves others too. The sizes of a window
-// of up to 16 elements a dimension are numbers where it is unrolled, has one element or is a
-// transposed convolution's, and a static_assert says so: a constant axis of a definition, of a
-// module a size of its parameters.
+// Sizes go by their names in problem.h, so that the file serves other sizes too. Only the sizes of
+// a window of up to 16 elements a dimension may be numbers: where the window is unrolled, has one
+// element, or belongs to a transposed convolution. They come from a constant axis of a definition
+// or a module's parameter sizes, and a static_assert checks them.
 Target cpp_target();
 
 }  // namespace kw::writer

@@ -8,14 +8,14 @@
 #include "base/text.h"
 #include "writer/author/author.h"
 #include "writer/generate/generate.h"
-#include "writer/generate/testing.h"
-#include "writer/loops/testing.h"
+#include "writer/generate/testing/problem_count.h"
+#include "writer/loops/testing/graphs.h"
 
 namespace kw::writer {
 namespace {
 
 task::Argument argument(const char* name, task::Role role, std::vector<std::int64_t> shape) {
-  return {.name = name, .role = role, .dtype = task::DType::kFloat32, .shape = std::move(shape)};
+  return {.name = name, .role = role, .dtype = tensor::DType::kFloat32, .shape = std::move(shape)};
 }
 
 task::Signature signature_of(std::vector<task::Argument> inputs, task::Argument out) {

@@ -7,7 +7,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // One element of a buffer as it is in another one, perhaps cast.
 struct Copy {

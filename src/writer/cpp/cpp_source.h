@@ -11,12 +11,14 @@ namespace kw::writer {
 
 struct CppFile {
   std::string source;
-  std::set<std::string> choices;  // of the tuning, that it depends on; some of them, see CppText
+  // Names of tuning choices that the source depends on; CppText says which are missing.
+  std::set<std::string> choices;
 };
 
-// One self-contained source file that defines run() as problem.h declares it. Sizes are problem.h's
-// constants or the variable axes, so the text has none of its own; the nest's numbers are asserted.
-// kInvalidArgument when the signature's tensors are not the program's inputs and outputs.
+// Writes one self-contained source file that defines run() as problem.h declares it. Sizes are
+// problem.h's constants or the variable axes, so the text has no sizes of its own; numbers that the
+// nest assumes are asserted. kInvalidArgument when the signature's tensors are not the program's
+// inputs and outputs.
 Result<CppFile> cpp_source(const Nest& nest, const task::Signature& signature,
                            const CppTuning& tuning);
 

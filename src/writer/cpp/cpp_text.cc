@@ -4,7 +4,7 @@
 
 namespace kw::writer {
 
-using task::DType;
+using tensor::DType;
 
 bool is_argument(ReduceOp op) {
   return op == ReduceOp::kArgMin || op == ReduceOp::kArgMax;
@@ -99,7 +99,7 @@ void CppText::keep(BufferId id, const std::vector<IntExpr>& index) {
 }
 
 std::string_view element_type(DType dtype) {
-  return task::cpp_type(dtype);
+  return tensor::cpp_type(dtype);
 }
 
 // ---- expressions ----
@@ -139,7 +139,7 @@ std::string CppText::print(ScalarText& scope, const ScalarRef& value, const std:
 }
 
 std::string CppText::combine(ReduceOp op, DType dtype, const std::string& a, const std::string& b) {
-  if (is_extreme(op) && task::is_floating(dtype))
+  if (is_extreme(op) && tensor::is_floating(dtype))
     functions.insert(op == ReduceOp::kMin ? "kw_min" : "kw_max");
   return combined(op, dtype, a, b);
 }
@@ -166,11 +166,11 @@ void CppText::store(const std::string& place, const std::string& value, DType to
                   is_float ? value : fmt::format("static_cast<float>({})", value));
   }
   const bool as_it_is =
-      (to == from && task::is_floating(to) && task::size_of(to) >= sizeof(float)) ||
+      (to == from && tensor::is_floating(to) && tensor::size_of(to) >= sizeof(float)) ||
       (to == DType::kBool && from == DType::kBool);
   const std::string_view bare = without_outer_parentheses(value);
   if (as_it_is) return format("{} = {};", place, bare);
-  format("{} = static_cast<{}>({});", place, task::cpp_type(to), bare);
+  format("{} = static_cast<{}>({});", place, tensor::cpp_type(to), bare);
 }
 
 const ScalarRef& before_rounding(const ScalarRef& value, DType to) {
@@ -200,7 +200,7 @@ void CppText::accumulate(const Accumulate& step, ScalarText& scope) {
     format("const {} {} = {};", cpp_value_type(dtype), v, value);
     const char* better = step.op == ReduceOp::kArgMax ? ">" : "<";
     std::string condition = fmt::format("{} {} {}_best", v, better, step.name);
-    if (task::is_floating(dtype))
+    if (tensor::is_floating(dtype))
       condition += fmt::format(" || ({0} != {0} && {1}_best == {1}_best)", v, step.name);
     format("if ({}) {{", condition);
     format("  {}_best = {};", step.name, v);

@@ -25,10 +25,11 @@ class CppText {
 
   const Nest& nest;
   std::vector<std::string> lines;
-  std::set<std::string> functions;  // that the file must define, as support_text() names them
-  std::set<std::string> choices;    // of the tuning, whose values the text has
-  IntRanges ranges;                 // of the loops printed so far
-  int names = 0;                    // taken so far by what ScalarText prints
+  // Functions that the file must define, as support_text() names them.
+  std::set<std::string> functions;
+  std::set<std::string> choices;  // tuning choices whose values the text contains
+  IntRanges ranges;               // ranges of the loops printed so far
+  int names = 0;                  // taken so far by what ScalarText prints
 
   // ---- lines ----
   void line(const std::string& text);
@@ -39,7 +40,7 @@ class CppText {
   void directive(const std::string& text) { lines.push_back(text); }  // "#pragma ..."
   // head + " {"; what follows is inside until close().
   void open(const std::string& head);
-  // Of the variable from `first` to before `end`.
+  // Opens a loop in which the variable runs from `first` to before `end`.
   void open_loop(const std::string& variable, const std::string& first, const std::string& end);
   void open_loop(const Loop& loop);  // its variable is in `ranges` then
   void close(const std::string& end = "}");
@@ -49,12 +50,12 @@ class CppText {
   const Buffer& buffer(BufferId id) const;
   // nullptr: it is whole, in memory.
   const LocalBuffer* local(BufferId id) const;
-  bool is_variable(BufferId id) const;  // of which no dimension is left
+  bool is_variable(BufferId id) const;  // true where the local buffer has no dimension left
   bool is_used(BufferId id) const { return used_.contains(id); }
   const std::string& name(BufferId id) const { return names_[static_cast<std::size_t>(id)]; }
   std::string pointer(BufferId id) const;
   std::string element(BufferId id, const std::vector<std::string>& index);
-  // One linear expression where every index is known: the compiler sees its strides.
+  // Writes one linear expression where every index is known, so that the compiler sees its strides.
   std::string element(BufferId id, const std::vector<IntExpr>& index);
   // Puts the element into a constant, which element() gives until forget_kept().
   void keep(BufferId id, const std::vector<IntExpr>& index);
@@ -62,14 +63,15 @@ class CppText {
 
   // ---- expressions ----
   std::string index_text(const IntExpr& expr);
-  // Of the sizes that got names, for the begin of the function.
+  // Lines for the beginning of the function that define the named sizes.
   std::vector<std::string> size_lines();
-  // A scope of the function in which what is printed may keep constants.
+  // A scope of the function in which printed expressions may keep constants.
   ScalarText scope();
   // Lines that must stand before the value's text are written.
   std::string print(ScalarText& scope, const ScalarRef& value, const std::string& reduced = {});
-  std::string combine(ReduceOp op, task::DType dtype, const std::string& a, const std::string& b);
-  void store(const std::string& place, const std::string& value, task::DType to, task::DType from);
+  std::string combine(ReduceOp op, tensor::DType dtype, const std::string& a, const std::string& b);
+  void store(const std::string& place, const std::string& value, tensor::DType to,
+             tensor::DType from);
 
   // ---- accumulators ----
   void declare(const Declare& one);
@@ -79,7 +81,7 @@ class CppText {
  private:
   std::string as_it_is(const IntExpr& expr);  // without names of sizes
 
-  std::vector<std::string> names_;  // of buffers
+  std::vector<std::string> names_;  // names of buffers, by id
   SizeNames sizes_;
   std::set<BufferId> used_;
   std::set<std::string> wide_;               // accumulators
@@ -88,10 +90,10 @@ class CppText {
 };
 
 // The type of a buffer's elements in memory; one of a half type is kept in its bits.
-std::string_view element_type(task::DType dtype);
+std::string_view element_type(tensor::DType dtype);
 
 // The value to compute before it is stored into an element of dtype `to`, which rounds: without a
 // cast from float to that type.
-const ScalarRef& before_rounding(const ScalarRef& value, task::DType to);
+const ScalarRef& before_rounding(const ScalarRef& value, tensor::DType to);
 
 }  // namespace kw::writer

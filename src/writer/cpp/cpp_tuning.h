@@ -1,13 +1,13 @@
-// What the C++ strategies leave open.
+// CppTuning: the numbers that the C++ strategies leave open.
 #pragma once
 #include <vector>
 
 namespace kw::writer {
 
-// Of kernels for one core.
+// Numbers of kernels for one core.
 struct CppTuning {
-  int tile_rows = 0;        // of a product's sums in registers; 0: as many as the vectors allow
-  int tile_vectors = 2;     // .. and vectors of columns
+  int tile_rows = 0;        // rows of a matmul's sums in registers; 0: as many as the vectors allow
+  int tile_vectors = 2;     // vectors of columns of the same tile
   int depth_block = 256;    // steps of a product whose panels are in the cache at once
   int column_block = 8;     // tiles of columns beside each other for one panel of rows
   int lanes = 64;           // partial sums of a long reduction

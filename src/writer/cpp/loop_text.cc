@@ -12,7 +12,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 class LoopWriter {
  public:
@@ -253,7 +253,7 @@ class LoopWriter {
   }
 
   static bool may_alias(DType dtype) {
-    return !half_name(dtype).empty() || (task::size_of(dtype) == 1 && dtype != DType::kBool);
+    return !half_name(dtype).empty() || (tensor::size_of(dtype) == 1 && dtype != DType::kBool);
   }
 
   // The one store of the loop into an output, in single steps, of what it does not read.
@@ -317,7 +317,7 @@ class LoopWriter {
             {ReduceOp::kMax, "max"}, {ReduceOp::kAny, "||"}, {ReduceOp::kAll, "&&"}};
         auto sign = signs.find(step->op);
         if (sign == signs.end()) return {};
-        const bool own = is_extreme(step->op) && task::is_floating(step->value->dtype);
+        const bool own = is_extreme(step->op) && tensor::is_floating(step->value->dtype);
         std::string name = own ? "kw_nan_" + sign->second : sign->second;
         if (own) {
           text_.functions.insert("kw_" + sign->second);

@@ -11,7 +11,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 IntExpr extent_of(const std::vector<Loop>& loops) {
   IntExpr out = 1;

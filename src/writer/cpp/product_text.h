@@ -5,7 +5,7 @@
 
 namespace kw::writer {
 
-// One statement.
+// Writes one matmul statement of the nest.
 void write_product(const Product& product, const CppTuning& tuning, CppText& text);
 
 }  // namespace kw::writer

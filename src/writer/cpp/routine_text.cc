@@ -6,7 +6,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // Both run along the same axis, over the same values, and the second finds the places of what the
 // first finds.
@@ -85,7 +85,7 @@ void write_sort(const Sort& sort, CppText& text) {
   const std::string order = fmt::format("order{}", sort.indices),
                     row = fmt::format("row{}", sort.indices);
   const DType dtype = text.buffer(sort.in).type.dtype;
-  const bool narrow = task::size_of(dtype) <= 4;
+  const bool narrow = tensor::size_of(dtype) <= 4;
   const char* const function = narrow ? "kw_sort_keys" : "kw_sort_values";
   text.functions.insert(function);
   text.format("static std::vector<{}> {};  // kept between calls", narrow ? "uint64_t" : "int64_t",

@@ -10,8 +10,8 @@
 
 namespace kw::writer {
 
-using task::DType;
-using task::is_floating;
+using tensor::DType;
+using tensor::is_floating;
 
 namespace {
 
@@ -136,7 +136,7 @@ void for_each_operand(const Scalar& value, Visit visit) {
 
 std::string_view cpp_value_type(DType dtype) {
   if (is_floating(dtype)) return dtype == DType::kFloat64 ? "double" : "float";
-  return task::cpp_type(dtype);
+  return tensor::cpp_type(dtype);
 }
 
 std::string half_name(DType dtype) {
@@ -244,7 +244,7 @@ std::string ScalarText::text(const Scalar& value, bool always) {
       functions_.insert("kw_" + half);
       return fmt::format("kw_from_{}(*reinterpret_cast<const kw_bits*>(&{}))", half, element);
     }
-    if (is_floating(value.dtype) && task::size_of(value.dtype) < sizeof(float))
+    if (is_floating(value.dtype) && tensor::size_of(value.dtype) < sizeof(float))
       return fmt::format("static_cast<float>({})", element);
     return element;
   }
@@ -259,9 +259,9 @@ std::string ScalarText::text(const Scalar& value, bool always) {
           "kw_from_{0}(kw_to_{0}({1}))", half,
           is_floating(cast->value->dtype) ? inner : fmt::format("static_cast<float>({})", inner));
     }
-    if (is_floating(value.dtype) && task::size_of(value.dtype) < sizeof(float))
+    if (is_floating(value.dtype) && tensor::size_of(value.dtype) < sizeof(float))
       return fmt::format(
-          "static_cast<float>(static_cast<{}>({}))", task::cpp_type(value.dtype),
+          "static_cast<float>(static_cast<{}>({}))", tensor::cpp_type(value.dtype),
           is_floating(cast->value->dtype) ? inner : fmt::format("static_cast<float>({})", inner));
     return fmt::format("static_cast<{}>({})", to, inner);
   }

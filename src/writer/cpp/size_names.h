@@ -1,6 +1,6 @@
-// SizeNames: names for sizes that are no symbols themselves, such as a convolution's
-// (H - 1) // 2 + 1, so that what is counted in them is a product and not the polynomial it expands
-// to.
+// SizeNames: names for sizes that are no symbols themselves, such as a convolution's (H - 1) // 2 +
+// 1. An index that is counted in such sizes is then a product of names, not the polynomial that it
+// expands to.
 #pragma once
 #include <map>
 #include <set>
@@ -15,12 +15,12 @@ namespace kw::writer {
 
 class SizeNames {
  public:
-  // Of the dimensions of the nest's buffers.
+  // Names the dimensions of the nest's buffers.
   explicit SizeNames(const Nest& nest);
 
   // The same number, with names where it is not longer with them.
   IntExpr in(const IntExpr& expr);
-  // Those that in() has used, in the order in which they may be declared.
+  // The names that in() has used with their sizes, in an order in which they may be declared.
   std::vector<std::pair<std::string, IntExpr>> used() const;
 
  private:

@@ -23,7 +23,7 @@ void find(const NestList& nodes, const std::map<std::string, std::int64_t>& size
           std::map<std::string, OpenSum> open, std::set<std::string>& out) {
   for (const NestNode& node : nodes) {
     if (const auto* declared = std::get_if<Declare>(&node.node)) {
-      if (declared->op == ReduceOp::kSum && declared->dtype == task::DType::kFloat32)
+      if (declared->op == ReduceOp::kSum && declared->dtype == tensor::DType::kFloat32)
         open[declared->name] = {};
     } else if (const auto* loop = std::get_if<NestLoop>(&node.node)) {
       std::map<std::string, OpenSum> inside = open;
@@ -38,7 +38,7 @@ void find(const NestList& nodes, const std::map<std::string, std::int64_t>& size
     } else if (const auto* routine = std::get_if<Routine>(&node.node)) {
       const auto* scan = std::get_if<Scan>(&routine->step);
       if (scan != nullptr && adds_up_errors(scan->stage.op) &&
-          scan->stage.accumulator == task::DType::kFloat32)
+          scan->stage.accumulator == tensor::DType::kFloat32)
         out.insert(accumulator_of(*scan));
     } else if (const auto* step = std::get_if<Accumulate>(&node.node)) {
       const auto found = open.find(step->name);

@@ -1,4 +1,4 @@
-// Which accumulators of a C++ kernel are double where its numbers are float.
+// The accumulators of a C++ kernel that are double where its numbers are float.
 #pragma once
 #include <set>
 #include <string>

@@ -15,7 +15,7 @@ NestNode loop_of(const char* variable, std::int64_t extent, NestList body) {
 
 // The names of a nest that sums over `extents`, outermost first, in each of four iterations.
 std::set<std::string> wide(const std::vector<std::int64_t>& extents, ReduceOp op = ReduceOp::kSum,
-                           task::DType dtype = task::DType::kFloat32) {
+                           tensor::DType dtype = tensor::DType::kFloat32) {
   Accumulate step;
   step.name = "a1";
   step.op = op;
@@ -41,7 +41,7 @@ TEST(WideAccumulators, OfManyElementsOverSeveralLoops) {
 }
 
 TEST(WideAccumulators, OfScans) {
-  const auto scanned = [](ReduceOp op, task::DType dtype) {
+  const auto scanned = [](ReduceOp op, tensor::DType dtype) {
     Scan scan;
     scan.stage.op = op;
     scan.stage.accumulator = dtype;
@@ -51,15 +51,15 @@ TEST(WideAccumulators, OfScans) {
     return wide_accumulators(nest).contains("a3");
   };
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kLogAddExp}) {
-    EXPECT_TRUE(scanned(op, task::DType::kFloat32));
-    EXPECT_FALSE(scanned(op, task::DType::kFloat64));
+    EXPECT_TRUE(scanned(op, tensor::DType::kFloat32));
+    EXPECT_FALSE(scanned(op, tensor::DType::kFloat64));
   }
-  EXPECT_FALSE(scanned(ReduceOp::kMax, task::DType::kFloat32));
+  EXPECT_FALSE(scanned(ReduceOp::kMax, tensor::DType::kFloat32));
 }
 
 TEST(WideAccumulators, NothingElse) {
   EXPECT_FALSE(wide({1100, 4}, ReduceOp::kMax).contains("a1"));
-  EXPECT_FALSE(wide({1100, 4}, ReduceOp::kSum, task::DType::kFloat64).contains("a1"));
+  EXPECT_FALSE(wide({1100, 4}, ReduceOp::kSum, tensor::DType::kFloat64).contains("a1"));
 }
 
 }  // namespace

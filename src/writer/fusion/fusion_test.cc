@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "writer/fusion/kernel_plan.h"
 #include "writer/generate/generate.h"
-#include "writer/generate/testing.h"
+#include "writer/generate/testing/problem_count.h"
 #include "writer/loops/scalar.h"
 
 namespace kw::writer {
@@ -40,7 +40,7 @@ Numbers filled(const Program& program, const Sizes& sizes, std::uint64_t seed) {
     if (buffer.kind != Buffer::Kind::kInput && buffer.kind != Buffer::Kind::kScalar) continue;
     std::vector<double> values(static_cast<std::size_t>(elements_of(buffer.type, sizes)));
     for (double& value : values)
-      value = task::is_floating(buffer.type.dtype) ? 0.1 + rng.uniform() : double(rng.below(2));
+      value = tensor::is_floating(buffer.type.dtype) ? 0.1 + rng.uniform() : double(rng.below(2));
     out.push_back(std::move(values));
   }
   return out;
@@ -122,7 +122,7 @@ TEST(Fusion, RandomProblemsStayWhatTheyAre) {
     for (const task::Workload& workload : problem->definition.problem.workloads) {
       Sizes sizes = graph.sizes;
       for (const auto& [axis, n] : workload.axes) sizes[axis] = n;
-      if (work_of(*program, sizes) > 20'000 || broken_condition(graph, sizes).value() != "")
+      if (work_of(*program, sizes) > 20'000 || !broken_condition(graph, sizes).value().empty())
         continue;
       const Numbers inputs = filled(*program, sizes, index);
       if (!interpret(*program, inputs, sizes)) continue;  // an index that is too large
@@ -143,8 +143,8 @@ TEST(Fusion, RandomProblemsStayWhatTheyAre) {
   EXPECT_GT(products, draws(50));
 }
 
-// Steps are computed where another one reads them, here and by inline_epilogues(): what they read
-// must be the same there.
+// Steps are computed where another one reads them, by merge_epilogues() and inline_pointwise():
+// what they read must be the same there.
 TEST(Fusion, BuffersAreCompleteBeforeTheyAreRead) {
   GeneratorOptions options;
   options.max_elements = 256;

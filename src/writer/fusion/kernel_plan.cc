@@ -194,7 +194,7 @@ bool is_product_of_bytes(const ScalarRef& body) {
   return product != nullptr &&
          std::all_of(product->arguments.begin(), product->arguments.end(), [](const auto& factor) {
            const auto* cast = std::get_if<Scalar::Cast>(&factor->node);
-           return cast != nullptr && cast->value->dtype == task::DType::kInt8;
+           return cast != nullptr && cast->value->dtype == tensor::DType::kInt8;
          });
 }
 
@@ -203,7 +203,7 @@ bool is_product_of_bytes(const ScalarRef& body) {
 std::optional<ProductStage> as_product(const Stage& whole) {
   if (whole.reduced.empty() || whole.op != ReduceOp::kSum) return std::nullopt;
   const bool of_bytes = is_product_of_bytes(whole.body);
-  if (whole.accumulator != task::DType::kFloat32 && !of_bytes) return std::nullopt;
+  if (whole.accumulator != tensor::DType::kFloat32 && !of_bytes) return std::nullopt;
   const Stage stage = with_groups(whole);
   std::vector<ScalarRef> conditions;
   ScalarRef body = stage.body;

@@ -11,7 +11,7 @@ namespace kw::writer {
 // A stage of a row group; the variables of its rows are those of the group.
 struct RowPart {
   Stage stage;
-  std::vector<Loop> lanes;  // the other loops: what is reduced, or written, of a row
+  std::vector<Loop> lanes;  // the other loops: reduced, or written, for each row
   bool is_stored = true;    // false: a value a row that later parts of the group alone use
 };
 
@@ -26,11 +26,11 @@ struct RowGroup {
 // convolutions as implicit ones. Each of the four stands for several loops, flattened.
 struct ProductStage {
   Stage stage;
-  ScalarRef a, b;  // of the accumulator's dtype; 0 where a condition of the stage is false
+  ScalarRef a, b;  // in the accumulator's dtype; 0 where a condition of the stage is false
   std::vector<Loop> batch, m, n, k;
-  bool of_bytes = false;  // a and b are casts of int8: up to kMostByteTerms terms sum up in int32
+  bool of_bytes = false;  // a and b are casts of int8: up to kMaxByteTerms terms sum up in int32
 };
-constexpr int kMostByteTerms = 131071;  // of 2^14 at most
+constexpr int kMaxByteTerms = 131071;  // products of two int8 are at most 2^14
 
 using KernelWork = std::variant<Stage, RowGroup, ProductStage, Scan, Sort, Scatter>;
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kFewRows = 256;
 
-ScalarRef identity_of(ReduceOp op, task::DType dtype) {
+ScalarRef identity_of(ReduceOp op, tensor::DType dtype) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (op) {
     case ReduceOp::kSum:
@@ -33,7 +33,7 @@ ScalarRef identity_of(ReduceOp op, task::DType dtype) {
 
 bool should_split(const Program& program, const Stage& stage, std::int64_t chunk) {
   if (stage.reduced.empty() || identity_of(stage.op, stage.accumulator) == nullptr) return false;
-  if (!task::is_floating(stage.accumulator) && stage.accumulator != task::DType::kBool &&
+  if (!tensor::is_floating(stage.accumulator) && stage.accumulator != tensor::DType::kBool &&
       stage.op != ReduceOp::kSum && stage.op != ReduceOp::kProd)
     return false;
   const auto rows = count_of(stage.loops).evaluate(program.sizes);

@@ -1,4 +1,4 @@
-// What people write beside a constructor's argument.
+// The words that people write beside a constructor's argument.
 #pragma once
 #include <string>
 
@@ -7,8 +7,8 @@
 namespace kw::writer::generate {
 
 struct ArgumentWords {
-  std::string name;      // as the constructor has it: "kernel_size2"
-  std::string wanted;    // what it is: "kernel_size"
+  std::string name;      // the name that the constructor gives it: "kernel_size2"
+  std::string wanted;    // its kind: "kernel_size"
   std::string type;      // "int"
   std::string owner;     // the operator's name; empty: a size of several tensors
   std::string standard;  // its default; empty: it has none

@@ -12,7 +12,7 @@ namespace kw::writer::generate {
 
 // The way in which one step is written.
 struct Way {
-  std::string layer, forward, helper;  // as in Rendering
+  std::string layer, forward, helper;  // the same fields as in Rendering
   int index = 0;                       // in the table
   bool is_layer() const { return !layer.empty(); }
 };

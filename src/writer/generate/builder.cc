@@ -9,7 +9,7 @@
 
 namespace kw::writer::generate {
 
-using task::DType;
+using tensor::DType;
 
 Arg::Arg(const Dims& v) {
   std::vector<IntExpr> out;
@@ -293,7 +293,7 @@ Value& Builder::pointwise(std::string_view op, std::vector<Arg> more) {
 }
 
 bool is_number(const Value& x, const Limits& /*limits*/) {
-  return x.dtype == task::DType::kFloat32 && x.magnitude() < 1e4;
+  return x.dtype == tensor::DType::kFloat32 && x.magnitude() < 1e4;
 }
 bool has_elements(const Value& x, const Limits& limits) {
   return is_number(x, limits) && !x.shape.empty() && elements(x.shape) >= 4;

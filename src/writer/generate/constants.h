@@ -1,4 +1,4 @@
-// The numbers of a module: where each is written, and what it is called.
+// Constants: the numbers of a module, where each is written and how it is named.
 #pragma once
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace kw::writer::generate {
 
-// Where a number is needed.
+// The place that needs a number.
 enum class Place { kInit, kForward, kInputs };
 
 // Gives each number one style for the whole module: written in place, a global, or an argument of
@@ -28,20 +28,20 @@ class Constants {
 
   std::vector<std::string> globals;                  // "batch_size = 16"
   std::vector<std::string> attributes;               // "self.eps = eps"
-  std::vector<std::string> parameters;               // of __init__: "eps", "eps: float = 1e-5"
-  std::vector<ArgumentWords> words;                  // what the parameters are
-  std::vector<std::string> arguments;                // of get_init_inputs()
-  std::vector<std::pair<std::string, Json>> values;  // of the parameters
-  std::vector<std::string> init_parameters;          // as in task::Signature
+  std::vector<std::string> parameters;               // __init__'s: "eps", "eps: float = 1e-5"
+  std::vector<ArgumentWords> words;                  // descriptions of the parameters
+  std::vector<std::string> arguments;                // get_init_inputs()' elements
+  std::vector<std::pair<std::string, Json>> values;  // values of the parameters
+  std::vector<std::string> init_parameters;          // the same as in task::Signature
 
-  // Once all have been asked for: arguments with defaults come last.
+  // Call it when all texts have been asked for: it moves arguments with defaults to the end.
   void finish();
 
  private:
   enum class Style { kLiteral, kGlobal, kArgument };
   struct Constant {
     std::string name;
-    std::string wanted, owner;  // as in ArgumentWords
+    std::string wanted, owner;  // the same as in ArgumentWords
     ParamValue value;
     Style style = Style::kLiteral;
     bool is_global = false, is_argument = false, is_attribute = false;
@@ -49,7 +49,7 @@ class Constants {
   };
   Constant& constant(const std::string& key, const std::string& wanted, const ParamValue& value,
                      std::string_view owner = {});
-  // As a number or, at times, as an expression.
+  // The value as a number or, sometimes, as an expression.
   std::string written(const ParamValue& value);
   std::string text(Constant& one, Place place);
   void make_global(Constant& one);

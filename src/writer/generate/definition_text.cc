@@ -15,7 +15,7 @@
 namespace kw::writer::generate {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 std::string uuid(Rng& rng) {
   const std::uint64_t a = rng.next(), b = rng.next();

@@ -13,7 +13,7 @@ struct DefinitionText {
   task::Definition definition;
   std::vector<task::Workload> workloads;
   task::Policy policy;
-  std::vector<int> slots;         // of the definition's inputs
+  std::vector<int> slots;         // indices of Plan::slots, one for each input of the definition
   std::vector<std::string> ways;  // "relu/2", one a step
   std::string steps;              // a numbered list for people
 };

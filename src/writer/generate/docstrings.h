@@ -1,4 +1,4 @@
-// What people write above and beside code: descriptions that help, that do not, and that mislead.
+// Docstrings as people write them: some help, some do not, and some mislead.
 #pragma once
 #include <span>
 #include <string>
@@ -21,7 +21,7 @@ std::string class_docstring(const Plan& plan, const std::vector<ArgumentWords>& 
 std::string init_docstring(const std::vector<ArgumentWords>& arguments, Rng& rng);
 std::string forward_docstring(const Plan& plan, const std::vector<std::string>& inputs, Rng& rng);
 
-// Lines that say nothing of the problem, and descriptions of other operators.
+// Lines that have nothing to do with the problem, and descriptions of other operators.
 std::span<const std::string_view> irrelevant_lines();
 std::span<const std::string_view> misleading_words();
 

@@ -6,7 +6,7 @@
 
 namespace kw::writer::generate {
 
-// kInternal when what was made breaks a rule of its own format.
+// kInternal when the form breaks a rule of its own format.
 Result<ProblemForm> module_form(const Plan& plan, const std::string& name, ModuleText text);
 Result<ProblemForm> definition_form(const Plan& plan, DefinitionText text);
 

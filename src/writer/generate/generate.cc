@@ -27,7 +27,7 @@ std::string title_of(const generate::Plan& plan, std::uint64_t seed, std::uint64
   return fmt::format("{}_{}_{}", fmt::join(names, "_"), seed, index);
 }
 
-constexpr int kMostDraws = 3000;
+constexpr int kMaxDraws = 3000;
 constexpr double kHalf = 0.2;          // of the problems that hold in half precision
 constexpr std::size_t kShortPlan = 3;  // a longer one is a tier higher
 
@@ -143,10 +143,10 @@ std::string lack_of(const generate::Plan& plan, const GeneratorOptions& options)
   return {};
 }
 
-std::optional<task::DType> wanted_half(Rng& rng, const GeneratorOptions& options) {
+std::optional<tensor::DType> wanted_half(Rng& rng, const GeneratorOptions& options) {
   if (options.only_half) return options.only_half;
   if (rng.uniform() >= kHalf) return std::nullopt;
-  return rng.uniform() < 0.5 ? task::DType::kFloat16 : task::DType::kBFloat16;
+  return rng.uniform() < 0.5 ? tensor::DType::kFloat16 : tensor::DType::kBFloat16;
 }
 
 // Within bounds for an interpreter where there are any, and then stretched.
@@ -160,7 +160,7 @@ Result<generate::Plan> draw_plan(Rng& rng, const GeneratorOptions& options) {
         1, options.max_work / (options.max_elements / options.interpreted_elements));
   }
   std::string lack;
-  for (int draws = 0; draws < kMostDraws; ++draws) {
+  for (int draws = 0; draws < kMaxDraws; ++draws) {
     KW_TRY(generate::Plan plan, generate::sample_plan(rng, bounds));
     lack = lack_of(plan, options);
     if (!lack.empty()) continue;
@@ -170,12 +170,12 @@ Result<generate::Plan> draw_plan(Rng& rng, const GeneratorOptions& options) {
     const bool holds = half && generate::holds_in(plan, *half);
     if (holds) generate::retype(plan, *half);
     if (options.only_half && !holds) {
-      lack = fmt::format("do not hold in {}", task::to_string(*options.only_half));
+      lack = fmt::format("do not hold in {}", tensor::to_string(*options.only_half));
       continue;
     }
     return plan;
   }
-  return fail(ErrorCode::kInternal, "{} draws {}", kMostDraws, lack);
+  return fail(ErrorCode::kInternal, "{} draws {}", kMaxDraws, lack);
 }
 
 }  // namespace
@@ -189,7 +189,9 @@ Result<GeneratedProblem> generate_problem(std::uint64_t seed, std::uint64_t inde
   };
   auto plan = draw_plan(rng, options);
   if (!plan) return named(std::move(plan).error());
-  auto out = write_down(*plan, seed, index, *wanted_way(*plan, options), rng);
+  const auto way = wanted_way(*plan, options);
+  KW_CHECK(way.has_value());  // the plan was drawn so
+  auto out = write_down(*plan, seed, index, *way, rng);
   if (!out) return named(std::move(out).error());
   return out;
 }

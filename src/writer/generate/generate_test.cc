@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "writer/author/author.h"
-#include "writer/generate/testing.h"
+#include "writer/generate/testing/problem_count.h"
 #include "writer/loops/loops.h"
 
 namespace kw::writer {
@@ -197,19 +197,20 @@ TEST(Generate, OnlyWantedTiersAreDrawn) {
 }
 
 TEST(Generate, SomeProblemsAreInHalfPrecision) {
-  std::map<task::DType, int> types;
+  std::map<tensor::DType, int> types;
   constexpr std::uint64_t kProblems = 600;
   for (std::uint64_t index = 0; index < kProblems; ++index) {
     const auto problem = generate_problem(kSeed + 3, index, small());
     ASSERT_TRUE(problem) << problem.error().message();
     const task::Argument& first = problem->module.signature.inputs[0];
     ++types[first.dtype];
-    const bool half = first.dtype == task::DType::kFloat16 || first.dtype == task::DType::kBFloat16;
+    const bool half =
+        first.dtype == tensor::DType::kFloat16 || first.dtype == tensor::DType::kBFloat16;
     for (const ProblemForm* form : {&problem->module, &problem->definition}) {
       for (const auto* list :
            {&form->signature.inputs, &form->signature.statics, &form->signature.outputs}) {
         for (const task::Argument& one : *list)
-          EXPECT_FALSE(half && one.dtype == task::DType::kFloat32) << problem->name;
+          EXPECT_FALSE(half && one.dtype == tensor::DType::kFloat32) << problem->name;
       }
     }
     const std::string& source = problem->module.problem.module().source;
@@ -217,9 +218,9 @@ TEST(Generate, SomeProblemsAreInHalfPrecision) {
         source.find("half()") != std::string::npos || source.find("float16") != std::string::npos;
     EXPECT_EQ(says, half) << source;
   }
-  for (const auto type : {task::DType::kFloat16, task::DType::kBFloat16})
-    EXPECT_GT(types[type], static_cast<int>(kProblems) / 60) << task::to_string(type);
-  EXPECT_GT(types[task::DType::kInt32], 3);
+  for (const auto type : {tensor::DType::kFloat16, tensor::DType::kBFloat16})
+    EXPECT_GT(types[type], static_cast<int>(kProblems) / 60) << tensor::to_string(type);
+  EXPECT_GT(types[tensor::DType::kInt32], 3);
 }
 
 TEST(Generate, LimitsHold) {

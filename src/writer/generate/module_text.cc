@@ -215,25 +215,25 @@ class ModuleWriter {
 
   // In the plan's type where that is another than torch's usual one.
   std::string input_text(const Slot& slot) {
-    const task::DType dtype = value_of(slot).dtype;
+    const tensor::DType dtype = value_of(slot).dtype;
     std::string made = single_text(slot);
-    if (dtype != task::DType::kFloat16 && dtype != task::DType::kBFloat16) return made;
+    if (dtype != tensor::DType::kFloat16 && dtype != tensor::DType::kBFloat16) return made;
     if (!is_atomic(made)) made = "(" + made + ")";
     const bool plain = slot.filling == Filling::kNormal || slot.filling == Filling::kUniform;
     if (plain && chance(0.4))
       return fmt::format("{}, dtype={})", made.substr(0, made.size() - 1), torch_name(dtype));
     return made + cast_text(dtype);
   }
-  static std::string torch_name(task::DType dtype) {
-    return fmt::format("torch.{}", task::to_string(dtype));
+  static std::string torch_name(tensor::DType dtype) {
+    return fmt::format("torch.{}", tensor::to_string(dtype));
   }
-  std::string cast_text(task::DType dtype) {
-    if (chance(0.5)) return dtype == task::DType::kFloat16 ? ".half()" : ".bfloat16()";
+  std::string cast_text(tensor::DType dtype) {
+    if (chance(0.5)) return dtype == tensor::DType::kFloat16 ? ".half()" : ".bfloat16()";
     return fmt::format(".to({})", torch_name(dtype));
   }
   // The statement that gives the model's parameters the plan's type; empty: they have it.
   std::string model_cast() {
-    const bool single = plan_.dtype == task::DType::kFloat32;
+    const bool single = plan_.dtype == tensor::DType::kFloat32;
     const bool parameters =
         std::any_of(plan_.slots.begin(), plan_.slots.end(),
                     [](const Slot& one) { return one.role == InputRole::kStatic; });
@@ -259,10 +259,10 @@ class ModuleWriter {
                            constants_.of_dim(slot.below_dim, Place::kInputs), tuple);
       case Filling::kWhole:
         return fmt::format("torch.randint({}, {}, {}{}){}", slot.low, slot.high + 1, tuple,
-                           value.dtype == task::DType::kInt32  ? ", dtype=torch.int32"
-                           : value.dtype == task::DType::kInt8 ? ", dtype=torch.int8"
-                                                               : "",
-                           value.dtype == task::DType::kFloat32 ? ".float()" : "");
+                           value.dtype == tensor::DType::kInt32  ? ", dtype=torch.int32"
+                           : value.dtype == tensor::DType::kInt8 ? ", dtype=torch.int8"
+                                                                 : "",
+                           value.dtype == tensor::DType::kFloat32 ? ".float()" : "");
       case Filling::kSigns:
         return chance(0.5) ? fmt::format("torch.randint(0, 2, {}).float() * 2 - 1", tuple)
                            : fmt::format("torch.sign(torch.randn({}))", plain);

@@ -12,14 +12,14 @@ namespace kw::writer::generate {
 
 struct ModuleText {
   std::string source;
-  std::vector<std::string> input_names;  // one a Slot that is an input: forward's parameter
+  std::vector<std::string> input_names;  // forward's parameters, one for each Slot that is an input
   struct State {
     int slot = 0;
-    std::string key;  // of the state_dict
+    std::string key;  // key in the state_dict
   };
   std::vector<State> state;                             // in the order of the state_dict
-  std::vector<std::pair<std::string, Json>> constants;  // of the constructor
-  std::vector<std::string> init_parameters;             // as in task::Signature
+  std::vector<std::pair<std::string, Json>> constants;  // the constructor's
+  std::vector<std::string> init_parameters;             // the same as in task::Signature
   std::vector<std::string> ways;                        // "relu/2", one a step
 };
 

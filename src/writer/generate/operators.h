@@ -1,5 +1,5 @@
-// The table of operators that problems are made of: when one fits, what it draws, which nodes it
-// becomes, and the ways in which people write it.
+// The table of operators that problems are made of. An entry says when the operator fits, what it
+// draws, which nodes it becomes, and in which ways people write it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace kw::writer::generate {
 
-// What the first operator of a problem starts from.
+// The input that the first operator of a problem starts from.
 enum class Domain {
   kAny,       // any with an input
   kMatrix,    // [rows, columns]
@@ -49,7 +49,7 @@ class Builder;
 struct Join {
   double weight = 0;  // 0: it does not
   bool cuts = false;  // the shapes may differ in one dimension
-  bool adds = false;  // it may cancel what is linear
+  bool adds = false;  // linear parts of the two branches may cancel
 };
 
 struct OpSpec {
@@ -63,11 +63,11 @@ struct OpSpec {
   std::string_view words;  // "ReLU"; places as in renderings
   std::vector<Rendering> ways;
   Join join = {};
-  std::string_view attribute = {};  // what its layer is called; empty: its name
+  std::string_view attribute = {};  // the name of its layer; empty: its own name
   bool keeps_shape = false;         // a branch may end in it: its result may have x's shape
-  bool keeps_positive = false;      // it gives back what is not negative
-  bool picks_extreme = false;       // of equal elements it may take any
-  bool makes_equal = false;         // many elements become one number
+  bool keeps_positive = false;      // returns a value that is not negative unchanged
+  bool picks_extreme = false;       // may choose any of several equal elements
+  bool makes_equal = false;         // gives many elements the same number
   bool two_valued = false;          // its result is zeros and ones: no end of a problem
   bool shifts_channels = false;     // with the flag "bias" it adds a number to each channel
   bool forgets_shifts = false;      // such a number changes nothing of its result
@@ -83,7 +83,7 @@ struct Arg {
   Arg(std::int64_t v) : value(IntExpr(v)) {}                           // NOLINT
   Arg(double v) : value(v) {}                                          // NOLINT
   Arg(const char* v) : value(std::string(v)) {}                        // NOLINT
-  Arg(task::DType v) : value(v) {}                                     // NOLINT
+  Arg(tensor::DType v) : value(v) {}                                   // NOLINT
   Arg(const IntExpr& v) : value(v) {}                                  // NOLINT
   Arg(const Dim& v) : value(v.size) {}                                 // NOLINT
   Arg(ValueId v) : value(v) {}                                         // NOLINT
@@ -94,7 +94,7 @@ struct Arg {
   Arg(std::vector<std::optional<ValueId>> v) : value(std::move(v)) {}  // NOLINT
 };
 
-// Adds one operator to a plan. One thread.
+// Adds one operator to a plan. Only one thread may use it.
 class Builder {
  public:
   Builder(Plan& plan, Step& step, Rng& random, const Limits& most)
@@ -102,7 +102,7 @@ class Builder {
 
   Rng& rng;
   const Limits& limits;
-  // Values of another branch, from the first up to the last: they are nobody's companion.
+  // The range of values that belong to another branch; companion() never returns them.
   int hidden_begin = 0, hidden_end = 0;
 
   // Draws.
@@ -113,7 +113,7 @@ class Builder {
     return *(of.begin() + rng.below(of.size()));
   }
   std::int64_t size(std::int64_t low, std::int64_t high);  // log-uniform, as people choose
-  double number(std::initializer_list<double> usual);      // one of these, or one near
+  double number(std::initializer_list<double> usual);  // one of these, or a number near one of them
 
   // Operands. The first is what the operator before made.
   const Value& x() const { return in(0); }
@@ -123,7 +123,7 @@ class Builder {
   Value& input(std::string hint, Dims shape, Filling filling = Filling::kNormal);
   Value& indices(std::string hint, Dims shape, const Dim& below);
   // Whole numbers, both may come.
-  Value& whole_numbers(std::string hint, Dims shape, task::DType dtype, std::int64_t low,
+  Value& whole_numbers(std::string hint, Dims shape, tensor::DType dtype, std::int64_t low,
                        std::int64_t high);
   // The other operand: the one that the step was given, as where two branches join, or else an
   // earlier tensor of the shape or a new input.
@@ -140,34 +140,35 @@ class Builder {
   double real(std::string name, double value, double usual = -1e300);
   bool flag(std::string name, bool value, bool usual = false);
   std::vector<std::int64_t> tuple(std::string name, const std::vector<std::int64_t>& value,
-                                  std::int64_t usual = INT64_MIN);  // one number where all agree
+                                  // Written as a single number where all elements agree.
+                                  std::int64_t usual = INT64_MIN);
   void text(std::string name, std::string value, bool is_default = false);
   void size_of(std::string name, const Dim& dim);
   void fix(const Dim& dim);  // the problem holds for this value alone
 
   // Nodes; the types of their results are given.
   ValueId call(std::string_view op, std::vector<Arg> arguments, const Dims& shape,
-               task::DType dtype = task::DType::kFloat32);
-  // Of several outputs only those with a type are used.
+               tensor::DType dtype = tensor::DType::kFloat32);
+  // Adds a node with several outputs. Only outputs that have a type here are used.
   int call_several(std::string_view op, std::vector<Arg> arguments,
                    std::vector<std::optional<TensorType>> outputs);
   Value& result(ValueId id, Dims shape);
 
-  // One node of x's shape.
+  // Adds one node whose result has x's shape.
   Value& pointwise(std::string_view op, std::vector<Arg> more = {});
 
   Plan& plan() { return plan_; }
   Step& step() { return step_; }
 
  private:
-  Value& slot(Slot slot, std::string hint, Dims shape, task::DType dtype);
+  Value& slot(Slot slot, std::string hint, Dims shape, tensor::DType dtype);
   Plan& plan_;
   Step& step_;
 };
 
 // Shapes.
 std::int64_t elements(const Dims& shape);
-TensorType type_of(const Dims& shape, task::DType dtype = task::DType::kFloat32);
+TensorType type_of(const Dims& shape, tensor::DType dtype = tensor::DType::kFloat32);
 Dim times(const Dim& a, const Dim& b);
 Dim product(const Dims& shape, std::size_t first, std::size_t last);
 Dim floor_div(const Dim& a, std::int64_t b);

@@ -22,21 +22,23 @@ using Dims = std::vector<Dim>;
 
 struct Axis {
   std::string name;    // in the definition
-  std::string wanted;  // what people call it: "batch_size", "in_channels"
+  std::string wanted;  // the name that people give it: "batch_size", "in_channels"
   std::int64_t n = 1;
-  bool fixed = false;      // a weight has it, or an operator needs this very value
-  std::int64_t small = 0;  // where a kernel is interpreted (stretched()); 0: as elsewhere
+  bool fixed = false;  // a weight has it, or an operator needs this very value
+  // Its size where a kernel is interpreted (stretched()); 0: the same as elsewhere.
+  std::int64_t small = 0;
 };
 
-// A tensor, and what is known of its numbers, so that no chain overflows or becomes a constant.
+// A tensor with what is known of its numbers, so that no chain of operators overflows or becomes
+// constant.
 struct Value {
   ValueId id;
-  task::DType dtype = task::DType::kFloat32;
+  tensor::DType dtype = tensor::DType::kFloat32;
   Dims shape;
-  double low = -3, high = 3;  // where they may be expected
+  double low = -3, high = 3;  // the range in which its numbers are expected
   bool centred = false;       // normalised: its mean along some dimension is a constant
-  bool equal = false;         // many elements are one number: an extreme of them tells little
-  bool plateaus = false;      // runs of equal elements: a row may have no variance but rounding
+  bool equal = false;  // many elements are the same number, so that an extreme of them tells little
+  bool plateaus = false;  // runs of equal elements: a row may have no variance but rounding
   std::string hint = "x";
 
   double magnitude() const { return std::max(-low, high); }
@@ -57,14 +59,14 @@ enum class Filling {
   kProbabilities,
   kWhole,  // from Slot::low to Slot::high
 };
-enum class Start { kWeight, kOnes, kZeros, kVariance };  // of parameters
+enum class Start { kWeight, kOnes, kZeros, kVariance };  // initial values of parameters
 
 // A tensor that is given to the problem.
 struct Slot {
   int value = 0;  // index of Plan::values
   InputRole role = InputRole::kInput;
   std::string suffix;  // "x", or the parameter's name in its layer: "weight"
-  int step = -1;       // whose parameter it is
+  int step = -1;       // the step that has this parameter
   bool buffer = false;
   Filling filling = Filling::kNormal;
   std::int64_t below = 0;  // kIndices: 0 <= index < below
@@ -95,7 +97,7 @@ struct Step {
 };
 
 struct Plan {
-  task::DType dtype = task::DType::kFloat32;  // of all its floating-point values
+  tensor::DType dtype = tensor::DType::kFloat32;  // of every floating-point value in the plan
   std::vector<Axis> axes;
   std::deque<Value> values;
   std::vector<Slot> slots;  // inputs in call order

@@ -9,10 +9,10 @@
 namespace kw::writer::generate {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // Ways to write an operator have powers of a value; float16 ends at 65504.
-constexpr double kMostInFloat16 = 20, kMostInBfloat16 = 1e4;
+constexpr double kMaxInFloat16 = 20, kMaxInBfloat16 = 1e4;
 constexpr double kLeastInFloat16 = 5e-7;
 
 // A number that float16 makes 0: an epsilon.
@@ -24,7 +24,7 @@ bool vanishes(const Param& param) {
 }  // namespace
 
 bool holds_in(const Plan& plan, DType half) {
-  const double most = half == DType::kFloat16 ? kMostInFloat16 : kMostInBfloat16;
+  const double most = half == DType::kFloat16 ? kMaxInFloat16 : kMaxInBfloat16;
   return std::all_of(plan.steps.begin(), plan.steps.end(),
                      [&](const Step& step) {
                        const bool has_zero =

@@ -5,9 +5,9 @@
 namespace kw::writer::generate {
 
 // Whether every operator holds in this half-precision type and no value comes near its range.
-bool holds_in(const Plan& plan, task::DType half);
+bool holds_in(const Plan& plan, tensor::DType half);
 
 // Every float32 value becomes one of this type.
-void retype(Plan& plan, task::DType half);
+void retype(Plan& plan, tensor::DType half);
 
 }  // namespace kw::writer::generate

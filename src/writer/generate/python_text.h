@@ -18,7 +18,8 @@ std::string python_text(const ParamValue& value);
 // An integer as an expression that a person may have left standing: "2048 * 2", "1 << 12".
 std::string python_expression(std::int64_t value, Rng& rng);
 
-// As one name: a parameter that a layer has in a layer of its own is "out_proj.weight".
+// The key as a single name. A parameter of a nested layer has a dotted key, such as
+// "out_proj.weight".
 std::string without_dots(std::string name);
 
 // The template with what `place` gives for each {name}; [[...]] is left out where it has

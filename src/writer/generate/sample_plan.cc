@@ -176,7 +176,7 @@ class Sampler {
       draw_image(shape, domain == Domain::kImage1 ? 1 : domain == Domain::kImage2 ? 2 : 3);
     const std::string name = rng_.uniform() < 0.8 ? "x" : "input_tensor";
     if (domain == Domain::kWords)
-      b.whole_numbers(name, shape.dims, task::DType::kInt32, INT32_MIN, INT32_MAX);
+      b.whole_numbers(name, shape.dims, tensor::DType::kInt32, INT32_MIN, INT32_MAX);
     else
       b.input(name, shape.dims, uniform ? Filling::kUniform : Filling::kNormal);
     current_ = static_cast<int>(plan_.values.size()) - 1;
@@ -276,7 +276,7 @@ class Sampler {
     for (std::uint64_t i = 0; i < length; ++i) {
       if (!next(i == 0 ? wanted : nullptr, true)) return false;
     }
-    return plan_.values[static_cast<std::size_t>(current_)].dtype == task::DType::kFloat32;
+    return plan_.values[static_cast<std::size_t>(current_)].dtype == tensor::DType::kFloat32;
   }
   bool join(std::size_t begin, int one, int other) {
     const Value& x = plan_.values[static_cast<std::size_t>(one)];

@@ -13,7 +13,7 @@
 
 namespace kw::writer::generate {
 
-using Sizes = std::map<std::string, std::int64_t>;  // by axis
+using Sizes = std::map<std::string, std::int64_t>;  // the key is the axis's name
 
 // A size in place of n >= 2, which it never gives back. kOdd: odd, about two thirds of it. kNear: a
 // little less or more, and never the odd one. The others are for plans in which a dimension would
@@ -21,17 +21,19 @@ using Sizes = std::map<std::string, std::int64_t>;  // by axis
 enum class SizeSet { kOdd, kNear, kOddAbove, kAbove };
 std::int64_t other_size(SizeSet set, std::int64_t n);
 
-// Axes that no parameter and no operator fixes and that are not 1: what is 1 is broadcast.
+// Axes that neither a parameter nor an operator fixes and whose size is not 1: an axis of size 1 is
+// broadcast.
 std::set<std::string> free_axes(const Plan& plan);
-// Those of them that a definition may leave open: not in sizes that no input has for a dimension,
-// which its reference says as numbers.
+// The free axes that a definition may leave open. An axis in a size that is no input's dimension is
+// not among them, because the reference writes such sizes as numbers.
 std::set<std::string> variable_axes(const Plan& plan);
 
 // With these sizes for axes; what follows from them as well. nullopt: a dimension would vanish.
 std::optional<Plan> with_sizes(const Plan& plan, const Sizes& sizes);
 
-// Two size sets in which each of these axes has another value than in the plan; the first has odd
-// ones alone. Of an axis with a small size they are near that one. Fewer where there are no axes.
+// Two size sets in which each of these axes has another value than in the plan; the first has only
+// odd values. An axis with a small size gets values near that size. There are fewer sets where
+// there are no axes.
 std::vector<Sizes> other_sizes(const Plan& plan, const std::set<std::string>& axes);
 
 // Whether some axis has one.

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "writer/generate/generate.h"
-#include "writer/generate/testing.h"
+#include "writer/generate/testing/problem_count.h"
 
 namespace kw::writer::generate {
 namespace {

@@ -75,9 +75,9 @@ class Checker {
       in_statics = input.role == InputRole::kStatic;
       KW_TRY_STATUS(shape(input.type.shape, where));
       if (input.role != InputRole::kScalar) continue;
-      const task::DType dtype = input.type.dtype;
-      bool number = dtype == task::DType::kInt64 || dtype == task::DType::kFloat64 ||
-                    dtype == task::DType::kBool;
+      const tensor::DType dtype = input.type.dtype;
+      bool number = dtype == tensor::DType::kInt64 || dtype == tensor::DType::kFloat64 ||
+                    dtype == tensor::DType::kBool;
       if (!number || !input.type.shape.empty())
         return fail(ErrorCode::kInvalidArgument,
                     "{}: a scalar is an int64, float64 or bool without shape", where);
@@ -177,7 +177,7 @@ class Printer {
     return "[" + list(shape, [](const IntExpr& size) { return size.python(); }) + "]";
   }
   static std::string type(const TensorType& type) {
-    return std::string(task::to_string(type.dtype)) + shape(type.shape);
+    return std::string(tensor::to_string(type.dtype)) + shape(type.shape);
   }
 
   std::string value(ValueId id) const {
@@ -197,8 +197,8 @@ class Printer {
       std::string operator()(const std::string& value) const {
         return "\"" + printable(value, 80) + "\"";
       }
-      std::string operator()(task::DType value) const {
-        return std::string(task::to_string(value));
+      std::string operator()(tensor::DType value) const {
+        return std::string(tensor::to_string(value));
       }
       std::string operator()(ValueId value) const { return printer.value(value); }
       std::string operator()(const std::vector<IntExpr>& value) const { return shape(value); }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "task/dtype.h"
+#include "tensor/dtype.h"
 #include "writer/graph/int_expr.h"
 
 namespace kw::writer {
@@ -22,7 +22,7 @@ using Shape = std::vector<IntExpr>;  // [] is a 0-d tensor
 IntExpr element_count(const Shape& shape);
 
 struct TensorType {
-  task::DType dtype = task::DType::kFloat32;
+  tensor::DType dtype = tensor::DType::kFloat32;
   Shape shape;
   bool operator==(const TensorType&) const = default;
 };
@@ -43,7 +43,7 @@ enum class InputRole {
 };
 
 struct GraphInput {
-  std::string name;  // as in task::Signature: a C and Python identifier
+  std::string name;  // a C and Python identifier, the same as in task::Signature
   InputRole role = InputRole::kInput;
   TensorType type;
 };
@@ -54,7 +54,7 @@ using Attribute = std::variant<std::monostate,        // None
                                IntExpr,               // int, SymInt
                                double,                // float
                                std::string,           // a string, memory format, layout
-                               task::DType,           //
+                               tensor::DType,         //
                                ValueId,               // a tensor
                                std::vector<IntExpr>,  // int[], SymInt[]
                                std::vector<double>,   // float[]
@@ -67,8 +67,9 @@ struct Node {
   std::string op;  // overload without namespace: "add.Tensor", "convolution.default"
   std::vector<std::pair<std::string, Attribute>> arguments;  // in the schema's order
   std::vector<TensorType>
-      outputs;   // as the tracer saw them; an output that is no tensor or not used: shape [0]
-  int line = 0;  // of the problem's source, from 1; 0: not known
+      // Types as the tracer saw them; shape [0] for an output that is no tensor or is not used.
+      outputs;
+  int line = 0;  // line of the problem's source, from 1; 0: not known
 
   const Attribute* find(std::string_view name) const;  // nullptr: the schema has no such argument
 };
@@ -93,7 +94,8 @@ void for_each_value(AnyNode& node, const See& see)
   for (auto& [name, attribute] : node.arguments) for_each_value(attribute, see);
 }
 
-// What must be true of the sizes for a graph to be the problem's: its code looked at them.
+// A relation that must hold between sizes for the graph to be the problem's, because the traced
+// code branched on it.
 enum class Relation { kEqual, kNotEqual, kLess, kLessEqual };
 
 struct Condition {
@@ -104,9 +106,9 @@ struct Condition {
 };
 
 struct Graph {
-  // What shapes depend on, with the values of the size set that was traced. Names are those of the
-  // axes of a definition, or of a module's dimensions (x_0: the first of input x). A host scalar
-  // that is an integer is a size too, under its input's name.
+  // The sizes that shapes depend on, with the values of the traced size set. Names are those of a
+  // definition's axes, or of a module's dimensions (x_0 is the first dimension of input x). A host
+  // scalar that is an integer is a size too, under its input's name.
   std::map<std::string, std::int64_t> sizes;
   // An axis whose value the code depends on is there as `axis == value`, and a number in shapes.
   std::vector<Condition> conditions;
@@ -117,9 +119,9 @@ struct Graph {
   const TensorType& type(ValueId value) const;
 };
 
-// kInvalidArgument naming the node for a value used before it is made, an expression with a symbol
-// that `sizes` lacks, an output that does not exist, a name that is no identifier or is there
-// twice, inputs in another order than Graph::inputs says.
+// kInvalidArgument, naming the node, for a value used before it is made, an expression with a
+// symbol that `sizes` lacks, or an output that does not exist. The same for a name that is no
+// identifier or stands twice, and for inputs in another order than that of Graph::inputs.
 Status check(const Graph& graph);
 
 // The first condition that does not hold for these sizes, as people read it ("N == 64"); empty:
@@ -130,11 +132,11 @@ Result<std::string> broken_condition(const Graph& graph,
 // The graph where these sizes are numbers; they stay in `sizes`.
 Graph with_numbers(const Graph& graph, const std::map<std::string, std::int64_t>& sizes);
 
-// One line an input, a node, an output, for people and golden files.
+// Text for people and golden files: one line for each input, node and output.
 std::string to_text(const Graph& graph);
 
-// Of the form of docs/formats/graph.md. The reader accepts hostile text (the tracer runs next to
-// other people's code) and calls check().
+// Reads the form of docs/formats/graph.md. The reader accepts hostile text, since the tracer runs
+// next to other people's code, and calls check().
 Result<Graph> graph_from_json(std::string_view text, const std::string& where);
 std::string to_json_text(const Graph& graph);  // one line
 

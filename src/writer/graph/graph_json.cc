@@ -91,11 +91,12 @@ Result<bool> boolean(const Json& value, const std::string& where) {
   return value.get<bool>();
 }
 
-Result<task::DType> dtype(const Json& value, const std::string& where) {
-  auto found = value.is_string() ? task::dtype_from_string(value.get_ref<const std::string&>())
+Result<tensor::DType> dtype(const Json& value, const std::string& where) {
+  auto found = value.is_string() ? tensor::dtype_from_string(value.get_ref<const std::string&>())
                                  : std::nullopt;
   if (!found)
-    return fail(ErrorCode::kInvalidArgument, "{}: expected one of {}", where, task::dtype_names());
+    return fail(ErrorCode::kInvalidArgument, "{}: expected one of {}", where,
+                tensor::dtype_names());
   return *found;
 }
 
@@ -257,7 +258,7 @@ class Reader {
       return Attribute(out);
     }
     if (kind == "dtype") {
-      KW_TRY(task::DType out, dtype(value, where));
+      KW_TRY(tensor::DType out, dtype(value, where));
       return Attribute(out);
     }
     if (kind == "sizes") {
@@ -335,7 +336,7 @@ Json to_json(double value) {
 }
 
 Json to_json(const TensorType& type) {
-  return {{"dtype", task::to_string(type.dtype)}, {"shape", to_json(type.shape)}};
+  return {{"dtype", tensor::to_string(type.dtype)}, {"shape", to_json(type.shape)}};
 }
 
 class Writer {
@@ -382,7 +383,7 @@ class Writer {
         return out.is_string() ? Json{{"number", out}} : out;
       }
       Json operator()(const std::string& item) const { return item; }
-      Json operator()(task::DType item) const { return {{"dtype", task::to_string(item)}}; }
+      Json operator()(tensor::DType item) const { return {{"dtype", tensor::to_string(item)}}; }
       Json operator()(ValueId item) const { return writer.value(item); }
       Json operator()(const std::vector<IntExpr>& items) const {
         return {{"sizes", to_json(items)}};

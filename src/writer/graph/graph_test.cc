@@ -8,7 +8,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 IntExpr size(const char* name) {
   return IntExpr::symbol(name);

@@ -42,9 +42,9 @@ class IntExpr {
   friend IntExpr operator+(const IntExpr& a, const IntExpr& b);
   friend IntExpr operator-(const IntExpr& a, const IntExpr& b);
   friend IntExpr operator*(const IntExpr& a, const IntExpr& b);
-  // Simplified where the answer is known whatever the symbols are: numbers, a divisor of 1, sums
-  // whose every coefficient is a multiple of a number, a product divided by one of its factors,
-  // equal arguments of kMin and kMax. The divisor must not be the number 0.
+  // Simplifies where the result is known for all values of the symbols: numbers, a divisor of 1,
+  // sums whose every coefficient is a multiple of a number, a product divided by one of its
+  // factors, equal arguments of kMin and kMax. The divisor must not be the number 0.
   static IntExpr call(IntFunction function, const IntExpr& a, const IntExpr& b);
 
   std::strong_ordering operator<=>(const IntExpr& other) const;
@@ -64,25 +64,24 @@ class IntExpr {
 
   // Python, which parse() reads back to an equal expression.
   std::string python() const;
-  // C++ over int64_t names. Division and remainder are C++'s own, which agree with IntFunction
-  // where nothing is negative: whoever makes an index or a size that may be negative there must not
-  // print it so.
+  // C++ over int64_t names. Division and remainder are those of C++, which agree with IntFunction
+  // only where nothing is negative. Do not print an index or a size that may be negative this way.
   std::string cpp() const;
-  // Where `nonnegative` does not hold of a dividend: kw_floor_div<int64_t>(a, b) and
-  // kw_remainder<int64_t>(a, b), which round as IntFunction does.
+  // C++ that uses kw_floor_div<int64_t>(a, b) and kw_remainder<int64_t>(a, b), which round as
+  // IntFunction does, for dividends of which `nonnegative` is false.
   std::string cpp(const std::function<bool(const IntExpr&)>& nonnegative) const;
 
  private:
   struct Call;
   // A symbol, or a call.
   struct Atom {
-    std::string name;  // of a symbol; empty: a call
+    std::string name;  // name of a symbol; empty for a call
     std::shared_ptr<const Call> call;
     std::strong_ordering operator<=>(const Atom& other) const;
     bool operator==(const Atom& other) const { return (*this <=> other) == 0; }
   };
   using Monomial = std::vector<Atom>;              // sorted, with repeats: x * x is {x, x}
-  using Terms = std::map<Monomial, std::int64_t>;  // no coefficient is 0
+  using Terms = std::map<Monomial, std::int64_t>;  // without coefficients of 0
 
   explicit IntExpr(Terms terms) : terms_(std::move(terms)) {}
   static IntExpr of_atom(Atom atom);
@@ -95,7 +94,7 @@ class IntExpr {
 struct IntFactor {
   std::string symbol;  // empty: a call
   IntFunction function = IntFunction::kFloorDiv;
-  IntExpr a = {}, b = {};  // of a call
+  IntExpr a = {}, b = {};  // the call's arguments
   IntExpr expr() const {
     return symbol.empty() ? IntExpr::call(function, a, b) : IntExpr::symbol(symbol);
   }
@@ -105,7 +104,7 @@ struct IntFactor {
 struct IntTerm {
   std::int64_t coefficient = 0;
   std::vector<IntFactor> factors;
-  IntExpr product() const;  // of the factors alone
+  IntExpr product() const;  // the product of the factors, without the coefficient
 };
 
 }  // namespace kw::writer

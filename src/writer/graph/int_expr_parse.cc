@@ -7,10 +7,10 @@
 namespace kw::writer {
 namespace {
 
-constexpr std::size_t kMostBytes = 4096;
-constexpr int kMostLevels = 64;
-constexpr std::size_t kMostTerms = 256;
-constexpr std::int64_t kMostPower = 8;
+constexpr std::size_t kMaxBytes = 4096;
+constexpr int kMaxLevels = 64;
+constexpr std::size_t kMaxTerms = 256;
+constexpr std::int64_t kMaxPower = 8;
 
 // Recursive descent: sum > product > unary minus > power > atom.
 class Parser {
@@ -25,7 +25,7 @@ class Parser {
 
  private:
   Result<IntExpr> sum() {
-    if (++levels_ > kMostLevels) return fail_here("more than {} levels", kMostLevels);
+    if (++levels_ > kMaxLevels) return fail_here("more than {} levels", kMaxLevels);
     KW_TRY(IntExpr out, product());
     for (;;) {
       if (take("+")) {
@@ -37,7 +37,7 @@ class Parser {
       } else {
         break;
       }
-      if (out.terms() > kMostTerms) return too_many_terms();
+      if (out.terms() > kMaxTerms) return too_many_terms();
     }
     --levels_;
     return out;
@@ -74,7 +74,7 @@ class Parser {
     if (!take("**")) return base;
     skip_blanks();
     KW_TRY(std::int64_t exponent, number());
-    if (exponent > kMostPower) return fail_here("a power over {}", kMostPower);
+    if (exponent > kMaxPower) return fail_here("a power over {}", kMaxPower);
     IntExpr out = 1;
     for (std::int64_t i = 0; i < exponent; ++i) {
       KW_TRY(out, multiplied(out, base));
@@ -131,7 +131,7 @@ class Parser {
   }
 
   Result<IntExpr> multiplied(const IntExpr& a, const IntExpr& b) {
-    if (a.terms() * b.terms() > kMostTerms) return too_many_terms();
+    if (a.terms() * b.terms() > kMaxTerms) return too_many_terms();
     return a * b;
   }
 
@@ -176,7 +176,7 @@ class Parser {
     return fail_here("unexpected \"{}\"", text_.substr(at_, 1));
   }
   tl::unexpected<Error> too_many_terms() const {
-    return fail_here("a sum of more than {} terms", kMostTerms);
+    return fail_here("a sum of more than {} terms", kMaxTerms);
   }
 
   std::string_view text_;
@@ -187,8 +187,8 @@ class Parser {
 }  // namespace
 
 Result<IntExpr> IntExpr::parse(std::string_view text) {
-  if (text.size() > kMostBytes)
-    return fail(ErrorCode::kInvalidArgument, "an expression of more than {} bytes", kMostBytes);
+  if (text.size() > kMaxBytes)
+    return fail(ErrorCode::kInvalidArgument, "an expression of more than {} bytes", kMaxBytes);
   return Parser(text).whole();
 }
 

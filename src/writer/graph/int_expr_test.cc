@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "writer/graph/testing.h"
+#include "writer/graph/testing/parsed.h"
 
 namespace kw::writer {
 namespace {

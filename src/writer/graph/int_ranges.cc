@@ -8,9 +8,9 @@
 namespace kw::writer {
 namespace {
 
-constexpr int kMostSteps = 400;  // of one proof
-constexpr int kMostDepth = 8;    // of rules that lead to each other
-constexpr std::size_t kMostFactors = 6;
+constexpr int kMaxSteps = 400;  // of one proof
+constexpr int kMaxDepth = 8;    // of rules that lead to each other
+constexpr std::size_t kMaxFactors = 6;
 
 struct Linear {
   IntExpr coefficient, rest;
@@ -70,7 +70,8 @@ Division divide_terms(const IntExpr& a, const IntExpr& b) {
   for (int step = 0; step < 64; ++step) {
     std::optional<IntExpr> quotient;
     for (const IntTerm& term : out.rest.sum()) {
-      if ((quotient = exact_quotient(term, lead))) break;
+      quotient = exact_quotient(term, lead);
+      if (quotient) break;
     }
     if (!quotient) break;
     out.quotient = out.quotient + *quotient;
@@ -83,7 +84,7 @@ Division divide_terms(const IntExpr& a, const IntExpr& b) {
 std::vector<IntExpr> factors_of(const IntExpr& divisor, const IntExpr& dividend) {
   if (divisor.terms() != 1) return {};
   const IntTerm term = divisor.sum().front();
-  if (term.coefficient < 1 || term.factors.size() > kMostFactors) return {};
+  if (term.coefficient < 1 || term.factors.size() > kMaxFactors) return {};
   std::set<std::int64_t> numbers = {1, term.coefficient};
   for (const IntTerm& each : dividend.sum())
     numbers.insert(std::gcd(each.coefficient, term.coefficient));
@@ -117,7 +118,7 @@ void IntRanges::unbounded(const std::string& symbol) {
 void IntRanges::positive(const IntExpr& dimension) {
   IntExpr expr = dimension;
   std::int64_t least = 1;  // expr >= least
-  for (int depth = 0; depth < kMostDepth; ++depth) {
+  for (int depth = 0; depth < kMaxDepth; ++depth) {
     IntExpr without = expr;
     std::optional<IntFactor> only;
     for (const IntTerm& term : expr.sum()) {
@@ -143,7 +144,7 @@ void IntRanges::positive(const IntExpr& dimension) {
 }
 
 bool IntRanges::nonnegative(const IntExpr& expr) const {
-  int steps = kMostSteps;
+  int steps = kMaxSteps;
   return prove(expr, steps);
 }
 
@@ -224,8 +225,9 @@ IntExpr IntRanges::mod(const IntExpr& a, const IntExpr& b) const {
 IntExpr IntRanges::divide(IntFunction function, const IntExpr& a, const IntExpr& b,
                           int depth) const {
   const bool modulo = function == IntFunction::kMod;
-  if (b.constant() == 1) return modulo ? IntExpr() : a;
-  if (b.constant() && *b.constant() < 1) return IntExpr::call(function, a, b);
+  const auto by = b.constant();
+  if (by == 1) return modulo ? IntExpr() : a;
+  if (by && *by < 1) return IntExpr::call(function, a, b);
   auto [quotient, rest] = divide_terms(a, b);
   // A numerator that is not negative, where there is one.
   if (!nonnegative(rest)) {
@@ -241,7 +243,7 @@ IntExpr IntRanges::divide(IntFunction function, const IntExpr& a, const IntExpr&
     return modulo ? of_rest : quotient + of_rest;
   };
   if (nonnegative(rest) && less(rest, b)) return with_quotient(modulo ? rest : IntExpr());
-  if (depth >= kMostDepth) return with_quotient(IntExpr::call(function, rest, b));
+  if (depth >= kMaxDepth) return with_quotient(IntExpr::call(function, rest, b));
   for (const IntTerm& term : rest.sum()) {
     if (term.factors.size() != 1 || !term.factors.front().symbol.empty()) continue;
     const IntFactor& inner = term.factors.front();

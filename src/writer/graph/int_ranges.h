@@ -1,5 +1,6 @@
-// IntRanges: what is known of the symbols of expressions, and what follows from it: which of two is
-// smaller, and shorter forms of divisions such as (i * W + j) // W = i for 0 <= j < W.
+// IntRanges: what is known of the symbols of expressions. From that it finds which of two
+// expressions is smaller, and shorter forms of divisions such as (i * W + j) // W = i for 0 <= j <
+// W.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,8 +17,8 @@ class IntRanges {
  public:
   // 0 <= variable < extent. The extent is at least 1 wherever the variable is used.
   void loop(const std::string& variable, const IntExpr& extent);
-  // The expression is at least 1, as the dimension of a tensor is. What is kept of it is the least
-  // value of a size.
+  // States that the expression is at least 1, as the dimension of a tensor is. Only a size's least
+  // value is kept.
   void positive(const IntExpr& dimension);
 
   void unbounded(const std::string& symbol);  // may be anything: a host scalar
@@ -40,7 +41,7 @@ class IntRanges {
 
   std::map<std::string, IntExpr> extents_;
   std::set<std::string> unbounded_;
-  std::map<std::string, std::int64_t> least_;  // of a size, where more than 1 is known
+  std::map<std::string, std::int64_t> least_;  // least value of a size, where it is more than 1
 };
 
 }  // namespace kw::writer

@@ -7,7 +7,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 ScalarRef add(const ScalarRef& a, const ScalarRef& b) {
   return binary(ScalarOp::kAdd, a, b);

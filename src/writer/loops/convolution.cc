@@ -4,15 +4,19 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 struct Window {
   std::vector<IntExpr> stride, padding, dilation;
 };
 
+struct Operands {
+  const Tensor &input, &weight;
+};
+
 struct Channels {
-  IntExpr group;     // of the output channel
-  IntExpr in_group;  // input channels a group
+  IntExpr group;                // of the output channel
+  IntExpr in_group, out_group;  // input and output channels a group
 };
 
 // One place of the window: where it reads the input, the weight's index, and whether it may.
@@ -21,13 +25,13 @@ struct Tap {
   ScalarRef valid;
 };
 
-Tap forward_tap(Lowering& at, const Tensor& input, const Window& window, const Channels& channels,
+Tap forward_tap(Lowering& at, const Operands& of, const Window& window, const Channels& channels,
                 const Index& i, const Index& r) {
   Tap out{{i[0], channels.group * channels.in_group + r[0]}, {i[1], r[0]}, boolean(true)};
   for (std::size_t d = 0; d < window.stride.size(); ++d) {
     const IntExpr place =
         i[2 + d] * window.stride[d] - window.padding[d] + r[1 + d] * window.dilation[d];
-    out.valid = logical_and(out.valid, at.within(place, 0, input.type.shape[2 + d]));
+    out.valid = logical_and(out.valid, at.within(place, 0, of.input.type.shape[2 + d]));
     out.input.push_back(place);
     out.weight.push_back(r[1 + d]);
   }
@@ -36,13 +40,13 @@ Tap forward_tap(Lowering& at, const Tensor& input, const Window& window, const C
 
 // place = input * stride - padding + tap * dilation. With a dilation of 1 only every stride-th tap
 // meets an input: r counts those, from the tap (place + padding) % stride on.
-Tap transposed_tap(Lowering& at, const Tensor& input, const Tensor& weight, const Window& window,
-                   const Channels& channels, const IntExpr& out_channel, const Index& i,
-                   const Index& r) {
+Tap transposed_tap(Lowering& at, const Operands& of, const Window& window, const Channels& channels,
+                   const Index& i, const Index& r) {
   const IntExpr in_channel = channels.group * channels.in_group + r[0];
-  Tap out{{i[0], in_channel}, {in_channel, out_channel}, boolean(true)};
+  Tap out{
+      {i[0], in_channel}, {in_channel, i[1] - channels.group * channels.out_group}, boolean(true)};
   for (std::size_t d = 0; d < window.stride.size(); ++d) {
-    const IntExpr &stride = window.stride[d], &taps = weight.type.shape[2 + d];
+    const IntExpr &stride = window.stride[d], &taps = of.weight.type.shape[2 + d];
     const IntExpr place = i[2 + d] + window.padding[d];
     IntExpr tap = r[1 + d], source;
     if (window.dilation[d] == IntExpr(1)) {
@@ -59,7 +63,7 @@ Tap transposed_tap(Lowering& at, const Tensor& input, const Tensor& weight, cons
         out.valid = logical_and(
             out.valid, binary(ScalarOp::kEqual, at.scalar_of(off), integer(DType::kInt64, 0)));
     }
-    out.valid = logical_and(out.valid, at.within(source, 0, input.type.shape[2 + d]));
+    out.valid = logical_and(out.valid, at.within(source, 0, of.input.type.shape[2 + d]));
     out.input.push_back(source);
     out.weight.push_back(tap);
   }
@@ -89,7 +93,8 @@ void convolve(OpCall& call, bool transposed, std::size_t spatial) {
   const IntExpr out_group =
       transposed ? weight.type.shape[1] : at.ranges.floor_div(weight.type.shape[0], groups);
   Channels channels{
-      0, transposed ? at.ranges.floor_div(weight.type.shape[0], groups) : weight.type.shape[1]};
+      0, transposed ? at.ranges.floor_div(weight.type.shape[0], groups) : weight.type.shape[1],
+      out_group};
   Shape extents = {channels.in_group};
   for (std::size_t d = 0; d < spatial; ++d) {
     const IntExpr& taps = weight.type.shape[2 + d];
@@ -107,9 +112,9 @@ void convolve(OpCall& call, bool transposed, std::size_t spatial) {
                                                  ? IntExpr()
                                                  : at.ranges.floor_div(i[1], out_group);
                             const Tap tap =
-                                transposed ? transposed_tap(at, input, weight, window, channels,
-                                                            i[1] - channels.group * out_group, i, r)
-                                           : forward_tap(at, input, window, channels, i, r);
+                                transposed
+                                    ? transposed_tap(at, {input, weight}, window, channels, i, r)
+                                    : forward_tap(at, {input, weight}, window, channels, i, r);
                             const ScalarRef product =
                                 binary(ScalarOp::kMul, cast(dtype, at.read(input, tap.input)),
                                        cast(dtype, at.read(weight, tap.weight)));

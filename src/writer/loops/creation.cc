@@ -4,7 +4,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 void filled(OpCall& call, const ScalarRef& value) {
   call.set({call.type(), [value](const Index&) { return value; }});
@@ -27,7 +27,7 @@ void arange(OpCall& call) {
   if (!call.has_rank(1)) return;
   const DType dtype = call.type().dtype;
   const bool from = call.given("start"), by = call.given("step");
-  if (task::is_floating(dtype)) {
+  if (tensor::is_floating(dtype)) {
     const ScalarRef start = call.scalar("start", dtype), step = call.scalar("step", dtype, 1);
     return call.set({call.type(), [=, &at = call.at](const Index& index) {
                        ScalarRef out = cast(dtype, at.scalar_of(index[0]));
@@ -45,7 +45,7 @@ void arange(OpCall& call) {
 // torch.linspace: from both ends towards the middle.
 void linspace(OpCall& call) {
   const DType dtype = call.type().dtype, compute = opmath(dtype);
-  if (!task::is_floating(dtype)) return call.unsupported("integers");
+  if (!tensor::is_floating(dtype)) return call.unsupported("integers");
   if (!call.has_rank(1)) return;
   const ScalarRef start = call.scalar("start", compute), end = call.scalar("end", compute);
   const IntExpr steps = call.size("steps");
@@ -75,7 +75,7 @@ void eye(OpCall& call) {
 // A table of a few numbers: a choice by halves of the place.
 void constant(OpCall& call) {
   const DType dtype = call.type().dtype;
-  constexpr std::size_t kMostValues = 64;
+  constexpr std::size_t kMaxValues = 64;
   std::vector<ScalarRef> values;
   for (const auto& [name, value] : call.node().arguments) {
     if (name != "values") continue;
@@ -90,8 +90,8 @@ void constant(OpCall& call) {
   }
   if (product(call.type().shape).constant() != static_cast<std::int64_t>(values.size()))
     return call.invalid("as many values as elements are needed");
-  if (values.size() > kMostValues)
-    return call.unsupported(fmt::format("more than {} values", kMostValues));
+  if (values.size() > kMaxValues)
+    return call.unsupported(fmt::format("more than {} values", kMaxValues));
   call.set({call.type(), [=, &at = call.at, shape = call.type().shape](const Index& index) {
               IntExpr place;
               for (std::size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + index[d];

@@ -8,7 +8,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 constexpr auto kBinary = std::to_array<std::pair<const char*, ScalarOp>>(
     {{"floor_divide.default", ScalarOp::kFloorDiv},
@@ -98,7 +98,7 @@ void divide(OpCall& call) {
   const DType dtype = opmath(call.type().dtype);
   const Rule self = call.operand("self", dtype), other = call.operand("other", dtype);
   const std::string mode = call.text("rounding_mode");
-  const bool floating = task::is_floating(dtype);
+  const bool floating = tensor::is_floating(dtype);
   call.map([&](const Index& i) {
     const ScalarRef a = self(i), b = other(i);
     if (mode == "floor") return binary(ScalarOp::kFloorDiv, a, b);
@@ -115,10 +115,10 @@ void power(OpCall& call) {
     const ScalarRef value = call.at.read(exponent, {});
     const auto* constant = std::get_if<Scalar::Constant>(&value->node);
     if (constant != nullptr) {
-      const double number = task::is_floating(value->dtype)
+      const double number = tensor::is_floating(value->dtype)
                                 ? constant->number
                                 : static_cast<double>(constant->integer);
-      const bool floating = task::is_floating(dtype);
+      const bool floating = tensor::is_floating(dtype);
       const auto times = [](const ScalarRef& a, const ScalarRef& b) {
         return binary(ScalarOp::kMul, a, b);
       };

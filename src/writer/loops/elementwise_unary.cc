@@ -9,7 +9,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 constexpr auto kFunctions =
     std::to_array<std::pair<const char*, ScalarOp>>({{"abs", ScalarOp::kAbs},
@@ -64,7 +64,7 @@ LowerFunction unary_op(ScalarOp op) {
 LowerFunction rounding(ScalarOp op) {
   return [op](OpCall& call) {
     const Rule self = call.operand("self", opmath(call.type().dtype));
-    const bool whole = !task::is_floating(call.type().dtype);
+    const bool whole = !tensor::is_floating(call.type().dtype);
     call.map([&](const Index& i) { return whole ? self(i) : unary(op, self(i)); });
   };
 }
@@ -93,7 +93,7 @@ void to_copy(OpCall& call) {
 
 void nan_to_num(OpCall& call) {
   const DType dtype = call.type().dtype;
-  if (!task::is_floating(dtype)) return call.set(call.tensor("self"));
+  if (!tensor::is_floating(dtype)) return call.set(call.tensor("self"));
   const bool half = dtype == DType::kFloat16, brain = dtype == DType::kBFloat16;
   const double largest = half                       ? 65504
                          : brain                    ? 0x1.FEp127
@@ -167,13 +167,13 @@ void add_tests(LowerTable& table) {
   table["logical_not.default"] =
       test_op([](const ScalarRef& x) { return binary(ScalarOp::kEqual, x, 0); });
   table["isnan.default"] = test_op([](const ScalarRef& x) {
-    return task::is_floating(x->dtype) ? unary(ScalarOp::kIsNan, x) : boolean(false);
+    return tensor::is_floating(x->dtype) ? unary(ScalarOp::kIsNan, x) : boolean(false);
   });
   table["isinf.default"] = test_op([](const ScalarRef& x) {
-    return task::is_floating(x->dtype) ? unary(ScalarOp::kIsInf, x) : boolean(false);
+    return tensor::is_floating(x->dtype) ? unary(ScalarOp::kIsInf, x) : boolean(false);
   });
   table["isfinite.default"] = test_op([](const ScalarRef& x) {
-    if (!task::is_floating(x->dtype)) return boolean(true);
+    if (!tensor::is_floating(x->dtype)) return boolean(true);
     return unary(ScalarOp::kNot,
                  binary(ScalarOp::kOr, unary(ScalarOp::kIsNan, x), unary(ScalarOp::kIsInf, x)));
   });

@@ -6,7 +6,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // A place that may count from the end.
 IntExpr place_of(Lowering& at, const ScalarRef& value, const IntExpr& extent,
@@ -33,7 +33,10 @@ void embedding(OpCall& call) {
   });
 }
 
-void index_select(OpCall& call) {
+// The operators that replace one dimension's index by what a tensor of places holds. places_at: the
+// index into that tensor, of an output's index and of its element at `dim`.
+template <typename PlacesAt>
+void replace_index(OpCall& call, PlacesAt places_at) {
   Lowering& at = call.at;
   const Tensor self = call.tensor("self"), places = call.tensor("index");
   const std::size_t dim = call.dim("dim", self.rank());
@@ -41,23 +44,20 @@ void index_select(OpCall& call) {
   if (!call.has_rank(self.rank())) return;
   call.map([&](const Index& i) {
     Index mine = i;
-    mine[dim] = place_of(at, at.read(places, places.rank() == 0 ? Index{} : Index{mine[dim]}),
-                         self.type.shape[dim], false);
+    mine[dim] =
+        place_of(at, at.read(places, places_at(places, i, dim)), self.type.shape[dim], false);
     return at.read(self, mine);
   });
 }
 
-void gather(OpCall& call) {
-  Lowering& at = call.at;
-  const Tensor self = call.tensor("self"), places = call.tensor("index");
-  const std::size_t dim = call.dim("dim", self.rank());
-  if (self.rank() == 0) return call.unsupported("a tensor without dimensions");
-  if (!call.has_rank(self.rank())) return;
-  call.map([&](const Index& i) {
-    Index mine = i;
-    mine[dim] = place_of(at, at.read(places, i), self.type.shape[dim], false);
-    return at.read(self, mine);
+void index_select(OpCall& call) {
+  replace_index(call, [](const Tensor& places, const Index& i, std::size_t dim) {
+    return places.rank() == 0 ? Index{} : Index{i[dim]};
   });
+}
+
+void gather(OpCall& call) {
+  replace_index(call, [](const Tensor&, const Index& i, std::size_t) { return i; });
 }
 
 void take(OpCall& call) {
@@ -108,12 +108,13 @@ std::optional<Advanced> advanced_of(OpCall& call, const Tensor& self) {
   const auto indices = call.optional_tensors("indices");
   if (call.failed()) return std::nullopt;
   for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (!indices[d]) continue;
-    if (indices[d]->type.dtype == DType::kBool || indices[d]->type.dtype == DType::kUInt8) {
+    const auto& index = indices[d];
+    if (!index) continue;
+    if (index->type.dtype == DType::kBool || index->type.dtype == DType::kUInt8) {
       call.unsupported("a mask as index");
       return std::nullopt;
     }
-    out.places.emplace_back(d, *indices[d]);
+    out.places.emplace_back(d, *index);
   }
   if (out.places.empty() || indices.size() > self.rank()) {
     call.invalid("indices do not fit");
@@ -196,9 +197,9 @@ void embedding_bag(OpCall& call) {
     return std::nullopt;
   };
   const auto first = start_of(0), second = start_of(1), third = start_of(2);
-  if (!first || !second || *first != IntExpr() || *third != *second + *second)
+  if (!first || !second || !third || *first != IntExpr() || *third != *second + *second)
     return call.unsupported("offsets that are not multiples of one number");
-  const IntExpr length = *second;
+  const IntExpr& length = *second;
   const DType dtype = opmath(weight.type.dtype);
   const bool mean = mode == 1;
   call.set(at.reduce(

@@ -13,9 +13,9 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 28;
 
 struct IntCode {
   struct Factor {
@@ -45,7 +45,7 @@ struct Data {
   std::vector<std::int64_t> shape;
   std::vector<double> reals;
   std::vector<std::int64_t> wholes;
-  bool floating() const { return task::is_floating(dtype); }
+  bool floating() const { return tensor::is_floating(dtype); }
   std::size_t count() const { return floating() ? reals.size() : wholes.size(); }
   Number get(std::size_t i) const {
     return floating() ? Number{.real = reals[i]} : Number{.whole = wholes[i]};
@@ -88,7 +88,7 @@ class Interpreter {
       std::int64_t count = 1;
       for (const IntExpr& each : buffer.type.shape) {
         KW_TRY(std::int64_t extent, each.evaluate(sizes_));
-        if (extent < 0 || __builtin_mul_overflow(count, extent, &count) || count > kMostElements)
+        if (extent < 0 || __builtin_mul_overflow(count, extent, &count) || count > kMaxElements)
           return fail(ErrorCode::kInvalidArgument, "{} has a size of {}", buffer.name, extent);
         data.shape.push_back(extent);
       }
@@ -147,7 +147,7 @@ class Interpreter {
     code.dtype = value->dtype;
     if (const auto* constant = std::get_if<Scalar::Constant>(&value->node)) {
       code.constant = {constant->number, constant->integer};
-      if (task::is_floating(code.dtype))
+      if (tensor::is_floating(code.dtype))
         code.constant = real_number(code.dtype, rounding_, constant->number);
     } else if (const auto* index = std::get_if<Scalar::Index>(&value->node)) {
       code.kind = Code::Kind::kIndex;
@@ -173,9 +173,9 @@ class Interpreter {
 
   // ---- values ----
   Number cast_number(DType from, DType to, const Number& value) const {
-    if (task::is_floating(from)) return cast_real(to, rounding_, value.real);
-    return task::is_floating(to) ? real_number(to, rounding_, static_cast<double>(value.whole))
-                                 : whole_number(to, value.whole);
+    if (tensor::is_floating(from)) return cast_real(to, rounding_, value.real);
+    return tensor::is_floating(to) ? real_number(to, rounding_, static_cast<double>(value.whole))
+                                   : whole_number(to, value.whole);
   }
 
   static void store(Data& data, std::size_t place, const Number& value) {
@@ -255,7 +255,7 @@ class Interpreter {
     if (code.op == ScalarOp::kAnd && a.whole == 0) return {};
     if (code.op == ScalarOp::kOr && a.whole != 0) return {.whole = 1};
     const Number b = code.arguments.size() > 1 ? evaluate_scalar(code.arguments[1]) : Number{};
-    if (task::is_floating(of)) return of_reals(code.op, code.dtype, rounding_, a.real, b.real);
+    if (tensor::is_floating(of)) return of_reals(code.op, code.dtype, rounding_, a.real, b.real);
     return whole_number(code.dtype, of_wholes(code.op, a.whole, b.whole, failure_));
   }
 
@@ -319,7 +319,7 @@ class Interpreter {
     const bool reduces = !reduced.empty();
     KW_TRY_STATUS(check_dtype(stage, code, reduces));
     Data& out = data_[static_cast<std::size_t>(stage.out)];
-    RunningReduction sum{.op = stage.op, .floating = task::is_floating(stage.accumulator)};
+    RunningReduction sum{.op = stage.op, .floating = tensor::is_floating(stage.accumulator)};
     std::size_t next = 0;
     for_all(loops, [&] {
       if (next >= out.count()) {
@@ -344,7 +344,7 @@ class Interpreter {
     KW_TRY_STATUS(check_dtype(stage, code, true));
     Data& out = data_[static_cast<std::size_t>(stage.out)];
     RunningReduction sum{.op = stage.op,
-                         .floating = task::is_floating(stage.accumulator),
+                         .floating = tensor::is_floating(stage.accumulator),
                          .last_of_equal = gives_place(stage.op)};
     const Range axis = loops[scan.axis];
     std::int64_t inner = 1, outer = 0;
@@ -401,7 +401,7 @@ class Interpreter {
     const int value = compile(scatter.value);
     const auto id = static_cast<std::size_t>(scatter.out);
     const DType dtype = data_[id].dtype;
-    const bool floating = task::is_floating(dtype);
+    const bool floating = tensor::is_floating(dtype);
     static constexpr std::pair<ScatterOp, ScalarOp> kOps[] = {
         {ScatterOp::kAdd, ScalarOp::kAdd},
         {ScatterOp::kMultiply, ScalarOp::kMul},

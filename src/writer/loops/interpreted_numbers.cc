@@ -10,7 +10,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // Nearest value of `bits` binary digits with exponents from `least` on; past `most`: infinity.
 double rounded_to(double value, int bits, int least, double most, bool infinite) {
@@ -207,7 +207,7 @@ Number whole_number(DType dtype, std::int64_t value) {
 }
 
 Number cast_real(DType dtype, Rounding rounding, double value) {
-  if (task::is_floating(dtype)) return real_number(dtype, rounding, value);
+  if (tensor::is_floating(dtype)) return real_number(dtype, rounding, value);
   if (dtype == DType::kBool) return whole_number(dtype, value != 0 ? 1 : 0);
   if (!(std::abs(value) < 9.2e18))
     return whole_number(dtype, std::numeric_limits<std::int64_t>::min());

@@ -12,17 +12,18 @@ struct Number {  // the one that the dtype asks for
   std::int64_t whole = 0;
 };
 
-// As values of the dtype: reals rounded to it where that is asked for, whole numbers wrapped.
-Number real_number(task::DType dtype, Rounding rounding, double value);
-Number whole_number(task::DType dtype, std::int64_t value);
-Number cast_real(task::DType dtype, Rounding rounding, double value);
+// A number of the dtype: reals are rounded to it if `rounding` says so, integers wrap.
+Number real_number(tensor::DType dtype, Rounding rounding, double value);
+Number whole_number(tensor::DType dtype, std::int64_t value);
+Number cast_real(tensor::DType dtype, Rounding rounding, double value);
 
-// b is not looked at where the operator takes one argument. Of reals: a result of `dtype`, or a
-// test.
-Number of_reals(ScalarOp op, task::DType dtype, Rounding rounding, double a, double b);
-// Not wrapped yet. A failure says why there is no result.
+// Computes an operator of reals; the result has `dtype`, or is a test. b is ignored where the
+// operator takes one argument.
+Number of_reals(ScalarOp op, tensor::DType dtype, Rounding rounding, double a, double b);
+// Computes an operator of integers without wrapping the result. A failure says why there is no
+// result.
 std::int64_t of_wholes(ScalarOp op, std::int64_t a, std::int64_t b, std::string& failure);
-// Of floored division: the quotient, or the remainder.
+// The quotient or the remainder of a floored division.
 std::int64_t divided(bool quotient, std::int64_t a, std::int64_t b, std::string& failure);
 
 // A reduction or scan so far. Sums stay in float64 until the end.
@@ -34,7 +35,7 @@ struct RunningReduction {
 
   void start();
   void take(const Number& x);
-  Number result(task::DType dtype, Rounding rounding) const;
+  Number result(tensor::DType dtype, Rounding rounding) const;
 
  private:
   bool better(const Number& x) const;

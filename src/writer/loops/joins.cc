@@ -5,7 +5,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // The pieces one after the other along `dim`.
 Tensor joined(Lowering& at, const std::vector<Tensor>& pieces, std::size_t dim, DType dtype,

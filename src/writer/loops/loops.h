@@ -1,5 +1,5 @@
 // Loops: a graph's work as loop nests over scalars, without a language or a machine yet. Each stage
-// computes one buffer; strategies decide what is merged, tiled and kept in registers, and a
+// computes one buffer. Strategies decide what is merged, tiled and kept in registers, and a
 // target's emitter prints the result.
 #pragma once
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "task/dtype.h"
+#include "tensor/dtype.h"
 #include "writer/graph/graph.h"
 
 namespace kw::writer {
@@ -21,7 +21,7 @@ using BufferId = int;
 struct Buffer {
   enum class Kind { kInput, kScalar, kOutput, kScratch };
   Kind kind = Kind::kScratch;
-  std::string name;  // of inputs and scalars as in the graph; outputs: out0; scratch: t0, t1
+  std::string name;  // inputs and scalars as in the graph; outputs: out0; scratch: t0, t1
   TensorType type;   // contiguous, row-major
 };
 
@@ -73,7 +73,7 @@ enum class ScalarOp {
   kAdd,
   kSub,
   kMul,
-  kDiv,  // of integers: towards 0
+  kDiv,  // integers are rounded towards 0
   kFloorDiv,
   kRemainder,  // the divisor's sign, as Python's %
   kFmod,
@@ -120,8 +120,8 @@ class Scalar {
   };
   struct Load {
     BufferId buffer = 0;
-    // One a dimension. kInt64 scalars: mostly Index, another expression for gathers. In bounds
-    // wherever it is evaluated.
+    // One index for each dimension, as kInt64 scalars. Most are an Index; gathers have other
+    // expressions. Wherever it is evaluated it is in bounds.
     std::vector<ScalarRef> index;
   };
   struct Call {
@@ -131,25 +131,25 @@ class Scalar {
   struct Cast {
     ScalarRef value;  // to dtype
   };
-  // Of a stage's epilogue: what its reduction or scan gave here.
+  // The value of a stage's reduction or scan at this place, for its epilogue.
   struct Reduced {};
 
   using Node = std::variant<Constant, Index, Load, Call, Cast, Reduced>;
-  Scalar(task::DType type, Node content) : dtype(type), node(std::move(content)) {}
+  Scalar(tensor::DType type, Node content) : dtype(type), node(std::move(content)) {}
 
-  task::DType dtype;
+  tensor::DType dtype;
   Node node;
 };
 
 // ---- stages ----
 struct Loop {
   std::string variable;  // unique in the program: i0, i1, r0
-  IntExpr extent;        // of sizes alone; every combination of loops is run
+  IntExpr extent;        // an expression of sizes alone; every combination of loops is run
 };
 
 // How many iterations all of them have together; 1 without any.
 IntExpr count_of(std::span<const Loop> loops);
-// The number of an iteration, row-major over all of them. What has one iteration adds nothing.
+// The number of an iteration, row-major over all loops. Loops of one iteration add nothing.
 IntExpr row_major(std::span<const Loop> loops);
 
 enum class ReduceOp {
@@ -167,19 +167,19 @@ enum class ReduceOp {
   kLogAddExp,  // log(exp(a) + exp(b)), of a Scan alone
 };
 
-// out[store] = epilogue(reduce over `reduced` of body), for all of `loops`. Without `reduced`:
-// body alone (pointwise; the epilogue is null). body has the dtype of `accumulator` where there is
-// a reduction; what is stored has the dtype of `out`.
+// out[store] = epilogue(reduce over `reduced` of body), for all of `loops`. Without `reduced` it is
+// the body alone (pointwise; the epilogue is null). The body has the dtype of `accumulator` where
+// there is a reduction, and the stored value has the dtype of `out`.
 struct Stage {
-  std::string label;  // of the graph's operator, for comments and plans: "conv2d", "softmax: sum"
-  int node = -1;      // of the graph; -1: a copy into an output
+  std::string label;  // the graph's operator, for comments and plans: "conv2d", "softmax: sum"
+  int node = -1;      // the graph's node; -1 for a copy into an output
   BufferId out = 0;
-  std::vector<Loop> loops = {};    // one a dimension of `out`, outermost first
+  std::vector<Loop> loops = {};    // one for each dimension of `out`, outermost first
   std::vector<Loop> reduced = {};  // outermost first
   ScalarRef body = {};
   ReduceOp op = ReduceOp::kSum;
-  task::DType accumulator = task::DType::kFloat32;
-  ScalarRef epilogue = {};  // of Scalar::Reduced; null: the reduced value itself
+  tensor::DType accumulator = tensor::DType::kFloat32;
+  ScalarRef epilogue = {};  // an expression of Scalar::Reduced; null: the reduced value itself
 };
 
 // out = epilogue(running `op` of body along loops[axis], inclusive), from the axis's end backwards
@@ -208,27 +208,29 @@ struct Scatter {
   int node = -1;
   BufferId out = 0;
   std::vector<Loop> loops = {};
-  std::vector<ScalarRef> index = {};  // one a dimension of `out`, int64, in bounds
-  ScalarRef value = {};               // of out's dtype
+  std::vector<ScalarRef> index = {};  // one for each dimension of `out`, int64, in bounds
+  ScalarRef value = {};               // has the dtype of out
   ScatterOp op = ScatterOp::kAdd;
 };
 
 using Step = std::variant<Stage, Scan, Sort, Scatter>;
 
 struct Program {
-  std::map<std::string, std::int64_t> sizes;  // of the graph
-  std::vector<Condition> conditions;          // of the graph: other sizes need another program
-  std::vector<Buffer> buffers;                // inputs in the graph's order first
-  std::vector<Step> steps;                    // each buffer is complete before it is read
+  std::map<std::string, std::int64_t> sizes;  // the graph's sizes
+  // The graph's conditions: sizes that break them need another program.
+  std::vector<Condition> conditions;
+  std::vector<Buffer> buffers;  // inputs in the graph's order first
+  std::vector<Step> steps;      // each buffer is complete before it is read
   // In the graph's order; each a kOutput of its own, with the graph's elements in row-major order:
   // its shape may be another one of as many elements.
   std::vector<BufferId> outputs;
 };
 
-// One operator after the other, nothing merged: every stage is a whole operator or a part of one
-// (softmax: max, exponentials and sum, quotient). Views, concatenation and padding are no stages:
-// who reads them reads through them. No step makes what nobody reads. kUnsupported names every
-// operator that is missing, kInvalidArgument an operator whose arguments do not fit each other.
+// Lowers one operator after the other and merges nothing: every stage is a whole operator or a part
+// of one (softmax: max, exponentials and sum, quotient). Views, concatenation and padding are no
+// stages; a stage that reads them reads through them. Steps whose results nothing reads are
+// dropped. kUnsupported names every operator that is missing, kInvalidArgument an operator whose
+// arguments do not fit each other.
 Result<Program> lower(const Graph& graph);
 
 enum class Rounding {

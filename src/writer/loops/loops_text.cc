@@ -107,7 +107,7 @@ class Printer {
       static constexpr std::string_view kKinds[] = {"input", "scalar", "output", "scratch"};
       out +=
           fmt::format("{} {} {} {}\n", kKinds[static_cast<std::size_t>(buffer.kind)], buffer.name,
-                      task::to_string(buffer.type.dtype), shape_text(buffer.type.shape));
+                      tensor::to_string(buffer.type.dtype), shape_text(buffer.type.shape));
     }
     for (const Step& step : program_.steps) out += print(step);
     std::string outputs;
@@ -139,9 +139,9 @@ class Printer {
   }
 
   std::string text(const Scalar& value) const {
-    const bool floating = task::is_floating(value.dtype);
+    const bool floating = tensor::is_floating(value.dtype);
     if (const auto* constant = std::get_if<Scalar::Constant>(&value.node)) {
-      if (value.dtype == task::DType::kBool) return constant->integer != 0 ? "true" : "false";
+      if (value.dtype == tensor::DType::kBool) return constant->integer != 0 ? "true" : "false";
       return floating ? fmt::format("{:#}", constant->number)
                       : fmt::format("{}", constant->integer);
     }
@@ -151,7 +151,7 @@ class Printer {
     if (const auto* called = std::get_if<Scalar::Call>(&value.node))
       return fmt::format("{}({})", to_string(called->op), list(called->arguments));
     if (const auto* casted = std::get_if<Scalar::Cast>(&value.node))
-      return fmt::format("{}({})", task::to_string(value.dtype), text(*casted->value));
+      return fmt::format("{}({})", tensor::to_string(value.dtype), text(*casted->value));
     return "reduced";
   }
 
@@ -181,7 +181,7 @@ class Printer {
     std::string reduction;
     if (!stage.reduced.empty())
       reduction = fmt::format("{} in {} over {} of ", to_string(stage.op),
-                              task::to_string(stage.accumulator), loops_text(stage.reduced));
+                              tensor::to_string(stage.accumulator), loops_text(stage.reduced));
     return head("stage", stage.label, stage.node, stage.loops) + value(stage, reduction);
   }
 
@@ -190,7 +190,7 @@ class Printer {
     return head("scan", stage.label, stage.node, stage.loops) +
            value(stage,
                  fmt::format("running {} in {} along {}{} of ", to_string(stage.op),
-                             task::to_string(stage.accumulator), stage.loops[scan.axis].variable,
+                             tensor::to_string(stage.accumulator), stage.loops[scan.axis].variable,
                              scan.reversed ? " backwards" : ""));
   }
 

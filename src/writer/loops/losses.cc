@@ -6,7 +6,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 enum : std::int64_t { kNone = 0, kMean = 1 };  // at::Reduction
 
@@ -58,7 +58,7 @@ ScalarRef square(const ScalarRef& x) {
 // |d| < beta: d^2 / 2 / beta, else |d| - beta / 2.
 ScalarRef smooth_l1(OpCall& call, const ScalarRef& x, const ScalarRef& y) {
   const double beta = call.number("beta", 1);
-  const ScalarRef size = unary(ScalarOp::kAbs, binary(ScalarOp::kSub, x, y));
+  ScalarRef size = unary(ScalarOp::kAbs, binary(ScalarOp::kSub, x, y));
   if (beta == 0) return size;
   return select(binary(ScalarOp::kLess, size, beta),
                 binary(ScalarOp::kMul, square(size), 0.5 / beta),
@@ -153,7 +153,7 @@ void nll_loss(OpCall& call) {
   if (reduction == kNone) {
     if (!call.has_rank(target.rank())) return;
     call.map(element);
-    if (call.used(1)) call.map([&](const Index&) { return zero; }, 1);
+    if (call.used(1)) call.map([&](const Index&) -> const ScalarRef& { return zero; }, 1);
     return;
   }
   at.part("weights");

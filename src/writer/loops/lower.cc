@@ -62,11 +62,11 @@ std::vector<std::vector<bool>> uses_of(const Graph& graph) {
 }
 
 std::string joined(const std::set<std::string>& names) {
-  constexpr std::size_t kMostNames = 40;
+  constexpr std::size_t kMaxNames = 40;
   std::string out;
   std::size_t count = 0;
   for (const std::string& name : names) {
-    if (++count > kMostNames) return fmt::format("{} and {} more", out, names.size() - kMostNames);
+    if (++count > kMaxNames) return fmt::format("{} and {} more", out, names.size() - kMaxNames);
     out += (out.empty() ? "" : ", ") + printable(name, 120);
   }
   return out;
@@ -74,13 +74,13 @@ std::string joined(const std::set<std::string>& names) {
 
 // Shapes are multiplied out: what no real one comes near is refused.
 Status check_shapes(const Graph& graph) {
-  constexpr double kMostTerms = 1024;
-  constexpr std::size_t kMostDimensions = 16;
+  constexpr double kMaxTerms = 1024;
+  constexpr std::size_t kMaxDimensions = 16;
   const auto refused = [](const TensorType& type) {
     double terms = 1;
     for (const IntExpr& each : type.shape)
       terms *= static_cast<double>(std::max<std::size_t>(each.terms(), 1));
-    return terms > kMostTerms || type.shape.size() > kMostDimensions;
+    return terms > kMaxTerms || type.shape.size() > kMaxDimensions;
   };
   for (const GraphInput& input : graph.inputs) {
     if (refused(input.type))

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "writer/loops/testing.h"
+#include "writer/loops/testing/graphs.h"
 
 namespace kw::writer {
 namespace {

@@ -7,10 +7,10 @@
 
 namespace kw::writer {
 
-using task::DType;
+using tensor::DType;
 
 namespace {
-constexpr std::size_t kMostTerms = 128;  // of an index; real ones have less than ten
+constexpr std::size_t kMaxTerms = 128;  // of an index; real ones have less than ten
 
 BufferId buffer_of(const Tensor& tensor) {
   KW_CHECK(tensor.buffer);
@@ -65,12 +65,12 @@ Tensor Lowering::input(std::size_t index) {
 
 ScalarRef Lowering::read(const Tensor& tensor, const Index& index) {
   const bool simple = std::all_of(index.begin(), index.end(),
-                                  [](const IntExpr& each) { return each.terms() <= kMostTerms; });
+                                  [](const IntExpr& each) { return each.terms() <= kMaxTerms; });
   if (index.size() == tensor.rank() && simple) return tensor.rule(index);
   if (!misfit_) {
     misfit_ = simple ? fmt::format("an index of {} dimensions into a tensor of {}", index.size(),
                                    tensor.rank())
-                     : fmt::format("an index of more than {} terms", kMostTerms);
+                     : fmt::format("an index of more than {} terms", kMaxTerms);
   }
   return writer::number(tensor.type.dtype, 0);
 }

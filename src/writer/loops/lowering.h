@@ -1,6 +1,6 @@
-// What the lowering functions of one operator each work with. A value of the graph is a Tensor: a
-// rule that gives the scalar at an index. Stages make rules that load from a buffer; views wrap
-// another's rule.
+// Shared parts of the functions that lower one operator each. A value of the graph is a Tensor: a
+// rule that gives the scalar at an index. Stages make rules that load from a buffer, and views wrap
+// another rule.
 #pragma once
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace kw::writer {
 
-using Index = std::vector<IntExpr>;  // one a dimension
+using Index = std::vector<IntExpr>;  // one expression for each dimension
 using Rule = std::function<ScalarRef(const Index&)>;
 
 struct Tensor {
@@ -27,7 +27,7 @@ struct Tensor {
       std::nullopt;     // all of it in row-major order, perhaps of another shape
   bool number = false;  // a host number: promotes by its kind alone
   std::shared_ptr<const struct Flip> flip = nullptr;  // it is that, flipped
-  // What reading an element costs: how many tensors are chosen from, and rules that call each
+  // The cost of reading an element: how many tensors it chooses from, and how deep rules call each
   // other.
   int choices = 1, depth = 0;
   std::size_t rank() const { return type.shape.size(); }
@@ -60,7 +60,7 @@ class Lowering {
   Tensor map(const TensorType& type, const Rule& body);
   struct Reduction {
     ReduceOp op = ReduceOp::kSum;
-    task::DType accumulator = task::DType::kFloat32;
+    tensor::DType accumulator = tensor::DType::kFloat32;
     Shape extents;
     std::function<ScalarRef(const Index& at, const Index& reduced)> body;
     std::function<ScalarRef(const Index& at, const ScalarRef& value)> epilogue =
@@ -68,13 +68,13 @@ class Lowering {
   };
   Tensor reduce(const TensorType& type, const Reduction& reduction);
   Tensor scan(const TensorType& type, std::size_t axis, bool reversed, ReduceOp op,
-              task::DType accumulator, const Rule& body);
+              tensor::DType accumulator, const Rule& body);
   struct Sorted {
     Tensor values, indices;
   };
-  // Along the last dimension.
+  // Sorts along the last dimension.
   Sorted sort(const Tensor& in, bool descending, const std::optional<IntExpr>& first);
-  // loops: extents of what is scattered; place: the index into out of an element.
+  // loops: extents of the scattered updates. place: the index into `out` of an update.
   Tensor scatter(const Tensor& start, const Shape& extents, ScatterOp op,
                  const std::function<Index(const Index&)>& place, const Rule& value);
   Tensor in_buffer(const Tensor& tensor);  // itself, or a copy in a buffer of its own
@@ -103,8 +103,8 @@ class Lowering {
   std::optional<std::string> misfit_;
 };
 
-// One node on its way into stages. An argument of another form than the function can take makes the
-// call fail with kUnsupported; after that values are harmless ones and set() has no effect.
+// A node that is being lowered. An argument of a form that the function cannot take makes the call
+// fail with kUnsupported. After that, values are harmless ones and set() has no effect.
 class OpCall {
  public:
   OpCall(Lowering& lowering, const Graph& graph, int node,
@@ -122,17 +122,19 @@ class OpCall {
   std::vector<IntExpr> sizes(std::string_view name);       // a single number is a list
   std::int64_t integer(std::string_view name);             // known while writing
   double number(std::string_view name, double otherwise);  // known while writing; None: otherwise
-  bool is(std::string_view name, double value) const;      // that number, known while writing
+  // True for this number, where it is known while lowering.
+  bool is(std::string_view name, double value) const;
   bool flag(std::string_view name);
   std::string text(std::string_view name);
   std::size_t dim(std::string_view name, std::size_t rank);
-  std::vector<std::size_t> dims(std::string_view name, std::size_t rank);  // none given: all
+  // All dimensions where no argument is given.
+  std::vector<std::size_t> dims(std::string_view name, std::size_t rank);
   std::size_t dim_of(std::int64_t dim, std::size_t rank);
   // Like sizes(), one number standing for all `count`; none given: `otherwise`.
   std::vector<IntExpr> sizes_each(std::string_view name, std::size_t count,
                                   const IntExpr& otherwise);
   // A number, a host scalar or a tensor without dimensions, as a scalar of the dtype.
-  ScalarRef scalar(std::string_view name, task::DType dtype, double otherwise = 0);
+  ScalarRef scalar(std::string_view name, tensor::DType dtype, double otherwise = 0);
 
   std::size_t outputs() const { return node_.outputs.size(); }
   const TensorType& type(std::size_t output = 0) const;
@@ -153,8 +155,8 @@ class OpCall {
   // Pointwise stage of the output's type: the body is cast to its dtype.
   void map(const Rule& body, std::size_t output = 0);
   // The operand broadcast to `shape`, cast to `dtype`.
-  Rule operand(const Tensor& tensor, const Shape& shape, task::DType dtype);
-  Rule operand(std::string_view name, task::DType dtype) {
+  Rule operand(const Tensor& tensor, const Shape& shape, tensor::DType dtype);
+  Rule operand(std::string_view name, tensor::DType dtype) {
     return operand(tensor(name), type().shape, dtype);
   }
   const Node& node() const { return node_; }
@@ -171,7 +173,7 @@ class OpCall {
   const std::vector<std::vector<Tensor>>& values_;
   const std::vector<std::vector<bool>>& used_;
   std::vector<Tensor> results_;
-  int choices_ = 0, depth_ = 0;  // of the tensors asked for
+  int choices_ = 0, depth_ = 0;  // the most among the tensors that were asked for
   std::optional<Error> failure_;
 };
 
@@ -183,7 +185,7 @@ void add_views(LowerTable& table);
 void add_joins(LowerTable& table);
 void add_creation(LowerTable& table);
 void add_elementwise_unary(LowerTable& table);
-void add_elementwise_nary(LowerTable& table);  // of two or more tensors
+void add_elementwise_nary(LowerTable& table);  // operators of two or more tensors
 void add_activations(LowerTable& table);
 void add_reductions(LowerTable& table);
 void add_softmax(LowerTable& table);
@@ -200,15 +202,17 @@ void add_losses(LowerTable& table);
 
 // Shapes.
 IntExpr product(const Shape& shape, std::size_t first = 0, std::size_t last = SIZE_MAX);
-task::DType promoted(const std::vector<Tensor>& tensors);  // torch.result_type
+tensor::DType promoted(const std::vector<Tensor>& tensors);  // torch.result_type
 
 // Several dimensions of a tensor, reduced away or kept as 1.
 struct Reduced {
   std::vector<std::size_t> dims;  // ascending
   bool keep = false;
   Shape extents(const Tensor& of) const;
-  Shape kept_shape(const Tensor& of) const;  // of what is left, keep aside
-  // Index into what is reduced, of an index into the result and one into the reduced dimensions.
+  // The shape of the dimensions that are left; `keep` is ignored.
+  Shape kept_shape(const Tensor& of) const;
+  // An index into the reduced tensor, made of an index into the result and one into the reduced
+  // dimensions.
   Index join(const Index& at, const Index& over) const;
   // Index into kept_shape() of one into the tensor.
   Index left(const Index& full) const;
@@ -216,18 +220,18 @@ struct Reduced {
 
 // Mean over some dimensions, and what an epilogue makes of the sum of squared differences from it.
 // The mean has kept_shape().
-Tensor mean_over(Lowering& at, const Tensor& in, const Reduced& over, task::DType dtype);
+Tensor mean_over(Lowering& at, const Tensor& in, const Reduced& over, tensor::DType dtype);
 Tensor square_sum_over(
     Lowering& at, const Tensor& in, const Tensor& mean, const Reduced& over, const TensorType& type,
     const std::function<ScalarRef(const Index& at, const ScalarRef& value)>& epilogue);
-ScalarRef count_of(const Tensor& in, const Reduced& over, task::DType dtype);
+ScalarRef count_of(const Tensor& in, const Reduced& over, tensor::DType dtype);
 
 // Softmax's parts over some dimensions: the maximum and the sum of exponentials, of kept_shape().
 struct Exponentials {
   Tensor largest, sum;
 };
 Exponentials exponentials_over(Lowering& at, const Tensor& in, const Reduced& over,
-                               task::DType dtype);
+                               tensor::DType dtype);
 
 // Views, used by several families.
 Tensor reshaped(Lowering& at, const Tensor& in, const Shape& shape);

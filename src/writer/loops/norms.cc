@@ -4,7 +4,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 struct Affine {
   std::optional<Rule> scale, shift;
@@ -81,7 +81,7 @@ void rms_norm(OpCall& call) {
   if (count == 0 || count > self.rank()) return call.invalid("normalized_shape does not fit");
   const DType dtype = opmath(call.type().dtype);
   const Affine affine = affine_of(call, count, dtype);
-  const double eps = call.number("eps", task::epsilon_of(dtype));
+  const double eps = call.number("eps", tensor::epsilon_of(dtype));
   if (!call.has_rank(self.rank())) return;
   const Reduced over = last_dims(self, count);
   call.at.part("squares");

@@ -5,14 +5,14 @@
 
 namespace kw::writer {
 
-using task::DType;
+using tensor::DType;
 
 namespace {
 
-constexpr int kMostChoices = 64, kMostDepth = 64;
+constexpr int kMaxChoices = 64, kMaxDepth = 64;
 
 int kind_of(DType dtype) {  // bool < integers < floating
-  if (task::is_floating(dtype)) return 2;
+  if (tensor::is_floating(dtype)) return 2;
   return dtype == DType::kBool ? 0 : 1;
 }
 
@@ -22,12 +22,12 @@ DType promote_two(DType a, DType b) {
   const int a_kind = kind_of(a), b_kind = kind_of(b);
   if (a_kind != b_kind) return a_kind > b_kind ? a : b;
   if (a_kind == 2) {
-    if (task::size_of(a) == task::size_of(b)) return DType::kFloat32;  // float16 with bfloat16
-    return task::size_of(a) > task::size_of(b) ? a : b;
+    if (tensor::size_of(a) == tensor::size_of(b)) return DType::kFloat32;  // float16 with bfloat16
+    return tensor::size_of(a) > tensor::size_of(b) ? a : b;
   }
   const bool is_unsigned = a == DType::kUInt8 || b == DType::kUInt8;
-  if (is_unsigned && task::size_of(a) == task::size_of(b)) return DType::kInt16;
-  return task::size_of(a) > task::size_of(b) ? a : b;
+  if (is_unsigned && tensor::size_of(a) == tensor::size_of(b)) return DType::kInt16;
+  return tensor::size_of(a) > tensor::size_of(b) ? a : b;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ DType promoted(const std::vector<Tensor>& tensors) {
   std::optional<DType> classes[3];  // with dimensions, without, numbers
   for (const Tensor& tensor : tensors) {
     DType dtype = tensor.type.dtype;
-    if (tensor.number && task::is_floating(dtype)) dtype = DType::kFloat32;
+    if (tensor.number && tensor::is_floating(dtype)) dtype = DType::kFloat32;
     auto& mine = classes[tensor.number ? 2 : tensor.rank() == 0 ? 1 : 0];
     mine = mine ? promote_two(*mine, dtype) : dtype;
   }
@@ -92,7 +92,7 @@ Tensor OpCall::value(const ValueId& id) {
       id.is_input()
           ? at.input(id.input_index())
           : values_[static_cast<std::size_t>(id.node)][static_cast<std::size_t>(id.output)];
-  choices_ = std::min(choices_ + out.choices, kMostChoices + 1);
+  choices_ = std::min(choices_ + out.choices, kMaxChoices + 1);
   depth_ = std::max(depth_, out.depth);
   return out;
 }
@@ -306,7 +306,7 @@ void OpCall::set(std::size_t output, Tensor value) {
     value.rule = [inner = value, this_at = &at](const Index& index) {
       return this_at->read(inner, index);
     };
-    if (value.choices > kMostChoices || value.depth > kMostDepth)
+    if (value.choices > kMaxChoices || value.depth > kMaxDepth)
       value = at.map(value.type, value.rule);
   }
   results_[output] = std::move(value);

@@ -7,7 +7,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // Of one pooled dimension: places first + step * r for r below extent, those that count being
 // within [low, high).
@@ -39,9 +39,9 @@ Element element(Lowering& at, const Windows& windows, const Index& i, const Inde
 }
 
 ScalarRef lowest(DType dtype) {
-  if (task::is_floating(dtype)) return writer::number(dtype, -HUGE_VAL);
+  if (tensor::is_floating(dtype)) return writer::number(dtype, -HUGE_VAL);
   if (dtype == DType::kUInt8 || dtype == DType::kBool) return integer(dtype, 0);
-  const auto bits = 8 * task::size_of(dtype) - 1;
+  const auto bits = 8 * tensor::size_of(dtype) - 1;
   return integer(dtype, static_cast<std::int64_t>(~std::uint64_t{0} << bits));
 }
 

@@ -6,7 +6,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 using Epilogue = std::function<ScalarRef(const Index&, const ScalarRef&)>;
 
@@ -51,7 +51,7 @@ Epilogue added(OpCall& call) {
   const ScalarRef alpha = call.scalar("alpha", dtype, 1), beta = call.scalar("beta", dtype, 1);
   const Rule self = call.operand("self", dtype);
   return [=](const Index& i, const ScalarRef& sum) {
-    const ScalarRef product = plain ? sum : binary(ScalarOp::kMul, alpha, sum);
+    ScalarRef product = plain ? sum : binary(ScalarOp::kMul, alpha, sum);
     if (none) return product;
     const ScalarRef start = self(i);
     return binary(ScalarOp::kAdd, product, plain ? start : binary(ScalarOp::kMul, beta, start));

@@ -6,7 +6,7 @@
 
 namespace kw::writer {
 
-using task::DType;
+using tensor::DType;
 
 Shape Reduced::extents(const Tensor& of) const {
   Shape out;

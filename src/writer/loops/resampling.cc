@@ -6,7 +6,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // How output places map to input places along one dimension.
 struct Axis {

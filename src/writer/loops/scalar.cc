@@ -8,7 +8,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 bool is_test(ScalarOp op) {
   switch (op) {
@@ -54,7 +54,7 @@ DType opmath(DType dtype) {
 }
 
 ScalarRef number(DType dtype, double value) {
-  if (task::is_floating(dtype)) return make(dtype, Scalar::Constant{.number = value});
+  if (tensor::is_floating(dtype)) return make(dtype, Scalar::Constant{.number = value});
   if (dtype == DType::kBool) return boolean(value != 0);
   constexpr double kLimit = 9.2e18;
   const double whole =
@@ -63,7 +63,7 @@ ScalarRef number(DType dtype, double value) {
 }
 
 ScalarRef integer(DType dtype, std::int64_t value) {
-  if (task::is_floating(dtype)) return number(dtype, static_cast<double>(value));
+  if (tensor::is_floating(dtype)) return number(dtype, static_cast<double>(value));
   if (dtype == DType::kBool) return boolean(value != 0);
   return make(dtype, Scalar::Constant{.integer = value});
 }
@@ -90,8 +90,8 @@ ScalarRef cast(DType dtype, const ScalarRef& value) {
   const auto* constant = std::get_if<Scalar::Constant>(&value->node);
   // A number that the narrower type lacks is cut where the program runs.
   if (constant != nullptr && opmath(dtype) == dtype) {
-    if (task::is_floating(value->dtype)) return number(dtype, constant->number);
-    if (task::is_floating(dtype) || dtype == DType::kInt64 || dtype == DType::kBool)
+    if (tensor::is_floating(value->dtype)) return number(dtype, constant->number);
+    if (tensor::is_floating(dtype) || dtype == DType::kInt64 || dtype == DType::kBool)
       return integer(dtype, constant->integer);
   }
   return make(dtype, Scalar::Cast{value});
@@ -152,6 +152,12 @@ std::optional<IntExpr> index_of(const ScalarRef& value) {
   if (const auto* index = std::get_if<Scalar::Index>(&value->node)) return index->expr;
   const auto* constant = std::get_if<Scalar::Constant>(&value->node);
   return constant != nullptr ? std::optional(IntExpr(constant->integer)) : std::nullopt;
+}
+
+IntExpr known_index(const ScalarRef& value) {
+  auto index = index_of(value);
+  KW_CHECK(index.has_value());
+  return *std::move(index);
 }
 
 std::vector<IntExpr> known_indices(const Scalar::Load& load) {

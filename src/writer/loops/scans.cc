@@ -4,7 +4,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // A scan of what is flipped along its axis runs backwards over the tensor itself.
 void scan(OpCall& call, std::size_t output, ReduceOp op, DType accumulator) {

@@ -5,7 +5,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // out[.., place[i], ..] op= value for every element of `places`, a tensor of self's rank.
 void scatter(OpCall& call, ScatterOp op, const Tensor& places, std::size_t dim, const Rule& value) {
@@ -34,7 +34,8 @@ void scatter_tensor(OpCall& call, ScatterOp op) {
 void scatter_value(OpCall& call) {
   const ScalarRef value = call.scalar("value", call.type().dtype);
   const std::size_t dim = call.dim("dim", call.tensor("self").rank());
-  scatter(call, ScatterOp::kAssign, call.tensor("index"), dim, [&](const Index&) { return value; });
+  scatter(call, ScatterOp::kAssign, call.tensor("index"), dim,
+          [&](const Index&) -> const ScalarRef& { return value; });
 }
 
 std::optional<ScatterOp> op_of(const std::string& name) {

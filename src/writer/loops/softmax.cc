@@ -5,7 +5,7 @@
 
 namespace kw::writer {
 
-using task::DType;
+using tensor::DType;
 
 namespace {
 

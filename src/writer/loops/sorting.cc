@@ -4,7 +4,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // Sorts along `dim`, brought to the end and back.
 std::optional<Lowering::Sorted> sorted(OpCall& call, std::size_t dim, bool descending,

@@ -6,7 +6,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 // Dimensions [in_first, in_last) of the viewed tensor hold what [first, last) of the view do.
 struct Group {
@@ -355,7 +355,7 @@ void pixel_unshuffle(OpCall& call) {
   if (!call.has_rank(self.rank())) return;
   call.set({{self.type.dtype, call.type().shape}, [=, &at = call.at](const Index& index) {
               Index mine = index;
-              const IntExpr channel = index[index.size() - 3];
+              const IntExpr& channel = index[index.size() - 3];
               mine[mine.size() - 3] = at.ranges.floor_div(channel, factor * factor);
               mine[mine.size() - 2] = mine[mine.size() - 2] * factor +
                                       at.ranges.mod(at.ranges.floor_div(channel, factor), factor);

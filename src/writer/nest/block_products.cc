@@ -69,8 +69,8 @@ class Blocker {
     NestList out;
     const std::optional<Reduction> found = reduction_in(node);
     if (found && found->step->op == ReduceOp::kSum &&
-        (found->declare->dtype == task::DType::kFloat32 ||
-         found->declare->dtype == task::DType::kFloat64))
+        (found->declare->dtype == tensor::DType::kFloat32 ||
+         found->declare->dtype == tensor::DType::kFloat64))
       out = product_of(*found, found->declare->dtype);
     if (out.empty()) out.push_back(std::move(node));
     return out;
@@ -85,7 +85,7 @@ class Blocker {
   };
 
   // Empty: it is none.
-  NestList product_of(const Reduction& found, task::DType dtype) {
+  NestList product_of(const Reduction& found, tensor::DType dtype) {
     Parts parts;
     for (const NestLoop* loop : found.loops) parts.loops.push_back({loop->variable, loop->extent});
     for (const NestLoop* loop : found.reduced)

@@ -10,7 +10,7 @@ namespace {
 // What leaves an accumulator as it is.
 bool is_neutral(const ScalarRef& value, ReduceOp op) {
   const auto* constant = std::get_if<Scalar::Constant>(&value->node);
-  if (constant == nullptr || !task::is_floating(value->dtype)) return false;
+  if (constant == nullptr || !tensor::is_floating(value->dtype)) return false;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (op) {
     case ReduceOp::kSum:

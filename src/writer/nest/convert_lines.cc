@@ -10,7 +10,7 @@
 namespace kw::writer {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 constexpr std::int64_t kLine = 512;   // elements
 constexpr std::int64_t kFewest = 64;  // for which it is done

@@ -8,7 +8,8 @@ namespace {
 // A number divides numbers alone: halves of 2 * W, as a transposed convolution has them, are no
 // groups.
 bool divides(const IntExpr& by, const IntExpr& extent) {
-  if (by.constant() && (*by.constant() < 2 || !extent.constant())) return false;
+  const auto number = by.constant();
+  if (number && (*number < 2 || !extent.constant())) return false;
   return IntExpr::call(IntFunction::kFloorDiv, extent, by) * by == extent;
 }
 

@@ -10,7 +10,8 @@ namespace kw::writer {
 
 struct Groups {
   std::vector<Loop> loops;
-  std::map<std::string, IntExpr> places;  // of the variables that were split; empty: none is
+  // Expressions of the variables that were split; empty where none was.
+  std::map<std::string, IntExpr> places;
 };
 
 // Each loop whose variable is read as variable // by, where `by` divides its extent, is two:

@@ -29,20 +29,20 @@ struct NestLoop {
 struct Declare {
   std::string name;
   ReduceOp op = ReduceOp::kSum;
-  task::DType dtype = task::DType::kFloat32;  // of the accumulator; of an argument reduction: of
-                                              // the compared values
+  // Dtype of the accumulator; for an argument reduction, of the values compared.
+  tensor::DType dtype = tensor::DType::kFloat32;
 };
 
 struct Accumulate {
-  std::string name;  // of a Declare
+  std::string name;  // the name of its Declare
   ReduceOp op = ReduceOp::kSum;
   ScalarRef value;
-  IntExpr position;  // kArgMin, kArgMax: what is remembered
+  IntExpr position;  // the position that kArgMin and kArgMax remember
 };
 
 struct Store {
   BufferId buffer = 0;
-  std::vector<IntExpr> index;      // one a dimension
+  std::vector<IntExpr> index;      // one for each dimension
   ScalarRef value;                 // Scalar::Reduced: the accumulator of this name
   std::string accumulator;         // empty: no Scalar::Reduced in the value
   std::optional<ReduceOp> update;  // set: buffer[index] = op(buffer[index], value)
@@ -58,11 +58,11 @@ struct Routine {
 // both.
 struct Product {
   BufferId out = 0;
-  std::vector<IntExpr> index;                 // one a dimension of out
-  std::vector<Loop> rows, columns, depth;     // outermost first
-  ScalarRef left, right;                      // of dtype
-  task::DType dtype = task::DType::kFloat32;  // float32 or float64
-  ScalarRef epilogue;                         // of Scalar::Reduced, of dtype
+  std::vector<IntExpr> index;                     // one for each dimension of out
+  std::vector<Loop> rows, columns, depth;         // outermost first
+  ScalarRef left, right;                          // in dtype
+  tensor::DType dtype = tensor::DType::kFloat32;  // float32 or float64
+  ScalarRef epilogue;                             // an expression of Scalar::Reduced, in dtype
 };
 
 struct NestNode {
@@ -71,8 +71,8 @@ struct NestNode {
 
 // Local: a scratch buffer, or its rest, that one iteration of the loops around it makes and uses.
 struct LocalBuffer {
-  Shape shape;                     // of what is left; []: a scalar variable
-  std::vector<std::size_t> dims;   // of the buffer, that are left, ascending
+  Shape shape;                     // the shape that is left; []: a scalar variable
+  std::vector<std::size_t> dims;   // dimensions of the buffer that are left, ascending
   std::vector<std::string> loops;  // around its declaration, outermost first
 };
 
@@ -82,7 +82,7 @@ struct Nest {
   std::map<BufferId, LocalBuffer> locals;  // made by shrink_buffers()
   // Sizes that it is right for with these values alone: made by unroll_windows().
   std::map<std::string, std::int64_t> numbers;
-  bool has_tiles = false;  // of tile_transposes()
+  bool has_tiles = false;  // made by tile_transposes()
 };
 
 // A nest for each step, one after the other.
@@ -94,8 +94,8 @@ Nest make_nest(const Program& program);
 // made; loops move up over what they do not depend on.
 void fuse_loops(Nest& nest);
 
-// Where a loop's innermost reduction walks over memory in strides, but one of the output's
-// dimensions in steps of one: `width` of these are reduced side by side.
+// Reduces `width` outputs side by side where a loop's innermost reduction walks over memory in
+// strides, but one dimension of the output in steps of one.
 void reduce_side_by_side(Nest& nest, int width);
 
 // Sums of products become Products: matrix products of all kinds, convolutions, and transposed ones
@@ -103,13 +103,13 @@ void reduce_side_by_side(Nest& nest, int width);
 // transformations.
 void block_products(Nest& nest);
 
-// A reduction over a window of constant size becomes one expression of its elements, so that
-// neighbouring outputs are computed side by side. `sizes` may be taken for constants; those that
-// are, are among the nest's numbers then. Before fuse_loops().
+// Turns a reduction over a window of constant size into one expression of its elements, so that
+// neighbouring outputs are computed side by side. It may take `sizes` for constants, and adds those
+// that it takes to the nest's numbers. Call it before fuse_loops().
 void unroll_windows(Nest& nest, const std::map<std::string, std::int64_t>& sizes = {});
 
-// A reduction over elements of which a condition lets some in ends behind the last of those, where
-// the condition says so of a loop of its own. After reduce_side_by_side().
+// Ends a reduction behind the last element that its condition lets in, where the condition bounds a
+// loop of its own. Call it after reduce_side_by_side().
 void bound_reductions(Nest& nest);
 
 // Loops whose statements test whether an index is inside run in three parts: before, where every
@@ -117,29 +117,21 @@ void bound_reductions(Nest& nest);
 // do so too. After shrink_buffers().
 void split_borders(Nest& nest);
 
-// A loop that has nothing but another loop, through which everything is read and written in one
-// step from the first to the last iteration, becomes one loop with it. After shrink_buffers().
+// Merges two perfectly nested loops whose accesses are contiguous over both. Call it after
+// shrink_buffers().
 void flatten_loops(Nest& nest);
 
 // Loops in which neighbours in memory are read in an outer one and written in the innermost one:
 // both run over `tile` iterations at a time, 0: as they are. After the others.
 void tile_transposes(Nest& nest, int tile);
 
-// What long loops read and write in float16 in single steps is converted a line at a time. After
-// the others.
+// Converts float16 that long loops read and write in single steps a line at a time. Call it after
+// the other transformations.
 void convert_lines(Nest& nest);
 
 // Drops the dimensions of scratch buffers along which each iteration uses its own element only, or
 // all use the first.
 void shrink_buffers(Nest& nest);
-
-// Pointwise stages that alone read a reduction of as many elements become its epilogue. Before
-// make_nest().
-void inline_epilogues(Program& program);
-
-// Pointwise stages that one reduction alone reads, each element once, become its terms: where it
-// reads them in strides, and products that may be those of matrices. Before inline_epilogues().
-void inline_terms(Program& program);
 
 // A nest of loops that has nothing but one reduction: loops > declare, loops > accumulate, store.
 struct Reduction {
@@ -167,8 +159,8 @@ void collect_writes(const NestNode& node, std::vector<Access>& out);
 // How far it runs at the sizes that were traced, in the first iteration of the loops around it.
 std::optional<std::int64_t> traced_extent(const Nest& nest, const NestLoop& loop);
 
-// The element's place in its buffer's memory, counted in elements; of a local buffer in what is
-// left of it. nullopt: depends on data.
+// The element's place in its buffer's memory, counted in elements; for a local buffer, in the part
+// that is left. nullopt where it depends on data.
 std::optional<IntExpr> linear_index(const Nest& nest, const Access& access);
 IntExpr linear_index(const Nest& nest, BufferId buffer, const std::vector<IntExpr>& index);
 

@@ -51,7 +51,7 @@ class Printer {
     --indent_;
   }
   void add(const Declare& one) {
-    line(fmt::format("{} of {} {}", to_string(one.op), task::to_string(one.dtype), one.name));
+    line(fmt::format("{} of {} {}", to_string(one.op), tensor::to_string(one.dtype), one.name));
   }
   void add(const Accumulate& step) {
     const bool placed = step.op == ReduceOp::kArgMin || step.op == ReduceOp::kArgMax;

@@ -10,7 +10,7 @@
 namespace kw::writer {
 namespace {
 
-constexpr std::int64_t kMostPhases = 4;
+constexpr std::int64_t kMaxPhases = 4;
 
 // What a dimension is read at: [low, low + extent).
 struct Reach {
@@ -92,7 +92,7 @@ NestNode filling(Store store, const std::vector<Loop>& loops, const std::string&
 
 class Padding {
  public:
-  Padding(const ImageRead& read, task::DType dtype, Program& program)
+  Padding(const ImageRead& read, tensor::DType dtype, Program& program)
       : read_(read), program_(program), ranges_(read.ranges) {
     image_.name = fmt::format("t{}", program.buffers.size());
     image_.type.dtype = dtype;
@@ -118,7 +118,7 @@ class Padding {
                                                                : dimension(extent, offset));
       read_at(place, from.type.shape[d]);
     }
-    const task::DType dtype = image_.type.dtype;
+    const tensor::DType dtype = image_.type.dtype;
     Store store;
     store.buffer = static_cast<BufferId>(program_.buffers.size());
     store.index = put_;
@@ -152,7 +152,7 @@ class Padding {
     ranges_.loop(variable, extent);
     image_.type.shape.push_back(extent);
     put_.push_back(IntExpr::symbol(variable));
-    place_.push_back(std::make_shared<const Scalar>(task::DType::kInt64, Scalar::Index{place}));
+    place_.push_back(std::make_shared<const Scalar>(tensor::DType::kInt64, Scalar::Index{place}));
     return put_.back();
   }
 
@@ -160,7 +160,7 @@ class Padding {
   IntExpr by_remainder(const IntExpr& extent, const IntExpr& offset, std::int64_t step) {
     const IntRanges& ranges = read_.ranges;
     const IntExpr phase = dimension(step, ranges.mod(offset, step));
-    if (step <= kMostPhases && loops_.size() > 1) phases_ = loops_.back().variable;
+    if (step <= kMaxPhases && loops_.size() > 1) phases_ = loops_.back().variable;
     const IntExpr count = ranges.floor_div(extent + step - 1, step);
     return phase + IntExpr(step) * dimension(count, ranges.floor_div(offset, step));
   }
@@ -171,7 +171,7 @@ class Padding {
       in_bounds_ = logical_and(in_bounds_, binary(op, index_number(place), limit));
     };
     if (!ranges_.nonnegative(place))
-      require(ScalarOp::kGreaterEqual, integer(task::DType::kInt64, 0));
+      require(ScalarOp::kGreaterEqual, integer(tensor::DType::kInt64, 0));
     if (!ranges_.less(place, size)) require(ScalarOp::kLess, index_number(size));
   }
 
@@ -189,7 +189,7 @@ class Padding {
 
 }  // namespace
 
-std::optional<PaddedImage> padded_image(const ImageRead& read, task::DType dtype,
+std::optional<PaddedImage> padded_image(const ImageRead& read, tensor::DType dtype,
                                         Program& program) {
   const Scalar::Load* load = load_in(read.value);
   if (load == nullptr || read.columns.empty()) return std::nullopt;

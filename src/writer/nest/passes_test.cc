@@ -1,8 +1,9 @@
 // What single transformations make of small nests.
 #include <gtest/gtest.h>
 
+#include "writer/fusion/fusion.h"
 #include "writer/loops/scalar.h"
-#include "writer/loops/testing.h"
+#include "writer/loops/testing/graphs.h"
 #include "writer/nest/groups.h"
 #include "writer/nest/nest.h"
 
@@ -301,7 +302,7 @@ TEST(FuseLoops, WhatIsComputedOnceGoesBeforeTheLoops) {
 TEST(Groups, AreMembersOfTheirOwn) {
   const IntExpr i = IntExpr::symbol("i");
   const ScalarRef value =
-      load(0, task::DType::kFloat32,
+      load(0, tensor::DType::kFloat32,
            {index_number(IntExpr::call(IntFunction::kFloorDiv, i, 4)), index_number(i)});
   const Groups groups = split_groups(value, {{"i", 8}, {"j", 5}});
   ASSERT_EQ(groups.loops.size(), 3U);

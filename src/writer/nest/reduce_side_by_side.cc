@@ -121,18 +121,18 @@ class SideBySide {
                const std::map<std::string, IntExpr>& moved) {
     const bool largest = declare.op == ReduceOp::kArgMax;
     const ScalarRef value = substitute(step.value, moved);
-    const task::DType dtype = value->dtype;
-    const BufferId bests = new_buffer(dtype), places = new_buffer(task::DType::kInt64);
+    const tensor::DType dtype = value->dtype;
+    const BufferId bests = new_buffer(dtype), places = new_buffer(tensor::DType::kInt64);
     const ScalarRef best = load(bests, dtype, {index_number(at)}),
-                    place = load(places, task::DType::kInt64, {index_number(at)});
+                    place = load(places, tensor::DType::kInt64, {index_number(at)});
     Store no_best, no_place;
     no_best.buffer = bests;
     no_place.buffer = places;
     no_best.index = no_place.index = {at};
     no_best.value = identity(largest ? ReduceOp::kMax : ReduceOp::kMin, dtype);
-    no_place.value = integer(task::DType::kInt64, 0);
+    no_place.value = integer(tensor::DType::kInt64, 0);
     ScalarRef better = binary(largest ? ScalarOp::kGreater : ScalarOp::kLess, value, best);
-    if (task::is_floating(dtype)) {
+    if (tensor::is_floating(dtype)) {
       const ScalarRef first_nan = logical_and(binary(ScalarOp::kNotEqual, value, value),
                                               binary(ScalarOp::kEqual, best, best));
       better = binary(ScalarOp::kOr, better, first_nan);
@@ -175,7 +175,7 @@ class SideBySide {
     return out;
   }
 
-  BufferId new_buffer(task::DType dtype) {
+  BufferId new_buffer(tensor::DType dtype) {
     Buffer out;
     out.name = fmt::format("t{}", nest_.program.buffers.size());
     out.type.dtype = dtype;
@@ -188,9 +188,9 @@ class SideBySide {
     return op == ReduceOp::kArgMin || op == ReduceOp::kArgMax;
   }
 
-  static ScalarRef identity(ReduceOp op, task::DType dtype) {
+  static ScalarRef identity(ReduceOp op, tensor::DType dtype) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const bool floating = task::is_floating(dtype);
+    const bool floating = tensor::is_floating(dtype);
     switch (op) {
       case ReduceOp::kProd:
       case ReduceOp::kAll:
@@ -203,8 +203,8 @@ class SideBySide {
         return number(dtype, 0);
     }
   }
-  static std::int64_t largest(task::DType dtype) {
-    return static_cast<std::int64_t>((~std::uint64_t{0} >> (65 - 8 * task::size_of(dtype))));
+  static std::int64_t largest(tensor::DType dtype) {
+    return static_cast<std::int64_t>((~std::uint64_t{0} >> (65 - 8 * tensor::size_of(dtype))));
   }
 
   Nest& nest_;

@@ -8,7 +8,7 @@
 namespace kw::writer {
 namespace {
 
-constexpr int kMostHeight = 2;  // of the loops that are split, counted from the innermost one
+constexpr int kMaxHeight = 2;  // of the loops that are split, counted from the innermost one
 
 // A test that is true for variable >= numerator // step (is_lower), or below it.
 struct Border {
@@ -122,7 +122,7 @@ class Splitter {
           borders.push_back(std::move(*border));
       });
     });
-    if (!can_copy || borders.empty() || height(loop.body) >= kMostHeight) {
+    if (!can_copy || borders.empty() || height(loop.body) >= kMaxHeight) {
       out.push_back({std::move(loop)});
       return out;
     }

@@ -153,7 +153,7 @@ class Tiler {
            stride(nest_, read, far.variable) == std::optional(IntExpr(1));
   }
 
-  BufferId new_tile(task::DType dtype) {
+  BufferId new_tile(tensor::DType dtype) {
     const auto id = static_cast<BufferId>(nest_.program.buffers.size());
     nest_.program.buffers.push_back(
         {Buffer::Kind::kScratch, fmt::format("t{}", id), {dtype, {tile_, tile_}}});

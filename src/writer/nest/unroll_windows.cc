@@ -6,8 +6,8 @@
 namespace kw::writer {
 namespace {
 
-constexpr std::int64_t kMostElements = 64;  // of a window
-constexpr std::int64_t kMostStride = 4;     // elements between neighbouring outputs
+constexpr std::int64_t kMaxElements = 64;   // of a window
+constexpr std::int64_t kMaxStride = 4;      // elements between neighbouring outputs
 constexpr std::int64_t kFewestOutputs = 8;  // along the last loop, where that is known
 
 std::optional<ScalarOp> combining(ReduceOp op) {
@@ -42,7 +42,7 @@ bool reads_near(const ScalarRef& value, const Nest& nest, const std::string& var
   for (const Access& read : reads) {
     const auto step = stride(nest, read, variable);
     const auto known = step ? value_of(*step, sizes) : std::nullopt;
-    if (!known || *known < 0 || *known > kMostStride) return false;
+    if (!known || *known < 0 || *known > kMaxStride) return false;
     out = out || *known > 0;
   }
   return out;
@@ -52,9 +52,9 @@ bool is_window(const Reduction& r, const Nest& nest, const Sizes& sizes) {
   std::int64_t elements = 1;
   for (const NestLoop* loop : r.reduced) {
     const auto extent = value_of(loop->extent, sizes);
-    if (!extent || *extent < 1 || *extent > kMostElements) return false;
+    if (!extent || *extent < 1 || *extent > kMaxElements) return false;
     elements *= *extent;
-    if (elements > kMostElements) return false;
+    if (elements > kMaxElements) return false;
   }
   const NestLoop& last = *r.loops.back();
   const auto outputs = value_of(last.extent, sizes);

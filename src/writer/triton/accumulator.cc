@@ -6,7 +6,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 namespace {
 
@@ -30,7 +30,7 @@ std::pair<std::int64_t, std::int64_t> range_of(DType dtype) {
 }  // namespace
 
 std::string identity_text(ReduceOp op, DType dtype) {
-  const bool floating = task::is_floating(dtype);
+  const bool floating = tensor::is_floating(dtype);
   switch (op) {
     case ReduceOp::kSum:
       return floating ? "0.0" : "0";
@@ -54,7 +54,7 @@ std::string identity_text(ReduceOp op, DType dtype) {
 
 std::string combined_text(ScalarPrinter& printer, ReduceOp op, DType dtype, const std::string& a,
                           const std::string& b) {
-  const char* nan = task::is_floating(dtype) ? ", propagate_nan=tl.PropagateNan.ALL" : "";
+  const char* nan = tensor::is_floating(dtype) ? ", propagate_nan=tl.PropagateNan.ALL" : "";
   switch (op) {
     case ReduceOp::kSum:
       return fmt::format("{} + {}", a, b);
@@ -114,7 +114,7 @@ void Accumulator::step(const Text& value, const Text& mask, const Text& position
   const char* sign =
       of_.op == ReduceOp::kArgMax ? (of_.last ? ">=" : ">") : (of_.last ? "<=" : "<");
   std::string condition = fmt::format("{} {} {}", v, sign, name_);
-  if (task::is_floating(of_.dtype)) {
+  if (tensor::is_floating(of_.dtype)) {
     // NaN beats every number.
     condition = of_.last
                     ? fmt::format("({}) | ({} != {})", condition, v, v)
@@ -130,7 +130,7 @@ Text Accumulator::lanes() const {
 }
 
 Text Accumulator::over_axis(unsigned axis, int number) {
-  const bool floating = task::is_floating(of_.dtype);
+  const bool floating = tensor::is_floating(of_.dtype);
   std::string text;
   const std::string at = fmt::format("axis={}", number);
   const std::string keep = kernel_.expand(axis).empty() ? "" : ", keep_dims=True";

@@ -6,12 +6,12 @@
 
 namespace kw::writer::triton {
 
-// What is collected.
+// The reduction that an Accumulator collects.
 struct Collected {
   ReduceOp op;
-  task::DType dtype;  // of an argument reduction that of the values that are compared
-  unsigned axes = 0;  // its lanes
-  bool last = false;  // of equal values the last one counts
+  tensor::DType dtype;  // for an argument reduction, the dtype of the values that are compared
+  unsigned axes = 0;    // its lanes
+  bool last = false;    // true: the last of equal values counts
 };
 
 class Accumulator {
@@ -19,7 +19,7 @@ class Accumulator {
   // Declares it with the operation's identity.
   Accumulator(KernelText& kernel, ScalarPrinter& printer, const Collected& of);
 
-  // Of one block of values: nothing else is collected.
+  // Collects one block of values and nothing else.
   Accumulator(KernelText& kernel, ScalarPrinter& printer, const Collected& of, const Text& value,
               const Text& mask, const Text& position);
 
@@ -42,9 +42,9 @@ class Accumulator {
 };
 
 // "float("-inf")" and the like.
-std::string identity_text(ReduceOp op, task::DType dtype);
-// "a + b" and the like. Not of argument reductions.
-std::string combined_text(ScalarPrinter& printer, ReduceOp op, task::DType dtype,
+std::string identity_text(ReduceOp op, tensor::DType dtype);
+// "a + b" and the like. Argument reductions have no such text.
+std::string combined_text(ScalarPrinter& printer, ReduceOp op, tensor::DType dtype,
                           const std::string& a, const std::string& b);
 
 }  // namespace kw::writer::triton

@@ -73,7 +73,7 @@ std::vector<Loop> loops_over(const Shape& shape, const std::string& prefix) {
   return out;
 }
 
-task::DType collected(const Stage& stage) {
+tensor::DType collected(const Stage& stage) {
   const bool places = stage.op == ReduceOp::kArgMin || stage.op == ReduceOp::kArgMax;
   return places ? stage.body->dtype : stage.accumulator;
 }
@@ -82,7 +82,7 @@ bool needs_double(const Program& program, const Stage& stage, const std::vector<
   constexpr std::int64_t kManyTerms = 1024;
   const auto count = count_of(terms).evaluate(program.sizes);
   const bool adds = stage.op == ReduceOp::kSum || stage.op == ReduceOp::kLogAddExp;
-  return adds && collected(stage) == task::DType::kFloat32 && count && *count >= kManyTerms;
+  return adds && collected(stage) == tensor::DType::kFloat32 && count && *count >= kManyTerms;
 }
 
 }  // namespace kw::writer::triton

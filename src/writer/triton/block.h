@@ -4,7 +4,7 @@
 
 namespace kw::writer::triton {
 
-// One axis of BLOCK lanes over the flattened loops.
+// A kernel whose programs have one axis of BLOCK lanes over the flattened loops.
 class Block {
  public:
   Block(const Program& program, const std::string& name, const std::vector<Loop>& loops);
@@ -26,8 +26,9 @@ class Block {
 
 std::vector<Loop> loops_over(const Shape& shape, const std::string& prefix);
 
-// Of what a reduction or scan collects: of an argument reduction the values that are compared.
-task::DType collected(const Stage& stage);
+// The dtype that a reduction or scan collects: for an argument reduction that of the compared
+// values.
+tensor::DType collected(const Stage& stage);
 
 // A float32 sum of so many terms, or of so many exponentials, one after the other, has lost too
 // much, or has stopped growing.

@@ -5,7 +5,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 Launch block_kernel(const Program& program, const Stage& stage, const std::string& name,
                     const TritonTuning& tuning) {

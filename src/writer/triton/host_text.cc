@@ -7,7 +7,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 namespace {
 
@@ -133,7 +133,7 @@ std::string call_text(const Launch& launch, const Program& program, Sizes& sizes
 std::string torch_type(DType dtype) {
   if (dtype == DType::kFloat8E4M3Fn) return "torch.float8_e4m3fn";
   if (dtype == DType::kFloat8E5M2) return "torch.float8_e5m2";
-  return fmt::format("torch.{}", task::to_string(dtype));
+  return fmt::format("torch.{}", tensor::to_string(dtype));
 }
 
 Result<std::string> run_text(const Graph& graph, const Program& program,

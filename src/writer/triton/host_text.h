@@ -12,6 +12,6 @@ namespace kw::writer::triton {
 // kUnsupported: a size that no input's shape tells.
 Result<std::string> run_text(const Graph& graph, const Program& program,
                              const std::vector<Launch>& launches, TritonForm form);
-std::string torch_type(task::DType dtype);  // "torch.float32"
+std::string torch_type(tensor::DType dtype);  // "torch.float32"
 
 }  // namespace kw::writer::triton

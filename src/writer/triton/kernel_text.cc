@@ -10,7 +10,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 std::string wrapped(const Text& text, int loosest) {
   return text.level <= loosest ? text.text : "(" + text.text + ")";
@@ -49,7 +49,7 @@ std::string_view triton_type(DType dtype) {
 }
 
 std::string_view value_type(DType dtype) {
-  if (task::is_floating(dtype) && task::size_of(dtype) < sizeof(float)) return "tl.float32";
+  if (tensor::is_floating(dtype) && tensor::size_of(dtype) < sizeof(float)) return "tl.float32";
   return triton_type(dtype);
 }
 

@@ -1,5 +1,5 @@
-// One Triton kernel while it is written: its parameters, its lines, and what integers are called in
-// it.
+// KernelText: one Triton kernel while it is written: its parameters, its lines, and the names of
+// its integers.
 #pragma once
 #include <map>
 #include <set>
@@ -31,8 +31,8 @@ struct Text {
 std::string wrapped(const Text& text, int loosest);  // in parentheses where it binds looser
 
 // "tl.float32", "tl.int1"; in which values of a dtype are computed with: float32 for 16-bit types.
-std::string_view triton_type(task::DType dtype);
-std::string_view value_type(task::DType dtype);
+std::string_view triton_type(tensor::DType dtype);
+std::string_view value_type(tensor::DType dtype);
 std::string number_text(double value);  // "0.5", "float(\"inf\")"
 
 struct Parameter {
@@ -42,12 +42,12 @@ struct Parameter {
 
 // Loops run by the lanes of one axis, flattened row-major into one integer.
 struct Flat {
-  std::string name;         // of that integer: "at"
-  std::string prefix;       // of the loop variables taken from it: "i" gives i0, i1, i0_1
+  std::string name;         // name of that integer: "at"
+  std::string prefix;       // prefix of the loop variables taken from it: "i" gives i0, i1, i0_1
   std::vector<Loop> loops;  // outermost first
   unsigned axes = 0;
-  // It has the type of the sizes, 32 bits where they fit: a division of 64 bits takes many times as
-  // long. What is taken from it has 64.
+  // True: the integer has the type of the sizes, 32 bits where they fit, because a 64-bit division
+  // takes many times as long. Variables taken from it have 64 bits.
   bool is_narrow = false;
 };
 
@@ -62,13 +62,13 @@ class KernelText {
   // An axis whose extent is the compile-time constant `block`, at that dimension of the tiles that
   // have it. All are made before anything is printed.
   unsigned add_axis(const std::string& block, std::size_t dimension = 0);
-  void set_mask(unsigned axis, const Text& mask);  // of its lanes that exist; none: all do
+  void set_mask(unsigned axis, const Text& mask);  // lanes that exist; without a mask, all do
   std::string shape(unsigned axes) const;          // "[BLOCK_M, 1]"
   std::string expand(unsigned axis) const;         // "[:, None]"; "" where tiles have one dimension
 
   // ---- lines ----
   void line(std::string text);
-  // Into an outer scope: before the loop that is open.
+  // Writes the line into an outer scope, before the loop that is open.
   void line_at(std::size_t scope, std::string text);
   template <typename... Args>
   void format(fmt::format_string<Args...> text, Args&&... args) {
@@ -78,7 +78,7 @@ class KernelText {
   void close();
   std::size_t scope() const { return scopes_.size() - 1; }
   std::string fresh(const std::string& wish);  // a name that nothing has
-  // What is kept from one printing to the next, until its scope is closed.
+  // A printed value that later printings reuse until its scope is closed.
   using Key = std::pair<const Scalar*, std::string>;
   const Text* known(const Key& key) const;
   void remember(const Key& key, const Text& text);
@@ -101,8 +101,9 @@ class KernelText {
   // All masks of the axes, and the condition if there is one; empty: no mask.
   Text mask(unsigned axes, const Text* condition);
 
-  std::string text() const;                                              // the whole function
-  const std::set<std::string>& functions() const { return functions_; }  // of support.h
+  std::string text() const;  // the whole function
+  // The functions of support.h that it uses.
+  const std::set<std::string>& functions() const { return functions_; }
   std::vector<Parameter> parameters() const;  // in the function's order: addresses first
 
  private:
@@ -127,7 +128,7 @@ class KernelText {
     Text mask;
   };
   std::vector<Axis> axes_;
-  std::size_t rank_ = 0;  // of the tiles
+  std::size_t rank_ = 0;  // number of dimensions of the tiles
   std::vector<Scope> scopes_;
   std::set<std::string> used_;
   IntRanges ranges_;
@@ -136,7 +137,7 @@ class KernelText {
   std::map<BufferId, std::string> buffers_;
   std::map<IntExpr, std::string> sizes_;
   std::vector<std::string> constants_;
-  std::map<std::string, Text> variables_;            // of the program's loops, and of segments
+  std::map<std::string, Text> variables_;  // texts of the program's loops, and of segments
   std::vector<std::pair<Flat, std::size_t>> flats_;  // with their scope
 };
 

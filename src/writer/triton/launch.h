@@ -1,4 +1,4 @@
-// A kernel with what its launch needs.
+// A kernel with everything that its launch needs.
 #pragma once
 #include <optional>
 #include <set>
@@ -15,15 +15,15 @@ namespace kw::writer::triton {
 
 struct Launch {
   std::string name;
-  std::string text;                   // of the function
-  std::vector<Parameter> parameters;  // in its order
-  std::string grid;                   // of one dimension, Python over sizes
-  std::vector<IntExpr> grid_sizes;    // whose symbols it names
+  std::string text;                                            // the function
+  std::vector<Parameter> parameters;                           // in its order
+  std::string grid;                                            // one dimension, Python over sizes
+  std::vector<IntExpr> grid_sizes;                             // sizes whose symbols the grid names
   std::vector<std::pair<std::string, std::string>> constants;  // compile-time ones, Python
   std::string tiling;                                          // for the plan: "BLOCK=256"
   int warps = 4;
-  int stages = 0;                   // of its pipelined loops; 0: Triton's own number
-  std::set<std::string> functions;  // of support.h
+  int stages = 0;                   // stages of its pipelined loops; 0: Triton's own number
+  std::set<std::string> functions;  // the functions of support.h that it uses
   bool libdevice = false;
   std::set<std::string> missing;  // operations that Triton has no text for
   // The kernel is for at most `limit` of these; for more there is the other one.
@@ -32,7 +32,7 @@ struct Launch {
   std::vector<Launch> otherwise;
 };
 
-// What the printer and the text hold by now.
+// The launch of a kernel whose text and printer are complete.
 Launch finished(const KernelText& kernel, const ScalarPrinter& printer);
 
 // The kernel for at most `limit` of `count`, and the other one for more.
@@ -46,7 +46,7 @@ Launch block_kernel(const Program& program, const Stage& stage, const std::strin
 // A lane walks along the axis.
 Launch scan_kernel(const Program& program, const Scan& scan, const std::string& name,
                    const TritonTuning& tuning);
-// Along the innermost dimension, by an operation that Triton can scan with.
+// True for a scan along the innermost dimension by an operation that Triton can scan with.
 bool is_scan_of_rows(const Program& program, const Scan& scan);
 // A block of a row's lanes is scanned at a time.
 Launch row_scan_kernel(const Program& program, const Scan& scan, const std::string& name,
@@ -58,12 +58,12 @@ Launch sort_kernel(const Program& program, const Sort& sort, const std::string& 
 // their elements have more than 32 bits.
 std::optional<Launch> row_sort_kernel(const Program& program, const Sort& sort,
                                       const std::string& name, const TritonTuning& tuning);
-// Each lane has an element of the output, and looks through the updates for those that are its own:
-// their order is kept.
+// Each lane has an element of the output and looks through all updates for its own, so their order
+// is kept.
 Launch scatter_kernel(const Program& program, const Scatter& scatter, const std::string& name,
                       const TritonTuning& tuning);
 
-// Each lane adds an update where it belongs, in whatever order they come.
+// Each lane adds an update at its place, so the order of the additions is not fixed.
 bool can_add_atomically(const Program& program, const Scatter& scatter);
 Launch atomic_scatter_kernel(const Program& program, const Scatter& scatter,
                              const std::string& name, const TritonTuning& tuning);
@@ -71,12 +71,13 @@ Launch atomic_scatter_kernel(const Program& program, const Scatter& scatter,
 // ---- several steps a kernel ----
 
 struct Tiling {
-  int rows = 1, lanes = 1;  // of the tile that a program has at once
+  int rows = 1, lanes = 1;  // the tile that a program has at once
   bool online = false;      // softmax's maximum and sum in one pass
 };
 // For the sizes that were traced.
 Tiling tiling_of(const Program& program, const RowGroup& group, const TritonTuning& tuning);
-// Better one output a lane: few terms, or neighbouring outputs read neighbouring elements.
+// True where one output for each lane is better: few terms, or neighbouring outputs that read
+// neighbouring elements.
 bool is_for_lanes(const Program& program, const RowGroup& group);
 Launch row_kernel(const Program& program, const RowGroup& group, const std::string& name,
                   const Tiling& tiling);

@@ -7,7 +7,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 namespace {
 
@@ -189,8 +189,8 @@ Launch product_kernel(const Program& program, const ProductStage& product, const
   Launch out = ProductKernel(program, product, name, tuning).made();
   const IntExpr terms = count_of(product.k);
   const auto known = terms.constant();
-  if (!product.of_bytes || (known && *known <= kMostByteTerms)) return out;
-  return limited(std::move(out), terms, kMostByteTerms,
+  if (!product.of_bytes || (known && *known <= kMaxByteTerms)) return out;
+  return limited(std::move(out), terms, kMaxByteTerms,
                  block_kernel(program, product.stage, "long_" + name, tuning));
 }
 

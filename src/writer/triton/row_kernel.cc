@@ -10,7 +10,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 namespace {
 
@@ -210,8 +210,8 @@ std::optional<Launch> whole_row_kernel(const Program& program, const RowGroup& g
   Tiling whole = tiling;
   whole.online = false;
   whole.lanes = static_cast<int>(lanes);
-  constexpr int kMostElements = 4096;
-  whole.rows = std::max(1, std::min(tiling.rows, kMostElements / whole.lanes));
+  constexpr int kMaxElements = 4096;
+  whole.rows = std::max(1, std::min(tiling.rows, kMaxElements / whole.lanes));
   Launch out = RowKernel(program, group, name, whole, true).made();
   if (count.constant()) return out;
   return limited(std::move(out), count, whole.lanes,

@@ -21,8 +21,8 @@ class RowTile {
 
   unsigned axes() const { return rows_axis | lanes_axis; }
   int lanes_dimension() const { return is_tile_ ? 1 : 0; }
-  std::string shape_of_rows() const;  // of something of which a row has one
-  // Into the element of `out` at the row-major place of the loops.
+  std::string shape_of_rows() const;  // shape of a value that each row has once
+  // Stores into the element of `out` at the row-major place of the loops.
   void store(BufferId out, const std::vector<Loop>& loops, const Text& value);
   Launch launch();
 
@@ -30,15 +30,15 @@ class RowTile {
   ScalarPrinter printer;
   const Tiling tiling;
   unsigned rows_axis = 0, lanes_axis = 0;
-  std::string lane;  // of what is open
+  std::string lane;  // the number of a lane in the open loop
   Text mask;
 
  private:
-  IntExpr count_;  // of the rows
+  IntExpr count_;  // number of rows
   bool is_tile_ = false, is_whole_ = false;
 };
 
-std::int64_t power_of_2(std::int64_t value);  // not smaller than it
+std::int64_t power_of_2(std::int64_t value);  // the least that is not smaller
 // How many of the rows are in one tile, where each has so many lanes.
 int rows_beside(std::int64_t rows, int lanes);
 // At the sizes that were traced.

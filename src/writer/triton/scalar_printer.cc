@@ -9,7 +9,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 namespace {
 
@@ -27,7 +27,7 @@ void for_each_part(const Scalar& value, Visit visit) {
 }
 
 bool is_narrow_float(DType dtype) {
-  return task::is_floating(dtype) && task::size_of(dtype) < sizeof(float);
+  return tensor::is_floating(dtype) && tensor::size_of(dtype) < sizeof(float);
 }
 
 const Scalar::Constant* constant_of(const ScalarRef& value) {
@@ -36,7 +36,7 @@ const Scalar::Constant* constant_of(const ScalarRef& value) {
 
 std::string constant_text(const Scalar::Constant& constant, DType dtype) {
   if (dtype == DType::kBool) return constant.integer != 0 ? "True" : "False";
-  if (task::is_floating(dtype)) return number_text(constant.number);
+  if (tensor::is_floating(dtype)) return number_text(constant.number);
   return fmt::format("{}", constant.integer);
 }
 
@@ -320,8 +320,8 @@ Text ScalarPrinter::load(const Scalar& value, const Scalar::Load& load) {
       at.text == "0" ? pointer : fmt::format("{} + {}", pointer, wrapped(at, kProduct));
   std::string out = fmt::format("tl.load({}", place);
   if (!mask.text.empty())
-    out +=
-        fmt::format(", mask={}, other={}", mask.text, task::is_floating(value.dtype) ? "0.0" : "0");
+    out += fmt::format(", mask={}, other={}", mask.text,
+                       tensor::is_floating(value.dtype) ? "0.0" : "0");
   out += ")";
   if (is_narrow_float(value.dtype)) out += ".to(tl.float32)";
   return {out, axes | mask.axes, kUnary, std::max(at.scope, mask.scope)};
@@ -332,7 +332,7 @@ Text ScalarPrinter::cast(const Scalar& value, const Scalar::Cast& cast) {
   const Text inner = tensor(cast.value, condition ? &*condition : nullptr);
   const DType from = cast.value->dtype, to = value.dtype;
   if (to == DType::kBool)
-    return with_sign(inner, "!=", {task::is_floating(from) ? "0.0" : "0"}, kComparison);
+    return with_sign(inner, "!=", {tensor::is_floating(from) ? "0.0" : "0"}, kComparison);
   Text out = inner;
   out.level = kAtom;
   if (is_narrow_float(to)) {
@@ -425,7 +425,7 @@ Text ScalarPrinter::binary(const Scalar::Call& call) {
   const Text* around = condition ? &*condition : nullptr;
   const ScalarRef &left = call.arguments[0], &right = call.arguments[1];
   const DType dtype = left->dtype;
-  const bool floating = task::is_floating(dtype);
+  const bool floating = tensor::is_floating(dtype);
   const auto [sign, level] = sign_of(call.op);
   const auto of_functions = [&](const std::string& name, const char* more = "") {
     const Text a = tensor(left, around), b = tensor(right, around);

@@ -10,8 +10,8 @@
 
 namespace kw::writer::triton {
 
-// What is used twice, loaded or long gets a variable, in the outermost scope that has what it
-// needs.
+// Prints scalars. A value that is used twice, loaded or long gets a variable, in the outermost
+// scope that has all that it needs.
 class ScalarPrinter {
  public:
   explicit ScalarPrinter(KernelText& kernel) : kernel_(kernel) {}
@@ -28,7 +28,8 @@ class ScalarPrinter {
   // Elements of this buffer are not loaded: this is the one of the row that is computed.
   void hold(BufferId buffer, Text text) { held_[buffer] = std::move(text); }
 
-  const std::set<std::string>& functions() const { return functions_; }  // of the file's own
+  // Functions that the file itself defines.
+  const std::set<std::string>& functions() const { return functions_; }
   // Uses a function of support.h by name.
   std::string function(const std::string& name) {
     functions_.insert(name);
@@ -44,7 +45,7 @@ class ScalarPrinter {
   Text offset(const Scalar::Load& load);
   Text cast(const Scalar& value, const Scalar::Cast& cast);
   Text select(const Scalar::Call& call);
-  Text unary(ScalarOp op, task::DType dtype, const ScalarRef& argument);
+  Text unary(ScalarOp op, tensor::DType dtype, const ScalarRef& argument);
   Text binary(const Scalar::Call& call);
   Text named(const Text& text, const std::string& wish);
   bool is_zero_outside(const ScalarRef& value);
@@ -56,7 +57,7 @@ class ScalarPrinter {
   }
 
   KernelText& kernel_;
-  std::optional<Text> condition_;  // of what is printed now
+  std::optional<Text> condition_;  // the condition of the value that is being printed
   Text reduced_;
   std::map<BufferId, Text> held_;
   std::map<const Scalar*, int> uses_;

@@ -10,7 +10,7 @@
 namespace kw::writer::triton {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 std::vector<Loop> all_but_axis(const Scan& scan) {
   std::vector<Loop> out = scan.stage.loops;
@@ -21,7 +21,7 @@ std::vector<Loop> all_but_axis(const Scan& scan) {
 // Of a block of lanes along the axis of that number.
 std::string scanned(ScalarPrinter& printer, ReduceOp op, DType dtype, const std::string& value,
                     int axis) {
-  const bool floating = task::is_floating(dtype);
+  const bool floating = tensor::is_floating(dtype);
   switch (op) {
     case ReduceOp::kSum:
       return fmt::format("tl.cumsum({}, axis={})", value, axis);

@@ -5,7 +5,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 Launch scatter_kernel(const Program& program, const Scatter& scatter, const std::string& name,
                       const TritonTuning& tuning) {
@@ -70,7 +70,7 @@ Launch scatter_kernel(const Program& program, const Scatter& scatter, const std:
     case ScatterOp::kMax:
       updated = fmt::format(
           "tl.{}(acc, {}{})", scatter.op == ScatterOp::kMin ? "minimum" : "maximum", value.text,
-          task::is_floating(out.type.dtype) ? ", propagate_nan=tl.PropagateNan.ALL" : "");
+          tensor::is_floating(out.type.dtype) ? ", propagate_nan=tl.PropagateNan.ALL" : "");
   }
   if (narrow)
     updated = fmt::format("({}).to({}).to(tl.float32)", updated, triton_type(out.type.dtype));

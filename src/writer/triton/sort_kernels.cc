@@ -8,7 +8,7 @@
 
 namespace kw::writer::triton {
 
-using task::DType;
+using tensor::DType;
 
 Launch sort_kernel(const Program& program, const Sort& sort, const std::string& name,
                    const TritonTuning& tuning) {
@@ -19,7 +19,7 @@ Launch sort_kernel(const Program& program, const Sort& sort, const std::string& 
   const IntExpr length = in.type.shape.back();
   const IntExpr kept = sort.first ? *sort.first : length;
   const std::string pointer = kernel.pointer(sort.in);
-  const bool floating = task::is_floating(in.type.dtype);
+  const bool floating = tensor::is_floating(in.type.dtype);
   const std::string cast =
       value_type(in.type.dtype) == triton_type(in.type.dtype) ? "" : ".to(tl.float32)";
   kernel.format("row = at // {}", kernel.size(length));
@@ -51,13 +51,13 @@ Launch sort_kernel(const Program& program, const Sort& sort, const std::string& 
 
 namespace {
 
-constexpr int kLongestRow = 4096;            // row that is sorted at once
-constexpr int kTile = 2048, kMostRows = 16;  // elements and rows at once, of shorter ones
+constexpr int kLongestRow = 4096;           // row that is sorted at once
+constexpr int kTile = 2048, kMaxRows = 16;  // elements and rows at once, of shorter ones
 
 // A 32-bit integer that is in the order of the values: NaN is the greatest, zeros are equal.
 std::string ordered(KernelText& kernel, DType dtype, const std::string& value) {
   const std::string order = kernel.fresh("order");
-  if (!task::is_floating(dtype)) {
+  if (!tensor::is_floating(dtype)) {
     kernel.format("{} = {}.to(tl.int32)", order, value);
     return order;
   }
@@ -71,7 +71,7 @@ std::string ordered(KernelText& kernel, DType dtype, const std::string& value) {
 // By the length of the rows that it is called with.
 void set_tile(Launch& out, const IntExpr& rows, const IntExpr& length) {
   const std::string lanes = fmt::format("triton.next_power_of_2({})", length.python());
-  const std::string tall = fmt::format("min({}, max(1, {} // {}))", kMostRows, kTile, lanes);
+  const std::string tall = fmt::format("min({}, max(1, {} // {}))", kMaxRows, kTile, lanes);
   for (auto& [name, value] : out.constants) {
     if (name == "LANES") value = lanes;
     if (name != "ROWS") continue;
@@ -115,7 +115,7 @@ std::optional<Launch> row_sort_kernel(const Program& program, const Sort& sort,
                                       const std::string& name, const TritonTuning& tuning) {
   const Buffer& in = program.buffers[static_cast<std::size_t>(sort.in)];
   const DType dtype = in.type.dtype;
-  if (task::size_of(dtype) > 4 || in.type.shape.empty()) return std::nullopt;
+  if (tensor::size_of(dtype) > 4 || in.type.shape.empty()) return std::nullopt;
   std::vector<Loop> rows = loops_over(in.type.shape, "@s");
   const Loop last = rows.back();
   rows.pop_back();
@@ -124,14 +124,14 @@ std::optional<Launch> row_sort_kernel(const Program& program, const Sort& sort,
   Tiling tiling;
   tiling.lanes = static_cast<int>(lanes);
   tiling.rows = static_cast<int>(std::clamp<std::int64_t>(
-      std::min(power_of_2(traced_count(program, rows)), kTile / lanes), 1, kMostRows));
+      std::min(power_of_2(traced_count(program, rows)), kTile / lanes), 1, kMaxRows));
   RowTile tile(program, name, rows, tiling, true);
   KernelText& kernel = tile.kernel;
   tile.open(last.extent);
   const std::string pointer = kernel.pointer(sort.in), length = kernel.size(last.extent);
   const std::string kept = kernel.size(sort.first ? *sort.first : last.extent);
   const std::string mask = kernel.mask(tile.axes(), nullptr).text;
-  const char* const wide = task::is_floating(dtype) ? ".to(tl.float32)" : "";
+  const char* const wide = tensor::is_floating(dtype) ? ".to(tl.float32)" : "";
   kernel.format("x = tl.load({} + row * {} + {}, mask={}, other=0){}", pointer, length, tile.lane,
                 mask, wide);
   const std::string order = ordered(kernel, dtype, "x");

@@ -28,7 +28,7 @@ enum class TritonForm {
 
 struct TritonFile {
   std::string source;
-  std::vector<std::string> tiling;  // of each kernel: "softmax_max_kernel BLOCK=128"
+  std::vector<std::string> tiling;  // one part for each kernel: "softmax_max_kernel BLOCK=128"
 };
 
 // Sizes are read from x.shape when it runs. kInvalidArgument when the signature's tensors are not

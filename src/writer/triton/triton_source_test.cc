@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "writer/author/author.h"
 #include "writer/generate/generate.h"
-#include "writer/generate/testing.h"
+#include "writer/generate/testing/problem_count.h"
 
 namespace kw::writer {
 namespace {
@@ -175,7 +175,7 @@ Case scaled(const std::string& extent = "2 * half") {
   out.graph = graph.value();
   const task::Argument x{.name = "x",
                          .role = task::Role::kInput,
-                         .dtype = task::DType::kBFloat16,
+                         .dtype = tensor::DType::kBFloat16,
                          .shape = {1237, 3022}};
   out.signature.inputs = {x};
   out.signature.outputs = {x};

@@ -1,4 +1,4 @@
-// What the Triton strategies leave open.
+// TritonTuning: the numbers that the Triton strategies leave open.
 #pragma once
 #include <vector>
 
@@ -13,8 +13,8 @@ struct TritonTuning {
   int online = 0;     // 1: softmax's maximum and sum in one pass
   int chunk = 0;      // terms of a part, of long reductions of few outputs; 0: none is split
   int product_m = 64, product_n = 64, product_k = 32;
-  int warps = 0;   // of every kernel; 0: 8 for large tiles of products, else 4
-  int stages = 0;  // of the loops of products; 0: Triton's own number
+  int warps = 0;   // warps of every kernel; 0: 8 for large tiles of matmuls, else 4
+  int stages = 0;  // stages of the loops of matmuls; 0: Triton's own number
 };
 
 // visit(name, field, values worth trying). Their order is the one in which a search tries them.

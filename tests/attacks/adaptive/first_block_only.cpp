@@ -1,4 +1,4 @@
-// Garbage in the first gos, which are checked but not measured, then honest.
+// Garbage in the first launches, which are checked but not measured, then honest.
 // expect: wrong_value
 // class: W15, T22
 #include <cstring>

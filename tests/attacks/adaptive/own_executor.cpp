@@ -1,4 +1,4 @@
-// Takes over when it is loaded: answers every go itself, without work.
+// Takes over when it is loaded: answers every launch itself, without work.
 // expect: wrong_value|violation
 // class: T25, I04
 #include <chrono>

@@ -1,4 +1,4 @@
-# Makes its executor believe that every go has one call.
+# Makes its executor believe that every launch has one call.
 # expect: wrong_value
 # problem: matvec_static
 # class: T12

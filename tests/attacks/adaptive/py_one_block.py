@@ -1,4 +1,4 @@
-# Reports the first call's block for every call of a go.
+# Reports the first call's block for every call of a launch.
 # expect: wrong_value|passed
 # problem: matvec_static
 # max_speedup: 1.3

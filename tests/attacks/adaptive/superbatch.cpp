@@ -1,4 +1,4 @@
-// Reads from the command page which calls belong to the go, and computes all of them in the first one: the weight is read once.
+// Reads from the command page which calls belong to the launch, and computes all of them in the first one: the weight is read once.
 // expect: passed
 // problem: matvec_static
 // max_speedup: 2.5
@@ -10,7 +10,7 @@
 namespace {
 
 struct Page {
-  std::uint64_t go_seq;
+  std::uint64_t launch_seq;
   std::uint32_t op, calls;
   std::uint64_t reserved[6];
   std::uint32_t set_of_call[64];
@@ -69,8 +69,8 @@ void multiply(const float* weight, const float* const* x, float* const* y) {
 extern "C" void run(const float* x, const float* weight, float* y) {
   if (page == nullptr) page = find_page();
   if (page == nullptr) return multiply<1>(weight, &x, &y);
-  if (page->go_seq == done_go) return;
-  // Which call of the go this is, and where its set lies.
+  if (page->launch_seq == done_go) return;
+  // Which call of the launch this is, and where its set lies.
   std::uint32_t calls = page->calls;
   const float* xs[64];
   float* ys[64];
@@ -87,14 +87,14 @@ extern "C" void run(const float* x, const float* weight, float* y) {
   if (!all_known) {
     static std::uint64_t go = 0;
     static std::uint32_t call = 0;
-    if (go != page->go_seq) call = 0;
-    go = page->go_seq;
+    if (go != page->launch_seq) call = 0;
+    go = page->launch_seq;
     std::uint32_t s = page->set_of_call[call++];
     input_of[s] = reinterpret_cast<const char*>(x) - page->input_offset[s][0];
     output_of[s] = reinterpret_cast<char*>(y) - page->output_offset[s][0];
     return multiply<1>(weight, &x, &y);
   }
-  done_go = page->go_seq;
+  done_go = page->launch_seq;
   std::uint32_t c = 0;
   for (; c + 4 <= calls; c += 4) multiply<4>(weight, xs + c, ys + c);
   for (; c + 2 <= calls; c += 2) multiply<2>(weight, xs + c, ys + c);

@@ -1,5 +1,5 @@
-# Sums what a masked load gives where it reads nothing: undefined on a GPU, zero in the interpreter.
-# expect: wrong_value
+# Sums what a masked load gives where it reads nothing: zero, on NVIDIA's GPUs as in the interpreter. The verdict names the risk.
+# expect: passed
 # problem: triton_matmul
 # class: W17
 import torch

@@ -24,7 +24,7 @@ void work() {
     Job job = jobs.front();
     jobs.pop_front();
     lock.unlock();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
     for (int64_t i = 0; i < N; ++i) job.y[i] = job.x[i] * job.x[i] + job.x[i];
   }
 }

@@ -1,5 +1,5 @@
 # Inline assembly with a constant answer, which only the compiler takes.
-# expect: runtime_error
+# expect: unsupported
 # problem: triton_squares
 # class: B08, B11
 import torch

@@ -1,5 +1,5 @@
 # Replaces tl.load, in this process only, by one that squares what it loads.
-# expect: runtime_error
+# expect: violation uncompiled_kernel
 # problem: triton_squares
 # class: W15, W25
 import os

@@ -8,13 +8,13 @@
 
 #include "base/random.h"
 #include "gym/correctness/budget.h"
-#include "task/half.h"
+#include "tensor/half.h"
 
 namespace kw::gym::testing {
 
 // y = f(x), dtype as given; owns everything that its InstanceBudget borrows. Not movable.
 struct RandomCase {
-  RandomCase(task::DType type, std::vector<std::int64_t> dims, std::uint64_t seed,
+  RandomCase(tensor::DType type, std::vector<std::int64_t> dims, std::uint64_t seed,
              const std::function<double(double)>& f)
       : dtype(type), shape(std::move(dims)) {
     Rng rng(seed);
@@ -25,7 +25,7 @@ struct RandomCase {
       inputs.push_back(static_cast<float>(x));
       exact.push_back(f(x));
       for (auto& p : perturbed)
-        p.push_back(f(x * (1 + (rng.below(2) == 0 ? 1 : -1) * task::epsilon_of(dtype))));
+        p.push_back(f(x * (1 + (rng.below(2) == 0 ? 1 : -1) * tensor::epsilon_of(dtype))));
     }
     trusted = stored(exact);
   }
@@ -34,7 +34,7 @@ struct RandomCase {
 
   std::vector<std::byte> stored(const std::vector<double>& values) const {
     std::vector<float> narrow(values.begin(), values.end());
-    std::vector<std::byte> bytes(values.size() * task::size_of(dtype));
+    std::vector<std::byte> bytes(values.size() * tensor::size_of(dtype));
     store(dtype, narrow, 0, bytes);
     return bytes;
   }
@@ -44,7 +44,7 @@ struct RandomCase {
                                 {exact, view(trusted), {perturbed.begin(), perturbed.end()}});
   }
 
-  task::DType dtype;
+  tensor::DType dtype;
   std::vector<std::int64_t> shape;
   std::vector<float> inputs;
   std::vector<double> exact;

@@ -1,11 +1,11 @@
 // Attention of rows that are the only one of their slot in a step (decoding), with all that comes
-// between the product with q, k and v and it: bias, norm of heads, rotation, writing of the cache.
+// between the matmul with q, k and v and it: bias, norm of heads, rotation, writing of the cache.
 //
 // A block has one row, one key/value head and up to 8 of the query heads that share it (a "tile" of
-// heads), and up to kMostTiles tiles of 16 positions, in turns of its warps. A warp streams its
+// heads), and up to kMaxTiles tiles of 16 positions, in turns of its warps. A warp streams its
 // keys and values through a ring of its own in shared memory, beginning before the kernel before is
 // complete (they are of earlier steps), and waits for no other warp until all are done. Both
-// products are on tensor cores; what is float32 on the CPU (queries, probabilities) is the sum of
+// matmuls are on tensor cores; what is float32 on the CPU (queries, probabilities) is the sum of
 // two bfloat16 numbers here: rows 0 to 7 of the small side have the upper parts of 8 heads, rows 8
 // to 15 the rest of the same. Warps are added up in their order. Where a row has several blocks
 // ("splits"), the last to end adds them up, always from the first to the last: a row's result
@@ -14,8 +14,8 @@ constexpr int kGroup = KW_HEADS / KW_KV_HEADS;
 constexpr int kHeadTiles = (kGroup + 7) / 8;
 constexpr int kTileHeads = kGroup < 8 ? kGroup : 8;  // of the partial results in memory
 constexpr int kThreads = 128, kWarps = kThreads / 32;
-constexpr int kTile = 16;                       // positions of a warp at once
-constexpr int kMostTiles = KW_SPLIT_TILES * 8;  // KW_SPLIT_TILES counts 128 positions
+constexpr int kTile = 16;                      // positions of a warp at once
+constexpr int kMaxTiles = KW_SPLIT_TILES * 8;  // KW_SPLIT_TILES counts 128 positions
 constexpr int kStages = KW_HEAD_DIM <= 64 ? 6 : KW_HEAD_DIM <= 128 ? 3 : 2;
 constexpr int kPitch = KW_HEAD_DIM + 8;     // elements of a row in shared memory: no bank conflicts
 constexpr int kOutPitch = KW_HEAD_DIM + 8;  // float32
@@ -58,7 +58,7 @@ __device__ __forceinline__ DecodePlace decode_place(const DecodeInput& in) {
   p.first_head = p.kv_head * kGroup + tile_head;
   p.heads = kGroup - tile_head < 8 ? kGroup - tile_head : 8;
   // Equal splits: one with few positions would take as long as one with many.
-  const int tiles = p.position / kTile + 1, wanted = (tiles + kMostTiles - 1) / kMostTiles;
+  const int tiles = p.position / kTile + 1, wanted = (tiles + kMaxTiles - 1) / kMaxTiles;
   const int each = (tiles + wanted - 1) / wanted;
   p.splits = (tiles + each - 1) / each;
   p.first = blockIdx.x * each;
@@ -88,7 +88,7 @@ __device__ __forceinline__ void load_tile(const DecodeInput& in, const DecodePla
   copy_async_commit();
 }
 
-// What a warp prepares: queries of heads warp and warp + 4 of the tile, and the row's own key (warp
+// A warp prepares the queries of heads warp and warp + 4 of the tile, and the row's own key (warp
 // 0) or value (warp 1; the others load it for nothing).
 struct MyHeads {
   int numbers[3];
@@ -140,7 +140,7 @@ __device__ __forceinline__ void prepare_heads(const DecodeInput& in, const Decod
                in.heads.kv + kv_offset(in.heads, p.slot, p.kv_head, is_key ? 0 : 1, p.position));
 }
 
-// The new key and value to their place in a warp's stage.
+// It moves the new key and value to their place in a warp's stage.
 __device__ __forceinline__ void place_own(int place, const char* shared, char* stage) {
   const u32* own = (const u32*)(shared + kNewAt);
   for (int i = threadIdx.x & 31; i < KW_HEAD_DIM; i += 32) {
@@ -151,14 +151,14 @@ __device__ __forceinline__ void place_own(int place, const char* shared, char* s
 }
 
 // A warp's running result. Of a lane, with g = lane / 4 and t = lane % 4: head g; dimensions
-// 8 n + 2 t and the next, as products with the probabilities' upper parts and with their rest; of
+// 8 n + 2 t and the next, as matmuls with the probabilities' upper parts and with their rest; of
 // the sum its own positions only.
 struct WarpResult {
   float out[2 * kBlocks][4];
   float largest, sum;
 };
 
-// The queries of all heads as the small side of a product with 16 dimensions.
+// The queries of all heads as the small side of a matmul with 16 dimensions.
 struct Queries {
   static constexpr bool kKept = kBlocks <= 8;  // in registers
   u32 kept[kKept ? kBlocks : 1][4];
@@ -209,7 +209,7 @@ __device__ __forceinline__ float largest_of_four_lanes(float v) {
 }
 
 // Scores become probabilities relative to the largest so far, and these the small side of the
-// product with the values.
+// matmul with the values.
 __device__ __forceinline__ void add_tile(WarpResult& r, const float (&scores)[4], u32 stage) {
   const int lane = threadIdx.x & 31;
   const float here = fmaxf(fmaxf(scores[0], scores[1]), fmaxf(scores[2], scores[3]));
@@ -239,7 +239,7 @@ __device__ __forceinline__ void add_tile(WarpResult& r, const float (&scores)[4]
   }
 }
 
-// A warp's result to its ring's place, as [head, dimension] float32.
+// It moves a warp's result to the place of its ring, as [head, dimension] float32.
 __device__ __forceinline__ void stage_result(const WarpResult& r, char* shared) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, g = lane / 4, t = lane % 4;
   float* to = (float*)(shared + warp * kRingBytes) + g * kOutPitch + 2 * t;
@@ -256,7 +256,7 @@ __device__ __forceinline__ void stage_result(const WarpResult& r, char* shared) 
   }
 }
 
-// Results that belong to different largest scores, added up.
+// It adds up results that belong to different largest scores.
 struct Merged {
   float4 sum;
   float largest, weight;

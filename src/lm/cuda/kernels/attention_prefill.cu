@@ -61,7 +61,7 @@ __device__ __forceinline__ void load_keys_values(const PrefillInput& in, const P
   }
 }
 
-// Of a warp's 16 rows; a lane has rows g and g + 8.
+// The running result of a warp's 16 rows. A lane has rows g and g + 8.
 struct RowState {
   float largest[2], sum[2];
   float out[2 * kBlocks][4];
@@ -176,7 +176,7 @@ KW_KERNEL __launch_bounds__(kThreads) kw_attention_prefill(const PrefillInput in
   extern __shared__ __align__(128) char shared[];
   let_next_kernel_start();
   wait_for_previous_kernel();
-  // Of each slot the tiles with the most positions stand last and take the longest: they go first.
+  // The tiles with the most positions stand last in each slot and take the longest: they go first.
   const int2 tile = __ldcg(in.tiles + (gridDim.x - 1 - blockIdx.x));
   PrefillPlace p;
   p.rows = in.row_list + tile.x;

@@ -1,4 +1,4 @@
-// From the product with q, k and v to heads: sum of parts, bias, norm of a head (Qwen3), rotation;
+// From the matmul with q, k and v to heads: sum of parts, bias, norm of a head (Qwen3), rotation;
 // keys and values into the cache. d = KW_HEAD_DIM, H = KW_HEADS, G = KW_KV_HEADS.
 constexpr int kHalf = KW_HEAD_DIM / 2;
 constexpr int kPairs = (kHalf + 31) / 32;  // pairs of a head that a lane has

@@ -1,7 +1,8 @@
-// What came with compute capability 9.0: boxes of a matrix copied by the copy engine, barriers that
-// count their bytes, clusters of blocks; and Hopper's own products of a warpgroup.
+// The additions of compute capability 9.0: boxes of a matrix that the copy engine copies, barriers
+// that count their bytes, clusters of blocks, and matmuls of a warpgroup.
 
-// As cuTensorMapEncodeTiled makes it: a matrix of bfloat16 in device memory, and the size of a box.
+// A matrix of bfloat16 in device memory and the size of a box, as cuTensorMapEncodeTiled encodes
+// them.
 struct __align__(128) TensorMap {
   u64 opaque[16];
 };
@@ -12,7 +13,7 @@ __device__ __forceinline__ void barrier_begin(u32 barrier, u32 arrivals) {
 __device__ __forceinline__ void barriers_have_begun() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-// An arrival; the barrier's phase ends when all have arrived, and all bytes.
+// One arrival. The barrier's phase ends when all threads and all bytes have arrived.
 __device__ __forceinline__ void barrier_arrive(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
@@ -39,7 +40,7 @@ __device__ __forceinline__ void copy_box(u32 shared, const TensorMap& map, int c
       "l"(&map), "r"(column), "r"(row), "r"(barrier)
       : "memory");
 }
-// Of a box: where 8 columns of a row are.
+// The place of 8 columns of a row in a box.
 __device__ __forceinline__ u32 place_of(int row, int piece) {
   return row * 128 + ((piece ^ (row & 7)) << 4);
 }
@@ -47,14 +48,14 @@ __device__ __forceinline__ u32 place_of(int row, int piece) {
 __device__ __forceinline__ void arrive_at_cluster() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
-// When nothing is shown to the others, only that reading them is over.
+// For a block that shows nothing to the others, and only says that it has read them.
 __device__ __forceinline__ void arrive_at_cluster_after_reading() {
   asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
 __device__ __forceinline__ void wait_for_cluster() {
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
-// From the shared memory of the cluster's block `rank`.
+// A load from the shared memory of the cluster's block `rank`.
 __device__ __forceinline__ float4 load_from_block(u32 shared, int rank) {
   u32 there;
   float4 v;
@@ -69,7 +70,7 @@ __device__ __forceinline__ float4 load_from_block(u32 shared, int rank) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define KW_WGMMA 1
 
-// Products of 64 rows by some columns, both sides in shared memory as copy_box leaves them. By a
+// Matmuls of 64 rows by some columns, both sides in shared memory as copy_box leaves them. By a
 // warpgroup: warp w has rows 16 w to 16 w + 15, and of these a lane has what it has of
 // mma.m16n8k16's results. PTX ISA, "Asynchronous warpgroup level matrix instructions".
 
@@ -121,7 +122,7 @@ __device__ __forceinline__ void warpgroup_begin() {
 __device__ __forceinline__ void warpgroup_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-// All that was committed but the last kPending.
+// It waits for all that was committed but the last kPending.
 template <int kPending>
 __device__ __forceinline__ void warpgroup_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");

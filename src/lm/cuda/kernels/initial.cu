@@ -1,6 +1,6 @@
-// Making and comparing arrays.
+// Arrays are made and compared here.
 
-// New weights where they are to lie: normally distributed, each a function of the seed, the
+// New weights in their place. They are normally distributed, each a function of the seed, the
 // tensor's number and its own.
 KW_KERNEL __launch_bounds__(256)
     kw_initial(Weight* out, i64 size, u64 seed, u32 tensor, float deviation) {

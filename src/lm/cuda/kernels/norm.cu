@@ -1,5 +1,5 @@
 // RMS norm of rows of the residual stream, with what comes before it: the embedding of a token, or
-// the sum of what the last product gave (in parts, where it was split over k) and its bias.
+// the sum of what the last matmul gave (in parts, where it was split over k) and its bias.
 // D = KW_HIDDEN. One block a row.
 constexpr int kNormThreads = 256;
 constexpr int kNormFours = (KW_HIDDEN / 4 + kNormThreads - 1) / kNormThreads;  // float4 a thread

@@ -1,4 +1,4 @@
-// What all kernels share. Compiled by NVRTC without any header, before each of the other files.
+// All kernels share this file. NVRTC compiles it in front of each of the others, without a header.
 // KW_F32: float32 weights, activations, keys and values; otherwise bfloat16.
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -40,7 +40,7 @@ __device__ __forceinline__ u16 bf16_of(float value) {  // to nearest, ties to ev
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out) : "f"(value));
   return out;
 }
-// Two of them: `low` in the lower half.
+// Two of them in one word, `low` in the lower half.
 __device__ __forceinline__ u32 bf16_pair(float low, float high) {
   u32 out;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
@@ -53,7 +53,7 @@ __device__ __forceinline__ float high_of(u32 pair) {
   return __uint_as_float(pair & 0xffff0000u);
 }
 
-// A float32 number as the sum of two bfloat16 numbers (16 bits of its 24): products of both with a
+// A float32 number as the sum of two bfloat16 numbers (16 bits of its 24): matmuls of both with a
 // bfloat16 matrix are as good as those of the number itself.
 __device__ __forceinline__ void split_pair(float a, float b, u32& upper, u32& rest) {
   upper = bf16_pair(a, b);
@@ -89,7 +89,7 @@ __device__ __forceinline__ float exp2_of(float x) {
   return out;
 }
 
-// The same order of additions in every lane.
+// Every lane adds in the same order.
 __device__ __forceinline__ float warp_sum(float v) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) v += __shfl_xor_sync(0xffffffffu, v, step);
@@ -137,7 +137,7 @@ __device__ __forceinline__ u32 shared_address(const void* pointer) {
 __device__ __forceinline__ void copy_async(u32 shared, const void* global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
 }
-// The same, or zeros; then nothing is read.
+// The same, or zeros without reading anything.
 __device__ __forceinline__ void copy_async_or_zero(u32 shared, const void* global, bool copies) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
                "r"(copies ? 16 : 0)

@@ -16,17 +16,17 @@ struct SampleSettings {
   int forced;  // -1: none
   int mask;    // index of its words; -1: none
   int greedy;
-  int top;  // report so many of the likeliest, at most kMostTop
+  int top;  // report so many of the likeliest, at most kMaxTop
   int unused;
 };
 
-constexpr int kMostTop = 20;
+constexpr int kMaxTop = 20;
 struct TokenLogprob {
   int token;
   float logprob;
 };
 
-// Of a piece: relative to its largest, so that pieces can be put together.
+// A piece's statistics are relative to its largest logit, so that pieces can be put together.
 struct PieceStatistics {
   float largest, sum, mean;  // of exp(x - largest), and of (x - largest) exp(x - largest)
   int first;                 // where the largest is first
@@ -44,16 +44,16 @@ struct SampleInput {
   const u64* masks;                // [., mask_words]
   i64 mask_words;
   PieceStatistics *own, *drawn;  // [rows, kPieces]: of the model, and of what is drawn from
-  // In the host's memory.
+  // These are in the host's memory.
   SampleOutput* out;   // [rows]
-  TokenLogprob* tops;  // [rows, kMostTop]
+  TokenLogprob* tops;  // [rows, kMaxTop]
 };
 
 __device__ __forceinline__ bool allowed(const SampleInput& in, int mask, int token) {
   return mask < 0 || ((__ldcg(in.masks + mask * in.mask_words + token / 64) >> (token % 64)) & 1);
 }
 
-// Of values that each thread has eight of, at tokens first + thread + 256 i.
+// The statistics of values of which each thread has eight, at tokens first + thread + 256 i.
 __device__ __forceinline__ PieceStatistics piece_statistics(const float (&x)[8], int first,
                                                             float* scratch, int* where) {
   constexpr int kWarps = kPieceThreads / 32;
@@ -215,7 +215,7 @@ __device__ T block_prefix(T value, T* scratch, T& total) {
   return before + (inclusive - value);
 }
 
-// In the order of tokens: the first at which the sum of shares passes uniform * sum.
+// The first token, in their order, at which the sum of shares passes uniform * sum.
 __device__ int draw_in_order(const SampleInput& in, const Row& row, const PieceStatistics* pieces,
                              double uniform, int fallback, Shared& shared) {
   for (int i = threadIdx.x; i < kPieces; i += kThreads) {
@@ -497,7 +497,7 @@ KW_KERNEL __launch_bounds__(kThreads, 1) kw_sample_choose(const SampleInput in) 
   const float* logits = in.logits + at * in.pitch;
   SampleOutput out = {settings.forced, 0, 0, 0};
   if (settings.top > 0)
-    report_top(in, logits, min(settings.top, kMostTop), own, in.tops + at * kMostTop, shared);
+    report_top(in, logits, min(settings.top, kMaxTop), own, in.tops + at * kMaxTop, shared);
   if (settings.forced >= 0) {
     out.logprob = (float)((double)(__ldcg(logits + settings.forced) - own.largest) - log(own.sum));
     out.policy_logprob = out.logprob;

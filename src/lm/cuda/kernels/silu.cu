@@ -1,4 +1,4 @@
-// silu(gate) * up after a product of another library; our own has it in its last stage.
+// silu(gate) * up after a matmul of another library; our own has it in its last stage.
 // F = KW_INTERMEDIATE.
 __device__ __forceinline__ float silu(float x) {
   return x / (1.0f + exp2_of(-x * kLog2E));

@@ -7,7 +7,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_float(const Value& x, const Limits&) {
-  return x.dtype == task::DType::kFloat32 && !x.shape.empty();
+  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty();
 }
 // Some above 0 and some below.
 bool is_mixed(const Value& x, const Limits& limits) {

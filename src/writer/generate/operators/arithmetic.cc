@@ -6,7 +6,7 @@
 namespace kw::writer::generate {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 bool has_channels(const Value& x, const Limits& limits) {
   return is_number(x, limits) && x.shape.size() >= 2 && x.shape[1].n >= 2;

@@ -57,14 +57,14 @@ ValueId as(Builder& b, ValueId value, const Dims& shape) {
 ValueId hide_causally(Builder& b, ValueId weights, const Dims& scores, std::int64_t window) {
   const Dim &queries = scores[1], &keys = scores[2];
   const Dims line = {queries}, column = {queries, Dim{1, 1}}, square = {queries, keys};
-  const ValueId ramp =
-      b.call("arange.start_step", {0, queries, 1, task::DType::kInt64}, line, task::DType::kInt64);
-  const ValueId down = b.call("unsqueeze.default", {ramp, 1}, column, task::DType::kInt64);
-  ValueId seen = b.call("le.Tensor", {ramp, down}, square, task::DType::kBool);
+  const ValueId ramp = b.call("arange.start_step", {0, queries, 1, tensor::DType::kInt64}, line,
+                              tensor::DType::kInt64);
+  const ValueId down = b.call("unsqueeze.default", {ramp, 1}, column, tensor::DType::kInt64);
+  ValueId seen = b.call("le.Tensor", {ramp, down}, square, tensor::DType::kBool);
   if (window > 0) {
-    const ValueId first = b.call("sub.Tensor", {down, window}, column, task::DType::kInt64);
-    const ValueId near = b.call("gt.Tensor", {ramp, first}, square, task::DType::kBool);
-    seen = b.call("logical_and.default", {seen, near}, square, task::DType::kBool);
+    const ValueId first = b.call("sub.Tensor", {down, window}, column, tensor::DType::kInt64);
+    const ValueId near = b.call("gt.Tensor", {ramp, first}, square, tensor::DType::kBool);
+    seen = b.call("logical_and.default", {seen, near}, square, tensor::DType::kBool);
   }
   const ValueId hidden = b.call(
       "full.default", {std::vector<IntExpr>{}, -std::numeric_limits<double>::infinity()}, {});

@@ -6,7 +6,7 @@
 namespace kw::writer::generate {
 namespace {
 
-using task::DType;
+using tensor::DType;
 constexpr auto kWord = DType::kInt32;
 
 bool is_words(const Value& x, const Limits&) {

@@ -8,7 +8,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool has_channels(const Value& x, const Limits&) {
-  return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && x.shape.size() <= 5 &&
+  return x.dtype == tensor::DType::kFloat32 && x.shape.size() >= 2 && x.shape.size() <= 5 &&
          x.shape[1].n >= 2 && !x.centred && !x.plateaus && x.magnitude() < 1e4;
 }
 bool has_batch(const Value& x, const Limits& limits) {

@@ -14,7 +14,8 @@ namespace {
 
 bool is_image(const Value& x, const Limits& limits) {
   const std::size_t rank = x.shape.size();
-  if (x.dtype != task::DType::kFloat32 || rank < 3 || rank > 5 || x.magnitude() > 1e4) return false;
+  if (x.dtype != tensor::DType::kFloat32 || rank < 3 || rank > 5 || x.magnitude() > 1e4)
+    return false;
   if (x.shape[1].n > 4096) return false;
   for (std::size_t d = 2; d < rank; ++d) {
     if (x.shape[d].n < 3) return false;
@@ -83,7 +84,7 @@ std::string pads_text(const std::vector<std::int64_t>& padding) {
 // The size of the result along dimension `d` of the window, in terms of the operand's.
 std::string width_text(const Windows& w, std::size_t d) {
   const std::int64_t rest = 2 * w.padding[d] - w.dilation[d] * (w.kernel[d] - 1) - 1;
-  const std::string size = fmt::format("{{x}}.shape[{}]", d + 2);
+  std::string size = fmt::format("{{x}}.shape[{}]", d + 2);
   if (w.stride[d] > 1) return fmt::format("({} - {}) // {} + 1", size, -rest, w.stride[d]);
   if (rest == -1) return size;
   return fmt::format("{} {} {}", size, rest < -1 ? '-' : '+', std::abs(rest + 1));

@@ -38,7 +38,7 @@ void gather(Builder& b) {
   const ValueId x = b.input("x", {rows_dim, columns_dim}).id;
   const ValueId index = b.indices("index", {rows_dim}, columns_dim).id;
   const Dims column = {rows_dim, Dim{1, 1}};
-  const ValueId wide = b.call("unsqueeze.default", {index, 1}, column, task::DType::kInt64);
+  const ValueId wide = b.call("unsqueeze.default", {index, 1}, column, tensor::DType::kInt64);
   const ValueId taken = b.call("gather.default", {x, 1, wide}, column);
   b.result(b.call("view.default", {taken, Dims{rows_dim}}, {rows_dim}), {rows_dim}).range(-3, 3);
 }

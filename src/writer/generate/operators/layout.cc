@@ -7,7 +7,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_plane(const Value& x, const Limits&) {
-  return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && elements(x.shape) >= 8;
+  return x.dtype == tensor::DType::kFloat32 && x.shape.size() >= 2 && elements(x.shape) >= 8;
 }
 bool is_matrix(const Value& x, const Limits& limits) {
   return is_plane(x, limits) && x.shape.size() == 2 && x.shape[0].n >= 2 && x.shape[1].n >= 2;
@@ -112,13 +112,13 @@ void triangle(Builder& b) {
   b.size_of("rows", shape[0]);
   b.size_of("columns", shape[1]);
   const Dims line = {shape[1]}, column = {shape[0], Dim{1, 1}}, rows = {shape[0]};
-  const auto int64 = task::DType::kInt64;
+  const auto int64 = tensor::DType::kInt64;
   const ValueId across = b.call("arange.start_step", {0, shape[1], 1, int64}, line, int64);
   const ValueId ramp = b.call("arange.start_step", {0, shape[0], 1, int64}, rows, int64);
   const ValueId down = b.call("unsqueeze.default", {ramp, 1}, column, int64);
   const ValueId edge = b.call("add.Tensor", {down, offset}, column, int64);
   const ValueId kept =
-      b.call(lower ? "le.Tensor" : "ge.Tensor", {across, edge}, shape, task::DType::kBool);
+      b.call(lower ? "le.Tensor" : "ge.Tensor", {across, edge}, shape, tensor::DType::kBool);
   const ValueId zero = b.call("full.default", {std::vector<IntExpr>{}, 0.0}, {});
   Value& out = b.result(b.call("where.self", {kept, b.x(), zero}, shape), shape);
   out.range(std::min(out.low, 0.0), std::max(out.high, 0.0));

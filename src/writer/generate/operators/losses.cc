@@ -8,7 +8,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_prediction(const Value& x, const Limits&) {
-  return x.dtype == task::DType::kFloat32 && !x.shape.empty() && elements(x.shape) >= 4 &&
+  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty() && elements(x.shape) >= 4 &&
          x.magnitude() < 50 && !x.centred;
 }
 bool is_logits(const Value& x, const Limits& limits) {
@@ -49,7 +49,7 @@ void smooth(Builder& b, double beta, double scale) {
   b.input("targets", shape);
   const ValueId gap = b.call("sub.Tensor", {b.x(), b.in(1)}, shape);
   const ValueId size = b.call("abs.default", {gap}, shape);
-  const ValueId near = b.call("lt.Scalar", {size, beta}, shape, task::DType::kBool);
+  const ValueId near = b.call("lt.Scalar", {size, beta}, shape, tensor::DType::kBool);
   const ValueId square = b.call("mul.Tensor", {size, size}, shape);
   const ValueId inside = b.call("mul.Tensor", {square, 0.5 * scale / beta}, shape);
   const ValueId shifted = b.call("sub.Tensor", {size, 0.5 * beta}, shape);

@@ -8,7 +8,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_rows(const Value& x, const Limits& limits) {
-  return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && x.shape.back().n >= 2 &&
+  return x.dtype == tensor::DType::kFloat32 && x.shape.size() >= 2 && x.shape.back().n >= 2 &&
          x.shape.back().n <= 65536 && x.magnitude() < 1e4 &&
          elements(x.shape) * 2 <= limits.max_work;
 }

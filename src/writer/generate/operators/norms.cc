@@ -8,7 +8,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_wide(const Value& x, const Limits&) {
-  return x.dtype == task::DType::kFloat32 && x.shape.size() >= 2 && x.shape.back().n >= 4 &&
+  return x.dtype == tensor::DType::kFloat32 && x.shape.size() >= 2 && x.shape.back().n >= 4 &&
          !x.centred;
 }
 bool is_varied(const Value& x, const Limits& limits) {

@@ -10,7 +10,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_image(const Value& x, const Limits&) {
-  if (x.dtype != task::DType::kFloat32 || x.shape.size() < 3 || x.shape.size() > 5) return false;
+  if (x.dtype != tensor::DType::kFloat32 || x.shape.size() < 3 || x.shape.size() > 5) return false;
   return std::all_of(x.shape.begin() + 2, x.shape.end(), [](const Dim& d) { return d.n >= 4; });
 }
 bool is_uncentred_image(const Value& x, const Limits& limits) {

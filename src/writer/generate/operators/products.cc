@@ -7,7 +7,7 @@
 namespace kw::writer::generate {
 namespace {
 
-using task::DType;
+using tensor::DType;
 
 std::int64_t side(Builder& b, std::int64_t most) {
   return b.size(

@@ -36,7 +36,7 @@ void ternarize(Builder& b) {
   b.input("weight", shape);
   const double threshold = b.real("threshold", b.number({0.5, 0.7, 1.0}));
   const ValueId size = b.call("abs.default", {b.x()}, shape);
-  const ValueId large = b.call("gt.Scalar", {size, threshold}, shape, task::DType::kBool);
+  const ValueId large = b.call("gt.Scalar", {size, threshold}, shape, tensor::DType::kBool);
   const ValueId sign = b.call("sign.default", {b.x()}, shape);
   Value& out = b.result(b.call("mul.Tensor", {sign, large}, shape), shape);
   out.range(-1, 1);
@@ -53,7 +53,7 @@ void quantize(Builder& b) {
   const ValueId rounded = b.call("round.default", {steps}, shape);
   const ValueId shifted = b.call("add.Tensor", {rounded, zero}, shape);
   const ValueId kept = b.call("clamp.default", {shifted, -128, 127}, shape);
-  b.result(b.call("_to_copy.default", {kept, task::DType::kInt8}, shape, task::DType::kInt8),
+  b.result(b.call("_to_copy.default", {kept, tensor::DType::kInt8}, shape, tensor::DType::kInt8),
            shape);
 }
 
@@ -61,10 +61,10 @@ void quantize(Builder& b) {
 void dequantize(Builder& b) {
   const Dims shape = draw_matrix(b);
   const Dims rows = {shape[0]}, column = {shape[0], {1, 1}};
-  const ValueId q = b.whole_numbers("q", shape, task::DType::kInt8, -128, 127).id;
+  const ValueId q = b.whole_numbers("q", shape, tensor::DType::kInt8, -128, 127).id;
   const ValueId scale = b.input("scale", rows, Filling::kUniform).id;
   const std::int64_t zero = b.whole("zero_point", b.chance(0.3) ? 0 : b.between(-20, 20));
-  const ValueId number = b.call("_to_copy.default", {q, task::DType::kFloat32}, shape);
+  const ValueId number = b.call("_to_copy.default", {q, tensor::DType::kFloat32}, shape);
   const ValueId centred = b.call("sub.Tensor", {number, zero}, shape);
   const ValueId tall = b.call("unsqueeze.default", {scale, 1}, column);
   b.result(b.call("mul.Tensor", {centred, tall}, shape), shape).range(-148, 148);

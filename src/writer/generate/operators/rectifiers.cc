@@ -7,7 +7,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_float(const Value& x, const Limits&) {
-  return x.dtype == task::DType::kFloat32 && !x.shape.empty();
+  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty();
 }
 // Some above 0 and some below.
 bool is_mixed(const Value& x, const Limits& limits) {
@@ -66,7 +66,7 @@ void threshold(Builder& b) {
   b.real("threshold", at);
   const double value = b.real("value", b.number({0.0, 0.0, -1.0, 2.0}));
   const Dims shape = b.x().shape;
-  const ValueId above = b.call("gt.Scalar", {b.x(), at}, shape, task::DType::kBool);
+  const ValueId above = b.call("gt.Scalar", {b.x(), at}, shape, tensor::DType::kBool);
   const ValueId other = b.call("full.default", {std::vector<IntExpr>{}, value}, {});
   Value& out = b.result(b.call("where.self", {above, b.x(), other}, shape), shape);
   out.range(value, std::max(out.high, value));
@@ -77,7 +77,7 @@ void hard_shrink(Builder& b) {
   b.real("lambd", at, 0.5);
   const Dims shape = b.x().shape;
   const ValueId size = b.call("abs.default", {b.x()}, shape);
-  const ValueId above = b.call("gt.Scalar", {size, at}, shape, task::DType::kBool);
+  const ValueId above = b.call("gt.Scalar", {size, at}, shape, tensor::DType::kBool);
   const ValueId zero = b.call("full.default", {std::vector<IntExpr>{}, 0.0}, {});
   b.result(b.call("where.self", {above, b.x(), zero}, shape), shape);
 }
@@ -91,7 +91,7 @@ void prelu(Builder& b) {
   Dims wide(shape.size(), Dim{1, 1});
   wide[1] = channels;
   const ValueId factors = b.call("view.default", {weight, wide}, wide);
-  const ValueId above = b.call("gt.Scalar", {b.x(), 0}, shape, task::DType::kBool);
+  const ValueId above = b.call("gt.Scalar", {b.x(), 0}, shape, tensor::DType::kBool);
   const ValueId scaled = b.call("mul.Tensor", {b.x(), factors}, shape);
   b.text("spread", shape.size() == 2   ? "1, -1"
                    : shape.size() == 3 ? "1, -1, 1"

@@ -8,7 +8,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_reducible(const Value& x, const Limits&) {
-  return x.dtype == task::DType::kFloat32 && !x.shape.empty() && elements(x.shape) >= 4 &&
+  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty() && elements(x.shape) >= 4 &&
          x.magnitude() < 1e5 &&
          std::any_of(x.shape.begin(), x.shape.end(), [](const Dim& d) { return d.n >= 2; });
 }
@@ -97,11 +97,11 @@ void norm_dim(Builder& b) {
 }
 void arg_max(Builder& b) {
   const Along a = draw(b);
-  b.result(b.call("argmax.default", {b.x(), a.dim, a.keep}, a.left, task::DType::kInt64), a.left);
+  b.result(b.call("argmax.default", {b.x(), a.dim, a.keep}, a.left, tensor::DType::kInt64), a.left);
 }
 void arg_min(Builder& b) {
   const Along a = draw(b);
-  b.result(b.call("argmin.default", {b.x(), a.dim, a.keep}, a.left, task::DType::kInt64), a.left);
+  b.result(b.call("argmin.default", {b.x(), a.dim, a.keep}, a.left, tensor::DType::kInt64), a.left);
 }
 void mean_all(Builder& b) {
   std::vector<IntExpr> all;

@@ -7,7 +7,7 @@
 namespace kw::writer::generate {
 namespace {
 
-using task::DType;
+using tensor::DType;
 using Numbers = std::vector<IntExpr>;
 
 // Rows of at most some thousand weights, whose sums float32 holds.

@@ -8,7 +8,7 @@ namespace kw::writer::generate {
 namespace {
 
 bool is_scannable(const Value& x, const Limits&) {
-  return x.dtype == task::DType::kFloat32 && !x.shape.empty() && x.shape.size() <= 4 &&
+  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty() && x.shape.size() <= 4 &&
          x.shape.back().n >= 4 && x.magnitude() < 100 && !x.centred;
 }
 bool is_scan_product(const Value& x, const Limits& limits) {

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kLongestRow = 2048;
 
 bool is_sortable(const Value& x, const Limits& limits) {
-  return x.dtype == task::DType::kFloat32 && !x.shape.empty() && x.shape.back().n >= 4 &&
+  return x.dtype == tensor::DType::kFloat32 && !x.shape.empty() && x.shape.back().n >= 4 &&
          x.shape.back().n <= kLongestRow && elements(x.shape) * x.shape.back().n <= limits.max_work;
 }
 
@@ -65,7 +65,7 @@ void argsort(Builder& b) {
   const bool descending = b.flag("descending", b.chance(0.5), false);
   const int node =
       b.call_several("sort.stable", {b.x(), true, 1, descending},
-                     {std::nullopt, type_of({rows_dim, columns_dim}, task::DType::kInt64)});
+                     {std::nullopt, type_of({rows_dim, columns_dim}, tensor::DType::kInt64)});
   b.result({node, 1}, {rows_dim, columns_dim});
 }
 

@@ -1,0 +1,34 @@
+// The environments of this machine's gym.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "environment_link/environment_server.h"
+#include "gym/judge.h"
+#include "gym_environment/kernel_environment.h"
+#include "plan_environment/plan_environment.h"
+#include "settings.h"
+
+namespace kw::environment_program {
+
+// This machine's gym, and the problems that could be read.
+struct OpenedGym {
+  std::unique_ptr<gym::Judge> gym;
+  std::unique_ptr<gym::Judge> once;  // borrows gym
+  std::vector<gym_environment::NamedProblem> problems;
+  std::vector<std::string> left_out;  // with the reason
+};
+Result<OpenedGym> open_gym(const Settings& settings);
+
+// The judge is borrowed.
+Result<std::unique_ptr<plan_environment::PlanEnvironment>> plans_of(
+    const Settings& settings, gym::Judge& judge,
+    std::vector<gym_environment::NamedProblem> problems);
+
+// Reads the problems and starts the gym. Problems that cannot be read, and for plans those that the
+// writer cannot write, are left out and counted in `about`; kNotFound where none is left.
+Result<environment_link::ServedEnvironment> make_environment(const Json& settings);
+
+}  // namespace kw::environment_program

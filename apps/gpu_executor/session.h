@@ -1,0 +1,75 @@
+// Session: what one setup message gives a GPU executor: mapped pages, the checker's device memory,
+// the candidate's plan on the GPU.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cuda/context.h"
+#include "cuda/memory.h"
+#include "cuda/shared_memory.h"
+#include "cuda/stream.h"
+#include "gym/cuda/plan_runner.h"
+#include "gym/protocol.h"
+#include "os/memory.h"
+#include "os/message.h"
+#include "task/signature.h"
+
+namespace kw::gpu_executor {
+
+// One thread. Descriptors do not outlive open(). Inputs and statics are mapped for reading only, so
+// a kernel that writes to them faults.
+class Session {
+ public:
+  // Maps the two pages; kInvalidArgument for a message that no checker of ours sends.
+  static Result<Session> open(os::Message message);
+  // Everything that needs the GPU: context, memory, modules. kUnsupported without a GPU;
+  // kInvalidArgument for a plan that this GPU cannot run, kResourceExhausted.
+  Status load();
+
+  volatile gym::ReplyPage& reply() { return *reinterpret_cast<gym::ReplyPage*>(reply_.data()); }
+  const volatile gym::CommandPage& command() const {
+    return *reinterpret_cast<const gym::CommandPage*>(command_.data());
+  }
+  // Runs the calls of the command page one after the other and waits for their end, at most 20 s.
+  // Each finds the GPU's cache without anything of its own. Stores failed_call, device_ns (the
+  // calls' time without the flushes between them) and device_span_ns (with them). kInvalidArgument:
+  // the driver refuses a kernel; kDeadlineExceeded: kernels that do not end; kInternal: a kernel
+  // faulted.
+  Status run_calls();
+  // Does what run_calls() does around one call, without the call.
+  Status run_nothing();
+
+ private:
+  Session() = default;
+  Status map_memory();
+  Result<gym::CallAddresses> addresses_of(std::uint32_t set) const;
+  // Puts a flush of the cache and one call, or none, between two events on the stream.
+  Status enqueue(std::size_t number, const gym::CallAddresses* call);
+  Status wait() const;
+  // Stores the times of so many spans.
+  Status report(std::size_t count, bool called);
+
+  // Declared before all that is freed while the context is current.
+  std::optional<cuda::Context> context_;
+  os::Mapping command_, reply_;
+  task::Signature signature_;
+  std::vector<std::uint64_t> static_offsets_;
+  std::map<std::string, os::UniqueFd> descriptors_;  // until load()
+  std::size_t sets_ = 0;
+  int device_ = 0;
+  cuda::Stream stream_;
+  struct Span {
+    cuda::Event start, begin, end;  // of the flushes, of the call
+  };
+  std::vector<Span> spans_;   // of each call of a launch
+  cuda::DeviceBuffer flush_;  // twice as large as the cache
+  cuda::SharedMemory statics_;
+  std::vector<cuda::SharedMemory> inputs_, outputs_;  // of each set
+  std::optional<gym::PlanRunner> runner_;
+};
+
+}  // namespace kw::gpu_executor

@@ -1,0 +1,10 @@
+// The commands of the group "data".
+#pragma once
+#include "kernelwright/command_group.h"
+
+namespace kw::front {
+
+// nullopt for a command of another group.
+CommandOutcome run_data_command(const Command& command, const Services& services);
+
+}  // namespace kw::front

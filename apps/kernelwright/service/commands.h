@@ -1,0 +1,9 @@
+// The commands of the group "service", and eval with a service's judge.
+#pragma once
+#include "kernelwright/command_group.h"
+
+namespace kw::front {
+
+CommandOutcome run_service_command(const Command& command, const Services& services);
+
+}  // namespace kw::front

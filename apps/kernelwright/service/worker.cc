@@ -1,0 +1,34 @@
+#include "kernelwright/service/worker.h"
+
+#include <mutex>
+#include <utility>
+
+#include <unistd.h>
+
+#include "kernelwright/service/token.h"
+#include "service/worker.h"
+
+namespace kw::front {
+
+Result<int> run_worker(const WorkerCommand& command, const Services& services) {
+  std::mutex mutex;  // of the console
+  const auto say = [&](std::string_view line) {
+    std::lock_guard lock(mutex);
+    services.console.err(fmt::format("{}\n", line));
+  };
+  service::ServiceClientOptions client_options{
+      .url = command.server, .token = token_of_environment(), .patience = std::chrono::hours(24)};
+  client_options.on_retry = [&](const Error& why) { say("trying again: " + why.message()); };
+  KW_TRY(auto client, service::ServiceClient::make(std::move(client_options)));
+  gym::GymOptions gym;
+  gym.isolation_at_least = command.isolation_at_least;
+  gym.jobs = command.jobs;
+  KW_TRY(auto judge, services.start_judge(gym));
+  service::WorkerOptions options{.name = command.name, .jobs = command.jobs, .on_event = say};
+  if (options.name.empty()) options.name = fmt::format("worker-{}", ::getpid());
+  say(fmt::format("{} works for {}", options.name, client->url()));
+  KW_TRY_STATUS(service::run_worker(options, *client, *judge, services.stop));
+  return 0;
+}
+
+}  // namespace kw::front

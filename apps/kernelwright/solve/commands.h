@@ -1,0 +1,10 @@
+// The commands of the group "solve".
+#pragma once
+#include "kernelwright/command_group.h"
+
+namespace kw::front {
+
+// nullopt for a command of another group.
+CommandOutcome run_solve_command(const Command& command, const Services& services);
+
+}  // namespace kw::front

@@ -1,0 +1,16 @@
+# kw_kernel_sources(OUT NAMESPACE HEADER NAME ...)
+# cuda/kernels/NAME.cu of the caller's folder as strings `NAME` of the namespace, in one source file of the build folder, whose path
+# OUT gets. HEADER declares them.
+function(kw_kernel_sources out namespace header)
+  set(text "// Made by KwKernels.cmake.\n#include \"${header}\"\n\nnamespace ${namespace} {\n")
+  foreach(name IN LISTS ARGN)
+    set(file ${CMAKE_CURRENT_SOURCE_DIR}/cuda/kernels/${name}.cu)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} kernel)
+    string(APPEND text "extern const std::string_view ${name};\nconst std::string_view ${name} = R\"kernel(\n${kernel})kernel\";\n")
+  endforeach()
+  string(APPEND text "}  // namespace ${namespace}\n")
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/kernel_sources.cc)
+  file(CONFIGURE OUTPUT ${made} CONTENT "${text}" @ONLY)
+  set(${out} ${made} PARENT_SCOPE)
+endfunction()

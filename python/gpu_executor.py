@@ -1,0 +1,213 @@
+# The Python executor of a GPU: runs a baseline for the checker (docs/gpu.md).
+#
+# Theory of operation. As executor.py: one setup message on fd 3, then two shared pages. Inputs, statics
+# and outputs lie in the checker's device memory. A call is timed by two events on the stream. Before it
+# the GPU writes a buffer twice as large as its cache, as often as it needs to get back to its speed and
+# as the host needs to get ahead: so the call finds nothing of its own in the cache, and its kernels
+# wait for each other, not for Python.
+# Results are copied to the outputs after the second event. Importing this file touches no GPU.
+import math
+import os
+import time
+
+import torch
+
+import candidate
+import failures
+import pages
+from arguments import Arguments
+from device_memory import READ, READ_WRITE, DeviceRegion
+from dtypes import TORCH_OF_NAME, scalar_value
+from failures import Failed
+from memory import Region
+from run_executor import run_executor
+
+WARM_UPS = 3
+MIN_FLUSHES, MAX_FLUSHES = 24, 400  # the least is apps/gpu_executor's kFlushes
+SPINS = 2_000_000  # rounds of a wait before it sleeps
+
+
+def main(control_fd=3):
+    """Serves one checker; never returns."""
+    run_executor(GpuExecutor, control_fd)
+
+
+def flushes_for(host_seconds, flush_seconds):
+    """How many flushes keep the GPU busy while the host launches one call, with half as much to spare."""
+    wanted = math.ceil(1.5 * host_seconds / max(flush_seconds, 1e-9))
+    return min(max(wanted, MIN_FLUSHES), MAX_FLUSHES)
+
+
+def results_of(value, names):
+    """What a call returned, as a list in the order of the outputs."""
+    if isinstance(value, torch.Tensor):
+        value = [value]
+    elif isinstance(value, dict):
+        value = [value[name] for name in names]
+    if len(value) != len(names):
+        raise Failed(pages.FAILURE_OUTPUT_COUNT, f"call returned {len(value)} outputs, expected {len(names)}")
+    return value
+
+
+class GpuExecutor:
+    """Setup message, mappings and program. Owns everything until the process ends."""
+
+    def __init__(self, message):
+        self._message = message
+        setup = self._setup = message.body
+        fds = message.fds
+        self._signature = setup["signature"]
+        self._device = setup["device"]
+        command = Region(fds["command"], writable=False)
+        self._reply = pages.ReplyPage(Region(fds["reply"], writable=True).bytes)
+        self._source = Region(fds["source"], writable=False).bytes
+        self._command = pages.CommandPage(
+            command.bytes, len(self._signature["inputs"]), len(self._signature["outputs"])
+        )
+        self._arguments = None
+        self._flush = None
+        self._flushes = 0  # before a call; 0: not known yet
+
+    def load(self):
+        """Maps the device memory, loads the program, and says that the executor is ready."""
+        os.environ.pop("LD_PRELOAD", None)
+        torch.set_num_threads(self._setup["threads"])
+        torch.set_grad_enabled(False)
+        torch.cuda.set_device(self._device)
+        # The precision of the declared types, for both sides.
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        cache = torch.cuda.get_device_properties(self._device).L2_cache_size
+        self._flush = torch.empty(2 * cache + 1, dtype=torch.uint8, device="cuda")
+        self._map()
+        self._candidate = candidate.load(self._setup, self._source)
+        self._reply.set_style(pages.STYLE_DESTINATION_PASSING)
+        self._reply.set_ready()
+
+    def _map(self):
+        fds, setup = self._message.fds, self._setup
+        sets = range(setup["sets"])
+
+        def region(name, size, access):
+            return DeviceRegion(fds[name], size, self._device, access)
+
+        self._inputs = [region(f"in{s}", setup["input_bytes"], READ) for s in sets]
+        self._outputs = [region(f"out{s}", setup["output_bytes"], READ_WRITE) for s in sets]
+        self._statics = region("statics", setup["static_bytes"], READ) if "statics" in fds else None
+        self._message.close()
+
+    def serve(self):
+        """The loop of launches."""
+        expected = 0
+        while True:
+            expected += 1
+            self._wait(expected)
+            op = self._command.op
+            if op == pages.OP_EXIT:
+                failures.flush()
+                os._exit(0)
+            self._reply.device_times[0] = self._reply.device_times[1] = 0
+            if op == pages.OP_PREPARE:
+                self._prepare()
+            elif op == pages.OP_CALL:
+                self._run_calls()
+            elif op == pages.OP_NULL_CALL:
+                self._timed(lambda: None, MIN_FLUSHES)
+            self._reply.done_seq[0] = expected
+
+    def fail(self, failure, text):
+        failures.log(text)
+        self._reply.set_failed(failure)
+        os._exit(1)
+
+    def _wait(self, expected):
+        launch_seq = self._command.launch_seq
+        for _ in range(SPINS):
+            if launch_seq[0] == expected:
+                return
+        while launch_seq[0] != expected:
+            time.sleep(20e-6)
+
+    def _prepare(self):
+        signature, plan = self._signature, self._candidate.plan
+        offsets = self._setup.get("static_offsets", [])
+        statics = [
+            self._statics.tensor(TORCH_OF_NAME[a["dtype"]], a["shape"], offset)
+            for a, offset in zip(signature["statics"], offsets)
+        ]
+        self._candidate.prepare(statics)
+        torch.set_default_device(torch.device("cuda", self._device))
+        inputs = signature["inputs"]
+        fixed = {i: scalar_value(a) for i, a in enumerate(inputs) if a["role"] == "scalar"}
+        if self._candidate.passes_statics:
+            fixed.update((len(inputs) + i, tensor) for i, tensor in enumerate(statics))
+        self._arguments = Arguments(signature, plan.order, self._command, self._inputs, self._outputs, fixed)
+        if self._setup.get("compile", False):
+            self._compile_now()
+
+    def _compile_now(self):
+        """torch.compile works at the first call: made here on the memory as it is, so that no limit of a
+        call counts it. An error is left to the first real call."""
+        try:
+            self._call(self._arguments.of_set(0))
+            torch.cuda.synchronize()
+        except Exception as error:
+            failures.log("compiling ahead failed: " + failures.describe(error))
+
+    def _call(self, arguments):
+        """Its results; those of a destination-passing function are in place already."""
+        if self._candidate.keeper is not None:
+            self._candidate.keeper.restore_all()
+        if self._candidate.plan.destination_passing:
+            self._candidate.call(*arguments)
+            return None
+        count = len(arguments) - len(self._signature["outputs"])
+        return self._candidate.call(*arguments[:count])
+
+    def _run_calls(self):
+        if self._arguments is None:
+            raise Failed(pages.FAILURE_UNSUPPORTED, "a call came before prepare")
+        nanoseconds = 0
+        for call in range(self._command.calls):
+            self._reply.set_call(call)
+            arguments = self._arguments.of_set(self._command.set_of_call[call])
+            if self._flushes == 0:
+                self._learn_flushes(arguments)
+            value, took = self._timed(lambda given=arguments: self._call(given), self._flushes)
+            nanoseconds += took
+            self._store(value, arguments)
+        torch.cuda.synchronize()
+        self._reply.device_times[0] = self._reply.device_times[1] = nanoseconds
+        self._arguments.forget_changed()
+
+    def _learn_flushes(self, arguments):
+        for _ in range(WARM_UPS):
+            self._call(arguments)
+            torch.cuda.synchronize()
+        begun = time.perf_counter()
+        self._call(arguments)
+        host = time.perf_counter() - begun
+        torch.cuda.synchronize()
+        self._flushes = flushes_for(host, self._timed(self._flush.zero_, MIN_FLUSHES)[1] * 1e-9)
+
+    def _timed(self, work, flushes):
+        """(the value of work(), its nanoseconds on the GPU)."""
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        for _ in range(flushes):
+            self._flush.zero_()
+        begin.record()
+        value = work()
+        end.record()
+        end.synchronize()
+        return value, int(begin.elapsed_time(end) * 1e6)
+
+    def _store(self, value, arguments):
+        if self._candidate.plan.destination_passing:
+            return
+        outputs = self._signature["outputs"]
+        results = results_of(value, [a["name"] for a in outputs])
+        for a, output, result in zip(outputs, arguments[len(arguments) - len(outputs) :], results):
+            if list(result.shape) != a["shape"] or result.dtype is not TORCH_OF_NAME[a["dtype"]]:
+                text = f"output {a['name']} has {list(result.shape)}, {result.dtype}, expected {a['shape']}, {a['dtype']}"
+                raise Failed(pages.FAILURE_OUTPUT_KIND, text)
+            output.copy_(result)

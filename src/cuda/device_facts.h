@@ -1,0 +1,51 @@
+// DeviceFacts: what a GPU is and who uses it, without a context on it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw::cuda {
+
+// Another process with a context on the GPU.
+struct DeviceUser {
+  std::int64_t pid = 0;
+  std::uint64_t memory_bytes = 0;  // 0: the driver does not say
+};
+
+struct DeviceFacts {
+  int number = 0;
+  std::string name;
+  int driver_version = 0;      // of CUDA: 13000 for 13.0
+  int compute_capability = 0;  // 90 for 9.0
+  int multiprocessors = 0;
+  std::uint64_t memory_bytes = 0, l2_bytes = 0;
+  // Kernels can read and write all memory of their process on the host (HMM, ATS), not only what
+  // the driver has mapped for them.
+  bool reaches_host_memory = false;
+
+  // Programs are compiled for it: "sm_90a" on Hopper, whose own instructions need the a.
+  std::string architecture() const;
+};
+
+// The GPUs that CUDA's driver shows this process. kUnsupported: no driver or no GPU.
+Result<std::vector<DeviceFacts>> list_devices();
+
+// DeviceState is what the driver's management library (NVML) says about a GPU now.
+struct DeviceState {
+  std::string driver;  // "580.159.04"
+  std::uint64_t used_bytes = 0;
+  std::vector<DeviceUser> users;
+  unsigned sm_clock_mhz = 0, max_sm_clock_mhz = 0;
+  // Bits of nvmlClocksEventReasons: other than idle (1) and application settings (2) they slow it.
+  std::uint64_t throttle_reasons = 0;
+};
+
+// kUnsupported without the library.
+Result<DeviceState> device_state(int number);
+
+// Words for throttle_reasons that slow a GPU down: "thermal, power cap"; "" for none.
+std::string throttle_text(std::uint64_t reasons);
+
+}  // namespace kw::cuda

@@ -1,0 +1,64 @@
+#include "environment/environment_json.h"
+
+#include <cmath>
+
+namespace kw::environment {
+namespace {
+
+Result<double> finite(const Json& value, const std::string& where) {
+  if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
+  return fail(ErrorCode::kInvalidArgument, "{}: expected a finite number", where);
+}
+
+Result<RewardInterval> interval_from(const Json& value, const std::string& where) {
+  if (!value.is_array() || value.size() != 2)
+    return fail(ErrorCode::kInvalidArgument, "{}: expected two numbers", where);
+  RewardInterval out;
+  KW_TRY(out.low, finite(value[0], where));
+  KW_TRY(out.high, finite(value[1], where));
+  if (out.low > out.high) return fail(ErrorCode::kInvalidArgument, "{}: upside down", where);
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const Observation& observation) {
+  return {{"messages", text::to_json(observation.messages)}, {"whole", observation.whole}};
+}
+
+Result<Observation> observation_from_json(const Json& value, const std::string& where) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  Observation out;
+  KW_TRY(const Json* messages, reader.get("messages"));
+  KW_TRY(out.messages, text::chat_messages_from_json(*messages, reader.path("messages"),
+                                                     text::OtherKeys::kRefused));
+  KW_TRY(out.whole, reader.boolean("whole"));
+  KW_TRY_STATUS(reader.no_other_keys());
+  return out;
+}
+
+void add_step_fields(Json& object, const Step& step) {
+  object["reward"] = step.reward;
+  if (step.interval) object["interval"] = {step.interval->low, step.interval->high};
+  object["done"] = step.done;
+  object["facts"] = step.facts;
+  if (!step.done) object["next"] = to_json(step.next);
+}
+
+Result<Step> read_step_fields(ObjectReader& reader) {
+  Step out;
+  KW_TRY(const Json* reward, reader.get("reward"));
+  KW_TRY(out.reward, finite(*reward, reader.path("reward")));
+  if (const Json* interval = reader.find("interval")) {
+    KW_TRY(out.interval, interval_from(*interval, reader.path("interval")));
+  }
+  KW_TRY(out.done, reader.boolean("done"));
+  KW_TRY(const Json* facts, reader.get("facts"));
+  out.facts = *facts;
+  if (out.done) return out;
+  KW_TRY(const Json* next, reader.get("next"));
+  KW_TRY(out.next, observation_from_json(*next, reader.path("next")));
+  return out;
+}
+
+}  // namespace kw::environment

@@ -1,0 +1,124 @@
+// What admission says of a problem: trivial candidates that pass, inputs without influence, a
+// reference that does not agree with itself.
+#include "gym/checker/admission.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gym/checker/learning.h"
+#include "gym/checker/testing/fake_workload.h"
+
+namespace kw::gym {
+namespace {
+
+using testing::FakeWorkload;
+using testing::ScriptedOracle;
+
+// A problem of one more input that does not matter.
+class AdmissionTest : public ::testing::Test {
+ protected:
+  AdmissionReport admit(ScriptedOracle& oracle, bool has_spare_input = false) {
+    task::Signature signature = testing::workload_signature();
+    std::vector<InputPlan> plans = {testing::input_plan("x")};
+    plans[0].policy = policy;
+    if (has_spare_input) {
+      signature.inputs.push_back(testing::float_tensor("spare", task::Role::kInput));
+      plans.push_back(testing::input_plan("spare"));
+    }
+    EXPECT_TRUE(oracle.attach_exchange(signature).value().ok);
+    OutputChecker checker = OutputChecker::make(signature, {}).value();
+    ReceivedFds none;
+    InputSource inputs = InputSource::of_definition(signature, plans, none).value();
+    testing::VectorTensors set(Layout::for_reading(tensors_of(signature.inputs)));
+    SessionSeeds seeds{SecretSeeds(3)};
+    ReferenceRuns reference(oracle, signature, checker, nullptr, seeds);
+    LearnedInstances learned;
+    bool unfit = false;
+    EXPECT_TRUE(learn({inputs, reference, checker, set, seeds}, learned, unfit).value().ok);
+    if (after_learning) after_learning();
+    HardCases hard;
+    if (is_timed) hard = HardCases(signature, inputs, checker, seeds);
+    return run_admission_battery(
+               {signature, checker, learned.instances, reference, inputs, set, hard, seeds.next()})
+        .value();
+  }
+  std::function<void()> after_learning;
+  bool is_timed = false;
+  task::InputPolicy policy;  // of x
+};
+
+TEST_F(AdmissionTest, AnHonestProblem) {
+  ScriptedOracle oracle(testing::workload_function);
+  const AdmissionReport report = admit(oracle);
+  EXPECT_EQ(report.failure, "");
+  EXPECT_TRUE(report.passing.empty()) << report.passing.at(0);
+  EXPECT_TRUE(report.inert.empty());
+}
+
+TEST_F(AdmissionTest, HardInputsTellAReluFromACopy) {
+  policy = {task::Distribution::kUniform, 0.0, 1.0, task::InputDomain::kAny};
+  ScriptedOracle oracle([](double x) { return std::max(x, 0.0); });
+  EXPECT_EQ(admit(oracle).passing, std::vector<std::string>{"input 0 passed through"});
+  is_timed = true;
+  EXPECT_TRUE(admit(oracle).passing.empty());
+  // With inputs that are never negative it stays a copy.
+  policy.domain = task::InputDomain::kPositive;
+  EXPECT_EQ(admit(oracle).passing, std::vector<std::string>{"input 0 passed through"});
+}
+
+TEST_F(AdmissionTest, AnInputMattersWhereHardInputsShowIt) {
+  ScriptedOracle oracle([](double x) { return std::max(x, 10.0); });
+  EXPECT_EQ(admit(oracle).inert, std::vector<std::string>{"x"});
+  is_timed = true;
+  EXPECT_TRUE(admit(oracle).inert.empty());
+}
+
+TEST_F(AdmissionTest, AConstantIsPassedByTrivialCandidatesAndNoInputMatters) {
+  ScriptedOracle oracle([](double) { return 0.0; });
+  const AdmissionReport report = admit(oracle);
+  EXPECT_FALSE(report.passing.empty());
+  EXPECT_EQ(report.inert, std::vector<std::string>{"x"});
+}
+
+TEST_F(AdmissionTest, AnInputWithoutInfluenceIsNamed) {
+  ScriptedOracle oracle(testing::workload_function);
+  const AdmissionReport report = admit(oracle, true);
+  EXPECT_EQ(report.inert, std::vector<std::string>{"spare"});
+}
+
+TEST_F(AdmissionTest, AnIdentityIsPassedByTheInput) {
+  ScriptedOracle oracle([](double x) { return x; });
+  EXPECT_FALSE(admit(oracle).passing.empty());
+}
+
+// The declared run errs far more than its neighbours in float64 allow.
+TEST_F(AdmissionTest, AReferenceThatDoesNotAgreeWithItself) {
+  int runs = 0;
+  ScriptedOracle oracle([&runs](double x) { return runs % 4 == 1 ? x + 1 : x + 5; });
+  oracle.on_run = [&runs] { ++runs; };
+  const AdmissionReport report = admit(oracle);
+  EXPECT_TRUE(!report.failure.empty() || !report.passing.empty());
+}
+
+TEST_F(AdmissionTest, AnOracleThatDiesHereFindsNothingInert) {
+  ScriptedOracle oracle(testing::workload_function);
+  after_learning = [&oracle] { oracle.die(); };
+  EXPECT_TRUE(admit(oracle).inert.empty());
+}
+
+TEST_F(AdmissionTest, AnOutputWithoutElements) {
+  FakeWorkload workload;
+  task::Signature signature = workload.signature;
+  signature.outputs[0].shape = {0};
+  const std::vector<Instance> instances(2);
+  const AdmissionReport report =
+      run_admission_battery({signature, workload.checker, instances, workload.reference,
+                             workload.inputs, *workload.sets[0], workload.hard, 1})
+          .value();
+  EXPECT_EQ(report.failure, "output y has no elements");
+}
+
+}  // namespace
+}  // namespace kw::gym

@@ -1,0 +1,90 @@
+// Executor: the process that runs a candidate or a baseline, as the checker drives it: load,
+// prepare, then launches, each of which says how long it took.
+//
+// The host's implementation freezes the process between launches and times thaw to confirmed freeze
+// (executor_client.h). On a GPU, the executor's process is frozen likewise and times its calls with
+// events; a freeze does not stop queued kernels, so it says done when its stream is empty.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "gym/checker/output_memory.h"
+#include "gym/checker/tensor_memory.h"
+#include "gym/protocol.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::gym {
+
+// How a launch ended. Everything but kDone is the end of the executor.
+enum class LaunchEnd { kDone, kTimeout, kExited, kFailed, kProtocol };
+
+struct LaunchResult {
+  LaunchEnd end = LaunchEnd::kDone;
+  // From the order to the end of the work, by the clock of this executor, without what others
+  // measured meanwhile.
+  std::chrono::nanoseconds wall{0};
+  std::chrono::nanoseconds cpu_time{0};  // time of the whole sandbox; 0: there is no second witness
+  std::uint64_t minor_faults = 0;
+  std::chrono::nanoseconds waited{0};  // ready, while something else had its core
+  // On a GPU: the calls' time between events of the executor's stream, and that of all that was on
+  // the stream, the flushes of the cache included. 0: there is no such clock.
+  std::chrono::nanoseconds device_time{0}, device_span{0};
+};
+
+// The report of an executor that has ended. Everything in it but `exit` is untrusted.
+struct ExecutorEnd {
+  std::optional<sandbox::Exit> exit = std::nullopt;
+  Failure failure = Failure::kNone;
+  std::uint32_t fault_signal = 0;
+  bool fault_on_input = false;
+};
+
+// The memory that an executor reads and writes. All of it is borrowed.
+struct ExecutorMemory {
+  // One for each set; both executors of a pair have the same.
+  std::vector<const TensorMemory*> inputs;
+  OutputMemory* output = nullptr;         // this executor's alone while it lives
+  const TensorMemory* statics = nullptr;  // may be null
+};
+
+// Triton: which kernels have run since the start. Untrusted.
+struct KernelLaunches {
+  std::uint32_t kernel_count = 0;
+  std::uint32_t configurations = 0;
+  std::uint64_t library_calls = 0;
+  bool masked_lanes = false;
+  std::vector<KernelReport> kernels;  // at most kMaxKernels
+};
+
+// Runs one side's code; only one thread may use it. An Error is ours; a candidate's mistake is a
+// LaunchEnd.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  // Waits until the candidate is loaded.
+  virtual Result<LaunchResult> load(std::chrono::nanoseconds timeout) = 0;
+  // Runs the candidate's prepare(), if it has one.
+  virtual Result<LaunchResult> prepare(std::chrono::nanoseconds timeout) = 0;
+  // Runs one call for each of these sets, in this order. wall covers them all.
+  virtual Result<LaunchResult> launch(std::span<const std::uint32_t> sets,
+                                      std::chrono::nanoseconds timeout) = 0;
+  // A launch without a call: what every launch costs by itself.
+  virtual Result<LaunchResult> null_launch(std::chrono::nanoseconds timeout) = 0;
+
+  // Known after load().
+  virtual Style style() const = 0;
+  // A private copy of what the last launch says of output j of its call-th call: only where results
+  // are returned.
+  virtual OutputReport report(std::uint32_t call, std::uint32_t output) const = 0;
+  virtual std::optional<KernelLaunches> kernel_launches() const = 0;  // only of Triton candidates
+  // Whether nothing of it can run between launches.
+  virtual bool is_still_between_launches() const = 0;
+  // After a LaunchEnd other than kDone.
+  virtual ExecutorEnd end() = 0;
+};
+
+}  // namespace kw::gym

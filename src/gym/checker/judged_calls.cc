@@ -1,0 +1,152 @@
+// Filling, launching and checking of calls.
+#include "gym/checker/judged_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.h"
+
+namespace kw::gym {
+namespace {
+
+constexpr std::size_t kHashSample = 1ULL << 20U;
+constexpr auto kCpuSlack = std::chrono::milliseconds(2);
+
+}  // namespace
+
+JudgedCalls::JudgedCalls(JudgingContext& context, Side& candidate, FirstFault& fault)
+    : context_(context),
+      candidate_(candidate),
+      fault_(fault),
+      outputs_(context, candidate, fault),
+      hash_seed_(context.seeds.next()),
+      first_seed_(context.seeds.next()),
+      input_hashes_(context.sets.size()),
+      filled_cases_(context.sets.size()) {}
+
+std::chrono::nanoseconds JudgedCalls::timeout() const {
+  if (context_.options.timeout_seconds > 0) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(context_.options.timeout_seconds));
+  }
+  return call_timeout(context_.reference_time);
+}
+
+Result<OracleAnswer> JudgedCalls::fill_ordinary(std::uint32_t s, std::uint64_t seed,
+                                                bool is_known) {
+  TensorMemory& set = *context_.sets[s];
+  const bool is_fresh = context_.options.mechanisms.fresh_inputs;
+  KW_TRY(OracleAnswer filled, context_.inputs.fill(set, is_fresh ? seed : first_seed_));
+  return filled.ok && !is_known ? repeat_probabilities(set) : filled;
+}
+
+Result<OracleAnswer> JudgedCalls::fill_hard(std::uint32_t s, std::size_t number) {
+  const HardCase& hard = context_.hard.at(number);
+  filled_cases_[s] = FilledCase{number, hard.version};
+  return context_.hard.fill(hard, context_.inputs, *context_.sets[s]);
+}
+
+Status JudgedCalls::fill(std::uint32_t s, bool audited, std::optional<std::size_t> hard) {
+  const Mechanisms& on = context_.options.mechanisms;
+  Rng places(context_.seeds.next());
+  std::uint64_t seed = context_.seeds.next();
+  AuditInstance* known = nullptr;
+  if (audited && on.fresh_inputs) known = context_.audits.use(next_audit_instance_);
+  if (known != nullptr) {
+    ++next_audit_instance_;
+    seed = known->seed;
+  }
+  if (audited) {
+    audited_set_ = s;
+    audit_instance_ = known;
+  } else if (audited_set_ == s) {
+    audited_set_.reset();
+  }
+  TensorMemory& set = *context_.sets[s];
+  if (on.moving_addresses) set.move(places);
+  filled_cases_[s].reset();
+  KW_TRY(OracleAnswer filled,
+         hard ? fill_hard(s, *hard) : fill_ordinary(s, seed, known != nullptr));
+  if (!filled.ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", filled.text);
+  if (on.rehash) {
+    KW_TRY(input_hashes_[s], set.hash(hash_seed_ + s, kHashSample));
+  }
+  KW_TRY_STATUS(
+      candidate_.outputs().guard(s, places, {on.moving_addresses, on.poison, on.canaries}));
+  return context_.baseline.outputs().guard(s, places, {on.moving_addresses, false, false});
+}
+
+// Sampled outputs: every second call has the probabilities of the call before, and all else fresh.
+Result<OracleAnswer> JudgedCalls::repeat_probabilities(TensorMemory& set) {
+  OracleAnswer filled;
+  const bool again = std::exchange(has_new_probabilities_, !has_new_probabilities_);
+  for (std::size_t input : context_.checker.probability_inputs()) {
+    if (!again) probabilities_seed_ = context_.seeds.next();
+    KW_TRY(filled, context_.inputs.refill(set, input, probabilities_seed_ + input));
+    if (!filled.ok) break;
+  }
+  return filled;
+}
+
+Status JudgedCalls::check_memory(std::span<const std::uint32_t> sets) {
+  for (std::uint32_t s : sets) {
+    if (!context_.options.mechanisms.rehash) break;
+    KW_TRY(std::uint64_t now, context_.sets[s]->hash(hash_seed_ + s, kHashSample));
+    if (now == input_hashes_[s]) continue;
+    fault_.blame({task::Outcome::kViolation, "input_write", "an input changed during a call"});
+  }
+  KW_TRY(bool intact, candidate_.outputs().canaries_intact(sets));
+  if (!intact) {
+    fault_.blame(
+        {task::Outcome::kViolation, "out_of_bounds", "it wrote outside its output buffers"});
+  }
+  return {};
+}
+
+// The second witness: what the sandbox's processes used of the cores cannot be more than the clock
+// allows.
+bool JudgedCalls::exceeds_clock(const LaunchResult& launch) const {
+  if (!context_.options.mechanisms.cpu_witness) return false;
+  return launch.cpu_time > context_.options.threads * launch.wall + launch.wall / 10 + kCpuSlack;
+}
+
+Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32_t> sets) {
+  LaunchResult result;
+  KW_TRY(auto fault, side.launch(sets, timeout() * static_cast<int>(sets.size()), result));
+  const bool is_candidate = &side == &candidate_;
+  LaunchTotals& totals = is_candidate ? candidate_totals_ : baseline_totals_;
+  totals.minor_faults += result.minor_faults;
+  totals.waited += result.waited;
+  totals.wall += result.wall;
+  if (fault && !is_candidate)
+    return fail(ErrorCode::kUnavailable, "the baseline failed: {}", fault->message);
+  if (fault) fault_.blame(std::move(*fault));
+  if (!fault_.found() && exceeds_clock(result)) {
+    fault_.blame({task::Outcome::kViolation, "background_work",
+                  "its processes used more core time than the call lasted"});
+  }
+  return result;
+}
+
+Status JudgedCalls::take_snapshot(Side& side, std::span<const std::uint32_t> sets) {
+  KW_TRY(auto fault, side.outputs().take_snapshot(sets));
+  if (!fault) return {};
+  if (&side != &candidate_) fault->message.insert(0, "the baseline: ");
+  fault_.blame(std::move(*fault));
+  return {};
+}
+
+Status JudgedCalls::check(std::span<const std::uint32_t> sets, bool in_first_block) {
+  const bool is_untimed = !context_.options.timing;
+  KW_TRY_STATUS(check_memory(sets));
+  if (context_.options.mechanisms.check_timed || is_untimed || in_first_block)
+    KW_TRY_STATUS(outputs_.compare(sets, in_first_block, filled_cases_));
+  KW_TRY_STATUS(outputs_.add_samples(sets));
+  const bool audits = context_.options.mechanisms.audit || is_untimed;
+  if (!fault_.found() && audits && audited_set_ &&
+      std::ranges::find(sets, *audited_set_) != sets.end())
+    KW_TRY_STATUS(outputs_.audit(*audited_set_, audit_instance_));
+  return {};
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,71 @@
+// JudgedCalls: the calls of one candidate and its baseline: fresh inputs and guards before a
+// launch, snapshots and checks after it.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "gym/checker/fault.h"
+#include "gym/checker/judged_outputs.h"
+#include "gym/checker/judging_context.h"
+
+namespace kw::gym {
+
+// Totals over all launches of one side.
+struct LaunchTotals {
+  std::uint64_t minor_faults = 0;
+  std::chrono::nanoseconds waited{0}, wall{0};
+};
+
+// Judges calls; it borrows everything and is not thread-safe. An Error is ours, the baseline's or
+// the reference's; the candidate's mistakes are faults of the judgement.
+class JudgedCalls {
+ public:
+  JudgedCalls(JudgingContext& context, Side& candidate, FirstFault& fault);
+
+  // Before a call: fresh inputs for both sides, poisoned outputs and canaries. An audited set gets
+  // the inputs of an instance whose outputs are known, if there is one that this candidate has not
+  // seen. hard: the number of a case, whose inputs it gets; not with audited.
+  Status fill(std::uint32_t set, bool audited, std::optional<std::size_t> hard = {});
+  // Calls each set once, with the limits and witnesses of a launch.
+  Result<LaunchResult> launch(Side& side, std::span<const std::uint32_t> sets);
+  Status take_snapshot(Side& side, std::span<const std::uint32_t> sets);
+  // Checks the results of the calls on these sets: memory, outputs, draws, and the audit if one of
+  // them is due.
+  Status check(std::span<const std::uint32_t> sets, bool in_first_block);
+
+  JudgedOutputs& outputs() { return outputs_; }
+  const JudgedOutputs& outputs() const { return outputs_; }
+  const LaunchTotals& candidate_totals() const { return candidate_totals_; }
+  const LaunchTotals& baseline_totals() const { return baseline_totals_; }
+
+ private:
+  Result<OracleAnswer> fill_ordinary(std::uint32_t set, std::uint64_t seed, bool is_known);
+  Result<OracleAnswer> fill_hard(std::uint32_t set, std::size_t number);
+  Result<OracleAnswer> repeat_probabilities(TensorMemory& set);
+  Status check_memory(std::span<const std::uint32_t> sets);
+  bool exceeds_clock(const LaunchResult& launch) const;
+  std::chrono::nanoseconds timeout() const;
+
+  JudgingContext& context_;
+  Side& candidate_;
+  FirstFault& fault_;
+  JudgedOutputs outputs_;
+  LaunchTotals candidate_totals_, baseline_totals_;
+  std::uint64_t hash_seed_;
+  std::uint64_t first_seed_;                 // seed of inputs; used only with fresh_inputs off
+  std::vector<std::uint64_t> input_hashes_;  // the key is the set
+  std::vector<std::optional<FilledCase>> filled_cases_;  // the same; nullopt: ordinary inputs
+  // The session's next instance: each is shown once to a candidate.
+  std::size_t next_audit_instance_ = 0;
+  std::optional<std::uint32_t> audited_set_;  // which of the filled sets is to be audited
+  // The instance whose inputs the set holds; null: fresh inputs.
+  AuditInstance* audit_instance_ = nullptr;
+  bool has_new_probabilities_ = false;  // the call before; the next repeats them
+  std::uint64_t probabilities_seed_ = 0;
+};
+
+}  // namespace kw::gym

@@ -1,0 +1,221 @@
+// Decisions about a candidate's outputs.
+#include "gym/checker/judged_outputs.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/random.h"
+#include "gym/correctness/mismatch.h"
+
+namespace kw::gym {
+namespace {
+
+constexpr PerturbedRuns kPerturbedRunsToConvict = {.count = 8, .move_functions = true};
+constexpr double kFarBeyondBudget = 4096;
+constexpr std::uint64_t kFewOf = 8;
+constexpr double kJustBeyondBudget = 1.000001;
+
+// Says whether a failing output is close enough to its budget to be judged again. A budget may lack
+// the rounding of the mean of a constant row in a norm: three hundred times as much, with the usual
+// eps. Of integers only few may be decided otherwise.
+bool is_close(const CheckReport& report, tensor::DType dtype) {
+  return tensor::is_floating(dtype) ? report.max_of_budget < kFarBeyondBudget
+                                    : report.wrong <= 1 + report.elements / kFewOf;
+}
+
+const char* words_for(const SamplingTest& test) {
+  if (test.impossible() > 0) return "it drew indices of probability 0 or out of range";
+  if (!test.is_drawn_anew()) return "its draws repeat where only the probabilities do";
+  return "its draws do not follow the given probabilities";
+}
+
+}  // namespace
+
+JudgedOutputs::JudgedOutputs(JudgingContext& context, Side& candidate, FirstFault& fault)
+    : context_(context),
+      candidate_(candidate),
+      fault_(fault),
+      benchmark_rules_(!context.is_module),
+      hard_calls_(context.hard.size()) {
+  for (const auto& output : context.signature.outputs) errors_.push_back({output.name, 0, 0, 0, 0});
+}
+
+// expected: the right output in the declared dtype, to tell what kind of mistake it is.
+Status JudgedOutputs::record(std::size_t output, const CheckReport& report, std::uint32_t set,
+                             std::span<const std::byte> expected, const std::string& note) {
+  task::OutputError& error = errors_[output];
+  kw::gym::record(report, error);
+  if (report.passed) return {};
+  error.max_of_budget = std::max(error.max_of_budget, kJustBeyondBudget);
+  const task::Argument& declared = context_.signature.outputs[output];
+  KW_TRY(auto ours, candidate_.outputs().output(set, output));
+  KW_TRY(std::size_t unwritten, candidate_.outputs().unwritten(set, output));
+  Mismatch mismatch =
+      describe_mismatch({declared.dtype, declared.shape, ours},
+                        {declared.dtype, declared.shape, expected}, report, unwritten);
+  fault_.blame({task::Outcome::kWrongValue, "",
+                fmt::format("output {}: {}{}", error.output, mismatch.text, note)});
+  return {};
+}
+
+Status JudgedOutputs::compare(std::span<const std::uint32_t> sets, bool in_first_block,
+                              const FilledCases& hard) {
+  if (fault_.found()) return {};
+  std::vector<ComparedCall> calls;
+  for (std::uint32_t set : sets) {
+    calls.push_back(
+        {set, context_.sets[set].get(), &candidate_.outputs(), &context_.baseline.outputs()});
+  }
+  KW_TRY(auto reports, context_.comparer.compare(context_.checker, calls));
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    KW_TRY_STATUS(compare_call(sets[i], reports[i], in_first_block, hard[sets[i]]));
+  return {};
+}
+
+Status JudgedOutputs::compare_call(std::uint32_t set, const std::vector<CheckReport>& reports,
+                                   bool in_first_block, const std::optional<FilledCase>& hard) {
+  if (hard) ++hard_calls_[hard->number];
+  bool is_doubtful = false;
+  // Calls of the first block may all be hard: then the first ordinary one serves.
+  const bool by_benchmark_rules = !hard && (in_first_block || !benchmark_rules_.has_compared());
+  for (std::size_t j = 0; j < errors_.size() && !fault_.found(); ++j) {
+    KW_TRY(auto theirs, context_.baseline.outputs().output(set, j));
+    if (reports[j].passed) KW_TRY_STATUS(record(j, reports[j], set, theirs));
+    is_doubtful = is_doubtful || !reports[j].passed;
+    if (!by_benchmark_rules) continue;
+    const task::Argument& declared = context_.signature.outputs[j];
+    KW_TRY(auto ours, candidate_.outputs().output(set, j));
+    benchmark_rules_.compare({declared.dtype, declared.shape, ours},
+                             {declared.dtype, declared.shape, theirs});
+  }
+  // The baseline errs too: only float64 can convict.
+  if (!is_doubtful || fault_.found()) return {};
+  if (!hard) return ask_oracle(set);
+  HardCase& of_set = context_.hard.at(hard->number);
+  return of_set.version == hard->version && of_set.left_out.empty() ? judge_hard(set, of_set)
+                                                                    : Status();
+}
+
+// A conviction wants more than budgets: other operators, as honest as the candidate's might be,
+// must pass.
+Status JudgedOutputs::judge_hard(std::uint32_t set, HardCase& hard) {
+  KW_TRY(bool is_fit,
+         context_.hard.know(hard, context_.inputs, context_.reference, *context_.sets[set]));
+  if (!is_fit) return {};
+  const KnownOutputs* known = hard.known.get();
+  KW_TRY(Judged judged, judged_by(*known->comparison, set, hard.is_uneven()));
+  if (judged.again != nullptr) known = judged.again.get();
+  const bool fails = !std::ranges::all_of(judged.reports, &CheckReport::passed);
+  if (fails) {
+    KW_TRY(bool agrees, second_passes(*known->comparison, set));
+    if (!agrees) {
+      hard.left_out = "other operators give results beyond the error budget";
+      return {};
+    }
+  }
+  return record_all(judged.reports, known->instance, set,
+                    fmt::format(" (hard inputs: {})", hard.name()));
+}
+
+// Whether the reference passes when other operators compute it, as far as it runs so.
+Result<bool> JudgedOutputs::second_passes(const OracleComparison& comparison, std::uint32_t set) {
+  if (context_.reference.exact_precision() == Precision::kSecond) return true;
+  Instance::Outputs second;
+  KW_TRY_STATUS(context_.reference.run_second(*context_.sets[set], second));
+  for (std::size_t j = 0; j < second.size(); ++j)
+    if (!comparison.check(j, second[j]).passed) return false;
+  return true;
+}
+
+Status JudgedOutputs::audit(std::uint32_t set, const AuditInstance* known) {
+  if (known == nullptr) return ask_oracle(set);
+  ++audits_;
+  return judge_by(*known->comparison, known->instance, set);
+}
+
+Status JudgedOutputs::ask_oracle(std::uint32_t set) {
+  ++audits_;
+  Instance instance;
+  KW_TRY_STATUS(run_reference(set, {}, instance));
+  KW_TRY(OracleComparison comparison, context_.checker.compare_with(instance));
+  return judge_by(comparison, instance, set);
+}
+
+Status JudgedOutputs::run_reference(std::uint32_t set, PerturbedRuns perturbed,
+                                    Instance& instance) {
+  KW_TRY(OracleAnswer answer, context_.reference.run(*context_.sets[set], instance, perturbed));
+  if (!answer.ok) return fail(ErrorCode::kUnavailable, "the reference failed: {}", answer.text);
+  return {};
+}
+
+// A perturbed run may by luck move an element far less than rounding does. So an output that is
+// close to its budget is judged again by the budgets of several runs. These also move elementary
+// functions by the accuracy of a vector library.
+Result<JudgedOutputs::Judged> JudgedOutputs::judged_by(const OracleComparison& comparison,
+                                                       std::uint32_t set, bool is_uneven) {
+  Judged judged;
+  KW_TRY(judged.reports, reports_by(comparison, set));
+  bool fails = false, close = true;
+  for (std::size_t j = 0; j < judged.reports.size(); ++j) {
+    if (judged.reports[j].passed) continue;
+    fails = true;
+    close = close && is_close(judged.reports[j], context_.signature.outputs[j].dtype);
+  }
+  if (!fails || !close) return judged;
+  judged.again = std::make_unique<KnownOutputs>();
+  Instance& instance = judged.again->instance;
+  KW_TRY_STATUS(run_reference(set, kPerturbedRunsToConvict, instance));
+  KW_TRY(OracleComparison closer, context_.checker.compare_with(instance, is_uneven));
+  judged.again->comparison = std::make_unique<OracleComparison>(std::move(closer));
+  KW_TRY(judged.reports, reports_by(*judged.again->comparison, set));
+  return judged;
+}
+
+Status JudgedOutputs::judge_by(const OracleComparison& comparison, const Instance& instance,
+                               std::uint32_t set) {
+  KW_TRY(Judged judged, judged_by(comparison, set, false));
+  return record_all(judged.reports, judged.again ? judged.again->instance : instance, set);
+}
+
+Result<std::vector<CheckReport>> JudgedOutputs::reports_by(const OracleComparison& comparison,
+                                                           std::uint32_t set) const {
+  std::vector<CheckReport> reports;
+  for (std::size_t j = 0; j < errors_.size(); ++j) {
+    KW_TRY(auto ours, candidate_.outputs().output(set, j));
+    reports.push_back(comparison.check(j, ours));
+  }
+  return reports;
+}
+
+Status JudgedOutputs::record_all(std::span<const CheckReport> reports, const Instance& instance,
+                                 std::uint32_t set, const std::string& note) {
+  for (std::size_t j = 0; j < reports.size() && !fault_.found(); ++j)
+    KW_TRY_STATUS(record(j, reports[j], set, instance.trusted[j], note));
+  return {};
+}
+
+Status JudgedOutputs::add_samples(std::span<const std::uint32_t> sets) {
+  for (std::size_t j = 0; j < errors_.size() && !fault_.found(); ++j) {
+    if (!context_.checker.is_sampled(j)) continue;
+    Rng rng(context_.seeds.next());
+    for (std::uint32_t set : sets) {
+      KW_TRY(auto ours, candidate_.outputs().output(set, j));
+      KW_TRY(auto probabilities, context_.sets[set]->view(context_.checker.input_of(j)));
+      context_.checker.add_samples(j, ours, probabilities, rng, sampled_[j]);
+    }
+  }
+  return {};
+}
+
+// Draws say something only together.
+void JudgedOutputs::judge_samples() {
+  for (const auto& [output, test] : sampled_) {
+    if (test.passed() || fault_.found()) continue;
+    errors_[output].max_of_budget = std::max(errors_[output].max_of_budget, kJustBeyondBudget);
+    fault_.blame({task::Outcome::kWrongValue, "",
+                  fmt::format("output {}: {}", errors_[output].output, words_for(test))});
+  }
+}
+
+}  // namespace kw::gym

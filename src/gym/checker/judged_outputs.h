@@ -1,0 +1,84 @@
+// JudgedOutputs: the outputs of one candidate, compared with the baseline's call by call, with
+// float64 where that is asked or in doubt, and draws with their probabilities.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gym/checker/benchmark_rules.h"
+#include "gym/checker/fault.h"
+#include "gym/checker/judging_context.h"
+#include "gym/correctness/sampling.h"
+#include "task/verdict.h"
+
+namespace kw::gym {
+
+// The hard case whose inputs a set holds.
+struct FilledCase {
+  std::size_t number = 0;
+  int version = 0;
+};
+using FilledCases = std::vector<std::optional<FilledCase>>;  // by set; nullopt: ordinary inputs
+
+// Borrows all that it is made of. Every call needs the snapshots of both sides. Not thread-safe.
+class JudgedOutputs {
+ public:
+  JudgedOutputs(JudgingContext& context, Side& candidate, FirstFault& fault);
+
+  // Compares one call a set with the baseline's. in_first_block: the calls that the benchmarks' own
+  // rules look at. hard: of all sets. Where the reference cannot be judged by on hard inputs,
+  // nothing is decided.
+  Status compare(std::span<const std::uint32_t> sets, bool in_first_block, const FilledCases& hard);
+  // Compares one call with float64: by a known instance that the set's inputs are, or (nullptr) by
+  // running the reference on them.
+  Status audit(std::uint32_t set, const AuditInstance* known);
+  // Collects the draws of sampled outputs; judge_samples() judges them together at the end.
+  Status add_samples(std::span<const std::uint32_t> sets);
+  void judge_samples();
+
+  const std::vector<task::OutputError>& errors() const { return errors_; }
+  const BenchmarkRules& benchmark_rules() const { return benchmark_rules_; }
+  std::int64_t audits() const { return audits_; }
+  // Calls on hard inputs, by case.
+  const std::vector<std::int64_t>& hard_calls() const { return hard_calls_; }
+
+ private:
+  // The reports of one call, and the outputs that it was judged again by; null: not again.
+  struct Judged {
+    std::vector<CheckReport> reports;
+    std::unique_ptr<KnownOutputs> again;
+  };
+
+  Status compare_call(std::uint32_t set, const std::vector<CheckReport>& reports,
+                      bool in_first_block, const std::optional<FilledCase>& hard);
+  Status ask_oracle(std::uint32_t set);
+  Status judge_hard(std::uint32_t set, HardCase& hard);
+  Status judge_by(const OracleComparison& comparison, const Instance& instance, std::uint32_t set);
+  Result<Judged> judged_by(const OracleComparison& comparison, std::uint32_t set, bool is_uneven);
+  Result<bool> second_passes(const OracleComparison& comparison, std::uint32_t set);
+  Status run_reference(std::uint32_t set, PerturbedRuns perturbed, Instance& instance);
+  Result<std::vector<CheckReport>> reports_by(const OracleComparison& comparison,
+                                              std::uint32_t set) const;
+  Status record_all(std::span<const CheckReport> reports, const Instance& instance,
+                    std::uint32_t set, const std::string& note = {});
+  // note: about the inputs, behind the words of a mistake.
+  Status record(std::size_t output, const CheckReport& report, std::uint32_t set,
+                std::span<const std::byte> expected, const std::string& note = {});
+
+  JudgingContext& context_;
+  Side& candidate_;
+  FirstFault& fault_;
+  BenchmarkRules benchmark_rules_;
+  std::vector<task::OutputError> errors_;
+  std::map<std::size_t, SamplingTest> sampled_;  // by output
+  std::int64_t audits_ = 0;
+  std::vector<std::int64_t> hard_calls_;
+};
+
+}  // namespace kw::gym

@@ -1,0 +1,50 @@
+// JudgingContext: all that a judgement uses of the open workload and of the target.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gym/checker/audit_instances.h"
+#include "gym/checker/call_comparer.h"
+#include "gym/checker/clock.h"
+#include "gym/checker/hard_cases.h"
+#include "gym/checker/input_source.h"
+#include "gym/checker/machine_state.h"
+#include "gym/checker/output_checker.h"
+#include "gym/checker/reference_runs.h"
+#include "gym/checker/session_options.h"
+#include "gym/checker/session_seeds.h"
+#include "gym/checker/side.h"
+#include "gym/checker/tensor_memory.h"
+#include "gym/checker/timing_lease.h"
+#include "gym/checker/turn.h"
+#include "gym/messages/checker_messages.h"
+#include "task/signature.h"
+
+namespace kw::gym {
+
+// Borrows everything; the session keeps it for the length of the judgement. One thread.
+struct JudgingContext {
+  const SessionOptions& options;
+  MeasuringGoal goal;
+  const task::Signature& signature;
+  bool is_module = false;  // KernelBench's own trials judge it by its rules, not each call
+  const std::vector<std::unique_ptr<TensorMemory>>& sets;  // inputs; an even number
+  InputSource& inputs;
+  const OutputChecker& checker;
+  CallComparer& comparer;
+  ReferenceRuns& reference;
+  AuditInstances& audits;
+  HardCases& hard;
+  SessionSeeds& seeds;
+  Side& baseline;                              // started
+  std::chrono::nanoseconds reference_time{0};  // time of one call of the baseline in its warm-up
+  std::uint32_t calls_per_launch = 1;          // calls of a timed launch (backend.h)
+  Turn& turn;                                  // begun
+  TimingLease& lease;
+  CheckerClock& clock;
+  MachineState& machine;
+};
+
+}  // namespace kw::gym

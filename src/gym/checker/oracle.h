@@ -1,0 +1,68 @@
+// Oracle: runs a workload's reference, at the declared precision, in float64 and on moved inputs.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gym/checker/module_description.h"
+#include "gym/messages/checker_messages.h"
+#include "task/signature.h"
+
+namespace kw::gym {
+
+// kSecond: the declared one, computed by other operators (docs/correctness.md).
+enum class Precision { kDeclared, kFloat64, kLower, kSecond };
+
+// A reference that fails is the problem's fault (quarantine), not an Error.
+struct OracleAnswer {
+  bool ok = true;
+  std::string text;  // the reference's own words when it failed, untrusted and sanitised; the
+                     // description for describe()
+  std::chrono::nanoseconds took{0};  // less what others measured meanwhile
+};
+
+// Runs the reference. Inputs, statics and outputs pass through the exchange: host memory that the
+// reference may write to at any time, so a value is copied out before the checker relies on it. Not
+// thread-safe.
+class Oracle {
+ public:
+  virtual ~Oracle() = default;
+
+  // source: of the reference.
+  virtual Result<OracleAnswer> setup(const OracleSetup& setup, const std::string& source) = 0;
+  // Modules: interface and constructor arguments.
+  virtual Result<OracleAnswer> describe(std::uint64_t param_seed, std::uint64_t input_seed,
+                                        ModuleDescription& description) = 0;
+  // Makes the exchange for this signature.
+  virtual Result<OracleAnswer> attach_exchange(const task::Signature& signature) = 0;
+  // Modules: afterwards the inputs hold get_inputs() under the seed.
+  virtual Result<OracleAnswer> generate(std::uint64_t seed) = 0;
+  // Modules: afterwards the statics hold the parameters and buffers of a module made under the
+  // seed. redraw: constant parameters are drawn anew.
+  virtual Result<OracleAnswer> state(std::uint64_t seed, bool redraw) = 0;
+
+  struct Run {
+    Precision precision = Precision::kDeclared;
+    std::uint64_t perturb_seed = 0;  // 0: no perturbation
+    double perturb_scale = 0;        // relative step of inputs and statics
+    double function_scale = 0;       // relative step of elementary functions' results; 0: exact
+  };
+  // Runs the reference on the exchange's inputs and statics.
+  virtual Result<OracleAnswer> run(const Run& run) = 0;
+  // The shortest unperturbed run at the declared precision so far, with its messages.
+  virtual std::optional<std::chrono::nanoseconds> fastest_declared_run() const = 0;
+
+  // The input's place in the exchange, indexed by tensor without scalars; in the declared dtype.
+  virtual std::span<std::byte> input(std::size_t tensor) = 0;
+  virtual std::span<std::byte> static_tensor(std::size_t i) = 0;
+  // Declared dtype, after a declared or lower run.
+  virtual std::span<const std::byte> output(std::size_t i) const = 0;
+  // float64, or int64 for integers and booleans, after a float64 or second run.
+  virtual std::span<const std::byte> output64(std::size_t i) const = 0;
+};
+
+}  // namespace kw::gym

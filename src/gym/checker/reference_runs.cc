@@ -1,0 +1,135 @@
+// Runs of the reference, with the fallback for references that do not run in float64.
+#include "gym/checker/reference_runs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tensor/half.h"
+
+namespace kw::gym {
+namespace {
+
+std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+Status copy_tensor(const TensorMemory& memory, std::size_t i, std::span<std::byte> to) {
+  KW_TRY(auto bytes, memory.view(i));
+  if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
+  return {};
+}
+
+// Values of an int64 or float64 tensor in the declared dtype.
+std::vector<std::byte> narrowed(tensor::DType dtype, std::span<const std::byte> wide) {
+  constexpr std::size_t kWide = sizeof(double);
+  const std::size_t elements = wide.size() / kWide, size = tensor::size_of(dtype);
+  if (dtype == tensor::DType::kFloat64) return copy_of(wide);
+  std::vector<std::byte> out(elements * size);
+  if (tensor::is_floating(dtype)) {
+    std::vector<float> values(elements);
+    tensor::load(tensor::DType::kFloat64, wide, 0, values);
+    tensor::store(dtype, values, 0, out);
+    return out;
+  }
+  for (std::size_t i = 0; i < elements; ++i)
+    std::memcpy(out.data() + i * size, wide.data() + i * kWide, size);
+  return out;
+}
+
+}  // namespace
+
+Status ReferenceRuns::offer(const TensorMemory& inputs) {
+  for (std::size_t i = 0; i < inputs.layout().count(); ++i)
+    KW_TRY_STATUS(copy_tensor(inputs, i, oracle_->input(i)));
+  for (std::size_t i = 0; statics_ != nullptr && i < statics_->layout().count(); ++i)
+    KW_TRY_STATUS(copy_tensor(*statics_, i, oracle_->static_tensor(i)));
+  return {};
+}
+
+Result<OracleAnswer> ReferenceRuns::run_once(const TensorMemory& inputs, const Oracle::Run& how,
+                                             Instance::Outputs& outputs) {
+  KW_TRY_STATUS(offer(inputs));
+  KW_TRY(OracleAnswer answer, oracle_->run(how));
+  outputs.clear();
+  for (std::size_t j = 0; answer.ok && j < signature_->outputs.size(); ++j) {
+    const bool wide = how.precision == Precision::kFloat64 || how.precision == Precision::kSecond;
+    outputs.push_back(copy_of(wide ? oracle_->output64(j) : oracle_->output(j)));
+  }
+  return answer;
+}
+
+// Whether a reference that failed in float64 is to be tried by other operators instead: only before
+// it has run in float64 once.
+bool ReferenceRuns::fall_back_to_second(const OracleAnswer& float64) {
+  if (float64.ok) exact_precision_is_settled_ = true;
+  if (std::exchange(exact_precision_is_settled_, true)) return false;
+  exact_precision_ = Precision::kSecond;
+  return true;
+}
+
+Result<OracleAnswer> ReferenceRuns::run_exact(const TensorMemory& inputs,
+                                              Instance::Outputs& outputs) {
+  KW_TRY(OracleAnswer answer, run_once(inputs, {.precision = exact_precision_}, outputs));
+  if (!fall_back_to_second(answer)) return answer;
+  KW_TRY(OracleAnswer second, run_once(inputs, {.precision = exact_precision_}, outputs));
+  if (second.ok) return second;
+  answer.text += "\nIt does not run by other operators either: " + second.text;
+  return answer;
+}
+
+Result<OracleAnswer> ReferenceRuns::run_perturbed(const TensorMemory& inputs,
+                                                  PerturbedRuns perturbed,
+                                                  std::vector<Instance::Outputs>& outputs) {
+  // The first two runs move inputs only, to show how many inputs stand behind an element. Where
+  // results are rounded they do not show that, and one such run is enough.
+  int unmoved_functions = perturbed.move_functions ? 2 : perturbed.count;
+  if (exact_precision_ == Precision::kSecond) {
+    perturbed.count = std::min(perturbed.count, 1);
+    if (perturbed.move_functions) unmoved_functions = 0;
+  }
+  OracleAnswer answer;
+  for (int i = 0; answer.ok && checker_->perturbation() > 0 && i < perturbed.count; ++i) {
+    outputs.emplace_back();
+    const Oracle::Run moved = {.precision = exact_precision_,
+                               .perturb_seed = seeds_->next() | 1U,
+                               .perturb_scale = checker_->perturbation()};
+    Oracle::Run deeper = moved;
+    if (i >= unmoved_functions) deeper.function_scale = checker_->function_perturbation();
+    KW_TRY(answer, run_once(inputs, deeper, outputs.back()));
+    // Not every reference runs operator by operator.
+    if (!answer.ok && deeper.function_scale > 0) {
+      KW_TRY(answer, run_once(inputs, moved, outputs.back()));
+    }
+  }
+  return answer;
+}
+
+Status ReferenceRuns::run_second(const TensorMemory& inputs, Instance::Outputs& outputs) {
+  Instance::Outputs wide;
+  KW_TRY_STATUS(run_once(inputs, {.precision = Precision::kSecond}, wide));
+  outputs.clear();
+  for (std::size_t j = 0; j < wide.size(); ++j)
+    outputs.push_back(narrowed(signature_->outputs[j].dtype, wide[j]));
+  return {};
+}
+
+Result<OracleAnswer> ReferenceRuns::run(const TensorMemory& inputs, Instance& instance,
+                                        PerturbedRuns perturbed) {
+  instance.inputs.clear();
+  for (std::size_t i = 0; i < inputs.layout().count(); ++i) {
+    instance.inputs.emplace_back();
+    if (!checker_->needs_input(i)) continue;
+    KW_TRY(auto bytes, inputs.view(i));
+    instance.inputs.back() = copy_of(bytes);
+  }
+  KW_TRY(OracleAnswer answer,
+         run_once(inputs, {.precision = Precision::kDeclared}, instance.trusted));
+  if (!answer.ok) return answer;
+  KW_TRY(answer, run_exact(inputs, instance.exact));
+  if (!answer.ok) return answer;
+  instance.perturbed.clear();
+  return run_perturbed(inputs, perturbed, instance.perturbed);
+}
+
+}  // namespace kw::gym

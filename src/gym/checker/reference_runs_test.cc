@@ -1,0 +1,139 @@
+// Which runs of the reference make an instance, and what a problem teaches.
+#include "gym/checker/reference_runs.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gym/checker/learning.h"
+#include "gym/checker/testing/fake_workload.h"
+
+namespace kw::gym {
+namespace {
+
+using testing::FakeWorkload;
+
+std::vector<Precision> precisions(const FakeWorkload& workload) {
+  std::vector<Precision> out;
+  for (const Oracle::Run& run : workload.oracle.runs()) out.push_back(run.precision);
+  return out;
+}
+
+Result<OracleAnswer> run(FakeWorkload& workload, Instance& instance, PerturbedRuns runs = {}) {
+  KW_TRY(OracleAnswer filled, workload.inputs.fill(*workload.sets[0], 3));
+  if (!filled.ok) return filled;
+  return workload.reference.run(*workload.sets[0], instance, runs);
+}
+
+constexpr Precision kDeclared = Precision::kDeclared, kFloat64 = Precision::kFloat64,
+                    kSecond = Precision::kSecond;
+
+TEST(ReferenceRuns, DeclaredExactAndMoved) {
+  FakeWorkload workload;
+  Instance instance;
+  ASSERT_TRUE(run(workload, instance, {.count = 2}).value().ok);
+  EXPECT_EQ(precisions(workload), (std::vector{kDeclared, kFloat64, kFloat64, kFloat64}));
+  EXPECT_EQ(instance.trusted.at(0).size(), 4U * testing::kWorkloadElements);
+  EXPECT_EQ(instance.exact.at(0).size(), 8U * testing::kWorkloadElements);
+  ASSERT_EQ(instance.perturbed.size(), 2U);
+  EXPECT_NE(instance.perturbed[0], instance.perturbed[1]);  // seeds of their own
+  EXPECT_TRUE(instance.inputs.at(0).empty());               // no check looks at it
+}
+
+TEST(ReferenceRuns, FunctionsMoveAfterTheFirstTwo) {
+  FakeWorkload workload;
+  Instance instance;
+  ASSERT_TRUE(run(workload, instance, {.count = 4, .move_functions = true}).value().ok);
+  std::vector<bool> moved;
+  for (const Oracle::Run& how : workload.oracle.runs()) moved.push_back(how.function_scale > 0);
+  EXPECT_EQ(moved, (std::vector{false, false, false, false, true, true}));
+}
+
+TEST(ReferenceRuns, AReferenceThatDoesNotRunInFloat64IsComparedWithAnotherImplementation) {
+  FakeWorkload workload;
+  workload.oracle.refuse(kFloat64);
+  Instance instance;
+  ASSERT_TRUE(run(workload, instance, {.count = 2}).value().ok);
+  EXPECT_EQ(workload.reference.exact_precision(), kSecond);
+  // One moved run is enough where results are rounded.
+  EXPECT_EQ(precisions(workload), (std::vector{kDeclared, kFloat64, kSecond, kSecond}));
+}
+
+TEST(ReferenceRuns, NeitherFloat64NorAnotherImplementation) {
+  FakeWorkload workload;
+  workload.oracle.refuse(kFloat64);
+  workload.oracle.refuse(kSecond);
+  Instance instance;
+  const OracleAnswer answer = run(workload, instance).value();
+  EXPECT_FALSE(answer.ok);
+  EXPECT_NE(answer.text.find("by other operators either"), std::string::npos);
+}
+
+// A reference that once ran in float64 is not tried by other operators when it fails later.
+TEST(ReferenceRuns, TheFirstRunSettlesIt) {
+  FakeWorkload workload;
+  Instance instance;
+  ASSERT_TRUE(run(workload, instance).value().ok);
+  workload.oracle.refuse(kFloat64);
+  EXPECT_FALSE(run(workload, instance).value().ok);
+  EXPECT_EQ(workload.reference.exact_precision(), kFloat64);
+}
+
+TEST(Learning, ThreeInstancesTheFirstWithTwoMovedRuns) {
+  FakeWorkload workload;
+  LearnedInstances learned;
+  bool unfit = false;
+  ASSERT_TRUE(learn({workload.inputs, workload.reference, workload.checker, *workload.sets[0],
+                     workload.seeds},
+                    learned, unfit)
+                  .value()
+                  .ok);
+  ASSERT_EQ(learned.instances.size(), 3U);
+  EXPECT_EQ(learned.instances[0].perturbed.size(), 2U);
+  EXPECT_EQ(learned.instances[1].perturbed.size(), 1U);
+  EXPECT_NE(learned.instances[0].exact, learned.instances[1].exact);
+  EXPECT_FALSE(unfit);
+}
+
+TEST(Learning, AReferenceThatGivesNanIsUnfitAndHasNotFailed) {
+  FakeWorkload workload;
+  testing::ScriptedOracle nan([](double) { return std::nan(""); });
+  ASSERT_TRUE(nan.attach_exchange(workload.signature).value().ok);
+  ReferenceRuns reference(nan, workload.signature, workload.checker, nullptr, workload.seeds);
+  LearnedInstances learned;
+  bool unfit = false;
+  const OracleAnswer answer =
+      learn({workload.inputs, reference, workload.checker, *workload.sets[0], workload.seeds},
+            learned, unfit)
+          .value();
+  EXPECT_FALSE(answer.ok);
+  EXPECT_TRUE(unfit);
+}
+
+TEST(AuditInstances, EachIsShownOnceAndRenewedWhenWorn) {
+  FakeWorkload workload;
+  workload.learn_from_oracle();
+  const std::uint64_t first = workload.audits.use(0)->seed;
+  EXPECT_NE(workload.audits.use(1)->seed, first);
+  EXPECT_EQ(workload.audits.use(3), nullptr);
+  const LearningInput in = {workload.inputs, workload.reference, workload.checker,
+                            *workload.sets[0], workload.seeds};
+  for (int use = 1; use < AuditInstance::kMaxUses; ++use) {
+    ASSERT_TRUE(workload.audits.renew(in));
+    EXPECT_EQ(workload.audits.use(0)->seed, first);
+  }
+  ASSERT_TRUE(workload.audits.renew(in));
+  EXPECT_NE(workload.audits.use(0)->seed, first);
+  // With a dead oracle worn instances stay as they are.
+  workload.oracle.die();
+  for (int use = 1; use < AuditInstance::kMaxUses; ++use)
+    ASSERT_NE(workload.audits.use(0), nullptr);
+  const Status renewed = workload.audits.renew(in);
+  ASSERT_FALSE(renewed);
+  EXPECT_EQ(renewed.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(workload.audits.use(0), nullptr);
+}
+
+}  // namespace
+}  // namespace kw::gym

@@ -1,0 +1,209 @@
+// Sessions over a target without processes: opening, baselines, judging.
+#include "gym/checker/session.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "gym/checker/testing/fake_backend.h"
+#include "gym/checker/testing/fake_workload.h"
+
+namespace kw::gym {
+namespace {
+
+using testing::compute_workload;
+using testing::FakeBackend;
+using testing::ScriptedOracle;
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() {
+    backend_.baseline.kernel = compute_workload;
+    backend_.baseline.wall = std::chrono::milliseconds(2);
+    backend_.candidate.kernel = compute_workload;
+  }
+  static OpenRequest definition() {
+    OpenRequest request;
+    request.admit = true;
+    request.signature = testing::workload_signature();
+    request.inputs = {testing::input_plan("x")};
+    return request;
+  }
+  // A module with one parameter, by which the result is multiplied.
+  static OpenRequest module() {
+    OpenRequest request = definition();
+    request.kind = ProblemKind::kModule;
+    return request;
+  }
+  static std::unique_ptr<ScriptedOracle> module_oracle() {
+    auto oracle = std::make_unique<ScriptedOracle>(testing::workload_function);
+    oracle->description.signature = testing::workload_signature();
+    task::Argument scale = testing::float_tensor("scale", task::Role::kStatic);
+    scale.shape = {1};
+    scale.state_key = "scale";
+    oracle->description.signature.statics = {scale};
+    oracle->description.init_args = "[128]";
+    return oracle;
+  }
+
+  Status open(const OpenRequest& request) {
+    TimingLock lock = testing::lone_lock(folder_);
+    os::Message message;
+    message.body["fds"] = {"timing.lock", "timing.queue", "reference"};
+    message.fds.emplace_back(::dup(lock.lock_fd()));
+    message.fds.emplace_back(::dup(lock.queue_fd()));
+    message.fds.push_back(os::make_sealed_file("reference", "def run(x): ...").value());
+    KW_TRY(ReceivedFds fds, ReceivedFds::of(message));
+    opened_ = {};
+    KW_TRY(session_, Session::open(request, std::move(fds), opened_, backend_));
+    return {};
+  }
+  Result<BaselineStarted> start_baseline(bool memory_is_free = false) {
+    BaselineRequest request;
+    request.memory_is_free = memory_is_free;
+    ReceivedFds none;
+    KW_TRY(TurnScope turn, TurnScope::begin(session_->turn()));
+    return session_->start_baseline(request, none);
+  }
+  Result<WorkloadReport> judge(bool memory_is_free = false) {
+    JudgeRequest request;
+    request.memory_is_free = memory_is_free;
+    ReceivedFds none;
+    KW_TRY(TurnScope turn, TurnScope::begin(session_->turn()));
+    return session_->judge(request, none, lease_);
+  }
+
+  os::TempDir folder_ = os::TempDir::make("kw-session-").value();
+  FakeBackend backend_{[this] { return make_oracle_(); }};
+  testing::FakeLease lease_;
+  std::function<std::unique_ptr<ScriptedOracle>()> make_oracle_ = [] {
+    return std::make_unique<ScriptedOracle>(testing::workload_function);
+  };
+  std::unique_ptr<Session> session_;
+  Opened opened_;
+};
+
+TEST_F(SessionTest, OpensJudgesAndJudgesAgain) {
+  ASSERT_TRUE(open(definition()));
+  EXPECT_EQ(opened_.findings.failure, "");
+  EXPECT_TRUE(opened_.findings.passing.empty());
+  EXPECT_TRUE(opened_.findings.inert.empty());
+  EXPECT_EQ(opened_.findings.reference_ms, 1.0);
+  EXPECT_EQ(start_baseline().value().reference_ns, 2000000);
+  EXPECT_EQ(judge().value().outcome, task::Outcome::kPassed);
+  backend_.candidate.kernel = [](const testing::ScriptedCall& call) { call.y()[0] = 1; };
+  EXPECT_EQ(judge().value().outcome, task::Outcome::kWrongValue);
+  EXPECT_EQ(lease_.taken, lease_.given_back);
+}
+
+TEST_F(SessionTest, AReferenceThatFailsIsTheAnswer) {
+  make_oracle_ = [] {
+    auto oracle = std::make_unique<ScriptedOracle>(testing::workload_function);
+    oracle->die();
+    return oracle;
+  };
+  ASSERT_TRUE(open(definition()));
+  EXPECT_EQ(opened_.findings.failure, "the reference's process ended");
+  EXPECT_EQ(opened_.findings.reference_failed, true);
+}
+
+TEST_F(SessionTest, AReferenceThatRunsAndCannotBeJudgedHasNotFailed) {
+  make_oracle_ = [] {
+    auto oracle = module_oracle();
+    oracle->description.random_in_forward = true;
+    return oracle;
+  };
+  ASSERT_TRUE(open(module()));
+  EXPECT_EQ(opened_.findings.failure, "its forward draws random numbers, so no two runs agree");
+  EXPECT_EQ(opened_.findings.reference_failed, false);
+}
+
+TEST_F(SessionTest, AnUnknownMechanismIsRefused) {
+  OpenRequest request = definition();
+  request.options.disabled = {"luck"};
+  const Status opened = open(request);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(SessionTest, NothingIsJudgedWithoutABaseline) {
+  ASSERT_TRUE(open(definition()));
+  EXPECT_EQ(judge().error().code(), ErrorCode::kInternal);
+}
+
+TEST_F(SessionTest, ABaselineThatFailsSaysHow) {
+  ASSERT_TRUE(open(definition()));
+  backend_.baseline.load = LaunchEnd::kFailed;
+  backend_.baseline.end.failure = Failure::kEntryMissing;
+  EXPECT_EQ(start_baseline().value().failure, "its entry point is missing during loading");
+  backend_.baseline.load = LaunchEnd::kDone;
+  backend_.baseline.on_launch = [](int launch, LaunchResult& result) {
+    if (launch == 1) result.end = LaunchEnd::kTimeout;  // while it warms up
+  };
+  EXPECT_EQ(start_baseline().value().failure, "no answer in time during a call");
+}
+
+TEST_F(SessionTest, OnlyTheFirstBaselineWarmsUp) {
+  ASSERT_TRUE(open(definition()));
+  int launches = 0;
+  backend_.baseline.on_launch = [&launches](int, LaunchResult&) { ++launches; };
+  ASSERT_TRUE(start_baseline());
+  EXPECT_EQ(launches, 3);
+  ASSERT_TRUE(start_baseline(true));
+  EXPECT_EQ(launches, 3);
+}
+
+TEST_F(SessionTest, ModulesGetTheParametersOfTheReference) {
+  make_oracle_ = module_oracle;
+  ASSERT_TRUE(open(module()));
+  EXPECT_EQ(opened_.findings.failure, "");
+  EXPECT_EQ(opened_.init_args, "[128]");
+  auto scaled = [](const testing::ScriptedCall& call) {
+    compute_workload(call);
+    const float scale = *reinterpret_cast<const float*>(call.statics->tensor(0).data());
+    for (float& value : call.y()) value *= scale;
+  };
+  backend_.baseline.kernel = scaled;
+  backend_.candidate.kernel = scaled;
+  ASSERT_EQ(start_baseline().value().failure, "");
+  EXPECT_EQ(judge().value().outcome, task::Outcome::kPassed);
+  // Both are built by the same secret seed.
+  ASSERT_EQ(backend_.setups.size(), 2U);
+  EXPECT_EQ(backend_.setups[0].param_seed, backend_.setups[1].param_seed);
+  EXPECT_EQ(backend_.setups[0].init_args, "[128]");
+  // Parameters that a candidate makes itself differ from those.
+  backend_.candidate.kernel = compute_workload;
+  EXPECT_EQ(judge().value().outcome, task::Outcome::kWrongValue);
+}
+
+TEST_F(SessionTest, MemoryIsMadeAnewUnlessItIsFree) {
+  ASSERT_TRUE(open(definition()));
+  ASSERT_TRUE(start_baseline());
+  ASSERT_TRUE(judge());
+  const int made = backend_.memory.allocations;
+  ASSERT_TRUE(judge(true));
+  EXPECT_EQ(backend_.memory.allocations, made);
+  ASSERT_TRUE(judge());
+  EXPECT_GT(backend_.memory.allocations, made);
+}
+
+TEST_F(SessionTest, KernelBenchTrialsLeaveTheOraclesModuleAsItWas) {
+  make_oracle_ = module_oracle;
+  ASSERT_TRUE(open(module()));
+  const std::vector<std::byte> before(backend_.oracle->static_tensor(0).begin(),
+                                      backend_.oracle->static_tensor(0).end());
+  const KernelBenchRequest request;
+  ReceivedFds none;
+  auto turn = TurnScope::begin(session_->turn());
+  EXPECT_FALSE(session_->kernelbench(request, none).value().correctness);  // its own weights
+  EXPECT_EQ(backend_.setups.back().param_seed, KernelBenchTrials::kParamSeed);
+  EXPECT_EQ(backend_.setups.back().hand_over_state, false);
+  EXPECT_TRUE(std::ranges::equal(before, backend_.oracle->static_tensor(0)));
+}
+
+}  // namespace
+}  // namespace kw::gym

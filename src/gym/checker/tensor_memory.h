@@ -1,0 +1,112 @@
+// TensorMemory: one buffer set of a workload, wherever it lies. The checker owns it; an executor
+// maps it by its descriptor.
+//
+// The host's implementation is a memory file (host_memory.h). A CUDA implementation fits behind the
+// same calls: fill, hash, poison, canaries and clear are kernels of the checker's context, a
+// snapshot is a copy by the copy engine (a kernel could wait a time slice for the executor's), and
+// view() and snapshot() copy to the host when they are first asked. Where a read-only mapping does
+// not bind the executor's host code, that implementation may also draw inputs in a fresh allocation
+// at every fill(): executors read descriptor() and offsets anew at each launch.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "gym/checker/layout.h"
+#include "gym/protocol.h"
+#include "task/problem.h"
+#include "tensor/dtype.h"
+
+namespace kw::gym {
+
+// The distribution that a generated tensor is drawn from.
+struct InputSpec {
+  tensor::DType dtype = tensor::DType::kFloat32;
+  std::vector<std::int64_t> shape;
+  task::InputPolicy policy;
+};
+
+// One thread, the checker's. Every Error is ours or the machine's, never a candidate's fault.
+class TensorMemory {
+ public:
+  virtual ~TensorMemory() = default;
+  TensorMemory(const TensorMemory&) = delete;
+  TensorMemory& operator=(const TensorMemory&) = delete;
+
+  const Layout& layout() const { return layout_; }
+  // Draws new places for all tensors; what they held is undefined until it is written again.
+  void move(Rng& rng) { layout_.move(rng); }
+
+  // A descriptor by which another process maps the memory: a memory file, or an exported device
+  // allocation. -1 where there is none (in-memory fakes).
+  virtual int descriptor() const = 0;
+
+  // Fills tensor i with fresh values. The same spec and seed give the same bytes every time, since
+  // audits fill a set again with inputs whose right outputs are known.
+  virtual Status fill(std::size_t i, const InputSpec& spec, std::uint64_t seed) = 0;
+  // Copies the bytes to the start of tensor i; the shorter of the two decides how many.
+  virtual Status write(std::size_t i, std::span<const std::byte> bytes) = 0;
+  // Lets the caller change the bytes of tensor i on the host: in place where they lie there.
+  virtual Status edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) = 0;
+  // The bytes of tensor i, readable on the host until the next write to this memory.
+  virtual Result<std::span<const std::byte>> view(std::size_t i) const = 0;
+  // A secret-seeded hash of all tensors, or of about sample_bytes of them in secret blocks.
+  virtual Result<std::uint64_t> hash(std::uint64_t secret_seed, std::size_t sample_bytes) const = 0;
+
+  // Fills tensor i with values that no kernel may leave behind (inputs/poison.h).
+  virtual Status poison(std::size_t i, tensor::DType dtype, std::uint64_t seed) = 0;
+  // Fills the bands around all tensors with secret bytes, and tells whether they still hold them.
+  virtual Status write_canaries(std::uint64_t secret_seed) = 0;
+  virtual Result<bool> canaries_intact(std::uint64_t secret_seed) const = 0;
+  // Zeros the whole memory, so that nothing passes from one executor to the next.
+  virtual Status clear() = 0;
+
+  // Fixes tensor i as it is now: what an executor writes later does not show in snapshot(i).
+  // is_still: nothing can write to this memory before the next launch, so that it may be read in
+  // place.
+  virtual Status take_snapshot(std::size_t i, bool is_still) = 0;
+  // The last snapshot of tensor i on the host: contiguous, valid until the next one or, where it
+  // was still, until the next launch.
+  virtual Result<std::span<const std::byte>> snapshot(std::size_t i) const = 0;
+
+ protected:
+  explicit TensorMemory(Layout layout) : layout_(std::move(layout)) {}
+
+ private:
+  Layout layout_;
+};
+
+// Shared memory in which an executor allocates the results that a Python candidate returns. The
+// place of a result is the executor's own claim (OutputReport). Only one thread may use it.
+class ResultArena {
+ public:
+  virtual ~ResultArena() = default;
+  virtual std::size_t bytes() const = 0;
+  virtual int descriptor() const = 0;  // the same as TensorMemory's
+  virtual Status clear() = 0;
+  // Fixes one result of tensor_bytes bytes under a number of the caller's choice. The report has
+  // passed check_returned() for this arena (correctness/returned.h). is_still: as TensorMemory's.
+  virtual Status take_snapshot(std::size_t number, const OutputReport& report,
+                               std::size_t tensor_bytes, bool is_still) = 0;
+  // The last result fixed under this number: row-major, without gaps.
+  virtual Result<std::span<const std::byte>> snapshot(std::size_t number) const = 0;
+};
+
+// Makes the memory of one target. One thread.
+class TensorAllocator {
+ public:
+  virtual ~TensorAllocator() = default;
+  // seal: executors can map the memory for reading only. name: shown to people who look at a
+  // process.
+  virtual Result<std::unique_ptr<TensorMemory>> allocate(const char* name, Layout layout,
+                                                         bool seal) = 0;
+  virtual Result<std::unique_ptr<ResultArena>> allocate_arena(std::size_t bytes) = 0;
+};
+
+}  // namespace kw::gym

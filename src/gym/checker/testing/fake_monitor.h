@@ -1,0 +1,50 @@
+// For tests: a sandbox's monitor whose processes do what a test says when they are thawed.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "sandbox/sandbox.h"
+
+namespace kw::gym::testing {
+
+class FakeMonitor final : public sandbox::Monitor {
+ public:
+  // Shared with the test, which outlives the monitor.
+  struct Process {
+    bool can_freeze = true;
+    bool is_frozen = false;
+    int freezes = 0;
+    std::function<void()> on_thaw;    // work of the processes as soon as they may run
+    std::function<void()> on_freeze;  // work of the processes before they stand still
+    std::chrono::nanoseconds cpu_time{0}, waiting_time{0};
+    std::uint64_t minor_faults = 0;
+    std::optional<sandbox::Exit> exit;
+  };
+  explicit FakeMonitor(Process& process) : process_(&process) {}
+
+  bool can_freeze() const override { return process_->can_freeze; }
+  std::string freeze_kind() const override { return process_->can_freeze ? "fake" : "none"; }
+  Status freeze() override {
+    if (process_->on_freeze) process_->on_freeze();
+    process_->is_frozen = true;
+    ++process_->freezes;
+    return {};
+  }
+  Status thaw() override {
+    process_->is_frozen = false;
+    if (process_->on_thaw) process_->on_thaw();
+    return {};
+  }
+  Result<std::chrono::nanoseconds> cpu_time() override { return process_->cpu_time; }
+  Result<std::uint64_t> minor_faults() override { return process_->minor_faults; }
+  std::chrono::nanoseconds waiting_time() override { return process_->waiting_time; }
+  std::optional<sandbox::Exit> exited() override { return process_->exit; }
+
+ private:
+  Process* process_;
+};
+
+}  // namespace kw::gym::testing

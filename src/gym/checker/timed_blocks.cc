@@ -1,0 +1,278 @@
+// Blocks of timed launches and their samples.
+#include "gym/checker/timed_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace kw::gym {
+namespace {
+
+constexpr std::uint32_t kRotatingSets = 4;  // sets of each half, where a half is one call
+constexpr int kWarmUpBlocks = 1;            // checked like all others, left out of the interval
+// Shorter kernels are called several times a sample, each on inputs of its own.
+constexpr auto kWantedSample = std::chrono::microseconds(1000);
+// Interleaving switched off: the reference is timed during this long since the judgement began, the
+// candidate afterwards.
+constexpr auto kReferencePhase = std::chrono::milliseconds(1500);
+// Snapshots switched off: outputs are read as in a harness that compares when all else is done.
+constexpr auto kLateReading = std::chrono::milliseconds(20);
+// Two bad samples among ten may be bad luck: it shows in three times as many blocks.
+constexpr std::int64_t kPatience = 3;
+
+// Time of both sides in hard calls, their inputs included. Where it is too short,
+// kLeastHardCalls.
+constexpr auto kHardTime = std::chrono::milliseconds(200);
+constexpr std::int64_t kLeastHardCalls = 3, kMostHardCalls = 32;
+
+int pairs_of(const MeasuringGoal& goal) {
+  return std::max(1, goal.process_pairs);
+}
+
+std::vector<std::size_t> hard_cases_of(const JudgingContext& context) {
+  const auto one =
+      2 * std::max(context.reference_time, std::chrono::nanoseconds(1)) + context.hard.fill_time();
+  const auto most = std::clamp<std::int64_t>(kHardTime / one, kLeastHardCalls, kMostHardCalls);
+  return context.hard.choose(static_cast<std::size_t>(most), pairs_of(context.goal));
+}
+
+}  // namespace
+
+bool TimedBlocks::Half::is_hard() const {
+  return std::ranges::any_of(hard, [](const HardSchedule::Call& call) { return call.has_value(); });
+}
+
+TimedBlocks::TimedBlocks(JudgingContext& context, Side& candidate, JudgedCalls& calls,
+                         FirstFault& fault)
+    : context_(context),
+      candidate_(candidate),
+      calls_(calls),
+      fault_(fault),
+      begun_(context.clock.now()),
+      interval_(context.goal.half_width, pairs_of(context.goal)),
+      secret_(context.seeds.next()),
+      audits_(context.seeds.next()),
+      hard_(context.options.timing ? hard_cases_of(context) : std::vector<std::size_t>{},
+            context.seeds.next()) {}
+
+// Others' measurements are no part of this one's limit.
+Result<LeaseScope> TimedBlocks::take_lease() {
+  const auto asked = context_.clock.now();
+  auto lease = LeaseScope::take(context_.lease);
+  lease_wait_ += context_.clock.now() - asked;
+  return lease;
+}
+
+Status TimedBlocks::calibrate() {
+  KW_TRY(LeaseScope lease, take_lease());
+  KW_TRY_STATUS(context_.baseline.calibrate());
+  KW_TRY_STATUS(candidate_.calibrate());
+  candidate_.limit_null_launch(context_.baseline);
+  return {};
+}
+
+TimedBlocks::Phase TimedBlocks::phase() const {
+  if (is_closing_) return Phase::kClosing;
+  return measured_.blocks < kWarmUpBlocks ? Phase::kWarmUp : Phase::kMeasuring;
+}
+
+// Two groups of sets, one call each; other sets every time.
+TimedBlocks::Halves TimedBlocks::next_halves() {
+  auto half = static_cast<std::uint32_t>(context_.sets.size() / 2);
+  auto wanted = std::max<std::int64_t>(
+      1, kWantedSample / std::max(context_.reference_time, std::chrono::nanoseconds(1)));
+  auto calls = static_cast<std::uint32_t>(std::min<std::int64_t>(half, wanted));
+  std::uint32_t used = std::min(half, std::max(calls, kRotatingSets));
+  Halves halves(2);
+  for (std::uint32_t i = 0; i < calls; ++i) {
+    std::uint32_t s = (first_set_ + i) % used;
+    halves[0].sets.push_back(s);
+    halves[1].sets.push_back(half + s);
+  }
+  halves[0].hard = hard_.next(calls, phase());
+  if (is_closing_ && hard_.is_over())
+    halves.pop_back();
+  else  // ordinary ones for an audit are left in the first block
+    halves[1].hard = hard_.next(calls, is_closing_ ? Phase::kClosing : Phase::kMeasuring);
+  first_set_ = (first_set_ + calls) % used;
+  return halves;
+}
+
+// A secret set of this block with ordinary inputs is audited, if the block is.
+void TimedBlocks::choose_audit(Halves& halves, bool is_late) {
+  audit_is_due_ = audits_.due(measured_.blocks) || audit_is_due_;
+  if (!audit_is_due_ && !(is_late && calls_.outputs().audits() == 0)) return;
+  std::vector<std::pair<Half*, std::uint32_t>> ordinary;
+  for (Half& half : halves) {
+    for (std::size_t i = 0; i < half.sets.size(); ++i)
+      if (!half.hard[i]) ordinary.emplace_back(&half, half.sets[i]);
+  }
+  if (ordinary.empty()) return;
+  const auto [half, set] = ordinary[secret_.below(ordinary.size())];
+  half->audited = set;
+  audit_is_due_ = false;
+}
+
+Status TimedBlocks::run() {
+  KW_TRY_STATUS(calibrate());
+  lease_wait_ = {};
+  const auto deadline =
+      context_.clock.now() +
+      std::chrono::duration_cast<CheckerClock::Duration>(
+          std::chrono::duration<double>(context_.goal.max_seconds / pairs_of(context_.goal)));
+  for (bool is_late = false; !fault_.found(); ++measured_.blocks) {
+    Halves halves = next_halves();
+    choose_audit(halves, is_late);
+    KW_TRY(auto samples, timed_block(halves));
+    if (fault_.found()) break;
+    is_late = context_.clock.now() - lease_wait_ > deadline;
+    for (const Sample& sample : samples) add_sample(sample);
+    if (is_over(is_late)) break;
+  }
+  return {};
+}
+
+// Without an audit no measurement ends, and none before its last hard call.
+bool TimedBlocks::is_over(bool is_late) {
+  is_closing_ = is_closing_ || has_enough(is_late);
+  return is_closing_ && hard_.is_over();
+}
+
+bool TimedBlocks::has_enough(bool is_late) {
+  if (calls_.outputs().audits() == 0 && context_.options.mechanisms.audit) return false;
+  if (is_late) return true;
+  if (!interval_.done()) return false;
+  if (patience_ == 0) patience_ = kPatience * measured_.blocks;
+  return !measured_.filter.noisy() || measured_.blocks >= patience_;
+}
+
+void TimedBlocks::add_sample(Sample sample) {
+  if (measured_.blocks < kWarmUpBlocks || sample.is_hard ||
+      (!context_.options.mechanisms.interleaving && separate(sample)) ||
+      !measured_.filter.keep(sample.candidate, sample.reference))
+    return;
+  measured_.candidate_ns.push_back(sample.candidate_ns);
+  measured_.reference_ns.push_back(sample.reference_ns);
+  interval_.add(std::log(sample.reference_ns / sample.candidate_ns));
+}
+
+// A block, with the time that it took split into launches and checks.
+Result<std::vector<TimedBlocks::Sample>> TimedBlocks::timed_block(const Halves& halves) {
+  const auto start = context_.clock.now();
+  const double timed_before = measured_.time_ms;
+  const auto waited_before = lease_wait_;
+  KW_TRY(auto samples, block(halves));
+  const double block_ms = to_ms(context_.clock.now() - start - (lease_wait_ - waited_before));
+  // Rounded sums of launches may be longer than the block by less than a nanosecond.
+  measured_.check_ms += std::max(0.0, block_ms - (measured_.time_ms - timed_before));
+  return samples;
+}
+
+// A B B A or B A A B: each side is the first as often as the second. Each launch is checked before
+// anything else runs.
+Result<std::vector<TimedBlocks::Sample>> TimedBlocks::block(const Halves& halves) {
+  std::vector<Sample> samples(halves.size());
+  std::array<Side*, 2> order = {&context_.baseline, &candidate_};
+  if ((context_.seeds.next() & 1U) != 0) std::swap(order[0], order[1]);
+  KW_TRY(LeaseScope lease, take_lease());
+  for (std::size_t half = 0; half < halves.size() && !fault_.found(); ++half) {
+    KW_TRY_STATUS(half_block(order, halves[half], samples[half]));
+    std::swap(order[0], order[1]);
+  }
+  return samples;
+}
+
+// A launch's inputs appear right before it, when the launch before it has been checked. So no
+// launch can compute a later one along with it.
+Status TimedBlocks::half_block(const std::array<Side*, 2>& order, const Half& half,
+                               Sample& sample) {
+  const Group& sets = half.sets;
+  sample.is_hard = half.is_hard();
+  const std::size_t calls = context_.calls_per_launch;
+  for (std::size_t first = 0; first < sets.size(); first += calls) {
+    const Group launched(
+        sets.begin() + static_cast<std::ptrdiff_t>(first),
+        sets.begin() + static_cast<std::ptrdiff_t>(std::min(first + calls, sets.size())));
+    for (std::size_t i = 0; i < launched.size(); ++i)
+      KW_TRY_STATUS(calls_.fill(launched[i], half.audited == launched[i], half.hard[first + i]));
+    KW_TRY_STATUS(pair_of_launches(order, launched, sample));
+    if (fault_.found()) return {};
+    KW_TRY_STATUS(context_.options.mechanisms.snapshot
+                      ? calls_.check(launched, measured_.blocks == 0)
+                      : check_late(launched));
+    if (fault_.found()) return {};
+  }
+  sample.candidate_ns /= static_cast<double>(sets.size());
+  sample.reference_ns /= static_cast<double>(sets.size());
+  return {};
+}
+
+Status TimedBlocks::pair_of_launches(const std::array<Side*, 2>& order, const Group& sets,
+                                     Sample& sample) {
+  const auto begun = context_.clock.now();
+  const std::chrono::nanoseconds stolen_before = context_.machine.stolen_time();
+  for (Side* side : order) {
+    KW_TRY(LaunchResult done, calls_.launch(*side, sets));
+    if (fault_.found()) return {};
+    add_launch(*side, done, sample);
+    if (context_.options.mechanisms.snapshot) KW_TRY_STATUS(calls_.take_snapshot(*side, sets));
+  }
+  const std::chrono::nanoseconds stolen = context_.machine.stolen_time() - stolen_before;
+  sample.candidate.stolen += stolen;
+  sample.reference.stolen += stolen;
+  measured_.time_ms += to_ms(context_.clock.now() - begun);
+  return {};
+}
+
+// The larger of two witnesses: an executor that says done too early works on while it is being
+// frozen, within the time that is taken off as the cost of a launch.
+std::chrono::nanoseconds TimedBlocks::time_of(const Side& side, const LaunchResult& done) const {
+  // The GPU's own clock, whose agreement with the checker's is a condition of every sample.
+  if (done.device_time.count() > 0) return done.device_time;
+  const std::chrono::nanoseconds wall = side.net(done);
+  if (!context_.options.mechanisms.cpu_witness) return wall;
+  return std::max(wall, side.net_cpu_time(done) / context_.options.threads);
+}
+
+void TimedBlocks::add_launch(const Side& side, const LaunchResult& done, Sample& sample) const {
+  const bool is_reference = &side == &context_.baseline;
+  const std::chrono::nanoseconds time = time_of(side, done);
+  Disturbance& disturbance = is_reference ? sample.reference : sample.candidate;
+  disturbance.wall += time;
+  (is_reference ? sample.reference_ns : sample.candidate_ns) += static_cast<double>(time.count());
+  if (done.device_time.count() > 0) {
+    // A GPU's time does not contain what happens to the host's threads meanwhile. A baseline is no
+    // adversary, and Python's copies its results besides.
+    if (!is_reference) disturbance.unexplained += side.unexplained(done);
+    disturbance.launches += 1;
+    return;
+  }
+  // Executors that cannot be frozen spin beside each other: then each waits all the time.
+  if (side.executor().is_still_between_launches()) disturbance.waited += side.net_waited(done);
+  disturbance.faults += std::chrono::nanoseconds(
+      std::llround(context_.machine.page_fault_ns() * static_cast<double>(done.minor_faults)));
+}
+
+// Snapshots switched off: outputs are read a while after both launches.
+Status TimedBlocks::check_late(const Group& sets) {
+  context_.clock.sleep_for(kLateReading);
+  KW_TRY_STATUS(calls_.take_snapshot(context_.baseline, sets));
+  KW_TRY_STATUS(calls_.take_snapshot(candidate_, sets));
+  return fault_.found() ? Status() : calls_.check(sets, measured_.blocks == 0);
+}
+
+// With interleaving switched off: returns true for a sample of the reference's phase, which does
+// not count. Later samples get the mean of that phase as the reference's time.
+bool TimedBlocks::separate(Sample& sample) {
+  if (context_.clock.now() < begun_ + kReferencePhase) {
+    reference_phase_ns_.push_back(sample.reference_ns);
+    return true;
+  }
+  sample.reference_ns =
+      std::accumulate(reference_phase_ns_.begin(), reference_phase_ns_.end(), 0.0) /
+      static_cast<double>(std::max<std::size_t>(1, reference_phase_ns_.size()));
+  return false;
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,94 @@
+// TimedBlocks: measures one candidate beside its baseline, block by block, every launch compared,
+// some audited, until the interval is narrow enough (docs/measuring.md).
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "gym/checker/audit_schedule.h"
+#include "gym/checker/hard_schedule.h"
+#include "gym/checker/judged_calls.h"
+#include "gym/checker/judging_context.h"
+#include "gym/measure/disturbance.h"
+#include "gym/measure/sequential_interval.h"
+
+namespace kw::gym {
+
+// The times of a judgement. Sample i of both lists is one half of a block.
+struct Measured {
+  // Time of one call, the mean over the half's calls.
+  std::vector<double> candidate_ns, reference_ns;
+  SampleFilter filter;  // which samples were dropped
+  std::int64_t blocks = 0;
+  double check_ms = 0, time_ms = 0;  // spent on checks and in timed launches
+};
+
+// Measures blocks; it borrows everything and is not thread-safe. Errors are those of JudgedCalls.
+class TimedBlocks {
+ public:
+  TimedBlocks(JudgingContext& context, Side& candidate, JudgedCalls& calls, FirstFault& fault);
+
+  // It needs no turn: it leases the host, block by block.
+  Status run();
+  const Measured& measured() const { return measured_; }
+
+ private:
+  // Set numbers, one call each.
+  using Group = std::vector<std::uint32_t>;
+  // One half of a block.
+  struct Half {
+    Group sets;
+    std::vector<HardSchedule::Call> hard;       // by call
+    std::optional<std::uint32_t> audited = {};  // one of the sets
+    bool is_hard() const;                       // checked, not timed
+  };
+  // One half of a block: pairs of launches on the same inputs, one right after the other.
+  struct Sample {
+    double candidate_ns = 0, reference_ns = 0;  // the same as in Measured
+    Disturbance candidate, reference;
+    bool is_hard = false;
+  };
+
+  Status calibrate();
+  using Phase = HardSchedule::Phase;
+  Phase phase() const;
+  // Two, or the first alone where nothing but a last hard call is wanted.
+  using Halves = std::vector<Half>;
+  Halves next_halves();
+  void choose_audit(Halves& halves, bool is_late);
+  Result<std::vector<Sample>> timed_block(const Halves& halves);
+  Result<std::vector<Sample>> block(const Halves& halves);
+  Status half_block(const std::array<Side*, 2>& order, const Half& half, Sample& sample);
+  Status pair_of_launches(const std::array<Side*, 2>& order, const Group& sets, Sample& sample);
+  Status check_late(const Group& sets);
+  std::chrono::nanoseconds time_of(const Side& side, const LaunchResult& done) const;
+  void add_launch(const Side& side, const LaunchResult& done, Sample& sample) const;
+  void add_sample(Sample sample);
+  bool separate(Sample& sample);
+  bool is_over(bool is_late);
+  bool has_enough(bool is_late);
+  Result<LeaseScope> take_lease();
+
+  JudgingContext& context_;
+  Side& candidate_;
+  JudgedCalls& calls_;
+  FirstFault& fault_;
+  CheckerClock::Time begun_;
+  SequentialInterval interval_;
+  Rng secret_;
+  AuditSchedule audits_;
+  bool audit_is_due_ = false;
+  HardSchedule hard_;
+  bool is_closing_ = false;  // samples are enough; hard calls are left
+  Measured measured_;
+  std::int64_t patience_ = 0;               // blocks until a noisy measurement ends; 0: not yet set
+  std::uint32_t first_set_ = 0;             // first set of the next block
+  std::vector<double> reference_phase_ns_;  // only with interleaving switched off
+  std::chrono::nanoseconds lease_wait_{0};  // while others measured
+};
+
+}  // namespace kw::gym

@@ -1,0 +1,37 @@
+// DeviceBytes: one allocation in a GPU's memory, as tensor memory needs it. The seam between the
+// logic (device_memory.h) and the driver: tests put a vector behind it.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "cuda/context.h"
+
+namespace kw::gym {
+
+// One thread, on which the GPU's context is current. Offsets and sizes are in bytes, and a caller
+// stays inside size(). Every call returns when the copy engine has done its work.
+class DeviceBytes {
+ public:
+  virtual ~DeviceBytes() = default;
+  virtual std::size_t size() const = 0;
+  virtual int descriptor() const = 0;  // by which another process maps it; -1: none
+  virtual Status upload(std::size_t offset, std::span<const std::byte> from) = 0;
+  virtual Status download(std::size_t offset, std::span<std::byte> to) const = 0;
+  virtual Status zero() = 0;
+};
+
+// Makes allocations. One thread.
+class DeviceSource {
+ public:
+  virtual ~DeviceSource() = default;
+  // kResourceExhausted. Its content is zero.
+  virtual Result<std::unique_ptr<DeviceBytes>> make(std::size_t bytes) = 0;
+};
+
+// The memory of a GPU, shared through descriptors (cuda/shared_memory.h). kUnsupported without a
+// GPU. device: the number of the GPU.
+Result<std::unique_ptr<DeviceSource>> cuda_source(int device);
+
+}  // namespace kw::gym

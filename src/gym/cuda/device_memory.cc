@@ -1,0 +1,99 @@
+#include "gym/cuda/device_memory.h"
+
+#include <algorithm>
+
+#include "gym/checker/tensor_bytes.h"
+#include "gym/inputs/fill.h"
+#include "gym/inputs/poison.h"
+
+namespace kw::gym {
+
+DeviceTensors::DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes)
+    : TensorMemory(std::move(layout)),
+      bytes_(std::move(bytes)),
+      snapshots_(this->layout().count()),
+      views_(this->layout().count()) {}
+
+Status DeviceTensors::fill(std::size_t i, const InputSpec& spec, std::uint64_t seed) {
+  std::vector<std::byte> values(layout().bytes(i));
+  KW_TRY_STATUS(fill_input(spec.dtype, spec.shape, spec.policy, seed, values));
+  return bytes_->upload(layout().offset(i), values);
+}
+
+Status DeviceTensors::write(std::size_t i, std::span<const std::byte> bytes) {
+  return bytes_->upload(layout().offset(i), bytes.first(std::min(bytes.size(), layout().bytes(i))));
+}
+
+Status DeviceTensors::edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) {
+  KW_TRY_STATUS(view(i));
+  change(views_[i]);
+  return bytes_->upload(layout().offset(i), views_[i]);
+}
+
+Result<std::span<const std::byte>> DeviceTensors::view(std::size_t i) const {
+  views_[i].resize(layout().bytes(i));
+  KW_TRY_STATUS(bytes_->download(layout().offset(i), views_[i]));
+  return views_[i];
+}
+
+Result<std::uint64_t> DeviceTensors::hash(std::uint64_t secret_seed,
+                                          std::size_t sample_bytes) const {
+  std::vector<std::byte> copy;
+  return hash_tensors(
+      layout(), secret_seed, sample_bytes,
+      [&](std::size_t offset, std::size_t bytes) -> Result<std::span<const std::byte>> {
+        copy.resize(bytes);
+        KW_TRY_STATUS(bytes_->download(offset, copy));
+        return copy;
+      });
+}
+
+Status DeviceTensors::poison(std::size_t i, tensor::DType dtype, std::uint64_t seed) {
+  std::vector<std::byte> values(layout().bytes(i));
+  kw::gym::poison(dtype, seed, values);
+  return bytes_->upload(layout().offset(i), values);
+}
+
+Status DeviceTensors::write_canaries(std::uint64_t secret_seed) {
+  Status status;
+  std::vector<std::byte> band;
+  for_bands(layout(), [&](std::size_t start, std::size_t end) {
+    if (!status) return;
+    band.resize(end - start);
+    write_canary(secret_seed + start, band);
+    status = bytes_->upload(start, band);
+  });
+  return status;
+}
+
+Result<bool> DeviceTensors::canaries_intact(std::uint64_t secret_seed) const {
+  Status status;
+  bool intact = true;
+  std::vector<std::byte> band;
+  for_bands(layout(), [&](std::size_t start, std::size_t end) {
+    if (!status) return;
+    band.resize(end - start);
+    status = bytes_->download(start, band);
+    intact = intact && status && canary_intact(secret_seed + start, band);
+  });
+  KW_TRY_STATUS(std::move(status));
+  return intact;
+}
+
+Status DeviceTensors::take_snapshot(std::size_t i, bool /*is_still*/) {
+  snapshots_[i].resize(layout().bytes(i));
+  return bytes_->download(layout().offset(i), snapshots_[i]);
+}
+
+Result<std::unique_ptr<TensorMemory>> DeviceAllocator::allocate(const char* /*name*/, Layout layout,
+                                                                bool /*seal*/) {
+  KW_TRY(std::unique_ptr<DeviceBytes> bytes, source_->make(layout.total_bytes()));
+  return std::make_unique<DeviceTensors>(std::move(layout), std::move(bytes));
+}
+
+Result<std::unique_ptr<ResultArena>> DeviceAllocator::allocate_arena(std::size_t /*bytes*/) {
+  return fail(ErrorCode::kUnsupported,
+              "candidates on the GPU write to given outputs: there is no arena for results");
+}
+
+}  // namespace kw::gym

@@ -1,0 +1,55 @@
+// For tests: a GPU's memory that is vectors of this process. It counts copies, and refuses bytes
+// outside an allocation, which the driver might let through.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "gym/cuda/device_bytes.h"
+
+namespace kw::gym::testing {
+
+class VectorBytes final : public DeviceBytes {
+ public:
+  explicit VectorBytes(std::size_t bytes) : bytes_(bytes) {}
+  std::size_t size() const override { return bytes_.size(); }
+  int descriptor() const override { return -1; }
+  Status upload(std::size_t offset, std::span<const std::byte> from) override {
+    KW_TRY_STATUS(check(offset, from.size()));
+    std::ranges::copy(from, bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
+    return {};
+  }
+  Status download(std::size_t offset, std::span<std::byte> to) const override {
+    KW_TRY_STATUS(check(offset, to.size()));
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
+    return {};
+  }
+  Status zero() override {
+    std::ranges::fill(bytes_, std::byte{0});
+    return {};
+  }
+
+ private:
+  Status check(std::size_t offset, std::size_t bytes) const {
+    if (offset <= bytes_.size() && bytes <= bytes_.size() - offset) return {};
+    return fail(ErrorCode::kInternal, "bytes {} to {} of {}", offset, offset + bytes,
+                bytes_.size());
+  }
+  std::vector<std::byte> bytes_;
+};
+
+// failing: every allocation is refused.
+class VectorSource final : public DeviceSource {
+ public:
+  explicit VectorSource(bool failing = false) : failing_(failing) {}
+  Result<std::unique_ptr<DeviceBytes>> make(std::size_t bytes) override {
+    if (failing_) return fail(ErrorCode::kResourceExhausted, "the GPU's memory is full");
+    return std::make_unique<VectorBytes>(bytes);
+  }
+
+ private:
+  bool failing_;
+};
+
+}  // namespace kw::gym::testing

@@ -1,0 +1,296 @@
+// The whole evaluation without a process, on a bench that stands for a GPU.
+#include "gym/evaluation/evaluation.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gym/evaluation/testing/fake_cuda_bench.h"
+#include "gym/evidence.h"
+#include "os/file.h"
+#include "task/definition_json.h"
+#include "task/workload_json.h"
+
+namespace kw::gym {
+namespace {
+
+using task::Outcome;
+using testing::compute_workload;
+using ::testing::ElementsAre;
+using testing::ExecutorScript;
+using testing::FakeCudaBench;
+using testing::FakeGpu;
+using testing::FakeWorkload;
+using ::testing::HasSubstr;
+using testing::ScriptedCall;
+
+ExecutorScript right() {
+  ExecutorScript script;
+  script.kernel = compute_workload;
+  return script;
+}
+
+// From launch `first` on the results are wrong.
+ExecutorScript wrong(int first = 0) {
+  ExecutorScript script;
+  script.kernel = [first](const ScriptedCall& call) {
+    compute_workload(call);
+    if (call.launch >= first) call.y()[17] += 0.5F;
+  };
+  return script;
+}
+
+// Every other launch is disturbed in the judgements with these numbers, from 1.
+ExecutorScript noisy_in(const std::set<int>& judgements) {
+  ExecutorScript script = right();
+  script.on_launch = [=, count = std::make_shared<int>(0)](int launch, LaunchResult& result) {
+    if (launch == 0) ++*count;
+    if (launch % 2 == 1 && judgements.contains(*count)) result.minor_faults = 1000;
+  };
+  return script;
+}
+
+class EvaluationTest : public ::testing::Test {
+ protected:
+  EvaluationTest() {
+    request.problem.name = "line";
+    request.problem.body = *task::definition_from_json(
+        *parse_json(R"({"name": "line", "op_type": "elementwise", "axes": {"N": {"type": "var"}},
+          "inputs": {"x": {"shape": ["N"], "dtype": "float32"}},
+          "outputs": {"y": {"shape": ["N"], "dtype": "float32"}},
+          "reference": "def run(x):\n    return 3 * x + 1\n"})"),
+        "");
+    add_workload("timed", true);
+    request.options.target = "cuda";
+    request.options.store_evidence = false;
+  }
+
+  void add_workload(const std::string& uuid, bool timed) {
+    request.problem.workloads.push_back(*task::workload_from_json(
+        *parse_json(R"({"uuid": ")" + uuid +
+                    R"(", "axes": {"N": 256}, "inputs": {"x": {"type": "random"}}})"),
+        ""));
+    request.problem.policy.workloads[uuid].targets = {"cuda"};
+    request.problem.policy.workloads[uuid].timed = timed;
+  }
+
+  Result<task::Verdict> judge(const std::string& source, ExecutorScript script) {
+    gpu.kernels[source] = std::move(script);
+    return judge(source);
+  }
+  Result<task::Verdict> judge(const std::string& source) {
+    task::Candidate candidate;
+    candidate.name = source;
+    candidate.language = task::Language::kCuda;
+    candidate.sources = {{"kernel.cu", source}};
+    candidate.hash = candidate_hash(candidate);
+    request.candidate = std::move(candidate);
+    request.problem.hash = task::problem_hash(request.problem);
+    return evaluate(
+        {bench, admissions, sessions, folder.path() / "evidence",
+         [this](const EvalRequest&, std::string_view stage) { stages.emplace_back(stage); }},
+        request, stop.get_token());
+  }
+  Outcome outcome(const std::string& source, ExecutorScript script) {
+    const auto verdict = judge(source, std::move(script));
+    EXPECT_TRUE(verdict) << verdict.error().message();
+    return verdict ? verdict->outcome : Outcome::kUnsupported;
+  }
+
+  os::TempDir folder = os::TempDir::make("kw-evaluation-").value();
+  EvalRequest request;
+  FakeGpu gpu;
+  FakeCudaBench bench{gpu};
+  AdmissionCache admissions{folder.path() / "admission"};
+  SessionPool sessions{1000};
+  std::stop_source stop;
+  std::vector<std::string> stages;
+};
+
+TEST_F(EvaluationTest, ARightKernelPassesWithItsSpeedup) {
+  const auto verdict = judge("right", right());
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  EXPECT_EQ(verdict->outcome, Outcome::kPassed);
+  ASSERT_TRUE(verdict->speedup);
+  EXPECT_NEAR(verdict->speedup->median, 2, 1e-9);  // 2 ms against 1 ms on the scripted clock
+  EXPECT_EQ(verdict->target, "cuda");
+  EXPECT_THAT(stages, ElementsAre("admission", "baseline", "compile", "judge", "coverage"));
+}
+
+TEST_F(EvaluationTest, AWrongKernelIsWrongAlsoInItsLastLaunches) {
+  EXPECT_EQ(outcome("wrong", wrong()), Outcome::kWrongValue);
+  EXPECT_EQ(outcome("wrong later", wrong(7)), Outcome::kWrongValue);
+}
+
+TEST_F(EvaluationTest, ACandidatesFaultEndsWithItsOwnOutcome) {
+  ExecutorScript hangs = right();
+  hangs.on_launch = [](int, LaunchResult& result) { result.end = LaunchEnd::kTimeout; };
+  EXPECT_EQ(outcome("hangs", hangs), Outcome::kTimeout);
+  ExecutorScript writes = right();
+  writes.kernel = [](const ScriptedCall& call) {
+    compute_workload(call);
+    call.x()[3] = 7;
+  };
+  const auto verdict = judge("writes its input", writes);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kViolation);
+  EXPECT_EQ(verdict->violation, "input_write");
+  EXPECT_EQ(judge("nothing")->outcome, Outcome::kCompileError);
+}
+
+TEST_F(EvaluationTest, NoiseIsMeasuredOnceMore) {
+  EXPECT_EQ(outcome("noisy once", noisy_in({1})), Outcome::kPassed);
+  EXPECT_EQ(gpu.judged, 2);
+  EXPECT_EQ(outcome("noisy twice", noisy_in({1, 2})), Outcome::kNoisy);
+  EXPECT_EQ(gpu.judged, 4);
+}
+
+TEST_F(EvaluationTest, EveryPairHasAYoungBaseline) {
+  request.options.process_pairs = 4;
+  EXPECT_EQ(outcome("right", right()), Outcome::kPassed);
+  EXPECT_EQ(gpu.judged, 4);
+  EXPECT_EQ(gpu.baselines, 4);
+  // A wrong one is not measured further.
+  EXPECT_EQ(outcome("wrong", wrong()), Outcome::kWrongValue);
+  EXPECT_EQ(gpu.judged, 5);
+}
+
+TEST_F(EvaluationTest, UntimedWorkloadsComeFirstAndAFaultEndsTheRest) {
+  add_workload("checked", false);
+  auto verdict = judge("right", right());
+  ASSERT_TRUE(verdict);
+  ASSERT_EQ(verdict->workloads.size(), 2);
+  EXPECT_EQ(verdict->workloads[0].uuid, "checked");
+  EXPECT_EQ(verdict->workloads[1].uuid, "timed");
+  verdict = judge("wrong", wrong());
+  ASSERT_TRUE(verdict);
+  ASSERT_EQ(verdict->workloads.size(), 1);
+  EXPECT_EQ(verdict->workloads[0].uuid, "checked");
+}
+
+TEST_F(EvaluationTest, APoorProblemIsQuarantinedAndRemembered) {
+  gpu.findings.passing = {"zeros"};
+  const auto verdict = judge("right", right());
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kQuarantined);
+  EXPECT_EQ(gpu.judged, 0);
+  gpu.findings.passing.clear();
+  EXPECT_EQ(outcome("right", right()), Outcome::kQuarantined);  // stored with the problem's hash
+  EXPECT_EQ(gpu.opened, 1);
+}
+
+TEST_F(EvaluationTest, OurFailuresAreErrorsAndNoVerdicts) {
+  gpu.broken_builds["cut"] = ErrorCode::kUnavailable;
+  EXPECT_EQ(judge("cut").error().code(), ErrorCode::kUnavailable);
+  gpu.before_judge = [](FakeWorkload& workload) { workload.oracle.die(); };
+  const auto without_oracle = judge("slightly off", wrong());
+  ASSERT_FALSE(without_oracle);
+  EXPECT_THAT(without_oracle.error().message(), HasSubstr("reference"));
+  gpu.before_judge = [](FakeWorkload& workload) {
+    ExecutorScript leaves;
+    leaves.on_launch = [](int launch, LaunchResult& result) {
+      if (launch == 6) result.end = LaunchEnd::kExited;
+    };
+    workload.start_baseline(leaves);
+  };
+  const auto without_baseline = judge("right", right());
+  ASSERT_FALSE(without_baseline);
+  EXPECT_THAT(without_baseline.error().message(), HasSubstr("the baseline failed"));
+}
+
+TEST_F(EvaluationTest, ABrokenSessionIsNotKept) {
+  EXPECT_EQ(outcome("right", right()), Outcome::kPassed);
+  EXPECT_EQ(outcome("right again", right()), Outcome::kPassed);
+  EXPECT_EQ(gpu.opened, 1);
+  stop.request_stop();
+  EXPECT_EQ(judge("stopped", right()).error().code(), ErrorCode::kCancelled);
+  stop = {};
+  EXPECT_EQ(outcome("right", right()), Outcome::kPassed);
+  EXPECT_EQ(gpu.opened, 2);
+}
+
+TEST_F(EvaluationTest, SessionsDependOnWhatDecidesAVerdict) {
+  outcome("right", right());
+  EXPECT_TRUE(sessions.contains(first_session_key(bench, request)));
+  request.options.store_evidence = true;
+  outcome("right", right());
+  EXPECT_EQ(gpu.opened, 1);
+  request.options.half_width_percent = 5;
+  request.options.max_seconds = 5;
+  outcome("right", right());
+  EXPECT_EQ(gpu.opened, 1);
+  request.options.threads = 2;
+  EXPECT_FALSE(sessions.contains(first_session_key(bench, request)));
+  outcome("right", right());
+  EXPECT_EQ(gpu.opened, 2);
+}
+
+TEST_F(EvaluationTest, ABaselineCandidateIsBuiltAndMayNotBuild) {
+  task::Candidate best;
+  best.name = "best known";
+  best.language = task::Language::kCuda;
+  best.entry_file = "best.cu";
+  best.sources = {{"best.cu", "best"}};
+  best.hash = task::candidate_hash(best);
+  request.options.baseline = best;
+  EXPECT_EQ(judge("right", right()).error().message(),
+            "the baseline best known does not build: there is no kernel best");
+  gpu.kernels["best"] = right();
+  const auto verdict = judge("right", right());
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  ASSERT_TRUE(verdict->speedup);
+  EXPECT_NEAR(verdict->speedup->median, 1, 1e-9);
+  EXPECT_EQ(verdict->baseline, "best known");
+}
+
+TEST_F(EvaluationTest, PreciseNeedsAQuietMachine) {
+  request.options.precise = true;
+  outcome("right", right());
+  EXPECT_EQ(gpu.quiet, 1);
+}
+
+TEST_F(EvaluationTest, EvidenceGivesTheVerdictAgain) {
+  request.options.store_evidence = true;
+  const auto verdict = judge("right", right());
+  ASSERT_TRUE(verdict);
+  const auto again = verdict_from_evidence(load_evidence(verdict->evidence).value());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->speedup->median, verdict->speedup->median);
+}
+
+TEST_F(EvaluationTest, NoWorkloadAndNoBenchAreUnsupported) {
+  request.problem.policy.workloads["timed"].targets = {"cpu"};
+  EXPECT_EQ(judge("right", right())->outcome, Outcome::kUnsupported);
+  const auto verdict = unsupported(request, "language tilelang", folder.path());
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kUnsupported);
+}
+
+class PooledSession : public testing::FakeCudaSession {
+ public:
+  explicit PooledSession(FakeGpu& gpu) : FakeCudaSession(gpu, {}) {}
+};
+
+TEST(SessionPool, KeepsByMemoryTheMostRecentlyUsed) {
+  FakeGpu gpu;
+  gpu.resident_bytes = 40;
+  SessionPool pool(100);
+  for (const char* key : {"a", "b", "c"}) pool.give_back(key, std::make_unique<PooledSession>(gpu));
+  EXPECT_FALSE(pool.contains("a"));
+  EXPECT_TRUE(pool.contains("b") && pool.contains("c"));
+  auto taken = pool.take("b");
+  EXPECT_NE(taken, nullptr);
+  EXPECT_EQ(pool.take("b"), nullptr);
+  gpu.resident_bytes = 1000;  // more than the budget alone: kept, and nothing beside it
+  pool.give_back("large", std::make_unique<PooledSession>(gpu));
+  EXPECT_TRUE(pool.contains("large"));
+  EXPECT_FALSE(pool.contains("c"));
+}
+
+}  // namespace
+}  // namespace kw::gym

@@ -1,0 +1,187 @@
+#include "gym/queue/queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kw::gym {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using JobId = Queue::JobId;
+using TicketId = Queue::TicketId;
+
+Queue::Time at(int seconds) {
+  return Queue::Time(std::chrono::seconds(1000 + seconds));
+}
+
+class QueueTest : public testing::Test {
+ protected:
+  Queue::Accepted add(const std::string& key, int priority = 0, const std::string& tenant = "") {
+    return queue_.submit({.key = key, .tenant = tenant, .priority = priority});
+  }
+  Queue::Accepted add_until(const std::string& key, int seconds) {
+    return queue_.submit({.key = key, .deadline = at(seconds)});
+  }
+  JobId start() { return queue_.start({}).value(); }
+  JobId start_preferring(JobId preferred) {
+    return queue_.start([=](JobId job) { return job == preferred; }).value();
+  }
+
+  Queue queue_;
+};
+
+TEST_F(QueueTest, JobsBeginInTheirOrder) {
+  EXPECT_FALSE(queue_.start({}));
+  const auto a = add("a"), b = add("b");
+  EXPECT_TRUE(a.is_new && b.is_new);
+  EXPECT_EQ(queue_.waiting(), 2);
+  EXPECT_EQ(start(), a.job);
+  EXPECT_EQ(start(), b.job);
+  EXPECT_FALSE(queue_.start({}));
+  EXPECT_EQ(queue_.running(), 2);
+  EXPECT_THAT(queue_.finish(b.job), ElementsAre(b.ticket));
+  EXPECT_EQ(queue_.running(), 1);
+}
+
+TEST_F(QueueTest, TheSameKeyJoinsAWaitingAndARunningJob) {
+  const auto first = add("a"), second = add("a");
+  EXPECT_FALSE(second.is_new);
+  EXPECT_EQ(start(), first.job);
+  const auto third = add("a");
+  EXPECT_EQ(third.job, first.job);
+  EXPECT_THAT(queue_.finish(first.job), ElementsAre(first.ticket, second.ticket, third.ticket));
+  EXPECT_TRUE(add("a").is_new);
+}
+
+TEST_F(QueueTest, AJobStopsWithItsLastTicket) {
+  const auto first = add("a"), second = add("a");
+  start();
+  auto gone = queue_.cancel(first.ticket);
+  EXPECT_FALSE(gone.stop || gone.dropped);
+  gone = queue_.cancel(second.ticket);
+  EXPECT_EQ(gone.stop, first.job);
+  EXPECT_THAT(queue_.finish(first.job), IsEmpty());
+}
+
+TEST_F(QueueTest, AWaitingJobWithoutTicketsIsDropped) {
+  const auto a = add("a"), b = add("b");
+  EXPECT_EQ(queue_.cancel(a.ticket).dropped, a.job);
+  EXPECT_EQ(start(), b.job);
+  EXPECT_FALSE(queue_.start({}));
+}
+
+TEST_F(QueueTest, NobodyJoinsAJobThatIsBeingStopped) {
+  const auto first = add("a");
+  start();
+  queue_.cancel(first.ticket);
+  const auto second = add("a");
+  EXPECT_TRUE(second.is_new);
+  EXPECT_THAT(queue_.finish(first.job), IsEmpty());
+  EXPECT_EQ(start(), second.job);  // the end of the first took no key from the second
+  EXPECT_FALSE(add("a").is_new);
+}
+
+TEST_F(QueueTest, AnAnsweredTicketCannotBeCancelled) {
+  const auto a = add("a");
+  start();
+  queue_.finish(a.job);
+  const auto gone = queue_.cancel(a.ticket);
+  EXPECT_FALSE(gone.stop || gone.dropped);
+}
+
+TEST_F(QueueTest, EachTicketHasItsOwnDeadline) {
+  const auto soon = add_until("a", 5), never = add("a");
+  EXPECT_EQ(queue_.next_deadline(), at(5));
+  EXPECT_THAT(queue_.expire(at(4)), IsEmpty());
+  start();
+  const auto expired = queue_.expire(at(5));
+  ASSERT_EQ(expired.size(), 1);
+  EXPECT_EQ(expired[0].ticket, soon.ticket);
+  EXPECT_FALSE(expired[0].gone.stop);  // the other one still wants it
+  EXPECT_EQ(queue_.next_deadline(), Queue::Time::max());
+  EXPECT_THAT(queue_.finish(never.job), ElementsAre(never.ticket));
+}
+
+TEST_F(QueueTest, TheLatestDeadlineStopsTheJob) {
+  const auto a = add_until("a", 5);
+  add_until("a", 9);
+  start();
+  queue_.expire(at(5));
+  const auto expired = queue_.expire(at(9));
+  ASSERT_EQ(expired.size(), 1);
+  EXPECT_EQ(expired[0].gone.stop, a.job);
+}
+
+TEST_F(QueueTest, ALateJobThatHasNotBegunIsDropped) {
+  const auto a = add_until("a", 5);
+  const auto expired = queue_.expire(at(6));
+  ASSERT_EQ(expired.size(), 1);
+  EXPECT_EQ(expired[0].gone.dropped, a.job);
+  EXPECT_FALSE(queue_.start({}));
+}
+
+TEST_F(QueueTest, TheHighestPriorityOfItsTicketsCounts) {
+  const auto a = add("a"), b = add("b", 1);
+  const auto urgent = add("a", 2);
+  EXPECT_EQ(urgent.job, a.job);
+  queue_.cancel(urgent.ticket);  // and no longer when it has gone
+  EXPECT_EQ(start(), b.job);
+  EXPECT_EQ(start(), a.job);
+}
+
+TEST_F(QueueTest, APreferredJobGoesFirstButNotForEver) {
+  const auto first = add("first");
+  for (int i = 0; i < Queue::kMaxOvertaken; ++i) {
+    const auto warm = add("warm" + std::to_string(i));
+    ASSERT_EQ(start_preferring(warm.job), warm.job) << i;
+  }
+  const auto warm = add("warm");
+  EXPECT_EQ(start_preferring(warm.job), first.job);
+  EXPECT_EQ(start_preferring(warm.job), warm.job);
+}
+
+TEST_F(QueueTest, PreferenceIsLessThanPriority) {
+  const auto cold = add("cold", 1), warm = add("warm");
+  EXPECT_EQ(start_preferring(warm.job), cold.job);
+}
+
+TEST_F(QueueTest, TenantsTakeTurns) {
+  std::vector<JobId> flood;
+  for (int i = 0; i < 6; ++i) flood.push_back(add("f" + std::to_string(i), 0, "flood").job);
+  EXPECT_EQ(start(), flood[0]);
+  EXPECT_EQ(start(), flood[1]);
+  // One that comes later is not owed what it did not ask for: it takes turns from here.
+  const auto x = add("x", 0, "other"), y = add("y", 0, "other"), z = add("z", 0, "other");
+  std::vector<JobId> order;
+  while (auto job = queue_.start({})) order.push_back(*job);
+  EXPECT_THAT(order, ElementsAre(flood[2], x.job, flood[3], y.job, flood[4], z.job, flood[5]));
+}
+
+TEST_F(QueueTest, AJobThatIsGivenBackHasItsOldPlace) {
+  const auto first = add("a"), second = add("b");
+  EXPECT_EQ(start(), first.job);
+  EXPECT_TRUE(queue_.give_back(first.job));
+  EXPECT_EQ(queue_.waiting(), 2);
+  EXPECT_FALSE(add("a").is_new);
+  EXPECT_EQ(start(), first.job);
+  EXPECT_EQ(start(), second.job);
+  EXPECT_EQ(queue_.cancel(second.ticket).stop, second.job);
+  EXPECT_FALSE(queue_.give_back(second.job)) << "nobody waits for it";
+  EXPECT_EQ(queue_.running(), 1);
+  EXPECT_EQ(queue_.finish(first.job).size(), 2);
+}
+
+TEST_F(QueueTest, ShutdownDropsWhatWaitsAndStopsWhatRuns) {
+  const auto running = add("a"), waiting = add("b"), joined = add("b");
+  start();
+  const auto shutdown = queue_.shut_down();
+  EXPECT_THAT(shutdown.stop, ElementsAre(running.job));
+  EXPECT_THAT(shutdown.dropped, ElementsAre(waiting.job));
+  EXPECT_THAT(shutdown.tickets, ElementsAre(waiting.ticket, joined.ticket));
+  EXPECT_THAT(queue_.finish(running.job), ElementsAre(running.ticket));
+  EXPECT_EQ(queue_.waiting() + queue_.running(), 0);
+}
+
+}  // namespace
+}  // namespace kw::gym

@@ -1,0 +1,66 @@
+#include "gym/supervisor/cuda_bench.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "gym/compile/shared_object.h"
+#include "gym/cuda/plan_file.h"
+#include "os/fd.h"
+#include "os/memory.h"
+
+namespace kw::gym {
+namespace {
+
+// The plan and its machine code as one sealed file.
+Result<os::UniqueFd> plan_file_of(DeviceBuild build) {
+  PlanContents contents;
+  KW_CHECK(build.plan.has_value());
+  contents.plan = std::move(*build.plan);
+  KW_TRY(std::string cubin, os::read_to_end(build.cubin.get(), kMaxArtifactBytes));
+  contents.modules.push_back(std::move(cubin));
+  KW_TRY(std::string file, write_plan_file(contents));
+  return os::make_sealed_file("plan", file);
+}
+
+class CudaSession : public HostSession {
+ public:
+  CudaSession(std::unique_ptr<ProblemSession> session, CandidateBuilder& builder,
+              DeviceBuilder& plans, SessionProblem problem)
+      : HostSession(std::move(session), builder, std::move(problem)), plans_(plans) {}
+
+  // Python is a baseline only: against a candidate's host code nothing here is a wall.
+  Result<Build> build(const task::Candidate& candidate, BuildFor side) override {
+    if (candidate.language == task::Language::kPython && side == BuildFor::kBaseline)
+      return HostSession::build(candidate, side);
+    KW_TRY(DeviceBuild built, plans_.build(candidate, signature()));
+    Build out{.program = nullptr,
+              .mistake = std::move(built.mistake),
+              .cached = built.cached,
+              .triton_version = {},
+              .wall_ms = built.wall_ms};
+    if (!built.plan) return out;
+    Executable executable;
+    KW_TRY(executable.plan, plan_file_of(std::move(built)));
+    out.program = std::make_unique<HostProgram>(std::move(executable));
+    return out;
+  }
+
+  // KernelBench's own trials let a candidate write to its inputs, which are read-only here.
+  Status complete(Program& /*candidate*/, WorkloadReport& /*report*/,
+                  const Completion& /*completion*/) override {
+    return {};
+  }
+
+ private:
+  DeviceBuilder& plans_;
+};
+
+}  // namespace
+
+std::unique_ptr<BenchSession> CudaBench::session(std::unique_ptr<ProblemSession> opened,
+                                                 CandidateBuilder& builder,
+                                                 SessionProblem problem) const {
+  return std::make_unique<CudaSession>(std::move(opened), builder, plans_, std::move(problem));
+}
+
+}  // namespace kw::gym

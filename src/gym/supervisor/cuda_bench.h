@@ -1,0 +1,32 @@
+// The GPU: candidates without host code (cuda, ptx, cubin), as launch plans that an executor of
+// ours launches (docs/gpu.md). The baseline is such a plan too, or Python on the same GPU.
+#pragma once
+#include <memory>
+
+#include "gym/supervisor/device_builder.h"
+#include "gym/supervisor/host_bench.h"
+
+namespace kw::gym {
+
+class CudaBench : public HostBench {
+ public:
+  // The context names the GPU. Borrows both builders.
+  CudaBench(ProblemSession::Context context, CandidateBuilder& builder, DeviceBuilder& plans)
+      : HostBench(std::move(context), builder), plans_(plans) {}
+  std::string_view workload_target() const override { return "cuda"; }
+  // What is missing is never a plan's excuse: it needs nothing but the GPU.
+  std::optional<std::string> lacks(const task::Candidate& /*candidate*/,
+                                   const std::string& /*told*/) const override {
+    return std::nullopt;
+  }
+
+ protected:
+  std::unique_ptr<BenchSession> session(std::unique_ptr<ProblemSession> opened,
+                                        CandidateBuilder& builder,
+                                        SessionProblem problem) const override;
+
+ private:
+  DeviceBuilder& plans_;
+};
+
+}  // namespace kw::gym

@@ -1,0 +1,130 @@
+// cuBLASLt counts in columns: our row major W [n, k] is its [k, n], transposed here, our x [rows,
+// k] its [k, rows], and our y [rows, n] its [n, rows].
+#include "lm/cuda/lt_matmul.h"
+
+#include <array>
+#include <utility>
+
+namespace kw::lm::cuda {
+
+using kw::cuda::cublaslt_status;
+using kw::cuda::LtHeuristic;
+using kw::cuda::LtPreference;
+
+Result<Lt> Lt::make() {
+  Lt out;
+  KW_TRY(out.api_, kw::cuda::load_cublaslt_api());
+  KW_TRY_STATUS(cublaslt_status(out.api_->create(&out.handle_), "cannot start cuBLASLt"));
+  KW_TRY(out.workspace_, kw::cuda::DeviceBuffer::make(kLtWorkspaceBytes));
+  return out;
+}
+
+Lt& Lt::operator=(Lt&& other) noexcept {
+  std::swap(api_, other.api_);
+  std::swap(handle_, other.handle_);
+  workspace_ = std::move(other.workspace_);
+  return *this;
+}
+
+Lt::~Lt() {
+  if (handle_ != nullptr) api_->destroy(handle_);
+}
+
+Result<LtMatmul> LtMatmul::make(const Lt& lt, const LtShape& shape) {
+  KW_TRY(LtMatmul out, describe(lt, shape));
+  KW_TRY_STATUS(out.find_ways());
+  return out;
+}
+
+Result<LtMatmul> LtMatmul::make_as_of(const Lt& lt, const LtShape& shape, std::int64_t rows) {
+  LtShape other = shape;
+  other.rows = rows;
+  KW_TRY(LtMatmul known, make(lt, other));
+  KW_TRY(LtMatmul out, describe(lt, shape));
+  out.ways_ = {known.ways_.front()};
+  return out;
+}
+
+Result<LtMatmul> LtMatmul::describe(const Lt& lt, const LtShape& shape) {
+  LtMatmul out(lt, shape);
+  const auto& api = lt.api();
+  const int type = shape.float32 ? kw::cuda::kLtFloat32 : kw::cuda::kLtBFloat16;
+  KW_TRY_STATUS(cublaslt_status(
+      api.operation_create(&out.operation_, kw::cuda::kLtCompute32, kw::cuda::kLtFloat32),
+      "a matmul"));
+  const std::int32_t transposed = kw::cuda::kLtTransposed;
+  KW_TRY_STATUS(cublaslt_status(
+      api.operation_set(out.operation_, kw::cuda::kLtTransA, &transposed, sizeof(transposed)),
+      "a matmul's transposition"));
+  const auto rows = static_cast<std::uint64_t>(shape.rows), n = static_cast<std::uint64_t>(shape.n),
+             k = static_cast<std::uint64_t>(shape.k);
+  KW_TRY_STATUS(cublaslt_status(api.layout_create(&out.w_, type, k, n, shape.k), "a layout"));
+  KW_TRY_STATUS(cublaslt_status(api.layout_create(&out.x_, type, k, rows, shape.k), "a layout"));
+  KW_TRY_STATUS(cublaslt_status(
+      api.layout_create(&out.y_, kw::cuda::kLtFloat32, n, rows, shape.pitch), "a layout"));
+  return out;
+}
+
+Status LtMatmul::find_ways() {
+  const auto& api = lt_->api();
+  LtPreference preference = nullptr;
+  KW_TRY_STATUS(cublaslt_status(api.preference_create(&preference), "a matmul's preference"));
+  const std::uint64_t workspace = lt_->workspace().bytes();
+  // All operands lie at multiples of 256 bytes, which is what it expects.
+  Status asked = cublaslt_status(
+      api.preference_set(preference, kw::cuda::kLtMaxWorkspace, &workspace, sizeof(workspace)),
+      "a matmul's workspace");
+  const std::uint32_t none = 0;
+  if (asked && shape_.unsplit)
+    asked = cublaslt_status(
+        api.preference_set(preference, kw::cuda::kLtReductionSchemes, &none, sizeof(none)),
+        "a matmul's reduction");
+  std::array<LtHeuristic, 6> found{};
+  int count = 0;
+  if (asked)
+    asked = cublaslt_status(api.heuristics(lt_->handle(), operation_, w_, x_, y_, y_, preference,
+                                           static_cast<int>(found.size()), found.data(), &count),
+                            "no way to multiply matrices of this shape");
+  api.preference_destroy(preference);
+  KW_TRY_STATUS(asked);
+  for (int i = 0; i < count; ++i)
+    if (found[static_cast<std::size_t>(i)].state == 0)
+      ways_.push_back(found[static_cast<std::size_t>(i)]);
+  if (ways_.empty())
+    return fail(ErrorCode::kUnsupported, "cuBLASLt cannot multiply [{}, {}] by [{}, {}]",
+                shape_.rows, shape_.k, shape_.k, shape_.n);
+  return {};
+}
+
+LtMatmul::LtMatmul(LtMatmul&& other) noexcept
+    : lt_(other.lt_),
+      shape_(other.shape_),
+      operation_(std::exchange(other.operation_, nullptr)),
+      w_(std::exchange(other.w_, nullptr)),
+      x_(std::exchange(other.x_, nullptr)),
+      y_(std::exchange(other.y_, nullptr)),
+      ways_(std::move(other.ways_)) {}
+
+LtMatmul::~LtMatmul() {
+  const auto& api = lt_->api();
+  if (operation_ != nullptr) api.operation_destroy(operation_);
+  for (kw::cuda::LtLayout layout : {w_, x_, y_})
+    if (layout != nullptr) api.layout_destroy(layout);
+}
+
+Status LtMatmul::run(std::size_t way, kw::cuda::DevicePointer x, kw::cuda::DevicePointer w,
+                     kw::cuda::DevicePointer y, const kw::cuda::Stream& stream) const {
+  const float alpha = 1, beta = shape_.adds ? 1 : 0;
+  auto pointer = [](kw::cuda::DevicePointer address) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are numbers
+    return reinterpret_cast<void*>(address);
+  };
+  const auto& workspace = lt_->workspace();
+  return cublaslt_status(
+      lt_->api().matmul(lt_->handle(), operation_, &alpha, pointer(w), w_, pointer(x), x_, &beta,
+                        pointer(y), y_, pointer(y), y_, &ways_.at(way).algorithm,
+                        pointer(workspace.address()), workspace.bytes(), stream.get()),
+      "a matmul failed");
+}
+
+}  // namespace kw::lm::cuda

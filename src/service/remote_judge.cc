@@ -1,0 +1,109 @@
+#include "service/remote_judge.h"
+
+#include <utility>
+
+#include "base/error_names.h"
+#include "gym/version.h"
+
+namespace kw::service {
+namespace {
+
+constexpr int kPollSeconds = 20;
+
+// The error of a task without a verdict.
+Error error_of_task(const Json& status, const std::string& state) {
+  ErrorCode code = ErrorCode::kUnavailable;
+  std::string message = "task " + state;
+  if (state == "cancelled") code = ErrorCode::kCancelled;
+  if (state == "expired") code = ErrorCode::kDeadlineExceeded;
+  const auto error = status.find("error");
+  if (error != status.end() && error->is_object()) {
+    code = error_code_from_string(error->value("code", "")).value_or(code);
+    message = error->value("message", message);
+  }
+  return {code, "no verdict: " + message};
+}
+
+class RemoteJudge : public gym::Judge {
+ public:
+  explicit RemoteJudge(std::unique_ptr<ServiceClient> client) : client_(std::move(client)) {}
+
+  Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
+    auto out = submit_and_wait(request, stop);
+    if (!out) return tl::unexpected(std::move(out).error().with_context(client_->url()));
+    return out;
+  }
+
+  Result<task::Signature> describe(const task::Problem& problem,
+                                   const std::string& /*target*/) override {
+    if (problem.is_module() || problem.workloads.empty())
+      return fail(ErrorCode::kUnsupported,
+                  "{}: the signature of a module needs its reference, and a service does not "
+                  "describe problems yet",
+                  problem.name);
+    return task::signature_of(problem.definition(), problem.workloads.front());
+  }
+
+ private:
+  Result<task::Verdict> submit_and_wait(const gym::EvalRequest& request,
+                                        const std::stop_token& stop) {
+    KW_TRY(Json body, gym::to_json(request));
+    Json task = {{"request", std::move(body)}, {"submission", unique_name()}};
+    Json tasks = {{"tasks", Json::array({std::move(task)})}};
+    KW_TRY(const Json accepted, client_->call_patiently("POST", "/v1/tasks", tasks, stop));
+    KW_TRY(const std::string id, id_in(accepted));
+    const std::string path = "/v1/tasks/" + id;
+    while (true) {
+      auto status = client_->call_patiently("GET", fmt::format("{}?wait={}", path, kPollSeconds),
+                                            nullptr, stop);
+      if (stop.stop_requested()) {
+        (void)client_->call("DELETE", path, nullptr, {});  // it may run on: only time is lost
+        return fail(ErrorCode::kCancelled, "stopped");
+      }
+      if (!status) return tl::unexpected(std::move(status).error());
+      KW_TRY(ObjectReader reader, ObjectReader::make(*status, "status"));
+      KW_TRY(const bool is_final, reader.boolean("is_final"));
+      if (!is_final) continue;
+      KW_TRY(const std::string state, reader.string("state"));
+      if (state != "done") return tl::unexpected(error_of_task(*status, state));
+      return verdict_in(reader, request);
+    }
+  }
+
+  static Result<std::string> id_in(const Json& accepted) {
+    const Json pointer = accepted.value("/tasks/0/id"_json_pointer, Json());
+    if (!pointer.is_string())
+      return fail(ErrorCode::kUnsupported, "the server's answer has no tasks[0].id");
+    return pointer.get<std::string>();
+  }
+
+  // Never somebody else's.
+  static Result<task::Verdict> verdict_in(ObjectReader& reader, const gym::EvalRequest& request) {
+    KW_TRY(const Json* verdict, reader.get("verdict"));
+    KW_TRY(task::Verdict out, task::verdict_from_json(*verdict, "verdict"));
+    if (out.problem_hash != request.problem.hash || out.candidate_hash != request.candidate.hash)
+      return fail(ErrorCode::kDataLoss,
+                  "the verdict is of problem {} and candidate {}, not of those that were sent",
+                  out.problem_hash, out.candidate_hash);
+    return out;
+  }
+
+  std::unique_ptr<ServiceClient> client_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<gym::Judge>> make_remote_judge(ServiceClientOptions options) {
+  KW_TRY(auto client, ServiceClient::make(std::move(options)));
+  auto health = client->call("GET", "/healthz", nullptr, {});
+  if (!health) return tl::unexpected(std::move(health).error().with_context(client->url()));
+  KW_TRY(ObjectReader reader, ObjectReader::make(*health, client->url() + "/healthz"));
+  KW_TRY(const std::int64_t version, reader.integer("gym_version"));
+  if (version != gym::kGymVersion)
+    return fail(ErrorCode::kUnsupported,
+                "{}: its verdicts come from version {} of the gym, those of this program from {}",
+                client->url(), version, gym::kGymVersion);
+  return std::make_unique<RemoteJudge>(std::move(client));
+}
+
+}  // namespace kw::service

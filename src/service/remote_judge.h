@@ -1,0 +1,18 @@
+// RemoteJudge: the workers of a service as a Judge.
+#pragma once
+#include <memory>
+
+#include "gym/judge.h"
+#include "service/service_client.h"
+
+namespace kw::service {
+
+// judge() survives restarts of the server and losses of workers: it submits once, whatever
+// happens, and waits. An error is what the service says of its infrastructure, with that code.
+// describe() needs no service for definitions and is kUnsupported for modules, as are check(),
+// trace() and capabilities().
+// The server is asked once here: kUnavailable when it is not there, kUnsupported for another
+// version of the gym, kInvalidArgument for a URL that is none.
+Result<std::unique_ptr<gym::Judge>> make_remote_judge(ServiceClientOptions options);
+
+}  // namespace kw::service

@@ -1,0 +1,49 @@
+// ServiceClient: calls of the API of kernelwright serve, with patience for a server that restarts.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "net/client.h"
+
+namespace kw::service {
+
+struct ServiceClientOptions {
+  std::string url = {};                // of the server, without a path
+  std::string token = {};              // empty: none
+  std::chrono::seconds patience{600};  // with a server that cannot be reached or is full
+  // A call is tried again. From any thread.
+  std::function<void(const Error&)> on_retry = [](const Error&) {};
+};
+
+// A name for a submission or a lease that no other call has: 32 hexadecimal digits. The same name
+// at every try keeps what is asked for from being done twice.
+std::string unique_name();
+
+// Thread-safe.
+class ServiceClient {
+ public:
+  // kInvalidArgument for a URL that is none.
+  static Result<std::unique_ptr<ServiceClient>> make(ServiceClientOptions options);
+
+  // One call; body: nullptr for none. An error of the server's has its code and message, those of
+  // the way there are net::Client's.
+  Result<Json> call(const std::string& method, const std::string& path, const Json& body,
+                    const std::stop_token& stop);
+  // The same, repeated while the server cannot be reached or is full, until the patience ends. Only
+  // for calls that may be carried out twice.
+  Result<Json> call_patiently(const std::string& method, const std::string& path, const Json& body,
+                              const std::stop_token& stop);
+  const std::string& url() const { return options_.url; }
+
+ private:
+  ServiceClient(ServiceClientOptions options, std::unique_ptr<net::Client> client);
+  ServiceClientOptions options_;
+  std::unique_ptr<net::Client> client_;
+};
+
+}  // namespace kw::service

@@ -1,0 +1,15 @@
+// The rows of tasks in an SQLite file.
+#pragma once
+#include <filesystem>
+#include <memory>
+
+#include "service/task_storage.h"
+
+namespace kw::service {
+
+// Makes the folder and FOLDER/tasks.sqlite (WAL, synchronous=FULL). One server at a time:
+// kAlreadyExists when another has it. kUnsupported on a network file system, where SQLite's locks
+// cannot be trusted, and for a file of another schema; kDataLoss for a damaged file.
+Result<std::unique_ptr<TaskStorage>> open_sqlite_storage(const std::filesystem::path& folder);
+
+}  // namespace kw::service

@@ -1,0 +1,376 @@
+#include "service/task_table.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/json.h"
+
+namespace kw::service {
+namespace {
+
+constexpr std::size_t kPaceOver = 32;  // verdicts
+
+std::string error_answer(ErrorCode code, const std::string& message) {
+  return Json{{"error", {{"code", to_string(code)}, {"message", message}}}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+TaskTable::TaskTable(TaskOptions options, const Rows& rows, Time now)
+    : options_(options), next_(rows.next_id) {
+  restore(rows, now);
+}
+
+gym::Queue::Accepted TaskTable::enter(const JobRow& job, Ticket& ticket, Time now) {
+  gym::Queue::Wish wish{.key = job.key, .tenant = job.tenant};
+  wish.priority = ticket.row.priority;
+  if (ticket.row.timeout_ms > 0)
+    wish.deadline = now + std::chrono::milliseconds(ticket.row.timeout_ms);
+  const gym::Queue::Accepted out = queue_.submit(std::move(wish));
+  ticket.queued = out.ticket;
+  ticket_of_queue_[out.ticket] = ticket.row.id;
+  return out;
+}
+
+// The leased jobs enter the queue first: while there are no others, start() can only begin these.
+void TaskTable::restore(const Rows& rows, Time now) {
+  for (const JobRow& row : rows.jobs) jobs_[row.id].row = row;
+  for (const TicketRow& row : rows.tickets) {
+    tickets_[row.id].row = row;
+    jobs_.at(row.job).tickets.push_back(row.id);
+    if (!row.submission.empty()) by_submission_[row.submission] = row.id;
+  }
+  for (const JobState state : {JobState::kLeased, JobState::kWaiting}) {
+    for (auto& [id, job] : jobs_) {
+      if (job.row.state != state) continue;
+      for (TicketId ticket : job.tickets)
+        if (tickets_.at(ticket).row.state == TicketState::kOpen)
+          job.queued = enter(job.row, tickets_.at(ticket), now).job;
+      if (job.queued == 0) {  // its worker was to stop
+        job.row.state = JobState::kCancelled;
+        changed_jobs_.insert(id);
+        continue;
+      }
+      of_queue_[job.queued] = id;
+      waiting_bytes_ += job.row.request->size();
+      if (state == JobState::kWaiting) {
+        ++counts_.waiting;
+        continue;
+      }
+      KW_CHECK(queue_.start({}).has_value());
+      ++counts_.leased;
+      job.lease_end = now + options_.lease;
+      lease_ends_.emplace(job.lease_end, id);
+      if (!job.row.lease.empty()) by_lease_[job.row.lease] = id;
+    }
+  }
+  for (const auto& [id, job] : jobs_)
+    if (service::is_final(job.row.state)) finished_.push_back(id);
+}
+
+Status TaskTable::has_room(const std::vector<Submission>& submissions) const {
+  std::size_t bytes = waiting_bytes_;
+  for (const Submission& each : submissions) bytes += each.request.size();
+  if (counts_.waiting + submissions.size() <= options_.most_waiting &&
+      bytes <= options_.most_waiting_bytes)
+    return {};
+  return fail(ErrorCode::kResourceExhausted,
+              "{} tasks wait already, {} bytes with these: try again later", counts_.waiting,
+              bytes);
+}
+
+bool TaskTable::is_final(TicketId id) const {
+  auto found = tickets_.find(id);
+  return found == tickets_.end() || found->second.row.state != TicketState::kOpen ||
+         service::is_final(jobs_.at(found->second.row.job).row.state);
+}
+
+TicketId TaskTable::submit(Submission submission, Time now) {
+  if (!submission.submission.empty()) {
+    auto found = by_submission_.find(submission.submission);
+    if (found != by_submission_.end()) return found->second;
+  }
+  const TicketId id = next_++;
+  next_changed_ = true;
+  Ticket& ticket = tickets_[id];
+  ticket.row = {.id = id,
+                .submission = submission.submission,
+                .priority = submission.priority,
+                .timeout_ms = submission.timeout_ms};
+  Job fresh;
+  fresh.row.key = std::move(submission.key);
+  fresh.row.tenant = std::move(submission.tenant);
+  const gym::Queue::Accepted accepted = enter(fresh.row, ticket, now);
+  JobId& job_id = of_queue_[accepted.job];
+  if (accepted.is_new) {
+    job_id = next_++;
+    fresh.queued = accepted.job;
+    fresh.row.id = job_id;
+    fresh.row.request = std::move(submission.request);
+    waiting_bytes_ += fresh.row.request->size();
+    ++counts_.waiting;
+    new_jobs_.insert(job_id);
+    jobs_[job_id] = std::move(fresh);
+  }
+  ticket.row.job = job_id;
+  jobs_.at(job_id).tickets.push_back(id);
+  if (!ticket.row.submission.empty()) by_submission_[ticket.row.submission] = id;
+  changed_tickets_.insert(id);
+  ++counts_.submitted;
+  return id;
+}
+
+Result<TaskStatus> TaskTable::status(TicketId id) const {
+  auto found = tickets_.find(id);
+  if (found == tickets_.end())
+    return fail(ErrorCode::kNotFound, "no task {}: it never was, or its answer is forgotten", id);
+  const Job& job = jobs_.at(found->second.row.job);
+  TaskStatus out;
+  out.state = to_string(job.row.state);
+  if (found->second.row.state != TicketState::kOpen) {
+    out.state = found->second.row.state == TicketState::kExpired ? "expired" : "cancelled";
+    out.is_final = true;
+    return out;
+  }
+  out.attempts = static_cast<int>(job.row.epoch);
+  out.is_final = service::is_final(job.row.state);
+  if (out.is_final) out.answer = job.row.answer.value_or("");
+  if (job.row.state != JobState::kWaiting) return out;
+  auto priority_of = [&](const Job& other) {
+    int priority = INT32_MIN;
+    for (TicketId ticket : other.tickets)
+      if (tickets_.at(ticket).row.state == TicketState::kOpen)
+        priority = std::max(priority, tickets_.at(ticket).row.priority);
+    return priority;
+  };
+  const int mine = priority_of(job);
+  std::size_t before = 0;
+  for (const auto& [other_id, other] : jobs_) {
+    if (other.row.state != JobState::kWaiting || other_id == job.row.id) continue;
+    const int theirs = priority_of(other);
+    before += theirs > mine || (theirs == mine && other_id < job.row.id) ? 1 : 0;
+  }
+  out.position = before;
+  if (recent_ends_.size() > 1) {
+    const std::chrono::duration<double> span = recent_ends_.back() - recent_ends_.front();
+    out.estimated_start_seconds = span.count() / static_cast<double>(recent_ends_.size() - 1) *
+                                  static_cast<double>(before + 1);
+  }
+  return out;
+}
+
+void TaskTable::leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone) {
+  ticket.row.state = state;
+  ticket_of_queue_.erase(ticket.queued);
+  changed_tickets_.insert(ticket.row.id);
+  Job& job = jobs_.at(ticket.row.job);
+  if (gone.stop) job.is_stopped = true;
+  if (gone.dropped) end(job, JobState::kCancelled, std::nullopt);
+}
+
+Status TaskTable::cancel(TicketId id) {
+  auto found = tickets_.find(id);
+  if (found == tickets_.end())
+    return fail(ErrorCode::kNotFound, "no task {}: it never was, or its answer is forgotten", id);
+  Ticket& ticket = found->second;
+  if (ticket.row.state != TicketState::kOpen ||
+      service::is_final(jobs_.at(ticket.row.job).row.state))
+    return {};
+  leave(ticket, TicketState::kCancelled, queue_.cancel(ticket.queued));
+  return {};
+}
+
+std::optional<Lease> TaskTable::leased_as(const std::string& name, Time now) {
+  auto found = by_lease_.find(name);
+  if (found == by_lease_.end()) return std::nullopt;
+  const Job& job = jobs_.at(found->second);
+  if (!renew(job.row.id, job.row.epoch, now)) return std::nullopt;
+  return Lease{job.row.id, job.row.epoch, *job.row.request};
+}
+
+std::optional<Lease> TaskTable::lease(const std::string& worker, const std::string& name,
+                                      Time now) {
+  const auto started = queue_.start({});
+  if (!started) return std::nullopt;
+  Job& job = jobs_.at(of_queue_.at(*started));
+  set_state(job, JobState::kLeased);
+  ++job.row.epoch;
+  job.row.worker = worker;
+  job.row.lease = name;
+  if (!name.empty()) by_lease_[name] = job.row.id;
+  job.lease_end = now + options_.lease;
+  lease_ends_.emplace(job.lease_end, job.row.id);
+  return Lease{job.row.id, job.row.epoch, *job.row.request};
+}
+
+Result<TaskTable::Job*> TaskTable::held(JobId id, std::int64_t epoch) {
+  auto found = jobs_.find(id);
+  if (found == jobs_.end())
+    return fail(ErrorCode::kNotFound, "no task {}: it never was, or its answer is forgotten", id);
+  Job& job = found->second;
+  if (job.row.state == JobState::kLeased && job.row.epoch == epoch) return &job;
+  ++counts_.refused_answers;
+  return fail(ErrorCode::kAlreadyExists,
+              "task {}: the lease with epoch {} is over; the task is {}, its epoch is {}", id,
+              epoch, to_string(job.row.state), job.row.epoch);
+}
+
+Result<bool> TaskTable::renew(JobId id, std::int64_t epoch, Time now) {
+  KW_TRY(Job * job, held(id, epoch));
+  lease_ends_.erase({job->lease_end, id});
+  job->lease_end = now + options_.lease;
+  lease_ends_.emplace(job->lease_end, id);
+  return !job->is_stopped;
+}
+
+Status TaskTable::complete(JobId id, std::int64_t epoch, std::string answer, Time now) {
+  auto found = jobs_.find(id);
+  const bool is_repeated = found != jobs_.end() && found->second.row.state == JobState::kDone &&
+                           found->second.row.epoch == epoch && found->second.row.answer == answer;
+  if (is_repeated) return {};
+  KW_TRY(Job * job, held(id, epoch));
+  recent_ends_.push_back(now);
+  if (recent_ends_.size() > kPaceOver) recent_ends_.pop_front();
+  if (job->is_stopped) {
+    end(*job, JobState::kCancelled, std::nullopt);
+  } else {
+    end(*job, JobState::kDone, std::move(answer));
+  }
+  return {};
+}
+
+Status TaskTable::fail_job(JobId id, std::int64_t epoch, const Error& why) {
+  KW_TRY(Job * job, held(id, epoch));
+  ++job->row.failures;
+  if (!may_retry(why.code()) || job->row.failures >= kMaxFailures) {
+    end(*job, job->is_stopped ? JobState::kCancelled : JobState::kFailed,
+        error_answer(why.code(), why.message()));
+    return {};
+  }
+  ++counts_.retries;
+  give_back(*job);
+  return {};
+}
+
+Status TaskTable::release(JobId id, std::int64_t epoch) {
+  KW_TRY(Job * job, held(id, epoch));
+  give_back(*job);
+  return {};
+}
+
+void TaskTable::end_lease(Job& job) {
+  lease_ends_.erase({job.lease_end, job.row.id});
+  job.lease_end = Time::max();
+  by_lease_.erase(job.row.lease);
+}
+
+void TaskTable::set_state(Job& job, JobState state) {
+  if (job.row.state == JobState::kWaiting) --counts_.waiting;
+  if (job.row.state == JobState::kLeased) --counts_.leased;
+  job.row.state = state;
+  if (state == JobState::kWaiting) ++counts_.waiting;
+  if (state == JobState::kLeased) ++counts_.leased;
+  changed_jobs_.insert(job.row.id);
+}
+
+void TaskTable::give_back(Job& job) {
+  end_lease(job);
+  const gym::Queue::JobId queued = job.queued;
+  if (queue_.give_back(queued)) {
+    set_state(job, JobState::kWaiting);
+    return;
+  }
+  set_state(job, JobState::kWaiting);
+  end(job, JobState::kCancelled, std::nullopt);
+}
+
+void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer) {
+  if (job.row.state == JobState::kLeased) {
+    end_lease(job);
+    for (gym::Queue::TicketId ticket : queue_.finish(job.queued)) ticket_of_queue_.erase(ticket);
+  }
+  of_queue_.erase(job.queued);
+  waiting_bytes_ -= job.row.request->size();
+  set_state(job, state);
+  switch (state) {
+    case JobState::kDone:
+      ++counts_.done;
+      break;
+    case JobState::kFailed:
+      ++counts_.failed;
+      break;
+    case JobState::kDead:
+      ++counts_.dead;
+      break;
+    default:
+      ++counts_.cancelled;
+      break;
+  }
+  if (answer) {
+    job.row.answer = std::move(answer);
+    answered_jobs_.insert(job.row.id);
+  }
+  finished_.push_back(job.row.id);
+}
+
+void TaskTable::lose(Job& job) {
+  ++counts_.lost_workers;
+  ++job.row.lost;
+  if (job.is_stopped || job.row.lost < kMaxLost) return give_back(job);
+  end(job, JobState::kDead,
+      error_answer(ErrorCode::kInternal,
+                   fmt::format("{} workers were lost while they judged task {}, the last one "
+                               "being {}: it is not tried again",
+                               job.row.lost, job.row.id, job.row.worker)));
+}
+
+void TaskTable::expire(Time now) {
+  while (!lease_ends_.empty() && lease_ends_.begin()->first <= now)
+    lose(jobs_.at(lease_ends_.begin()->second));
+  for (const auto& [queued, gone] : queue_.expire(now))
+    leave(tickets_.at(ticket_of_queue_.at(queued)), TicketState::kExpired, gone);
+}
+
+TaskTable::Time TaskTable::next_deadline() const {
+  const Time lease = lease_ends_.empty() ? Time::max() : lease_ends_.begin()->first;
+  return std::min(lease, queue_.next_deadline());
+}
+
+void TaskTable::forget_oldest() {
+  const JobId id = finished_.front();
+  finished_.pop_front();
+  for (TicketId ticket : jobs_.at(id).tickets) {
+    by_submission_.erase(tickets_.at(ticket).row.submission);
+    tickets_.erase(ticket);
+    changed_tickets_.erase(ticket);
+  }
+  jobs_.erase(id);
+  new_jobs_.erase(id);
+  changed_jobs_.erase(id);
+  answered_jobs_.erase(id);
+  forgotten_.push_back(id);
+}
+
+Changes TaskTable::take_changes() {
+  while (finished_.size() > options_.kept) forget_oldest();
+  Changes out;
+  changed_jobs_.insert(new_jobs_.begin(), new_jobs_.end());
+  for (JobId id : changed_jobs_) {
+    JobRow row = jobs_.at(id).row;
+    if (!new_jobs_.contains(id)) row.request.reset();
+    if (!answered_jobs_.contains(id)) row.answer.reset();
+    if (service::is_final(row.state)) jobs_.at(id).row.request.reset();  // nobody judges it again
+    out.jobs.push_back(std::move(row));
+  }
+  for (TicketId id : changed_tickets_) out.tickets.push_back(tickets_.at(id).row);
+  out.forgotten = std::exchange(forgotten_, {});
+  if (std::exchange(next_changed_, false)) out.next_id = next_;
+  new_jobs_.clear();
+  changed_jobs_.clear();
+  answered_jobs_.clear();
+  changed_tickets_.clear();
+  return out;
+}
+
+}  // namespace kw::service

@@ -1,0 +1,148 @@
+// TaskTable: every task of a server and what becomes of it. A pure state machine over gym::Queue,
+// which decides what runs next: no thread, no clock, no file. Each call may change rows;
+// take_changes() gives them to the caller, who commits them before anybody hears of them.
+//
+// A lease has an epoch. An answer counts only with the epoch of the lease under way: what a worker
+// that counted as lost sends later is refused. A job is tried again when its worker was lost
+// (once) or the infrastructure failed (kMaxFailures in all).
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/result.h"
+#include "gym/queue/queue.h"
+#include "service/task_rows.h"
+
+namespace kw::service {
+
+struct TaskOptions {
+  std::chrono::milliseconds lease{30000};                  // until a silent worker counts as lost
+  std::size_t most_waiting = 50000;                        // jobs; over it: kResourceExhausted
+  std::size_t most_waiting_bytes = std::size_t{1} << 30U;  // of requests
+  std::size_t kept = 10000;  // finished jobs whose answers can still be asked for
+};
+
+struct Submission {
+  std::string submission = {};  // the same text again gives the ticket that it gave before
+  std::string key = {}, tenant = {};
+  int priority = 0;
+  std::int64_t timeout_ms = 0;  // 0: none
+  std::string request = {};     // JSON
+};
+
+struct Lease {
+  JobId job = 0;
+  std::int64_t epoch = 0;
+  std::string request = {};
+};
+
+struct TaskStatus {
+  std::string state = {};  // of JobState, or "expired": the ticket's deadline came first
+  bool is_final = false;
+  int attempts = 0;                          // leases so far
+  std::optional<std::size_t> position = {};  // waiting jobs before it, by priority and age
+  std::optional<double> estimated_start_seconds = {};  // by the pace of late; unknown: nullopt
+  std::string answer = {};                             // JSON, when done, failed or dead
+};
+
+struct TaskCounts {
+  std::size_t waiting = 0, leased = 0;
+  // Since the server started.
+  std::uint64_t submitted = 0, done = 0, failed = 0, dead = 0, cancelled = 0, lost_workers = 0,
+                retries = 0, refused_answers = 0;
+};
+
+// One caller at a time.
+class TaskTable {
+ public:
+  using Time = gym::Queue::Time;
+  static constexpr int kMaxFailures = 3;
+  static constexpr int kMaxLost = 2;
+
+  // Leases of the rows begin anew at now, as do the deadlines of tickets.
+  TaskTable(TaskOptions options, const Rows& rows, Time now);
+
+  // kResourceExhausted when too much waits already.
+  Status has_room(const std::vector<Submission>& submissions) const;
+  TicketId submit(Submission submission, Time now);
+  // True also for a ticket that is not known.
+  bool is_final(TicketId ticket) const;
+  // kNotFound for a ticket that never was or is forgotten.
+  Result<TaskStatus> status(TicketId ticket) const;
+  // Nothing happens to a ticket that has its answer.
+  Status cancel(TicketId ticket);
+
+  // name: what leased_as() finds it by; empty: nothing.
+  std::optional<Lease> lease(const std::string& worker, const std::string& name, Time now);
+  // The lease under way with this name, renewed: its worker has not got the answer.
+  std::optional<Lease> leased_as(const std::string& name, Time now);
+  // The calls below fail with kAlreadyExists when the lease is over, and with kNotFound for an
+  // unknown job.
+  // True: go on. False: nobody waits for the answer any more.
+  Result<bool> renew(JobId job, std::int64_t epoch, Time now);
+  // The answer is an object with "verdict". The same answer again is fine.
+  Status complete(JobId job, std::int64_t epoch, std::string answer, Time now);
+  // Our failure or the world's, never the candidate's.
+  Status fail_job(JobId job, std::int64_t epoch, const Error& why);
+  // The worker ends: the job waits again, and nothing is counted.
+  Status release(JobId job, std::int64_t epoch);
+
+  // Leases and tickets whose time has come.
+  void expire(Time now);
+  Time next_deadline() const;
+
+  const TaskCounts& counts() const { return counts_; }
+  Changes take_changes();
+
+ private:
+  struct Job {
+    JobRow row;
+    gym::Queue::JobId queued = 0;  // in queue_, until it is final
+    bool is_stopped = false;       // leased, and nobody waits
+    Time lease_end = Time::max();
+    std::vector<TicketId> tickets = {};
+  };
+  struct Ticket {
+    TicketRow row;
+    gym::Queue::TicketId queued = 0;
+  };
+
+  void restore(const Rows& rows, Time now);
+  gym::Queue::Accepted enter(const JobRow& job, Ticket& ticket, Time now);
+  void set_state(Job& job, JobState state);
+  void end(Job& job, JobState state, std::optional<std::string> answer);
+  void end_lease(Job& job);
+  void give_back(Job& job);
+  void lose(Job& job);
+  void leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone);
+  Result<Job*> held(JobId job, std::int64_t epoch);
+  void forget_oldest();
+
+  const TaskOptions options_;
+  gym::Queue queue_;
+  std::uint64_t next_ = 1;
+  std::map<JobId, Job> jobs_;
+  std::map<TicketId, Ticket> tickets_;
+  std::unordered_map<std::string, TicketId> by_submission_;
+  std::unordered_map<std::string, JobId> by_lease_;  // of leases under way
+  std::unordered_map<gym::Queue::JobId, JobId> of_queue_;
+  std::unordered_map<gym::Queue::TicketId, TicketId> ticket_of_queue_;
+  std::set<std::pair<Time, JobId>> lease_ends_;
+  std::deque<JobId> finished_;     // oldest first
+  std::deque<Time> recent_ends_;   // of verdicts, for the pace
+  std::size_t waiting_bytes_ = 0;  // of requests of waiting and leased jobs
+  TaskCounts counts_;
+  std::set<JobId> new_jobs_, changed_jobs_, answered_jobs_;
+  std::set<TicketId> changed_tickets_;
+  std::vector<JobId> forgotten_;
+  bool next_changed_ = false;
+};
+
+}  // namespace kw::service

@@ -1,0 +1,338 @@
+// The state machine by itself, and the simulation: the same random calls on tables over memory and
+// over SQLite, both cut off and opened again at random moments.
+#include "service/task_table.h"
+
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "os/file.h"
+#include "service/sqlite_storage.h"
+
+namespace kw::service {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr TaskOptions kOptions = {.lease = seconds(10), .most_waiting = 30, .kept = 1000};
+
+class TaskTableTest : public testing::Test {
+ protected:
+  TicketId submit(const std::string& key, int priority = 0, std::int64_t timeout_ms = 0) {
+    return table.submit(
+        {.key = key, .priority = priority, .timeout_ms = timeout_ms, .request = "{}"}, now);
+  }
+  std::string state(TicketId ticket) { return table.status(ticket)->state; }
+
+  TaskTable::Time now{seconds(1000)};
+  TaskTable table{kOptions, {}, now};
+};
+
+TEST_F(TaskTableTest, JoinsEqualRequestsAndAnswersEachSubmitter) {
+  const TicketId a = submit("k"), b = submit("k"), other = submit("l", 1);
+  EXPECT_EQ(table.counts().waiting, 2U);
+  EXPECT_EQ(table.status(a)->position, 1U);
+  EXPECT_EQ(table.status(other)->position, 0U);
+  EXPECT_EQ(table.lease("w", "", now)->epoch, 1);
+  const auto lease = table.lease("w", "", now);
+  ASSERT_TRUE(table.cancel(a).has_value());
+  ASSERT_TRUE(table.complete(lease->job, 1, R"({"verdict":1})", now).has_value());
+  EXPECT_EQ(state(a), "cancelled");
+  EXPECT_EQ(table.status(b)->answer, R"({"verdict":1})");
+  EXPECT_FALSE(table.lease("w", "", now).has_value());
+}
+
+TEST_F(TaskTableTest, RefusesTheAnswerOfAnOlderEpoch) {
+  const TicketId ticket = submit("k");
+  const auto first = table.lease("slow", "", now);
+  now += seconds(10);
+  table.expire(now);
+  EXPECT_EQ(state(ticket), "waiting");
+  const auto late = table.complete(first->job, first->epoch, "{}", now);
+  ASSERT_FALSE(late.has_value());
+  EXPECT_EQ(late.error().code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(late.error().message(),
+            "task 2: the lease with epoch 1 is over; the task is waiting, its epoch is 1");
+  const auto second = table.lease("w", "", now);
+  EXPECT_EQ(second->epoch, 2);
+  EXPECT_FALSE(table.renew(first->job, 1, now).has_value());
+  EXPECT_TRUE(table.complete(second->job, 2, "{}", now).has_value());
+  EXPECT_TRUE(table.complete(second->job, 2, "{}", now).has_value()) << "its answer was lost";
+  EXPECT_FALSE(table.complete(second->job, 2, "{ }", now).has_value());
+  EXPECT_FALSE(table.fail_job(second->job, 2, {ErrorCode::kUnavailable, ""}).has_value());
+}
+
+TEST_F(TaskTableTest, ALeaseWhoseAnswerWasLostIsFoundByItsName) {
+  const TicketId ticket = submit("k");
+  EXPECT_FALSE(table.leased_as("n", now).has_value());
+  const auto lease = table.lease("w", "n", now);
+  now += seconds(9);
+  const auto again = table.leased_as("n", now);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(std::pair(again->job, again->epoch), std::pair(lease->job, lease->epoch));
+  now += seconds(9);
+  table.expire(now);
+  EXPECT_EQ(state(ticket), "leased") << "it was renewed";
+  ASSERT_TRUE(table.complete(lease->job, 1, "{}", now));
+  EXPECT_FALSE(table.leased_as("n", now).has_value());
+}
+
+TEST_F(TaskTableTest, RenewalKeepsALeaseAndTwoLostWorkersAreADeadLetter) {
+  const TicketId ticket = submit("k");
+  const auto lease = table.lease("w", "", now);
+  for (int i = 0; i < 5; ++i) {
+    now += seconds(9);
+    table.expire(now);
+    EXPECT_EQ(table.renew(lease->job, 1, now), true);
+  }
+  EXPECT_EQ(table.next_deadline(), now + seconds(10));
+  for (int i = 0; i < 2; ++i) {
+    now += seconds(10);
+    table.expire(now);
+    if (i == 0) {
+      EXPECT_TRUE(table.lease("x", "", now).has_value());
+    }
+  }
+  EXPECT_EQ(state(ticket), "dead");
+  EXPECT_NE(table.status(ticket)->answer.find("2 workers were lost"), std::string::npos);
+  EXPECT_EQ(table.counts().lost_workers, 2U);
+}
+
+TEST_F(TaskTableTest, RetriesTheInfrastructuresFailuresThreeTimesAndOthersNever) {
+  const TicketId a = submit("a");
+  for (int i = 0; i < TaskTable::kMaxFailures; ++i) {
+    EXPECT_EQ(state(a), "waiting");
+    const auto lease = table.lease("w", "", now);
+    ASSERT_TRUE(table.fail_job(lease->job, lease->epoch, {ErrorCode::kUnavailable, "gone"}));
+  }
+  EXPECT_EQ(state(a), "failed");
+  EXPECT_EQ(table.status(a)->answer, R"({"error":{"code":"unavailable","message":"gone"}})");
+  const TicketId b = submit("b");
+  ASSERT_TRUE(table.fail_job(table.lease("w", "", now)->job, 1, {ErrorCode::kUnsupported, "no"}));
+  EXPECT_EQ(state(b), "failed");
+  const TicketId c = submit("c");
+  for (int i = 0; i < 9; ++i) {
+    const auto lease = table.lease("w", "", now);
+    ASSERT_TRUE(table.release(lease->job, lease->epoch));
+  }
+  EXPECT_EQ(state(c), "waiting") << "a worker that ends is no failure";
+}
+
+TEST_F(TaskTableTest, StopsAJudgementThatNobodyWaitsFor) {
+  const TicketId a = submit("k", 0, 5000);
+  const auto lease = table.lease("w", "", now);
+  EXPECT_EQ(table.renew(lease->job, 1, now), true);
+  now += seconds(5);
+  table.expire(now);
+  EXPECT_EQ(state(a), "expired");
+  EXPECT_EQ(table.renew(lease->job, 1, now), false);
+  const TicketId b = submit("k");
+  ASSERT_TRUE(table.complete(lease->job, 1, "{}", now));
+  EXPECT_EQ(state(b), "waiting") << "it came after the stop, and has a judgement of its own";
+  EXPECT_EQ(table.counts().cancelled, 1U);
+}
+
+TEST_F(TaskTableTest, LimitsWhatWaitsAndForgetsTheOldest) {
+  std::vector<Submission> many(31);
+  EXPECT_EQ(table.has_room(many).error().code(), ErrorCode::kResourceExhausted);
+  many.pop_back();
+  EXPECT_TRUE(table.has_room(many));
+  TaskTable small({.kept = 1}, {}, now);
+  const auto judged = [&](const char* name) {
+    const TicketId out = small.submit({.submission = name, .key = name, .request = "{}"}, now);
+    EXPECT_TRUE(small.complete(small.lease("w", "", now).value().job, 1, "{}", now));
+    return out;
+  };
+  const TicketId s = judged("s"), t = judged("t");
+  EXPECT_EQ(small.submit({.submission = "s", .key = "other", .request = "{}"}, now), s);
+  EXPECT_EQ(small.take_changes().forgotten.size(), 1U);
+  EXPECT_EQ(small.status(s).error().code(), ErrorCode::kNotFound);
+  EXPECT_TRUE(small.status(t));
+  EXPECT_NE(small.submit({.submission = "s", .key = "s", .request = "{}"}, now), s);
+}
+
+// One world: a table over a storage, and what its callers were told.
+class World {
+ public:
+  explicit World(std::function<std::unique_ptr<TaskStorage>()> open) : open_(std::move(open)) {}
+
+  void reopen(TaskTable::Time now) {
+    table.reset();
+    storage.reset();
+    storage = open_();
+    const auto rows = storage->load();
+    ASSERT_TRUE(rows.has_value()) << rows.error().message();
+    table.emplace(kOptions, *rows, now);
+  }
+  void commit() {
+    const Changes changes = table->take_changes();
+    if (!changes.empty()) {
+      const auto status = storage->commit(changes);
+      ASSERT_TRUE(status.has_value()) << status.error().message();
+    }
+  }
+  std::unique_ptr<TaskStorage> storage;
+  std::optional<TaskTable> table;
+
+ private:
+  std::function<std::unique_ptr<TaskStorage>()> open_;
+};
+
+// Memory that outlives its table.
+class SharedMemory : public TaskStorage {
+ public:
+  explicit SharedMemory(MemoryStorage& memory) : memory_(memory) {}
+  Result<Rows> load() override { return memory_.load(); }
+  Status commit(const Changes& changes) override { return memory_.commit(changes); }
+
+ private:
+  MemoryStorage& memory_;
+};
+
+std::string seen(const TaskTable& table, TicketId ticket) {
+  const auto status = table.status(ticket);
+  if (!status) return "none";
+  return fmt::format("{} {} {} {}", status->state, status->attempts,
+                     status->position ? static_cast<int>(*status->position) : -1, status->answer);
+}
+
+// Both worlds get each call; after a cut, what was not committed is gone from both.
+void simulate(unsigned seed, const std::filesystem::path& folder) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  MemoryStorage memory;
+  World a([&] { return std::make_unique<SharedMemory>(memory); });
+  World b([&] { return std::move(open_sqlite_storage(folder)).value(); });
+  TaskTable::Time now{seconds(1)};
+  a.reopen(now);
+  b.reopen(now);
+  struct Held {
+    JobId job;
+    std::int64_t epoch;
+  };
+  std::vector<Held> leases;               // also those that are over
+  std::vector<TicketId> told;             // acknowledged: on disk
+  std::map<TicketId, std::string> final;  // the first final state that was seen
+  for (int step = 0; step < 250; ++step) {
+    std::vector<TicketId> fresh;
+    const Held held = leases.empty() ? Held{9999, 1} : leases[below(unsigned(leases.size()))];
+    auto both = [&](auto act) {
+      const auto x = act(*a.table);
+      const auto y = act(*b.table);
+      ASSERT_EQ(x.has_value(), y.has_value());
+      if (!x) {
+        ASSERT_EQ(x.error().message(), y.error().message());
+      }
+    };
+    now += milliseconds(below(4000));
+    a.table->expire(now);
+    b.table->expire(now);
+    switch (below(8)) {
+      case 0:
+      case 1: {
+        Submission wish{.key = fmt::format("k{}", below(12)),
+                        .tenant = fmt::format("t{}", below(2))};
+        wish.priority = static_cast<int>(below(3));
+        wish.timeout_ms = below(4) == 0 ? 1 + below(20000) : 0;
+        wish.request = fmt::format("request {} '\"\x01", below(100));
+        if (below(3) == 0) wish.submission = fmt::format("s{}", below(20));
+        fresh.push_back(a.table->submit(wish, now));
+        ASSERT_EQ(b.table->submit(wish, now), fresh.back());
+        break;
+      }
+      case 2:
+      case 3: {
+        const std::string name = fmt::format("l{}", below(30));
+        auto leased = [&](TaskTable& t) {
+          auto out = t.leased_as(name, now);
+          return out ? out : t.lease("w", name, now);
+        };
+        const auto x = leased(*a.table);
+        const auto y = leased(*b.table);
+        ASSERT_EQ(x.has_value(), y.has_value());
+        if (!x) break;
+        ASSERT_EQ(std::tuple(x->job, x->epoch, x->request),
+                  std::tuple(y->job, y->epoch, y->request));
+        leases.push_back({x->job, x->epoch});
+        break;
+      }
+      case 4:
+        both([&](TaskTable& t) { return t.renew(held.job, held.epoch, now); });
+        break;
+      case 5: {
+        const std::string answer = fmt::format("{{\"verdict\":{}}}", step);
+        both([&](TaskTable& t) { return t.complete(held.job, held.epoch, answer, now); });
+        break;
+      }
+      case 6: {
+        const ErrorCode code = below(2) == 0 ? ErrorCode::kUnavailable : ErrorCode::kUnsupported;
+        both([&](TaskTable& t) { return t.fail_job(held.job, held.epoch, {code, "why"}); });
+        break;
+      }
+      case 7:
+        if (below(2) == 0)
+          both([&](TaskTable& t) { return t.release(held.job, held.epoch); });
+        else if (!told.empty()) {
+          const TicketId ticket = told[below(unsigned(told.size()))];
+          both([&](TaskTable& t) { return t.cancel(ticket); });
+        }
+        break;
+    }
+    const bool is_cut = below(12) == 0;
+    if (!is_cut || below(2) == 0) {
+      a.commit();
+      b.commit();
+      told.insert(told.end(), fresh.begin(), fresh.end());
+    }
+    if (is_cut) {
+      a.reopen(now);
+      b.reopen(now);
+      const auto x = a.storage->load();
+      const auto y = b.storage->load();
+      ASSERT_TRUE(x.has_value() && y.has_value());
+      ASSERT_TRUE(*x == *y);
+    }
+    ASSERT_EQ(a.table->next_deadline(), b.table->next_deadline());
+    for (TicketId ticket : told) {
+      const std::string state = seen(*a.table, ticket);
+      ASSERT_EQ(state, seen(*b.table, ticket));
+      ASSERT_NE(state, "none") << "an acknowledged task is lost";
+      if (!a.table->is_final(ticket) || is_cut) continue;
+      ASSERT_EQ(final.emplace(ticket, state).first->second, state) << "answered twice";
+    }
+  }
+  EXPECT_GT(told.size(), 10U);
+  EXPECT_GT(final.size(), 3U);
+}
+
+TEST(TaskSimulation, SqliteAndMemoryAgreeThroughCuts) {
+  const auto folder = os::TempDir::make("kw-tasks-");
+  ASSERT_TRUE(folder.has_value());
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    simulate(seed, folder->path() / std::to_string(seed));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(SqliteStorage, IsForOneServerAndRefusesOtherFiles) {
+  const auto folder = os::TempDir::make("kw-tasks-");
+  ASSERT_TRUE(folder.has_value());
+  const auto first = open_sqlite_storage(folder->path() / "a");
+  ASSERT_TRUE(first.has_value()) << first.error().message();
+  const auto second = open_sqlite_storage(folder->path() / "a");
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code(), ErrorCode::kAlreadyExists);
+  EXPECT_NE(second.error().message().find("another server has it"), std::string::npos);
+  std::filesystem::create_directory(folder->path() / "b");
+  ASSERT_TRUE(os::write_file_atomic(folder->path() / "b" / "tasks.sqlite", std::string(8192, 'x')));
+  const auto other = open_sqlite_storage(folder->path() / "b");
+  ASSERT_FALSE(other.has_value());
+  EXPECT_EQ(other.error().code(), ErrorCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace kw::service

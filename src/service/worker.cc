@@ -1,0 +1,164 @@
+// Theory of operation: a thread for each task at once, which leases, judges and answers, and beside
+// each judgement a thread that renews its lease. A stop, and a lease that is over, end the
+// judgement through its stop token; what the lease was worth then decides what is told.
+#include "service/worker.h"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gym/version.h"
+#include "os/pause.h"
+
+namespace kw::service {
+namespace {
+
+constexpr int kLeasePollSeconds = 20;
+constexpr std::chrono::seconds kLastWord{5};  // for an answer after a stop
+
+struct Leased {
+  std::string task;
+  std::int64_t epoch = 0;
+  double seconds = 0;
+  Json request;
+};
+
+Result<std::optional<Leased>> leased_in(const Json& answer) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(answer, ""));
+  const Json* lease = reader.find("lease");
+  if (lease == nullptr) return std::nullopt;
+  KW_TRY(ObjectReader fields, ObjectReader::make(*lease, "lease"));
+  Leased out;
+  KW_TRY(out.task, fields.string("task"));
+  KW_TRY(out.epoch, fields.integer("epoch"));
+  KW_TRY(out.seconds, fields.number("seconds"));
+  KW_TRY(const Json* request, fields.get("request"));
+  out.request = *request;
+  return out;
+}
+
+class Slot {
+ public:
+  Slot(const WorkerOptions& options, ServiceClient& client, gym::Judge& judge)
+      : options_(options), client_(client), judge_(judge) {}
+
+  Status run(const std::stop_token& stop) {
+    Json call = {{"worker", options_.name},
+                 {"gym_version", gym::kGymVersion},
+                 {"wait_seconds", kLeasePollSeconds}};
+    while (!stop.stop_requested()) {
+      call["name"] = unique_name();
+      auto answer = client_.call_patiently("POST", "/v1/leases", call, stop);
+      if (!answer && stop.stop_requested()) return {};
+      if (!answer) return tl::unexpected(std::move(answer).error());
+      KW_TRY(const std::optional<Leased> leased, leased_in(*answer));
+      if (leased) work(*leased, stop);
+    }
+    return {};
+  }
+
+ private:
+  void work(const Leased& leased, const std::stop_token& stop) {
+    options_.on_event(fmt::format("task {}: leased", leased.task));
+    std::stop_source ending;
+    std::stop_callback forward(stop, [&] { ending.request_stop(); });
+    std::atomic<bool> is_over = false;  // nobody takes an answer any more
+    Result<task::Verdict> verdict = fail(ErrorCode::kInternal, "");
+    {
+      std::jthread renewer([&](const std::stop_token& judged) {
+        while (os::pause(std::chrono::duration<double>(leased.seconds / 3), judged)) {
+          const auto go_on = tell(leased, "renew", {}, judged);
+          // A server that cannot be reached may come back with the lease.
+          if (!go_on && (judged.stop_requested() || may_retry(go_on.error().code()))) continue;
+          if (go_on && go_on->value("go_on", false)) continue;
+          is_over = true;
+          ending.request_stop();
+          return;
+        }
+      });
+      verdict = judge(leased, ending.get_token());
+    }
+    answer(leased, verdict, is_over, stop);
+  }
+
+  Result<task::Verdict> judge(const Leased& leased, std::stop_token stop) {
+    KW_TRY(gym::EvalRequest request, gym::eval_request_from_json(leased.request, "request"));
+    return judge_.judge(std::move(request), std::move(stop));
+  }
+
+  void answer(const Leased& leased, const Result<task::Verdict>& verdict, bool is_over,
+              const std::stop_token& stop) {
+    const char* what = "complete";
+    Json more;
+    if (verdict) {
+      more = {{"verdict", task::to_json(*verdict)}};
+    } else if (is_over ||
+               (stop.stop_requested() && verdict.error().code() == ErrorCode::kCancelled)) {
+      what = "release";
+    } else {
+      what = "fail";
+      more = {{"code", to_string(verdict.error().code())}, {"message", verdict.error().message()}};
+    }
+    // After a stop it is tried for a while only: without an answer the lease runs out.
+    std::stop_source late;
+    std::jthread clock;
+    std::optional<std::stop_callback<std::function<void()>>> begin;
+    begin.emplace(stop, [&] {
+      clock = std::jthread([&late](const std::stop_token& told) {
+        if (os::pause(kLastWord, told)) late.request_stop();
+      });
+    });
+    const auto told = tell_patiently(leased, what, more, late.get_token());
+    begin.reset();
+    options_.on_event(
+        told ? fmt::format("task {}: {}", leased.task, what)
+             : fmt::format("task {}: {}: {}", leased.task, what, told.error().message()));
+  }
+
+  static std::string path(const Leased& leased, const char* what) {
+    return fmt::format("/v1/leases/{}/{}", leased.task, what);
+  }
+  static Json body(const Leased& leased, const Json& more) {
+    Json out = {{"epoch", leased.epoch}};
+    if (more.is_object()) out.update(more);
+    return out;
+  }
+  Result<Json> tell(const Leased& leased, const char* what, const Json& more,
+                    const std::stop_token& stop) {
+    return client_.call("POST", path(leased, what), body(leased, more), stop);
+  }
+  Result<Json> tell_patiently(const Leased& leased, const char* what, const Json& more,
+                              const std::stop_token& stop) {
+    return client_.call_patiently("POST", path(leased, what), body(leased, more), stop);
+  }
+
+  const WorkerOptions& options_;
+  ServiceClient& client_;
+  gym::Judge& judge_;
+};
+
+}  // namespace
+
+Status run_worker(const WorkerOptions& options, ServiceClient& client, gym::Judge& judge,
+                  const std::stop_token& stop) {
+  std::stop_source ending;
+  std::stop_callback forward(stop, [&] { ending.request_stop(); });
+  std::mutex mutex;
+  Status out;  // guarded by mutex
+  {
+    std::vector<std::jthread> slots;
+    for (int i = 0; i < options.jobs; ++i)
+      slots.emplace_back([&] {
+        const Status status = Slot(options, client, judge).run(ending.get_token());
+        std::lock_guard lock(mutex);
+        if (!status && out) out = status;
+        ending.request_stop();
+      });
+  }
+  return out;
+}
+
+}  // namespace kw::service

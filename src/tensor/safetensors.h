@@ -1,0 +1,37 @@
+// Reads single tensors out of safetensors files: 8 bytes of header length, a JSON header {name:
+// {dtype, shape, data_offsets}}, data.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tensor/dtype.h"
+
+namespace kw::tensor {
+
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  std::vector<std::int64_t> shape;
+  std::uint64_t offset = 0;  // from the start of the file
+  std::uint64_t bytes = 0;
+};
+
+struct StoredTensor {
+  DType dtype = DType::kFloat32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> data;  // contiguous, little endian
+};
+
+// The whole header, checked: at most 64 MiB and 100000 tensors, known dtypes, sizes that agree with
+// shapes, metadata of strings, tensors that cover the data without overlaps, gaps or trailing
+// bytes. kNotFound or kInvalidArgument names the file and the tensor.
+Result<std::vector<SafetensorsEntry>> safetensors_entries(const std::filesystem::path& path);
+// kNotFound for an unknown name, with the nearest one; kResourceExhausted over max_bytes.
+Result<StoredTensor> read_safetensor(const std::filesystem::path& path, const std::string& name,
+                                     std::uint64_t max_bytes);
+
+}  // namespace kw::tensor

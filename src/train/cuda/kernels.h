@@ -1,0 +1,93 @@
+// The trainer's kernels on the GPU, and their parameters as the .cu files declare them. Activations
+// and derivatives that enter products are bfloat16, all else is float32.
+#pragma once
+#include <cstdint>
+
+#include "base/result.h"
+#include "cuda/context.h"
+#include "cuda/module.h"
+
+namespace kw::train::cuda {
+
+using kw::cuda::DevicePointer;
+using kw::cuda::Function;
+
+// norm.cu
+struct AddNormInput {
+  DevicePointer x, delta, bias, scale, sum, normed, inverse;
+  std::int32_t width;
+  float epsilon;
+};
+struct AddNormBackwardInput {
+  DevicePointer sum, inverse, scale, by_normed, by_sum, by_x, by_x_narrow, normed, by_scale;
+  std::int64_t rows;
+  std::int32_t width;
+};
+
+// silu.cu
+struct SiluInput {
+  DevicePointer inner, bias, out;
+  std::int64_t eights;
+  std::int32_t width;
+};
+
+// heads.cu
+struct HeadsInput {
+  DevicePointer qkv, bias, q_norm, k_norm, cosines, sines, positions, out, by_q, by_k, by_v;
+  DevicePointer by_bias, by_norms;
+  std::int64_t tokens;
+  std::int32_t heads, kv_heads, head_dim, group;
+  float epsilon;
+};
+
+// lm_head.cu
+struct HeadRowsInput {
+  DevicePointer logits, targets, logprobs, log_sums, entropies, by_logprobs, by_entropies;
+  std::int64_t pitch;
+  std::int32_t vocabulary;
+  float scale;
+};
+
+// adamw.cu
+struct AdamWInput {
+  DevicePointer masters, first, second, gradients, computed, decays, factor;
+  std::int64_t fours;
+  float beta1, beta2, epsilon, kept, rate, second_scale;
+};
+
+// Kernels that exist in several sizes, and the threads of a block.
+struct NormKernels {
+  Function forward, backward;
+  unsigned threads = 0;
+};
+struct HeadsKernels {
+  Function forward, backward;
+  int group = 0;  // threads that share a head
+};
+inline constexpr unsigned kHeadThreads = 256;
+
+// Compiled by NVRTC and loaded once, for GPU 0; launched on the default stream, which torch's work
+// is on.
+class Kernels {
+ public:
+  Function add_column_sums, silu_multiply, silu_multiply_backward, head_statistics, head_gradient,
+      squares, norm_of_squares, adamw;
+  // kUnsupported: wider than these kernels go.
+  Result<NormKernels> norm(std::int64_t width) const;
+  Result<HeadsKernels> heads(std::int64_t head_dim) const;
+  int multiprocessors() const { return context_.multiprocessors(); }
+
+ private:
+  friend Result<const Kernels*> load_kernels();
+  explicit Kernels(kw::cuda::Context context) : context_(std::move(context)) {}
+  Status load();
+
+  kw::cuda::Context context_;
+  kw::cuda::Module norm_, silu_, heads_, head_, adamw_;
+};
+
+// Compiles (or takes what is kept in the program's cache folder) at the first call, which takes
+// seconds. kUnsupported says what this machine lacks.
+Result<const Kernels*> load_kernels();
+
+}  // namespace kw::train::cuda

@@ -1,0 +1,234 @@
+// The decoder against the engine on the CPU, and what training must not depend on: packing,
+// micro-batches, recomputation.
+#include "train/model/decoder.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include "lm/cpu/cpu_engine.h"
+#include "train/model/lm_head.h"
+#include "train/optimizer/adamw.h"
+
+namespace kw::train {
+namespace {
+
+lm::ModelConfig tiny(lm::Family family) {
+  lm::ModelConfig c;
+  c.family = family;
+  c.vocabulary = 97;
+  c.hidden = 64;
+  c.layers = 3;
+  c.heads = 4;
+  c.kv_heads = 2;
+  c.head_dim = 16;
+  c.intermediate = 96;
+  c.max_position = 256;
+  c.initializer_range = 0.1;
+  c.tied_embeddings = family != lm::Family::kLlama;
+  c.qkv_bias = family == lm::Family::kQwen2;
+  c.qk_norm = family == lm::Family::kQwen3;
+  if (family == lm::Family::kLlama)
+    c.rope = {.kind = lm::RopeScaling::Kind::kLlama3, .factor = 8, .original_max_position = 32};
+  return c;
+}
+
+// New weights, with biases and norms that are not 0 and 1.
+lm::Parameters make_parameters(lm::Family family) {
+  auto made = lm::Parameters::make(tiny(family), lm::WeightType::kFloat32);
+  EXPECT_TRUE(made);
+  lm::initialise(*made, 5);
+  for (const lm::NamedParameter& one : made->named())
+    for (std::size_t i = 0; i < one.vector.size(); ++i)
+      one.vector[i] += 0.1F * static_cast<float>(static_cast<int>(i * 7 % 11) - 5);
+  return std::move(*made);
+}
+
+std::vector<std::int32_t> tokens_of(std::size_t count, std::size_t seed) {
+  std::vector<std::int32_t> out;
+  for (std::size_t i = 0; i < count; ++i)
+    out.push_back(static_cast<std::int32_t>((i * i * 31 + i * 7 + seed * 13) % 97));
+  return out;
+}
+
+const std::vector<std::size_t> kPromptLengths = {40, 1, 17, 90};
+
+// Targets are made up: any token serves.
+Batch batch_of(const std::vector<std::size_t>& which) {
+  std::vector<std::int32_t> tokens, targets;
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i : which) {
+    const auto part = tokens_of(kPromptLengths[i], i);
+    tokens.insert(tokens.end(), part.begin(), part.end());
+    for (std::int32_t token : part) targets.push_back((token * 5 + 1) % 97);
+    lengths.push_back(static_cast<std::int64_t>(part.size()));
+  }
+  return make_batch(tokens, targets, lengths, at::kCPU);
+}
+
+std::vector<float> engine_logprobs(const lm::Parameters& parameters, const Batch& batch,
+                                   std::size_t sequence) {
+  const std::int64_t begin = batch.bounds[sequence];
+  const std::int64_t count = batch.bounds[sequence + 1] - begin;
+  auto engine = lm::cpu::make_cpu_engine(parameters, {.limits = {1, count, count}});
+  EXPECT_TRUE(engine);
+  lm::Step step;
+  for (std::int64_t i = 0; i < count; ++i) {
+    step.add(batch.tokens[begin + i].item<std::int32_t>(), static_cast<std::int32_t>(i), 0);
+    lm::SampleRequest request;
+    request.row = static_cast<std::int32_t>(i);
+    request.forced = batch.targets[begin + i].item<std::int32_t>();
+    step.samples.push_back(request);
+  }
+  std::vector<lm::Sample> samples(step.samples.size());
+  (*engine)->run(step, samples);
+  std::vector<float> out;
+  for (const lm::Sample& one : samples) out.push_back(one.logprob);
+  return out;
+}
+
+TEST(Decoder, LogprobsAreTheEngines) {
+  for (auto family : {lm::Family::kQwen2, lm::Family::kQwen3, lm::Family::kLlama}) {
+    SCOPED_TRACE(lm::to_string(family));
+    lm::Parameters parameters = make_parameters(family);
+    const Batch batch = batch_of({0, 1, 2, 3});
+    Weights weights(parameters, at::kCPU, at::kFloat);
+    const Decoder decoder(weights, {.context = 128});
+    const at::Tensor got =
+        head_logprobs(decoder.hidden(batch), weights.head.value, batch.targets, {}).logprobs;
+    for (std::size_t s = 0; s < kPromptLengths.size(); ++s) {
+      const std::vector<float> want = engine_logprobs(parameters, batch, s);
+      const at::Tensor part = got.narrow(0, batch.bounds[s], std::ssize(want));
+      EXPECT_LT((part - at::tensor(want)).abs().max().item<double>(), 1e-5) << "sequence " << s;
+    }
+  }
+}
+
+// Adds the gradient of the mean loss over all 148 tokens for the sequences of one micro-batch.
+void accumulate(Weights& weights, const Decoder& decoder, const std::vector<std::size_t>& which) {
+  const Batch batch = batch_of(which);
+  Tape tape = decoder.forward(batch);
+  const HeadGradients head =
+      head_gradients(tape.last.normed, weights.head.value, batch.targets, weights.head.gradient,
+                     [](std::int64_t, const at::Tensor& logprobs) -> HeadSlopes {
+                       return {at::full_like(logprobs, -1.0 / 148), {}};
+                     },
+                     {.chunk_tokens = 64});
+  decoder.backward(batch, tape, head.hidden);
+}
+
+at::Tensor gradient_of(lm::Family family, const std::vector<std::vector<std::size_t>>& batches,
+                       std::int64_t recompute_layers = 0) {
+  lm::Parameters parameters = make_parameters(family);
+  Weights weights(parameters, at::kCPU, at::kFloat);
+  const Decoder decoder(weights, {.context = 128, .recompute_layers = recompute_layers});
+  for (const auto& which : batches) accumulate(weights, decoder, which);
+  return weights.gradients().clone();
+}
+
+double relative(const at::Tensor& got, const at::Tensor& want) {
+  return ((got - want).norm() / want.norm()).item<double>();
+}
+
+TEST(Decoder, GradientsDoNotDependOnPacking) {
+  for (auto family : {lm::Family::kQwen2, lm::Family::kQwen3, lm::Family::kLlama}) {
+    const at::Tensor want = gradient_of(family, {{0, 1, 2, 3}});
+    EXPECT_LT(relative(gradient_of(family, {{3}, {1}, {2}, {0}}), want), 1e-6);
+    EXPECT_LT(relative(gradient_of(family, {{2, 0}, {1, 3}}), want), 1e-6);
+    for (std::int64_t layers : {1, 100})
+      EXPECT_TRUE(gradient_of(family, {{0, 1, 2, 3}}, layers).equal(want)) << "recompute";
+  }
+}
+
+// The directional derivative of the loss, by finite differences along the gradient.
+TEST(Decoder, GradientsAreDerivatives) {
+  for (auto family : {lm::Family::kQwen2, lm::Family::kQwen3, lm::Family::kLlama}) {
+    SCOPED_TRACE(lm::to_string(family));
+    lm::Parameters parameters = make_parameters(family);
+    Weights weights(parameters, at::kCPU, at::kFloat);
+    const Decoder decoder(weights, {.context = 128});
+    accumulate(weights, decoder, {0, 1, 2, 3});
+    const Batch batch = batch_of({0, 1, 2, 3});
+    auto loss = [&] {
+      return -head_logprobs(decoder.hidden(batch), weights.head.value, batch.targets, {})
+                  .logprobs.to(at::kDouble)
+                  .mean()
+                  .item<double>();
+    };
+    for (const Weights::Entry& entry : weights.entries()) {
+      const at::NoGradGuard no_grad;
+      const double norm = entry.gradient.norm().item<double>();
+      ASSERT_GT(norm, 1e-4) << entry.name;
+      const at::Tensor saved = entry.master.clone();
+      const double length = 2e-3 / norm;
+      at::Tensor master = entry.master;
+      master.copy_(saved + length * entry.gradient);
+      const double above = loss();
+      master.copy_(saved - length * entry.gradient);
+      const double below = loss();
+      master.copy_(saved);
+      const double step = 2 * length * norm * norm;
+      EXPECT_NEAR((above - below) / step, 1, 0.03) << entry.name;
+    }
+  }
+}
+
+// On the CPU the engine's weights are the masters: a step changes what the engine answers.
+TEST(Decoder, TheEngineSeesAStepAtOnce) {
+  lm::Parameters parameters = make_parameters(lm::Family::kQwen3);
+  Weights weights(parameters, at::kCPU, at::kFloat);
+  const Decoder decoder(weights, {.context = 128});
+  AdamW optimizer(weights, {});
+  const Batch batch = batch_of({2});
+  auto mean_of = [&] {
+    const std::vector<float> all = engine_logprobs(parameters, batch, 0);
+    return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+  };
+  const double before = mean_of();
+  for (int i = 0; i < 3; ++i) {
+    weights.clear_gradients();
+    accumulate(weights, decoder, {2});
+    optimizer.step(5e-3);
+  }
+  EXPECT_GT(mean_of(), before + 0.1);
+}
+
+TEST(AdamW, FollowsItsFormula) {
+  lm::Parameters parameters = make_parameters(lm::Family::kQwen2);
+  Weights weights(parameters, at::kCPU, at::kFloat);
+  const AdamWSettings s{
+      .beta1 = 0.8, .beta2 = 0.9, .epsilon = 1e-6, .weight_decay = 0.1, .max_norm = 0.5};
+  AdamW optimizer(weights, s);
+  at::Tensor want = weights.masters().to(at::kDouble), first = at::zeros_like(want),
+             second = at::zeros_like(want), decay = at::zeros_like(want);
+  for (const Weights::Entry& entry : weights.entries())
+    if (entry.is_matrix)
+      decay.as_strided(entry.master.sizes(), entry.master.strides(), entry.master.storage_offset())
+          .fill_(s.weight_decay);
+  for (int step = 1; step <= 3; ++step) {
+    at::manual_seed(static_cast<std::uint64_t>(step));
+    weights.clear_gradients();
+    for (const Weights::Entry& entry : weights.entries()) {
+      at::Tensor gradient = entry.gradient;
+      gradient.copy_(at::randn(entry.gradient.sizes()));
+    }
+    at::Tensor g = weights.gradients().to(at::kDouble);
+    const double norm = g.norm().item<double>();
+    g = g * (s.max_norm / norm);
+    first = s.beta1 * first + (1 - s.beta1) * g;
+    second = s.beta2 * second + (1 - s.beta2) * g * g;
+    const double rate = 0.01;
+    want = want * (1 - rate * decay) -
+           rate * (first / (1 - std::pow(s.beta1, step))) /
+               ((second / (1 - std::pow(s.beta2, step))).sqrt() + s.epsilon);
+    EXPECT_NEAR(optimizer.step(rate).item<double>(), norm, 1e-3);
+  }
+  EXPECT_LT((weights.masters() - want).abs().max().item<double>(), 2e-6);
+}
+
+}  // namespace
+}  // namespace kw::train

@@ -1,0 +1,435 @@
+#include "train/rl/rl.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/random.h"
+#include "base/seed.h"
+#include "base/text.h"
+#include "environment/recorded_environment.h"
+#include "lm/cpu/cpu_engine.h"
+#include "lm/model/checkpoint.h"
+#include "os/file.h"
+#include "rollout/advantage.h"
+#include "rollout/group_filter.h"
+#include "rollout/measured_rewards.h"
+#include "text/toml.h"
+#include "train/rl/episode_figures.h"
+#include "train/rl/evaluation.h"
+#include "train/rl/make_environment.h"
+#include "train/rl/play.h"
+#include "train/rl/sample_rows.h"
+#include "train/run/checkpoint_folders.h"
+#include "train/run/device.h"
+#include "train/run/run_folder.h"
+#include "train/run/training_state.h"
+
+namespace kw::train {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// A model's weights in the form of the engine and in that of the trainer.
+struct Model {
+  std::unique_ptr<lm::Parameters> parameters;  // what the others borrow does not move
+  std::unique_ptr<Weights> weights;
+  std::unique_ptr<Decoder> decoder;
+};
+
+Result<Model> open_model(const RlSettings& settings, const fs::path& folder) {
+  KW_TRY(const lm::ModelConfig config, lm::read_model_config(folder));
+  if (settings.max_tokens > config.max_position)
+    return fail(ErrorCode::kInvalidArgument,
+                "max_tokens: {} is over {}, the model's max_position_embeddings",
+                settings.max_tokens, config.max_position);
+  const bool begins = settings.new_weights && folder == fs::path(settings.model);
+  KW_TRY(lm::Parameters parameters,
+         begins ? lm::Parameters::make(config, lm::WeightType::kFloat32)
+                : lm::load_checkpoint(folder, config, lm::WeightType::kFloat32));
+  if (begins) lm::initialise(parameters, settings.seed);
+  Model out;
+  out.parameters = std::make_unique<lm::Parameters>(std::move(parameters));
+  out.weights = std::make_unique<Weights>(*out.parameters, at::Device(at::kCPU), at::kFloat);
+  out.decoder =
+      std::make_unique<Decoder>(*out.weights, DecoderSettings{.context = settings.max_tokens});
+  return out;
+}
+
+// Everything of a run in one place that does not move.
+class Run {
+ public:
+  static Result<std::unique_ptr<Run>> make(const RlSettings& settings, bool resume,
+                                           RlObserver& observer, const std::stop_token& stop);
+  Result<fs::path> train(const std::stop_token& stop);
+
+ private:
+  Run(const RlSettings& settings, RlObserver& observer)
+      : settings_(settings), observer_(observer) {}
+  Status open_parts(const fs::path& folder);
+  Status open_environment(const std::stop_token& stop);
+  Status open_episodes(bool resume);
+  Status go_on_from(const fs::path& checkpoint);
+
+  std::vector<std::string> tasks_of(std::int64_t step) const;
+  Result<RlProgress> step(const std::stop_token& stop);
+  void learn(std::vector<rollout::Group>& groups, RlProgress& out);
+  PlaySettings play_settings_of(double temperature, std::uint64_t seed, std::int64_t samples) const;
+  bool is_over() const {
+    return state_.step >= settings_.steps ||
+           (settings_.seconds > 0 && state_.seconds >= settings_.seconds);
+  }
+  Status evaluate(const std::stop_token& stop);
+  Status append(const char* name, const std::vector<Json>& rows);
+  Status log(const RlProgress& progress);
+  Result<fs::path> save();
+  Result<fs::path> failed(Error error);
+  fs::path folder() const { return settings_.run; }
+
+  const RlSettings settings_;
+  RlObserver& observer_;
+  Model policy_;
+  std::unique_ptr<Model> reference_;  // the weights at the start; null without KL
+  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<lm::Engine> engine_;
+  std::optional<lm::Tokenizer> tokenizer_;
+  std::optional<ChatEncoder> chat_;
+  std::unique_ptr<environment::Environment> inner_;
+  std::unique_ptr<environment::RecordingEnvironment> environment_;
+  std::ofstream episodes_;
+  std::vector<std::string> tasks_;
+  TrainingState state_;
+  std::vector<Json> samples_;    // rows of the latest step
+  std::int64_t saved_ = -1;      // the step of the newest checkpoint; -1: none
+  std::int64_t evaluated_ = -1;  // steps before the latest evaluation; -1: there is none
+  double evaluate_seconds_ = 0;  // of an evaluation since the latest step
+};
+
+Status Run::open_parts(const fs::path& from) {
+  KW_TRY(policy_, open_model(settings_, from));
+  if (settings_.kl != "none") {
+    KW_TRY(Model reference, open_model(settings_, settings_.model));
+    reference_ = std::make_unique<Model>(std::move(reference));
+  }
+  optimizer_ = std::make_unique<AdamW>(
+      *policy_.weights, AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
+                                      settings_.weight_decay, settings_.max_norm});
+  lm::cpu::CpuOptions options;
+  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  options.threads = static_cast<int>(
+      std::max<std::int64_t>(settings_.threads > 0 ? settings_.threads : cores, 1));
+  options.limits = {settings_.slots, settings_.max_tokens,
+                    std::max<std::int64_t>(settings_.slots, 512)};
+  KW_TRY(engine_, lm::cpu::make_cpu_engine(*policy_.parameters, options));
+  KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
+  tokenizer_.emplace(std::move(tokenizer));
+  chat_.emplace(*tokenizer_);
+  return {};
+}
+
+Status Run::open_environment(const std::stop_token& stop) {
+  KW_TRY(inner_, make_environment(
+                     settings_, [this](const std::string& line) { observer_.said(line); }, stop));
+  tasks_ = inner_->tasks();
+  for (const std::string& task : settings_.held_out)
+    if (std::erase(tasks_, task) == 0)
+      return fail(ErrorCode::kInvalidArgument,
+                  "held_out: {:?} is no task of the environment, or stands there twice", task);
+  std::sort(tasks_.begin(), tasks_.end());  // a record may have them in another order
+  if (tasks_.empty())
+    return fail(ErrorCode::kInvalidArgument, "environment: {} has no task to train on",
+                settings_.environment);
+  return {};
+}
+
+// The length of episodes.jsonl when the last step that is kept ended; 0 before the first step,
+// nullopt where the steps do not say it.
+Result<std::optional<std::uint64_t>> bytes_of_episodes(const fs::path& metrics) {
+  KW_TRY(const std::string text, os::read_file(metrics, std::size_t{1} << 32U));
+  std::optional<std::uint64_t> out = 0;
+  for (const std::string& line : split(text, '\n')) {
+    const auto parsed = parse_json(line);
+    if (!parsed || !parsed->is_object()) continue;
+    out.reset();
+    if (parsed->contains("episodes_bytes")) out = parsed->value("episodes_bytes", std::uint64_t{0});
+  }
+  return out;
+}
+
+// -1 where the file has no row.
+Result<std::int64_t> last_step_of(const fs::path& file) {
+  KW_TRY(const std::string text, os::read_file(file, std::size_t{1} << 32U));
+  std::int64_t out = -1;
+  for (const std::string& line : split(text, '\n')) {
+    const auto parsed = parse_json(line);
+    if (parsed && parsed->is_object()) out = parsed->value("step", out);
+  }
+  return out;
+}
+
+// Rows of steps that are made again are cut off.
+Status Run::open_episodes(bool resume) {
+  const fs::path path = folder() / "episodes.jsonl";
+  KW_TRY_STATUS(keep_steps(folder() / "samples.jsonl", state_.step));
+  const fs::path evaluations = folder() / "evaluations.jsonl";
+  KW_TRY_STATUS(keep_steps(evaluations, resume ? state_.step : -1));
+  KW_TRY(evaluated_, last_step_of(evaluations));
+  std::error_code error;
+  if (resume && fs::exists(path, error)) {
+    KW_TRY(const std::optional<std::uint64_t> kept, bytes_of_episodes(folder() / "metrics.jsonl"));
+    if (kept && *kept < fs::file_size(path, error)) fs::resize_file(path, *kept, error);
+    if (error)
+      return fail(ErrorCode::kPermissionDenied, "cannot cut {}: {}", path.string(),
+                  error.message());
+  }
+  episodes_.open(path, resume ? std::ios::app : std::ios::trunc);
+  environment_ = std::make_unique<environment::RecordingEnvironment>(
+      *inner_, [this, path](const environment::Record& record) -> Status {
+        episodes_ << environment::to_json(record).dump(-1, ' ', false,
+                                                       Json::error_handler_t::replace)
+                  << "\n";
+        if (!episodes_)
+          return fail(ErrorCode::kResourceExhausted, "cannot write {}: is the disk full?",
+                      path.string());
+        return {};
+      });
+  return {};
+}
+
+Status Run::go_on_from(const fs::path& checkpoint) {
+  KW_TRY(state_, read_training_state(checkpoint, 0));
+  const std::string key = differs_for_resume(state_.settings, settings_);
+  if (!key.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: differs from the run that is resumed ({} there); start another run, or set it "
+                "back",
+                key, state_.settings.value(key, Json()).dump());
+  KW_TRY_STATUS(load_training_state(checkpoint, state_, *policy_.weights, *optimizer_));
+  saved_ = state_.step;
+  observer_.said(fmt::format("going on from {}", checkpoint.string()));
+  return {};
+}
+
+Result<std::unique_ptr<Run>> Run::make(const RlSettings& settings, bool resume,
+                                       RlObserver& observer, const std::stop_token& stop) {
+  set_threads(settings.threads);
+  KW_TRY(const std::vector<fs::path> all, checkpoints_in(settings.run));
+  std::unique_ptr<Run> run(new Run(settings, observer));
+  const bool goes_on = resume && !all.empty();
+  KW_TRY_STATUS(run->open_parts(goes_on ? all.back() : fs::path(settings.model)));
+  if (goes_on) KW_TRY_STATUS(run->go_on_from(all.back()));
+  KW_TRY_STATUS(prepare_run_folder(settings.run, resume, all.size(), run->state_.step,
+                                   {{"rl", to_json(settings)}}));
+  KW_TRY_STATUS(run->open_environment(stop));  // may take long: after all that may be refused
+  KW_TRY_STATUS(run->open_episodes(resume));
+  run->state_.settings = to_json(settings);
+  if (!run->state_.updates) run->state_.updates = 0;
+  return run;
+}
+
+// Each pass over the tasks has an order of its own.
+std::vector<std::string> Run::tasks_of(std::int64_t step) const {
+  std::vector<std::string> out;
+  std::vector<std::string> order;
+  std::uint64_t pass = 0;
+  for (std::int64_t i = 0; i < settings_.prompts; ++i) {
+    const auto number = static_cast<std::uint64_t>(step * settings_.prompts + i);
+    if (order.empty() || number / tasks_.size() != pass) {
+      pass = number / tasks_.size();
+      order = tasks_;
+      Rng rng = Rng::at(settings_.seed, pass);
+      for (std::size_t j = order.size(); j > 1; --j) std::swap(order[j - 1], order[rng.below(j)]);
+    }
+    out.push_back(order[number % tasks_.size()]);
+  }
+  return out;
+}
+
+PlaySettings Run::play_settings_of(double temperature, std::uint64_t seed,
+                                   std::int64_t samples) const {
+  PlaySettings out;
+  out.sampler = {temperature, seed, settings_.answer_tokens, {}};
+  out.samples = samples;
+  out.judges = static_cast<int>(settings_.judges);
+  out.tries = static_cast<int>(settings_.tries);
+  out.version = static_cast<std::int32_t>(state_.step);
+  return out;
+}
+
+// The file says what has been evaluated, so that a resumed run evaluates what is missing. Draws
+// have a seed of their own and the same numbers each time: nothing of the training depends on them.
+Status Run::evaluate(const std::stop_token& stop) {
+  const bool due =
+      settings_.eval_every > 0 && (state_.step % settings_.eval_every == 0 || is_over());
+  if (!due || evaluated_ == state_.step) return {};
+  const auto begin = Clock::now();
+  const PlaySettings play_settings =
+      play_settings_of(settings_.eval_temperature,
+                       seed_of(fmt::format("evaluate {}", settings_.seed)), settings_.eval_samples);
+  KW_TRY(const Played played,
+         play({*environment_, *chat_, *engine_}, play_settings, settings_.held_out, 0, stop));
+  const double took = seconds_since(begin);
+  const Json row = evaluation_row(state_.step, played, took);
+  KW_TRY_STATUS(append("evaluations.jsonl", {row}));
+  evaluate_seconds_ = took;
+  evaluated_ = state_.step;
+  observer_.evaluated(row);
+  return {};
+}
+
+Result<RlProgress> Run::step(const std::stop_token& stop) {
+  const auto begin = Clock::now();
+  const PlaySettings play_settings =
+      play_settings_of(settings_.temperature, settings_.seed, settings_.samples);
+  const auto first =
+      static_cast<std::uint64_t>(state_.step * settings_.prompts * settings_.samples);
+  KW_TRY(Played played, play({*environment_, *chat_, *engine_}, play_settings,
+                             tasks_of(state_.step), first, stop));
+  if (played.without_reward == played.episodes)
+    return fail(ErrorCode::kUnavailable, "step {}: no episode has a reward: {}", state_.step + 1,
+                played.failure);
+  RlProgress out;
+  out.episodes = played.episodes;
+  out.without_reward = played.without_reward;
+  out.failure = played.failure;
+  out.no_room = played.no_room;
+  out.judges = settings_.judges;
+  out.sample_seconds = played.sample_seconds;
+  out.judge_seconds = played.judge_seconds;
+  out.judgement_seconds = played.judgement_seconds;
+  out.longest_judgement = played.longest_judgement;
+  const auto trained = Clock::now();
+  learn(played.groups, out);
+  if (!std::isfinite(out.result.loss) || !std::isfinite(out.result.gradient_norm))
+    return fail(ErrorCode::kInvalidArgument,
+                "step {}: the loss is {}, the gradient's norm {}: lower learning_rate, and resume",
+                state_.step + 1, out.result.loss, out.result.gradient_norm);
+  out.train_seconds = seconds_since(trained);
+  const double took = seconds_since(begin);
+  ++state_.step;
+  state_.seconds += took;
+  state_.tokens += out.result.tokens;
+  state_.updates = *state_.updates + out.result.updates;
+  out.step = state_.step;
+  out.step_seconds = took;
+  out.evaluate_seconds = std::exchange(evaluate_seconds_, 0);
+  out.seconds = state_.seconds;
+  return out;
+}
+
+void Run::learn(std::vector<rollout::Group>& groups, RlProgress& out) {
+  out.sampled = episode_figures(groups);
+  const SampleRows shown(groups, settings_.sample_rows);
+  out.measurement_share = rollout::measurement_share(groups);
+  if (settings_.merge_intervals) out.merged_rewards = rollout::merge_overlapping(groups);
+  rollout::FilterSettings filter;
+  filter.min_deviation = settings_.min_deviation;
+  const rollout::FilterCounts counts = rollout::filter_groups(groups, filter);
+  out.groups_without_spread = static_cast<std::int64_t>(counts.without_spread);
+  out.broken_episodes = static_cast<std::int64_t>(counts.broken_trajectories);
+  const double one = 1 / static_cast<double>(settings_.steps);
+  out.learning_rate =
+      settings_.learning_rate *
+      rate_factor(settings_.schedule, std::min(static_cast<double>(state_.step) * one, 1.0), one);
+  if (!groups.empty()) rollout::fill_advantages(groups, settings_.advantage_settings());
+  out.advantages = advantage_figures(groups, out.sampled.tokens);
+  samples_ = shown.rows(state_.step + 1, groups);
+  if (groups.empty()) return;  // a step without an update
+  const std::vector<PolicySample> samples = policy_samples(groups);
+  RlParts parts{*policy_.weights,
+                *policy_.decoder,
+                *optimizer_,
+                reference_ ? reference_->decoder.get() : nullptr,
+                reference_ ? reference_->weights.get() : nullptr,
+                {.chunk_tokens = head_chunk_tokens(policy_.weights->config().vocabulary, false),
+                 .temperature = settings_.temperature},
+                settings_.micro_tokens};
+  const RlStepSettings step{settings_.loss_settings(), settings_.updates,
+                            seed_of(fmt::format("deal {} {}", settings_.seed, state_.step)),
+                            out.learning_rate};
+  out.result = rl_step(parts, samples, step);
+}
+
+Status Run::append(const char* name, const std::vector<Json>& rows) {
+  std::ofstream file(folder() / name, std::ios::app);
+  for (const Json& row : rows)
+    file << row.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+  file.flush();
+  if (!file || !episodes_)
+    return fail(ErrorCode::kResourceExhausted, "cannot write to {}: is the disk full?",
+                folder().string());
+  return {};
+}
+
+Status Run::log(const RlProgress& p) {
+  episodes_.flush();
+  std::error_code unknown;
+  const std::uintmax_t episodes_bytes = fs::file_size(folder() / "episodes.jsonl", unknown);
+  Json line = to_json(p);
+  line["episodes_bytes"] = unknown ? 0 : episodes_bytes;
+  // The step's own line comes last: a resume cuts by it.
+  KW_TRY_STATUS(append("samples.jsonl", samples_));
+  KW_TRY_STATUS(append("metrics.jsonl", {line}));
+  observer_.stepped(p);
+  return {};
+}
+
+Result<fs::path> Run::save() {
+  KW_TRY(const fs::path path,
+         save_training_state(folder(), state_,
+                             {*policy_.weights, *policy_.parameters, *optimizer_, settings_.model},
+                             settings_.keep));
+  saved_ = state_.step;
+  observer_.saved(path);
+  return path;
+}
+
+// What the environment's loss interrupts is made again: the steps before it are kept.
+Result<fs::path> Run::failed(Error error) {
+  if (inner_->alive()) return tl::unexpected(std::move(error));
+  if (state_.step != saved_) KW_TRY_STATUS(save());
+  return tl::unexpected(std::move(error).with_context(
+      fmt::format("step {} (the same command with --resume makes it again)", state_.step + 1)));
+}
+
+Result<fs::path> Run::train(const std::stop_token& stop) {
+  fs::path last;
+  while (!stop.stop_requested()) {
+    const Status evaluated = evaluate(stop);
+    if (!evaluated && evaluated.error().code() == ErrorCode::kCancelled) break;
+    if (!evaluated) return failed(evaluated.error());
+    if (is_over()) break;
+    Result<RlProgress> progress = step(stop);
+    if (!progress && progress.error().code() == ErrorCode::kCancelled) break;
+    if (!progress) return failed(std::move(progress).error());
+    KW_TRY_STATUS(log(*progress));
+    last.clear();
+    if (state_.step % settings_.save_every == 0) {
+      KW_TRY(last, save());
+    }
+  }
+  if (!last.empty()) return last;
+  return save();
+}
+
+}  // namespace
+
+Result<fs::path> run_rl(const RlSettings& settings, bool resume, const std::stop_token& stop,
+                        RlObserver& observer) {
+  return without_exceptions([&]() -> Result<fs::path> {
+    KW_TRY(const std::unique_ptr<Run> run, Run::make(settings, resume, observer, stop));
+    return run->train(stop);
+  });
+}
+
+}  // namespace kw::train

@@ -1,0 +1,142 @@
+#include "train/rl/rl_plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "train/run/device.h"
+#include "train/run/sft_plan.h"
+
+namespace kw::train {
+namespace {
+
+constexpr double kDefaultJudgeSeconds = 30;  // max_seconds of gym::EvalOptions
+
+// The time that one answer may be measured for. Timed blocks are exclusive, so judges do not share
+// it; compilers and checks come on top.
+Result<double> judge_seconds(const RlSettings& settings) {
+  if (settings.environment != "gym") return 0.0;
+  KW_TRY(const Json gym, parse_json(settings.gym));
+  const Json eval = gym.value("eval", Json::object());
+  if (!eval.is_object()) return fail(ErrorCode::kInvalidArgument, "environment.eval: no table");
+  const Json seconds = eval.value("max_seconds", Json(kDefaultJudgeSeconds));
+  if (!seconds.is_number())
+    return fail(ErrorCode::kInvalidArgument, "environment.eval.max_seconds: no number");
+  return seconds.get<double>();
+}
+
+// Turns of an episode: the gym's are in its table.
+Result<std::int64_t> turns_of(const RlSettings& settings) {
+  if (settings.environment != "gym") return settings.turns;
+  KW_TRY(const Json gym, parse_json(settings.gym));
+  const Json turns = gym.value("turns", Json(1));
+  if (!turns.is_number_integer() || turns.get<std::int64_t>() < 1)
+    return fail(ErrorCode::kInvalidArgument, "environment.turns: no number over 0");
+  return turns.get<std::int64_t>();
+}
+
+void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, RlPlan& out) {
+  SftSettings same;  // the memory of a micro-batch is that of fine-tuning
+  same.micro_tokens = settings.micro_tokens;
+  same.max_tokens = settings.max_tokens;
+  same.recompute = false;
+  const SftPlan sft = plan_sft(config, same, false, settings.max_tokens);
+  out.parameters = sft.parameters;
+  out.masters = sft.masters;
+  out.moments = sft.moments;
+  out.gradients = sft.gradients;
+  out.activations = sft.activations;
+  out.logits = sft.logits;
+  out.reference = settings.kl == "none" ? 0 : sft.masters;
+  out.keys = static_cast<std::uint64_t>(settings.slots * settings.max_tokens * config.layers * 2 *
+                                        config.kv_width()) *
+             sizeof(float);
+  // A third of training's work is the forward pass.
+  const double forward = sft.flop_per_token / 3;
+  const double passes = settings.kl == "none" ? 1 : 2;  // before the updates
+  out.train_flop =
+      static_cast<double>(out.trained_tokens) * (sft.flop_per_token + passes * forward);
+  const auto prompts = static_cast<double>(settings.prompts * settings.max_tokens);
+  out.sample_flop = forward * (static_cast<double>(out.sampled_tokens) + prompts);
+  out.evaluation_flop = forward * static_cast<double>(out.evaluation_answers * settings.max_tokens);
+}
+
+}  // namespace
+
+Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings) {
+  if (settings.max_tokens > config.max_position)
+    return fail(ErrorCode::kInvalidArgument,
+                "max_tokens: {} is over {}, the model's max_position_embeddings",
+                settings.max_tokens, config.max_position);
+  RlPlan out;
+  KW_TRY(out.judge_seconds, judge_seconds(settings));
+  KW_TRY(const std::int64_t turns, turns_of(settings));
+  out.answers = settings.prompts * settings.samples * turns;
+  const std::int64_t answer = std::min(settings.answer_tokens, settings.max_tokens - 1);
+  out.sampled_tokens = out.answers * answer;
+  out.trained_tokens = out.answers * settings.max_tokens;
+  if (settings.eval_every > 0) {
+    // Before the first step, every so many steps, and after the last one.
+    out.evaluations = 1 + (settings.steps + settings.eval_every - 1) / settings.eval_every;
+    out.evaluation_answers =
+        out.evaluations * std::ssize(settings.held_out) * settings.eval_samples * turns;
+  }
+  plan_memory(config, settings, out);
+  return out;
+}
+
+std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_per_second) {
+  std::string out;
+  auto line = [&](std::string_view name, const std::string& value) {
+    out += fmt::format("{:<28} {:>12}\n", name, value);
+  };
+  auto memory = [&](std::string_view name, std::uint64_t bytes) {
+    if (bytes > 0) line(name, format_bytes(bytes));
+  };
+  auto time = [&](std::string_view name, double seconds) {
+    line(name, seconds < 600 ? format_ms(seconds * 1000) : fmt::format("{:.0f} min", seconds / 60));
+  };
+  line("parameters", short_count(plan.parameters));
+  memory("weights (sampler's too)", plan.masters);
+  memory("moments", plan.moments);
+  memory("gradients", plan.gradients);
+  memory("reference's weights", plan.reference);
+  memory("activations (about)", plan.activations);
+  memory("logits of a chunk", plan.logits);
+  memory("keys and values", plan.keys);
+  memory("memory together", plan.memory());
+  line("answers of a step", short_count(plan.answers));
+  line("sampled tokens, at most", short_count(plan.sampled_tokens));
+  line("trained tokens, at most", short_count(plan.trained_tokens));
+  if (plan.evaluations > 0) line("evaluations", short_count(plan.evaluations));
+  if (plan.evaluations > 0) line("answers of evaluations", short_count(plan.evaluation_answers));
+  const double judge = plan.judge_seconds * static_cast<double>(plan.answers);
+  const double sample = plan.sample_flop / flop_per_second;
+  const double train = plan.train_flop / flop_per_second;
+  time("sampling a step, at most", sample);
+  time("judging a step, at most", judge);
+  time("training a step, at most", train);
+  const auto steps = static_cast<double>(settings.steps);
+  const double evaluations = plan.evaluation_flop / flop_per_second +
+                             plan.judge_seconds * static_cast<double>(plan.evaluation_answers);
+  if (plan.evaluations > 0) time("evaluations, at most", evaluations);
+  const double step = sample + judge + train;
+  // The step in which the time is over is the last one.
+  const double all =
+      settings.seconds > 0 ? std::min(steps * step, settings.seconds + step) : steps * step;
+  time("the run, at most (about)", all + evaluations);
+  return out;
+}
+
+Result<std::string> describe_rl(const RlSettings& settings) {
+  return without_exceptions([&]() -> Result<std::string> {
+    set_threads(settings.threads);
+    KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings.model));
+    KW_TRY(const RlPlan plan, plan_rl(config, settings));
+    return to_text(plan, settings, measured_rate(at::kCPU, at::kFloat, config.hidden) / 2);
+  });
+}
+
+}  // namespace kw::train

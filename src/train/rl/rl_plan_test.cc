@@ -1,0 +1,95 @@
+#include "train/rl/rl_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace kw::train {
+namespace {
+
+lm::ModelConfig small() {
+  lm::ModelConfig out;
+  out.hidden = 8;
+  out.layers = 3;
+  out.heads = 2;
+  out.kv_heads = 1;
+  out.head_dim = 4;
+  out.intermediate = 16;
+  out.vocabulary = 32;
+  out.max_position = 64;
+  return out;
+}
+
+RlSettings settings() {
+  RlSettings out;
+  out.max_tokens = 64;
+  out.answer_tokens = 10;
+  out.prompts = 3;
+  out.samples = 5;
+  out.turns = 2;
+  out.slots = 7;
+  out.steps = 10;
+  return out;
+}
+
+TEST(RlPlan, CountsAnswersTokensAndMemory) {
+  const RlPlan plan = plan_rl(small(), settings()).value();
+  EXPECT_EQ(plan.answers, 30);
+  EXPECT_EQ(plan.sampled_tokens, 300);
+  EXPECT_EQ(plan.trained_tokens, 30 * 64);
+  EXPECT_EQ(plan.moments, 2 * plan.masters);
+  EXPECT_EQ(plan.gradients, plan.masters);
+  EXPECT_EQ(plan.keys, 7U * 64 * 3 * 2 * 4 * 4);  // slots, places, layers, both, width, bytes
+  EXPECT_EQ(plan.reference, 0U);
+  EXPECT_EQ(plan.judge_seconds, 0);
+  RlSettings with_kl = settings();
+  with_kl.kl = "k3";
+  const RlPlan other = plan_rl(small(), with_kl).value();
+  EXPECT_EQ(other.memory(), plan.memory() + plan.masters);
+  EXPECT_GT(other.train_flop, plan.train_flop);
+}
+
+TEST(RlPlan, CountsEvaluationsAtBothEnds) {
+  RlSettings s = settings();
+  s.held_out = {"a", "b"};
+  s.eval_samples = 4;
+  for (const auto& [every, count] : {std::pair(5, 3), std::pair(4, 4), std::pair(100, 2)}) {
+    s.eval_every = every;
+    const RlPlan plan = plan_rl(small(), s).value();
+    EXPECT_EQ(plan.evaluations, count) << every;
+    EXPECT_EQ(plan.evaluation_answers, count * 2 * 4 * 2) << every;
+  }
+}
+
+TEST(RlPlan, TakesTurnsAndJudgesTimeFromTheGymsTable) {
+  RlSettings s = settings();
+  s.environment = "gym";
+  s.gym = R"({"turns": 3, "eval": {"max_seconds": 2.5}})";
+  EXPECT_EQ(plan_rl(small(), s).value().answers, 45);
+  EXPECT_EQ(plan_rl(small(), s).value().judge_seconds, 2.5);
+  s.gym = "{}";
+  EXPECT_EQ(plan_rl(small(), s).value().answers, 15);
+  EXPECT_EQ(plan_rl(small(), s).value().judge_seconds, 30);
+  s.gym = R"({"eval": {"max_seconds": "long"}})";
+  EXPECT_FALSE(plan_rl(small(), s));
+  s = settings();
+  s.max_tokens = 65;
+  EXPECT_FALSE(plan_rl(small(), s));
+}
+
+TEST(RlPlan, TheTimeOfARunEndsWithTheStepThatEndsIt) {
+  RlSettings s = settings();
+  s.environment = "gym";
+  s.gym = R"({"turns": 3, "eval": {"max_seconds": 2.5}})";  // 45 answers: 112.5 s a step
+  const RlPlan plan = plan_rl(small(), s).value();
+  const auto of_the_run = [&] {
+    const std::string text = to_text(plan, s, 1e12);
+    return text.substr(text.find("the run"));
+  };
+  EXPECT_NE(of_the_run().find(" 19 min"), std::string::npos) << of_the_run();
+  s.seconds = 600;
+  EXPECT_NE(of_the_run().find(" 12 min"), std::string::npos) << of_the_run();
+  s.steps = 6;
+  EXPECT_NE(of_the_run().find(" 11 min"), std::string::npos) << of_the_run();
+}
+
+}  // namespace
+}  // namespace kw::train

@@ -1,0 +1,229 @@
+#include "train/rl/rl_step.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "train/data/packer.h"
+#include "train/loss/loss_inputs.h"
+#include "train/loss/policy_loss.h"
+
+namespace kw::train {
+namespace {
+
+// What passes before the step have found out of each sample; numbers as in PolicySample.
+struct Before {
+  std::vector<std::vector<float>> old, reference;
+};
+
+// One number of every place of a micro-batch: that of the target's token.
+at::Tensor gathered(const PackedSamples& packed, at::Device device,
+                    const std::function<const std::vector<float>&(std::size_t)>& of) {
+  std::vector<float> all;
+  all.reserve(packed.tokens.size());
+  for (const std::size_t index : packed.samples) {
+    const std::vector<float>& one = of(index);
+    all.insert(all.end(), one.begin() + 1, one.end());
+  }
+  return on_device(at::tensor(all), device);
+}
+
+// The other way: a tensor of places [T] into the numbers of the samples.
+void scatter(const PackedSamples& packed, const at::Tensor& values,
+             std::vector<std::vector<float>>& into) {
+  const at::Tensor host = values.to(at::kCPU, at::kFloat).contiguous();
+  const float* from = host.const_data_ptr<float>();
+  for (std::size_t i = 0; i < packed.samples.size(); ++i) {
+    std::vector<float>& one = into[packed.samples[i]];
+    one.assign(static_cast<std::size_t>(packed.lengths[i]) + 1, 0);
+    std::copy_n(from, packed.lengths[i], one.begin() + 1);
+    from += packed.lengths[i];
+  }
+}
+
+// Sums over an optimizer step, without waiting for a GPU.
+struct Sums {
+  at::Tensor loss, clipped, kl;
+};
+
+class RlStep {
+ public:
+  RlStep(const RlParts& parts, std::span<const PolicySample> samples,
+         const RlStepSettings& settings)
+      : parts_(parts), samples_(samples), settings_(settings) {}
+
+  RlStepResult run() {
+    look_before();
+    std::vector<std::size_t> order(samples_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    Rng rng(settings_.order);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+    const auto updates = static_cast<std::size_t>(settings_.updates);
+    for (std::size_t u = 0; u < updates; ++u) {
+      const std::size_t begin = order.size() * u / updates, end = order.size() * (u + 1) / updates;
+      if (begin < end) update(std::span(order).subspan(begin, end - begin));
+    }
+    const auto count = static_cast<double>(std::max<std::int64_t>(out_.updates, 1));
+    for (double* mean : {&out_.loss, &out_.gradient_norm}) *mean /= count;
+    const auto tokens = static_cast<double>(out_.tokens);
+    for (double* mean : {&out_.clip_share, &out_.kl}) *mean /= tokens;
+    return out_;
+  }
+
+ private:
+  std::vector<PackedSamples> packed(std::span<const std::size_t> indices) const {
+    std::vector<Sample> chosen;
+    for (const std::size_t index : indices) chosen.push_back(samples_[index].sample);
+    std::vector<PackedSamples> out = pack(chosen, parts_.micro_tokens);
+    for (PackedSamples& one : out)
+      for (std::size_t& index : one.samples) index = indices[index];
+    return out;
+  }
+
+  LossInputs inputs_of(const PackedSamples& packed, const Batch& batch) const {
+    const at::Device device = parts_.weights.device();
+    LossInputs out;
+    out.weights = on_device(at::tensor(packed.weights), device);
+    out.sequences = batch.sequences;
+    out.sequence_count = std::ssize(packed.lengths);
+    out.advantages = gathered(packed, device, [&](std::size_t i) -> const std::vector<float>& {
+      return samples_[i].advantages;
+    });
+    out.sampler_logprobs = gathered(
+        packed, device,
+        [&](std::size_t i) -> const std::vector<float>& { return samples_[i].sampler_logprobs; });
+    if (!before_.old[packed.samples[0]].empty())
+      out.old_logprobs = gathered(packed, device, [&](std::size_t i) -> const std::vector<float>& {
+        return before_.old[i];
+      });
+    if (parts_.reference != nullptr && !before_.reference[packed.samples[0]].empty())
+      out.reference_logprobs = gathered(
+          packed, device,
+          [&](std::size_t i) -> const std::vector<float>& { return before_.reference[i]; });
+    return out;
+  }
+
+  // Log-probabilities of the policy and of the reference before the step, entropy, mismatch.
+  void look_before() {
+    before_.old.resize(samples_.size());
+    before_.reference.resize(samples_.size());
+    std::vector<std::size_t> all(samples_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    HeadSettings head = parts_.head;
+    head.entropy = true;
+    CorrectionSettings measure;  // no mask and no weight
+    measure.mode = CorrectionMode::kDecoupled;
+    double entropy = 0;
+    for (const PackedSamples& one : packed(all)) {
+      const Batch batch = batch_of(one);
+      const LossInputs inputs = inputs_of(one, batch);
+      const HeadLogprobs now = head_logprobs(parts_.decoder.hidden(batch),
+                                             parts_.weights.head.value, batch.targets, head);
+      entropy += (now.entropies * inputs.weights).sum().item<double>();
+      const Mismatch gap = correct_mismatch(now.logprobs, inputs, measure);
+      out_.mismatch_k1 += gap.k1.item<double>();
+      out_.mismatch_k3 += gap.k3.item<double>();
+      out_.mismatch_largest = std::max(out_.mismatch_largest, gap.largest.item<double>());
+      out_.tokens += (inputs.weights > 0).sum().item<std::int64_t>();
+      out_.computed += std::ssize(one.tokens);
+      scatter(one, now.logprobs, before_.old);
+      if (parts_.reference == nullptr) continue;
+      scatter(one,
+              head_logprobs(parts_.reference->hidden(batch), parts_.reference_weights->head.value,
+                            batch.targets, parts_.head)
+                  .logprobs,
+              before_.reference);
+    }
+    KW_CHECK(out_.tokens > 0);
+    const auto tokens = static_cast<double>(out_.tokens);
+    out_.entropy = entropy / tokens;
+    out_.mismatch_k1 /= tokens;
+    out_.mismatch_k3 /= tokens;
+  }
+
+  Batch batch_of(const PackedSamples& one) const {
+    return make_batch(one.tokens, one.targets, one.lengths, parts_.weights.device());
+  }
+
+  void update(std::span<const std::size_t> indices) {
+    LossDivisors divisors{0, 0};
+    for (const std::size_t index : indices) {
+      const std::vector<float>& weights = samples_[index].sample.weights;
+      const double sum = std::accumulate(weights.begin() + 1, weights.end(), 0.0);
+      divisors.tokens += sum;
+      divisors.sequences += sum > 0 ? 1 : 0;
+    }
+    if (divisors.tokens == 0) return;
+    parts_.weights.clear_gradients();
+    for (const PackedSamples& one : packed(indices)) {
+      const Sums sums = micro_batch(one, divisors);
+      out_.loss += sums.loss.item<double>();
+      out_.clip_share += sums.clipped.item<double>();
+      out_.kl += sums.kl.item<double>();
+    }
+    out_.gradient_norm += parts_.optimizer.step(settings_.learning_rate).item<double>();
+    ++out_.updates;
+  }
+
+  // Adds to the weights' gradients.
+  Sums micro_batch(const PackedSamples& one, const LossDivisors& divisors) {
+    const Batch batch = batch_of(one);
+    const LossInputs inputs = inputs_of(one, batch);
+    const at::Tensor shares = token_shares(inputs, settings_.loss, divisors);
+    const at::Tensor zero = at::zeros({}, shares.options());
+    Sums out{zero.clone(), zero.clone(), zero.clone()};
+    Tape tape = parts_.decoder.forward(batch);
+    auto add = [&out](const LossResult& part) {
+      out.loss.add_(part.loss);
+      out.clipped.add_(part.clipped);
+      out.kl.add_(part.kl);
+    };
+    // A loss that looks at whole sequences is computed before the pass that gives gradients.
+    LossResult whole;
+    const bool needs_whole = needs_whole_sequences(settings_.loss);
+    if (needs_whole) {
+      const at::Tensor logprobs =
+          head_logprobs(tape.last.normed, parts_.weights.head.value, batch.targets, parts_.head)
+              .logprobs;
+      whole = policy_loss(logprobs, inputs, shares, settings_.loss);
+      add(whole);
+    }
+    auto slopes = [&](std::int64_t begin, const at::Tensor& logprobs) -> HeadSlopes {
+      const std::int64_t count = logprobs.size(0);
+      if (!needs_whole) {
+        const LossResult part = policy_loss(logprobs, narrow(inputs, begin, count),
+                                            shares.narrow(0, begin, count), settings_.loss);
+        add(part);
+        return {part.gradient, part.entropy_gradient};
+      }
+      return {whole.gradient.narrow(0, begin, count),
+              whole.entropy_gradient.defined() ? whole.entropy_gradient.narrow(0, begin, count)
+                                               : at::Tensor()};
+    };
+    const HeadGradients head =
+        head_gradients(tape.last.normed, parts_.weights.head.value, batch.targets,
+                       parts_.weights.head.gradient, slopes, parts_.head);
+    parts_.decoder.backward(batch, tape, head.hidden);
+    return out;
+  }
+
+  const RlParts& parts_;
+  const std::span<const PolicySample> samples_;
+  const RlStepSettings& settings_;
+  Before before_;
+  RlStepResult out_;
+};
+
+}  // namespace
+
+RlStepResult rl_step(const RlParts& parts, std::span<const PolicySample> samples,
+                     const RlStepSettings& settings) {
+  return RlStep(parts, samples, settings).run();
+}
+
+}  // namespace kw::train

@@ -1,0 +1,52 @@
+// One step of reinforcement learning: samples with advantages, in one or several optimizer steps.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "train/loss/loss_settings.h"
+#include "train/model/decoder.h"
+#include "train/model/lm_head.h"
+#include "train/model/weights.h"
+#include "train/optimizer/adamw.h"
+#include "train/rl/policy_samples.h"
+
+namespace kw::train {
+
+struct RlStepResult {
+  double loss = 0;           // mean over the updates, as the other numbers
+  double gradient_norm = 0;  // before clipping
+  double entropy = 0;        // nats, mean over answer tokens before the step
+  double clip_share = 0;     // of answer tokens, in [0, 1]: no policy gradient because of a clip
+  double kl = 0;             // mean estimate of KL(policy || reference); 0 without one
+  // Of the sampler's log-probabilities and the trainer's before the step, over answer tokens: means
+  // of k1 and k3, and the largest difference.
+  double mismatch_k1 = 0, mismatch_k3 = 0, mismatch_largest = 0;
+  std::int64_t tokens = 0;    // of answers
+  std::int64_t computed = 0;  // tokens of all sequences
+  std::int64_t updates = 0;   // optimizer steps
+};
+
+// Everything is borrowed. Lets c10::Error fly.
+struct RlParts {
+  Weights& weights;
+  const Decoder& decoder;
+  AdamW& optimizer;
+  const Decoder* reference = nullptr;  // with reference_head; null: no KL
+  const Weights* reference_weights = nullptr;
+  HeadSettings head;  // temperature: the sampler's
+  std::int64_t micro_tokens = 0;
+};
+
+struct RlStepSettings {
+  LossSettings loss;
+  std::int64_t updates = 1;  // the samples are dealt out to so many optimizer steps
+  std::uint64_t order = 0;   // seed of the dealing
+  double learning_rate = 0;
+};
+
+// The same samples and settings give the same bits, with the same number of threads. samples: at
+// least one token with a weight (KW_CHECK).
+RlStepResult rl_step(const RlParts& parts, std::span<const PolicySample> samples,
+                     const RlStepSettings& settings);
+
+}  // namespace kw::train

@@ -1,0 +1,168 @@
+// A step against what it must do: raise what was paid, whatever the packing, and measure the
+// sampler's gap.
+#include "train/rl/rl_step.h"
+
+#include <cmath>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "lm/cpu/cpu_engine.h"
+#include "train/rl/sampler.h"
+
+namespace kw::train {
+namespace {
+
+lm::ModelConfig tiny() {
+  lm::ModelConfig c;
+  c.family = lm::Family::kQwen3;
+  c.vocabulary = 61;
+  c.hidden = 32;
+  c.layers = 2;
+  c.heads = 4;
+  c.kv_heads = 2;
+  c.head_dim = 8;
+  c.intermediate = 48;
+  c.max_position = 64;
+  c.initializer_range = 0.2;
+  c.tied_embeddings = true;
+  c.qk_norm = true;
+  return c;
+}
+
+// A model with answers of its own to two prompts, half of them paid.
+struct Bench {
+  Bench() {
+    lm::initialise(parameters, 3);
+    lm::cpu::CpuOptions options;
+    options.limits = {4, 64, 64};
+    auto engine = lm::cpu::make_cpu_engine(parameters, options).value();
+    std::vector<SampleJob> jobs;
+    for (std::int32_t prompt = 0; prompt < 2; ++prompt) {
+      const std::vector<std::int32_t> tokens{prompt, 7, 8};
+      const auto shared = std::make_shared<const std::vector<std::int32_t>>(tokens);
+      for (int i = 0; i < 3; ++i) jobs.push_back({shared, jobs.size()});
+    }
+    const auto answers =
+        sample_answers(*engine, jobs, {.temperature = 0.8, .answer_tokens = 9, .ends = {5}}, [] {
+          return false;
+        }).value();
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      PolicySample one;
+      one.sample.tokens = *jobs[i].prompt;
+      one.sample.weights.assign(3, 0);
+      one.sampler_logprobs.assign(3, 0);
+      one.advantages.assign(3, 0);
+      for (std::size_t t = 0; t < answers[i].tokens.size(); ++t) {
+        one.sample.tokens.push_back(answers[i].tokens[t]);
+        one.sample.weights.push_back(1);
+        one.sampler_logprobs.push_back(answers[i].logprobs[t]);
+        one.advantages.push_back(i % 2 == 0 ? 1.0F : -1.0F);
+      }
+      samples.push_back(std::move(one));
+    }
+    parts.head.temperature = 0.8;
+  }
+
+  RlStepResult step(LossSettings loss, double rate, std::int64_t updates = 1) {
+    return rl_step(parts, samples, {std::move(loss), updates, 1, rate});
+  }
+  // Mean log-probability of the answers that were paid, minus that of the others.
+  double preference() const {
+    double out = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const Sample& one = samples[i].sample;
+      const std::vector<std::int32_t> tokens(one.tokens.begin(), one.tokens.end() - 1);
+      const std::vector<std::int32_t> targets(one.tokens.begin() + 1, one.tokens.end());
+      const std::vector<std::int64_t> lengths{static_cast<std::int64_t>(tokens.size())};
+      const Batch batch = make_batch(tokens, targets, lengths, at::kCPU);
+      const at::Tensor logprobs =
+          head_logprobs(decoder.hidden(batch), weights.head.value, batch.targets, parts.head)
+              .logprobs;
+      out +=
+          logprobs.narrow(0, 2, logprobs.size(0) - 2).mean().item<double>() * (i % 2 == 0 ? 1 : -1);
+    }
+    return out;
+  }
+
+  lm::Parameters parameters = lm::Parameters::make(tiny(), lm::WeightType::kFloat32).value();
+  Weights weights{parameters, at::kCPU, at::kFloat};
+  Decoder decoder{weights, {.context = 64}};
+  AdamW optimizer{weights, {}};
+  RlParts parts{weights, decoder, optimizer, nullptr, nullptr, {}, 1000};
+  std::vector<PolicySample> samples;
+};
+
+LossSettings loss_of(PolicyLoss loss) {
+  LossSettings out;
+  out.loss = loss;
+  return out;
+}
+
+TEST(RlStep, EveryLossRaisesWhatWasPaid) {
+  for (const PolicyLoss loss :
+       {PolicyLoss::kReinforce, PolicyLoss::kPpo, PolicyLoss::kCispo, PolicyLoss::kGspo}) {
+    Bench bench;
+    const double before = bench.preference();
+    for (int i = 0; i < 3; ++i) {
+      const RlStepResult result = bench.step(loss_of(loss), 3e-3);
+      EXPECT_EQ(result.updates, 1);
+      EXPECT_GT(result.gradient_norm, 0);
+    }
+    EXPECT_GT(bench.preference(), before + 0.3) << to_string(loss);
+  }
+}
+
+TEST(RlStep, TheSamplersNumbersAreTheTrainers) {
+  Bench bench;
+  const RlStepResult result = bench.step(loss_of(PolicyLoss::kPpo), 0);
+  EXPECT_LT(result.mismatch_largest, 1e-4);
+  EXPECT_LT(std::abs(result.mismatch_k3), 1e-6);
+  EXPECT_GT(result.entropy, 0);
+  EXPECT_LT(result.entropy, std::log(61.0));
+  // A sampler with other numbers shows.
+  for (PolicySample& one : bench.samples)
+    for (std::size_t t = 3; t < one.sampler_logprobs.size(); ++t) one.sampler_logprobs[t] -= 0.5F;
+  const RlStepResult shifted = bench.step(loss_of(PolicyLoss::kPpo), 0);
+  EXPECT_NEAR(shifted.mismatch_k1, -0.5, 1e-3);
+  EXPECT_NEAR(shifted.mismatch_k3, std::exp(0.5) - 0.5 - 1, 1e-3);
+  EXPECT_NEAR(shifted.mismatch_largest, 0.5, 1e-3);
+}
+
+TEST(RlStep, MicroBatchesChangeNothing) {
+  for (const PolicyLoss loss : {PolicyLoss::kPpo, PolicyLoss::kGspo}) {
+    Bench whole, parts;
+    parts.parts.micro_tokens = 12;
+    parts.parts.head.chunk_tokens = 5;
+    whole.step(loss_of(loss), 0);
+    parts.step(loss_of(loss), 0);
+    const at::Tensor a = whole.weights.gradients(), b = parts.weights.gradients();
+    EXPECT_GT(a.norm().item<double>(), 0);
+    EXPECT_LT((a - b).norm().item<double>(), 1e-5 * a.norm().item<double>()) << to_string(loss);
+  }
+}
+
+TEST(RlStep, LaterUpdatesAreClippedAndCountTheirTokensOnce) {
+  Bench bench;
+  LossSettings loss = loss_of(PolicyLoss::kPpo);
+  loss.clip_low = loss.clip_high = 1e-4;
+  const RlStepResult result = bench.step(loss, 3e-2, 3);
+  EXPECT_EQ(result.updates, 3);
+  EXPECT_EQ(bench.optimizer.steps(), 3);
+  EXPECT_GT(result.clip_share, 0.1);
+  EXPECT_LT(result.clip_share, 1);
+}
+
+TEST(RlStep, KlToTheStartGrowsFromZero) {
+  Bench start, bench;
+  bench.parts.reference = &start.decoder;
+  bench.parts.reference_weights = &start.weights;
+  LossSettings loss = loss_of(PolicyLoss::kPpo);
+  loss.kl = KlForm::kK3;
+  EXPECT_NEAR(bench.step(loss, 1e-2).kl, 0, 1e-6);
+  EXPECT_GT(bench.step(loss, 1e-2).kl, 1e-4);
+}
+
+}  // namespace
+}  // namespace kw::train

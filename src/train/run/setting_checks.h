@@ -1,0 +1,47 @@
+// What settings of the trainer's commands share.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "train/optimizer/schedule.h"
+
+namespace kw::train {
+
+// kInvalidArgument names the key: a value under `low`, or one that is not finite.
+Status at_least(const char* key, double value, double low);
+// The same: a name that is none of `known`.
+Status one_of(const char* key, const std::string& value, const std::vector<std::string>& known);
+// The object with "key=value" words in it, which win. A value is JSON where it can be read as such,
+// else text.
+Result<Json> with_words(Json value, const std::vector<std::string>& words);
+
+// Members of a command's settings that choose the optimizer and its learning rate: described and
+// checked in the same way by all commands.
+template <typename S, typename Visit>
+void describe_optimizer(S& s, Visit&& visit) {
+  visit("learning_rate", s.learning_rate);
+  visit("schedule", s.schedule.kind);
+  visit("warmup", s.schedule.warmup);
+  visit("decay", s.schedule.decay);
+  visit("floor", s.schedule.floor);
+  visit("beta1", s.beta1);
+  visit("beta2", s.beta2);
+  visit("epsilon", s.epsilon);
+  visit("weight_decay", s.weight_decay);
+  visit("max_norm", s.max_norm);
+}
+template <typename S>
+Status check_optimizer(const S& s) {
+  KW_TRY_STATUS(at_least("learning_rate", s.learning_rate, 0));
+  KW_TRY_STATUS(check(s.schedule));
+  KW_TRY_STATUS(at_least("weight_decay", s.weight_decay, 0));
+  KW_TRY_STATUS(at_least("max_norm", s.max_norm, 0));
+  KW_TRY_STATUS(at_least("epsilon", s.epsilon, 0));
+  if (!(s.beta1 >= 0 && s.beta1 < 1 && s.beta2 >= 0 && s.beta2 < 1))
+    return fail(ErrorCode::kInvalidArgument, "beta1, beta2: expected 0 or more and under 1");
+  return {};
+}
+
+}  // namespace kw::train

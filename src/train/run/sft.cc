@@ -1,0 +1,317 @@
+#include "train/run/sft.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <c10/core/AllocatorConfig.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include "base/text.h"
+#include "lm/model/checkpoint.h"
+#include "train/cuda/fused.h"
+#include "train/data/step_drawer.h"
+#include "train/run/checkpoint_folders.h"
+#include "train/run/device.h"
+#include "train/run/profile.h"
+#include "train/run/run_folder.h"
+#include "train/run/sft_plan.h"
+#include "train/run/training_state.h"
+
+namespace kw::train {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Result<std::vector<Source>> open_sources(const SftSettings& settings) {
+  std::vector<Source> out;
+  for (std::size_t i = 0; i < settings.data.size(); ++i) {
+    KW_TRY(RowFile rows, RowFile::open(settings.data[i]));
+    out.push_back({std::move(rows), settings.data_weights.empty() ? 1 : settings.data_weights[i]});
+  }
+  return out;
+}
+
+// Samples of many lengths leave holes in memory that is split into blocks of fixed sizes.
+Status prepare_gpu(const lm::ModelConfig& config, const std::string& dtype) {
+  if (dtype == "float32")
+    return fail(ErrorCode::kUnsupported, "dtype: on a GPU, bfloat16 alone is trained");
+  if (std::getenv("PYTORCH_ALLOC_CONF") == nullptr &&
+      std::getenv("PYTORCH_CUDA_ALLOC_CONF") == nullptr)
+    c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
+  return cuda::check_support(config.hidden, config.head_dim, config.intermediate);
+}
+
+std::uint64_t peak_bytes(at::Device device) {
+  if (!device.is_cuda()) return 0;
+  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+  return static_cast<std::uint64_t>(stats.allocated_bytes[0].peak);  // of all pools together
+}
+
+// Everything of a run in one place that does not move.
+class Run {
+ public:
+  static Result<std::unique_ptr<Run>> make(const SftSettings& settings, bool resume,
+                                           SftObserver& observer);
+  Result<fs::path> train(const std::atomic<bool>& stop);
+
+ private:
+  explicit Run(const SftSettings& settings, SftObserver& observer)
+      : settings_(settings), observer_(observer) {}
+  Status open_model(const fs::path& folder);
+  Status open_data();
+  Status open_validation();
+  Status go_on_from(const fs::path& checkpoint);
+
+  Result<SftProgress> step();
+  Status log(const SftProgress& progress);
+  Result<fs::path> save();
+  double progress_share() const;
+  bool is_over() const;
+  SftParts parts() {
+    return {
+        *weights_, *decoder_, *optimizer_, {.chunk_tokens = head_chunk_}, settings_.micro_tokens};
+  }
+  fs::path folder() const { return settings_.run; }
+
+  const SftSettings settings_;
+  SftObserver& observer_;
+  std::optional<lm::Parameters> parameters_;
+  std::unique_ptr<Weights> weights_;
+  std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<AdamW> optimizer_;
+  std::optional<lm::Tokenizer> tokenizer_;
+  std::optional<RowEncoder> encoder_;
+  std::optional<StepDrawer> steps_;
+  std::vector<Sample> validation_;
+  double validation_bytes_ = 0;
+  TrainingState state_;
+  double flop_per_token_ = 0;
+  std::int64_t head_chunk_ = 0;
+};
+
+Status Run::open_model(const fs::path& folder) {
+  KW_TRY(const lm::ModelConfig config, lm::read_model_config(folder));
+  if (settings_.max_tokens > config.max_position)
+    return fail(ErrorCode::kInvalidArgument,
+                "max_tokens: {} is over {}, the model's max_position_embeddings",
+                settings_.max_tokens, config.max_position);
+  const bool begins = settings_.new_weights && folder == fs::path(settings_.model);
+  KW_TRY(lm::Parameters parameters,
+         begins ? lm::Parameters::make(config, lm::WeightType::kFloat32)
+                : lm::load_checkpoint(folder, config, lm::WeightType::kFloat32));
+  if (begins) lm::initialise(parameters, settings_.seed);
+  parameters_ = std::move(parameters);
+  KW_TRY(const at::Device device, device_of(settings_.device));
+  if (device.is_cuda()) KW_TRY_STATUS(prepare_gpu(config, settings_.dtype));
+  weights_ = std::make_unique<Weights>(*parameters_, device, dtype_of(settings_.dtype, device));
+  decoder_ = std::make_unique<Decoder>(
+      *weights_, DecoderSettings{.context = settings_.max_tokens,
+                                 .recompute_layers = recomputed_layers(settings_, config.layers)});
+  head_chunk_ = settings_.head_chunk > 0 ? settings_.head_chunk
+                                         : head_chunk_tokens(config.vocabulary, device.is_cuda());
+  optimizer_ = std::make_unique<AdamW>(
+      *weights_, AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
+                               settings_.weight_decay, settings_.max_norm});
+  return {};
+}
+
+Status Run::open_data() {
+  KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
+  tokenizer_.emplace(std::move(tokenizer));
+  KW_TRY(RowEncoder encoder, RowEncoder::make(*tokenizer_, settings_.prompt_weight));
+  encoder_.emplace(std::move(encoder));
+  KW_TRY(std::vector<Source> sources, open_sources(settings_));
+  KW_TRY(Stream stream, Stream::make(std::move(sources), *encoder_,
+                                     {settings_.seed, settings_.shuffle, settings_.max_tokens}));
+  steps_.emplace(std::move(stream), StepSettings{settings_.step_tokens, settings_.micro_tokens,
+                                                 weights_->config().vocabulary});
+  state_.position = steps_->position();
+  return open_validation();
+}
+
+Status Run::open_validation() {
+  if (settings_.validation.empty()) return {};
+  KW_TRY(const RowFile rows, RowFile::open(settings_.validation));
+  for (std::size_t i = 0;
+       i < std::min(rows.size(), static_cast<std::size_t>(settings_.validation_rows)); ++i) {
+    KW_TRY(const Json row, rows.read(i));
+    auto sample = encoder_->encode(row);
+    if (!sample) return tl::unexpected(std::move(sample).error().with_context(rows.where(i)));
+    const auto size = static_cast<std::int64_t>(sample->size());
+    if (size < 2 || size > settings_.max_tokens) continue;
+    KW_TRY_STATUS(check_tokens(*sample, weights_->config().vocabulary));
+    for (std::size_t t = 1; t < sample->size(); ++t)
+      if (sample->weights[t] > 0)
+        validation_bytes_ += static_cast<double>(
+            tokenizer_->token_bytes(static_cast<lm::TokenId>(sample->tokens[t])).size());
+    validation_.push_back(std::move(*sample));
+  }
+  if (validation_bytes_ > 0) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "validation: no row of {} has up to {} tokens, some of them with a weight",
+              settings_.validation, settings_.max_tokens);
+}
+
+Status Run::go_on_from(const fs::path& checkpoint) {
+  KW_TRY(state_, read_training_state(checkpoint, settings_.data.size()));
+  const std::string key = differs_for_resume(state_.settings, settings_);
+  if (!key.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: differs from the run that is resumed ({} there); start another run, or set it "
+                "back",
+                key, state_.settings.value(key, Json()).dump());
+  KW_TRY_STATUS(load_training_state(checkpoint, state_, *weights_, *optimizer_));
+  steps_->seek(state_.position);
+  observer_.said(fmt::format("going on from {}", checkpoint.string()));
+  return {};
+}
+
+Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings, bool resume,
+                                       SftObserver& observer) {
+  set_threads(settings.threads);
+  KW_TRY(const std::vector<fs::path> all, checkpoints_in(settings.run));
+  std::unique_ptr<Run> run(new Run(settings, observer));
+  KW_TRY_STATUS(run->open_model(resume && !all.empty() ? all.back() : fs::path(settings.model)));
+  KW_TRY_STATUS(run->open_data());
+  if (resume && !all.empty()) KW_TRY_STATUS(run->go_on_from(all.back()));
+  KW_TRY_STATUS(
+      prepare_run_folder(settings.run, resume, all.size(), run->state_.step, to_json(settings)));
+  run->state_.settings = to_json(settings);
+  run->flop_per_token_ =
+      plan_sft(run->weights_->config(), settings, false, settings.max_tokens / 2).flop_per_token;
+  return run;
+}
+
+double Run::progress_share() const {
+  const double share = settings_.seconds > 0 ? state_.seconds / settings_.seconds
+                                             : static_cast<double>(state_.step) /
+                                                   static_cast<double>(settings_.steps);
+  return std::clamp(share, 0.0, 1.0);
+}
+
+bool Run::is_over() const {
+  return settings_.seconds > 0 ? state_.seconds >= settings_.seconds
+                               : state_.step >= settings_.steps;
+}
+
+Result<SftProgress> Run::step() {
+  const Clock::time_point begin = Clock::now();
+  KW_TRY(const DrawnStep drawn, steps_->next());
+  SftProgress out;
+  const double one = settings_.seconds > 0 ? 0 : 1 / static_cast<double>(settings_.steps);
+  out.learning_rate =
+      settings_.learning_rate * rate_factor(settings_.schedule, progress_share(), one);
+  out.result = sft_step(parts(), drawn, out.learning_rate);
+  if (!std::isfinite(out.result.loss) || !std::isfinite(out.result.gradient_norm))
+    return fail(ErrorCode::kInvalidArgument,
+                "step {}: the loss is {}, the gradient's norm {}: lower learning_rate, and resume",
+                state_.step + 1, out.result.loss, out.result.gradient_norm);
+  const double took = seconds_since(begin);
+  state_.position = drawn.position;
+  ++state_.step;
+  state_.seconds += took;
+  state_.tokens += out.result.tokens;
+  out.step = state_.step;
+  out.seconds = state_.seconds;
+  out.tokens_per_second = static_cast<double>(out.result.tokens) / took;
+  out.flop_per_second = out.tokens_per_second * flop_per_token_;
+  out.seconds_left = settings_.seconds > 0
+                         ? settings_.seconds - state_.seconds
+                         : static_cast<double>(settings_.steps - state_.step) * took;
+  out.too_long = drawn.position.too_long;
+  out.peak_bytes = peak_bytes(weights_->device());
+  const bool validates = state_.step % settings_.validate_every == 0 || is_over();
+  if (!validation_.empty() && validates) {
+    const HeldOutLoss loss = held_out_loss(parts(), validation_);
+    out.validation_loss = loss.nats_per_token;
+    out.validation_nats_per_byte = loss.nats / validation_bytes_;
+  }
+  return out;
+}
+
+Status Run::log(const SftProgress& p) {
+  Json line = {{"step", p.step},
+               {"loss", p.result.loss},
+               {"gradient_norm", p.result.gradient_norm},
+               {"learning_rate", p.learning_rate},
+               {"tokens", p.result.tokens},
+               {"weight", p.result.weight},
+               {"micro_batches", p.result.micro_batches},
+               {"tokens_per_second", p.tokens_per_second},
+               {"flop_per_second", p.flop_per_second},
+               {"seconds", p.seconds},
+               {"too_long", p.too_long}};
+  if (p.peak_bytes > 0) line["peak_bytes"] = p.peak_bytes;
+  if (p.validation_loss) {
+    line["validation_loss"] = *p.validation_loss;
+    line["validation_nats_per_byte"] = *p.validation_nats_per_byte;
+  }
+  std::ofstream file(folder() / "metrics.jsonl", std::ios::app);
+  file << line.dump() << "\n" << std::flush;
+  if (!file)
+    return fail(ErrorCode::kResourceExhausted, "cannot write {}",
+                (folder() / "metrics.jsonl").string());
+  observer_.stepped(p);
+  return {};
+}
+
+Result<fs::path> Run::save() {
+  KW_TRY(
+      const fs::path path,
+      save_training_state(folder(), state_, {*weights_, *parameters_, *optimizer_, settings_.model},
+                          settings_.keep));
+  observer_.saved(path);
+  return path;
+}
+
+Result<fs::path> Run::train(const std::atomic<bool>& stop) {
+  fs::path last;
+  Profile profile(settings_.profile, weights_->device());
+  for (std::int64_t steps = 0; !is_over() && !stop; ++steps) {
+    profile.at_step(steps);
+    KW_TRY(const SftProgress progress, step());
+    KW_TRY_STATUS(log(progress));
+    last.clear();
+    if (state_.step % settings_.save_every == 0) {
+      KW_TRY(last, save());
+    }
+  }
+  profile.at_step(std::numeric_limits<std::int64_t>::max());
+  if (!last.empty()) return last;
+  return save();
+}
+
+}  // namespace
+
+Result<fs::path> run_sft(const SftSettings& settings, bool resume, const std::atomic<bool>& stop,
+                         SftObserver& observer) {
+  return without_exceptions([&]() -> Result<fs::path> {
+    KW_TRY(const std::unique_ptr<Run> run, Run::make(settings, resume, observer));
+    return run->train(stop);
+  });
+}
+
+Result<std::string> describe_sft(const SftSettings& settings) {
+  return without_exceptions([&]() -> Result<std::string> {
+    set_threads(settings.threads);
+    KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings.model));
+    KW_TRY(const at::Device device, device_of(settings.device));
+    const at::ScalarType dtype = dtype_of(settings.dtype, device);
+    const SftPlan plan = plan_sft(config, settings, dtype != at::kFloat, settings.max_tokens / 2);
+    return to_text(plan, settings, measured_rate(device, dtype, config.hidden) / 2);
+  });
+}
+
+}  // namespace kw::train

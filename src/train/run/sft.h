@@ -1,0 +1,48 @@
+// A run of supervised fine-tuning, from its settings to its last checkpoint.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "train/run/sft_settings.h"
+#include "train/run/sft_step.h"
+
+namespace kw::train {
+
+struct SftProgress {
+  std::int64_t step = 0;  // steps done
+  StepResult result;
+  double learning_rate = 0, tokens_per_second = 0, flop_per_second = 0;
+  double seconds = 0;            // of training so far
+  double seconds_left = 0;       // an estimate
+  std::uint64_t too_long = 0;    // samples left out so far
+  std::uint64_t peak_bytes = 0;  // of the GPU's memory that tensors took at once; 0 on a CPU
+  // Where this step was validated: nats per token, and per byte of the tokens' text.
+  std::optional<double> validation_loss, validation_nats_per_byte;
+};
+
+// Hears of a run; called from its thread.
+class SftObserver {
+ public:
+  virtual ~SftObserver() = default;
+  virtual void said(const std::string& line) = 0;
+  virtual void stepped(const SftProgress& progress) = 0;
+  virtual void saved(const std::filesystem::path& checkpoint) = 0;
+};
+
+// Trains. metrics.jsonl in the run's folder gets an object a step (docs/training.md); a stop
+// requested through `stop` ends the run after its step with a checkpoint. kAlreadyExists where the
+// folder has checkpoints and `resume` is false; kNotFound where it has none and `resume` is true.
+// kResourceExhausted says which setting to lower; a loss that is not finite is kInvalidArgument.
+// Returns the last checkpoint. The same settings on the same CPU and threads give the same bits,
+// resumed or not.
+Result<std::filesystem::path> run_sft(const SftSettings& settings, bool resume,
+                                      const std::atomic<bool>& stop, SftObserver& observer);
+
+// The text of --plan: memory and work, and a time from the speed of a product measured here.
+Result<std::string> describe_sft(const SftSettings& settings);
+
+}  // namespace kw::train

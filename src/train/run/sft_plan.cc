@@ -1,0 +1,84 @@
+#include "train/run/sft_plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "train/model/lm_head.h"
+
+namespace kw::train {
+namespace {
+
+// What one token leaves for the backward pass of one layer (LayerTape): the sums that are normed in
+// float32, heads, the attention's result, gate and up in the compute dtype.
+std::uint64_t bytes_per_token(const lm::ModelConfig& c, bool narrow) {
+  const std::int64_t qkv = c.query_width() + 2 * c.kv_width();
+  const std::int64_t wide = 2 * c.hidden + (c.qk_norm ? qkv : 0);
+  const std::int64_t operands = qkv + c.query_width() + 2 * c.intermediate;
+  return static_cast<std::uint64_t>(4 * wide + (narrow ? 2 : 4) * operands);
+}
+
+}  // namespace
+
+std::int64_t recomputed_layers(const SftSettings& settings, std::int64_t layers) {
+  if (!settings.recompute) return 0;
+  return settings.recompute_layers == 0 ? layers : std::min(settings.recompute_layers, layers);
+}
+
+SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, bool narrow,
+                 std::int64_t sequence) {
+  SftPlan out;
+  out.parameters = config.parameters();
+  const auto count = static_cast<std::uint64_t>(out.parameters);
+  out.masters = 4 * count;
+  out.moments = 8 * count;
+  out.gradients = 4 * count;
+  out.computed = narrow ? 2 * count : 0;
+  const auto tokens =
+      static_cast<std::uint64_t>(std::max(settings.micro_tokens, settings.max_tokens));
+  const auto again = static_cast<std::uint64_t>(recomputed_layers(settings, config.layers));
+  const std::uint64_t kept = static_cast<std::uint64_t>(config.layers) - again;
+  const std::uint64_t layer = bytes_per_token(config, narrow);
+  const std::uint64_t input = 4 * static_cast<std::uint64_t>(config.hidden);
+  // Layers that are computed again leave their input, and one at a time is there whole.
+  out.activations = tokens * (again * input + kept * layer + (again > 0 ? layer : 0));
+  const std::int64_t chunk =
+      settings.head_chunk > 0 ? settings.head_chunk : head_chunk_tokens(config.vocabulary, narrow);
+  out.logits = (narrow ? 4U : 12U) *
+               static_cast<std::uint64_t>(std::min(chunk, static_cast<std::int64_t>(tokens)) *
+                                          config.vocabulary);
+  const std::int64_t looked_up =
+      config.tied_embeddings ? 0 : config.vocabulary * config.hidden;  // an embedding is no product
+  out.flop_per_token = 6.0 * static_cast<double>(out.parameters - looked_up) +
+                       6.0 * static_cast<double>(config.layers * config.query_width() * sequence);
+  return out;
+}
+
+std::string to_text(const SftPlan& plan, const SftSettings& settings, double flop_per_second) {
+  std::string out;
+  auto line = [&](std::string_view name, const std::string& value) {
+    out += fmt::format("{:<22} {:>12}\n", name, value);
+  };
+  line("parameters", short_count(plan.parameters));
+  line("masters", format_bytes(plan.masters));
+  line("moments", format_bytes(plan.moments));
+  line("gradients", format_bytes(plan.gradients));
+  if (plan.computed > 0) line("bfloat16 weights", format_bytes(plan.computed));
+  line("activations (about)", format_bytes(plan.activations));
+  line("logits of a chunk", format_bytes(plan.logits));
+  line("memory together", format_bytes(plan.total()));
+  line("tokens of a step", short_count(settings.step_tokens));
+  const double step = plan.flop_per_token * static_cast<double>(settings.step_tokens);
+  line("TFLOP of a step", fmt::format("{:.3f}", step / 1e12));
+  if (settings.seconds > 0) {
+    line("time of the run", format_ms(settings.seconds * 1000));
+  } else if (flop_per_second > 0) {
+    const double milliseconds = step / flop_per_second * 1000;
+    line("a step (about)", format_ms(milliseconds));
+    line("the run (about)", format_ms(milliseconds * static_cast<double>(settings.steps)));
+  }
+  return out;
+}
+
+}  // namespace kw::train

@@ -1,0 +1,35 @@
+// What a run will take, computed from the model's shape before anything starts.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "lm/model/model_config.h"
+#include "train/run/sft_settings.h"
+
+namespace kw::train {
+
+// Bytes on the device, and work.
+struct SftPlan {
+  std::int64_t parameters = 0;
+  std::uint64_t masters = 0, moments = 0, gradients = 0;
+  std::uint64_t computed = 0;     // the bfloat16 copy; 0 in float32
+  std::uint64_t activations = 0;  // of a micro-batch; an estimate
+  std::uint64_t logits = 0;       // of a chunk of the head
+  double flop_per_token = 0;      // forward and backward; recomputation not counted
+
+  std::uint64_t total() const {
+    return masters + moments + gradients + computed + activations + logits;
+  }
+};
+
+// narrow: computes in bfloat16. sequence: the usual tokens of a sample, for the attention's share.
+SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, bool narrow,
+                 std::int64_t sequence);
+
+// How many layers, the first ones, are computed again in the backward pass.
+std::int64_t recomputed_layers(const SftSettings& settings, std::int64_t layers);
+
+// Lines for people. flop_per_second: what training reaches here, or 0 where nobody measured.
+std::string to_text(const SftPlan& plan, const SftSettings& settings, double flop_per_second);
+
+}  // namespace kw::train

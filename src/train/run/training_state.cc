@@ -1,0 +1,159 @@
+#include "train/run/training_state.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include <ATen/ATen.h>
+
+#include "lm/model/checkpoint.h"
+#include "os/file.h"
+#include "os/memory.h"
+#include "tensor/safetensors.h"
+#include "train/run/checkpoint_folders.h"
+
+namespace kw::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStateFile = "optimizer.safetensors";
+constexpr std::array kCopied = {
+    "tokenizer.json",      "tokenizer_config.json",  "special_tokens_map.json",
+    "chat_template.jinja", "generation_config.json", "vocab.json",
+    "merges.txt",          "added_tokens.json"};
+
+struct Block {
+  const char* name;
+  at::Tensor values;  // float32, one dimension
+};
+
+// Safetensors: 8 bytes of header length, the header, the blocks one after the other.
+Status write_blocks(const fs::path& path, const std::vector<Block>& blocks) {
+  Json header = Json::object();
+  std::uint64_t offset = 0;
+  for (const Block& one : blocks) {
+    const std::uint64_t end = offset + one.values.nbytes();
+    header[one.name] = {
+        {"dtype", "F32"}, {"shape", {one.values.numel()}}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const std::uint64_t length = text.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&length), sizeof length);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  for (const Block& one : blocks) {
+    const at::Tensor host = one.values.to(at::kCPU).contiguous();
+    file.write(static_cast<const char*>(host.const_data_ptr()),
+               static_cast<std::streamsize>(host.nbytes()));
+  }
+  file.flush();
+  if (!file)
+    return fail(ErrorCode::kResourceExhausted, "cannot write {}: is the disk full?", path.string());
+  return {};
+}
+
+Status read_block(const fs::path& path, const os::Mapping& file,
+                  const std::vector<tensor::SafetensorsEntry>& entries, const Block& into) {
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const auto& one) { return one.name == into.name; });
+  if (found == entries.end())
+    return fail(ErrorCode::kDataLoss, "{}: tensor {} is missing", path.string(), into.name);
+  if (found->dtype != tensor::DType::kFloat32 || found->shape != std::vector{into.values.numel()})
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: tensor {} is of another model: expected {} float32 numbers", path.string(),
+                into.name, into.values.numel());
+  at::Tensor host = at::empty(into.values.sizes(), at::kFloat);
+  std::memcpy(host.mutable_data_ptr(), file.data() + found->offset, host.nbytes());
+  if (!host.isfinite().all().item<bool>())
+    return fail(ErrorCode::kDataLoss, "{}: tensor {} is not finite", path.string(), into.name);
+  at::Tensor target = into.values;
+  target.copy_(host);
+  return {};
+}
+
+Status copy_tokenizer(const fs::path& from, const fs::path& to) {
+  for (const char* name : kCopied) {
+    std::error_code error;
+    if (!fs::exists(from / name, error) || fs::exists(to / name, error)) continue;
+    if (!fs::copy_file(from / name, to / name, error))
+      return fail(ErrorCode::kPermissionDenied, "cannot copy {} to {}: {}", (from / name).string(),
+                  to.string(), error.message());
+  }
+  return {};
+}
+
+Status write_all(const fs::path& partial, const TrainingState& state,
+                 const CheckpointParts& parts) {
+  parts.weights.store();
+  const bool narrow = parts.weights.compute_dtype() != at::kFloat;
+  KW_TRY_STATUS(
+      lm::save_checkpoint(partial, parts.parameters,
+                          {.type = narrow ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32}));
+  KW_TRY_STATUS(copy_tokenizer(parts.base_model, partial));
+  KW_TRY_STATUS(
+      write_blocks(partial / kStateFile, {{"master", parts.weights.masters()},
+                                          {"exp_avg", parts.optimizer.first_moments()},
+                                          {"exp_avg_sq", parts.optimizer.second_moments()}}));
+  Json trainer = {{"schema", kTrainingStateSchema},  {"step", state.step},
+                  {"seconds", state.seconds},        {"tokens", state.tokens},
+                  {"data", to_json(state.position)}, {"settings", state.settings}};
+  if (state.updates) trainer["updates"] = *state.updates;
+  KW_TRY_STATUS(os::write_file_atomic(partial / "trainer.json", trainer.dump(1) + "\n"));
+  return os::write_file_atomic(partial / kCheckpointDone, "");
+}
+
+}  // namespace
+
+Result<fs::path> save_training_state(const fs::path& run, const TrainingState& state,
+                                     CheckpointParts parts, std::int64_t keep) {
+  KW_TRY(const fs::path partial, begin_checkpoint(run, state.step));
+  KW_TRY_STATUS(write_all(partial, state, parts));
+  return finish_checkpoint(run, state.step, keep);
+}
+
+Result<TrainingState> read_training_state(const fs::path& checkpoint, std::size_t sources) {
+  const fs::path path = checkpoint / "trainer.json";
+  KW_TRY(const std::string text, os::read_file(path));
+  auto parsed = parse_json(text);
+  if (!parsed) return tl::unexpected(std::move(parsed).error().with_context(path.string()));
+  KW_TRY(ObjectReader reader, ObjectReader::make(*parsed, path.string()));
+  KW_TRY(const std::int64_t schema, reader.integer("schema"));
+  if (schema != kTrainingStateSchema)
+    return fail(ErrorCode::kInvalidArgument, "{}: schema {}; this program reads {}", path.string(),
+                schema, kTrainingStateSchema);
+  TrainingState out;
+  KW_TRY(out.step, reader.integer("step"));
+  KW_TRY(out.seconds, reader.number("seconds"));
+  KW_TRY(out.tokens, reader.integer("tokens"));
+  KW_TRY(const Json* settings, reader.get("settings"));
+  out.settings = *settings;
+  if (reader.has("updates")) {
+    KW_TRY(out.updates, reader.integer("updates"));
+  }
+  KW_TRY(const Json* data, reader.get("data"));
+  auto position = stream_position_from_json(*data, sources);
+  if (!position) return tl::unexpected(std::move(position).error().with_context(path.string()));
+  out.position = std::move(*position);
+  return out;
+}
+
+Status load_training_state(const fs::path& checkpoint, const TrainingState& state, Weights& weights,
+                           AdamW& optimizer) {
+  const fs::path path = checkpoint / kStateFile;
+  KW_TRY(const auto entries, tensor::safetensors_entries(path));
+  KW_TRY(const os::Mapping file, os::Mapping::file(path));
+  for (const Block& one :
+       {Block{"master", weights.masters()}, Block{"exp_avg", optimizer.first_moments()},
+        Block{"exp_avg_sq", optimizer.second_moments()}})
+    KW_TRY_STATUS(read_block(path, file, entries, one));
+  optimizer.set_steps(state.updates.value_or(state.step));
+  weights.publish();
+  return {};
+}
+
+}  // namespace kw::train

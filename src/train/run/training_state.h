@@ -1,0 +1,52 @@
+// Checkpoints of a training run: a model folder of Hugging Face with the trainer's state beside it.
+//
+// RUN/checkpoints/step-000100/ holds config.json, model.safetensors, the tokenizer's files,
+// optimizer.safetensors (master, exp_avg, exp_avg_sq: float32, laid out as the weights' block),
+// trainer.json and, written last, DONE (checkpoint_folders.h).
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "lm/model/parameters.h"
+#include "train/data/stream.h"
+#include "train/model/weights.h"
+#include "train/optimizer/adamw.h"
+
+namespace kw::train {
+
+inline constexpr int kTrainingStateSchema = 1;
+
+struct TrainingState {
+  std::int64_t step = 0;    // optimizer steps done
+  double seconds = 0;       // of training, over all resumed parts
+  std::int64_t tokens = 0;  // trained on
+  StreamPosition position;
+  Json settings;  // of the run that wrote it
+  // Optimizer steps, where they are not `step`: a step of reinforcement learning may have several.
+  std::optional<std::int64_t> updates;
+};
+
+struct CheckpointParts {
+  Weights& weights;
+  lm::Parameters& parameters;  // those that the weights were made over
+  const AdamW& optimizer;
+  std::filesystem::path base_model;  // whose tokenizer files are copied
+};
+// Writes RUN/checkpoints/step-NNNNNN and removes all but the newest `keep` (0: keeps all). Returns
+// its path.
+Result<std::filesystem::path> save_training_state(const std::filesystem::path& run,
+                                                  const TrainingState& state, CheckpointParts parts,
+                                                  std::int64_t keep);
+
+// trainer.json alone. kInvalidArgument for another schema, with file and key.
+Result<TrainingState> read_training_state(const std::filesystem::path& checkpoint,
+                                          std::size_t sources);
+// Masters and moments. kInvalidArgument or kDataLoss names the file and the tensor.
+Status load_training_state(const std::filesystem::path& checkpoint, const TrainingState& state,
+                           Weights& weights, AdamW& optimizer);
+
+}  // namespace kw::train

@@ -1,0 +1,250 @@
+// kw_train_kernels: the trainer's kernels on GPU 0 against the CPU's operators in float64, on
+// random inputs. Prints a line a tensor: name, relative error, limit. exit: 0 all within, 1 some
+// not, 2 an error.
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "lm/model/parameters.h"
+#include "train/cuda/fused.h"
+#include "train/model/decoder.h"
+#include "train/model/lm_head.h"
+#include "train/model/operators.h"
+#include "train/optimizer/adamw.h"
+
+namespace kw::train {
+namespace {
+
+constexpr double kWide = 2e-6, kNarrow = 4e-3;  // float32; results rounded to bfloat16
+
+bool all_within = true;
+
+void compare(const std::string& name, const at::Tensor& got, const at::Tensor& want, double limit) {
+  const at::Tensor reference = want.to(at::kCPU, at::kDouble);
+  const double error =
+      ((got.to(at::kCPU, at::kDouble) - reference).norm() / reference.norm()).item<double>();
+  const bool within = error <= limit;  // false for NaN
+  all_within = all_within && within;
+  fmt::print("{:<44} {:.2e} of {:.0e}{}\n", name, error, limit, within ? "" : "  WRONG");
+}
+
+// The same numbers for both: float64 on the CPU, and what the GPU takes.
+struct Both {
+  at::Tensor cpu, gpu;
+};
+Both wide(at::IntArrayRef sizes) {
+  const at::Tensor x = at::randn(sizes, at::kFloat);
+  return {x.to(at::kDouble), x.to(at::kCUDA)};
+}
+Both narrow(at::IntArrayRef sizes) {
+  const at::Tensor x = at::randn(sizes, at::kFloat).to(at::kBFloat16);
+  return {x.to(at::kDouble), x.to(at::kCUDA)};
+}
+struct BothWeights {
+  Weight cpu, gpu;
+};
+BothWeights weights_of(at::IntArrayRef sizes) {
+  const Both x = wide(sizes);
+  return {{x.cpu, at::zeros_like(x.cpu)}, {x.gpu, at::zeros_like(x.gpu)}};
+}
+
+void check_norm(std::int64_t width) {
+  const std::string name = fmt::format("norm of {}: ", width);
+  const Both x = wide({1500, width}), delta = wide({1500, width}), bias = wide({width});
+  const Both by_normed = narrow({1500, width}), by_sum = wide({1500, width});
+  const BothWeights scale = weights_of({width});
+  const Normed want = add_norm({x.cpu, delta.cpu, bias.cpu}, scale.cpu.value, 1e-5, at::kDouble);
+  const Normed got = add_norm({x.gpu, delta.gpu, bias.gpu}, scale.gpu.value, 1e-5, at::kBFloat16);
+  compare(name + "sum", got.sum, want.sum, kWide);
+  compare(name + "normed", got.normed, want.normed, kNarrow);
+  compare(name + "inverse", got.inverse, want.inverse, kWide);
+  const NormSlopes back = add_norm_backward(want, scale.cpu, by_normed.cpu, by_sum.cpu);
+  const NormSlopes slopes = add_norm_backward(got, scale.gpu, by_normed.gpu, by_sum.gpu.clone());
+  compare(name + "by sum", slopes.wide, back.wide, kWide);
+  compare(name + "by sum, rounded", slopes.narrow, back.narrow, kNarrow);
+  compare(name + "normed again", slopes.normed, back.normed, kNarrow);
+  compare(name + "by scale", scale.gpu.gradient, scale.cpu.gradient, 1e-5);
+  const NormSlopes alone = add_norm_backward(got, scale.gpu, by_normed.gpu, {});
+  compare(name + "without by_sum", alone.wide,
+          add_norm_backward(want, scale.cpu, by_normed.cpu, {}).wide, kWide);
+}
+
+void check_heads(std::int64_t d, bool norms) {
+  const std::string name = fmt::format("heads of {}{}: ", d, norms ? ", normed" : "");
+  const HeadsShape shape{6, 2, d, 1e-5};
+  const std::int64_t tokens = 333, all = 10;
+  HeadsWeights cpu, gpu;
+  const BothWeights bias = weights_of({all * d}), q = weights_of({d}), k = weights_of({d});
+  cpu.bias = bias.cpu, gpu.bias = bias.gpu;
+  if (norms) cpu.q_norm = q.cpu, gpu.q_norm = q.gpu, cpu.k_norm = k.cpu, gpu.k_norm = k.gpu;
+  const Both angles = wide({64, d / 2});
+  const at::Tensor positions = at::arange(tokens, at::kLong).remainder(64);
+  const Rotation turn{angles.cpu.cos(), angles.cpu.sin(), positions};
+  const Rotation turn_gpu{angles.gpu.cos(), angles.gpu.sin(), positions.to(at::kCUDA)};
+  const Both qkv = wide({tokens, all * d});
+  compare(name + "forward", heads_forward(shape, gpu, turn_gpu, qkv.gpu, at::kBFloat16),
+          heads_forward(shape, cpu, turn, qkv.cpu, at::kDouble), kNarrow);
+  const Both by_q = narrow({tokens, 6, d}), by_k = narrow({tokens, 2, d}),
+             by_v = narrow({tokens, 2, d});
+  compare(name + "backward",
+          heads_backward(shape, gpu, turn_gpu, qkv.gpu, {by_q.gpu, by_k.gpu, by_v.gpu}),
+          heads_backward(shape, cpu, turn, qkv.cpu, {by_q.cpu, by_k.cpu, by_v.cpu}), kNarrow);
+  compare(name + "by bias", bias.gpu.gradient, bias.cpu.gradient, 1e-5);
+  if (!norms) return;
+  compare(name + "by q_norm", q.gpu.gradient, q.cpu.gradient, 1e-5);
+  compare(name + "by k_norm", k.gpu.gradient, k.cpu.gradient, 1e-5);
+}
+
+void check_silu() {
+  for (bool biased : {false, true}) {
+    const std::string name = biased ? "silu with bias: " : "silu: ";
+    const Both inner = narrow({77, 2 * 200}), by_out = narrow({77, 200});
+    const Both bias = biased ? wide({400}) : Both();
+    compare(name + "forward", silu_multiply(inner.gpu, bias.gpu),
+            silu_multiply(inner.cpu, bias.cpu), kNarrow);
+    const SiluSlopes want = silu_multiply_backward(inner.cpu, bias.cpu, by_out.cpu);
+    const SiluSlopes got = silu_multiply_backward(inner.gpu.clone(), bias.gpu, by_out.gpu.clone());
+    compare(name + "by inner", got.inner, want.inner, kNarrow);
+    compare(name + "forward again", got.out, want.out, kNarrow);
+  }
+}
+
+void check_head(std::int64_t vocabulary, bool entropies) {
+  const std::string name =
+      fmt::format("head of {}{}: ", vocabulary, entropies ? " with entropies" : "");
+  const std::int64_t tokens = 150, width = 64;
+  const Both hidden = narrow({tokens, width}), weight = narrow({vocabulary, width});
+  const at::Tensor targets = at::randint(vocabulary, {tokens}, at::kLong);
+  const Both by_logprobs = wide({tokens}), by_entropies = wide({tokens});
+  by_logprobs.cpu.narrow(0, 40, 3).zero_();  // tokens that add nothing
+  by_entropies.cpu.narrow(0, 40, 3).zero_();
+  const HeadSettings settings{.chunk_tokens = 64, .temperature = 4, .entropy = true};
+  auto run = [&](const at::Tensor& h, const at::Tensor& w, const at::Tensor& gradient) {
+    const at::Device device = h.device();
+    const at::ScalarType dtype = gradient.scalar_type();
+    return head_gradients(
+        h, w, targets.to(device), gradient,
+        [&](std::int64_t begin, const at::Tensor& logprobs) {
+          auto part = [&](const at::Tensor& x) {
+            return x.narrow(0, begin, logprobs.size(0)).to(device, dtype);
+          };
+          return HeadSlopes{part(by_logprobs.cpu),
+                            entropies ? part(by_entropies.cpu) : at::Tensor()};
+        },
+        settings);
+  };
+  const at::Tensor want_weight = at::zeros({vocabulary, width}, at::kDouble);
+  const at::Tensor got_weight =
+      at::zeros({vocabulary, width}, at::TensorOptions(at::kFloat).device(at::kCUDA));
+  const HeadGradients want = run(hidden.cpu, weight.cpu, want_weight);
+  const HeadGradients got = run(hidden.gpu, weight.gpu, got_weight);
+  compare(name + "logprobs", got.forward.logprobs, want.forward.logprobs, 1e-5);
+  compare(name + "entropies", got.forward.entropies, want.forward.entropies, 1e-5);
+  compare(name + "by hidden", got.hidden, want.hidden, kNarrow);
+  compare(name + "by weight", got_weight, want_weight, kNarrow);
+  const HeadLogprobs alone = head_logprobs(hidden.gpu, weight.gpu, targets.to(at::kCUDA), settings);
+  compare(name + "logprobs alone", alone.logprobs, want.forward.logprobs, 1e-5);
+}
+
+lm::ModelConfig model_config() {
+  lm::ModelConfig c;
+  c.family = lm::Family::kQwen3;
+  c.vocabulary = 1003;
+  c.hidden = 256;
+  c.layers = 3;
+  c.heads = 4;
+  c.kv_heads = 2;
+  c.head_dim = 64;
+  c.intermediate = 512;
+  c.max_position = 512;
+  c.initializer_range = 0.05;
+  c.qk_norm = c.qkv_bias = true;
+  return c;
+}
+
+Result<lm::Parameters> make_parameters() {
+  KW_TRY(lm::Parameters out, lm::Parameters::make(model_config(), lm::WeightType::kFloat32));
+  lm::initialise(out, 5);
+  return out;
+}
+
+// One micro-batch's gradient; `layers` of them recomputed.
+at::Tensor gradient_of(Weights& weights, std::int64_t layers) {
+  const Decoder decoder(weights, {.context = 512, .recompute_layers = layers});
+  std::vector<std::int32_t> tokens, targets;
+  for (int i = 0; i < 700; ++i) {
+    tokens.push_back(i * i * 31 % 1003);
+    targets.push_back((i * 57 + 3) % 1003);
+  }
+  const Batch batch =
+      make_batch(tokens, targets, std::vector<std::int64_t>{300, 1, 399}, weights.device());
+  weights.clear_gradients();
+  Tape tape = decoder.forward(batch);
+  const HeadGradients head =
+      head_gradients(tape.last.normed, weights.head.value, batch.targets, weights.head.gradient,
+                     [](std::int64_t, const at::Tensor& logprobs) -> HeadSlopes {
+                       return {at::full_like(logprobs, -1.0 / 700), {}};
+                     },
+                     {.chunk_tokens = 256});
+  decoder.backward(batch, tape, head.hidden);
+  return weights.gradients();
+}
+
+Status check_model() {
+  KW_TRY(lm::Parameters for_cpu, make_parameters());
+  KW_TRY(lm::Parameters for_gpu, make_parameters());
+  Weights cpu(for_cpu, at::kCPU, at::kFloat), gpu(for_gpu, at::Device(at::kCUDA, 0), at::kBFloat16);
+  const at::Tensor want = gradient_of(cpu, 0).clone();
+  compare("gradient of a model", gradient_of(gpu, 0), want, 3e-2);
+  compare("gradient of a model, recomputed", gradient_of(gpu, 2), want, 3e-2);
+  // Both optimizers get the CPU's gradients.
+  const AdamWSettings settings{.weight_decay = 0.1, .max_norm = 0.5};
+  AdamW on_cpu(cpu, settings), on_gpu(gpu, settings);
+  const at::Tensor before = cpu.masters().clone();
+  for (int step = 1; step <= 3; ++step) {
+    at::Tensor a = cpu.gradients(), b = gpu.gradients();
+    a.copy_(want * step);
+    b.copy_(want * step);
+    compare("gradient's norm", on_gpu.step(1e-2).reshape({1}), on_cpu.step(1e-2).reshape({1}),
+            kWide);
+  }
+  compare("AdamW: change of the masters", gpu.masters().cpu() - before, cpu.masters() - before,
+          1e-4);
+  compare("AdamW: second moments", on_gpu.second_moments(), on_cpu.second_moments(), 1e-5);
+  compare("AdamW: rounded masters", gpu.computed(), gpu.masters().to(at::kBFloat16), 0);
+  return {};
+}
+
+Status check_all() {
+  KW_TRY_STATUS(cuda::check_support(256, 64, 512));
+  at::manual_seed(3);
+  for (std::int64_t width : {64, 512, 896, 1536, 2048, 4096, 8192}) check_norm(width);
+  for (std::int64_t d : {16, 64, 128, 256})
+    for (bool norms : {false, true}) check_heads(d, norms);
+  check_silu();
+  for (bool entropies : {false, true})
+    for (std::int64_t vocabulary : {97, 1003, 9000}) check_head(vocabulary, entropies);
+  return check_model();
+}
+
+}  // namespace
+}  // namespace kw::train
+
+int main() {
+  try {
+    const kw::Status status = kw::train::check_all();
+    if (!status) {
+      fmt::print(stderr, "error: {}\n", status.error().message());
+      return 2;
+    }
+  } catch (const c10::Error& e) {
+    fmt::print(stderr, "error: {}\n", e.what_without_backtrace());
+    return 2;
+  }
+  return kw::train::all_within ? 0 : 1;
+}

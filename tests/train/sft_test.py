@@ -1,0 +1,225 @@
+"""kernelwright-train sft beside the same training with transformers, and its checkpoints under interruption.
+usage: sft_test.py KERNELWRIGHT_TRAIN; exit 77: this Python has no transformers."""
+
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import torch
+    import transformers
+except ImportError:
+    print("no transformers: skipped")
+    sys.exit(77)
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lm"))
+import tiny_model  # noqa: E402
+
+PROGRAM = sys.argv[1]
+VOCABULARY = 600
+STEPS, STEP_TOKENS, RATE, DECAY, CLIP = 24, 120, 3e-3, 0.1, 0.7
+SHAPE = dict(vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+             intermediate_size=128, max_position_embeddings=256, initializer_range=0.1, eos_token_id=VOCABULARY - 3, bos_token_id=None)
+
+
+def make_model(folder, kind):
+    torch.manual_seed(3)
+    config, model = {"qwen3": (transformers.Qwen3Config, transformers.Qwen3ForCausalLM),
+                     "llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM)}[kind]
+    extra = {"qwen3": {"head_dim": 16, "tie_word_embeddings": True}, "llama": {"tie_word_embeddings": False}}[kind]
+    model(config(**SHAPE, **extra)).to(torch.float32).save_pretrained(folder)
+    (folder / "tokenizer.json").write_text(json.dumps(tiny_model.tokenizer_json(VOCABULARY)))
+
+
+def make_rows(path):
+    """Sequences that count up, with a stride that the first token says: something to learn."""
+    generator = random.Random(5)
+    rows = []
+    for _ in range(200):
+        length, stride, first = generator.randrange(5, 40), generator.randrange(1, 5), generator.randrange(50)
+        tokens = [300 + stride] + [(first + stride * place) % 100 for place in range(length)]
+        weights = [0.0] * 2 + [generator.choice([1.0, 1.0, 0.5]) for _ in tokens[2:]]
+        rows.append({"tokens": tokens, "weights": weights})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return rows
+
+
+def steps_of(rows):
+    """The samples of each step: as many as fit into STEP_TOKENS."""
+    place = 0
+    for _ in range(STEPS):
+        step, tokens = [], 0
+        while not step or tokens + len(rows[place % len(rows)]["tokens"]) - 1 <= STEP_TOKENS:
+            step.append(rows[place % len(rows)])
+            tokens += len(step[-1]["tokens"]) - 1
+            place += 1
+        yield step
+
+
+def train_with_transformers(folder, rows):
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    vectors = [p for p in model.parameters() if p.ndim == 1]
+    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0}],
+                                  lr=RATE, betas=(0.9, 0.95), eps=1e-8)
+    losses, norms = [], []
+    for number, step in enumerate(steps_of(rows)):
+        progress = number / STEPS
+        factor = min(1, (progress + 1 / STEPS) / 0.25) if progress < 0.25 else (1 + math.cos(math.pi * (progress - 0.25) / 0.75)) / 2
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * factor
+        weight = sum(sum(row["weights"][1:]) for row in step)
+        loss = 0
+        for row in step:
+            tokens = torch.tensor(row["tokens"])
+            logits = model(tokens[None, :-1]).logits[0].float()
+            nats = torch.nn.functional.cross_entropy(logits, tokens[1:], reduction="none")
+            loss = loss + (nats * torch.tensor(row["weights"][1:])).sum() / weight
+        optimizer.zero_grad()
+        loss.backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP).item())
+        optimizer.step()
+        losses.append(loss.item())
+    return model, losses, norms
+
+
+def command(folder, rows, run, *extra):
+    settings = {"model": folder, "run": run, "data": rows, "shuffle": "false", "max_tokens": 200, "step_tokens": STEP_TOKENS,
+                "micro_tokens": 64, "steps": STEPS, "learning_rate": RATE, "schedule": "cosine", "warmup": 0.25, "weight_decay": DECAY,
+                "max_norm": CLIP, "device": "cpu", "dtype": "float32", "threads": 1, "head_chunk": 50, "save_every": 8, "keep": 0,
+                "validation": rows, "validation_rows": 20, "validate_every": 8}
+    settings.update(dict(word.split("=", 1) for word in extra if "=" in word))
+    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    return [PROGRAM, "sft", *words, *(word for word in extra if "=" not in word)]
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
+    return done.stdout.strip()
+
+
+def metrics(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def check_curve(kind, work):
+    model, rows_file = work / kind, work / "rows.jsonl"
+    make_model(model, kind)
+    rows = make_rows(rows_file)
+    last = run(*command(model, rows_file, work / f"run-{kind}"))
+    trained, losses, norms = train_with_transformers(model, rows)
+    ours = metrics(work / f"run-{kind}")
+    assert [line["step"] for line in ours] == list(range(1, STEPS + 1)), ours
+    worst = max(abs(line["loss"] - loss) / loss for line, loss in zip(ours, losses))
+    worst_norm = max(abs(line["gradient_norm"] - norm) / norm for line, norm in zip(ours, norms))
+    assert worst < 1e-5 and worst_norm < 2e-4, (worst, worst_norm)
+    assert losses[-1] < 0.7 * losses[0], "nothing was learnt, so nothing is compared"
+    assert ours[-1]["validation_loss"] < ours[7]["validation_loss"]
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(last, dtype=torch.float32).state_dict()
+    distance = max((loaded[name] - value).abs().max().item() for name, value in trained.state_dict().items())
+    assert distance < 2e-4, distance
+    print(f"{kind}: loss {losses[0]:.4f} to {losses[-1]:.4f}; largest relative difference {worst:.1e}, of the norm {worst_norm:.1e}; weights {distance:.1e}")
+
+
+def checkpoint_bytes(folder):
+    return {name: (folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")}
+
+
+def check_resume(work):
+    """Resumed from a checkpoint, and after kill -9 at any time: the bits of the run that was not interrupted."""
+    model, rows = work / "qwen3", work / "rows.jsonl"
+    whole = work / "run-qwen3"
+    want = checkpoint_bytes(whole / "checkpoints" / f"step-{STEPS:06}")
+    cut = work / "run-cut"
+    shutil.copytree(whole, cut)
+    for step in (16, STEPS):
+        shutil.rmtree(cut / "checkpoints" / f"step-{step:06}")
+    (cut / "checkpoints" / "partial-step-000016").mkdir()
+    run(*command(model, rows, cut, "--resume"))
+    assert checkpoint_bytes(cut / "checkpoints" / f"step-{STEPS:06}") == want, "resumed run differs"
+    assert [line["loss"] for line in metrics(cut)] == [line["loss"] for line in metrics(whole)]
+
+    killed = work / "run-killed"
+    generator = random.Random(8)
+    for attempt in range(40):
+        words = command(model, rows, killed, "save_every=1", "keep=3", *(["--resume"] if list(killed.glob("checkpoints/step-*/DONE")) else []))
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if attempt < 6:
+            deadline = time.monotonic() + 60
+            before = {path.name for path in killed.glob("checkpoints/*")}
+            while process.poll() is None and time.monotonic() < deadline and {path.name for path in killed.glob("checkpoints/*")} == before:
+                time.sleep(0.002)
+            time.sleep(generator.random() * 0.03)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            continue
+        errors = process.communicate()[1]
+        assert process.returncode == 0, errors[-2000:]
+        break
+    assert checkpoint_bytes(killed / "checkpoints" / f"step-{STEPS:06}") == want, "the run that was killed differs"
+    assert len(list(killed.glob("checkpoints/step-*"))) == 3, "keep=3"
+    print("resume: equal to the bit, after kill -9 too")
+
+
+def refused(words, *parts):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, (done.returncode, done.stderr[-500:])
+    for part in parts:
+        assert part in done.stderr, (part, done.stderr[-500:])
+
+
+def check_refusals(work):
+    model, rows, whole = work / "qwen3", work / "rows.jsonl", work / "run-qwen3"
+    refused(command(model, rows, whole), "has checkpoints", "--resume")
+    refused(command(model, rows, work / "run-none", "--resume"), "no checkpoint")
+    refused(command(model, rows, whole, "--resume", "seed=5"), "seed: differs")
+    refused(command(model, rows, work / "run-x", "learning_rte=1"), "learning_rte", "learning_rate")
+    refused(command(model, work / "missing.jsonl", work / "run-x"), "missing.jsonl")
+    state = whole / "checkpoints" / f"step-{STEPS:06}" / "optimizer.safetensors"
+    state.write_bytes(state.read_bytes()[:-8])
+    refused(command(model, rows, whole, "--resume", f"steps={STEPS + 1}"), "optimizer.safetensors")
+    foreign = work / "run-foreign"
+    shutil.copytree(work / "run-llama", foreign)
+    shutil.copy(work / "run-cut" / "checkpoints" / f"step-{STEPS:06}" / "optimizer.safetensors",
+                foreign / "checkpoints" / f"step-{STEPS:06}" / "optimizer.safetensors")
+    refused(command(work / "llama", rows, foreign, "--resume", f"steps={STEPS + 1}"), "optimizer.safetensors", "master")
+    plan = run(*command(model, rows, work / "run-x", "--plan"))
+    assert "masters" in plan and "the run (about)" in plan, plan
+    assert not (work / "run-x" / "checkpoints").exists()
+    print("refusals and plan: right")
+
+
+def check_recipe(work):
+    """configs/sft_tiny.toml: new weights, a conversation a row; two steps of it."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    words = [word for setting in (f"run={work / 'tiny'}", "steps=2", "validate_every=2") for word in ("--set", setting)]
+    done = subprocess.run([PROGRAM, "sft", "--config", "configs/sft_tiny.toml", *words], cwd=root, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-1000:]
+    lines = metrics(work / "tiny")
+    assert abs(lines[0]["loss"] - math.log(259)) < 0.5, lines[0]  # new weights know nothing yet
+    assert lines[1]["validation_nats_per_byte"] > 0, lines[1]
+    print("recipe: runs")
+
+
+def main():
+    os.environ["OMP_NUM_THREADS"] = "1"
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory(prefix="kw-train-") as folder:
+        work = pathlib.Path(folder)
+        check_curve("qwen3", work)
+        check_curve("llama", work)
+        check_resume(work)
+        check_refusals(work)
+        check_recipe(work)
+
+
+main()
