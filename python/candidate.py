@@ -52,7 +52,13 @@ class Definition:
 
 
 class Module:
-    """A module's class, constructed at prepare. Its results are returned."""
+    """A module's class, constructed at prepare. Its results are returned.
+
+    hand_over(module, given) gives it the problem's state; keeps_state: calls cannot change it for good.
+    """
+
+    hand_over = staticmethod(modules.copy_state)
+    keeps_state = True
 
     def __init__(self, setup, source_module, entry):
         self._setup = setup
@@ -81,10 +87,10 @@ class Module:
         hand_over = setup.get("hand_over_state", True)
         given = {a["state_key"]: t for a, t in zip(setup["signature"]["statics"], statics)}
         if hand_over:
-            modules.copy_state(module, given)
+            self.hand_over(module, given)
         if callable(getattr(module, "prepare", None)):
             module.prepare()
-        if hand_over:
+        if hand_over and self.keeps_state:
             self.keeper = modules.StateKeeper(module, given)
         if setup.get("compile", False):
             self.call = torch.compile(module)

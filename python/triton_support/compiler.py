@@ -12,7 +12,7 @@ import sys
 
 import torch
 import triton
-from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
+from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.errors import OutOfResources, PTXASError
 from triton.runtime.jit import JITFunction
 
@@ -21,17 +21,13 @@ import failures
 import loading
 import messages
 from dtypes import TORCH_OF_NAME, scalar_value
-from memory import Region
 
 from . import autotune, host, launches
+from .building import Building, told
 from .warm_up import warm_up  # noqa: F401  the zygote's
 
 MAX_KERNELS = 64
-MAX_TEXT = 4000
-STATUS_BUILT, STATUS_FAILED, STATUS_TOO_LARGE = 0, 1, 3
 
-_HEADER = struct.Struct("<QIiQ40x")  # BuildHeader
-_BUILD_MAGIC = 0x31444C495542574B
 _TABLE = struct.Struct("<QII16s32x")  # TritonTable
 _TABLE_MAGIC = 0x314E54495254574B  # "KWTRITN1"
 _ENTRY = struct.Struct("<32s96sIIIIQQ32x")  # TritonEntry
@@ -59,31 +55,24 @@ class _NoLaunch:
 
 
 class Compiler:
-    """One request. The sources are the candidate's files, one after the other."""
+    """One request."""
 
     def __init__(self, message):
-        self._setup = message.body["setup"]
-        self._files = message.body["files"]
-        self._limit = message.body["artifact_limit"]
-        self._sources = bytes(Region(message.fds["sources"], writable=False).bytes)
-        self._output = message.fds["output"]  # kept open: the answer is written there
+        self._building = Building(message)
         self._kernels = {}  # identity -> (Kernel, compiled)
         self._identities = {}  # compiled -> identity
 
     def run(self):
         torch.set_num_threads(1)
         os.environ["TRITON_CACHE_DIR"] = os.path.join(loading.work_folder(), "triton")
-        host.install(host.Device(self._setup["arch"]), _NoLaunch)
+        host.install(host.Device(self._building.setup["arch"]), _NoLaunch)
         autotune.Tuning(0, (OutOfResources, CompileTimeAssertionFailure, PTXASError)).install()
         self._cover_launches()
         try:
             self._call()
         except BaseException as error:
-            failures.log(_told(error))
-            self._answer(STATUS_FAILED, b"")
-            return
-        artifact = self._table()
-        self._answer(STATUS_BUILT if len(artifact) <= self._limit else STATUS_TOO_LARGE, artifact)
+            return self._building.fail(told(error))
+        self._building.answer(self._table())
 
     def _cover_launches(self):
         compile_and_launch = JITFunction.run
@@ -101,8 +90,8 @@ class Compiler:
         JITFunction.run = run
 
     def _call(self):
-        setup = {**self._setup, "files": self._files}
-        subject = candidate.load(setup, self._sources)
+        setup = self._building.setup
+        subject = candidate.load(setup, self._building.sources)
         signature = setup["signature"]
         statics = [_made_up(a) for a in signature["statics"]]
         subject.prepare(statics)
@@ -129,17 +118,7 @@ class Compiler:
             binaries.append(binary)
             position += len(binary)
         version = triton.__version__.encode()[:15]
-        return b"".join([_TABLE.pack(_TABLE_MAGIC, len(entries), self._setup["arch"], version), *entries, *binaries])
-
-    def _answer(self, status, artifact):
-        failures.flush()
-        kept = artifact if status == STATUS_BUILT else b""
-        os.pwrite(self._output, kept, _HEADER.size)
-        exit_code = 1 if status == STATUS_FAILED else 0
-        # The magic, which says that there is an answer, comes last.
-        header = _HEADER.pack(_BUILD_MAGIC, status, exit_code, len(artifact))
-        os.pwrite(self._output, header[8:], 8)
-        os.pwrite(self._output, header[:8], 0)
+        return b"".join([_TABLE.pack(_TABLE_MAGIC, len(entries), self._building.setup["arch"], version), *entries, *binaries])
 
 
 def _made_up(argument):
@@ -147,17 +126,6 @@ def _made_up(argument):
     dtype = TORCH_OF_NAME[argument["dtype"]]
     tensor = torch.zeros(argument["shape"], dtype=dtype)
     return tensor.fill_(1) if dtype.is_floating_point and dtype.itemsize > 1 else tensor
-
-
-def _told(error):
-    """Triton's message with the source line that it points to; of other errors the traceback."""
-    if isinstance(error, CompilationError):
-        words = []
-        while error is not None:
-            words.append(f"{type(error).__name__}: {error}")
-            error = error.__cause__
-        return failures.shorten("\n".join(words), MAX_TEXT)
-    return failures.describe(error, MAX_TEXT)
 
 
 if __name__ == "__main__":

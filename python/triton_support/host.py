@@ -50,11 +50,12 @@ class Device:
         )
 
 
-def install(device, launcher_class):
-    """Makes this process look like one with `device`; launcher_class(source, metadata) is what Triton calls to launch."""
+def install(device, launcher_class, load=lambda name, binary: object()):
+    """Makes this process look like one with `device`; launcher_class(source, metadata) is what Triton calls to launch,
+    with what load(name, binary) gave for the kernel."""
     _cover_tensors()
     _cover_cuda(device)
-    triton.runtime.driver.set_active(Driver(device, launcher_class))
+    triton.runtime.driver.set_active(Driver(device, launcher_class, load))
     OnTheCpu().__enter__()  # for the rest of the process's life
 
 
@@ -182,6 +183,9 @@ def _cover_generated_code():
 class _Utils:
     """What Triton asks of a GPU driver library."""
 
+    def __init__(self, load):
+        self._load = load
+
     def get_device_properties(self, device):
         return {
             "max_shared_mem": MAX_SHARED_BYTES,
@@ -194,7 +198,7 @@ class _Utils:
         }
 
     def load_binary(self, name, kernel, shared, device):
-        return object(), object(), TYPICAL_REGISTERS, 0, MAX_THREADS
+        return object(), self._load(name, kernel), TYPICAL_REGISTERS, 0, MAX_THREADS
 
     def unload_module(self, module):
         pass
@@ -206,9 +210,9 @@ class _Utils:
 class Driver(DriverBase):
     """Triton's view of the device. Launches go to launcher_class."""
 
-    def __init__(self, device, launcher_class):
+    def __init__(self, device, launcher_class, load):
         super().__init__()
-        self.utils = _Utils()
+        self.utils = _Utils(load)
         self.launcher_cls = launcher_class
         self._device = device
 

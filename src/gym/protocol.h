@@ -114,7 +114,8 @@ static_assert(sizeof(OutputReport) == 144);
 struct BuildHeader {
   static constexpr std::uint64_t kMagic = 0x31444C495542574BULL;  // "KWBUILD1"
   std::uint64_t magic;
-  std::uint32_t status;    // 0 built, 1 a command failed, 2 no artefact, 3 artefact too large
+  // 0 built, 1 a command failed, 2 no artefact, 3 artefact too large, 4 refused: nobody's fault
+  std::uint32_t status;
   std::int32_t exit_code;  // of the failing command; negative: the signal
   std::uint64_t artifact_bytes;
   std::uint64_t reserved[5];

@@ -155,7 +155,7 @@ TEST(Target, DeviceCodeIsForTheGpu) {
     EXPECT_EQ(route(language, Target::kCuda), Target::kCuda);
     EXPECT_EQ(route(language, Target::kCpu), std::nullopt);
   }
-  EXPECT_EQ(languages_for(Target::kCuda), "cuda, ptx and cubin");
+  EXPECT_EQ(languages_for(Target::kCuda), "cuda, ptx, cubin and triton");
 }
 
 }  // namespace

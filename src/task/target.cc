@@ -12,7 +12,7 @@ struct Route {
   Language language;
   Target asked, bench;
 };
-constexpr std::array<Route, 7> kRoutes = {{
+constexpr std::array<Route, 8> kRoutes = {{
     {Language::kCpp, Target::kCpu, Target::kCpu},
     {Language::kPython, Target::kCpu, Target::kCpu},
     {Language::kTriton, Target::kCpu, Target::kInterpret},
@@ -20,6 +20,7 @@ constexpr std::array<Route, 7> kRoutes = {{
     {Language::kCuda, Target::kCuda, Target::kCuda},
     {Language::kPtx, Target::kCuda, Target::kCuda},
     {Language::kCubin, Target::kCuda, Target::kCuda},
+    {Language::kTriton, Target::kCuda, Target::kCuda},
 }};
 
 constexpr std::array<Target, 3> kTargets = {Target::kCpu, Target::kInterpret, Target::kCuda};

@@ -1,5 +1,6 @@
 // Kernels on a GPU, judged end to end by the real gym: compiler, checker, executors, all in their
 // sandboxes. The tests skip themselves, saying so, where there is no GPU.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -82,7 +83,23 @@ class CudaVerdicts : public testing::Test {
     return {};
   }
   static task::Candidate load(const std::string& source) {
-    return task::load_candidate(write("candidate.cu", source)).value();
+    const bool is_python = source.starts_with("import");
+    return task::load_candidate(write(is_python ? "candidate.py" : "candidate.cu", source)).value();
+  }
+  // A Triton candidate whose kernel has this body.
+  static std::string triton(const std::string& body,
+                            const std::string& result = "    y = torch.empty_like(x)\n") {
+    return "import torch\nimport triton\nimport triton.language as tl\n\n"
+           "@triton.jit\n"
+           "def line(x, y, n, BLOCK: tl.constexpr):\n"
+           "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n" +
+           body + "\ndef run(x):\n" + result +
+           "    line[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)\n"
+           "    return y\n";
+  }
+  bool has_triton() const {
+    const auto languages = gym_->capabilities("cuda").value().languages;
+    return std::ranges::find(languages, "triton") != languages.end();
   }
   static std::string described(const task::Verdict& verdict) {
     std::string text(task::to_string(verdict.outcome));
@@ -172,6 +189,64 @@ TEST_F(CudaVerdicts, WhatTheGpuRefusesIsSaid) {
       "extern \"C\" __global__ void line(const float* x, float* y, float* z) {}\n");
   EXPECT_NE(verdict.outcome, Outcome::kPassed);
   EXPECT_TRUE(task::is_candidates_fault(verdict.outcome));
+}
+
+constexpr const char* kRightInTriton =
+    "    tl.store(y + at, tl.load(x + at, mask=at < n) * 3 + 1, mask=at < n)\n";
+
+TEST_F(CudaVerdicts, RecordedTritonIsJudgedAsAnyOtherPlan) {
+  if (!has_triton()) GTEST_SKIP() << "triton is not installed";
+  EXPECT_EQ(judge_source(triton(kRightInTriton)).outcome, Outcome::kPassed);
+  // Wrong numbers, a tail that is left out, nothing at all.
+  EXPECT_EQ(judge_source(triton("    tl.store(y + at, tl.load(x + at, mask=at < n) * 3, mask=at < "
+                                "n)\n"))
+                .outcome,
+            Outcome::kWrongValue);
+  EXPECT_EQ(
+      judge_source(triton("    tl.store(y + at, tl.load(x + at, mask=at < n) * 3 + 1, mask=at "
+                          "< n - 1)\n"))
+          .outcome,
+      Outcome::kWrongValue);
+  EXPECT_EQ(judge_source(triton("    pass\n")).outcome, Outcome::kWrongValue);
+  // A write to an input, and one beside the output.
+  const task::Verdict fault =
+      judge_source(triton("    tl.store(x + at, tl.load(y + at, mask=at < n), mask=at < n)\n"));
+  EXPECT_EQ(fault.outcome, Outcome::kRuntimeError);
+  EXPECT_THAT(described(fault), HasSubstr("a kernel faulted"));
+  const task::Verdict beside =
+      judge_source(triton(std::string(kRightInTriton) + "    tl.store(y + n, 7.0)\n"));
+  EXPECT_EQ(beside.violation, "out_of_bounds");
+  EXPECT_EQ(judge_source(triton(kRightInTriton)).outcome, Outcome::kPassed);
+}
+
+TEST_F(CudaVerdicts, FillsCopiesAndScratchOfTritonAreReplayed) {
+  if (!has_triton()) GTEST_SKIP() << "triton is not installed";
+  const std::string adds =
+      "    tl.atomic_add(y + at, tl.load(x + at, mask=at < n) * 3 + 1, mask=at < n)\n";
+  EXPECT_EQ(judge_source(triton(adds, "    y = torch.zeros_like(x)\n")).outcome, Outcome::kPassed);
+  EXPECT_NE(judge_source(triton(adds)).outcome, Outcome::kPassed);
+  EXPECT_EQ(judge_source(triton(kRightInTriton,
+                                "    x = x.clone()\n    y = torch.empty(2 * x.numel(), "
+                                "device='cuda')[x.numel():]\n"))
+                .outcome,
+            Outcome::kPassed);
+}
+
+TEST_F(CudaVerdicts, TritonThatCannotBeReplayedIsUnsupported) {
+  if (!has_triton()) GTEST_SKIP() << "triton is not installed";
+  const task::Verdict verdict =
+      judge_source(triton(kRightInTriton, "    y = torch.empty_like(x) if x.sum() else x\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::kUnsupported);
+  EXPECT_THAT(described(verdict), HasSubstr("aten.sum"));
+}
+
+TEST_F(CudaVerdicts, TritonIsTimedAgainstTorch) {
+  if (!has_triton()) GTEST_SKIP() << "triton is not installed";
+  request_.options.timing = true;
+  const task::Verdict verdict = judge_source(triton(kRightInTriton));
+  ASSERT_EQ(verdict.outcome, Outcome::kPassed);
+  ASSERT_TRUE(verdict.times);
+  show(verdict, "torch");
 }
 
 // The same kernel on both sides.

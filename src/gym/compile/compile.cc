@@ -14,6 +14,7 @@
 #include "gym/compile/device_diagnostics.h"
 #include "gym/compile/shared_object.h"
 #include "gym/compile/triton_build.h"
+#include "gym/cuda/plan_file.h"
 #include "gym/protocol.h"
 #include "os/memory.h"
 #include "os/message.h"
@@ -24,6 +25,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMaxTritonText = 4096;
 
+// A Triton role does it, which is told how to call the candidate.
+bool runs_host_code(const CompilePlan& plan) {
+  return plan.kind == ArtifactKind::kTritonKernels || plan.kind == ArtifactKind::kRecordedPlan;
+}
+
 Status send_request(const CompilePlan& plan, int control, int sources, int output) {
   Json files = Json::array();
   for (const task::SourceFile& file : plan.files) {
@@ -33,7 +39,7 @@ Status send_request(const CompilePlan& plan, int control, int sources, int outpu
                   {"fds", {"sources", "output"}},
                   {"files", std::move(files)},
                   {"artifact_limit", kMaxArtifactBytes}};
-  if (plan.kind == ArtifactKind::kTritonKernels) {
+  if (runs_host_code(plan)) {
     request["setup"] = plan.setup;
   } else {
     request["commands"] = plan.commands;
@@ -80,12 +86,23 @@ Result<std::string> read_at(int fd, std::size_t bytes, std::size_t offset) {
 
 // Triton's leaf says only what the author should read; g++ says more than that.
 std::string told(const CompilePlan& plan, const std::string& log) {
-  if (plan.kind == ArtifactKind::kTritonKernels) return printable(trim(log), kMaxTritonText) + "\n";
+  if (runs_host_code(plan)) return printable(trim(log), kMaxTritonText) + "\n";
   if (plan.kind == ArtifactKind::kDeviceCode) return device_diagnostics(log, plan.files);
   return compiler_diagnostics(log);
 }
 
+// The plan of a recording: it says what each module has.
+Status check_recorded(std::string_view artifact) {
+  KW_TRY(PlanContents contents, read_plan_file(artifact));
+  for (std::size_t i = 0; i < contents.modules.size(); ++i) {
+    KW_TRY(std::vector<CubinKernel> kernels, read_cubin(contents.modules[i]));
+    KW_TRY_STATUS(check_launches(contents.plan, i, kernels));
+  }
+  return {};
+}
+
 Status check_artifact(const CompilePlan& plan, std::string_view artifact) {
+  if (plan.kind == ArtifactKind::kRecordedPlan) return check_recorded(artifact);
   if (plan.kind == ArtifactKind::kSharedObject) return check_shared_object(artifact);
   if (plan.kind == ArtifactKind::kDeviceCode) {
     KW_TRY(std::vector<CubinKernel> kernels, read_cubin(artifact));
@@ -105,6 +122,13 @@ std::string failure_text(const CompilePlan& plan, const BuildHeader& header,
   return text;
 }
 
+// A recorder's words come first in a verdict; one that was ended had no time for any.
+std::string refusal_text(const CompilePlan& plan, const BuildHeader& header,
+                         const std::string& log) {
+  if (header.exit_code >= 0) return told(plan, log);
+  return "host code looks into a tensor's memory, or its process ends\n" + told(plan, log);
+}
+
 // Reads the answer. The memory file stays writable for the other side, so everything is copied once
 // and judged on the copy.
 Result<BuildOutcome> read_answer(const CompilePlan& plan, int output, const std::string& log,
@@ -122,6 +146,11 @@ Result<BuildOutcome> read_answer(const CompilePlan& plan, int output, const std:
     outcome.status = BuildStatus::kTooLarge;
     outcome.diagnostics =
         fmt::format("the artefact is larger than {}\n", format_bytes(kMaxArtifactBytes));
+    return outcome;
+  }
+  if (header.status == 4) {
+    outcome.status = BuildStatus::kRefused;
+    outcome.diagnostics = refusal_text(plan, header, log);
     return outcome;
   }
   if (header.status != 0) {

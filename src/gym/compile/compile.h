@@ -31,6 +31,7 @@ enum class BuildStatus {
   kFailed,    // a command failed or left no artefact: outcome compile_error
   kTooLarge,  // the artefact: outcome compile_error
   kTimedOut,  // outcome compile_error, diagnostics say so
+  kRefused,   // nobody's fault, diagnostics say why: outcome unsupported
 };
 
 // A build that failed is a value here: it is the candidate's doing.

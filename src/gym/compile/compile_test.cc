@@ -1,10 +1,15 @@
 // The limit of a build whose compiler others freeze.
 #include "gym/compile/compile.h"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "gym/protocol.h"
 #include "os/file.h"
+#include "os/message.h"
 
 namespace kw::gym {
 namespace {
@@ -43,6 +48,36 @@ TEST_F(RunCompile, ACompilerThatIsFrozenIsNotLate) {
 TEST_F(RunCompile, ACompilerThatHasBeenFrozenHasItsWholeTimeYetNoMore) {
   EXPECT_EQ(run([] { return std::chrono::hours(1); }).status, BuildStatus::kTimedOut);
   EXPECT_EQ(run({}).status, BuildStatus::kTimedOut);
+}
+
+// Its answer has a status of its own, and its words are what it wrote.
+TEST_F(RunCompile, ARefusalIsNobodysFault) {
+  CompilePlan plan;
+  plan.kind = ArtifactKind::kRecordedPlan;
+  BuildHeader header{};
+  header.magic = BuildHeader::kMagic;
+  header.status = 4;
+  auto answer = [&] {
+    std::jthread compiler([&] {
+      os::Message request =
+          os::receive_message(sockets_.second.get(), std::chrono::minutes(1)).value();
+      ASSERT_EQ(::pwrite(request.fds.at(1).get(), &header, sizeof header, 0), sizeof header);
+      sockets_.second.reset();
+    });
+    CompilerLink link;
+    link.control = sockets_.first.get();
+    link.log = [] { return std::string("aten.sum computes\n"); };
+    BuildCache cache(folder_.path());
+    return run_compile(plan, link, cache).value();
+  };
+  BuildOutcome outcome = answer();
+  EXPECT_EQ(outcome.status, BuildStatus::kRefused);
+  EXPECT_EQ(outcome.diagnostics, "aten.sum computes\n");
+  sockets_ = os::make_message_socket_pair().value();
+  header.exit_code = -11;
+  outcome = answer();
+  EXPECT_EQ(outcome.status, BuildStatus::kRefused);
+  EXPECT_TRUE(outcome.diagnostics.starts_with("host code looks into a tensor's memory"));
 }
 
 }  // namespace

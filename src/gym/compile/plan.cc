@@ -207,6 +207,18 @@ Result<std::vector<std::string>> device_command(const task::Candidate& candidate
               to_string(candidate.language));
 }
 
+Result<CompilePlan> plan_host_code(ArtifactKind kind, const task::Candidate& candidate, Json setup,
+                                   int arch, const TritonToolchain& toolchain) {
+  KW_TRY_STATUS(check_candidate(candidate));
+  CompilePlan plan;
+  plan.kind = kind;
+  plan.files = candidate.sources;
+  plan.setup = std::move(setup);
+  plan.setup["arch"] = arch;
+  plan.key = key_of(plan, toolchain.identity);
+  return plan;
+}
+
 }  // namespace
 
 std::size_t CompilePlan::source_bytes() const {
@@ -245,14 +257,13 @@ Result<CompilePlan> plan_cpp(const task::Candidate& candidate, const task::Signa
 
 Result<CompilePlan> plan_triton(const task::Candidate& candidate, Json setup, int arch,
                                 const TritonToolchain& toolchain) {
-  KW_TRY_STATUS(check_candidate(candidate));
-  CompilePlan plan;
-  plan.kind = ArtifactKind::kTritonKernels;
-  plan.files = candidate.sources;
-  plan.setup = std::move(setup);
-  plan.setup["arch"] = arch;
-  plan.key = key_of(plan, toolchain.identity);
-  return plan;
+  return plan_host_code(ArtifactKind::kTritonKernels, candidate, std::move(setup), arch, toolchain);
+}
+
+Result<CompilePlan> plan_recording(const task::Candidate& candidate, Json setup, int arch,
+                                   const TritonToolchain& toolchain) {
+  setup["recorded"] = true;
+  return plan_host_code(ArtifactKind::kRecordedPlan, candidate, std::move(setup), arch, toolchain);
 }
 
 Result<CompilePlan> plan_device(const task::Candidate& candidate, const task::Signature& signature,

@@ -18,6 +18,7 @@ namespace kw::gym {
 enum class ArtifactKind {
   kSharedObject,   // built by commands from a cpp candidate
   kTritonKernels,  // a TritonBuild, made by running the candidate's host code
+  kRecordedPlan,   // a file of gym/cuda/plan_file.h, made by running the candidate's host code
   kDeviceCode,     // a cubin, built by a command from a cuda, ptx or cubin candidate
 };
 
@@ -54,6 +55,10 @@ Result<CompilePlan> plan_cpp(const task::Candidate& candidate, const task::Signa
 // The plan depends on the shapes in it: launches take their constants from them.
 Result<CompilePlan> plan_triton(const task::Candidate& candidate, Json setup, int arch,
                                 const TritonToolchain& toolchain);
+
+// The same host code recorded: what it launches becomes a launch plan.
+Result<CompilePlan> plan_recording(const task::Candidate& candidate, Json setup, int arch,
+                                   const TritonToolchain& toolchain);
 
 // The build of a `cuda`, `ptx` or `cubin` candidate for a GPU ("sm_90a"). Its launches are those of
 // task::device_plan() on one module, whose hash and size are known when it is built. The plan does

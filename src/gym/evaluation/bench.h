@@ -29,6 +29,7 @@ class Program {
 struct Build {
   std::unique_ptr<Program> program;  // null: the candidate is at fault
   std::string mistake;               // says to the candidate's author why there is no program
+  std::string unsupported;           // why there is none by nobody's fault
   std::optional<bool> cached;        // nullopt where nothing is compiled
   std::string triton_version;
   double wall_ms = 0;

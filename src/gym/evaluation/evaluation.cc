@@ -47,6 +47,7 @@ void add_build(Evidence& evidence, const Build& build) {
   if (build.cached) evidence.build_cached = build.cached;
   if (!build.triton_version.empty()) evidence.triton_version = build.triton_version;
   if (build.program == nullptr) evidence.compile_error = build.mistake;
+  if (!build.unsupported.empty()) evidence.unsupported = build.unsupported;
   evidence.cost.compile_ms = evidence.cost.compile_ms.value_or(0) + build.wall_ms;
 }
 
@@ -260,7 +261,7 @@ class Evaluation {
     KW_TRY(Build built, session.build(*candidate, BuildFor::kBaseline));
     if (built.program == nullptr)
       return fail(ErrorCode::kInvalidArgument, "the baseline {} does not build: {}",
-                  candidate->name, built.mistake);
+                  candidate->name, built.mistake + built.unsupported);
     return std::move(built.program);
   }
 

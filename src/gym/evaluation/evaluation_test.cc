@@ -143,6 +143,15 @@ TEST_F(EvaluationTest, ACandidatesFaultEndsWithItsOwnOutcome) {
   EXPECT_EQ(judge("nothing")->outcome, Outcome::kCompileError);
 }
 
+TEST_F(EvaluationTest, ABuildThatNobodyCanMakeIsUnsupported) {
+  gpu.refused["odd"] = "aten.sum computes outside of kernels";
+  const auto verdict = judge("odd");
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->outcome, Outcome::kUnsupported);
+  ASSERT_FALSE(verdict->diagnostics.empty());
+  EXPECT_THAT(verdict->diagnostics[0].message, ::testing::HasSubstr("aten.sum"));
+}
+
 TEST_F(EvaluationTest, NoiseIsMeasuredOnceMore) {
   EXPECT_EQ(outcome("noisy once", noisy_in({1})), Outcome::kPassed);
   EXPECT_EQ(gpu.judged, 2);

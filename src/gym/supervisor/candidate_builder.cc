@@ -59,11 +59,16 @@ Result<TritonToolchain> CandidateBuilder::triton() const {
   return *triton_;
 }
 
+Result<RunningRole> CandidateBuilder::start(ArtifactKind kind) {
+  if (kind == ArtifactKind::kTritonKernels) return roles_.start_triton_compiler();
+  if (kind == ArtifactKind::kRecordedPlan) return roles_.start_triton_recorder();
+  return roles_.start_compiler();
+}
+
 Result<BuildOutcome> CandidateBuilder::compile(const CompilePlan& plan) {
   KW_TRY(auto found, find_build(plan, cache_));
   if (found) return std::move(*found);
-  bool triton = plan.kind == ArtifactKind::kTritonKernels;
-  KW_TRY(RunningRole role, triton ? roles_.start_triton_compiler() : roles_.start_compiler());
+  KW_TRY(RunningRole role, start(plan.kind));
   CompilerLink link;
   link.control = role.control.get();
   link.log = [&] { return role.log->text(); };
@@ -109,6 +114,29 @@ Result<HostBuild> CandidateBuilder::build_triton(const task::Candidate& candidat
   KW_TRY(run.build, read_triton_build(artifact));
   executable.triton = std::move(run);
   build.executable = std::move(executable);
+  return build;
+}
+
+Result<HostBuild> CandidateBuilder::record(const task::Candidate& candidate,
+                                           const ProblemSession& session, int arch) {
+  const auto start = Clock::now();
+  KW_TRY(TritonToolchain toolchain, triton());
+  Json setup = session.call_setup(python_executable(candidate, session.is_module()));
+  auto plan = plan_recording(candidate, std::move(setup), arch, toolchain);
+  if (!plan) return refused(std::move(plan).error());
+  KW_TRY(BuildOutcome outcome, compile(*plan));
+  HostBuild build;
+  build.cached = outcome.cached;
+  build.triton_version = toolchain.version;
+  build.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  if (outcome.status == BuildStatus::kBuilt) {
+    build.executable.emplace();
+    build.executable->plan = std::move(outcome.artifact);
+  } else if (outcome.status == BuildStatus::kRefused) {
+    build.unsupported = std::move(outcome.diagnostics);
+  } else {
+    build.mistake = std::move(outcome.diagnostics);
+  }
   return build;
 }
 

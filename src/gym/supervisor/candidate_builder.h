@@ -24,6 +24,7 @@ namespace kw::gym {
 struct HostBuild {
   std::optional<Executable> executable;
   std::string mistake;         // says to the candidate's author why there is no executable
+  std::string unsupported;     // why there is none by nobody's fault
   std::optional<bool> cached;  // nullopt where nothing is compiled
   std::string triton_version;
   double wall_ms = 0;
@@ -42,8 +43,13 @@ class CandidateBuilder {
 
   // For the session's workload. kUnsupported without the language's tool chain.
   Result<HostBuild> build(const task::Candidate& candidate, const ProblemSession& session);
+  // Records a Triton candidate's calls: its executable is a launch plan for a GPU of compute
+  // capability arch / 10.
+  Result<HostBuild> record(const task::Candidate& candidate, const ProblemSession& session,
+                           int arch);
 
  private:
+  Result<RunningRole> start(ArtifactKind kind);
   Result<BuildOutcome> compile(const CompilePlan& plan);
   Result<HostBuild> build_cpp(const task::Candidate& candidate, const ProblemSession& session);
   Result<HostBuild> build_triton(const task::Candidate& candidate, const ProblemSession& session);

@@ -25,16 +25,21 @@ Result<os::UniqueFd> plan_file_of(DeviceBuild build) {
 class CudaSession : public HostSession {
  public:
   CudaSession(std::unique_ptr<ProblemSession> session, CandidateBuilder& builder,
-              DeviceBuilder& plans, SessionProblem problem)
-      : HostSession(std::move(session), builder, std::move(problem)), plans_(plans) {}
+              DeviceBuilder& plans, int arch, SessionProblem problem)
+      : HostSession(std::move(session), builder, std::move(problem)), plans_(plans), arch_(arch) {}
 
   // Python is a baseline only: against a candidate's host code nothing here is a wall.
   Result<Build> build(const task::Candidate& candidate, BuildFor side) override {
     if (candidate.language == task::Language::kPython && side == BuildFor::kBaseline)
       return HostSession::build(candidate, side);
+    if (candidate.language == task::Language::kTriton) {
+      KW_TRY(HostBuild recorded, builder().record(candidate, session(), arch_));
+      return build_of(std::move(recorded));
+    }
     KW_TRY(DeviceBuild built, plans_.build(candidate, signature()));
     Build out{.program = nullptr,
               .mistake = std::move(built.mistake),
+              .unsupported = {},
               .cached = built.cached,
               .triton_version = {},
               .wall_ms = built.wall_ms};
@@ -53,6 +58,7 @@ class CudaSession : public HostSession {
 
  private:
   DeviceBuilder& plans_;
+  const int arch_;
 };
 
 }  // namespace
@@ -60,7 +66,8 @@ class CudaSession : public HostSession {
 std::unique_ptr<BenchSession> CudaBench::session(std::unique_ptr<ProblemSession> opened,
                                                  CandidateBuilder& builder,
                                                  SessionProblem problem) const {
-  return std::make_unique<CudaSession>(std::move(opened), builder, plans_, std::move(problem));
+  return std::make_unique<CudaSession>(std::move(opened), builder, plans_, arch_,
+                                       std::move(problem));
 }
 
 }  // namespace kw::gym

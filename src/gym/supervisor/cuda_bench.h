@@ -1,5 +1,6 @@
-// The GPU: candidates without host code (cuda, ptx, cubin), as launch plans that an executor of
-// ours launches (docs/gpu.md). The baseline is such a plan too, or Python on the same GPU.
+// The GPU: candidates without host code (cuda, ptx, cubin) and recorded Triton, as launch plans
+// that an executor of ours launches (docs/gpu.md). The baseline is such a plan too, or Python on
+// the same GPU.
 #pragma once
 #include <memory>
 
@@ -10,9 +11,10 @@ namespace kw::gym {
 
 class CudaBench : public HostBench {
  public:
-  // The context names the GPU. Borrows both builders.
-  CudaBench(ProblemSession::Context context, CandidateBuilder& builder, DeviceBuilder& plans)
-      : HostBench(std::move(context), builder), plans_(plans) {}
+  // The context names the GPU, of compute capability arch / 10. Borrows both builders.
+  CudaBench(ProblemSession::Context context, CandidateBuilder& builder, DeviceBuilder& plans,
+            int arch)
+      : HostBench(std::move(context), builder), plans_(plans), arch_(arch) {}
   std::string_view workload_target() const override { return "cuda"; }
   // What is missing is never a plan's excuse: it needs nothing but the GPU.
   std::optional<std::string> lacks(const task::Candidate& /*candidate*/,
@@ -27,6 +29,7 @@ class CudaBench : public HostBench {
 
  private:
   DeviceBuilder& plans_;
+  const int arch_;
 };
 
 }  // namespace kw::gym

@@ -123,7 +123,8 @@ Result<std::unique_ptr<Workshop>> CudaTarget::make_workshop(const cuda::DeviceFa
   shop->plans = std::make_unique<DeviceBuilder>(
       *shop->roles, *shop->lease, resolve_cuda(cuda::cuda_library_folders()),
       DeviceBuilderOptions{gpu.architecture(), builds, kSpareCompilers});
-  shop->bench = std::make_unique<CudaBench>(shop->context(kDevice), *shop->builder, *shop->plans);
+  shop->bench = std::make_unique<CudaBench>(shop->context(kDevice), *shop->builder, *shop->plans,
+                                            gpu.compute_capability);
   return shop;
 }
 
@@ -143,6 +144,8 @@ Capabilities CudaTarget::capabilities() const {
   c.freeze = true;  // nothing needs it: no host code of a candidate runs between calls
   c.clock = true;
   c.languages = {"cuda", "ptx", "cubin"};
+  const auto hosted = (*workshop)->builder->languages();
+  if (std::ranges::find(hosted, "triton") != hosted.end()) c.languages.emplace_back("triton");
   return c;
 }
 

@@ -14,8 +14,13 @@ const Executable& executable_of(const Program& program) {
 
 Result<Build> HostSession::build(const task::Candidate& candidate, BuildFor /*side*/) {
   KW_TRY(HostBuild built, builder_.build(candidate, *session_));
+  return build_of(std::move(built));
+}
+
+Build HostSession::build_of(HostBuild built) {
   Build out{.program = nullptr,
             .mistake = std::move(built.mistake),
+            .unsupported = std::move(built.unsupported),
             .cached = built.cached,
             .triton_version = std::move(built.triton_version),
             .wall_ms = built.wall_ms};

@@ -50,6 +50,8 @@ class HostSession : public BenchSession {
 
  protected:
   ProblemSession& session() { return *session_; }
+  CandidateBuilder& builder() { return builder_; }
+  static Build build_of(HostBuild built);
   const SessionProblem& problem() const { return problem_; }
 
  private:

@@ -47,7 +47,8 @@ Result<sandbox::Launcher*> Launchers::special(Host host) {
                    : host == Host::kTracer          ? tracer_
                                                     : compiler_;
   if (launcher != nullptr) return launcher.get();
-  std::vector<std::string> modules = {"triton_compiler=triton_support.compiler"};
+  std::vector<std::string> modules = {"triton_compiler=triton_support.compiler",
+                                      "triton_recorder=triton_support.recorder"};
   Environment more;
   if (host == Host::kTritonInterpreter) {
     modules = {"executor=executor", "triton_support.interpret"};

@@ -94,8 +94,16 @@ Result<RunningRole> Roles::start_compiler(sandbox::Spec spec) {
 }
 
 Result<RunningRole> Roles::start_triton_compiler() {
+  return start_triton("triton_compiler");
+}
+
+Result<RunningRole> Roles::start_triton_recorder() {
+  return start_triton("triton_recorder");
+}
+
+Result<RunningRole> Roles::start_triton(std::string role) {
   sandbox::Spec spec;
-  spec.role = "triton_compiler";
+  spec.role = std::move(role);
   spec.environment = thread_environment(1);
   spec.environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin");  // Triton starts ptxas
   spec.limits.memory_bytes = 4 * kGiB;

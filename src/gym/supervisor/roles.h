@@ -45,6 +45,8 @@ class Roles {
   // before it waits for its request, for as long as it must.
   Result<RunningRole> start_device_compiler(const CudaToolchain& toolchain, bool warm);
   Result<RunningRole> start_triton_compiler();
+  // It records what a Triton candidate launches, and compiles it.
+  Result<RunningRole> start_triton_recorder();
   Result<RunningRole> start_oracle(const RoleLimits& limits);
   Result<RunningRole> start_tracer(const RoleLimits& limits);
   // host: not kTritonCompiler or kTracer. Pinned to `cpus`. may_compile: the executor runs
@@ -59,6 +61,7 @@ class Roles {
  private:
   Result<RunningRole> start(Host host, sandbox::Spec spec);
   Result<RunningRole> start_compiler(sandbox::Spec spec);
+  Result<RunningRole> start_triton(std::string role);
   Launchers& launchers_;
   const Programs& programs_;
   sandbox::LogReader logs_;

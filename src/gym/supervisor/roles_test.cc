@@ -74,7 +74,10 @@ TEST_F(RolesTest, TheInterpreterKnowsThatItInterprets) {
   const std::pair<std::string, std::string> interpret = {"TRITON_INTERPRET", "1"};
   EXPECT_THAT(last().spec.environment, Contains(interpret));
   EXPECT_THAT(fakes_.launches.started[last().launcher].zygote_environment, Contains(interpret));
+  ASSERT_TRUE(roles_.start_triton_recorder());
+  EXPECT_EQ(last().spec.role, "triton_recorder");
   ASSERT_TRUE(roles_.start_triton_compiler());
+  EXPECT_EQ(last().spec.role, "triton_compiler");
   EXPECT_THAT(last().spec.environment, Not(Contains(interpret)));
   EXPECT_THAT(fakes_.launches.started[last().launcher].zygote_environment,
               Not(Contains(interpret)));

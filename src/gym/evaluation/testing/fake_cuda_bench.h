@@ -25,6 +25,7 @@ class ScriptedProgram : public Program {
 struct FakeGpu {
   std::map<std::string, ExecutorScript> kernels;   // a source that is missing here does not compile
   std::map<std::string, ErrorCode> broken_builds;  // sources whose build is cut: our failure
+  std::map<std::string, std::string> refused;      // sources that nobody can build, and why
   AdmissionFindings findings;                      // of every workload
   std::uint64_t resident_bytes = 1;
   std::function<void(FakeWorkload&)> before_judge;
@@ -46,6 +47,10 @@ class FakeCudaSession : public BenchSession {
       return fail(broken->second, "the compiler is gone");
     Build out;
     out.wall_ms = 5;
+    if (auto refused = gpu_.refused.find(source); refused != gpu_.refused.end()) {
+      out.unsupported = refused->second;
+      return out;
+    }
     auto found = gpu_.kernels.find(source);
     if (found == gpu_.kernels.end()) {
       out.mistake = "there is no kernel " + source;

@@ -1,0 +1,119 @@
+// Triton candidates recorded in real sandboxes as launch plans: no GPU is needed. Skipped where
+// Triton is not installed.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gym/cuda/plan_file.h"
+#include "gym/supervisor/candidate_builder.h"
+#include "gym/supervisor/testing/fake_session.h"
+#include "task/candidate_source.h"
+#include "task/resolved_plan.h"
+
+namespace kw::gym {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kHopper = 90;
+constexpr const char* kLine = R"(import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def line(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n) * 3 + 1, mask=at < n)
+
+def run(x):
+)";
+
+// The session is opened over fakes; the recorder is real.
+class TritonRecordTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { shop_ = std::make_unique<Shop>(); }
+  static void TearDownTestSuite() { shop_.reset(); }
+  void SetUp() override {
+    session_ = sessions_.open().value();
+    const std::vector<std::string> languages = shop_->builder.languages();
+    if (std::ranges::find(languages, "triton") != languages.end()) return;
+    ASSERT_EQ(std::getenv("KW_REQUIRE_TRITON"), nullptr) << "triton is not installed";
+    GTEST_SKIP() << "triton is not installed";
+  }
+  // body: the lines of run(x).
+  HostBuild record(const std::string& body) {
+    auto candidate = task::candidate_from_source("k.py", kLine + body).value();
+    EXPECT_EQ(candidate.language, task::Language::kTriton);
+    auto built = shop_->builder.record(candidate, *session_, kHopper);
+    if (built) return std::move(*built);
+    ADD_FAILURE() << built.error().message();
+    return {};
+  }
+
+  // One for all tests: a zygote takes seconds to start.
+  struct Shop {
+    static GymOptions options() {
+      GymOptions out;
+      out.programs_folder = KW_BINARY_DIR "/bin";
+      return out;
+    }
+    os::TempDir folder = os::TempDir::make("kw-record-").value();
+    Programs programs = find_programs(options()).value();
+    std::unique_ptr<Launchers> launchers =
+        Launchers::start(programs, sandbox::Level::kNone).value();
+    Roles roles{*launchers, programs};
+    HostLease lease{TimingLock::open().value(), *launchers, nullptr};
+    CandidateBuilder builder{programs, roles, lease, folder.path() / "builds"};
+  };
+  static std::unique_ptr<Shop> shop_;
+  testing::FakeSessions sessions_;
+  std::unique_ptr<ProblemSession> session_;
+};
+
+std::unique_ptr<TritonRecordTest::Shop> TritonRecordTest::shop_;
+
+TEST_F(TritonRecordTest, ACallBecomesAPlanThatResolves) {
+  constexpr const char* kBody =
+      "    y = torch.empty_like(x)\n"
+      "    n = x.numel()\n"
+      "    line[(triton.cdiv(n, 128),)](x, y, n, BLOCK=128)\n"
+      "    return y\n";
+  HostBuild built = record(kBody);
+  ASSERT_TRUE(built.executable) << built.mistake << built.unsupported;
+  EXPECT_NE(built.triton_version, "");
+  const std::string file = os::read_to_end(built.executable->plan.get(), 1U << 20U).value();
+  const auto contents = read_plan_file(file);
+  ASSERT_TRUE(contents) << contents.error().message();
+  EXPECT_EQ(contents->plan.triton, built.triton_version);
+  const auto plan = task::resolve(contents->plan, session_->signature());
+  ASSERT_TRUE(plan) << plan.error().message();
+  ASSERT_EQ(plan->steps.size(), 1U);
+  const auto& launch = std::get<task::ResolvedLaunch>(plan->steps[0]);
+  EXPECT_EQ(launch.grid[0], 2U);
+  ASSERT_EQ(launch.arguments.size(), 5U);  // x, y, n and two pointers to scratch
+  EXPECT_EQ(std::get<task::ResolvedMemory>(launch.arguments[1]).kind, task::MemoryKind::kOutput);
+  EXPECT_TRUE(record(kBody).cached.value_or(false));
+}
+
+TEST_F(TritonRecordTest, WhatCannotBeReplayedIsNobodysFault) {
+  HostBuild built = record("    return x.sum()\n");
+  EXPECT_FALSE(built.executable);
+  EXPECT_EQ(built.mistake, "");
+  EXPECT_THAT(built.unsupported, HasSubstr("aten.sum computes outside of kernels (k.py:11)"));
+  built = record("    import ctypes\n    return ctypes.string_at(x.data_ptr(), 1)\n");
+  EXPECT_FALSE(built.executable);
+  EXPECT_THAT(built.unsupported, ::testing::StartsWith("host code looks into a tensor's memory"));
+}
+
+TEST_F(TritonRecordTest, AMistakeIsTheCandidates) {
+  HostBuild built = record("    y = torch.empty_like(x)\n    line[(2,)](x, y, 256, BLOCK=100)\n");
+  EXPECT_FALSE(built.executable);
+  EXPECT_EQ(built.unsupported, "");
+  EXPECT_THAT(built.mistake, HasSubstr("power of 2"));
+}
+
+}  // namespace
+}  // namespace kw::gym
