@@ -45,6 +45,7 @@ Result<std::optional<SampleProblem>> problem_of(ObjectReader& reader) {
   KW_TRY(ObjectReader one, ObjectReader::make(*value, "problem"));
   out.emplace();
   KW_TRY(static_cast<task::PortableProblem&>(*out), task::read_portable_problem(one));
+  if (out->hash.empty()) return fail(ErrorCode::kInvalidArgument, "{}: missing", one.path("hash"));
   KW_TRY(out->resized, one.strings_or_empty("resized"));
   if (!out->is_module && !out->resized.empty())
     return fail(ErrorCode::kInvalidArgument,

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "task/candidate_source.h"
+#include "task/language.h"
 #include "task/solution_json.h"
 
 namespace kw::task {
@@ -31,6 +33,41 @@ constexpr std::array<Field, 5> kFields = {{
      [](Candidate& c) { c.destination_passing_given = false; }},
 }};
 
+// A source file by its name and content, as load_candidate() reads it.
+Result<Candidate> bare_candidate(ObjectReader& reader) {
+  KW_TRY(const std::string file, reader.string("file"));
+  KW_TRY(std::string content, reader.string("content"));
+  KW_TRY(const std::string name, reader.string_or("language", ""));
+  std::optional<Language> language;
+  if (!name.empty()) {
+    language = language_from_string(name);
+    if (!language)
+      return fail(ErrorCode::kInvalidArgument, "{}: there is no language \"{}\"",
+                  reader.path("language"), printable(name, 40));
+  }
+  if (language == Language::kCubin || file.ends_with(".cubin"))
+    return fail(ErrorCode::kInvalidArgument, "{}: a cubin is not text; send it as a solution",
+                reader.path("file"));
+  auto out = candidate_from_source(file, std::move(content), language);
+  if (!out) return tl::unexpected(std::move(out).error().with_context(reader.path("file")));
+  return out;
+}
+
+Result<Candidate> solution_candidate(ObjectReader& reader) {
+  KW_TRY(const Json* solution, reader.get("solution"));
+  KW_TRY(Candidate out, solution_from_json(*solution, reader.path("solution")));
+  KW_TRY(const std::vector<std::string> filled_in, reader.strings_or_empty("filled_in"));
+  for (const std::string& name : filled_in) {
+    const auto* field = std::ranges::find(kFields, name, &Field::name);
+    if (field == kFields.end())
+      return fail(ErrorCode::kInvalidArgument, "{}: there is no field \"{}\"",
+                  reader.path("filled_in"), printable(name, 80));
+    field->clear(out);
+  }
+  out.hash = candidate_hash(out);
+  return out;
+}
+
 }  // namespace
 
 Json portable_candidate_to_json(const Candidate& candidate) {
@@ -44,20 +81,11 @@ Json portable_candidate_to_json(const Candidate& candidate) {
 
 Result<Candidate> portable_candidate_from_json(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
-  KW_TRY(const std::string hash, reader.string("hash"));
-  KW_TRY(const Json* solution, reader.get("solution"));
-  KW_TRY(Candidate out, solution_from_json(*solution, reader.path("solution")));
-  KW_TRY(const std::vector<std::string> filled_in, reader.strings_or_empty("filled_in"));
-  for (const std::string& name : filled_in) {
-    const auto* field = std::ranges::find(kFields, name, &Field::name);
-    if (field == kFields.end())
-      return fail(ErrorCode::kInvalidArgument, "{}: there is no field \"{}\"",
-                  reader.path("filled_in"), printable(name, 80));
-    field->clear(out);
-  }
+  KW_TRY(const std::string hash, reader.string_or("hash", ""));
+  KW_TRY(Candidate out,
+         reader.find("file") != nullptr ? bare_candidate(reader) : solution_candidate(reader));
   KW_TRY_STATUS(reader.no_other_keys());
-  out.hash = candidate_hash(out);
-  if (out.hash != hash)
+  if (!hash.empty() && out.hash != hash)
     return fail(ErrorCode::kDataLoss, "{}: {} is not that of the content, {}", reader.path("hash"),
                 printable(hash, 80), out.hash);
   return out;

@@ -1,5 +1,6 @@
 // A candidate as JSON that gives the same candidate again: FlashInfer-Bench's Solution, and which
-// of its fields a bare file does not have. docs/formats/request.md. Plain values, no threads.
+// of its fields a bare file does not have. Readers take a source file as it is too.
+// docs/formats/request.md. Plain values, no threads.
 #pragma once
 #include <string>
 
@@ -13,8 +14,9 @@ namespace kw::task {
 // lists the keys that it completed. Where the candidate came from (`sample`) is not kept.
 Json portable_candidate_to_json(const Candidate& candidate);
 
-// Every rule of a solution is checked; kInvalidArgument names the field, kDataLoss says that the
-// hash is not the content's.
+// Reads that, or {"file", "content", "language"}: a source file, as candidate_from_source() reads
+// it. Every rule of the form is checked; kInvalidArgument names the field, kDataLoss says that a
+// stated hash is not the content's.
 Result<Candidate> portable_candidate_from_json(const Json& value, const std::string& where);
 
 }  // namespace kw::task

@@ -87,7 +87,7 @@ Result<Problem> problem_of(const PortableProblem& from, const std::string& origi
   }
   if (!from.is_module) KW_TRY_STATUS(check_policy(out.policy, out.definition(), out.workloads));
   out.hash = problem_hash(out);
-  if (out.hash != from.hash)
+  if (!from.hash.empty() && out.hash != from.hash)
     return fail(ErrorCode::kDataLoss, "problem.hash: {} is not that of the source, {}",
                 printable(from.hash, 80), out.hash);
   return out;
@@ -108,7 +108,7 @@ Json to_json(const PortableProblem& problem) {
 Result<PortableProblem> read_portable_problem(ObjectReader& reader) {
   PortableProblem out;
   KW_TRY(out.name, reader.string("name"));
-  KW_TRY(out.hash, reader.string("hash"));
+  KW_TRY(out.hash, reader.string_or("hash", ""));
   KW_TRY(const std::string form, reader.string("form"));
   if (form != "module" && form != "definition")
     return fail(ErrorCode::kInvalidArgument, "{}: expected module or definition, not \"{}\"",

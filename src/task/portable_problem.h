@@ -13,7 +13,7 @@ namespace kw::task {
 
 struct PortableProblem {
   std::string name;
-  std::string hash;       // of the Problem
+  std::string hash;       // of the Problem; empty: not stated, and nothing is compared with it
   bool is_module = true;  // a KernelBench module, else a definition
   std::string source;     // the module's Python, or the definition's JSON
   Json workloads = {};    // a definition's list, as in docs/formats/workload.md; else null

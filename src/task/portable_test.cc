@@ -78,6 +78,17 @@ TEST(PortableProblem, AnotherSourceUnderTheHashIsRefused) {
   EXPECT_EQ(again.error().code(), ErrorCode::kDataLoss);
 }
 
+TEST(PortableProblem, TheHashMayBeLeftOut) {
+  const Problem problem = definition_problem(R"({"type": "random"})");
+  Json json = to_json(*portable_problem(problem));
+  json.erase("hash");
+  const auto portable = portable_problem_from_json(json, "p");
+  ASSERT_TRUE(portable) << portable.error().message();
+  const auto again = problem_of(*portable, "test");
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->hash, problem.hash);
+}
+
 TEST(PortableProblem, ErrorsNameTheKey) {
   const auto read = [](const char* text) {
     return portable_problem_from_json(*parse_json(text), "p").error().message();
@@ -124,6 +135,36 @@ TEST(PortableCandidate, OtherContentUnderTheHashIsRefused) {
   EXPECT_THAT(again.error().message(), HasSubstr("c.hash"));
   json["filled_in"].push_back("name");
   EXPECT_THAT(portable_candidate_from_json(json, "c").error().message(), HasSubstr("filled_in"));
+}
+
+TEST(PortableCandidate, ASourceFileIsReadAsLoadCandidateReadsIt) {
+  const std::string source =
+      "// flags: -ffast-math\nextern \"C\" void run(const float* x, float* y) {}\n";
+  const auto read = portable_candidate_from_json({{"file", "b.cpp"}, {"content", source}}, "c");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->hash, candidate_from_source("b.cpp", source)->hash);
+  EXPECT_EQ(read->flags, std::vector<std::string>{"-ffast-math"});
+
+  const auto named = portable_candidate_from_json(
+      {{"file", "answer"}, {"content", "def run(x):\n  return x\n"}, {"language", "triton"}}, "c");
+  ASSERT_TRUE(named) << named.error().message();
+  EXPECT_EQ(named->language, Language::kTriton);
+}
+
+TEST(PortableCandidate, WrongSourceFilesAreNamed) {
+  const auto message = [](const Json& value) {
+    const auto read = portable_candidate_from_json(value, "c");
+    return read ? "no error" : read.error().message();
+  };
+  EXPECT_THAT(message({{"file", "a.xyz"}, {"content", "x"}}), HasSubstr("c.file"));
+  EXPECT_THAT(message({{"file", "a.cpp"}, {"content", ""}}), HasSubstr("a.cpp: empty"));
+  EXPECT_THAT(message({{"file", "a.cpp"}}), HasSubstr("c.content"));
+  EXPECT_THAT(message({{"file", "a.cpp"}, {"content", "x"}, {"language", "c++"}}),
+              HasSubstr("c.language"));
+  EXPECT_THAT(message({{"file", "a.cubin"}, {"content", "x"}}), HasSubstr("solution"));
+  EXPECT_THAT(message({{"file", "a.cpp"}, {"content", "x"}, {"solution", Json::object()}}),
+              HasSubstr("solution"));
+  EXPECT_THAT(message({{"file", "a.cpp"}, {"content", "x"}, {"hash", "0"}}), HasSubstr("c.hash"));
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+"""Adapters for trainers, each imported by itself. None imports its trainer."""

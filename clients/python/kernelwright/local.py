@@ -1,0 +1,103 @@
+"""Judgements on this machine: `kernelwright eval --json`, one process for the candidates of a problem."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+from typing import Any
+
+from kernelwright.problem import Problem
+from kernelwright.service_calls import Case
+from kernelwright.verdict import NoVerdict, Verdict
+
+
+class LocalJudge:
+    """Any number of threads; timing waits for the machine's lock anyway."""
+
+    def __init__(self, program: str, jobs: int):
+        found = shutil.which(program)
+        if found is None:
+            raise FileNotFoundError(f"{program}: no such program; name it with program=, or a service by its URL")
+        self._program = found
+        self._jobs = jobs
+
+    def close(self) -> None:
+        pass
+
+    def judge_many(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[Verdict | NoVerdict]:
+        by_problem: dict[int, list[int]] = {}
+        for index, (problem, _) in enumerate(cases):
+            by_problem.setdefault(id(problem), []).append(index)
+        ends: list[Verdict | NoVerdict] = [NoVerdict("not judged")] * len(cases)
+        for indices in by_problem.values():
+            judged = self._judge(cases[indices[0]][0], [cases[i] for i in indices], options, timeout)
+            for index, end in zip(indices, judged, strict=True):
+                ends[index] = end
+        return ends
+
+    def _judge(self, problem: Problem, cases: list[Case], options: dict[str, Any],
+               timeout: float) -> list[Verdict | NoVerdict]:
+        with tempfile.TemporaryDirectory(prefix="kernelwright-") as name:
+            folder = pathlib.Path(name)
+            path = _write_problem(folder, problem)
+            files = []
+            for index, (_, candidate) in enumerate(cases):
+                file = folder / "candidates" / str(index) / pathlib.Path(candidate.file).name
+                file.parent.mkdir(parents=True)
+                file.write_text(candidate.content, encoding="utf-8")
+                files.append(str(file))
+            command = [self._program, "eval", str(path), *files, "--json", "--jobs", str(self._jobs)]
+            languages = {candidate.language for _, candidate in cases}
+            if len(languages) > 1:  # --language is one for all
+                return [self._judge(problem, [case], options, timeout)[0] for case in cases]
+            if (language := languages.pop()) is not None:
+                command += ["--language", language]
+            for key, value in options.items():
+                command += ["--set", f"eval.{key}={json.dumps(value) if not isinstance(value, str) else value}"]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=timeout or None, check=False)
+            except subprocess.TimeoutExpired:
+                return [NoVerdict(f"no verdict within {timeout:g} s")] * len(cases)
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        if len(lines) != len(cases):
+            words = done.stderr.strip().splitlines()
+            why = words[-1] if words else "no words"
+            return [NoVerdict(f"{self._program} ended with status {done.returncode}: {why}")] * len(cases)
+        return [Verdict.from_json(json.loads(line)) for line in lines]
+
+
+def _write_problem(folder: pathlib.Path, problem: Problem) -> pathlib.Path:
+    """Files that `kernelwright eval` reads as this problem."""
+    if problem.is_module:
+        path = folder / f"{problem.name}.py"
+        path.write_text(problem.source, encoding="utf-8")
+        policy = folder / f"{problem.name}.policy.toml"
+    else:
+        path = folder / problem.name
+        path.mkdir()
+        (path / "definition.json").write_text(problem.source, encoding="utf-8")
+        lines = [
+            json.dumps({"definition": problem.name, "solution": None, "workload": w, "evaluation": None})
+            for w in problem.workloads
+        ]
+        (path / "workloads.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        policy = path / "policy.toml"
+    if problem.policy is not None:
+        policy.write_text(_toml(problem.policy), encoding="utf-8")
+    return path
+
+
+def _toml(table: dict[str, Any], path: tuple[str, ...] = ()) -> str:
+    """TOML of nested tables of texts, numbers, truth values and lists: JSON's forms are TOML's too."""
+    values = [f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in table.items() if not isinstance(v, dict)]
+    text = ""
+    if path and values:
+        text = "[" + ".".join(json.dumps(p) for p in path) + "]\n"
+    text += "".join(values)
+    for key, value in table.items():
+        if isinstance(value, dict):
+            text += _toml(value, (*path, key))
+    return text

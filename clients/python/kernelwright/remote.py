@@ -1,0 +1,140 @@
+"""Judgements by the workers of a service (`kernelwright serve`), with httpx."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import httpx
+
+from kernelwright.service_calls import (
+    HTTP_TIMEOUT_SECONDS,
+    LONG_POLL_SECONDS,
+    Again,
+    Case,
+    Patience,
+    answer_of,
+    pieces,
+    submissions,
+    verdict_of,
+)
+from kernelwright.verdict import NoVerdict, Verdict
+
+
+def _headers(token: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _read(response: httpx.Response) -> dict[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    return answer_of(response.status_code, response.headers, body)
+
+
+class RemoteJudge:
+    """Synchronous. One thread at a time."""
+
+    def __init__(self, url: str, token: str | None, patience_seconds: float):
+        self._client = httpx.Client(base_url=url, headers=_headers(token), timeout=HTTP_TIMEOUT_SECONDS, trust_env=False)
+        self._patience = patience_seconds
+
+    def close(self) -> None:
+        self._client.close()
+
+    def judge_many(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[Verdict | NoVerdict]:
+        left: list[str] = []
+        try:
+            for piece in pieces(submissions(cases, options, timeout)):
+                left += [task["id"] for task in self._call("POST", "/v1/tasks", {"tasks": piece})["tasks"]]
+            ends = []
+            while left:
+                ends.append(self._wait(left[0]))
+                left.pop(0)
+            return ends
+        finally:
+            for task in left:
+                self._cancel(task)
+
+    def _wait(self, task: str) -> Verdict | NoVerdict:
+        while True:
+            try:
+                status = self._call("GET", f"/v1/tasks/{task}?wait={LONG_POLL_SECONDS}")
+            except NoVerdict as error:
+                return error
+            end = verdict_of(status)
+            if end is not None:
+                return end
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        patience = Patience(self._patience)
+        while True:
+            try:
+                try:
+                    return _read(self._client.request(method, path, json=body))
+                except httpx.TransportError as error:
+                    raise Again(f"{self._client.base_url}: {error or type(error).__name__}") from error
+            except Again as again:
+                time.sleep(patience.pause(again))
+
+    def _cancel(self, task: str) -> None:
+        try:
+            self._client.request("DELETE", f"/v1/tasks/{task}")
+        except httpx.HTTPError:
+            pass  # its timeout ends it
+
+
+class AsyncRemoteJudge:
+    """The same for asyncio. Any number of tasks of one event loop."""
+
+    def __init__(self, url: str, token: str | None, patience_seconds: float):
+        self._client = httpx.AsyncClient(base_url=url, headers=_headers(token), timeout=HTTP_TIMEOUT_SECONDS,
+                                         trust_env=False, limits=httpx.Limits(max_connections=None))
+        self._patience = patience_seconds
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def judge_many(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[Verdict | NoVerdict]:
+        left: list[str] = []
+        try:
+            for piece in pieces(submissions(cases, options, timeout)):
+                left += [task["id"] for task in (await self._call("POST", "/v1/tasks", {"tasks": piece}))["tasks"]]
+            ends = []
+            while left:
+                ends.append(await self._wait(left[0]))
+                left.pop(0)
+            return ends
+        finally:
+            if left:
+                await asyncio.shield(self._cancel(left))
+
+    async def _wait(self, task: str) -> Verdict | NoVerdict:
+        while True:
+            try:
+                status = await self._call("GET", f"/v1/tasks/{task}?wait={LONG_POLL_SECONDS}")
+            except NoVerdict as error:
+                return error
+            end = verdict_of(status)
+            if end is not None:
+                return end
+
+    async def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        patience = Patience(self._patience)
+        while True:
+            try:
+                try:
+                    return _read(await self._client.request(method, path, json=body))
+                except httpx.TransportError as error:
+                    raise Again(f"{self._client.base_url}: {error or type(error).__name__}") from error
+            except Again as again:
+                await asyncio.sleep(patience.pause(again))
+
+    async def _cancel(self, tasks: list[str]) -> None:
+        for task in tasks:
+            try:
+                await self._client.request("DELETE", f"/v1/tasks/{task}")
+            except httpx.HTTPError:
+                pass  # its timeout ends it

@@ -1,0 +1,94 @@
+"""The service's HTTP calls without input or output: what is sent, what an answer means, and when to try again.
+docs/service.md has the routes."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import uuid
+from typing import Any
+
+from kernelwright.candidate import Candidate
+from kernelwright.problem import Problem
+from kernelwright.verdict import NoVerdict, Verdict
+
+MAX_TASKS_AT_ONCE = 1000
+LONG_POLL_SECONDS = 20
+HTTP_TIMEOUT_SECONDS = LONG_POLL_SECONDS + 20
+MAX_BACK_OFF_SECONDS = 10.0
+
+Case = tuple[Problem, Candidate]
+
+
+class Again(Exception):
+    """The call may succeed later. seconds: what the server asked for, or None."""
+
+    def __init__(self, why: str, seconds: float | None = None):
+        super().__init__(why)
+        self.seconds = seconds
+
+
+def submissions(cases: list[Case], options: dict[str, Any], timeout_seconds: float) -> list[dict[str, Any]]:
+    """The tasks of cases. Each has a name of its own, so that a repeated submission is the same task."""
+    return [
+        {
+            "request": {"schema": 1, "problem": problem.to_json(), "candidate": candidate.to_json(), "options": options},
+            "submission": uuid.uuid4().hex,
+            "timeout_seconds": timeout_seconds,
+        }
+        for problem, candidate in cases
+    ]
+
+
+def pieces(tasks: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The tasks in as many submissions as the server's limit asks for."""
+    return [tasks[i : i + MAX_TASKS_AT_ONCE] for i in range(0, len(tasks), MAX_TASKS_AT_ONCE)]
+
+
+def answer_of(status: int, headers: Any, body: Any) -> dict[str, Any]:
+    """body: the parsed JSON, or None. Raises Again for what may pass, NoVerdict for what will not."""
+    if status == 200 and isinstance(body, dict):
+        return body
+    message = f"status {status}"
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        message = str(body["error"].get("message", message))
+    if status == 429 or status >= 500:
+        try:
+            seconds = float(headers.get("retry-after", ""))
+        except ValueError:
+            seconds = None
+        raise Again(message, seconds)
+    raise NoVerdict(message)
+
+
+def verdict_of(task: dict[str, Any]) -> Verdict | NoVerdict | None:
+    """Of a task's status: its end, or None while it is under way."""
+    if not task.get("is_final"):
+        return None
+    if task["state"] == "done":
+        try:
+            return Verdict.from_json(task["verdict"])
+        except NoVerdict as error:
+            return error
+    error = task.get("error") or {}
+    reason = error.get("message") if isinstance(error, dict) else str(error)
+    return NoVerdict(f"task {task.get('id')} is {task['state']}" + (f": {reason}" if reason else ""))
+
+
+@dataclasses.dataclass
+class Patience:
+    """How long failed calls are repeated: full jitter, doubling, and what the server asks for."""
+
+    seconds: float
+    waited: float = 0
+    attempts: int = 0
+
+    def pause(self, again: Again) -> float:
+        """Seconds to wait before the next attempt; raises NoVerdict when patience is at an end."""
+        if self.waited >= self.seconds:
+            raise NoVerdict(f"{again} (tried {self.attempts + 1} times in {self.waited:.0f} s)") from again
+        self.attempts += 1
+        longest = min(MAX_BACK_OFF_SECONDS, 0.1 * 2.0**self.attempts)
+        pause = max(random.uniform(longest / 2, longest), again.seconds or 0)
+        self.waited += pause
+        return pause

@@ -1,0 +1,169 @@
+"""The client against a real server with a real worker, and against the command line."""
+
+import asyncio
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent))
+
+from kernelwright import AsyncJudge, Candidate, Judge, NoVerdict, Problem, Verdict  # noqa: E402
+from kernelwright.answers import code_of  # noqa: E402
+from kernelwright.integrations.trl import kernel_reward  # noqa: E402
+from kernelwright.integrations.verl import compute_score  # noqa: E402
+from kernelwright.rewards import gated_reward  # noqa: E402
+from kernelwright.service_calls import Again, Patience, answer_of, verdict_of  # noqa: E402
+
+PROGRAM = os.environ.get("KW_PROGRAM", "")  # the built kernelwright; without it the real ones are left out
+
+DOUBLE = Problem.definition(
+    {"name": "double", "op_type": "elementwise", "axes": {"N": {"type": "var"}},
+     "inputs": {"x": {"shape": ["N"], "dtype": "float32"}}, "outputs": {"y": {"shape": ["N"], "dtype": "float32"}},
+     "reference": "def run(x):\n    return 2 * x\n"},
+    [{"uuid": "a", "axes": {"N": 1000}, "inputs": {"x": {"type": "random"}}}],
+    {"schema": 1, "family": "elementwise"},
+)
+CPP = "extern \"C\" void run(const float* x, float* y, int64_t n) {{ for (int64_t i = 0; i < n; ++i) y[i] = {} * x[i]; }}\n"
+RIGHT, WRONG = (Candidate.of("#include <cstdint>\n" + CPP.format(factor), "cpp") for factor in (2, 3))
+
+
+def verdict(outcome, low=None):
+    speedup = None if low is None else {"median": low + 0.1, "low": low, "high": low + 0.2}
+    return Verdict.from_json({"schema": 1, "outcome": outcome, "violation": None, "speedup": speedup, "diagnostics": [],
+                              "workloads": []})
+
+
+class Decisions(unittest.TestCase):
+    """What needs no process."""
+
+    def test_a_failure_is_no_verdict_and_a_busy_server_is_asked_again(self):
+        with self.assertRaises(NoVerdict) as refused:
+            answer_of(400, {}, {"error": {"message": "tasks: missing"}})
+        self.assertIn("tasks: missing", str(refused.exception))
+        with self.assertRaises(Again) as again:
+            answer_of(429, {"retry-after": "2"}, None)
+        self.assertEqual(again.exception.seconds, 2)
+        self.assertGreaterEqual(Patience(10).pause(again.exception), 2)
+        with self.assertRaises(NoVerdict):
+            Patience(0).pause(again.exception)
+
+    def test_tasks_end_as_the_server_says(self):
+        self.assertIsNone(verdict_of({"id": "1", "state": "leased", "is_final": False}))
+        dead = verdict_of({"id": "1", "state": "dead", "is_final": True, "error": {"message": "two workers lost"}})
+        self.assertIsInstance(dead, NoVerdict)
+        self.assertIn("two workers lost", str(dead))
+        self.assertIsInstance(verdict_of({"id": "1", "state": "done", "is_final": True, "verdict": {}}), NoVerdict)
+
+    def test_rewards(self):
+        self.assertEqual(gated_reward(verdict("wrong_value")), 0)
+        self.assertAlmostEqual(gated_reward(verdict("passed", 1.5)), 1.8)
+        self.assertAlmostEqual(gated_reward(verdict("passed", 50)), 3.3)
+        self.assertIsNone(gated_reward(verdict("noisy")))
+
+    def test_the_last_closed_fence_is_the_code(self):
+        self.assertEqual(code_of("a\n```cpp\nx\n```\nb\n```\ny\n```"), "y\n")
+        self.assertIsNone(code_of("```cpp\nx\n"))
+        self.assertIsNone(code_of("```\n\n```"))
+
+    def test_wrong_files_are_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "definition.json").write_text('{"name": "a"}')
+            (folder / "workloads.jsonl").write_text('{"workload": {}}\n{}\n')
+            with self.assertRaisesRegex(ValueError, r"workloads.jsonl:2"):
+                Problem.load(folder)
+            with self.assertRaisesRegex(ValueError, "a.txt"):
+                Problem.load(folder / "a.txt")
+        with self.assertRaisesRegex(ValueError, "rust"):
+            Candidate.of("x", "rust")
+
+
+def line_with(process, word):
+    for line in process.stdout:
+        if word in line:
+            return line.strip()
+    raise AssertionError(f"the process ended without {word}: status {process.wait()}")
+
+
+@unittest.skipUnless(PROGRAM, "KW_PROGRAM names no program")
+class RealService(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.running = []
+        server = cls.start("serve", "--data", cls.folder.name, "--port", "0")
+        cls.url = line_with(server, "http://")
+        cls.start("worker", "--server", cls.url)
+
+    @classmethod
+    def start(cls, *arguments):
+        process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, text=True)
+        cls.running.append(process)
+        return process
+
+    @classmethod
+    def tearDownClass(cls):
+        for process in reversed(cls.running):
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            process.stdout.close()
+        cls.folder.cleanup()
+
+    def test_right_wrong_and_refused(self):
+        with Judge(self.url, options={"timing": False, "store_evidence": False}) as judge:
+            right, wrong = judge.judge_many([(DOUBLE, RIGHT), (DOUBLE, WRONG)])
+            self.assertEqual((right.outcome, wrong.outcome), ("passed", "wrong_value"))
+            self.assertTrue(any(d.kind == "mismatch" for d in wrong.diagnostics))
+            with self.assertRaisesRegex(NoVerdict, "candidate.file"):
+                judge.judge(DOUBLE, Candidate("a.xyz", "x"))
+
+    def test_asyncio_gives_the_same(self):
+        async def ends():
+            async with AsyncJudge(self.url, options={"timing": False, "store_evidence": False}) as judge:
+                return await asyncio.gather(judge.judge(DOUBLE, RIGHT), judge.judge(DOUBLE, WRONG))
+
+        self.assertEqual([v.outcome for v in asyncio.run(ends())], ["passed", "wrong_value"])
+
+    def test_a_server_that_is_away_is_waited_for_until_patience_ends(self):
+        with Judge("http://127.0.0.1:9", patience_seconds=0.3) as judge, self.assertRaises(NoVerdict):
+            judge.judge(DOUBLE, RIGHT)
+
+    def test_rewards_of_trainers(self):
+        answers = [f"So:\n```cpp\n{c.content}```\n" for c in (RIGHT, WRONG)] + ["I do not know."]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name) / "double"
+            folder.mkdir()
+            (folder / "definition.json").write_text(DOUBLE.source)
+            (folder / "workloads.jsonl").write_text(json.dumps({"workload": DOUBLE.workloads[0]}) + "\n")
+            with Judge(self.url, options={"timing": False, "store_evidence": False}) as judge:
+                paid = kernel_reward(judge, "cpp", folder=name)(
+                    prompts=["?"] * 3, completions=[[{"role": "assistant", "content": a}] for a in answers],
+                    completion_ids=[], problem=["double"] * 3)
+            self.assertEqual(paid, [0.3, 0.0, 0.0])
+            os.environ["KERNELWRIGHT_URL"] = self.url
+            extra = {"problem": str(folder), "language": "cpp"}
+            score = asyncio.run(compute_score("kernels", answers[1], None, extra))
+            self.assertEqual((score["score"], score["outcome"]), (0.0, "wrong_value"))
+
+
+@unittest.skipUnless(PROGRAM, "KW_PROGRAM names no program")
+class RealProgram(unittest.TestCase):
+    def test_this_machine_gives_the_same_verdicts(self):
+        with Judge(program=PROGRAM, options={"timing": False, "store_evidence": False}) as judge:
+            right, wrong = judge.judge_many([(DOUBLE, RIGHT), (DOUBLE, WRONG)])
+        self.assertEqual((right.outcome, wrong.outcome), ("passed", "wrong_value"))
+
+    def test_what_the_program_refuses_is_no_verdict(self):
+        with Judge(program=PROGRAM) as judge, self.assertRaisesRegex(NoVerdict, "status"):
+            judge.judge(Problem.module("nothing", "x = ("), RIGHT)
+
+
+if __name__ == "__main__":
+    unittest.main()
