@@ -387,6 +387,7 @@ def main():
             more = inputs.every_character() if folder.name == "qwen" else ()
             check_tokens(options.tool, folder, texts, int(options.strings * share), options.seed, more=more)
         check_tokens(options.tool, marks(learn, scratch / "marks"), texts, options.strings // 10, options.seed, assigned)
+        check_tokens(options.tool, pathlib.Path(__file__).resolve().parents[2] / "configs" / "tiny_model", texts, 500, options.seed)  # the examples'
         check_families(scratch, FAMILIES)
         for name, regex, vocab, nfc in (("qwen", QWEN, 8000, True), ("llama3", LLAMA3, 3000, False), ("gpt2", None, 2000, False)):
             folder = check_trainer(options.tool, scratch, learn, name, regex, vocab, nfc)

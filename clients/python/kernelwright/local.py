@@ -61,12 +61,23 @@ class LocalJudge:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=timeout or None, check=False)
             except subprocess.TimeoutExpired:
                 return [NoVerdict(f"no verdict within {timeout:g} s")] * len(cases)
-        lines = [line for line in done.stdout.splitlines() if line.strip()]
-        if len(lines) != len(cases):
-            words = done.stderr.strip().splitlines()
-            why = words[-1] if words else "no words"
-            return [NoVerdict(f"{self._program} ended with status {done.returncode}: {why}")] * len(cases)
-        return [Verdict.from_json(json.loads(line)) for line in lines]
+        ends = [_end_of(json.loads(line)) for line in done.stdout.splitlines() if line.strip()]
+        if len(ends) == len(cases):
+            return ends
+        if len(ends) == 1 and isinstance(ends[0], NoVerdict):  # the problem is refused, and so are all
+            return ends * len(cases)
+        words = done.stderr.strip().splitlines() or ["no words"]
+        return [NoVerdict(f"{self._program} ended with status {done.returncode}: {words[-1]}")] * len(cases)
+
+
+def _end_of(line: dict[str, Any]) -> Verdict | NoVerdict:
+    """A candidate's line: its verdict, or the error because of which it has none."""
+    if "error" in line:
+        return NoVerdict(str(line["error"].get("message", line["error"])))
+    try:
+        return Verdict.from_json(line)
+    except NoVerdict as error:
+        return error
 
 
 def _write_problem(folder: pathlib.Path, problem: Problem) -> pathlib.Path:

@@ -104,7 +104,7 @@ class RealService(unittest.TestCase):
 
     @classmethod
     def start(cls, *arguments):
-        process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         cls.running.append(process)
         return process
 
@@ -161,8 +161,11 @@ class RealProgram(unittest.TestCase):
         self.assertEqual((right.outcome, wrong.outcome), ("passed", "wrong_value"))
 
     def test_what_the_program_refuses_is_no_verdict(self):
-        with Judge(program=PROGRAM) as judge, self.assertRaisesRegex(NoVerdict, "status"):
+        with Judge(program=PROGRAM) as judge, self.assertRaisesRegex(NoVerdict, "nothing.py"):
             judge.judge(Problem.module("nothing", "x = ("), RIGHT)
+        with Judge(program=PROGRAM) as judge:
+            ends = judge.judge_many([(nothing := Problem.module("nothing", "x = 1"), RIGHT), (nothing, WRONG)])
+        self.assertTrue(all("Model" in str(end) for end in ends), ends)
 
 
 if __name__ == "__main__":
