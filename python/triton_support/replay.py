@@ -42,9 +42,9 @@ class Plan:
         for _, loaded in self._modules.values():
             plan["modules"].append({"kind": "cubin", **_blob(loaded.name, loaded.binary)})
         for number, content in self._constants.values():
-            plan["constants"].append(_blob(f"constant {number}", content))
+            plan["constants"].append(_blob(f"constant_{number}", content))
         for region, (number, zeroed) in self._scratch.items():
-            plan["scratch"].append({"name": f"memory {number}", "bytes": region.size, "zeroed": zeroed})
+            plan["scratch"].append({"name": f"memory_{number}", "bytes": region.size, "zeroed": zeroed})
         return plan
 
     def _launch(self, loaded, launch):

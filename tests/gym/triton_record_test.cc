@@ -98,6 +98,33 @@ TEST_F(TritonRecordTest, ACallBecomesAPlanThatResolves) {
   EXPECT_TRUE(record(kBody).cached.value_or(false));
 }
 
+// Every part of a plan that a recorder writes is one that the reader knows.
+TEST_F(TritonRecordTest, ScratchConstantsFillsAndCopiesResolve) {
+  HostBuild built = record(
+      "    global TABLE, KEPT\n"
+      "    if KEPT is None: KEPT = torch.zeros(256, device='cuda')\n"
+      "    a, b, y = x.clone(), torch.full((256,), 2.0, device='cuda'), torch.empty_like(x)\n"
+      "    line[(2,)](a, b, 256, BLOCK=128)\n"
+      "    line[(2,)](TABLE, KEPT, 256, BLOCK=128)\n"
+      "    line[(2,)](b.view(16, 16).t().contiguous(), y, 256, BLOCK=128)\n"
+      "    return y\n"
+      "TABLE, KEPT = torch.ones(256, device='cuda'), None\n");
+  ASSERT_TRUE(built.executable) << built.mistake << built.unsupported;
+  const std::string file = os::read_to_end(built.executable->plan.get(), 1U << 20U).value();
+  const auto contents = read_plan_file(file);
+  ASSERT_TRUE(contents) << contents.error().message();
+  EXPECT_EQ(contents->constants.size(), 1U);
+  const auto plan = task::resolve(contents->plan, session_->signature());
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->scratch.size(), 4U);
+  // What an earlier call made as zeros is filled first.
+  ASSERT_EQ(plan->steps.size(), 7U);
+  EXPECT_TRUE(std::holds_alternative<task::ResolvedFill>(plan->steps[0]));
+  EXPECT_TRUE(std::holds_alternative<task::ResolvedCopy>(plan->steps[1]));
+  EXPECT_TRUE(std::holds_alternative<task::ResolvedFill>(plan->steps[2]));
+  EXPECT_EQ(std::get<task::ResolvedLaunch>(plan->steps[5]).function, "kw_copy");
+}
+
 TEST_F(TritonRecordTest, WhatCannotBeReplayedIsNobodysFault) {
   HostBuild built = record("    return x.sum()\n");
   EXPECT_FALSE(built.executable);
