@@ -108,6 +108,10 @@ CASES = {
          "add[(4,)](KEPT[0], y, o, 999, 0.5, BLOCK=256)", "return o"],
         "KEPT = []",
     ),
+    "numbers": vectors(
+        ["o = torch.empty_like(x)", "t = torch.tensor([1.0] * 1000, device='cuda')", "add[(4,)](t, y, o, 1000, 0.5, BLOCK=256)", "return o"]
+    ),
+    "input": vectors(["x.zero_()", "o = torch.empty_like(x)", LAUNCH, "return o"]),
     "nothing": vectors(["return x.clone()"]),
     "shape": vectors(["o = torch.empty(999, device='cuda')", LAUNCH, "return o"]),
     "compile": vectors(["o = torch.empty_like(x)", "add[(4,)](x, y, o, 1000, 0.5, BLOCK=250)", "return o"]),
@@ -200,6 +204,8 @@ class Recorder(unittest.TestCase):
         self.assert_refused("reads", "reads a value (k.py:12)")
         self.assert_refused("caught", "aten.sum")
         self.assert_refused("nothing", "a call launches no kernel")
+        self.assert_refused("numbers", "the host's numbers")
+        self.assert_refused("input", "a fill writes to an input (k.py:11)")
 
     def test_a_look_into_a_tensors_memory_ends_the_process(self):
         self.assert_refused("looks", "k.py")

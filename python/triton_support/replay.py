@@ -80,6 +80,8 @@ class Plan:
                 self._scratch[region] = (len(self._scratch), zeroed)
             return {"scratch": self._scratch[region][0], **place}
         if region.kind == "constant":
+            if region.born == self._phases[-1]:
+                self._refuse("a kernel reads a tensor that the call makes of the host's numbers")
             if region not in self._constants:
                 self._constants[region] = (len(self._constants), ctypes.string_at(region.address, region.size))
             return {"constant": self._constants[region][0], **place}
