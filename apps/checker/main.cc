@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "gym/checker/server.h"
 #include "gym/cuda/device_memory.h"
+#include "os/urgent.h"
 
 namespace {
 
@@ -33,10 +34,13 @@ void pin_to(const std::string& cores) {
     std::perror("kernelwright-checker: sched_setaffinity");
 }
 
-bool give_up_root() {
+// stays_urgent: it keeps the right to run ahead of ordinary programs.
+bool give_up_root(bool stays_urgent) {
   if (::geteuid() != 0) return true;
+  ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
   return ::setgroups(0, nullptr) == 0 && ::setresgid(kCheckerUid, kCheckerUid, kCheckerUid) == 0 &&
-         ::setresuid(kCheckerUid, kCheckerUid, kCheckerUid) == 0;
+         ::setresuid(kCheckerUid, kCheckerUid, kCheckerUid) == 0 &&
+         kw::os::drop_capabilities(stays_urgent).has_value();
 }
 
 // No number: the processor.
@@ -51,8 +55,10 @@ kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number
 }  // namespace
 
 int main(int argc, char** argv) {
-  pin_to(argc > 1 ? argv[1] : "");
-  if (!give_up_root()) {
+  const std::string cores = argc > 1 ? argv[1] : "";
+  pin_to(cores);
+  // Without cores of its own it would keep its executors from theirs.
+  if (!give_up_root(!cores.empty())) {
     std::perror("kernelwright-checker: cannot give up root");
     return 2;
   }

@@ -78,9 +78,11 @@ TEST_P(FreezeTest, FrozenMeansNothingMoves) {
     auto frozen = monitor.freeze();
     ASSERT_TRUE(frozen) << frozen.error().message();
     expect_still(counters);
+    EXPECT_TRUE(monitor.is_still().value());
     EXPECT_FALSE(monitor.exited());
     ASSERT_TRUE(monitor.thaw());
     EXPECT_TRUE(counters.all_move());
+    EXPECT_FALSE(monitor.is_still().value());
   }
 }
 
@@ -116,7 +118,7 @@ TEST_P(FreezeTest, ReceivedMonitorsDoTheSame) {
   ASSERT_TRUE((*copy)->thaw());
   EXPECT_TRUE(counters.all_move());
   EXPECT_GT((*copy)->minor_faults().value(), 10U);
-  EXPECT_GT((*copy)->waiting_time(), std::chrono::nanoseconds(0));
+  EXPECT_GT((*copy)->first_thread().waited, std::chrono::nanoseconds(0));
   EXPECT_FALSE((*copy)->exited());
   ASSERT_TRUE(sandbox->kill());
   auto exit = (*copy)->exited();

@@ -30,6 +30,21 @@ TEST(Evidence, BecomesAVerdict) {
   EXPECT_EQ(verdict->diagnostics[0].kind, "oracle");
 }
 
+TEST(Evidence, NamesTheClockOfItsTimes) {
+  Json busy = bundle();
+  EXPECT_EQ(verdict_from_evidence(busy)->clock, task::Clock::kWall);  // of older versions
+  busy["workloads"].push_back(busy["workloads"][0]);
+  busy["workloads"][1]["clock"] = "processor";
+  const auto verdict = verdict_from_evidence(busy);
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  EXPECT_EQ(verdict->workloads[0].clock, task::Clock::kWall);
+  EXPECT_EQ(verdict->workloads[1].clock, task::Clock::kProcessor);
+  EXPECT_EQ(verdict->clock, task::Clock::kProcessor);
+  busy["workloads"][1]["outcome"] = "noisy";
+  busy["workloads"][1]["candidate_ns"] = Json::array();
+  EXPECT_EQ(verdict_from_evidence(busy)->clock, task::Clock::kWall);
+}
+
 TEST(Evidence, EveryFieldIsChecked) {
   struct Defect {
     const char* at;

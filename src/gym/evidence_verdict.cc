@@ -69,6 +69,7 @@ Status read_times(const WorkloadReport& report, const std::string& where,
   if (candidate.empty() || candidate.size() != reference.size()) return {};
   KW_TRY(auto pairs, pair_samples(report.pair_samples, candidate.size(), where));
   auto interval = interval_of_samples(candidate, reference, pairs);
+  verdict.clock = report.clock;
   verdict.times = task::Times{median_of(candidate), median_of(reference), candidate, reference};
   if (std::isfinite(interval.low) && std::isfinite(interval.high)) {
     verdict.speedup = interval;
@@ -176,6 +177,7 @@ void join_workloads(task::Verdict& verdict) {
     verdict.flashinfer.max_relative_error =
         std::max(verdict.flashinfer.max_relative_error, workload.flashinfer.max_relative_error);
     if (workload.times && !verdict.times) verdict.times = workload.times;
+    verdict.clock = std::max(verdict.clock, workload.clock);  // nullopt is the least
     if (workload.speedup) speedups.push_back(*workload.speedup);
   }
   if (verdict.times) verdict.kernelbench.runtime_ms = verdict.times->candidate_ms;

@@ -44,6 +44,7 @@ task::Verdict verdict(Outcome outcome, double speedup = 0) {
   workload.outcome = outcome;
   if (speedup > 0) {
     out.speedup = task::Speedup{speedup, speedup * 0.9, speedup * 1.1};
+    out.clock = task::Clock::kProcessor;
     workload.speedup = out.speedup;
   }
   out.workloads = {workload};
@@ -90,6 +91,7 @@ TEST_F(Kernels, TheVerdictIsPaid) {
   EXPECT_EQ(step.facts["outcome"], "passed");
   EXPECT_EQ(step.facts["progress"], "correct");
   EXPECT_DOUBLE_EQ(step.facts["speedup"][0].get<double>(), 2);
+  EXPECT_EQ(step.facts["clock"], "processor");
   ASSERT_TRUE(step.interval.has_value());
   EXPECT_DOUBLE_EQ(step.interval->low, 0.3 + 1.8);
   EXPECT_DOUBLE_EQ(step.interval->high, 0.3 + 2.2);

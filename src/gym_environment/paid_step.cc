@@ -49,6 +49,7 @@ Result<environment::Step> paid_step(const RewardOf& reward, const reward::Findin
   if (!finding.speedup) return out;
   const task::Speedup& speedup = *finding.speedup;
   out.facts["speedup"] = {speedup.median, speedup.low, speedup.high};
+  if (finding.clock) out.facts["clock"] = task::to_string(*finding.clock);
   const double low = paid_at(reward, finding, speedup.low);
   const double high = paid_at(reward, finding, speedup.high);
   if (low < high)

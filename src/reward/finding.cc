@@ -10,6 +10,7 @@ Finding finding_of(const task::Verdict& verdict) {
   out.outcome = verdict.outcome;
   out.coverage = verdict.coverage;
   if (out.correct()) out.speedup = verdict.speedup;
+  if (out.speedup) out.clock = verdict.clock;
   return out;
 }
 

@@ -12,6 +12,7 @@ struct Finding {
   // None: there was no code to judge.
   std::optional<task::Outcome> outcome;
   std::optional<task::Speedup> speedup;    // of correct answers that were timed
+  std::optional<task::Clock> clock;        // of the speedup
   std::optional<task::Coverage> coverage;  // none on a CPU
   bool truncated = false;                  // the answer ended at its token limit
 

@@ -40,6 +40,14 @@ TEST(Finding, OnlyAStrictPassIsCorrect) {
   EXPECT_FALSE(finding_of(verdict(Outcome::kNoisy)).correct());
 }
 
+TEST(Finding, NamesTheClockOfItsSpeedup) {
+  task::Verdict busy = verdict(Outcome::kPassed);
+  busy.clock = task::Clock::kProcessor;
+  EXPECT_EQ(finding_of(busy).clock, task::Clock::kProcessor);
+  busy.speedup.reset();
+  EXPECT_FALSE(finding_of(busy).clock);
+}
+
 TEST(Finding, OtherPeoplesFaultsAreNotJudged) {
   for (Outcome outcome : {Outcome::kNoisy, Outcome::kQuarantined, Outcome::kUnsupported})
     EXPECT_FALSE(finding_of(verdict(outcome)).judged());

@@ -139,6 +139,8 @@ class Init {
         reply = kCommandFailed;
       }
       frozen_ = true;
+    } else if (command == kCommandLook) {
+      if (!all_stopped(scope_)) reply = kCommandMoves;
     } else if (command == kCommandThaw) {
       continue_all(scope_);
       frozen_ = false;

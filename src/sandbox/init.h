@@ -11,8 +11,10 @@ namespace kw::sandbox {
 // Commands on the command socket (one byte each way): the reply is the same byte when it is done.
 inline constexpr char kCommandFreeze = 'F';
 inline constexpr char kCommandThaw = 'T';
+inline constexpr char kCommandLook = 'L';     // whether all are still stopped
 inline constexpr char kCommandKill = 'K';     // no reply
 inline constexpr char kCommandAlready = 'A';  // reply to kCommandFreeze: it was frozen before
+inline constexpr char kCommandMoves = 'M';    // reply to kCommandLook: one is not
 inline constexpr char kCommandFailed = '!';
 
 // Runs as a fresh child of the host, with the box as current folder. All that needs no spawn

@@ -146,6 +146,26 @@ Status DescriptorMonitor::thaw() {
   return fail(ErrorCode::kUnsupported, "this sandbox cannot be frozen");
 }
 
+Result<bool> DescriptorMonitor::is_still() {
+  switch (files_.freeze) {
+    case FreezeKind::kUnified: {
+      KW_TRY(std::string events, read_at_start(files_.frozen.get(), "cgroup.events"));
+      return value_of(events, "frozen") == 1U || value_of(events, "populated") == 0U;
+    }
+    case FreezeKind::kV1: {
+      KW_TRY(std::string state, read_at_start(files_.freezer.get(), "freezer.state"));
+      return trim(state) == "FROZEN";
+    }
+    case FreezeKind::kSignals: {
+      KW_TRY(char reply, command(kCommandLook));
+      return reply != kCommandMoves;
+    }
+    case FreezeKind::kNone:
+      break;
+  }
+  return false;
+}
+
 Status DescriptorMonitor::await_unified(bool frozen) {
   auto deadline = std::chrono::steady_clock::now() + kFreezeLimit;
   for (int round = 0;; ++round) {
@@ -228,13 +248,14 @@ Result<std::uint64_t> DescriptorMonitor::minor_faults() {
   return std::strtoull(fields[8].c_str(), nullptr, 10);
 }
 
-std::chrono::nanoseconds DescriptorMonitor::waiting_time() {
+ThreadTimes DescriptorMonitor::first_thread() {
   if (!files_.schedule.valid()) return {};
   auto read = read_at_start(files_.schedule.get(), "the scheduler's statistics");
   // Nanoseconds run, nanoseconds waited, number of turns.
   std::vector<std::string> fields = split(read.value_or(""), ' ');
-  return std::chrono::nanoseconds(fields.size() < 2 ? 0
-                                                    : std::strtoll(fields[1].c_str(), nullptr, 10));
+  if (fields.size() < 2) return {};
+  return {std::chrono::nanoseconds(std::strtoll(fields[0].c_str(), nullptr, 10)),
+          std::chrono::nanoseconds(std::strtoll(fields[1].c_str(), nullptr, 10))};
 }
 
 bool DescriptorMonitor::killed_for_memory() const {

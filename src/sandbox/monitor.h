@@ -35,9 +35,11 @@ class DescriptorMonitor final : public Monitor {
   std::string freeze_kind() const override;
   Status freeze() override;
   Status thaw() override;
+  Result<bool> is_still() override;
   Result<std::chrono::nanoseconds> cpu_time() override;
   Result<std::uint64_t> minor_faults() override;
-  std::chrono::nanoseconds waiting_time() override;
+  bool cpu_time_is_whole() const override { return files_.cpu.valid(); }
+  ThreadTimes first_thread() override;
   std::optional<Exit> exited() override;
 
   // freeze(), but false when it was frozen already (and stays so).

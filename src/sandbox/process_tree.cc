@@ -1,6 +1,7 @@
 // /proc readers, and loops that stop or kill until nothing is left.
 #include "sandbox/process_tree.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -124,6 +125,10 @@ bool stop_all(Scope scope) {
     if (!quiet) ::sched_yield();
   }
   return true;
+}
+
+bool all_stopped(Scope scope) {
+  return std::ranges::all_of(processes(scope), is_stopped);
 }
 
 void continue_all(Scope scope) {

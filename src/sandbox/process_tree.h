@@ -16,6 +16,8 @@ std::vector<pid_t> processes(Scope scope);
 // that was born behind its back. False after about five seconds.
 bool stop_all(Scope scope);
 void continue_all(Scope scope);
+// One pass: whether none of them can run.
+bool all_stopped(Scope scope);
 // Kills and reaps until none is left.
 void kill_all(Scope scope);
 

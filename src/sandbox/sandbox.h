@@ -67,6 +67,12 @@ struct Exit {
   std::chrono::nanoseconds cpu_time{0};
 };
 
+// A thread by the kernel's count: it had a core, or it was ready to run while something else had
+// its core. In all other time it slept.
+struct ThreadTimes {
+  std::chrono::nanoseconds ran{0}, waited{0};
+};
+
 // What a checker in another process needs of a sandbox: freeze, thaw, clocks and the exit, all
 // through descriptors. One thread at a time.
 class Monitor {
@@ -76,12 +82,16 @@ class Monitor {
   virtual std::string freeze_kind() const = 0;  // "cgroup v2", "cgroup v1", "signals", "none"
   virtual Status freeze() = 0;                  // returns when every process is confirmed frozen
   virtual Status thaw() = 0;
+  // Of a frozen sandbox: whether every process is still frozen.
+  virtual Result<bool> is_still() = 0;
   virtual Result<std::chrono::nanoseconds>
   cpu_time() = 0;  // of all processes of the sandbox since the start
   virtual Result<std::uint64_t> minor_faults() = 0;  // of the candidate's process
-  // How long its first thread was ready to run and did not, since the start; 0 where the kernel
-  // does not say (/proc/PID/schedstat).
-  virtual std::chrono::nanoseconds waiting_time() = 0;
+  // Whether cpu_time() counts every process: not without cgroups.
+  virtual bool cpu_time_is_whole() const = 0;
+  // Of its first thread, since the start; zeros where the kernel does not say
+  // (/proc/PID/schedstat).
+  virtual ThreadTimes first_thread() = 0;
   virtual std::optional<Exit> exited() = 0;  // does not block
 };
 

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -281,6 +282,12 @@ TEST(Filter, RefusesByNumberAndArgument) {
   EXPECT_EQ(of(SYS_clone3), SECCOMP_RET_ERRNO | ENOSYS);
   EXPECT_EQ(of(SYS_clone, CLONE_VM | CLONE_THREAD), kAllow);
   EXPECT_EQ(of(SYS_clone, CLONE_VM | CLONE_NEWNET), kRefuse);
+  EXPECT_EQ(of(SYS_clone, CLONE_VM | SIGCHLD), kAllow);
+  EXPECT_EQ(of(SYS_clone, CLONE_VM | SIGCONT), kRefuse);
+  EXPECT_EQ(of(SYS_timer_create), kRefuse);
+  EXPECT_EQ(of(SYS_fcntl, 3, F_SETSIG), kRefuse);
+  EXPECT_EQ(of(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL), kAllow);
+  EXPECT_EQ(of(SYS_prctl, PR_SET_PDEATHSIG, SIGCONT), kRefuse);
   EXPECT_EQ(of(SYS_socket, 1), kAllow);
   EXPECT_EQ(of(SYS_socket, 2), SECCOMP_RET_ERRNO | EAFNOSUPPORT);
   EXPECT_EQ(of(SYS_socket, 40), SECCOMP_RET_ERRNO | EAFNOSUPPORT);

@@ -2,6 +2,7 @@
 #include "sandbox/seccomp_filter.h"
 
 #include <array>
+#include <csignal>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 namespace kw::sandbox {
@@ -75,6 +77,8 @@ constexpr std::array kRefused = {"keyctl",
                                  "uselib",
                                  "sysfs",
                                  "_sysctl"};
+// Timers that send a signal of one's choice, which stands behind a pointer.
+constexpr std::array kTimers = {"timer_create"};
 constexpr std::array kSystemVIpc = {"shmget", "shmat",  "shmctl", "msgget",
                                     "msgctl", "semget", "semctl", "mq_open"};
 constexpr std::array kAffinity = {"sched_setaffinity"};
@@ -132,6 +136,18 @@ void add_locks(Rules& rules) {
   }
 }
 
+// A sandbox without a cgroup freezer is stopped by SIGSTOP. The kernel must not send SIGCONT later:
+// not for a timer, not for a file that is ready, not for a process that ends. SIGKILL by the first
+// two would be such an end.
+void add_signals(Rules& rules) {
+  rules.refuse(kTimers);
+  rules.add(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), {argument(1, SCMP_CMP_EQ, F_SETSIG)});
+  rules.add(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl),
+            {argument(0, SCMP_CMP_EQ, PR_SET_PDEATHSIG), argument(1, SCMP_CMP_EQ, SIGCONT)});
+  rules.add(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone),
+            {argument(0, SCMP_CMP_MASKED_EQ, CSIGNAL, SIGCONT)});
+}
+
 void add_rules(Rules& rules, const FilterOptions& options) {
   rules.refuse(kRefused);
   if (!options.system_v_ipc) rules.refuse(kSystemVIpc);
@@ -150,6 +166,7 @@ void add_rules(Rules& rules, const FilterOptions& options) {
   }
   rules.add(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(personality), {argument(0, SCMP_CMP_NE, 0)});
   add_locks(rules);
+  add_signals(rules);
 }
 
 }  // namespace

@@ -29,8 +29,19 @@ constexpr auto kLevels = text::enum_names<EvidenceLevel>({
     {EvidenceLevel::kUntimed, "untimed"},
 });
 
+constexpr auto kClocks = text::enum_names<Clock>({
+    {Clock::kWall, "wall"},
+    {Clock::kProcessor, "processor"},
+});
+
 }  // namespace
 
+std::string_view to_string(Clock clock) {
+  return kClocks.name(clock);
+}
+std::optional<Clock> clock_from_string(std::string_view name) {
+  return kClocks.value(name);
+}
 std::string_view to_string(Outcome outcome) {
   return kOutcomes.name(outcome);
 }

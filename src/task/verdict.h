@@ -37,6 +37,12 @@ enum class EvidenceLevel { kTimed, kCompiled, kInterpreted, kUntimed };
 std::string_view to_string(EvidenceLevel level);
 std::optional<EvidenceLevel> evidence_level_from_string(std::string_view name);
 
+// What the times of a verdict are measured by. kProcessor: other programs disturbed the wall clock,
+// and the time in which they had the core was left out (docs/measuring.md).
+enum class Clock { kWall, kProcessor };
+std::string_view to_string(Clock clock);  // "wall", "processor"
+std::optional<Clock> clock_from_string(std::string_view name);
+
 // Error of one output over all checked calls of one workload.
 struct OutputError {
   static constexpr std::int64_t kMaxCalls = std::int64_t{1} << 40;  // sums do not overflow
@@ -92,6 +98,7 @@ struct WorkloadVerdict {
   std::string violation;
   std::vector<OutputError> errors;
   std::optional<Times> times;
+  std::optional<Clock> clock;  // of the times
   std::optional<Speedup> speedup;
   CompatKernelBench kernelbench;
   CompatFlashInfer flashinfer;
@@ -115,6 +122,7 @@ struct Verdict {
   CompatKernelBench kernelbench;
   CompatFlashInfer flashinfer;
   std::optional<Times> times;      // of the first timed workload; geometric means are in speedup
+  std::optional<Clock> clock;      // the processor's, if any workload's times are by that
   std::optional<Speedup> speedup;  // geometric mean over timed workloads; null unless passed
   std::optional<Coverage> coverage;
   Cost cost;

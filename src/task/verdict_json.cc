@@ -60,6 +60,10 @@ Json to_json(const HardInputs& hard) {
   return out;
 }
 
+Json to_json(Clock clock) {
+  return to_string(clock);
+}
+
 Json to_json(const WorkloadVerdict& workload);
 
 template <typename T>
@@ -85,6 +89,7 @@ Json to_json(const WorkloadVerdict& workload) {
           {"compat", compat_to_json(workload.kernelbench, workload.flashinfer)},
           {"errors", list_to_json(workload.errors)},
           {"times", optional_to_json(workload.times)},
+          {"clock", optional_to_json(workload.clock)},
           {"speedup", optional_to_json(workload.speedup)},
           {"hard_inputs", list_to_json(workload.hard_inputs)},
           {"diagnostics", list_to_json(workload.diagnostics)}};
@@ -137,6 +142,7 @@ Json to_json(const Verdict& verdict) {
           {"compat", compat_to_json(verdict.kernelbench, verdict.flashinfer)},
           {"errors", list_to_json(worst_errors(verdict.workloads))},
           {"times", optional_to_json(verdict.times)},
+          {"clock", optional_to_json(verdict.clock)},
           {"speedup", optional_to_json(verdict.speedup)},
           {"coverage", optional_to_json(verdict.coverage)},
           {"baseline", verdict.baseline},

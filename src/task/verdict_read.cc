@@ -122,6 +122,16 @@ Result<Speedup> speedup_from(ObjectReader& reader) {
   return out;
 }
 
+// Verdicts of versions before 9 have no such key.
+Status clock_from(ObjectReader& reader, std::optional<Clock>& out) {
+  KW_TRY(std::string name, reader.string_or("clock", ""));
+  if (name.empty()) return {};
+  out = clock_from_string(name);
+  if (out) return {};
+  return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is no clock", reader.path("clock"),
+              printable(name, 60));
+}
+
 Result<Coverage> coverage_from(ObjectReader& reader) {
   Coverage out;
   KW_TRY(out.time, reader.number("time"));
@@ -172,6 +182,7 @@ Result<WorkloadVerdict> workload_from(ObjectReader& reader) {
   KW_TRY_STATUS(compat_from(reader, out.kernelbench, out.flashinfer));
   KW_TRY_STATUS(list_from(reader, "errors", out.errors, error_from));
   KW_TRY_STATUS(optional_within(reader, "times", out.times, times_from));
+  KW_TRY_STATUS(clock_from(reader, out.clock));
   KW_TRY_STATUS(optional_within(reader, "speedup", out.speedup, speedup_from));
   // Verdicts of versions before 8 have no such list.
   if (reader.find("hard_inputs") != nullptr)
@@ -230,6 +241,7 @@ Result<Verdict> verdict_from_json(const Json& value, const std::string& where) {
   KW_TRY_STATUS(outcome_from(reader, out.outcome, out.violation));
   KW_TRY_STATUS(compat_from(reader, out.kernelbench, out.flashinfer));
   KW_TRY_STATUS(optional_within(reader, "times", out.times, times_from));
+  KW_TRY_STATUS(clock_from(reader, out.clock));
   KW_TRY_STATUS(optional_within(reader, "speedup", out.speedup, speedup_from));
   KW_TRY_STATUS(optional_within(reader, "coverage", out.coverage, coverage_from));
   KW_TRY(out.baseline, reader.string_or("baseline", out.baseline));

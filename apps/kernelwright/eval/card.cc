@@ -80,9 +80,12 @@ std::string times_text(const Verdict& verdict) {
   std::string baseline = verdict.baseline == "eager"     ? "torch"
                          : verdict.baseline == "compile" ? "torch.compile"
                                                          : printable(verdict.baseline, 80);
-  return fmt::format("{}, {} {} ({} pairs)", format_ms(verdict.times->candidate_ms), baseline,
+  return fmt::format("{}, {} {} ({} pairs{})", format_ms(verdict.times->candidate_ms), baseline,
                      format_ms(verdict.times->reference_ms),
-                     verdict.times->candidate_samples_ms.size());
+                     verdict.times->candidate_samples_ms.size(),
+                     verdict.clock == task::Clock::kProcessor
+                         ? ", processor time, as other programs use the machine"
+                         : "");
 }
 
 std::string compat_text(const Verdict& verdict) {

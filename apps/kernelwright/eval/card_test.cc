@@ -29,6 +29,15 @@ TEST(Card, Passed) {
 )");
 }
 
+TEST(Card, NamesAClockThatIsNotTheWalls) {
+  task::Verdict v = verdict(task::Outcome::kPassed);
+  v.clock = task::Clock::kWall;
+  EXPECT_EQ(card(v, false).find("processor"), std::string::npos);
+  v.clock = task::Clock::kProcessor;
+  EXPECT_NE(card(v, false).find("(2 pairs, processor time, as other programs use the machine)\n"),
+            std::string::npos);
+}
+
 TEST(Card, FailureShowsTheLinesThatMatter) {
   task::Verdict v = verdict(task::Outcome::kCompileError);
   std::string log;

@@ -28,8 +28,15 @@ struct LaunchResult {
   // measured meanwhile.
   std::chrono::nanoseconds wall{0};
   std::chrono::nanoseconds cpu_time{0};  // time of the whole sandbox; 0: there is no second witness
+  // Core time that the sandbox used since the launch before, all of which it should have stood
+  // still; and whether it did not right before the order.
+  std::chrono::nanoseconds ran_at_rest{0};
+  bool was_moving = false;
   std::uint64_t minor_faults = 0;
   std::chrono::nanoseconds waited{0};  // ready, while something else had its core
+  // `wall` without the time in which others had the sandbox's core (measure/processor_time.h); 0:
+  // the machine cannot tell.
+  std::chrono::nanoseconds processor_time{0};
   // On a GPU: the calls' time between events of the executor's stream, and that of all that was on
   // the stream, the flushes of the cache included. 0: there is no such clock.
   std::chrono::nanoseconds device_time{0}, device_span{0};

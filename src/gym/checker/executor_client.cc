@@ -8,7 +8,9 @@
 #include <immintrin.h>
 
 #include "gym/checker/reply.h"
+#include "gym/measure/processor_time.h"
 #include "os/message.h"
+#include "os/urgent.h"
 
 namespace kw::gym {
 namespace {
@@ -17,6 +19,10 @@ constexpr int kSpinsBetweenLooks =
     20000;  // about 100 us of pauses between looks at the exit and the deadline
 constexpr int kUntimedSpins = 2000;  // of a short call; others may want the core
 constexpr auto kUntimedPoll = std::chrono::microseconds(50);
+// Of timed calls: a wait spins first, then leaves its core for a thousandth of the time that
+// passed.
+constexpr auto kSpinFor = std::chrono::milliseconds(100);
+constexpr auto kTimedPoll = std::chrono::microseconds(100);
 constexpr auto kSlowPoll = std::chrono::microseconds(200);
 constexpr auto kSlowPollAfter = std::chrono::seconds(2);
 
@@ -106,7 +112,9 @@ Result<LaunchResult> ExecutorClient::load(std::chrono::nanoseconds timeout) {
     return result;
   }
   style_ = *style;
-  if (freeze_) KW_TRY_STATUS(monitor_->freeze());
+  if (!freeze_) return result;
+  KW_TRY_STATUS(monitor_->freeze());
+  if (auto used = monitor_->cpu_time(); used) cpu_at_rest_ = *used;  // none of an ended process
   return result;
 }
 
@@ -117,7 +125,7 @@ Result<bool> ExecutorClient::too_late(Wait& wait) {
 }
 
 Result<LaunchEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) {
-  const auto slow_after = clock_->now() + kSlowPollAfter;
+  const auto begun = clock_->now();
   const int spins = timing_ ? kSpinsBetweenLooks : kUntimedSpins;
   while (true) {
     for (int i = 0; i < spins; ++i) {
@@ -132,10 +140,13 @@ Result<LaunchEnd> ExecutorClient::wait_done(std::uint64_t sequence, Wait& wait) 
     if (exit_) return LaunchEnd::kExited;
     KW_TRY(bool late, too_late(wait));
     if (late) return LaunchEnd::kTimeout;
-    if (clock_->now() > slow_after)
+    const auto waited = clock_->now() - begun;
+    if (waited > kSlowPollAfter)
       clock_->sleep_for(kSlowPoll);
     else if (!timing_)
       clock_->sleep_for(kUntimedPoll);
+    else if (waited > kSpinFor)
+      clock_->sleep_for(kTimedPoll);
   }
 }
 
@@ -162,9 +173,16 @@ Result<LaunchResult> ExecutorClient::run(Op op, std::span<const std::uint32_t> s
   write_command(op, sets);
   KW_TRY(auto cpu_before, monitor_->cpu_time());
   KW_TRY(std::uint64_t faults_before, monitor_->minor_faults());
-  std::chrono::nanoseconds waited_before = monitor_->waiting_time();
+  const sandbox::ThreadTimes first_before = monitor_->first_thread();
   ++sequence_;
   LaunchResult result;
+  if (freeze_) {
+    result.ran_at_rest = cpu_before - cpu_at_rest_;
+    KW_TRY(bool is_still, monitor_->is_still());
+    result.was_moving = !is_still;
+  }
+  std::optional<os::UrgentScope> urgent;
+  if (timing_) urgent.emplace();
   std::atomic_ref<std::uint64_t>(pages_.command().launch_seq)
       .store(sequence_, std::memory_order_release);
   auto start = clock_->now();
@@ -173,14 +191,23 @@ Result<LaunchResult> ExecutorClient::run(Op op, std::span<const std::uint32_t> s
   KW_TRY(result.end, wait_done(sequence_, wait));
   if (freeze_ && result.end != LaunchEnd::kExited) KW_TRY_STATUS(monitor_->freeze());
   result.wall = clock_->now() - start - wait.aside;
+  urgent.reset();
   if (result.end != LaunchEnd::kDone) return result;
   // Frozen now: a second look cannot change any more.
   if (load_acquire(pages_.reply().done_seq) != sequence_) result.end = LaunchEnd::kProtocol;
   KW_TRY(auto cpu_after, monitor_->cpu_time());
   KW_TRY(std::uint64_t faults_after, monitor_->minor_faults());
   result.cpu_time = cpu_after - cpu_before;
+  cpu_at_rest_ = cpu_after;
   result.minor_faults = faults_after - faults_before;
-  result.waited = monitor_->waiting_time() - waited_before;
+  const sandbox::ThreadTimes first_after = monitor_->first_thread();
+  result.waited = first_after.waited - first_before.waited;
+  if (freeze_ && !on_device_ && monitor_->cpu_time_is_whole()) {
+    result.processor_time = processor_time({.wall = result.wall,
+                                            .all_ran = result.cpu_time,
+                                            .first_ran = first_after.ran - first_before.ran,
+                                            .first_waited = result.waited});
+  }
   // Only a program of ours says this: on the processor the page is the candidate's to write.
   if (on_device_) {
     const auto longest = static_cast<std::uint64_t>(result.wall.count());

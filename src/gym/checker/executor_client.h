@@ -86,7 +86,8 @@ class ExecutorClient final : public Executor {
   Style style_ = Style::kUnknown;
   bool freeze_ = true, timing_ = true;
   bool interprets_triton_ = false;
-  bool on_device_ = false;  // its calls run on a GPU
+  bool on_device_ = false;                   // its calls run on a GPU
+  std::chrono::nanoseconds cpu_at_rest_{0};  // core time of the sandbox when it was frozen
   std::optional<sandbox::Exit> exit_;
 };
 

@@ -64,7 +64,8 @@ class ExecutorClientTest : public ::testing::Test {
     ASSERT_EQ(client_->load(seconds(1)).value().end, LaunchEnd::kDone);
     process_.on_thaw = [this] {
       process_.cpu_time += milliseconds(3);
-      process_.waiting_time += milliseconds(1);
+      process_.first_thread.ran += milliseconds(3);
+      process_.first_thread.waited += milliseconds(1);
       process_.minor_faults += 7;
       clock_.advance(milliseconds(4));
       reply().done_seq = command().launch_seq;
@@ -120,7 +121,37 @@ TEST_F(ExecutorClientTest, IsFrozenFromReadyToTheLaunchAndAfterIt) {
   EXPECT_LT(result.wall, milliseconds(5));
   EXPECT_EQ(result.cpu_time, milliseconds(3));
   EXPECT_EQ(result.waited, milliseconds(1));
+  EXPECT_EQ(result.processor_time, result.wall - milliseconds(1));
   EXPECT_EQ(result.minor_faults, 7U);
+}
+
+TEST_F(ExecutorClientTest, WithoutTheTimeOfAllProcessesThereIsNoProcessorTime) {
+  process_.cpu_time_is_whole = false;
+  attach();
+  load();
+  const std::uint32_t set = 0;
+  const LaunchResult result = client_->launch(std::span(&set, 1), seconds(1)).value();
+  EXPECT_EQ(result.cpu_time, milliseconds(3));
+  EXPECT_EQ(result.processor_time, milliseconds(0));
+}
+
+TEST_F(ExecutorClientTest, WorkWhileItIsFrozenIsTold) {
+  attach();
+  load();
+  const std::uint32_t set = 0;
+  auto launched = [&] { return client_->launch(std::span(&set, 1), seconds(1)).value(); };
+  LaunchResult result = launched();
+  EXPECT_EQ(result.ran_at_rest, milliseconds(0));
+  EXPECT_FALSE(result.was_moving);
+  process_.cpu_time += milliseconds(2);
+  process_.is_still = false;
+  result = launched();
+  EXPECT_EQ(result.ran_at_rest, milliseconds(2));
+  EXPECT_TRUE(result.was_moving);
+  process_.is_still = true;
+  result = launched();
+  EXPECT_EQ(result.ran_at_rest, milliseconds(0));
+  EXPECT_FALSE(result.was_moving);
 }
 
 TEST_F(ExecutorClientTest, AnExecutorThatDoesNotAnswerIsLateAndFrozen) {

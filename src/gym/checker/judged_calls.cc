@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::size_t kHashSample = 1ULL << 20U;
 constexpr auto kCpuSlack = std::chrono::milliseconds(2);
+// The kernel counts the last moments before a freeze when it is over. A hypervisor may stretch
+// them.
+constexpr auto kLastMoments = std::chrono::microseconds(100);
+constexpr int kMostRestless = 2;
 
 }  // namespace
 
@@ -110,6 +114,12 @@ bool JudgedCalls::exceeds_clock(const LaunchResult& launch) const {
   return launch.cpu_time > context_.options.threads * launch.wall + launch.wall / 10 + kCpuSlack;
 }
 
+// Frozen processes use no core time. Where freezing is by signals, something may continue them.
+bool JudgedCalls::ran_while_frozen(const LaunchResult& launch) {
+  if (launch.ran_at_rest > kLastMoments) ++restless_launches_;
+  return launch.was_moving || restless_launches_ > kMostRestless;
+}
+
 Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32_t> sets) {
   LaunchResult result;
   KW_TRY(auto fault, side.launch(sets, timeout() * static_cast<int>(sets.size()), result));
@@ -121,6 +131,10 @@ Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32
   if (fault && !is_candidate)
     return fail(ErrorCode::kUnavailable, "the baseline failed: {}", fault->message);
   if (fault) fault_.blame(std::move(*fault));
+  if (is_candidate && !fault_.found() && ran_while_frozen(result)) {
+    fault_.blame({task::Outcome::kViolation, "background_work",
+                  "its processes ran between two calls, while they were stopped"});
+  }
   if (!fault_.found() && exceeds_clock(result)) {
     fault_.blame({task::Outcome::kViolation, "background_work",
                   "its processes used more core time than the call lasted"});

@@ -48,6 +48,7 @@ class JudgedCalls {
   Result<OracleAnswer> repeat_probabilities(TensorMemory& set);
   Status check_memory(std::span<const std::uint32_t> sets);
   bool exceeds_clock(const LaunchResult& launch) const;
+  bool ran_while_frozen(const LaunchResult& launch);
   std::chrono::nanoseconds timeout() const;
 
   JudgingContext& context_;
@@ -55,6 +56,7 @@ class JudgedCalls {
   FirstFault& fault_;
   JudgedOutputs outputs_;
   LaunchTotals candidate_totals_, baseline_totals_;
+  int restless_launches_ = 0;  // of the candidate, before which it ran while it was frozen
   std::uint64_t hash_seed_;
   std::uint64_t first_seed_;                 // seed of inputs; used only with fresh_inputs off
   std::vector<std::uint64_t> input_hashes_;  // the key is the set

@@ -37,9 +37,17 @@ Judgement::Judgement(JudgingContext& context, std::unique_ptr<Side> candidate)
 Result<WorkloadReport> Judgement::run() {
   KW_TRY(auto fault, candidate_->start(start_times_));
   if (fault) fault_.blame(std::move(*fault));
+  if (!fault_.found() && candidate_->has_slow_first_call()) KW_TRY_STATUS(first_call());
   if (!fault_.found()) KW_TRY_STATUS(context_.options.timing ? measure() : checked_calls());
   calls_.outputs().judge_samples();
   return report();
+}
+
+Status Judgement::first_call() {
+  const auto start = context_.clock.now();
+  KW_TRY_STATUS(checked_call(0, false, std::nullopt, false));
+  start_times_.load_ms += to_ms(context_.clock.now() - start);
+  return {};
 }
 
 // A judgement that measures has no turn: it leases the whole host, block by block.
@@ -75,14 +83,15 @@ Status Judgement::checked_calls() {
   const std::size_t audited = ordinary[secret.below(ordinary.size())];
   for (std::size_t i = 0; i < calls.size() && !fault_.found(); ++i, ++checked_calls_) {
     if (i >= kCheckedCalls && context_.clock.now() - start > kCheckingTime) break;
-    KW_TRY_STATUS(
-        checked_call(static_cast<std::uint32_t>(i % context_.sets.size()), i == audited, calls[i]));
+    KW_TRY_STATUS(checked_call(static_cast<std::uint32_t>(i % context_.sets.size()), i == audited,
+                               calls[i], checked_calls_ == 0));
   }
   check_ms_ += to_ms(context_.clock.now() - start);
   return {};
 }
 
-Status Judgement::checked_call(std::uint32_t set, bool is_audited, HardSchedule::Call hard) {
+Status Judgement::checked_call(std::uint32_t set, bool is_audited, HardSchedule::Call hard,
+                               bool in_first_block) {
   const std::array sets = {set};
   KW_TRY_STATUS(calls_.fill(set, is_audited, hard));
   for (Side* side : {candidate_.get(), &context_.baseline}) {
@@ -91,7 +100,7 @@ Status Judgement::checked_call(std::uint32_t set, bool is_audited, HardSchedule:
     if (done.end == LaunchEnd::kDone && !fault_.found())
       KW_TRY_STATUS(calls_.take_snapshot(*side, sets));
   }
-  return fault_.found() ? Status() : calls_.check(sets, checked_calls_ == 0);
+  return fault_.found() ? Status() : calls_.check(sets, in_first_block);
 }
 
 WorkloadReport Judgement::report() const {
@@ -106,14 +115,15 @@ WorkloadReport Judgement::report() const {
     report.diagnostics.push_back({mismatch ? "mismatch" : "hint", fault->message});
   }
   report.errors = calls_.outputs().errors();
-  report.candidate_ns = measured.candidate_ns;
-  report.reference_ns = measured.reference_ns;
+  report.candidate_ns = measured.samples.candidate_ns();
+  report.reference_ns = measured.samples.reference_ns();
+  report.clock = measured.samples.clock();
   report.timed = context_.options.timing;
-  report.pair_samples = {static_cast<std::int64_t>(measured.candidate_ns.size())};
+  report.pair_samples = {static_cast<std::int64_t>(report.candidate_ns.size())};
   report.null_launch_ns = candidate_->null_launch().count();
   report.blocks = measured.blocks + checked_calls_;
-  report.disturbed_samples = measured.filter.dropped();
-  report.disturbed_by_faults = measured.filter.dropped_by(DisturbanceKind::kFaults);
+  report.disturbed_samples = measured.samples.filter().dropped();
+  report.disturbed_by_faults = measured.samples.filter().dropped_by(DisturbanceKind::kFaults);
   report.hard_inputs = context_.hard.report(calls_.outputs().hard_calls());
   report.audits = calls_.outputs().audits();
   report.oracle = context_.reference.exact_precision() == Precision::kSecond

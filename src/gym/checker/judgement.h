@@ -23,10 +23,14 @@ class Judgement {
   Result<WorkloadReport> run();
 
  private:
+  // The call in which a candidate may compile itself. It is checked as all others, and its time is
+  // the candidate's loading.
+  Status first_call();
   Status measure();        // correctness and time
   Status checked_calls();  // correctness without a clock
   std::vector<HardSchedule::Call> planned_calls();
-  Status checked_call(std::uint32_t set, bool is_audited, HardSchedule::Call hard);
+  Status checked_call(std::uint32_t set, bool is_audited, HardSchedule::Call hard,
+                      bool in_first_block);
   WorkloadReport report() const;
 
   JudgingContext& context_;

@@ -227,6 +227,55 @@ TEST(Judgement, MoreCoreTimeThanTheClockAllowsIsBackgroundWork) {
 }
 
 // A candidate that says done early still works while it is being frozen.
+// The first call takes 20 s, and each of the others 1 ms.
+TEST(Judgement, ACandidateThatCompilesItselfIsLoading) {
+  for (bool timing : {true, false}) {
+    for (bool is_right : {true, false}) {
+      SessionOptions options;
+      options.timing = timing;
+      FakeWorkload workload(options);
+      workload.learn_from_oracle();
+      workload.start_baseline();
+      ExecutorScript script = right();
+      script.kernel = [&](const ScriptedCall& call) {
+        compute_workload(call);
+        if (call.launch == 0) workload.clock.advance(std::chrono::seconds(20));
+        if (call.launch == 0 && !is_right) call.y()[5] += 1;
+      };
+      script.on_launch = [](int launch, LaunchResult& result) {
+        if (launch == 0) result.wall = std::chrono::seconds(20);
+      };
+      JudgingContext context = workload.context();
+      auto turn = TurnScope::begin(workload.turn);
+      const auto report =
+          Judgement(context, workload.candidate(script, Compiles::kAtFirstCall)).run().value();
+      EXPECT_EQ(report.outcome, is_right ? task::Outcome::kPassed : task::Outcome::kWrongValue);
+      EXPECT_GE(report.cost.load_ms, 20'000);
+      for (double ns : report.candidate_ns) EXPECT_LT(ns, 2e6);
+      // Other candidates have the time of a call.
+      EXPECT_EQ(Judgement(context, workload.candidate(script)).run()->outcome,
+                task::Outcome::kTimeout);
+    }
+  }
+}
+
+TEST(Judgement, AFrozenCandidateUsesNoCoreTime) {
+  auto restless = [](std::chrono::nanoseconds ran, int first, int launches) {
+    ExecutorScript script = right();
+    script.on_launch = [=](int launch, LaunchResult& result) {
+      if (launch >= first && launch < first + launches) result.ran_at_rest = ran;
+    };
+    return outcome(script);
+  };
+  EXPECT_EQ(restless(std::chrono::microseconds(150), 4, 1000), "violation background_work");
+  // The kernel counts late, and a hypervisor stretches that now and then.
+  EXPECT_EQ(restless(std::chrono::microseconds(90), 0, 1000), "passed");
+  EXPECT_EQ(restless(milliseconds(5), 4, 2), "passed");
+  ExecutorScript moving = right();
+  moving.on_launch = [](int launch, LaunchResult& result) { result.was_moving = launch == 6; };
+  EXPECT_EQ(outcome(moving), "violation background_work");
+}
+
 TEST(Judgement, TheLargerOfTwoWitnessesIsTheTime) {
   ExecutorScript script = right();
   script.on_launch = [](int, LaunchResult& result) { result.cpu_time += milliseconds(1); };

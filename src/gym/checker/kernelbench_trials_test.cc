@@ -27,7 +27,7 @@ class KernelBenchTrialsTest : public ::testing::Test {
   bool is_correct(ExecutorScript script) {
     Side candidate(
         std::make_unique<ScriptedExecutor>(std::move(script), trials_->memory(output_), clock_),
-        output_, signature_, false, clock_);
+        output_, signature_, Compiles::kNothing, clock_);
     return trials_->run(candidate).value();
   }
 

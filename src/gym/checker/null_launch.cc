@@ -26,8 +26,8 @@ std::chrono::nanoseconds median_of(std::span<const NullLaunch> launches,
 NullLaunches null_launches_of(std::span<const NullLaunch> launches) {
   KW_CHECK(!launches.empty());
   NullLaunches out;
-  for (auto duration :
-       {&NullLaunch::wall, &NullLaunch::waited, &NullLaunch::cpu_time, &NullLaunch::beside})
+  for (auto duration : {&NullLaunch::wall, &NullLaunch::waited, &NullLaunch::cpu_time,
+                        &NullLaunch::processor_time, &NullLaunch::beside})
     out.median.*duration = median_of(launches, duration);
   auto shortest = std::ranges::min_element(launches, {}, &NullLaunch::wall);
   out.steady = out.median.wall <= kSteady * shortest->wall;
@@ -40,15 +40,21 @@ Result<NullLaunches> measure_null_launches(Executor& executor, int count, Checke
     KW_TRY(LaunchResult result, executor.null_launch(kNullTimeout));
     if (result.end != LaunchEnd::kDone) return NullLaunches{};
     if (result.device_span.count() > 0) clock.sleep_for(kGpuRest);
-    launches.push_back(
-        {result.wall, result.waited, result.cpu_time, result.wall - result.device_span});
+    launches.push_back({.wall = result.wall,
+                        .waited = result.waited,
+                        .cpu_time = result.cpu_time,
+                        .processor_time = result.processor_time,
+                        .beside = result.wall - result.device_span});
   }
   return null_launches_of(launches);
 }
 
 NullLaunch lesser(const NullLaunch& a, const NullLaunch& b) {
-  return {std::min(a.wall, b.wall), std::min(a.waited, b.waited), std::min(a.cpu_time, b.cpu_time),
-          std::min(a.beside, b.beside)};
+  return {.wall = std::min(a.wall, b.wall),
+          .waited = std::min(a.waited, b.waited),
+          .cpu_time = std::min(a.cpu_time, b.cpu_time),
+          .processor_time = std::min(a.processor_time, b.processor_time),
+          .beside = std::min(a.beside, b.beside)};
 }
 
 }  // namespace kw::gym

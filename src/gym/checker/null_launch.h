@@ -11,7 +11,7 @@ namespace kw::gym {
 
 // Durations as LaunchResult's.
 struct NullLaunch {
-  std::chrono::nanoseconds wall{0}, waited{0}, cpu_time{0};
+  std::chrono::nanoseconds wall{0}, waited{0}, cpu_time{0}, processor_time{0};
   std::chrono::nanoseconds beside{0};  // wall time in which nothing was on the GPU's stream
 };
 

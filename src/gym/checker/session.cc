@@ -22,6 +22,13 @@ std::chrono::milliseconds oracle_timeout(double seconds) {
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
 }
 
+// Python may hold torch.compile or load_inline. Triton's interpreter compiles nothing at a call.
+Compiles compiles_of(const ExecutorSetup& setup) {
+  if (setup.compile) return Compiles::kAtPrepare;
+  const bool is_plain_python = setup.language == ExecutorLanguage::kPython && !setup.triton;
+  return is_plain_python ? Compiles::kAtFirstCall : Compiles::kNothing;
+}
+
 }  // namespace
 
 Status Session::read_options(const CheckerOptions& options) {
@@ -192,7 +199,7 @@ Result<std::unique_ptr<Side>> Session::attach(ExecutorSpec spec, ReceivedFds& fd
   if (spec.setup.language == ExecutorLanguage::kPython && !spec.setup.device)
     KW_TRY_STATUS(output.ensure_arena(backend_.allocator(), signature_));
   spec.setup.init_args = init_args_;
-  const bool compiles = spec.setup.compile;
+  const Compiles compiles = compiles_of(spec.setup);
   KW_TRY(auto executor,
          backend_.attach_executor({spec.monitor, std::move(spec.setup), fds, prefix, signature_,
                                    std::move(memory), options_.mechanisms.freeze, options_.timing,

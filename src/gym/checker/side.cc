@@ -9,6 +9,7 @@ namespace {
 constexpr auto kLoadTimeout = std::chrono::seconds(30);
 constexpr auto kPrepareTimeout = std::chrono::seconds(10);
 constexpr auto kCompileTimeout = std::chrono::seconds(180);  // torch.compile of a baseline
+constexpr std::chrono::nanoseconds kFirstCallTimeout = std::chrono::seconds(60);
 constexpr int kNullLaunches = 11;
 constexpr int kMaxCalibrations = 4;  // until the null launches are steady
 constexpr auto kTimeSlice = std::chrono::milliseconds(5);
@@ -25,7 +26,8 @@ Result<std::optional<Fault>> Side::start(StartTimes& times) {
   KW_TRY(LaunchResult loaded, executor_->load(kLoadTimeout));
   times.load_ms = to_ms(loaded.wall);
   if (loaded.end != LaunchEnd::kDone) return std::optional(fault_of(loaded, *executor_, "loading"));
-  KW_TRY(LaunchResult prepared, executor_->prepare(compiles_ ? kCompileTimeout : kPrepareTimeout));
+  KW_TRY(LaunchResult prepared,
+         executor_->prepare(compiles_ == Compiles::kAtPrepare ? kCompileTimeout : kPrepareTimeout));
   times.prepare_ms = to_ms(prepared.wall);
   if (prepared.end != LaunchEnd::kDone)
     return std::optional(fault_of(prepared, *executor_, "prepare"));
@@ -48,6 +50,8 @@ void Side::limit_null_launch(const Side& other) {
 
 Result<std::optional<Fault>> Side::launch(std::span<const std::uint32_t> sets,
                                           std::chrono::nanoseconds timeout, LaunchResult& result) {
+  if (has_slow_first_call()) timeout = std::max(timeout, kFirstCallTimeout);
+  has_called_ = true;
   KW_TRY(result, executor_->launch(sets, timeout));
   if (result.end != LaunchEnd::kDone) return std::optional(fault_of(result, *executor_, "a call"));
   return std::optional<Fault>();

@@ -22,15 +22,19 @@ struct StartTimes {
   double load_ms = 0, prepare_ms = 0;
 };
 
+// What an executor may compile at its start. kAtPrepare: prepare runs torch.compile. kAtFirstCall:
+// the code may compile itself when it is first called.
+enum class Compiles { kNothing, kAtFirstCall, kAtPrepare };
+
 // How long a call may take, unless --timeout says: 20 times the reference, at least 2 s.
 std::chrono::nanoseconds call_timeout(std::chrono::nanoseconds reference);
 
 // Owns the executor; borrows the rest. Not thread-safe.
 class Side {
  public:
-  // output: where the executor writes. compiles: prepare runs torch.compile and may take minutes.
+  // output: where the executor writes.
   Side(std::unique_ptr<Executor> executor, OutputMemory& output, const task::Signature& signature,
-       bool compiles, CheckerClock& clock)
+       Compiles compiles, CheckerClock& clock)
       : executor_(std::move(executor)),
         outputs_(*executor_, output, signature),
         compiles_(compiles),
@@ -43,6 +47,8 @@ class Side {
   // Limits the time that is subtracted from every launch to the other side's, because the candidate
   // must not choose it.
   void limit_null_launch(const Side& other);
+  // Whether the first launch may take as long as a compiler, whatever its timeout is.
+  bool has_slow_first_call() const { return compiles_ == Compiles::kAtFirstCall && !has_called_; }
   // Launches one call for each set; a fault when it did not end as it should.
   Result<std::optional<Fault>> launch(std::span<const std::uint32_t> sets,
                                       std::chrono::nanoseconds timeout, LaunchResult& result);
@@ -50,6 +56,12 @@ class Side {
   // Wall time of a launch less the constant of a null launch, at least a nanosecond.
   std::chrono::nanoseconds net(const LaunchResult& launch) const {
     return std::max(launch.wall - null_launch_.wall, std::chrono::nanoseconds(1));
+  }
+  // The same by the processor's clock; 0 where the machine has none.
+  std::chrono::nanoseconds net_processor_time(const LaunchResult& launch) const {
+    if (launch.processor_time.count() <= 0) return std::chrono::nanoseconds(0);
+    return std::max(launch.processor_time - null_launch_.processor_time,
+                    std::chrono::nanoseconds(1));
   }
   // How long it waited for its core in a launch, beyond what a null launch waits.
   std::chrono::nanoseconds net_waited(const LaunchResult& launch) const {
@@ -74,7 +86,8 @@ class Side {
  private:
   std::unique_ptr<Executor> executor_;
   ExecutorOutputs outputs_;
-  bool compiles_;
+  Compiles compiles_;
+  bool has_called_ = false;
   CheckerClock* clock_;
   NullLaunch null_launch_;
 };

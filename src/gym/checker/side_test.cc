@@ -28,7 +28,9 @@ class NullTimes final : public Executor {
     prepare_timeout = timeout;
     return LaunchResult{};
   }
-  Result<LaunchResult> launch(std::span<const std::uint32_t>, std::chrono::nanoseconds) override {
+  Result<LaunchResult> launch(std::span<const std::uint32_t>,
+                              std::chrono::nanoseconds timeout) override {
+    launch_timeouts.push_back(timeout);
     return LaunchResult{};
   }
   Result<LaunchResult> null_launch(std::chrono::nanoseconds) override {
@@ -45,6 +47,7 @@ class NullTimes final : public Executor {
 
   std::size_t calls = 0;
   std::chrono::nanoseconds prepare_timeout{0};
+  std::vector<std::chrono::nanoseconds> launch_timeouts;
 
  private:
   std::vector<int> us_;
@@ -53,7 +56,7 @@ class NullTimes final : public Executor {
 
 class SideTest : public ::testing::Test {
  protected:
-  Side side(std::unique_ptr<Executor> executor, bool compiles = false) {
+  Side side(std::unique_ptr<Executor> executor, Compiles compiles = Compiles::kNothing) {
     return {std::move(executor), workload_.memory.candidate(), workload_.signature, compiles,
             workload_.clock};
   }
@@ -115,13 +118,30 @@ TEST_F(SideTest, TheCandidateCannotChooseWhatIsTakenOff) {
 }
 
 TEST_F(SideTest, OnlyATorchCompileMayPrepareForMinutes) {
-  for (bool compiles : {false, true}) {
+  for (Compiles compiles : {Compiles::kNothing, Compiles::kAtFirstCall, Compiles::kAtPrepare}) {
     auto executor = std::make_unique<NullTimes>(std::vector{60});
     NullTimes& seen = *executor;
     Side started = side(std::move(executor), compiles);
     StartTimes times;
     ASSERT_FALSE(started.start(times).value());
-    EXPECT_EQ(seen.prepare_timeout, std::chrono::seconds(compiles ? 180 : 10));
+    EXPECT_EQ(seen.prepare_timeout,
+              std::chrono::seconds(compiles == Compiles::kAtPrepare ? 180 : 10));
+  }
+}
+
+TEST_F(SideTest, OnlyTheFirstCallMayCompile) {
+  const std::uint32_t set = 0;
+  for (Compiles compiles : {Compiles::kNothing, Compiles::kAtFirstCall, Compiles::kAtPrepare}) {
+    auto executor = std::make_unique<NullTimes>(std::vector{60});
+    NullTimes& seen = *executor;
+    Side called = side(std::move(executor), compiles);
+    LaunchResult result;
+    for (int limit : {2, 2, 90})
+      ASSERT_FALSE(called.launch(std::span(&set, 1), std::chrono::seconds(limit), result).value());
+    const int first = compiles == Compiles::kAtFirstCall ? 60 : 2;
+    EXPECT_EQ(seen.launch_timeouts,
+              (std::vector<std::chrono::nanoseconds>{
+                  std::chrono::seconds(first), std::chrono::seconds(2), std::chrono::seconds(90)}));
   }
 }
 

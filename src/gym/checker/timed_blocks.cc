@@ -50,11 +50,11 @@ TimedBlocks::TimedBlocks(JudgingContext& context, Side& candidate, JudgedCalls& 
       calls_(calls),
       fault_(fault),
       begun_(context.clock.now()),
-      interval_(context.goal.half_width, pairs_of(context.goal)),
       secret_(context.seeds.next()),
       audits_(context.seeds.next()),
       hard_(context.options.timing ? hard_cases_of(context) : std::vector<std::size_t>{},
-            context.seeds.next()) {}
+            context.seeds.next()),
+      measured_{ClockedSamples(context.goal.half_width, pairs_of(context.goal))} {}
 
 // Others' measurements are no part of this one's limit.
 Result<LeaseScope> TimedBlocks::take_lease() {
@@ -130,6 +130,7 @@ Status TimedBlocks::run() {
     for (const Sample& sample : samples) add_sample(sample);
     if (is_over(is_late)) break;
   }
+  measured_.samples.end();
   return {};
 }
 
@@ -142,19 +143,16 @@ bool TimedBlocks::is_over(bool is_late) {
 bool TimedBlocks::has_enough(bool is_late) {
   if (calls_.outputs().audits() == 0 && context_.options.mechanisms.audit) return false;
   if (is_late) return true;
-  if (!interval_.done()) return false;
+  if (!measured_.samples.is_narrow()) return false;
   if (patience_ == 0) patience_ = kPatience * measured_.blocks;
-  return !measured_.filter.noisy() || measured_.blocks >= patience_;
+  return !measured_.samples.is_noisy() || measured_.blocks >= patience_;
 }
 
 void TimedBlocks::add_sample(Sample sample) {
   if (measured_.blocks < kWarmUpBlocks || sample.is_hard ||
-      (!context_.options.mechanisms.interleaving && separate(sample)) ||
-      !measured_.filter.keep(sample.candidate, sample.reference))
+      (!context_.options.mechanisms.interleaving && separate(sample.clocked)))
     return;
-  measured_.candidate_ns.push_back(sample.candidate_ns);
-  measured_.reference_ns.push_back(sample.reference_ns);
-  interval_.add(std::log(sample.reference_ns / sample.candidate_ns));
+  measured_.samples.add(sample.clocked);
 }
 
 // A block, with the time that it took split into launches and checks.
@@ -203,8 +201,10 @@ Status TimedBlocks::half_block(const std::array<Side*, 2>& order, const Half& ha
                       : check_late(launched));
     if (fault_.found()) return {};
   }
-  sample.candidate_ns /= static_cast<double>(sets.size());
-  sample.reference_ns /= static_cast<double>(sets.size());
+  for (PairedTimes* times : {&sample.clocked.wall, &sample.clocked.processor}) {
+    times->candidate_ns /= static_cast<double>(sets.size());
+    times->reference_ns /= static_cast<double>(sets.size());
+  }
   return {};
 }
 
@@ -215,32 +215,48 @@ Status TimedBlocks::pair_of_launches(const std::array<Side*, 2>& order, const Gr
   for (Side* side : order) {
     KW_TRY(LaunchResult done, calls_.launch(*side, sets));
     if (fault_.found()) return {};
-    add_launch(*side, done, sample);
+    add_launch(*side, done, sample.clocked);
     if (context_.options.mechanisms.snapshot) KW_TRY_STATUS(calls_.take_snapshot(*side, sets));
   }
   const std::chrono::nanoseconds stolen = context_.machine.stolen_time() - stolen_before;
-  sample.candidate.stolen += stolen;
-  sample.reference.stolen += stolen;
+  sample.clocked.candidate.stolen += stolen;
+  sample.clocked.reference.stolen += stolen;
   measured_.time_ms += to_ms(context_.clock.now() - begun);
   return {};
 }
 
 // The larger of two witnesses: an executor that says done too early works on while it is being
 // frozen, within the time that is taken off as the cost of a launch.
+std::chrono::nanoseconds TimedBlocks::witnessed(const Side& side, const LaunchResult& done,
+                                                std::chrono::nanoseconds time) const {
+  if (!context_.options.mechanisms.cpu_witness) return time;
+  return std::max(time, side.net_cpu_time(done) / context_.options.threads);
+}
+
 std::chrono::nanoseconds TimedBlocks::time_of(const Side& side, const LaunchResult& done) const {
   // The GPU's own clock, whose agreement with the checker's is a condition of every sample.
   if (done.device_time.count() > 0) return done.device_time;
-  const std::chrono::nanoseconds wall = side.net(done);
-  if (!context_.options.mechanisms.cpu_witness) return wall;
-  return std::max(wall, side.net_cpu_time(done) / context_.options.threads);
+  return witnessed(side, done, side.net(done));
 }
 
-void TimedBlocks::add_launch(const Side& side, const LaunchResult& done, Sample& sample) const {
+// 0: the machine has no such clock.
+std::chrono::nanoseconds TimedBlocks::processor_time_of(const Side& side,
+                                                        const LaunchResult& done) const {
+  const std::chrono::nanoseconds time = side.net_processor_time(done);
+  return time.count() > 0 ? witnessed(side, done, time) : time;
+}
+
+void TimedBlocks::add_launch(const Side& side, const LaunchResult& done,
+                             ClockedSample& sample) const {
   const bool is_reference = &side == &context_.baseline;
   const std::chrono::nanoseconds time = time_of(side, done);
   Disturbance& disturbance = is_reference ? sample.reference : sample.candidate;
   disturbance.wall += time;
-  (is_reference ? sample.reference_ns : sample.candidate_ns) += static_cast<double>(time.count());
+  auto add = [&](PairedTimes& times, std::chrono::nanoseconds more) {
+    (is_reference ? times.reference_ns : times.candidate_ns) += static_cast<double>(more.count());
+  };
+  add(sample.wall, time);
+  add(sample.processor, processor_time_of(side, done));
   if (done.device_time.count() > 0) {
     // A GPU's time does not contain what happens to the host's threads meanwhile. A baseline is no
     // adversary, and Python's copies its results besides.
@@ -264,12 +280,13 @@ Status TimedBlocks::check_late(const Group& sets) {
 
 // With interleaving switched off: returns true for a sample of the reference's phase, which does
 // not count. Later samples get the mean of that phase as the reference's time.
-bool TimedBlocks::separate(Sample& sample) {
+bool TimedBlocks::separate(ClockedSample& sample) {
   if (context_.clock.now() < begun_ + kReferencePhase) {
-    reference_phase_ns_.push_back(sample.reference_ns);
+    reference_phase_ns_.push_back(sample.wall.reference_ns);
     return true;
   }
-  sample.reference_ns =
+  sample.processor = {};
+  sample.wall.reference_ns =
       std::accumulate(reference_phase_ns_.begin(), reference_phase_ns_.end(), 0.0) /
       static_cast<double>(std::max<std::size_t>(1, reference_phase_ns_.size()));
   return false;

@@ -13,16 +13,15 @@
 #include "gym/checker/hard_schedule.h"
 #include "gym/checker/judged_calls.h"
 #include "gym/checker/judging_context.h"
+#include "gym/measure/clocked_samples.h"
 #include "gym/measure/disturbance.h"
-#include "gym/measure/sequential_interval.h"
 
 namespace kw::gym {
 
-// The times of a judgement. Sample i of both lists is one half of a block.
+// The times of a judgement. A sample is one half of a block, its time that of one call: the mean
+// over the half's calls.
 struct Measured {
-  // Time of one call, the mean over the half's calls.
-  std::vector<double> candidate_ns, reference_ns;
-  SampleFilter filter;  // which samples were dropped
+  ClockedSamples samples;
   std::int64_t blocks = 0;
   double check_ms = 0, time_ms = 0;  // spent on checks and in timed launches
 };
@@ -48,8 +47,7 @@ class TimedBlocks {
   };
   // One half of a block: pairs of launches on the same inputs, one right after the other.
   struct Sample {
-    double candidate_ns = 0, reference_ns = 0;  // the same as in Measured
-    Disturbance candidate, reference;
+    ClockedSample clocked;
     bool is_hard = false;
   };
 
@@ -65,10 +63,13 @@ class TimedBlocks {
   Status half_block(const std::array<Side*, 2>& order, const Half& half, Sample& sample);
   Status pair_of_launches(const std::array<Side*, 2>& order, const Group& sets, Sample& sample);
   Status check_late(const Group& sets);
+  std::chrono::nanoseconds witnessed(const Side& side, const LaunchResult& done,
+                                     std::chrono::nanoseconds time) const;
   std::chrono::nanoseconds time_of(const Side& side, const LaunchResult& done) const;
-  void add_launch(const Side& side, const LaunchResult& done, Sample& sample) const;
+  std::chrono::nanoseconds processor_time_of(const Side& side, const LaunchResult& done) const;
+  void add_launch(const Side& side, const LaunchResult& done, ClockedSample& sample) const;
   void add_sample(Sample sample);
-  bool separate(Sample& sample);
+  bool separate(ClockedSample& sample);
   bool is_over(bool is_late);
   bool has_enough(bool is_late);
   Result<LeaseScope> take_lease();
@@ -78,7 +79,6 @@ class TimedBlocks {
   JudgedCalls& calls_;
   FirstFault& fault_;
   CheckerClock::Time begun_;
-  SequentialInterval interval_;
   Rng secret_;
   AuditSchedule audits_;
   bool audit_is_due_ = false;

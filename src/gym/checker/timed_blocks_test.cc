@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "gym/checker/testing/fake_workload.h"
+#include "gym/measure/processor_time.h"
 
 namespace kw::gym {
 namespace {
@@ -137,8 +138,8 @@ double speedup_under_load(bool is_interleaved) {
   EXPECT_FALSE(fault.found());
   std::vector<double> speedups;
   const Measured& measured = blocks.measured();
-  for (std::size_t i = 0; i < measured.candidate_ns.size(); ++i)
-    speedups.push_back(measured.reference_ns[i] / measured.candidate_ns[i]);
+  for (std::size_t i = 0; i < measured.samples.candidate_ns().size(); ++i)
+    speedups.push_back(measured.samples.reference_ns()[i] / measured.samples.candidate_ns()[i]);
   EXPECT_FALSE(speedups.empty());
   std::ranges::sort(speedups);
   return speedups.empty() ? 0 : speedups[speedups.size() / 2];
@@ -147,6 +148,69 @@ double speedup_under_load(bool is_interleaved) {
 TEST(TimedBlocks, ALoadedMachineSlowsBothSidesWhereTheyAreInterleaved) {
   EXPECT_NEAR(speedup_under_load(true), 1, 1e-9);
   EXPECT_GT(speedup_under_load(false), 1.5);
+}
+
+// One call of an executor on a busy machine: others have its core for 3 ms while it is ready.
+struct BusyCall {
+  std::chrono::nanoseconds computes{0}, sleeps{0};
+  std::chrono::nanoseconds helper{0};  // another thread of it computes, while the first one spins
+};
+
+ExecutorScript busy_script(BusyCall call) {
+  constexpr std::chrono::nanoseconds kOthers = std::chrono::milliseconds(3);
+  ExecutorScript script;
+  script.kernel = testing::compute_workload;
+  script.on_launch = [=](int, LaunchResult& result) {
+    const ProcessorUse use = {.wall = call.computes + call.sleeps + call.helper + kOthers,
+                              .all_ran = call.computes + call.helper,
+                              .first_ran = call.computes,
+                              .first_waited = call.helper + kOthers};
+    result.wall = use.wall;
+    result.cpu_time = use.all_ran;
+    result.waited = use.first_waited;
+    result.processor_time = processor_time(use);
+  };
+  return script;
+}
+
+// The baseline computes for 4 ms.
+Measured measured_on_busy_machine(BusyCall call) {
+  FakeWorkload workload;
+  workload.goal.max_seconds = 1;
+  workload.learn_from_oracle();
+  workload.start_baseline(busy_script({.computes = std::chrono::milliseconds(4)}));
+  JudgingContext context = workload.context();
+  auto turn = TurnScope::begin(workload.turn);
+  auto candidate = workload.candidate(busy_script(call));
+  StartTimes times;
+  EXPECT_FALSE(candidate->start(times).value());
+  FirstFault fault;
+  JudgedCalls calls(context, *candidate, fault);
+  TimedBlocks blocks(context, *candidate, calls, fault);
+  EXPECT_TRUE(blocks.run());
+  EXPECT_FALSE(fault.found());
+  return blocks.measured();
+}
+
+TEST(TimedBlocks, OnABusyMachineTheProcessorsClockCounts) {
+  const Measured measured = measured_on_busy_machine({.computes = std::chrono::milliseconds(2)});
+  EXPECT_EQ(measured.samples.clock(), task::Clock::kProcessor);
+  EXPECT_FALSE(measured.samples.is_noisy());
+  ASSERT_FALSE(measured.samples.candidate_ns().empty());
+  EXPECT_DOUBLE_EQ(measured.samples.candidate_ns()[0], 2e6);
+  EXPECT_DOUBLE_EQ(measured.samples.reference_ns()[0], 4e6);
+}
+
+TEST(TimedBlocks, NobodyIsFastByTheProcessorsClockWhoSleepsOrHasHelp) {
+  for (const BusyCall& call :
+       {BusyCall{.computes = std::chrono::milliseconds(1), .sleeps = std::chrono::milliseconds(3)},
+        BusyCall{.computes = std::chrono::milliseconds(1),
+                 .helper = std::chrono::milliseconds(3)}}) {
+    const Measured measured = measured_on_busy_machine(call);
+    EXPECT_EQ(measured.samples.clock(), task::Clock::kProcessor);
+    ASSERT_FALSE(measured.samples.candidate_ns().empty());
+    EXPECT_DOUBLE_EQ(measured.samples.candidate_ns()[0], 4e6);
+  }
 }
 
 // Both sides on a GPU, whose clock says 500 us less than the checker's for the baseline and
@@ -180,13 +244,13 @@ Measured measured_on_gpu(std::chrono::nanoseconds hidden) {
 
 TEST(TimedBlocks, AGpusClockCountsWhereTheCheckersAgrees) {
   const Measured honest = measured_on_gpu(std::chrono::microseconds(10));
-  ASSERT_FALSE(honest.candidate_ns.empty());
-  EXPECT_DOUBLE_EQ(honest.candidate_ns[0], 990'000);
-  EXPECT_DOUBLE_EQ(honest.reference_ns[0], 500'000);  // it copies its results besides
-  EXPECT_EQ(honest.filter.dropped(), 0U);
+  ASSERT_FALSE(honest.samples.candidate_ns().empty());
+  EXPECT_DOUBLE_EQ(honest.samples.candidate_ns()[0], 990'000);
+  EXPECT_DOUBLE_EQ(honest.samples.reference_ns()[0], 500'000);  // it copies its results besides
+  EXPECT_EQ(honest.samples.filter().dropped(), 0U);
   const Measured hiding = measured_on_gpu(std::chrono::microseconds(250));
-  EXPECT_TRUE(hiding.candidate_ns.empty());
-  EXPECT_GT(hiding.filter.dropped_by(DisturbanceKind::kClocks), 0U);
+  EXPECT_TRUE(hiding.samples.candidate_ns().empty());
+  EXPECT_GT(hiding.samples.filter().dropped_by(DisturbanceKind::kClocks), 0U);
 }
 
 }  // namespace

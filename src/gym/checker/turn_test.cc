@@ -47,7 +47,9 @@ class JournalMonitor : public sandbox::Monitor {
   }
   Result<nanoseconds> cpu_time() override { return nanoseconds(0); }
   Result<std::uint64_t> minor_faults() override { return 0; }
-  nanoseconds waiting_time() override { return nanoseconds(0); }
+  Result<bool> is_still() override { return true; }
+  bool cpu_time_is_whole() const override { return true; }
+  sandbox::ThreadTimes first_thread() override { return {}; }
   std::optional<sandbox::Exit> exited() override { return std::nullopt; }
 
  private:

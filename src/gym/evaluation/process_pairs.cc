@@ -30,6 +30,7 @@ void add_process_pair(WorkloadReport& report, const WorkloadReport& more) {
   append(report.candidate_ns, more.candidate_ns);
   append(report.reference_ns, more.reference_ns);
   append(report.pair_samples, more.pair_samples);
+  report.clock = std::max(report.clock, more.clock);
   append(report.diagnostics, more.diagnostics);
   report.blocks += more.blocks;
   report.disturbed_samples += more.disturbed_samples;

@@ -38,6 +38,18 @@ TEST(ProcessPairs, SamplesTogether) {
   EXPECT_EQ(joined.log, "aa");
 }
 
+TEST(ProcessPairs, OneByTheProcessorsClockIsNamed) {
+  const WorkloadReport wall = report(Outcome::kPassed, 10, 0.5);
+  WorkloadReport joined = wall;
+  add_process_pair(joined, wall);
+  EXPECT_EQ(joined.clock, task::Clock::kWall);
+  WorkloadReport busy = wall;
+  busy.clock = task::Clock::kProcessor;
+  add_process_pair(joined, busy);
+  add_process_pair(joined, wall);
+  EXPECT_EQ(joined.clock, task::Clock::kProcessor);
+}
+
 TEST(ProcessPairs, OneWrongPairIsWrong) {
   WorkloadReport joined = report(Outcome::kPassed, 10, 0.5);
   add_process_pair(joined, report(Outcome::kWrongValue, 12, INFINITY));

@@ -94,6 +94,7 @@ void report_fields(F& f, M& m, bool is_lenient) {
   f("errors", m.errors);
   f("candidate_ns", m.candidate_ns);
   f("reference_ns", m.reference_ns);
+  f("clock", m.clock);
   f("timed", m.timed);
   f("pair_samples", m.pair_samples);
   f("null_launch_ns", m.null_launch_ns);

@@ -23,6 +23,8 @@ template <>
 inline constexpr auto kLastOf<OracleKind> = OracleKind::kSecondImplementation;
 template <>
 inline constexpr auto kLastOf<task::Outcome> = task::Outcome::kNoisy;
+template <>
+inline constexpr auto kLastOf<task::Clock> = task::Clock::kProcessor;
 
 // The launches of one Triton kernel, as the executor reported them: not to be trusted.
 struct LaunchedKernel {
@@ -64,6 +66,7 @@ struct WorkloadReport {
   std::vector<task::OutputError> errors;           // by output
   // Paired samples of all process pairs, one after the other: nanoseconds of one call.
   std::vector<double> candidate_ns, reference_ns;
+  task::Clock clock = task::Clock::kWall;  // the processor's, if any process pair's samples are
   bool timed = false;
   std::vector<std::int64_t> pair_samples;  // how many of the samples each process pair gave
   std::int64_t null_launch_ns = 0;         // a launch without a call: taken off every sample

@@ -16,10 +16,13 @@ class FakeMonitor final : public sandbox::Monitor {
   struct Process {
     bool can_freeze = true;
     bool is_frozen = false;
+    bool is_still = true;  // while it is frozen
     int freezes = 0;
     std::function<void()> on_thaw;    // work of the processes as soon as they may run
     std::function<void()> on_freeze;  // work of the processes before they stand still
-    std::chrono::nanoseconds cpu_time{0}, waiting_time{0};
+    std::chrono::nanoseconds cpu_time{0};
+    bool cpu_time_is_whole = true;
+    sandbox::ThreadTimes first_thread;
     std::uint64_t minor_faults = 0;
     std::optional<sandbox::Exit> exit;
   };
@@ -40,7 +43,9 @@ class FakeMonitor final : public sandbox::Monitor {
   }
   Result<std::chrono::nanoseconds> cpu_time() override { return process_->cpu_time; }
   Result<std::uint64_t> minor_faults() override { return process_->minor_faults; }
-  std::chrono::nanoseconds waiting_time() override { return process_->waiting_time; }
+  Result<bool> is_still() override { return process_->is_still; }
+  bool cpu_time_is_whole() const override { return process_->cpu_time_is_whole; }
+  sandbox::ThreadTimes first_thread() override { return process_->first_thread; }
   std::optional<sandbox::Exit> exited() override { return process_->exit; }
 
  private:

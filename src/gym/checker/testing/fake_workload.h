@@ -94,8 +94,8 @@ class FakeWorkload {
     script.wall = std::chrono::milliseconds(2);
     start_baseline(script);
   }
-  std::unique_ptr<Side> candidate(ExecutorScript script) {
-    return side(std::move(script), memory.candidate());
+  std::unique_ptr<Side> candidate(ExecutorScript script, Compiles compiles = Compiles::kNothing) {
+    return side(std::move(script), memory.candidate(), compiles);
   }
   JudgingContext context() {
     return {options,          goal,      signature, false, sets,   inputs,    checker,
@@ -131,13 +131,14 @@ class FakeWorkload {
     ReceivedFds none;
     return InputSource::of_definition(signature, {input_plan("x")}, none).value();
   }
-  std::unique_ptr<Side> side(ExecutorScript script, OutputMemory& output) {
+  std::unique_ptr<Side> side(ExecutorScript script, OutputMemory& output,
+                             Compiles compiles = Compiles::kNothing) {
     ExecutorMemory reached;
     for (const auto& set : sets) reached.inputs.push_back(set.get());
     reached.output = &output;
     return std::make_unique<Side>(
         std::make_unique<ScriptedExecutor>(std::move(script), std::move(reached), clock, &late),
-        output, signature, false, clock);
+        output, signature, compiles, clock);
   }
   os::TempDir folder_ = os::TempDir::make("kw-judging-").value();
 
