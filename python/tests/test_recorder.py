@@ -36,6 +36,38 @@ def run(a, b):
     matmul[(4, 4)](a, b, c, 512, BLOCK=128, num_warps=8, num_stages=4)
     return c
 """
+DESCRIPTORS = """
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.jit
+def matmul(a, b, c, K, BLOCK: tl.constexpr):
+    m, n = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
+    sums = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for at in range(0, K, 64):
+        sums = tl.dot(a.load([m, at]), b.load([at, n]), sums)
+    c.store([m, n], sums.to(tl.float16))
+
+def run(a, b):
+    c = torch.empty_like(a)
+    given = [TensorDescriptor.from_tensor(t, list(block)) for t, block in ((a, (128, 64)), (b, (64, 128)), (c, (128, 128)))]
+    matmul[(4, 4)](*given, 512, BLOCK=128, num_warps=8, num_ctas=2)
+    return c
+"""
+SCRATCH = """
+triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
+
+@triton.jit
+def double(x, y, M, N, flag, wide, half):
+    at = tl.make_tensor_descriptor(x, [M, N], [N, 1], [32, 32])
+    to = tl.make_tensor_descriptor(y, [M, N], [N, 1], [32, 32])
+    if flag:
+        to.store([0, wide.to(tl.int32)], at.load([0, 0]) * half)
+
+def run(x):
+    y = torch.empty_like(x)
+    double[(2, 3)](x, y, 512, 512, True, 2**40, 0.1)
+    return y
+"""
 SQUARES = {name: ("float16", [512, 512]) for name in "abc"}
 
 
@@ -74,6 +106,8 @@ CASES = {
     "plain": vectors(["o = torch.empty_like(x)", LAUNCH, "return o"]),
     "passing": {**VECTORS, "source": f"{IMPORTS}{ADD}\ndef run(x, y, o):\n    {LAUNCH}\n"},
     "matmul": {"inputs": {"a": SQUARES["a"], "b": SQUARES["b"]}, "outputs": {"c": SQUARES["c"]}, "source": IMPORTS + MATMUL},
+    "descriptors": {"inputs": {"a": SQUARES["a"], "b": SQUARES["b"]}, "outputs": {"c": SQUARES["c"]}, "source": IMPORTS + DESCRIPTORS},
+    "scratch": {"inputs": {"x": ("float32", [512, 512])}, "outputs": {"y": ("float32", [512, 512])}, "source": IMPORTS + SCRATCH},
     "steps": vectors(
         ["t = torch.full((1000,), 2.0, device='cuda')", "u = y.clone()", "o = torch.zeros(2000, device='cuda')[:1000]",
          "add[(4,)](t, u, o, 1000, float('-inf'), BLOCK=256)", "add[(0,)](t, u, o, 1000, 1.0, BLOCK=256)", "return o"]
@@ -160,6 +194,27 @@ class Recorder(unittest.TestCase):
         self.assertGreater(launch["shared_bytes"], 48 * 1024)
         self.assertEqual(launch["block"], [256])
         self.assertEqual(self.results["matmul"]["contents"], [self.plan("matmul")["modules"][0]["bytes"]])
+
+    def test_a_descriptor_of_the_hosts_is_a_tensor_map_with_its_shape_and_strides(self):
+        [launch] = self.launches("descriptors")
+        self.assertEqual((launch["grid"], launch["cluster"], launch["spread_clusters"]), ([8, 4, 1], [2, 1, 1], True))
+        first = launch["arguments"][0]["tensor_map"]
+        self.assertEqual((first["input"], first["type"], first["sizes"], first["strides"]), (0, "float16", [512, 512], [1024]))
+        self.assertEqual((first["box"][0], first["swizzle"], first["promotion"], first["nan_fill"]), (64, 3, 2, False))
+        self.assertEqual([one["value"] for one in launch["arguments"][1:5]], [512, 512, 512, 1])
+        self.assertEqual([one["scalar"] for one in launch["arguments"][1:5]], ["int32", "int32", "int64", "int64"])
+        self.assertEqual(launch["arguments"][10]["tensor_map"]["output"], 0)
+        self.assertEqual(len(launch["arguments"]), 3 * 5 + 1 + 2)
+
+    def test_scratch_is_for_every_program_and_numbers_have_their_types(self):
+        [launch] = self.launches("scratch")
+        self.assertEqual(launch["arguments"][4], {"scalar": "int8", "value": 1})
+        self.assertEqual(launch["arguments"][5], {"scalar": "int64", "value": 2**40})
+        self.assertEqual(launch["arguments"][6]["scalar"], "float32")
+        self.assertAlmostEqual(launch["arguments"][6]["value"], 0.1, delta=1e-8)
+        self.assertEqual(launch["arguments"][7:], [{"scratch": 0}, {"null": True}])
+        [memory] = self.plan("scratch")["scratch"]
+        self.assertEqual((memory["bytes"] % 6, memory["bytes"] > 0), (0, True))
 
     def test_fills_and_copies_are_steps(self):
         plan = self.plan("steps")
