@@ -10,6 +10,7 @@
 #include "gym/local_judge.h"
 #include "gym_environment/judge_once.h"
 #include "gym_environment/kernel_environment.h"
+#include "service/remote_judge.h"
 #include "task/problem_source.h"
 #include "task/settings.h"
 
@@ -106,14 +107,21 @@ Result<std::vector<std::string>> usable(environment::Environment& environment,
   return out;
 }
 
+Result<std::unique_ptr<gym::Judge>> start_judge(const Settings& settings) {
+  if (!settings.judge.empty())
+    return service::make_remote_judge(
+        {.url = settings.judge, .token = service::token_of_environment()});
+  gym::GymOptions options;
+  options.jobs = settings.jobs;
+  return gym::start_local_judge(options);
+}
+
 }  // namespace
 
 Result<OpenedGym> open_gym(const Settings& settings) {
   OpenedGym out;
   KW_TRY_STATUS(read_problems(settings, out));
-  gym::GymOptions options;
-  options.jobs = settings.jobs;
-  KW_TRY(out.gym, gym::start_local_judge(options));
+  KW_TRY(out.gym, start_judge(settings));
   auto once = std::make_unique<gym_environment::JudgeOnce>(*out.gym);
   if (!settings.verdicts.empty()) KW_TRY_STATUS(once->keep_in(settings.verdicts));
   out.once = std::move(once);

@@ -1,4 +1,4 @@
-// The environments of this machine's gym.
+// The environments of this machine's gym, or of a service's workers.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace kw::environment_program {
 
-// This machine's gym, and the problems that could be read.
+// The judge, and the problems that could be read.
 struct OpenedGym {
   std::unique_ptr<gym::Judge> gym;
   std::unique_ptr<gym::Judge> once;  // borrows gym

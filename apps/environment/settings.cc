@@ -30,6 +30,7 @@ Status read_plain(ObjectReader& reader, Settings& s) {
   KW_TRY_STATUS(read_setting(reader, "template", s.prompt));
   KW_TRY_STATUS(read_setting(reader, "list_choices", s.list_choices));
   KW_TRY_STATUS(read_setting(reader, "turns", s.turns));
+  KW_TRY_STATUS(read_setting(reader, "judge", s.judge));
   KW_TRY_STATUS(read_setting(reader, "verdicts", s.verdicts));
   return read_setting(reader, "jobs", s.jobs);
 }

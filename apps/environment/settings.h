@@ -21,6 +21,7 @@ struct Settings {
   bool list_choices = true;           // plans: the prompt names what there is to choose
   int turns = 1;                      // of an episode
   int jobs = 2;                       // answers that are judged at once
+  std::string judge;                  // a service's URL; empty: this machine judges
   std::string verdicts;               // file of verdicts that runs share; empty: none
   reward::RewardSettings reward;      // the table [environment.reward]
   gym::EvalOptions eval;              // the table [environment.eval]

@@ -12,6 +12,7 @@ TEST(EnvironmentSettings, ComeFromTheTable) {
 kind = "plans"
 problems = ["problems/relu", "problems/gemm"]
 turns = 2
+judge = "http://127.0.0.1:8100"
 verdicts = "runs/verdicts.jsonl"
 [reward]
 terms = ["gated_log"]
@@ -26,6 +27,7 @@ max_seconds = 2
   EXPECT_EQ(settings.kind, "plans");
   EXPECT_EQ(settings.problems.size(), 2U);
   EXPECT_EQ(settings.turns, 2);
+  EXPECT_EQ(settings.judge, "http://127.0.0.1:8100");
   EXPECT_EQ(settings.verdicts, "runs/verdicts.jsonl");
   EXPECT_EQ(settings.reward.terms, (std::vector<std::string>{"gated_log"}));
   EXPECT_EQ(settings.reward.max_speedup, 8);

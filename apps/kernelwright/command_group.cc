@@ -11,7 +11,12 @@ struct Program {
   std::string operator()(const ServeModelCommand&) const { return "kernelwright-model"; }
   std::string operator()(const ServeCommand&) const { return "kernelwright-service"; }
   std::string operator()(const WorkerCommand&) const { return "kernelwright-service"; }
+  std::string operator()(const SubmitCommand&) const { return "kernelwright-service"; }
+  std::string operator()(const QueueCommand&) const { return "kernelwright-service"; }
   std::string operator()(const EvalCommand& command) const {
+    return command.judge.empty() ? "kernelwright" : "kernelwright-service";
+  }
+  std::string operator()(const ProblemsCheckCommand& command) const {
     return command.judge.empty() ? "kernelwright" : "kernelwright-service";
   }
   std::string operator()(const ModelImportCommand&) const { return "kernelwright-model"; }

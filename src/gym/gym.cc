@@ -15,11 +15,6 @@
 
 namespace kw::gym {
 
-Json to_json(const Capabilities& c) {
-  return {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},
-          {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
-}
-
 Result<ProblemCheck> Target::check(const CheckRequest& request, const std::stop_token& /*stop*/) {
   return fail(ErrorCode::kUnsupported, "target \"{}\" cannot check {}", name(),
               request.problem.name);

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
+#include "gym/capabilities.h"
 #include "gym/eval_request.h"
 #include "gym/problem_check.h"
 #include "gym/version.h"
@@ -64,15 +64,6 @@ struct GymOptions {
   Progress* progress = nullptr;      // borrowed
   Background* background = nullptr;  // borrowed
 };
-
-// The abilities of a target on this machine; the fake target of the tests has none of them.
-struct Capabilities {
-  bool available = false;
-  std::string why_not;
-  bool isolation = false, freeze = false, clock = false;
-  std::vector<std::string> languages;
-};
-Json to_json(const Capabilities& capabilities);
 
 // One way to judge (cpu, cuda, a fake one in tests). judge() runs on a worker thread and may
 // be called from several.

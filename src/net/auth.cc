@@ -31,6 +31,17 @@ std::optional<std::string_view> presented_key(const Request& request) {
   return std::nullopt;
 }
 
+Result<std::string> read_key_file(const std::filesystem::path& path) {
+  KW_TRY(std::string text, os::read_file(path, std::size_t{1} << 20U));
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0)
+    return fail_errno(errno, fmt::format("cannot look at {}", path.string()));
+  if ((info.st_mode & (S_IRGRP | S_IROTH)) != 0U)
+    return fail(ErrorCode::kPermissionDenied,
+                "{} may be read by others: chmod 600, because it holds API keys", path.string());
+  return text;
+}
+
 Result<ApiKeys> ApiKeys::make(const std::vector<std::string>& keys) {
   if (keys.empty()) return fail(ErrorCode::kInvalidArgument, "no API key given");
   ApiKeys out;
@@ -47,13 +58,7 @@ Result<ApiKeys> ApiKeys::make(const std::vector<std::string>& keys) {
 }
 
 Result<ApiKeys> ApiKeys::from_file(const std::filesystem::path& path) {
-  KW_TRY(std::string text, os::read_file(path, std::size_t{1} << 20U));
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0)
-    return fail_errno(errno, fmt::format("cannot look at {}", path.string()));
-  if ((info.st_mode & (S_IRGRP | S_IROTH)) != 0U)
-    return fail(ErrorCode::kPermissionDenied,
-                "{} may be read by others: chmod 600, because it holds API keys", path.string());
+  KW_TRY(const std::string text, read_key_file(path));
   std::vector<std::string> keys;
   for (const std::string& line : split(text, '\n')) {
     std::string_view key = trim(line);

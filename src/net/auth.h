@@ -17,6 +17,9 @@ bool constant_time_equal(std::string_view a, std::string_view b);
 // The key that a request presents, or nothing.
 std::optional<std::string_view> presented_key(const Request& request);
 
+// A file of keys. kPermissionDenied when others than the owner may read it.
+Result<std::string> read_key_file(const std::filesystem::path& path);
+
 // Keeps hashes only. Not changed after it is made: may be used from all threads.
 class ApiKeys {
  public:

@@ -4,14 +4,15 @@
 
 #include "base/error_names.h"
 #include "gym/version.h"
+#include "service/work.h"
 
 namespace kw::service {
 namespace {
 
 constexpr int kPollSeconds = 20;
 
-// The error of a task without a verdict.
-Error error_of_task(const Json& status, const std::string& state) {
+// The error of a task without an answer.
+Error error_of_task(const Json& status, const std::string& state, const std::string& what) {
   ErrorCode code = ErrorCode::kUnavailable;
   std::string message = "task " + state;
   if (state == "cancelled") code = ErrorCode::kCancelled;
@@ -21,7 +22,7 @@ Error error_of_task(const Json& status, const std::string& state) {
     code = error_code_from_string(error->value("code", "")).value_or(code);
     message = error->value("message", message);
   }
-  return {code, "no verdict: " + message};
+  return {code, what + message};
 }
 
 class RemoteJudge : public gym::Judge {
@@ -29,25 +30,47 @@ class RemoteJudge : public gym::Judge {
   explicit RemoteJudge(std::unique_ptr<ServiceClient> client) : client_(std::move(client)) {}
 
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
-    auto out = submit_and_wait(request, stop);
-    if (!out) return tl::unexpected(std::move(out).error().with_context(client_->url()));
+    const std::string problem = request.problem.hash, candidate = request.candidate.hash;
+    KW_TRY(const task::Verdict out, ask<task::Verdict>(std::move(request), stop));
+    // Never somebody else's.
+    if (out.problem_hash != problem || out.candidate_hash != candidate)
+      return fail(ErrorCode::kDataLoss,
+                  "{}: the verdict is of problem {} and candidate {}, not of those that were sent",
+                  client_->url(), out.problem_hash, out.candidate_hash);
     return out;
   }
 
   Result<task::Signature> describe(const task::Problem& problem,
-                                   const std::string& /*target*/) override {
+                                   const std::string& target) override {
     if (problem.is_module() || problem.workloads.empty())
-      return fail(ErrorCode::kUnsupported,
-                  "{}: the signature of a module needs its reference, and a service does not "
-                  "describe problems yet",
-                  problem.name);
+      return ask<task::Signature>(DescribeRequest{problem, target}, {});
     return task::signature_of(problem.definition(), problem.workloads.front());
+  }
+  Result<gym::ProblemCheck> check(const gym::CheckRequest& request,
+                                  const std::stop_token& stop) override {
+    return ask<gym::ProblemCheck>(request, stop);
+  }
+  Result<std::string> trace(const gym::TraceRequest& request,
+                            const std::stop_token& stop) override {
+    KW_TRY(TracedText traced, ask<TracedText>(request, stop));
+    return std::move(traced.graph);
+  }
+  Result<gym::Capabilities> capabilities(const std::string& target) override {
+    return ask<gym::Capabilities>(CapabilitiesRequest{target}, {});
   }
 
  private:
-  Result<task::Verdict> submit_and_wait(const gym::EvalRequest& request,
-                                        const std::stop_token& stop) {
-    KW_TRY(Json body, gym::to_json(request));
+  template <typename Answer>
+  Result<Answer> ask(const Work& work, const std::stop_token& stop) {
+    auto answer = submit_and_wait(work, stop);
+    if (!answer) return tl::unexpected(std::move(answer).error().with_context(client_->url()));
+    if (auto* wanted = std::get_if<Answer>(&*answer)) return std::move(*wanted);
+    return fail(ErrorCode::kDataLoss, "{}: the answer is of another kind than the question",
+                client_->url());
+  }
+
+  Result<WorkAnswer> submit_and_wait(const Work& work, const std::stop_token& stop) {
+    KW_TRY(Json body, to_json(work));
     Json task = {{"request", std::move(body)}, {"submission", unique_name()}};
     Json tasks = {{"tasks", Json::array({std::move(task)})}};
     KW_TRY(const Json accepted, client_->call_patiently("POST", "/v1/tasks", tasks, stop));
@@ -65,8 +88,10 @@ class RemoteJudge : public gym::Judge {
       KW_TRY(const bool is_final, reader.boolean("is_final"));
       if (!is_final) continue;
       KW_TRY(const std::string state, reader.string("state"));
-      if (state != "done") return tl::unexpected(error_of_task(*status, state));
-      return verdict_in(reader, request);
+      if (state != "done")
+        return tl::unexpected(error_of_task(
+            *status, state, std::holds_alternative<gym::EvalRequest>(work) ? "no verdict: " : ""));
+      return read_answer(reader);
     }
   }
 
@@ -75,17 +100,6 @@ class RemoteJudge : public gym::Judge {
     if (!pointer.is_string())
       return fail(ErrorCode::kUnsupported, "the server's answer has no tasks[0].id");
     return pointer.get<std::string>();
-  }
-
-  // Never somebody else's.
-  static Result<task::Verdict> verdict_in(ObjectReader& reader, const gym::EvalRequest& request) {
-    KW_TRY(const Json* verdict, reader.get("verdict"));
-    KW_TRY(task::Verdict out, task::verdict_from_json(*verdict, "verdict"));
-    if (out.problem_hash != request.problem.hash || out.candidate_hash != request.candidate.hash)
-      return fail(ErrorCode::kDataLoss,
-                  "the verdict is of problem {} and candidate {}, not of those that were sent",
-                  out.problem_hash, out.candidate_hash);
-    return out;
   }
 
   std::unique_ptr<ServiceClient> client_;

@@ -7,10 +7,10 @@
 
 namespace kw::service {
 
-// judge() survives restarts of the server and losses of workers: it submits once, whatever
-// happens, and waits. An error is what the service says of its infrastructure, with that code.
-// describe() needs no service for definitions and is kUnsupported for modules, as are check(),
-// trace() and capabilities().
+// Every call is a task of the service: it is submitted once, survives restarts of the server and
+// losses of workers, and waits. An error is what the service says of its infrastructure, or the
+// worker of the problem, with that code. describe() needs no service for definitions.
+// capabilities() are those of whichever worker answers.
 // The server is asked once here: kUnavailable when it is not there, kUnsupported for another
 // version of the gym, kInvalidArgument for a URL that is none.
 Result<std::unique_ptr<gym::Judge>> make_remote_judge(ServiceClientOptions options);

@@ -1,6 +1,7 @@
 #include "service/service_client.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/error_names.h"
@@ -42,6 +43,11 @@ bool is_of_the_way(ErrorCode code) {
 }
 
 }  // namespace
+
+std::string token_of_environment() {
+  const char* value = std::getenv("KERNELWRIGHT_API_KEY");  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
 
 std::string unique_name() {
   return fmt::format("{:016x}{:016x}", entropy_seed(), entropy_seed());

@@ -20,6 +20,10 @@ struct ServiceClientOptions {
   std::function<void(const Error&)> on_retry = [](const Error&) {};
 };
 
+// The value of KERNELWRIGHT_API_KEY; empty without one. A flag could be seen in the list of
+// processes.
+std::string token_of_environment();
+
 // A name for a submission or a lease that no other call has: 32 hexadecimal digits. The same name
 // at every try keeps what is asked for from being done twice.
 std::string unique_name();

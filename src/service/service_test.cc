@@ -6,13 +6,16 @@
 
 #include <gtest/gtest.h>
 
+#include "gym/messages/problem_check_json.h"
 #include "gym/testing/fake_judge.h"
 #include "gym/version.h"
+#include "net/client.h"
 #include "net/server.h"
 #include "service/remote_judge.h"
 #include "service/task_api.h"
 #include "service/worker.h"
 #include "task/candidate_source.h"
+#include "task/kernelbench.h"
 #include "task/problem_source.h"
 
 namespace kw::service {
@@ -23,6 +26,23 @@ gym::EvalRequest relu_request() {
   gym::EvalRequest out;
   out.problem = task::load_problem(root + "/problems/relu", {}).value();
   out.candidate = task::load_candidate(root + "/examples/relu/good.cpp").value();
+  return out;
+}
+
+task::Problem relu_module() {
+  const char* source =
+      "import torch\n"
+      "class Model(torch.nn.Module):\n"
+      "    def forward(self, x):\n        return torch.relu(x)\n"
+      "def get_inputs():\n    return [torch.randn(4)]\n"
+      "def get_init_inputs():\n    return []\n";
+  return task::module_problem("relu", task::make_module(source, "Model", {}).value(), "relu.py");
+}
+
+gym::TraceRequest trace_of(const std::string& workload, task::Problem problem) {
+  gym::TraceRequest out;
+  out.problem = std::move(problem);
+  out.workload = workload;
   return out;
 }
 
@@ -82,7 +102,7 @@ class ServiceTest : public testing::Test {
   Json lease() {
     return call("POST", "/v1/leases",
                 {{"worker", "w"}, {"gym_version", gym::kGymVersion}, {"wait_seconds", 20}})
-        .value()["lease"];
+        .value()["leases"][0];
   }
 
   gym::FakeJudge gym;
@@ -123,6 +143,75 @@ TEST_F(ServiceTest, AVerdictOfAnotherCandidateIsRefused) {
   const auto verdict = judge->judge(relu_request(), {});
   ASSERT_FALSE(verdict.has_value());
   EXPECT_EQ(verdict.error().code(), ErrorCode::kDataLoss);
+}
+
+TEST_F(ServiceTest, EveryCallOfAJudgeGoesTheSameWay) {
+  const task::Problem module = relu_module();
+  gym::ProblemCheck check;
+  gym::AdmissionFindings findings;
+  findings.passing = {"zeros"};
+  findings.reference_ms = 0.5;
+  check.workloads = {{"w1", findings}};
+  check.targets = {
+      {"cpu", gym::Quarantine{gym::QuarantineCause::kTrivialCandidate, {"zeros"}, "why"}},
+      {"interpret", std::nullopt}};
+  check.not_checked = {"w2"};
+  gym.on_check = [&](const gym::CheckRequest& request, const std::stop_token&) {
+    EXPECT_EQ(request.problem.hash, module.hash);
+    EXPECT_EQ(request.timeout_seconds, 7);
+    EXPECT_EQ(request.memory_bytes, std::uint64_t{1} << 33U);
+    return check;
+  };
+  gym.on_trace = [&](const gym::TraceRequest& request,
+                     const std::stop_token&) -> Result<std::string> {
+    EXPECT_EQ(request.timeout_seconds, 120);
+    if (request.workload == "w9") return fail(ErrorCode::kInvalidArgument, "no workload w9");
+    return "a graph of " + request.problem.name;
+  };
+  task::Signature signature;
+  signature.inputs = {{.name = "x", .shape = {4}}};
+  signature.outputs = {{.name = "out", .role = task::Role::kOutput, .shape = {4}}};
+  gym.on_describe = [&](const task::Problem& problem) {
+    EXPECT_TRUE(problem.is_module());
+    return signature;
+  };
+  gym.on_capabilities = [](const std::string& target) -> Result<gym::Capabilities> {
+    if (target != "cpu") return fail(ErrorCode::kUnsupported, "no target {}", target);
+    gym::Capabilities out;
+    out.available = out.clock = true;
+    out.languages = {"cpp", "python"};
+    return out;
+  };
+  const auto worker = start_worker();
+  const auto checked =
+      judge->check({.problem = module, .timeout_seconds = 7, .memory_bytes = 1ULL << 33U}, {});
+  ASSERT_TRUE(checked.has_value()) << checked.error().message();
+  EXPECT_EQ(to_json(*checked), to_json(check));
+  EXPECT_EQ(judge->trace(trace_of("", module), {}).value(), "a graph of relu");
+  const auto refused = judge->trace(trace_of("w9", module), {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused.error().message(), server->origin() + ": no workload w9");
+  const auto described = judge->describe(module, "cpu");
+  ASSERT_TRUE(described.has_value()) << described.error().message();
+  EXPECT_EQ(to_json(*described), to_json(signature));
+  EXPECT_EQ(to_json(judge->capabilities("cpu").value())["languages"].size(), 2U);
+  EXPECT_EQ(judge->capabilities("moon").error().code(), ErrorCode::kUnsupported);
+}
+
+TEST_F(ServiceTest, AnAnswerOfAnotherKindIsRefused) {
+  Result<std::string> graph = fail(ErrorCode::kInternal, "");
+  std::jthread asking([&] { graph = judge->trace(trace_of("", relu_module()), {}); });
+  const Json leased = lease();
+  const std::string path = "/v1/leases/" + leased["task"].get<std::string>() + "/complete";
+  Json answer = {{"epoch", 1}, {"verdict", to_json(verdict_of(relu_request()))}, {"graph", ""}};
+  EXPECT_EQ(call("POST", path, answer).error().message(),
+            "graph: an answer has either this or verdict");
+  answer.erase("graph");
+  ASSERT_TRUE(call("POST", path, answer).has_value());
+  asking.join();
+  ASSERT_FALSE(graph.has_value());
+  EXPECT_EQ(graph.error().code(), ErrorCode::kDataLoss);
 }
 
 TEST_F(ServiceTest, AStopOfTheClientCancelsTheTask) {
@@ -204,6 +293,83 @@ TEST_F(ServiceTest, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(says("POST", path + "/complete", {{"epoch", 1}}), "verdict: missing");
 }
 
+TEST_F(ServiceTest, AGroupIsLeasedReportedAndAnsweredTogether) {
+  Json body = {{"tasks", Json::array()}, {"group", "g 1"}};
+  for (int i = 1; i <= 3; ++i) {
+    Json task = task_body();
+    task["request"]["options"]["timeout_seconds"] = i;
+    body["tasks"].push_back(std::move(task));
+  }
+  ASSERT_TRUE(call("POST", "/v1/tasks", body).has_value());
+  const Json ask = {{"worker", "w"}, {"name", "n"}, {"gym_version", gym::kGymVersion}, {"most", 2}};
+  const Json leases = call("POST", "/v1/leases", ask).value()["leases"];
+  ASSERT_EQ(leases.size(), 2U);
+  EXPECT_EQ(call("POST", "/v1/leases", ask).value()["leases"], leases) << "the same name again";
+  const std::string group = "/v1/groups/g%201";
+  EXPECT_EQ(call("GET", group + "?wait=0.01").value()["ended"], Json::array());
+
+  Json complete = {{"task", leases[0]["task"]}, {"report", "complete"}, {"epoch", 1}};
+  complete["verdict"] = to_json(verdict_of(relu_request()));
+  const Json late = {{"task", leases[1]["task"]}, {"report", "renew"}, {"epoch", 2}};
+  const Json unfit = {{"task", leases[1]["task"]},
+                      {"report", "fail"},
+                      {"epoch", 1},
+                      {"code", "unsupported"},
+                      {"message", "no such target"}};
+  const Json told =
+      call("POST", "/v1/reports", {{"reports", {complete, late, unfit}}}).value()["reports"];
+  EXPECT_EQ(told[0]["go_on"], true);
+  EXPECT_EQ(told[1]["error"]["code"], "already_exists");
+  EXPECT_EQ(told[2]["go_on"], true);
+
+  const Json first = call("GET", group + "?wait=20").value();
+  EXPECT_EQ(first["open"], 1);
+  ASSERT_EQ(first["ended"].size(), 2U);
+  EXPECT_EQ(first["ended"][0]["verdict"], complete["verdict"]);
+  EXPECT_EQ(first["ended"][1]["error"]["message"], "no such target");
+  std::jthread rest([&] {
+    const Json last = lease();
+    ASSERT_TRUE(call("POST", "/v1/leases/" + last["task"].get<std::string>() + "/complete",
+                     {{"epoch", 1}, {"verdict", complete["verdict"]}}));
+  });
+  const std::string after = first["next"];
+  const Json second = call("GET", group + "?wait=20&after=" + after).value();
+  EXPECT_EQ(second["open"], 0);
+  EXPECT_EQ(second["ended"].size(), 1U);
+  EXPECT_EQ(call("GET", group + "?after=0-2").value()["ended"].size(), 3U) << "of another start";
+  EXPECT_EQ(call("GET", group + "?after=2").error().message(),
+            "\"2\" is no place that this server has given");
+  EXPECT_EQ(call("GET", "/v1/groups/h").error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(ServiceTest, AGroupsEndsComeAsEvents) {
+  Json body = {{"tasks", {task_body(), task_body()}}, {"group", "g"}};
+  body["tasks"][1]["request"]["options"]["timeout_seconds"] = 9;
+  ASSERT_TRUE(call("POST", "/v1/tasks", body).has_value());
+  const auto worker = start_worker();
+  auto http = net::Client::make({}).value();
+  const auto events = [&](const std::string& last) {
+    std::vector<net::SseEvent> out;
+    net::ClientRequest request;
+    request.url = server->origin() + "/v1/groups/g/events";
+    if (!last.empty()) request.headers.add("Last-Event-ID", last);
+    const auto response = http->events(request, [&](const net::SseEvent& event) {
+      out.push_back(event);
+      return true;
+    });
+    EXPECT_TRUE(response.has_value() && response->complete);
+    return out;
+  };
+  const auto all = events("");
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].type, "task");
+  EXPECT_EQ(parse_json(all[1].data).value()["verdict"], to_json(verdict_of(relu_request())));
+  EXPECT_EQ(all[2].type, "end");
+  const auto rest = events(all[0].id);
+  ASSERT_EQ(rest.size(), 2U);
+  EXPECT_EQ(rest[0].data, all[1].data);
+}
+
 TEST_F(ServiceTest, RefusesAllOfASubmissionThatIsTooMuch) {
   Json body = {{"tasks", Json::array()}};
   for (int i = 0; i < 4; ++i) body["tasks"].push_back(task_body());
@@ -211,6 +377,62 @@ TEST_F(ServiceTest, RefusesAllOfASubmissionThatIsTooMuch) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
   EXPECT_EQ(call("GET", "/healthz").value()["waiting"], 0);
+}
+
+TEST(Callers, ATenantSeesAndNamesItsOwn) {
+  const auto tokens = std::make_shared<const Tokens>(
+      Tokens::parse("token-of-tenant-a tenant=a scopes=submit,read most_open=1\n"
+                    "token-of-tenant-b tenant=b scopes=submit,read\n"
+                    "token-of-a-worker scopes=work\n")
+          .value());
+  std::mutex mutex;
+  std::vector<std::string> audit;
+  Callers callers;
+  callers.identify = [&](const net::Request& request) { return tokens->identity(request, {}); };
+  callers.audit = [&](const Identity& who, std::string_view action, const Json&) {
+    std::lock_guard lock(mutex);
+    audit.push_back(fmt::format("{} {}", who.tenant, action));
+  };
+  auto service = TaskService::start(std::make_unique<MemoryStorage>(), {}).value();
+  net::MetricRegistry metrics;
+  net::ServerOptions options;
+  options.gate = [&](const net::Request& request) { return refuse_caller(callers, request); };
+  auto server = net::Server::start(options, task_routes(*service, metrics, callers)).value();
+  const auto client = [&](const std::string& token) {
+    return ServiceClient::make({.url = server->origin(), .token = token}).value();
+  };
+  const auto a = client("token-of-tenant-a"), b = client("token-of-tenant-b"),
+             worker = client("token-of-a-worker"), nobody = client("");
+  const auto call = [](auto& who, const char* method, const std::string& path,
+                       const Json& body = nullptr) { return who->call(method, path, body, {}); };
+  Json tasks = {{"group", "g"}, {"tasks", Json::array()}};
+  tasks["tasks"].push_back(
+      {{"request", gym::to_json(relu_request()).value()}, {"submission", "s"}});
+  const std::string of_a = call(a, "POST", "/v1/tasks", tasks).value()["tasks"][0]["id"];
+  const std::string of_b = call(b, "POST", "/v1/tasks", tasks).value()["tasks"][0]["id"];
+  EXPECT_NE(of_a, of_b) << "names are a tenant's own";
+  EXPECT_EQ(call(a, "GET", "/v1/tasks/" + of_a).value()["state"], "waiting");
+  EXPECT_EQ(call(a, "GET", "/v1/tasks/" + of_b).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(call(b, "DELETE", "/v1/tasks/" + of_a).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(call(b, "GET", "/v1/groups/g").value()["open"], 1);
+  tasks["tasks"][0]["submission"] = "t";
+  EXPECT_EQ(call(a, "POST", "/v1/tasks", tasks).error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(call(worker, "GET", "/v1/tasks/" + of_a).error().code(), ErrorCode::kPermissionDenied);
+  EXPECT_EQ(call(a, "GET", "/v1/queue").error().code(), ErrorCode::kPermissionDenied);
+  EXPECT_EQ(call(a, "POST", "/v1/leases", Json::object()).error().code(),
+            ErrorCode::kPermissionDenied);
+  EXPECT_EQ(call(nobody, "GET", "/v1/groups/g").error().code(), ErrorCode::kPermissionDenied);
+  EXPECT_TRUE(call(nobody, "GET", "/healthz").has_value());
+  EXPECT_EQ(call(worker, "POST", "/v1/leases", {{"gym_version", gym::kGymVersion}})
+                .value()["leases"]
+                .size(),
+            1U)
+      << "equal requests of two tenants share one judgement";
+  server->stop(std::chrono::seconds(1));
+  std::lock_guard lock(mutex);
+  EXPECT_EQ(audit,
+            (std::vector<std::string>{"a submitted", "b submitted", "b cancelled", "a refused",
+                                      " refused", "a refused", "a refused", " refused"}));
 }
 
 // The disk is full from the second transaction on.

@@ -11,7 +11,7 @@
 namespace kw::service {
 namespace {
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, key TEXT NOT NULL, tenant TEXT NOT NULL, state INTEGER NOT NULL,
   epoch INTEGER NOT NULL, lost INTEGER NOT NULL, failures INTEGER NOT NULL, worker TEXT NOT NULL,
@@ -19,7 +19,8 @@ CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, key TEXT NOT NULL, tenan
 CREATE TABLE IF NOT EXISTS requests(job INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS answers(job INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS tickets(id INTEGER PRIMARY KEY, job INTEGER NOT NULL, submission TEXT NOT NULL,
-  priority INTEGER NOT NULL, timeout_ms INTEGER NOT NULL, state INTEGER NOT NULL);
+  priority INTEGER NOT NULL, timeout_ms INTEGER NOT NULL, state INTEGER NOT NULL, team TEXT NOT NULL DEFAULT '',
+  owner TEXT NOT NULL DEFAULT '');
 CREATE INDEX IF NOT EXISTS tickets_of_job ON tickets(job);
 CREATE TABLE IF NOT EXISTS counters(name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 )";
@@ -48,7 +49,7 @@ constexpr std::array<const char*, kStatementCount> kStatements = {
     "state=?4,epoch=?5,lost=?6,failures=?7,worker=?8,lease=?9",
     "INSERT OR REPLACE INTO requests VALUES(?1,?2)",
     "INSERT OR REPLACE INTO answers VALUES(?1,?2)",
-    "INSERT INTO tickets VALUES(?1,?2,?3,?4,?5,?6) ON CONFLICT(id) DO UPDATE SET state=?6",
+    "INSERT INTO tickets VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT(id) DO UPDATE SET state=?6",
     "INSERT OR REPLACE INTO counters VALUES('next_id',?1)",
     "DELETE FROM jobs WHERE id=?1",
     "DELETE FROM requests WHERE job=?1",
@@ -128,9 +129,9 @@ class SqliteStorage : public TaskStorage {
              "answers.text FROM jobs LEFT JOIN requests ON requests.job=jobs.id AND "
              "state<2 LEFT JOIN answers ON answers.job=jobs.id ORDER BY jobs.id",
              [&](sqlite3_stmt* row) { out.jobs.push_back(job(row)); }));
-    KW_TRY_STATUS(
-        each("SELECT id,job,submission,priority,timeout_ms,state FROM tickets ORDER BY id",
-             [&](sqlite3_stmt* row) { out.tickets.push_back(ticket(row)); }));
+    KW_TRY_STATUS(each(
+        "SELECT id,job,submission,priority,timeout_ms,state,team,owner FROM tickets ORDER BY id",
+        [&](sqlite3_stmt* row) { out.tickets.push_back(ticket(row)); }));
     KW_TRY_STATUS(each("SELECT value FROM counters WHERE name='next_id'", [&](sqlite3_stmt* row) {
       out.next_id = static_cast<std::uint64_t>(sqlite3_column_int64(row, 0));
     }));
@@ -165,11 +166,15 @@ class SqliteStorage : public TaskStorage {
     int schema = 0;
     KW_TRY_STATUS(each("PRAGMA user_version",
                        [&](sqlite3_stmt* row) { schema = sqlite3_column_int(row, 0); }));
-    if (schema != 0 && schema != kSchema)
+    if (schema != 0 && schema != 1 && schema != kSchema)
       return fail(ErrorCode::kUnsupported, "{}: schema {}, where this version reads {}", file_,
                   schema, kSchema);
     KW_TRY_STATUS(execute("BEGIN IMMEDIATE"));
     KW_TRY_STATUS(execute(kTables));
+    if (schema == 1)
+      KW_TRY_STATUS(
+          execute("ALTER TABLE tickets ADD COLUMN team TEXT NOT NULL DEFAULT '';"
+                  "ALTER TABLE tickets ADD COLUMN owner TEXT NOT NULL DEFAULT ''"));
     KW_TRY_STATUS(execute(fmt::format("PRAGMA user_version={}", kSchema).c_str()));
     return execute("COMMIT");
   }
@@ -221,7 +226,7 @@ class SqliteStorage : public TaskStorage {
     }
     for (const TicketRow& row : changes.tickets)
       KW_TRY_STATUS(run(kPutTicket, row.id, row.job, row.submission, row.priority, row.timeout_ms,
-                        static_cast<int>(row.state)));
+                        static_cast<int>(row.state), row.group, row.owner));
     for (JobId job : changes.forgotten)
       for (Statement each : {kForgetJob, kForgetRequest, kForgetAnswer, kForgetTickets})
         KW_TRY_STATUS(run(each, job));
@@ -257,7 +262,9 @@ class SqliteStorage : public TaskStorage {
             .submission = text(row, 2),
             .priority = sqlite3_column_int(row, 3),
             .timeout_ms = sqlite3_column_int64(row, 4),
-            .state = static_cast<TicketState>(sqlite3_column_int(row, 5))};
+            .state = static_cast<TicketState>(sqlite3_column_int(row, 5)),
+            .owner = text(row, 7),
+            .group = text(row, 6)};
   }
 
   std::string file_;

@@ -1,23 +1,19 @@
 #include "service/task_api.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <map>
+#include <memory>
 #include <utility>
 
-#include "base/error_names.h"
 #include "base/text.h"
-#include "gym/eval_request.h"
 #include "gym/version.h"
 #include "net/replies.h"
+#include "net/sse.h"
 #include "net/url.h"
-#include "task/verdict.h"
+#include "service/task_messages.h"
 
 namespace kw::service {
 namespace {
-
-constexpr std::size_t kMaxNameBytes = 200;  // of a worker or a submission
-constexpr double kLongestTimeout = 30.0 * 86400;
 
 net::Response refusal(const Error& error) {
   if (error.code() == ErrorCode::kResourceExhausted)
@@ -32,163 +28,154 @@ SharedResponder share(net::Responder responder) {
 }
 
 Result<std::uint64_t> id_of(const net::Request& request) {
-  const std::string& word = request.parameter("id");
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-  if (error != std::errc() || end != word.data() + word.size())
-    return fail(ErrorCode::kNotFound, "no task \"{}\": ids are whole numbers", printable(word, 40));
+  return task_id_of(request.parameter("id"));
+}
+
+net::Response json_text_response(std::string text) {
+  net::Response out;
+  out.headers.add("Content-Type", "application/json");
+  out.body = std::move(text);
   return out;
 }
 
-Result<std::chrono::milliseconds> poll_time(double seconds, const std::string& where) {
-  const auto most = static_cast<double>(kLongestPoll.count());
-  if (!(seconds >= 0 && seconds <= most))
-    return fail(ErrorCode::kInvalidArgument, "{}: {} is not within 0 to {}", where, seconds, most);
-  return std::chrono::milliseconds(std::llround(seconds * 1000));
+Json error_json(const Error& error) {
+  return {{"message", error.message()}, {"code", to_string(error.code())}};
+}
+
+// The numbers and texts of a query, each in its own place; other parameters are refused.
+struct Query {
+  std::map<std::string, double> numbers = {};
+  std::map<std::string, std::string> texts = {};
+};
+Result<Query> query_of(const net::Request& request, Query out) {
+  const auto query = net::parse_query(request.query);
+  if (!query) return fail(ErrorCode::kInvalidArgument, "the query has a wrong escape");
+  for (const auto& [name, value] : *query) {
+    if (auto text = out.texts.find(name); text != out.texts.end()) {
+      text->second = value;
+      continue;
+    }
+    auto number = out.numbers.find(name);
+    if (number == out.numbers.end())
+      return fail(ErrorCode::kInvalidArgument, "unknown parameter \"{}\"", printable(name, 40));
+    const auto [end, error] =
+        std::from_chars(value.data(), value.data() + value.size(), number->second);
+    if (error != std::errc() || end != value.data() + value.size())
+      return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is no number", name,
+                  printable(value, 40));
+  }
+  return out;
 }
 
 Result<std::chrono::milliseconds> wait_of(const net::Request& request) {
-  const auto query = net::parse_query(request.query);
-  if (!query) return fail(ErrorCode::kInvalidArgument, "the query has a wrong escape");
-  double seconds = 0;
-  for (const auto& [name, value] : *query) {
-    if (name != "wait")
-      return fail(ErrorCode::kInvalidArgument, "unknown parameter \"{}\"; there is wait",
-                  printable(name, 40));
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-    if (error != std::errc() || end != value.data() + value.size())
-      return fail(ErrorCode::kInvalidArgument, "wait: \"{}\" is no number of seconds",
-                  printable(value, 40));
-  }
-  return poll_time(seconds, "wait");
+  KW_TRY(const Query query, query_of(request, {.numbers = {{"wait", 0}}}));
+  return poll_time(query.numbers.at("wait"), "wait");
 }
 
-Result<std::string> name_of(ObjectReader& reader, const char* key, const std::string& fallback) {
-  KW_TRY(std::string out, reader.string_or(key, fallback));
-  if (out.size() > kMaxNameBytes)
-    return fail(ErrorCode::kInvalidArgument, "{}: longer than {} bytes", reader.path(key),
-                kMaxNameBytes);
-  return out;
-}
-
-Result<Submission> submission_of(const Json& value, const std::string& where) {
-  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
-  KW_TRY(const Json* request, reader.get("request"));
-  KW_TRY(const gym::EvalRequest read,
-         gym::eval_request_from_json(*request, reader.path("request")));
-  Submission out;
-  KW_TRY(out.submission, name_of(reader, "submission", ""));
-  KW_TRY(const double timeout, reader.number_or("timeout_seconds", 0));
-  if (!(timeout >= 0 && timeout <= kLongestTimeout))
-    return fail(ErrorCode::kInvalidArgument, "{}: {} is not within 0 to {}",
-                reader.path("timeout_seconds"), timeout, kLongestTimeout);
-  KW_TRY_STATUS(reader.no_other_keys());
-  out.key = read.hash();
-  out.tenant = read.tenant;
-  out.priority = read.priority;
-  out.timeout_ms = std::llround(timeout * 1000);
-  out.request = request->dump();
-  return out;
-}
-
-Result<std::vector<Submission>> submissions_of(const Json& body) {
-  KW_TRY(ObjectReader reader, ObjectReader::make(body, ""));
-  KW_TRY(const Json* tasks, reader.get("tasks"));
-  KW_TRY_STATUS(reader.no_other_keys());
-  if (!tasks->is_array() || tasks->empty() || tasks->size() > kMaxTasksAtOnce)
-    return fail(ErrorCode::kInvalidArgument, "tasks: expected a list of 1 to {} tasks",
+Result<TaskService::GroupCall> group_call_of(const net::Request& request,
+                                             const std::string& start_name) {
+  KW_TRY(const Query query,
+         query_of(request, {.numbers = {{"wait", 0}, {"least", 1}}, .texts = {{"after", ""}}}));
+  TaskService::GroupCall out{.name = request.parameter("name")};
+  KW_TRY(out.wait, poll_time(query.numbers.at("wait"), "wait"));
+  const double least = query.numbers.at("least");
+  if (!(least >= 1 && least <= kMaxTasksAtOnce))
+    return fail(ErrorCode::kInvalidArgument, "least: {} is not within 1 to {}", least,
                 kMaxTasksAtOnce);
-  std::vector<Submission> out;
-  for (std::size_t i = 0; i < tasks->size(); ++i) {
-    KW_TRY(Submission each, submission_of((*tasks)[i], fmt::format("tasks[{}]", i)));
-    out.push_back(std::move(each));
+  out.least = static_cast<std::size_t>(least);
+  const std::string* last_event = request.headers.find("Last-Event-ID");
+  const std::string& after = last_event != nullptr ? *last_event : query.texts.at("after");
+  if (!after.empty()) {
+    KW_TRY(out.after, place_of(after, start_name));
   }
   return out;
 }
 
-Json status_json(TicketId id, const TaskStatus& status) {
-  Json out = {{"id", std::to_string(id)},
-              {"state", status.state},
-              {"is_final", status.is_final},
-              {"attempts", status.attempts}};
-  if (status.position) out["position"] = *status.position;
-  if (status.estimated_start_seconds)
-    out["estimated_start_seconds"] = *status.estimated_start_seconds;
-  if (status.answer.empty()) return out;
-  const auto answer = parse_json(status.answer);  // ours: made by this server
-  if (answer) out.update(*answer);
-  return out;
-}
+// Follows a group until all of it has ended: each end is an event, whose id is the place behind it.
+class GroupEvents : public std::enable_shared_from_this<GroupEvents> {
+ public:
+  GroupEvents(TaskService& service, TaskService::GroupCall call, net::ResponseStream stream)
+      : service_(service), call_(std::move(call)), stream_(std::move(stream)) {
+    call_.wait = kHeartbeat;
+    call_.most = 1;
+  }
+  void follow() {
+    service_.group(call_, [self = shared_from_this()](Result<GroupStatus> group) {
+      self->write(std::move(group));
+    });
+  }
 
-struct LeaseCall {
-  std::string worker, name;
-  std::chrono::milliseconds wait{0};
+ private:
+  static constexpr std::chrono::seconds kHeartbeat{15};
+
+  void write(Result<GroupStatus> group) {
+    if (!group) {
+      (void)stream_.try_write(
+          net::format_event({"error", Json{{"message", group.error().message()}}.dump(), ""}));
+      return stream_.finish();
+    }
+    call_.after = group->next;
+    const std::string place = cursor_of(group->next, service_.start_name());
+    std::string text;
+    for (const auto& [ticket, status] : group->ended)
+      text += net::format_event({"task", status_text(ticket, status), place});
+    const bool is_over = group->open == 0 && group->next == group->in_all;
+    if (is_over) text += net::format_event({"end", "{}", place});
+    if (text.empty()) text = net::format_comment("waiting");
+    // A client that is slower than its group loses the connection, and goes on with Last-Event-ID.
+    if (stream_.try_write(text) != net::Wrote::kTaken) return;
+    if (is_over) return stream_.finish();
+    follow();
+  }
+
+  TaskService& service_;
+  TaskService::GroupCall call_;
+  net::ResponseStream stream_;
 };
 
-Result<LeaseCall> lease_call_of(const Json& body) {
-  KW_TRY(ObjectReader reader, ObjectReader::make(body, ""));
-  LeaseCall out;
-  KW_TRY(out.worker, name_of(reader, "worker", "a worker without a name"));
-  KW_TRY(out.name, name_of(reader, "name", ""));
-  KW_TRY(const std::int64_t version, reader.integer("gym_version"));
-  if (version != gym::kGymVersion)
-    return fail(ErrorCode::kUnsupported,
-                "gym_version: {}, where this server's verdicts come from version {}: verdicts of "
-                "two versions are never mixed",
-                version, gym::kGymVersion);
-  KW_TRY(const double wait, reader.number_or("wait_seconds", 0));
-  KW_TRY(out.wait, poll_time(wait, "wait_seconds"));
-  KW_TRY_STATUS(reader.no_other_keys());
-  return out;
+// Names of submissions and groups are a tenant's own.
+std::string own_name(const Identity& who, const std::string& name) {
+  return who.tenant.empty() || name.empty() ? name : who.tenant + "/" + name;
 }
 
-// A worker says this of its lease.
-struct LeaseReport {
-  JobId job = 0;
-  std::int64_t epoch = 0;
-  std::string answer;        // of complete
-  std::optional<Error> why;  // of fail
-};
-enum class ReportKind { kRenew, kComplete, kFail, kRelease };
-
-Result<LeaseReport> report_of(const net::Request& request, const Json& body, ReportKind kind) {
-  LeaseReport out;
-  KW_TRY(out.job, id_of(request));
-  KW_TRY(ObjectReader reader, ObjectReader::make(body, ""));
-  KW_TRY(out.epoch, reader.integer("epoch"));
-  if (kind == ReportKind::kComplete) {
-    KW_TRY(const Json* verdict, reader.get("verdict"));
-    KW_TRY(const task::Verdict read, task::verdict_from_json(*verdict, "verdict"));
-    out.answer = Json{{"verdict", task::to_json(read)}}.dump();
-  }
-  if (kind == ReportKind::kFail) {
-    KW_TRY(const std::string name, reader.string("code"));
-    const auto code = error_code_from_string(name);
-    if (!code)
-      return fail(ErrorCode::kInvalidArgument, "code: unknown error \"{}\"", printable(name, 40));
-    KW_TRY(std::string message, reader.string("message"));
-    out.why = Error(*code, printable(message, 4000));
-  }
-  KW_TRY_STATUS(reader.no_other_keys());
-  return out;
+Scope scope_of(const net::Request& request) {
+  if (request.path.starts_with("/v1/leases") || request.path.starts_with("/v1/reports"))
+    return Scope::kWork;
+  return request.method == "GET" || request.method == "HEAD" ? Scope::kRead : Scope::kSubmit;
 }
 
 class TaskRoutes {
  public:
-  TaskRoutes(TaskService& service, net::MetricRegistry& metrics)
-      : service_(service), metrics_(metrics) {}
+  TaskRoutes(TaskService& service, net::MetricRegistry& metrics, Callers callers)
+      : service_(service), metrics_(metrics), callers_(std::move(callers)) {}
 
   void submit(const net::Request& request, net::Responder responder) const {
     auto body = net::json_body(request);
     if (!body) return responder.send(std::move(body.error()));
-    auto submissions = submissions_of(*body);
+    auto submissions = submissions_from_json(*body);
     if (!submissions) return responder.send(refusal(submissions.error()));
-    service_.submit(std::move(*submissions), [shared = share(std::move(responder))](auto tickets) {
-      if (!tickets) return shared->send(refusal(tickets.error()));
-      Json list = Json::array();
-      for (TicketId id : *tickets) list.push_back({{"id", std::to_string(id)}});
-      shared->send(net::json_response({{"tasks", std::move(list)}}));
-    });
+    const auto who = callers_.identify(request);
+    if (!who) return responder.send(refusal(who.error()));
+    for (Submission& each : *submissions) {
+      each.owner = who->tenant;
+      if (!who->tenant.empty()) each.tenant = who->tenant;
+      each.submission = own_name(*who, each.submission);
+      each.group = own_name(*who, each.group);
+      each.most_open = who->most_open;
+      each.weight = who->weight;
+    }
+    service_.submit(std::move(*submissions),
+                    [this, who = *who, shared = share(std::move(responder))](auto tickets) {
+                      if (!tickets) {
+                        callers_.audit(who, "refused", {{"why", tickets.error().message()}});
+                        return shared->send(refusal(tickets.error()));
+                      }
+                      Json list = Json::array();
+                      for (TicketId id : *tickets) list.push_back({{"id", std::to_string(id)}});
+                      Json answer = {{"tasks", std::move(list)}};
+                      callers_.audit(who, "submitted", answer);
+                      shared->send(net::json_response(answer));
+                    });
   }
 
   void status(const net::Request& request, net::Responder responder) const {
@@ -196,49 +183,83 @@ class TaskRoutes {
     if (!id) return responder.send(refusal(id.error()));
     const auto wait = wait_of(request);
     if (!wait) return responder.send(refusal(wait.error()));
-    std::stop_token gone = responder.stop_token();
-    service_.status(*id, *wait, std::move(gone), status_reply(*id, std::move(responder)));
+    const auto who = callers_.identify(request);
+    if (!who) return responder.send(refusal(who.error()));
+    service_.status(*id, who->tenant, *wait, status_reply(*id, std::move(responder)));
+  }
+
+  void group(const net::Request& request, net::Responder responder) const {
+    auto call = group_call(request);
+    if (!call) return responder.send(refusal(call.error()));
+    service_.group(std::move(*call), [this, shared = share(std::move(responder))](auto group) {
+      if (!group) return shared->send(refusal(group.error()));
+      shared->send(json_text_response(group_text(*group, service_.start_name())));
+    });
+  }
+
+  void events(const net::Request& request, net::Responder responder) const {
+    auto call = group_call(request);
+    if (!call) return responder.send(refusal(call.error()));
+    std::make_shared<GroupEvents>(service_, std::move(*call),
+                                  responder.stream(net::event_stream_head()))
+        ->follow();
   }
 
   void cancel(const net::Request& request, net::Responder responder) const {
     const auto id = id_of(request);
     if (!id) return responder.send(refusal(id.error()));
-    service_.cancel(*id, status_reply(*id, std::move(responder)));
+    const auto who = callers_.identify(request);
+    if (!who) return responder.send(refusal(who.error()));
+    callers_.audit(*who, "cancelled", {{"id", std::to_string(*id)}});
+    service_.cancel(*id, who->tenant, status_reply(*id, std::move(responder)));
   }
 
   void lease(const net::Request& request, net::Responder responder) const {
     auto body = net::json_body(request);
     if (!body) return responder.send(std::move(body.error()));
-    auto call = lease_call_of(*body);
+    auto call = lease_call_from_json(*body);
     if (!call) return responder.send(refusal(call.error()));
     std::stop_token gone = responder.stop_token();
     const double seconds = lease_seconds();
-    service_.lease(std::move(call->worker), std::move(call->name), call->wait, std::move(gone),
-                   [shared = share(std::move(responder)), seconds](auto lease) {
-                     if (!lease) return shared->send(refusal(lease.error()));
-                     shared->send(net::json_response({{"lease", lease_json(*lease, seconds)}}));
+    service_.lease(std::move(*call), std::move(gone),
+                   [shared = share(std::move(responder)), seconds](auto leases) {
+                     if (!leases) return shared->send(refusal(leases.error()));
+                     shared->send(json_text_response(leases_text(*leases, seconds)));
                    });
   }
 
   void report(const net::Request& request, net::Responder responder, ReportKind kind) const {
+    const auto job = id_of(request);
+    if (!job) return responder.send(refusal(job.error()));
     auto body = net::json_body(request);
     if (!body) return responder.send(std::move(body.error()));
-    auto report = report_of(request, *body, kind);
+    auto report = lease_report_from_json(*body, kind, *job);
     if (!report) return responder.send(refusal(report.error()));
-    auto reply = [shared = share(std::move(responder)), seconds = lease_seconds()](auto go_on) {
+    std::vector<LeaseReport> reports;
+    reports.push_back(std::move(*report));
+    service_.report(std::move(reports), [shared = share(std::move(responder)),
+                                         seconds = lease_seconds()](auto results) {
+      if (!results) return shared->send(refusal(results.error()));
+      const Result<bool>& go_on = results->front();
       if (!go_on) return shared->send(refusal(go_on.error()));
       shared->send(net::json_response({{"go_on", *go_on}, {"seconds", seconds}}));
-    };
-    switch (kind) {
-      case ReportKind::kRenew:
-        return service_.renew(report->job, report->epoch, reply);
-      case ReportKind::kComplete:
-        return service_.complete(report->job, report->epoch, std::move(report->answer), reply);
-      case ReportKind::kFail:
-        return service_.fail_job(report->job, report->epoch, *report->why, reply);
-      case ReportKind::kRelease:
-        return service_.release(report->job, report->epoch, reply);
-    }
+    });
+  }
+
+  void report_many(const net::Request& request, net::Responder responder) const {
+    auto body = net::json_body(request);
+    if (!body) return responder.send(std::move(body.error()));
+    auto reports = lease_reports_from_json(*body);
+    if (!reports) return responder.send(refusal(reports.error()));
+    service_.report(std::move(*reports), [shared = share(std::move(responder)),
+                                          seconds = lease_seconds()](auto results) {
+      if (!results) return shared->send(refusal(results.error()));
+      Json list = Json::array();
+      for (const Result<bool>& each : *results)
+        list.push_back(each ? Json{{"go_on", *each}, {"seconds", seconds}}
+                            : Json{{"error", error_json(each.error())}});
+      shared->send(net::json_response({{"reports", std::move(list)}}));
+    });
   }
 
   void health(net::Responder responder) const {
@@ -251,6 +272,27 @@ class TaskRoutes {
     });
   }
 
+  void queue(net::Responder responder) const {
+    service_.view([shared = share(std::move(responder))](auto view) {
+      if (!view) return shared->send(refusal(view.error()));
+      std::size_t waiting = 0, leased = 0;
+      const auto rows = [](const std::vector<TaskShare>& shares) {
+        Json list = Json::array();
+        for (const TaskShare& each : shares)
+          list.push_back({{"name", each.name}, {"waiting", each.waiting}, {"leased", each.leased}});
+        return list;
+      };
+      for (const TaskShare& each : view->tenants) {
+        waiting += each.waiting;
+        leased += each.leased;
+      }
+      shared->send(net::json_response({{"waiting", waiting},
+                                       {"leased", leased},
+                                       {"tenants", rows(view->tenants)},
+                                       {"workers", rows(view->workers)}}));
+    });
+  }
+
   void metrics(net::Responder responder) const {
     service_.counts([this, shared = share(std::move(responder))](auto counts) {
       if (!counts) return shared->send(refusal(counts.error()));
@@ -259,6 +301,13 @@ class TaskRoutes {
   }
 
  private:
+  Result<TaskService::GroupCall> group_call(const net::Request& request) const {
+    KW_TRY(const Identity who, callers_.identify(request));
+    KW_TRY(TaskService::GroupCall out, group_call_of(request, service_.start_name()));
+    out.name = own_name(who, out.name);
+    return out;
+  }
+
   double lease_seconds() const {
     return std::chrono::duration<double>(service_.tasks().lease).count();
   }
@@ -266,17 +315,8 @@ class TaskRoutes {
   static TaskService::Reply<TaskStatus> status_reply(TicketId id, net::Responder responder) {
     return [id, shared = share(std::move(responder))](Result<TaskStatus> status) {
       if (!status) return shared->send(refusal(status.error()));
-      shared->send(net::json_response(status_json(id, *status)));
+      shared->send(json_text_response(status_text(id, *status)));
     };
-  }
-
-  static Json lease_json(const std::optional<Lease>& lease, double seconds) {
-    if (!lease) return nullptr;
-    const auto request = parse_json(lease->request);  // was well-formed when it was accepted
-    return {{"task", std::to_string(lease->job)},
-            {"epoch", lease->epoch},
-            {"seconds", seconds},
-            {"request", request ? *request : Json()}};
   }
 
   // The counts of the table are written as they are: they have no other owner.
@@ -304,12 +344,30 @@ class TaskRoutes {
 
   TaskService& service_;
   net::MetricRegistry& metrics_;
+  const Callers callers_;
 };
 
 }  // namespace
 
-net::Router task_routes(TaskService& service, net::MetricRegistry& metrics) {
-  auto routes = std::make_shared<const TaskRoutes>(service, metrics);
+std::optional<net::Response> refuse_caller(const Callers& callers, const net::Request& request) {
+  if (request.path == "/healthz") return std::nullopt;  // says nothing about the tasks
+  const auto who = callers.identify(request);
+  if (!who) {
+    callers.audit({}, "refused", {{"path", request.path}, {"why", who.error().message()}});
+    net::Response out = net::error_response(401, who.error().message());
+    out.headers.add("WWW-Authenticate", "Bearer");
+    return out;
+  }
+  // These show all tenants.
+  const bool is_of_all = request.path == "/v1/queue" || request.path == "/metrics";
+  if (who->may(scope_of(request)) && (who->tenant.empty() || !is_of_all)) return std::nullopt;
+  callers.audit(*who, "refused", {{"path", request.path}, {"why", "not in the token's scopes"}});
+  return net::error_response(
+      fail(ErrorCode::kPermissionDenied, "the token may not do this").value());
+}
+
+net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Callers callers) {
+  auto routes = std::make_shared<const TaskRoutes>(service, metrics, std::move(callers));
   net::Router out;
   const net::RouteOptions large{.max_body_bytes = kMaxRequestBytes};
   auto add = [&](const char* method, const char* path, auto answer) {
@@ -325,14 +383,19 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics) {
   add("POST", "/v1/tasks", [](R r, Q q, net::Responder to) { r.submit(q, std::move(to)); });
   add("GET", "/v1/tasks/{id}", [](R r, Q q, net::Responder to) { r.status(q, std::move(to)); });
   add("DELETE", "/v1/tasks/{id}", [](R r, Q q, net::Responder to) { r.cancel(q, std::move(to)); });
+  add("GET", "/v1/groups/{name}", [](R r, Q q, net::Responder to) { r.group(q, std::move(to)); });
+  add("GET", "/v1/groups/{name}/events",
+      [](R r, Q q, net::Responder to) { r.events(q, std::move(to)); });
   add("POST", "/v1/leases", [](R r, Q q, net::Responder to) { r.lease(q, std::move(to)); });
   auto add_report = [&](const char* path, ReportKind kind) {
     add("POST", path, [kind](R r, Q q, net::Responder to) { r.report(q, std::move(to), kind); });
   };
+  add("POST", "/v1/reports", [](R r, Q q, net::Responder to) { r.report_many(q, std::move(to)); });
   add_report("/v1/leases/{id}/renew", ReportKind::kRenew);
   add_report("/v1/leases/{id}/complete", ReportKind::kComplete);
   add_report("/v1/leases/{id}/fail", ReportKind::kFail);
   add_report("/v1/leases/{id}/release", ReportKind::kRelease);
+  add("GET", "/v1/queue", [](R r, Q, net::Responder to) { r.queue(std::move(to)); });
   add("GET", "/healthz", [](R r, Q, net::Responder to) { r.health(std::move(to)); });
   add("GET", "/metrics", [](R r, Q, net::Responder to) { r.metrics(std::move(to)); });
   return out;

@@ -1,16 +1,33 @@
 // The HTTP routes of kernelwright serve over a TaskService. docs/service.md has the table.
 #pragma once
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "base/json.h"
 #include "net/metrics.h"
 #include "net/router.h"
 #include "service/task_service.h"
+#include "service/tokens.h"
 
 namespace kw::service {
 
 inline constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 20U;
-inline constexpr std::size_t kMaxTasksAtOnce = 1000;
-inline constexpr std::chrono::seconds kLongestPoll{30};
 
-// Both must outlive the server.
-net::Router task_routes(TaskService& service, net::MetricRegistry& metrics);
+// Who calls, and a record of what was done. Any thread.
+struct Callers {
+  std::function<Result<Identity>(const net::Request&)> identify = [](const net::Request&) {
+    return Result<Identity>(Identity{});
+  };
+  std::function<void(const Identity&, std::string_view action, const Json& details)> audit =
+      [](const Identity&, std::string_view, const Json&) {};
+};
+
+// 401 for one who is not known, 403 for one who may not do this; nothing for /healthz. For
+// net::ServerOptions::gate.
+std::optional<net::Response> refuse_caller(const Callers& callers, const net::Request& request);
+
+// Service and metrics must outlive the server.
+net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Callers callers = {});
 
 }  // namespace kw::service

@@ -18,4 +18,8 @@ std::string_view to_string(JobState state) {
   return kNames.name(state);
 }
 
+tl::unexpected<Error> unknown_task(TicketId ticket) {
+  return fail(ErrorCode::kNotFound, "no task {}: it never was, or its answer is forgotten", ticket);
+}
+
 }  // namespace kw::service

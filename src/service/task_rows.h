@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace kw::service {
 
 using JobId = std::uint64_t;
@@ -26,6 +28,9 @@ std::string_view to_string(JobState state);  // "waiting", "leased", ...
 inline bool is_final(JobState state) {
   return state >= JobState::kDone;
 }
+
+// What is said of a ticket that is not known, or is another tenant's.
+tl::unexpected<Error> unknown_task(TicketId ticket);
 
 struct JobRow {
   JobId id = 0;
@@ -48,6 +53,8 @@ struct TicketRow {
   int priority = 0;
   std::int64_t timeout_ms = 0;  // 0: none. Counted from the acceptance, or the server's start
   TicketState state = TicketState::kOpen;
+  std::string owner = {};  // the tenant of the submitter's token; empty: it had none
+  std::string group = {};  // the submitter's name for tickets that it waits for together
   bool operator==(const TicketRow&) const = default;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/random.h"
+
 namespace kw::service {
 namespace {
 
@@ -11,6 +13,38 @@ constexpr std::chrono::milliseconds kLongestSleep{60000};
 
 Error ended() {
   return {ErrorCode::kUnavailable, "the server ends"};
+}
+
+// Hands out a result when the changes behind it are on disk.
+template <typename T>
+auto after_commit(TaskService::Reply<T> reply, Result<T> result) {
+  return [reply = std::move(reply), result = std::move(result)](const Status& committed) mutable {
+    if (!committed) return reply(tl::unexpected(committed.error()));
+    reply(std::move(result));
+  };
+}
+
+// The table's name of a lease among those that a call gets.
+std::string name_in(const LeaseCall& call, std::size_t number) {
+  if (call.name.empty() || number == 0) return call.name;
+  return fmt::format("{}#{}", call.name, number);
+}
+
+Result<bool> carried_out(TaskTable& table, LeaseReport report, TaskTable::Time now) {
+  switch (report.kind) {
+    case ReportKind::kRenew:
+      return table.renew(report.job, report.epoch, now);
+    case ReportKind::kComplete:
+      KW_TRY_STATUS(table.complete(report.job, report.epoch, std::move(report.answer), now));
+      break;
+    case ReportKind::kFail:
+      KW_TRY_STATUS(table.fail_job(report.job, report.epoch, *report.why));
+      break;
+    case ReportKind::kRelease:
+      KW_TRY_STATUS(table.release(report.job, report.epoch));
+      break;
+  }
+  return true;
 }
 
 }  // namespace
@@ -25,6 +59,7 @@ Result<std::unique_ptr<TaskService>> TaskService::start(std::unique_ptr<TaskStor
 TaskService::TaskService(std::unique_ptr<TaskStorage> storage, TaskServiceOptions options,
                          const Rows& rows)
     : options_(std::move(options)),
+      start_name_(fmt::format("{:016x}", entropy_seed())),
       storage_(std::move(storage)),
       table_(options_.tasks, rows, options_.now()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -37,7 +72,8 @@ TaskService::~TaskService() {
     // The table changes, but nobody commits or is told so.
     if (Told told = (*left)(table_, options_.now())) told(unfinished);
   }
-  for (Watcher& each : watchers_) each.reply(tl::unexpected(ended()));
+  for (auto& [id, each] : watchers_) each.reply(tl::unexpected(ended()));
+  for (auto& [id, each] : group_watchers_) each.reply(tl::unexpected(ended()));
   for (Idle& each : idle_) each.reply(tl::unexpected(ended()));
 }
 
@@ -54,7 +90,7 @@ void TaskService::run(const std::stop_token& stop) {
 
 std::chrono::milliseconds TaskService::time_to_next(TaskTable::Time now) const {
   TaskTable::Time next = table_.next_deadline();
-  for (const Watcher& each : watchers_) next = std::min(next, each.until);
+  if (!watch_ends_.empty()) next = std::min(next, watch_ends_.begin()->first);
   for (const Idle& each : idle_) next = std::min(next, each.until);
   if (next <= now) return std::chrono::milliseconds(0);
   if (next - now > kLongestSleep) return kLongestSleep;
@@ -88,51 +124,92 @@ void TaskService::round(Call first) {
   for (const Told& each : told) each(committed);
 }
 
+std::vector<Lease> TaskService::lease_all(const LeaseCall& call, TaskTable::Time now) {
+  std::vector<Lease> out;
+  while (out.size() < call.most) {
+    auto lease = table_.lease(call.worker, name_in(call, out.size()), now, call.problem);
+    if (!lease) break;
+    out.push_back(std::move(*lease));
+  }
+  return out;
+}
+
 // Leases to the workers that wait, the first that came first.
 void TaskService::hand_out(TaskTable::Time now, std::vector<Told>& told) {
+  auto end = [&](Idle& each, std::vector<Lease> leases) {
+    told.push_back(after_commit<std::vector<Lease>>(std::move(each.reply), std::move(leases)));
+  };
   std::erase_if(idle_, [&](Idle& each) {
     if (!each.is_replaced && !each.gone.stop_requested()) return false;
-    told.push_back([reply = std::move(each.reply)](const Status&) { reply(std::nullopt); });
+    end(each, {});
     return true;
   });
   while (!idle_.empty() && table_.counts().waiting > 0) {
-    std::optional<Lease> lease = table_.lease(idle_.front().worker, idle_.front().name, now);
-    if (!lease) break;
-    told.push_back([reply = std::move(idle_.front().reply),
-                    lease = std::move(lease)](const Status& committed) {
-      if (!committed) return reply(tl::unexpected(committed.error()));
-      reply(lease);
-    });
+    end(idle_.front(), lease_all(idle_.front().call, now));
     idle_.pop_front();
   }
   std::erase_if(idle_, [&](Idle& each) {
     if (each.until > now) return false;
-    told.push_back([reply = std::move(each.reply)](const Status&) { reply(std::nullopt); });
+    end(each, {});
     return true;
   });
 }
 
+void TaskService::tell(WatcherId id, std::vector<Told>& told) {
+  const auto found = watchers_.find(id);
+  Watcher& each = found->second;
+  told.push_back(after_commit(std::move(each.reply), table_.status(each.ticket)));
+  by_ticket_.erase({each.ticket, id});
+  watch_ends_.erase({each.until, id});
+  watchers_.erase(found);
+}
+
+bool TaskService::is_due(const GroupCall& call) const {
+  const auto found = table_.group(call.name, call.after, 0);
+  return !found || found->open == 0 || found->in_all - found->next >= call.least;
+}
+
+void TaskService::tell_group(WatcherId id, std::vector<Told>& told) {
+  const auto found = group_watchers_.find(id);
+  GroupWatcher& each = found->second;
+  told.push_back(after_commit(std::move(each.reply),
+                              table_.group(each.call.name, each.call.after, each.call.most)));
+  by_group_.erase({each.call.name, id});
+  watch_ends_.erase({each.until, id});
+  group_watchers_.erase(found);
+}
+
 void TaskService::look(TaskTable::Time now, std::vector<Told>& told) {
-  std::erase_if(watchers_, [&](Watcher& each) {
-    const bool is_over = each.until <= now || each.gone.stop_requested();
-    if (!is_over && !table_.is_final(each.ticket)) return false;
-    told.push_back([reply = std::move(each.reply),
-                    status = table_.status(each.ticket)](const Status& committed) {
-      if (!committed) return reply(tl::unexpected(committed.error()));
-      reply(status);
-    });
-    return true;
-  });
+  std::set<std::string> groups;
+  for (TicketId ticket : table_.take_ended()) {
+    if (!by_group_.empty()) groups.insert(table_.group_of(ticket));
+    for (auto each = by_ticket_.lower_bound({ticket, 0});
+         each != by_ticket_.end() && each->first == ticket;
+         each = by_ticket_.lower_bound({ticket, 0}))
+      tell(each->second, told);
+  }
+  for (const std::string& name : groups) {
+    std::vector<WatcherId> due;
+    for (auto each = by_group_.lower_bound({name, 0});
+         each != by_group_.end() && each->first == name; ++each)
+      if (is_due(group_watchers_.at(each->second).call)) due.push_back(each->second);
+    for (WatcherId id : due) tell_group(id, told);
+  }
+  while (!watch_ends_.empty() && watch_ends_.begin()->first <= now) {
+    const WatcherId id = watch_ends_.begin()->second;
+    if (watchers_.contains(id)) {
+      tell(id, told);
+    } else {
+      tell_group(id, told);
+    }
+  }
 }
 
 template <typename T, typename Do>
 void TaskService::call(Reply<T> reply, Do act) {
   calls_.put([reply = std::move(reply), act = std::move(act)](TaskTable& table,
                                                               TaskTable::Time now) mutable -> Told {
-    return [reply = std::move(reply), out = Result<T>(act(table, now))](const Status& committed) {
-      if (!committed) return reply(tl::unexpected(committed.error()));
-      reply(out);
-    };
+    return after_commit<T>(std::move(reply), act(table, now));
   });
 }
 
@@ -148,66 +225,74 @@ void TaskService::submit(std::vector<Submission> submissions, Reply<std::vector<
       });
 }
 
-void TaskService::status(TicketId ticket, std::chrono::milliseconds wait, std::stop_token gone,
+void TaskService::status(TicketId ticket, const std::string& tenant, std::chrono::milliseconds wait,
                          Reply<TaskStatus> reply) {
-  calls_.put([this, ticket, wait, gone = std::move(gone), reply = std::move(reply)](
-                 TaskTable& /*table*/, TaskTable::Time now) mutable -> Told {
-    watchers_.push_back({ticket, now + wait, std::move(gone), std::move(reply)});
+  calls_.put([this, ticket, tenant, wait, reply = std::move(reply)](
+                 TaskTable& table, TaskTable::Time now) mutable -> Told {
+    if (!table.is_of(ticket, tenant))
+      return after_commit<TaskStatus>(std::move(reply), unknown_task(ticket));
+    if (wait.count() == 0 || table.is_final(ticket))
+      return after_commit(std::move(reply), table.status(ticket));
+    const WatcherId id = next_watcher_++;
+    by_ticket_.emplace(ticket, id);
+    watch_ends_.emplace(now + wait, id);
+    watchers_.emplace(id, Watcher{ticket, now + wait, std::move(reply)});
     return {};
   });
 }
 
-void TaskService::cancel(TicketId ticket, Reply<TaskStatus> reply) {
+void TaskService::group(GroupCall call, Reply<GroupStatus> reply) {
+  calls_.put([this, call = std::move(call), reply = std::move(reply)](
+                 TaskTable& table, TaskTable::Time now) mutable -> Told {
+    if (call.wait.count() == 0 || is_due(call))
+      return after_commit(std::move(reply), table.group(call.name, call.after, call.most));
+    const WatcherId id = next_watcher_++;
+    const TaskTable::Time until = now + call.wait;
+    by_group_.emplace(call.name, id);
+    watch_ends_.emplace(until, id);
+    group_watchers_.emplace(id, GroupWatcher{std::move(call), until, std::move(reply)});
+    return {};
+  });
+}
+
+void TaskService::cancel(TicketId ticket, const std::string& tenant, Reply<TaskStatus> reply) {
   call<TaskStatus>(std::move(reply), [=](TaskTable& table, TaskTable::Time) -> Result<TaskStatus> {
+    if (!table.is_of(ticket, tenant)) return unknown_task(ticket);
     KW_TRY_STATUS(table.cancel(ticket));
     return table.status(ticket);
   });
 }
 
-void TaskService::lease(std::string worker, std::string name, std::chrono::milliseconds wait,
-                        std::stop_token gone, Reply<std::optional<Lease>> reply) {
-  calls_.put([this, worker = std::move(worker), name = std::move(name), wait,
-              gone = std::move(gone),
-              reply = std::move(reply)](TaskTable& table, TaskTable::Time now) mutable -> Told {
-    if (auto lease = table.leased_as(name, now))
-      return [reply = std::move(reply), lease = std::move(lease)](const Status& committed) {
-        if (!committed) return reply(tl::unexpected(committed.error()));
-        reply(lease);
-      };
+void TaskService::lease(LeaseCall call, std::stop_token gone, Reply<std::vector<Lease>> reply) {
+  calls_.put([this, call = std::move(call), gone = std::move(gone), reply = std::move(reply)](
+                 TaskTable& table, TaskTable::Time now) mutable -> Told {
+    std::vector<Lease> leases;
+    for (std::size_t i = 0; i < call.most && !call.name.empty(); ++i)
+      if (auto lease = table.leased_as(name_in(call, i), now)) leases.push_back(std::move(*lease));
+    if (!leases.empty())
+      return after_commit<std::vector<Lease>>(std::move(reply), std::move(leases));
     // An older call of this name has lost its client, seen or not.
-    for (Idle& each : idle_) each.is_replaced |= !name.empty() && each.name == name;
-    idle_.push_back(
-        {std::move(worker), std::move(name), now + wait, std::move(gone), std::move(reply)});
+    for (Idle& each : idle_) each.is_replaced |= !call.name.empty() && each.call.name == call.name;
+    const TaskTable::Time until = now + call.wait;
+    idle_.push_back({std::move(call), until, std::move(gone), std::move(reply)});
     return {};
   });
 }
 
-void TaskService::renew(JobId job, std::int64_t epoch, Reply<bool> reply) {
-  call<bool>(std::move(reply),
-             [=](TaskTable& table, TaskTable::Time now) { return table.renew(job, epoch, now); });
+void TaskService::report(std::vector<LeaseReport> reports, Reply<std::vector<Result<bool>>> reply) {
+  call<std::vector<Result<bool>>>(
+      std::move(reply),
+      [reports = std::move(reports)](
+          TaskTable& table, TaskTable::Time now) mutable -> Result<std::vector<Result<bool>>> {
+        std::vector<Result<bool>> out;
+        for (LeaseReport& each : reports) out.push_back(carried_out(table, std::move(each), now));
+        return out;
+      });
 }
 
-void TaskService::complete(JobId job, std::int64_t epoch, std::string answer, Reply<bool> reply) {
-  call<bool>(std::move(reply),
-             [job, epoch, answer = std::move(answer)](TaskTable& table,
-                                                      TaskTable::Time now) mutable -> Result<bool> {
-               KW_TRY_STATUS(table.complete(job, epoch, std::move(answer), now));
-               return true;
-             });
-}
-
-void TaskService::fail_job(JobId job, std::int64_t epoch, Error why, Reply<bool> reply) {
-  call<bool>(std::move(reply),
-             [job, epoch, why = std::move(why)](TaskTable& table, TaskTable::Time) -> Result<bool> {
-               KW_TRY_STATUS(table.fail_job(job, epoch, why));
-               return true;
-             });
-}
-
-void TaskService::release(JobId job, std::int64_t epoch, Reply<bool> reply) {
-  call<bool>(std::move(reply), [=](TaskTable& table, TaskTable::Time) -> Result<bool> {
-    KW_TRY_STATUS(table.release(job, epoch));
-    return true;
+void TaskService::view(Reply<QueueView> reply) {
+  call<QueueView>(std::move(reply), [](TaskTable& table, TaskTable::Time) -> Result<QueueView> {
+    return table.view();
   });
 }
 

@@ -2,22 +2,27 @@
 //
 // Theory of operation: calls are closures in a mailbox. The thread takes all that wait, runs them
 // on the table, commits what they changed in one transaction, and only then hands out the replies,
-// so nobody hears of what a crash could still undo. Long polls wait in lists of the thread's, not
-// on threads. After a commit that failed the table is ahead of the disk: every later call gets the
-// error, on_broken is called, and the server must end.
+// so nobody hears of what a crash could still undo. Calls that come during a commit share the next
+// one. Long polls wait in lists of the thread's, not on threads, and cost nothing while nothing
+// happens to their task. After a commit that failed the table is ahead of the disk: every later
+// call gets the error, on_broken is called, and the server must end.
 #pragma once
 #include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "os/mailbox.h"
+#include "service/task_messages.h"
 #include "service/task_storage.h"
 #include "service/task_table.h"
 
@@ -44,20 +49,29 @@ class TaskService {
 
   // All or none. The tickets have the order of the submissions.
   void submit(std::vector<Submission> submissions, Reply<std::vector<TicketId>> reply);
-  // As soon as the ticket is final, or when the wait is over or the client has gone.
-  void status(TicketId ticket, std::chrono::milliseconds wait, std::stop_token gone,
+  // As soon as the ticket is final, or when the wait is over.
+  // tenant: whose ticket it must be, else kNotFound; empty: anybody's.
+  void status(TicketId ticket, const std::string& tenant, std::chrono::milliseconds wait,
               Reply<TaskStatus> reply);
-  void cancel(TicketId ticket, Reply<TaskStatus> reply);
-  // nullopt when nothing came in time. Nothing is leased to a client that has gone.
-  // The same name again gives the same lease: for a worker that has not got the answer.
-  void lease(std::string worker, std::string name, std::chrono::milliseconds wait,
-             std::stop_token gone, Reply<std::optional<Lease>> reply);
-  void renew(JobId job, std::int64_t epoch, Reply<bool> reply);
-  void complete(JobId job, std::int64_t epoch, std::string answer, Reply<bool> reply);
-  void fail_job(JobId job, std::int64_t epoch, Error why, Reply<bool> reply);
-  void release(JobId job, std::int64_t epoch, Reply<bool> reply);
+  // As soon as `least` more of a group's tickets are final, or all are, or the wait is over.
+  struct GroupCall {
+    std::string name = {};
+    std::size_t after = 0, least = 1, most = 1000;
+    std::chrono::milliseconds wait{0};
+  };
+  void group(GroupCall call, Reply<GroupStatus> reply);
+  void cancel(TicketId ticket, const std::string& tenant, Reply<TaskStatus> reply);
+  // As many as there are, up to call.most; none when nothing came in time. Nothing is leased to a
+  // client that has gone. The same name again gives the same leases: for a worker that has not got
+  // the answer.
+  void lease(LeaseCall call, std::stop_token gone, Reply<std::vector<Lease>> reply);
+  // Several reports of workers at once; the results have their order.
+  void report(std::vector<LeaseReport> reports, Reply<std::vector<Result<bool>>> reply);
   void counts(Reply<TaskCounts> reply);
+  void view(Reply<QueueView> reply);
 
+  // Of this start of the server: places in a group's order are those of one start.
+  const std::string& start_name() const { return start_name_; }
   const TaskOptions& tasks() const { return options_.tasks; }
 
  private:
@@ -67,14 +81,19 @@ class TaskService {
   struct Watcher {
     TicketId ticket = 0;
     TaskTable::Time until;
-    std::stop_token gone;
     Reply<TaskStatus> reply;
   };
+  struct GroupWatcher {
+    GroupCall call;
+    TaskTable::Time until;
+    Reply<GroupStatus> reply;
+  };
+  using WatcherId = std::uint64_t;
   struct Idle {
-    std::string worker, name;
+    LeaseCall call;
     TaskTable::Time until;
     std::stop_token gone;
-    Reply<std::optional<Lease>> reply;
+    Reply<std::vector<Lease>> reply;
     bool is_replaced = false;
   };
 
@@ -84,14 +103,24 @@ class TaskService {
   void run(const std::stop_token& stop);
   void round(Call first);
   void hand_out(TaskTable::Time now, std::vector<Told>& told);
+  std::vector<Lease> lease_all(const LeaseCall& call, TaskTable::Time now);
   void look(TaskTable::Time now, std::vector<Told>& told);
+  bool is_due(const GroupCall& call) const;
+  void tell(WatcherId id, std::vector<Told>& told);
+  void tell_group(WatcherId id, std::vector<Told>& told);
   std::chrono::milliseconds time_to_next(TaskTable::Time now) const;
 
   const TaskServiceOptions options_;
+  const std::string start_name_;
   std::unique_ptr<TaskStorage> storage_;
   TaskTable table_;
   os::Mailbox<Call> calls_;
-  std::vector<Watcher> watchers_;
+  WatcherId next_watcher_ = 1;
+  std::map<WatcherId, Watcher> watchers_;
+  std::map<WatcherId, GroupWatcher> group_watchers_;
+  std::set<std::pair<std::string, WatcherId>> by_group_;
+  std::set<std::pair<TicketId, WatcherId>> by_ticket_;
+  std::set<std::pair<TaskTable::Time, WatcherId>> watch_ends_;
   std::deque<Idle> idle_;
   std::optional<Error> broken_;
   std::jthread thread_;  // last: it uses the rest

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace kw::service {
 namespace {
@@ -22,9 +23,11 @@ TaskTable::TaskTable(TaskOptions options, const Rows& rows, Time now)
   restore(rows, now);
 }
 
-gym::Queue::Accepted TaskTable::enter(const JobRow& job, Ticket& ticket, Time now) {
-  gym::Queue::Wish wish{.key = job.key, .tenant = job.tenant};
+gym::Queue::Accepted TaskTable::enter(const JobRow& job, const Submission& submission,
+                                      Ticket& ticket, Time now) {
+  gym::Queue::Wish wish{.key = job.key, .tenant = job.tenant, .affinity = submission.affinity};
   wish.priority = ticket.row.priority;
+  wish.weight = submission.weight;
   if (ticket.row.timeout_ms > 0)
     wish.deadline = now + std::chrono::milliseconds(ticket.row.timeout_ms);
   const gym::Queue::Accepted out = queue_.submit(std::move(wish));
@@ -46,7 +49,7 @@ void TaskTable::restore(const Rows& rows, Time now) {
       if (job.row.state != state) continue;
       for (TicketId ticket : job.tickets)
         if (tickets_.at(ticket).row.state == TicketState::kOpen)
-          job.queued = enter(job.row, tickets_.at(ticket), now).job;
+          job.queued = enter(job.row, {}, tickets_.at(ticket), now).job;
       if (job.queued == 0) {  // its worker was to stop
         job.row.state = JobState::kCancelled;
         changed_jobs_.insert(id);
@@ -67,17 +70,74 @@ void TaskTable::restore(const Rows& rows, Time now) {
   }
   for (const auto& [id, job] : jobs_)
     if (service::is_final(job.row.state)) finished_.push_back(id);
+  for (const auto& [id, ticket] : tickets_) {
+    if (!is_final(id)) ++open_[ticket.row.owner];
+    if (ticket.row.group.empty()) continue;
+    Group& group = groups_[ticket.row.group];
+    ++group.known;
+    if (is_final(id)) {
+      group.ended.push_back(id);
+    } else {
+      ++group.open;
+    }
+  }
+}
+
+void TaskTable::note_end(const TicketRow& ticket) {
+  ended_.push_back(ticket.id);
+  if (auto open = open_.find(ticket.owner); --open->second == 0) open_.erase(open);
+  if (ticket.group.empty()) return;
+  Group& group = groups_.at(ticket.group);
+  --group.open;
+  group.ended.push_back(ticket.id);
+}
+
+std::string TaskTable::group_of(TicketId ticket) const {
+  auto found = tickets_.find(ticket);
+  return found == tickets_.end() ? "" : found->second.row.group;
+}
+
+Result<GroupStatus> TaskTable::group(const std::string& name, std::size_t after,
+                                     std::size_t most) const {
+  auto found = groups_.find(name);
+  if (found == groups_.end())
+    return fail(ErrorCode::kNotFound, "no group \"{}\": it never was, or it is forgotten",
+                printable(name, 200));
+  const Group& group = found->second;
+  const std::size_t end = group.dropped + group.ended.size();
+  GroupStatus out{.open = group.open, .in_all = end, .next = std::clamp(after, group.dropped, end)};
+  while (out.next < end && out.ended.size() < most) {
+    const TicketId ticket = group.ended[out.next++ - group.dropped];
+    if (auto one = status(ticket)) out.ended.emplace_back(ticket, std::move(*one));
+  }
+  return out;
 }
 
 Status TaskTable::has_room(const std::vector<Submission>& submissions) const {
-  std::size_t bytes = waiting_bytes_;
-  for (const Submission& each : submissions) bytes += each.request.size();
-  if (counts_.waiting + submissions.size() <= options_.most_waiting &&
-      bytes <= options_.most_waiting_bytes)
+  std::size_t bytes = waiting_bytes_, fresh = 0;
+  for (const Submission& each : submissions) {
+    if (!each.submission.empty() && by_submission_.contains(each.submission)) continue;
+    bytes += each.request.size();
+    ++fresh;
+  }
+  if (fresh == 0) return {};
+  const Submission& first = submissions.front();
+  const auto found = open_.find(first.owner);
+  const std::size_t open = found == open_.end() ? 0 : found->second;
+  if (first.most_open > 0 && open + fresh > first.most_open)
+    return fail(ErrorCode::kResourceExhausted,
+                "{} tasks of {} are under way, and it may have {}: try again later", open,
+                printable(first.owner, 200), first.most_open);
+  if (counts_.waiting + fresh <= options_.most_waiting && bytes <= options_.most_waiting_bytes)
     return {};
   return fail(ErrorCode::kResourceExhausted,
               "{} tasks wait already, {} bytes with these: try again later", counts_.waiting,
               bytes);
+}
+
+bool TaskTable::is_of(TicketId ticket, const std::string& tenant) const {
+  auto found = tickets_.find(ticket);
+  return tenant.empty() || found == tickets_.end() || found->second.row.owner == tenant;
 }
 
 bool TaskTable::is_final(TicketId id) const {
@@ -97,11 +157,19 @@ TicketId TaskTable::submit(Submission submission, Time now) {
   ticket.row = {.id = id,
                 .submission = submission.submission,
                 .priority = submission.priority,
-                .timeout_ms = submission.timeout_ms};
+                .timeout_ms = submission.timeout_ms,
+                .owner = submission.owner,
+                .group = submission.group};
+  ++open_[submission.owner];
+  if (!submission.group.empty()) {
+    Group& group = groups_[submission.group];
+    ++group.open;
+    ++group.known;
+  }
   Job fresh;
   fresh.row.key = std::move(submission.key);
   fresh.row.tenant = std::move(submission.tenant);
-  const gym::Queue::Accepted accepted = enter(fresh.row, ticket, now);
+  const gym::Queue::Accepted accepted = enter(fresh.row, submission, ticket, now);
   JobId& job_id = of_queue_[accepted.job];
   if (accepted.is_new) {
     job_id = next_++;
@@ -123,8 +191,7 @@ TicketId TaskTable::submit(Submission submission, Time now) {
 
 Result<TaskStatus> TaskTable::status(TicketId id) const {
   auto found = tickets_.find(id);
-  if (found == tickets_.end())
-    return fail(ErrorCode::kNotFound, "no task {}: it never was, or its answer is forgotten", id);
+  if (found == tickets_.end()) return unknown_task(id);
   const Job& job = jobs_.at(found->second.row.job);
   TaskStatus out;
   out.state = to_string(job.row.state);
@@ -137,25 +204,11 @@ Result<TaskStatus> TaskTable::status(TicketId id) const {
   out.is_final = service::is_final(job.row.state);
   if (out.is_final) out.answer = job.row.answer.value_or("");
   if (job.row.state != JobState::kWaiting) return out;
-  auto priority_of = [&](const Job& other) {
-    int priority = INT32_MIN;
-    for (TicketId ticket : other.tickets)
-      if (tickets_.at(ticket).row.state == TicketState::kOpen)
-        priority = std::max(priority, tickets_.at(ticket).row.priority);
-    return priority;
-  };
-  const int mine = priority_of(job);
-  std::size_t before = 0;
-  for (const auto& [other_id, other] : jobs_) {
-    if (other.row.state != JobState::kWaiting || other_id == job.row.id) continue;
-    const int theirs = priority_of(other);
-    before += theirs > mine || (theirs == mine && other_id < job.row.id) ? 1 : 0;
-  }
-  out.position = before;
+  out.position = queue_.position(job.queued);
   if (recent_ends_.size() > 1) {
     const std::chrono::duration<double> span = recent_ends_.back() - recent_ends_.front();
     out.estimated_start_seconds = span.count() / static_cast<double>(recent_ends_.size() - 1) *
-                                  static_cast<double>(before + 1);
+                                  static_cast<double>(*out.position + 1);
   }
   return out;
 }
@@ -164,6 +217,7 @@ void TaskTable::leave(Ticket& ticket, TicketState state, const gym::Queue::Gone&
   ticket.row.state = state;
   ticket_of_queue_.erase(ticket.queued);
   changed_tickets_.insert(ticket.row.id);
+  note_end(ticket.row);
   Job& job = jobs_.at(ticket.row.job);
   if (gone.stop) job.is_stopped = true;
   if (gone.dropped) end(job, JobState::kCancelled, std::nullopt);
@@ -171,8 +225,7 @@ void TaskTable::leave(Ticket& ticket, TicketState state, const gym::Queue::Gone&
 
 Status TaskTable::cancel(TicketId id) {
   auto found = tickets_.find(id);
-  if (found == tickets_.end())
-    return fail(ErrorCode::kNotFound, "no task {}: it never was, or its answer is forgotten", id);
+  if (found == tickets_.end()) return unknown_task(id);
   Ticket& ticket = found->second;
   if (ticket.row.state != TicketState::kOpen ||
       service::is_final(jobs_.at(ticket.row.job).row.state))
@@ -189,9 +242,9 @@ std::optional<Lease> TaskTable::leased_as(const std::string& name, Time now) {
   return Lease{job.row.id, job.row.epoch, *job.row.request};
 }
 
-std::optional<Lease> TaskTable::lease(const std::string& worker, const std::string& name,
-                                      Time now) {
-  const auto started = queue_.start({});
+std::optional<Lease> TaskTable::lease(const std::string& worker, const std::string& name, Time now,
+                                      const std::string& affinity) {
+  const auto started = queue_.start_with(affinity);
   if (!started) return std::nullopt;
   Job& job = jobs_.at(of_queue_.at(*started));
   set_state(job, JobState::kLeased);
@@ -206,8 +259,7 @@ std::optional<Lease> TaskTable::lease(const std::string& worker, const std::stri
 
 Result<TaskTable::Job*> TaskTable::held(JobId id, std::int64_t epoch) {
   auto found = jobs_.find(id);
-  if (found == jobs_.end())
-    return fail(ErrorCode::kNotFound, "no task {}: it never was, or its answer is forgotten", id);
+  if (found == jobs_.end()) return unknown_task(id);
   Job& job = found->second;
   if (job.row.state == JobState::kLeased && job.row.epoch == epoch) return &job;
   ++counts_.refused_answers;
@@ -291,6 +343,8 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer)
     for (gym::Queue::TicketId ticket : queue_.finish(job.queued)) ticket_of_queue_.erase(ticket);
   }
   of_queue_.erase(job.queued);
+  for (TicketId ticket : job.tickets)
+    if (tickets_.at(ticket).row.state == TicketState::kOpen) note_end(tickets_.at(ticket).row);
   waiting_bytes_ -= job.row.request->size();
   set_state(job, state);
   switch (state) {
@@ -337,13 +391,44 @@ TaskTable::Time TaskTable::next_deadline() const {
   return std::min(lease, queue_.next_deadline());
 }
 
+QueueView TaskTable::view() const {
+  std::map<std::string, TaskShare> tenants, workers;
+  for (const auto& [id, job] : jobs_) {
+    if (service::is_final(job.row.state)) continue;
+    TaskShare& tenant = tenants[job.row.tenant];
+    if (job.row.state == JobState::kWaiting) {
+      ++tenant.waiting;
+    } else {
+      ++tenant.leased;
+      ++workers[job.row.worker].leased;
+    }
+  }
+  QueueView out;
+  for (auto& [name, share] : tenants) out.tenants.push_back({name, share.waiting, share.leased});
+  for (auto& [name, share] : workers) out.workers.push_back({name, 0, share.leased});
+  return out;
+}
+
+void TaskTable::forget_in(const std::string& name) {
+  auto found = groups_.find(name);
+  Group& group = found->second;
+  if (--group.known == 0) {
+    groups_.erase(found);
+    return;
+  }
+  for (; !group.ended.empty() && !tickets_.contains(group.ended.front()); ++group.dropped)
+    group.ended.pop_front();
+}
+
 void TaskTable::forget_oldest() {
   const JobId id = finished_.front();
   finished_.pop_front();
   for (TicketId ticket : jobs_.at(id).tickets) {
+    const std::string group = tickets_.at(ticket).row.group;
     by_submission_.erase(tickets_.at(ticket).row.submission);
     tickets_.erase(ticket);
     changed_tickets_.erase(ticket);
+    if (!group.empty()) forget_in(group);
   }
   jobs_.erase(id);
   new_jobs_.erase(id);

@@ -15,6 +15,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "gym/queue/queue.h"
@@ -32,8 +33,13 @@ struct TaskOptions {
 struct Submission {
   std::string submission = {};  // the same text again gives the ticket that it gave before
   std::string key = {}, tenant = {};
+  std::string owner = {};     // as in TicketRow
+  std::size_t most_open = 0;  // tickets of the owner; 0: no limit
+  int weight = 1;             // of the tenant; not stored: after a restart it is 1
   int priority = 0;
   std::int64_t timeout_ms = 0;  // 0: none
+  std::string group = {};       // tickets of a group can be waited for together; empty: none
+  std::string affinity = {};    // the problem; not stored: after a restart there is none
   std::string request = {};     // JSON
 };
 
@@ -50,6 +56,23 @@ struct TaskStatus {
   std::optional<std::size_t> position = {};  // waiting jobs before it, by priority and age
   std::optional<double> estimated_start_seconds = {};  // by the pace of late; unknown: nullopt
   std::string answer = {};                             // JSON, when done, failed or dead
+};
+
+// The tickets of a group that are final.
+struct GroupStatus {
+  std::size_t open = 0;                                     // tickets that are not final yet
+  std::size_t in_all = 0;                                   // that have ended, also before `after`
+  std::size_t next = 0;                                     // the `after` of the next question
+  std::vector<std::pair<TicketId, TaskStatus>> ended = {};  // in the order of their ends
+};
+
+// The jobs of one tenant, or of one worker.
+struct TaskShare {
+  std::string name = {};
+  std::size_t waiting = 0, leased = 0;
+};
+struct QueueView {
+  std::vector<TaskShare> tenants = {}, workers = {};  // by name; workers that have a lease
 };
 
 struct TaskCounts {
@@ -69,18 +92,28 @@ class TaskTable {
   // Leases of the rows begin anew at now, as do the deadlines of tickets.
   TaskTable(TaskOptions options, const Rows& rows, Time now);
 
-  // kResourceExhausted when too much waits already.
+  // kResourceExhausted when too much waits already, or too much of the owner. Submissions that are
+  // known by name need no room. All are of one owner.
   Status has_room(const std::vector<Submission>& submissions) const;
   TicketId submit(Submission submission, Time now);
+  // Whether a ticket is the tenant's; an empty tenant sees all. True for a ticket that is not
+  // known.
+  bool is_of(TicketId ticket, const std::string& tenant) const;
   // True also for a ticket that is not known.
   bool is_final(TicketId ticket) const;
   // kNotFound for a ticket that never was or is forgotten.
   Result<TaskStatus> status(TicketId ticket) const;
+  // Those that ended behind the first `after`, at most `most`. After a restart the order is that of
+  // the ids. kNotFound for a group without tickets.
+  Result<GroupStatus> group(const std::string& name, std::size_t after, std::size_t most) const;
+  // Empty: none.
+  std::string group_of(TicketId ticket) const;
   // Nothing happens to a ticket that has its answer.
   Status cancel(TicketId ticket);
 
-  // name: what leased_as() finds it by; empty: nothing.
-  std::optional<Lease> lease(const std::string& worker, const std::string& name, Time now);
+  // name: what leased_as() finds it by; empty: nothing. affinity: jobs that have it are preferred.
+  std::optional<Lease> lease(const std::string& worker, const std::string& name, Time now,
+                             const std::string& affinity = {});
   // The lease under way with this name, renewed: its worker has not got the answer.
   std::optional<Lease> leased_as(const std::string& name, Time now);
   // The calls below fail with kAlreadyExists when the lease is over, and with kNotFound for an
@@ -96,9 +129,12 @@ class TaskTable {
 
   // Leases and tickets whose time has come.
   void expire(Time now);
+  // Tickets that have become final since the last call, each once.
+  std::vector<TicketId> take_ended() { return std::exchange(ended_, {}); }
   Time next_deadline() const;
 
   const TaskCounts& counts() const { return counts_; }
+  QueueView view() const;  // looks at every job
   Changes take_changes();
 
  private:
@@ -114,8 +150,16 @@ class TaskTable {
     gym::Queue::TicketId queued = 0;
   };
 
+  struct Group {
+    std::size_t open = 0, known = 0;  // tickets; known ones are not forgotten yet
+    std::size_t dropped = 0;          // of those that ended: forgotten from the front
+    std::deque<TicketId> ended = {};
+  };
+
   void restore(const Rows& rows, Time now);
-  gym::Queue::Accepted enter(const JobRow& job, Ticket& ticket, Time now);
+  void note_end(const TicketRow& ticket);
+  gym::Queue::Accepted enter(const JobRow& job, const Submission& submission, Ticket& ticket,
+                             Time now);
   void set_state(Job& job, JobState state);
   void end(Job& job, JobState state, std::optional<std::string> answer);
   void end_lease(Job& job);
@@ -123,6 +167,7 @@ class TaskTable {
   void lose(Job& job);
   void leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone);
   Result<Job*> held(JobId job, std::int64_t epoch);
+  void forget_in(const std::string& group);
   void forget_oldest();
 
   const TaskOptions options_;
@@ -131,7 +176,9 @@ class TaskTable {
   std::map<JobId, Job> jobs_;
   std::map<TicketId, Ticket> tickets_;
   std::unordered_map<std::string, TicketId> by_submission_;
-  std::unordered_map<std::string, JobId> by_lease_;  // of leases under way
+  std::unordered_map<std::string, Group> groups_;
+  std::unordered_map<std::string, std::size_t> open_;  // tickets by owner
+  std::unordered_map<std::string, JobId> by_lease_;    // of leases under way
   std::unordered_map<gym::Queue::JobId, JobId> of_queue_;
   std::unordered_map<gym::Queue::TicketId, TicketId> ticket_of_queue_;
   std::set<std::pair<Time, JobId>> lease_ends_;
@@ -142,6 +189,7 @@ class TaskTable {
   std::set<JobId> new_jobs_, changed_jobs_, answered_jobs_;
   std::set<TicketId> changed_tickets_;
   std::vector<JobId> forgotten_;
+  std::vector<TicketId> ended_;
   bool next_changed_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "os/file.h"
 #include "service/sqlite_storage.h"
@@ -152,6 +153,84 @@ TEST_F(TaskTableTest, LimitsWhatWaitsAndForgetsTheOldest) {
   EXPECT_EQ(small.status(s).error().code(), ErrorCode::kNotFound);
   EXPECT_TRUE(small.status(t));
   EXPECT_NE(small.submit({.submission = "s", .key = "s", .request = "{}"}, now), s);
+}
+
+TEST_F(TaskTableTest, AGroupTellsItsEndsInTheirOrder) {
+  const auto add = [&](TaskTable& to, const char* key, const char* group) {
+    return to.submit({.key = key, .group = group, .request = "{}"}, now);
+  };
+  const TicketId a = add(table, "a", "g"), b = add(table, "b", "g"), c = add(table, "c", "g");
+  add(table, "d", "h");
+  EXPECT_EQ(table.group("x", 0, 9).error().code(), ErrorCode::kNotFound);
+  ASSERT_TRUE(table.cancel(b));
+  ASSERT_TRUE(table.complete(table.lease("w", "", now)->job, 1, "{\"n\":1}", now));
+  EXPECT_EQ(table.take_ended(), (std::vector<TicketId>{b, a}));
+  EXPECT_TRUE(table.take_ended().empty());
+  auto group = table.group("g", 0, 1).value();
+  EXPECT_EQ(std::tuple(group.open, group.in_all, group.next), std::tuple(1U, 2U, 1U));
+  EXPECT_EQ(group.ended.at(0).first, b);
+  group = table.group("g", group.next, 9).value();
+  EXPECT_EQ(group.ended.at(0).first, a);
+  EXPECT_EQ(group.ended.at(0).second.answer, "{\"n\":1}");
+  // The next start tells them again, in the order of their numbers.
+  MemoryStorage memory;
+  ASSERT_TRUE(memory.commit(table.take_changes()));
+  const TaskTable next({}, memory.load().value(), now);
+  group = next.group("g", 0, 9).value();
+  EXPECT_EQ(group.open, 1U);
+  ASSERT_EQ(group.ended.size(), 2U);
+  EXPECT_EQ(group.ended.at(0).first, a);
+  EXPECT_FALSE(next.is_final(c));
+}
+
+TEST_F(TaskTableTest, AGroupForgetsWithItsTasks) {
+  TaskTable small({.kept = 1}, {}, now);
+  const auto judged = [&](const char* key) {
+    small.submit({.key = key, .group = "g", .request = "{}"}, now);
+    EXPECT_TRUE(small.complete(small.lease("w", "", now)->job, 1, "{}", now));
+    (void)small.take_changes();
+  };
+  judged("a");
+  judged("b");
+  const auto group = small.group("g", 0, 9).value();
+  EXPECT_EQ(std::tuple(group.in_all, group.next, group.ended.size()), std::tuple(2U, 2U, 1U));
+  small.submit({.key = "c", .request = "{}"}, now);
+  EXPECT_TRUE(small.complete(small.lease("w", "", now)->job, 1, "{}", now));
+  (void)small.take_changes();
+  EXPECT_FALSE(small.group("g", 0, 9).has_value());
+}
+
+TEST_F(TaskTableTest, AnOwnerHasItsQuotaAndSeesItsOwn) {
+  const auto some = [](const char* owner, std::initializer_list<const char*> names) {
+    std::vector<Submission> out;
+    for (const char* name : names)
+      out.push_back(
+          {.submission = name, .key = name, .owner = owner, .most_open = 2, .request = "{}"});
+    return out;
+  };
+  EXPECT_EQ(table.has_room(some("o", {"a", "b", "c"})).error().message(),
+            "0 tasks of o are under way, and it may have 2: try again later");
+  const auto first = some("o", {"a", "b"});
+  ASSERT_TRUE(table.has_room(first));
+  const TicketId a = table.submit(first[0], now);
+  table.submit(first[1], now);
+  EXPECT_TRUE(table.has_room(first)) << "known by name";
+  EXPECT_FALSE(table.has_room(some("o", {"c"})));
+  EXPECT_TRUE(table.has_room(some("p", {"c"})));
+  EXPECT_TRUE(table.is_of(a, "o") && table.is_of(a, "") && !table.is_of(a, "p"));
+  ASSERT_TRUE(table.cancel(a));
+  EXPECT_TRUE(table.has_room(some("o", {"c"})));
+}
+
+TEST_F(TaskTableTest, AWorkerKeepsItsProblem) {
+  const auto add = [&](const char* key, const char* problem) {
+    table.submit({.key = key, .affinity = problem, .request = key}, now);
+  };
+  add("a", "p");
+  add("b", "q");
+  add("c", "p");
+  EXPECT_EQ(table.lease("w", "", now, "q")->request, "b");
+  EXPECT_EQ(table.lease("w", "", now, "q")->request, "a");
 }
 
 // One world: a table over a storage, and what its callers were told.
@@ -316,6 +395,29 @@ TEST(TaskSimulation, SqliteAndMemoryAgreeThroughCuts) {
     simulate(seed, folder->path() / std::to_string(seed));
     if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+TEST(SqliteStorage, TakesOverAFileOfTheFirstSchema) {
+  const auto folder = os::TempDir::make("kw-tasks-");
+  ASSERT_TRUE(folder.has_value());
+  const Changes changes{.jobs = {{.id = 2, .key = "k", .request = "{}"}},
+                        .tickets = {{.id = 1, .job = 2, .submission = "s", .group = "g"}},
+                        .next_id = 3};
+  ASSERT_TRUE(open_sqlite_storage(folder->path()).value()->commit(changes));
+  sqlite3* file = nullptr;
+  ASSERT_EQ(sqlite3_open((folder->path() / "tasks.sqlite").c_str(), &file), SQLITE_OK);
+  const char* back =
+      "ALTER TABLE tickets DROP COLUMN team; ALTER TABLE tickets DROP COLUMN owner; PRAGMA "
+      "user_version=1;";
+  EXPECT_EQ(sqlite3_exec(file, back, nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(file);
+  const auto storage = open_sqlite_storage(folder->path());
+  ASSERT_TRUE(storage.has_value()) << storage.error().message();
+  const Rows rows = (*storage)->load().value();
+  ASSERT_EQ(rows.tickets.size(), 1U);
+  EXPECT_EQ(rows.tickets[0].submission, "s");
+  EXPECT_EQ(rows.tickets[0].group, "");
+  EXPECT_EQ(rows.next_id, 3U);
 }
 
 TEST(SqliteStorage, IsForOneServerAndRefusesOtherFiles) {

@@ -8,10 +8,12 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gym/version.h"
 #include "os/pause.h"
+#include "service/work.h"
 
 namespace kw::service {
 namespace {
@@ -28,9 +30,9 @@ struct Leased {
 
 Result<std::optional<Leased>> leased_in(const Json& answer) {
   KW_TRY(ObjectReader reader, ObjectReader::make(answer, ""));
-  const Json* lease = reader.find("lease");
-  if (lease == nullptr) return std::nullopt;
-  KW_TRY(ObjectReader fields, ObjectReader::make(*lease, "lease"));
+  KW_TRY(const Json* leases, reader.get("leases"));
+  if (!leases->is_array() || leases->empty()) return std::nullopt;
+  KW_TRY(ObjectReader fields, ObjectReader::make(leases->front(), "leases[0]"));
   Leased out;
   KW_TRY(out.task, fields.string("task"));
   KW_TRY(out.epoch, fields.integer("epoch"));
@@ -39,6 +41,29 @@ Result<std::optional<Leased>> leased_in(const Json& answer) {
   out.request = *request;
   return out;
 }
+
+// The judge's call that a work stands for.
+struct Doer {
+  gym::Judge& judge;
+  const std::stop_token& stop;
+
+  Result<WorkAnswer> operator()(gym::EvalRequest request) const {
+    return judge.judge(std::move(request), stop);
+  }
+  Result<WorkAnswer> operator()(const gym::CheckRequest& request) const {
+    return judge.check(request, stop);
+  }
+  Result<WorkAnswer> operator()(const gym::TraceRequest& request) const {
+    KW_TRY(std::string graph, judge.trace(request, stop));
+    return TracedText{std::move(graph)};
+  }
+  Result<WorkAnswer> operator()(const DescribeRequest& request) const {
+    return judge.describe(request.problem, request.target);
+  }
+  Result<WorkAnswer> operator()(const CapabilitiesRequest& request) const {
+    return judge.capabilities(request.target);
+  }
+};
 
 class Slot {
  public:
@@ -51,6 +76,7 @@ class Slot {
                  {"wait_seconds", kLeasePollSeconds}};
     while (!stop.stop_requested()) {
       call["name"] = unique_name();
+      call["problem"] = problem_;
       auto answer = client_.call_patiently("POST", "/v1/leases", call, stop);
       if (!answer && stop.stop_requested()) return {};
       if (!answer) return tl::unexpected(std::move(answer).error());
@@ -66,7 +92,7 @@ class Slot {
     std::stop_source ending;
     std::stop_callback forward(stop, [&] { ending.request_stop(); });
     std::atomic<bool> is_over = false;  // nobody takes an answer any more
-    Result<task::Verdict> verdict = fail(ErrorCode::kInternal, "");
+    Result<WorkAnswer> found = fail(ErrorCode::kInternal, "");
     {
       std::jthread renewer([&](const std::stop_token& judged) {
         while (os::pause(std::chrono::duration<double>(leased.seconds / 3), judged)) {
@@ -79,28 +105,29 @@ class Slot {
           return;
         }
       });
-      verdict = judge(leased, ending.get_token());
+      found = answer_of(leased, ending.get_token());
     }
-    answer(leased, verdict, is_over, stop);
+    answer(leased, found, is_over, stop);
   }
 
-  Result<task::Verdict> judge(const Leased& leased, std::stop_token stop) {
-    KW_TRY(gym::EvalRequest request, gym::eval_request_from_json(leased.request, "request"));
-    return judge_.judge(std::move(request), std::move(stop));
+  Result<WorkAnswer> answer_of(const Leased& leased, const std::stop_token& stop) {
+    KW_TRY(Work work, work_from_json(leased.request, "request"));
+    problem_ = affinity_of(work);
+    return std::visit(Doer{judge_, stop}, std::move(work));
   }
 
-  void answer(const Leased& leased, const Result<task::Verdict>& verdict, bool is_over,
+  void answer(const Leased& leased, const Result<WorkAnswer>& found, bool is_over,
               const std::stop_token& stop) {
     const char* what = "complete";
     Json more;
-    if (verdict) {
-      more = {{"verdict", task::to_json(*verdict)}};
+    if (found) {
+      more = to_json(*found);
     } else if (is_over ||
-               (stop.stop_requested() && verdict.error().code() == ErrorCode::kCancelled)) {
+               (stop.stop_requested() && found.error().code() == ErrorCode::kCancelled)) {
       what = "release";
     } else {
       what = "fail";
-      more = {{"code", to_string(verdict.error().code())}, {"message", verdict.error().message()}};
+      more = {{"code", to_string(found.error().code())}, {"message", found.error().message()}};
     }
     // After a stop it is tried for a while only: without an answer the lease runs out.
     std::stop_source late;
@@ -138,6 +165,7 @@ class Slot {
   const WorkerOptions& options_;
   ServiceClient& client_;
   gym::Judge& judge_;
+  std::string problem_;  // of the last task: its session may be open
 };
 
 }  // namespace

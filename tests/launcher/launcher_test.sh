@@ -109,8 +109,11 @@ did 'cmake --build build/dev --target kw_for_report'
 run 0 eval relu x.cpp --judge URL
 did 'cmake --build build/dev --target kw_for_service'
 forget
+run 0 problems check relu --judge URL
 run 0 serve --data x
 run 0 worker --server URL
+run 0 submit relu x.cpp --server URL
+run 0 queue --server URL
 [[ ! -s $FAKE/log ]] || fail "the service is built once more"
 run 0 test
 forget

@@ -175,8 +175,7 @@ void Grammar::add_eval() {
        "exit 1 when a candidate failed, as for one problem")
       ->group("Many at once");
   number(e, "--jobs", eval.jobs, "N", "evaluations in flight; timing is never parallel");
-  text(e, "--judge", eval.judge, "URL",
-       "of kernelwright serve: its workers judge, each with the isolation that it has");
+  add_judge(e, eval.judge);
   flag(e, "--json", eval.json, "print a verdict as a JSON object per candidate, one a line");
   set_words(e, eval.set,
             "replace a constant of a KernelBench problem by a Python literal, or (NAME with a dot) "
@@ -213,6 +212,7 @@ void Grammar::add_problems_check(CLI::App& problems) {
   flag(c, "--resume", check.resume, "go on where an earlier run to the same file stopped");
   text(c, "--markdown", check.markdown, "FILE", "write a table here");
   number(c, "--jobs", check.jobs, "N", "problems at once");
+  add_judge(c, check.judge);
   flag(c, "--json", check.json, kJsonHelp);
   set_words(c, check.set, kSetConstant);
   number(c, "--timeout", check.timeout_seconds, "S",

@@ -25,6 +25,11 @@ CLI::Option* add_isolation(CLI::App& app, std::string& level) {
               "refuse to run below it (exit 3): none, basic, namespaces, full");
 }
 
+CLI::Option* add_judge(CLI::App& app, std::string& url) {
+  return text(app, "--judge", url, "URL",
+              "of kernelwright serve: its workers judge, each with the isolation that it has");
+}
+
 void add_candidate_limits(CLI::App& app, const char* group, double& timeout_seconds,
                           std::string& memory, std::string& isolation, bool& no_evidence) {
   number(app, "--timeout", timeout_seconds, "S",

@@ -67,6 +67,17 @@ The URL goes to stdout. Ctrl-C (or SIGTERM) ends it; the next server over the sa
   kernelwright worker --server http://127.0.0.1:8100
   kernelwright eval relu mine.cpp --judge http://127.0.0.1:8100)";
 
+inline constexpr const char* kSubmitFooter = R"(
+The group's name goes to stdout.
+
+  kernelwright submit relu candidates/ --server http://127.0.0.1:8100)";
+
+inline constexpr const char* kQueueFooter = R"(
+Of a group a line a task that has ended, in that order. Exit codes: 0 all passed, 1 a candidate failed, 2 a task has no verdict.
+
+  kernelwright queue --server http://127.0.0.1:8100
+  kernelwright queue --server http://127.0.0.1:8100 --group NAME --wait)";
+
 inline constexpr const char* kWorkerFooter = R"(
 Ctrl-C (or SIGTERM) gives back what is under way. A token of the server's stands in KERNELWRIGHT_API_KEY.
 

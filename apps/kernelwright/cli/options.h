@@ -59,6 +59,7 @@ struct ProblemsCheckCommand {
   bool resume = false;   // go on with an `out` that is there
   bool json = false;
   int jobs = 1;                    // problems at once
+  std::string judge;               // a service's URL; empty: this machine checks
   double timeout_seconds = 0;      // of one run of a reference; 0: 60 s
   std::uint64_t memory_bytes = 0;  // of a reference's process; 0: as for judging
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
@@ -164,6 +165,29 @@ struct WorkerCommand {
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
 };
 
+// Puts judgements into a service's queue.
+struct SubmitCommand {
+  std::string problem;
+  std::vector<std::string> candidates;
+  std::string server;    // URL
+  std::string group;     // they can be waited for under this name; empty: a new one
+  std::string language;  // of the candidates; empty: by file
+  std::vector<std::string> set;
+  gym::EvalOptions options;  // but for its baseline, see complete_options()
+  std::string baseline = "eager";
+  int priority = 0;
+  double deadline_seconds = 0;  // from the acceptance to the verdict; 0: none
+  bool json = false;
+};
+
+// Shows a service's queue, or a group of it.
+struct QueueCommand {
+  std::string server;  // URL
+  std::string group;   // empty: the whole queue
+  bool wait = false;   // until all of the group has ended
+  bool json = false;
+};
+
 struct SolveCommand {
   std::string problem;  // one, or a data set
   std::vector<std::string> set;
@@ -181,6 +205,7 @@ struct SolveCommand {
   // eager, compile or a candidate's file; nullopt: as `eval` has it, which a stored run gave.
   std::optional<std::string> baseline = "eager";
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
+  std::string judge;    // a service's URL, of this start alone; empty: this machine judges
   std::string run;      // the folder; empty: a new one
   bool resume = false;  // go on with the run in it, with its settings
   bool plan = false;    // print the plan and leave
@@ -233,9 +258,9 @@ using Command =
     std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
                  ProblemsCheckCommand, ProblemsTraceCommand, PromptCommand, RejudgeCommand,
                  CacheSizeCommand, CacheCleanCommand, DoctorCommand, ReportCommand, GenerateCommand,
-                 ServeModelCommand, ModelImportCommand, ServeCommand, WorkerCommand, SolveCommand,
-                 DataImportCommand, DataDedupCommand, DataDecontaminateCommand, DataSplitCommand,
-                 DataFilterCommand, DataTeachCommand, DataStatsCommand, DataExportCommand,
-                 DataGenerateCommand>;
+                 ServeModelCommand, ModelImportCommand, ServeCommand, WorkerCommand, SubmitCommand,
+                 QueueCommand, SolveCommand, DataImportCommand, DataDedupCommand,
+                 DataDecontaminateCommand, DataSplitCommand, DataFilterCommand, DataTeachCommand,
+                 DataStatsCommand, DataExportCommand, DataGenerateCommand>;
 
 }  // namespace kw::front

@@ -4,6 +4,40 @@
 
 namespace kw::front {
 
+namespace {
+
+void add_submit(CLI::App& app, ServiceCommands& commands, const AddCommand& add) {
+  SubmitCommand& submit = commands.submit;
+  CLI::App& s = *add(
+      app, "submit", "put candidates into a server's queue and leave",
+      [&commands] { return commands.submit; }, kSubmitFooter);
+  text(s, "PROBLEM", submit.problem, "", "as for eval")->required();
+  s.add_option("CANDIDATE", submit.candidates, "as for eval; one or more")
+      ->type_name("")
+      ->required();
+  text(s, "--server", submit.server, "URL", "of kernelwright serve")->required();
+  text(s, "--group", submit.group, "NAME", "to wait for them together; without it a new one");
+  number(s, "--priority", submit.priority, "N", "the higher, the earlier");
+  number(s, "--deadline", submit.deadline_seconds, "S",
+         "from now to the verdict, in seconds; 0: none");
+  flag(s, "--json", submit.json, kJsonHelp);
+  text(s, "--language", submit.language, "NAME", "of the candidates, as for eval");
+  set_words(s, submit.set, kSetConstant);
+  add_eval_settings(s, submit.options, commands.submit_words);
+}
+
+void add_queue(CLI::App& app, ServiceCommands& commands, const AddCommand& add) {
+  CLI::App& q = *add(
+      app, "queue", "show a server's queue, or what became of a group",
+      [&commands] { return commands.queue; }, kQueueFooter);
+  text(q, "--server", commands.queue.server, "URL", "of kernelwright serve")->required();
+  text(q, "--group", commands.queue.group, "NAME", "that submit has printed");
+  flag(q, "--wait", commands.queue.wait, "until all of the group has ended");
+  flag(q, "--json", commands.queue.json, kJsonHelp);
+}
+
+}  // namespace
+
 void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCommand& add) {
   CLI::App& s = *add(
       app, "serve", "keep a queue of judgements for workers",
@@ -24,12 +58,21 @@ void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCom
        "what the server calls it; without it worker and the process number");
   number(w, "--jobs", commands.worker.jobs, "N", "judgements in flight; timing is never parallel");
   add_isolation(w, commands.isolation);
+  add_submit(app, commands, add);
+  add_queue(app, commands, add);
 }
 
 Status finish(ServiceCommands& commands) {
   std::uint64_t unused = 0;
   KW_TRY_STATUS(
       read_words({.isolation = commands.isolation}, unused, commands.worker.isolation_at_least));
+  sandbox::Level none{};
+  KW_TRY_STATUS(read_words(commands.submit_words, commands.submit.options.memory_bytes, none));
+  if (none != sandbox::Level::kNone)
+    return fail(ErrorCode::kInvalidArgument,
+                "--isolation-at-least is a setting of each worker; see kernelwright submit --help");
+  commands.submit.baseline = commands.submit_words.baseline;
+  KW_TRY_STATUS(check_range("--deadline", commands.submit.deadline_seconds, 0, 30 * 86400.0));
   KW_TRY_STATUS(check_range("--port", commands.serve.port, 0, 65535));
   KW_TRY_STATUS(check_range("--lease", commands.serve.lease_seconds, 0.5, 3600));
   KW_TRY_STATUS(check_range("--jobs", commands.worker.jobs, 1, 1024));

@@ -7,7 +7,10 @@ namespace kw::front {
 struct ServiceCommands {
   ServeCommand serve;
   WorkerCommand worker;
+  SubmitCommand submit;
+  QueueCommand queue;
   std::string isolation = "none";  // of a worker, as a word
+  EvalWords submit_words;
 };
 
 void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCommand& add);

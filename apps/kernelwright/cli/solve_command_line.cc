@@ -15,6 +15,7 @@ void SolveGrammar::add(CLI::App& app, const AddCommand& add) {
   text(s, "--run", command_.run, "DIR",
        "the run's folder; without it a new one in ./runs or in the user's data folder");
   flag(s, "--resume", command_.resume, "go on with the run in --run, with its settings");
+  add_judge(s, command_.judge);
   flag(s, "--plan", command_.plan, "print the plan and leave");
   flag(s, "--json", command_.json, "print a JSON object a problem, one a line");
   set_words(s, command_.set, kSetConstant);

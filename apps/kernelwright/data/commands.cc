@@ -10,12 +10,13 @@
 #include "kernelwright/data/split.h"
 #include "kernelwright/data/stats.h"
 #include "kernelwright/data/teach.h"
+#include "kernelwright/service/remote_judges.h"
 
 namespace kw::front {
 namespace {
 
 struct Dispatch {
-  const Services& services;
+  const Services services;
 
   CommandOutcome operator()(const DataGenerateCommand& command) const {
     return run_data_generate(command, services);
@@ -53,7 +54,7 @@ struct Dispatch {
 }  // namespace
 
 CommandOutcome run_data_command(const Command& command, const Services& services) {
-  return std::visit(Dispatch{services}, command);
+  return std::visit(Dispatch{with_remote_judges(services)}, command);
 }
 
 }  // namespace kw::front

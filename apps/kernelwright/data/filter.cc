@@ -10,6 +10,7 @@
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/data/session.h"
 #include "kernelwright/error_text.h"
+#include "kernelwright/judge_choice.h"
 #include "kernelwright/progress.h"
 #include "task/flags.h"
 
@@ -166,10 +167,11 @@ Result<int> run_data_filter(const DataFilterCommand& command, const Services& se
   auto level = parse_level(command.isolation);
   if (!level) return tl::unexpected(std::move(level).error().with_context("--isolation-at-least"));
   options.isolation_at_least = *level;
+  KW_TRY(const Services here, with_judge(services, command.judge, *level, "data filter"));
   KW_TRY(fs::path log, session_log(command.log, command.out, command.resume));
   KW_TRY(data::OutputPair out, data::OutputPair::create(command.out, command.rejected,
                                                         existing(command.replace, command.resume)));
-  LazyJudge judge(services, std::move(options));
+  LazyJudge judge(here, std::move(options));
   ProgressView progress(services.console, services.now);
   data::FilterEvents events;
   events.begin = [&](std::uint64_t to_judge, std::uint64_t earlier, std::uint64_t passed) {

@@ -38,6 +38,7 @@ struct Dispatch {
     return run_problems_show(command, services);
   }
   CommandOutcome operator()(const ProblemsCheckCommand& command) const {
+    if (!command.judge.empty() && !services.connect_judge) return std::nullopt;
     return run_problems_check(command, services);
   }
   CommandOutcome operator()(const ProblemsTraceCommand& command) const {

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/json_line.h"
+#include "kernelwright/judge_choice.h"
 #include "task/candidate_source.h"
 
 namespace kw::front {
@@ -14,8 +15,6 @@ tl::unexpected<Error> wrong(const std::string& message) {
 }
 
 Status check_combination(const EvalCommand& command) {
-  if (!command.judge.empty() && command.isolation_at_least != sandbox::Level::kNone)
-    return wrong("--isolation-at-least cannot go with --judge: it is a setting of each worker");
   bool many = !command.dataset.empty() || !command.solutions.empty();
   if (!many && command.problem.empty())
     return wrong("eval needs a PROBLEM and a CANDIDATE, or --dataset and --solutions");
@@ -80,11 +79,8 @@ Result<std::vector<task::Candidate>> read_candidates(const std::vector<std::stri
 Result<int> run_eval(EvalCommand command, const Services& services) {
   KW_TRY_STATUS(check_combination(command));
   KW_TRY_STATUS(complete_options(command.baseline, command.set, command.options));
-  Services here = services;
-  if (!command.judge.empty())
-    here.start_judge = [&](const gym::GymOptions&) {
-      return services.connect_judge(command.judge);
-    };
+  KW_TRY(const Services here,
+         with_judge(services, command.judge, command.isolation_at_least, "eval"));
   return command.dataset.empty() ? eval_one(command, here) : eval_many(command, here);
 }
 

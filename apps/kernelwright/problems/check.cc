@@ -12,6 +12,7 @@
 #include "kernelwright/eval/eval.h"
 #include "kernelwright/eval/judging.h"
 #include "kernelwright/eval/result_files.h"
+#include "kernelwright/judge_choice.h"
 #include "kernelwright/problems/folder.h"
 #include "kernelwright/problems/report.h"
 #include "kernelwright/progress.h"
@@ -233,6 +234,8 @@ class CheckRun {
 }  // namespace
 
 Result<int> run_problems_check(const ProblemsCheckCommand& command, const Services& services) {
+  KW_TRY(const Services here,
+         with_judge(services, command.judge, command.isolation_at_least, "problems check"));
   if (command.resume && command.out.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "--resume goes with --out; see kernelwright problems check --help");
@@ -241,7 +244,7 @@ Result<int> run_problems_check(const ProblemsCheckCommand& command, const Servic
   KW_TRY(task::Settings settings, task::parse_settings(command.set));
   KW_TRY(std::string path, locate_problem(services, command.problems));
   KW_TRY(auto problems, task::load_each_problem(path, settings));
-  return CheckRun(command, services, std::move(problems)).run();
+  return CheckRun(command, here, std::move(problems)).run();
 }
 
 }  // namespace kw::front

@@ -1,10 +1,11 @@
 #include "kernelwright/service/commands.h"
 
 #include "kernelwright/eval/commands.h"
+#include "kernelwright/service/queue.h"
+#include "kernelwright/service/remote_judges.h"
 #include "kernelwright/service/serve.h"
-#include "kernelwright/service/token.h"
+#include "kernelwright/service/submit.h"
 #include "kernelwright/service/worker.h"
-#include "service/remote_judge.h"
 
 namespace kw::front {
 
@@ -12,11 +13,10 @@ CommandOutcome run_service_command(const Command& command, const Services& servi
   if (const auto* serve = std::get_if<ServeCommand>(&command)) return run_serve(*serve, services);
   if (const auto* worker = std::get_if<WorkerCommand>(&command))
     return run_worker(*worker, services);
-  Services here = services;
-  here.connect_judge = [](const std::string& url) {
-    return service::make_remote_judge({.url = url, .token = token_of_environment()});
-  };
-  return run_eval_command(command, here);
+  if (const auto* submit = std::get_if<SubmitCommand>(&command))
+    return run_submit(*submit, services);
+  if (const auto* queue = std::get_if<QueueCommand>(&command)) return run_queue(*queue, services);
+  return run_eval_command(command, with_remote_judges(services));
 }
 
 }  // namespace kw::front

@@ -1,4 +1,4 @@
-// The commands of the group "service", and eval with a service's judge.
+// The commands of the group "service", and those of the group "eval" with --judge.
 #pragma once
 #include "kernelwright/command_group.h"
 

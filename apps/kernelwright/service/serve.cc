@@ -1,21 +1,27 @@
 #include "kernelwright/service/serve.h"
 
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "kernelwright/awaited_error.h"
-#include "net/auth.h"
+#include "kernelwright/timestamp.h"
 #include "net/server.h"
+#include "service/audit_log.h"
 #include "service/sqlite_storage.h"
 #include "service/task_api.h"
+#include "service/tokens.h"
 
 namespace kw::front {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds kGrace{1};  // for answers under way; clients ask again
 
 Result<net::ServerOptions> server_options(const ServeCommand& command,
+                                          const service::Callers& callers,
                                           net::MetricRegistry& metrics) {
   net::ServerOptions out;
   if (!command.host.starts_with("127.") && command.host != "::1")
@@ -25,14 +31,9 @@ Result<net::ServerOptions> server_options(const ServeCommand& command,
                 printable(command.host, 100));
   out.address = command.host;
   out.port = static_cast<std::uint16_t>(command.port);
-  if (!command.tokens.empty()) {
-    KW_TRY(net::ApiKeys keys, net::ApiKeys::from_file(command.tokens));
-    out.gate = [keys =
-                    std::move(keys)](const net::Request& request) -> std::optional<net::Response> {
-      if (request.path == "/healthz") return std::nullopt;  // says nothing about the tasks
-      return keys.refuse(request);
-    };
-  }
+  out.gate = [callers](const net::Request& request) {
+    return service::refuse_caller(callers, request);
+  };
   out.metrics = &metrics;
   // Every client and worker is on this machine.
   out.limits.connections_per_address = 0;
@@ -40,12 +41,30 @@ Result<net::ServerOptions> server_options(const ServeCommand& command,
   return out;
 }
 
+// With tokens, what is asked for is written down beside the tasks.
+Result<service::Callers> callers_of(const ServeCommand& command, const Services& services) {
+  service::Callers out;
+  if (command.tokens.empty()) return out;
+  KW_TRY(service::Tokens read, service::Tokens::from_file(command.tokens));
+  const auto tokens = std::make_shared<const service::Tokens>(std::move(read));
+  out.identify = [tokens, now = services.wall_time](const net::Request& request) {
+    return tokens->identity(request, now());
+  };
+  KW_TRY(auto log, service::AuditLog::open(fs::path(command.data) / "audit.jsonl"));
+  out.audit = [log = std::shared_ptr<service::AuditLog>(std::move(log)), now = services.wall_time](
+                  const service::Identity& who, std::string_view action, const Json& details) {
+    log->add(timestamp(now()), who, action, details);
+  };
+  return out;
+}
+
 }  // namespace
 
 Result<int> run_serve(const ServeCommand& command, const Services& services) {
   net::MetricRegistry metrics;
-  KW_TRY(net::ServerOptions options, server_options(command, metrics));
   KW_TRY(auto storage, service::open_sqlite_storage(command.data));
+  KW_TRY(const service::Callers callers, callers_of(command, services));
+  KW_TRY(net::ServerOptions options, server_options(command, callers, metrics));
   AwaitedError broken;
   service::TaskServiceOptions task_options;
   task_options.tasks.lease =
@@ -54,7 +73,7 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   task_options.on_broken = [&](const Error& why) { broken.set(why); };
   KW_TRY(auto tasks, service::TaskService::start(std::move(storage), std::move(task_options)));
   KW_TRY(auto server,
-         net::Server::start(std::move(options), service::task_routes(*tasks, metrics)));
+         net::Server::start(std::move(options), service::task_routes(*tasks, metrics, callers)));
   services.console.err(fmt::format("serving tasks of {}\n", command.data));
   KW_TRY_STATUS(services.console.out(server->origin() + "\n"));
   const std::optional<Error> why = broken.wait(services.stop);

@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include "kernelwright/service/token.h"
 #include "service/worker.h"
 
 namespace kw::front {
@@ -16,8 +15,9 @@ Result<int> run_worker(const WorkerCommand& command, const Services& services) {
     std::lock_guard lock(mutex);
     services.console.err(fmt::format("{}\n", line));
   };
-  service::ServiceClientOptions client_options{
-      .url = command.server, .token = token_of_environment(), .patience = std::chrono::hours(24)};
+  service::ServiceClientOptions client_options{.url = command.server,
+                                               .token = service::token_of_environment(),
+                                               .patience = std::chrono::hours(24)};
   client_options.on_retry = [&](const Error& why) { say("trying again: " + why.message()); };
   KW_TRY(auto client, service::ServiceClient::make(std::move(client_options)));
   gym::GymOptions gym;

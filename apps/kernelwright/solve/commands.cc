@@ -1,13 +1,14 @@
 // The commands of the group "solve".
 #include "kernelwright/solve/commands.h"
 
+#include "kernelwright/service/remote_judges.h"
 #include "kernelwright/solve/solve.h"
 
 namespace kw::front {
 namespace {
 
 struct Dispatch {
-  const Services& services;
+  const Services services;
 
   CommandOutcome operator()(const SolveCommand& command) const {
     return run_solve(command, services);
@@ -21,7 +22,7 @@ struct Dispatch {
 }  // namespace
 
 CommandOutcome run_solve_command(const Command& command, const Services& services) {
-  return std::visit(Dispatch{services}, command);
+  return std::visit(Dispatch{with_remote_judges(services)}, command);
 }
 
 }  // namespace kw::front

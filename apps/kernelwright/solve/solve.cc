@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kernelwright/cli/settings.h"
 #include "kernelwright/json_line.h"
+#include "kernelwright/judge_choice.h"
 #include "kernelwright/model/server_settings.h"
 #include "kernelwright/problems/folder.h"
 #include "kernelwright/prompt_machine.h"
@@ -43,7 +44,7 @@ std::string absolute(const std::string& path) {
 Status check_given(const SolveCommand& command) {
   if (command.run.empty())
     return fail(ErrorCode::kInvalidArgument, "--resume needs --run, the folder of the run");
-  static const std::set<std::string> kAllowed = {"--resume", "--run", "--json"};
+  static const std::set<std::string> kAllowed = {"--resume", "--run", "--json", "--judge"};
   for (const std::string& flag : command.given) {
     if (kAllowed.contains(flag)) continue;
     return fail(ErrorCode::kInvalidArgument,
@@ -276,6 +277,7 @@ Result<int> run_solve(SolveCommand command, const Services& services) {
     stored.run = command.run;
     stored.resume = true;
     stored.json = command.json;
+    stored.judge = command.judge;
     command = std::move(stored);
   } else {
     if (command.problem.empty())
@@ -283,6 +285,8 @@ Result<int> run_solve(SolveCommand command, const Services& services) {
                   "solve needs a PROBLEM or a data set; see kernelwright solve --help");
     if (command.run.empty()) command.run = new_run_folder(services).string();
   }
+  KW_TRY(const Services here,
+         with_judge(services, command.judge, command.isolation_at_least, "solve"));
   KW_TRY_STATUS(complete(command, services));
   if (!command.resume) KW_TRY_STATUS(check_cost(command));
   KW_TRY(Problems problems, read_problems(command.problem, command.set));
@@ -296,7 +300,7 @@ Result<int> run_solve(SolveCommand command, const Services& services) {
     return 0;
   }
   services.console.err(plan);
-  return SolveRun(command, services, std::move(problems)).run();
+  return SolveRun(command, here, std::move(problems)).run();
 }
 
 }  // namespace kw::front

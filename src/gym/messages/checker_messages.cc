@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "gym/messages/problem_check_json.h"
 #include "task/policy_json.h"
 #include "text/enum_names.h"
 
@@ -173,16 +174,6 @@ void fields(F& f, M& m) {
 template <typename F, Is<KernelBenchRequest> M>
 void fields(F& f, M& m) {
   f("candidate", m.candidate);
-}
-
-template <typename F, Is<AdmissionFindings> M>
-void fields(F& f, M& m) {
-  f("failure", m.failure);
-  f("reference_failed", m.reference_failed);
-  f("timed", m.timed);
-  f("passing", m.passing);
-  f("inert", m.inert);
-  f("reference_ms", m.reference_ms);
 }
 
 template <typename F, Is<Opened> M>

@@ -1,7 +1,6 @@
 #include "gym/queue/queue.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -12,16 +11,21 @@ Queue::Accepted Queue::submit(Wish wish) {
   Accepted out{.ticket = next_++};
   if (auto found = by_key_.find(wish.key); found != by_key_.end()) {
     out.job = found->second;
+    Job& job = jobs_.at(out.job);
+    set_priority(out.job, job, std::max(job.priority, wish.priority));
   } else {
     out.job = next_++;
     out.is_new = true;
     by_key_[wish.key] = out.job;
-    begin_waiting(wish.tenant);
-    jobs_[out.job] = {.key = wish.key, .tenant = std::move(wish.tenant), .priority = wish.priority};
+    Job& job = jobs_[out.job];
+    job = {.key = std::move(wish.key),
+           .tenant = std::move(wish.tenant),
+           .affinity = std::move(wish.affinity),
+           .priority = wish.priority};
+    begin_waiting(out.job, job);
+    tenants_.at(job.tenant).weight = std::max(wish.weight, 1);
   }
-  Job& job = jobs_.at(out.job);
-  job.tickets.push_back(out.ticket);
-  job.priority = std::max(job.priority, wish.priority);
+  jobs_.at(out.job).tickets.push_back(out.ticket);
   tickets_[out.ticket] = {out.job, wish.priority, wish.deadline};
   if (wish.deadline != Time::max()) deadlines_.emplace(wish.deadline, out.ticket);
   return out;
@@ -35,9 +39,9 @@ Queue::Gone Queue::cancel(TicketId ticket) {
   Job& job = jobs_.at(id);
   std::erase(job.tickets, ticket);
   if (!job.tickets.empty()) {
-    job.priority = tickets_.at(job.tickets.front()).priority;
-    for (TicketId left : job.tickets)
-      job.priority = std::max(job.priority, tickets_.at(left).priority);
+    int priority = tickets_.at(job.tickets.front()).priority;
+    for (TicketId left : job.tickets) priority = std::max(priority, tickets_.at(left).priority);
+    set_priority(id, job, priority);
     return {};
   }
   forget_key(job, id);  // the next submitter wants a judgement that is not being stopped
@@ -45,7 +49,7 @@ Queue::Gone Queue::cancel(TicketId ticket) {
     job.is_stopped = true;
     return {.stop = id};
   }
-  end_waiting(job);
+  end_waiting(id, job);
   jobs_.erase(id);
   return {.dropped = id};
 }
@@ -63,38 +67,77 @@ Queue::Time Queue::next_deadline() const {
   return deadlines_.empty() ? Time::max() : deadlines_.begin()->first;
 }
 
-std::optional<Queue::JobId> Queue::chosen(const std::function<bool(JobId)>& is_preferred) const {
-  // Least first: priority from above, the tenant's starts, overtaken too often, preferred, age.
-  using Place = std::tuple<int, std::uint64_t, bool, bool, JobId>;
-  std::optional<Place> best;
-  for (const auto& [id, job] : jobs_) {
-    if (job.is_running) continue;
-    const std::uint64_t starts = tenants_.at(job.tenant).starts;
-    const bool waits_too_long = job.overtaken >= kMaxOvertaken;
-    // A job that is known to come later needs no question about its session.
-    if (best &&
-        std::tuple(-job.priority, starts) > std::tuple(std::get<0>(*best), std::get<1>(*best)))
-      continue;
-    const bool is_first = waits_too_long || (is_preferred && is_preferred(id));
-    const Place place{-job.priority, starts, !waits_too_long, !is_first, id};
-    if (!best || place < *best) best = place;
+// Among the tenants with the fewest starts a late job goes first, then a preferred one, then the
+// oldest.
+std::optional<Queue::JobId> Queue::chosen(const Preferred& preferred) {
+  if (levels_.empty()) return std::nullopt;
+  Level& level = levels_.begin()->second;
+  auto is_current = [&](const auto& row) {
+    return row.first.starts == tenants_.at(row.second->tenant).starts;
+  };
+  while (!is_current(*level.order.begin())) place(level, *level.order.begin()->second);
+  const Place first = level.order.begin()->first;
+  if (!first.has_no_late || !preferred) return first.first;
+  std::optional<JobId> best;
+  for (const auto& row : level.order) {
+    if (row.first.starts != first.starts) break;
+    if (!is_current(row)) continue;
+    const std::optional<JobId> found = preferred(*row.second);
+    if (found) best = std::min(best.value_or(*found), *found);
   }
-  if (!best) return std::nullopt;
-  return std::get<4>(*best);
+  return best.value_or(first.first);
+}
+
+std::optional<Queue::JobId> Queue::start_chosen(const Preferred& preferred) {
+  const std::optional<JobId> id = chosen(preferred);
+  if (!id) return std::nullopt;
+  Job& job = jobs_.at(*id);
+  count_overtaken(*id, job);
+  end_waiting(*id, job);
+  job.is_running = true;
+  Tenant& tenant = tenants_[job.tenant];
+  const bool waits = waiting_tenants_.erase({tenant.starts, job.tenant}) > 0;
+  tenant.starts += kStart / static_cast<std::uint64_t>(tenant.weight);
+  if (waits) waiting_tenants_.emplace(tenant.starts, job.tenant);
+  if (waiting_tenants_.empty()) tenants_.clear();
+  return id;
 }
 
 std::optional<Queue::JobId> Queue::start(const std::function<bool(JobId)>& is_preferred) {
-  const std::optional<JobId> id = chosen(is_preferred);
-  if (!id) return std::nullopt;
-  Job& job = jobs_.at(*id);
-  for (auto& [other_id, other] : jobs_) {
-    const bool is_older = other_id < *id && !other.is_running;
-    if (is_older && other.tenant == job.tenant && other.priority == job.priority) ++other.overtaken;
+  if (!is_preferred) return start_chosen({});
+  return start_chosen([&](const Bucket& bucket) -> std::optional<JobId> {
+    const auto found = std::ranges::find_if(bucket.rest, is_preferred);
+    if (found == bucket.rest.end()) return std::nullopt;
+    return *found;
+  });
+}
+
+std::optional<Queue::JobId> Queue::start_with(const std::string& affinity) {
+  if (affinity.empty()) return start_chosen({});
+  return start_chosen([&](const Bucket& bucket) -> std::optional<JobId> {
+    const auto found = bucket.by_affinity.find(affinity);
+    if (found == bucket.by_affinity.end()) return std::nullopt;
+    return *found->second.begin();
+  });
+}
+
+std::size_t Queue::position(JobId id) const {
+  return waiting_.order_of_key({-jobs_.at(id).priority, id});
+}
+
+// Late jobs need no more counting: each job is counted kMaxOvertaken times at most.
+void Queue::count_overtaken(JobId id, const Job& job) {
+  Level& level = levels_.at(job.priority);
+  Bucket& bucket = level.buckets.at(job.tenant);
+  std::vector<JobId> late;
+  for (JobId other : bucket.rest) {
+    if (other >= id) break;
+    if (++jobs_.at(other).overtaken >= kMaxOvertaken) late.push_back(other);
   }
-  job.is_running = true;
-  ++tenants_.at(job.tenant).starts;
-  end_waiting(job);
-  return id;
+  for (JobId other : late) {
+    take(other, jobs_.at(other));
+    put(other, jobs_.at(other));
+  }
 }
 
 bool Queue::give_back(JobId id) {
@@ -106,7 +149,7 @@ bool Queue::give_back(JobId id) {
     return false;
   }
   job.is_running = false;
-  begin_waiting(job.tenant);
+  begin_waiting(id, job);
   return true;
 }
 
@@ -138,7 +181,7 @@ Queue::Shutdown Queue::shut_down() {
   for (JobId id : out.dropped) {
     Job& job = jobs_.at(id);
     forget_key(job, id);
-    end_waiting(job);
+    end_waiting(id, job);
     jobs_.erase(id);
   }
   std::ranges::sort(out.tickets);
@@ -146,8 +189,7 @@ Queue::Shutdown Queue::shut_down() {
 }
 
 std::size_t Queue::waiting() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(jobs_, [](const auto& job) { return !job.second.is_running; }));
+  return waiting_.size();
 }
 
 std::size_t Queue::running() const {
@@ -155,21 +197,67 @@ std::size_t Queue::running() const {
 }
 
 // A tenant that comes back, or is new, is not owed the starts that it did not ask for.
-void Queue::begin_waiting(const std::string& tenant) {
-  Tenant& mine = tenants_[tenant];
-  if (mine.waiting++ > 0) return;
-  std::optional<std::uint64_t> least;
-  for (const auto& [name, other] : tenants_)
-    if (name != tenant && other.waiting > 0)
-      least = std::min(least.value_or(UINT64_MAX), other.starts);
-  if (least) mine.starts = std::max(mine.starts, *least);
+void Queue::begin_waiting(JobId id, const Job& job) {
+  Tenant& mine = tenants_[job.tenant];
+  if (mine.waiting++ == 0) {
+    if (!waiting_tenants_.empty())
+      mine.starts = std::max(mine.starts, waiting_tenants_.begin()->first);
+    waiting_tenants_.emplace(mine.starts, job.tenant);
+  }
+  put(id, job);
 }
 
-void Queue::end_waiting(Job& job) {
-  --tenants_.at(job.tenant).waiting;
-  const bool is_idle =
-      std::ranges::all_of(tenants_, [](const auto& each) { return each.second.waiting == 0; });
-  if (is_idle) tenants_.clear();
+void Queue::end_waiting(JobId id, const Job& job) {
+  take(id, job);
+  Tenant& mine = tenants_.at(job.tenant);
+  if (--mine.waiting == 0) waiting_tenants_.erase({mine.starts, job.tenant});
+  if (waiting_tenants_.empty()) tenants_.clear();
+}
+
+void Queue::put(JobId id, const Job& job) {
+  waiting_.insert({-job.priority, id});
+  Level& level = levels_[job.priority];
+  Bucket& bucket = level.buckets[job.tenant];
+  bucket.tenant = job.tenant;
+  if (job.overtaken >= kMaxOvertaken) {
+    bucket.late.insert(id);
+  } else {
+    bucket.rest.insert(id);
+    if (!job.affinity.empty()) bucket.by_affinity[job.affinity].insert(id);
+  }
+  place(level, bucket);
+}
+
+void Queue::take(JobId id, const Job& job) {
+  waiting_.erase({-job.priority, id});
+  Level& level = levels_.at(job.priority);
+  Bucket& bucket = level.buckets.at(job.tenant);
+  bucket.late.erase(id);
+  bucket.rest.erase(id);
+  if (auto found = bucket.by_affinity.find(job.affinity); found != bucket.by_affinity.end()) {
+    found->second.erase(id);
+    if (found->second.empty()) bucket.by_affinity.erase(found);
+  }
+  if (!bucket.late.empty() || !bucket.rest.empty()) return place(level, bucket);
+  level.order.erase(bucket.place);
+  level.buckets.erase(job.tenant);
+  if (level.buckets.empty()) levels_.erase(job.priority);
+}
+
+void Queue::place(Level& level, Bucket& bucket) {
+  if (auto found = level.order.find(bucket.place);
+      found != level.order.end() && found->second == &bucket)
+    level.order.erase(found);
+  bucket.place = {tenants_.at(bucket.tenant).starts, bucket.late.empty(),
+                  bucket.late.empty() ? *bucket.rest.begin() : *bucket.late.begin()};
+  level.order.emplace(bucket.place, &bucket);
+}
+
+void Queue::set_priority(JobId id, Job& job, int priority) {
+  if (job.priority == priority) return;
+  if (!job.is_running) take(id, job);
+  job.priority = priority;
+  if (!job.is_running) put(id, job);
 }
 
 void Queue::forget_ticket(std::map<TicketId, Ticket>::iterator ticket) {

@@ -6,10 +6,14 @@
 // A job ends early when its last ticket has gone. Each ticket keeps its own deadline, so the job
 // may run until the latest of them.
 //
-// Order: the highest priority first. Among equal ones the tenant that has had the fewest starts,
-// counted from the time when it last had nothing waiting; then a job that the caller prefers (its
-// session is open); then the oldest. A job that preferred ones have overtaken kMaxOvertaken times
-// goes before them.
+// Order: the highest priority first. Among equal ones the tenant that has had the fewest starts for
+// its weight, counted from the time when it last had nothing waiting; then a job that the caller
+// prefers (its session is open); then the oldest. A job that preferred ones have overtaken
+// kMaxOvertaken times goes before them.
+//
+// Waiting jobs lie in buckets, one for each priority and tenant, and a priority's buckets are
+// ordered by their tenants' starts. So no call looks at every waiting job. What start() counts as
+// overtaken costs each job at most kMaxOvertaken steps in its life.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -20,6 +24,9 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <ext/pb_ds/assoc_container.hpp>
+#include <ext/pb_ds/tree_policy.hpp>
 
 namespace kw::gym {
 
@@ -34,7 +41,9 @@ class Queue {
   struct Wish {
     std::string key = {};  // the same key asks for the same judgement
     std::string tenant = {};
-    int priority = 0;  // the higher, the earlier; a job has the highest of its tickets
+    std::string affinity = {};  // for start_with(): the problem, for example
+    int priority = 0;           // the higher, the earlier; a job has the highest of its tickets
+    int weight = 1;             // of the tenant, from 1 on: its share beside other tenants
     Time deadline = Time::max();
   };
   struct Accepted {
@@ -61,8 +70,14 @@ class Queue {
   // When expire() next has something to do; Time::max(): never, as it stands.
   Time next_deadline() const;
 
-  // Begins the next job; nullopt when none waits. is_preferred may be empty.
+  // Begins the next job; nullopt when none waits. is_preferred may be empty; it is asked about
+  // waiting jobs one after the other.
   std::optional<JobId> start(const std::function<bool(JobId)>& is_preferred);
+  // The same, where the jobs with this affinity are preferred; an empty one prefers none.
+  std::optional<JobId> start_with(const std::string& affinity);
+
+  // Waiting jobs that are before this waiting one by priority and age.
+  std::size_t position(JobId job) const;
 
   // A job that was begun waits again, with its tickets and at its old place: its worker was lost.
   // False when nobody waits for it any more: it ends without an answer.
@@ -83,8 +98,10 @@ class Queue {
   std::size_t running() const;
 
  private:
+  static constexpr std::uint64_t kStart = 1'000'000;
+
   struct Job {
-    std::string key, tenant;
+    std::string key, tenant, affinity;
     int priority = 0;
     bool is_running = false, is_stopped = false;
     int overtaken = 0;
@@ -96,15 +113,47 @@ class Queue {
     Time deadline;
   };
   struct Tenant {
-    std::uint64_t starts = 0;  // counted from the least of the others when it came
-    std::size_t waiting = 0;   // jobs
+    std::uint64_t starts = 0;  // kStart / weight each, from the least of the others when it came
+    int weight = 1;
+    std::size_t waiting = 0;  // jobs
   };
 
-  void begin_waiting(const std::string& tenant);
-  void end_waiting(Job& job);
+  // The order of a priority's buckets. The starts may be out of date, then they are too few.
+  struct Place {
+    std::uint64_t starts = 0;
+    bool has_no_late = false;
+    JobId first = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  // The waiting jobs of one tenant and priority.
+  struct Bucket {
+    std::string tenant;
+    std::set<JobId> late, rest;                          // late: overtaken too often
+    std::map<std::string, std::set<JobId>> by_affinity;  // of rest
+    Place place;
+  };
+  struct Level {
+    std::map<std::string, Bucket> buckets;  // by tenant
+    std::map<Place, Bucket*> order;
+  };
+  template <typename Key>
+  using OrderedSet =
+      __gnu_pbds::tree<Key, __gnu_pbds::null_type, std::less<Key>, __gnu_pbds::rb_tree_tag,
+                       __gnu_pbds::tree_order_statistics_node_update>;
+  // The first preferred job of a bucket's rest.
+  using Preferred = std::function<std::optional<JobId>(const Bucket&)>;
+
+  void begin_waiting(JobId id, const Job& job);
+  void end_waiting(JobId id, const Job& job);
+  void put(JobId id, const Job& job);
+  void take(JobId id, const Job& job);
+  void place(Level& level, Bucket& bucket);
+  void set_priority(JobId id, Job& job, int priority);
+  void count_overtaken(JobId id, const Job& job);
   void forget_ticket(std::map<TicketId, Ticket>::iterator ticket);
   void forget_key(const Job& job, JobId id);
-  std::optional<JobId> chosen(const std::function<bool(JobId)>& is_preferred) const;
+  std::optional<JobId> chosen(const Preferred& preferred);
+  std::optional<JobId> start_chosen(const Preferred& preferred);
 
   std::uint64_t next_ = 1;
   std::map<JobId, Job> jobs_;
@@ -112,6 +161,9 @@ class Queue {
   std::set<std::pair<Time, TicketId>> deadlines_;  // of tickets that have one
   std::map<std::string, JobId> by_key_;            // jobs that can be joined
   std::map<std::string, Tenant> tenants_;
+  std::set<std::pair<std::uint64_t, std::string>> waiting_tenants_;  // with their starts
+  std::map<int, Level, std::greater<>> levels_;                      // by priority
+  OrderedSet<std::pair<int, JobId>> waiting_;                        // -priority, id
 };
 
 }  // namespace kw::gym

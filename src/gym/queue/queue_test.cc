@@ -158,6 +158,19 @@ TEST_F(QueueTest, TenantsTakeTurns) {
   EXPECT_THAT(order, ElementsAre(flood[2], x.job, flood[3], y.job, flood[4], z.job, flood[5]));
 }
 
+TEST_F(QueueTest, AWeightIsAShare) {
+  for (int i = 0; i < 30; ++i) {
+    add("a" + std::to_string(i), 0, "a");
+    queue_.submit({.key = "b" + std::to_string(i), .tenant = "b", .weight = 2});
+  }
+  int of_a = 0;
+  for (int i = 0; i < 30; ++i) {
+    const auto job = queue_.start({});
+    of_a += queue_.finish(*job).front() % 4 == 1 ? 1 : 0;  // each pair of submissions takes four
+  }
+  EXPECT_EQ(of_a, 10);
+}
+
 TEST_F(QueueTest, AJobThatIsGivenBackHasItsOldPlace) {
   const auto first = add("a"), second = add("b");
   EXPECT_EQ(start(), first.job);

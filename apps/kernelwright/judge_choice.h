@@ -1,0 +1,18 @@
+// Where the judgements of a command happen: in this machine's gym, or with --judge by a service's
+// workers.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "kernelwright/services.h"
+#include "sandbox/sandbox.h"
+
+namespace kw::front {
+
+// The services, whose start_judge() asks the server at `url`; an empty one changes nothing.
+// kInvalidArgument for an isolation, which is each worker's own. command: for the message.
+Result<Services> with_judge(const Services& services, const std::string& url,
+                            sandbox::Level isolation_at_least, std::string_view command);
+
+}  // namespace kw::front

@@ -1,0 +1,61 @@
+#include "kernelwright/service/submit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernelwright/cli/settings.h"
+#include "kernelwright/eval/eval.h"
+#include "kernelwright/json_line.h"
+#include "kernelwright/problems/folder.h"
+#include "service/service_client.h"
+#include "service/task_messages.h"
+
+namespace kw::front {
+namespace {
+
+Result<Json> task_of(const SubmitCommand& command, const task::Problem& problem,
+                     task::Candidate candidate) {
+  gym::EvalRequest request;
+  request.problem = problem;
+  request.candidate = std::move(candidate);
+  request.options = command.options;
+  request.priority = command.priority;
+  KW_TRY(Json body, gym::to_json(request));
+  Json out = {{"request", std::move(body)}, {"submission", service::unique_name()}};
+  if (command.deadline_seconds > 0) out["timeout_seconds"] = command.deadline_seconds;
+  return out;
+}
+
+}  // namespace
+
+Result<int> run_submit(SubmitCommand command, const Services& services) {
+  KW_TRY_STATUS(complete_options(command.baseline, command.set, command.options));
+  KW_TRY(const task::Problem problem, read_problem(services, command.problem, command.set));
+  KW_TRY(const std::vector<task::Candidate> candidates,
+         read_candidates(command.candidates, command.language));
+  KW_TRY(auto client, service::ServiceClient::make(
+                          {.url = command.server, .token = service::token_of_environment()}));
+  if (command.group.empty()) command.group = service::unique_name();
+  Json ids = Json::array();
+  for (std::size_t begin = 0; begin < candidates.size(); begin += service::kMaxTasksAtOnce) {
+    Json body = {{"tasks", Json::array()}, {"group", command.group}};
+    const std::size_t end = std::min(candidates.size(), begin + service::kMaxTasksAtOnce);
+    for (std::size_t i = begin; i < end; ++i) {
+      KW_TRY(Json task, task_of(command, problem, candidates[i]));
+      body["tasks"].push_back(std::move(task));
+    }
+    KW_TRY(const Json accepted, client->call_patiently("POST", "/v1/tasks", body, services.stop));
+    for (const Json& task : accepted.value("tasks", Json::array())) ids.push_back(task);
+  }
+  if (command.json) {
+    KW_TRY_STATUS(services.console.out(json_line({{"group", command.group}, {"tasks", ids}})));
+    return 0;
+  }
+  KW_TRY_STATUS(services.console.out(fmt::format("{}\n", command.group)));
+  services.console.err(
+      fmt::format("{} tasks; kernelwright queue --server {} --group {} --wait shows them\n",
+                  ids.size(), client->url(), command.group));
+  return 0;
+}
+
+}  // namespace kw::front

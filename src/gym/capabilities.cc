@@ -1,0 +1,23 @@
+#include "gym/capabilities.h"
+
+namespace kw::gym {
+
+Json to_json(const Capabilities& c) {
+  return {{"available", c.available}, {"why_not", c.why_not}, {"isolation", c.isolation},
+          {"freeze", c.freeze},       {"clock", c.clock},     {"languages", c.languages}};
+}
+
+Result<Capabilities> capabilities_from_json(const Json& value, const std::string& where) {
+  Capabilities out;
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  KW_TRY(out.available, reader.boolean("available"));
+  KW_TRY(out.why_not, reader.string("why_not"));
+  KW_TRY(out.isolation, reader.boolean("isolation"));
+  KW_TRY(out.freeze, reader.boolean("freeze"));
+  KW_TRY(out.clock, reader.boolean("clock"));
+  KW_TRY(out.languages, reader.strings_or_empty("languages"));
+  KW_TRY_STATUS(reader.no_other_keys());
+  return out;
+}
+
+}  // namespace kw::gym

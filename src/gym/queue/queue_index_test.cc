@@ -1,0 +1,122 @@
+// The index of Queue against the queue that looks at every job, over random histories.
+#include <random>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "gym/queue/queue.h"
+#include "gym/queue/testing/naive_queue.h"
+
+namespace kw::gym {
+namespace {
+
+class Histories {
+ public:
+  explicit Histories(unsigned seed)
+      : random_(seed), tenants_(1 + below(4)), levels_(1 + below(3)) {}
+
+  void step() {
+    switch (below(10)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return submit();
+      case 4:
+        return cancel();
+      case 5:
+        return started(queue_.start({}), naive_.start({}));
+      case 6: {
+        const std::uint64_t divisor = 2 + below(5);
+        const auto preferred = [=](Queue::JobId job) { return job % divisor == 0; };
+        return started(queue_.start(preferred), naive_.start(preferred));
+      }
+      case 7: {
+        const std::string affinity = below(4) == 0 ? "" : fmt::format("p{}", below(4));
+        return started(queue_.start_with(affinity), naive_.start_with(affinity));
+      }
+      default:
+        return end();
+    }
+  }
+
+  void compare() const {
+    ASSERT_EQ(queue_.waiting(), naive_.waiting());
+    for (const auto& [job, is_running] : jobs_) {
+      if (!is_running) {
+        ASSERT_EQ(queue_.position(job), naive_.position(job));
+      }
+    }
+  }
+  int starts = 0;
+
+ private:
+  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
+
+  void submit() {
+    Queue::Wish wish{.key = fmt::format("k{}", below(60)),
+                     .tenant = fmt::format("t{}", below(tenants_))};
+    wish.affinity = below(3) == 0 ? "" : fmt::format("p{}", below(4));
+    wish.priority = static_cast<int>(below(levels_)) - 1;
+    const auto x = queue_.submit(wish), y = naive_.submit(wish);
+    ASSERT_EQ(std::tuple(x.ticket, x.job, x.is_new), std::tuple(y.ticket, y.job, y.is_new));
+    tickets_.push_back(x.ticket);
+    if (x.is_new) jobs_[x.job] = false;
+  }
+  void cancel() {
+    if (tickets_.empty()) return;
+    const auto ticket = tickets_[below(static_cast<unsigned>(tickets_.size()))];
+    const auto x = queue_.cancel(ticket), y = naive_.cancel(ticket);
+    ASSERT_EQ(x.stop, y.stop);
+    ASSERT_EQ(x.dropped, y.dropped);
+    if (x.dropped) jobs_.erase(*x.dropped);
+  }
+  void started(std::optional<Queue::JobId> x, std::optional<Queue::JobId> y) {
+    ASSERT_EQ(x, y);
+    if (!x) return;
+    jobs_.at(*x) = true;
+    ++starts;
+  }
+  void end() {
+    std::vector<Queue::JobId> running;
+    for (const auto& [job, is_running] : jobs_)
+      if (is_running) running.push_back(job);
+    if (running.size() < 3) return;  // some wait most of the time
+    const auto job = running[below(static_cast<unsigned>(running.size()))];
+    if (below(2) == 0) {
+      ASSERT_EQ(queue_.finish(job), naive_.finish(job));
+      jobs_.erase(job);
+      return;
+    }
+    const bool waits = queue_.give_back(job);
+    ASSERT_EQ(waits, naive_.give_back(job));
+    if (waits) {
+      jobs_.at(job) = false;
+    } else {
+      jobs_.erase(job);
+    }
+  }
+
+  std::mt19937 random_;
+  const unsigned tenants_, levels_;
+  Queue queue_;
+  NaiveQueue naive_;
+  std::vector<Queue::TicketId> tickets_;
+  std::map<Queue::JobId, bool> jobs_;  // whether each runs
+};
+
+TEST(QueueIndex, ChoosesAsTheQueueThatLooksAtEveryJob) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Histories histories(seed);
+    for (int step = 0; step < 1500; ++step) {
+      histories.step();
+      if (step % 50 == 0) histories.compare();
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    EXPECT_GT(histories.starts, 100);
+  }
+}
+
+}  // namespace
+}  // namespace kw::gym

@@ -1,0 +1,174 @@
+#include "service/work.h"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/settings_json.h"
+#include "base/text.h"
+#include "gym/messages/problem_check_json.h"
+#include "gym/version.h"
+#include "task/portable_problem.h"
+
+namespace kw::service {
+namespace {
+
+constexpr std::array<const char*, 5> kAnswers = {"verdict", "check", "graph", "signature",
+                                                 "capabilities"};
+static_assert(std::variant_size_v<WorkAnswer> == kAnswers.size());
+
+template <typename Request>
+Result<Json> with_problem(std::string_view kind, const Request& request) {
+  KW_TRY(const task::PortableProblem problem, task::portable_problem(request.problem));
+  return Json{{"kind", kind}, {"target", request.target}, {"problem", task::to_json(problem)}};
+}
+
+template <typename Request>
+void put_limits(Json& out, const Request& request) {
+  out["timeout_seconds"] = request.timeout_seconds;
+  out["memory_bytes"] = request.memory_bytes;
+}
+
+struct Writer {
+  Result<Json> operator()(const gym::EvalRequest& request) const { return gym::to_json(request); }
+  Result<Json> operator()(const gym::CheckRequest& request) const {
+    KW_TRY(Json out, with_problem("check", request));
+    put_limits(out, request);
+    return out;
+  }
+  Result<Json> operator()(const gym::TraceRequest& request) const {
+    KW_TRY(Json out, with_problem("trace", request));
+    put_limits(out, request);
+    out["workload"] = request.workload;
+    return out;
+  }
+  Result<Json> operator()(const DescribeRequest& request) const {
+    return with_problem("describe", request);
+  }
+  Result<Json> operator()(const CapabilitiesRequest& request) const {
+    return Json{{"kind", "capabilities"}, {"target", request.target}};
+  }
+};
+
+template <typename Request>
+Status read_problem(ObjectReader& reader, Request& out) {
+  KW_TRY_STATUS(read_setting(reader, "target", out.target));
+  KW_TRY(const Json* problem, reader.get("problem"));
+  const std::string where = reader.path("problem");
+  KW_TRY(const auto portable, task::portable_problem_from_json(*problem, where));
+  KW_TRY(out.problem, task::problem_of(portable, where));
+  return {};
+}
+
+template <typename Request>
+Status read_limits(ObjectReader& reader, Request& out) {
+  KW_TRY_STATUS(read_setting(reader, "timeout_seconds", out.timeout_seconds));
+  if (!(out.timeout_seconds >= 0 && out.timeout_seconds <= gym::kMaxEvalSeconds))
+    return fail(ErrorCode::kInvalidArgument, "{}: {} is not within 0 to {}",
+                reader.path("timeout_seconds"), out.timeout_seconds, gym::kMaxEvalSeconds);
+  return read_setting(reader, "memory_bytes", out.memory_bytes);
+}
+
+Status read(ObjectReader& reader, gym::CheckRequest& out) {
+  KW_TRY_STATUS(read_problem(reader, out));
+  return read_limits(reader, out);
+}
+Status read(ObjectReader& reader, gym::TraceRequest& out) {
+  KW_TRY_STATUS(read_problem(reader, out));
+  KW_TRY_STATUS(read_limits(reader, out));
+  return read_setting(reader, "workload", out.workload);
+}
+Status read(ObjectReader& reader, DescribeRequest& out) {
+  return read_problem(reader, out);
+}
+Status read(ObjectReader& reader, CapabilitiesRequest& out) {
+  return read_setting(reader, "target", out.target);
+}
+
+template <typename Request>
+Result<Work> whole(ObjectReader reader) {
+  Request out;
+  KW_TRY_STATUS(read(reader, out));
+  KW_TRY_STATUS(reader.no_other_keys());
+  return out;
+}
+
+struct AnswerWriter {
+  Json operator()(const task::Verdict& verdict) const { return task::to_json(verdict); }
+  Json operator()(const gym::ProblemCheck& check) const { return gym::to_json(check); }
+  Json operator()(const TracedText& traced) const { return traced.graph; }
+  Json operator()(const task::Signature& signature) const { return task::to_json(signature); }
+  Json operator()(const gym::Capabilities& found) const { return gym::to_json(found); }
+};
+
+Result<WorkAnswer> answer_of(std::size_t kind, const Json& value, const std::string& where) {
+  switch (kind) {
+    case 0:
+      return task::verdict_from_json(value, where);
+    case 1:
+      return gym::problem_check_from_json(value, where);
+    case 2:
+      if (!value.is_string())
+        return fail(ErrorCode::kInvalidArgument, "{}: expected a text", where);
+      return TracedText{value.get<std::string>()};
+    case 3:
+      return task::signature_from_json(value, where);
+    default:
+      return gym::capabilities_from_json(value, where);
+  }
+}
+
+}  // namespace
+
+Result<Json> to_json(const Work& work) {
+  return std::visit(Writer{}, work);
+}
+
+Result<Work> work_from_json(const Json& value, const std::string& where) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  if (!reader.has("kind")) return gym::eval_request_from_json(value, where);
+  KW_TRY(const std::string kind, reader.string("kind"));
+  if (kind == "check") return whole<gym::CheckRequest>(std::move(reader));
+  if (kind == "trace") return whole<gym::TraceRequest>(std::move(reader));
+  if (kind == "describe") return whole<DescribeRequest>(std::move(reader));
+  if (kind == "capabilities") return whole<CapabilitiesRequest>(std::move(reader));
+  return fail(ErrorCode::kInvalidArgument,
+              "{}: unknown \"{}\"; there are check, trace, describe, capabilities, and a judgement "
+              "has none",
+              reader.path("kind"), printable(kind, 40));
+}
+
+std::string key_of(const Work& work, const Json& json) {
+  if (const auto* request = std::get_if<gym::EvalRequest>(&work)) return request->hash();
+  return sha256_hex(canonical_json({{"request", json}, {"gym_version", gym::kGymVersion}}));
+}
+
+std::string affinity_of(const Work& work) {
+  return std::visit(
+      [](const auto& request) -> std::string {
+        if constexpr (requires { request.problem; }) return request.problem.hash;
+        return {};
+      },
+      work);
+}
+
+Json to_json(const WorkAnswer& answer) {
+  return {{kAnswers[answer.index()], std::visit(AnswerWriter{}, answer)}};
+}
+
+Result<WorkAnswer> read_answer(ObjectReader& reader) {
+  std::optional<std::size_t> kind;
+  for (std::size_t i = 0; i < kAnswers.size(); ++i) {
+    if (reader.find(kAnswers[i]) == nullptr) continue;
+    if (kind)
+      return fail(ErrorCode::kInvalidArgument, "{}: an answer has either this or {}",
+                  reader.path(kAnswers[i]), kAnswers[*kind]);
+    kind = i;
+  }
+  if (!kind) return fail(ErrorCode::kInvalidArgument, "{}: missing", reader.path("verdict"));
+  return answer_of(*kind, *reader.find(kAnswers[*kind]), reader.path(kAnswers[*kind]));
+}
+
+}  // namespace kw::service

@@ -1,0 +1,51 @@
+// Work: a call of gym::Judge as a value that can be stored and sent, and its answer.
+// docs/service.md has the JSON. Plain values, no threads.
+#pragma once
+#include <string>
+#include <variant>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "gym/eval_request.h"
+#include "gym/gym.h"
+#include "gym/problem_check.h"
+#include "task/signature.h"
+#include "task/verdict.h"
+
+namespace kw::service {
+
+struct DescribeRequest {
+  task::Problem problem;
+  std::string target = "cpu";
+};
+struct CapabilitiesRequest {
+  std::string target = "cpu";
+};
+using Work = std::variant<gym::EvalRequest, gym::CheckRequest, gym::TraceRequest, DescribeRequest,
+                          CapabilitiesRequest>;
+
+// A text of docs/formats/graph.md, which nobody has read yet.
+struct TracedText {
+  std::string graph;
+};
+// In the order of Work.
+using WorkAnswer =
+    std::variant<task::Verdict, gym::ProblemCheck, TracedText, task::Signature, gym::Capabilities>;
+
+// A judgement is as in docs/formats/request.md; the others have a "kind". kUnsupported for a
+// problem that needs a file.
+Result<Json> to_json(const Work& work);
+// Strict: kInvalidArgument names the key.
+Result<Work> work_from_json(const Json& value, const std::string& where);
+// Equal keys ask for the same, of the same version of the gym. json: the work's.
+std::string key_of(const Work& work, const Json& json);
+// Work of the same affinity is cheaper together: the problem's hash, or empty.
+std::string affinity_of(const Work& work);
+
+// An object with one key, which says what it is.
+Json to_json(const WorkAnswer& answer);
+// Takes the keys of an answer from a reader and leaves others to the caller. kInvalidArgument for
+// none or several.
+Result<WorkAnswer> read_answer(ObjectReader& reader);
+
+}  // namespace kw::service

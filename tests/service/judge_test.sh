@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# solve on a module, problems check and data filter with --judge: a worker of a service does what this machine's gym does.
+# usage: judge_test.sh PROGRAM
+set -euo pipefail
+program=$(realpath -- "$1")
+scratch=$(mktemp -d)
+export XDG_CACHE_HOME=$scratch/cache XDG_DATA_HOME=$scratch/data NO_COLOR=1
+server="" worker=""
+finish() {
+  local pid
+  for pid in "$server" "$worker"; do
+    [[ -z $pid ]] || kill -9 "$pid" 2>/dev/null || true
+  done
+  wait 2>/dev/null || true
+  rm -rf "$scratch"
+}
+trap finish EXIT
+cd "$scratch"
+
+fail() {
+  printf 'FAILED: %s\n' "$*" >&2
+  tail -n 30 "$scratch"/*.err "$scratch"/*.out >&2 || true
+  exit 1
+}
+
+printf 'import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n' >relu.py
+printf 'def get_inputs():\n    return [torch.randn(64)]\ndef get_init_inputs():\n    return []\n' >>relu.py
+"$program" data generate --out raw.jsonl --count 1 --mix implement=1 --max-depth 1 --tiers 1 --max-elements 4096 2>generate.err ||
+  fail "data generate: exit $?"
+
+"$program" serve --data tasks --port 0 >serve.out 2>serve.err &
+server=$!
+for ((i = 0; i < 1200; ++i)); do
+  url=$(head -n 1 serve.out 2>/dev/null || true)
+  [[ -z $url ]] || break
+  sleep 0.05
+done
+[[ -n $url ]] || fail "the server does not come up"
+"$program" worker --server "$url" 2>worker.err &
+worker=$!
+
+"$program" problems check relu.py --json --judge "$url" >check.out 2>check.err || fail "problems check --judge: exit $?"
+"$program" solve relu.py --run run --samples 1 --no-timing --no-evidence --json --judge "$url" >solve.out 2>solve.err ||
+  fail "solve --judge: exit $?"
+"$program" data filter raw.jsonl --out kept.jsonl --no-evidence --json --judge "$url" >filter.out 2>filter.err ||
+  fail "data filter --judge: exit $?"
+"$program" problems check relu.py --json >local.out 2>local.err || fail "problems check: exit $?"
+python3 - <<'PY' || fail "what came back is wrong"
+import json
+
+def row(name):
+    out = json.load(open(name))
+    out.pop("seconds", None)
+    for workload in out.get("workloads", []):
+        workload.pop("reference_ms", None)
+    return out
+
+assert row("check.out") == row("local.out"), (row("check.out"), row("local.out"))
+assert row("check.out")["verdict"] == "admitted", row("check.out")
+solved = row("solve.out")
+assert solved["best"] is not None, solved
+kept = [json.loads(line) for line in open("kept.jsonl")]
+assert [one["verdict"]["outcome"] for one in kept] == ["passed"], kept
+# Everything was judged by the worker: a description or trace, two judgements and a check at the least.
+done = [line for line in open("worker.err") if line.strip().endswith(": complete")]
+assert len(done) >= 4, done
+PY
+curl -sf "$url/metrics" | grep -q '^kw_tasks_failed_total 0$' || fail "a task failed"
+kill -TERM "$worker" "$server"
+wait "$worker" || fail "the worker: exit $?"
+wait "$server" || fail "the server: exit $?"
+worker="" server=""
