@@ -96,11 +96,12 @@ Result<DeviceBuild> DeviceBuilder::build(const task::Candidate& candidate,
   // Whoever gets the file reads it from its beginning.
   if (::lseek(outcome.artifact.get(), 0, SEEK_SET) != 0)
     return fail_errno(errno, "cannot go back in a build");
-  KW_CHECK(plan->launches.has_value());
-  task::PlanBlob& content = plan->launches->modules.at(0).content;
+  std::optional<task::LaunchPlan>& launches = plan->launches;
+  KW_CHECK(launches.has_value());
+  task::PlanBlob& content = launches->modules.at(0).content;
   content.sha256 = sha256_hex(cubin);
   content.bytes = static_cast<std::int64_t>(cubin.size());
-  build.plan = std::move(plan->launches);
+  build.plan = std::move(launches);
   build.cubin = std::move(outcome.artifact);
   return build;
 }
