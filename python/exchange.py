@@ -5,6 +5,21 @@ from dtypes import TORCH_OF_NAME
 from reference import BadReference
 
 
+def tensors_at(region, arguments, offsets):
+    """Tensors over a region, one an argument; None for scalars."""
+    return [
+        None if a["role"] == "scalar" else region.tensor(TORCH_OF_NAME[a["dtype"]], a["shape"], offset)
+        for a, offset in zip(arguments, offsets)
+    ]
+
+
+def part_of(tensor, part):
+    """Stretches of columns of some rows, as [rows, columns]; a row is part["row_length"] elements."""
+    rows = tensor.reshape(-1, part["row_length"])
+    wanted = torch.tensor(part["rows"], device=tensor.device)
+    return torch.cat([rows[:, first : first + count][wanted] for first, count in part["columns"]], dim=1)
+
+
 class Exchange:
     """Tensors over the exchange at the offsets of an attach request's layout."""
 
@@ -14,13 +29,7 @@ class Exchange:
         self._layout = layout
 
     def _over(self, group, offsets):
-        arguments = self._signature[group]
-        return [
-            None
-            if a["role"] == "scalar"
-            else self._region.tensor(TORCH_OF_NAME[a["dtype"]], a["shape"], offset)
-            for a, offset in zip(arguments, offsets)
-        ]
+        return tensors_at(self._region, self._signature[group], offsets)
 
     def inputs(self):
         """In call order; None for scalars."""
@@ -29,8 +38,9 @@ class Exchange:
     def statics(self):
         return self._over("statics", self._layout["statics"])
 
-    def write_outputs(self, tensors, wide):
-        """To outputs in the declared dtype; wide: to outputs64 as float64 or int64.
+    def write_outputs(self, tensors, wide, selected=None):
+        """To outputs in the declared dtype; wide: to outputs64 as float64 or int64. selected: the part of
+        each output that is written, at the start of its place; None: all of it.
 
         BadReference where count, shape, or (not wide: declared) dtype is not the signature's.
         """
@@ -39,7 +49,8 @@ class Exchange:
             text = f"the reference returned {len(tensors)} outputs, expected {len(arguments)}"
             raise BadReference(text)
         offsets = self._layout["outputs64" if wide else "outputs"]
-        for a, tensor, offset in zip(arguments, tensors, offsets):
+        parts = selected or [None] * len(arguments)
+        for a, tensor, offset, part in zip(arguments, tensors, offsets, parts):
             if list(tensor.shape) != a["shape"]:
                 text = f"output {a['name']} has shape {list(tensor.shape)}, expected {a['shape']}"
                 raise BadReference(text)
@@ -47,7 +58,9 @@ class Exchange:
             if wide:
                 floating = dtype.is_floating_point
                 dtype = torch.float64 if floating else torch.int64
-            self._region.tensor(dtype, a["shape"], offset).copy_(tensor)
+            if part is not None:
+                tensor = part_of(tensor, part)
+            self._region.tensor(dtype, list(tensor.shape), offset).copy_(tensor)
 
     def check_dtypes(self, tensors):
         """BadReference where an output of a run in the declared precision has another dtype."""

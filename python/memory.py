@@ -19,17 +19,19 @@ _libc.mmap.argtypes = [
 
 
 class Region:
-    """The whole of a memory file, mapped for the rest of the process's life: shared and populated, or
-    private, which means that what is written stays here.
+    """The whole of a memory file, mapped for the rest of the process's life: shared and, unless it is
+    sparse, populated; or private, which means that what is written stays here.
 
     mmap.mmap is not used: it keeps a duplicate of the descriptor open. Nothing here stops a write to
     a read-only region in Python, the hardware does: that is what the checker wants to see.
     """
 
-    def __init__(self, fd, writable, private=False):
+    def __init__(self, fd, writable, private=False, sparse=False):
         self.size = os.fstat(fd).st_size
         protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
-        flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED | mmap.MAP_POPULATE
+        flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
+        if not private and not sparse:
+            flags |= mmap.MAP_POPULATE
         address = _libc.mmap(None, max(self.size, 1), protection, flags, fd, 0)
         if address == ctypes.c_void_p(-1).value:
             raise OSError(ctypes.get_errno(), f"cannot map {self.size} bytes")

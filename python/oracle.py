@@ -19,7 +19,8 @@ import perturbation
 import precision
 import reference
 from dtypes import TORCH_OF_NAME, scalar_value
-from exchange import Exchange
+from device_memory import READ, DeviceRegion
+from exchange import Exchange, tensors_at
 from memory import Region
 from reference import BadReference
 
@@ -32,6 +33,7 @@ _FIELDS = {
     "setup": ("kind", "entry", "threads"),
     "describe": ("param_seed", "input_seed"),
     "attach": ("signature", "layout"),
+    "map": ("region", "bytes"),
     "generate": ("seed",),
     "state": ("seed", "redraw"),
     "run": ("precision", "mode"),
@@ -40,6 +42,19 @@ _FIELDS = {
 
 class BadRequest(Exception):
     """The request does not fit the protocol or what came before it."""
+
+
+def gpu_of(setup):
+    """The GPU of a setup request, made ready; None: references run on the processor."""
+    if setup.get("device") is None:
+        return None
+    os.environ.pop("LD_PRELOAD", None)
+    device = torch.device("cuda", setup["device"])
+    torch.cuda.set_device(device)
+    # The precision of the declared types.
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    return device
 
 
 def main(control_fd=3):
@@ -68,6 +83,8 @@ class Oracle:
         self._definition = None  # reference.Definition, once the signature is known
         self._signature = None
         self._exchange = None
+        self._device = None  # where references run; None: the processor
+        self._regions = {}  # the GPU's memory of a "map" request
 
     def answer(self, message):
         """(status, text) of a request; whatever the reference throws is its failure."""
@@ -98,6 +115,7 @@ class Oracle:
             raise BadRequest("setup came twice")
         self._text = Region(fds["text"], writable=True)
         torch.set_num_threads(body["threads"])
+        self._device = gpu_of(body)
         if body.get("source") is not None:
             source = body["source"].encode()
         else:
@@ -122,13 +140,20 @@ class Oracle:
     def _attach(self, body, fds):
         if self._kind is None:
             raise BadRequest("attach came before setup")
-        region = Region(fds["exchange"], writable=True)
+        # On a GPU most inputs lie elsewhere, and of large outputs only parts are written.
+        region = Region(fds["exchange"], writable=True, sparse=self._device is not None)
         self._signature = body["signature"]
         self._exchange = Exchange(region, self._signature, body["layout"])
         if self._module is None:
             self._definition = reference.Definition(self._entry, self._signature)
         else:
             self._module.keys = [a["state_key"] for a in self._signature["statics"]]
+
+    def _map(self, body, fds):
+        if self._device is None:
+            raise BadRequest("map is for a GPU")
+        region = DeviceRegion(fds["memory"], body["bytes"], self._device.index, READ)
+        self._regions[body["region"]] = region
 
     def _generate(self, body, fds):
         values = self._need_module().generate(body["seed"])
@@ -159,10 +184,35 @@ class Oracle:
             target.copy_(state[key])
 
     def _run(self, body, fds):
+        if self._device is None:
+            return self._run_on(None, body)
+        try:
+            return self._run_on(self._device, body)
+        except BadReference:
+            raise
+        except Exception as error:
+            failures.log("on the processor, since the GPU failed: " + failures.describe(error))
+        finally:
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()  # candidates need the memory
+        return self._run_on(torch.device("cpu"), body)
+
+    def _given(self, body, group):
+        """The tensors of "inputs" or "statics", where they lie."""
+        place = body.get(group + "_at")
+        if place is None:
+            exchange = self._need_exchange()
+            return exchange.inputs() if group == "inputs" else exchange.statics()
+        if place["region"] not in self._regions:
+            raise BadRequest(f"run: no region {place['region']}")
+        return tensors_at(self._regions[place["region"]], self._signature[group], place["offsets"])
+
+    def _run_on(self, device, body):
         exchange = self._need_exchange()
         chosen = self._precision(body["precision"])
+        chosen.device = device
         seed, scale = body.get("perturb_seed", 0), body.get("perturb_scale", 0)
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator(device or "cpu").manual_seed(seed)
 
         def change(tensor):
             own = chosen.convert(tensor)
@@ -170,20 +220,23 @@ class Oracle:
 
         inputs = [
             scalar_value(a) if tensor is None else change(tensor)
-            for a, tensor in zip(self._signature["inputs"], exchange.inputs())
+            for a, tensor in zip(self._signature["inputs"], self._given(body, "inputs"))
         ]
-        statics = [change(tensor) for tensor in exchange.statics()]
+        statics = [change(tensor) for tensor in self._given(body, "statics")]
         subject = self._module or self._definition
         function_scale = body.get("function_scale", 0)
-        functions = contextlib.nullcontext()
-        if seed and function_scale:
-            functions = perturbation.MovedFunctions(function_scale, generator)
-        with functions:
+        with contextlib.ExitStack() as stack:
+            if device is not None:
+                stack.enter_context(device)  # of tensors that the reference makes
+            if seed and function_scale:
+                stack.enter_context(perturbation.MovedFunctions(function_scale, generator))
             outputs = subject.run(inputs, statics, chosen, body["mode"])
+        del inputs, statics
         if body["precision"] in ("declared", "second"):
             exchange.check_dtypes(outputs)
         outputs = [chosen.rounded(t) for t in outputs]
-        exchange.write_outputs(outputs, wide=body["precision"] in ("float64", "second"))
+        wide = body["precision"] in ("float64", "second")
+        exchange.write_outputs(outputs, wide, body.get("selected"))
 
     def _precision(self, name):
         if name == "declared":

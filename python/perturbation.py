@@ -15,6 +15,7 @@ import torch
 from decomposed import decomposition_of
 from dispatch_mode import DispatchMode
 
+_PIECE = 1 << 26  # elements whose factors are made at once
 _FUNCTIONS = frozenset(
     """acos acosh asin asinh atan atan2 atanh cos cosh digamma erf erfc erfinv exp exp2 expm1 hypot lgamma
     log log10 log1p log2 logaddexp logaddexp2 pow rsqrt sigmoid sin sinc sinh tan tanh special_erfcx
@@ -29,15 +30,21 @@ _MADE_OF_THEM = frozenset(
 
 
 def perturb(tensor, scale, generator):
-    """x * (1 + scale * r), r of {-1, 1}; other dtypes than floating ones are left alone."""
+    """x * (1 + scale * r), r of {-1, 1}; other dtypes than floating ones are left alone. A large tensor
+    is overwritten."""
     if not tensor.is_floating_point() or tensor.dtype.itemsize < 2:
         return tensor
-    return tensor * _factors(tensor, scale, generator)
+    if tensor.numel() <= _PIECE or not tensor.is_contiguous():
+        return tensor * _factors(tensor, scale, generator)
+    for piece in tensor.view(-1).split(_PIECE):
+        piece.mul_(_factors(piece, scale, generator))
+    return tensor
 
 
 def _factors(tensor, scale, generator):
-    signs = torch.randint(0, 2, tensor.shape, generator=generator, dtype=torch.int8) * 2 - 1
-    return (1 + scale * signs.to(torch.float64)).to(tensor.dtype)
+    signs = torch.randint(0, 2, tensor.shape, generator=generator, dtype=torch.int8, device=tensor.device)
+    signs.mul_(2).sub_(1)
+    return signs.to(torch.float64).mul_(scale).add_(1).to(tensor.dtype)
 
 
 @functools.cache

@@ -28,9 +28,12 @@ class Precision:
         outputs are rounded to float8_e4m3fn, while the computation stays in them."""
         self._mapping = mapping
         self._rounding = rounding
+        self.device = None  # where it computes: torch.device; None: where the tensors are
 
     def convert(self, tensor):
         tensor = tensor.detach()
+        if self.device is not None and tensor.device != self.device:
+            tensor = tensor.to(self.device)
         target = self._mapping.get(tensor.dtype)
         if target is not None:
             return tensor.to(target)

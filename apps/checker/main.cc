@@ -1,7 +1,7 @@
 // kernelwright-checker: the trusted judge of one workload. Talks to the supervisor on fd 3
 // (docs/protocol.md), holds inputs, clock and verdict. Started by the supervisor with the cores it
-// may use and, where candidates run on a GPU, the GPU's number as arguments. Gives up root before
-// it looks at anything of a candidate.
+// may use and, where candidates run on a GPU, the GPU's number and the descriptor of our kernels'
+// machine code as arguments. Gives up root before it looks at anything of a candidate.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -15,7 +15,9 @@
 
 #include "base/text.h"
 #include "gym/checker/server.h"
+#include "gym/cuda/device_comparer.h"
 #include "gym/cuda/device_memory.h"
+#include "os/fd.h"
 #include "os/urgent.h"
 
 namespace {
@@ -23,6 +25,7 @@ namespace {
 // Not a uid of the pool that candidates get theirs from.
 constexpr uid_t kCheckerUid = 60999;
 constexpr int kControl = 3;
+constexpr std::size_t kMaxKernels = 64ULL << 20U;
 
 void pin_to(const std::string& cores) {
   if (cores.empty()) return;
@@ -43,13 +46,21 @@ bool give_up_root(bool stays_urgent) {
          kw::os::drop_capabilities(stays_urgent).has_value();
 }
 
-// No number: the processor.
-kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number) {
+// No number: the processor. kernels: a descriptor; empty: none.
+kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number,
+                                                       const std::string& kernels) {
   std::unique_ptr<kw::gym::Backend> backend;
   if (number.empty()) return backend;
-  KW_TRY(auto source, kw::gym::cuda_source(std::atoi(number.c_str())));
+  std::string machine_code;
+  if (!kernels.empty()) {
+    const kw::os::UniqueFd file(std::atoi(kernels.c_str()));
+    KW_TRY(machine_code, kw::os::read_to_end(file.get(), kMaxKernels));
+  }
+  KW_TRY(auto source, kw::gym::cuda_source(std::atoi(number.c_str()), machine_code));
+  std::unique_ptr<kw::gym::CallComparer> comparer =
+      std::make_unique<kw::gym::DeviceCallComparer>(*source);
   return kw::gym::make_process_backend(
-      std::make_unique<kw::gym::DeviceAllocator>(std::move(source)));
+      std::make_unique<kw::gym::DeviceAllocator>(std::move(source)), std::move(comparer));
 }
 
 }  // namespace
@@ -66,7 +77,7 @@ int main(int argc, char** argv) {
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   ::signal(SIGPIPE, SIG_IGN);
-  auto gpu = open_gpu(argc > 2 ? argv[2] : "");
+  auto gpu = open_gpu(argc > 2 ? argv[2] : "", argc > 3 ? argv[3] : "");
   kw::Result<kw::gym::Backend*> backend =
       !gpu ? kw::Result<kw::gym::Backend*>(tl::unexpected(gpu.error()))
            : (*gpu ? gpu->get() : &kw::gym::host_backend());

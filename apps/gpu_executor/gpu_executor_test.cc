@@ -86,7 +86,7 @@ class GpuExecutor : public ::testing::Test {
 class GpuKernels : public GpuExecutor {
  protected:
   void SetUp() override {
-    auto source = cuda_source(0);
+    auto source = cuda_source(0, {});
     if (!source) GTEST_SKIP() << "no GPU: " << source.error().message();
     allocator_ = std::make_unique<DeviceAllocator>(std::move(*source));
     make_memory(*allocator_);

@@ -33,9 +33,10 @@ class Function {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     return launch_pointers(stream, shape, pointers);
   }
+  // Each pointer is to an argument of the parameter's type.
+  Status launch_pointers(const Stream& stream, const LaunchShape& shape, void** pointers) const;
 
  private:
-  Status launch_pointers(const Stream& stream, const LaunchShape& shape, void** pointers) const;
   FunctionHandle handle_ = nullptr;
 };
 

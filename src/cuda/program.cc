@@ -123,6 +123,7 @@ Result<std::string> Compiler::compile(const ProgramSource& source) const {
   KW_TRY(const Nvrtc* api, nvrtc());
   std::vector<std::string> options = {"--gpu-architecture=" + architecture_, "--std=c++17"};
   for (const std::string& one : source.definitions) options.push_back("-D" + one);
+  if (!source.contracts) options.emplace_back("--fmad=false");
   const std::filesystem::path path =
       folder_ / (sha256_hex(api->version_text + "\n" + join(options, "\n") + "\n" + source.text)
                      .substr(0, 32) +

@@ -14,6 +14,7 @@ struct ProgramSource {
   std::string name;  // in messages: "attention"
   std::string text;
   std::vector<std::string> definitions;  // "KW_HIDDEN=1536"
+  bool contracts = true;                 // whether a * b + c may be rounded once
 };
 
 // Keeps what it compiles in a folder, under the hash of source, definitions, architecture and

@@ -15,7 +15,7 @@ set(KW_CHECKER_SRCS
   checker/fault_cost.cc checker/hard_cases.cc checker/hard_schedule.cc checker/host_backend.cc checker/host_memory.cc checker/input_source.cc
   checker/judged_calls.cc checker/judged_outputs.cc checker/judgement.cc checker/kernelbench_trials.cc
   checker/layout.cc checker/learning.cc checker/machine_state.cc checker/module_description.cc checker/null_launch.cc
-  checker/oracle_client.cc checker/output_checker.cc checker/output_memory.cc checker/pages.cc
+  checker/oracle.cc checker/oracle_client.cc checker/output_checker.cc checker/output_memory.cc checker/pages.cc
   checker/paired_memory.cc checker/reference_runs.cc checker/reply.cc checker/server.cc checker/session.cc
   checker/session_options.cc checker/side.cc checker/tensor_bytes.cc checker/timed_blocks.cc checker/turn.cc)
 set(KW_CHECKER_TESTS

@@ -11,9 +11,11 @@ namespace kw::gym {
 namespace {
 
 // Runs the reference on the set as it is now; empty when it fails there.
-Result<Instance::Outputs> run(const AdmissionInput& in, Precision precision) {
+Result<Instance::Outputs> run(const AdmissionInput& in, Precision precision,
+                              const Selections& selected) {
   Instance::Outputs outputs;
-  KW_TRY(OracleAnswer answer, in.reference.run_once(in.set, {.precision = precision}, outputs));
+  KW_TRY(OracleAnswer answer,
+         in.reference.run_once(in.set, {.precision = precision}, selected, outputs));
   return answer.ok ? outputs : Instance::Outputs{};
 }
 
@@ -49,7 +51,10 @@ class Admission {
     }
     KW_TRY(last_comparison_, in_.checker.compare_with(last_));
     KW_TRY(report_.passing, passing(last_, *last_comparison_));
-    KW_TRY(report_.inert, inert(*last_comparison_, names_of_inputs()));
+    // Where outputs are judged in parts, an input would be copied to the host and back.
+    if (last_.selected.empty()) {
+      KW_TRY(report_.inert, inert(*last_comparison_, names_of_inputs()));
+    }
     KW_TRY_STATUS(try_hard_inputs());
     return std::move(report_);
   }
@@ -75,23 +80,28 @@ class Admission {
   Result<std::vector<std::string>> passing(const Instance& instance,
                                            const OracleComparison& comparison) {
     positions_.clear();
-    KW_TRY(Instance::Outputs lower, run(in_, Precision::kLower));
+    KW_TRY(Instance::Outputs lower, run(in_, Precision::kLower, instance.selected));
     std::vector<BatteryOutput> outputs;
     for (std::size_t j = 0; j < in_.signature.outputs.size(); ++j) {
       if (!judged(j)) continue;
       const task::Argument& argument = in_.signature.outputs[j];
       positions_.push_back(j);
       const auto& other = in_.instances.front().trusted[j];
+      const Selection* part = instance.part(j);
+      const auto view = [&](std::span<const std::byte> bytes) {
+        return part != nullptr ? TensorView{argument.dtype, part->shape(), bytes}
+                               : view_of(argument, bytes);
+      };
       bool has_lower = !lower.empty() && tensor::is_floating(argument.dtype) && lowered(j);
       outputs.push_back(
-          {view_of(argument, instance.trusted[j]),
-           view_of(argument, in_.fixed_inputs ? std::span<const std::byte>{} : std::span(other)),
-           view_of(argument, has_lower ? std::span<const std::byte>(lower[j])
-                                       : std::span<const std::byte>{})});
+          {view(instance.trusted[j]),
+           view(in_.fixed_inputs ? std::span<const std::byte>{} : std::span(other)),
+           view(has_lower ? std::span<const std::byte>(lower[j]) : std::span<const std::byte>{})});
     }
     std::vector<TensorView> inputs;
     auto tensors = tensors_of(in_.signature.inputs);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
+    // Whole inputs are no answers for parts.
+    for (std::size_t i = 0; i < tensors.size() && instance.selected.empty(); ++i) {
       KW_TRY(auto bytes, in_.set.view(i));
       inputs.push_back(view_of(*tensors[i], bytes));
     }
@@ -118,7 +128,7 @@ class Admission {
       if (!changed.ok) return out;
       KW_TRY(auto now, in_.set.view(i));
       bool same_input = std::ranges::equal(before, now);
-      KW_TRY(Instance::Outputs outputs, run(in_, Precision::kDeclared));
+      KW_TRY(Instance::Outputs outputs, run(in_, Precision::kDeclared, {}));
       KW_TRY_STATUS(in_.set.write(i, before));
       if (same_input || outputs.empty()) continue;
       bool matters = false;

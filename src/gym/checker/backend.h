@@ -56,7 +56,9 @@ class Backend {
 // Memory files, frozen processes, the host's clock.
 Backend& host_backend();
 
-// Frozen processes of this host over memory of any kind, with the host's clock.
-std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator);
+// Frozen processes of this host over memory of any kind, with the host's clock. The comparer ends
+// before the allocator.
+std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator,
+                                              std::unique_ptr<CallComparer> comparer);
 
 }  // namespace kw::gym

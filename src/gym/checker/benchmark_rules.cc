@@ -3,15 +3,12 @@
 
 #include <algorithm>
 
-#include "gym/correctness/compat.h"
-
 namespace kw::gym {
 
-void BenchmarkRules::compare(const TensorView& candidate, const TensorView& reference) {
+void BenchmarkRules::add(const RulesResult& output) {
   ++compared_;
-  if (with_kernelbench_)
-    kernelbench_ok_ = kernelbench_ok_ && kernelbench_compare(candidate, reference).close;
-  FlashInferResult flashinfer = flashinfer_compare(candidate, reference);
+  kernelbench_ok_ = kernelbench_ok_ && output.is_close;
+  const FlashInferResult& flashinfer = output.flashinfer;
   flashinfer_ok_ = flashinfer_ok_ && flashinfer.status == FlashInferStatus::kPassed;
   flashinfer_abs_ = std::max(flashinfer_abs_, flashinfer.max_absolute_error);
   flashinfer_rel_ = std::max(flashinfer_rel_, flashinfer.max_relative_error);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gym/checker/fault.h"
-#include "gym/correctness/tensor.h"
+#include "gym/correctness/compat.h"
 #include "gym/messages/workload_report.h"
 
 namespace kw::gym {
@@ -17,7 +17,7 @@ class BenchmarkRules {
   explicit BenchmarkRules(bool with_kernelbench) : with_kernelbench_(with_kernelbench) {}
 
   // One output of one call.
-  void compare(const TensorView& candidate, const TensorView& reference);
+  void add(const RulesResult& output);
   bool has_compared() const { return compared_ > 0; }
   // Sets `flashinfer` and `kernelbench`. fault: how the judgement ended, nothing: it passed.
   void add_to(WorkloadReport& report, const std::optional<Fault>& fault) const;

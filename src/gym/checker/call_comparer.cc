@@ -62,4 +62,14 @@ Result<std::vector<std::vector<CheckReport>>> HostCallComparer::compare(
   return reports;
 }
 
+Result<RulesResult> HostCallComparer::compare_by_rules(const task::Argument& declared,
+                                                       std::size_t j, const ComparedCall& call) {
+  KW_TRY(auto ours, call.candidate->output(call.set, j));
+  KW_TRY(auto theirs, call.baseline->output(call.set, j));
+  const TensorView candidate{declared.dtype, declared.shape, ours};
+  const TensorView reference{declared.dtype, declared.shape, theirs};
+  return RulesResult{kernelbench_compare(candidate, reference).close,
+                     flashinfer_compare(candidate, reference)};
+}
+
 }  // namespace kw::gym

@@ -9,6 +9,7 @@
 #include "gym/checker/output_checker.h"
 #include "gym/checker/tensor_memory.h"
 #include "gym/correctness/compare.h"
+#include "gym/correctness/compat.h"
 
 namespace kw::gym {
 
@@ -28,6 +29,9 @@ class CallComparer {
   // Returns one report for each output, by call.
   virtual Result<std::vector<std::vector<CheckReport>>> compare(
       const OutputChecker& checker, std::span<const ComparedCall> calls) = 0;
+  // Output j of a call by the benchmarks' own rules. declared: of the output.
+  virtual Result<RulesResult> compare_by_rules(const task::Argument& declared, std::size_t j,
+                                               const ComparedCall& call) = 0;
 };
 
 // Compares on the host, several small calls at once.
@@ -35,6 +39,8 @@ class HostCallComparer final : public CallComparer {
  public:
   Result<std::vector<std::vector<CheckReport>>> compare(
       const OutputChecker& checker, std::span<const ComparedCall> calls) override;
+  Result<RulesResult> compare_by_rules(const task::Argument& declared, std::size_t j,
+                                       const ComparedCall& call) override;
 };
 
 }  // namespace kw::gym

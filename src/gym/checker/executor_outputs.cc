@@ -80,6 +80,14 @@ Result<std::vector<std::span<const std::byte>>> ExecutorOutputs::outputs(std::ui
   return out;
 }
 
+Result<std::vector<std::byte>> ExecutorOutputs::part(std::uint32_t set, std::size_t j,
+                                                     const Selection& part) const {
+  const std::size_t size = tensor::size_of(signature_->outputs[j].dtype);
+  if (writes_destinations()) return memory_->destinations[set]->snapshot_part(j, part, size);
+  KW_TRY(auto all, output(set, j));
+  return part.of(all, size);
+}
+
 Result<std::size_t> ExecutorOutputs::unwritten(std::uint32_t set, std::size_t j) const {
   auto seeds = poison_seeds_.find(set);
   if (seeds == poison_seeds_.end() || j >= seeds->second.size()) return std::size_t{0};

@@ -36,6 +36,14 @@ class ExecutorOutputs {
   // until the next launch.
   Result<std::span<const std::byte>> output(std::uint32_t set, std::size_t j) const;
   Result<std::vector<std::span<const std::byte>>> outputs(std::uint32_t set) const;
+  // A part of it, by itself.
+  Result<std::vector<std::byte>> part(std::uint32_t set, std::size_t j,
+                                      const Selection& part) const;
+  // Where it lies on a GPU; nullopt: on no GPU. Valid as output() is.
+  std::optional<std::uint64_t> address(std::uint32_t set, std::size_t j) const {
+    if (!writes_destinations()) return std::nullopt;
+    return memory_->destinations[set]->snapshot_address(j);
+  }
   // How many elements of the last snapshot still hold the poison.
   Result<std::size_t> unwritten(std::uint32_t set, std::size_t j) const;
 

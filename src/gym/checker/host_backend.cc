@@ -12,10 +12,10 @@ namespace {
 
 class ProcessBackend final : public Backend {
  public:
-  explicit ProcessBackend(std::unique_ptr<TensorAllocator> allocator)
-      : allocator_(std::move(allocator)) {}
+  ProcessBackend(std::unique_ptr<TensorAllocator> allocator, std::unique_ptr<CallComparer> comparer)
+      : allocator_(std::move(allocator)), comparer_(std::move(comparer)) {}
   TensorAllocator& allocator() override { return *allocator_; }
-  CallComparer& comparer() override { return comparer_; }
+  CallComparer& comparer() override { return *comparer_; }
   CheckerClock& clock() override { return host_clock(); }
   MachineState& machine() override { return host_machine(); }
 
@@ -44,18 +44,20 @@ class ProcessBackend final : public Backend {
 
  private:
   std::unique_ptr<TensorAllocator> allocator_;
-  HostCallComparer comparer_;
+  std::unique_ptr<CallComparer> comparer_;
 };
 
 }  // namespace
 
 Backend& host_backend() {
-  static ProcessBackend backend(std::make_unique<HostAllocator>());
+  static ProcessBackend backend(std::make_unique<HostAllocator>(),
+                                std::make_unique<HostCallComparer>());
   return backend;
 }
 
-std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator) {
-  return std::make_unique<ProcessBackend>(std::move(allocator));
+std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator,
+                                              std::unique_ptr<CallComparer> comparer) {
+  return std::make_unique<ProcessBackend>(std::move(allocator), std::move(comparer));
 }
 
 }  // namespace kw::gym

@@ -41,21 +41,27 @@ JudgedOutputs::JudgedOutputs(JudgingContext& context, Side& candidate, FirstFaul
   for (const auto& output : context.signature.outputs) errors_.push_back({output.name, 0, 0, 0, 0});
 }
 
-// expected: the right output in the declared dtype, to tell what kind of mistake it is.
+// The mistake is told from the right output in the declared dtype.
 Status JudgedOutputs::record(std::size_t output, const CheckReport& report, std::uint32_t set,
-                             std::span<const std::byte> expected, const std::string& note) {
+                             const Instance& right, const std::string& note) {
   task::OutputError& error = errors_[output];
   kw::gym::record(report, error);
   if (report.passed) return {};
   error.max_of_budget = std::max(error.max_of_budget, kJustBeyondBudget);
   const task::Argument& declared = context_.signature.outputs[output];
-  KW_TRY(auto ours, candidate_.outputs().output(set, output));
-  KW_TRY(std::size_t unwritten, candidate_.outputs().unwritten(set, output));
+  const Selection* part = right.part(output);
+  KW_TRY(OutputBytes ours, output_of(set, output, part));
+  std::size_t unwritten = 0;
+  if (part == nullptr) {
+    KW_TRY(unwritten, candidate_.outputs().unwritten(set, output));
+  }
+  const std::span<const std::int64_t> shape = part != nullptr ? part->shape() : declared.shape;
   Mismatch mismatch =
-      describe_mismatch({declared.dtype, declared.shape, ours},
-                        {declared.dtype, declared.shape, expected}, report, unwritten);
+      describe_mismatch({declared.dtype, shape, ours.bytes},
+                        {declared.dtype, shape, right.trusted[output]}, report, unwritten);
   fault_.blame({task::Outcome::kWrongValue, "",
-                fmt::format("output {}: {}{}", error.output, mismatch.text, note)});
+                fmt::format("output {}{}: {}{}", error.output,
+                            part != nullptr ? " (a part of it)" : "", mismatch.text, note)});
   return {};
 }
 
@@ -69,29 +75,29 @@ Status JudgedOutputs::compare(std::span<const std::uint32_t> sets, bool in_first
   }
   KW_TRY(auto reports, context_.comparer.compare(context_.checker, calls));
   for (std::size_t i = 0; i < sets.size(); ++i)
-    KW_TRY_STATUS(compare_call(sets[i], reports[i], in_first_block, hard[sets[i]]));
+    KW_TRY_STATUS(compare_call(calls[i], reports[i], in_first_block, hard[sets[i]]));
   return {};
 }
 
-Status JudgedOutputs::compare_call(std::uint32_t set, const std::vector<CheckReport>& reports,
-                                   bool in_first_block, const std::optional<FilledCase>& hard) {
+Status JudgedOutputs::compare_call(const ComparedCall& call,
+                                   const std::vector<CheckReport>& reports, bool in_first_block,
+                                   const std::optional<FilledCase>& hard) {
+  const std::uint32_t set = call.set;
   if (hard) ++hard_calls_[hard->number];
   bool is_doubtful = false;
   // Calls of the first block may all be hard: then the first ordinary one serves.
   const bool by_benchmark_rules = !hard && (in_first_block || !benchmark_rules_.has_compared());
   for (std::size_t j = 0; j < errors_.size() && !fault_.found(); ++j) {
-    KW_TRY(auto theirs, context_.baseline.outputs().output(set, j));
-    if (reports[j].passed) KW_TRY_STATUS(record(j, reports[j], set, theirs));
+    if (reports[j].passed) kw::gym::record(reports[j], errors_[j]);
     is_doubtful = is_doubtful || !reports[j].passed;
     if (!by_benchmark_rules) continue;
-    const task::Argument& declared = context_.signature.outputs[j];
-    KW_TRY(auto ours, candidate_.outputs().output(set, j));
-    benchmark_rules_.compare({declared.dtype, declared.shape, ours},
-                             {declared.dtype, declared.shape, theirs});
+    KW_TRY(RulesResult by_rules,
+           context_.comparer.compare_by_rules(context_.signature.outputs[j], j, call));
+    benchmark_rules_.add(by_rules);
   }
   // The baseline errs too: only float64 can convict.
   if (!is_doubtful || fault_.found()) return {};
-  if (!hard) return ask_oracle(set);
+  if (!hard) return ask_oracle(set, doubtful_parts(reports));
   HardCase& of_set = context_.hard.at(hard->number);
   return of_set.version == hard->version && of_set.left_out.empty() ? judge_hard(set, of_set)
                                                                     : Status();
@@ -122,21 +128,42 @@ Status JudgedOutputs::judge_hard(std::uint32_t set, HardCase& hard) {
 Result<bool> JudgedOutputs::second_passes(const OracleComparison& comparison, std::uint32_t set) {
   if (context_.reference.exact_precision() == Precision::kSecond) return true;
   Instance::Outputs second;
-  KW_TRY_STATUS(context_.reference.run_second(*context_.sets[set], second));
+  KW_TRY_STATUS(
+      context_.reference.run_second(*context_.sets[set], comparison.instance().selected, second));
   for (std::size_t j = 0; j < second.size(); ++j)
     if (!comparison.check(j, second[j]).passed) return false;
   return true;
 }
 
 Status JudgedOutputs::audit(std::uint32_t set, const AuditInstance* known) {
-  if (known == nullptr) return ask_oracle(set);
+  if (known == nullptr) return ask_oracle(set, {});
   ++audits_;
   return judge_by(*known->comparison, known->instance, set);
 }
 
-Status JudgedOutputs::ask_oracle(std::uint32_t set) {
+// The parts of large outputs in which wrong elements were seen, and parts at random of others. An
+// output is judged whole where it is wrong and no elements were kept.
+Selections JudgedOutputs::doubtful_parts(std::span<const CheckReport> reports) {
+  Selections parts(reports.size());
+  bool any = false;
+  for (std::size_t j = 0; j < reports.size(); ++j) {
+    if (!context_.reference.is_judged_in_parts(j)) continue;
+    any = true;
+    const Slices whole = slices_of(context_.signature.outputs[j].shape);
+    Rng rng(context_.seeds.next());
+    if (!reports[j].passed && reports[j].sample.empty()) continue;
+    parts[j] = reports[j].passed
+                   ? Selection::random(whole, Oracle::kMostSelected, rng)
+                   : Selection::around(whole, reports[j].sample, Oracle::kMostSelected);
+  }
+  return any ? parts : Selections();
+}
+
+// selected: what is judged of large outputs; empty: parts at random.
+Status JudgedOutputs::ask_oracle(std::uint32_t set, Selections selected) {
   ++audits_;
   Instance instance;
+  instance.selected = std::move(selected);
   KW_TRY_STATUS(run_reference(set, {}, instance));
   KW_TRY(OracleComparison comparison, context_.checker.compare_with(instance));
   return judge_by(comparison, instance, set);
@@ -165,6 +192,7 @@ Result<JudgedOutputs::Judged> JudgedOutputs::judged_by(const OracleComparison& c
   if (!fails || !close) return judged;
   judged.again = std::make_unique<KnownOutputs>();
   Instance& instance = judged.again->instance;
+  instance.selected = comparison.instance().selected;
   KW_TRY_STATUS(run_reference(set, kPerturbedRunsToConvict, instance));
   KW_TRY(OracleComparison closer, context_.checker.compare_with(instance, is_uneven));
   judged.again->comparison = std::make_unique<OracleComparison>(std::move(closer));
@@ -182,16 +210,28 @@ Result<std::vector<CheckReport>> JudgedOutputs::reports_by(const OracleCompariso
                                                            std::uint32_t set) const {
   std::vector<CheckReport> reports;
   for (std::size_t j = 0; j < errors_.size(); ++j) {
-    KW_TRY(auto ours, candidate_.outputs().output(set, j));
-    reports.push_back(comparison.check(j, ours));
+    KW_TRY(OutputBytes ours, output_of(set, j, comparison.instance().part(j)));
+    reports.push_back(comparison.check(j, ours.bytes));
   }
   return reports;
+}
+
+Result<JudgedOutputs::OutputBytes> JudgedOutputs::output_of(std::uint32_t set, std::size_t j,
+                                                            const Selection* part) const {
+  OutputBytes out;
+  if (part == nullptr) {
+    KW_TRY(out.bytes, candidate_.outputs().output(set, j));
+    return out;
+  }
+  KW_TRY(out.own, candidate_.outputs().part(set, j, *part));
+  out.bytes = out.own;
+  return out;
 }
 
 Status JudgedOutputs::record_all(std::span<const CheckReport> reports, const Instance& instance,
                                  std::uint32_t set, const std::string& note) {
   for (std::size_t j = 0; j < reports.size() && !fault_.found(); ++j)
-    KW_TRY_STATUS(record(j, reports[j], set, instance.trusted[j], note));
+    KW_TRY_STATUS(record(j, reports[j], set, instance, note));
   return {};
 }
 

@@ -55,9 +55,19 @@ class JudgedOutputs {
     std::unique_ptr<KnownOutputs> again;
   };
 
-  Status compare_call(std::uint32_t set, const std::vector<CheckReport>& reports,
+  Status compare_call(const ComparedCall& call, const std::vector<CheckReport>& reports,
                       bool in_first_block, const std::optional<FilledCase>& hard);
-  Status ask_oracle(std::uint32_t set);
+  // A candidate's output, or a part of it by itself.
+  struct OutputBytes {
+    OutputBytes() = default;
+    OutputBytes(OutputBytes&&) = default;
+    OutputBytes& operator=(OutputBytes&&) = default;
+    std::span<const std::byte> bytes;
+    std::vector<std::byte> own;
+  };
+  Result<OutputBytes> output_of(std::uint32_t set, std::size_t j, const Selection* part) const;
+  Selections doubtful_parts(std::span<const CheckReport> reports);
+  Status ask_oracle(std::uint32_t set, Selections selected);
   Status judge_hard(std::uint32_t set, HardCase& hard);
   Status judge_by(const OracleComparison& comparison, const Instance& instance, std::uint32_t set);
   Result<Judged> judged_by(const OracleComparison& comparison, std::uint32_t set, bool is_uneven);
@@ -69,7 +79,7 @@ class JudgedOutputs {
                     std::uint32_t set, const std::string& note = {});
   // note: about the inputs, behind the words of a mistake.
   Status record(std::size_t output, const CheckReport& report, std::uint32_t set,
-                std::span<const std::byte> expected, const std::string& note = {});
+                const Instance& right, const std::string& note = {});
 
   JudgingContext& context_;
   Side& candidate_;

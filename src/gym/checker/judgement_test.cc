@@ -381,6 +381,23 @@ TEST(Judgement, TheBaselineAloneDoesNotConvict) {
   EXPECT_EQ(outcome_of(judge(workload, right())), "passed");
 }
 
+// The baseline errs in an element of each call; the candidate in one of a call's.
+TEST(Judgement, ALargeOutputIsJudgedInPartsUnlessItIsInDoubt) {
+  for (bool is_right : {true, false}) {
+    FakeWorkload workload(untimed());
+    workload.signature.outputs[0].shape = {8, 32};
+    workload.reference.judge_in_parts_beyond(64);
+    workload.learn_from_oracle();
+    ExecutorScript baseline = after_right([](const ScriptedCall& call) { call.y()[9] += 0.01F; });
+    workload.start_baseline(baseline);
+    const ExecutorScript wrong = after_right([](const ScriptedCall& call) {
+      if (call.launch == 2) call.y()[200] += 0.5F;
+    });
+    EXPECT_EQ(outcome_of(judge(workload, is_right ? right() : wrong)),
+              is_right ? "passed" : "wrong_value");
+  }
+}
+
 TEST(Judgement, UntimedCallsAreCheckedAndOneIsAudited) {
   FakeWorkload workload(untimed());
   const Result<Json> report = judge(workload, right());

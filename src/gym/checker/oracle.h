@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "gym/checker/module_description.h"
+#include "gym/checker/tensor_memory.h"
+#include "gym/correctness/selection.h"
 #include "gym/messages/checker_messages.h"
 #include "task/signature.h"
 
@@ -50,8 +52,19 @@ class Oracle {
     std::uint64_t perturb_seed = 0;  // 0: no perturbation
     double perturb_scale = 0;        // relative step of inputs and statics
     double function_scale = 0;       // relative step of elementary functions' results; 0: exact
+    // Borrowed; null: whole outputs. Only of an oracle that selects().
+    const Selections* selected = nullptr;
   };
-  // Runs the reference on the exchange's inputs and statics.
+  // Whether a run can give parts of outputs: then those that Run::selected names are such parts.
+  // Those of more than kLargeOutput elements should be, by about kMostSelected of them.
+  virtual bool selects() const { return false; }
+  static constexpr std::int64_t kLargeOutput = std::int64_t{1} << 24U;
+  static constexpr std::size_t kMostSelected = std::size_t{1} << 22U;
+
+  // Gives the next run its inputs and statics (null: none): copied to the exchange, or named where
+  // they lie.
+  virtual Status offer(const TensorMemory& inputs, const TensorMemory* statics);
+  // Runs the reference on what was offered.
   virtual Result<OracleAnswer> run(const Run& run) = 0;
   // The shortest unperturbed run at the declared precision so far, with its messages.
   virtual std::optional<std::chrono::nanoseconds> fastest_declared_run() const = 0;

@@ -29,6 +29,24 @@ std::string_view precision_name(Precision precision) {
   return "declared";
 }
 
+// Rows and columns of each part; null: a whole output.
+Json to_json(const Selections& selections) {
+  Json list = Json::array();
+  for (const std::optional<Selection>& one : selections) {
+    if (!one) {
+      list.push_back(nullptr);
+      continue;
+    }
+    Json columns = Json::array();
+    for (const Selection::Range& range : one->columns())
+      columns.push_back(Json::array({range.first, range.count}));
+    list.push_back({{"row_length", one->row_length()},
+                    {"rows", one->rows()},
+                    {"columns", std::move(columns)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OracleClient>> OracleClient::attach(
@@ -91,6 +109,7 @@ Result<OracleAnswer> OracleClient::request(const Json& body, const std::vector<i
 }
 
 Result<OracleAnswer> OracleClient::setup(const OracleSetup& setup, const std::string& source) {
+  is_on_gpu_ = setup.device.has_value();
   KW_TRY(os::UniqueFd source_fd, os::make_sealed_file("source", source));
   Json request_body = to_json(setup);
   request_body["op"] = "setup";
@@ -127,9 +146,15 @@ std::size_t OracleClient::place_slots(const task::Signature& signature) {
 }
 
 Result<OracleAnswer> OracleClient::attach_exchange(const task::Signature& signature) {
+  signature_ = signature;
   const std::size_t bytes = place_slots(signature);
   KW_TRY(exchange_fd_, os::make_memory_file("exchange", bytes));
-  KW_TRY(exchange_, os::Mapping::shared(exchange_fd_.get(), bytes, true));
+  // On a GPU most inputs lie elsewhere, and of large outputs only parts come.
+  if (is_on_gpu_) {
+    KW_TRY(sparse_exchange_, os::SparseMapping::shared(exchange_fd_.get(), bytes));
+  } else {
+    KW_TRY(exchange_, os::Mapping::shared(exchange_fd_.get(), bytes, true));
+  }
   // One entry an argument, as in the signature: 0 for scalars, which take no memory.
   auto offsets = [](const std::vector<task::Argument>& arguments, const std::vector<Slot>& slots) {
     Json list = Json::array();
@@ -157,13 +182,47 @@ Result<OracleAnswer> OracleClient::state(std::uint64_t seed, bool redraw) {
   return request({{"op", "state"}, {"seed", seed}, {"redraw", redraw}});
 }
 
+Result<Json> OracleClient::place_of(const TensorMemory& memory,
+                                    const std::vector<task::Argument>& arguments) {
+  const auto found = std::ranges::find(mapped_, &memory);
+  const auto region = static_cast<std::size_t>(found - mapped_.begin());
+  if (found == mapped_.end()) {
+    KW_TRY(OracleAnswer answer, request({{"op", "map"},
+                                         {"fds", {"memory"}},
+                                         {"region", region},
+                                         {"bytes", memory.layout().total_bytes()}},
+                                        {memory.descriptor()}));
+    if (!answer.ok)
+      return fail(ErrorCode::kUnavailable, "the reference's process: {}", answer.text);
+    mapped_.push_back(&memory);
+  }
+  Json offsets = Json::array();
+  std::size_t tensor = 0;
+  for (const task::Argument& argument : arguments)
+    offsets.push_back(argument.role == task::Role::kScalar ? 0 : memory.layout().offset(tensor++));
+  return Json{{"region", region}, {"offsets", std::move(offsets)}};
+}
+
+Status OracleClient::offer(const TensorMemory& inputs, const TensorMemory* statics) {
+  if (!is_on_gpu_) return Oracle::offer(inputs, statics);
+  places_ = Json::object();
+  KW_TRY(places_["inputs_at"], place_of(inputs, signature_.inputs));
+  if (statics != nullptr) {
+    KW_TRY(places_["statics_at"], place_of(*statics, signature_.statics));
+  }
+  return {};
+}
+
 Result<OracleAnswer> OracleClient::run(const Run& run) {
-  KW_TRY(OracleAnswer answer, request({{"op", "run"},
-                                       {"precision", precision_name(run.precision)},
-                                       {"perturb_seed", run.perturb_seed},
-                                       {"perturb_scale", run.perturb_scale},
-                                       {"function_scale", run.function_scale},
-                                       {"mode", "train"}}));
+  Json body = {{"op", "run"},
+               {"precision", precision_name(run.precision)},
+               {"perturb_seed", run.perturb_seed},
+               {"perturb_scale", run.perturb_scale},
+               {"function_scale", run.function_scale},
+               {"mode", "train"}};
+  body.update(places_);
+  if (run.selected != nullptr && !run.selected->empty()) body["selected"] = to_json(*run.selected);
+  KW_TRY(OracleAnswer answer, request(body));
   if (answer.ok && run.precision == Precision::kDeclared && run.perturb_seed == 0)
     fastest_ = std::min(fastest_.value_or(answer.took), answer.took);
   return answer;

@@ -18,6 +18,7 @@
 #include "gym/protocol.h"
 #include "os/fd.h"
 #include "os/memory.h"
+#include "os/sparse_mapping.h"
 #include "sandbox/sandbox.h"
 #include "task/signature.h"
 
@@ -39,6 +40,8 @@ class OracleClient final : public Oracle {
   Result<OracleAnswer> attach_exchange(const task::Signature& signature) override;
   Result<OracleAnswer> generate(std::uint64_t seed) override;
   Result<OracleAnswer> state(std::uint64_t seed, bool redraw) override;
+  bool selects() const override { return is_on_gpu_; }
+  Status offer(const TensorMemory& inputs, const TensorMemory* statics) override;
   Result<OracleAnswer> run(const Run& run) override;
   std::optional<std::chrono::nanoseconds> fastest_declared_run() const override { return fastest_; }
 
@@ -55,13 +58,16 @@ class OracleClient final : public Oracle {
   };
   OracleClient() = default;
   Result<OracleAnswer> request(const Json& body, const std::vector<int>& fds = {});
+  // The number of this memory, which the process maps when it is new, and its tensors' offsets.
+  Result<Json> place_of(const TensorMemory& memory, const std::vector<task::Argument>& arguments);
   // The inner Status is the process's failure.
   Result<Status> receive(OracleReply& reply, std::chrono::nanoseconds& took);
   std::string words_for(const Error& failure);
   // Lays the tensors out in slots; the size of the exchange.
   std::size_t place_slots(const task::Signature& signature);
   std::span<std::byte> bytes_of(const Slot& slot) const {
-    return exchange_.bytes().subspan(slot.offset, slot.bytes);
+    const auto exchange = is_on_gpu_ ? sparse_exchange_.bytes() : exchange_.bytes();
+    return exchange.subspan(slot.offset, slot.bytes);
   }
 
   os::UniqueFd control_;
@@ -71,8 +77,15 @@ class OracleClient final : public Oracle {
   CheckerClock* clock_ = nullptr;  // borrowed
   os::UniqueFd text_fd_, exchange_fd_;
   os::Mapping text_, exchange_;
+  os::SparseMapping sparse_exchange_;  // instead, on a GPU
+  task::Signature signature_;
   std::vector<Slot> inputs_, statics_, outputs_, outputs64_;
   std::optional<std::chrono::nanoseconds> fastest_;
+  bool is_on_gpu_ = false;
+  // On a GPU: memory that the process has mapped, under its number, and where the next run's
+  // tensors lie. Memory lives as long as the session.
+  std::vector<const TensorMemory*> mapped_;
+  Json places_ = Json::object();
 };
 
 }  // namespace kw::gym

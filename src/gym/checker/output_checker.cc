@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "gym/checker/layout.h"
 #include "gym/correctness/indices.h"
@@ -166,15 +167,25 @@ TensorView OutputChecker::view(std::size_t output, std::span<const std::byte> by
   return {plans_[output].argument->dtype, plans_[output].argument->shape, bytes};
 }
 
+TensorView OutputChecker::view(std::size_t output, const Instance& instance,
+                               std::span<const std::byte> bytes) const {
+  const Selection* part = instance.part(output);
+  if (part == nullptr) return view(output, bytes);
+  return {plans_[output].argument->dtype, part->shape(), bytes};
+}
+
 Result<InstanceBudget> OutputChecker::budget(std::size_t output, const Instance& instance,
                                              bool is_uneven) const {
   const Plan& plan = plans_[output];
-  OracleRun run{doubles(instance.exact[output]), view(output, instance.trusted[output]), {}};
+  const TensorView trusted = view(output, instance, instance.trusted[output]);
+  OracleRun run{doubles(instance.exact[output]), trusted, {}};
   for (const Instance::Outputs& moved : instance.perturbed)
     run.perturbed.push_back(doubles(moved[output]));
-  return InstanceBudget::make(
-      {plan.argument->dtype, plan.argument->shape, plan.terms, plan.uneven || is_uneven},
-      std::move(run));
+  return InstanceBudget::make({plan.argument->dtype,
+                               {trusted.shape.begin(), trusted.shape.end()},
+                               plan.terms,
+                               plan.uneven || is_uneven},
+                              std::move(run));
 }
 
 void OutputChecker::learn_terms(const Instance& ordinary) {
@@ -239,7 +250,7 @@ CheckReport OracleComparison::check_indices_of(std::size_t output,
 CheckReport OracleComparison::check(std::size_t output, std::span<const std::byte> ours) const {
   const OutputChecker::Plan& plan = checker_->plans_[output];
   const auto& budget = budgets_[output];
-  TensorView candidate = checker_->view(output, ours);
+  TensorView candidate = checker_->view(output, *instance_, ours);
   switch (plan.policy.check) {
     case CheckKind::kSampling:
       return {};
@@ -250,7 +261,9 @@ CheckReport OracleComparison::check(std::size_t output, std::span<const std::byt
       return budget ? check_set(candidate, *budget)
                     : check_set(candidate, integers(instance_->exact[output]));
     case CheckKind::kExact:
-      if (budget) return check_exact(candidate, checker_->view(output, instance_->trusted[output]));
+      if (budget)
+        return check_exact(candidate,
+                           checker_->view(output, *instance_, instance_->trusted[output]));
       break;
     case CheckKind::kValues:
       if (budget) return check_against_oracle(candidate, *budget);
@@ -314,6 +327,14 @@ CheckReport OutputChecker::against_baseline(
   }
   return floating ? check_against_baseline(candidate, baseline, plan.learned, kSides)
                   : check_exact(candidate, baseline);
+}
+
+std::optional<BaselineRule> OutputChecker::baseline_rule(std::size_t output) const {
+  const Plan& plan = plans_[output];
+  const bool is_value = plan.policy.check == CheckKind::kValues;
+  if (!is_value && plan.policy.check != CheckKind::kExact) return std::nullopt;
+  return BaselineRule{!is_value || !tensor::is_floating(plan.argument->dtype), plan.learned,
+                      kSides};
 }
 
 std::vector<std::size_t> OutputChecker::probability_inputs() const {

@@ -15,6 +15,7 @@
 #include "gym/correctness/budget.h"
 #include "gym/correctness/compare.h"
 #include "gym/correctness/sampling.h"
+#include "gym/correctness/selection.h"
 #include "task/problem.h"
 #include "task/signature.h"
 
@@ -27,8 +28,23 @@ struct Instance {
   Outputs trusted;                             // declared dtype
   Outputs exact;                               // float64; int64 for integers and booleans
   std::vector<Outputs> perturbed;  // float64 runs, every floating input moved by one eps
+  // Of large outputs all of these hold a part only.
+  Selections selected;
 
   std::size_t bytes() const;  // of all of them together
+  // The part of an output; null: all of it.
+  const Selection* part(std::size_t output) const {
+    if (output >= selected.size()) return nullptr;
+    const std::optional<Selection>& one = selected[output];
+    return one ? &*one : nullptr;
+  }
+};
+
+// How an output is compared with the baseline's, where single elements decide.
+struct BaselineRule {
+  bool is_exact = false;         // equal, else:
+  BaselineCoefficients learned;  // check_against_baseline() with these
+  double sides = 2;
 };
 
 class OracleComparison;
@@ -52,6 +68,9 @@ class OutputChecker {
   // kInvalidArgument: the reference gives NaN on these inputs.
   Result<OracleComparison> compare_with(const Instance& instance, bool is_uneven = false) const;
 
+  // Of outputs.
+  std::size_t count() const { return plans_.size(); }
+  const task::Argument& declared(std::size_t output) const { return *plans_[output].argument; }
   // Whether some output's check looks at this input tensor.
   bool needs_input(std::size_t tensor) const;
   // Relative step of the perturbed runs: the largest eps of the floating outputs, without such what
@@ -74,6 +93,9 @@ class OutputChecker {
   CheckReport against_baseline(std::size_t output, std::span<const std::byte> ours,
                                std::span<const std::span<const std::byte>> theirs,
                                std::span<const std::span<const std::byte>> inputs) const;
+  // What against_baseline() does; nullopt: more than a look at single elements. Borrowed parts live
+  // as long as the checker.
+  std::optional<BaselineRule> baseline_rule(std::size_t output) const;
   // The input tensors that hold the probabilities of sampled outputs.
   std::vector<std::size_t> probability_inputs() const;
   // check = "sampling": adds the call's draws. Sampled outputs pass the two comparisons above.
@@ -99,6 +121,9 @@ class OutputChecker {
   OutputChecker() = default;
   void perturb_by(tensor::DType dtype, double step);
   TensorView view(std::size_t output, std::span<const std::byte> bytes) const;
+  // The same of an instance's output, or of another output's part of the same shape.
+  TensorView view(std::size_t output, const Instance& instance,
+                  std::span<const std::byte> bytes) const;
   Result<InstanceBudget> budget(std::size_t output, const Instance& instance,
                                 bool is_uneven = false) const;
   const task::Argument& pointed_at(const Plan& plan) const;
@@ -116,8 +141,9 @@ class OutputChecker {
 // The oracle's side of one set of inputs: budgets are made once, any number of outputs compared.
 class OracleComparison {
  public:
-  // ours: contiguous, declared dtype.
+  // ours: contiguous, declared dtype; the part of the output that the instance has.
   CheckReport check(std::size_t output, std::span<const std::byte> ours) const;
+  const Instance& instance() const { return *instance_; }
 
  private:
   friend class OutputChecker;

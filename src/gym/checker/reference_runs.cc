@@ -14,12 +14,6 @@ std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-Status copy_tensor(const TensorMemory& memory, std::size_t i, std::span<std::byte> to) {
-  KW_TRY(auto bytes, memory.view(i));
-  if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
-  return {};
-}
-
 // Values of an int64 or float64 tensor in the declared dtype.
 std::vector<std::byte> narrowed(tensor::DType dtype, std::span<const std::byte> wide) {
   constexpr std::size_t kWide = sizeof(double);
@@ -39,22 +33,43 @@ std::vector<std::byte> narrowed(tensor::DType dtype, std::span<const std::byte> 
 
 }  // namespace
 
-Status ReferenceRuns::offer(const TensorMemory& inputs) {
-  for (std::size_t i = 0; i < inputs.layout().count(); ++i)
-    KW_TRY_STATUS(copy_tensor(inputs, i, oracle_->input(i)));
-  for (std::size_t i = 0; statics_ != nullptr && i < statics_->layout().count(); ++i)
-    KW_TRY_STATUS(copy_tensor(*statics_, i, oracle_->static_tensor(i)));
-  return {};
+bool ReferenceRuns::is_judged_in_parts(std::size_t output) const {
+  return signature_->outputs[output].elements() > whole_ &&
+         checker_->baseline_rule(output).has_value();
+}
+
+Selections ReferenceRuns::random_parts() {
+  Selections parts(signature_->outputs.size());
+  bool any = false;
+  for (std::size_t j = 0; j < parts.size(); ++j) {
+    if (!is_judged_in_parts(j)) continue;
+    Rng rng(seeds_->next());
+    const auto most = std::min(Oracle::kMostSelected, static_cast<std::size_t>(whole_));
+    parts[j] = Selection::random(slices_of(signature_->outputs[j].shape), most, rng);
+    any = true;
+  }
+  return any ? parts : Selections();
 }
 
 Result<OracleAnswer> ReferenceRuns::run_once(const TensorMemory& inputs, const Oracle::Run& how,
+                                             const Selections& selected,
                                              Instance::Outputs& outputs) {
-  KW_TRY_STATUS(offer(inputs));
-  KW_TRY(OracleAnswer answer, oracle_->run(how));
+  KW_TRY_STATUS(oracle_->offer(inputs, statics_));
+  Oracle::Run run = how;
+  if (oracle_->selects()) run.selected = &selected;
+  KW_TRY(OracleAnswer answer, oracle_->run(run));
   outputs.clear();
+  const bool wide = how.precision == Precision::kFloat64 || how.precision == Precision::kSecond;
   for (std::size_t j = 0; answer.ok && j < signature_->outputs.size(); ++j) {
-    const bool wide = how.precision == Precision::kFloat64 || how.precision == Precision::kSecond;
-    outputs.push_back(copy_of(wide ? oracle_->output64(j) : oracle_->output(j)));
+    const std::span<const std::byte> bytes = wide ? oracle_->output64(j) : oracle_->output(j);
+    const std::size_t size = wide ? sizeof(double) : tensor::size_of(signature_->outputs[j].dtype);
+    const std::optional<Selection> part = j < selected.size() ? selected[j] : std::nullopt;
+    if (!part)
+      outputs.push_back(copy_of(bytes));
+    else if (oracle_->selects())
+      outputs.push_back(copy_of(bytes.first(part->elements() * size)));
+    else
+      outputs.push_back(part->of(bytes, size));
   }
   return answer;
 }
@@ -68,19 +83,21 @@ bool ReferenceRuns::fall_back_to_second(const OracleAnswer& float64) {
   return true;
 }
 
-Result<OracleAnswer> ReferenceRuns::run_exact(const TensorMemory& inputs,
-                                              Instance::Outputs& outputs) {
-  KW_TRY(OracleAnswer answer, run_once(inputs, {.precision = exact_precision_}, outputs));
+Result<OracleAnswer> ReferenceRuns::run_exact(const TensorMemory& inputs, Instance& instance) {
+  const auto run = [&] {
+    return run_once(inputs, {.precision = exact_precision_}, instance.selected, instance.exact);
+  };
+  KW_TRY(OracleAnswer answer, run());
   if (!fall_back_to_second(answer)) return answer;
-  KW_TRY(OracleAnswer second, run_once(inputs, {.precision = exact_precision_}, outputs));
+  KW_TRY(OracleAnswer second, run());
   if (second.ok) return second;
   answer.text += "\nIt does not run by other operators either: " + second.text;
   return answer;
 }
 
 Result<OracleAnswer> ReferenceRuns::run_perturbed(const TensorMemory& inputs,
-                                                  PerturbedRuns perturbed,
-                                                  std::vector<Instance::Outputs>& outputs) {
+                                                  PerturbedRuns perturbed, Instance& instance) {
+  std::vector<Instance::Outputs>& outputs = instance.perturbed;
   // The first two runs move inputs only, to show how many inputs stand behind an element. Where
   // results are rounded they do not show that, and one such run is enough.
   int unmoved_functions = perturbed.move_functions ? 2 : perturbed.count;
@@ -96,18 +113,19 @@ Result<OracleAnswer> ReferenceRuns::run_perturbed(const TensorMemory& inputs,
                                .perturb_scale = checker_->perturbation()};
     Oracle::Run deeper = moved;
     if (i >= unmoved_functions) deeper.function_scale = checker_->function_perturbation();
-    KW_TRY(answer, run_once(inputs, deeper, outputs.back()));
+    KW_TRY(answer, run_once(inputs, deeper, instance.selected, outputs.back()));
     // Not every reference runs operator by operator.
     if (!answer.ok && deeper.function_scale > 0) {
-      KW_TRY(answer, run_once(inputs, moved, outputs.back()));
+      KW_TRY(answer, run_once(inputs, moved, instance.selected, outputs.back()));
     }
   }
   return answer;
 }
 
-Status ReferenceRuns::run_second(const TensorMemory& inputs, Instance::Outputs& outputs) {
+Status ReferenceRuns::run_second(const TensorMemory& inputs, const Selections& selected,
+                                 Instance::Outputs& outputs) {
   Instance::Outputs wide;
-  KW_TRY_STATUS(run_once(inputs, {.precision = Precision::kSecond}, wide));
+  KW_TRY_STATUS(run_once(inputs, {.precision = Precision::kSecond}, selected, wide));
   outputs.clear();
   for (std::size_t j = 0; j < wide.size(); ++j)
     outputs.push_back(narrowed(signature_->outputs[j].dtype, wide[j]));
@@ -123,13 +141,14 @@ Result<OracleAnswer> ReferenceRuns::run(const TensorMemory& inputs, Instance& in
     KW_TRY(auto bytes, inputs.view(i));
     instance.inputs.back() = copy_of(bytes);
   }
-  KW_TRY(OracleAnswer answer,
-         run_once(inputs, {.precision = Precision::kDeclared}, instance.trusted));
+  if (instance.selected.empty()) instance.selected = random_parts();
+  KW_TRY(OracleAnswer answer, run_once(inputs, {.precision = Precision::kDeclared},
+                                       instance.selected, instance.trusted));
   if (!answer.ok) return answer;
-  KW_TRY(answer, run_exact(inputs, instance.exact));
+  KW_TRY(answer, run_exact(inputs, instance));
   if (!answer.ok) return answer;
   instance.perturbed.clear();
-  return run_perturbed(inputs, perturbed, instance.perturbed);
+  return run_perturbed(inputs, perturbed, instance);
 }
 
 }  // namespace kw::gym

@@ -1,6 +1,9 @@
 // ReferenceRuns: what the reference gives on the inputs of a set, as instances that outputs are
 // compared with.
 #pragma once
+#include <cstdint>
+#include <limits>
+
 #include "base/result.h"
 #include "gym/checker/oracle.h"
 #include "gym/checker/output_checker.h"
@@ -27,27 +30,34 @@ class ReferenceRuns {
         signature_(&signature),
         checker_(&checker),
         statics_(statics),
-        seeds_(&seeds) {}
+        seeds_(&seeds) {
+    if (oracle.selects()) whole_ = Oracle::kLargeOutput;
+  }
 
   // Runs the reference on the inputs of a set at the declared precision, in float64, and with moved
   // inputs.
+  // Where the instance has no selection and outputs are large, it gets one of random parts.
   Result<OracleAnswer> run(const TensorMemory& inputs, Instance& instance,
                            PerturbedRuns perturbed = {});
-  // Runs the reference once; there are no outputs where it fails.
+  // Runs the reference once; there are no outputs where it fails. selected: of outputs.
   Result<OracleAnswer> run_once(const TensorMemory& inputs, const Oracle::Run& how,
-                                Instance::Outputs& outputs);
+                                const Selections& selected, Instance::Outputs& outputs);
   // Runs the reference by other operators; outputs in the declared dtypes. There are none where it
   // does not run so.
-  Status run_second(const TensorMemory& inputs, Instance::Outputs& outputs);
+  Status run_second(const TensorMemory& inputs, const Selections& selected,
+                    Instance::Outputs& outputs);
+  // Outputs of more elements are judged by parts of them. Its default: what the oracle says.
+  void judge_in_parts_beyond(std::int64_t elements) { whole_ = elements; }
+  bool is_judged_in_parts(std::size_t output) const;
   // The precision that the declared one is compared with: kSecond where the reference does not run
   // in float64. The first run() settles it.
   Precision exact_precision() const { return exact_precision_; }
 
  private:
-  Status offer(const TensorMemory& inputs);
-  Result<OracleAnswer> run_exact(const TensorMemory& inputs, Instance::Outputs& outputs);
+  Selections random_parts();
+  Result<OracleAnswer> run_exact(const TensorMemory& inputs, Instance& instance);
   Result<OracleAnswer> run_perturbed(const TensorMemory& inputs, PerturbedRuns perturbed,
-                                     std::vector<Instance::Outputs>& outputs);
+                                     Instance& instance);
   bool fall_back_to_second(const OracleAnswer& float64);
 
   Oracle* oracle_;
@@ -57,6 +67,7 @@ class ReferenceRuns {
   SessionSeeds* seeds_;
   Precision exact_precision_ = Precision::kFloat64;
   bool exact_precision_is_settled_ = false;
+  std::int64_t whole_ = std::numeric_limits<std::int64_t>::max();  // judge_in_parts_beyond()
 };
 
 }  // namespace kw::gym

@@ -41,6 +41,27 @@ TEST(ReferenceRuns, DeclaredExactAndMoved) {
   EXPECT_TRUE(instance.inputs.at(0).empty());               // no check looks at it
 }
 
+TEST(ReferenceRuns, OfALargeOutputAnInstanceHasAPart) {
+  FakeWorkload workload;
+  workload.signature.outputs[0].shape = {8, 32};
+  workload.reference.judge_in_parts_beyond(64);
+  Instance whole, parts;
+  whole.selected.resize(1);
+  ASSERT_TRUE(run(workload, whole).value().ok);
+  ASSERT_TRUE(run(workload, parts).value().ok);
+  const Selection* part = parts.part(0);
+  ASSERT_NE(part, nullptr);
+  EXPECT_EQ(part->shape(), (std::vector<std::int64_t>{2, 32}));
+  EXPECT_EQ(whole.part(0), nullptr);
+  EXPECT_EQ(parts.trusted[0], part->of(whole.trusted[0], 4));
+  EXPECT_EQ(parts.exact[0], part->of(whole.exact[0], 8));
+  EXPECT_EQ(parts.perturbed.at(0)[0].size(), 64U * 8);
+
+  const OracleComparison comparison = workload.checker.compare_with(parts).value();
+  EXPECT_TRUE(comparison.check(0, parts.trusted[0]).passed);
+  EXPECT_FALSE(comparison.check(0, std::vector<std::byte>(parts.trusted[0].size())).passed);
+}
+
 TEST(ReferenceRuns, FunctionsMoveAfterTheFirstTwo) {
   FakeWorkload workload;
   Instance instance;

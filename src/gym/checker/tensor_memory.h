@@ -3,8 +3,8 @@
 //
 // The host's implementation is a memory file (host_memory.h). A CUDA implementation fits behind the
 // same calls: fill, hash, poison, canaries and clear are kernels of the checker's context, a
-// snapshot is a copy by the copy engine (a kernel could wait a time slice for the executor's), and
-// view() and snapshot() copy to the host when they are first asked. Where a read-only mapping does
+// snapshot is the memory itself while the executor is still, and view() and snapshot() copy to the
+// host when they are first asked. Where a read-only mapping does
 // not bind the executor's host code, that implementation may also draw inputs in a fresh allocation
 // at every fill(): executors read descriptor() and offsets anew at each launch.
 #pragma once
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "gym/checker/layout.h"
+#include "gym/correctness/selection.h"
 #include "gym/protocol.h"
 #include "task/problem.h"
 #include "tensor/dtype.h"
@@ -74,6 +76,16 @@ class TensorMemory {
   // The last snapshot of tensor i on the host: contiguous, valid until the next one or, where it
   // was still, until the next launch.
   virtual Result<std::span<const std::byte>> snapshot(std::size_t i) const = 0;
+  // A part of the last snapshot of tensor i.
+  virtual Result<std::vector<std::byte>> snapshot_part(std::size_t i, const Selection& part,
+                                                       std::size_t element_bytes) const {
+    KW_TRY(auto all, snapshot(i));
+    return part.of(all, element_bytes);
+  }
+  // The address on a GPU at which the last snapshot of tensor i lies; nullopt: on no GPU.
+  virtual std::optional<std::uint64_t> snapshot_address(std::size_t /*i*/) const {
+    return std::nullopt;
+  }
 
  protected:
   explicit TensorMemory(Layout layout) : layout_(std::move(layout)) {}

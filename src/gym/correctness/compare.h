@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "gym/correctness/budget.h"
 #include "gym/correctness/structure.h"
@@ -25,6 +26,8 @@ struct CheckReport {
   double bias = 0;  // mean of (candidate - expected) / budget
   double worst_tile = 0;                   // largest root mean square of it over 64 neighbours
   bool biased = false, clustered = false;  // either fails the check
+  // Some of the wrong elements, at random; empty where nobody kept any.
+  std::vector<std::uint64_t> sample;
 
   // Adds another call of the same output.
   void merge(const CheckReport& other);

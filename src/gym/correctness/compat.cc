@@ -106,6 +106,10 @@ void compare_whole(const TensorView& candidate, const TensorView& reference, dou
 
 }  // namespace
 
+double kernelbench_tolerance(DType dtype) {
+  return coarse_tolerance(dtype) ? 1e-2 : 1e-4;
+}
+
 KernelBenchResult kernelbench_compare(const TensorView& candidate, const TensorView& reference) {
   KernelBenchResult result;
   result.shape_equal = std::ranges::equal(candidate.shape, reference.shape);
@@ -113,7 +117,7 @@ KernelBenchResult kernelbench_compare(const TensorView& candidate, const TensorV
     result.close = false;
     return result;
   }
-  double tolerance = coarse_tolerance(reference.dtype) ? 1e-2 : 1e-4;
+  const double tolerance = kernelbench_tolerance(reference.dtype);
   Differences all;
   in_pieces<Differences>(
       reference,
@@ -136,23 +140,38 @@ KernelBenchResult kernelbench_compare(const TensorView& candidate, const TensorV
   return result;
 }
 
+FlashInferResult flashinfer_result(const FlashInferCounts& counts, std::size_t elements,
+                                   const FlashInferRule& rule) {
+  FlashInferResult result;
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  result.max_absolute_error = counts.nan_error ? kNan : static_cast<double>(counts.max_absolute);
+  result.max_relative_error = counts.nan_error ? kNan : static_cast<double>(counts.max_relative);
+  result.status = FlashInferStatus::kIncorrectNumerical;
+  if (counts.infinite || counts.nan) {
+    result.max_absolute_error = result.max_relative_error =
+        counts.infinite ? std::numeric_limits<double>::infinity() : kNan;
+    return result;
+  }
+  if (elements > 0) result.matched_ratio = 1 - counts.wrong / static_cast<double>(elements);
+  if (!(result.matched_ratio < rule.required_matched_ratio))
+    result.status = FlashInferStatus::kPassed;
+  return result;
+}
+
 FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorView& reference,
                                     const FlashInferRule& rule) {
-  FlashInferResult result;
-  auto finish = [&](FlashInferStatus status) {
-    result.status = status;
-    return result;
-  };
-  if (!std::ranges::equal(candidate.shape, reference.shape))
-    return finish(FlashInferStatus::kIncorrectShape);
-  if (candidate.dtype != reference.dtype) return finish(FlashInferStatus::kIncorrectDtype);
-  struct Part {
-    bool infinite = false, nan = false, nan_error = false;
-    double wrong = 0;
-    float max_absolute = 0, max_relative = 0;
-  } all;
+  FlashInferResult refused;
+  if (!std::ranges::equal(candidate.shape, reference.shape)) {
+    refused.status = FlashInferStatus::kIncorrectShape;
+    return refused;
+  }
+  if (candidate.dtype != reference.dtype) {
+    refused.status = FlashInferStatus::kIncorrectDtype;
+    return refused;
+  }
+  FlashInferCounts all;
   auto atol = static_cast<float>(rule.atol), rtol = static_cast<float>(rule.rtol);
-  auto compare = [&](std::size_t first, std::size_t last, Part& part) {
+  auto compare = [&](std::size_t first, std::size_t last, FlashInferCounts& part) {
     int infinite = 0, nan = 0, nan_error = 0, wrong = 0;
     for_pairs<float>(candidate, reference, first, last, [&](float c, float r) {
       float difference = std::abs(c - r);
@@ -169,7 +188,7 @@ FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorVie
     part.nan_error = nan_error != 0;
     part.wrong = wrong;
   };
-  in_pieces<Part>(reference, compare, [&](const Part& part) {
+  in_pieces<FlashInferCounts>(reference, compare, [&](const FlashInferCounts& part) {
     all.infinite = all.infinite || part.infinite;
     all.nan = all.nan || part.nan;
     all.nan_error = all.nan_error || part.nan_error;
@@ -177,20 +196,7 @@ FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorVie
     all.max_absolute = std::max(all.max_absolute, part.max_absolute);
     all.max_relative = std::max(all.max_relative, part.max_relative);
   });
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  result.max_absolute_error = all.nan_error ? kNan : static_cast<double>(all.max_absolute);
-  result.max_relative_error = all.nan_error ? kNan : static_cast<double>(all.max_relative);
-  if (all.infinite || all.nan) {
-    double value = all.infinite ? std::numeric_limits<double>::infinity()
-                                : std::numeric_limits<double>::quiet_NaN();
-    result.max_absolute_error = result.max_relative_error = value;
-    return finish(FlashInferStatus::kIncorrectNumerical);
-  }
-  if (reference.elements() > 0)
-    result.matched_ratio = 1 - all.wrong / static_cast<double>(reference.elements());
-  return finish(result.matched_ratio < rule.required_matched_ratio
-                    ? FlashInferStatus::kIncorrectNumerical
-                    : FlashInferStatus::kPassed);
+  return flashinfer_result(all, reference.elements(), rule);
 }
 
 }  // namespace kw::gym

@@ -39,4 +39,22 @@ struct FlashInferResult {
 FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorView& reference,
                                     const FlashInferRule& rule = {});
 
+// KernelBench's atol and rtol for a dtype.
+double kernelbench_tolerance(tensor::DType dtype);
+
+// What FlashInfer-Bench's rule finds in the elements of two outputs of one shape and dtype.
+struct FlashInferCounts {
+  bool infinite = false, nan = false, nan_error = false;
+  double wrong = 0;
+  float max_absolute = 0, max_relative = 0;
+};
+FlashInferResult flashinfer_result(const FlashInferCounts& counts, std::size_t elements,
+                                   const FlashInferRule& rule = {});
+
+// One output by both rules.
+struct RulesResult {
+  bool is_close = true;  // KernelBench's
+  FlashInferResult flashinfer;
+};
+
 }  // namespace kw::gym

@@ -1,7 +1,10 @@
 #include "gym/cuda/device_bytes.h"
 
+#include <map>
+#include <optional>
 #include <utility>
 
+#include "cuda/module.h"
 #include "cuda/shared_memory.h"
 #include "cuda/stream.h"
 
@@ -18,6 +21,7 @@ class CudaBytes final : public DeviceBytes {
         bytes_(bytes) {}
 
   std::size_t size() const override { return bytes_; }
+  std::uint64_t address() const override { return memory_.address(); }
   int descriptor() const override { return descriptor_.get(); }
   Status upload(std::size_t offset, std::span<const std::byte> from) override {
     if (from.empty()) return {};
@@ -42,10 +46,47 @@ class CudaBytes final : public DeviceBytes {
   std::size_t bytes_;
 };
 
+class CudaKernels final : public KernelRunner {
+ public:
+  CudaKernels(cuda::Module module, const cuda::Stream& stream)
+      : module_(std::move(module)), stream_(stream) {}
+
+  Status run(std::string_view kernel, const KernelShape& shape, const void* task) override {
+    KW_TRY(cuda::Function function, function_of(std::string(kernel), shape.shared_bytes));
+    cuda::LaunchShape launch;
+    launch.grid[0] = shape.blocks;
+    launch.threads = shape.threads;
+    launch.shared_bytes = shape.shared_bytes;
+    void* pointers[] = {const_cast<void*>(task)};
+    KW_TRY_STATUS(function.launch_pointers(stream_, launch, pointers));
+    return stream_.synchronize();
+  }
+
+ private:
+  Result<cuda::Function> function_of(const std::string& kernel, std::size_t shared_bytes) {
+    if (auto found = functions_.find(kernel); found != functions_.end()) return found->second;
+    KW_TRY(cuda::Function function, module_.function(kernel));
+    if (shared_bytes > 0) KW_TRY_STATUS(function.allow_shared_bytes(shared_bytes));
+    functions_[kernel] = function;
+    return function;
+  }
+
+  cuda::Module module_;
+  const cuda::Stream& stream_;
+  std::map<std::string, cuda::Function> functions_;
+};
+
 class CudaSource final : public DeviceSource {
  public:
   CudaSource(cuda::Context context, cuda::Stream stream, int device)
       : context_(std::move(context)), stream_(std::move(stream)), device_(device) {}
+
+  Status load(const std::string& kernels) {
+    KW_TRY(cuda::Module module, cuda::Module::load(kernels));
+    kernels_.emplace(std::move(module), stream_);
+    return {};
+  }
+  KernelRunner* kernels() override { return kernels_ ? &*kernels_ : nullptr; }
 
   Result<std::unique_ptr<DeviceBytes>> make(std::size_t bytes) override {
     KW_TRY(cuda::SharedMemory memory, cuda::SharedMemory::make(device_, bytes));
@@ -60,14 +101,17 @@ class CudaSource final : public DeviceSource {
   cuda::Context context_;  // outlives the stream
   cuda::Stream stream_;
   int device_;
+  std::optional<CudaKernels> kernels_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceSource>> cuda_source(int device) {
+Result<std::unique_ptr<DeviceSource>> cuda_source(int device, const std::string& kernels) {
   KW_TRY(cuda::Context context, cuda::Context::open(device));
   KW_TRY(cuda::Stream stream, cuda::Stream::make());
-  return std::make_unique<CudaSource>(std::move(context), std::move(stream), device);
+  auto source = std::make_unique<CudaSource>(std::move(context), std::move(stream), device);
+  if (!kernels.empty()) KW_TRY_STATUS(source->load(kernels));
+  return source;
 }
 
 }  // namespace kw::gym

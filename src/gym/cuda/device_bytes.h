@@ -2,11 +2,14 @@
 // logic (device_memory.h) and the driver: tests put a vector behind it.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/result.h"
 #include "cuda/context.h"
+#include "gym/cuda/kernel_runner.h"
 
 namespace kw::gym {
 
@@ -16,7 +19,8 @@ class DeviceBytes {
  public:
   virtual ~DeviceBytes() = default;
   virtual std::size_t size() const = 0;
-  virtual int descriptor() const = 0;  // by which another process maps it; -1: none
+  virtual std::uint64_t address() const = 0;  // the GPU's, as kernels take it
+  virtual int descriptor() const = 0;         // by which another process maps it; -1: none
   virtual Status upload(std::size_t offset, std::span<const std::byte> from) = 0;
   virtual Status download(std::size_t offset, std::span<std::byte> to) const = 0;
   virtual Status zero() = 0;
@@ -28,10 +32,12 @@ class DeviceSource {
   virtual ~DeviceSource() = default;
   // kResourceExhausted. Its content is zero.
   virtual Result<std::unique_ptr<DeviceBytes>> make(std::size_t bytes) = 0;
+  // Our kernels on this memory; null: there are none, and the host does their work.
+  virtual KernelRunner* kernels() = 0;
 };
 
 // The memory of a GPU, shared through descriptors (cuda/shared_memory.h). kUnsupported without a
-// GPU. device: the number of the GPU.
-Result<std::unique_ptr<DeviceSource>> cuda_source(int device);
+// GPU. device: the number of the GPU. kernels: what compile_kernels() gave; empty: none.
+Result<std::unique_ptr<DeviceSource>> cuda_source(int device, const std::string& kernels);
 
 }  // namespace kw::gym

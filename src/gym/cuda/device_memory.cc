@@ -3,18 +3,26 @@
 #include <algorithm>
 
 #include "gym/checker/tensor_bytes.h"
+#include "gym/cuda/device_draws.h"
 #include "gym/inputs/fill.h"
 #include "gym/inputs/poison.h"
 
 namespace kw::gym {
 
-DeviceTensors::DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes)
+DeviceTensors::DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes,
+                             KernelRunner* kernels)
     : TensorMemory(std::move(layout)),
       bytes_(std::move(bytes)),
+      kernels_(kernels),
       snapshots_(this->layout().count()),
       views_(this->layout().count()) {}
 
 Status DeviceTensors::fill(std::size_t i, const InputSpec& spec, std::uint64_t seed) {
+  KW_TRY_STATUS(check_distribution(spec.dtype, spec.shape, spec.policy));
+  if (kernels_ != nullptr) {
+    if (const auto recipe = recipe_of(spec.dtype, spec.policy))
+      return draw_on_device(*kernels_, address(i), spec, *recipe, seed);
+  }
   std::vector<std::byte> values(layout().bytes(i));
   KW_TRY_STATUS(fill_input(spec.dtype, spec.shape, spec.policy, seed, values));
   return bytes_->upload(layout().offset(i), values);
@@ -49,6 +57,8 @@ Result<std::uint64_t> DeviceTensors::hash(std::uint64_t secret_seed,
 }
 
 Status DeviceTensors::poison(std::size_t i, tensor::DType dtype, std::uint64_t seed) {
+  if (kernels_ != nullptr)
+    return poison_on_device(*kernels_, address(i), layout().bytes(i), dtype, seed);
   std::vector<std::byte> values(layout().bytes(i));
   kw::gym::poison(dtype, seed, values);
   return bytes_->upload(layout().offset(i), values);
@@ -80,15 +90,49 @@ Result<bool> DeviceTensors::canaries_intact(std::uint64_t secret_seed) const {
   return intact;
 }
 
-Status DeviceTensors::take_snapshot(std::size_t i, bool /*is_still*/) {
-  snapshots_[i].resize(layout().bytes(i));
-  return bytes_->download(layout().offset(i), snapshots_[i]);
+Status DeviceTensors::take_snapshot(std::size_t i, bool is_still) {
+  snapshots_[i].is_copied = false;
+  snapshots_[i].is_in_place = is_still;
+  if (is_still) return {};
+  KW_TRY(auto copied, snapshot(i));
+  (void)copied;
+  return {};
+}
+
+Result<std::span<const std::byte>> DeviceTensors::snapshot(std::size_t i) const {
+  Snapshot& snapshot = snapshots_[i];
+  if (!snapshot.is_copied) {
+    snapshot.bytes.resize(layout().bytes(i));
+    KW_TRY_STATUS(bytes_->download(layout().offset(i), snapshot.bytes));
+    snapshot.is_copied = true;
+  }
+  return snapshot.bytes;
+}
+
+Result<std::vector<std::byte>> DeviceTensors::snapshot_part(std::size_t i, const Selection& part,
+                                                            std::size_t element_bytes) const {
+  if (!snapshots_[i].is_in_place) return TensorMemory::snapshot_part(i, part, element_bytes);
+  std::vector<std::byte> out(part.elements() * element_bytes);
+  std::span<std::byte> rest = out;
+  Status status;
+  part.for_runs([&](std::size_t first, std::size_t count) {
+    const std::size_t bytes = count * element_bytes;
+    if (status)
+      status = bytes_->download(layout().offset(i) + first * element_bytes, rest.first(bytes));
+    rest = rest.subspan(bytes);
+  });
+  KW_TRY_STATUS(std::move(status));
+  return out;
+}
+
+std::optional<std::uint64_t> DeviceTensors::snapshot_address(std::size_t i) const {
+  return snapshots_[i].is_in_place ? std::optional(address(i)) : std::nullopt;
 }
 
 Result<std::unique_ptr<TensorMemory>> DeviceAllocator::allocate(const char* /*name*/, Layout layout,
                                                                 bool /*seal*/) {
   KW_TRY(std::unique_ptr<DeviceBytes> bytes, source_->make(layout.total_bytes()));
-  return std::make_unique<DeviceTensors>(std::move(layout), std::move(bytes));
+  return std::make_unique<DeviceTensors>(std::move(layout), std::move(bytes), source_->kernels());
 }
 
 Result<std::unique_ptr<ResultArena>> DeviceAllocator::allocate_arena(std::size_t /*bytes*/) {

@@ -1,11 +1,12 @@
-// TensorMemory in a GPU's memory. Values are drawn on the host by the host's generator and copied,
-// so a seed gives the same bytes as in host memory, and the oracle on the CPU sees what kernels
-// see.
+// TensorMemory in a GPU's memory. Kernels draw most inputs and all poison where they lie; rare
+// distributions are drawn on the host and copied. A seed gives the same bytes as in host memory,
+// and the oracle on the CPU sees what kernels see.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,11 +16,12 @@
 
 namespace kw::gym {
 
-// Snapshots are copies to the host, whether an executor is still or not: nothing on a GPU can be
-// read in place.
+// The snapshot of a still executor is the memory itself, copied to the host when it is first asked
+// for.
 class DeviceTensors final : public TensorMemory {
  public:
-  DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes);
+  // kernels: of the bytes' source. Borrowed.
+  DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes, KernelRunner* kernels);
 
   int descriptor() const override { return bytes_->descriptor(); }
   Status fill(std::size_t i, const InputSpec& spec, std::uint64_t seed) override;
@@ -32,13 +34,22 @@ class DeviceTensors final : public TensorMemory {
   Result<bool> canaries_intact(std::uint64_t secret_seed) const override;
   Status clear() override { return bytes_->zero(); }
   Status take_snapshot(std::size_t i, bool is_still) override;
-  Result<std::span<const std::byte>> snapshot(std::size_t i) const override {
-    return snapshots_[i];
-  }
+  Result<std::span<const std::byte>> snapshot(std::size_t i) const override;
+  Result<std::vector<std::byte>> snapshot_part(std::size_t i, const Selection& part,
+                                               std::size_t element_bytes) const override;
+  std::optional<std::uint64_t> snapshot_address(std::size_t i) const override;
 
  private:
+  struct Snapshot {
+    std::vector<std::byte> bytes;
+    bool is_copied = true;     // bytes are those of the last snapshot
+    bool is_in_place = false;  // the memory itself is the last snapshot
+  };
+  std::uint64_t address(std::size_t i) const { return bytes_->address() + layout().offset(i); }
+
   std::unique_ptr<DeviceBytes> bytes_;
-  std::vector<std::vector<std::byte>> snapshots_;
+  KernelRunner* kernels_;
+  mutable std::vector<Snapshot> snapshots_;
   mutable std::vector<std::vector<std::byte>> views_;  // of view(), copied at each call
 };
 

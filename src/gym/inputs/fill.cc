@@ -27,8 +27,6 @@ using tensor::DType;
 
 constexpr std::size_t kChunk = 4096;
 constexpr std::size_t kSpikeBlock = 1024;
-constexpr std::size_t kFilledPiece =
-    1U << 19U;  // elements that one thread fills from a seed of its own
 
 struct Range {
   double least, most;  // whole numbers that the dtype represents, without a gap
@@ -92,6 +90,17 @@ Bounds representable_bounds(DType dtype, Bounds bounds) {
        step *= 2)
     high = bounds.high - step;
   return {value(low), value(high)};
+}
+
+// 0: all 2^64 words.
+std::uint64_t count_of(Bounds whole) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole.high)) -
+         static_cast<std::uint64_t>(static_cast<std::int64_t>(whole.low)) + 1;
+}
+
+// The narrow dtypes' values are rounded from float32.
+Bounds uniform_ends(DType dtype, Bounds bounds) {
+  return representable_bounds(dtype == DType::kFloat64 ? DType::kFloat32 : dtype, bounds);
 }
 
 // A piece of a tensor: whole rows where the distribution knows rows.
@@ -260,8 +269,7 @@ class Filler {
   }
 
   void uniform() {
-    Bounds ends =
-        representable_bounds(dtype_ == DType::kFloat64 ? DType::kFloat32 : dtype_, bounds_);
+    Bounds ends = uniform_ends(dtype_, bounds_);
     auto low = static_cast<float>(bounds_.low);
     auto width = static_cast<float>(bounds_.high - bounds_.low);
     auto least = static_cast<float>(ends.low);
@@ -275,9 +283,8 @@ class Filler {
   void whole_numbers() {
     Bounds bounds = whole_bounds(dtype_, policy_);
     auto low = static_cast<std::int64_t>(bounds.low);
-    // 0: all 2^64 words. Below 2^32 numbers the bias of multiply-and-shift is under 2^-32 each.
-    auto count = static_cast<std::uint64_t>(static_cast<std::int64_t>(bounds.high)) -
-                 static_cast<std::uint64_t>(low) + 1;
+    // Below 2^32 numbers the bias of multiply-and-shift is under 2^-32 each.
+    const std::uint64_t count = count_of(bounds);
     std::array<std::int64_t, kChunk> whole;
     chunks<std::uint64_t>(
         [&](std::size_t, std::span<std::uint64_t> chunk) { stream_.words(chunk); },
@@ -479,11 +486,52 @@ Status fill_input(DType dtype, std::span<const std::int64_t> shape, const task::
   std::size_t columns = shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
   std::size_t piece = piece_of(policy.distribution, columns);
   os::in_parallel_pieces(out.size() / size, piece, size, [&](std::size_t first, std::size_t last) {
-    std::uint64_t piece_seed = seed + first / piece * 0x9e3779b97f4a7c15ULL;
-    Filler(dtype, shape, policy, piece_seed, out.subspan(first * size, (last - first) * size))
+    Filler(dtype, shape, policy, seed_of_piece(seed, first / piece),
+           out.subspan(first * size, (last - first) * size))
         .run();
   });
   return {};
+}
+
+std::optional<DrawRecipe> recipe_of(DType dtype, const task::InputPolicy& policy) {
+  const bool is_real = dtype == DType::kFloat32 || dtype == DType::kFloat16 ||
+                       dtype == DType::kBFloat16;  // float64 has two words a number
+  const bool is_whole = !tensor::is_floating(dtype);
+  const Bounds bounds = bounds_of(dtype, policy);
+  DrawRecipe recipe;
+  const auto whole = [&]() -> std::optional<DrawRecipe> {
+    if (tensor::is_floating(dtype) && !is_real && dtype != DType::kFloat64) return std::nullopt;
+    const Bounds ends = whole_bounds(dtype, policy);
+    recipe.kind = DrawRecipe::Kind::kWhole;
+    recipe.least_whole = static_cast<std::int64_t>(ends.low);
+    recipe.whole_count = count_of(ends);
+    return recipe;
+  };
+  switch (policy.distribution) {
+    case Distribution::kIntegers:
+      return whole();
+    case Distribution::kDefault:
+      return is_whole ? whole() : is_real ? std::optional(recipe) : std::nullopt;
+    case Distribution::kNormal:
+      recipe.mean = static_cast<float>(bounds.low);
+      recipe.deviation = static_cast<float>(bounds.high);
+      return is_real ? std::optional(recipe) : std::nullopt;
+    case Distribution::kSpikes:
+      recipe.spike = static_cast<float>(bounds.high);
+      return is_real && recipe.spike != 0 ? std::optional(recipe) : std::nullopt;
+    case Distribution::kUniform: {
+      if (is_whole) return whole();
+      const Bounds ends = uniform_ends(dtype, bounds);
+      recipe.kind = DrawRecipe::Kind::kUniform;
+      recipe.low = static_cast<float>(bounds.low);
+      recipe.width = static_cast<float>(bounds.high - bounds.low);
+      recipe.least = static_cast<float>(ends.low);
+      recipe.most = static_cast<float>(ends.high);
+      return is_real ? std::optional(recipe) : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace kw::gym

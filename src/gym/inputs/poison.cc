@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "gym/inputs/fill.h"
 #include "gym/inputs/stream.h"
 #include "os/parallel.h"
 
@@ -18,28 +19,18 @@ using tensor::DType;
 
 constexpr std::size_t kBlock = 4096;       // bytes
 constexpr std::size_t kPool = 4 * kBlock;  // bytes made of random words; the rest repeats them
-constexpr std::size_t kPoisonedPiece =
-    1U << 20U;  // bytes that one thread makes from a seed of its own
 
-// Turns random words of the element's width into poison; `nan` says which of the two kinds.
+// Turns random words of the element's width into poison; the two kinds take turns.
 template <typename Word>
-struct FloatPoison {
-  Word sign;     // sign bit
-  Word nan;      // exponent all ones
-  Word payload;  // mantissa bits below the quiet bit
-  Word huge;     // about the largest finite value
-  Word operator()(Word random, bool as_nan) const {
-    Word out = as_nan ? (nan | (random & payload) | Word{1}) : huge;
-    return static_cast<Word>(out | (random & sign));
-  }
-};
-
-template <typename Word>
-void shape_floats(FloatPoison<Word> kind, bool nan_first, std::span<std::byte> block) {
+void shape_floats(const PoisonShape& kind, bool nan_first, std::span<std::byte> block) {
+  const auto sign = static_cast<Word>(kind.sign), nan = static_cast<Word>(kind.nan),
+             payload = static_cast<Word>(kind.payload), huge = static_cast<Word>(kind.huge);
   for (std::size_t i = 0; i < block.size() / sizeof(Word); ++i) {
-    Word word;
-    std::memcpy(&word, block.data() + i * sizeof(Word), sizeof word);
-    word = kind(word, (i % 2 == 0) == nan_first);
+    Word random;
+    std::memcpy(&random, block.data() + i * sizeof(Word), sizeof random);
+    const bool as_nan = (i % 2 == 0) == nan_first;
+    auto word = static_cast<Word>(as_nan ? (nan | (random & payload) | Word{1}) : huge);
+    word = static_cast<Word>(word | (random & sign));
     std::memcpy(block.data() + i * sizeof(Word), &word, sizeof word);
   }
 }
@@ -53,28 +44,20 @@ void shape_bytes(unsigned least, std::span<std::byte> block) {
 // Random bytes become poison of the dtype. Blocks hold an even number of elements, so the phase is
 // the same in all.
 void shape(DType dtype, bool nan_first, std::span<std::byte> block) {
-  switch (dtype) {
-    case DType::kFloat64:
-      return shape_floats<std::uint64_t>(
-          {1ULL << 63U, 0x7ffULL << 52U, (1ULL << 51U) - 1, 0x7fe1234512345123ULL}, nan_first,
-          block);
-    case DType::kFloat32:
-      return shape_floats<std::uint32_t>({1U << 31U, 0x7f800000U, (1U << 22U) - 1, 0x7f123451U},
-                                         nan_first, block);
-    case DType::kFloat16:
-      return shape_floats<std::uint16_t>({0x8000U, 0x7c00U, 0x1ffU, 0x7bf1U}, nan_first, block);
-    case DType::kBFloat16:
-      return shape_floats<std::uint16_t>({0x8000U, 0x7f80U, 0x3fU, 0x7f11U}, nan_first, block);
-    case DType::kFloat8E4M3Fn:
-      return shape_floats<std::uint8_t>({0x80U, 0x7fU, 0, 0x7eU}, nan_first, block);
-    case DType::kFloat8E5M2:
-      return shape_floats<std::uint8_t>({0x80U, 0x7cU, 0x1U, 0x7bU}, nan_first, block);
-    case DType::kFloat4E2M1:
-      return shape_bytes(16, block);
-    case DType::kBool:
-      return shape_bytes(2, block);
+  const PoisonShape kind = poison_shape(dtype);
+  if (!kind.is_float) {
+    if (kind.least_byte > 0) shape_bytes(kind.least_byte, block);
+    return;
+  }
+  switch (kind.element_bytes) {
+    case 8:
+      return shape_floats<std::uint64_t>(kind, nan_first, block);
+    case 4:
+      return shape_floats<std::uint32_t>(kind, nan_first, block);
+    case 2:
+      return shape_floats<std::uint16_t>(kind, nan_first, block);
     default:
-      return;
+      return shape_floats<std::uint8_t>(kind, nan_first, block);
   }
 }
 
@@ -118,11 +101,47 @@ std::size_t count_in_piece(DType dtype, std::uint64_t seed, std::span<const std:
 template <typename Work>
 void for_pieces(std::uint64_t seed, std::size_t total, Work work) {
   os::in_parallel_pieces(total, kPoisonedPiece, 1, [&](std::size_t first, std::size_t last) {
-    work(seed + first / kPoisonedPiece * 0x9e3779b97f4a7c15ULL, first, last - first);
+    work(seed_of_piece(seed, first / kPoisonedPiece), first, last - first);
   });
 }
 
 }  // namespace
+
+PoisonShape poison_shape(DType dtype) {
+  PoisonShape out;
+  out.element_bytes = tensor::size_of(dtype);
+  const auto floats = [&](std::uint64_t sign, std::uint64_t nan, std::uint64_t payload,
+                          std::uint64_t huge) {
+    out.is_float = true;
+    out.sign = sign;
+    out.nan = nan;
+    out.payload = payload;
+    out.huge = huge;
+    return out;
+  };
+  switch (dtype) {
+    case DType::kFloat64:
+      return floats(1ULL << 63U, 0x7ffULL << 52U, (1ULL << 51U) - 1, 0x7fe1234512345123ULL);
+    case DType::kFloat32:
+      return floats(1U << 31U, 0x7f800000U, (1U << 22U) - 1, 0x7f123451U);
+    case DType::kFloat16:
+      return floats(0x8000U, 0x7c00U, 0x1ffU, 0x7bf1U);
+    case DType::kBFloat16:
+      return floats(0x8000U, 0x7f80U, 0x3fU, 0x7f11U);
+    case DType::kFloat8E4M3Fn:
+      return floats(0x80U, 0x7fU, 0, 0x7eU);
+    case DType::kFloat8E5M2:
+      return floats(0x80U, 0x7cU, 0x1U, 0x7bU);
+    case DType::kFloat4E2M1:
+      out.least_byte = 16;
+      return out;
+    case DType::kBool:
+      out.least_byte = 2;
+      return out;
+    default:
+      return out;
+  }
+}
 
 void poison(DType dtype, std::uint64_t seed, std::span<std::byte> bytes) {
   for_pieces(seed, bytes.size(), [&](std::uint64_t piece_seed, std::size_t first, std::size_t n) {

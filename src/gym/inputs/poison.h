@@ -15,6 +15,19 @@ namespace kw::gym {
 // of 16..255, which are no values of the dtype; integers are random.
 void poison(tensor::DType dtype, std::uint64_t seed, std::span<std::byte> bytes);
 
+// The bits of a dtype's poison, for implementations elsewhere that give the same bytes.
+struct PoisonShape {
+  std::size_t element_bytes = 1;
+  bool is_float = false;
+  // Floats: sign bit, an exponent of ones, the mantissa bits below the quiet bit, and about the
+  // largest finite value.
+  std::uint64_t sign = 0, nan = 0, payload = 0, huge = 0;
+  unsigned least_byte = 0;  // others: bytes from here to 255
+};
+PoisonShape poison_shape(tensor::DType dtype);
+// Bytes that are made from a seed of their own, piece after piece (seed_of_piece() in fill.h).
+inline constexpr std::size_t kPoisonedPiece = std::size_t{1} << 20U;
+
 // How many elements still hold exactly what poison() wrote under this seed.
 std::size_t count_poisoned(tensor::DType dtype, std::uint64_t seed,
                            std::span<const std::byte> bytes);

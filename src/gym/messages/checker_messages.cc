@@ -98,6 +98,7 @@ void fields(F& f, M& m) {
   f("kind", m.kind);
   f("entry", m.entry);
   f("threads", m.threads);
+  f("device", m.device);
 }
 
 template <typename F, Is<task::InputPolicy> M>

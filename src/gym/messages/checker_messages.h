@@ -21,7 +21,7 @@
 namespace kw::gym {
 
 // Both processes must have the same number. It is raised with every change of a message.
-inline constexpr std::int64_t kCheckerProtocol = 3;
+inline constexpr std::int64_t kCheckerProtocol = 4;
 
 enum class ProblemKind { kDefinition, kModule };
 std::string_view to_string(ProblemKind kind);  // "definition", "module"
@@ -76,6 +76,7 @@ struct OracleSetup {
   ProblemKind kind = ProblemKind::kDefinition;
   std::string entry;
   int threads = 1;
+  std::optional<int> device = std::nullopt;  // the GPU that references run on; nullopt: none
   bool operator==(const OracleSetup&) const = default;
 };
 Json to_json(const OracleSetup& setup);

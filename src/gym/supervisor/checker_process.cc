@@ -26,6 +26,17 @@ std::string cpu_list(const std::vector<int>& cpus) {
   return join(parts, ",");
 }
 
+// The child's own numbers.
+constexpr int kControlFd = 3, kKernelsFd = 4;
+
+// A duplicate by way of which a descriptor gets a low number in the child: a dup2 onto itself would
+// keep close-on-exec.
+Result<os::UniqueFd> parked(int descriptor) {
+  const int number = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 100);
+  if (number < 0) return fail_errno(errno, "cannot start the checker");
+  return os::UniqueFd(number);
+}
+
 // A lease that is given back whatever happens.
 class Held {
  public:
@@ -56,17 +67,18 @@ Result<std::unique_ptr<CheckerProcess>> CheckerProcess::start(const Options& opt
   std::string program = options.program.string();
   std::string cpus = cpu_list(options.cpus);
   std::string device = options.device ? std::to_string(*options.device) : "";
-  std::array<char*, 4> argv = {program.data(), cpus.data(), device.data(), nullptr};
+  std::string kernels = options.kernels >= 0 ? std::to_string(kKernelsFd) : "";
+  std::array<char*, 5> argv = {program.data(), cpus.data(), device.data(), kernels.data(), nullptr};
   std::array<char*, 1> environment = {nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // The child's fd 3 is its end; a dup2 onto itself would keep close-on-exec, so it goes by way of
-  // another number.
-  KW_TRY(os::UniqueFd child_end, pair.second.duplicate());
-  int parked = ::fcntl(child_end.get(), F_DUPFD_CLOEXEC, 100);
-  if (parked < 0) return fail_errno(errno, "cannot start the checker");
-  child_end.reset(parked);
-  posix_spawn_file_actions_adddup2(&actions, child_end.get(), 3);
+  KW_TRY(os::UniqueFd child_end, parked(pair.second.get()));
+  posix_spawn_file_actions_adddup2(&actions, child_end.get(), kControlFd);
+  os::UniqueFd machine_code;
+  if (options.kernels >= 0) {
+    KW_TRY(machine_code, parked(options.kernels));
+    posix_spawn_file_actions_adddup2(&actions, machine_code.get(), kKernelsFd);
+  }
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   int error = ::posix_spawn(&process->pid_, program.c_str(), &actions, nullptr, argv.data(),
                             environment.data());

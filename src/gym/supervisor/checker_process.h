@@ -34,6 +34,7 @@ class CheckerProcess {
     std::filesystem::path program;
     std::vector<int> cpus;      // where the checker runs; empty: anywhere
     std::optional<int> device;  // the GPU whose memory it holds; nullopt: the host's memory
+    int kernels = -1;           // machine code for the GPU (cuda/kernel_runner.h); -1: none
   };
   static Result<std::unique_ptr<CheckerProcess>> start(const Options& options);
   // Over a socket whose other end somebody else serves: a seam for tests.

@@ -50,6 +50,10 @@ class CudaSession : public HostSession {
     return out;
   }
 
+  // A process's age does not show in the time between events on its stream, nor does its memory,
+  // which comes in granules.
+  bool has_baseline(bool /*unused*/) const override { return HostSession::has_baseline(false); }
+
   // KernelBench's own trials let a candidate write to its inputs, which are read-only here.
   Status complete(Program& /*candidate*/, WorkloadReport& /*report*/,
                   const Completion& /*completion*/) override {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cuda/library.h"
+#include "gym/cuda/kernel_runner.h"
 #include "gym/evaluation/evaluation.h"
 #include "gym/supervisor/check_problem.h"
 #include "gym/supervisor/cuda_bench.h"
@@ -15,6 +16,7 @@
 #include "gym/supervisor/programs.h"
 #include "gym/supervisor/roles.h"
 #include "os/file.h"
+#include "os/memory.h"
 #include "task/target.h"
 
 namespace kw::gym {
@@ -37,16 +39,30 @@ std::uint64_t host_memory() {
          static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+// Invalid without NVRTC: then the checker draws and compares on the host.
+Result<os::UniqueFd> kernels_for(const cuda::DeviceFacts& gpu,
+                                 const std::filesystem::path& folder) {
+  auto code = compile_kernels(gpu.architecture(), folder);
+  if (!code && code.error().code() == ErrorCode::kUnsupported) return os::UniqueFd();
+  if (!code) return tl::unexpected(std::move(code).error());
+  return os::make_sealed_file("kernels", *code);
+}
+
 // All that judges; members end in the opposite order.
 struct Workshop {
   Workshop(Programs found, std::uint64_t session_bytes)
       : programs(std::move(found)), sessions(session_bytes) {}
 
   ProblemSession::Context context(std::optional<int> device) {
-    return {&programs, roles.get(), lease.get(), CheckerProcess::start, device};
+    const auto start = [this](CheckerProcess::Options options) {
+      options.kernels = kernels.valid() ? kernels.get() : -1;
+      return CheckerProcess::start(options);
+    };
+    return {&programs, roles.get(), lease.get(), start, device};
   }
 
   Programs programs;
+  os::UniqueFd kernels;  // the checker's, as a sealed file
   std::unique_ptr<Launchers> launchers;
   std::unique_ptr<Roles> roles;
   std::unique_ptr<HostLease> lease;
@@ -115,6 +131,7 @@ Result<std::unique_ptr<Workshop>> CudaTarget::make_workshop(const cuda::DeviceFa
                                          std::min(host_memory(), gpu.memory_bytes) / kShare);
   KW_TRY(shop->launchers, Launchers::start(shop->programs, options_.isolation_at_least));
   shop->roles = std::make_unique<Roles>(*shop->launchers, shop->programs);
+  KW_TRY(shop->kernels, kernels_for(gpu, options_.cache_folder / "kernels"));
   KW_TRY(TimingLock lock, TimingLock::open());
   shop->lease = std::make_unique<HostLease>(std::move(lock), *shop->launchers, options_.background);
   const std::filesystem::path builds = options_.cache_folder / "builds";

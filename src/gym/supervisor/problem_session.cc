@@ -129,13 +129,13 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   request.outputs = problem.policy.outputs;
   request.options = checker_options(problem, options, workload);
   request.oracle_setup = {request.kind, problem.is_module() ? problem.module().entry_point : "run",
-                          options.threads};
+                          options.threads, context.device};
   KW_TRY(std::string reference, reference_source(problem));
   KW_TRY(os::UniqueFd source, os::make_sealed_file("reference", reference));
   fds.add("reference", source.get());
   RoleLimits oracle_limits{
       session->memory_bytes_ == 0 ? 3 * kBaseMemory : kBaseMemory + 2 * session->memory_bytes_,
-      options.threads};
+      options.threads, context.device.has_value()};
   if (opening.oracle_memory_bytes > 0) oracle_limits.memory_bytes = opening.oracle_memory_bytes;
   KW_TRY(session->oracle_, context.roles->start_oracle(oracle_limits));
   KW_TRY(request.oracle_monitor, session->oracle_.add_to(fds, "oracle."));

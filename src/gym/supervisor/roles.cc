@@ -118,6 +118,11 @@ Result<RunningRole> Roles::start_oracle(const RoleLimits& limits) {
   spec.environment = thread_environment(limits.threads);
   spec.limits.memory_bytes = limits.memory_bytes;
   spec.limits.processes = 64;
+  if (limits.has_gpu) {
+    spec.limits.memory_bytes += kDriverMemory;
+    spec.limits.processes = 128;
+    spec.binds = gpu_nodes();
+  }
   return start(Host::kTorch, std::move(spec));
 }
 

@@ -32,6 +32,7 @@ struct RunningRole {
 struct RoleLimits {
   std::uint64_t memory_bytes = 4ULL << 30U;
   int threads = 1;
+  bool has_gpu = false;  // of an oracle: whether it sees the GPU's nodes
 };
 
 // Thread-safe.

@@ -1,4 +1,4 @@
-// For tests: a GPU's memory that is vectors of this process. It counts copies, and refuses bytes
+// For tests: a GPU's memory that is vectors of this process. It refuses bytes
 // outside an allocation, which the driver might let through.
 #pragma once
 #include <algorithm>
@@ -12,8 +12,11 @@ namespace kw::gym::testing {
 
 class VectorBytes final : public DeviceBytes {
  public:
-  explicit VectorBytes(std::size_t bytes) : bytes_(bytes) {}
+  explicit VectorBytes(std::size_t bytes) : words_((bytes + sizeof(Word) - 1) / sizeof(Word)) {
+    bytes_ = std::as_writable_bytes(std::span(words_)).first(bytes);
+  }
   std::size_t size() const override { return bytes_.size(); }
+  std::uint64_t address() const override { return reinterpret_cast<std::uint64_t>(bytes_.data()); }
   int descriptor() const override { return -1; }
   Status upload(std::size_t offset, std::span<const std::byte> from) override {
     KW_TRY_STATUS(check(offset, from.size()));
@@ -36,13 +39,19 @@ class VectorBytes final : public DeviceBytes {
     return fail(ErrorCode::kInternal, "bytes {} to {} of {}", offset, offset + bytes,
                 bytes_.size());
   }
-  std::vector<std::byte> bytes_;
+  struct alignas(64) Word {
+    std::byte bytes[64];
+  };
+  std::vector<Word> words_;
+  std::span<std::byte> bytes_;
 };
 
-// failing: every allocation is refused.
 class VectorSource final : public DeviceSource {
  public:
-  explicit VectorSource(bool failing = false) : failing_(failing) {}
+  // failing: every allocation is refused. kernels: borrowed, may be null.
+  explicit VectorSource(bool failing = false, KernelRunner* kernels = nullptr)
+      : failing_(failing), kernels_(kernels) {}
+  KernelRunner* kernels() override { return kernels_; }
   Result<std::unique_ptr<DeviceBytes>> make(std::size_t bytes) override {
     if (failing_) return fail(ErrorCode::kResourceExhausted, "the GPU's memory is full");
     return std::make_unique<VectorBytes>(bytes);
@@ -50,6 +59,7 @@ class VectorSource final : public DeviceSource {
 
  private:
   bool failing_;
+  KernelRunner* kernels_;
 };
 
 }  // namespace kw::gym::testing
