@@ -66,6 +66,8 @@ def _change_for_good(interpreter):
         elif inspect.isroutine(original) and callable(changed):
             changed = functools.wraps(original)(functools.partial(_call, changed))
         setattr(owner, name, _Method(changed) if inspect.isclass(owner) and isinstance(changed, functools.partial) else changed)
+    # Triton 3.6 makes a number of an array of one element, which NumPy 2.5 refuses.
+    language.core.tensor.__index__ = lambda self: int(self.handle.data.item())
 
 
 def _call(function, *args, **kwargs):
