@@ -7,6 +7,7 @@ FOLDER has files NAME.py for problems of problems/, as tests/honest/triton does;
 wrote, of which each problem's first strategy counts. Each is recorded at the problem's cuda workload that has the largest inputs.
 A line for each that is no plan, with the reason; then shares.
 """
+import argparse
 import collections
 import json
 import math
@@ -74,6 +75,8 @@ def main(place, names):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1], set(sys.argv[2:])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("place", metavar="FOLDER|KERNELS.jsonl")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    sys.exit(main(options.place, set(options.names)))

@@ -1,5 +1,5 @@
-// What an error says to a person or a program: one line, whatever a library or a problem's own code
-// wrote.
+// The text of an error for a person or a program: one line, whatever a library or a problem's own
+// code wrote.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Where the judgements of a command happen: in this machine's gym, or with --judge by a service's
-// workers.
+// The place where a command's judgements happen: in this machine's gym, or with --judge by a
+// service's workers.
 #pragma once
 #include <string>
 #include <string_view>

@@ -34,7 +34,7 @@ class Compiler {
   std::filesystem::path folder_;
 };
 
-// What one run of NVRTC gave: a cubin, or none where the source is at fault.
+// The result of one run of NVRTC: a cubin, or none where the source is at fault.
 struct ProgramRun {
   std::optional<std::string> cubin;
   std::string log;  // messages as NVRTC writes them; warnings where there is a cubin

@@ -9,7 +9,7 @@
 
 namespace kw::cuda {
 
-// What kernels and copies of this process may do with a mapping. Another access faults: the kernel
+// The rights of this process's kernels and copies on a mapping. Another access faults: the kernel
 // ends with "illegal address" and the process's context is of no use afterwards.
 enum class MemoryAccess : int { kRead = 1, kReadWrite = 3 };
 

@@ -21,7 +21,7 @@
 
 namespace kw::environment {
 
-// What the policy is asked.
+// The questions to the policy.
 struct Observation {
   std::vector<text::ChatMessage> messages;
   // True: the messages are all that the policy sees. False: they follow on the conversation so far.
@@ -63,7 +63,7 @@ struct Step {
 class Episode {
  public:
   virtual ~Episode() = default;
-  // What is to be answered next; until done.
+  // The questions to be answered next; until done.
   virtual const Observation& observation() const = 0;
   // kCancelled after a stop. Other errors mean that there is no reward: may_retry() says whether
   // the same answer can be judged later. Not to be called after done (KW_CHECK).

@@ -82,14 +82,14 @@ class Monitor {
   virtual std::string freeze_kind() const = 0;  // "cgroup v2", "cgroup v1", "signals", "none"
   virtual Status freeze() = 0;                  // returns when every process is confirmed frozen
   virtual Status thaw() = 0;
-  // Of a frozen sandbox: whether every process is still frozen.
+  // Says of a frozen sandbox whether every process is still frozen.
   virtual Result<bool> is_still() = 0;
   virtual Result<std::chrono::nanoseconds>
   cpu_time() = 0;  // of all processes of the sandbox since the start
   virtual Result<std::uint64_t> minor_faults() = 0;  // of the candidate's process
   // Whether cpu_time() counts every process: not without cgroups.
   virtual bool cpu_time_is_whole() const = 0;
-  // Of its first thread, since the start; zeros where the kernel does not say
+  // The times of its first thread since the start; zeros where the kernel does not say
   // (/proc/PID/schedstat).
   virtual ThreadTimes first_thread() = 0;
   virtual std::optional<Exit> exited() = 0;  // does not block

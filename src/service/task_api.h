@@ -14,7 +14,7 @@ namespace kw::service {
 
 inline constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 20U;
 
-// Who calls, and a record of what was done. Any thread.
+// The callers' identities, and a record of what was done. Any thread.
 struct Callers {
   std::function<Result<Identity>(const net::Request&)> identify = [](const net::Request&) {
     return Result<Identity>(Identity{});

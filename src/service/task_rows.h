@@ -29,7 +29,7 @@ inline bool is_final(JobState state) {
   return state >= JobState::kDone;
 }
 
-// What is said of a ticket that is not known, or is another tenant's.
+// The answer for a ticket that is not known, or is another tenant's.
 tl::unexpected<Error> unknown_task(TicketId ticket);
 
 struct JobRow {

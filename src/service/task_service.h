@@ -70,7 +70,7 @@ class TaskService {
   void counts(Reply<TaskCounts> reply);
   void view(Reply<QueueView> reply);
 
-  // Of this start of the server: places in a group's order are those of one start.
+  // This start of the server: places in a group's order are those of one start.
   const std::string& start_name() const { return start_name_; }
   const TaskOptions& tasks() const { return options_.tasks; }
 

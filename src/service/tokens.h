@@ -30,7 +30,7 @@ class Tokens {
  public:
   using Time = std::chrono::system_clock::time_point;
 
-  // Of a file's lines. kInvalidArgument names the line.
+  // Reads a file's lines. kInvalidArgument names the line.
   static Result<Tokens> parse(std::string_view text);
   // kPermissionDenied when others than the owner may read the file.
   static Result<Tokens> from_file(const std::filesystem::path& path);

@@ -37,7 +37,7 @@ enum class EvidenceLevel { kTimed, kCompiled, kInterpreted, kUntimed };
 std::string_view to_string(EvidenceLevel level);
 std::optional<EvidenceLevel> evidence_level_from_string(std::string_view name);
 
-// What the times of a verdict are measured by. kProcessor: other programs disturbed the wall clock,
+// The clock that measured a verdict's times. kProcessor: other programs disturbed the wall clock,
 // and the time in which they had the core was left out (docs/measuring.md).
 enum class Clock { kWall, kProcessor };
 std::string_view to_string(Clock clock);  // "wall", "processor"

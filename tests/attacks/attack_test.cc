@@ -266,10 +266,11 @@ TEST_P(Corpus, EndsAsExpected) {
   });
   EXPECT_TRUE(as_expected) << program.name << " expects " << join(program.expect, " or ") << "\n"
                            << story(verdict);
-  // A program that gains time gains it every time; what disturbs one judgement does not.
+  // A disturbed machine may show a gain once. An attack shows it in one of two more judgements.
   if (verdict.speedup && verdict.speedup->median > program.max_speedup) {
-    task::Verdict again = Arena::shared().judge_timed(program.file, problem);
-    if (again.speedup) {
+    for (int more = 0; more < 2; ++more) {
+      const task::Verdict again = Arena::shared().judge_timed(program.file, problem);
+      ASSERT_TRUE(again.speedup) << story(verdict) << "\nand again " << story(again);
       EXPECT_LE(again.speedup->median, program.max_speedup)
           << story(verdict) << "\nand again " << story(again);
     }

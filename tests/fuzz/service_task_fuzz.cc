@@ -34,7 +34,7 @@ void check_answer(const Json& value) {
   KW_CHECK(service::to_json(*again).dump() == written);
 }
 
-// What the server writes around a stored answer is JSON again.
+// The text that the server writes around a stored answer is JSON again.
 void check_report(const service::LeaseReport& report) {
   KW_CHECK(!report.why || is_valid_utf8(report.why->message()));
   KW_CHECK(report.answer.empty() == (report.kind != service::ReportKind::kComplete));

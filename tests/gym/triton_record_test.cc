@@ -117,7 +117,7 @@ TEST_F(TritonRecordTest, ScratchConstantsFillsAndCopiesResolve) {
   const auto plan = task::resolve(contents->plan, session_->signature());
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->scratch.size(), 4U);
-  // What an earlier call made as zeros is filled first.
+  // Memory that an earlier call made as zeros is filled first.
   ASSERT_EQ(plan->steps.size(), 7U);
   EXPECT_TRUE(std::holds_alternative<task::ResolvedFill>(plan->steps[0]));
   EXPECT_TRUE(std::holds_alternative<task::ResolvedCopy>(plan->steps[1]));

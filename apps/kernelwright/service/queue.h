@@ -5,7 +5,7 @@
 
 namespace kw::front {
 
-// Of a group: 0 all that ended passed, 1 a candidate failed, 2 a task has no verdict.
+// A group's exit code: 0 all that ended passed, 1 a candidate failed, 2 a task has no verdict.
 Result<int> run_queue(const QueueCommand& command, const Services& services);
 
 }  // namespace kw::front

@@ -28,11 +28,11 @@ class LocalJudge:
         pass
 
     def judge_many(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[Verdict | NoVerdict]:
-        by_problem: dict[int, list[int]] = {}
-        for index, (problem, _) in enumerate(cases):
-            by_problem.setdefault(id(problem), []).append(index)
+        together: dict[tuple[int, str | None], list[int]] = {}  # --language is one for all of a process
+        for index, (problem, candidate) in enumerate(cases):
+            together.setdefault((id(problem), candidate.language), []).append(index)
         ends: list[Verdict | NoVerdict] = [NoVerdict("not judged")] * len(cases)
-        for indices in by_problem.values():
+        for indices in together.values():
             judged = self._judge(cases[indices[0]][0], [cases[i] for i in indices], options, timeout)
             for index, end in zip(indices, judged, strict=True):
                 ends[index] = end
@@ -50,10 +50,7 @@ class LocalJudge:
                 file.write_text(candidate.content, encoding="utf-8")
                 files.append(str(file))
             command = [self._program, "eval", str(path), *files, "--json", "--jobs", str(self._jobs)]
-            languages = {candidate.language for _, candidate in cases}
-            if len(languages) > 1:  # --language is one for all
-                return [self._judge(problem, [case], options, timeout)[0] for case in cases]
-            if (language := languages.pop()) is not None:
+            if (language := cases[0][1].language) is not None:
                 command += ["--language", language]
             for key, value in options.items():
                 command += ["--set", f"eval.{key}={json.dumps(value) if not isinstance(value, str) else value}"]

@@ -70,6 +70,8 @@ class Decisions(unittest.TestCase):
     def test_the_last_closed_fence_is_the_code(self):
         self.assertEqual(code_of("a\n```cpp\nx\n```\nb\n```\ny\n```"), "y\n")
         self.assertIsNone(code_of("```cpp\nx\n"))
+        self.assertEqual(code_of("<think>\n```\nx\n```\n</think>\n```\ny\n```"), "y\n")
+        self.assertIsNone(code_of("<think>\n```\nx\n```\n"))
         self.assertIsNone(code_of("```\n\n```"))
 
     def test_wrong_files_are_named(self):

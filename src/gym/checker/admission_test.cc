@@ -1,5 +1,5 @@
-// What admission says of a problem: trivial candidates that pass, inputs without influence, a
-// reference that does not agree with itself.
+// The findings of admission about a problem: trivial candidates that pass, inputs without
+// influence, a reference that does not agree with itself.
 #include "gym/checker/admission.h"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ constexpr int kSpinsBetweenLooks =
     20000;  // about 100 us of pauses between looks at the exit and the deadline
 constexpr int kUntimedSpins = 2000;  // of a short call; others may want the core
 constexpr auto kUntimedPoll = std::chrono::microseconds(50);
-// Of timed calls: a wait spins first, then leaves its core for a thousandth of the time that
+// A wait for a timed call spins first, then leaves its core for a thousandth of the time that
 // passed.
 constexpr auto kSpinFor = std::chrono::milliseconds(100);
 constexpr auto kTimedPoll = std::chrono::microseconds(100);

@@ -39,7 +39,7 @@ class ExecutorOutputs {
   // A part of it, by itself.
   Result<std::vector<std::byte>> part(std::uint32_t set, std::size_t j,
                                       const Selection& part) const;
-  // Where it lies on a GPU; nullopt: on no GPU. Valid as output() is.
+  // Its address on a GPU; nullopt: on no GPU. Valid as output() is.
   std::optional<std::uint64_t> address(std::uint32_t set, std::size_t j) const {
     if (!writes_destinations()) return std::nullopt;
     return memory_->destinations[set]->snapshot_address(j);

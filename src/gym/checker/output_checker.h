@@ -28,7 +28,7 @@ struct Instance {
   Outputs trusted;                             // declared dtype
   Outputs exact;                               // float64; int64 for integers and booleans
   std::vector<Outputs> perturbed;  // float64 runs, every floating input moved by one eps
-  // Of large outputs all of these hold a part only.
+  // All of these hold only a part of large outputs.
   Selections selected;
 
   std::size_t bytes() const;  // of all of them together
@@ -40,7 +40,7 @@ struct Instance {
   }
 };
 
-// How an output is compared with the baseline's, where single elements decide.
+// The rule by which an output is compared with the baseline's, where single elements decide.
 struct BaselineRule {
   bool is_exact = false;         // equal, else:
   BaselineCoefficients learned;  // check_against_baseline() with these
@@ -93,8 +93,8 @@ class OutputChecker {
   CheckReport against_baseline(std::size_t output, std::span<const std::byte> ours,
                                std::span<const std::span<const std::byte>> theirs,
                                std::span<const std::span<const std::byte>> inputs) const;
-  // What against_baseline() does; nullopt: more than a look at single elements. Borrowed parts live
-  // as long as the checker.
+  // The rule that against_baseline() applies; nullopt: more than a look at single elements.
+  // Borrowed parts live as long as the checker.
   std::optional<BaselineRule> baseline_rule(std::size_t output) const;
   // The input tensors that hold the probabilities of sampled outputs.
   std::vector<std::size_t> probability_inputs() const;

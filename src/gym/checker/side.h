@@ -22,8 +22,8 @@ struct StartTimes {
   double load_ms = 0, prepare_ms = 0;
 };
 
-// What an executor may compile at its start. kAtPrepare: prepare runs torch.compile. kAtFirstCall:
-// the code may compile itself when it is first called.
+// The work that an executor may compile at its start. kAtPrepare: prepare runs torch.compile.
+// kAtFirstCall: the code may compile itself when it is first called.
 enum class Compiles { kNothing, kAtFirstCall, kAtPrepare };
 
 // How long a call may take, unless --timeout says: 20 times the reference, at least 2 s.

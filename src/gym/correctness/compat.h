@@ -42,7 +42,8 @@ FlashInferResult flashinfer_compare(const TensorView& candidate, const TensorVie
 // KernelBench's atol and rtol for a dtype.
 double kernelbench_tolerance(tensor::DType dtype);
 
-// What FlashInfer-Bench's rule finds in the elements of two outputs of one shape and dtype.
+// The errors that FlashInfer-Bench's rule finds in the elements of two outputs of one shape and
+// dtype.
 struct FlashInferCounts {
   bool infinite = false, nan = false, nan_error = false;
   double wrong = 0;

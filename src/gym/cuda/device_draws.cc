@@ -12,7 +12,7 @@
 namespace kw::gym {
 namespace {
 
-// Of kernels/draw.cu.
+// These are the kernels of kernels/draw.cu.
 constexpr std::size_t kStreamWarps = 4;
 constexpr KernelShape kMixedShape{.threads = 256, .shared_bytes = 2 * NormalMixer::kPool * 4};
 

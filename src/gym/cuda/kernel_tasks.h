@@ -1,4 +1,4 @@
-// What our kernels are told, as the kernels see it.
+// The tasks of our kernels, as the kernels see them.
 #pragma once
 
 namespace kw::gym::kernels {

@@ -37,7 +37,7 @@ constexpr std::uint64_t seed_of_piece(std::uint64_t seed, std::size_t piece) {
   return seed + piece * 0x9e3779b97f4a7c15ULL;
 }
 
-// What fill_input() does, in numbers: for implementations elsewhere that give the same bytes.
+// The work of fill_input(), in numbers: for implementations elsewhere that give the same bytes.
 struct DrawRecipe {
   enum class Kind { kNormal, kUniform, kWhole };
   Kind kind = Kind::kNormal;

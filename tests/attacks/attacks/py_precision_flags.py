@@ -1,9 +1,8 @@
-# Grants itself lower precision by global flags. Where the machine has no such instructions, either nothing changes or
-# torch asks another library for the same float32 product. On an AMD processor with AVX-512 that is twice as fast: its
-# default library leaves these instructions unused there.
+# Grants itself lower precision by global flags. With AVX-512 torch hands the product to oneDNN then, which computes in
+# float32 where it has no faster instructions. In CI that was right and 1.99 times as fast as torch's other library.
 # expect: passed|wrong_value
 # problem: matmul
-# max_speedup: 4
+# max_speedup: 2.5
 # class: W09
 import torch
 

@@ -161,7 +161,7 @@ __device__ inline int judge_exact(const CompareTask& task, u64 i, Found& found) 
   return 1;
 }
 
-// Of a block, as CompareReport has them.
+// A block's findings, as CompareReport has them.
 struct Counts {
   u64 wrong, nan, infinite, max_absolute, max_relative, max_of_budget;
 };

@@ -1,4 +1,4 @@
-// What the kernels are told: the same text for the host's compiler (gym/cuda/kernel_tasks.h) and
+// The tasks of the kernels: the same text for the host's compiler (gym/cuda/kernel_tasks.h) and
 // for NVRTC. Addresses are the GPU's; sizes are in elements where nothing else is said.
 // NOLINTBEGIN: the rules are for the text of C++.
 
@@ -55,7 +55,7 @@ struct ScaleTask {
   unsigned long long scales;  // double, [rows]
 };
 
-// What correctness/baseline.cc and compare.cc find out about two outputs. Maxima are the bits of
+// The findings of correctness/baseline.cc and compare.cc about two outputs. Maxima are the bits of
 // doubles that are not negative.
 struct CompareReport {
   unsigned long long wrong, nan, infinite;
@@ -79,7 +79,7 @@ struct CompareTask {
   int least_exponent;
 };
 
-// What the rules of the benchmarks find out (correctness/compat.cc). Maxima are the bits of floats.
+// The findings of the benchmarks' rules (correctness/compat.cc). Maxima are the bits of floats.
 struct RulesReport {
   unsigned long long outside;  // of KernelBench's tolerance
   unsigned long long infinite, nan, nan_error, wrong;

@@ -7,7 +7,7 @@
 
 #include "gym/cuda/testing/emulation.h"
 
-// What CUDA's language and library have and C++ lacks.
+// This file gives C++ the parts of CUDA's language and library that it lacks.
 // NOLINTBEGIN: CUDA's own names.
 #define KW_EMULATED
 #define KW_KERNEL static

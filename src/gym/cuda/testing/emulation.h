@@ -14,7 +14,7 @@ struct EmulatedIndex {
   unsigned x = 0;
 };
 
-// Of the thread that runs now.
+// These belong to the thread that runs now.
 extern EmulatedIndex emulated_thread, emulated_block, emulated_block_size, emulated_grid_size;
 
 // Calls body for each thread of each block.
