@@ -69,8 +69,7 @@ configure() { # ON|OFF (tests)
 # Says what this machine has not, and so what is off; once per set of things.
 report_off() {
   local off=()
-  type -P nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || off+=("no CUDA toolkit: candidates with CUDA host code are not built")
-  type -P redis-server >/dev/null || off+=("no Redis: the task queue over several machines is off")
+  type -P nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]] || off+=("no CUDA toolkit: CUDA candidates are compiled only where NVRTC is installed by itself")
   "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("triton") is None)' 2>/dev/null || off+=("no Triton in $python: the language triton is off")
   "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("pyarrow") is None)' 2>/dev/null || off+=("no pyarrow in $python: data commands read and write no Parquet")
   local text="${off[*]-}"

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "gym/inputs/normal_mixer.h"
 #include "gym/inputs/stream.h"
+#include "gym/inputs/value_bounds.h"
 #include "os/parallel.h"
 #include "tensor/half.h"
 
@@ -27,81 +28,6 @@ using tensor::DType;
 
 constexpr std::size_t kChunk = 4096;
 constexpr std::size_t kSpikeBlock = 1024;
-
-struct Range {
-  double least, most;  // whole numbers that the dtype represents, without a gap
-};
-
-Range whole_range(DType dtype) {
-  if (tensor::is_floating(dtype))
-    return {-2 / tensor::epsilon_of(dtype), 2 / tensor::epsilon_of(dtype)};
-  if (dtype == DType::kBool) return {0, 1};
-  if (dtype == DType::kUInt8) return {0, 255};
-  double half = std::ldexp(1.0, static_cast<int>(8 * tensor::size_of(dtype)) - 1);
-  return {-half,
-          dtype == DType::kInt64 ? 0x1p63 - 1024 : half - 1};  // the largest double below 2^63
-}
-
-struct Bounds {
-  double low, high;
-};
-
-Bounds bounds_of(DType dtype, const task::InputPolicy& policy) {
-  Range range = whole_range(dtype);
-  Bounds defaults{0, 1};
-  switch (policy.distribution) {
-    case Distribution::kIntegers:
-      defaults = {std::max(-4.0, range.least), std::min(4.0, range.most)};
-      break;
-    case Distribution::kSpikes:
-      defaults.high = 1e4;
-      break;
-    case Distribution::kWideRange:
-      defaults = {-10, 10};
-      break;
-    default:
-      break;
-  }
-  return {policy.low.value_or(defaults.low), policy.high.value_or(defaults.high)};
-}
-
-// Whole numbers [low, high] of integer dtypes and of kIntegers.
-Bounds whole_bounds(DType dtype, const task::InputPolicy& policy) {
-  Range range = whole_range(dtype);
-  Bounds bounds = bounds_of(dtype, policy);
-  if (policy.distribution == Distribution::kDefault) {
-    return {std::max(-1024.0, range.least), std::min(1023.0, range.most)};
-  }
-  if (policy.distribution == Distribution::kUniform)
-    return {std::ceil(bounds.low), std::ceil(bounds.high) - 1};
-  return {std::ceil(bounds.low), std::floor(bounds.high)};
-}
-
-// The representable values nearest to the ends of [low, high): what rounding may not leave.
-Bounds representable_bounds(DType dtype, Bounds bounds) {
-  auto value = [&](double x) {
-    return dtype == DType::kFloat64 ? x
-                                    : static_cast<double>(round_to(dtype, static_cast<float>(x)));
-  };
-  double low = bounds.low;
-  for (double step = 0x1p-149; value(low) < bounds.low; step *= 2) low = bounds.low + step;
-  double high = bounds.high;
-  for (double step = std::max(0x1p-149, std::abs(high) * 0x1p-53); value(high) >= bounds.high;
-       step *= 2)
-    high = bounds.high - step;
-  return {value(low), value(high)};
-}
-
-// 0: all 2^64 words.
-std::uint64_t count_of(Bounds whole) {
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole.high)) -
-         static_cast<std::uint64_t>(static_cast<std::int64_t>(whole.low)) + 1;
-}
-
-// The narrow dtypes' values are rounded from float32.
-Bounds uniform_ends(DType dtype, Bounds bounds) {
-  return representable_bounds(dtype == DType::kFloat64 ? DType::kFloat32 : dtype, bounds);
-}
 
 // A piece of a tensor: whole rows where the distribution knows rows.
 class Filler {
@@ -187,7 +113,7 @@ class Filler {
   }
 
   void put_rounded(std::size_t first, std::span<const float> chunk) {
-    Range range = whole_range(dtype_);
+    WholeRange range = whole_range(dtype_);
     std::array<std::int64_t, kChunk> whole;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       whole.at(i) =
@@ -269,7 +195,7 @@ class Filler {
   }
 
   void uniform() {
-    Bounds ends = uniform_ends(dtype_, bounds_);
+    ValueBounds ends = uniform_ends(dtype_, bounds_);
     auto low = static_cast<float>(bounds_.low);
     auto width = static_cast<float>(bounds_.high - bounds_.low);
     auto least = static_cast<float>(ends.low);
@@ -281,7 +207,7 @@ class Filler {
   }
 
   void whole_numbers() {
-    Bounds bounds = whole_bounds(dtype_, policy_);
+    ValueBounds bounds = whole_bounds(dtype_, policy_);
     auto low = static_cast<std::int64_t>(bounds.low);
     // Below 2^32 numbers the bias of multiply-and-shift is under 2^-32 each.
     const std::uint64_t count = count_of(bounds);
@@ -366,7 +292,7 @@ class Filler {
 
   DType dtype_;
   const task::InputPolicy& policy_;
-  Bounds bounds_;
+  ValueBounds bounds_;
   std::uint64_t seed_;
   Stream stream_;
   std::optional<NormalMixer> mixer_;  // mixes large pieces; made when first needed
@@ -403,8 +329,8 @@ bool needs_floats(Distribution distribution) {
 
 Status check_numbers(DType dtype, std::span<const std::int64_t> shape,
                      const task::InputPolicy& policy) {
-  Range range = whole_range(dtype);
-  Bounds bounds = bounds_of(dtype, policy);
+  WholeRange range = whole_range(dtype);
+  ValueBounds bounds = bounds_of(dtype, policy);
   bool whole = !tensor::is_floating(dtype);
   auto refuse = [&](const char* why) {
     return fail(ErrorCode::kInvalidArgument, "distribution {} with low {} and high {} of {}: {}",
@@ -448,7 +374,7 @@ Status check_numbers(DType dtype, std::span<const std::int64_t> shape,
   }
   if (policy.distribution == Distribution::kIntegers ||
       (whole && policy.distribution == Distribution::kUniform)) {
-    Bounds ends = whole_bounds(dtype, policy);
+    ValueBounds ends = whole_bounds(dtype, policy);
     if (!(ends.low <= ends.high)) return refuse("no whole number in between");
     if (ends.low < range.least || ends.high > range.most)
       return refuse("not all are exact in the dtype");
@@ -497,11 +423,11 @@ std::optional<DrawRecipe> recipe_of(DType dtype, const task::InputPolicy& policy
   const bool is_real = dtype == DType::kFloat32 || dtype == DType::kFloat16 ||
                        dtype == DType::kBFloat16;  // float64 has two words a number
   const bool is_whole = !tensor::is_floating(dtype);
-  const Bounds bounds = bounds_of(dtype, policy);
+  const ValueBounds bounds = bounds_of(dtype, policy);
   DrawRecipe recipe;
   const auto whole = [&]() -> std::optional<DrawRecipe> {
     if (tensor::is_floating(dtype) && !is_real && dtype != DType::kFloat64) return std::nullopt;
-    const Bounds ends = whole_bounds(dtype, policy);
+    const ValueBounds ends = whole_bounds(dtype, policy);
     recipe.kind = DrawRecipe::Kind::kWhole;
     recipe.least_whole = static_cast<std::int64_t>(ends.low);
     recipe.whole_count = count_of(ends);
@@ -521,7 +447,7 @@ std::optional<DrawRecipe> recipe_of(DType dtype, const task::InputPolicy& policy
       return is_real && recipe.spike != 0 ? std::optional(recipe) : std::nullopt;
     case Distribution::kUniform: {
       if (is_whole) return whole();
-      const Bounds ends = uniform_ends(dtype, bounds);
+      const ValueBounds ends = uniform_ends(dtype, bounds);
       recipe.kind = DrawRecipe::Kind::kUniform;
       recipe.low = static_cast<float>(bounds.low);
       recipe.width = static_cast<float>(bounds.high - bounds.low);
