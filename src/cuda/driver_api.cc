@@ -41,6 +41,7 @@ Status find_stream_functions(const Library& library, DriverApi& api) {
   KW_TRY_STATUS(library.find("cuStreamDestroy_v2", api.stream_destroy));
   KW_TRY_STATUS(library.find("cuStreamSynchronize", api.stream_synchronize));
   KW_TRY_STATUS(library.find("cuStreamQuery", api.stream_query));
+  KW_TRY_STATUS(library.find("cuStreamWaitEvent", api.stream_wait_event));
   KW_TRY_STATUS(library.find("cuStreamBeginCapture_v2", api.stream_begin_capture));
   KW_TRY_STATUS(library.find("cuStreamEndCapture", api.stream_end_capture));
   KW_TRY_STATUS(library.find("cuGraphInstantiateWithFlags", api.graph_instantiate));

@@ -133,6 +133,7 @@ struct DriverApi {
   int (*stream_destroy)(StreamHandle);
   int (*stream_synchronize)(StreamHandle);
   int (*stream_query)(StreamHandle);
+  int (*stream_wait_event)(StreamHandle, EventHandle, unsigned);
   int (*stream_begin_capture)(StreamHandle, int);
   int (*stream_end_capture)(StreamHandle, GraphHandle*);
   int (*graph_instantiate)(GraphExecHandle*, GraphHandle, unsigned long long);

@@ -45,6 +45,11 @@ Status Stream::record(const Event& event) const {
   return driver_status(driver().event_record(event.get(), get()), "cannot record an event");
 }
 
+Status Stream::wait(const Event& event) const {
+  return driver_status(driver().stream_wait_event(get(), event.get(), 0),
+                       "cannot wait for an event");
+}
+
 Status Stream::launch(const GraphExec& graph) const {
   return driver_status(driver().graph_launch(graph.get(), get()), "cannot start a graph");
 }

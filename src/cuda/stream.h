@@ -54,7 +54,8 @@ class Event {
 // Work in order. Sizes are in bytes.
 class Stream {
  public:
-  Stream() = default;
+  Stream() = default;  // the default stream, which torch's work is on
+  // Its work is not ordered with the default stream's.
   static Result<Stream> make();
 
   StreamHandle get() const { return handle_.get(); }
@@ -63,6 +64,8 @@ class Stream {
   Status copy(DevicePointer to, DevicePointer from, std::size_t bytes) const;
   Status fill(DevicePointer to, unsigned char value, std::size_t bytes) const;
   Status record(const Event& event) const;
+  // Later work here begins after what was recorded in the event, on whichever stream.
+  Status wait(const Event& event) const;
   Status launch(const GraphExec& graph) const;
   Status synchronize() const;  // errors of earlier work are found here
 

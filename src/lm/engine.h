@@ -46,6 +46,12 @@ class Engine {
   // Like run, and gives the logits of the rows of its requests: [requests, V], for tests and
   // scoring.
   virtual void run_for_logits(const Step& step, std::span<float> logits) = 0;
+  // The owner of the weights' memory has written other weights into it, between two steps. From the
+  // next step on samples come from these and carry `version`. What slots hold is of no use: a
+  // sequence begins again at position 0, and a step that goes on with one aborts (KW_CHECK).
+  // Nothing is loaded again, and nothing that is prepared for a step is made again.
+  virtual void weights_changed(std::int32_t version) = 0;
+  virtual std::int32_t weight_version() const = 0;  // 0 at first
 };
 
 }  // namespace kw::lm

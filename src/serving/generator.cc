@@ -12,7 +12,7 @@
 
 namespace kw::serving {
 
-Generator::Generator(lm::Engine& engine) : engine_(engine) {
+Generator::Generator(lm::Engine& engine) : engine_(engine), weights_(engine.weight_version()) {
   for (auto slot = static_cast<std::int32_t>(engine.limits().slots); slot-- > 0;)
     free_slots_.push_back(slot);
 }
@@ -122,7 +122,7 @@ bool Generator::may_start(const Sequence& sequence) const {
   auto leader = sequences_.find(sequence.leader);
   if (leader == sequences_.end()) return true;
   const Sequence& one = leader->second;
-  return one.slot < 0 ? one.listener == nullptr : one.computed >= sequence.shared;
+  return one.listener == nullptr || (one.slot >= 0 && one.computed >= sequence.shared);
 }
 
 void Generator::give_slot(Sequence& sequence) {
@@ -172,7 +172,17 @@ void Generator::add_tokens(Sequence& sequence, std::int64_t room) {
   sampled_.push_back(sequence.id);
 }
 
+void Generator::drop_what_earlier_weights_computed() {
+  if (engine_.weight_version() == weights_) return;
+  weights_ = engine_.weight_version();
+  for (auto& [id, sequence] : sequences_) {
+    sequence.computed = 0;
+    sequence.prompt = static_cast<std::int64_t>(sequence.tokens.size());
+  }
+}
+
 bool Generator::step() {
+  drop_what_earlier_weights_computed();
   admit_waiting();
   if (running_.empty()) return false;
   step_.clear();

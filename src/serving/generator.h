@@ -40,7 +40,8 @@ struct SequenceSettings {
   bool keep = false;              // parked when it is finished, until continued or released
 };
 
-// One thread.
+// One thread. After Engine::weights_changed, what sequences have computed is dropped: their tokens
+// are computed again, as a prompt, before they go on.
 class Generator {
  public:
   explicit Generator(lm::Engine& engine);
@@ -85,6 +86,7 @@ class Generator {
 
   Status check(const std::vector<std::int32_t>& tokens, std::int64_t before,
                const SequenceSettings& settings) const;
+  void drop_what_earlier_weights_computed();
   void admit_waiting();
   bool may_start(const Sequence& sequence) const;
   void give_slot(Sequence& sequence);
@@ -94,6 +96,7 @@ class Generator {
   void finish(SequenceId id, text::Finish finish);
 
   lm::Engine& engine_;
+  std::int32_t weights_;  // that slots were computed with
   SequenceId next_id_ = 1;
   std::map<SequenceId, Sequence> sequences_;  // all that are not ended
   std::deque<SequenceId> waiting_;            // no slot yet

@@ -182,6 +182,43 @@ TEST(Generator, GoesOnAfterParkingWithoutComputingAgain) {
   EXPECT_FALSE(generator.resume(ids->front(), {72}, keep, &third));
 }
 
+// The fake engine aborts where a step goes on with what other weights have computed.
+TEST(Generator, ComputesAgainWhatEarlierWeightsComputed) {
+  lm::FakeEngine engine({3, 300, 16}, kVocabulary);
+  Generator generator(engine);
+  SequenceSettings keep = settings_of(3, 8);
+  keep.keep = true;
+  Recorder first, second;
+  const auto parked = generator.submit({4, 5, 6}, {keep}, {&first});
+  ASSERT_TRUE(parked);
+  run_all(generator);
+
+  const std::vector<std::int32_t> prompt(20, 9);
+  std::vector<SequenceSettings> settings;
+  std::vector<Recorder> recorders(4);
+  std::vector<SequenceListener*> listeners;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    settings.push_back(settings_of(10 + i, 12));
+    listeners.push_back(&recorders[i]);
+  }
+  settings[0].keep = true;  // it ends before others of its prompt have a slot
+  settings[0].max_tokens = 2;
+  ASSERT_TRUE(generator.submit(prompt, settings, listeners));
+  for (int steps = 1; generator.step(); ++steps) {
+    ASSERT_LT(steps, 1000);
+    if (steps == 2 || steps == 9 || steps == 20) engine.weights_changed(steps);
+  }
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(recorders[i].tokens, expected(engine, prompt, settings[i])) << i;
+
+  ASSERT_TRUE(generator.resume(parked->front(), {70}, keep, &second));
+  run_all(generator);
+  std::vector<std::int32_t> history = {4, 5, 6};
+  history.insert(history.end(), first.tokens.begin(), first.tokens.end());
+  history.push_back(70);
+  EXPECT_EQ(second.tokens, expected(engine, history, keep));
+}
+
 TEST(Generator, OnlyASampledTokenByItselfIsDecoded) {
   lm::FakeEngine engine({1, 300, 4}, kVocabulary);
   Generator generator(engine);

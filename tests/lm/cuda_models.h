@@ -58,12 +58,13 @@ inline ModelConfig config_of(const TestShape& s) {
 }
 
 // Norms and biases that matter, too.
-inline std::unique_ptr<Parameters> random_parameters(const TestShape& shape, WeightType type) {
+inline std::unique_ptr<Parameters> random_parameters(const TestShape& shape, WeightType type,
+                                                     std::uint64_t seed = 7) {
   auto made = Parameters::make(config_of(shape), type);
   if (!made) return nullptr;
   auto out = std::make_unique<Parameters>(std::move(*made));
-  initialise(*out, 7);
-  Rng rng(11);
+  initialise(*out, seed);
+  Rng rng(seed + 4);
   for (const NamedParameter& one : out->named()) {
     const bool is_norm = one.name.find("norm") != std::string::npos;
     for (float& value : one.vector)

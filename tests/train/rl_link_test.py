@@ -14,7 +14,7 @@ PROGRAM = sys.argv[1]
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STABLE = ("step", "reward", "advantage", "loss", "gradient_norm", "entropy", "trained_tokens", "episodes", "without_reward", "episodes_bytes")
-SETTINGS = {"threads": 1, "steps": 6, "save_every": 2, "samples": 4, "prompts": 2, "answer_tokens": 6, "max_tokens": 96, "updates": 1,
+SETTINGS = {"threads": 1, "device": "cpu", "steps": 6, "save_every": 2, "samples": 4, "prompts": 2, "answer_tokens": 6, "max_tokens": 96, "updates": 1,
             "judges": 1, "learning_rate": 1e-3, "new_weights": True, "model": str(ROOT / "configs/tiny_model"), "program": str(HERE / "scripted_environment.py")}
 
 

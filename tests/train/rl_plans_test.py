@@ -14,8 +14,8 @@ PROGRAM, ENVIRONMENT = sys.argv[1], os.environ.get("KW_ENVIRONMENT")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARGIN = 0.6  # of log(speedup): the mean of the last steps is at least so much over that of the first ones
 PROBLEMS = [str(ROOT / "problems" / name) for name in ("transpose", "mean_columns")]
-SFT = ["validation=", "max_tokens=128", "step_tokens=2048", "micro_tokens=2048", "steps=90", "save_every=90", "threads=1"]
-RL = ["prompts=2", "samples=8", "steps=40", "seconds=400", "tries=3", "max_tokens=128", "seed=2", "environment.eval.half_width_percent=30",
+SFT = ["validation=", "max_tokens=128", "step_tokens=2048", "micro_tokens=2048", "steps=90", "save_every=90", "threads=1", "device=cpu"]
+RL = ["device=cpu", "prompts=2", "samples=8", "steps=40", "seconds=400", "tries=3", "max_tokens=128", "seed=2", "environment.eval.half_width_percent=30",
       "environment.eval.max_seconds=3"]
 TAKEN = 4  # steps at each end
 

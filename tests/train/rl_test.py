@@ -22,7 +22,7 @@ RECIPES = {"grpo": ["estimator=grpo", "loss=ppo", "updates=1"],
 
 
 def command(run, *extra):
-    words = [word for one in (f"run={run}", f"model={ROOT / 'configs/tiny_model'}", "threads=1", *extra) if "=" in one for word in ("--set", one)]
+    words = [word for one in (f"run={run}", f"model={ROOT / 'configs/tiny_model'}", "threads=1", "device=cpu", *extra) if "=" in one for word in ("--set", one)]
     return [PROGRAM, "rl", "--config", str(ROOT / "configs/rl_toy.toml"), *words, *(one for one in extra if "=" not in one)]
 
 

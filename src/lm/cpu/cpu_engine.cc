@@ -14,6 +14,7 @@
 #include "lm/cpu/cpu_sampler.h"
 #include "lm/cpu/kv_slots.h"
 #include "lm/model/rope.h"
+#include "lm/slot_versions.h"
 #include "os/team.h"
 #include "tensor/half.h"
 
@@ -40,7 +41,10 @@ class CpuEngine : public Engine {
   void run_for_logits(const Step& step, std::span<float> logits) override;
   void copy_slot(std::int32_t from, std::int32_t to, std::int32_t positions) override {
     kv_.copy(from, to, positions);
+    versions_.copy(from, to);
   }
+  void weights_changed(std::int32_t version) override { versions_.weights_changed(version); }
+  std::int32_t weight_version() const override { return versions_.weights(); }
 
  private:
   CpuEngine(const Parameters& parameters, const CpuOptions& options);
@@ -68,6 +72,7 @@ class CpuEngine : public Engine {
   const bool float32_;  // weights, and so operands, keys and values
   RopeTable rope_;
   KvSlots kv_;
+  SlotVersions versions_;
   os::Team team_;
   std::vector<CpuSampler> samplers_;  // one a thread
   // Of a step; [T, .]
@@ -82,6 +87,7 @@ CpuEngine::CpuEngine(const Parameters& parameters, const CpuOptions& options)
       kernels_(options.kernels != nullptr ? *options.kernels : best_kernels()),
       float32_(parameters.type() == WeightType::kFloat32),
       rope_(config_, options.limits.context),
+      versions_(options.limits.slots),
       team_(options.threads),
       samplers_(static_cast<std::size_t>(team_.size()), CpuSampler(kernels_)) {
   auto sized = [&](std::int64_t width) {
@@ -145,12 +151,14 @@ void CpuEngine::check_step(const Step& step) const {
 
 void CpuEngine::run_for_logits(const Step& step, std::span<float> logits) {
   check_step(step);
+  versions_.write(step);
   KW_CHECK(logits.size() == step.samples.size() * static_cast<std::size_t>(config_.vocabulary));
   team_.run([&](int member) { forward(step, logits.data(), member); });
 }
 
 void CpuEngine::run(const Step& step, std::span<Sample> samples) {
   check_step(step);
+  versions_.write(step);
   KW_CHECK(samples.size() == step.samples.size());
   const auto width = static_cast<std::size_t>(config_.vocabulary);
   logits_.resize(std::max(logits_.size(), samples.size() * width));
@@ -160,9 +168,11 @@ void CpuEngine::run(const Step& step, std::span<Sample> samples) {
     team_.barrier();
     auto mine = team_.share(member, static_cast<std::int64_t>(samples.size()));
     for (auto i = static_cast<std::size_t>(mine.first); i < static_cast<std::size_t>(mine.last);
-         ++i)
+         ++i) {
       samples[i] = samplers_[static_cast<std::size_t>(member)].draw(
           std::span<float>(logits_.data() + i * width, width), step.samples[i]);
+      samples[i].weights = versions_.weights();
+    }
   });
 }
 

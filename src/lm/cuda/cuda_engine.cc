@@ -60,7 +60,11 @@ std::optional<MatmulChoice> matmul_choice_from_string(std::string_view name) {
 
 CudaEngine::CudaEngine(const ModelConfig& config, WeightType type, const CudaOptions& options,
                        Context context)
-    : context_(std::move(context)), config_(config), type_(type), options_(options) {}
+    : context_(std::move(context)),
+      config_(config),
+      type_(type),
+      options_(options),
+      versions_(std::max<std::int64_t>(options.limits.slots, 0)) {}
 
 CudaEngine::~CudaEngine() {
   (void)context_.make_current();
@@ -99,14 +103,16 @@ Status CudaEngine::set_up(const WeightSource& weights) {
   setting.multiprocessors = context_.multiprocessors();
   setting.epsilon = static_cast<float>(config_.norm_epsilon);
   memory_ = plan_memory(config_, type_, options_.limits, setting, options_.split_tiles);
+  memory_.weight_bytes = weights.bytes;
   KW_TRY(Context::Memory free, context_.memory());
   KW_TRY_STATUS(check_fits(memory_, free, options_.limits));
   KW_TRY(stream_, Stream::make());
+  KW_TRY(written_, kw::cuda::Event::make());
   const auto cache = options_.cache.empty() ? os::cache_home() / "cubin" : options_.cache;
   KW_TRY(kernels_,
          Kernels::make(context_, config_, type_, static_cast<int>(memory_.split_tiles), cache));
   KW_TRY(lt_, Lt::make());
-  KW_TRY(weights_, weights(kernels_, stream_));
+  KW_TRY(weights_, weights.make(kernels_, stream_));
   KW_TRY_STATUS(make_buffers());
   KW_TRY_STATUS(fill_activations());
   matmuls_ = std::make_unique<Matmuls>(lt_, kernels_, stream_, setting);
@@ -242,6 +248,7 @@ bool CudaEngine::runs_whole(const Step& step) const {
 
 void CudaEngine::run(const Step& step, std::span<Sample> samples) {
   check_step(step);
+  versions_.write(step);
   KW_CHECK(samples.size() == step.samples.size());
   require(context_.make_current());
   if (runs_whole(step)) return run_part(step, samples);
@@ -273,6 +280,7 @@ void CudaEngine::run_part(const Step& step, std::span<Sample> samples) {
 
 void CudaEngine::run_for_logits(const Step& step, std::span<float> logits) {
   check_step(step);
+  versions_.write(step);
   const auto width = static_cast<std::size_t>(config_.vocabulary);
   KW_CHECK(logits.size() == step.samples.size() * width);
   require(context_.make_current());
@@ -311,6 +319,7 @@ void CudaEngine::give_samples(const Step& step, std::size_t first,
     to.logprob = from[i].logprob;
     to.policy_logprob = from[i].policy_logprob;
     to.entropy = from[i].entropy;
+    to.weights = versions_.weights();
     const std::int64_t top = std::min<std::int64_t>(
         {step.samples[first + i].top_logprobs, kMaxTopLogprobs, config_.vocabulary});
     const auto* row = tops + i * kMaxTopLogprobs;
@@ -458,24 +467,48 @@ void CudaEngine::copy_slot(std::int32_t from, std::int32_t to, std::int32_t posi
   require(kernels_.copy_slot.launch(stream_, shape, buffers_.kv.address(), memory_.kv_slot / unit,
                                     memory_.kv_layer / unit, memory_.kv_plane / unit, units, from,
                                     to));
+  versions_.copy(from, to);
+}
+
+// Steps end with a synchronisation, so that whoever writes weights need not wait for this stream.
+void CudaEngine::weights_changed(std::int32_t version) {
+  require(context_.make_current());
+  const Stream default_stream;
+  require(default_stream.record(written_));
+  require(stream_.wait(written_));
+  versions_.weights_changed(version);
 }
 
 Result<std::unique_ptr<Engine>> make_cuda_engine(const Parameters& parameters,
                                                  const CudaOptions& options) {
+  const CudaEngine::WeightSource copied{
+      DeviceParameters::bytes_of(parameters.config(), parameters.type()),
+      [&](const Kernels&, const Stream& stream) {
+        return DeviceParameters::upload(parameters, stream);
+      }};
   KW_TRY(std::unique_ptr<CudaEngine> engine,
-         CudaEngine::make(parameters.config(), parameters.type(), options,
-                          [&](const Kernels&, const Stream& stream) {
-                            return DeviceParameters::upload(parameters, stream);
-                          }));
+         CudaEngine::make(parameters.config(), parameters.type(), options, copied));
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+Result<std::unique_ptr<Engine>> make_cuda_engine(const SharedWeights& weights,
+                                                 const CudaOptions& options) {
+  const CudaEngine::WeightSource shared{
+      0, [&](const Kernels&, const Stream&) { return DeviceParameters::view(weights); }};
+  KW_TRY(std::unique_ptr<CudaEngine> engine,
+         CudaEngine::make(weights.arrangement->config(), WeightType::kBFloat16, options, shared));
   return std::unique_ptr<Engine>(std::move(engine));
 }
 
 Result<std::unique_ptr<CudaEngine>> make_random_engine(const ModelConfig& config, WeightType type,
                                                        std::uint64_t seed,
                                                        const CudaOptions& options) {
-  return CudaEngine::make(config, type, options, [&](const Kernels& kernels, const Stream& stream) {
-    return DeviceParameters::random(config, type, seed, {kernels.initial, kernels.fill}, stream);
-  });
+  const CudaEngine::WeightSource random{
+      DeviceParameters::bytes_of(config, type), [&](const Kernels& kernels, const Stream& stream) {
+        return DeviceParameters::random(config, type, seed, {kernels.initial, kernels.fill},
+                                        stream);
+      }};
+  return CudaEngine::make(config, type, options, random);
 }
 
 }  // namespace kw::lm::cuda

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lm/cuda/shared_weights.h"
 #include "lm/engine.h"
 #include "lm/model/parameters.h"
 
@@ -41,6 +42,11 @@ struct CudaOptions {
 // setting to lower. A step throws std::runtime_error when the GPU fails; the engine is of no use
 // then.
 Result<std::unique_ptr<Engine>> make_cuda_engine(const Parameters& parameters,
+                                                 const CudaOptions& options);
+// Computes with the memory of a trainer: nothing is copied or derived from weights, and graphs hold
+// addresses alone. Call weights_changed() after work on the default stream has written them, also
+// before the first step; the engine's next step waits for that work.
+Result<std::unique_ptr<Engine>> make_cuda_engine(const SharedWeights& weights,
                                                  const CudaOptions& options);
 
 }  // namespace kw::lm::cuda

@@ -15,14 +15,16 @@
 #include "lm/cuda/matmuls.h"
 #include "lm/cuda/memory_plan.h"
 #include "lm/cuda/step_data.h"
+#include "lm/slot_versions.h"
 
 namespace kw::lm::cuda {
 
 class CudaEngine : public Engine {
  public:
-  // It makes the weights' image on the GPU.
-  using WeightSource =
-      std::function<Result<DeviceParameters>(const Kernels&, const kw::cuda::Stream&)>;
+  struct WeightSource {
+    std::size_t bytes = 0;  // of the GPU's memory that make() takes
+    std::function<Result<DeviceParameters>(const Kernels&, const kw::cuda::Stream&)> make;
+  };
   static Result<std::unique_ptr<CudaEngine>> make(const ModelConfig& config, WeightType type,
                                                   const CudaOptions& options,
                                                   const WeightSource& weights);
@@ -33,6 +35,8 @@ class CudaEngine : public Engine {
   void run(const Step& step, std::span<Sample> samples) override;
   void run_for_logits(const Step& step, std::span<float> logits) override;
   void copy_slot(std::int32_t from, std::int32_t to, std::int32_t positions) override;
+  void weights_changed(std::int32_t version) override;
+  std::int32_t weight_version() const override { return versions_.weights(); }
 
   // Benchmarks use these.
   const kw::cuda::Context& context() const { return context_; }
@@ -110,6 +114,8 @@ class CudaEngine : public Engine {
   CudaOptions options_;
   MemoryPlan memory_;
   kw::cuda::Stream stream_;
+  kw::cuda::Event written_;  // the weights, on the default stream
+  SlotVersions versions_;
   Kernels kernels_;
   DeviceParameters weights_;
   Lt lt_;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <functional>
 
+#include "base/check.h"
+
 namespace kw::lm::cuda {
 namespace {
 
@@ -153,6 +155,45 @@ Result<DeviceParameters> DeviceParameters::upload(const Parameters& p, const Str
   KW_TRY_STATUS(vector(out.final_norm, p.final_norm));
   if (!p.config().tied_embeddings) KW_TRY_STATUS(matrix(out.head, p.head));
   KW_TRY_STATUS(stream.synchronize());
+  return out;
+}
+
+DeviceParameters DeviceParameters::view(const SharedWeights& weights) {
+  const Parameters& p = *weights.arrangement;
+  KW_CHECK(p.type() == WeightType::kFloat32);
+  const auto* first = reinterpret_cast<const float*>(p.embedding.data);
+  const auto vectors = reinterpret_cast<DevicePointer>(weights.vectors),
+             matrices = reinterpret_cast<DevicePointer>(weights.matrices);
+  auto matrix = [&](const Matrix& one) {
+    const auto number = reinterpret_cast<const float*>(one.data) - first;
+    const DevicePointer out = matrices + static_cast<DevicePointer>(number) * 2;
+    KW_CHECK(out % kAlignment == 0);
+    return out;
+  };
+  auto vector = [&](std::span<const float> one) -> DevicePointer {
+    if (one.empty()) return 0;
+    return vectors + static_cast<DevicePointer>(one.data() - first) * sizeof(float);
+  };
+  DeviceParameters out;
+  out.embedding = matrix(p.embedding);
+  for (const LayerParameters& from : p.layers) {
+    DeviceLayer to;
+    to.input_norm = vector(from.input_norm);
+    to.qkv = matrix(from.qkv);
+    to.qkv_bias = vector(from.qkv_bias);
+    to.q_norm = vector(from.q_norm);
+    to.k_norm = vector(from.k_norm);
+    to.output = matrix(from.output);
+    to.output_bias = vector(from.output_bias);
+    to.post_norm = vector(from.post_norm);
+    to.gate_up = matrix(from.gate_up);
+    to.gate_up_bias = vector(from.gate_up_bias);
+    to.down = matrix(from.down);
+    to.down_bias = vector(from.down_bias);
+    out.layers.push_back(to);
+  }
+  out.final_norm = vector(p.final_norm);
+  out.head = p.config().tied_embeddings ? out.embedding : matrix(p.head);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // DeviceParameters: a model's weights in the GPU's memory, in Parameters' arrangement, each tensor
-// at a multiple of 256 bytes. The addresses never change.
+// at a multiple of 256 bytes. The addresses never change; what stands there may, between steps.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,6 +7,7 @@
 #include "cuda/memory.h"
 #include "cuda/module.h"
 #include "cuda/stream.h"
+#include "lm/cuda/shared_weights.h"
 #include "lm/model/parameters.h"
 
 namespace kw::lm::cuda {
@@ -27,6 +28,8 @@ class DeviceParameters {
   // Weights are copied through page-locked pieces, so that reading overlaps with the transfer.
   static Result<DeviceParameters> upload(const Parameters& parameters,
                                          const kw::cuda::Stream& stream);
+  // Those that somebody else keeps: no copy is made.
+  static DeviceParameters view(const SharedWeights& weights);
   struct Makers {
     kw::cuda::Function normal, fill;  // kw_initial, kw_fill
   };
@@ -36,7 +39,6 @@ class DeviceParameters {
 
   DevicePointer embedding = 0, final_norm = 0, head = 0;
   std::vector<DeviceLayer> layers;
-  std::size_t bytes() const { return memory_.bytes(); }
 
  private:
   class Layout;

@@ -56,7 +56,6 @@ MemoryPlan plan_memory(const ModelConfig& c, WeightType type, const EngineLimits
   out.kv_slot = 2 * c.kv_heads * out.kv_plane;
   out.kv_layer = limits.slots * out.kv_slot;
   out.kv_bytes = static_cast<std::size_t>(c.layers * out.kv_layer);
-  out.weight_bytes = DeviceParameters::bytes_of(c, type);
   plan_attention(out, c, limits, split_tiles);
   out.part_floats = Matmuls::part_floats(c, matmuls, out.rows);
   const auto rows = static_cast<std::size_t>(out.rows),

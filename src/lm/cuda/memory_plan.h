@@ -20,7 +20,8 @@ struct MemoryPlan {
   std::int64_t split_tiles = 1, most_splits = 1;  // of attention when decoding
   std::size_t kv_element = 2;
   std::int64_t kv_plane = 0, kv_slot = 0, kv_layer = 0;  // bytes: keys of a head, a slot, a layer
-  std::size_t weight_bytes = 0, kv_bytes = 0;
+  std::size_t weight_bytes = 0;  // that the engine takes: 0 where it shares a trainer's
+  std::size_t kv_bytes = 0;
   // Buffers of one step.
   std::size_t part_floats = 0, partial_floats = 0, partial_statistics = 0, partial_counters = 0;
   std::size_t logit_bytes = 0, step_bytes = 0;
@@ -28,6 +29,7 @@ struct MemoryPlan {
   std::size_t total() const { return weight_bytes + kv_bytes + step_bytes; }
 };
 
+// weight_bytes is left to the caller.
 MemoryPlan plan_memory(const ModelConfig& config, WeightType type, const EngineLimits& limits,
                        const Matmuls::Setting& matmuls, int split_tiles);
 

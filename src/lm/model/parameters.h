@@ -43,7 +43,8 @@ struct NamedParameter {
 // Movable; the memory stays where it is. Reading from several threads is safe.
 class Parameters {
  public:
-  // Zeros. kResourceExhausted says how much memory the model takes, and what takes less.
+  // Zeros. Tensors of float32 begin at multiples of 128 numbers of the block, whose beginning is
+  // the embedding. kResourceExhausted says how much memory the model takes, and what takes less.
   static Result<Parameters> make(const ModelConfig& config, WeightType type);
 
   const ModelConfig& config() const { return config_; }

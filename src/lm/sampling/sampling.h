@@ -44,6 +44,7 @@ struct Sample {
   float logprob = 0;  // natural, under the model's own distribution: temperature 1, nothing masked
   float policy_logprob = 0;  // under the distribution it was drawn from; 0 for temperature 0
   float entropy = 0;  // nats, of the masked distribution at the settings' temperature (1 for 0)
+  std::int32_t weights = 0;  // their version (Engine::weights_changed)
   // The request's top_logprobs likeliest, as `logprob`; the first of equal ones first.
   std::vector<TokenLogprob> top;
 };

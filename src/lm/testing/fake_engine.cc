@@ -7,7 +7,10 @@
 namespace kw::lm {
 
 FakeEngine::FakeEngine(EngineLimits limits, std::int64_t vocabulary)
-    : limits_(limits), vocabulary_(vocabulary), slots_(static_cast<std::size_t>(limits.slots)) {}
+    : limits_(limits),
+      vocabulary_(vocabulary),
+      slots_(static_cast<std::size_t>(limits.slots)),
+      versions_(limits.slots) {}
 
 std::int32_t FakeEngine::next(const std::vector<std::int32_t>& tokens, std::uint64_t seed,
                               std::uint64_t sequence) const {
@@ -22,6 +25,7 @@ void FakeEngine::write(const Step& step) {
   KW_CHECK(!step.tokens.empty());
   KW_CHECK(step.tokens.size() <= static_cast<std::size_t>(limits_.step_tokens));
   step_sizes.push_back(step.tokens.size());
+  versions_.write(step);
   for (std::size_t i = 0; i < step.tokens.size(); ++i) {
     auto& slot = slots_.at(static_cast<std::size_t>(step.slots[i]));
     const auto position = static_cast<std::size_t>(step.positions[i]);
@@ -44,6 +48,7 @@ void FakeEngine::run(const Step& step, std::span<Sample> samples) {
     tokens.resize(static_cast<std::size_t>(step.positions[row]) + 1);
     KW_CHECK(request.position == tokens.size());
     samples[i].token = next(tokens, request.seed, request.sequence);
+    samples[i].weights = versions_.weights();
   }
 }
 
@@ -54,6 +59,7 @@ void FakeEngine::run_for_logits(const Step& step, std::span<float> logits) {
 
 void FakeEngine::copy_slot(std::int32_t from, std::int32_t to, std::int32_t positions) {
   auto& source = slots_.at(static_cast<std::size_t>(from));
+  versions_.copy(from, to);
   KW_CHECK(static_cast<std::size_t>(positions) <= source.size());
   slots_.at(static_cast<std::size_t>(to)).assign(source.begin(), source.begin() + positions);
 }

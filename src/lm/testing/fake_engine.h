@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lm/engine.h"
+#include "lm/slot_versions.h"
 
 namespace kw::lm {
 
@@ -16,6 +17,8 @@ class FakeEngine : public Engine {
   void run(const Step& step, std::span<Sample> samples) override;
   void run_for_logits(const Step& step, std::span<float> logits) override;
   void copy_slot(std::int32_t from, std::int32_t to, std::int32_t positions) override;
+  void weights_changed(std::int32_t version) override { versions_.weights_changed(version); }
+  std::int32_t weight_version() const override { return versions_.weights(); }
 
   // The token that follows these, of this request.
   std::int32_t next(const std::vector<std::int32_t>& tokens, std::uint64_t seed,
@@ -29,6 +32,7 @@ class FakeEngine : public Engine {
   EngineLimits limits_;
   std::int64_t vocabulary_;
   std::vector<std::vector<std::int32_t>> slots_;
+  SlotVersions versions_;
 };
 
 }  // namespace kw::lm

@@ -58,7 +58,7 @@ Mismatch correct_mismatch(const at::Tensor& trainer_logprobs, const LossInputs& 
   Mismatch out;
   out.weights = importance_weights(log_ratio, inputs, settings) * kept.to(log_ratio.dtype());
   out.k1 = -log_ratio.sum();
-  out.k3 = (log_ratio.exp() - log_ratio - 1).sum();
+  out.k3 = (log_ratio.expm1() - log_ratio).sum();
   out.largest = log_ratio.abs().max();
   out.masked_tokens =
       (inputs.weights > 0).logical_and(kept.logical_not()).to(log_ratio.dtype()).sum();

@@ -6,16 +6,16 @@
 
 namespace kw::train {
 
-Weights::Weights(lm::Parameters& parameters, at::Device device, at::ScalarType compute)
+Weights::Weights(lm::Parameters& parameters, at::Device device, at::ScalarType compute, bool trains)
     : parameters_(&parameters), compute_(compute) {
   KW_CHECK(parameters.type() == lm::WeightType::kFloat32);
   KW_CHECK(compute == at::kFloat || compute == at::kBFloat16);
-  // The embedding is the first tensor of the block, and the block is a multiple of 64 bytes.
+  // The embedding is the first tensor of the block, and the block is a multiple of 512 bytes.
   host_ =
       at::from_blob(parameters.embedding.data,
                     {static_cast<std::int64_t>(parameters.bytes() / sizeof(float))}, at::kFloat);
   masters_ = host_.to(device);  // the same memory on the CPU
-  gradients_ = at::zeros_like(masters_);
+  if (trains) gradients_ = at::zeros_like(masters_);
   computed_ = compute == at::kFloat ? masters_ : masters_.to(compute);
   embedding = matrix("embedding", parameters.embedding);
   for (std::size_t i = 0; i < parameters.layers.size(); ++i) {
@@ -43,6 +43,7 @@ Weights::Weights(lm::Parameters& parameters, at::Device device, at::ScalarType c
 Weight Weights::matrix(const std::string& name, const lm::Matrix& source) {
   const auto first = reinterpret_cast<const float*>(source.data) - host_.const_data_ptr<float>();
   auto view = [&](const at::Tensor& block) {
+    if (!block.defined()) return block;
     return block.narrow(0, first, source.rows * source.columns).view({source.rows, source.columns});
   };
   entries_.push_back({name, view(masters_), view(gradients_), true});
@@ -53,7 +54,8 @@ Weight Weights::vector(const std::string& name, std::span<float> source) {
   if (source.empty()) return {};
   const auto first = source.data() - host_.const_data_ptr<float>();
   const auto size = static_cast<std::int64_t>(source.size());
-  Weight out{masters_.narrow(0, first, size), gradients_.narrow(0, first, size)};
+  Weight out{masters_.narrow(0, first, size),
+             gradients_.defined() ? gradients_.narrow(0, first, size) : gradients_};
   entries_.push_back({name, out.value, out.gradient, false});
   return out;
 }

@@ -13,8 +13,9 @@ namespace kw::train {
 
 // Views of the blocks; undefined where the model has no such tensor.
 struct Weight {
-  at::Tensor value;     // matrices: the compute dtype; vectors: float32
-  at::Tensor gradient;  // float32, of the same shape; gradients of micro-batches add up here
+  at::Tensor value;  // matrices: the compute dtype; vectors: float32
+  // Float32, of the same shape; gradients of micro-batches add up here. Undefined without training.
+  at::Tensor gradient;
 };
 
 // Shapes as in lm::LayerParameters.
@@ -28,13 +29,16 @@ class Weights {
  public:
   // parameters: float32; borrowed, and must outlive this. On the CPU their memory is the masters'
   // memory: no copy is made, and what trains is what an engine over them computes with.
-  // compute: kFloat or kBFloat16.
-  Weights(lm::Parameters& parameters, at::Device device, at::ScalarType compute);
+  // compute: kFloat or kBFloat16. Without `trains` there are no gradients.
+  Weights(lm::Parameters& parameters, at::Device device, at::ScalarType compute,
+          bool trains = true);
 
   Weight embedding, final_norm, head;  // head: the embedding's tensors where they are tied
   std::vector<LayerWeights> layers;
 
   const lm::ModelConfig& config() const { return parameters_->config(); }
+  // Those given: in them, tensors lie as in the blocks.
+  const lm::Parameters& parameters() const { return *parameters_; }
   at::ScalarType compute_dtype() const { return compute_; }
   at::Device device() const { return masters_.device(); }
 

@@ -119,10 +119,10 @@ Status Play::sample() {
          sample_answers(parts_.engine, jobs, sampler, [this] { return stop_.stop_requested(); }));
   for (std::size_t i = 0; i < answers.size(); ++i) {
     SampledAnswer& answer = answers[i];
-    const std::vector<std::int32_t> versions(answer.tokens.size(), settings_.version);
-    active_[i]->answer = {parts_.chat.text(answer.tokens),
-                          answer.ended ? text::Finish::kStop : text::Finish::kLength,
-                          {std::move(answer.tokens), std::move(answer.logprobs), versions}};
+    active_[i]->answer = {
+        parts_.chat.text(answer.tokens),
+        answer.ended ? text::Finish::kStop : text::Finish::kLength,
+        {std::move(answer.tokens), std::move(answer.logprobs), std::move(answer.versions)}};
   }
   return {};
 }

@@ -30,7 +30,6 @@ struct PlaySettings {
   int judges = 1;            // answers that are judged at once
   int tries = 1;             // of an answer whose judgement failed for a reason that passes
   double pause_seconds = 1;  // before the second try, doubled each time
-  std::int32_t version = 0;  // of the weights
 };
 
 struct Played {

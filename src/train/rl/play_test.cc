@@ -63,6 +63,7 @@ class Playing : public testing::Test {
     ScriptedEnvironment environment(std::move(script));
     environment.lost = &lost_;
     lm::FakeEngine engine({3, context, 16}, 258);  // never the end of a turn
+    engine.weights_changed(6);
     settings.pause_seconds = 0;
     return play({environment, chat_, engine}, settings, {"a", "b"}, 40, stop);
   }
@@ -72,7 +73,6 @@ class Playing : public testing::Test {
     out.samples = 3;
     out.judges = 2;
     out.tries = 3;
-    out.version = 6;
     return out;
   }
 

@@ -6,14 +6,12 @@
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/random.h"
 #include "base/seed.h"
 #include "base/text.h"
 #include "environment/recorded_environment.h"
-#include "lm/cpu/cpu_engine.h"
 #include "lm/model/checkpoint.h"
 #include "os/file.h"
 #include "rollout/advantage.h"
@@ -24,6 +22,7 @@
 #include "train/rl/evaluation.h"
 #include "train/rl/make_environment.h"
 #include "train/rl/play.h"
+#include "train/rl/policy_engine.h"
 #include "train/rl/sample_rows.h"
 #include "train/run/checkpoint_folders.h"
 #include "train/run/device.h"
@@ -47,7 +46,7 @@ struct Model {
   std::unique_ptr<Decoder> decoder;
 };
 
-Result<Model> open_model(const RlSettings& settings, const fs::path& folder) {
+Result<Model> open_model(const RlSettings& settings, const fs::path& folder, bool trains) {
   KW_TRY(const lm::ModelConfig config, lm::read_model_config(folder));
   if (settings.max_tokens > config.max_position)
     return fail(ErrorCode::kInvalidArgument,
@@ -58,9 +57,12 @@ Result<Model> open_model(const RlSettings& settings, const fs::path& folder) {
          begins ? lm::Parameters::make(config, lm::WeightType::kFloat32)
                 : lm::load_checkpoint(folder, config, lm::WeightType::kFloat32));
   if (begins) lm::initialise(parameters, settings.seed);
+  KW_TRY(const at::Device device, device_of(settings.device));
+  KW_TRY_STATUS(prepare_device(device, config));
   Model out;
   out.parameters = std::make_unique<lm::Parameters>(std::move(parameters));
-  out.weights = std::make_unique<Weights>(*out.parameters, at::Device(at::kCPU), at::kFloat);
+  out.weights =
+      std::make_unique<Weights>(*out.parameters, device, dtype_of("auto", device), trains);
   out.decoder =
       std::make_unique<Decoder>(*out.weights, DecoderSettings{.context = settings.max_tokens});
   return out;
@@ -84,6 +86,8 @@ class Run {
   std::vector<std::string> tasks_of(std::int64_t step) const;
   Result<RlProgress> step(const std::stop_token& stop);
   void learn(std::vector<rollout::Group>& groups, RlProgress& out);
+  // The next sample is of the weights as they are now, whose version is the number of steps done.
+  void publish_weights() { engine_->weights_changed(static_cast<std::int32_t>(state_.step)); }
   PlaySettings play_settings_of(double temperature, std::uint64_t seed, std::int64_t samples) const;
   bool is_over() const {
     return state_.step >= settings_.steps ||
@@ -116,21 +120,15 @@ class Run {
 };
 
 Status Run::open_parts(const fs::path& from) {
-  KW_TRY(policy_, open_model(settings_, from));
+  KW_TRY(policy_, open_model(settings_, from, true));
   if (settings_.kl != "none") {
-    KW_TRY(Model reference, open_model(settings_, settings_.model));
+    KW_TRY(Model reference, open_model(settings_, settings_.model, false));
     reference_ = std::make_unique<Model>(std::move(reference));
   }
   optimizer_ = std::make_unique<AdamW>(
       *policy_.weights, AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
                                       settings_.weight_decay, settings_.max_norm});
-  lm::cpu::CpuOptions options;
-  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  options.threads = static_cast<int>(
-      std::max<std::int64_t>(settings_.threads > 0 ? settings_.threads : cores, 1));
-  options.limits = {settings_.slots, settings_.max_tokens,
-                    std::max<std::int64_t>(settings_.slots, 512)};
-  KW_TRY(engine_, lm::cpu::make_cpu_engine(*policy_.parameters, options));
+  KW_TRY(engine_, make_policy_engine(*policy_.weights, settings_));
   KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
   tokenizer_.emplace(std::move(tokenizer));
   chat_.emplace(*tokenizer_);
@@ -234,6 +232,7 @@ Result<std::unique_ptr<Run>> Run::make(const RlSettings& settings, bool resume,
   KW_TRY_STATUS(run->open_episodes(resume));
   run->state_.settings = to_json(settings);
   if (!run->state_.updates) run->state_.updates = 0;
+  run->publish_weights();
   return run;
 }
 
@@ -262,7 +261,6 @@ PlaySettings Run::play_settings_of(double temperature, std::uint64_t seed,
   out.samples = samples;
   out.judges = static_cast<int>(settings_.judges);
   out.tries = static_cast<int>(settings_.tries);
-  out.version = static_cast<std::int32_t>(state_.step);
   return out;
 }
 
@@ -320,10 +318,12 @@ Result<RlProgress> Run::step(const std::stop_token& stop) {
   state_.seconds += took;
   state_.tokens += out.result.tokens;
   state_.updates = *state_.updates + out.result.updates;
+  publish_weights();
   out.step = state_.step;
   out.step_seconds = took;
   out.evaluate_seconds = std::exchange(evaluate_seconds_, 0);
   out.seconds = state_.seconds;
+  out.peak_bytes = peak_bytes(policy_.weights->device());
   return out;
 }
 
@@ -351,7 +351,8 @@ void Run::learn(std::vector<rollout::Group>& groups, RlProgress& out) {
                 *optimizer_,
                 reference_ ? reference_->decoder.get() : nullptr,
                 reference_ ? reference_->weights.get() : nullptr,
-                {.chunk_tokens = head_chunk_tokens(policy_.weights->config().vocabulary, false),
+                {.chunk_tokens = head_chunk_tokens(policy_.weights->config().vocabulary,
+                                                   policy_.weights->device().is_cuda()),
                  .temperature = settings_.temperature},
                 settings_.micro_tokens};
   const RlStepSettings step{settings_.loss_settings(), settings_.updates,

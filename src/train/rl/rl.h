@@ -2,10 +2,11 @@
 //
 // Theory of operation: each step draws tasks, lets the policy answer them in the environment, turns
 // rewards into advantages, and takes optimizer steps. The engine samples with the weights that are
-// trained, in their own memory (Weights and lm::Parameters share it on a CPU), so the next step's
-// samples come from the new weights and nothing is copied. All that is random is keyed by the seed
-// and by the step or the episode, so a run that is resumed from a checkpoint has the bits of one
-// that was not interrupted, as long as the environment says the same.
+// trained, in their own memory (policy_engine.h), so the next step's samples come from the new
+// weights and nothing is copied. What slots hold of earlier weights is never used. All that is
+// random is keyed by the seed and by the step or the episode, so a run that is resumed from a
+// checkpoint has the bits of one that was not interrupted, as long as the environment says the
+// same.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -37,22 +37,23 @@ Result<std::int64_t> turns_of(const RlSettings& settings) {
   return turns.get<std::int64_t>();
 }
 
-void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, RlPlan& out) {
+void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool gpu, RlPlan& out) {
   SftSettings same;  // the memory of a micro-batch is that of fine-tuning
   same.micro_tokens = settings.micro_tokens;
   same.max_tokens = settings.max_tokens;
   same.recompute = false;
-  const SftPlan sft = plan_sft(config, same, false, settings.max_tokens);
+  const SftPlan sft = plan_sft(config, same, gpu, settings.max_tokens);
   out.parameters = sft.parameters;
   out.masters = sft.masters;
   out.moments = sft.moments;
   out.gradients = sft.gradients;
   out.activations = sft.activations;
   out.logits = sft.logits;
-  out.reference = settings.kl == "none" ? 0 : sft.masters;
+  out.computed = sft.computed;
+  out.reference = settings.kl == "none" ? 0 : sft.masters + sft.computed;
   out.keys = static_cast<std::uint64_t>(settings.slots * settings.max_tokens * config.layers * 2 *
                                         config.kv_width()) *
-             sizeof(float);
+             (gpu ? 2 : sizeof(float));
   // A third of training's work is the forward pass.
   const double forward = sft.flop_per_token / 3;
   const double passes = settings.kl == "none" ? 1 : 2;  // before the updates
@@ -65,7 +66,7 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, RlPl
 
 }  // namespace
 
-Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings) {
+Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings, bool gpu) {
   if (settings.max_tokens > config.max_position)
     return fail(ErrorCode::kInvalidArgument,
                 "max_tokens: {} is over {}, the model's max_position_embeddings",
@@ -83,7 +84,7 @@ Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings
     out.evaluation_answers =
         out.evaluations * std::ssize(settings.held_out) * settings.eval_samples * turns;
   }
-  plan_memory(config, settings, out);
+  plan_memory(config, settings, gpu, out);
   return out;
 }
 
@@ -99,7 +100,8 @@ std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_
     line(name, seconds < 600 ? format_ms(seconds * 1000) : fmt::format("{:.0f} min", seconds / 60));
   };
   line("parameters", short_count(plan.parameters));
-  memory("weights (sampler's too)", plan.masters);
+  memory(plan.computed > 0 ? "masters" : "weights (sampler's too)", plan.masters);
+  memory("weights (sampler's too)", plan.computed);
   memory("moments", plan.moments);
   memory("gradients", plan.gradients);
   memory("reference's weights", plan.reference);
@@ -134,8 +136,10 @@ Result<std::string> describe_rl(const RlSettings& settings) {
   return without_exceptions([&]() -> Result<std::string> {
     set_threads(settings.threads);
     KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings.model));
-    KW_TRY(const RlPlan plan, plan_rl(config, settings));
-    return to_text(plan, settings, measured_rate(at::kCPU, at::kFloat, config.hidden) / 2);
+    KW_TRY(const at::Device device, device_of(settings.device));
+    KW_TRY(const RlPlan plan, plan_rl(config, settings, device.is_cuda()));
+    const double rate = measured_rate(device, dtype_of("auto", device), config.hidden);
+    return to_text(plan, settings, rate / 2);
   });
 }
 

@@ -12,8 +12,9 @@ namespace kw::train {
 
 struct RlPlan {
   std::int64_t parameters = 0;
-  // Bytes. The engine samples with the masters' memory.
+  // Bytes. The engine samples with the memory of the masters, on a GPU with that of `computed`.
   std::uint64_t masters = 0, moments = 0, gradients = 0;
+  std::uint64_t computed = 0;     // bfloat16 weights; 0 on a CPU
   std::uint64_t reference = 0;    // weights at the start; 0 without a KL
   std::uint64_t activations = 0;  // of a micro-batch; an estimate
   std::uint64_t logits = 0;       // of a chunk of the head
@@ -26,13 +27,13 @@ struct RlPlan {
   double judge_seconds = 0;  // of an answer at most; 0: the environment only computes
 
   std::uint64_t memory() const {
-    return masters + moments + gradients + reference + activations + logits + keys;
+    return masters + moments + gradients + computed + reference + activations + logits + keys;
   }
 };
 
-// settings: checked. kInvalidArgument where the model has no room for max_tokens, and where the
-// table [environment] has no number where one is expected.
-Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings);
+// settings: checked. gpu: the run is on one. kInvalidArgument where the model has no room for
+// max_tokens, and where the table [environment] has no number where one is expected.
+Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings, bool gpu);
 
 // Lines for people. flop_per_second: what training and sampling reach here.
 std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_per_second);

@@ -31,7 +31,7 @@ RlSettings settings() {
 }
 
 TEST(RlPlan, CountsAnswersTokensAndMemory) {
-  const RlPlan plan = plan_rl(small(), settings()).value();
+  const RlPlan plan = plan_rl(small(), settings(), false).value();
   EXPECT_EQ(plan.answers, 30);
   EXPECT_EQ(plan.sampled_tokens, 300);
   EXPECT_EQ(plan.trained_tokens, 30 * 64);
@@ -42,9 +42,20 @@ TEST(RlPlan, CountsAnswersTokensAndMemory) {
   EXPECT_EQ(plan.judge_seconds, 0);
   RlSettings with_kl = settings();
   with_kl.kl = "k3";
-  const RlPlan other = plan_rl(small(), with_kl).value();
+  const RlPlan other = plan_rl(small(), with_kl, false).value();
   EXPECT_EQ(other.memory(), plan.memory() + plan.masters);
   EXPECT_GT(other.train_flop, plan.train_flop);
+}
+
+TEST(RlPlan, AGpuHasWeightsInBfloat16Besides) {
+  RlSettings s = settings();
+  s.kl = "k1";
+  const RlPlan cpu = plan_rl(small(), s, false).value(), gpu = plan_rl(small(), s, true).value();
+  EXPECT_EQ(cpu.computed, 0U);
+  EXPECT_EQ(gpu.computed, gpu.masters / 2);
+  EXPECT_EQ(gpu.reference, gpu.masters + gpu.computed);
+  EXPECT_EQ(gpu.keys, cpu.keys / 2);
+  EXPECT_NE(to_text(gpu, s, 1e12).find("masters"), std::string::npos);
 }
 
 TEST(RlPlan, CountsEvaluationsAtBothEnds) {
@@ -53,7 +64,7 @@ TEST(RlPlan, CountsEvaluationsAtBothEnds) {
   s.eval_samples = 4;
   for (const auto& [every, count] : {std::pair(5, 3), std::pair(4, 4), std::pair(100, 2)}) {
     s.eval_every = every;
-    const RlPlan plan = plan_rl(small(), s).value();
+    const RlPlan plan = plan_rl(small(), s, false).value();
     EXPECT_EQ(plan.evaluations, count) << every;
     EXPECT_EQ(plan.evaluation_answers, count * 2 * 4 * 2) << every;
   }
@@ -63,23 +74,23 @@ TEST(RlPlan, TakesTurnsAndJudgesTimeFromTheGymsTable) {
   RlSettings s = settings();
   s.environment = "gym";
   s.gym = R"({"turns": 3, "eval": {"max_seconds": 2.5}})";
-  EXPECT_EQ(plan_rl(small(), s).value().answers, 45);
-  EXPECT_EQ(plan_rl(small(), s).value().judge_seconds, 2.5);
+  EXPECT_EQ(plan_rl(small(), s, false).value().answers, 45);
+  EXPECT_EQ(plan_rl(small(), s, false).value().judge_seconds, 2.5);
   s.gym = "{}";
-  EXPECT_EQ(plan_rl(small(), s).value().answers, 15);
-  EXPECT_EQ(plan_rl(small(), s).value().judge_seconds, 30);
+  EXPECT_EQ(plan_rl(small(), s, false).value().answers, 15);
+  EXPECT_EQ(plan_rl(small(), s, false).value().judge_seconds, 30);
   s.gym = R"({"eval": {"max_seconds": "long"}})";
-  EXPECT_FALSE(plan_rl(small(), s));
+  EXPECT_FALSE(plan_rl(small(), s, false));
   s = settings();
   s.max_tokens = 65;
-  EXPECT_FALSE(plan_rl(small(), s));
+  EXPECT_FALSE(plan_rl(small(), s, false));
 }
 
 TEST(RlPlan, TheTimeOfARunEndsWithTheStepThatEndsIt) {
   RlSettings s = settings();
   s.environment = "gym";
   s.gym = R"({"turns": 3, "eval": {"max_seconds": 2.5}})";  // 45 answers: 112.5 s a step
-  const RlPlan plan = plan_rl(small(), s).value();
+  const RlPlan plan = plan_rl(small(), s, false).value();
   const auto of_the_run = [&] {
     const std::string text = to_text(plan, s, 1e12);
     return text.substr(text.find("the run"));

@@ -25,6 +25,7 @@ struct RlProgress {
   double judgement_seconds = 0, longest_judgement = 0;  // of single judgements: sum, longest
   double evaluate_seconds = 0;                          // of the evaluation before the step
   double step_seconds = 0, seconds = 0;                 // of the step, of the run so far
+  std::uint64_t peak_bytes = 0;                         // run/device.h
 
   double sampled_per_second() const;  // answer tokens over the sampling time
   double trained_per_second() const;  // tokens of all sequences over the training time

@@ -232,6 +232,8 @@ Status check(const RlSettings& s) {
   KW_TRY_STATUS(at_least("steps", static_cast<double>(s.steps), 1));
   KW_TRY_STATUS(at_least("seconds", s.seconds, 0));
   KW_TRY_STATUS(check_optimizer(s));
+  KW_TRY_STATUS(one_of("device", s.device, {"auto", "cpu", "cuda"}));
+  KW_TRY_STATUS(one_of("matmuls", s.matmuls, {"batch_invariant", "fastest"}));
   KW_TRY_STATUS(at_least("threads", static_cast<double>(s.threads), 0));
   KW_TRY_STATUS(at_least("save_every", static_cast<double>(s.save_every), 1));
   return at_least("keep", static_cast<double>(s.keep), 0);

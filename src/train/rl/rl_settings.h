@@ -76,6 +76,9 @@ struct RlSettings {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
   double max_norm = 1;  // of the gradient; 0: no clipping
 
+  std::string device = "auto";  // cpu, cuda, or auto: cuda where there is one
+  // Of the sampler on a GPU (docs/engine.md): batch_invariant or fastest.
+  std::string matmuls = "batch_invariant";
   std::int64_t threads = 0;      // of the CPU; 0: all cores
   std::int64_t save_every = 50;  // steps between checkpoints; the last step is always saved
   std::int64_t keep = 2;         // checkpoints kept; 0: all
@@ -136,6 +139,8 @@ void describe(S& s, Visit&& visit) {
   visit("steps", s.steps);
   visit("seconds", s.seconds);
   describe_optimizer(s, visit);
+  visit("device", s.device);
+  visit("matmuls", s.matmuls);
   visit("threads", s.threads);
   visit("save_every", s.save_every);
   visit("keep", s.keep);
@@ -150,8 +155,8 @@ Json to_json(const RlSettings& settings);
 Status check(const RlSettings& settings);  // ranges and names; kInvalidArgument names the key
 
 // Empty, or the first key that a resumed run may not change and that differs. Steps, seconds,
-// saving, evaluation, judges, slots, micro_tokens, program and patience may, and `jobs` and
-// `verdicts` of the table [environment].
+// saving, evaluation, judges, slots, micro_tokens, device, matmuls, program and patience may, and
+// `jobs` and `verdicts` of the table [environment].
 std::string differs_for_resume(const Json& stored, const RlSettings& now);
 
 }  // namespace kw::train

@@ -58,7 +58,9 @@ class RlStep {
       : parts_(parts), samples_(samples), settings_(settings) {}
 
   RlStepResult run() {
-    look_before();
+    before_.old.resize(samples_.size());
+    before_.reference.resize(samples_.size());
+    if (!one_pass()) look_before();
     std::vector<std::size_t> order(samples_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     Rng rng(settings_.order);
@@ -70,12 +72,23 @@ class RlStep {
     }
     const auto count = static_cast<double>(std::max<std::int64_t>(out_.updates, 1));
     for (double* mean : {&out_.loss, &out_.gradient_norm}) *mean /= count;
+    KW_CHECK(out_.tokens > 0);
     const auto tokens = static_cast<double>(out_.tokens);
-    for (double* mean : {&out_.clip_share, &out_.kl}) *mean /= tokens;
+    for (double* mean :
+         {&out_.clip_share, &out_.kl, &out_.entropy, &out_.mismatch_k1, &out_.mismatch_k3})
+      *mean /= tokens;
     return out_;
   }
 
  private:
+  // The pass that gives the gradients is all that is computed: with one update the policy before
+  // the step is the policy, token by token.
+  bool one_pass() const {
+    return settings_.updates == 1 && parts_.reference == nullptr &&
+           !needs_whole_sequences(settings_.loss) &&
+           settings_.loss.correction.mode == CorrectionMode::kNone;
+  }
+
   std::vector<PackedSamples> packed(std::span<const std::size_t> indices) const {
     std::vector<Sample> chosen;
     for (const std::size_t index : indices) chosen.push_back(samples_[index].sample);
@@ -110,27 +123,16 @@ class RlStep {
 
   // Log-probabilities of the policy and of the reference before the step, entropy, mismatch.
   void look_before() {
-    before_.old.resize(samples_.size());
-    before_.reference.resize(samples_.size());
     std::vector<std::size_t> all(samples_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     HeadSettings head = parts_.head;
     head.entropy = true;
-    CorrectionSettings measure;  // no mask and no weight
-    measure.mode = CorrectionMode::kDecoupled;
-    double entropy = 0;
     for (const PackedSamples& one : packed(all)) {
       const Batch batch = batch_of(one);
       const LossInputs inputs = inputs_of(one, batch);
       const HeadLogprobs now = head_logprobs(parts_.decoder.hidden(batch),
                                              parts_.weights.head.value, batch.targets, head);
-      entropy += (now.entropies * inputs.weights).sum().item<double>();
-      const Mismatch gap = correct_mismatch(now.logprobs, inputs, measure);
-      out_.mismatch_k1 += gap.k1.item<double>();
-      out_.mismatch_k3 += gap.k3.item<double>();
-      out_.mismatch_largest = std::max(out_.mismatch_largest, gap.largest.item<double>());
-      out_.tokens += (inputs.weights > 0).sum().item<std::int64_t>();
-      out_.computed += std::ssize(one.tokens);
+      measure(one, inputs, now);
       scatter(one, now.logprobs, before_.old);
       if (parts_.reference == nullptr) continue;
       scatter(one,
@@ -139,11 +141,19 @@ class RlStep {
                   .logprobs,
               before_.reference);
     }
-    KW_CHECK(out_.tokens > 0);
-    const auto tokens = static_cast<double>(out_.tokens);
-    out_.entropy = entropy / tokens;
-    out_.mismatch_k1 /= tokens;
-    out_.mismatch_k3 /= tokens;
+  }
+
+  // Adds up what is logged of the policy before the step.
+  void measure(const PackedSamples& one, const LossInputs& inputs, const HeadLogprobs& now) {
+    CorrectionSettings plain;  // no mask and no weight
+    plain.mode = CorrectionMode::kDecoupled;
+    const Mismatch gap = correct_mismatch(now.logprobs, inputs, plain);
+    out_.entropy += (now.entropies * inputs.weights).sum().item<double>();
+    out_.mismatch_k1 += gap.k1.item<double>();
+    out_.mismatch_k3 += gap.k3.item<double>();
+    out_.mismatch_largest = std::max(out_.mismatch_largest, gap.largest.item<double>());
+    out_.tokens += (inputs.weights > 0).sum().item<std::int64_t>();
+    out_.computed += std::ssize(one.tokens);
   }
 
   Batch batch_of(const PackedSamples& one) const {
@@ -196,8 +206,10 @@ class RlStep {
     auto slopes = [&](std::int64_t begin, const at::Tensor& logprobs) -> HeadSlopes {
       const std::int64_t count = logprobs.size(0);
       if (!needs_whole) {
-        const LossResult part = policy_loss(logprobs, narrow(inputs, begin, count),
-                                            shares.narrow(0, begin, count), settings_.loss);
+        LossInputs some = narrow(inputs, begin, count);
+        if (one_pass()) some.old_logprobs = logprobs;
+        const LossResult part =
+            policy_loss(logprobs, some, shares.narrow(0, begin, count), settings_.loss);
         add(part);
         return {part.gradient, part.entropy_gradient};
       }
@@ -205,9 +217,12 @@ class RlStep {
               whole.entropy_gradient.defined() ? whole.entropy_gradient.narrow(0, begin, count)
                                                : at::Tensor()};
     };
+    HeadSettings asked = parts_.head;
+    asked.entropy = one_pass();
     const HeadGradients head =
         head_gradients(tape.last.normed, parts_.weights.head.value, batch.targets,
-                       parts_.weights.head.gradient, slopes, parts_.head);
+                       parts_.weights.head.gradient, slopes, asked);
+    if (one_pass()) measure(one, inputs, head.forward);
     parts_.decoder.backward(batch, tape, head.hidden);
     return out;
   }

@@ -130,6 +130,28 @@ TEST(RlStep, TheSamplersNumbersAreTheTrainers) {
   EXPECT_NEAR(shifted.mismatch_largest, 0.5, 1e-3);
 }
 
+// A reference, even one that is not used, makes the step look at the policy before it in a pass of
+// its own.
+TEST(RlStep, OnePassSaysWhatTwoSay) {
+  for (const PolicyLoss loss : {PolicyLoss::kReinforce, PolicyLoss::kPpo}) {
+    Bench one, two;
+    two.parts.reference = &two.decoder;
+    two.parts.reference_weights = &two.weights;
+    one.parts.micro_tokens = two.parts.micro_tokens = 20;
+    one.parts.head.chunk_tokens = two.parts.head.chunk_tokens = 7;
+    const RlStepResult a = one.step(loss_of(loss), 1e-2), b = two.step(loss_of(loss), 1e-2);
+    EXPECT_EQ(a.loss, b.loss);
+    EXPECT_EQ(a.gradient_norm, b.gradient_norm);
+    EXPECT_EQ(a.entropy, b.entropy);
+    EXPECT_EQ(a.mismatch_k1, b.mismatch_k1);
+    EXPECT_EQ(a.mismatch_k3, b.mismatch_k3);
+    EXPECT_EQ(a.mismatch_largest, b.mismatch_largest);
+    EXPECT_EQ(a.tokens, b.tokens);
+    EXPECT_EQ(a.computed, b.computed);
+    EXPECT_EQ(one.preference(), two.preference());
+  }
+}
+
 TEST(RlStep, MicroBatchesChangeNothing) {
   for (const PolicyLoss loss : {PolicyLoss::kPpo, PolicyLoss::kGspo}) {
     Bench whole, parts;

@@ -1,7 +1,7 @@
 #include "train/rl/sampler.h"
 
 #include <algorithm>
-#include <optional>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -24,9 +24,11 @@ class Sampling {
     for (const SampleJob& job : jobs)
       KW_CHECK(!job.prompt->empty() &&
                static_cast<std::int64_t>(job.prompt->size()) < engine.limits().context);
+    waiting_.resize(jobs.size());
+    std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
   }
 
-  bool done() const { return next_ == jobs_.size() && running_.empty(); }
+  bool done() const { return waiting_.empty() && running_.empty(); }
 
   void step() {
     admit();
@@ -53,19 +55,20 @@ class Sampling {
 
   // In the order of jobs. An answer whose prompt is being computed for another one waits for it.
   void admit() {
-    while (next_ < jobs_.size() && !free_.empty()) {
-      const SampleJob& job = jobs_[next_];
-      Running one{next_, free_.back(), 0};
+    std::erase_if(waiting_, [this](std::size_t index) {
+      if (free_.empty()) return false;
+      const SampleJob& job = jobs_[index];
+      Running one{index, free_.back(), 0};
       if (const Running* first = alike(job)) {
-        if (first->fed < job.prompt->size()) return;
+        if (first->fed < job.prompt->size()) return false;
         // The last token is computed again: its logits are what is sampled from.
         one.fed = job.prompt->size() - 1;
         engine_.copy_slot(first->slot, one.slot, static_cast<std::int32_t>(one.fed));
       }
       free_.pop_back();
       running_.push_back(one);
-      ++next_;
-    }
+      return true;
+    });
   }
 
   void build() {
@@ -108,6 +111,7 @@ class Sampling {
     SampledAnswer& answer = answers_[one.job];
     answer.tokens.push_back(sample.token);
     answer.logprobs.push_back(sample.policy_logprob);
+    answer.versions.push_back(sample.weights);
     answer.ended = std::find(settings_.ends.begin(), settings_.ends.end(), sample.token) !=
                    settings_.ends.end();
   }
@@ -133,7 +137,7 @@ class Sampling {
   std::vector<SampledAnswer> answers_;
   std::vector<std::int32_t> free_;
   std::vector<Running> running_;
-  std::size_t next_ = 0;  // the next job to admit
+  std::vector<std::size_t> waiting_;  // jobs without a slot, in their order
   // Of a step; sampled_ has an index of running_ for each sample.
   lm::Step step_;
   std::vector<std::size_t> sampled_;

@@ -2,8 +2,9 @@
 //
 // Each iteration gives the engine one step: a token of every answer that is being decoded, and
 // prompts of new ones as far as the step has room. Answers to the same prompt share its keys and
-// values: the first one computes them, the others copy them. A sample depends on seed, sequence
-// number and position alone, and never on what it was batched with.
+// values: the first one computes them, the others copy them, and other prompts do not wait. A
+// sample depends on seed, sequence number and position alone, and never on what it was batched
+// with.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -29,8 +30,9 @@ struct SampleJob {
 
 struct SampledAnswer {
   std::vector<std::int32_t> tokens;
-  std::vector<float> logprobs;  // [tokens] natural, of the distribution they were drawn from
-  bool ended = false;           // the last token is one of `ends`; else the answer was cut
+  std::vector<float> logprobs;         // [tokens] natural, of the distribution they were drawn from
+  std::vector<std::int32_t> versions;  // [tokens] of the weights that drew them
+  bool ended = false;                  // the last token is one of `ends`; else the answer was cut
 };
 
 // Answers in the order of jobs. Prompts leave room for an answer's first token in the engine's

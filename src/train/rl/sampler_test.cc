@@ -50,6 +50,7 @@ TEST(Sampler, AnswersAreThoseOfEachPromptAlone) {
   for (const lm::EngineLimits limits : {lm::EngineLimits{1, 20, 1}, lm::EngineLimits{2, 20, 3},
                                         lm::EngineLimits{4, 64, 6}, lm::EngineLimits{32, 64, 64}}) {
     lm::FakeEngine engine(limits, kVocabulary);
+    engine.weights_changed(4);
     const auto answers = sample_answers(engine, jobs, settings, kNever).value();
     ASSERT_EQ(answers.size(), jobs.size());
     int ended = 0;
@@ -58,6 +59,7 @@ TEST(Sampler, AnswersAreThoseOfEachPromptAlone) {
       EXPECT_EQ(answers[i].tokens, want.tokens) << i << " of " << limits.slots << " slots";
       EXPECT_EQ(answers[i].ended, want.ended);
       EXPECT_EQ(answers[i].logprobs.size(), want.tokens.size());
+      EXPECT_EQ(answers[i].versions, Tokens(want.tokens.size(), 4));
       ended += want.ended ? 1 : 0;
     }
     EXPECT_GT(ended, 0);
@@ -78,6 +80,15 @@ TEST(Sampler, APromptIsComputedOnceForItsSamples) {
   std::size_t rows = 0;
   for (const std::size_t size : engine.step_sizes) rows += size;
   EXPECT_EQ(rows, 30 + 3 * 1 + 4 * 2U);
+}
+
+TEST(Sampler, PromptsAreComputedTogether) {
+  lm::FakeEngine engine({6, 64, 64}, kVocabulary);
+  const std::vector<SampleJob> jobs = jobs_of(3, 2);
+  const SamplerSettings settings{.answer_tokens = 2, .ends = {}};
+  ASSERT_TRUE(sample_answers(engine, jobs, settings, kNever).has_value());
+  ASSERT_FALSE(engine.step_sizes.empty());
+  EXPECT_EQ(engine.step_sizes.front(), 5 + 8 + 11U);
 }
 
 TEST(Sampler, AStopEndsIt) {

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/AllocatorConfig.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include "train/cuda/fused.h"
 
 namespace kw::train {
 
@@ -19,6 +24,21 @@ Result<at::Device> device_of(const std::string& name) {
 at::ScalarType dtype_of(const std::string& name, at::Device device) {
   if (name == "auto") return device.is_cuda() ? at::kBFloat16 : at::kFloat;
   return name == "bfloat16" ? at::kBFloat16 : at::kFloat;
+}
+
+// Samples of many lengths leave holes in memory that is split into blocks of fixed sizes.
+Status prepare_device(at::Device device, const lm::ModelConfig& config) {
+  if (!device.is_cuda()) return {};
+  if (std::getenv("PYTORCH_ALLOC_CONF") == nullptr &&
+      std::getenv("PYTORCH_CUDA_ALLOC_CONF") == nullptr)
+    c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
+  return cuda::check_support(config.hidden, config.head_dim, config.intermediate);
+}
+
+std::uint64_t peak_bytes(at::Device device) {
+  if (!device.is_cuda()) return 0;
+  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+  return static_cast<std::uint64_t>(stats.allocated_bytes[0].peak);  // of all pools together
 }
 
 void set_threads(std::int64_t threads) {

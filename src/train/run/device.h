@@ -10,6 +10,7 @@
 #include <c10/util/Exception.h>
 
 #include "base/result.h"
+#include "lm/model/model_config.h"
 
 namespace kw::train {
 
@@ -17,6 +18,11 @@ namespace kw::train {
 Result<at::Device> device_of(const std::string& name);
 // float32, bfloat16, or auto: bfloat16 on a GPU.
 at::ScalarType dtype_of(const std::string& name, at::Device device);
+// Before memory of the device is taken: settings of the allocator, and the kernels, which are
+// compiled where they are not kept from before. kUnsupported: sizes that a GPU is not trained with.
+Status prepare_device(at::Device device, const lm::ModelConfig& config);
+// The most that was ever allocated for tensors, in bytes; 0 on a CPU.
+std::uint64_t peak_bytes(at::Device device);
 // Of the CPU; 0: all cores.
 void set_threads(std::int64_t threads);
 

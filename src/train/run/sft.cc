@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <memory>
 #include <utility>
 
 #include <ATen/ATen.h>
-#include <c10/core/AllocatorConfig.h>
-#include <c10/core/CachingDeviceAllocator.h>
 
 #include "base/text.h"
 #include "lm/model/checkpoint.h"
-#include "train/cuda/fused.h"
 #include "train/data/step_drawer.h"
 #include "train/run/checkpoint_folders.h"
 #include "train/run/device.h"
@@ -41,22 +37,6 @@ Result<std::vector<Source>> open_sources(const SftSettings& settings) {
     out.push_back({std::move(rows), settings.data_weights.empty() ? 1 : settings.data_weights[i]});
   }
   return out;
-}
-
-// Samples of many lengths leave holes in memory that is split into blocks of fixed sizes.
-Status prepare_gpu(const lm::ModelConfig& config, const std::string& dtype) {
-  if (dtype == "float32")
-    return fail(ErrorCode::kUnsupported, "dtype: on a GPU, bfloat16 alone is trained");
-  if (std::getenv("PYTORCH_ALLOC_CONF") == nullptr &&
-      std::getenv("PYTORCH_CUDA_ALLOC_CONF") == nullptr)
-    c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
-  return cuda::check_support(config.hidden, config.head_dim, config.intermediate);
-}
-
-std::uint64_t peak_bytes(at::Device device) {
-  if (!device.is_cuda()) return 0;
-  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
-  return static_cast<std::uint64_t>(stats.allocated_bytes[0].peak);  // of all pools together
 }
 
 // Everything of a run in one place that does not move.
@@ -114,7 +94,9 @@ Status Run::open_model(const fs::path& folder) {
   if (begins) lm::initialise(parameters, settings_.seed);
   parameters_ = std::move(parameters);
   KW_TRY(const at::Device device, device_of(settings_.device));
-  if (device.is_cuda()) KW_TRY_STATUS(prepare_gpu(config, settings_.dtype));
+  if (device.is_cuda() && settings_.dtype == "float32")
+    return fail(ErrorCode::kUnsupported, "dtype: on a GPU, bfloat16 alone is trained");
+  KW_TRY_STATUS(prepare_device(device, config));
   weights_ = std::make_unique<Weights>(*parameters_, device, dtype_of(settings_.dtype, device));
   decoder_ = std::make_unique<Decoder>(
       *weights_, DecoderSettings{.context = settings_.max_tokens,
