@@ -35,6 +35,9 @@ struct Sampled {
   std::vector<std::int32_t> tokens;
   std::vector<float> logprobs;  // natural, of the distribution that each token was drawn from
   std::vector<std::int32_t> versions;  // weight version that drew each token; empty: all 0
+  // Log-probability of the least likely token that truncated sampling left; empty: none was taken
+  // away.
+  std::vector<float> cutoffs = {};
   bool operator==(const Sampled&) const = default;
 };
 

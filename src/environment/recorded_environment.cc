@@ -38,6 +38,9 @@ Result<Answer> answer_from(const Json& value, const std::string& where) {
   KW_TRY(out.sampled.tokens, numbers_from<std::int32_t>(reader, "tokens"));
   KW_TRY(out.sampled.logprobs, numbers_from<float>(reader, "logprobs"));
   KW_TRY(out.sampled.versions, numbers_from<std::int32_t>(reader, "versions"));
+  if (reader.has("cutoffs")) {
+    KW_TRY(out.sampled.cutoffs, numbers_from<float>(reader, "cutoffs"));
+  }
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
 }
@@ -76,6 +79,7 @@ Json to_json(const Record& record) {
                    {"tokens", sampled.tokens},
                    {"logprobs", sampled.logprobs},
                    {"versions", sampled.versions}};
+  if (!sampled.cutoffs.empty()) out["answer"]["cutoffs"] = sampled.cutoffs;
   add_step_fields(out, record.step);
   return out;
 }

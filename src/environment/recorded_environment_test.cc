@@ -12,7 +12,7 @@ Answer sampled(std::string text) {
   Answer out;
   out.text = std::move(text);
   out.finish = text::Finish::kLength;
-  out.sampled = {{259, 0, 17}, {-0.1F, -1.0F / 3, -1e-30F}, {4, 4, 5}};
+  out.sampled = {{259, 0, 17}, {-0.1F, -1.0F / 3, -1e-30F}, {4, 4, 5}, {-1e30F, -0.7F, -1e30F}};
   return out;
 }
 

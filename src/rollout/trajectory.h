@@ -18,6 +18,9 @@ struct Turn {
   std::vector<std::int32_t> tokens;  // the answer: sampled, never decoded and encoded again
   std::vector<float> logprobs;       // natural, of the distribution that each token was drawn from
   std::vector<std::int32_t> versions;  // weight version that sampled each token; empty: all 0
+  // Log-probability of the least likely token that truncated sampling left; empty: none was taken
+  // away.
+  std::vector<float> cutoffs;
   // Added to the reward token by token (a KL penalty); empty: none.
   std::vector<double> token_rewards;
   double reward = 0;

@@ -43,7 +43,7 @@ class CudaSampling : public ::testing::Test {
   // Tokens may differ where a random number falls on the edge between two: rounding of sums.
   void expect_same(const char* what, const SampleRequest& pattern, bool through_graph = true) {
     std::size_t draws = 0, different = 0;
-    double worst = 0, worst_policy = 0, worst_entropy = 0;
+    double worst = 0, worst_policy = 0, worst_entropy = 0, worst_cutoff = 0;
     for (auto& engine : engines_) {
       const auto width = static_cast<std::size_t>(engine->vocabulary());
       cpu::CpuSampler sampler(cpu::best_kernels());
@@ -67,6 +67,8 @@ class CudaSampling : public ::testing::Test {
             ++different;
             continue;
           }
+          worst_cutoff = std::max(worst_cutoff, std::abs(static_cast<double>(samples[i].cutoff) -
+                                                         static_cast<double>(expected.cutoff)));
           worst = std::max(worst, std::abs(static_cast<double>(samples[i].logprob) -
                                            static_cast<double>(expected.logprob)));
           worst_policy =
@@ -81,6 +83,7 @@ class CudaSampling : public ::testing::Test {
     EXPECT_LT(worst, 1e-4) << what;
     EXPECT_LT(worst_policy, 1e-4) << what;
     EXPECT_LT(worst_entropy, 1e-3) << what;
+    EXPECT_LT(worst_cutoff, 1e-4) << what;
   }
 
   static void check_top(const Sample& sample, const Sample& expected) {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "lm/model/parameters.h"
+#include "lm/sampling/sampling.h"
 #include "train/cuda/fused.h"
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
@@ -114,9 +115,10 @@ void check_silu() {
   }
 }
 
-void check_head(std::int64_t vocabulary, bool entropies) {
-  const std::string name =
-      fmt::format("head of {}{}: ", vocabulary, entropies ? " with entropies" : "");
+// kept: the likeliest tokens of each row that truncated sampling has left; 0: all.
+void check_head(std::int64_t vocabulary, bool entropies, std::int64_t kept) {
+  const std::string name = fmt::format(
+      "head of {}{}{}: ", vocabulary, entropies ? " with entropies" : "", kept ? " truncated" : "");
   const std::int64_t tokens = 150, width = 64;
   const Both hidden = narrow({tokens, width}), weight = narrow({vocabulary, width});
   const at::Tensor targets = at::randint(vocabulary, {tokens}, at::kLong);
@@ -124,6 +126,17 @@ void check_head(std::int64_t vocabulary, bool entropies) {
   by_logprobs.cpu.narrow(0, 40, 3).zero_();  // tokens that add nothing
   by_entropies.cpu.narrow(0, 40, 3).zero_();
   const HeadSettings settings{.chunk_tokens = 64, .temperature = 4, .entropy = true};
+  Truncation truncation;
+  if (kept > 0) {
+    const at::Tensor logprobs = at::log_softmax(hidden.cpu.matmul(weight.cpu.t()) / 4, 1);
+    truncation.cutoffs = std::get<0>(logprobs.topk(kept, 1)).select(1, kept - 1).to(at::kFloat);
+    truncation.cutoffs.narrow(0, 7, 5).fill_(lm::kNoCutoff);
+  }
+  auto on = [&truncation](at::Device device) {
+    Truncation out = truncation;
+    if (out.cutoffs.defined()) out.cutoffs = out.cutoffs.contiguous().to(device);
+    return out;
+  };
   auto run = [&](const at::Tensor& h, const at::Tensor& w, const at::Tensor& gradient) {
     const at::Device device = h.device();
     const at::ScalarType dtype = gradient.scalar_type();
@@ -136,7 +149,7 @@ void check_head(std::int64_t vocabulary, bool entropies) {
           return HeadSlopes{part(by_logprobs.cpu),
                             entropies ? part(by_entropies.cpu) : at::Tensor()};
         },
-        settings);
+        settings, on(device));
   };
   const at::Tensor want_weight = at::zeros({vocabulary, width}, at::kDouble);
   const at::Tensor got_weight =
@@ -147,7 +160,8 @@ void check_head(std::int64_t vocabulary, bool entropies) {
   compare(name + "entropies", got.forward.entropies, want.forward.entropies, 1e-5);
   compare(name + "by hidden", got.hidden, want.hidden, kNarrow);
   compare(name + "by weight", got_weight, want_weight, kNarrow);
-  const HeadLogprobs alone = head_logprobs(hidden.gpu, weight.gpu, targets.to(at::kCUDA), settings);
+  const HeadLogprobs alone = head_logprobs(hidden.gpu, weight.gpu, targets.to(at::kCUDA), settings,
+                                           on(at::Device(at::kCUDA, 0)));
   compare(name + "logprobs alone", alone.logprobs, want.forward.logprobs, 1e-5);
 }
 
@@ -228,7 +242,8 @@ Status check_all() {
     for (bool norms : {false, true}) check_heads(d, norms);
   check_silu();
   for (bool entropies : {false, true})
-    for (std::int64_t vocabulary : {97, 1003, 9000}) check_head(vocabulary, entropies);
+    for (std::int64_t vocabulary : {97, 1003, 9000}) check_head(vocabulary, entropies, 0);
+  for (std::int64_t vocabulary : {97, 1003, 9000}) check_head(vocabulary, false, 5);
   return check_model();
 }
 

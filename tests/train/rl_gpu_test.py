@@ -37,7 +37,8 @@ def rows(folder, name="metrics.jsonl"):
 
 def check_learning(work):
     """An engine that sampled with the weights of the start would learn nothing, and its numbers would leave the trainer's."""
-    for name, settings in {"ppo": {"updates": 2}, "one_pass": {"updates": 1}, "kl": {"kl": "k3", "kl_coefficient": 0.001}, "fastest": {"matmuls": "fastest"}}.items():
+    for name, settings in {"ppo": {"updates": 2}, "one_pass": {"updates": 1}, "kl": {"kl": "k3", "kl_coefficient": 0.001}, "fastest": {"matmuls": "fastest"},
+                           "top_p": {"top_p": 0.97}}.items():
         run(work / name, **settings)
         lines = rows(work / name)
         rewards = [line["reward"] for line in lines]

@@ -78,6 +78,10 @@ Sample CpuSampler::draw(std::span<float> logits, const SampleRequest& request) {
       while (at + 1 < candidates_.size() && left >= share(at)) left -= share(at++);
       out.token = candidates_[at].token;
       out.policy_logprob = static_cast<float>(std::log(share(at) / sum));
+      const auto least = std::min_element(
+          candidates_.begin(), candidates_.end(),
+          [](const Candidate& a, const Candidate& b) { return a.logit < b.logit; });
+      out.cutoff = static_cast<float>(logprob_of(least->logit, scale, drawn_from));
     } else {
       out.token = draw_from_all(logits, scale, drawn_from, uniform);
       out.policy_logprob = static_cast<float>(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -53,6 +54,38 @@ TEST(CpuSampler, TopLogprobsAreTheLikeliestInOrder) {
     EXPECT_EQ(without.token, sample.token);
     EXPECT_EQ(without.logprob, sample.logprob);
   }
+}
+
+TEST(CpuSampler, TheCutoffIsThatOfTheLeastThatMayBeDrawn) {
+  CpuSampler sampler(best_kernels());
+  const std::vector<float> logits = logits_of(500, 4);
+  std::vector<double> scaled(logits.begin(), logits.end());
+  for (double& one : scaled) one /= 0.7;
+  double sum = 0;
+  for (const double one : scaled) sum += std::exp(one);
+  std::vector<double> logprobs;
+  for (const double one : scaled) logprobs.push_back(one - std::log(sum));
+  std::sort(logprobs.begin(), logprobs.end(), std::greater<>());
+  SampleRequest request;
+  request.settings.temperature = 0.7;
+  auto cutoff = [&] {
+    std::vector<float> copy = logits;
+    return sampler.draw(copy, request).cutoff;
+  };
+  EXPECT_EQ(cutoff(), kNoCutoff);
+  request.settings.top_k = 30;
+  EXPECT_NEAR(cutoff(), logprobs[29], 1e-5);
+  request.settings.top_k = 0;
+  request.settings.top_p = 0.6;
+  double reached = 0;
+  std::size_t kept = 0;
+  while (reached < 0.6) reached += std::exp(logprobs[kept++]);
+  EXPECT_NEAR(cutoff(), logprobs[kept - 1], 1e-5);
+  request.settings.top_p = 1;
+  request.settings.min_p = 0.11;
+  kept = 0;
+  while (logprobs[kept] >= logprobs[0] + std::log(0.11)) ++kept;
+  EXPECT_NEAR(cutoff(), logprobs[kept - 1], 1e-5);
 }
 
 }  // namespace

@@ -319,6 +319,7 @@ void CudaEngine::give_samples(const Step& step, std::size_t first,
     to.logprob = from[i].logprob;
     to.policy_logprob = from[i].policy_logprob;
     to.entropy = from[i].entropy;
+    to.cutoff = from[i].cutoff;
     to.weights = versions_.weights();
     const std::int64_t top = std::min<std::int64_t>(
         {step.samples[first + i].top_logprobs, kMaxTopLogprobs, config_.vocabulary});

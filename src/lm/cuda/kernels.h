@@ -68,7 +68,7 @@ struct SampleSettings {
 static_assert(sizeof(SampleSettings) == 64);
 struct SampleOutput {
   std::int32_t token;
-  float logprob, policy_logprob, entropy;
+  float logprob, policy_logprob, entropy, cutoff;
 };
 struct SampleInput {
   DevicePointer logits;

@@ -32,6 +32,10 @@ Counter philox(Counter counter, Key key) {
 
 }  // namespace
 
+bool truncates(const SamplingSettings& s) {
+  return s.top_k > 0 || s.top_p < 1 || s.min_p > 0;
+}
+
 Status check(const SamplingSettings& s) {
   if (!(s.temperature >= 0) || s.temperature > 100)
     return fail(ErrorCode::kInvalidArgument, "temperature: expected 0 to 100, not {}",

@@ -19,6 +19,9 @@ struct SamplingSettings {
 // kInvalidArgument names the setting and its range.
 Status check(const SamplingSettings& settings);
 
+// Whether top_k, top_p or min_p may leave tokens out.
+bool truncates(const SamplingSettings& settings);
+
 // Tokens that may be drawn: a bit each, in words of 64; empty allows all.
 using LogitMask = std::vector<std::uint64_t>;
 
@@ -39,11 +42,17 @@ struct TokenLogprob {
   float logprob = 0;
 };
 
+// Less than any log-probability.
+inline constexpr float kNoCutoff = -1e30F;
+
 struct Sample {
   std::int32_t token = 0;
   float logprob = 0;  // natural, under the model's own distribution: temperature 1, nothing masked
   float policy_logprob = 0;  // under the distribution it was drawn from; 0 for temperature 0
   float entropy = 0;  // nats, of the masked distribution at the settings' temperature (1 for 0)
+  // Log-probability of the least likely token that top_k, top_p and min_p have left, before they
+  // took the others: with the mask and the temperature. kNoCutoff where they leave all.
+  float cutoff = kNoCutoff;
   std::int32_t weights = 0;  // their version (Engine::weights_changed)
   // The request's top_logprobs likeliest, as `logprob`; the first of equal ones first.
   std::vector<TokenLogprob> top;

@@ -102,6 +102,7 @@ HeadRowsInput rows_input(const at::Tensor& logits, const at::Tensor& targets, co
   in.logprobs = address(rows.logprobs);
   in.log_sums = address(rows.log_sums);
   in.entropies = address(rows.entropies);
+  in.thresholds = address(rows.thresholds);
   in.pitch = logits.stride(0);
   in.vocabulary = narrowed(logits.size(1));
   in.scale = static_cast<float>(1 / temperature);
@@ -224,13 +225,17 @@ std::int64_t row_pitch(std::int64_t vocabulary) {
 }
 
 HeadRows head_statistics(const at::Tensor& logits, const at::Tensor& targets, double temperature,
-                         bool entropies) {
+                         bool entropies, const Truncation& truncation) {
   const std::int64_t rows = logits.size(0);
   HeadRows out;
   out.logprobs = empty({rows}, logits, at::kFloat);
   out.log_sums = empty({rows}, logits, at::kFloat);
   if (entropies) out.entropies = empty({rows}, logits, at::kFloat);
-  launch(kernels().head_statistics, rows, 512, rows_input(logits, targets, out, temperature));
+  if (truncation.cutoffs.defined()) out.thresholds = empty({rows}, logits, at::kFloat);
+  HeadRowsInput in = rows_input(logits, targets, out, temperature);
+  in.cutoffs = address(truncation.cutoffs);
+  in.slack = static_cast<float>(truncation.slack);
+  launch(kernels().head_statistics, rows, 512, in);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "base/result.h"
+#include "train/model/lm_head.h"
 #include "train/model/operators.h"
 
 namespace kw::train::cuda {
@@ -28,10 +29,11 @@ SiluSlopes silu_multiply_backward(const at::Tensor& inner, const at::Tensor& bia
 // A chunk of logits: [C, V] float32 with a pitch, a multiple of 8 numbers (row_pitch).
 struct HeadRows {
   at::Tensor logprobs, log_sums, entropies;  // [C]; entropies undefined unless asked for
+  at::Tensor thresholds;  // [C] logits over the temperature that are left; undefined: all are
 };
 std::int64_t row_pitch(std::int64_t vocabulary);
 HeadRows head_statistics(const at::Tensor& logits, const at::Tensor& targets, double temperature,
-                         bool entropies);
+                         bool entropies, const Truncation& truncation);
 // The loss's derivative by the logits, [C, V] bfloat16, over the memory of logits. by_entropies may
 // be undefined.
 at::Tensor head_gradient(const at::Tensor& logits, const at::Tensor& targets, const HeadRows& rows,

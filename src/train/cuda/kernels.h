@@ -43,9 +43,10 @@ struct HeadsInput {
 // lm_head.cu
 struct HeadRowsInput {
   DevicePointer logits, targets, logprobs, log_sums, entropies, by_logprobs, by_entropies;
+  DevicePointer cutoffs, thresholds;
   std::int64_t pitch;
   std::int32_t vocabulary;
-  float scale;
+  float scale, slack;
 };
 
 // adamw.cu

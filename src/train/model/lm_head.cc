@@ -1,10 +1,12 @@
 #include "train/model/lm_head.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <ATen/ATen.h>
 
+#include "base/check.h"
 #include "train/cuda/fused.h"
 #include "train/model/matmul.h"
 
@@ -19,23 +21,47 @@ struct Collected {
   }
 };
 
-struct Chunk {
-  at::Tensor log_softmax;  // [C, V]
-  at::Tensor logprobs;     // [C]
+// Of C tokens, from the head's input.
+struct ChunkInput {
+  at::Tensor hidden, targets;
+  Truncation truncation;
 };
 
-Chunk chunk_forward(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& targets,
-                    double temperature) {
-  at::Tensor logits = matmul_transposed(hidden, weight);
-  if (temperature != 1) logits.div_(temperature);
-  Chunk out;
-  out.log_softmax = at::log_softmax(logits, 1);
-  out.logprobs = out.log_softmax.gather(1, targets.unsqueeze(1)).squeeze(1);
+ChunkInput chunk_of(const at::Tensor& hidden, const at::Tensor& targets,
+                    const Truncation& truncation, std::int64_t begin, std::int64_t count) {
+  ChunkInput out{hidden.narrow(0, begin, count), targets.narrow(0, begin, count), truncation};
+  if (truncation.cutoffs.defined())
+    out.truncation.cutoffs = truncation.cutoffs.narrow(0, begin, count);
   return out;
 }
 
-at::Tensor entropy_of(const at::Tensor& log_softmax, const at::Tensor& probabilities) {
-  return -(log_softmax * probabilities).sum(1);
+struct Chunk {
+  at::Tensor log_softmax;  // [C, V]; minus infinity for what is truncated
+  at::Tensor logprobs;     // [C]
+  at::Tensor entropies;    // [C] undefined unless asked for
+};
+
+at::Tensor entropy_of(const at::Tensor& log_softmax) {
+  return -(log_softmax * log_softmax.exp()).sum(1);
+}
+
+at::Tensor truncated(const at::Tensor& log_softmax, const ChunkInput& in) {
+  const at::Tensor least = (in.truncation.cutoffs - in.truncation.slack).unsqueeze(1);
+  const at::Tensor left =
+      (log_softmax >= least).scatter(1, in.targets.unsqueeze(1), true).logical_not();
+  return at::log_softmax(log_softmax.masked_fill(left, -std::numeric_limits<double>::infinity()),
+                         1);
+}
+
+Chunk chunk_forward(const ChunkInput& in, const at::Tensor& weight, const HeadSettings& settings) {
+  at::Tensor logits = matmul_transposed(in.hidden, weight);
+  if (settings.temperature != 1) logits.div_(settings.temperature);
+  Chunk out;
+  out.log_softmax = at::log_softmax(logits, 1);
+  if (settings.entropy) out.entropies = entropy_of(out.log_softmax);
+  if (in.truncation.cutoffs.defined()) out.log_softmax = truncated(out.log_softmax, in);
+  out.logprobs = out.log_softmax.gather(1, in.targets.unsqueeze(1)).squeeze(1);
+  return out;
 }
 
 // Tokens of a chunk, at most `wanted`, so that all chunks but the last have equally many.
@@ -55,40 +81,48 @@ void for_each_chunk(std::int64_t tokens, std::int64_t chunk_tokens, const Body& 
 class FusedHead {
  public:
   FusedHead(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& targets,
-            const HeadSettings& settings)
-      : hidden_(hidden), weight_(weight), targets_(targets), settings_(settings) {
+            const HeadSettings& settings, const Truncation& truncation)
+      : hidden_(hidden),
+        weight_(weight),
+        targets_(targets),
+        settings_(settings),
+        truncation_(truncation) {
     const std::int64_t rows = even_chunk(hidden.size(0), settings.chunk_tokens);
     buffer_ =
         at::empty({rows, cuda::row_pitch(weight.size(0))}, hidden.options().dtype(at::kFloat));
   }
 
   cuda::HeadRows forward(std::int64_t begin, std::int64_t count, bool entropies) {
-    rows_ = hidden_.narrow(0, begin, count);
-    wanted_ = targets_.narrow(0, begin, count);
+    in_ = chunk_of(hidden_, targets_, truncation_, begin, count);
     logits_ = buffer_.narrow(0, 0, count).narrow(1, 0, weight_.size(0));
-    at::mm_out(logits_, rows_, weight_.t(), at::kFloat);
-    return cuda::head_statistics(logits_, wanted_, settings_.temperature, entropies);
+    at::mm_out(logits_, in_.hidden, weight_.t(), at::kFloat);
+    return cuda::head_statistics(logits_, in_.targets, settings_.temperature, entropies,
+                                 in_.truncation);
   }
   // Of the chunk of the last forward; by_hidden: [C, D], filled.
   void backward(const cuda::HeadRows& statistics, const HeadSlopes& slopes,
                 const at::Tensor& weight_gradient, at::Tensor by_hidden) {
+    KW_CHECK(!slopes.entropies.defined() || !truncation_.cutoffs.defined());
     const at::Tensor by_logits = cuda::head_gradient(
-        logits_, wanted_, statistics, slopes.logprobs.contiguous(),
+        logits_, in_.targets, statistics, slopes.logprobs.contiguous(),
         slopes.entropies.defined() ? slopes.entropies.contiguous() : slopes.entropies,
         settings_.temperature);
     at::mm_out(by_hidden, by_logits, weight_);
-    add_outer_product(weight_gradient, by_logits, rows_);
+    add_outer_product(weight_gradient, by_logits, in_.hidden);
   }
 
  private:
   const at::Tensor &hidden_, &weight_, &targets_;
   const HeadSettings& settings_;
-  at::Tensor buffer_, rows_, wanted_, logits_;
+  const Truncation& truncation_;
+  ChunkInput in_;  // of the last forward
+  at::Tensor buffer_, logits_;
 };
 
 HeadLogprobs fused_logprobs(const at::Tensor& hidden, const at::Tensor& weight,
-                            const at::Tensor& targets, const HeadSettings& settings) {
-  FusedHead head(hidden, weight, targets, settings);
+                            const at::Tensor& targets, const HeadSettings& settings,
+                            const Truncation& truncation) {
+  FusedHead head(hidden, weight, targets, settings, truncation);
   Collected out;
   for_each_chunk(hidden.size(0), settings.chunk_tokens,
                  [&](std::int64_t begin, std::int64_t count) {
@@ -101,8 +135,9 @@ HeadLogprobs fused_logprobs(const at::Tensor& hidden, const at::Tensor& weight,
 
 HeadGradients fused_gradients(const at::Tensor& hidden, const at::Tensor& weight,
                               const at::Tensor& targets, const at::Tensor& weight_gradient,
-                              const SlopesOf& slopes_of, const HeadSettings& settings) {
-  FusedHead head(hidden, weight, targets, settings);
+                              const SlopesOf& slopes_of, const HeadSettings& settings,
+                              const Truncation& truncation) {
+  FusedHead head(hidden, weight, targets, settings, truncation);
   Collected all;
   HeadGradients out;
   out.hidden = at::empty_like(hidden);
@@ -126,61 +161,69 @@ std::int64_t head_chunk_tokens(std::int64_t vocabulary, bool gpu) {
 }
 
 HeadLogprobs head_logprobs(const at::Tensor& hidden, const at::Tensor& weight,
-                           const at::Tensor& targets, const HeadSettings& settings) {
+                           const at::Tensor& targets, const HeadSettings& settings,
+                           const Truncation& truncation) {
   const at::NoGradGuard no_grad;
-  if (hidden.is_cuda()) return fused_logprobs(hidden, weight, targets, settings);
+  if (hidden.is_cuda()) return fused_logprobs(hidden, weight, targets, settings, truncation);
   Collected out;
   for_each_chunk(
       hidden.size(0), settings.chunk_tokens, [&](std::int64_t begin, std::int64_t count) {
-        const Chunk chunk = chunk_forward(hidden.narrow(0, begin, count), weight,
-                                          targets.narrow(0, begin, count), settings.temperature);
+        const Chunk chunk =
+            chunk_forward(chunk_of(hidden, targets, truncation, begin, count), weight, settings);
         out.logprobs.push_back(chunk.logprobs);
-        if (settings.entropy)
-          out.entropies.push_back(entropy_of(chunk.log_softmax, chunk.log_softmax.exp()));
+        if (settings.entropy) out.entropies.push_back(chunk.entropies);
       });
   return out.all();
 }
 
+namespace {
+
 // With p the probabilities, g and e the slopes of log-probability and entropy H:
-// dz_v = g (onehot_v - p_v) - e p_v (log p_v + H).
+// dz_v = g (onehot_v - p_v) - e p_v (log p_v + H). Uses the chunk up.
+at::Tensor slopes_by_logits(Chunk& chunk, const at::Tensor& targets, const HeadSlopes& slopes,
+                            double temperature) {
+  at::Tensor out;
+  if (slopes.entropies.defined()) {
+    const at::Tensor probabilities = chunk.log_softmax.exp();
+    out = chunk.log_softmax.add_(chunk.entropies.unsqueeze(1)).mul_(slopes.entropies.unsqueeze(1));
+    out.add_(slopes.logprobs.unsqueeze(1)).mul_(probabilities).neg_();
+  } else {
+    out = chunk.log_softmax.exp_().mul_(-slopes.logprobs.unsqueeze(1));
+  }
+  out.scatter_add_(1, targets.unsqueeze(1), slopes.logprobs.unsqueeze(1));
+  if (temperature != 1) out.div_(temperature);
+  return out;
+}
+
+}  // namespace
+
 HeadGradients head_gradients(const at::Tensor& hidden, const at::Tensor& weight,
                              const at::Tensor& targets, const at::Tensor& weight_gradient,
-                             const SlopesOf& slopes_of, const HeadSettings& settings) {
+                             const SlopesOf& slopes_of, const HeadSettings& settings,
+                             const Truncation& truncation) {
   const at::NoGradGuard no_grad;
   if (hidden.is_cuda())
-    return fused_gradients(hidden, weight, targets, weight_gradient, slopes_of, settings);
+    return fused_gradients(hidden, weight, targets, weight_gradient, slopes_of, settings,
+                           truncation);
   Collected all;
   HeadGradients out;
   out.hidden = at::empty_like(hidden);
-  for_each_chunk(hidden.size(0), settings.chunk_tokens,
-                 [&](std::int64_t begin, std::int64_t count) {
-                   const at::Tensor rows = hidden.narrow(0, begin, count);
-                   const at::Tensor wanted = targets.narrow(0, begin, count);
-                   Chunk chunk = chunk_forward(rows, weight, wanted, settings.temperature);
-                   const HeadSlopes slopes = slopes_of(begin, chunk.logprobs);
-                   all.logprobs.push_back(chunk.logprobs);
-                   at::Tensor probabilities, entropy;
-                   if (settings.entropy || slopes.entropies.defined()) {
-                     probabilities = chunk.log_softmax.exp();
-                     entropy = entropy_of(chunk.log_softmax, probabilities);
-                     if (settings.entropy) all.entropies.push_back(entropy);
-                   } else {
-                     probabilities = chunk.log_softmax.exp_();
-                   }
-                   at::Tensor by_logits;
-                   if (slopes.entropies.defined()) {
-                     const at::Tensor e = slopes.entropies.unsqueeze(1);
-                     by_logits = chunk.log_softmax.add_(entropy.unsqueeze(1)).mul_(e);
-                     by_logits.add_(slopes.logprobs.unsqueeze(1)).mul_(probabilities).neg_();
-                   } else {
-                     by_logits = probabilities.mul_(-slopes.logprobs.unsqueeze(1));
-                   }
-                   by_logits.scatter_add_(1, wanted.unsqueeze(1), slopes.logprobs.unsqueeze(1));
-                   if (settings.temperature != 1) by_logits.div_(settings.temperature);
-                   const at::Tensor narrow = by_logits.to(weight.scalar_type());
-                   out.hidden.narrow(0, begin, count).copy_(at::mm(narrow, weight));
-                   add_outer_product(weight_gradient, narrow, rows);
-                 });
+  for_each_chunk(
+      hidden.size(0), settings.chunk_tokens, [&](std::int64_t begin, std::int64_t count) {
+        const ChunkInput in = chunk_of(hidden, targets, truncation, begin, count);
+        Chunk chunk = chunk_forward(in, weight, settings);
+        const HeadSlopes slopes = slopes_of(begin, chunk.logprobs);
+        if (slopes.entropies.defined()) {
+          KW_CHECK(!truncation.cutoffs.defined());
+          if (!chunk.entropies.defined()) chunk.entropies = entropy_of(chunk.log_softmax);
+        }
+        all.logprobs.push_back(chunk.logprobs);
+        if (settings.entropy) all.entropies.push_back(chunk.entropies);
+        const at::Tensor narrow = slopes_by_logits(chunk, in.targets, slopes, settings.temperature)
+                                      .to(weight.scalar_type());
+        out.hidden.narrow(0, begin, count).copy_(at::mm(narrow, weight));
+        add_outer_product(weight_gradient, narrow, in.hidden);
+      });
   out.forward = all.all();
   return out;
 }

@@ -17,6 +17,15 @@ struct HeadSettings {
 // A C whose logits take about 4 GiB on a GPU and 64 MiB on a CPU: larger ones are no faster.
 std::int64_t head_chunk_tokens(std::int64_t vocabulary, bool gpu);
 
+// What truncated sampling left of the tokens: those whose log-probability reaches the cutoff of
+// their place, and the target. The others have no probability, and the rest is normed again.
+// Entropies are of the whole distribution.
+struct Truncation {
+  at::Tensor cutoffs;  // [T] f32, lm::Sample::cutoff, on the targets' device; undefined: none
+  // Nats under the cutoff that are still reached, as the trainer's numbers are not the sampler's.
+  double slack = 1e-4;
+};
+
 // Float32 (float64 for float64 weights), whatever the weights' dtype.
 struct HeadLogprobs {
   at::Tensor logprobs;   // [T] of each token's target
@@ -33,16 +42,19 @@ using SlopesOf = std::function<HeadSlopes(std::int64_t begin, const at::Tensor& 
 
 // hidden: [T, D] and weight: [V, D] of one dtype; targets: [T] i64. Logits are sums in float32.
 HeadLogprobs head_logprobs(const at::Tensor& hidden, const at::Tensor& weight,
-                           const at::Tensor& targets, const HeadSettings& settings);
+                           const at::Tensor& targets, const HeadSettings& settings,
+                           const Truncation& truncation = {});
 
 struct HeadGradients {
   HeadLogprobs forward;
   at::Tensor hidden;  // [T, D], in hidden's dtype
 };
 // Forward and backward in one pass over the chunks. Adds the weight's gradient to weight_gradient
-// ([V, D], float32 or float64). Tokens with slope 0 add nothing.
+// ([V, D], float32 or float64). Tokens with slope 0 add nothing. No slopes of entropies with a
+// truncation (KW_CHECK).
 HeadGradients head_gradients(const at::Tensor& hidden, const at::Tensor& weight,
                              const at::Tensor& targets, const at::Tensor& weight_gradient,
-                             const SlopesOf& slopes_of, const HeadSettings& settings);
+                             const SlopesOf& slopes_of, const HeadSettings& settings,
+                             const Truncation& truncation = {});
 
 }  // namespace kw::train

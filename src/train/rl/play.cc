@@ -119,10 +119,10 @@ Status Play::sample() {
          sample_answers(parts_.engine, jobs, sampler, [this] { return stop_.stop_requested(); }));
   for (std::size_t i = 0; i < answers.size(); ++i) {
     SampledAnswer& answer = answers[i];
-    active_[i]->answer = {
-        parts_.chat.text(answer.tokens),
-        answer.ended ? text::Finish::kStop : text::Finish::kLength,
-        {std::move(answer.tokens), std::move(answer.logprobs), std::move(answer.versions)}};
+    active_[i]->answer = {parts_.chat.text(answer.tokens),
+                          answer.ended ? text::Finish::kStop : text::Finish::kLength,
+                          {std::move(answer.tokens), std::move(answer.logprobs),
+                           std::move(answer.versions), std::move(answer.cutoffs)}};
   }
   return {};
 }
@@ -175,6 +175,7 @@ Status Play::settle(Player& player) {
   turn.tokens = player.answer.sampled.tokens;
   turn.logprobs = player.answer.sampled.logprobs;
   turn.versions = player.answer.sampled.versions;
+  turn.cutoffs = player.answer.sampled.cutoffs;
   turn.reward = step->reward;
   turn.reward_low = step->interval ? step->interval->low : step->reward;
   turn.reward_high = step->interval ? step->interval->high : step->reward;

@@ -1,6 +1,7 @@
 #include "train/rl/policy_samples.h"
 
 #include "base/check.h"
+#include "lm/sampling/sampling.h"
 
 namespace kw::train {
 
@@ -25,6 +26,11 @@ std::vector<PolicySample> policy_samples(std::span<const rollout::Group> groups)
         sample.sampler_logprobs.assign(read.size() - turn.tokens.size(), 0);
         sample.sampler_logprobs.insert(sample.sampler_logprobs.end(), turn.logprobs.begin(),
                                        turn.logprobs.end());
+        if (!turn.cutoffs.empty()) {
+          KW_CHECK(turn.cutoffs.size() == turn.tokens.size());
+          sample.cutoffs.assign(read.size() - turn.tokens.size(), lm::kNoCutoff);
+          sample.cutoffs.insert(sample.cutoffs.end(), turn.cutoffs.begin(), turn.cutoffs.end());
+        }
         out.push_back(std::move(sample));
       }
     }

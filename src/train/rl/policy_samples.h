@@ -13,6 +13,7 @@ namespace kw::train {
 struct PolicySample {
   Sample sample;  // weight 1: a token that the policy drew
   std::vector<float> advantages, sampler_logprobs;
+  std::vector<float> cutoffs;  // lm::Sample::cutoff; empty: the sampler truncates nothing
 };
 // Every turn is a sequence of its own, so that what it had read is computed again for each. A turn
 // whose conversation does not go on from the one before it has its whole context.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lm/sampling/sampling.h"
+
 namespace kw::train {
 namespace {
 
@@ -35,8 +37,21 @@ TEST(PolicySamples, ATurnHasAllThatWasReadBeforeIt) {
   EXPECT_EQ(samples[1].sample.tokens, (Tokens{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(samples[1].sample.weights, (Floats{0, 0, 0, 0, 0, 1}));
   EXPECT_EQ(samples[1].advantages, (Floats{0, 0, 0, 0, 0, 3}));
+  EXPECT_TRUE(samples[1].cutoffs.empty());
   EXPECT_EQ(samples[2].sample.tokens, (Tokens{7, 8, 9}));
   EXPECT_EQ(samples[3].sample.tokens, (Tokens{1, 2, 10}));
+}
+
+TEST(PolicySamples, CutoffsStandAtTheTokensThatWereSampled) {
+  rollout::Group group;
+  group.trajectories = {{{turn({1, 2}, {3, 4}, false), turn({5}, {6}, true)}}};
+  group.trajectories[0].turns[0].cutoffs = {-7, -8};
+  group.trajectories[0].turns[1].cutoffs = {-9};
+  const std::vector<PolicySample> samples = policy_samples(std::span(&group, 1));
+  ASSERT_EQ(samples.size(), 2U);
+  const float none = lm::kNoCutoff;
+  EXPECT_EQ(samples[0].cutoffs, (Floats{none, none, -7, -8}));
+  EXPECT_EQ(samples[1].cutoffs, (Floats{none, none, none, none, none, -9}));
 }
 
 }  // namespace

@@ -88,7 +88,8 @@ class Run {
   void learn(std::vector<rollout::Group>& groups, RlProgress& out);
   // The next sample is of the weights as they are now, whose version is the number of steps done.
   void publish_weights() { engine_->weights_changed(static_cast<std::int32_t>(state_.step)); }
-  PlaySettings play_settings_of(double temperature, std::uint64_t seed, std::int64_t samples) const;
+  PlaySettings play_settings_of(const lm::SamplingSettings& sampling, std::uint64_t seed,
+                                std::int64_t samples) const;
   bool is_over() const {
     return state_.step >= settings_.steps ||
            (settings_.seconds > 0 && state_.seconds >= settings_.seconds);
@@ -254,10 +255,10 @@ std::vector<std::string> Run::tasks_of(std::int64_t step) const {
   return out;
 }
 
-PlaySettings Run::play_settings_of(double temperature, std::uint64_t seed,
+PlaySettings Run::play_settings_of(const lm::SamplingSettings& sampling, std::uint64_t seed,
                                    std::int64_t samples) const {
   PlaySettings out;
-  out.sampler = {temperature, seed, settings_.answer_tokens, {}};
+  out.sampler = {sampling, seed, settings_.answer_tokens, {}};
   out.samples = samples;
   out.judges = static_cast<int>(settings_.judges);
   out.tries = static_cast<int>(settings_.tries);
@@ -272,7 +273,7 @@ Status Run::evaluate(const std::stop_token& stop) {
   if (!due || evaluated_ == state_.step) return {};
   const auto begin = Clock::now();
   const PlaySettings play_settings =
-      play_settings_of(settings_.eval_temperature,
+      play_settings_of({.temperature = settings_.eval_temperature},
                        seed_of(fmt::format("evaluate {}", settings_.seed)), settings_.eval_samples);
   KW_TRY(const Played played,
          play({*environment_, *chat_, *engine_}, play_settings, settings_.held_out, 0, stop));
@@ -288,7 +289,7 @@ Status Run::evaluate(const std::stop_token& stop) {
 Result<RlProgress> Run::step(const std::stop_token& stop) {
   const auto begin = Clock::now();
   const PlaySettings play_settings =
-      play_settings_of(settings_.temperature, settings_.seed, settings_.samples);
+      play_settings_of(settings_.sampling_settings(), settings_.seed, settings_.samples);
   const auto first =
       static_cast<std::uint64_t>(state_.step * settings_.prompts * settings_.samples);
   KW_TRY(Played played, play({*environment_, *chat_, *engine_}, play_settings,

@@ -67,6 +67,11 @@ Status check_sampling(const RlSettings& s) {
   if (!(s.temperature > 0 && s.temperature <= 100))
     return fail(ErrorCode::kInvalidArgument, "temperature: expected over 0, up to 100, not {}",
                 s.temperature);
+  KW_TRY_STATUS(check(s.sampling_settings()));
+  if (lm::truncates(s.sampling_settings()) && (s.kl != "none" || s.entropy_coefficient != 0))
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "top_k, top_p, min_p: not with kl or entropy_coefficient, which look at all tokens");
   if (s.updates > s.prompts * s.samples)
     return fail(ErrorCode::kInvalidArgument, "updates: {} is over prompts x samples", s.updates);
   return {};
@@ -95,6 +100,9 @@ const std::vector<std::string> kFixed = {"environment",
                                          "prompts",
                                          "samples",
                                          "temperature",
+                                         "top_k",
+                                         "top_p",
+                                         "min_p",
                                          "answer_tokens",
                                          "max_tokens",
                                          "estimator",
@@ -158,6 +166,10 @@ rollout::AdvantageSettings RlSettings::advantage_settings() const {
   out.singleton = singleton == "zero" ? Singleton::kZero : Singleton::kWholeReturn;
   out.discount = discount;
   return out;
+}
+
+lm::SamplingSettings RlSettings::sampling_settings() const {
+  return {temperature, top_k, top_p, min_p};
 }
 
 LossSettings RlSettings::loss_settings() const {
@@ -240,9 +252,9 @@ Status check(const RlSettings& s) {
 }
 
 std::string differs_for_resume(const Json& stored, const RlSettings& now) {
-  const Json current = to_json(now);
-  for (const std::string& key : kFixed)
-    if (!stored.contains(key) || stored[key] != current[key]) return key;
+  const Json current = to_json(now), defaults = to_json(RlSettings{});
+  for (const std::string& key : kFixed)  // a run of an earlier program lacks later keys
+    if (stored.value(key, defaults[key]) != current[key]) return key;
   if (fixed_of_gym(stored.value("gym", std::string())) != fixed_of_gym(now.gym)) return "gym";
   return "";
 }

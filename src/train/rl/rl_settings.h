@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "lm/sampling/sampling.h"
 #include "rollout/advantage.h"
 #include "train/loss/loss_settings.h"
 #include "train/optimizer/schedule.h"
@@ -39,10 +40,14 @@ struct RlSettings {
   double eval_temperature = 0;    // 0: the likeliest token
   std::int64_t sample_rows = 4;   // episodes of a step that samples.jsonl shows
 
-  std::uint64_t seed = 0;            // of new weights, of the order of tasks, and of samples
-  std::int64_t prompts = 8;          // tasks of a step
-  std::int64_t samples = 8;          // episodes of each of them
-  double temperature = 1;            // of sampling; logits are divided by it in the loss too
+  std::uint64_t seed = 0;    // of new weights, of the order of tasks, and of samples
+  std::int64_t prompts = 8;  // tasks of a step
+  std::int64_t samples = 8;  // episodes of each of them
+  double temperature = 1;    // of sampling; logits are divided by it in the loss too
+  // Of sampling, but not of evaluations (lm/sampling/sampling.h). The loss is that of the truncated
+  // distribution, too: without KL and entropy terms.
+  std::int64_t top_k = 0;
+  double top_p = 1, min_p = 0;
   std::int64_t answer_tokens = 256;  // of an answer at most: longer ones are cut
   std::int64_t max_tokens = 2048;    // of a conversation: where it leaves no room, the episode ends
   std::int64_t slots = 64;           // answers that are decoded at once
@@ -85,6 +90,7 @@ struct RlSettings {
 
   // With names that check() knows.
   rollout::AdvantageSettings advantage_settings() const;
+  lm::SamplingSettings sampling_settings() const;
   LossSettings loss_settings() const;
 };
 
@@ -113,6 +119,9 @@ void describe(S& s, Visit&& visit) {
   visit("prompts", s.prompts);
   visit("samples", s.samples);
   visit("temperature", s.temperature);
+  visit("top_k", s.top_k);
+  visit("top_p", s.top_p);
+  visit("min_p", s.min_p);
   visit("answer_tokens", s.answer_tokens);
   visit("max_tokens", s.max_tokens);
   visit("slots", s.slots);

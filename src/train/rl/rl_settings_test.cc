@@ -43,6 +43,8 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
       {"environment=recorded", "records"},
       {"kl=k4", "kl"},
       {"temperature=0", "temperature"},
+      {"top_p=0", "top_p"},
+      {"top_k=-1", "top_k"},
       {"eval_every=5", "held_out"},
       {"eval_every=-1", "eval_every"},
       {"eval_samples=0", "eval_samples"},
@@ -65,6 +67,9 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
     EXPECT_EQ(read.error().code(), ErrorCode::kInvalidArgument) << word;
     EXPECT_NE(read.error().message().find(key), std::string::npos) << read.error().message();
   }
+  EXPECT_FALSE(rl_settings(table({{"model", "m"}}), {"top_p=0.9", "kl=k1"}).has_value());
+  EXPECT_FALSE(
+      rl_settings(table({{"model", "m"}}), {"top_k=9", "entropy_coefficient=0.1"}).has_value());
   const auto outside = rl_settings({{"model", "m"}}, {});
   ASSERT_FALSE(outside.has_value());
   EXPECT_NE(outside.error().message().find("[rl]"), std::string::npos);
@@ -108,9 +113,12 @@ TEST(RlSettings, AResumedRunKeepsWhatDecides) {
   EXPECT_EQ(differs_for_resume(stored, now), "");
   now.samples = 3;
   EXPECT_EQ(differs_for_resume(stored, now), "samples");
-  Json older = stored;
-  older.erase("loss");
-  EXPECT_EQ(differs_for_resume(older, RlSettings{}), "loss");
+  Json older = stored;  // of a program without this setting
+  older.erase("top_p");
+  EXPECT_EQ(differs_for_resume(older, RlSettings{}), "");
+  now = {};
+  now.top_p = 0.9;
+  EXPECT_EQ(differs_for_resume(older, now), "top_p");
 }
 
 }  // namespace

@@ -121,6 +121,18 @@ class RlStep {
     return out;
   }
 
+  // Undefined where the sampler truncates nothing. Numbers in bfloat16 are off by hundredths.
+  Truncation truncation_of(const PackedSamples& packed) const {
+    Truncation out;
+    if (samples_[packed.samples[0]].cutoffs.empty()) return out;
+    const bool narrow = parts_.weights.compute_dtype() != at::kFloat;
+    out.slack = narrow ? 0.02 : 1e-4;
+    out.cutoffs =
+        gathered(packed, parts_.weights.device(),
+                 [&](std::size_t i) -> const std::vector<float>& { return samples_[i].cutoffs; });
+    return out;
+  }
+
   // Log-probabilities of the policy and of the reference before the step, entropy, mismatch.
   void look_before() {
     std::vector<std::size_t> all(samples_.size());
@@ -130,8 +142,9 @@ class RlStep {
     for (const PackedSamples& one : packed(all)) {
       const Batch batch = batch_of(one);
       const LossInputs inputs = inputs_of(one, batch);
-      const HeadLogprobs now = head_logprobs(parts_.decoder.hidden(batch),
-                                             parts_.weights.head.value, batch.targets, head);
+      const HeadLogprobs now =
+          head_logprobs(parts_.decoder.hidden(batch), parts_.weights.head.value, batch.targets,
+                        head, truncation_of(one));
       measure(one, inputs, now);
       scatter(one, now.logprobs, before_.old);
       if (parts_.reference == nullptr) continue;
@@ -194,12 +207,13 @@ class RlStep {
       out.kl.add_(part.kl);
     };
     // A loss that looks at whole sequences is computed before the pass that gives gradients.
+    const Truncation truncation = truncation_of(one);
     LossResult whole;
     const bool needs_whole = needs_whole_sequences(settings_.loss);
     if (needs_whole) {
-      const at::Tensor logprobs =
-          head_logprobs(tape.last.normed, parts_.weights.head.value, batch.targets, parts_.head)
-              .logprobs;
+      const at::Tensor logprobs = head_logprobs(tape.last.normed, parts_.weights.head.value,
+                                                batch.targets, parts_.head, truncation)
+                                      .logprobs;
       whole = policy_loss(logprobs, inputs, shares, settings_.loss);
       add(whole);
     }
@@ -221,7 +235,7 @@ class RlStep {
     asked.entropy = one_pass();
     const HeadGradients head =
         head_gradients(tape.last.normed, parts_.weights.head.value, batch.targets,
-                       parts_.weights.head.gradient, slopes, asked);
+                       parts_.weights.head.gradient, slopes, asked, truncation);
     if (one_pass()) measure(one, inputs, head.forward);
     parts_.decoder.backward(batch, tape, head.hidden);
     return out;

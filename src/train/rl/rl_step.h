@@ -45,7 +45,8 @@ struct RlStepSettings {
 };
 
 // The same samples and settings give the same bits, with the same number of threads. samples: at
-// least one token with a weight (KW_CHECK).
+// least one token with a weight (KW_CHECK); all or none with cutoffs, with which log-probabilities
+// are those of the truncated distribution.
 RlStepResult rl_step(const RlParts& parts, std::span<const PolicySample> samples,
                      const RlStepSettings& settings);
 

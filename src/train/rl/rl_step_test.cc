@@ -33,7 +33,10 @@ lm::ModelConfig tiny() {
 
 // A model with answers of its own to two prompts, half of them paid.
 struct Bench {
-  Bench() {
+  explicit Bench(double top_p = 1) {
+    lm::SamplingSettings sampling;
+    sampling.temperature = 0.8;
+    sampling.top_p = top_p;
     lm::initialise(parameters, 3);
     lm::cpu::CpuOptions options;
     options.limits = {4, 64, 64};
@@ -45,7 +48,7 @@ struct Bench {
       for (int i = 0; i < 3; ++i) jobs.push_back({shared, jobs.size()});
     }
     const auto answers =
-        sample_answers(*engine, jobs, {.temperature = 0.8, .answer_tokens = 9, .ends = {5}}, [] {
+        sample_answers(*engine, jobs, {.sampling = sampling, .answer_tokens = 9, .ends = {5}}, [] {
           return false;
         }).value();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -54,6 +57,8 @@ struct Bench {
       one.sample.weights.assign(3, 0);
       one.sampler_logprobs.assign(3, 0);
       one.advantages.assign(3, 0);
+      if (top_p < 1) one.cutoffs.assign(3, lm::kNoCutoff);
+      one.cutoffs.insert(one.cutoffs.end(), answers[i].cutoffs.begin(), answers[i].cutoffs.end());
       for (std::size_t t = 0; t < answers[i].tokens.size(); ++t) {
         one.sample.tokens.push_back(answers[i].tokens[t]);
         one.sample.weights.push_back(1);
@@ -128,6 +133,17 @@ TEST(RlStep, TheSamplersNumbersAreTheTrainers) {
   EXPECT_NEAR(shifted.mismatch_k1, -0.5, 1e-3);
   EXPECT_NEAR(shifted.mismatch_k3, std::exp(0.5) - 0.5 - 1, 1e-3);
   EXPECT_NEAR(shifted.mismatch_largest, 0.5, 1e-3);
+}
+
+TEST(RlStep, TruncatedSamplesAreTrainedAsTheyWereDrawn) {
+  for (const std::int64_t updates : {1, 2}) {
+    Bench bench(0.7);
+    const RlStepResult result = bench.step(loss_of(PolicyLoss::kPpo), 0, updates);
+    EXPECT_LT(result.mismatch_largest, 1e-4);
+    EXPECT_LT(std::abs(result.mismatch_k3), 1e-6);
+    for (PolicySample& one : bench.samples) one.cutoffs.clear();  // the whole distribution
+    EXPECT_GT(bench.step(loss_of(PolicyLoss::kPpo), 0, updates).mismatch_k3, 1e-2);
+  }
 }
 
 // A reference, even one that is not used, makes the step look at the policy before it in a pass of

@@ -99,7 +99,7 @@ class Sampling {
     const Running& one = running_[running];
     lm::SampleRequest request;
     request.row = static_cast<std::int32_t>(step_.tokens.size()) - 1;
-    request.settings.temperature = settings_.temperature;
+    request.settings = settings_.sampling;
     request.seed = settings_.seed;
     request.sequence = jobs_[one.job].sequence;
     request.position = static_cast<std::uint32_t>(step_.positions.back()) + 1;
@@ -112,6 +112,7 @@ class Sampling {
     answer.tokens.push_back(sample.token);
     answer.logprobs.push_back(sample.policy_logprob);
     answer.versions.push_back(sample.weights);
+    if (lm::truncates(settings_.sampling)) answer.cutoffs.push_back(sample.cutoff);
     answer.ended = std::find(settings_.ends.begin(), settings_.ends.end(), sample.token) !=
                    settings_.ends.end();
   }

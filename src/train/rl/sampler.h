@@ -17,7 +17,7 @@
 namespace kw::train {
 
 struct SamplerSettings {
-  double temperature = 1;
+  lm::SamplingSettings sampling = {};
   std::uint64_t seed = 0;
   std::int64_t answer_tokens = 256;     // an answer is cut there
   std::vector<std::int32_t> ends = {};  // an answer ends behind the first of these tokens
@@ -32,6 +32,7 @@ struct SampledAnswer {
   std::vector<std::int32_t> tokens;
   std::vector<float> logprobs;         // [tokens] natural, of the distribution they were drawn from
   std::vector<std::int32_t> versions;  // [tokens] of the weights that drew them
+  std::vector<float> cutoffs;          // [tokens] lm::Sample::cutoff; empty: nothing is truncated
   bool ended = false;                  // the last token is one of `ends`; else the answer was cut
 };
 

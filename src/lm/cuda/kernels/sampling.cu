@@ -35,7 +35,10 @@ struct PieceStatistics {
 struct SampleOutput {
   int token;
   float logprob, policy_logprob, entropy;
+  float cutoff;  // log-probability of the least likely token that may be drawn
 };
+
+constexpr float kNoCutoff = -1e30f;
 
 struct SampleInput {
   const float* logits;  // [rows, pitch]
@@ -284,6 +287,10 @@ __device__ __forceinline__ u32 key_of(float logit) {
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
+__device__ __forceinline__ float logit_of(u32 key) {
+  return __uint_as_float((key & 0x80000000u) != 0 ? key ^ 0x80000000u : ~key);
+}
+
 // What is kept: keys above `key`, and of those equal to it the tokens up to `token`.
 struct Kept {
   u32 key;
@@ -391,6 +398,8 @@ __device__ Kept find_passing(const SampleInput& in, const Row& row, const Kept& 
 struct Choice {
   int token;
   float logprob;
+  bool all;     // nothing was taken away
+  float least;  // the smallest logit that may be drawn, relative to the largest
 };
 
 __device__ Choice draw_truncated(const SampleInput& in, const Row& row,
@@ -450,7 +459,8 @@ __device__ Choice draw_truncated(const SampleInput& in, const Row& row,
   }
   const int token = drawn.token >= 0 ? drawn.token : fallback;
   const double below = (double)(row.scale * __ldcg(row.logits + token) - row.largest);
-  return {token, (float)(below - log((double)sum / kUnits))};
+  return {token, (float)(below - log((double)sum / kUnits)), kept.key == 0,
+          row.scale * logit_of(kept.key) - row.largest};
 }
 
 // The likeliest tokens, one after the other: each is the largest (key, number from behind) below
@@ -495,7 +505,7 @@ KW_KERNEL __launch_bounds__(kThreads, 1) kw_sample_choose(const SampleInput in) 
   const PieceStatistics* drawn_pieces = in.drawn + (i64)at * kPieces;
   const RowStatistics own = row_statistics(in.own + (i64)at * kPieces, shared);
   const float* logits = in.logits + at * in.pitch;
-  SampleOutput out = {settings.forced, 0, 0, 0};
+  SampleOutput out = {settings.forced, 0, 0, 0, kNoCutoff};
   if (settings.top > 0)
     report_top(in, logits, min(settings.top, kMaxTop), own, in.tops + at * kMaxTop, shared);
   if (settings.forced >= 0) {
@@ -516,6 +526,7 @@ KW_KERNEL __launch_bounds__(kThreads, 1) kw_sample_choose(const SampleInput in) 
         const Choice choice = draw_truncated(in, row, settings, uniform, drawn.first, shared);
         out.token = choice.token;
         out.policy_logprob = choice.logprob;
+        if (!choice.all) out.cutoff = (float)((double)choice.least - log(drawn.sum));
       } else {
         out.token = draw_in_order(in, row, drawn_pieces, uniform, drawn.first, shared);
         out.policy_logprob =

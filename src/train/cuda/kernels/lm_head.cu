@@ -4,13 +4,16 @@ struct HeadRowsInput {
   float* logits;              // [C, pitch]; the gradient: bfloat16 in the first half of each row
   const i64* targets;         // [C]
   float* logprobs;            // [C] of the targets
-  float* log_sums;            // [C]: log of the sum of exponentials
+  float* log_sums;            // [C]: log of the sum of exponentials, of those that are left
   float* entropies;           // [C] nats, or null
   const float* by_logprobs;   // [C]
   const float* by_entropies;  // [C] or null; with it, entropies are read
+  const float* cutoffs;       // [C] log-probabilities of the least that is left, or null
+  float* thresholds;          // [C] scaled logits that are left, with cutoffs
   i64 pitch;                  // a multiple of 4
   int vocabulary;
   float scale;  // 1 / temperature
+  float slack;  // so far under the cutoff a token is left
 };
 
 constexpr int kRowThreads = 512;
@@ -37,8 +40,23 @@ __device__ __forceinline__ void add_logit(Sums& sums, float z) {
   sums.weighted += z * e;
 }
 
+// The sum of probabilities that reach the threshold, and of the target's.
+__device__ __forceinline__ float share_left(const HeadRowsInput& in, const float* row, int target,
+                                            float threshold, float log_sum, float* scratch) {
+  float sum = 0;
+#pragma unroll 4
+  for (int at = (int)threadIdx.x; at < in.vocabulary; at += kRowThreads) {
+    const float z = row[at] * in.scale;
+    if (z >= threshold || at == target) sum += exp2_of((z - log_sum) * kLog2E);
+  }
+  return block_sum<kRowThreads / 32>(sum, scratch);
+}
+
+constexpr float kNoCutoff = -1e30f;
+
 KW_KERNEL __launch_bounds__(kRowThreads) kw_head_statistics(const HeadRowsInput in) {
   __shared__ Sums parts[kRowThreads / 32];
+  __shared__ float scratch[kRowThreads / 32];
   const float* row = in.logits + (i64)blockIdx.x * in.pitch;
   Sums sums = {KW_NEGATIVE_INFINITY, 0, 0};
   const int whole = in.vocabulary / 4 * 4;
@@ -59,19 +77,30 @@ KW_KERNEL __launch_bounds__(kRowThreads) kw_head_statistics(const HeadRowsInput 
                          __shfl_xor_sync(0xffffffffu, sums.weighted, step)});
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = sums;
   __syncthreads();
-  if (threadIdx.x != 0) return;
+  sums = parts[0];
   for (int i = 1; i < kRowThreads / 32; ++i) sums = joined(sums, parts[i]);
-  const float log_sum = sums.top + logf(sums.weights);
+  const int target = (int)in.targets[blockIdx.x];
+  const float log_whole = sums.top + logf(sums.weights);
+  float log_sum = log_whole;
+  if (in.cutoffs != nullptr) {
+    const float cutoff = in.cutoffs[blockIdx.x];
+    const float threshold = cutoff > kNoCutoff ? log_whole + cutoff - in.slack : kNoCutoff;
+    if (cutoff > kNoCutoff)
+      log_sum += logf(share_left(in, row, target, threshold, log_whole, scratch));
+    if (threadIdx.x == 0) in.thresholds[blockIdx.x] = threshold;
+  }
+  if (threadIdx.x != 0) return;
   in.log_sums[blockIdx.x] = log_sum;
-  in.logprobs[blockIdx.x] = row[in.targets[blockIdx.x]] * in.scale - log_sum;
-  if (in.entropies != nullptr) in.entropies[blockIdx.x] = log_sum - sums.weighted / sums.weights;
+  in.logprobs[blockIdx.x] = row[target] * in.scale - log_sum;
+  if (in.entropies != nullptr) in.entropies[blockIdx.x] = log_whole - sums.weighted / sums.weights;
 }
 
 // dz_v = scale (g (onehot_v - p_v) - e p_v (log p_v + H)).
 struct Slopes {
-  float log_sum, g, e, entropy, scale;
+  float log_sum, g, e, entropy, scale, threshold;
   int target;
   __device__ __forceinline__ float of(float logit, int v) const {
+    if (logit * scale < threshold && v != target) return 0;
     const float logp = logit * scale - log_sum, p = exp2_of(logp * kLog2E);
     const float out = (v == target ? g : 0.0f) - p * (g + e * (logp + entropy));
     return out * scale;
@@ -89,6 +118,7 @@ KW_KERNEL __launch_bounds__(kRowThreads) kw_head_gradient(const HeadRowsInput in
   slopes.e = in.by_entropies != nullptr ? in.by_entropies[blockIdx.x] : 0.0f;
   slopes.entropy = in.by_entropies != nullptr ? in.entropies[blockIdx.x] : 0.0f;
   slopes.scale = in.scale;
+  slopes.threshold = in.thresholds != nullptr ? in.thresholds[blockIdx.x] : KW_NEGATIVE_INFINITY;
   slopes.target = (int)in.targets[blockIdx.x];
   const bool zero = slopes.g == 0 && slopes.e == 0;  // a token that adds nothing is not read
   constexpr int kTile = kRowThreads * 8;
