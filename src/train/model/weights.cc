@@ -68,8 +68,4 @@ void Weights::publish() {
   if (compute_ != at::kFloat) computed_.copy_(masters_);
 }
 
-void Weights::store() {
-  if (!masters_.is_same(host_)) host_.copy_(masters_);
-}
-
 }  // namespace kw::train

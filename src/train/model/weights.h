@@ -59,8 +59,6 @@ class Weights {
   void clear_gradients();
   // After masters changed: rounds them into the compute copies.
   void publish();
-  // After publish or without it: copies the masters back into the parameters given.
-  void store();
 
  private:
   Weight matrix(const std::string& name, const lm::Matrix& source);

@@ -25,6 +25,7 @@
 #include "train/rl/policy_engine.h"
 #include "train/rl/sample_rows.h"
 #include "train/run/checkpoint_folders.h"
+#include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
 #include "train/run/run_folder.h"
 #include "train/run/training_state.h"
@@ -97,7 +98,7 @@ class Run {
   Status evaluate(const std::stop_token& stop);
   Status append(const char* name, const std::vector<Json>& rows);
   Status log(const RlProgress& progress);
-  Result<fs::path> save();
+  Status save();
   Result<fs::path> failed(Error error);
   fs::path folder() const { return settings_.run; }
 
@@ -114,7 +115,9 @@ class Run {
   std::ofstream episodes_;
   std::vector<std::string> tasks_;
   TrainingState state_;
-  std::vector<Json> samples_;    // rows of the latest step
+  std::vector<Json> samples_;  // rows of the latest step
+  CheckpointWriter writer_{settings_.run, settings_.model, settings_.keep,
+                           [this](const fs::path& path) { observer_.saved(path); }};
   std::int64_t saved_ = -1;      // the step of the newest checkpoint; -1: none
   std::int64_t evaluated_ = -1;  // steps before the latest evaluation; -1: there is none
   double evaluate_seconds_ = 0;  // of an evaluation since the latest step
@@ -386,26 +389,23 @@ Status Run::log(const RlProgress& p) {
   return {};
 }
 
-Result<fs::path> Run::save() {
-  KW_TRY(const fs::path path,
-         save_training_state(folder(), state_,
-                             {*policy_.weights, *policy_.parameters, *optimizer_, settings_.model},
-                             settings_.keep));
+Status Run::save() {
+  KW_TRY_STATUS(writer_.begin(state_, *policy_.weights, *optimizer_));
   saved_ = state_.step;
-  observer_.saved(path);
-  return path;
+  return {};
 }
 
 // What the environment's loss interrupts is made again: the steps before it are kept.
 Result<fs::path> Run::failed(Error error) {
   if (inner_->alive()) return tl::unexpected(std::move(error));
   if (state_.step != saved_) KW_TRY_STATUS(save());
+  KW_TRY([[maybe_unused]] const fs::path last, writer_.finish());
   return tl::unexpected(std::move(error).with_context(
       fmt::format("step {} (the same command with --resume makes it again)", state_.step + 1)));
 }
 
 Result<fs::path> Run::train(const std::stop_token& stop) {
-  fs::path last;
+  bool is_saved = false;  // the state as it is
   while (!stop.stop_requested()) {
     const Status evaluated = evaluate(stop);
     if (!evaluated && evaluated.error().code() == ErrorCode::kCancelled) break;
@@ -415,13 +415,11 @@ Result<fs::path> Run::train(const std::stop_token& stop) {
     if (!progress && progress.error().code() == ErrorCode::kCancelled) break;
     if (!progress) return failed(std::move(progress).error());
     KW_TRY_STATUS(log(*progress));
-    last.clear();
-    if (state_.step % settings_.save_every == 0) {
-      KW_TRY(last, save());
-    }
+    is_saved = state_.step % settings_.save_every == 0;
+    if (is_saved) KW_TRY_STATUS(save());
   }
-  if (!last.empty()) return last;
-  return save();
+  if (!is_saved) KW_TRY_STATUS(save());
+  return writer_.finish();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "lm/model/checkpoint.h"
 #include "train/data/step_drawer.h"
 #include "train/run/checkpoint_folders.h"
+#include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
 #include "train/run/profile.h"
 #include "train/run/run_folder.h"
@@ -56,7 +57,7 @@ class Run {
 
   Result<SftProgress> step();
   Status log(const SftProgress& progress);
-  Result<fs::path> save();
+  Status save() { return writer_.begin(state_, *weights_, *optimizer_); }
   double progress_share() const;
   bool is_over() const;
   SftParts parts() {
@@ -79,6 +80,8 @@ class Run {
   TrainingState state_;
   double flop_per_token_ = 0;
   std::int64_t head_chunk_ = 0;
+  CheckpointWriter writer_{settings_.run, settings_.model, settings_.keep,
+                           [this](const fs::path& path) { observer_.saved(path); }};
 };
 
 Status Run::open_model(const fs::path& folder) {
@@ -249,30 +252,19 @@ Status Run::log(const SftProgress& p) {
   return {};
 }
 
-Result<fs::path> Run::save() {
-  KW_TRY(
-      const fs::path path,
-      save_training_state(folder(), state_, {*weights_, *parameters_, *optimizer_, settings_.model},
-                          settings_.keep));
-  observer_.saved(path);
-  return path;
-}
-
 Result<fs::path> Run::train(const std::atomic<bool>& stop) {
-  fs::path last;
+  bool is_saved = false;  // the state as it is
   Profile profile(settings_.profile, weights_->device());
   for (std::int64_t steps = 0; !is_over() && !stop; ++steps) {
     profile.at_step(steps);
     KW_TRY(const SftProgress progress, step());
     KW_TRY_STATUS(log(progress));
-    last.clear();
-    if (state_.step % settings_.save_every == 0) {
-      KW_TRY(last, save());
-    }
+    is_saved = state_.step % settings_.save_every == 0;
+    if (is_saved) KW_TRY_STATUS(save());
   }
   profile.at_step(std::numeric_limits<std::int64_t>::max());
-  if (!last.empty()) return last;
-  return save();
+  if (!is_saved) KW_TRY_STATUS(save());
+  return writer_.finish();
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct Block {
 };
 
 // Safetensors: 8 bytes of header length, the header, the blocks one after the other.
+// They are in the host's memory.
 Status write_blocks(const fs::path& path, const std::vector<Block>& blocks) {
   Json header = Json::object();
   std::uint64_t offset = 0;
@@ -47,9 +48,8 @@ Status write_blocks(const fs::path& path, const std::vector<Block>& blocks) {
   file.write(reinterpret_cast<const char*>(&length), sizeof length);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   for (const Block& one : blocks) {
-    const at::Tensor host = one.values.to(at::kCPU).contiguous();
-    file.write(static_cast<const char*>(host.const_data_ptr()),
-               static_cast<std::streamsize>(host.nbytes()));
+    file.write(static_cast<const char*>(one.values.const_data_ptr()),
+               static_cast<std::streamsize>(one.values.nbytes()));
   }
   file.flush();
   if (!file)
@@ -87,33 +87,49 @@ Status copy_tokenizer(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-Status write_all(const fs::path& partial, const TrainingState& state,
-                 const CheckpointParts& parts) {
-  parts.weights.store();
-  const bool narrow = parts.weights.compute_dtype() != at::kFloat;
-  KW_TRY_STATUS(
-      lm::save_checkpoint(partial, parts.parameters,
-                          {.type = narrow ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32}));
-  KW_TRY_STATUS(copy_tokenizer(parts.base_model, partial));
-  KW_TRY_STATUS(
-      write_blocks(partial / kStateFile, {{"master", parts.weights.masters()},
-                                          {"exp_avg", parts.optimizer.first_moments()},
-                                          {"exp_avg_sq", parts.optimizer.second_moments()}}));
-  Json trainer = {{"schema", kTrainingStateSchema},  {"step", state.step},
-                  {"seconds", state.seconds},        {"tokens", state.tokens},
-                  {"data", to_json(state.position)}, {"settings", state.settings}};
-  if (state.updates) trainer["updates"] = *state.updates;
+}  // namespace
+
+Snapshot::Snapshot(lm::Parameters parameters)
+    : parameters_(std::move(parameters)),
+      masters_(at::from_blob(parameters_.embedding.data,
+                             {static_cast<std::int64_t>(parameters_.bytes() / sizeof(float))},
+                             at::kFloat)),
+      first_(at::empty_like(masters_)),
+      second_(at::empty_like(masters_)) {}
+
+Result<Snapshot> Snapshot::make(const lm::ModelConfig& config) {
+  KW_TRY(lm::Parameters parameters, lm::Parameters::make(config, lm::WeightType::kFloat32));
+  return Snapshot(std::move(parameters));
+}
+
+void Snapshot::take(const TrainingState& state, const Weights& weights, const AdamW& optimizer) {
+  state_ = state;
+  narrow_ = weights.compute_dtype() != at::kFloat;
+  masters_.copy_(weights.masters());
+  first_.copy_(optimizer.first_moments());
+  second_.copy_(optimizer.second_moments());
+}
+
+Status Snapshot::write_all(const fs::path& partial, const fs::path& base_model) const {
+  KW_TRY_STATUS(lm::save_checkpoint(
+      partial, parameters_,
+      {.type = narrow_ ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32}));
+  KW_TRY_STATUS(copy_tokenizer(base_model, partial));
+  KW_TRY_STATUS(write_blocks(partial / kStateFile,
+                             {{"master", masters_}, {"exp_avg", first_}, {"exp_avg_sq", second_}}));
+  Json trainer = {{"schema", kTrainingStateSchema},   {"step", state_.step},
+                  {"seconds", state_.seconds},        {"tokens", state_.tokens},
+                  {"data", to_json(state_.position)}, {"settings", state_.settings}};
+  if (state_.updates) trainer["updates"] = *state_.updates;
   KW_TRY_STATUS(os::write_file_atomic(partial / "trainer.json", trainer.dump(1) + "\n"));
   return os::write_file_atomic(partial / kCheckpointDone, "");
 }
 
-}  // namespace
-
-Result<fs::path> save_training_state(const fs::path& run, const TrainingState& state,
-                                     CheckpointParts parts, std::int64_t keep) {
-  KW_TRY(const fs::path partial, begin_checkpoint(run, state.step));
-  KW_TRY_STATUS(write_all(partial, state, parts));
-  return finish_checkpoint(run, state.step, keep);
+Result<fs::path> Snapshot::write(const fs::path& run, const fs::path& base_model,
+                                 std::int64_t keep) const {
+  KW_TRY(const fs::path partial, begin_checkpoint(run, state_.step));
+  KW_TRY_STATUS(write_all(partial, base_model));
+  return finish_checkpoint(run, state_.step, keep);
 }
 
 Result<TrainingState> read_training_state(const fs::path& checkpoint, std::size_t sources) {

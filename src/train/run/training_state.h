@@ -30,17 +30,31 @@ struct TrainingState {
   std::optional<std::int64_t> updates;
 };
 
-struct CheckpointParts {
-  Weights& weights;
-  lm::Parameters& parameters;  // those that the weights were made over
-  const AdamW& optimizer;
-  std::filesystem::path base_model;  // whose tokenizer files are copied
+// A copy of all that a checkpoint has, in the host's memory: 12 bytes a parameter.
+class Snapshot {
+ public:
+  static Result<Snapshot> make(const lm::ModelConfig& config);  // kResourceExhausted
+
+  // Waits for the device.
+  void take(const TrainingState& state, const Weights& weights, const AdamW& optimizer);
+
+  // Writes RUN/checkpoints/step-NNNNNN and removes all but the newest `keep` (0: keeps all).
+  // Returns its path. base_model: the folder whose tokenizer files are copied.
+  Result<std::filesystem::path> write(const std::filesystem::path& run,
+                                      const std::filesystem::path& base_model,
+                                      std::int64_t keep) const;
+
+ private:
+  explicit Snapshot(lm::Parameters parameters);
+  Status write_all(const std::filesystem::path& partial,
+                   const std::filesystem::path& base_model) const;
+
+  lm::Parameters parameters_;
+  at::Tensor masters_;         // over the parameters' memory
+  at::Tensor first_, second_;  // moments
+  TrainingState state_;
+  bool narrow_ = false;  // the model is saved in bfloat16
 };
-// Writes RUN/checkpoints/step-NNNNNN and removes all but the newest `keep` (0: keeps all). Returns
-// its path.
-Result<std::filesystem::path> save_training_state(const std::filesystem::path& run,
-                                                  const TrainingState& state, CheckpointParts parts,
-                                                  std::int64_t keep);
 
 // trainer.json alone. kInvalidArgument for another schema, with file and key.
 Result<TrainingState> read_training_state(const std::filesystem::path& checkpoint,

@@ -1,0 +1,47 @@
+// CheckpointWriter: checkpoints that are written beside the steps of a run.
+//
+// Theory of operation: begin() copies weights and moments to the host, and a thread of its own
+// writes the copy while training goes on. One checkpoint at a time: begin() and finish() wait for
+// the one before, and give its error. A process that is killed meanwhile leaves the checkpoints
+// before it (checkpoint_folders.h). The destructor waits too.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "base/result.h"
+#include "train/run/training_state.h"
+
+namespace kw::train {
+
+// One thread at a time.
+class CheckpointWriter {
+ public:
+  // run, base_model, keep: as of Snapshot::write. saved: called by begin() and finish() for each
+  // checkpoint that is complete.
+  CheckpointWriter(std::filesystem::path run, std::filesystem::path base_model, std::int64_t keep,
+                   std::function<void(const std::filesystem::path&)> saved)
+      : run_(std::move(run)),
+        base_model_(std::move(base_model)),
+        keep_(keep),
+        saved_(std::move(saved)) {}
+
+  // What was given may change as soon as this returns. kResourceExhausted where the copy finds no
+  // memory.
+  Status begin(const TrainingState& state, const Weights& weights, const AdamW& optimizer);
+  // The newest checkpoint that this has written; empty: none.
+  Result<std::filesystem::path> finish();
+
+ private:
+  const std::filesystem::path run_, base_model_;
+  const std::int64_t keep_;
+  const std::function<void(const std::filesystem::path&)> saved_;
+  std::filesystem::path newest_;
+  std::optional<Snapshot> snapshot_;  // kept, so that later checkpoints take no more memory
+  std::future<Result<std::filesystem::path>> writing_;
+};
+
+}  // namespace kw::train
