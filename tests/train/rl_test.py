@@ -169,6 +169,24 @@ def check_seconds(work):
     print("seconds: right")
 
 
+def check_events(work):
+    """TensorBoard reads what metrics.jsonl and evaluations.jsonl say, over kills and resumes."""
+    try:
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    except ImportError:
+        print("events: tensorboard is not installed")
+        return
+    for name in ("whole", "killed"):
+        read = EventAccumulator(str(work / name), size_guidance={"scalars": 0}).Reload()
+        for key in ("reward", "trained_tokens", "gradient_norm", "mismatch_largest"):
+            got = [(one.step, one.value) for one in read.Scalars(key)]
+            want = [(line["step"], line[key]) for line in metrics(work / name) if line[key] is not None]
+            assert [step for step, _ in got] == [step for step, _ in want], (name, key, got)
+            assert all(abs(a - b) <= 1e-6 * max(1, abs(b)) for (_, a), (_, b) in zip(got, want)), (name, key)
+        assert [one.step for one in read.Scalars("held_out/reward")] == [0, 3, 6, 8], name
+    print("events: as TensorBoard reads them")
+
+
 def check_refusals(work):
     whole = work / "whole"
     refused(command(whole, *SHORT), "has checkpoints", "--resume")
@@ -190,6 +208,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check_resume(folder)
     check_evaluation(folder)
     check_samples(folder)
+    check_events(folder)
     check_record(folder)
     check_plan(folder)
     check_seconds(folder)

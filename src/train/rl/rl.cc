@@ -27,6 +27,7 @@
 #include "train/run/checkpoint_folders.h"
 #include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
+#include "train/run/event_file.h"
 #include "train/run/run_folder.h"
 #include "train/run/training_state.h"
 
@@ -113,6 +114,7 @@ class Run {
   std::unique_ptr<environment::Environment> inner_;
   std::unique_ptr<environment::RecordingEnvironment> environment_;
   std::ofstream episodes_;
+  std::optional<EventFile> events_;
   std::vector<std::string> tasks_;
   TrainingState state_;
   std::vector<Json> samples_;  // rows of the latest step
@@ -232,6 +234,8 @@ Result<std::unique_ptr<Run>> Run::make(const RlSettings& settings, bool resume,
   if (goes_on) KW_TRY_STATUS(run->go_on_from(all.back()));
   KW_TRY_STATUS(prepare_run_folder(settings.run, resume, all.size(), run->state_.step,
                                    {{"rl", to_json(settings)}}));
+  KW_TRY(EventFile events, EventFile::begin(settings.run, resume, run->state_.step, wall_time()));
+  run->events_.emplace(std::move(events));
   KW_TRY_STATUS(run->open_environment(stop));  // may take long: after all that may be refused
   KW_TRY_STATUS(run->open_episodes(resume));
   run->state_.settings = to_json(settings);
@@ -283,6 +287,9 @@ Status Run::evaluate(const std::stop_token& stop) {
   const double took = seconds_since(begin);
   const Json row = evaluation_row(state_.step, played, took);
   KW_TRY_STATUS(append("evaluations.jsonl", {row}));
+  Json means = row;
+  means.erase("tasks");
+  KW_TRY_STATUS(events_->add(means, wall_time(), "held_out/"));
   evaluate_seconds_ = took;
   evaluated_ = state_.step;
   observer_.evaluated(row);
@@ -382,6 +389,7 @@ Status Run::log(const RlProgress& p) {
   const std::uintmax_t episodes_bytes = fs::file_size(folder() / "episodes.jsonl", unknown);
   Json line = to_json(p);
   line["episodes_bytes"] = unknown ? 0 : episodes_bytes;
+  KW_TRY_STATUS(events_->add(line, wall_time()));
   // The step's own line comes last: a resume cuts by it.
   KW_TRY_STATUS(append("samples.jsonl", samples_));
   KW_TRY_STATUS(append("metrics.jsonl", {line}));

@@ -16,6 +16,7 @@
 #include "train/run/checkpoint_folders.h"
 #include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
+#include "train/run/event_file.h"
 #include "train/run/profile.h"
 #include "train/run/run_folder.h"
 #include "train/run/sft_plan.h"
@@ -77,6 +78,7 @@ class Run {
   std::optional<StepDrawer> steps_;
   std::vector<Sample> validation_;
   double validation_bytes_ = 0;
+  std::optional<EventFile> events_;
   TrainingState state_;
   double flop_per_token_ = 0;
   std::int64_t head_chunk_ = 0;
@@ -173,6 +175,8 @@ Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings, bool resume,
   if (resume && !all.empty()) KW_TRY_STATUS(run->go_on_from(all.back()));
   KW_TRY_STATUS(
       prepare_run_folder(settings.run, resume, all.size(), run->state_.step, to_json(settings)));
+  KW_TRY(EventFile events, EventFile::begin(settings.run, resume, run->state_.step, wall_time()));
+  run->events_.emplace(std::move(events));
   run->state_.settings = to_json(settings);
   run->flop_per_token_ =
       plan_sft(run->weights_->config(), settings, false, settings.max_tokens / 2).flop_per_token;
@@ -243,6 +247,7 @@ Status Run::log(const SftProgress& p) {
     line["validation_loss"] = *p.validation_loss;
     line["validation_nats_per_byte"] = *p.validation_nats_per_byte;
   }
+  KW_TRY_STATUS(events_->add(line, wall_time()));
   std::ofstream file(folder() / "metrics.jsonl", std::ios::app);
   file << line.dump() << "\n" << std::flush;
   if (!file)
