@@ -1,7 +1,7 @@
 """Measures kernelwright-train rl on a GPU: a GRPO step by phase, the time from the command to the first optimizer step, and memory over a
 long run; beside it TRL's GRPOTrainer, which generates with transformers, on the same model, prompts, lengths and reward in the same run.
 Weights are random and the reward is the toy's: the share of a letter.
-usage: rl_gpu.py --bin FOLDER --out FILE [--shape 0.5b] [--steps N] [--long N] [--trl]"""
+usage: rl_gpu.py --bin FOLDER --out FILE [--shape 0.5b] [--steps N] [--long N] [--parity] [--trl]"""
 
 import argparse
 import json
@@ -178,6 +178,7 @@ def main():
     parser.add_argument("--answer", type=int, default=512, help="tokens of an answer")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--long", type=int, default=0, help="steps of the long run, with answers of 64 tokens")
+    parser.add_argument("--parity", action="store_true", help="sampled and recomputed log-probabilities of 102,400 tokens, with top-p 0.97 too")
     parser.add_argument("--trl", action="store_true", help="TRL beside it")
     parser.add_argument("--trl-steps", type=int, default=4)
     parser.add_argument("--trl-dtypes", nargs="+", default=["bfloat16", "float32"], help="of its weights")
@@ -214,6 +215,11 @@ def main():
                    peak_bytes=rows[-1].get("peak_bytes"))
         else:
             report(what="ours", **rows)
+        if options.parity:
+            for top_p in (1, 0.97):
+                done = subprocess.run([str(options.bin / "kw_train_parity"), str(model), "cuda", "bfloat16", "64", "1600", str(top_p)],
+                                      capture_output=True, text=True)
+                report(what="parity", **(json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr[-500:]}))
         if options.long:
             looks = (20, options.long)
             rows, ends, memory = ours(options.bin, model, work, options.long, {**settings, "answer_tokens": 64, "learning_rate": 3e-5}, looks)

@@ -126,7 +126,7 @@ class RlStep {
     Truncation out;
     if (samples_[packed.samples[0]].cutoffs.empty()) return out;
     const bool narrow = parts_.weights.compute_dtype() != at::kFloat;
-    out.slack = narrow ? 0.02 : 1e-4;
+    out.slack = narrow ? 0.02 : 2e-5;
     out.cutoffs =
         gathered(packed, parts_.weights.device(),
                  [&](std::size_t i) -> const std::vector<float>& { return samples_[i].cutoffs; });
