@@ -109,6 +109,7 @@ std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_
   memory("logits of a chunk", plan.logits);
   memory("keys and values", plan.keys);
   memory("memory together", plan.memory());
+  memory("checkpoint copy (host)", plan.masters + plan.moments);
   line("answers of a step", short_count(plan.answers));
   line("sampled tokens, at most", short_count(plan.sampled_tokens));
   line("trained tokens, at most", short_count(plan.trained_tokens));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 
 #include <ATen/ATen.h>
@@ -29,9 +30,12 @@ at::ScalarType dtype_of(const std::string& name, at::Device device) {
 // Samples of many lengths leave holes in memory that is split into blocks of fixed sizes.
 Status prepare_device(at::Device device, const lm::ModelConfig& config) {
   if (!device.is_cuda()) return {};
-  if (std::getenv("PYTORCH_ALLOC_CONF") == nullptr &&
-      std::getenv("PYTORCH_CUDA_ALLOC_CONF") == nullptr)
-    c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
+  static std::once_flag once;  // before the first allocation
+  std::call_once(once, [] {
+    if (std::getenv("PYTORCH_ALLOC_CONF") == nullptr &&
+        std::getenv("PYTORCH_CUDA_ALLOC_CONF") == nullptr)
+      c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
+  });
   return cuda::check_support(config.hidden, config.head_dim, config.intermediate);
 }
 

@@ -68,6 +68,7 @@ std::string to_text(const SftPlan& plan, const SftSettings& settings, double flo
   line("activations (about)", format_bytes(plan.activations));
   line("logits of a chunk", format_bytes(plan.logits));
   line("memory together", format_bytes(plan.total()));
+  line("checkpoint copy (host)", format_bytes(plan.masters + plan.moments));
   line("tokens of a step", short_count(settings.step_tokens));
   const double step = plan.flop_per_token * static_cast<double>(settings.step_tokens);
   line("TFLOP of a step", fmt::format("{:.3f}", step / 1e12));
