@@ -26,6 +26,7 @@ namespace {
 constexpr uid_t kCheckerUid = 60999;
 constexpr int kControl = 3;
 constexpr std::size_t kMaxKernels = 64ULL << 20U;
+constexpr std::uint64_t kKeptInputs = 1ULL << 30U;  // hard inputs of one workload on a GPU
 
 void pin_to(const std::string& cores) {
   if (cores.empty()) return;
@@ -60,7 +61,8 @@ kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number
   std::unique_ptr<kw::gym::CallComparer> comparer =
       std::make_unique<kw::gym::DeviceCallComparer>(*source);
   return kw::gym::make_process_backend(
-      std::make_unique<kw::gym::DeviceAllocator>(std::move(source)), std::move(comparer));
+      std::make_unique<kw::gym::DeviceAllocator>(std::move(source)), std::move(comparer),
+      kKeptInputs);
 }
 
 }  // namespace

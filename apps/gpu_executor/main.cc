@@ -2,11 +2,12 @@
 // (docs/protocol.md, "Executor").
 //
 // Theory of operation. No host code of the candidate runs here: it brings a launch plan and machine
-// code for the GPU. One message on fd 3 brings everything. The two pages are those of the CPU's
-// executor: the checker writes commands, this process writes replies, and the checker believes only
-// the outputs that it compares itself. Between a done and the next launch nothing is left on the
-// stream: done is stored when the stream is empty. A kernel that faults costs the process, because
-// its context is of no use afterwards.
+// code for the GPU. One message on fd 3 brings everything; later ones bring another candidate's
+// plan for the same memory, each before the command that loads it. The two pages are those of the
+// CPU's executor: the checker writes commands, this process writes replies, and the checker
+// believes only the outputs that it compares itself. Between a done and the next launch nothing is
+// left on the stream: done is stored when the stream is empty. A kernel that faults costs the
+// process, because its context is of no use afterwards.
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -32,7 +33,9 @@ constexpr int kControl = 3;
 // The setup comes when the baseline has started: on a busy machine, torch takes tens of seconds.
 constexpr std::chrono::minutes kLongestBaselineStart(10);
 constexpr int kSpins = 60'000;  // a few milliseconds; then naps
-constexpr long kNapNanoseconds = 20'000;
+constexpr long kNapNanoseconds = 20'000, kLongNapNanoseconds = 200'000;
+constexpr int kShortNaps = 10'000;                  // at most: about a second
+constexpr std::chrono::seconds kProgramTimeout(1);  // it was sent before the command
 
 void say(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -69,11 +72,20 @@ Failure failure_of(const kw::Error& error, Failure otherwise) {
 void wait_for_go(const Session& session, std::uint64_t expected) {
   const volatile std::uint64_t& launch_seq = session.command().launch_seq;
   for (int spins = 0; __atomic_load_n(&launch_seq, __ATOMIC_ACQUIRE) != expected; ++spins) {
-    if (spins < kSpins) continue;
-    spins = kSpins;
-    const timespec nap{0, kNapNanoseconds};
+    if (spins < kSpins) {
+      __builtin_ia32_pause();
+      continue;
+    }
+    const bool is_long = spins >= kSpins + kShortNaps;
+    if (is_long) spins = kSpins + kShortNaps;
+    const timespec nap{0, is_long ? kLongNapNanoseconds : kNapNanoseconds};
     ::nanosleep(&nap, nullptr);
   }
+}
+
+kw::Status load_another(Session& session) {
+  KW_TRY(kw::os::Message message, kw::os::receive_message(kControl, kProgramTimeout));
+  return session.replace(std::move(message));
 }
 
 [[noreturn]] void serve(Session& session) {
@@ -86,14 +98,17 @@ void wait_for_go(const Session& session, std::uint64_t expected) {
     kw::Status done;
     if (op == Op::kCall) done = session.run_calls();
     if (op == Op::kNullCall) done = session.run_nothing();
-    if (!done) give_up(session, failure_of(done.error(), Failure::kKernelFault), done.error());
+    if (op == Op::kLoad) done = load_another(session);
+    if (!done)
+      give_up(session,
+              failure_of(done.error(), op == Op::kLoad ? Failure::kLoad : Failure::kKernelFault),
+              done.error());
     __atomic_store_n(&session.reply().done_seq, expected, __ATOMIC_RELEASE);
   }
 }
 
 kw::Result<Session> receive_setup() {
   KW_TRY(kw::os::Message message, kw::os::receive_message(kControl, kLongestBaselineStart));
-  ::close(kControl);
   return Session::open(std::move(message));
 }
 

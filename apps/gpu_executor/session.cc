@@ -83,7 +83,12 @@ Status Session::load() {
   }
   KW_TRY(flush_, cuda::DeviceBuffer::make(2 * context_->l2_bytes() + 1));
   KW_TRY_STATUS(map_memory());
-  const int source = descriptors_["source"].get();
+  KW_TRY_STATUS(load_program(descriptors_["source"].get()));
+  descriptors_.clear();
+  return {};
+}
+
+Status Session::load_program(int source) {
   struct stat info{};
   if (::fstat(source, &info) != 0) return bad("no program");
   KW_TRY(os::Mapping file,
@@ -96,8 +101,16 @@ Status Session::load() {
   limits.memory_bytes = static_cast<std::int64_t>(memory.free);
   KW_TRY(task::ResolvedPlan plan, task::resolve(contents.plan, signature_, limits));
   KW_TRY(runner_, gym::PlanRunner::make(contents, std::move(plan), stream_));
-  descriptors_.clear();
   return {};
+}
+
+Status Session::replace(os::Message message) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(message.body, "program"));
+  KW_TRY(std::string op, reader.string("op"));
+  if (op != "program" || message.fds.size() != 1) return bad("no program");
+  if (runner_) KW_TRY_STATUS(runner_->wipe(stream_));
+  runner_.reset();
+  return load_program(message.fds[0].get());
 }
 
 Status Session::map_memory() {

@@ -34,6 +34,10 @@ class Session {
   const volatile gym::CommandPage& command() const {
     return *reinterpret_cast<const gym::CommandPage*>(command_.data());
   }
+  // Runs another plan in the place of the one before, of which only memory outside of its own
+  // buffers may keep anything: its modules are unloaded, and its scratch and constants overwritten.
+  // message: as the checker's "program". Errors as load()'s.
+  Status replace(os::Message message);
   // Runs the calls of the command page one after the other and waits for their end, at most 20 s.
   // Each finds the GPU's cache without anything of its own. Stores failed_call, device_ns (the
   // calls' time without the flushes between them) and device_span_ns (with them). kInvalidArgument:
@@ -46,6 +50,7 @@ class Session {
  private:
   Session() = default;
   Status map_memory();
+  Status load_program(int source);
   Result<gym::CallAddresses> addresses_of(std::uint32_t set) const;
   // Puts a flush of the cache and one call, or none, between two events on the stream.
   Status enqueue(std::size_t number, const gym::CallAddresses* call);

@@ -102,6 +102,12 @@ Status check(const EvalOptions& options, OptionNames names, const std::string& w
                 names == OptionNames::kFlags ? "--target"
                 : where.empty()              ? "target"
                                              : where + ".target");
+  if (options.gpu_context != "confirm" && options.gpu_context != "resident" &&
+      options.gpu_context != "fresh")
+    return fail(ErrorCode::kInvalidArgument, "{}: expected confirm, resident or fresh",
+                names == OptionNames::kFlags ? "--gpu-context"
+                : where.empty()              ? "gpu_context"
+                                             : where + ".gpu_context");
   return check_ranges(options, names, where);
 }
 

@@ -38,7 +38,11 @@ struct EvalOptions {
   double max_seconds = 30;         // wall time of measuring one workload
   double timeout_seconds = 0;      // of one call; 0: max(2 s, 20 x the reference)
   std::uint64_t memory_bytes = 0;  // 0: 2 GiB + 4 x (inputs + outputs)
-  bool timing = true;              // false: correctness only
+  // Who gets a context of a GPU that no candidate used before: "confirm": first verdicts come from
+  // the resident one, and a candidate that is faster than the baseline or fails in it is judged
+  // again; "resident": only the latter; "fresh": all.
+  std::string gpu_context = "confirm";
+  bool timing = true;  // false: correctness only
   bool store_evidence = true;
   std::vector<std::string> disabled;  // mechanisms switched off, for the tests that show what each
                                       // is for (docs/security.md)
@@ -80,6 +84,13 @@ void describe(Options& o, Visit&& visit) {
   visit(
       "max_seconds", o.max_seconds,
       Facts{{"--max-seconds", "S", measuring, "for measuring one workload", 0.01, kMaxEvalSeconds},
+            true,
+            true});
+  visit(
+      "gpu_context", o.gpu_context,
+      Facts{{"--gpu-context", "WHO", measuring,
+             "GPU: who gets a context of its own: confirm (who is faster), resident (none), fresh "
+             "(all)"},
             true,
             true});
   visit("timing", o.timing, Facts{{"--no-timing", "", measuring, "correctness only"}});

@@ -21,6 +21,7 @@ EvalOptions unusual_options() {
   out.target = "fake";
   out.baseline = baseline_candidate("def run(x):\n    return x\n");
   out.precise = true;
+  out.gpu_context = "fresh";
   out.half_width_percent = 7;
   out.process_pairs = 5;
   out.threads = 3;
@@ -36,7 +37,7 @@ EvalOptions unusual_options() {
 TEST(EvalOptions, EveryOptionIsWrittenAndRead) {
   const Json json = to_json(unusual_options());
   const Json usual = to_json(EvalOptions{});
-  EXPECT_EQ(json.size(), 12);
+  EXPECT_EQ(json.size(), 13);
   for (const auto& [key, value] : json.items()) EXPECT_NE(value, usual[key]) << key;
   const auto again = eval_options_from_json(json, "o");
   ASSERT_TRUE(again) << again.error().message();
@@ -45,7 +46,7 @@ TEST(EvalOptions, EveryOptionIsWrittenAndRead) {
 
 TEST(EvalOptions, AVerdictDependsOnAllButTheRecord) {
   const Json deciding = verdict_options(unusual_options());
-  EXPECT_EQ(deciding.size(), 11);
+  EXPECT_EQ(deciding.size(), 12);
   EXPECT_FALSE(deciding.contains("store_evidence"));
   EXPECT_TRUE(deciding.contains("process_pairs") && deciding.contains("max_seconds"));
 }
@@ -94,6 +95,7 @@ TEST(EvalOptions, ErrorsNameKeysOrFlags) {
   EXPECT_EQ(message({{"target", ""}}), "o.target: empty");
   EXPECT_THAT(message({{"thread", 1}}), HasSubstr("threads"));
   EXPECT_THAT(message({{"memory_bytes", -1}}), HasSubstr("o.memory_bytes"));
+  EXPECT_THAT(message({{"gpu_context", "mine"}}), HasSubstr("o.gpu_context"));
   EvalOptions options;
   options.max_seconds = std::numeric_limits<double>::infinity();
   EXPECT_EQ(check(options, OptionNames::kFlags).error().message(),

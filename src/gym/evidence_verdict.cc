@@ -114,6 +114,7 @@ Result<task::WorkloadVerdict> workload_verdict(const WorkloadReport& report,
   if (report.kernelbench) verdict.kernelbench = *report.kernelbench;
   verdict.flashinfer = report.flashinfer;
   verdict.hard_inputs = report.hard_inputs;
+  verdict.gpu = report.gpu;
   for (const task::Diagnostic& diagnostic : report.diagnostics)
     verdict.diagnostics.push_back({diagnostic.kind, printable(diagnostic.message, kMaxDiagnostic)});
   KW_TRY_STATUS(read_times(report, where, verdict));

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kMaxKernels = 32;
 inline constexpr std::size_t kAlignment = 64;     // alignment of every buffer handed to a candidate
 inline constexpr std::size_t kReadableTail = 64;  // readable bytes past the end of every input
 
-enum class Op : std::uint32_t { kPrepare = 1, kCall = 2, kNullCall = 3, kExit = 4 };
+enum class Op : std::uint32_t { kPrepare = 1, kCall = 2, kNullCall = 3, kExit = 4, kLoad = 5 };
 
 // Written by the checker, mapped read-only in the executor. launch_seq is stored last (release) and
 // counts 1, 2, 3...

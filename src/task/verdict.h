@@ -69,6 +69,18 @@ struct Coverage {
   double time = 0, count = 0;
 };
 
+// The context of a GPU in which a candidate was judged: one that no candidate had used before, or
+// one that others had.
+enum class GpuContext { kFresh, kResident };
+std::string_view to_string(GpuContext context);  // "fresh", "resident"
+std::optional<GpuContext> gpu_context_from_string(std::string_view name);
+
+// What is known of a workload's judgement on a GPU besides (docs/gpu.md).
+struct GpuFacts {
+  GpuContext context = GpuContext::kFresh;
+  bool operator==(const GpuFacts&) const = default;
+};
+
 struct CompatKernelBench {
   bool compiled = false, correctness = false;
   double runtime_ms = -1;
@@ -103,6 +115,7 @@ struct WorkloadVerdict {
   CompatKernelBench kernelbench;
   CompatFlashInfer flashinfer;
   std::vector<HardInputs> hard_inputs;
+  std::optional<GpuFacts> gpu;
   std::vector<Diagnostic> diagnostics;
 };
 

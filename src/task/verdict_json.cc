@@ -60,6 +60,10 @@ Json to_json(const HardInputs& hard) {
   return out;
 }
 
+Json to_json(const GpuFacts& gpu) {
+  return {{"context", to_string(gpu.context)}};
+}
+
 Json to_json(Clock clock) {
   return to_string(clock);
 }
@@ -83,16 +87,18 @@ Json list_to_json(const std::vector<T>& items) {
 }
 
 Json to_json(const WorkloadVerdict& workload) {
-  return {{"uuid", workload.uuid},
-          {"outcome", to_string(workload.outcome)},
-          {"violation", text_or_null(workload.violation)},
-          {"compat", compat_to_json(workload.kernelbench, workload.flashinfer)},
-          {"errors", list_to_json(workload.errors)},
-          {"times", optional_to_json(workload.times)},
-          {"clock", optional_to_json(workload.clock)},
-          {"speedup", optional_to_json(workload.speedup)},
-          {"hard_inputs", list_to_json(workload.hard_inputs)},
-          {"diagnostics", list_to_json(workload.diagnostics)}};
+  Json out = {{"uuid", workload.uuid},
+              {"outcome", to_string(workload.outcome)},
+              {"violation", text_or_null(workload.violation)},
+              {"compat", compat_to_json(workload.kernelbench, workload.flashinfer)},
+              {"errors", list_to_json(workload.errors)},
+              {"times", optional_to_json(workload.times)},
+              {"clock", optional_to_json(workload.clock)},
+              {"speedup", optional_to_json(workload.speedup)},
+              {"hard_inputs", list_to_json(workload.hard_inputs)},
+              {"diagnostics", list_to_json(workload.diagnostics)}};
+  if (workload.gpu) out["gpu"] = to_json(*workload.gpu);
+  return out;
 }
 
 Json to_json(const Cost& cost) {

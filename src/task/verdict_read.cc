@@ -175,6 +175,18 @@ Status outcome_from(ObjectReader& reader, Outcome& outcome, std::string& violati
   return {};
 }
 
+Result<GpuFacts> gpu_from(ObjectReader& reader) {
+  GpuFacts out;
+  KW_TRY(std::string name, reader.string("context"));
+  auto context = gpu_context_from_string(name);
+  if (!context) {
+    return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is no context", reader.path("context"),
+                printable(name, 60));
+  }
+  out.context = *context;
+  return out;
+}
+
 Result<WorkloadVerdict> workload_from(ObjectReader& reader) {
   WorkloadVerdict out;
   KW_TRY(out.uuid, reader.string("uuid"));
@@ -187,6 +199,8 @@ Result<WorkloadVerdict> workload_from(ObjectReader& reader) {
   // Verdicts of versions before 8 have no such list.
   if (reader.find("hard_inputs") != nullptr)
     KW_TRY_STATUS(list_from(reader, "hard_inputs", out.hard_inputs, hard_inputs_from));
+  if (reader.find("gpu") != nullptr)
+    KW_TRY_STATUS(optional_within(reader, "gpu", out.gpu, gpu_from));
   KW_TRY_STATUS(list_from(reader, "diagnostics", out.diagnostics, diagnostic_from));
   return out;
 }

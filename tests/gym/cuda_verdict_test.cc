@@ -176,6 +176,33 @@ TEST_F(CudaVerdicts, FaultsAreOutcomesAndLeaveNothingBehind) {
   EXPECT_EQ(judge(kRight).outcome, Outcome::kPassed);
 }
 
+TEST_F(CudaVerdicts, CandidatesShareAContextUntilOneFaults) {
+  const auto context = [&](const std::string& body, Outcome outcome) {
+    const task::Verdict verdict = judge(body);
+    EXPECT_EQ(verdict.outcome, outcome) << described(verdict);
+    const auto& gpu = verdict.workloads.at(0).gpu;
+    return gpu ? std::string(task::to_string(gpu->context)) : "none";
+  };
+  judge("  if (i < n) y[i] = 3 * x[i] + 1; // opens the sessions\n");
+  EXPECT_EQ(context("  if (i < n) y[i] = 3 * x[i] + 1; // 2\n", Outcome::kPassed), "resident");
+  EXPECT_EQ(context("  if (i < n) y[i] = 3 * x[i];\n", Outcome::kWrongValue), "resident");
+  // A fault is confirmed in a context of its own.
+  EXPECT_EQ(context("  asm(\"trap;\"); // 2\n", Outcome::kRuntimeError), "fresh");
+  EXPECT_EQ(context("  if (i < n) y[i] = 3 * x[i] + 1; // 3\n", Outcome::kPassed), "fresh");
+  request_.options.gpu_context = "fresh";
+  EXPECT_EQ(context("  if (i < n) y[i] = 3 * x[i] + 1; // 4\n", Outcome::kPassed), "fresh");
+}
+
+// A global variable of a plan is its own, whatever the plan before left there.
+TEST_F(CudaVerdicts, APlansVariablesAreItsOwn) {
+  const std::string head = "__device__ float kept[1 << 20];\n";
+  const auto source = [&](const std::string& body) { return head + kHead + body + "}\n"; };
+  judge_source(source("  if (i < n) { y[i] = 3 * x[i] + 1; kept[i & 0xFFFFF] = 1; }\n"));
+  const task::Verdict verdict =
+      judge_source(source("  if (i < n) y[i] = kept[i & 0xFFFFF] == 0 ? 3 * x[i] + 1 : 0;\n"));
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+}
+
 TEST_F(CudaVerdicts, WhatTheGpuRefusesIsSaid) {
   std::string source = kHead + std::string(kRight) + "}\n";
   source.replace(source.find("[256]"), 5, "[2048]");

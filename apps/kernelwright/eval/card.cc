@@ -88,6 +88,17 @@ std::string times_text(const Verdict& verdict) {
                          : "");
 }
 
+// Of the first workload that has such facts.
+std::string gpu_text(const Verdict& verdict) {
+  for (const WorkloadVerdict& workload : verdict.workloads) {
+    if (!workload.gpu) continue;
+    return workload.gpu->context == task::GpuContext::kFresh
+               ? "a context of its own"
+               : "a context that other candidates had used";
+  }
+  return {};
+}
+
 std::string compat_text(const Verdict& verdict) {
   const task::CompatKernelBench& kernelbench = verdict.kernelbench;
   std::string out = fmt::format("KernelBench {}", !kernelbench.compiled     ? "not compiled"
@@ -182,6 +193,7 @@ std::string card(const Verdict& verdict, bool colour) {
                                                   verdict.language, verdict.target)));
   add_row(out, paint, "time", times_text(verdict));
   add_workloads(out, paint, verdict);
+  add_row(out, paint, "gpu", gpu_text(verdict));
   add_row(out, paint, "error", errors_text(verdict));
   for (const task::Diagnostic& diagnostic : diagnostics_of(verdict)) {
     add_row(out, paint, printable(diagnostic.kind, 10),

@@ -46,6 +46,10 @@ class Backend {
   // one call are too short for the executor's clock and may overlap (events inside a batch).
   virtual std::uint32_t calls_per_launch() const { return 1; }
 
+  // How much memory a session may use for hard inputs that it would otherwise make for each
+  // candidate.
+  virtual std::uint64_t kept_input_bytes() const { return 0; }
+
   // monitor, fds: "oracle_monitor" and the descriptors of the "open" request.
   virtual Result<std::unique_ptr<Oracle>> attach_oracle(const Json& monitor, ReceivedFds& fds,
                                                         std::chrono::milliseconds timeout,
@@ -56,9 +60,10 @@ class Backend {
 // Memory files, frozen processes, the host's clock.
 Backend& host_backend();
 
-// Frozen processes of this host over memory of any kind, with the host's clock. The comparer ends
-// before the allocator.
+// Processes of this host over memory of any kind, with the host's clock. The comparer ends before
+// the allocator. kept_input_bytes: see Backend.
 std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator,
-                                              std::unique_ptr<CallComparer> comparer);
+                                              std::unique_ptr<CallComparer> comparer,
+                                              std::uint64_t kept_input_bytes);
 
 }  // namespace kw::gym

@@ -2,8 +2,9 @@
 // prepare, then launches, each of which says how long it took.
 //
 // The host's implementation freezes the process between launches and times thaw to confirmed freeze
-// (executor_client.h). On a GPU, the executor's process is frozen likewise and times its calls with
-// events; a freeze does not stop queued kernels, so it says done when its stream is empty.
+// (executor_client.h). On a GPU, the executor's process times its calls with events and says done
+// when its stream is empty. Its host code is ours or the reference's, so it is frozen only while it
+// rests between judgements.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "gym/checker/output_memory.h"
 #include "gym/checker/tensor_memory.h"
 #include "gym/protocol.h"
+#include "os/fd.h"
 #include "sandbox/sandbox.h"
 
 namespace kw::gym {
@@ -90,6 +92,16 @@ class Executor {
   virtual std::optional<KernelLaunches> kernel_launches() const = 0;  // only of Triton candidates
   // Whether nothing of it can run between launches.
   virtual bool is_still_between_launches() const = 0;
+  // Whether calls are timed by a GPU's events. What a launch costs besides depends on the process
+  // alone then, not on the program that it runs.
+  virtual bool has_device_clock() const { return false; }
+  // Takes another program in the place of the one that it runs; load() waits for it. The source is
+  // as at the start. kUnsupported: it serves one program only.
+  virtual Status replace(os::UniqueFd /*source*/) {
+    return fail(ErrorCode::kUnsupported, "an executor for one program");
+  }
+  // Nothing is launched for a while: lets the cores be. The next launch ends it.
+  virtual Status rest() { return {}; }
   // After a LaunchEnd other than kDone.
   virtual ExecutorEnd end() = 0;
 };

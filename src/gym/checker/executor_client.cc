@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <utility>
 
 #include <immintrin.h>
 
@@ -49,6 +50,8 @@ Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
   for (const task::Argument& input : signature.inputs)
     client->input_is_scalar_.push_back(input.role == task::Role::kScalar);
   KW_TRY_STATUS(client->send_setup(attach, signature));
+  if (attach.setup.language == ExecutorLanguage::kPlan)
+    client->control_ = std::move(attach.control);
   return client;
 }
 
@@ -89,7 +92,26 @@ Status ExecutorClient::send_setup(Attach& attach, const task::Signature& signatu
   return {};
 }
 
+Status ExecutorClient::replace(os::UniqueFd source) {
+  if (!control_.valid()) return Executor::replace(std::move(source));
+  KW_TRY_STATUS(
+      os::send_message(control_.get(), {{"op", "program"}, {"fds", {"source"}}}, {source.get()}));
+  is_replaced_ = true;
+  return {};
+}
+
+Status ExecutorClient::rest() {
+  if (!freeze_ || is_frozen_ || exit_) return {};
+  KW_TRY_STATUS(monitor_->freeze());
+  is_frozen_ = true;
+  return {};
+}
+
 Result<LaunchResult> ExecutorClient::load(std::chrono::nanoseconds timeout) {
+  return std::exchange(is_replaced_, false) ? run(Op::kLoad, {}, timeout) : wait_ready(timeout);
+}
+
+Result<LaunchResult> ExecutorClient::wait_ready(std::chrono::nanoseconds timeout) {
   auto start = clock_->now();
   Wait wait{start + timeout};
   LaunchResult result;
@@ -112,8 +134,8 @@ Result<LaunchResult> ExecutorClient::load(std::chrono::nanoseconds timeout) {
     return result;
   }
   style_ = *style;
-  if (!freeze_) return result;
-  KW_TRY_STATUS(monitor_->freeze());
+  if (!freezes_after_launches()) return result;
+  KW_TRY_STATUS(rest());
   if (auto used = monitor_->cpu_time(); used) cpu_at_rest_ = *used;  // none of an ended process
   return result;
 }
@@ -167,17 +189,24 @@ void ExecutorClient::write_command(Op op, std::span<const std::uint32_t> sets) {
   }
 }
 
+Result<ExecutorClient::Usage> ExecutorClient::usage() {
+  Usage used;
+  if (on_device_) return used;
+  KW_TRY(used.cpu, monitor_->cpu_time());
+  KW_TRY(used.faults, monitor_->minor_faults());
+  used.first = monitor_->first_thread();
+  return used;
+}
+
 Result<LaunchResult> ExecutorClient::run(Op op, std::span<const std::uint32_t> sets,
                                          std::chrono::nanoseconds timeout) {
-  KW_TRY_STATUS(turn_->make_way(nullptr));
+  KW_TRY_STATUS(turn_->make_way(freeze_ && !is_frozen_ ? monitor_.get() : nullptr));
   write_command(op, sets);
-  KW_TRY(auto cpu_before, monitor_->cpu_time());
-  KW_TRY(std::uint64_t faults_before, monitor_->minor_faults());
-  const sandbox::ThreadTimes first_before = monitor_->first_thread();
+  KW_TRY(const Usage before, usage());
   ++sequence_;
   LaunchResult result;
-  if (freeze_) {
-    result.ran_at_rest = cpu_before - cpu_at_rest_;
+  if (freezes_after_launches()) {
+    result.ran_at_rest = before.cpu - cpu_at_rest_;
     KW_TRY(bool is_still, monitor_->is_still());
     result.was_moving = !is_still;
   }
@@ -186,26 +215,24 @@ Result<LaunchResult> ExecutorClient::run(Op op, std::span<const std::uint32_t> s
   std::atomic_ref<std::uint64_t>(pages_.command().launch_seq)
       .store(sequence_, std::memory_order_release);
   auto start = clock_->now();
-  if (freeze_) KW_TRY_STATUS(monitor_->thaw());
+  if (std::exchange(is_frozen_, false)) KW_TRY_STATUS(monitor_->thaw());
   Wait wait{start + timeout};
   KW_TRY(result.end, wait_done(sequence_, wait));
-  if (freeze_ && result.end != LaunchEnd::kExited) KW_TRY_STATUS(monitor_->freeze());
+  if (freezes_after_launches() && result.end != LaunchEnd::kExited) KW_TRY_STATUS(rest());
   result.wall = clock_->now() - start - wait.aside;
   urgent.reset();
   if (result.end != LaunchEnd::kDone) return result;
   // Frozen now: a second look cannot change any more.
   if (load_acquire(pages_.reply().done_seq) != sequence_) result.end = LaunchEnd::kProtocol;
-  KW_TRY(auto cpu_after, monitor_->cpu_time());
-  KW_TRY(std::uint64_t faults_after, monitor_->minor_faults());
-  result.cpu_time = cpu_after - cpu_before;
-  cpu_at_rest_ = cpu_after;
-  result.minor_faults = faults_after - faults_before;
-  const sandbox::ThreadTimes first_after = monitor_->first_thread();
-  result.waited = first_after.waited - first_before.waited;
-  if (freeze_ && !on_device_ && monitor_->cpu_time_is_whole()) {
+  KW_TRY(const Usage after, usage());
+  result.cpu_time = after.cpu - before.cpu;
+  cpu_at_rest_ = after.cpu;
+  result.minor_faults = after.faults - before.faults;
+  result.waited = after.first.waited - before.first.waited;
+  if (freezes_after_launches() && monitor_->cpu_time_is_whole()) {
     result.processor_time = processor_time({.wall = result.wall,
                                             .all_ran = result.cpu_time,
-                                            .first_ran = first_after.ran - first_before.ran,
+                                            .first_ran = after.first.ran - before.first.ran,
                                             .first_waited = result.waited});
   }
   // Only a program of ours says this: on the processor the page is the candidate's to write.

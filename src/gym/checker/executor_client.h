@@ -1,6 +1,7 @@
 // ExecutorClient: the host's Executor, over a sandboxed process: setup, then launches. Between
-// launches the process is frozen where the machine can do that. The sandbox itself belongs to the
-// supervisor; only its Monitor is here. docs/protocol.md has the messages and pages.
+// launches the process is frozen where the machine can do that; one on a GPU only while it rests.
+// The sandbox itself belongs to the supervisor; only its Monitor is here. docs/protocol.md has the
+// messages and pages.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -42,7 +43,7 @@ class ExecutorClient final : public Executor {
                                                         const task::Signature& signature,
                                                         ExecutorMemory memory);
 
-  // Waits for kReady, then freezes.
+  // Waits for kReady, or after replace() for the other program.
   Result<LaunchResult> load(std::chrono::nanoseconds timeout) override;
   Result<LaunchResult> prepare(std::chrono::nanoseconds timeout) override {
     return run(Op::kPrepare, {}, timeout);
@@ -57,7 +58,12 @@ class ExecutorClient final : public Executor {
   Style style() const override { return style_; }
   OutputReport report(std::uint32_t call, std::uint32_t output) const override;
   std::optional<KernelLaunches> kernel_launches() const override;
-  bool is_still_between_launches() const override { return freeze_; }
+  // On a GPU nothing of a candidate runs on the host, and the stream is empty after a launch.
+  bool is_still_between_launches() const override { return freeze_ || on_device_; }
+  bool has_device_clock() const override { return on_device_; }
+  // Of an executor of plans.
+  Status replace(os::UniqueFd source) override;
+  Status rest() override;
   ExecutorEnd end() override;
 
  private:
@@ -67,6 +73,15 @@ class ExecutorClient final : public Executor {
     CheckerClock::Time deadline;
     std::chrono::nanoseconds aside{0};  // how long others measured
   };
+  // What the sandbox has used so far; zeros on a GPU, where the host's threads do none of the work.
+  struct Usage {
+    std::chrono::nanoseconds cpu{0};
+    std::uint64_t faults = 0;
+    sandbox::ThreadTimes first;
+  };
+  Result<Usage> usage();
+  Result<LaunchResult> wait_ready(std::chrono::nanoseconds timeout);
+  bool freezes_after_launches() const { return freeze_ && !on_device_; }
   // One operation, from thaw to confirmed freeze.
   Result<LaunchResult> run(Op op, std::span<const std::uint32_t> sets,
                            std::chrono::nanoseconds timeout);
@@ -85,6 +100,9 @@ class ExecutorClient final : public Executor {
   std::uint64_t sequence_ = 0;
   Style style_ = Style::kUnknown;
   bool freeze_ = true, timing_ = true;
+  bool is_frozen_ = false;
+  os::UniqueFd control_;      // of an executor that takes other programs
+  bool is_replaced_ = false;  // load() is to be asked for
   bool interprets_triton_ = false;
   bool on_device_ = false;                   // its calls run on a GPU
   std::chrono::nanoseconds cpu_at_rest_{0};  // core time of the sandbox when it was frozen

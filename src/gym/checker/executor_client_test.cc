@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -35,6 +36,7 @@ class ExecutorClientTest : public ::testing::Test {
     clock_.step = std::chrono::microseconds(10);  // so that every wait ends
   }
 
+  os::UniqueFd its_end_;  // of the control socket
   void attach(ExecutorSetup setup = {}) {
     ExecutorMemory memory;
     for (const auto& set : inputs_) memory.inputs.push_back(set.get());
@@ -49,6 +51,7 @@ class ExecutorClientTest : public ::testing::Test {
     attach.clock = &clock_;
     client_ = ExecutorClient::attach(std::move(attach), signature_, memory).value();
     message_ = os::receive_message(sockets.second.get(), seconds(5)).value();
+    its_end_ = std::move(sockets.second);
     command_ = os::Mapping::shared(message_.fds.at(0).get(), sizeof(CommandPage), false).value();
     reply_ = os::Mapping::shared(message_.fds.at(1).get(), sizeof(ReplyPage), true).value();
   }
@@ -206,6 +209,47 @@ TEST_F(ExecutorClientTest, AFailureIsReadFromThePage) {
   EXPECT_EQ(client_->end().failure, Failure::kException);
 }
 
+// Its host code is ours, so a freeze would only take time.
+TEST_F(ExecutorClientTest, AGpusExecutorIsFrozenOnlyWhileItRests) {
+  ExecutorSetup setup;
+  setup.device = 0;
+  attach(std::move(setup));
+  be_ready();
+  ASSERT_EQ(client_->load(seconds(1)).value().end, LaunchEnd::kDone);
+  const std::uint32_t set = 0;
+  std::atomic<bool> is_over = false;
+  std::jthread process([&] {  // it runs all the time
+    while (!is_over) reply().done_seq = command().launch_seq;
+  });
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(client_->launch(std::span(&set, 1), seconds(1)).value().end, LaunchEnd::kDone);
+  EXPECT_EQ(process_.freezes, 0);
+  EXPECT_TRUE(client_->is_still_between_launches());
+  ASSERT_TRUE(client_->rest());
+  EXPECT_TRUE(process_.is_frozen);
+  EXPECT_EQ(client_->launch(std::span(&set, 1), seconds(1)).value().end, LaunchEnd::kDone);
+  EXPECT_FALSE(process_.is_frozen);
+  is_over = true;
+}
+
+TEST_F(ExecutorClientTest, AnExecutorOfPlansTakesAnotherOne) {
+  attach();
+  load();
+  EXPECT_EQ(client_->replace(os::make_sealed_file("source", "").value()).error().code(),
+            ErrorCode::kUnsupported);
+  ExecutorSetup setup;
+  setup.language = ExecutorLanguage::kPlan;
+  attach(std::move(setup));
+  load();
+  ASSERT_TRUE(client_->replace(os::make_sealed_file("source", "another").value()));
+  const os::Message program = os::receive_message(its_end_.get(), seconds(5)).value();
+  EXPECT_EQ(os::read_to_end(program.fds.at(0).get(), 100).value(), "another");
+  const std::uint64_t before = command().launch_seq;
+  EXPECT_EQ(client_->load(seconds(1)).value().end, LaunchEnd::kDone);
+  EXPECT_EQ(command().launch_seq, before + 1);
+  EXPECT_EQ(command().op, static_cast<std::uint32_t>(Op::kLoad));
+}
+
 // The page of an executor on the processor is its candidate's to write.
 TEST_F(ExecutorClientTest, OnlyAGpusExecutorHasAClockOfItsOwn) {
   const std::uint32_t set = 0;
@@ -216,15 +260,19 @@ TEST_F(ExecutorClientTest, OnlyAGpusExecutorHasAClockOfItsOwn) {
     load();
     reply().device_ns = 1'000'000;
     reply().device_span_ns = 2'000'000;
-    LaunchResult result = client_->launch(std::span(&set, 1), seconds(1)).value();
+    const auto launched = [&] {
+      EXPECT_TRUE(client_->rest());  // the process acts when it is thawed
+      return client_->launch(std::span(&set, 1), seconds(1)).value();
+    };
+    LaunchResult result = launched();
     EXPECT_EQ(result.device_time, milliseconds(on_device ? 1 : 0));
     EXPECT_EQ(result.device_span, milliseconds(on_device ? 2 : 0));
     // Neither is longer than what it is a part of.
     reply().device_ns = 3'000'000;
-    result = client_->launch(std::span(&set, 1), seconds(1)).value();
+    result = launched();
     EXPECT_EQ(result.device_time, result.device_span);
     reply().device_ns = reply().device_span_ns = UINT64_MAX;
-    result = client_->launch(std::span(&set, 1), seconds(1)).value();
+    result = launched();
     EXPECT_EQ(result.device_time, on_device ? result.wall : milliseconds(0));
   }
   EXPECT_GT(message_.body["input_bytes"], 256 * 4);

@@ -127,6 +127,7 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int parts) {
     hard.uses = 1;
     hard.seed = seeds_->next();
     hard.known.reset();
+    hard.kept.reset();
   }
   return out;
 }
@@ -137,11 +138,26 @@ std::vector<std::size_t> HardCases::certain() const {
   return out;
 }
 
-Result<OracleAnswer> HardCases::fill(const HardCase& hard, InputSource& inputs,
-                                     TensorMemory& set) const {
+Result<OracleAnswer> HardCases::fill(HardCase& hard, InputSource& inputs, TensorMemory& set) {
+  if (hard.kept != nullptr) {
+    KW_TRY_STATUS(set.copy(*hard.kept));
+    return OracleAnswer{};
+  }
   KW_TRY(OracleAnswer answer, inputs.fill(set, hard.seed));
-  if (answer.ok) KW_TRY_STATUS(inputs.harden(set, hard.mix, hard.inputs, hard.seed));
+  if (!answer.ok) return answer;
+  KW_TRY_STATUS(inputs.harden(set, hard.mix, hard.inputs, hard.seed));
+  KW_TRY_STATUS(keep(hard, set));
   return answer;
+}
+
+Status HardCases::keep(HardCase& hard, const TensorMemory& set) {
+  std::uint64_t bytes = set.layout().total_bytes();
+  for (const HardCase& other : cases_)
+    if (other.kept != nullptr) bytes += other.kept->layout().total_bytes();
+  if (allocator_ == nullptr || bytes > most_kept_) return {};
+  KW_TRY(hard.kept,
+         allocator_->allocate("hard", Layout::for_reading(tensors_of(signature_->inputs)), false));
+  return hard.kept->copy(set);
 }
 
 Result<std::string> HardCases::learn(const HardCase& hard, ReferenceRuns& reference,
@@ -201,6 +217,7 @@ void HardCases::leave_out(HardKind kind, const std::string& why) {
     }
     std::erase(hard.mix.kinds, kind);
     hard.known.reset();
+    hard.kept.reset();
     hard.version += 1;
   }
 }

@@ -33,6 +33,7 @@ struct HardCase {
   int version = 0;       // raised when other inputs take the place of these under the same seed
   std::string left_out;  // not empty: why nothing can be judged by it
   std::unique_ptr<KnownOutputs> known;  // null: nobody has asked yet
+  std::unique_ptr<TensorMemory> kept;   // the inputs, to be copied; null: they are made each time
 
   bool is_uneven() const;
   std::string name() const;
@@ -44,6 +45,12 @@ class HardCases {
   HardCases() = default;  // none
   HardCases(const task::Signature& signature, const InputSource& inputs,
             const OutputChecker& checker, SessionSeeds& seeds);
+
+  // Keeps the inputs of cases, at most so many bytes in all. allocator: borrowed.
+  void keep_inputs(TensorAllocator& allocator, std::uint64_t most_bytes) {
+    allocator_ = &allocator;
+    most_kept_ = most_bytes;
+  }
 
   std::size_t size() const { return cases_.size(); }
   // The time to fill a set; get_inputs() of a module may be slow. 0: it was not measured.
@@ -58,7 +65,7 @@ class HardCases {
   std::vector<std::size_t> certain() const;
 
   // Fills the set with the case's inputs.
-  Result<OracleAnswer> fill(const HardCase& hard, InputSource& inputs, TensorMemory& set) const;
+  Result<OracleAnswer> fill(HardCase& hard, InputSource& inputs, TensorMemory& set);
   // Runs the reference on the set, which holds the case's inputs, unless its outputs are known. If
   // nothing can be judged by them, the case's kinds are tried one by one on the set, those at fault
   // leave all cases, and the result is false.
@@ -72,6 +79,7 @@ class HardCases {
 
  private:
   void add(HardMix mix);
+  Status keep(HardCase& hard, const TensorMemory& set);
   bool is_possible(HardKind kind) const;
   std::vector<std::size_t> axes() const;
   // "" when outputs can be judged by the reference's outputs for these inputs.
@@ -90,6 +98,8 @@ class HardCases {
   bool reduces_all_ = false;  // a mix would hide its parts from each other
   std::size_t next_ = 0;      // of choose()
   std::chrono::nanoseconds fill_time_{0};
+  TensorAllocator* allocator_ = nullptr;
+  std::uint64_t most_kept_ = 0;
 };
 
 }  // namespace kw::gym

@@ -12,12 +12,16 @@ namespace {
 
 class ProcessBackend final : public Backend {
  public:
-  ProcessBackend(std::unique_ptr<TensorAllocator> allocator, std::unique_ptr<CallComparer> comparer)
-      : allocator_(std::move(allocator)), comparer_(std::move(comparer)) {}
+  ProcessBackend(std::unique_ptr<TensorAllocator> allocator, std::unique_ptr<CallComparer> comparer,
+                 std::uint64_t kept_input_bytes)
+      : allocator_(std::move(allocator)),
+        comparer_(std::move(comparer)),
+        kept_input_bytes_(kept_input_bytes) {}
   TensorAllocator& allocator() override { return *allocator_; }
   CallComparer& comparer() override { return *comparer_; }
   CheckerClock& clock() override { return host_clock(); }
   MachineState& machine() override { return host_machine(); }
+  std::uint64_t kept_input_bytes() const override { return kept_input_bytes_; }
 
   Result<std::unique_ptr<Oracle>> attach_oracle(const Json& monitor_description, ReceivedFds& fds,
                                                 std::chrono::milliseconds timeout,
@@ -45,19 +49,22 @@ class ProcessBackend final : public Backend {
  private:
   std::unique_ptr<TensorAllocator> allocator_;
   std::unique_ptr<CallComparer> comparer_;
+  std::uint64_t kept_input_bytes_;
 };
 
 }  // namespace
 
 Backend& host_backend() {
   static ProcessBackend backend(std::make_unique<HostAllocator>(),
-                                std::make_unique<HostCallComparer>());
+                                std::make_unique<HostCallComparer>(), 0);
   return backend;
 }
 
 std::unique_ptr<Backend> make_process_backend(std::unique_ptr<TensorAllocator> allocator,
-                                              std::unique_ptr<CallComparer> comparer) {
-  return std::make_unique<ProcessBackend>(std::move(allocator), std::move(comparer));
+                                              std::unique_ptr<CallComparer> comparer,
+                                              std::uint64_t kept_input_bytes) {
+  return std::make_unique<ProcessBackend>(std::move(allocator), std::move(comparer),
+                                          kept_input_bytes);
 }
 
 }  // namespace kw::gym

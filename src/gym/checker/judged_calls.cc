@@ -45,12 +45,19 @@ Result<OracleAnswer> JudgedCalls::fill_ordinary(std::uint32_t s, std::uint64_t s
 }
 
 Result<OracleAnswer> JudgedCalls::fill_hard(std::uint32_t s, std::size_t number) {
-  const HardCase& hard = context_.hard.at(number);
+  HardCase& hard = context_.hard.at(number);
   filled_cases_[s] = FilledCase{number, hard.version};
   return context_.hard.fill(hard, context_.inputs, *context_.sets[s]);
 }
 
 Status JudgedCalls::fill(std::uint32_t s, bool audited, std::optional<std::size_t> hard) {
+  const auto start = context_.clock.now();
+  KW_TRY_STATUS(fill_and_guard(s, audited, hard));
+  fill_ms_ += to_ms(context_.clock.now() - start);
+  return {};
+}
+
+Status JudgedCalls::fill_and_guard(std::uint32_t s, bool audited, std::optional<std::size_t> hard) {
   const Mechanisms& on = context_.options.mechanisms;
   Rng places(context_.seeds.next());
   std::uint64_t seed = context_.seeds.next();

@@ -41,8 +41,10 @@ class JudgedCalls {
   const JudgedOutputs& outputs() const { return outputs_; }
   const LaunchTotals& candidate_totals() const { return candidate_totals_; }
   const LaunchTotals& baseline_totals() const { return baseline_totals_; }
+  double fill_ms() const { return fill_ms_; }  // of all fill() so far
 
  private:
+  Status fill_and_guard(std::uint32_t set, bool audited, std::optional<std::size_t> hard);
   Result<OracleAnswer> fill_ordinary(std::uint32_t set, std::uint64_t seed, bool is_known);
   Result<OracleAnswer> fill_hard(std::uint32_t set, std::size_t number);
   Result<OracleAnswer> repeat_probabilities(TensorMemory& set);
@@ -56,6 +58,7 @@ class JudgedCalls {
   FirstFault& fault_;
   JudgedOutputs outputs_;
   LaunchTotals candidate_totals_, baseline_totals_;
+  double fill_ms_ = 0;
   int restless_launches_ = 0;  // of the candidate, before which it ran while it was frozen
   std::uint64_t hash_seed_;
   std::uint64_t first_seed_;                 // seed of inputs; used only with fresh_inputs off

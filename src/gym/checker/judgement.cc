@@ -134,8 +134,13 @@ WorkloadReport Judgement::report() const {
   report.reference_page_faults = baseline.minor_faults;
   report.candidate_waited_ns = candidate.waited.count();
   report.reference_waited_ns = baseline.waited.count();
-  report.cost = {start_times_.load_ms, start_times_.prepare_ms, measured.check_ms + check_ms_,
-                 measured.time_ms};
+  report.cost = {.load_ms = start_times_.load_ms,
+                 .prepare_ms = start_times_.prepare_ms,
+                 .calibrate_ms = measured.calibrate_ms,
+                 .fill_ms = calls_.fill_ms(),
+                 .check_ms = measured.check_ms + check_ms_,
+                 .time_ms = measured.time_ms,
+                 .lease_ms = measured.lease_ms};
   calls_.outputs().benchmark_rules().add_to(report, fault_.get());
   if (auto launches = candidate_->executor().kernel_launches())
     report.launches = report_of(*launches);

@@ -1,6 +1,7 @@
 // Judgement: one candidate beside the baseline of an open workload, from its start to the report.
 #pragma once
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,8 @@ class Judgement {
   Judgement(JudgingContext& context, std::unique_ptr<Side> candidate);
   // The report of one workload (docs/formats/evidence.md). An Error is ours.
   Result<WorkloadReport> run();
+  // The candidate's side, after run().
+  std::unique_ptr<Side> take_side() { return std::move(candidate_); }
 
  private:
   // The call in which a candidate may compile itself. It is checked as all others, and its time is

@@ -163,6 +163,7 @@ Status Session::find_hard_cases() {
   for (std::size_t j = 0; j < signature_.outputs.size(); ++j)
     if (reference_->is_judged_in_parts(j)) return {};
   hard_ = HardCases(signature_, *inputs_, *checker_, seeds_);
+  hard_.keep_inputs(backend_.allocator(), backend_.kept_input_bytes());
   // The first set has inputs that admission still needs.
   const auto start = backend_.clock().now();
   KW_TRY(OracleAnswer filled, inputs_->fill(*sets_.back(), seeds_.next()));
@@ -236,6 +237,7 @@ Result<KernelBenchTried> Session::kernelbench(const KernelBenchRequest& request,
 
 Result<BaselineStarted> Session::start_baseline(const BaselineRequest& request, ReceivedFds& fds) {
   baseline_.reset();
+  resident_.reset();
   KW_TRY_STATUS(memory_->renew(sets_.size(), request.memory_is_free, request.exchanged));
   KW_TRY(baseline_, attach_to_sets(request.baseline, fds, "baseline", memory_->baseline()));
   StartTimes times;
@@ -245,6 +247,7 @@ Result<BaselineStarted> Session::start_baseline(const BaselineRequest& request, 
     KW_TRY(fault, warm_up(kBaselineWarmUps));
   }
   if (fault) return BaselineStarted{.failure = fault->message};
+  if (baseline_->executor().has_device_clock()) KW_TRY_STATUS(baseline_->rest());
   return BaselineStarted{.reference_ns = reference_time_.count()};
 }
 
@@ -263,19 +266,38 @@ Result<std::optional<Fault>> Session::warm_up(int calls) {
   return std::optional<Fault>();
 }
 
+// The memory that a resident executor has mapped stays the candidates', cleared between them.
+Result<std::unique_ptr<Side>> Session::candidate_of(const JudgeRequest& request, ReceivedFds& fds) {
+  auto resident = std::move(resident_);
+  const bool is_free = request.memory_is_free || request.resident;
+  KW_TRY_STATUS(memory_->renew_candidate(sets_.size(), is_free));
+  if (!request.resident)
+    return attach_to_sets(request.candidate, fds, "candidate", memory_->candidate());
+  if (resident == nullptr) return fail(ErrorCode::kInternal, "there is no resident executor");
+  KW_TRY(os::UniqueFd source, fds.take("candidate.source"));
+  KW_TRY_STATUS(resident->replace(std::move(source)));
+  return resident;
+}
+
 Result<WorkloadReport> Session::judge(const JudgeRequest& request, ReceivedFds& fds,
                                       TimingLease& lease) {
   if (baseline_ == nullptr) return fail(ErrorCode::kInternal, "judge before baseline");
   KW_TRY_STATUS(audits_.renew(learning()));
-  KW_TRY_STATUS(memory_->renew_candidate(sets_.size(), request.memory_is_free));
-  KW_TRY(auto candidate, attach_to_sets(request.candidate, fds, "candidate", memory_->candidate()));
+  KW_TRY(auto candidate, candidate_of(request, fds));
   JudgingContext context{
       options_, request.goal, signature_,          module_,           sets_,
       *inputs_, *checker_,    backend_.comparer(), *reference_,       audits_,
       hard_,    seeds_,       *baseline_,          reference_time_,   backend_.calls_per_launch(),
       *turn_,   lease,        backend_.clock(),    backend_.machine()};
-  KW_TRY(WorkloadReport report, Judgement(context, std::move(candidate)).run());
+  Judgement judgement(context, std::move(candidate));
+  KW_TRY(WorkloadReport report, judgement.run());
   hard_.save_memory();
+  auto side = judgement.take_side();
+  if (!side->executor().has_device_clock()) return report;
+  KW_TRY_STATUS(baseline_->rest());
+  if (!leaves_context_usable(report)) return report;
+  KW_TRY_STATUS(side->rest());
+  resident_ = std::move(side);
   return report;
 }
 

@@ -62,6 +62,7 @@ class Session {
   Result<std::unique_ptr<Side>> attach_to_sets(ExecutorSpec spec, ReceivedFds& fds,
                                                const std::string& prefix, OutputMemory& output);
   Result<std::optional<Fault>> warm_up(int calls);
+  Result<std::unique_ptr<Side>> candidate_of(const JudgeRequest& request, ReceivedFds& fds);
 
   Backend& backend_;
   SessionSeeds seeds_;
@@ -83,6 +84,7 @@ class Session {
   std::unique_ptr<PairedMemory> memory_;
   std::unique_ptr<KernelBenchTrials> kernelbench_trials_;  // made when first needed
   std::unique_ptr<Side> baseline_;
+  std::unique_ptr<Side> resident_;              // the last candidate's, where another may run in it
   std::chrono::nanoseconds reference_time_{0};  // one call of the baseline, by its warm-up
 };
 

@@ -73,8 +73,21 @@ class SessionTest : public ::testing::Test {
     JudgeRequest request;
     request.memory_is_free = memory_is_free;
     ReceivedFds none;
+    return judge(request, none);
+  }
+  Result<WorkloadReport> judge(const JudgeRequest& request, ReceivedFds& fds) {
     KW_TRY(TurnScope turn, TurnScope::begin(session_->turn()));
-    return session_->judge(request, none, lease_);
+    return session_->judge(request, fds, lease_);
+  }
+  // In the executor of the candidate before.
+  Result<WorkloadReport> judge_resident() {
+    os::Message message;
+    message.body["fds"] = {"candidate.source"};
+    message.fds.push_back(os::make_sealed_file("source", "a plan").value());
+    KW_TRY(ReceivedFds fds, ReceivedFds::of(message));
+    JudgeRequest request;
+    request.resident = true;
+    return judge(request, fds);
   }
 
   os::TempDir folder_ = os::TempDir::make("kw-session-").value();
@@ -189,6 +202,73 @@ TEST_F(SessionTest, MemoryIsMadeAnewUnlessItIsFree) {
   EXPECT_EQ(backend_.memory.allocations, made);
   ASSERT_TRUE(judge());
   EXPECT_GT(backend_.memory.allocations, made);
+}
+
+// A GPU's executor of plans, in which candidates follow each other.
+class ResidentExecutor : public SessionTest {
+ protected:
+  void SetUp() override {
+    for (testing::ExecutorScript* script : {&backend_.baseline, &backend_.candidate})
+      script->device_clock = true;
+    backend_.candidate.next = &next_;
+    ASSERT_TRUE(open(definition()));
+    ASSERT_TRUE(start_baseline());
+    ASSERT_EQ(judge().value().outcome, task::Outcome::kPassed);
+  }
+  testing::ExecutorScript script(std::function<void(const testing::ScriptedCall&)> kernel) const {
+    testing::ExecutorScript out = backend_.candidate;
+    out.kernel = std::move(kernel);
+    return out;
+  }
+  std::vector<testing::ExecutorScript> next_;
+};
+
+TEST_F(ResidentExecutor, JudgesTheNextCandidateInTheSameMemoryCleared) {
+  OpenRequest request = definition();
+  request.options.disabled = {"canaries"};  // or the bytes that are left would be found
+  ASSERT_TRUE(open(request));
+  ASSERT_TRUE(start_baseline());
+  constexpr std::byte kLeft{0x7E};
+  bool found = false;
+  backend_.candidate.kernel = [&](const testing::ScriptedCall& call) {
+    compute_workload(call);
+    call.outputs.bytes().back() = kLeft;
+  };
+  next_ = {script([&](const testing::ScriptedCall& call) {
+    found = found || call.outputs.bytes().back() == kLeft;
+    compute_workload(call);
+  })};
+  ASSERT_EQ(judge().value().outcome, task::Outcome::kPassed);
+  const int made = backend_.memory.allocations;
+  const std::size_t executors = backend_.setups.size();
+  EXPECT_EQ(judge_resident().value().outcome, task::Outcome::kPassed);
+  EXPECT_FALSE(found);
+  EXPECT_EQ(backend_.memory.allocations, made);
+  EXPECT_EQ(backend_.setups.size(), executors);
+}
+
+TEST_F(ResidentExecutor, AWrongCandidateLeavesItAndAFaultTakesIt) {
+  next_ = {script([](const testing::ScriptedCall& call) { call.y()[0] = 1; }),
+           script(compute_workload), script(compute_workload)};
+  next_[1].on_launch = [](int, LaunchResult& result) { result.end = LaunchEnd::kFailed; };
+  next_[1].end.failure = Failure::kKernelFault;
+  EXPECT_EQ(judge_resident().value().outcome, task::Outcome::kWrongValue);
+  EXPECT_EQ(judge_resident().value().outcome, task::Outcome::kRuntimeError);
+  EXPECT_EQ(judge_resident().error().code(), ErrorCode::kInternal);
+  EXPECT_EQ(judge().value().outcome, task::Outcome::kPassed);
+}
+
+TEST_F(ResidentExecutor, EndsWithItsBaseline) {
+  next_ = {script(compute_workload)};
+  ASSERT_TRUE(start_baseline());
+  EXPECT_EQ(judge_resident().error().code(), ErrorCode::kInternal);
+}
+
+TEST_F(ResidentExecutor, MeasuresEmptyLaunchesOnce) {
+  next_ = {script(compute_workload), script(compute_workload)};
+  next_[1].null_wall = std::chrono::seconds(1);  // would show in the judgement's calibration
+  EXPECT_EQ(judge_resident().value().cost.calibrate_ms, 0);
+  EXPECT_EQ(judge_resident().value().cost.calibrate_ms, 0);
 }
 
 TEST_F(SessionTest, KernelBenchTrialsLeaveTheOraclesModuleAsItWas) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/result.h"
 #include "gym/checker/clock.h"
@@ -43,7 +44,12 @@ class Side {
   // Loads and prepares. A fault is the executor's.
   Result<std::optional<Fault>> start(StartTimes& times);
   // Measures what every launch costs by itself: on a quiet machine, before the first timed call.
+  // Once is enough where a GPU keeps the time: then it only explains what is beside that.
   Status calibrate();
+  // Takes another program into the same executor; start() loads it. kUnsupported.
+  Status replace(os::UniqueFd source) { return executor_->replace(std::move(source)); }
+  // Until the next launch.
+  Status rest() { return executor_->rest(); }
   // Limits the time that is subtracted from every launch to the other side's, because the candidate
   // must not choose it.
   void limit_null_launch(const Side& other);
@@ -87,7 +93,7 @@ class Side {
   std::unique_ptr<Executor> executor_;
   ExecutorOutputs outputs_;
   Compiles compiles_;
-  bool has_called_ = false;
+  bool has_called_ = false, is_calibrated_ = false;
   CheckerClock* clock_;
   NullLaunch null_launch_;
 };

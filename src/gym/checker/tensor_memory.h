@@ -54,6 +54,14 @@ class TensorMemory {
   virtual Status fill(std::size_t i, const InputSpec& spec, std::uint64_t seed) = 0;
   // Copies the bytes to the start of tensor i; the shorter of the two decides how many.
   virtual Status write(std::size_t i, std::span<const std::byte> bytes) = 0;
+  // Copies all tensors of other memory of the same allocator, whose tensors have the same sizes.
+  virtual Status copy(const TensorMemory& from) {
+    for (std::size_t i = 0; i < layout_.count(); ++i) {
+      KW_TRY(auto bytes, from.view(i));
+      KW_TRY_STATUS(write(i, bytes));
+    }
+    return {};
+  }
   // Lets the caller change the bytes of tensor i on the host: in place where they lie there.
   virtual Status edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) = 0;
   // The bytes of tensor i, readable on the host until the next write to this memory.

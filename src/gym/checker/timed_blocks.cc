@@ -13,6 +13,8 @@ constexpr std::uint32_t kRotatingSets = 4;  // sets of each half, where a half i
 constexpr int kWarmUpBlocks = 1;            // checked like all others, left out of the interval
 // Shorter kernels are called several times a sample, each on inputs of its own.
 constexpr auto kWantedSample = std::chrono::microseconds(1000);
+// By a GPU's events, whose error is a fraction of a microsecond.
+constexpr auto kWantedDeviceSample = std::chrono::microseconds(10);
 // Interleaving switched off: the reference is timed during this long since the judgement began, the
 // candidate afterwards.
 constexpr auto kReferencePhase = std::chrono::milliseconds(1500);
@@ -61,14 +63,17 @@ Result<LeaseScope> TimedBlocks::take_lease() {
   const auto asked = context_.clock.now();
   auto lease = LeaseScope::take(context_.lease);
   lease_wait_ += context_.clock.now() - asked;
+  measured_.lease_ms += to_ms(context_.clock.now() - asked);
   return lease;
 }
 
 Status TimedBlocks::calibrate() {
   KW_TRY(LeaseScope lease, take_lease());
+  const auto start = context_.clock.now();
   KW_TRY_STATUS(context_.baseline.calibrate());
   KW_TRY_STATUS(candidate_.calibrate());
   candidate_.limit_null_launch(context_.baseline);
+  measured_.calibrate_ms = to_ms(context_.clock.now() - start);
   return {};
 }
 
@@ -80,8 +85,11 @@ TimedBlocks::Phase TimedBlocks::phase() const {
 // Two groups of sets, one call each; other sets every time.
 TimedBlocks::Halves TimedBlocks::next_halves() {
   auto half = static_cast<std::uint32_t>(context_.sets.size() / 2);
+  const auto wanted_sample = context_.baseline.executor().has_device_clock()
+                                 ? std::chrono::nanoseconds(kWantedDeviceSample)
+                                 : std::chrono::nanoseconds(kWantedSample);
   auto wanted = std::max<std::int64_t>(
-      1, kWantedSample / std::max(context_.reference_time, std::chrono::nanoseconds(1)));
+      1, wanted_sample / std::max(context_.reference_time, std::chrono::nanoseconds(1)));
   auto calls = static_cast<std::uint32_t>(std::min<std::int64_t>(half, wanted));
   std::uint32_t used = std::min(half, std::max(calls, kRotatingSets));
   Halves halves(2);

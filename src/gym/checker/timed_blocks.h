@@ -23,7 +23,8 @@ namespace kw::gym {
 struct Measured {
   ClockedSamples samples;
   std::int64_t blocks = 0;
-  double check_ms = 0, time_ms = 0;  // spent on checks and in timed launches
+  double check_ms = 0, time_ms = 0;       // spent on checks and in timed launches
+  double calibrate_ms = 0, lease_ms = 0;  // launches without a call; while others measured
 };
 
 // Measures blocks; it borrows everything and is not thread-safe. Errors are those of JudgedCalls.

@@ -33,6 +33,12 @@ class CudaBytes final : public DeviceBytes {
     KW_TRY_STATUS(stream_.copy(to.data(), memory_.address() + offset, to.size()));
     return stream_.synchronize();
   }
+  Status copy(std::size_t offset, const DeviceBytes& from, std::size_t from_offset,
+              std::size_t bytes) override {
+    if (bytes == 0) return {};
+    KW_TRY_STATUS(stream_.copy(memory_.address() + offset, from.address() + from_offset, bytes));
+    return stream_.synchronize();
+  }
   Status zero() override {
     // The tail of the last granule too: nothing passes from one executor to the next.
     KW_TRY_STATUS(stream_.fill(memory_.address(), 0, memory_.bytes()));

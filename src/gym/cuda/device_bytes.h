@@ -23,6 +23,9 @@ class DeviceBytes {
   virtual int descriptor() const = 0;         // by which another process maps it; -1: none
   virtual Status upload(std::size_t offset, std::span<const std::byte> from) = 0;
   virtual Status download(std::size_t offset, std::span<std::byte> to) const = 0;
+  // From another allocation of the same source.
+  virtual Status copy(std::size_t offset, const DeviceBytes& from, std::size_t from_offset,
+                      std::size_t bytes) = 0;
   virtual Status zero() = 0;
 };
 

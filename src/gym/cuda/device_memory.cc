@@ -8,6 +8,12 @@
 #include "gym/inputs/poison.h"
 
 namespace kw::gym {
+namespace {
+
+// Executors map inputs for reading only, which the hash seconds. Each block is a copy to the host.
+constexpr std::size_t kMostHashed = std::size_t{128} * 1024;
+
+}  // namespace
 
 DeviceTensors::DeviceTensors(Layout layout, std::unique_ptr<DeviceBytes> bytes,
                              KernelRunner* kernels)
@@ -32,6 +38,15 @@ Status DeviceTensors::write(std::size_t i, std::span<const std::byte> bytes) {
   return bytes_->upload(layout().offset(i), bytes.first(std::min(bytes.size(), layout().bytes(i))));
 }
 
+// On the GPU; both are of one allocator.
+Status DeviceTensors::copy(const TensorMemory& from) {
+  const auto& other = dynamic_cast<const DeviceTensors&>(from);
+  for (std::size_t i = 0; i < layout().count(); ++i)
+    KW_TRY_STATUS(bytes_->copy(layout().offset(i), *other.bytes_, other.layout().offset(i),
+                               layout().bytes(i)));
+  return {};
+}
+
 Status DeviceTensors::edit(std::size_t i, const std::function<void(std::span<std::byte>)>& change) {
   KW_TRY_STATUS(view(i));
   change(views_[i]);
@@ -48,7 +63,7 @@ Result<std::uint64_t> DeviceTensors::hash(std::uint64_t secret_seed,
                                           std::size_t sample_bytes) const {
   std::vector<std::byte> copy;
   return hash_tensors(
-      layout(), secret_seed, sample_bytes,
+      layout(), secret_seed, std::min(sample_bytes, kMostHashed),
       [&](std::size_t offset, std::size_t bytes) -> Result<std::span<const std::byte>> {
         copy.resize(bytes);
         KW_TRY_STATUS(bytes_->download(offset, copy));

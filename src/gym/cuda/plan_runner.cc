@@ -108,6 +108,13 @@ Status PlanRunner::allocate(const PlanContents& contents, const cuda::Stream& st
   return stream.synchronize();
 }
 
+Status PlanRunner::wipe(const cuda::Stream& stream) const {
+  for (const auto* buffers : {&scratch_, &constants_})
+    for (const cuda::DeviceBuffer& buffer : *buffers)
+      KW_TRY_STATUS(stream.fill(buffer.address(), kScratchPoison, buffer.bytes()));
+  return stream.synchronize();
+}
+
 cuda::DevicePointer PlanRunner::address(const task::ResolvedMemory& memory,
                                         const CallAddresses& call) const {
   const auto offset = static_cast<std::uint64_t>(memory.offset);

@@ -26,6 +26,9 @@ class PlanRunner {
   // driver refuses: kInternal, or kResourceExhausted.
   static Result<PlanRunner> make(const PlanContents& contents, task::ResolvedPlan plan,
                                  const cuda::Stream& stream);
+  // Overwrites scratch and constants before they are given back, and waits for that: the memory may
+  // be another plan's next.
+  Status wipe(const cuda::Stream& stream) const;
   // Does not wait. kInvalidArgument: a kernel that the driver refuses to start, such as one with
   // too large a grid. kInternal: a fault of an earlier step, which shows here or when the stream is
   // waited for.

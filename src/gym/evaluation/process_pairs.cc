@@ -40,10 +40,7 @@ void add_process_pair(WorkloadReport& report, const WorkloadReport& more) {
   report.reference_page_faults += more.reference_page_faults;
   report.candidate_waited_ns += more.candidate_waited_ns;
   report.reference_waited_ns += more.reference_waited_ns;
-  report.cost.load_ms += more.cost.load_ms;
-  report.cost.prepare_ms += more.cost.prepare_ms;
-  report.cost.check_ms += more.cost.check_ms;
-  report.cost.time_ms += more.cost.time_ms;
+  report.cost.add(more.cost);
   join_errors(report.errors, more.errors);
   report.log += more.log;
   if (task::severity(more.outcome) <= task::severity(report.outcome)) return;

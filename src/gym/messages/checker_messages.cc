@@ -168,6 +168,7 @@ void fields(F& f, M& m) {
 template <typename F, Is<JudgeRequest> M>
 void fields(F& f, M& m) {
   f("memory_is_free", m.memory_is_free);
+  f("resident", m.resident);
   f("goal", m.goal);
   f("candidate", m.candidate);
 }

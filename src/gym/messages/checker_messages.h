@@ -21,7 +21,7 @@
 namespace kw::gym {
 
 // Both processes must have the same number. It is raised with every change of a message.
-inline constexpr std::int64_t kCheckerProtocol = 4;
+inline constexpr std::int64_t kCheckerProtocol = 5;
 
 enum class ProblemKind { kDefinition, kModule };
 std::string_view to_string(ProblemKind kind);  // "definition", "module"
@@ -135,6 +135,10 @@ struct MeasuringGoal {
 // Descriptors: candidate.control, candidate.source, candidate.monitorN.
 struct JudgeRequest {
   bool memory_is_free = false;
+  // The candidate runs in the executor of the one before, which was left usable
+  // (leaves_context_usable()). Then candidate.source is the only descriptor, and the spec is not
+  // looked at.
+  bool resident = false;
   MeasuringGoal goal;
   ExecutorSpec candidate;
 };

@@ -74,7 +74,7 @@ WorkloadReport full_report() {
 // A message of each kind.
 std::vector<CheckerRequest> requests() {
   BaselineRequest baseline{.exchanged = false, .baseline = full_spec()};
-  return {full_open(), baseline, JudgeRequest{true, {0.02, 12.5, 8}, full_spec()},
+  return {full_open(), baseline, JudgeRequest{true, true, {0.02, 12.5, 8}, full_spec()},
           KernelBenchRequest{full_spec()}};
 }
 std::vector<CheckerAnswer> answers() {
@@ -181,7 +181,7 @@ TEST(CheckerMessages, AnotherProtocolIsRefused) {
 }
 
 TEST(CheckerMessages, NumbersKeepTheirRange) {
-  Json judge = to_json(CheckerRequest(JudgeRequest{false, {}, full_spec()}));
+  Json judge = to_json(CheckerRequest(JudgeRequest{false, false, {}, full_spec()}));
   for (const Json& value : {Json(INT64_MAX), Json(1.0), Json("1"), Json(nullptr)}) {
     judge["goal"]["process_pairs"] = value;
     EXPECT_FALSE(checker_request_from_json(judge)) << value.dump();

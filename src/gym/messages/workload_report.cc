@@ -48,12 +48,20 @@ void fields(F& f, M& m) {
   f("left_out", m.left_out);
 }
 
+template <typename F, Is<task::GpuFacts> M>
+void fields(F& f, M& m) {
+  f("context", m.context);
+}
+
 template <typename F, Is<WorkloadCost> M>
 void fields(F& f, M& m) {
   f("load_ms", m.load_ms);
   f("prepare_ms", m.prepare_ms);
+  f("calibrate_ms", m.calibrate_ms);
+  f("fill_ms", m.fill_ms);
   f("check_ms", m.check_ms);
   f("time_ms", m.time_ms);
+  f("lease_ms", m.lease_ms);
 }
 
 template <typename F, Is<LaunchedKernel> M>
@@ -109,6 +117,7 @@ void report_fields(F& f, M& m, bool is_lenient) {
   f("candidate_waited_ns", m.candidate_waited_ns);
   f("reference_waited_ns", m.reference_waited_ns);
   f("cost", m.cost);
+  f("gpu", m.gpu);
   f("flashinfer", m.flashinfer);
   f("kernelbench", m.kernelbench);
   f("hard_inputs", m.hard_inputs);
@@ -122,6 +131,18 @@ void report_fields(F& f, M& m, bool is_lenient) {
 
 std::string_view to_string(OracleKind kind) {
   return kOracleKinds.name(kind);
+}
+
+void WorkloadCost::add(const WorkloadCost& more) {
+  for (auto part : {&WorkloadCost::load_ms, &WorkloadCost::prepare_ms, &WorkloadCost::calibrate_ms,
+                    &WorkloadCost::fill_ms, &WorkloadCost::check_ms, &WorkloadCost::time_ms,
+                    &WorkloadCost::lease_ms})
+    this->*part += more.*part;
+}
+
+// A fault has cost the context, and who wrote beside its outputs may have written elsewhere.
+bool leaves_context_usable(const WorkloadReport& report) {
+  return report.has_passed() || report.outcome == task::Outcome::kWrongValue;
 }
 
 void WorkloadReport::clear_samples() {

@@ -25,6 +25,8 @@ template <>
 inline constexpr auto kLastOf<task::Outcome> = task::Outcome::kNoisy;
 template <>
 inline constexpr auto kLastOf<task::Clock> = task::Clock::kProcessor;
+template <>
+inline constexpr auto kLastOf<task::GpuContext> = task::GpuContext::kResident;
 
 // The launches of one Triton kernel, as the executor reported them: not to be trusted.
 struct LaunchedKernel {
@@ -54,8 +56,12 @@ struct RanKernel {
 
 struct WorkloadCost {
   double load_ms = 0, prepare_ms = 0;  // the candidate's process
-  double check_ms = 0;                 // inputs and comparisons
+  double calibrate_ms = 0;             // launches without a call
+  double fill_ms = 0;                  // inputs, and guards around outputs
+  double check_ms = 0;                 // those, and comparisons
   double time_ms = 0;                  // timed calls
+  double lease_ms = 0;                 // until others had measured
+  void add(const WorkloadCost& more);
   bool operator==(const WorkloadCost&) const = default;
 };
 
@@ -79,6 +85,7 @@ struct WorkloadReport {
   // Time in which a process was ready to run and another one had its core.
   std::int64_t candidate_waited_ns = 0, reference_waited_ns = 0;
   WorkloadCost cost;
+  std::optional<task::GpuFacts> gpu;
   task::CompatFlashInfer flashinfer;
   std::optional<task::CompatKernelBench> kernelbench;
   std::vector<task::HardInputs> hard_inputs;  // of workloads that are timed
@@ -92,6 +99,9 @@ struct WorkloadReport {
   // A report that is no pass has no times.
   void clear_samples();
 };
+
+// Whether another candidate may run in the context of a GPU in which this one ran.
+bool leaves_context_usable(const WorkloadReport& report);
 
 Json to_json(const WorkloadReport& report);
 // kInvalidArgument names the key. Samples and counts are not range-checked: verdict_from_evidence()

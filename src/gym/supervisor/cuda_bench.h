@@ -9,6 +9,11 @@
 
 namespace kw::gym {
 
+// Whether a report is to be confirmed in a context that nobody used before: the candidate failed in
+// one that others had used, or it is surely faster than the baseline and options.gpu_context says
+// so.
+bool wants_confirmation(const WorkloadReport& report, const EvalOptions& options);
+
 class CudaBench : public HostBench {
  public:
   // The context names the GPU, of compute capability arch / 10. Borrows both builders.

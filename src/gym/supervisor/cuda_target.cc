@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include <unistd.h>
@@ -25,6 +26,18 @@ namespace {
 constexpr int kDevice = 0;           // the first GPU that the driver shows
 constexpr std::uint64_t kShare = 4;  // of memory, for sessions that wait for their next candidate
 constexpr std::size_t kSpareCompilers = 1;
+// From so many cores on, compilers run beside a measurement.
+constexpr unsigned kManyCores = 8;
+
+// The sandboxes to stop while calls on a GPU are timed: none. Calls are timed on the GPU, and what
+// uses it (oracles, executors) does so in a turn or under the lease.
+class OnTheGpu final : public Sandboxes {
+ public:
+  Status freeze_others(const std::vector<const sandbox::Sandbox*>& /*keep_running*/) override {
+    return {};
+  }
+  Status thaw_others() override { return {}; }
+};
 
 // The remedy first: a verdict shows the first 200 characters.
 std::string no_gpu(const Error& why) {
@@ -65,6 +78,7 @@ struct Workshop {
   os::UniqueFd kernels;  // the checker's, as a sealed file
   std::unique_ptr<Launchers> launchers;
   std::unique_ptr<Roles> roles;
+  OnTheGpu on_the_gpu;
   std::unique_ptr<HostLease> lease;
   std::unique_ptr<CandidateBuilder> builder;
   std::unique_ptr<DeviceBuilder> plans;
@@ -133,7 +147,9 @@ Result<std::unique_ptr<Workshop>> CudaTarget::make_workshop(const cuda::DeviceFa
   shop->roles = std::make_unique<Roles>(*shop->launchers, shop->programs);
   KW_TRY(shop->kernels, kernels_for(gpu, options_.cache_folder / "kernels"));
   KW_TRY(TimingLock lock, TimingLock::open());
-  shop->lease = std::make_unique<HostLease>(std::move(lock), *shop->launchers, options_.background);
+  const bool has_cores = std::thread::hardware_concurrency() >= kManyCores;
+  Sandboxes& to_stop = has_cores ? static_cast<Sandboxes&>(shop->on_the_gpu) : *shop->launchers;
+  shop->lease = std::make_unique<HostLease>(std::move(lock), to_stop, options_.background);
   const std::filesystem::path builds = options_.cache_folder / "builds";
   shop->builder =
       std::make_unique<CandidateBuilder>(shop->programs, *shop->roles, *shop->lease, builds);

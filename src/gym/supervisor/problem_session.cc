@@ -218,6 +218,7 @@ Result<RunningRole> ProblemSession::launch(const Executable& executable, Outgoin
 
 Status ProblemSession::start_baseline(const Executable& baseline, PairMemory memory) {
   OutgoingFds fds;
+  end_resident();
   bool dead = last_candidate_is_dead_ && baseline_ && baseline_->sandbox->kill().has_value();
   BaselineRequest request;
   request.memory_is_free = dead && memory != PairMemory::kNew;
@@ -255,7 +256,10 @@ std::uint64_t ProblemSession::resident_bytes() const {
   // of their own, in two sets, and the oracle's answers have twice the width.
   constexpr std::uint64_t kProcesses = 600ULL << 20U;
   constexpr std::uint64_t kCopies = 8;
-  return kProcesses + kCopies * tensor_bytes(signature_);
+  // On a GPU, hard inputs of about so many kinds are kept besides.
+  constexpr std::uint64_t kHardCopies = 16;
+  return kProcesses +
+         (context_.device ? kCopies + kHardCopies : kCopies) * tensor_bytes(signature_);
 }
 
 // If results are written fast, it matters which pages they go to and in which process, by
@@ -271,14 +275,35 @@ int ProblemSession::process_pairs(const EvalOptions& options) const {
   return fast || options.half_width_percent < kPlacedHalfWidthPercent ? kManyPairs : 1;
 }
 
+void ProblemSession::end_resident() {
+  if (!resident_) return;
+  last_candidate_is_dead_ = resident_->sandbox->kill().has_value();
+  resident_.reset();
+}
+
+// The executor that stayed, or one of its own.
+Result<RunningRole> ProblemSession::candidates_role(const Executable& candidate, OutgoingFds& fds,
+                                                    JudgeRequest& request) {
+  if (resident_) {
+    RunningRole role = *std::exchange(resident_, std::nullopt);
+    request.resident = true;
+    request.candidate.monitor = Json::object();
+    fds.add("candidate.source", candidate.plan.get());
+    return role;
+  }
+  request.memory_is_free = std::exchange(last_candidate_is_dead_, false);
+  return launch(candidate, fds, "candidate", request.candidate);
+}
+
 Result<WorkloadReport> ProblemSession::judge(const Executable& candidate,
                                              const EvalOptions& options,
-                                             const std::stop_token& stop) {
+                                             const std::stop_token& stop, bool wants_fresh) {
+  const bool is_plan = context_.device && candidate.plan.valid();
+  if (!is_plan || wants_fresh) end_resident();
   OutgoingFds fds;
   JudgeRequest request;
-  request.memory_is_free = std::exchange(last_candidate_is_dead_, false);
   auto start = std::chrono::steady_clock::now();
-  KW_TRY(RunningRole role, launch(candidate, fds, "candidate", request.candidate));
+  KW_TRY(RunningRole role, candidates_role(candidate, fds, request));
   KW_TRY_STATUS(await_baseline());
   baseline_used_ = true;
   request.goal = {options.precise ? kPreciseHalfWidth : options.half_width_percent / 100,
@@ -288,18 +313,25 @@ Result<WorkloadReport> ProblemSession::judge(const Executable& candidate,
   if (baseline_) own.push_back(baseline_->sandbox.get());
   EvaluationLease lease(*context_.lease, own);
   KW_TRY(WorkloadReport report, checker_->request<WorkloadReport>(request, fds, lease, stop));
+  if (is_plan) {
+    if (!report.gpu) report.gpu.emplace();
+    report.gpu->context = request.resident ? task::GpuContext::kResident : task::GpuContext::kFresh;
+  }
+  report.cost.load_ms += launched.count();  // the process's start is part of loading
+  report.log = role.log->text();
+  const bool is_usable = is_plan && leaves_context_usable(report) && report.log.empty();
   // A violation is proven; a flood of output is reported only where nothing is.
   if (role.log->over_limit() && report.violation.empty())
     report.outcome = task::Outcome::kOutputLimit;
-  report.cost.load_ms += launched.count();  // the process's start is part of loading
-  report.log = role.log->text();
-  last_candidate_is_dead_ = role.sandbox->kill().has_value();
+  resident_ = std::move(role);
+  if (!is_usable) end_resident();
   return report;
 }
 
 Result<bool> ProblemSession::passes_kernelbench(const Executable& candidate,
                                                 const std::stop_token& stop) {
   OutgoingFds fds;
+  end_resident();
   KernelBenchRequest request;
   KW_TRY(RunningRole role, launch(candidate, fds, "candidate", request.candidate));
   KW_TRY_STATUS(await_baseline());

@@ -1,6 +1,7 @@
 // ProblemSession: one workload of one problem opened for judging: its checker process, oracle and
 // baseline executor. Candidates are judged in it one after the other; they share the oracle's
-// budgets and the baseline's process, never a time.
+// budgets and the baseline's process, never a time. Plans for a GPU may share an executor as well,
+// which is ours: it stays for the next one unless a candidate left it unusable.
 #pragma once
 #include <functional>
 #include <memory>
@@ -91,9 +92,9 @@ class ProblemSession {
   int process_pairs(const EvalOptions& options) const;
 
   // The report on one candidate (BenchSession::judge() says which options count). After an Error
-  // the session is of no use.
+  // the session is of no use. wants_fresh: a plan gets an executor that nobody used before.
   Result<WorkloadReport> judge(const Executable& candidate, const EvalOptions& options,
-                               const std::stop_token& stop);
+                               const std::stop_token& stop, bool wants_fresh = true);
   // Modules: KernelBench's own trials. After an Error likewise.
   Result<bool> passes_kernelbench(const Executable& candidate, const std::stop_token& stop);
 
@@ -104,6 +105,9 @@ class ProblemSession {
   Status await_baseline();
   Result<RunningRole> launch(const Executable& executable, OutgoingFds& fds,
                              const std::string& prefix, ExecutorSpec& spec);
+  Result<RunningRole> candidates_role(const Executable& candidate, OutgoingFds& fds,
+                                      JudgeRequest& request);
+  void end_resident();
 
   Context context_{};
   int threads_ = 1;
@@ -112,11 +116,12 @@ class ProblemSession {
   std::unique_ptr<CheckerProcess> checker_;
   RunningRole oracle_;
   std::optional<RunningRole> baseline_;
-  bool baseline_starts_ = false;        // the checker's answer is still to come
-  bool baseline_used_ = false;          // a candidate was judged beside it
-  bool last_candidate_is_dead_ = true;  // every process of it
-  double reference_seconds_ = 0;        // of one call
-  os::UniqueFd source_;                 // of launch(): kept until the message is sent
+  std::optional<RunningRole> resident_;  // the last plan's executor, for the next plan
+  bool baseline_starts_ = false;         // the checker's answer is still to come
+  bool baseline_used_ = false;           // a candidate was judged beside it
+  bool last_candidate_is_dead_ = true;   // every process of it
+  double reference_seconds_ = 0;         // of one call
+  os::UniqueFd source_;                  // of launch(): kept until the message is sent
   task::Signature signature_;
   AdmissionFindings findings_;
   std::string init_args_;

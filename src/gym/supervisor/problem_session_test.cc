@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gym/supervisor/cuda_bench.h"
 #include "gym/supervisor/testing/fake_session.h"
 
 namespace kw::gym {
@@ -178,6 +179,100 @@ TEST_F(ProblemSessionTest, FastWritersAndPreciseRequestsAreMeasuredByManyPairs) 
   judge(*precise, {}, options);
   EXPECT_EQ(precise->process_pairs(options), 8);
   EXPECT_DOUBLE_EQ(sessions_.request<JudgeRequest>().goal.half_width, kPreciseHalfWidth);
+}
+
+// Plans on a GPU.
+class ResidentPlans : public ProblemSessionTest {
+ protected:
+  void SetUp() override {
+    sessions_.device = 0;
+    session_ = opened();
+    start_baseline(*session_, PairMemory::kDrawn);
+  }
+  WorkloadReport judge_plan(const WorkloadReport& answer = {}, bool wants_fresh = false) {
+    Executable plan;
+    plan.plan = os::make_sealed_file("plan", "KWPLAN1").value();
+    sessions_.answer(answer);
+    auto report = session_->judge(plan, {}, {}, wants_fresh);
+    EXPECT_TRUE(report) << report.error().message();
+    request_ = sessions_.request<JudgeRequest>();
+    return report ? *report : WorkloadReport{};
+  }
+  std::size_t launched() const { return sessions_.roles.launches.launches.size(); }
+  bool last_is_alive() const { return sessions_.roles.launches.launches.back()->is_alive; }
+
+  std::unique_ptr<ProblemSession> session_;
+  JudgeRequest request_;
+};
+
+TEST_F(ResidentPlans, ShareAnExecutorWhileTheyLeaveItUsable) {
+  EXPECT_EQ(judge_plan().gpu->context, task::GpuContext::kFresh);
+  EXPECT_FALSE(request_.resident);
+  EXPECT_TRUE(last_is_alive());
+  const std::size_t before = launched();
+  WorkloadReport wrong;
+  wrong.outcome = task::Outcome::kWrongValue;
+  EXPECT_EQ(judge_plan(wrong).gpu->context, task::GpuContext::kResident);
+  EXPECT_TRUE(request_.resident);
+  EXPECT_EQ(sessions_.fds, Json({"candidate.source"}));
+  EXPECT_EQ(judge_plan().gpu->context, task::GpuContext::kResident);
+  EXPECT_EQ(launched(), before);
+  WorkloadReport fault;
+  fault.outcome = task::Outcome::kRuntimeError;
+  judge_plan(fault);
+  EXPECT_FALSE(last_is_alive());
+  EXPECT_EQ(judge_plan().gpu->context, task::GpuContext::kFresh);
+  EXPECT_EQ(launched(), before + 1);
+  EXPECT_TRUE(request_.memory_is_free);  // the faulting one is dead
+}
+
+TEST_F(ResidentPlans, GetOneOfTheirOwnWhereThatIsAskedFor) {
+  judge_plan();
+  const std::size_t before = launched();
+  EXPECT_EQ(judge_plan({}, true).gpu->context, task::GpuContext::kFresh);
+  EXPECT_EQ(launched(), before + 1);
+  EXPECT_TRUE(request_.memory_is_free);
+  EXPECT_FALSE(sessions_.roles.launches.launches[before - 1]->is_alive);
+}
+
+// What a kernel prints would be told as the next candidate's.
+TEST_F(ResidentPlans, LeaveNoTextToTheNext) {
+  sessions_.roles.launches.on_launch = [](FakeLaunch& launch) {
+    ASSERT_TRUE(os::write_all(launch.spec.log.get(), "from a kernel\n"));
+  };
+  EXPECT_THAT(judge_plan().log, HasSubstr("from a kernel"));
+  EXPECT_FALSE(last_is_alive());
+}
+
+TEST_F(ResidentPlans, EndBeforeAnotherBaselineStarts) {
+  judge_plan();
+  EXPECT_TRUE(last_is_alive());
+  EXPECT_TRUE(start_baseline(*session_, PairMemory::kDrawn).memory_is_free);
+  EXPECT_EQ(judge_plan().gpu->context, task::GpuContext::kFresh);
+}
+
+TEST(Confirmation, IsForFailuresAndForTheFasterInAUsedContext) {
+  EvalOptions options;
+  WorkloadReport report;
+  report.candidate_ns.assign(20, 100);
+  report.reference_ns.assign(20, 200);
+  EXPECT_FALSE(wants_confirmation(report, options));  // on no GPU
+  report.gpu.emplace();
+  EXPECT_FALSE(wants_confirmation(report, options));
+  report.gpu->context = task::GpuContext::kResident;
+  EXPECT_TRUE(wants_confirmation(report, options));
+  options.gpu_context = "resident";
+  EXPECT_FALSE(wants_confirmation(report, options));
+  options.gpu_context = "confirm";
+  report.reference_ns.assign(20, 100);
+  EXPECT_FALSE(wants_confirmation(report, options));  // not faster
+  report.outcome = task::Outcome::kWrongValue;
+  EXPECT_FALSE(wants_confirmation(report, options));
+  for (auto outcome : {task::Outcome::kRuntimeError, task::Outcome::kTimeout,
+                       task::Outcome::kMemoryLimit, task::Outcome::kViolation}) {
+    report.outcome = outcome;
+    EXPECT_TRUE(wants_confirmation(report, options)) << to_string(outcome);
+  }
 }
 
 TEST_F(ProblemSessionTest, OnAGpuBothSidesRunThereAndTheCheckerHoldsItsMemory) {

@@ -40,7 +40,9 @@ struct ExecutorScript {
   std::chrono::nanoseconds wall{std::chrono::milliseconds(1)};        // beyond the null launch
   std::chrono::nanoseconds null_wall{std::chrono::microseconds(10)};  // time of every empty launch
   LaunchEnd load = LaunchEnd::kDone, prepare = LaunchEnd::kDone;
-  bool is_still = true;  // between launches
+  bool is_still = true;                         // between launches
+  bool device_clock = false;                    // a GPU's: launches take `wall` by its events too
+  std::vector<ExecutorScript>* next = nullptr;  // programs that take this one's place, in order
   ExecutorEnd end;
   Style style = Style::kDestinationPassing;
   std::function<OutputReport(std::uint32_t call, std::uint32_t output)> report;
@@ -74,6 +76,8 @@ class ScriptedExecutor final : public Executor {
   }
   std::optional<KernelLaunches> kernel_launches() const override { return std::nullopt; }
   bool is_still_between_launches() const override { return script_.is_still; }
+  bool has_device_clock() const override { return script_.device_clock; }
+  Status replace(os::UniqueFd source) override;
   ExecutorEnd end() override { return script_.end; }
 
  private:

@@ -95,6 +95,20 @@ TEST_P(MemoryConformance, AWriteOutsideATensorBreaksItsCanary) {
   EXPECT_FALSE(memory->canaries_intact(3).value());
 }
 
+TEST_P(MemoryConformance, ACopyHasTheBytesAtPlacesOfItsOwn) {
+  auto from = this->memory(), to = this->memory();
+  Rng rng(4);
+  from->move(rng);
+  to->move(rng);
+  ASSERT_TRUE(from->fill(0, spec(first_), 3));
+  ASSERT_TRUE(from->fill(1, spec(second_), 4));
+  ASSERT_TRUE(to->write_canaries(5));
+  ASSERT_TRUE(to->copy(*from));
+  for (std::size_t t : {0U, 1U})
+    EXPECT_TRUE(std::ranges::equal(to->view(t).value(), from->view(t).value()));
+  EXPECT_TRUE(to->canaries_intact(5).value());
+}
+
 TEST_P(MemoryConformance, PoisonIsTheHosts) {
   auto memory = this->memory();
   VectorTensors host(writing());

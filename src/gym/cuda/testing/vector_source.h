@@ -28,6 +28,11 @@ class VectorBytes final : public DeviceBytes {
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
     return {};
   }
+  Status copy(std::size_t offset, const DeviceBytes& from, std::size_t from_offset,
+              std::size_t bytes) override {
+    KW_TRY_STATUS(check(offset, bytes));
+    return from.download(from_offset, bytes_.subspan(offset, bytes));
+  }
   Status zero() override {
     std::ranges::fill(bytes_, std::byte{0});
     return {};
