@@ -3,7 +3,6 @@
 
 #include <chrono>
 
-#include <sys/stat.h>
 #include <time.h>
 
 #include "gym/checker/layout.h"
@@ -89,10 +88,7 @@ Status Session::load() {
 }
 
 Status Session::load_program(int source) {
-  struct stat info{};
-  if (::fstat(source, &info) != 0) return bad("no program");
-  KW_TRY(os::Mapping file,
-         os::Mapping::shared(source, static_cast<std::size_t>(info.st_size), false));
+  KW_TRY(os::Mapping file, os::Mapping::whole(source));
   KW_TRY(gym::PlanContents contents,
          gym::read_plan_file({reinterpret_cast<const char*>(file.data()), file.size()}));
   task::DeviceLimits limits;

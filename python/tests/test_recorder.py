@@ -247,6 +247,8 @@ class Recorder(unittest.TestCase):
 
     def test_trials_of_an_autotuner_are_no_part_of_a_call(self):
         self.assertEqual([next(iter(step)) for step in self.plan("tuned")["steps"]], ["fill", "launch"])
+        self.assertEqual(self.plan("tuned")["configurations"], 2)
+        self.assertNotIn("configurations", self.plan("workspace"))
         [launch] = self.launches("tuned")
         self.assertEqual((launch["grid"], launch["block"]), ([8, 1, 1], [64]))  # the first configuration
 

@@ -122,7 +122,7 @@ class Recorder:
         phases = (_PREPARATION, phase)
         if phase == _FIRST:
             return None
-        return replay.Plan([*prepared, *recording.steps], outputs, phases, recording.refuse)
+        return replay.Plan([*prepared, *recording.steps], outputs, phases, recording.refuse, self._tuning.configurations)
 
     def _decoy(self, kind, index, argument):
         return self._recording.tensor(kind, index, TORCH_OF_NAME[argument["dtype"]], argument["shape"])

@@ -12,10 +12,12 @@ class Plan:
     """The plan of one call.
 
     steps: a Recording's, those of the preparation first. outputs: Region -> number of the output that lies there, for memory
-    that the call made itself. phases: in which the steps were recorded. refuse(text): raises.
+    that the call made itself. phases: in which the steps were recorded. refuse(text): raises. configurations: the most that an
+    autotuner chose from; 0: none.
     """
 
-    def __init__(self, steps, outputs, phases, refuse):
+    def __init__(self, steps, outputs, phases, refuse, configurations=0):
+        self._configurations = configurations
         self._outputs = outputs
         self._phases = phases
         self._refuse = refuse
@@ -39,6 +41,8 @@ class Plan:
 
     def _json(self):
         plan = {"schema": 1, "triton": triton.__version__, "modules": [], "constants": [], "scratch": [], "steps": self._steps}
+        if self._configurations:
+            plan["configurations"] = self._configurations
         for _, loaded in self._modules.values():
             plan["modules"].append({"kind": "cubin", **_blob(loaded.name, loaded.binary)})
         for number, content in self._constants.values():

@@ -41,13 +41,19 @@ Result<Mapping> Mapping::copy_on_write(int fd, std::size_t bytes) {
 Result<Mapping> Mapping::file(const std::filesystem::path& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return fail_errno(errno, "cannot open " + path.string());
+  auto mapping = whole(fd.get());
+  if (!mapping) return tl::unexpected(std::move(mapping).error().with_context(path.string()));
+  return mapping;
+}
+
+Result<Mapping> Mapping::whole(int fd) {
   struct stat status{};
-  if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, "cannot look at " + path.string());
+  if (::fstat(fd, &status) != 0) return fail_errno(errno, "cannot look at a file");
   if (!S_ISREG(status.st_mode) || status.st_size == 0)
-    return fail(ErrorCode::kInvalidArgument, "{}: empty, or not a file", path.string());
+    return fail(ErrorCode::kInvalidArgument, "empty, or not a file");
   auto bytes = static_cast<std::size_t>(status.st_size);
-  void* data = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-  if (data == MAP_FAILED) return fail_errno(errno, "cannot map " + path.string());
+  void* data = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) return fail_errno(errno, "cannot map a file");
   return Mapping(static_cast<std::byte*>(data), bytes);
 }
 

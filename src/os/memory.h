@@ -34,6 +34,8 @@ class Mapping {
   // A whole file, read-only, read from disk where it is touched. A file that is cut while it is
   // mapped makes its reader fault. kNotFound, kPermissionDenied.
   static Result<Mapping> file(const std::filesystem::path& path);
+  // The same of an open file. kInvalidArgument: empty, or not a file.
+  static Result<Mapping> whole(int fd);
   // Zeros, in huge pages where the system gives them. kResourceExhausted.
   static Result<Mapping> anonymous(std::size_t bytes);
 

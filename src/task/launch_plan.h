@@ -114,6 +114,9 @@ using PlanStep = std::variant<PlanLaunch, PlanFill, PlanCopy>;
 struct LaunchPlan {
   static constexpr int kSchema = 1;
   std::string triton;  // version whose packing the arguments follow; "": not Triton's
+  // The most configurations that an autotuner of the recorded code chose from, by rule and not by
+  // time; 0: none.
+  std::int64_t configurations = 0;
   std::vector<PlanModule> modules;
   std::vector<PlanBlob> constants;  // device memory that the plan reads and never writes
   std::vector<PlanScratch> scratch;

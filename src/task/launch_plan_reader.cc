@@ -13,6 +13,7 @@
 namespace kw::task {
 namespace {
 
+constexpr std::int64_t kMaxConfigurations = 1'000'000;
 constexpr std::size_t kMaxSteps = 4096, kMaxParts = 256, kMaxPlanArguments = 256;
 constexpr std::int64_t kMaxBlobBytes = std::int64_t{1} << 36;
 
@@ -356,6 +357,10 @@ Result<LaunchPlan> launch_plan_from_json(const Json& value, const std::string& w
   if (out.triton.size() > 60 || printable(out.triton, 60) != out.triton)
     return fail(ErrorCode::kInvalidArgument, "{}: at most 60 printable characters",
                 reader.path("triton"));
+  KW_TRY(out.configurations, reader.integer_or("configurations", 0));
+  if (out.configurations < 0 || out.configurations > kMaxConfigurations)
+    return fail(ErrorCode::kInvalidArgument, "{}: expected 0 to {}", reader.path("configurations"),
+                kMaxConfigurations);
   auto into = [](auto& list, auto read) {
     return [&list, read](const Json& item, const std::string& place) -> Status {
       KW_TRY(auto one, read(item, place));

@@ -46,6 +46,7 @@ TEST(LaunchPlan, WhatMayBeLeftOutHasADefault) {
   EXPECT_TRUE(launch.arguments.empty() && launch.cluster.empty());
   EXPECT_EQ(plan->scratch[0].alignment, 256);
   EXPECT_EQ(plan->triton, "");
+  EXPECT_EQ(plan->configurations, 0);
 }
 
 TEST(LaunchPlan, ErrorsNameTheFieldOfThePlan) {
@@ -55,6 +56,7 @@ TEST(LaunchPlan, ErrorsNameTheFieldOfThePlan) {
   EXPECT_EQ(plan_problem("/steps", 3), "plan.steps: expected a list of at most 4096");
   EXPECT_EQ(plan_problem("/triton", std::string(61, '3')),
             "plan.triton: at most 60 printable characters");
+  EXPECT_EQ(plan_problem("/configurations", -1), "plan.configurations: expected 0 to 1000000");
   EXPECT_EQ(plan_problem("/modules/0/kind", "elf"),
             "plan.modules[0].kind: expected cubin or ptx, found \"elf\"");
   EXPECT_EQ(plan_problem("/modules/1/sha256", "60"),

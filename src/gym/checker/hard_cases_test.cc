@@ -136,6 +136,30 @@ TEST_F(HardCasesTest, CasesThatWereLeftOutAreNotCalled) {
   EXPECT_EQ(cases_.report({})[2].left_out, "why");
 }
 
+// The second time they are copied; other inputs under the same number are made.
+TEST_F(HardCasesTest, KeptInputsAreCopiedUntilTheyChange) {
+  matrices();
+  testing::VectorAllocator memory;
+  testing::VectorTensors set(Layout::for_reading(tensors_of(signature_.inputs)));
+  const std::uint64_t one = set.layout().total_bytes();
+  cases_.keep_inputs(memory, 2 * one);  // of more than two cases
+  auto bytes = [&](std::size_t i) {
+    EXPECT_TRUE(cases_.fill(cases_.at(i), *inputs_, set).value().ok);
+    return std::vector<std::byte>(set.tensor(0).begin(), set.tensor(0).end());
+  };
+  const auto first = bytes(0), second = bytes(1), third = bytes(2);
+  EXPECT_EQ(memory.allocations, 2);
+  EXPECT_EQ(bytes(0), first);
+  EXPECT_EQ(bytes(1), second);
+  EXPECT_EQ(bytes(2), third);
+  EXPECT_EQ(memory.allocations, 2);
+  ASSERT_TRUE(cases_.at(0).kept->clear());
+  EXPECT_NE(bytes(0), first);  // they came from there
+  for (int candidate = 0; candidate < 33; ++candidate) cases_.choose(32, 1);
+  EXPECT_EQ(cases_.at(1).kept, nullptr);
+  EXPECT_NE(bytes(1), second);
+}
+
 TEST_F(HardCasesTest, TheSameInputsEveryTime) {
   matrices();
   testing::VectorTensors set(Layout::for_reading(tensors_of(signature_.inputs)));
