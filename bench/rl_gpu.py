@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Measures kernelwright-train rl on a GPU: a GRPO step by phase, the time from the command to the first optimizer step, and memory over a
 long run; beside it TRL's GRPOTrainer, which generates with transformers, on the same model, prompts, lengths and reward in the same run.
 Weights are random and the reward is the toy's: the share of a letter.

@@ -32,7 +32,9 @@ using kw::gym::Op;
 constexpr int kControl = 3;
 // The setup comes when the baseline has started: on a busy machine, torch takes tens of seconds.
 constexpr std::chrono::minutes kLongestBaselineStart(10);
-constexpr int kSpins = 60'000;  // a few milliseconds; then naps
+// Some tens of microseconds at most; then naps. The other side's executor has the same core and is
+// not frozen meanwhile: a longer spin would take the time from its launch.
+constexpr int kSpins = 500;
 constexpr long kNapNanoseconds = 20'000, kLongNapNanoseconds = 200'000;
 constexpr int kShortNaps = 10'000;                  // at most: about a second
 constexpr std::chrono::seconds kProgramTimeout(1);  // it was sent before the command

@@ -38,9 +38,9 @@ struct EvalOptions {
   double max_seconds = 30;         // wall time of measuring one workload
   double timeout_seconds = 0;      // of one call; 0: max(2 s, 20 x the reference)
   std::uint64_t memory_bytes = 0;  // 0: 2 GiB + 4 x (inputs + outputs)
-  // Who gets a context of a GPU that no candidate used before: "confirm": first verdicts come from
-  // the resident one, and a candidate that is faster than the baseline or fails in it is judged
-  // again; "resident": only the latter; "fresh": all.
+  // This decides who gets a GPU's context that no candidate used before. "confirm": first verdicts
+  // come from the resident one, and a candidate that is faster than the baseline or fails in it is
+  // judged again; "resident": only one that fails; "fresh": all.
   std::string gpu_context = "confirm";
   bool timing = true;  // false: correctness only
   bool store_evidence = true;

@@ -21,7 +21,7 @@ class SlotVersions {
 
   // A step is about to be computed. Aborts where it goes on with what other weights have left.
   void write(const Step& step);
-  // Of Engine::copy_slot.
+  // Engine::copy_slot calls this.
   void copy(std::int32_t from, std::int32_t to);
 
  private:

@@ -75,7 +75,7 @@ enum class GpuContext { kFresh, kResident };
 std::string_view to_string(GpuContext context);  // "fresh", "resident"
 std::optional<GpuContext> gpu_context_from_string(std::string_view name);
 
-// What is known of a workload's judgement on a GPU besides (docs/gpu.md).
+// GpuFacts: a workload's judgement on a GPU has these besides (docs/gpu.md).
 struct GpuFacts {
   GpuContext context = GpuContext::kFresh;
   bool operator==(const GpuFacts&) const = default;

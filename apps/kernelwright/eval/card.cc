@@ -88,15 +88,16 @@ std::string times_text(const Verdict& verdict) {
                          : "");
 }
 
-// Of the first workload that has such facts.
+// The card names the weaker context, if workloads had different ones. Empty: none was on a GPU.
 std::string gpu_text(const Verdict& verdict) {
+  std::string out;
   for (const WorkloadVerdict& workload : verdict.workloads) {
     if (!workload.gpu) continue;
-    return workload.gpu->context == task::GpuContext::kFresh
-               ? "a context of its own"
-               : "a context that other candidates had used";
+    if (workload.gpu->context != task::GpuContext::kFresh)
+      return "a context that other candidates had used";
+    out = "a context of its own";
   }
-  return {};
+  return out;
 }
 
 std::string compat_text(const Verdict& verdict) {

@@ -61,7 +61,7 @@ class ExecutorClient final : public Executor {
   // On a GPU nothing of a candidate runs on the host, and the stream is empty after a launch.
   bool is_still_between_launches() const override { return freeze_ || on_device_; }
   bool has_device_clock() const override { return on_device_; }
-  // Of an executor of plans.
+  // Only executors of plans take another program.
   Status replace(os::UniqueFd source) override;
   Status rest() override;
   ExecutorEnd end() override;
@@ -73,7 +73,8 @@ class ExecutorClient final : public Executor {
     CheckerClock::Time deadline;
     std::chrono::nanoseconds aside{0};  // how long others measured
   };
-  // What the sandbox has used so far; zeros on a GPU, where the host's threads do none of the work.
+  // The sandbox has used so much so far. All are zero on a GPU: the host's threads do none of the
+  // work there.
   struct Usage {
     std::chrono::nanoseconds cpu{0};
     std::uint64_t faults = 0;

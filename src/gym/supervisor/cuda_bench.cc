@@ -53,8 +53,8 @@ class CudaSession : public HostSession {
     return out;
   }
 
-  // What failed or is faster in a context that others had used is judged again in one of its own,
-  // and that report counts.
+  // A candidate that failed or is faster in a context that others had used is judged again in one
+  // of its own, and that report counts.
   Result<WorkloadReport> judge(const Program& candidate, const EvalOptions& options,
                                const std::stop_token& stop) override {
     const Executable& plan = static_cast<const HostProgram&>(candidate).executable;
@@ -72,7 +72,7 @@ class CudaSession : public HostSession {
   // which comes in granules.
   bool has_baseline(bool /*unused*/) const override { return HostSession::has_baseline(false); }
 
-  // What a recorded plan's time does not tell is said once. KernelBench's own trials let a
+  // The report says once what a recorded plan's time does not tell. KernelBench's own trials let a
   // candidate write to its inputs, which are read-only here.
   Status complete(Program& candidate, WorkloadReport& report,
                   const Completion& completion) override {

@@ -235,7 +235,7 @@ TEST_F(ResidentPlans, GetOneOfTheirOwnWhereThatIsAskedFor) {
   EXPECT_FALSE(sessions_.roles.launches.launches[before - 1]->is_alive);
 }
 
-// What a kernel prints would be told as the next candidate's.
+// A kernel's text would be told as the next candidate's.
 TEST_F(ResidentPlans, LeaveNoTextToTheNext) {
   sessions_.roles.launches.on_launch = [](FakeLaunch& launch) {
     ASSERT_TRUE(os::write_all(launch.spec.log.get(), "from a kernel\n"));

@@ -1,5 +1,5 @@
-// Where an engine that shares a trainer's weights finds its tensors. Addresses are numbers: no GPU
-// is needed.
+// An engine that shares a trainer's weights finds its tensors in two blocks. Addresses are numbers:
+// no GPU is needed.
 #include "lm/cuda/device_parameters.h"
 
 #include <gtest/gtest.h>

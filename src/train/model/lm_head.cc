@@ -21,7 +21,7 @@ struct Collected {
   }
 };
 
-// Of C tokens, from the head's input.
+// ChunkInput: the head's input for C tokens.
 struct ChunkInput {
   at::Tensor hidden, targets;
   Truncation truncation;

@@ -17,9 +17,9 @@ struct HeadSettings {
 // A C whose logits take about 4 GiB on a GPU and 64 MiB on a CPU: larger ones are no faster.
 std::int64_t head_chunk_tokens(std::int64_t vocabulary, bool gpu);
 
-// What truncated sampling left of the tokens: those whose log-probability reaches the cutoff of
-// their place, and the target. The others have no probability, and the rest is normed again.
-// Entropies are of the whole distribution.
+// Truncated sampling leaves the tokens whose log-probability reaches the cutoff of their place, and
+// the target. The others have no probability, and the rest is normed again. Entropies are those of
+// the whole distribution.
 struct Truncation {
   at::Tensor cutoffs;  // [T] f32, lm::Sample::cutoff, on the targets' device; undefined: none
   // Nats under the cutoff that are still reached, as the trainer's numbers are not the sampler's.

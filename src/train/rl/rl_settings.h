@@ -44,8 +44,8 @@ struct RlSettings {
   std::int64_t prompts = 8;  // tasks of a step
   std::int64_t samples = 8;  // episodes of each of them
   double temperature = 1;    // of sampling; logits are divided by it in the loss too
-  // Of sampling, but not of evaluations (lm/sampling/sampling.h). The loss is that of the truncated
-  // distribution, too: without KL and entropy terms.
+  // These truncate what is sampled (lm/sampling/sampling.h), but not evaluations. The loss is that
+  // of the truncated distribution, too: without KL and entropy terms.
   std::int64_t top_k = 0;
   double top_p = 1, min_p = 0;
   std::int64_t answer_tokens = 256;  // of an answer at most: longer ones are cut
@@ -82,7 +82,7 @@ struct RlSettings {
   double max_norm = 1;  // of the gradient; 0: no clipping
 
   std::string device = "auto";  // cpu, cuda, or auto: cuda where there is one
-  // Of the sampler on a GPU (docs/engine.md): batch_invariant or fastest.
+  // The sampler on a GPU uses these (docs/engine.md): batch_invariant or fastest.
   std::string matmuls = "batch_invariant";
   std::int64_t threads = 0;      // of the CPU; 0: all cores
   std::int64_t save_every = 50;  // steps between checkpoints; the last step is always saved

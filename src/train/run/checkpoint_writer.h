@@ -29,7 +29,7 @@ class CheckpointWriter {
         keep_(keep),
         saved_(std::move(saved)) {}
 
-  // What was given may change as soon as this returns. kResourceExhausted where the copy finds no
+  // The arguments may change as soon as this returns. kResourceExhausted where the copy finds no
   // memory.
   Status begin(const TrainingState& state, const Weights& weights, const AdamW& optimizer);
   // The newest checkpoint that this has written; empty: none.

@@ -1,4 +1,4 @@
-// What is written is what was there when the checkpoint began.
+// A checkpoint has what was there when it began.
 #include "train/run/checkpoint_writer.h"
 
 #include <filesystem>
