@@ -31,7 +31,8 @@ struct LaunchResult {
   std::chrono::nanoseconds wall{0};
   std::chrono::nanoseconds cpu_time{0};  // time of the whole sandbox; 0: there is no second witness
   // Core time that the sandbox used since the launch before, all of which it should have stood
-  // still; and whether it did not right before the order.
+  // still; and whether it did not right before the order. The kernel counts the last moments of a
+  // launch after its end, and a hypervisor may stretch them.
   std::chrono::nanoseconds ran_at_rest{0};
   bool was_moving = false;
   std::uint64_t minor_faults = 0;
@@ -42,6 +43,12 @@ struct LaunchResult {
   // On a GPU: the calls' time between events of the executor's stream, and that of all that was on
   // the stream, the flushes of the cache included. 0: there is no such clock.
   std::chrono::nanoseconds device_time{0}, device_span{0};
+
+  // `ran_at_rest`, where it is longer than the last moments of a launch.
+  std::chrono::nanoseconds worked_at_rest() const {
+    constexpr auto kLastMoments = std::chrono::microseconds(100);
+    return ran_at_rest > kLastMoments ? ran_at_rest : std::chrono::nanoseconds(0);
+  }
 };
 
 // The report of an executor that has ended. Everything in it but `exit` is untrusted.

@@ -59,7 +59,8 @@ class JudgedCalls {
   JudgedOutputs outputs_;
   LaunchTotals candidate_totals_, baseline_totals_;
   double fill_ms_ = 0;
-  int restless_launches_ = 0;  // of the candidate, before which it ran while it was frozen
+  int candidate_launches_ = 0;
+  int restless_launches_ = 0;  // of these, before which it ran while it was frozen
   std::uint64_t hash_seed_;
   std::uint64_t first_seed_;                 // seed of inputs; used only with fresh_inputs off
   std::vector<std::uint64_t> input_hashes_;  // the key is the set

@@ -234,11 +234,12 @@ Status TimedBlocks::pair_of_launches(const std::array<Side*, 2>& order, const Gr
 }
 
 // The larger of two witnesses: an executor that says done too early works on while it is being
-// frozen, within the time that is taken off as the cost of a launch.
+// frozen, within the time that is taken off as the cost of a launch. What it did since the launch
+// before is added, on whatever core that was.
 std::chrono::nanoseconds TimedBlocks::witnessed(const Side& side, const LaunchResult& done,
                                                 std::chrono::nanoseconds time) const {
   if (!context_.options.mechanisms.cpu_witness) return time;
-  return std::max(time, side.net_cpu_time(done) / context_.options.threads);
+  return std::max(time, side.net_cpu_time(done) / context_.options.threads) + done.worked_at_rest();
 }
 
 std::chrono::nanoseconds TimedBlocks::time_of(const Side& side, const LaunchResult& done) const {
