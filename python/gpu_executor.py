@@ -23,7 +23,9 @@ from memory import Region
 from run_executor import run_executor
 
 WARM_UPS = 3
-MIN_FLUSHES, MAX_FLUSHES = 24, 400  # the least is apps/gpu_executor's kFlushes
+# As apps/gpu_executor/flushes.h: the least after a rest of the GPU of at most SHORT_REST, after a longer one, and the most.
+MIN_FLUSHES, FLUSHES_AFTER_REST, MAX_FLUSHES = 8, 24, 400
+SHORT_REST = 15e-3
 SPINS = 500  # rounds of a wait before it sleeps: the other executor has the same core and is not frozen
 
 
@@ -32,10 +34,10 @@ def main(control_fd=3):
     run_executor(GpuExecutor, control_fd)
 
 
-def flushes_for(host_seconds, flush_seconds):
-    """How many flushes keep the GPU busy while the host launches one call, with half as much to spare."""
+def flushes_for(host_seconds, flush_seconds, rest_seconds):
+    """How many flushes keep the GPU busy while the host launches one call, with half as much to spare, and give it back its clock."""
     wanted = math.ceil(1.5 * host_seconds / max(flush_seconds, 1e-9))
-    return min(max(wanted, MIN_FLUSHES), MAX_FLUSHES)
+    return min(max(wanted, FLUSHES_AFTER_REST if rest_seconds > SHORT_REST else MIN_FLUSHES), MAX_FLUSHES)
 
 
 def results_of(value, names):
@@ -66,7 +68,8 @@ class GpuExecutor:
         )
         self._arguments = None
         self._flush = None
-        self._flushes = 0  # before a call; 0: not known yet
+        self._launching = None  # (seconds that the host takes for a call, seconds of a flush); None: not known yet
+        self._worked = 0.0  # when the GPU's last work of this process ended
 
     def load(self):
         """Maps the device memory, loads the program, and says that the executor is ready."""
@@ -112,7 +115,7 @@ class GpuExecutor:
             elif op == pages.OP_CALL:
                 self._run_calls()
             elif op == pages.OP_NULL_CALL:
-                self._timed(lambda: None, MIN_FLUSHES)
+                self._timed(lambda: None, FLUSHES_AFTER_REST)
             self._reply.done_seq[0] = expected
 
     def fail(self, failure, text):
@@ -171,16 +174,18 @@ class GpuExecutor:
         for call in range(self._command.calls):
             self._reply.set_call(call)
             arguments = self._arguments.of_set(self._command.set_of_call[call])
-            if self._flushes == 0:
-                self._learn_flushes(arguments)
-            value, took = self._timed(lambda given=arguments: self._call(given), self._flushes)
+            if self._launching is None:
+                self._learn_launching(arguments)
+            flushes = flushes_for(*self._launching, time.perf_counter() - self._worked)
+            value, took = self._timed(lambda given=arguments: self._call(given), flushes)
             nanoseconds += took
             self._store(value, arguments)
         torch.cuda.synchronize()
+        self._worked = time.perf_counter()
         self._reply.device_times[0] = self._reply.device_times[1] = nanoseconds
         self._arguments.forget_changed()
 
-    def _learn_flushes(self, arguments):
+    def _learn_launching(self, arguments):
         for _ in range(WARM_UPS):
             self._call(arguments)
             torch.cuda.synchronize()
@@ -188,7 +193,7 @@ class GpuExecutor:
         self._call(arguments)
         host = time.perf_counter() - begun
         torch.cuda.synchronize()
-        self._flushes = flushes_for(host, self._timed(self._flush.zero_, MIN_FLUSHES)[1] * 1e-9)
+        self._launching = host, self._timed(self._flush.zero_, FLUSHES_AFTER_REST)[1] * 1e-9
 
     def _timed(self, work, flushes):
         """(the value of work(), its nanoseconds on the GPU)."""
@@ -199,6 +204,7 @@ class GpuExecutor:
         value = work()
         end.record()
         end.synchronize()
+        self._worked = time.perf_counter()
         return value, int(begin.elapsed_time(end) * 1e6)
 
     def _store(self, value, arguments):

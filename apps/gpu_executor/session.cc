@@ -13,9 +13,6 @@ namespace {
 
 constexpr auto kLongestWait = std::chrono::seconds(20);
 constexpr int kSpins = 20'000;  // before a wait leaves its core to others
-// Before each call. One would empty the cache; but a GPU that was idle for 10 ms runs its next
-// 0.1 ms at a third of its speed, and its clock must be back before the call.
-constexpr int kFlushes = 24;
 
 tl::unexpected<Error> bad(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, "setup: {}", what);
@@ -97,6 +94,7 @@ Status Session::load_program(int source) {
   limits.memory_bytes = static_cast<std::int64_t>(memory.free);
   KW_TRY(task::ResolvedPlan plan, task::resolve(contents.plan, signature_, limits));
   KW_TRY(runner_, gym::PlanRunner::make(contents, std::move(plan), stream_));
+  flushes_.forget_launching();
   return {};
 }
 
@@ -175,10 +173,14 @@ Status Session::run_calls() {
 }
 
 Status Session::report(std::size_t count, bool called) {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
   double call_ms = 0, all_ms = 0;
   for (std::size_t i = 0; i < count; ++i) {
     KW_TRY(double all, cuda::elapsed_ms(spans_[i].start, spans_[i].end));
     KW_TRY(double call, cuda::elapsed_ms(spans_[i].begin, spans_[i].end));
+    flushes_.saw_flushing(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Milliseconds(all - call)),
+        spans_[i].flushes);
     all_ms += all;
     if (called) call_ms += call;
   }
@@ -193,23 +195,31 @@ Status Session::run_nothing() {
   return report(1, false);
 }
 
-// The GPU flushes while this thread launches, so that a short call's kernels wait for each other
-// and not for the launches.
 Status Session::enqueue(std::size_t number, const gym::CallAddresses* call) {
   KW_TRY_STATUS(cuda::driver_status(cuda::driver().reset_persisting_l2(), "the cache"));
-  KW_TRY_STATUS(stream_.record(spans_[number].start));
-  for (int i = 0; i < kFlushes; ++i)
+  Span& span = spans_[number];
+  const auto asked = std::chrono::steady_clock::now();
+  span.flushes = flushes_.before_call(number == 0 ? asked - worked_ : Flushes::kShortRest);
+  KW_TRY_STATUS(stream_.record(span.start));
+  for (int i = 0; i < span.flushes; ++i)
     KW_TRY_STATUS(stream_.fill(flush_.address(), 0, flush_.bytes()));
-  KW_TRY_STATUS(stream_.record(spans_[number].begin));
-  if (call != nullptr) KW_TRY_STATUS(runner_->enqueue(*call, stream_));
-  return stream_.record(spans_[number].end);
+  const auto launching = std::chrono::steady_clock::now();
+  KW_TRY_STATUS(stream_.record(span.begin));
+  if (call != nullptr) {
+    KW_TRY_STATUS(runner_->enqueue(*call, stream_));
+    flushes_.saw_launching(std::chrono::steady_clock::now() - launching);
+  }
+  return stream_.record(span.end);
 }
 
-Status Session::wait() const {
+Status Session::wait() {
   const auto deadline = std::chrono::steady_clock::now() + kLongestWait;
   for (int spins = 0;; ++spins) {
     const int state = cuda::driver().stream_query(stream_.get());
-    if (state != cuda::kNotReady) return cuda::driver_status(state, "the kernels failed");
+    if (state != cuda::kNotReady) {
+      worked_ = std::chrono::steady_clock::now();
+      return cuda::driver_status(state, "the kernels failed");
+    }
     if (spins % 256 == 255 && std::chrono::steady_clock::now() > deadline)
       return fail(ErrorCode::kDeadlineExceeded, "the kernels did not end within 20 s");
     if (spins > kSpins) {

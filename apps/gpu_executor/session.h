@@ -1,6 +1,7 @@
 // Session: what one setup message gives a GPU executor: mapped pages, the checker's device memory,
 // the candidate's plan on the GPU.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "cuda/memory.h"
 #include "cuda/shared_memory.h"
 #include "cuda/stream.h"
+#include "flushes.h"
 #include "gym/cuda/plan_runner.h"
 #include "gym/protocol.h"
 #include "os/memory.h"
@@ -54,7 +56,7 @@ class Session {
   Result<gym::CallAddresses> addresses_of(std::uint32_t set) const;
   // Puts a flush of the cache and one call, or none, between two events on the stream.
   Status enqueue(std::size_t number, const gym::CallAddresses* call);
-  Status wait() const;
+  Status wait();
   // Stores the times of so many spans.
   Status report(std::size_t count, bool called);
 
@@ -69,9 +71,12 @@ class Session {
   cuda::Stream stream_;
   struct Span {
     cuda::Event start, begin, end;  // of the flushes, of the call
+    int flushes = 0;
   };
   std::vector<Span> spans_;   // of each call of a launch
   cuda::DeviceBuffer flush_;  // twice as large as the cache
+  Flushes flushes_;
+  std::chrono::steady_clock::time_point worked_;  // the end of the GPU's last work of this process
   cuda::SharedMemory statics_;
   std::vector<cuda::SharedMemory> inputs_, outputs_;  // of each set
   std::optional<gym::PlanRunner> runner_;

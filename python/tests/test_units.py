@@ -154,15 +154,19 @@ class GpuExecutorTest(unittest.TestCase):
 
     def test_the_gpu_is_kept_busy_while_the_host_launches(self):
         flush = 40e-6
-        self.assertEqual(gpu_executor.flushes_for(10e-6, flush), gpu_executor.MIN_FLUSHES)
-        self.assertEqual(gpu_executor.flushes_for(4e-3, flush), 150)
-        self.assertEqual(gpu_executor.flushes_for(1.0, flush), gpu_executor.MAX_FLUSHES)
+        self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 1e-3), gpu_executor.MIN_FLUSHES)
+        self.assertEqual(gpu_executor.flushes_for(10e-6, flush, 16e-3), gpu_executor.FLUSHES_AFTER_REST)
+        self.assertEqual(gpu_executor.flushes_for(4e-3, flush, 1e-3), 150)
+        self.assertEqual(gpu_executor.flushes_for(1.0, flush, 1e-3), gpu_executor.MAX_FLUSHES)
 
     def test_both_executors_flush_alike(self):
-        path = os.path.join(PYTHON_FOLDER, "../apps/gpu_executor/session.cc")
+        path = os.path.join(PYTHON_FOLDER, "../apps/gpu_executor/flushes.h")
         with open(path) as file:
             text = file.read()
-        self.assertIn(f"kFlushes = {gpu_executor.MIN_FLUSHES};", text)
+        self.assertIn(f"kLeast = {gpu_executor.MIN_FLUSHES};", text)
+        self.assertIn(f"kAfterRest = {gpu_executor.FLUSHES_AFTER_REST};", text)
+        self.assertIn(f"kMost = {gpu_executor.MAX_FLUSHES};", text)
+        self.assertIn(f"kShortRest = std::chrono::milliseconds({round(1e3 * gpu_executor.SHORT_REST)});", text)
 
     def test_results_come_in_the_order_of_the_outputs(self):
         a, b = torch.zeros(1), torch.ones(1)

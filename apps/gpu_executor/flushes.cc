@@ -1,0 +1,29 @@
+// The number of flushes from a rest and from what was seen.
+#include "flushes.h"
+
+#include <algorithm>
+
+namespace kw::gpu_executor {
+
+void Flushes::forget_launching() {
+  launching_ = {};
+}
+
+void Flushes::saw_launching(std::chrono::nanoseconds host) {
+  launching_ = std::max(launching_, host);
+}
+
+void Flushes::saw_flushing(std::chrono::nanoseconds all, int count) {
+  one_ = all / std::max(1, count);
+}
+
+int Flushes::before_call(std::chrono::nanoseconds rest) const {
+  const bool is_known = launching_.count() > 0 && one_.count() > 0;
+  if (!is_known) return kAfterRest;
+  // Half as much to spare.
+  const auto launches = 3 * launching_ / (2 * one_) + 1;
+  const int least = rest > kShortRest ? kAfterRest : kLeast;
+  return static_cast<int>(std::clamp<std::int64_t>(launches, least, kMost));
+}
+
+}  // namespace kw::gpu_executor

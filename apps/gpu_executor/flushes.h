@@ -1,0 +1,33 @@
+// Flushes: how often a GPU executor empties the cache before a call.
+#pragma once
+#include <chrono>
+
+namespace kw::gpu_executor {
+
+// Once would empty the cache. But a GPU that rested runs its next 0.1 ms at a third of its speed,
+// and its clock must be back before the call: four are too few for times that repeat (docs/gpu.md).
+// And while the GPU flushes, the host launches the call, so that its kernels wait for each other
+// and not for launches. One thread. python/gpu_executor.py does the same.
+class Flushes {
+ public:
+  // After a rest of the GPU of at most kShortRest, and after a longer one.
+  static constexpr int kLeast = 8;
+  static constexpr int kAfterRest = 24;
+  static constexpr int kMost = 400;
+  static constexpr auto kShortRest = std::chrono::milliseconds(15);
+
+  // Of another program, whose launching has not been seen.
+  void forget_launching();
+  // The host took so long to launch one call; what counts is the longest of a program.
+  void saw_launching(std::chrono::nanoseconds host);
+  // The GPU took so long for `count` flushes.
+  void saw_flushing(std::chrono::nanoseconds all, int count);
+
+  // rest: since the end of the last work that this process gave to the GPU.
+  int before_call(std::chrono::nanoseconds rest) const;
+
+ private:
+  std::chrono::nanoseconds launching_{0}, one_{0};  // 0: not seen
+};
+
+}  // namespace kw::gpu_executor

@@ -1,0 +1,34 @@
+#include "flushes.h"
+
+#include <gtest/gtest.h>
+
+namespace kw::gpu_executor {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Flushes, AreFewWhereTheGpuIsAwakeAndLaunchingIsKnown) {
+  Flushes flushes;
+  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
+  flushes.saw_flushing(960us, 24);
+  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
+  flushes.saw_launching(10us);
+  EXPECT_EQ(flushes.before_call(1ms), Flushes::kLeast);
+  EXPECT_EQ(flushes.before_call(16ms), Flushes::kAfterRest);
+  flushes.forget_launching();
+  EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
+}
+
+TEST(Flushes, KeepTheGpuBusyWhileTheHostLaunches) {
+  Flushes flushes;
+  flushes.saw_flushing(400us, 10);
+  flushes.saw_launching(4ms);
+  flushes.saw_launching(1ms);
+  EXPECT_EQ(flushes.before_call(0ns), 151);
+  EXPECT_EQ(flushes.before_call(1s), 151);
+  flushes.saw_launching(1s);
+  EXPECT_EQ(flushes.before_call(0ns), Flushes::kMost);
+}
+
+}  // namespace
+}  // namespace kw::gpu_executor
