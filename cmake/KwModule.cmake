@@ -29,11 +29,10 @@ endif()
 
 # kw_add_test(NAME SRCS ... DEPS ... LABELS ...): one GoogleTest program, its cases as CTest tests.
 #   WHOLE         one test, because its cases share a costly set-up; what it times is exclusive by the gym's lease
-#   ALONE         with WHOLE: nothing else runs beside it
 #   COST SECONDS  about how long it takes: the longest tests begin first
 # Its labels get the folder as well (src_gym): .ci/run picks the tests of changed folders by it.
 function(kw_add_test name)
-  cmake_parse_arguments(T "WHOLE;ALONE" "TIMEOUT;COST" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(T "WHOLE" "TIMEOUT;COST" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT BUILD_TESTING)
     return()
   endif()
@@ -53,9 +52,6 @@ function(kw_add_test name)
   if(T_WHOLE)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS};${folder}" TIMEOUT ${T_TIMEOUT})
-    if(T_ALONE)
-      set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
-    endif()
     if(T_COST)
       set_tests_properties(${name} PROPERTIES COST ${T_COST})
     endif()

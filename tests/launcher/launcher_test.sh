@@ -7,7 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 unset KW_PYTHON KW_WERROR
-joined="-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8"
+joined="-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2"
 fail() {
   printf 'FAILED %s: %s\n' "$case" "$*" >&2
   sed 's/^/  stderr: /' "$scratch/err" >&2
@@ -121,6 +121,16 @@ for command in eval solve generate data report worker; do
   run 0 "$command" --model DIR
 done
 [[ ! -s $FAKE/log ]] || fail "a command builds once more what the tests have built"
+
+begin first_test_compiles_beside_python
+run 0 test
+did "cmake --preset dev -DBUILD_TESTING=OFF -DKW_WERROR=OFF $joined"
+did 'cmake --build build/dev --target kw_for_solve'
+did "cmake --preset dev -DBUILD_TESTING=ON -DKW_WERROR=OFF $joined -DKW_PYTHON=$checkout/.venv/bin/python"
+forget
+touch "$checkout/src/a.cc"
+run 0 test
+did_not kw_for_solve
 
 begin engine_needs_no_python
 run 0 serve-model --model DIR
