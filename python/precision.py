@@ -16,6 +16,7 @@ _TYPE_NAMES = {
     "torch.HalfTensor": torch.float16,
     "torch.BFloat16Tensor": torch.bfloat16,
 }
+_IN_PLACE = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")}
 _E4M3 = torch.float8_e4m3fn
 _E4M3_MAX = 448.0  # torch's cast makes NaN of what is larger
 
@@ -25,7 +26,8 @@ class Precision:
 
     def __init__(self, mapping, rounding=()):
         """mapping: dtype -> the dtype to compute in. rounding: dtypes whose inputs, statics and
-        outputs are rounded to float8_e4m3fn, while the computation stays in them."""
+        outputs are rounded to float8_e4m3fn, while the computation stays in them. Tables that the
+        reference's file holds follow the mapping."""
         self._mapping = mapping
         self._rounding = rounding
         self.device = None  # where it computes: torch.device; None: where the tensors are
@@ -68,26 +70,27 @@ def float64():
     return Precision({t: torch.float64 for t in (torch.float32, torch.float16, torch.bfloat16)})
 
 
-def lower(dtypes):
-    """One step below the widest floating dtype of the problem's tensors; ValueError: there is none.
+def lower(dtype):
+    """One step below an output's dtype; ValueError: there is none.
 
     float64 -> float32, float32 -> bfloat16. Nothing computes in 8 bits on a CPU, so for float16 and
-    bfloat16 the inputs, statics and outputs are rounded to float8_e4m3fn.
+    bfloat16 the inputs, statics and outputs are rounded to float8_e4m3fn. Below float8 there are so few
+    values that a result is often right in them.
     """
-    if torch.float64 in dtypes:
+    if dtype == torch.float64:
         return Precision({torch.float64: torch.float32})
-    if torch.float32 in dtypes:
+    if dtype == torch.float32:
         return Precision({t: torch.bfloat16 for t in (torch.float64, torch.float32)})
-    half = tuple(t for t in (torch.float16, torch.bfloat16) if t in dtypes)
-    if half:
-        return Precision({}, half)
-    raise ValueError("there is no lower precision: no tensor is float64, float32, float16 or bfloat16")
+    if dtype in (torch.float16, torch.bfloat16):
+        return Precision({}, (torch.float32, torch.float16, torch.bfloat16))
+    raise ValueError(f"there is no lower precision than {str(dtype).removeprefix('torch.')}")
 
 
 class _Casts(TorchFunctionMode):
     """Turns hard-coded dtypes (.float(), dtype=torch.float32, ...) into the run's precision.
 
-    Tensors that are made without a dtype follow the default dtype, which changes as well.
+    Tensors that are made without a dtype follow the default dtype, which changes as well. So a tensor in
+    a replaced dtype is one that was made before the run, and it is read in the run's precision.
     """
 
     def __init__(self, mapping):
@@ -110,7 +113,8 @@ class _Casts(TorchFunctionMode):
         wanted = _CASTS.get(function)
         if wanted is not None:
             return args[0].to(self._mapping.get(wanted, wanted))
-        args = tuple(self._replace(a, function) for a in args)
+        own = args[:1] if _writes_to_first(function) else ()  # a copy would not be written to
+        args = own + tuple(self._replace(a, function) for a in args[len(own) :])
         kwargs = {name: self._replace(a, function) for name, a in kwargs.items()}
         return function(*args, **kwargs)
 
@@ -119,4 +123,15 @@ class _Casts(TorchFunctionMode):
             argument = _TYPE_NAMES.get(argument, argument)
         if isinstance(argument, torch.dtype):
             return self._mapping.get(argument, argument)
+        if isinstance(argument, torch.Tensor) and argument.dtype in self._mapping:
+            return argument.to(self._mapping[argument.dtype])
+        if type(argument) in (list, tuple) and any(isinstance(a, torch.Tensor) for a in argument):
+            return type(argument)(self._replace(a, function) for a in argument)
         return argument
+
+
+def _writes_to_first(function):
+    name = getattr(function, "__name__", "")
+    if name.endswith("__"):
+        return name == "__setitem__" or name in _IN_PLACE
+    return name.endswith("_")

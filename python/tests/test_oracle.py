@@ -450,6 +450,36 @@ class PrecisionTest(OracleTest):
         asker = self.with_input("return x + 0", x, inputs="torch.rand(1, 3).half()")
         self.assertEqual(asker.output("lower").tolist(), [[1.0, 3.25, 448.0]])
 
+    def test_lower_is_one_step_below_each_output(self):
+        x = torch.randn(4, 6)
+        asker = self.with_input("return (x / 3).bfloat16(), (x / 3).to(torch.float8_e4m3fn), x / 3", x)
+        eighth = x.to(torch.float8_e4m3fn).float()
+        right = (eighth / 3).bfloat16().to(torch.float8_e4m3fn).bfloat16()
+        self.assertTrue(torch.equal(asker.output("lower"), right))
+        self.assertTrue(torch.equal(asker.output("lower", 2), (x.bfloat16() / 3).float()))
+
+    def test_tables_of_the_file_follow_the_precision(self):
+        x = torch.rand(4, 6)
+        source = model("y = torch.cat([x, table]) @ table.T; return y * scale.sum()")
+        asker = self.start("table = torch.arange(24.0).view(4, 6) / 7\nscale = torch.ones(2) / 3\n" + source)
+        asker.attach()
+        asker.done({"op": "state", "seed": 1, "redraw": True})
+        asker.tensor("inputs", 0).copy_(x)
+        table, scale = torch.arange(24.0).view(4, 6) / 7, torch.ones(2) / 3
+        y = torch.cat([x.double(), table.double()]) @ table.double().T * scale.double().sum()
+        torch.testing.assert_close(asker.output("float64"), y, rtol=1e-14, atol=0)
+        table, scale = table.bfloat16(), scale.bfloat16()
+        y = torch.cat([x.bfloat16(), table]) @ table.T * scale.sum()
+        self.assertTrue(torch.equal(asker.output("lower"), y.float()))
+
+    def test_a_table_that_is_written_to_stays_itself(self):
+        source = model("seen[0] = x.sum(); seen.mul_(2); return x * seen")
+        asker = self.start("seen = torch.zeros(1)\n" + source)
+        asker.attach()
+        asker.done({"op": "state", "seed": 1, "redraw": True})
+        asker.tensor("inputs", 0).copy_(torch.ones(4, 6))
+        self.assertTrue(torch.equal(asker.output("float64"), torch.full((4, 6), 48.0).double()))
+
     def test_lower_fails_with_a_text_where_there_is_none(self):
         source = model("return x + 1", inputs="torch.randint(0, 9, (3,))")
         asker = self.start(source)

@@ -109,6 +109,35 @@ TEST_F(Verdicts, BothRulesAcceptAnHonestCandidate) {
   EXPECT_TRUE(verdict.kernelbench.correctness);
 }
 
+// A narrow output beside a float32 one: each has the budget and the lower precision of its dtype.
+constexpr const char* kQuantize = R"(
+class Model(nn.Module):
+    def forward(self, x):
+        scale = x.abs().amax(-1, keepdim=True) / 448.0
+        return (x / scale).to(torch.float8_e4m3fn), scale
+def get_inputs():
+    return [torch.randn(6, 128)]
+def get_init_inputs():
+    return []
+)";
+
+std::string quantize_in(const std::string& dtype) {
+  return R"(
+class ModelNew(nn.Module):
+    def forward(self, x):
+        scale = (x.)" +
+         dtype + R"(().abs().max(-1, keepdim=True).values / 448.0).float()
+        return (x * (1 / scale)).to(torch.float8_e4m3fn), scale
+)";
+}
+
+TEST_F(Verdicts, OutputsOfSeveralDtypesHaveTheirOwnBudgets) {
+  task::Verdict verdict = judge(kQuantize, quantize_in("float"));
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  verdict = judge(kQuantize, quantize_in("bfloat16"));
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
+}
+
 // Rows in which relu leaves nothing: the mean of five equal numbers is off by rounding, and a norm
 // divides that by the square root of its eps.
 constexpr const char* kConstantRows = R"(

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gym/correctness/battery.h"
+#include "tensor/half.h"
 
 namespace kw::gym {
 namespace {
@@ -17,6 +18,21 @@ Result<Instance::Outputs> run(const AdmissionInput& in, Precision precision,
   KW_TRY(OracleAnswer answer,
          in.reference.run_once(in.set, {.precision = precision}, selected, outputs));
   return answer.ok ? outputs : Instance::Outputs{};
+}
+
+// Whether every value is one of the dtype's too. Computed in it, such an output may be right.
+bool fits(tensor::DType dtype, const TensorView& view) {
+  constexpr std::size_t kChunk = 2048;
+  std::vector<double> values;
+  for (std::size_t first = 0; first < view.elements(); first += kChunk) {
+    values.resize(std::min(kChunk, view.elements() - first));
+    load(view.dtype, view.bytes, first, values);
+    for (double value : values) {
+      if (static_cast<double>(tensor::round_to(dtype, static_cast<float>(value))) != value)
+        return false;
+    }
+  }
+  return true;
 }
 
 TensorView view_of(const task::Argument& argument, std::span<const std::byte> bytes) {
@@ -92,7 +108,7 @@ class Admission {
         return part != nullptr ? TensorView{argument.dtype, part->shape(), bytes}
                                : view_of(argument, bytes);
       };
-      bool has_lower = !lower.empty() && tensor::is_floating(argument.dtype) && lowered(j);
+      const bool has_lower = !lower.empty() && may_be_lowered(j, view(instance.trusted[j]));
       outputs.push_back(
           {view(instance.trusted[j]),
            view(in_.fixed_inputs ? std::span<const std::byte>{} : std::span(other)),
@@ -112,8 +128,13 @@ class Admission {
     return std::move(found.wrongly_passing);
   }
 
-  // Exact and index outputs may be right when computed in a lower dtype.
-  bool lowered(std::size_t output) const { return in_.checker.has_budget(output); }
+  // Whether the output, computed in the next lower dtype, is wrong for certain. Exact and index
+  // outputs may be right, and so may those of few values: 0 and 1, small whole numbers, float8.
+  bool may_be_lowered(std::size_t output, const TensorView& right) const {
+    if (!in_.checker.has_budget(output) || tensor::size_of(right.dtype) == 1) return false;
+    const auto lower = tensor::next_lower(right.dtype);
+    return lower && !fits(*lower, right);
+  }
 
   // The inputs of `names` whose other values are no wrong answer to those that the set holds.
   Result<std::vector<std::string>> inert(const OracleComparison& comparison,

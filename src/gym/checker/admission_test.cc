@@ -3,6 +3,7 @@
 #include "gym/checker/admission.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -80,6 +81,14 @@ TEST_F(AdmissionTest, AConstantIsPassedByTrivialCandidatesAndNoInputMatters) {
   const AdmissionReport report = admit(oracle);
   EXPECT_FALSE(report.passing.empty());
   EXPECT_EQ(report.inert, std::vector<std::string>{"x"});
+}
+
+// Computed in bfloat16 such a result is right.
+TEST_F(AdmissionTest, OutputsOfFewValuesAreNotTriedInLowerPrecision) {
+  ScriptedOracle signs([](double x) { return x > 0 ? 1.0 : -1.0; });
+  EXPECT_TRUE(admit(signs).passing.empty());
+  ScriptedOracle steps([](double x) { return 0.75 * std::round(4 * x); });
+  EXPECT_TRUE(admit(steps).passing.empty());
 }
 
 TEST_F(AdmissionTest, AnInputWithoutInfluenceIsNamed) {

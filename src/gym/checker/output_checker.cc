@@ -123,26 +123,41 @@ Result<OutputChecker> OutputChecker::make(
                   argument.name);
     plan.terms = plan.policy.reduction_length > 0 ? plan.policy.reduction_length
                                                   : most_terms(signature, argument);
-    if (floating) checker.perturb_by(argument.dtype, tensor::epsilon_of(argument.dtype));
     checker.plans_.push_back(std::move(plan));
   }
-  if (checker.perturbation_ > 0) return checker;
-  // Decisions between floating values: as many units as a value's budget has.
-  const double units = BudgetRule{}.relative;
-  const bool decides = std::ranges::any_of(
-      checker.plans_, [](const Plan& plan) { return plan.policy.check == CheckKind::kValues; });
-  for (const auto* list : {&signature.inputs, &signature.statics}) {
-    for (const task::Argument& argument : *list) {
-      if (decides && argument.role != task::Role::kScalar && tensor::is_floating(argument.dtype))
-        checker.perturb_by(argument.dtype, units * computing_epsilon(argument.dtype));
-    }
-  }
+  checker.choose_steps(signature);
   return checker;
 }
 
-void OutputChecker::perturb_by(tensor::DType dtype, double step) {
-  perturbation_ = std::max(perturbation_, step);
-  function_perturbation_ = std::max(function_perturbation_, function_perturbation_for(dtype));
+void OutputChecker::choose_steps(const task::Signature& signature) {
+  PerturbationStep largest;
+  const auto widen = [&largest](tensor::DType dtype, double inputs) {
+    largest.inputs = std::max(largest.inputs, inputs);
+    largest.functions = std::max(largest.functions, function_perturbation_for(dtype));
+  };
+  for (Plan& plan : plans_) {
+    const tensor::DType dtype = plan.argument->dtype;
+    if (!tensor::is_floating(dtype)) continue;
+    plan.step = {tensor::epsilon_of(dtype), function_perturbation_for(dtype)};
+    widen(dtype, plan.step.inputs);
+  }
+  if (largest.inputs == 0) {
+    // Decisions between floating values: as many units as a value's budget has.
+    const double units = BudgetRule{}.relative;
+    const bool decides = std::ranges::any_of(
+        plans_, [](const Plan& plan) { return plan.policy.check == CheckKind::kValues; });
+    for (const auto* list : {&signature.inputs, &signature.statics}) {
+      for (const task::Argument& argument : *list) {
+        if (decides && argument.role != task::Role::kScalar && tensor::is_floating(argument.dtype))
+          widen(argument.dtype, units * computing_epsilon(argument.dtype));
+      }
+    }
+  }
+  if (largest.inputs == 0) return;
+  for (Plan& plan : plans_) {
+    if (plan.step.inputs == 0) plan.step = largest;
+    if (std::ranges::find(steps_, plan.step) == steps_.end()) steps_.push_back(plan.step);
+  }
 }
 
 bool OutputChecker::needs_input(std::size_t tensor) const {

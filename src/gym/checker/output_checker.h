@@ -40,6 +40,18 @@ struct Instance {
   }
 };
 
+// Relative steps of a perturbed run, for outputs of one dtype.
+struct PerturbationStep {
+  // Of inputs: the dtype's eps. Whole numbers have the largest of the problem's floating outputs,
+  // or, without such, what kernels compute in where they are made of floating inputs.
+  double inputs = 0;
+  // Of elementary functions' results: what makes a budget of four units in the last place of the
+  // precision that kernels compute in, the accuracy of vector libraries.
+  double functions = 0;
+
+  bool operator==(const PerturbationStep&) const = default;
+};
+
 // The rule by which an output is compared with the baseline's, where single elements decide.
 struct BaselineRule {
   bool is_exact = false;         // equal, else:
@@ -73,12 +85,10 @@ class OutputChecker {
   const task::Argument& declared(std::size_t output) const { return *plans_[output].argument; }
   // Whether some output's check looks at this input tensor.
   bool needs_input(std::size_t tensor) const;
-  // Relative step of the perturbed runs: the largest eps of the floating outputs, without such what
-  // kernels compute in where whole numbers are made of floating inputs; 0: none are needed.
-  double perturbation() const { return perturbation_; }
-  // Relative step of elementary functions' results: what makes a budget of four units in the last
-  // place of the precision that kernels compute in, the accuracy of vector libraries.
-  double function_perturbation() const { return function_perturbation_; }
+  // The steps of the perturbed runs, each once; none: such runs are not needed. An output is judged
+  // by the runs with its own step.
+  const std::vector<PerturbationStep>& steps() const { return steps_; }
+  const PerturbationStep& step_of(std::size_t output) const { return plans_[output].step; }
   // Whether equal inputs leave more than one right answer: an output's whole numbers are decided
   // between floating values.
   bool is_decided_by_ties() const;
@@ -116,10 +126,11 @@ class OutputChecker {
     bool uneven = false;     // a few inputs dominate: terms is known from others
     int of_input = -1;       // the tensor that policy.of names
     int of_output = -1;
+    PerturbationStep step;
     BaselineCoefficients learned;
   };
   OutputChecker() = default;
-  void perturb_by(tensor::DType dtype, double step);
+  void choose_steps(const task::Signature& signature);
   TensorView view(std::size_t output, std::span<const std::byte> bytes) const;
   // The same of an instance's output, or of another output's part of the same shape.
   TensorView view(std::size_t output, const Instance& instance,
@@ -135,7 +146,7 @@ class OutputChecker {
   std::vector<const task::Argument*>
       inputs_;  // borrowed from the signature, as are the plans' arguments
   std::vector<Plan> plans_;
-  double perturbation_ = 0, function_perturbation_ = 0;
+  std::vector<PerturbationStep> steps_;
 };
 
 // The oracle's side of one set of inputs: budgets are made once, any number of outputs compared.

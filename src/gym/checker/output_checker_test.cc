@@ -67,7 +67,9 @@ TEST(OutputChecker, ExactIsExact) {
 TEST(OutputChecker, WholeNumbersOfFloatsNeedPerturbedRuns) {
   const auto step = [](DType in, DType out, const Policies& policies = {}) {
     const task::Signature s = signature(in, out);
-    return OutputChecker::make(s, policies).value().perturbation();
+    const OutputChecker checker = OutputChecker::make(s, policies).value();
+    EXPECT_LE(checker.steps().size(), 1U);
+    return checker.step_of(0).inputs;
   };
   EXPECT_EQ(step(DType::kFloat32, DType::kFloat32), 0x1p-23);
   EXPECT_EQ(step(DType::kFloat32, DType::kInt64), 0x1p-21);
@@ -76,6 +78,18 @@ TEST(OutputChecker, WholeNumbersOfFloatsNeedPerturbedRuns) {
   EXPECT_EQ(step(DType::kInt64, DType::kBool), 0);
   const Policies exact = {{"y", {.check = task::CheckKind::kExact, .of = ""}}};
   EXPECT_EQ(step(DType::kFloat32, DType::kInt64, exact), 0);
+}
+
+// A float32 output beside a narrower one keeps its own budget.
+TEST(OutputChecker, EveryOutputHasTheStepOfItsDtype) {
+  task::Signature s = signature(DType::kFloat32, DType::kFloat32);
+  s.outputs.push_back(argument("q", task::Role::kOutput, DType::kBFloat16));
+  s.outputs.push_back(argument("at", task::Role::kOutput, DType::kInt64));
+  const OutputChecker checker = OutputChecker::make(s, {}).value();
+  EXPECT_EQ(checker.steps().size(), 2U);
+  EXPECT_EQ(checker.step_of(0).inputs, 0x1p-23);
+  EXPECT_EQ(checker.step_of(1).inputs, 0x1p-7);
+  EXPECT_EQ(checker.step_of(2).inputs, 0x1p-7);  // as far as any result of the call may move
 }
 
 }  // namespace

@@ -106,20 +106,35 @@ Result<OracleAnswer> ReferenceRuns::run_perturbed(const TensorMemory& inputs,
     if (perturbed.move_functions) unmoved_functions = 0;
   }
   OracleAnswer answer;
-  for (int i = 0; answer.ok && checker_->perturbation() > 0 && i < perturbed.count; ++i) {
+  for (int i = 0; answer.ok && !checker_->steps().empty() && i < perturbed.count; ++i) {
     outputs.emplace_back();
-    const Oracle::Run moved = {.precision = exact_precision_,
-                               .perturb_seed = seeds_->next() | 1U,
-                               .perturb_scale = checker_->perturbation()};
-    Oracle::Run deeper = moved;
-    if (i >= unmoved_functions) deeper.function_scale = checker_->function_perturbation();
-    KW_TRY(answer, run_once(inputs, deeper, instance.selected, outputs.back()));
-    // Not every reference runs operator by operator.
-    if (!answer.ok && deeper.function_scale > 0) {
-      KW_TRY(answer, run_once(inputs, moved, instance.selected, outputs.back()));
+    for (const PerturbationStep& step : checker_->steps()) {
+      Instance::Outputs moved;
+      KW_TRY(answer, run_moved(inputs, step, i >= unmoved_functions, instance.selected, moved));
+      if (!answer.ok) break;
+      if (outputs.back().empty()) outputs.back().resize(moved.size());
+      for (std::size_t j = 0; j < moved.size(); ++j)
+        if (checker_->step_of(j) == step) outputs.back()[j] = std::move(moved[j]);
     }
   }
   return answer;
+}
+
+Result<OracleAnswer> ReferenceRuns::run_moved(const TensorMemory& inputs,
+                                              const PerturbationStep& step, bool move_functions,
+                                              const Selections& selected,
+                                              Instance::Outputs& outputs) {
+  const Oracle::Run moved = {.precision = exact_precision_,
+                             .perturb_seed = seeds_->next() | 1U,
+                             .perturb_scale = step.inputs};
+  if (move_functions) {
+    Oracle::Run deeper = moved;
+    deeper.function_scale = step.functions;
+    KW_TRY(OracleAnswer answer, run_once(inputs, deeper, selected, outputs));
+    if (answer.ok) return answer;
+    // Not every reference runs operator by operator.
+  }
+  return run_once(inputs, moved, selected, outputs);
 }
 
 Status ReferenceRuns::run_second(const TensorMemory& inputs, const Selections& selected,

@@ -58,6 +58,10 @@ class ReferenceRuns {
   Result<OracleAnswer> run_exact(const TensorMemory& inputs, Instance& instance);
   Result<OracleAnswer> run_perturbed(const TensorMemory& inputs, PerturbedRuns perturbed,
                                      Instance& instance);
+  // One perturbed run.
+  Result<OracleAnswer> run_moved(const TensorMemory& inputs, const PerturbationStep& step,
+                                 bool move_functions, const Selections& selected,
+                                 Instance::Outputs& outputs);
   bool fall_back_to_second(const OracleAnswer& float64);
 
   Oracle* oracle_;

@@ -71,6 +71,35 @@ TEST(ReferenceRuns, FunctionsMoveAfterTheFirstTwo) {
   EXPECT_EQ(moved, (std::vector{false, false, false, false, true, true}));
 }
 
+// The largest relative movement of an output that is three times its input.
+double movement(const Instance& instance, std::size_t output) {
+  const auto values = [](const std::vector<std::byte>& bytes) {
+    return std::span(reinterpret_cast<const double*>(bytes.data()), bytes.size() / sizeof(double));
+  };
+  const auto exact = values(instance.exact.at(output));
+  const auto moved = values(instance.perturbed.at(0).at(output));
+  double most = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    most = std::max(most, std::abs(moved[i] - exact[i]) / std::abs(exact[i] - 1));
+  return most;
+}
+
+TEST(ReferenceRuns, EveryOutputIsMovedByTheStepOfItsDtype) {
+  FakeWorkload workload;
+  task::Signature signature = workload.signature;
+  signature.outputs.push_back(testing::float_tensor("q", task::Role::kOutput));
+  signature.outputs.back().dtype = tensor::DType::kBFloat16;
+  ASSERT_TRUE(workload.oracle.attach_exchange(signature).value().ok);
+  const OutputChecker checker = OutputChecker::make(signature, {}).value();
+  ReferenceRuns reference(workload.oracle, signature, checker, nullptr, workload.seeds);
+  ASSERT_TRUE(workload.inputs.fill(*workload.sets[0], 3).value().ok);
+  Instance instance;
+  ASSERT_TRUE(reference.run(*workload.sets[0], instance).value().ok);
+  EXPECT_EQ(instance.perturbed.size(), 1U);
+  EXPECT_NEAR(movement(instance, 0), 0x1p-23, 0x1p-30);
+  EXPECT_NEAR(movement(instance, 1), 0x1p-7, 0x1p-14);
+}
+
 TEST(ReferenceRuns, AReferenceThatDoesNotRunInFloat64IsComparedWithAnotherImplementation) {
   FakeWorkload workload;
   workload.oracle.refuse(kFloat64);
