@@ -1,6 +1,7 @@
 # A candidate or a baseline in the executor: a definition's run or a module's class.
 import ast
 import os
+import sys
 
 import torch
 
@@ -88,6 +89,9 @@ class Module:
         given = {a["state_key"]: t for a, t in zip(setup["signature"]["statics"], statics)}
         if hand_over:
             self.hand_over(module, given)
+            note = modules.unmatched_note(module, given)
+            if note:
+                print(note, file=sys.stderr, flush=True)
         if callable(getattr(module, "prepare", None)):
             module.prepare()
         if hand_over and self.keeps_state:

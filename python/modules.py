@@ -39,6 +39,23 @@ def copy_state(module, given):
                 tensor.copy_(source)
 
 
+def unmatched_note(module, given):
+    """A line that names tensors without a counterpart on the other side; "": there are none."""
+    own = {key: tensor.shape for key, tensor in state_tensors(module).items()}
+    missing = [f"{key} {list(t.shape)}" for key, t in given.items() if own.get(key) != t.shape]
+    if not missing:
+        return ""
+    spare = [f"{key} {list(s)}" for key, s in own.items() if key not in given or given[key].shape != s]
+    of_own = f"; its own without a counterpart: {_some(spare)}" if spare else ""
+    name = type(module).__name__
+    return f"{name} has no parameter or buffer to take these of the problem: {_some(missing)}{of_own}"
+
+
+def _some(names, most=8):
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def same_bits(a, b):
     """Equal shape, dtype and bytes: unlike ==, NaN equals itself."""
     if a.shape != b.shape or a.dtype != b.dtype:

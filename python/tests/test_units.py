@@ -30,6 +30,25 @@ class KernelBenchTest(unittest.TestCase):
         self.assertEqual([int(n) for n in numbers.split(",")], drawn)
 
 
+class UnmatchedStateTest(unittest.TestCase):
+    def test_names_both_sides(self):
+        module = torch.nn.Linear(4, 2)
+        given = {"weight": torch.zeros(2, 4), "bias": torch.zeros(2)}
+        self.assertEqual(modules.unmatched_note(module, given), "")
+        given = {"conv3d.weight": torch.zeros(8, 3), "bias": torch.zeros(2)}
+        self.assertEqual(
+            modules.unmatched_note(module, given),
+            "Linear has no parameter or buffer to take these of the problem: conv3d.weight [8, 3]; "
+            "its own without a counterpart: weight [2, 4]",
+        )
+        given["bias"] = torch.zeros(1)
+        self.assertIn("bias [1]; its own", modules.unmatched_note(module, given))
+
+    def test_names_some_of_many(self):
+        given = {f"part{i}": torch.zeros(1) for i in range(11)}
+        self.assertTrue(modules.unmatched_note(torch.nn.ReLU(), given).endswith("part7 [1] and 3 more"))
+
+
 class CallingTest(unittest.TestCase):
     def plan(self, function, passing=None):
         found = calling.plan(function, ["x", "w"], ["y"], passing)

@@ -91,10 +91,8 @@ Result<Problem> module_from_file(const std::filesystem::path& path, const Settin
   auto module = make_module(source, "Model", settings);
   if (!module) return tl::unexpected(std::move(module).error().with_context(path.string()));
   std::string folder = path.parent_path().filename().string();
-  if (folder.starts_with("level")) {
-    module->level = leading_number(std::string_view(folder).substr(5));
-    module->problem_id = leading_number(path.stem().string());
-  }
+  if (folder.starts_with("level")) module->level = leading_number(folder.substr(5));
+  module->problem_id = leading_number(path.stem().string());
   KW_TRY_STATUS(text::check_title(path.stem().string(), path.string()));
   KW_TRY(Policy policy, policy_beside(path));
   Problem problem = module_problem(path.stem().string(), std::move(*module), path.string());

@@ -98,12 +98,15 @@ Result<Problem> problem_from_definition(const fs::path& file) {
   KW_TRY(Definition definition, definition_from_file(file));
   fs::path policy = file;
   policy.replace_extension(".policy.toml");
+  fs::path beside = file;
+  beside.replace_extension(".jsonl");
   std::error_code ignored;
   fs::path folder = fs::absolute(file, ignored).lexically_normal().parent_path();
   const std::string lines = definition.name + ".jsonl";
   for (int above = 0; above <= kFoldersAbove; ++above, folder = folder.parent_path()) {
-    for (const fs::path& workloads : {folder / "workloads" / definition.op_type / lines,
-                                      folder / "workloads" / lines, folder / "workloads.jsonl"}) {
+    for (const fs::path& workloads :
+         {folder / "workloads" / definition.op_type / lines, folder / "workloads" / lines,
+          folder / "workloads.jsonl", beside}) {
       if (!file_exists(workloads)) continue;
       KW_TRY(std::string text, text::read_text(workloads, text::kMaxDataFile));
       return assemble(std::move(definition), {file, workloads, policy}, text, folder);
@@ -115,9 +118,11 @@ Result<Problem> problem_from_definition(const fs::path& file) {
     if (!folder.has_relative_path()) break;
   }
   return fail(ErrorCode::kNotFound,
-              "{}: no workloads: looked for workloads/{}/{}, workloads/{}, workloads.jsonl and "
-              "files in workloads/ that name the definition, in its folder and the {} above",
-              file.string(), definition.op_type, lines, lines, kFoldersAbove);
+              "{}: no workloads: looked for {} beside it, and for workloads/{}/{}, workloads/{}, "
+              "workloads.jsonl and files in workloads/ that name the definition, in its folder and "
+              "the {} above",
+              file.string(), beside.filename().string(), definition.op_type, lines, lines,
+              kFoldersAbove);
 }
 
 }  // namespace kw::task

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "task/candidate_source.h"
 #include "task/kernelbench.h"
 #include "task/native_problem.h"
 #include "text/jsonl.h"
@@ -102,7 +103,31 @@ LoadedProblem loaded(std::string name, std::string origin, Result<Problem> probl
   return {std::move(name), std::move(origin), std::move(problem)};
 }
 
+// GPU MODE's form: task.yml, reference.py with ref_kernel and generate_input.
+Error gpu_mode_task(const fs::path& folder) {
+  return {ErrorCode::kUnsupported,
+          fmt::format("{}: a task of GPU MODE, which is not read: write KernelBench's form around "
+                      "it, a class Model whose forward calls ref_kernel, get_inputs that calls "
+                      "generate_input with a test's numbers, and get_init_inputs",
+                      (folder / "task.yml").string())};
+}
+
+bool is_gpu_mode_task(const fs::path& folder) {
+  return is_there(folder / "task.yml") || is_there(folder / "task.yaml");
+}
+
+Error parquet_file(const fs::path& path) {
+  const std::string rows = fs::path(path).replace_extension(".jsonl").string();
+  return {ErrorCode::kUnsupported,
+          fmt::format("{}: Parquet is not read as problems; its rows as lines are: python3 -c "
+                      "\"import pandas; pandas.read_parquet('{}').to_json('{}', orient='records', "
+                      "lines=True)\"",
+                      path.string(), path.string(), rows)};
+}
+
 Result<Problem> module_file(const fs::path& path, SettingsUse& use) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (is_gpu_mode_task(folder)) return tl::unexpected(gpu_mode_task(folder));
   KW_TRY(std::string source, text::read_text(path, text::kMaxSourceFile));
   return module_from_file(path, use.for_source(source));
 }
@@ -152,25 +177,41 @@ Result<std::vector<LoadedProblem>> single(Result<Problem> problem) {
   return out;
 }
 
+// A definition under a name of its own, whose workloads lie beside it.
+bool has_workloads_beside(const fs::path& definition) {
+  return is_there(fs::path(definition).replace_extension(".jsonl"));
+}
+
 // Every problem folder, definition and module below a folder. A data set's definitions/ hides its
 // other files.
 Result<std::vector<LoadedProblem>> folder(const fs::path& path, SettingsUse& use) {
   if (is_there(path / "definition.json")) return single(problem_from_folder(path));
+  if (is_gpu_mode_task(path)) return tl::unexpected(gpu_mode_task(path));
   std::vector<LoadedProblem> out;
   bool data_set = is_folder(path / "definitions");
   KW_TRY(auto definitions,
          text::files_with_extension(data_set ? path / "definitions" : path, ".json", true));
   for (const fs::path& file : definitions) {
-    if (!data_set && file.filename() != "definition.json") continue;
-    fs::path problem = data_set ? file.stem() : file.parent_path().filename();
-    out.push_back(
-        loaded(problem.string(), file.string(),
-               data_set ? problem_from_definition(file) : problem_from_folder(file.parent_path())));
+    const bool is_folder_form = !data_set && file.filename() == "definition.json";
+    if (!data_set && !is_folder_form && !has_workloads_beside(file)) continue;
+    const fs::path problem = is_folder_form ? file.parent_path().filename() : file.stem();
+    out.push_back(loaded(
+        problem.string(), file.string(),
+        is_folder_form ? problem_from_folder(file.parent_path()) : problem_from_definition(file)));
   }
   if (data_set) return out;
   KW_TRY(auto modules, text::files_with_extension(path, ".py", true));
+  std::set<fs::path> tasks;
   for (const fs::path& file : modules) {
+    const fs::path beside = file.parent_path();
     if (file.filename() == "__init__.py") continue;
+    if (kernelbench_sample(file.filename().string())) continue;  // a solution
+    if (is_gpu_mode_task(beside)) {
+      if (tasks.insert(beside).second)
+        out.push_back(
+            {beside.filename().string(), beside.string(), tl::unexpected(gpu_mode_task(beside))});
+      continue;
+    }
     out.push_back(loaded(file.stem().string(), file.string(), module_file(file, use)));
   }
   return out;
@@ -189,6 +230,9 @@ Result<std::vector<LoadedProblem>> load(const Selection& selection, SettingsUse&
     return single(problem_from_folder(path.has_parent_path() ? path.parent_path() : fs::path(".")));
   }
   if (extension == ".json") return single(problem_from_definition(path));
+  if (extension == ".parquet") return tl::unexpected(parquet_file(path));
+  if (path.filename() == "task.yml" || path.filename() == "task.yaml")
+    return tl::unexpected(gpu_mode_task(path.has_parent_path() ? path.parent_path() : "."));
   return fail(ErrorCode::kInvalidArgument,
               "{}: not a problem; expected a folder, a definition .json, a KernelBench .py or a "
               ".jsonl of rows",

@@ -1,6 +1,8 @@
 // Tests of the front door for problems: every form, selection, settings, bad input.
 #include "task/problem_source.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "task/testing/golden.h"
@@ -8,6 +10,7 @@
 namespace kw::task {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 std::vector<std::string> names(const Result<std::vector<Problem>>& problems) {
@@ -56,6 +59,45 @@ TEST(ProblemSource, NativeFolder) {
               HasSubstr("policy.toml: static: \"z\" is not"));
 }
 
+TEST(ProblemSource, DefinitionsWithWorkloadsBesideThem) {
+  TestFolder folder;
+  const auto file = folder.write("some/softmax.json", golden("definition.json"));
+  folder.write("some/softmax.jsonl", golden("workloads.jsonl"));
+  folder.write("some/solution.json", "{}");
+  EXPECT_EQ(load_problem(file.string(), {}).value().workloads.size(), 2U);
+  EXPECT_THAT(names(load_problems((folder.path() / "some").string(), {})),
+              testing::ElementsAre("softmax_topk"));
+}
+
+// A KernelBench run's folder may hold both.
+TEST(ProblemSource, SamplesOfARunAreNoProblems) {
+  TestFolder folder;
+  folder.write("7_Add.py", golden("19_ReLU.py"));
+  folder.write("level_1_problem_7_sample_0_kernel.py", "class ModelNew: pass");
+  EXPECT_THAT(names(load_problems(folder.path().string(), {})), testing::ElementsAre("7_Add"));
+}
+
+TEST(ProblemSource, FormsThatAreRefusedByName) {
+  TestFolder folder;
+  folder.write("tasks/scale/task.yml", "lang: py");
+  const auto reference = folder.write("tasks/scale/reference.py", "def ref_kernel(data): pass");
+  folder.write("tasks/scale/submission.py", "def custom_kernel(data): pass");
+  folder.write("tasks/19_ReLU.py", golden("19_ReLU.py"));
+  const fs::path task = reference.parent_path();
+  for (const fs::path& path : {task, reference, task / "task.yml"})
+    EXPECT_THAT(message_of(load_problem(path.string(), {})),
+                HasSubstr("scale/task.yml: a task of GPU MODE"));
+  const auto all = load_each_problem((folder.path() / "tasks").string(), {}).value();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].name, "19_ReLU");
+  EXPECT_EQ(all[1].name, "scale");
+  EXPECT_EQ(all[1].problem.error().code(), ErrorCode::kUnsupported);
+  const auto rows = folder.write("level_1.parquet", "PAR1");
+  EXPECT_THAT(message_of(load_problem(rows.string(), {})),
+              HasSubstr("level_1.jsonl', orient='records', lines=True)"));
+  EXPECT_THAT(message_of(load_problem(rows.string() + "#1/19", {})), HasSubstr("Parquet"));
+}
+
 TEST(ProblemSource, DataSetAndBareDefinition) {
   TestFolder folder;
   auto with_op = folder.write("a/definitions/softmax/softmax_topk.json", golden("definition.json"));
@@ -75,7 +117,8 @@ TEST(ProblemSource, DataSetAndBareDefinition) {
   EXPECT_EQ(load_problem(beside.string(), {})->policy.family, "softmax");
   auto alone = folder.write("d/e/f/g/h/lonely.json", golden("definition.json"));
   EXPECT_THAT(message_of(load_problem(alone.string(), {})),
-              HasSubstr("no workloads: looked for workloads/softmax/softmax_topk.jsonl"));
+              HasSubstr("no workloads: looked for lonely.jsonl beside it, and for "
+                        "workloads/softmax/softmax_topk.jsonl"));
 }
 
 TEST(ProblemSource, WorkloadsAreFoundByTheDefinitionThatTheyName) {

@@ -109,6 +109,24 @@ TEST_F(Verdicts, BothRulesAcceptAnHonestCandidate) {
   EXPECT_TRUE(verdict.kernelbench.correctness);
 }
 
+TEST_F(Verdicts, AWrongModuleIsToldWhichParametersHaveNoCounterpart) {
+  const std::string own_names = R"(
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(width, width))
+        self.norm = nn.LayerNorm(width)
+    def forward(self, x):
+        return torch.relu(self.norm(x @ self.weight.T))
+)";
+  task::Verdict verdict = judge(kLayerNorm, own_names);
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue);
+  EXPECT_THAT(described(verdict),
+              testing::HasSubstr("ModelNew has no parameter or buffer to take these of the "
+                                 "problem: linear.weight [64, 64], linear.bias [64]; its own "
+                                 "without a counterpart: weight [64, 64]"));
+}
+
 // A narrow output beside a float32 one: each has the budget and the lower precision of its dtype.
 constexpr const char* kQuantize = R"(
 class Model(nn.Module):

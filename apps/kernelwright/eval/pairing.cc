@@ -37,9 +37,11 @@ class Problems {
  private:
   const std::vector<std::size_t>& look_up(const task::Candidate& candidate) const {
     if (!candidate.definition.empty()) return look_up(by_name_, candidate.definition);
-    if (candidate.sample)
-      return look_up(by_number_, Number{candidate.sample->level, candidate.sample->problem_id});
-    return look_up(by_name_, candidate.name);
+    if (!candidate.sample) return look_up(by_name_, candidate.name);
+    const auto& found =
+        look_up(by_number_, Number{candidate.sample->level, candidate.sample->problem_id});
+    // A file outside a folder level<L> has no level.
+    return found.empty() ? look_up(by_number_, Number{0, candidate.sample->problem_id}) : found;
   }
 
   template <typename Key>

@@ -49,6 +49,14 @@ TEST(Pairing, ByDefinitionNumberAndName) {
   EXPECT_EQ(pairing->without_problem, (std::vector<std::string>{"relu", "sample"}));
 }
 
+TEST(Pairing, AProblemWithoutALevelTakesSamplesOfAnyThatNoOtherHas) {
+  const auto pairing =
+      pair_up({module("7_Add", 0, 7), module("7_Mul", 2, 7)}, {sample(1, 7), sample(2, 7)}).value();
+  ASSERT_EQ(pairing.pairs.size(), 2U);
+  EXPECT_EQ(pairing.pairs[0].candidate, 0U);
+  EXPECT_EQ(pairing.pairs[1].candidate, 1U);
+}
+
 TEST(Pairing, Ambiguity) {
   EXPECT_EQ(pair_up({definition("relu"), definition("relu")}, {candidate("relu")}).error().code(),
             ErrorCode::kInvalidArgument);

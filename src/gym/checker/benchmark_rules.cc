@@ -46,8 +46,7 @@ void BenchmarkRules::add_to(WorkloadReport& report, const std::optional<Fault>& 
   report.flashinfer = {.status = flashinfer_status(fault),
                        .max_relative_error = flashinfer_rel_,
                        .max_absolute_error = flashinfer_abs_};
-  if (with_kernelbench_)
-    report.kernelbench = {.compiled = true, .correctness = had_outputs(fault) && kernelbench_ok_};
+  report.kernelbench = {.compiled = true, .correctness = had_outputs(fault) && kernelbench_ok_};
 }
 
 }  // namespace kw::gym

@@ -1,5 +1,6 @@
 // The verdicts of KernelBench's and FlashInfer-Bench's own rules on the outputs of one candidate.
-// They go beside the verdict, and never decide it.
+// They go beside the verdict, and never decide it. Where KernelBench's own trials follow
+// (KernelBenchTrials), their verdict takes the place of its rule's.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,9 +14,6 @@ namespace kw::gym {
 
 class BenchmarkRules {
  public:
-  // with_kernelbench: false for modules, which have KernelBench's own trials (KernelBenchTrials).
-  explicit BenchmarkRules(bool with_kernelbench) : with_kernelbench_(with_kernelbench) {}
-
   // One output of one call.
   void add(const RulesResult& output);
   bool has_compared() const { return compared_ > 0; }
@@ -26,7 +24,6 @@ class BenchmarkRules {
   bool had_outputs(const std::optional<Fault>& fault) const;
   std::string flashinfer_status(const std::optional<Fault>& fault) const;
 
-  bool with_kernelbench_;
   std::int64_t compared_ = 0;
   bool kernelbench_ok_ = true, flashinfer_ok_ = true;
   double flashinfer_abs_ = 0, flashinfer_rel_ = 0;

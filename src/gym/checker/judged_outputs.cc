@@ -33,11 +33,7 @@ const char* words_for(const SamplingTest& test) {
 }  // namespace
 
 JudgedOutputs::JudgedOutputs(JudgingContext& context, Side& candidate, FirstFault& fault)
-    : context_(context),
-      candidate_(candidate),
-      fault_(fault),
-      benchmark_rules_(!context.is_module),
-      hard_calls_(context.hard.size()) {
+    : context_(context), candidate_(candidate), fault_(fault), hard_calls_(context.hard.size()) {
   for (const auto& output : context.signature.outputs) errors_.push_back({output.name, 0, 0, 0, 0});
 }
 

@@ -29,7 +29,6 @@ struct JudgingContext {
   const SessionOptions& options;
   MeasuringGoal goal;
   const task::Signature& signature;
-  bool is_module = false;  // KernelBench's own trials judge it by its rules, not each call
   const std::vector<std::unique_ptr<TensorMemory>>& sets;  // inputs; an even number
   InputSource& inputs;
   const OutputChecker& checker;

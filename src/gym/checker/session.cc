@@ -284,11 +284,24 @@ Result<WorkloadReport> Session::judge(const JudgeRequest& request, ReceivedFds& 
   if (baseline_ == nullptr) return fail(ErrorCode::kInternal, "judge before baseline");
   KW_TRY_STATUS(audits_.renew(learning()));
   KW_TRY(auto candidate, candidate_of(request, fds));
-  JudgingContext context{
-      options_, request.goal, signature_,          module_,           sets_,
-      *inputs_, *checker_,    backend_.comparer(), *reference_,       audits_,
-      hard_,    seeds_,       *baseline_,          reference_time_,   backend_.calls_per_launch(),
-      *turn_,   lease,        backend_.clock(),    backend_.machine()};
+  JudgingContext context{options_,
+                         request.goal,
+                         signature_,
+                         sets_,
+                         *inputs_,
+                         *checker_,
+                         backend_.comparer(),
+                         *reference_,
+                         audits_,
+                         hard_,
+                         seeds_,
+                         *baseline_,
+                         reference_time_,
+                         backend_.calls_per_launch(),
+                         *turn_,
+                         lease,
+                         backend_.clock(),
+                         backend_.machine()};
   Judgement judgement(context, std::move(candidate));
   KW_TRY(WorkloadReport report, judgement.run());
   hard_.save_memory();

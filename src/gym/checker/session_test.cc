@@ -271,6 +271,16 @@ TEST_F(ResidentExecutor, MeasuresEmptyLaunchesOnce) {
   EXPECT_EQ(judge_resident().value().cost.calibrate_ms, 0);
 }
 
+// An interpreter's candidate has no trials.
+TEST_F(SessionTest, AModulesReportHasKernelBenchsRuleOnItsCalls) {
+  make_oracle_ = module_oracle;
+  ASSERT_TRUE(open(module()));
+  ASSERT_TRUE(start_baseline());
+  const WorkloadReport report = judge().value();
+  ASSERT_TRUE(report.kernelbench);
+  EXPECT_TRUE(report.kernelbench->compiled);
+}
+
 TEST_F(SessionTest, KernelBenchTrialsLeaveTheOraclesModuleAsItWas) {
   make_oracle_ = module_oracle;
   ASSERT_TRUE(open(module()));

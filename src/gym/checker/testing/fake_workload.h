@@ -98,9 +98,9 @@ class FakeWorkload {
     return side(std::move(script), memory.candidate(), compiles);
   }
   JudgingContext context() {
-    return {options,          goal,      signature, false, sets,   inputs,    checker,
-            comparer,         reference, audits,    hard,  seeds,  *baseline, reference_time,
-            calls_per_launch, turn,      lease,     clock, machine};
+    return {options,   goal,   signature, sets,   inputs,    checker,        comparer,
+            reference, audits, hard,      seeds,  *baseline, reference_time, calls_per_launch,
+            turn,      lease,  clock,     machine};
   }
 
   static constexpr std::size_t kSets = 8;
