@@ -20,6 +20,7 @@ struct Program {
     return command.judge.empty() ? "kernelwright" : "kernelwright-service";
   }
   std::string operator()(const ModelImportCommand&) const { return "kernelwright-model"; }
+  std::string operator()(const ModelMergeCommand&) const { return "kernelwright-model"; }
   std::string operator()(const DataImportCommand&) const { return "kernelwright-data"; }
   std::string operator()(const DataDedupCommand&) const { return "kernelwright-data"; }
   std::string operator()(const DataDecontaminateCommand&) const { return "kernelwright-data"; }

@@ -10,20 +10,22 @@
 #include "exceptions.h"
 #include "generate.h"
 #include "import.h"
+#include "merge.h"
 #include "serve.h"
 
 namespace {
 
 kw::Result<int> run(const std::vector<std::string>& words) {
   const std::string command = words.size() == 2 ? words[0] : "";
-  if (command != "generate" && command != "import" && command != "serve")
+  if (command != "generate" && command != "import" && command != "merge" && command != "serve")
     return kw::fail(kw::ErrorCode::kInvalidArgument,
                     "kernelwright-lm is started by kernelwright; see kernelwright generate --help");
   KW_TRY(kw::Json settings, kw::parse_json(words[1]));
   if (command == "serve") return kw::lm_program::serve(settings);
   KW_TRY_STATUS(kw::lm_program::without_exceptions([&] {
-    return command == "import" ? kw::lm_program::import(settings)
-                               : kw::lm_program::generate(settings);
+    if (command == "import") return kw::lm_program::import(settings);
+    if (command == "merge") return kw::lm_program::merge(settings);
+    return kw::lm_program::generate(settings);
   }));
   return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "text/enum_names.h"
+#include "tensor/safetensors_names.h"
 #include "text/names.h"
 
 namespace kw::tensor {
@@ -18,22 +18,6 @@ namespace {
 constexpr std::uint64_t kMaxHeader = 64ULL << 20U;
 constexpr std::size_t kMaxStoredTensors = 100000;
 constexpr std::size_t kMaxStoredRank = 8;
-
-// float4 is missing: safetensors packs two in a byte and we do not.
-constexpr auto kNames = text::enum_names<DType>({
-    {DType::kFloat64, "F64"},
-    {DType::kFloat32, "F32"},
-    {DType::kFloat16, "F16"},
-    {DType::kBFloat16, "BF16"},
-    {DType::kFloat8E4M3Fn, "F8_E4M3"},
-    {DType::kFloat8E5M2, "F8_E5M2"},
-    {DType::kInt64, "I64"},
-    {DType::kInt32, "I32"},
-    {DType::kInt16, "I16"},
-    {DType::kInt8, "I8"},
-    {DType::kUInt8, "U8"},
-    {DType::kBool, "BOOL"},
-});
 
 Result<std::vector<std::int64_t>> integers(ObjectReader& reader, std::string_view key,
                                            std::size_t most) {
@@ -67,7 +51,7 @@ Result<SafetensorsEntry> entry_from(const std::string& name, const Json& value,
   SafetensorsEntry out;
   out.name = name;
   KW_TRY(std::string dtype, reader.string("dtype"));
-  auto known = kNames.value(dtype);
+  auto known = kSafetensorsNames.value(dtype);
   if (!known)
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not read", reader.path("dtype"),
                 printable(dtype, 60));

@@ -1,9 +1,10 @@
-// Reads single tensors out of safetensors files: 8 bytes of header length, a JSON header {name:
-// {dtype, shape, data_offsets}}, data.
+// Safetensors files: 8 bytes of header length, a JSON header {name: {dtype, shape, data_offsets}},
+// data. Single tensors are read, and whole files are written.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,16 @@ Result<std::vector<SafetensorsEntry>> safetensors_entries(const std::filesystem:
 // kNotFound for an unknown name, with the nearest one; kResourceExhausted over max_bytes.
 Result<StoredTensor> read_safetensor(const std::filesystem::path& path, const std::string& name,
                                      std::uint64_t max_bytes);
+
+// A tensor to write: contiguous, little endian, borrowed.
+struct TensorView {
+  std::string name;
+  DType dtype = DType::kFloat32;  // not float4_e2m1
+  std::vector<std::int64_t> shape;
+  const void* data = nullptr;
+};
+// One file, one tensor after the other; what was there is overwritten. kResourceExhausted where it
+// cannot be written.
+Status write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors);
 
 }  // namespace kw::tensor

@@ -21,6 +21,27 @@ std::string file_of(const std::string& header, const std::string& data, std::int
 constexpr const char* kHeader =
     R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},"a":{"dtype":"I64","shape":[],"data_offsets":[8,16]},"none":{"dtype":"BOOL","shape":[0,3],"data_offsets":[16,16]}})";
 
+TEST(Safetensors, WritesWhatItReads) {
+  TestFolder folder;
+  const float values[] = {1.5F, -2};
+  const std::int64_t scalar = 42;
+  const TensorView views[] = {{"b", DType::kFloat32, {2, 1}, values},
+                              {"a", DType::kInt64, {}, &scalar},
+                              {"none", DType::kBool, {0, 3}, nullptr}};
+  const auto path = folder.write("t.safetensors", "what was there before");
+  ASSERT_TRUE(write_safetensors(path, views));
+  const auto entries = safetensors_entries(path);
+  ASSERT_TRUE(entries) << message_of(entries);
+  ASSERT_EQ(entries->size(), 3U);
+  const StoredTensor b = read_safetensor(path, "b", 1000).value();
+  EXPECT_EQ(b.shape, (std::vector<std::int64_t>{2, 1}));
+  EXPECT_EQ(std::memcmp(b.data.data(), values, 8), 0);
+  EXPECT_EQ(std::memcmp(read_safetensor(path, "a", 1000)->data.data(), &scalar, 8), 0);
+  EXPECT_EQ(read_safetensor(path, "none", 1000)->dtype, DType::kBool);
+  const Status refused = write_safetensors(folder.path() / "missing" / "t.safetensors", views);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+}
+
 TEST(Safetensors, ReadsOneTensor) {
   TestFolder folder;
   float values[2] = {1.5F, -2};

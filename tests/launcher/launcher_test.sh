@@ -137,6 +137,11 @@ run 0 serve-model --model DIR
 did 'cmake --build build/dev --target kw_for_model'
 did_not pip
 
+begin models_of_other_formats_need_the_engine_alone
+run 0 model import x.gguf --out y
+did 'cmake --build build/dev --target kw_for_model'
+did_not pip
+
 begin missing_without_root
 touch "$FAKE/no-root"
 printf 'new\n' >"$FAKE/installed" # the second alternative is here

@@ -1,5 +1,5 @@
 """kernelwright-train sft beside the same training with transformers, and its checkpoints under interruption.
-usage: sft_test.py KERNELWRIGHT_TRAIN; exit 77: this Python has no transformers."""
+usage: sft_test.py KERNELWRIGHT_TRAIN; exit 77: this Python has no transformers or no peft."""
 
 import json
 import math
@@ -15,9 +15,10 @@ import time
 
 try:
     import torch
+    import peft
     import transformers
 except ImportError:
-    print("no transformers: skipped")
+    print("no transformers or no peft: skipped")
     sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lm"))
@@ -64,10 +65,14 @@ def steps_of(rows):
         yield step
 
 
-def train_with_transformers(folder, rows):
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    vectors = [p for p in model.parameters() if p.ndim == 1]
+def load(folder):
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+
+
+def train_with_transformers(model, rows):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    matrices = [p for p in trained if p.ndim > 1]
+    vectors = [p for p in trained if p.ndim == 1]
     optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0}],
                                   lr=RATE, betas=(0.9, 0.95), eps=1e-8)
     losses, norms = [], []
@@ -85,7 +90,7 @@ def train_with_transformers(folder, rows):
             loss = loss + (nats * torch.tensor(row["weights"][1:])).sum() / weight
         optimizer.zero_grad()
         loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP).item())
+        norms.append(torch.nn.utils.clip_grad_norm_(trained, CLIP).item())
         optimizer.step()
         losses.append(loss.item())
     return model, losses, norms
@@ -111,23 +116,63 @@ def metrics(folder):
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
+def compare(ours, losses, norms):
+    """The largest relative differences of loss and gradient norm."""
+    assert [line["step"] for line in ours] == list(range(1, STEPS + 1)), ours
+    worst = max(abs(line["loss"] - loss) / loss for line, loss in zip(ours, losses))
+    worst_norm = max(abs(line["gradient_norm"] - norm) / norm for line, norm in zip(ours, norms))
+    assert worst < 1e-5 and worst_norm < 2e-4, (worst, worst_norm)
+    return worst, worst_norm
+
+
 def check_curve(kind, work):
     model, rows_file = work / kind, work / "rows.jsonl"
     make_model(model, kind)
     rows = make_rows(rows_file)
     last = run(*command(model, rows_file, work / f"run-{kind}"))
-    trained, losses, norms = train_with_transformers(model, rows)
+    trained, losses, norms = train_with_transformers(load(model), rows)
     ours = metrics(work / f"run-{kind}")
-    assert [line["step"] for line in ours] == list(range(1, STEPS + 1)), ours
-    worst = max(abs(line["loss"] - loss) / loss for line, loss in zip(ours, losses))
-    worst_norm = max(abs(line["gradient_norm"] - norm) / norm for line, norm in zip(ours, norms))
-    assert worst < 1e-5 and worst_norm < 2e-4, (worst, worst_norm)
+    worst, worst_norm = compare(ours, losses, norms)
     assert losses[-1] < 0.7 * losses[0], "nothing was learnt, so nothing is compared"
     assert ours[-1]["validation_loss"] < ours[7]["validation_loss"]
     loaded = transformers.AutoModelForCausalLM.from_pretrained(last, dtype=torch.float32).state_dict()
     distance = max((loaded[name] - value).abs().max().item() for name, value in trained.state_dict().items())
     assert distance < 2e-4, distance
     print(f"{kind}: loss {losses[0]:.4f} to {losses[-1]:.4f}; largest relative difference {worst:.1e}, of the norm {worst_norm:.1e}; weights {distance:.1e}")
+
+
+def check_lora(kind, work):
+    """Beside PEFT from one adapter; what is saved is PEFT's, and the model beside it is the sum. Resumed, it is the run to the bit."""
+    model, rows_file, begin, folder = work / kind, work / "rows.jsonl", work / f"adapter-{kind}", work / f"lora-{kind}"
+    torch.manual_seed(9)
+    settings = peft.LoraConfig(r=4, lora_alpha=6, target_modules=["q_proj", "v_proj", "o_proj", "gate_proj", "down_proj"], init_lora_weights=False,
+                               task_type="CAUSAL_LM")
+    peft.get_peft_model(load(model), settings).save_pretrained(begin)
+    last = pathlib.Path(run(*command(model, rows_file, folder, f"lora_adapter={begin}")))
+    peer = peft.PeftModel.from_pretrained(load(model), begin, is_trainable=True)
+    _, losses, norms = train_with_transformers(peer, make_rows(rows_file))
+    worst, worst_norm = compare(metrics(folder), losses, norms)
+    assert losses[-1] < 0.98 * losses[0], (losses[0], losses[-1])
+    tokens = torch.arange(300)[None]
+    logits = [one.eval()(tokens).logits for one in (peer, peft.PeftModel.from_pretrained(load(model), last / "adapter"), load(last))]
+    distance = max((one - logits[1]).abs().max().item() for one in logits) / logits[1].abs().max().item()
+    assert distance < 1e-3, distance
+    merged = (logits[2] - logits[1]).abs().max().item() / logits[1].abs().max().item()
+    assert merged < 1e-5, merged
+    cut = work / f"lora-cut-{kind}"
+    shutil.copytree(folder, cut)
+    for step in (16, STEPS):
+        shutil.rmtree(cut / "checkpoints" / f"step-{step:06}")
+    run(*command(model, rows_file, cut, f"lora_adapter={begin}", "--resume"))
+    assert checkpoint_bytes(cut / "checkpoints" / last.name) == checkpoint_bytes(last), "resumed run differs"
+    refused(command(model, rows_file, cut, "--resume"), "lora_adapter: differs")
+    refused(command(model, rows_file, work / "run-x", f"lora_adapter={begin}", "lora_rank=4"), "lora_rank and lora_adapter")
+    refused(command(model, rows_file, work / "run-x", "lora_rank=4", 'lora_targets=["qproj"]'), "lora_targets", "qproj")
+    refused(command(work / ("llama" if kind == "qwen3" else "qwen3"), rows_file, work / "run-x", f"lora_adapter={work / 'nowhere'}"), "nowhere")
+    plan = run(*command(model, rows_file, work / "run-x", "lora_rank=8", "--plan"))
+    assert "of an adapter" in plan and "frozen weights" in plan, plan
+    print(f"{kind}, LoRA: loss {losses[0]:.4f} to {losses[-1]:.4f}; largest relative difference to PEFT {worst:.1e}, of the norm {worst_norm:.1e}; "
+          f"logits {distance:.1e}, of the sum {merged:.1e}")
 
 
 def checkpoint_bytes(folder):
@@ -217,6 +262,8 @@ def main():
         work = pathlib.Path(folder)
         check_curve("qwen3", work)
         check_curve("llama", work)
+        check_lora("qwen3", work)
+        check_lora("llama", work)
         check_resume(work)
         check_refusals(work)
         check_recipe(work)

@@ -51,6 +51,12 @@ Read are GGUF versions 2 and 3, architectures llama, qwen2 and qwen3, numbers as
   kernelwright model import SmolLM2-135M-Instruct.Q4_1.gguf --out smollm2
   kernelwright generate --model smollm2 --chat "What is 2 + 2?" --temperature 0)";
 
+inline constexpr const char* kModelMergeFooter =
+    R"(
+The adapter is one of PEFT: adapter_config.json and adapter_model.safetensors. kernelwright sft and rl with lora_rank write it beside each checkpoint, whose own weights have it added already.
+
+  kernelwright model merge qwen2.5-0.5b --adapter my-adapter --out merged)";
+
 inline constexpr const char* kServeModelFooter =
     R"(
 OpenAI's API: /v1/models, /v1/completions, /v1/chat/completions; and /health, /metrics. docs/serving.md has the fields.

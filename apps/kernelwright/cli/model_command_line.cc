@@ -86,10 +86,22 @@ void add_import(CLI::App& model, ModelImportCommand& import, const AddCommand& a
        "keep only the tokens that this .jsonl uses, and add missing bytes");
 }
 
+void add_merge(CLI::App& model, ModelMergeCommand& merge, const AddCommand& add) {
+  CLI::App& m = *add(
+      model, "merge", "add a LoRA adapter to a model's weights", [&merge] { return merge; },
+      kModelMergeFooter);
+  text(m, "MODEL", merge.model, "", "folder of the model to which it belongs")->required();
+  text(m, "--adapter", merge.adapter, "DIR", "folder of the adapter, in PEFT's format")->required();
+  text(m, "--out", merge.out, "DIR", "folder that is written; it has no model yet")->required();
+  text(m, "--dtype", merge.dtype, "T",
+       "of the weights: float32 or bfloat16; without it the model's");
+}
+
 }  // namespace
 
 void add_model_group(CLI::App& model, ModelCommands& commands, const AddCommand& add) {
   add_import(model, commands.import, add);
+  add_merge(model, commands.merge, add);
 }
 
 void add_model_commands(CLI::App& app, ModelCommands& commands, const AddCommand& add) {

@@ -8,6 +8,7 @@ struct ModelCommands {
   GenerateCommand generate;
   ServeModelCommand serve_model;
   ModelImportCommand import;
+  ModelMergeCommand merge;
 };
 
 void add_model_commands(CLI::App& app, ModelCommands& commands, const AddCommand& add);

@@ -134,6 +134,15 @@ struct ModelImportCommand {
 };
 Json to_json(const ModelImportCommand& command);
 
+// Writes a model with a LoRA adapter added to its weights.
+struct ModelMergeCommand {
+  std::string model;    // a folder
+  std::string adapter;  // PEFT's folder
+  std::string out;      // a folder without a model
+  std::string dtype;    // float32 or bfloat16; empty: the model's
+};
+Json to_json(const ModelMergeCommand& command);
+
 // Starts kernelwright-lm and serves its model over HTTP.
 struct ServeModelCommand {
   std::string model;  // a Hugging Face folder
@@ -258,9 +267,9 @@ using Command =
     std::variant<HelpCommand, VersionCommand, EvalCommand, ProblemsListCommand, ProblemsShowCommand,
                  ProblemsCheckCommand, ProblemsTraceCommand, PromptCommand, RejudgeCommand,
                  CacheSizeCommand, CacheCleanCommand, DoctorCommand, ReportCommand, GenerateCommand,
-                 ServeModelCommand, ModelImportCommand, ServeCommand, WorkerCommand, SubmitCommand,
-                 QueueCommand, SolveCommand, DataImportCommand, DataDedupCommand,
-                 DataDecontaminateCommand, DataSplitCommand, DataFilterCommand, DataTeachCommand,
-                 DataStatsCommand, DataExportCommand, DataGenerateCommand>;
+                 ServeModelCommand, ModelImportCommand, ModelMergeCommand, ServeCommand,
+                 WorkerCommand, SubmitCommand, QueueCommand, SolveCommand, DataImportCommand,
+                 DataDedupCommand, DataDecontaminateCommand, DataSplitCommand, DataFilterCommand,
+                 DataTeachCommand, DataStatsCommand, DataExportCommand, DataGenerateCommand>;
 
 }  // namespace kw::front

@@ -3,6 +3,7 @@
 
 #include "kernelwright/model/generate.h"
 #include "kernelwright/model/import.h"
+#include "kernelwright/model/merge.h"
 #include "kernelwright/model/serve_model.h"
 
 namespace kw::front {
@@ -19,6 +20,9 @@ struct Dispatch {
   }
   CommandOutcome operator()(const ModelImportCommand& command) const {
     return run_model_import(command, services);
+  }
+  CommandOutcome operator()(const ModelMergeCommand& command) const {
+    return run_model_merge(command, services);
   }
   template <typename Other>
   CommandOutcome operator()(const Other& /*command*/) const {

@@ -42,6 +42,19 @@ TEST_F(GenerateTest, ImportHandsItsSettingsOver) {
   EXPECT_TRUE(became.empty());
 }
 
+TEST_F(GenerateTest, MergeHandsItsSettingsOver) {
+  EXPECT_EQ(kernelwright({"model", "merge", "a", "--adapter", "b", "--out", "c"}), 2);
+  ASSERT_EQ(became.size(), 3U) << console.err_text;
+  EXPECT_EQ(became[1], "merge");
+  EXPECT_EQ(Json::parse(became[2]),
+            Json({{"model", "a"}, {"adapter", "b"}, {"out", "c"}, {"dtype", ""}}));
+  became.clear();
+  EXPECT_EQ(kernelwright({"model", "merge", "a", "--adapter", "b", "--out", "c", "--dtype", "i4"}),
+            2);
+  EXPECT_EQ(kernelwright({"model", "merge", "a", "--out", "c"}), 2);
+  EXPECT_TRUE(became.empty());
+}
+
 TEST_F(GenerateTest, WantsOnePromptAndAModel) {
   auto talk = [&](std::vector<std::string> arguments) {
     console.err_text.clear();

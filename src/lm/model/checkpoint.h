@@ -27,4 +27,8 @@ struct SaveOptions {
 Status save_checkpoint(const std::filesystem::path& folder, const Parameters& parameters,
                        const SaveOptions& options);
 
+// Copies the files beside the weights: tokenizer, chat template, generation_config.json. Those that
+// `from` lacks and those that `to` has are left out. kPermissionDenied names the file.
+Status copy_tokenizer_files(const std::filesystem::path& from, const std::filesystem::path& to);
+
 }  // namespace kw::lm

@@ -81,7 +81,7 @@ void Decoder::backward(const Batch& batch, Tape& tape, const at::Tensor& by_norm
     slopes = layer_backward(context, w, layer, slopes);
   }
   at::Tensor gradient = weights_.embedding.gradient;
-  gradient.index_add_(0, batch.tokens, slopes.wide);
+  if (gradient.defined()) gradient.index_add_(0, batch.tokens, slopes.wide);
 }
 
 }  // namespace kw::train

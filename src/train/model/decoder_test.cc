@@ -178,6 +178,86 @@ TEST(Decoder, GradientsAreDerivatives) {
 }
 
 // On the CPU the engine's weights are the masters: a step changes what the engine answers.
+lm::LoraAdapter adapter_for(const lm::Parameters& parameters) {
+  auto out = lm::new_lora(parameters, {.rank = 3, .alpha = 5, .targets = lm::lora_targets()}, 1);
+  EXPECT_TRUE(out);
+  for (lm::LoraMatrices& one : out->matrices)  // B begins as zeros, which would hide A's gradient
+    for (std::size_t i = 0; i < one.b.size(); ++i)
+      one.b[i] = 0.02F * static_cast<float>(static_cast<int>(i * 5 % 13) - 6);
+  return std::move(*out);
+}
+
+// Of W + s B A: dA = s B^T dW and dB = s dW A^T, with dW of a model whose weights are the sums.
+TEST(Lora, GradientsAreThoseOfTheSumThroughTheProduct) {
+  for (auto family : {lm::Family::kQwen2, lm::Family::kQwen3, lm::Family::kLlama}) {
+    SCOPED_TRACE(lm::to_string(family));
+    lm::Parameters parameters = make_parameters(family), summed = make_parameters(family);
+    const lm::LoraAdapter adapter = adapter_for(parameters);
+    ASSERT_EQ(adapter.matrices.size(), 21U);
+    merge_lora(summed, adapter);
+    Weights all(summed, at::kCPU, at::kFloat), narrow(parameters, at::kCPU, at::kFloat, adapter);
+    for (Weights* weights : {&all, &narrow})
+      accumulate(*weights, Decoder(*weights, {.context = 128}), {0, 1, 2, 3});
+    at::Tensor model = at::empty_like(all.masters());
+    narrow.copy_model(model);
+    EXPECT_LT(relative(model, all.masters()), 1e-7);
+    EXPECT_LT(relative(narrow.computed(), all.masters()), 1e-7);
+
+    const auto named = summed.named();
+    const auto* block = reinterpret_cast<const float*>(summed.embedding.data);
+    std::size_t entry = 0;
+    for (const lm::LoraMatrices& one : adapter.matrices) {
+      SCOPED_TRACE(one.projection);
+      const auto found =
+          std::ranges::find(named, one.projection + ".weight", &lm::NamedParameter::name);
+      ASSERT_NE(found, named.end());
+      const auto first = reinterpret_cast<const float*>(found->matrix.data) - block;
+      const at::Tensor by_sum =
+          all.gradients().narrow(0, first, one.rows * one.columns).view({one.rows, one.columns});
+      const Weights::Entry& a = narrow.entries()[entry++];
+      const Weights::Entry& b = narrow.entries()[entry++];
+      EXPECT_EQ(a.name, one.projection + ".A");
+      EXPECT_LT(relative(a.gradient, b.master.t().mm(by_sum) * (5.0 / 3)), 1e-5);
+      EXPECT_LT(relative(b.gradient, by_sum.mm(a.master.t()) * (5.0 / 3)), 1e-5);
+    }
+    EXPECT_EQ(entry, narrow.entries().size());
+  }
+}
+
+TEST(Lora, AStepMovesTheAdapterAloneAndTheEngineSeesIt) {
+  lm::Parameters parameters = make_parameters(lm::Family::kQwen3);
+  const lm::Parameters before = make_parameters(lm::Family::kQwen3);
+  Weights weights(parameters, at::kCPU, at::kFloat, adapter_for(parameters));
+  const Decoder decoder(weights, {.context = 128});
+  AdamW optimizer(weights, {});
+  accumulate(weights, decoder, {0, 1});
+  optimizer.step(1e-2);
+  const Batch batch = batch_of({0, 1});
+  const at::Tensor ours =
+      head_logprobs(decoder.hidden(batch), weights.head.value, batch.targets, {}).logprobs;
+  const std::vector<float> engine = engine_logprobs(parameters, batch, 0);
+  for (std::size_t i = 0; i < engine.size(); ++i)
+    EXPECT_NEAR(engine[i], ours[static_cast<std::int64_t>(i)].item<float>(), 1e-4);
+  // The adapter as it is now, merged into the weights of the start, gives what is computed with.
+  lm::Parameters merged = make_parameters(lm::Family::kQwen3);
+  merge_lora(merged, *weights.adapter());
+  const auto was = before.named(), is = parameters.named(), want = merged.named();
+  for (std::size_t i = 0; i < is.size(); ++i) {
+    SCOPED_TRACE(is[i].name);
+    if (!is[i].is_matrix()) {
+      EXPECT_TRUE(std::ranges::equal(is[i].vector, was[i].vector));
+      continue;
+    }
+    const auto count = static_cast<std::size_t>(is[i].matrix.rows * is[i].matrix.columns);
+    auto values = [&](const lm::NamedParameter& one) {
+      return std::span(reinterpret_cast<const float*>(one.matrix.data), count);
+    };
+    EXPECT_EQ(std::ranges::equal(values(is[i]), values(was[i])),
+              is[i].name.find("_proj") == std::string::npos);
+    for (std::size_t k = 0; k < count; ++k) ASSERT_NEAR(values(is[i])[k], values(want[i])[k], 1e-6);
+  }
+}
+
 TEST(Decoder, TheEngineSeesAStepAtOnce) {
   lm::Parameters parameters = make_parameters(lm::Family::kQwen3);
   Weights weights(parameters, at::kCPU, at::kFloat);

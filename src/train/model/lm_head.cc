@@ -108,7 +108,7 @@ class FusedHead {
         slopes.entropies.defined() ? slopes.entropies.contiguous() : slopes.entropies,
         settings_.temperature);
     at::mm_out(by_hidden, by_logits, weight_);
-    add_outer_product(weight_gradient, by_logits, in_.hidden);
+    if (weight_gradient.defined()) add_outer_product(weight_gradient, by_logits, in_.hidden);
   }
 
  private:
@@ -222,7 +222,7 @@ HeadGradients head_gradients(const at::Tensor& hidden, const at::Tensor& weight,
         const at::Tensor narrow = slopes_by_logits(chunk, in.targets, slopes, settings.temperature)
                                       .to(weight.scalar_type());
         out.hidden.narrow(0, begin, count).copy_(at::mm(narrow, weight));
-        add_outer_product(weight_gradient, narrow, in.hidden);
+        if (weight_gradient.defined()) add_outer_product(weight_gradient, narrow, in.hidden);
       });
   out.forward = all.all();
   return out;

@@ -50,8 +50,8 @@ struct HeadGradients {
   at::Tensor hidden;  // [T, D], in hidden's dtype
 };
 // Forward and backward in one pass over the chunks. Adds the weight's gradient to weight_gradient
-// ([V, D], float32 or float64). Tokens with slope 0 add nothing. No slopes of entropies with a
-// truncation (KW_CHECK).
+// ([V, D], float32 or float64; undefined: the weight stands still). Tokens with slope 0 add
+// nothing. No slopes of entropies with a truncation (KW_CHECK).
 HeadGradients head_gradients(const at::Tensor& hidden, const at::Tensor& weight,
                              const at::Tensor& targets, const at::Tensor& weight_gradient,
                              const SlopesOf& slopes_of, const HeadSettings& settings,

@@ -47,7 +47,15 @@ at::Tensor linear(const at::Tensor& x, const Weight& weight, bool narrow) {
 }
 
 void linear_backward_weight(const at::Tensor& slopes, const at::Tensor& x, const Weight& weight) {
-  add_outer_product(weight.gradient, slopes, x);
+  if (weight.gradient.defined()) add_outer_product(weight.gradient, slopes, x);
+  // y = x (W + s B A)^T: by B, s slopes^T (x A^T); by A, s (slopes B)^T x.
+  for (const LowRank& one : weight.adapters) {
+    const at::Tensor rows = slopes.narrow(1, one.first_row, one.rows);
+    const at::Tensor down = at::mm(x, one.a.t()).mul_(one.scale);
+    add_outer_product(one.b_gradient, rows, down);
+    const at::Tensor up = at::mm(rows, one.b).mul_(one.scale);
+    add_outer_product(one.a_gradient, up, x);
+  }
 }
 
 at::Tensor linear_backward_input(const at::Tensor& slopes, const Weight& weight) {

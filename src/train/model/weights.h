@@ -1,21 +1,40 @@
 // Weights: the parameters of a model as training needs them. Masters and gradients are float32, one
 // block each; matrices have a second copy in the dtype that is computed with, where that is not
 // float32.
+//
+// With a LoRA adapter its matrices alone are masters. The model's own weights stand still, and what
+// is computed with is always the sum W + s B A, rounded once: so the forward pass, sampling and
+// checkpoints know nothing of adapters, and the backward pass takes the gradients of A and B from
+// products as narrow as the rank.
 #pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "lm/model/lora.h"
 #include "lm/model/parameters.h"
 
 namespace kw::train {
 
+// A LoRA adapter of some rows of a matrix: they are W + scale B A.
+struct LowRank {
+  std::int64_t first_row = 0, rows = 0;
+  double scale = 1;
+  at::Tensor a, b;                    // [rank, K], [rows, rank], in the compute dtype
+  at::Tensor a_gradient, b_gradient;  // float32, of the same shapes
+};
+
 // Views of the blocks; undefined where the model has no such tensor.
 struct Weight {
   at::Tensor value;  // matrices: the compute dtype; vectors: float32
-  // Float32, of the same shape; gradients of micro-batches add up here. Undefined without training.
+  // Float32, of the same shape; gradients of micro-batches add up here. Undefined without training,
+  // and of matrices that stand still. What vectors that stand still get is not used.
   at::Tensor gradient;
+  std::vector<LowRank> adapters = {};
 };
 
 // Shapes as in lm::LayerParameters.
@@ -32,6 +51,10 @@ class Weights {
   // compute: kFloat or kBFloat16. Without `trains` there are no gradients.
   Weights(lm::Parameters& parameters, at::Device device, at::ScalarType compute,
           bool trains = true);
+  // Trains the adapter alone. On the CPU the sums take the parameters' memory, and the model's own
+  // weights are copied.
+  Weights(lm::Parameters& parameters, at::Device device, at::ScalarType compute,
+          lm::LoraAdapter adapter);
 
   Weight embedding, final_norm, head;  // head: the embedding's tensors where they are tied
   std::vector<LayerWeights> layers;
@@ -42,33 +65,58 @@ class Weights {
   at::ScalarType compute_dtype() const { return compute_; }
   at::Device device() const { return masters_.device(); }
 
-  // Whole blocks, float32. Padding between tensors is 0 and stays 0.
+  // What is trained: whole blocks, float32. Padding between tensors is 0 and stays 0.
   const at::Tensor& masters() const { return masters_; }
   const at::Tensor& gradients() const { return gradients_; }
-  // The matrices in the compute dtype, laid out alike; the masters themselves in float32.
+  // The masters in the compute dtype, laid out alike; themselves in float32.
+  const at::Tensor& rounded_masters() const { return rounded_; }
+
+  // The model, laid out as its parameters: its matrices in the compute dtype, and float32, of which
+  // the vectors are used. Without an adapter these are rounded_masters() and masters().
   const at::Tensor& computed() const { return computed_; }
+  const at::Tensor& base() const { return base_; }
+  // The model as a checkpoint has it, float32, into memory of the host that is laid out so.
+  void copy_model(at::Tensor& host) const;
+  bool has_adapter() const { return adapter_.has_value(); }
+  // The adapter as it is now; nullopt: there is none.
+  std::optional<lm::LoraAdapter> adapter() const;
 
   // One tensor of the blocks, in the order of the layout: fused projections are one.
   struct Entry {
-    std::string name;  // "layers.0.qkv"
+    std::string name;  // "layers.0.qkv", "model.layers.0.self_attn.q_proj.A"
     at::Tensor master, gradient;
     bool is_matrix = false;
   };
   const std::vector<Entry>& entries() const { return entries_; }
 
   void clear_gradients();
-  // After masters changed: rounds them into the compute copies.
+  // After masters changed: rounds them into their copies, and sums them up.
   void publish();
+  // The last part of it, where rounded_masters() is right already.
+  void add_adapter();
 
  private:
+  // Where a product goes: rows of the blocks that are laid out as the model.
+  struct Sum {
+    std::int64_t first = 0, rows = 0, columns = 0;  // first: a number's place in the block
+    at::Tensor a, b;                                // masters
+  };
+
+  void place_adapter(at::Device device);
+  void make_views();
   Weight matrix(const std::string& name, const lm::Matrix& source);
   Weight vector(const std::string& name, std::span<float> source);
+  std::int64_t place_of(const void* data) const;  // in the block, in numbers
+  void add_sums(at::Tensor& block) const;
 
   lm::Parameters* parameters_;
   at::ScalarType compute_;
   at::Tensor host_;  // over the parameters' memory
-  at::Tensor masters_, gradients_, computed_;
+  at::Tensor masters_, gradients_, rounded_, computed_, base_;
   std::vector<Entry> entries_;
+  std::optional<lm::LoraAdapter> adapter_;  // its matrices' values are those of the start
+  std::vector<Sum> sums_;                   // of the adapter's matrices, in their order
+  std::vector<at::Tensor> unused_;          // gradients of vectors that stand still
 };
 
 }  // namespace kw::train

@@ -61,8 +61,9 @@ at::Tensor AdamW::fused_step(double learning_rate) {
   const at::Tensor norm = cuda::gradient_norm(weights_.gradients(), settings_.max_norm);
   cuda::adamw({settings_.beta1, settings_.beta2, settings_.epsilon, settings_.weight_decay,
                learning_rate, steps_},
-              weights_.masters(), weights_.computed(), weights_.gradients(), first_, second_,
+              weights_.masters(), weights_.rounded_masters(), weights_.gradients(), first_, second_,
               decays_, norm);
+  weights_.add_adapter();
   return norm[0];
 }
 

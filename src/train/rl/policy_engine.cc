@@ -26,7 +26,7 @@ Result<std::unique_ptr<lm::Engine>> make_policy_engine(const Weights& weights,
     options.limits = limits;
     options.matmuls = lm::cuda::matmul_choice_from_string(settings.matmuls).value();
     return lm::cuda::make_cuda_engine(
-        lm::cuda::SharedWeights{&weights.parameters(), weights.masters().const_data_ptr(),
+        lm::cuda::SharedWeights{&weights.parameters(), weights.base().const_data_ptr(),
                                 weights.computed().const_data_ptr()},
         options);
   }

@@ -12,7 +12,6 @@
 #include "base/seed.h"
 #include "base/text.h"
 #include "environment/recorded_environment.h"
-#include "lm/model/checkpoint.h"
 #include "os/file.h"
 #include "rollout/advantage.h"
 #include "rollout/group_filter.h"
@@ -28,6 +27,7 @@
 #include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
 #include "train/run/event_file.h"
+#include "train/run/open_model.h"
 #include "train/run/run_folder.h"
 #include "train/run/training_state.h"
 
@@ -41,32 +41,14 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// A model's weights in the form of the engine and in that of the trainer.
-struct Model {
-  std::unique_ptr<lm::Parameters> parameters;  // what the others borrow does not move
-  std::unique_ptr<Weights> weights;
-  std::unique_ptr<Decoder> decoder;
-};
-
-Result<Model> open_model(const RlSettings& settings, const fs::path& folder, bool trains) {
-  KW_TRY(const lm::ModelConfig config, lm::read_model_config(folder));
-  if (settings.max_tokens > config.max_position)
-    return fail(ErrorCode::kInvalidArgument,
-                "max_tokens: {} is over {}, the model's max_position_embeddings",
-                settings.max_tokens, config.max_position);
-  const bool begins = settings.new_weights && folder == fs::path(settings.model);
-  KW_TRY(lm::Parameters parameters,
-         begins ? lm::Parameters::make(config, lm::WeightType::kFloat32)
-                : lm::load_checkpoint(folder, config, lm::WeightType::kFloat32));
-  if (begins) lm::initialise(parameters, settings.seed);
-  KW_TRY(const at::Device device, device_of(settings.device));
-  KW_TRY_STATUS(prepare_device(device, config));
-  Model out;
-  out.parameters = std::make_unique<lm::Parameters>(std::move(parameters));
-  out.weights =
-      std::make_unique<Weights>(*out.parameters, device, dtype_of("auto", device), trains);
-  out.decoder =
-      std::make_unique<Decoder>(*out.weights, DecoderSettings{.context = settings.max_tokens});
+ModelSettings model_settings(const RlSettings& s) {
+  ModelSettings out;
+  out.model = s.model;
+  out.new_weights = s.new_weights;
+  out.seed = s.seed;
+  out.max_tokens = s.max_tokens;
+  out.device = s.device;
+  out.lora = s.lora;
   return out;
 }
 
@@ -80,7 +62,7 @@ class Run {
  private:
   Run(const RlSettings& settings, RlObserver& observer)
       : settings_(settings), observer_(observer) {}
-  Status open_parts(const fs::path& folder);
+  Status open_parts(const fs::path& checkpoint);
   Status open_environment(const std::stop_token& stop);
   Status open_episodes(bool resume);
   Status go_on_from(const fs::path& checkpoint);
@@ -105,8 +87,8 @@ class Run {
 
   const RlSettings settings_;
   RlObserver& observer_;
-  Model policy_;
-  std::unique_ptr<Model> reference_;  // the weights at the start; null without KL
+  OpenModel policy_;
+  std::optional<OpenModel> reference_;  // the weights at the start; none without KL
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<lm::Engine> engine_;
   std::optional<lm::Tokenizer> tokenizer_;
@@ -125,11 +107,10 @@ class Run {
   double evaluate_seconds_ = 0;  // of an evaluation since the latest step
 };
 
-Status Run::open_parts(const fs::path& from) {
-  KW_TRY(policy_, open_model(settings_, from, true));
+Status Run::open_parts(const fs::path& checkpoint) {
+  KW_TRY(policy_, open_model(model_settings(settings_), checkpoint));
   if (settings_.kl != "none") {
-    KW_TRY(Model reference, open_model(settings_, settings_.model, false));
-    reference_ = std::make_unique<Model>(std::move(reference));
+    KW_TRY(reference_, open_reference(model_settings(settings_)));
   }
   optimizer_ = std::make_unique<AdamW>(
       *policy_.weights, AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
@@ -230,7 +211,7 @@ Result<std::unique_ptr<Run>> Run::make(const RlSettings& settings, bool resume,
   KW_TRY(const std::vector<fs::path> all, checkpoints_in(settings.run));
   std::unique_ptr<Run> run(new Run(settings, observer));
   const bool goes_on = resume && !all.empty();
-  KW_TRY_STATUS(run->open_parts(goes_on ? all.back() : fs::path(settings.model)));
+  KW_TRY_STATUS(run->open_parts(goes_on ? all.back() : fs::path()));
   if (goes_on) KW_TRY_STATUS(run->go_on_from(all.back()));
   KW_TRY_STATUS(prepare_run_folder(settings.run, resume, all.size(), run->state_.step,
                                    {{"rl", to_json(settings)}}));

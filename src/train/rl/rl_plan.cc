@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "train/run/device.h"
+#include "train/run/open_model.h"
 #include "train/run/sft_plan.h"
 
 namespace kw::train {
@@ -42,6 +43,7 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
   same.micro_tokens = settings.micro_tokens;
   same.max_tokens = settings.max_tokens;
   same.recompute = false;
+  same.lora = settings.lora;
   const SftPlan sft = plan_sft(config, same, gpu, settings.max_tokens);
   out.parameters = sft.parameters;
   out.masters = sft.masters;
@@ -50,12 +52,13 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
   out.activations = sft.activations;
   out.logits = sft.logits;
   out.computed = sft.computed;
-  out.reference = settings.kl == "none" ? 0 : sft.masters + sft.computed;
+  out.frozen = sft.frozen;
+  const auto count = static_cast<std::uint64_t>(sft.parameters);
+  out.reference = settings.kl == "none" ? 0 : (gpu ? 6 : 4) * count;
   out.keys = static_cast<std::uint64_t>(settings.slots * settings.max_tokens * config.layers * 2 *
                                         config.kv_width()) *
              (gpu ? 2 : sizeof(float));
-  // A third of training's work is the forward pass.
-  const double forward = sft.flop_per_token / 3;
+  const double forward = sft.forward_flop_per_token;
   const double passes = settings.kl == "none" ? 1 : 2;  // before the updates
   out.train_flop =
       static_cast<double>(out.trained_tokens) * (sft.flop_per_token + passes * forward);
@@ -102,6 +105,7 @@ std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_
   line("parameters", short_count(plan.parameters));
   memory(plan.computed > 0 ? "masters" : "weights (sampler's too)", plan.masters);
   memory("weights (sampler's too)", plan.computed);
+  memory("frozen weights", plan.frozen);
   memory("moments", plan.moments);
   memory("gradients", plan.gradients);
   memory("reference's weights", plan.reference);
@@ -109,7 +113,7 @@ std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_
   memory("logits of a chunk", plan.logits);
   memory("keys and values", plan.keys);
   memory("memory together", plan.memory());
-  memory("checkpoint copy (host)", plan.masters + plan.moments);
+  memory("checkpoint copy (host)", plan.masters + plan.moments + plan.frozen);
   line("answers of a step", short_count(plan.answers));
   line("sampled tokens, at most", short_count(plan.sampled_tokens));
   line("trained tokens, at most", short_count(plan.trained_tokens));
@@ -138,7 +142,9 @@ Result<std::string> describe_rl(const RlSettings& settings) {
     set_threads(settings.threads);
     KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings.model));
     KW_TRY(const at::Device device, device_of(settings.device));
-    KW_TRY(const RlPlan plan, plan_rl(config, settings, device.is_cuda()));
+    RlSettings planned = settings;
+    KW_TRY(planned.lora, with_shape_of_adapter(settings.lora));
+    KW_TRY(const RlPlan plan, plan_rl(config, planned, device.is_cuda()));
     const double rate = measured_rate(device, dtype_of("auto", device), config.hidden);
     return to_text(plan, settings, rate / 2);
   });

@@ -12,9 +12,11 @@ namespace kw::train {
 
 struct RlPlan {
   std::int64_t parameters = 0;
-  // Bytes. The engine samples with the memory of the masters, on a GPU with that of `computed`.
+  // Bytes. The engine samples with the memory of the masters, on a GPU or beside an adapter with
+  // that of `computed`.
   std::uint64_t masters = 0, moments = 0, gradients = 0;
-  std::uint64_t computed = 0;     // bfloat16 weights; 0 on a CPU
+  std::uint64_t frozen = 0;       // the model beside an adapter; 0 where all weights are trained
+  std::uint64_t computed = 0;     // what is computed with, where it is not the masters
   std::uint64_t reference = 0;    // weights at the start; 0 without a KL
   std::uint64_t activations = 0;  // of a micro-batch; an estimate
   std::uint64_t logits = 0;       // of a chunk of the head
@@ -27,7 +29,8 @@ struct RlPlan {
   double judge_seconds = 0;  // of an answer at most; 0: the environment only computes
 
   std::uint64_t memory() const {
-    return masters + moments + gradients + computed + reference + activations + logits + keys;
+    return masters + moments + gradients + frozen + computed + reference + activations + logits +
+           keys;
   }
 };
 

@@ -244,6 +244,7 @@ Status check(const RlSettings& s) {
   KW_TRY_STATUS(at_least("steps", static_cast<double>(s.steps), 1));
   KW_TRY_STATUS(at_least("seconds", s.seconds, 0));
   KW_TRY_STATUS(check_optimizer(s));
+  KW_TRY_STATUS(check(s.lora));
   KW_TRY_STATUS(one_of("device", s.device, {"auto", "cpu", "cuda"}));
   KW_TRY_STATUS(one_of("matmuls", s.matmuls, {"batch_invariant", "fastest"}));
   KW_TRY_STATUS(at_least("threads", static_cast<double>(s.threads), 0));
@@ -254,6 +255,8 @@ Status check(const RlSettings& s) {
 std::string differs_for_resume(const Json& stored, const RlSettings& now) {
   const Json current = to_json(now), defaults = to_json(RlSettings{});
   for (const std::string& key : kFixed)  // a run of an earlier program lacks later keys
+    if (stored.value(key, defaults[key]) != current[key]) return key;
+  for (const std::string& key : fixed_lora_keys())
     if (stored.value(key, defaults[key]) != current[key]) return key;
   if (fixed_of_gym(stored.value("gym", std::string())) != fixed_of_gym(now.gym)) return "gym";
   return "";

@@ -76,6 +76,7 @@ struct RlSettings {
 
   std::int64_t steps = 100;  // at most
   double seconds = 0;        // over 0: the run ends after so many of steps, evaluations apart
+  LoraSettings lora;
   double learning_rate = 1e-6;
   ScheduleSettings schedule = {.kind = "constant"};
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
@@ -148,6 +149,7 @@ void describe(S& s, Visit&& visit) {
   visit("steps", s.steps);
   visit("seconds", s.seconds);
   describe_optimizer(s, visit);
+  describe_lora(s, visit);
   visit("device", s.device);
   visit("matmuls", s.matmuls);
   visit("threads", s.threads);

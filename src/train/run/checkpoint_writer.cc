@@ -12,7 +12,7 @@ Status CheckpointWriter::begin(const TrainingState& state, const Weights& weight
                                const AdamW& optimizer) {
   KW_TRY([[maybe_unused]] const fs::path before, finish());
   if (!snapshot_) {
-    KW_TRY(Snapshot made, Snapshot::make(weights.config()));
+    KW_TRY(Snapshot made, Snapshot::make(weights));
     snapshot_.emplace(std::move(made));
   }
   snapshot_->take(state, weights, optimizer);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "lm/model/lora.h"
 
 namespace kw::train {
 
@@ -28,6 +29,27 @@ Result<Json> with_words(Json value, const std::vector<std::string>& words) {
     value[word.substr(0, equal)] = parsed ? std::move(*parsed) : Json(text);
   }
   return value;
+}
+
+Status check(const LoraSettings& s) {
+  KW_TRY_STATUS(at_least("lora_rank", static_cast<double>(s.rank), 0));
+  if (!(s.alpha > 0) || !std::isfinite(s.alpha))
+    return fail(ErrorCode::kInvalidArgument, "lora_alpha: expected a positive number");
+  if (s.targets.empty())
+    return fail(ErrorCode::kInvalidArgument, "lora_targets: name at least one of {}",
+                join(lm::lora_targets(), ", "));
+  for (const std::string& target : s.targets)
+    KW_TRY_STATUS(one_of("lora_targets", target, lm::lora_targets()));
+  if (s.rank > 0 && !s.adapter.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "lora_rank and lora_adapter: an adapter has a rank of its own; leave out one");
+  return {};
+}
+
+const std::vector<std::string>& fixed_lora_keys() {
+  static const std::vector<std::string> all = {"lora_rank", "lora_alpha", "lora_targets",
+                                               "lora_adapter"};
+  return all;
 }
 
 }  // namespace kw::train

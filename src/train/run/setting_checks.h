@@ -1,5 +1,6 @@
 // What settings of the trainer's commands share.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,27 @@ Status one_of(const char* key, const std::string& value, const std::vector<std::
 // The object with "key=value" words in it, which win. A value is JSON where it can be read as such,
 // else text.
 Result<Json> with_words(Json value, const std::vector<std::string>& words);
+
+// LoRA instead of training all weights (lm/model/lora.h).
+struct LoraSettings {
+  std::int64_t rank = 0;  // 0: all weights are trained, unless an adapter is named
+  double alpha = 16;      // the product is multiplied by alpha / rank
+  std::vector<std::string> targets = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                      "gate_proj", "up_proj", "down_proj"};
+  std::string adapter;  // folder of a PEFT adapter to begin with, whose rank, alpha, targets hold
+
+  bool trains_adapter() const { return rank > 0 || !adapter.empty(); }
+};
+template <typename S, typename Visit>
+void describe_lora(S& s, Visit&& visit) {
+  visit("lora_rank", s.lora.rank);
+  visit("lora_alpha", s.lora.alpha);
+  visit("lora_targets", s.lora.targets);
+  visit("lora_adapter", s.lora.adapter);
+}
+Status check(const LoraSettings& settings);
+// Keys of describe_lora() that a resumed run may not change.
+const std::vector<std::string>& fixed_lora_keys();
 
 // Members of a command's settings that choose the optimizer and its learning rate: described and
 // checked in the same way by all commands.

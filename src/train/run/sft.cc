@@ -11,12 +11,12 @@
 #include <ATen/ATen.h>
 
 #include "base/text.h"
-#include "lm/model/checkpoint.h"
 #include "train/data/step_drawer.h"
 #include "train/run/checkpoint_folders.h"
 #include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
 #include "train/run/event_file.h"
+#include "train/run/open_model.h"
 #include "train/run/profile.h"
 #include "train/run/run_folder.h"
 #include "train/run/sft_plan.h"
@@ -51,27 +51,29 @@ class Run {
  private:
   explicit Run(const SftSettings& settings, SftObserver& observer)
       : settings_(settings), observer_(observer) {}
-  Status open_model(const fs::path& folder);
+  Status open_parts(const fs::path& checkpoint);
+  Weights& weights() { return *model_.weights; }
   Status open_data();
   Status open_validation();
   Status go_on_from(const fs::path& checkpoint);
 
   Result<SftProgress> step();
   Status log(const SftProgress& progress);
-  Status save() { return writer_.begin(state_, *weights_, *optimizer_); }
+  Status save() { return writer_.begin(state_, weights(), *optimizer_); }
   double progress_share() const;
   bool is_over() const;
   SftParts parts() {
-    return {
-        *weights_, *decoder_, *optimizer_, {.chunk_tokens = head_chunk_}, settings_.micro_tokens};
+    return {weights(),
+            *model_.decoder,
+            *optimizer_,
+            {.chunk_tokens = head_chunk_},
+            settings_.micro_tokens};
   }
   fs::path folder() const { return settings_.run; }
 
   const SftSettings settings_;
   SftObserver& observer_;
-  std::optional<lm::Parameters> parameters_;
-  std::unique_ptr<Weights> weights_;
-  std::unique_ptr<Decoder> decoder_;
+  OpenModel model_;
   std::unique_ptr<AdamW> optimizer_;
   std::optional<lm::Tokenizer> tokenizer_;
   std::optional<RowEncoder> encoder_;
@@ -86,30 +88,23 @@ class Run {
                            [this](const fs::path& path) { observer_.saved(path); }};
 };
 
-Status Run::open_model(const fs::path& folder) {
-  KW_TRY(const lm::ModelConfig config, lm::read_model_config(folder));
-  if (settings_.max_tokens > config.max_position)
-    return fail(ErrorCode::kInvalidArgument,
-                "max_tokens: {} is over {}, the model's max_position_embeddings",
-                settings_.max_tokens, config.max_position);
-  const bool begins = settings_.new_weights && folder == fs::path(settings_.model);
-  KW_TRY(lm::Parameters parameters,
-         begins ? lm::Parameters::make(config, lm::WeightType::kFloat32)
-                : lm::load_checkpoint(folder, config, lm::WeightType::kFloat32));
-  if (begins) lm::initialise(parameters, settings_.seed);
-  parameters_ = std::move(parameters);
-  KW_TRY(const at::Device device, device_of(settings_.device));
-  if (device.is_cuda() && settings_.dtype == "float32")
-    return fail(ErrorCode::kUnsupported, "dtype: on a GPU, bfloat16 alone is trained");
-  KW_TRY_STATUS(prepare_device(device, config));
-  weights_ = std::make_unique<Weights>(*parameters_, device, dtype_of(settings_.dtype, device));
-  decoder_ = std::make_unique<Decoder>(
-      *weights_, DecoderSettings{.context = settings_.max_tokens,
-                                 .recompute_layers = recomputed_layers(settings_, config.layers)});
+Status Run::open_parts(const fs::path& checkpoint) {
+  KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings_.model));
+  ModelSettings model;
+  model.model = settings_.model;
+  model.new_weights = settings_.new_weights;
+  model.seed = settings_.seed;
+  model.max_tokens = settings_.max_tokens;
+  model.recompute_layers = recomputed_layers(settings_, config.layers);
+  model.device = settings_.device;
+  model.dtype = settings_.dtype;
+  model.lora = settings_.lora;
+  KW_TRY(model_, open_model(model, checkpoint));
+  const bool is_gpu = weights().device().is_cuda();
   head_chunk_ = settings_.head_chunk > 0 ? settings_.head_chunk
-                                         : head_chunk_tokens(config.vocabulary, device.is_cuda());
+                                         : head_chunk_tokens(config.vocabulary, is_gpu);
   optimizer_ = std::make_unique<AdamW>(
-      *weights_, AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
+      weights(), AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
                                settings_.weight_decay, settings_.max_norm});
   return {};
 }
@@ -123,7 +118,7 @@ Status Run::open_data() {
   KW_TRY(Stream stream, Stream::make(std::move(sources), *encoder_,
                                      {settings_.seed, settings_.shuffle, settings_.max_tokens}));
   steps_.emplace(std::move(stream), StepSettings{settings_.step_tokens, settings_.micro_tokens,
-                                                 weights_->config().vocabulary});
+                                                 weights().config().vocabulary});
   state_.position = steps_->position();
   return open_validation();
 }
@@ -138,7 +133,7 @@ Status Run::open_validation() {
     if (!sample) return tl::unexpected(std::move(sample).error().with_context(rows.where(i)));
     const auto size = static_cast<std::int64_t>(sample->size());
     if (size < 2 || size > settings_.max_tokens) continue;
-    KW_TRY_STATUS(check_tokens(*sample, weights_->config().vocabulary));
+    KW_TRY_STATUS(check_tokens(*sample, weights().config().vocabulary));
     for (std::size_t t = 1; t < sample->size(); ++t)
       if (sample->weights[t] > 0)
         validation_bytes_ += static_cast<double>(
@@ -159,7 +154,7 @@ Status Run::go_on_from(const fs::path& checkpoint) {
                 "{}: differs from the run that is resumed ({} there); start another run, or set it "
                 "back",
                 key, state_.settings.value(key, Json()).dump());
-  KW_TRY_STATUS(load_training_state(checkpoint, state_, *weights_, *optimizer_));
+  KW_TRY_STATUS(load_training_state(checkpoint, state_, weights(), *optimizer_));
   steps_->seek(state_.position);
   observer_.said(fmt::format("going on from {}", checkpoint.string()));
   return {};
@@ -170,7 +165,7 @@ Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings, bool resume,
   set_threads(settings.threads);
   KW_TRY(const std::vector<fs::path> all, checkpoints_in(settings.run));
   std::unique_ptr<Run> run(new Run(settings, observer));
-  KW_TRY_STATUS(run->open_model(resume && !all.empty() ? all.back() : fs::path(settings.model)));
+  KW_TRY_STATUS(run->open_parts(resume && !all.empty() ? all.back() : fs::path()));
   KW_TRY_STATUS(run->open_data());
   if (resume && !all.empty()) KW_TRY_STATUS(run->go_on_from(all.back()));
   KW_TRY_STATUS(
@@ -179,7 +174,7 @@ Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings, bool resume,
   run->events_.emplace(std::move(events));
   run->state_.settings = to_json(settings);
   run->flop_per_token_ =
-      plan_sft(run->weights_->config(), settings, false, settings.max_tokens / 2).flop_per_token;
+      plan_sft(run->weights().config(), settings, false, settings.max_tokens / 2).flop_per_token;
   return run;
 }
 
@@ -220,7 +215,7 @@ Result<SftProgress> Run::step() {
                          ? settings_.seconds - state_.seconds
                          : static_cast<double>(settings_.steps - state_.step) * took;
   out.too_long = drawn.position.too_long;
-  out.peak_bytes = peak_bytes(weights_->device());
+  out.peak_bytes = peak_bytes(weights().device());
   const bool validates = state_.step % settings_.validate_every == 0 || is_over();
   if (!validation_.empty() && validates) {
     const HeldOutLoss loss = held_out_loss(parts(), validation_);
@@ -259,7 +254,7 @@ Status Run::log(const SftProgress& p) {
 
 Result<fs::path> Run::train(const std::atomic<bool>& stop) {
   bool is_saved = false;  // the state as it is
-  Profile profile(settings_.profile, weights_->device());
+  Profile profile(settings_.profile, weights().device());
   for (std::int64_t steps = 0; !is_over() && !stop; ++steps) {
     profile.at_step(steps);
     KW_TRY(const SftProgress progress, step());
@@ -288,7 +283,9 @@ Result<std::string> describe_sft(const SftSettings& settings) {
     KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings.model));
     KW_TRY(const at::Device device, device_of(settings.device));
     const at::ScalarType dtype = dtype_of(settings.dtype, device);
-    const SftPlan plan = plan_sft(config, settings, dtype != at::kFloat, settings.max_tokens / 2);
+    SftSettings planned = settings;
+    KW_TRY(planned.lora, with_shape_of_adapter(settings.lora));
+    const SftPlan plan = plan_sft(config, planned, dtype != at::kFloat, settings.max_tokens / 2);
     return to_text(plan, settings, measured_rate(device, dtype, config.hidden) / 2);
   });
 }

@@ -1,10 +1,12 @@
 #include "train/run/sft_plan.h"
 
 #include <algorithm>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "lm/model/lora.h"
 #include "train/model/lm_head.h"
 
 namespace kw::train {
@@ -31,10 +33,16 @@ SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, boo
   SftPlan out;
   out.parameters = config.parameters();
   const auto count = static_cast<std::uint64_t>(out.parameters);
-  out.masters = 4 * count;
-  out.moments = 8 * count;
-  out.gradients = 4 * count;
-  out.computed = narrow ? 2 * count : 0;
+  const bool is_adapter = settings.lora.trains_adapter();
+  out.trained = is_adapter ? lm::lora_parameters(config, {settings.lora.rank, settings.lora.alpha,
+                                                          settings.lora.targets})
+                           : out.parameters;
+  const auto trained = static_cast<std::uint64_t>(out.trained);
+  out.masters = 4 * trained;
+  out.moments = 8 * trained;
+  out.gradients = 4 * trained;
+  out.frozen = is_adapter ? 4 * count : 0;
+  if (narrow || is_adapter) out.computed = (narrow ? 2 : 4) * count;
   const auto tokens =
       static_cast<std::uint64_t>(std::max(settings.micro_tokens, settings.max_tokens));
   const auto again = static_cast<std::uint64_t>(recomputed_layers(settings, config.layers));
@@ -50,8 +58,12 @@ SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, boo
                                           config.vocabulary);
   const std::int64_t looked_up =
       config.tied_embeddings ? 0 : config.vocabulary * config.hidden;  // an embedding is no product
-  out.flop_per_token = 6.0 * static_cast<double>(out.parameters - looked_up) +
-                       6.0 * static_cast<double>(config.layers * config.query_width() * sequence);
+  out.forward_flop_per_token =
+      2.0 * static_cast<double>(out.parameters - looked_up) +
+      2.0 * static_cast<double>(config.layers * config.query_width() * sequence);
+  // Backward: two products for each of the forward pass, but those for the weights' own gradients.
+  out.flop_per_token = 3 * out.forward_flop_per_token -
+                       (is_adapter ? 2.0 * static_cast<double>(out.parameters - looked_up) : 0);
   return out;
 }
 
@@ -61,14 +73,16 @@ std::string to_text(const SftPlan& plan, const SftSettings& settings, double flo
     out += fmt::format("{:<22} {:>12}\n", name, value);
   };
   line("parameters", short_count(plan.parameters));
+  if (plan.trained != plan.parameters) line("of an adapter", short_count(plan.trained));
   line("masters", format_bytes(plan.masters));
   line("moments", format_bytes(plan.moments));
   line("gradients", format_bytes(plan.gradients));
-  if (plan.computed > 0) line("bfloat16 weights", format_bytes(plan.computed));
+  if (plan.frozen > 0) line("frozen weights", format_bytes(plan.frozen));
+  if (plan.computed > 0) line("computed weights", format_bytes(plan.computed));
   line("activations (about)", format_bytes(plan.activations));
   line("logits of a chunk", format_bytes(plan.logits));
   line("memory together", format_bytes(plan.total()));
-  line("checkpoint copy (host)", format_bytes(plan.masters + plan.moments));
+  line("checkpoint copy (host)", format_bytes(plan.masters + plan.moments + plan.frozen));
   line("tokens of a step", short_count(settings.step_tokens));
   const double step = plan.flop_per_token * static_cast<double>(settings.step_tokens);
   line("TFLOP of a step", fmt::format("{:.3f}", step / 1e12));

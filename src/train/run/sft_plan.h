@@ -11,14 +11,17 @@ namespace kw::train {
 // Bytes on the device, and work.
 struct SftPlan {
   std::int64_t parameters = 0;
+  std::int64_t trained = 0;  // of the parameters, or of an adapter
   std::uint64_t masters = 0, moments = 0, gradients = 0;
-  std::uint64_t computed = 0;     // the bfloat16 copy; 0 in float32
+  std::uint64_t frozen = 0;       // the model beside an adapter
+  std::uint64_t computed = 0;     // the copy that is computed with; 0 where it is the masters
   std::uint64_t activations = 0;  // of a micro-batch; an estimate
   std::uint64_t logits = 0;       // of a chunk of the head
   double flop_per_token = 0;      // forward and backward; recomputation not counted
+  double forward_flop_per_token = 0;
 
   std::uint64_t total() const {
-    return masters + moments + gradients + computed + activations + logits;
+    return masters + moments + gradients + frozen + computed + activations + logits;
   }
 };
 

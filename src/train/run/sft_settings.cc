@@ -37,6 +37,7 @@ Status check(const SftSettings& s) {
   KW_TRY_STATUS(at_least("steps", static_cast<double>(s.steps), 1));
   KW_TRY_STATUS(at_least("seconds", s.seconds, 0));
   KW_TRY_STATUS(check_optimizer(s));
+  KW_TRY_STATUS(check(s.lora));
   KW_TRY_STATUS(one_of("device", s.device, {"auto", "cpu", "cuda"}));
   KW_TRY_STATUS(one_of("dtype", s.dtype, {"auto", "float32", "bfloat16"}));
   KW_TRY_STATUS(at_least("threads", static_cast<double>(s.threads), 0));
@@ -48,9 +49,11 @@ Status check(const SftSettings& s) {
 }
 
 std::string differs_for_resume(const Json& stored, const SftSettings& now) {
-  const Json current = to_json(now);
+  const Json current = to_json(now), defaults = to_json(SftSettings{});
   for (const std::string& key : kFixed)
     if (!stored.contains(key) || stored[key] != current[key]) return key;
+  for (const std::string& key : fixed_lora_keys())  // a run of an earlier program lacks them
+    if (stored.value(key, defaults[key]) != current[key]) return key;
   return "";
 }
 

@@ -35,6 +35,8 @@ struct SftSettings {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
   double max_norm = 1;  // of the gradient; 0: no clipping
 
+  LoraSettings lora;
+
   std::string device = "auto";        // cpu, cuda, or auto: cuda where there is one
   std::string dtype = "auto";         // float32, bfloat16, or auto: bfloat16 on a GPU
   std::int64_t threads = 0;           // of the CPU; 0: all cores
@@ -68,6 +70,7 @@ void describe(S& s, Visit&& visit) {
   visit("steps", s.steps);
   visit("seconds", s.seconds);
   describe_optimizer(s, visit);
+  describe_lora(s, visit);
   visit("device", s.device);
   visit("dtype", s.dtype);
   visit("threads", s.threads);

@@ -1,10 +1,7 @@
 #include "train/run/training_state.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <fstream>
-#include <system_error>
 
 #include <ATen/ATen.h>
 
@@ -20,41 +17,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStateFile = "optimizer.safetensors";
-constexpr std::array kCopied = {
-    "tokenizer.json",      "tokenizer_config.json",  "special_tokens_map.json",
-    "chat_template.jinja", "generation_config.json", "vocab.json",
-    "merges.txt",          "added_tokens.json"};
-
+constexpr const char* kAdapterFolder = "adapter";
 struct Block {
   const char* name;
   at::Tensor values;  // float32, one dimension
 };
 
-// Safetensors: 8 bytes of header length, the header, the blocks one after the other.
 // They are in the host's memory.
 Status write_blocks(const fs::path& path, const std::vector<Block>& blocks) {
-  Json header = Json::object();
-  std::uint64_t offset = 0;
-  for (const Block& one : blocks) {
-    const std::uint64_t end = offset + one.values.nbytes();
-    header[one.name] = {
-        {"dtype", "F32"}, {"shape", {one.values.numel()}}, {"data_offsets", {offset, end}}};
-    offset = end;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  const std::uint64_t length = text.size();
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(&length), sizeof length);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  for (const Block& one : blocks) {
-    file.write(static_cast<const char*>(one.values.const_data_ptr()),
-               static_cast<std::streamsize>(one.values.nbytes()));
-  }
-  file.flush();
-  if (!file)
-    return fail(ErrorCode::kResourceExhausted, "cannot write {}: is the disk full?", path.string());
-  return {};
+  std::vector<tensor::TensorView> views;
+  for (const Block& one : blocks)
+    views.push_back(
+        {one.name, tensor::DType::kFloat32, {one.values.numel()}, one.values.const_data_ptr()});
+  return tensor::write_safetensors(path, views);
 }
 
 Status read_block(const fs::path& path, const os::Mapping& file,
@@ -76,36 +51,29 @@ Status read_block(const fs::path& path, const os::Mapping& file,
   return {};
 }
 
-Status copy_tokenizer(const fs::path& from, const fs::path& to) {
-  for (const char* name : kCopied) {
-    std::error_code error;
-    if (!fs::exists(from / name, error) || fs::exists(to / name, error)) continue;
-    if (!fs::copy_file(from / name, to / name, error))
-      return fail(ErrorCode::kPermissionDenied, "cannot copy {} to {}: {}", (from / name).string(),
-                  to.string(), error.message());
-  }
-  return {};
-}
-
 }  // namespace
 
-Snapshot::Snapshot(lm::Parameters parameters)
+Snapshot::Snapshot(lm::Parameters parameters, const Weights& weights)
     : parameters_(std::move(parameters)),
-      masters_(at::from_blob(parameters_.embedding.data,
-                             {static_cast<std::int64_t>(parameters_.bytes() / sizeof(float))},
-                             at::kFloat)),
+      model_(at::from_blob(parameters_.embedding.data,
+                           {static_cast<std::int64_t>(parameters_.bytes() / sizeof(float))},
+                           at::kFloat)),
+      masters_(weights.has_adapter() ? at::empty({weights.masters().numel()}, at::kFloat) : model_),
       first_(at::empty_like(masters_)),
       second_(at::empty_like(masters_)) {}
 
-Result<Snapshot> Snapshot::make(const lm::ModelConfig& config) {
-  KW_TRY(lm::Parameters parameters, lm::Parameters::make(config, lm::WeightType::kFloat32));
-  return Snapshot(std::move(parameters));
+Result<Snapshot> Snapshot::make(const Weights& weights) {
+  KW_TRY(lm::Parameters parameters,
+         lm::Parameters::make(weights.config(), lm::WeightType::kFloat32));
+  return Snapshot(std::move(parameters), weights);
 }
 
 void Snapshot::take(const TrainingState& state, const Weights& weights, const AdamW& optimizer) {
   state_ = state;
   narrow_ = weights.compute_dtype() != at::kFloat;
-  masters_.copy_(weights.masters());
+  weights.copy_model(model_);
+  adapter_ = weights.adapter();
+  if (adapter_) masters_.copy_(weights.masters());
   first_.copy_(optimizer.first_moments());
   second_.copy_(optimizer.second_moments());
 }
@@ -114,7 +82,8 @@ Status Snapshot::write_all(const fs::path& partial, const fs::path& base_model) 
   KW_TRY_STATUS(lm::save_checkpoint(
       partial, parameters_,
       {.type = narrow_ ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32}));
-  KW_TRY_STATUS(copy_tokenizer(base_model, partial));
+  KW_TRY_STATUS(lm::copy_tokenizer_files(base_model, partial));
+  if (adapter_) KW_TRY_STATUS(lm::save_lora(partial / kAdapterFolder, *adapter_));
   KW_TRY_STATUS(write_blocks(partial / kStateFile,
                              {{"master", masters_}, {"exp_avg", first_}, {"exp_avg_sq", second_}}));
   Json trainer = {{"schema", kTrainingStateSchema},   {"step", state_.step},

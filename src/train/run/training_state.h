@@ -2,7 +2,8 @@
 //
 // RUN/checkpoints/step-000100/ holds config.json, model.safetensors, the tokenizer's files,
 // optimizer.safetensors (master, exp_avg, exp_avg_sq: float32, laid out as the weights' block),
-// trainer.json and, written last, DONE (checkpoint_folders.h).
+// trainer.json and, written last, DONE (checkpoint_folders.h). With LoRA the model is the sum, and
+// the folder adapter/ beside it has the adapter in PEFT's format.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -30,10 +31,11 @@ struct TrainingState {
   std::optional<std::int64_t> updates;
 };
 
-// A copy of all that a checkpoint has, in the host's memory: 12 bytes a parameter.
+// A copy of all that a checkpoint has, in the host's memory: 4 bytes a parameter, and 8 or (with
+// LoRA) 12 for each that is trained.
 class Snapshot {
  public:
-  static Result<Snapshot> make(const lm::ModelConfig& config);  // kResourceExhausted
+  static Result<Snapshot> make(const Weights& weights);  // kResourceExhausted
 
   // Waits for the device.
   void take(const TrainingState& state, const Weights& weights, const AdamW& optimizer);
@@ -45,13 +47,15 @@ class Snapshot {
                                       std::int64_t keep) const;
 
  private:
-  explicit Snapshot(lm::Parameters parameters);
+  Snapshot(lm::Parameters parameters, const Weights& weights);
   Status write_all(const std::filesystem::path& partial,
                    const std::filesystem::path& base_model) const;
 
   lm::Parameters parameters_;
-  at::Tensor masters_;         // over the parameters' memory
+  at::Tensor model_;           // over the parameters' memory
+  at::Tensor masters_;         // the same without LoRA
   at::Tensor first_, second_;  // moments
+  std::optional<lm::LoraAdapter> adapter_;
   TrainingState state_;
   bool narrow_ = false;  // the model is saved in bfloat16
 };
