@@ -137,6 +137,7 @@ class Load {
   }
 
   void run() {
+    send_problem();
     begin_ = Clock::now();
     end_ = begin_ + std::chrono::duration_cast<Clock::duration>(
                         std::chrono::duration<double>(options_.seconds));
@@ -181,7 +182,10 @@ class Load {
     request.problem = kw::task::load_problem(root + "/problems/relu", {}).value();
     request.candidate = kw::task::load_candidate(root + "/examples/relu/good.cpp").value();
     request.options.timeout_seconds = 12345;
-    const std::string text = kw::gym::to_json(request).value().dump();
+    kw::Json body = kw::gym::to_json(request).value();
+    problem_ = kw::Json{{"problem", body["problem"]}}.dump();
+    body["problem"] = {{"hash", request.problem.hash}};
+    const std::string text = body.dump();
     const std::size_t at = text.find("12345");
     before_ = R"({"request":)" + text.substr(0, at);
     behind_ = text.substr(at + (text.substr(at).starts_with("12345.0") ? 7 : 5));
@@ -191,6 +195,17 @@ class Load {
     verdict.outcome = kw::task::Outcome::kPassed;
     verdict_ = to_json(verdict).dump();
     run_name_ = fmt::format("{:x}-{}", Clock::now().time_since_epoch().count(), ::getpid());
+  }
+
+  // Requests name it by its hash, as those of our clients do.
+  void send_problem() {
+    bool is_there = false;
+    connect()->call("POST", "/v1/problems", problem_, [&](std::string_view) { is_there = true; });
+    while (!is_there) {
+      epoll_event event;
+      if (::epoll_wait(epoll_, &event, 1, 10000) != 1) die("the problem is not taken");
+      static_cast<Connection*>(event.data.ptr)->on_readable();
+    }
   }
 
   std::string task_text() {
@@ -314,7 +329,7 @@ class Load {
   const Options options_;
   const int epoll_;
   sockaddr_in address_{};
-  std::string before_, behind_, verdict_, run_name_;
+  std::string problem_, before_, behind_, verdict_, run_name_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::deque<Connection*> free_;
   Clock::time_point begin_, end_, last_;

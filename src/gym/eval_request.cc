@@ -28,7 +28,8 @@ Result<Json> to_json(const EvalRequest& request) {
   return out;
 }
 
-Result<EvalRequest> eval_request_from_json(const Json& value, const std::string& where) {
+Result<EvalRequest> eval_request_from_json(const Json& value, const std::string& where,
+                                           const task::ProblemReader& read_problem) {
   EvalRequest out;
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   KW_TRY(const std::int64_t schema, reader.integer("schema"));
@@ -36,8 +37,7 @@ Result<EvalRequest> eval_request_from_json(const Json& value, const std::string&
     return fail(ErrorCode::kInvalidArgument, "{}: {}, where this version reads {}",
                 reader.path("schema"), schema, EvalRequest::kSchema);
   KW_TRY(const Json* problem, reader.get("problem"));
-  KW_TRY(const auto portable, task::portable_problem_from_json(*problem, reader.path("problem")));
-  KW_TRY(out.problem, task::problem_of(portable, reader.path("problem")));
+  KW_TRY(out.problem, read_problem(*problem, reader.path("problem")));
   KW_TRY(const Json* candidate, reader.get("candidate"));
   KW_TRY(out.candidate, task::portable_candidate_from_json(*candidate, reader.path("candidate")));
   KW_TRY(const Json* options, reader.get("options"));

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "gym/eval_options.h"
 #include "task/candidate.h"
+#include "task/portable_problem.h"
 #include "task/problem.h"
 
 namespace kw::gym {
@@ -31,6 +32,8 @@ struct EvalRequest {
 Result<Json> to_json(const EvalRequest& request);
 // Strict: unknown keys, values out of their ranges and hashes that are not those of the content are
 // refused, with the key.
-Result<EvalRequest> eval_request_from_json(const Json& value, const std::string& where);
+Result<EvalRequest> eval_request_from_json(
+    const Json& value, const std::string& where,
+    const task::ProblemReader& read_problem = task::problem_from_json);
 
 }  // namespace kw::gym

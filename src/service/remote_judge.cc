@@ -70,17 +70,13 @@ class RemoteJudge : public gym::Judge {
   }
 
   Result<WorkAnswer> submit_and_wait(const Work& work, const std::stop_token& stop) {
-    KW_TRY(Json body, to_json(work));
-    Json task = {{"request", std::move(body)}, {"submission", unique_name()}};
-    Json tasks = {{"tasks", Json::array({std::move(task)})}};
-    KW_TRY(const Json accepted, client_->call_patiently("POST", "/v1/tasks", tasks, stop));
-    KW_TRY(const std::string id, id_in(accepted));
+    KW_TRY(const std::string id, submit(work, stop));
     const std::string path = "/v1/tasks/" + id;
     while (true) {
       auto status = client_->call_patiently("GET", fmt::format("{}?wait={}", path, kPollSeconds),
                                             nullptr, stop);
       if (stop.stop_requested()) {
-        (void)client_->call("DELETE", path, nullptr, {});  // it may run on: only time is lost
+        cancel(id);
         return fail(ErrorCode::kCancelled, "stopped");
       }
       if (!status) return tl::unexpected(std::move(status).error());
@@ -93,6 +89,38 @@ class RemoteJudge : public gym::Judge {
             *status, state, std::holds_alternative<gym::EvalRequest>(work) ? "no verdict: " : ""));
       return read_answer(reader);
     }
+  }
+
+  // The problem is sent where the server does not know it.
+  Result<std::string> submit(const Work& work, const std::stop_token& stop) {
+    KW_TRY(Json body, to_json(work));
+    Json problem;
+    if (const std::string hash = problem_of(work); !hash.empty()) {
+      problem = std::move(body["problem"]);
+      refer_to_problem(body, hash);
+    }
+    Json task = {{"request", std::move(body)}, {"submission", unique_name()}};
+    const Json tasks = {{"tasks", Json::array({std::move(task)})}};
+    auto accepted = client_->call_patiently("POST", "/v1/tasks", tasks, stop);
+    if (!accepted && accepted.error().code() == ErrorCode::kNotFound && !problem.is_null()) {
+      KW_TRY_STATUS(send_problem(*client_, problem, stop));
+      accepted = client_->call_patiently("POST", "/v1/tasks", tasks, stop);
+    }
+    if (accepted) return id_in(*accepted);
+    if (stop.stop_requested()) withdraw(tasks);
+    return tl::unexpected(std::move(accepted).error());
+  }
+
+  // A stop may have cut the answer off: the same submission again tells the id.
+  void withdraw(const Json& tasks) {
+    const auto accepted = client_->call("POST", "/v1/tasks", tasks, {});
+    if (!accepted) return;
+    if (const auto id = id_in(*accepted)) cancel(*id);
+  }
+
+  void cancel(const std::string& id) {
+    (void)client_->call("DELETE", "/v1/tasks/" + id, nullptr,
+                        {});  // it may run on: only time is lost
   }
 
   static Result<std::string> id_in(const Json& accepted) {

@@ -53,6 +53,12 @@ std::string unique_name() {
   return fmt::format("{:016x}{:016x}", entropy_seed(), entropy_seed());
 }
 
+Status send_problem(ServiceClient& client, const Json& problem, const std::stop_token& stop) {
+  auto known = client.call_patiently("POST", "/v1/problems", {{"problem", problem}}, stop);
+  if (!known) return tl::unexpected(std::move(known).error());
+  return {};
+}
+
 ServiceClient::ServiceClient(ServiceClientOptions options, std::unique_ptr<net::Client> client)
     : options_(std::move(options)), client_(std::move(client)) {}
 

@@ -24,6 +24,10 @@ struct ServiceClientOptions {
 // processes.
 std::string token_of_environment();
 
+class ServiceClient;
+// Makes a problem known to the server, so that requests can name it by its hash. problem: JSON.
+Status send_problem(ServiceClient& client, const Json& problem, const std::stop_token& stop);
+
 // A name for a submission or a lease that no other call has: 32 hexadecimal digits. The same name
 // at every try keeps what is asked for from being done twice.
 std::string unique_name();

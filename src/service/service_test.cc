@@ -10,7 +10,9 @@
 #include "gym/testing/fake_judge.h"
 #include "gym/version.h"
 #include "net/client.h"
+#include "net/replies.h"
 #include "net/server.h"
+#include "service/fetched_problems.h"
 #include "service/remote_judge.h"
 #include "service/task_api.h"
 #include "service/worker.h"
@@ -270,6 +272,19 @@ TEST_F(ServiceTest, ErrorsNameWhatIsWrong) {
   task["request"]["candidate"]["hash"] = "0";
   EXPECT_NE(says("POST", "/v1/tasks", tasks(task)).find("tasks[0].request.candidate"),
             std::string::npos);
+  EXPECT_EQ(call("POST", "/v1/tasks", tasks(task)).error().code(), ErrorCode::kInvalidArgument);
+  Json problem = task_body()["request"]["problem"];
+  problem["hash"] = "0";
+  const auto other = call("POST", "/v1/problems", {{"problem", problem}});
+  ASSERT_FALSE(other.has_value());
+  EXPECT_EQ(other.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(other.error().message().find("problem.hash: 0 is not"), std::string::npos);
+  for (const char* hash : {"", "0123"}) {
+    task = task_body();
+    task["request"]["problem"] = {{"hash", hash}};
+    EXPECT_EQ(says("POST", "/v1/tasks", tasks(task)),
+              "tasks[0].request.problem.hash: expected 64 hexadecimal digits");
+  }
   task = task_body();
   task["timeout_seconds"] = -1;
   EXPECT_EQ(says("POST", "/v1/tasks", tasks(task)),
@@ -291,6 +306,52 @@ TEST_F(ServiceTest, ErrorsNameWhatIsWrong) {
   EXPECT_NE(says("POST", path + "/renew", {{"epoch", 2}}).find("the lease with epoch 2 is over"),
             std::string::npos);
   EXPECT_EQ(says("POST", path + "/complete", {{"epoch", 1}}), "verdict: missing");
+}
+
+TEST_F(ServiceTest, AProblemIsStoredOnceAndNamedByItsHash) {
+  const Json whole = task_body()["request"]["problem"];
+  const std::string hash = relu_request().problem.hash;
+  Json task = task_body();
+  task["request"]["problem"] = {{"hash", hash}};
+  const auto unknown = call("POST", "/v1/tasks", tasks(task));
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code(), ErrorCode::kNotFound);
+  EXPECT_NE(unknown.error().message().find("tasks[0].request.problem: no problem " + hash),
+            std::string::npos);
+  EXPECT_EQ(call("GET", "/v1/problems/" + hash).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(call("POST", "/v1/problems", {{"problem", whole}}).value()["hash"], hash);
+  ASSERT_TRUE(call("POST", "/v1/tasks", tasks(task)).has_value());
+  EXPECT_EQ(lease()["request"]["problem"], Json({{"hash", hash}}));
+  EXPECT_EQ(call("GET", "/v1/problems/" + hash).value()["problem"], whole);
+}
+
+TEST_F(ServiceTest, AProblemThatCameWholeIsKnownFromThenOn) {
+  ASSERT_TRUE(call("POST", "/v1/tasks", tasks(task_body())).has_value());
+  const std::string hash = relu_request().problem.hash;
+  EXPECT_EQ(lease()["request"]["problem"], Json({{"hash", hash}}));
+  Json task = task_body();
+  task["request"]["problem"] = {{"hash", hash}};
+  task["request"]["options"]["timeout_seconds"] = 7;
+  EXPECT_TRUE(call("POST", "/v1/tasks", tasks(task)).has_value());
+}
+
+TEST_F(ServiceTest, AWorkerRefusesAnotherProblemThanTheOneItAskedFor) {
+  net::Router routes;
+  const Json other = gym::to_json(relu_request()).value()["problem"];
+  routes.add("GET", "/v1/problems/{hash}", [&](const net::Request&, net::Responder to) {
+    to.send(net::json_response({{"problem", other}}));
+  });
+  const auto liar = net::Server::start({}, std::move(routes)).value();
+  const auto of_liar =
+      ServiceClient::make({.url = liar->origin(), .patience = std::chrono::seconds(0)}).value();
+  FetchedProblems problems(*of_liar);
+  const auto read = problems.read({{"hash", "0123"}}, "problem", {});
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code(), ErrorCode::kDataLoss);
+  EXPECT_TRUE(problems.read({{"hash", relu_request().problem.hash}}, "problem", {}).has_value());
+  liar->stop(std::chrono::seconds(1));
+  EXPECT_TRUE(problems.read({{"hash", relu_request().problem.hash}}, "problem", {}).has_value())
+      << "it is kept";
 }
 
 TEST_F(ServiceTest, AGroupIsLeasedReportedAndAnsweredTogether) {

@@ -11,11 +11,12 @@
 namespace kw::service {
 namespace {
 
-constexpr int kSchema = 2;
+constexpr int kSchema = 3;
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, key TEXT NOT NULL, tenant TEXT NOT NULL, state INTEGER NOT NULL,
   epoch INTEGER NOT NULL, lost INTEGER NOT NULL, failures INTEGER NOT NULL, worker TEXT NOT NULL,
-  lease TEXT NOT NULL);
+  lease TEXT NOT NULL, problem TEXT NOT NULL DEFAULT '');
+CREATE TABLE IF NOT EXISTS problems(hash TEXT PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS requests(job INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS answers(job INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS tickets(id INTEGER PRIMARY KEY, job INTEGER NOT NULL, submission TEXT NOT NULL,
@@ -35,6 +36,8 @@ enum Statement {
   kPutAnswer,
   kPutTicket,
   kPutNext,
+  kPutProblem,
+  kForgetProblem,
   kForgetJob,
   kForgetRequest,
   kForgetAnswer,
@@ -45,12 +48,14 @@ constexpr std::array<const char*, kStatementCount> kStatements = {
     "BEGIN IMMEDIATE",
     "COMMIT",
     "ROLLBACK",
-    "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT(id) DO UPDATE SET "
+    "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10) ON CONFLICT(id) DO UPDATE SET "
     "state=?4,epoch=?5,lost=?6,failures=?7,worker=?8,lease=?9",
     "INSERT OR REPLACE INTO requests VALUES(?1,?2)",
     "INSERT OR REPLACE INTO answers VALUES(?1,?2)",
     "INSERT INTO tickets VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT(id) DO UPDATE SET state=?6",
     "INSERT OR REPLACE INTO counters VALUES('next_id',?1)",
+    "INSERT OR REPLACE INTO problems VALUES(?1,?2)",
+    "DELETE FROM problems WHERE hash=?1",
     "DELETE FROM jobs WHERE id=?1",
     "DELETE FROM requests WHERE job=?1",
     "DELETE FROM answers WHERE job=?1",
@@ -126,12 +131,15 @@ class SqliteStorage : public TaskStorage {
     Rows out;
     KW_TRY_STATUS(
         each("SELECT jobs.id,key,tenant,state,epoch,lost,failures,worker,lease,requests.text,"
-             "answers.text FROM jobs LEFT JOIN requests ON requests.job=jobs.id AND "
+             "answers.text,problem FROM jobs LEFT JOIN requests ON requests.job=jobs.id AND "
              "state<2 LEFT JOIN answers ON answers.job=jobs.id ORDER BY jobs.id",
              [&](sqlite3_stmt* row) { out.jobs.push_back(job(row)); }));
     KW_TRY_STATUS(each(
         "SELECT id,job,submission,priority,timeout_ms,state,team,owner FROM tickets ORDER BY id",
         [&](sqlite3_stmt* row) { out.tickets.push_back(ticket(row)); }));
+    KW_TRY_STATUS(each("SELECT hash,text FROM problems ORDER BY hash", [&](sqlite3_stmt* row) {
+      out.problems.push_back({.hash = text(row, 0), .text = text(row, 1)});
+    }));
     KW_TRY_STATUS(each("SELECT value FROM counters WHERE name='next_id'", [&](sqlite3_stmt* row) {
       out.next_id = static_cast<std::uint64_t>(sqlite3_column_int64(row, 0));
     }));
@@ -166,7 +174,7 @@ class SqliteStorage : public TaskStorage {
     int schema = 0;
     KW_TRY_STATUS(each("PRAGMA user_version",
                        [&](sqlite3_stmt* row) { schema = sqlite3_column_int(row, 0); }));
-    if (schema != 0 && schema != 1 && schema != kSchema)
+    if (schema < 0 || schema > kSchema)
       return fail(ErrorCode::kUnsupported, "{}: schema {}, where this version reads {}", file_,
                   schema, kSchema);
     KW_TRY_STATUS(execute("BEGIN IMMEDIATE"));
@@ -175,6 +183,8 @@ class SqliteStorage : public TaskStorage {
       KW_TRY_STATUS(
           execute("ALTER TABLE tickets ADD COLUMN team TEXT NOT NULL DEFAULT '';"
                   "ALTER TABLE tickets ADD COLUMN owner TEXT NOT NULL DEFAULT ''"));
+    if (schema == 1 || schema == 2)
+      KW_TRY_STATUS(execute("ALTER TABLE jobs ADD COLUMN problem TEXT NOT NULL DEFAULT ''"));
     KW_TRY_STATUS(execute(fmt::format("PRAGMA user_version={}", kSchema).c_str()));
     return execute("COMMIT");
   }
@@ -220,7 +230,7 @@ class SqliteStorage : public TaskStorage {
   Status write(const Changes& changes) {
     for (const JobRow& row : changes.jobs) {
       KW_TRY_STATUS(run(kPutJob, row.id, row.key, row.tenant, static_cast<int>(row.state),
-                        row.epoch, row.lost, row.failures, row.worker, row.lease));
+                        row.epoch, row.lost, row.failures, row.worker, row.lease, row.problem));
       if (row.request) KW_TRY_STATUS(run(kPutRequest, row.id, *row.request));
       if (row.answer) KW_TRY_STATUS(run(kPutAnswer, row.id, *row.answer));
     }
@@ -230,6 +240,10 @@ class SqliteStorage : public TaskStorage {
     for (JobId job : changes.forgotten)
       for (Statement each : {kForgetJob, kForgetRequest, kForgetAnswer, kForgetTickets})
         KW_TRY_STATUS(run(each, job));
+    for (const ProblemRow& row : changes.problems)
+      KW_TRY_STATUS(run(kPutProblem, row.hash, row.text));
+    for (const std::string& hash : changes.forgotten_problems)
+      KW_TRY_STATUS(run(kForgetProblem, hash));
     if (changes.next_id != 0) KW_TRY_STATUS(run(kPutNext, changes.next_id));
     return {};
   }
@@ -247,6 +261,7 @@ class SqliteStorage : public TaskStorage {
     return {.id = static_cast<JobId>(sqlite3_column_int64(row, 0)),
             .key = text(row, 1),
             .tenant = text(row, 2),
+            .problem = text(row, 11),
             .state = static_cast<JobState>(sqlite3_column_int(row, 3)),
             .epoch = sqlite3_column_int64(row, 4),
             .lost = sqlite3_column_int(row, 5),

@@ -11,6 +11,7 @@
 #include "net/sse.h"
 #include "net/url.h"
 #include "service/task_messages.h"
+#include "task/portable_problem.h"
 
 namespace kw::service {
 namespace {
@@ -19,6 +20,13 @@ net::Response refusal(const Error& error) {
   if (error.code() == ErrorCode::kResourceExhausted)
     return net::retry_later(std::chrono::seconds(2), error.message());
   return net::error_response(error);
+}
+
+// For a body that cannot be read. A hash that is not the content's is the caller's mistake.
+net::Response refusal_of_body(const Error& error) {
+  if (error.code() == ErrorCode::kDataLoss)
+    return refusal({ErrorCode::kInvalidArgument, error.message()});
+  return refusal(error);
 }
 
 // A std::function must be copyable.
@@ -133,6 +141,14 @@ class GroupEvents : public std::enable_shared_from_this<GroupEvents> {
   net::ResponseStream stream_;
 };
 
+Result<ProblemRow> uploaded_problem(const Json& body) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(body, ""));
+  KW_TRY(const Json* problem, reader.get("problem"));
+  KW_TRY_STATUS(reader.no_other_keys());
+  KW_TRY(const task::Problem read, task::problem_from_json(*problem, "problem"));
+  return ProblemRow{.hash = read.hash, .text = problem->dump()};
+}
+
 // Names of submissions and groups are a tenant's own.
 std::string own_name(const Identity& who, const std::string& name) {
   return who.tenant.empty() || name.empty() ? name : who.tenant + "/" + name;
@@ -153,7 +169,7 @@ class TaskRoutes {
     auto body = net::json_body(request);
     if (!body) return responder.send(std::move(body.error()));
     auto submissions = submissions_from_json(*body);
-    if (!submissions) return responder.send(refusal(submissions.error()));
+    if (!submissions) return responder.send(refusal_of_body(submissions.error()));
     const auto who = callers_.identify(request);
     if (!who) return responder.send(refusal(who.error()));
     for (Submission& each : *submissions) {
@@ -176,6 +192,25 @@ class TaskRoutes {
                       callers_.audit(who, "submitted", answer);
                       shared->send(net::json_response(answer));
                     });
+  }
+
+  void put_problem(const net::Request& request, net::Responder responder) const {
+    auto body = net::json_body(request);
+    if (!body) return responder.send(std::move(body.error()));
+    auto problem = uploaded_problem(*body);
+    if (!problem) return responder.send(refusal_of_body(problem.error()));
+    service_.put_problem(problem->hash, std::move(problem->text),
+                         [shared = share(std::move(responder))](auto hash) {
+                           if (!hash) return shared->send(refusal(hash.error()));
+                           shared->send(net::json_response({{"hash", *hash}}));
+                         });
+  }
+
+  void problem(const net::Request& request, net::Responder responder) const {
+    service_.problem(request.parameter("hash"), [shared = share(std::move(responder))](auto text) {
+      if (!text) return shared->send(refusal(text.error()));
+      shared->send(json_text_response(fmt::format(R"({{"problem":{}}})", *text)));
+    });
   }
 
   void status(const net::Request& request, net::Responder responder) const {
@@ -360,7 +395,10 @@ std::optional<net::Response> refuse_caller(const Callers& callers, const net::Re
   }
   // These show all tenants.
   const bool is_of_all = request.path == "/v1/queue" || request.path == "/metrics";
-  if (who->may(scope_of(request)) && (who->tenant.empty() || !is_of_all)) return std::nullopt;
+  // Who knows a problem's hash may read it, and workers must.
+  const bool is_problem = request.method == "GET" && request.path.starts_with("/v1/problems/");
+  const bool may = who->may(scope_of(request)) || (is_problem && who->may(Scope::kWork));
+  if (may && (who->tenant.empty() || !is_of_all)) return std::nullopt;
   callers.audit(*who, "refused", {{"path", request.path}, {"why", "not in the token's scopes"}});
   return net::error_response(
       fail(ErrorCode::kPermissionDenied, "the token may not do this").value());
@@ -381,6 +419,9 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Call
   using R = const TaskRoutes&;
   using Q = const net::Request&;
   add("POST", "/v1/tasks", [](R r, Q q, net::Responder to) { r.submit(q, std::move(to)); });
+  add("POST", "/v1/problems", [](R r, Q q, net::Responder to) { r.put_problem(q, std::move(to)); });
+  add("GET", "/v1/problems/{hash}",
+      [](R r, Q q, net::Responder to) { r.problem(q, std::move(to)); });
   add("GET", "/v1/tasks/{id}", [](R r, Q q, net::Responder to) { r.status(q, std::move(to)); });
   add("DELETE", "/v1/tasks/{id}", [](R r, Q q, net::Responder to) { r.cancel(q, std::move(to)); });
   add("GET", "/v1/groups/{name}", [](R r, Q q, net::Responder to) { r.group(q, std::move(to)); });

@@ -28,7 +28,7 @@ Result<std::string> name_of(ObjectReader& reader, const char* key, const std::st
 Result<Submission> submission_of(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   KW_TRY(const Json* request, reader.get("request"));
-  KW_TRY(const Work work, work_from_json(*request, reader.path("request")));
+  KW_TRY(AskedWork asked, asked_work_from_json(*request, reader.path("request")));
   Submission out;
   KW_TRY(out.submission, name_of(reader, "submission", ""));
   KW_TRY(const double timeout, reader.number_or("timeout_seconds", 0));
@@ -36,14 +36,15 @@ Result<Submission> submission_of(const Json& value, const std::string& where) {
     return fail(ErrorCode::kInvalidArgument, "{}: {} is not within 0 to {}",
                 reader.path("timeout_seconds"), timeout, kLongestTimeout);
   KW_TRY_STATUS(reader.no_other_keys());
-  out.key = key_of(work, *request);
-  out.affinity = affinity_of(work);
-  if (const auto* judgement = std::get_if<gym::EvalRequest>(&work)) {
+  out.key = std::move(asked.key);
+  out.problem = std::move(asked.problem);
+  if (!asked.whole_problem.is_null()) out.problem_text = asked.whole_problem.dump();
+  if (const auto* judgement = std::get_if<gym::EvalRequest>(&asked.work)) {
     out.tenant = judgement->tenant;
     out.priority = judgement->priority;
   }
   out.timeout_ms = std::llround(timeout * 1000);
-  out.request = request->dump();
+  out.request = asked.json.dump();
   return out;
 }
 

@@ -35,6 +35,7 @@ tl::unexpected<Error> unknown_task(TicketId ticket);
 struct JobRow {
   JobId id = 0;
   std::string key = {}, tenant = {};
+  std::string problem = {};  // hash; empty: none, or the request has the problem itself
   JobState state = JobState::kWaiting;
   std::int64_t epoch = 0;   // of the last lease: each lease has the next one
   int lost = 0;             // workers that went away with it
@@ -58,21 +59,32 @@ struct TicketRow {
   bool operator==(const TicketRow&) const = default;
 };
 
+struct ProblemRow {
+  std::string hash = {};
+  std::string text = {};  // JSON
+  bool operator==(const ProblemRow&) const = default;
+};
+
 // One transaction.
 struct Changes {
   std::vector<JobRow> jobs = {};
   std::vector<TicketRow> tickets = {};
   std::vector<JobId> forgotten = {};  // with their tickets
-  std::uint64_t next_id = 0;          // 0: unchanged
+  std::vector<ProblemRow> problems = {};
+  std::vector<std::string> forgotten_problems = {};  // hashes
+  std::uint64_t next_id = 0;                         // 0: unchanged
   bool empty() const {
-    return jobs.empty() && tickets.empty() && forgotten.empty() && next_id == 0;
+    return jobs.empty() && tickets.empty() && forgotten.empty() && problems.empty() &&
+           forgotten_problems.empty() && next_id == 0;
   }
 };
 
-// Everything, each list in the order of its ids. Jobs that are final come without their request.
+// Everything, each list in the order of its ids, or hashes. Jobs that are final come without their
+// request.
 struct Rows {
   std::vector<JobRow> jobs = {};
   std::vector<TicketRow> tickets = {};
+  std::vector<ProblemRow> problems = {};
   std::uint64_t next_id = 1;
   bool operator==(const Rows&) const = default;
 };

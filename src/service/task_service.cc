@@ -218,11 +218,27 @@ void TaskService::submit(std::vector<Submission> submissions, Reply<std::vector<
       std::move(reply),
       [submissions = std::move(submissions)](
           TaskTable& table, TaskTable::Time now) mutable -> Result<std::vector<TicketId>> {
+        KW_TRY_STATUS(table.knows_problems(submissions));
         KW_TRY_STATUS(table.has_room(submissions));
         std::vector<TicketId> out;
         for (Submission& each : submissions) out.push_back(table.submit(std::move(each), now));
         return out;
       });
+}
+
+void TaskService::put_problem(std::string hash, std::string text, Reply<std::string> reply) {
+  call<std::string>(std::move(reply),
+                    [hash = std::move(hash), text = std::move(text)](
+                        TaskTable& table, TaskTable::Time) mutable -> Result<std::string> {
+                      table.put_problem(hash, std::move(text));
+                      return std::move(hash);
+                    });
+}
+
+void TaskService::problem(std::string hash, Reply<std::string> reply) {
+  call<std::string>(std::move(reply), [hash = std::move(hash)](TaskTable& table, TaskTable::Time) {
+    return table.problem(hash);
+  });
 }
 
 void TaskService::status(TicketId ticket, const std::string& tenant, std::chrono::milliseconds wait,

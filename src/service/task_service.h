@@ -49,6 +49,9 @@ class TaskService {
 
   // All or none. The tickets have the order of the submissions.
   void submit(std::vector<Submission> submissions, Reply<std::vector<TicketId>> reply);
+  // So that requests can name it by its hash. text: its JSON.
+  void put_problem(std::string hash, std::string text, Reply<std::string> reply);
+  void problem(std::string hash, Reply<std::string> reply);
   // As soon as the ticket is final, or when the wait is over.
   // tenant: whose ticket it must be, else kNotFound; empty: anybody's.
   void status(TicketId ticket, const std::string& tenant, std::chrono::milliseconds wait,

@@ -1,6 +1,7 @@
 // TaskStorage: where the rows of a TaskTable lie. One thread at a time.
 #pragma once
 #include <map>
+#include <string>
 
 #include "base/result.h"
 #include "service/task_rows.h"
@@ -25,6 +26,7 @@ class MemoryStorage : public TaskStorage {
       if (is_final(row.state)) out.jobs.back().request.reset();
     }
     for (const auto& [id, row] : tickets_) out.tickets.push_back(row);
+    for (const auto& [hash, text] : problems_) out.problems.push_back({hash, text});
     return out;
   }
   Status commit(const Changes& changes) override {
@@ -39,6 +41,8 @@ class MemoryStorage : public TaskStorage {
       jobs_.erase(job);
       std::erase_if(tickets_, [&](const auto& ticket) { return ticket.second.job == job; });
     }
+    for (const ProblemRow& row : changes.problems) problems_[row.hash] = row.text;
+    for (const std::string& hash : changes.forgotten_problems) problems_.erase(hash);
     if (changes.next_id != 0) next_id_ = changes.next_id;
     return {};
   }
@@ -46,6 +50,7 @@ class MemoryStorage : public TaskStorage {
  private:
   std::map<JobId, JobRow> jobs_;
   std::map<TicketId, TicketRow> tickets_;
+  std::map<std::string, std::string> problems_;
   std::uint64_t next_id_ = 1;
 };
 

@@ -1,6 +1,8 @@
 #include "service/task_table.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -19,13 +21,13 @@ std::string error_answer(ErrorCode code, const std::string& message) {
 }  // namespace
 
 TaskTable::TaskTable(TaskOptions options, const Rows& rows, Time now)
-    : options_(options), next_(rows.next_id) {
+    : options_(options), shelf_(options.problems), next_(rows.next_id) {
   restore(rows, now);
 }
 
 gym::Queue::Accepted TaskTable::enter(const JobRow& job, const Submission& submission,
                                       Ticket& ticket, Time now) {
-  gym::Queue::Wish wish{.key = job.key, .tenant = job.tenant, .affinity = submission.affinity};
+  gym::Queue::Wish wish{.key = job.key, .tenant = job.tenant, .affinity = job.problem};
   wish.priority = ticket.row.priority;
   wish.weight = submission.weight;
   if (ticket.row.timeout_ms > 0)
@@ -38,7 +40,11 @@ gym::Queue::Accepted TaskTable::enter(const JobRow& job, const Submission& submi
 
 // The leased jobs enter the queue first: while there are no others, start() can only begin these.
 void TaskTable::restore(const Rows& rows, Time now) {
-  for (const JobRow& row : rows.jobs) jobs_[row.id].row = row;
+  for (const ProblemRow& row : rows.problems) shelf_.restore(row.hash, row.text);
+  for (const JobRow& row : rows.jobs) {
+    jobs_[row.id].row = row;
+    if (!row.problem.empty() && !service::is_final(row.state)) shelf_.hold(row.problem);
+  }
   for (const TicketRow& row : rows.tickets) {
     tickets_[row.id].row = row;
     jobs_.at(row.job).tickets.push_back(row.id);
@@ -52,6 +58,7 @@ void TaskTable::restore(const Rows& rows, Time now) {
           job.queued = enter(job.row, {}, tickets_.at(ticket), now).job;
       if (job.queued == 0) {  // its worker was to stop
         job.row.state = JobState::kCancelled;
+        if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
         changed_jobs_.insert(id);
         continue;
       }
@@ -114,10 +121,11 @@ Result<GroupStatus> TaskTable::group(const std::string& name, std::size_t after,
 }
 
 Status TaskTable::has_room(const std::vector<Submission>& submissions) const {
-  std::size_t bytes = waiting_bytes_, fresh = 0;
+  std::size_t bytes = waiting_bytes_ + shelf_.held_bytes(), fresh = 0;
   for (const Submission& each : submissions) {
     if (!each.submission.empty() && by_submission_.contains(each.submission)) continue;
     bytes += each.request.size();
+    if (!shelf_.contains(each.problem)) bytes += each.problem_text.size();
     ++fresh;
   }
   if (fresh == 0) return {};
@@ -133,6 +141,32 @@ Status TaskTable::has_room(const std::vector<Submission>& submissions) const {
   return fail(ErrorCode::kResourceExhausted,
               "{} tasks wait already, {} bytes with these: try again later", counts_.waiting,
               bytes);
+}
+
+Status TaskTable::knows_problems(const std::vector<Submission>& submissions) const {
+  std::unordered_set<std::string_view> whole;
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    const Submission& each = submissions[i];
+    if (!each.problem_text.empty()) whole.insert(each.problem);
+    if (each.problem.empty() || whole.contains(each.problem) || shelf_.contains(each.problem))
+      continue;
+    if (!each.submission.empty() && by_submission_.contains(each.submission)) continue;
+    return fail(ErrorCode::kNotFound,
+                "tasks[{}].request.problem: no problem {} here: send it whole, or first to POST "
+                "/v1/problems",
+                i, printable(each.problem, 80));
+  }
+  return {};
+}
+
+void TaskTable::put_problem(const std::string& hash, std::string text) {
+  shelf_.put(hash, std::move(text));
+}
+
+Result<std::string> TaskTable::problem(const std::string& hash) {
+  if (const std::string* text = shelf_.find(hash)) return *text;
+  return fail(ErrorCode::kNotFound, "no problem {}: it never was, or it is forgotten",
+              printable(hash, 80));
 }
 
 bool TaskTable::is_of(TicketId ticket, const std::string& tenant) const {
@@ -169,6 +203,7 @@ TicketId TaskTable::submit(Submission submission, Time now) {
   Job fresh;
   fresh.row.key = std::move(submission.key);
   fresh.row.tenant = std::move(submission.tenant);
+  fresh.row.problem = std::move(submission.problem);
   const gym::Queue::Accepted accepted = enter(fresh.row, submission, ticket, now);
   JobId& job_id = of_queue_[accepted.job];
   if (accepted.is_new) {
@@ -176,6 +211,9 @@ TicketId TaskTable::submit(Submission submission, Time now) {
     fresh.queued = accepted.job;
     fresh.row.id = job_id;
     fresh.row.request = std::move(submission.request);
+    if (!submission.problem_text.empty())
+      shelf_.put(fresh.row.problem, std::move(submission.problem_text));
+    if (!fresh.row.problem.empty()) shelf_.hold(fresh.row.problem);
     waiting_bytes_ += fresh.row.request->size();
     ++counts_.waiting;
     new_jobs_.insert(job_id);
@@ -243,8 +281,8 @@ std::optional<Lease> TaskTable::leased_as(const std::string& name, Time now) {
 }
 
 std::optional<Lease> TaskTable::lease(const std::string& worker, const std::string& name, Time now,
-                                      const std::string& affinity) {
-  const auto started = queue_.start_with(affinity);
+                                      const std::string& problem) {
+  const auto started = queue_.start_with(problem);
   if (!started) return std::nullopt;
   Job& job = jobs_.at(of_queue_.at(*started));
   set_state(job, JobState::kLeased);
@@ -346,6 +384,7 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer)
   for (TicketId ticket : job.tickets)
     if (tickets_.at(ticket).row.state == TicketState::kOpen) note_end(tickets_.at(ticket).row);
   waiting_bytes_ -= job.row.request->size();
+  if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
   set_state(job, state);
   switch (state) {
     case JobState::kDone:
@@ -451,6 +490,9 @@ Changes TaskTable::take_changes() {
   for (TicketId id : changed_tickets_) out.tickets.push_back(tickets_.at(id).row);
   out.forgotten = std::exchange(forgotten_, {});
   if (std::exchange(next_changed_, false)) out.next_id = next_;
+  ProblemShelf::Changes problems = shelf_.take_changes();
+  for (auto& [hash, text] : problems.added) out.problems.push_back({hash, std::move(text)});
+  out.forgotten_problems = std::move(problems.forgotten);
   new_jobs_.clear();
   changed_jobs_.clear();
   answered_jobs_.clear();

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "gym/queue/queue.h"
+#include "service/problem_shelf.h"
 #include "service/task_rows.h"
 
 namespace kw::service {
@@ -28,6 +29,7 @@ struct TaskOptions {
   std::size_t most_waiting = 50000;                        // jobs; over it: kResourceExhausted
   std::size_t most_waiting_bytes = std::size_t{1} << 30U;  // of requests
   std::size_t kept = 10000;  // finished jobs whose answers can still be asked for
+  ShelfLimits problems = {};
 };
 
 struct Submission {
@@ -37,10 +39,11 @@ struct Submission {
   std::size_t most_open = 0;  // tickets of the owner; 0: no limit
   int weight = 1;             // of the tenant; not stored: after a restart it is 1
   int priority = 0;
-  std::int64_t timeout_ms = 0;  // 0: none
-  std::string group = {};       // tickets of a group can be waited for together; empty: none
-  std::string affinity = {};    // the problem; not stored: after a restart there is none
-  std::string request = {};     // JSON
+  std::int64_t timeout_ms = 0;    // 0: none
+  std::string group = {};         // tickets of a group can be waited for together; empty: none
+  std::string problem = {};       // hash; empty: none
+  std::string problem_text = {};  // JSON; empty: the table must know the problem
+  std::string request = {};       // JSON; its problem is a reference
 };
 
 struct Lease {
@@ -95,6 +98,11 @@ class TaskTable {
   // kResourceExhausted when too much waits already, or too much of the owner. Submissions that are
   // known by name need no room. All are of one owner.
   Status has_room(const std::vector<Submission>& submissions) const;
+  // kNotFound names the first submission whose problem is neither known nor in one before it.
+  Status knows_problems(const std::vector<Submission>& submissions) const;
+  void put_problem(const std::string& hash, std::string text);
+  // JSON. kNotFound.
+  Result<std::string> problem(const std::string& hash);
   TicketId submit(Submission submission, Time now);
   // Whether a ticket is the tenant's; an empty tenant sees all. True for a ticket that is not
   // known.
@@ -111,9 +119,9 @@ class TaskTable {
   // Nothing happens to a ticket that has its answer.
   Status cancel(TicketId ticket);
 
-  // name: what leased_as() finds it by; empty: nothing. affinity: jobs that have it are preferred.
+  // name: what leased_as() finds it by; empty: nothing. problem: its jobs are preferred.
   std::optional<Lease> lease(const std::string& worker, const std::string& name, Time now,
-                             const std::string& affinity = {});
+                             const std::string& problem = {});
   // The lease under way with this name, renewed: its worker has not got the answer.
   std::optional<Lease> leased_as(const std::string& name, Time now);
   // The calls below fail with kAlreadyExists when the lease is over, and with kNotFound for an
@@ -172,6 +180,7 @@ class TaskTable {
 
   const TaskOptions options_;
   gym::Queue queue_;
+  ProblemShelf shelf_;  // a job holds its problem until it is final
   std::uint64_t next_ = 1;
   std::map<JobId, Job> jobs_;
   std::map<TicketId, Ticket> tickets_;

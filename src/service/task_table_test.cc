@@ -18,7 +18,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr TaskOptions kOptions = {.lease = seconds(10), .most_waiting = 30, .kept = 1000};
+constexpr TaskOptions kOptions = {
+    .lease = seconds(10), .most_waiting = 30, .kept = 1000, .problems = {.most_idle = 1}};
 
 class TaskTableTest : public testing::Test {
  protected:
@@ -224,13 +225,42 @@ TEST_F(TaskTableTest, AnOwnerHasItsQuotaAndSeesItsOwn) {
 
 TEST_F(TaskTableTest, AWorkerKeepsItsProblem) {
   const auto add = [&](const char* key, const char* problem) {
-    table.submit({.key = key, .affinity = problem, .request = key}, now);
+    table.submit({.key = key, .problem = problem, .problem_text = problem, .request = key}, now);
   };
   add("a", "p");
   add("b", "q");
   add("c", "p");
   EXPECT_EQ(table.lease("w", "", now, "q")->request, "b");
   EXPECT_EQ(table.lease("w", "", now, "q")->request, "a");
+}
+
+TEST_F(TaskTableTest, ARequestMayNameAProblemThatIsKnownOrCameBefore) {
+  const auto asks = [](const char* problem, const char* text) {
+    return Submission{.key = problem, .problem = problem, .problem_text = text, .request = "{}"};
+  };
+  const auto unknown = table.knows_problems({asks("p", "text"), asks("p", ""), asks("q", "")});
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(unknown.error().message(),
+            "tasks[2].request.problem: no problem q here: send it whole, or first to POST "
+            "/v1/problems");
+  table.put_problem("q", "other text");
+  EXPECT_TRUE(table.knows_problems({asks("p", "text"), asks("p", ""), asks("q", "")}));
+}
+
+TEST_F(TaskTableTest, TheProblemsOfWaitingTasksTakeRoomOnce) {
+  TaskOptions options = kOptions;
+  options.most_waiting_bytes = 1000;
+  TaskTable small(options, {}, now);
+  const Submission large{
+      .key = "a", .problem = "p", .problem_text = std::string(900, ' '), .request = "{}"};
+  ASSERT_TRUE(small.has_room({large}));
+  small.submit(large, now);
+  Submission other = large;
+  other.key = "b";
+  EXPECT_TRUE(small.has_room({other}));
+  other.problem = "q";
+  EXPECT_FALSE(small.has_room({other}));
 }
 
 // One world: a table over a storage, and what its callers were told.
@@ -317,7 +347,14 @@ void simulate(unsigned seed, const std::filesystem::path& folder) {
                         .tenant = fmt::format("t{}", below(2))};
         wish.priority = static_cast<int>(below(3));
         wish.timeout_ms = below(4) == 0 ? 1 + below(20000) : 0;
-        wish.request = fmt::format("request {} '\"\x01", below(100));
+        wish.problem = fmt::format("p{}", below(4));
+        wish.request = fmt::format("request {} '\"\x01{}", below(100), wish.problem);
+        if (below(2) == 0) wish.problem_text = "text of " + wish.problem;
+        if (wish.problem_text.empty()) {
+          const bool is_known = a.table->knows_problems({wish}).has_value();
+          ASSERT_EQ(b.table->knows_problems({wish}).has_value(), is_known);
+          if (!is_known) break;
+        }
         if (below(3) == 0) wish.submission = fmt::format("s{}", below(20));
         fresh.push_back(a.table->submit(wish, now));
         ASSERT_EQ(b.table->submit(wish, now), fresh.back());
@@ -336,6 +373,9 @@ void simulate(unsigned seed, const std::filesystem::path& folder) {
         if (!x) break;
         ASSERT_EQ(std::tuple(x->job, x->epoch, x->request),
                   std::tuple(y->job, y->epoch, y->request));
+        const std::string problem = x->request.substr(x->request.size() - 2);
+        ASSERT_EQ(a.table->problem(problem), "text of " + problem);
+        ASSERT_EQ(b.table->problem(problem), "text of " + problem);
         leases.push_back({x->job, x->epoch});
         break;
       }
@@ -397,27 +437,59 @@ TEST(TaskSimulation, SqliteAndMemoryAgreeThroughCuts) {
   }
 }
 
-TEST(SqliteStorage, TakesOverAFileOfTheFirstSchema) {
+// A file as an older version left it.
+void change_file(const std::filesystem::path& folder, const std::string& statements) {
+  sqlite3* file = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "tasks.sqlite").c_str(), &file), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(file, statements.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(file);
+  sqlite3_close(file);
+}
+
+TEST(SqliteStorage, TakesOverFilesOfOlderSchemas) {
+  const std::string to_second = "ALTER TABLE jobs DROP COLUMN problem; DROP TABLE problems; ";
+  const std::string to_first =
+      "ALTER TABLE tickets DROP COLUMN team; ALTER TABLE tickets DROP "
+      "COLUMN owner; ";
+  // Older versions had the whole problem in a request.
+  const Changes changes{
+      .jobs = {{.id = 2, .key = "k", .request = R"({"problem":{"name":"relu"}})"}},
+      .tickets = {{.id = 1, .job = 2, .submission = "s"}},
+      .next_id = 3};
+  for (const int schema : {1, 2}) {
+    const auto folder = os::TempDir::make("kw-tasks-");
+    ASSERT_TRUE(folder.has_value());
+    ASSERT_TRUE(open_sqlite_storage(folder->path()).value()->commit(changes));
+    change_file(folder->path(), to_second + (schema == 1 ? to_first : "") +
+                                    fmt::format("PRAGMA user_version={};", schema));
+    auto storage = open_sqlite_storage(folder->path());
+    ASSERT_TRUE(storage.has_value()) << storage.error().message();
+    const Rows rows = (*storage)->load().value();
+    ASSERT_EQ(rows.tickets.size(), 1U);
+    EXPECT_EQ(rows.tickets[0].submission, "s");
+    EXPECT_EQ(rows.tickets[0].group, "");
+    EXPECT_EQ(rows.next_id, 3U);
+    EXPECT_EQ(rows.jobs.at(0).problem, "");
+    EXPECT_EQ(rows.jobs.at(0).request, changes.jobs[0].request);
+    TaskTable table({}, rows, {});
+    const auto lease = table.lease("worker", "", {});
+    ASSERT_TRUE(lease.has_value());
+    EXPECT_EQ(lease->request, *changes.jobs[0].request);
+    EXPECT_TRUE((*storage)->commit(table.take_changes()));
+    storage->reset();
+    EXPECT_TRUE(open_sqlite_storage(folder->path()).has_value()) << "a second time";
+  }
+}
+
+TEST(SqliteStorage, RefusesAFileOfALaterSchema) {
   const auto folder = os::TempDir::make("kw-tasks-");
   ASSERT_TRUE(folder.has_value());
-  const Changes changes{.jobs = {{.id = 2, .key = "k", .request = "{}"}},
-                        .tickets = {{.id = 1, .job = 2, .submission = "s", .group = "g"}},
-                        .next_id = 3};
-  ASSERT_TRUE(open_sqlite_storage(folder->path()).value()->commit(changes));
-  sqlite3* file = nullptr;
-  ASSERT_EQ(sqlite3_open((folder->path() / "tasks.sqlite").c_str(), &file), SQLITE_OK);
-  const char* back =
-      "ALTER TABLE tickets DROP COLUMN team; ALTER TABLE tickets DROP COLUMN owner; PRAGMA "
-      "user_version=1;";
-  EXPECT_EQ(sqlite3_exec(file, back, nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(file);
+  ASSERT_TRUE(open_sqlite_storage(folder->path()).has_value());
+  change_file(folder->path(), "PRAGMA user_version=4;");
   const auto storage = open_sqlite_storage(folder->path());
-  ASSERT_TRUE(storage.has_value()) << storage.error().message();
-  const Rows rows = (*storage)->load().value();
-  ASSERT_EQ(rows.tickets.size(), 1U);
-  EXPECT_EQ(rows.tickets[0].submission, "s");
-  EXPECT_EQ(rows.tickets[0].group, "");
-  EXPECT_EQ(rows.next_id, 3U);
+  ASSERT_FALSE(storage.has_value());
+  EXPECT_EQ(storage.error().code(), ErrorCode::kUnsupported);
+  EXPECT_NE(storage.error().message().find("schema 4"), std::string::npos);
 }
 
 TEST(SqliteStorage, IsForOneServerAndRefusesOtherFiles) {

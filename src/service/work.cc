@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "gym/messages/problem_check_json.h"
 #include "gym/version.h"
-#include "task/portable_problem.h"
 
 namespace kw::service {
 namespace {
@@ -53,12 +52,11 @@ struct Writer {
 };
 
 template <typename Request>
-Status read_problem(ObjectReader& reader, Request& out) {
+Status read_target_and_problem(ObjectReader& reader, Request& out,
+                               const task::ProblemReader& read_problem) {
   KW_TRY_STATUS(read_setting(reader, "target", out.target));
   KW_TRY(const Json* problem, reader.get("problem"));
-  const std::string where = reader.path("problem");
-  KW_TRY(const auto portable, task::portable_problem_from_json(*problem, where));
-  KW_TRY(out.problem, task::problem_of(portable, where));
+  KW_TRY(out.problem, read_problem(*problem, reader.path("problem")));
   return {};
 }
 
@@ -71,26 +69,26 @@ Status read_limits(ObjectReader& reader, Request& out) {
   return read_setting(reader, "memory_bytes", out.memory_bytes);
 }
 
-Status read(ObjectReader& reader, gym::CheckRequest& out) {
-  KW_TRY_STATUS(read_problem(reader, out));
+Status read(ObjectReader& reader, gym::CheckRequest& out, const task::ProblemReader& read_problem) {
+  KW_TRY_STATUS(read_target_and_problem(reader, out, read_problem));
   return read_limits(reader, out);
 }
-Status read(ObjectReader& reader, gym::TraceRequest& out) {
-  KW_TRY_STATUS(read_problem(reader, out));
+Status read(ObjectReader& reader, gym::TraceRequest& out, const task::ProblemReader& read_problem) {
+  KW_TRY_STATUS(read_target_and_problem(reader, out, read_problem));
   KW_TRY_STATUS(read_limits(reader, out));
   return read_setting(reader, "workload", out.workload);
 }
-Status read(ObjectReader& reader, DescribeRequest& out) {
-  return read_problem(reader, out);
+Status read(ObjectReader& reader, DescribeRequest& out, const task::ProblemReader& read_problem) {
+  return read_target_and_problem(reader, out, read_problem);
 }
-Status read(ObjectReader& reader, CapabilitiesRequest& out) {
+Status read(ObjectReader& reader, CapabilitiesRequest& out, const task::ProblemReader&) {
   return read_setting(reader, "target", out.target);
 }
 
 template <typename Request>
-Result<Work> whole(ObjectReader reader) {
+Result<Work> all_of(ObjectReader reader, const task::ProblemReader& read_problem) {
   Request out;
-  KW_TRY_STATUS(read(reader, out));
+  KW_TRY_STATUS(read(reader, out, read_problem));
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
 }
@@ -126,26 +124,66 @@ Result<Json> to_json(const Work& work) {
   return std::visit(Writer{}, work);
 }
 
-Result<Work> work_from_json(const Json& value, const std::string& where) {
+Result<Work> work_from_json(const Json& value, const std::string& where,
+                            const task::ProblemReader& read_problem) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
-  if (!reader.has("kind")) return gym::eval_request_from_json(value, where);
+  if (!reader.has("kind")) return gym::eval_request_from_json(value, where, read_problem);
   KW_TRY(const std::string kind, reader.string("kind"));
-  if (kind == "check") return whole<gym::CheckRequest>(std::move(reader));
-  if (kind == "trace") return whole<gym::TraceRequest>(std::move(reader));
-  if (kind == "describe") return whole<DescribeRequest>(std::move(reader));
-  if (kind == "capabilities") return whole<CapabilitiesRequest>(std::move(reader));
+  if (kind == "check") return all_of<gym::CheckRequest>(std::move(reader), read_problem);
+  if (kind == "trace") return all_of<gym::TraceRequest>(std::move(reader), read_problem);
+  if (kind == "describe") return all_of<DescribeRequest>(std::move(reader), read_problem);
+  if (kind == "capabilities") return all_of<CapabilitiesRequest>(std::move(reader), read_problem);
   return fail(ErrorCode::kInvalidArgument,
               "{}: unknown \"{}\"; there are check, trace, describe, capabilities, and a judgement "
               "has none",
               reader.path("kind"), printable(kind, 40));
 }
 
-std::string key_of(const Work& work, const Json& json) {
-  if (const auto* request = std::get_if<gym::EvalRequest>(&work)) return request->hash();
-  return sha256_hex(canonical_json({{"request", json}, {"gym_version", gym::kGymVersion}}));
+Json problem_reference(const std::string& hash) {
+  return {{"hash", hash}};
 }
 
-std::string affinity_of(const Work& work) {
+std::optional<std::string> hash_in_reference(const Json& value) {
+  if (!value.is_object() || value.size() != 1) return std::nullopt;
+  const auto hash = value.find("hash");
+  if (hash == value.end() || !hash->is_string()) return std::nullopt;
+  return hash->get<std::string>();
+}
+
+void refer_to_problem(Json& work, const std::string& hash) {
+  if (!hash.empty()) work["problem"] = problem_reference(hash);
+}
+
+Result<AskedWork> asked_work_from_json(const Json& value, const std::string& where) {
+  bool is_whole = false;
+  const auto read_problem = [&](const Json& problem,
+                                const std::string& at) -> Result<task::Problem> {
+    task::Problem out;
+    auto hash = hash_in_reference(problem);
+    is_whole = !hash;
+    if (is_whole) return task::problem_from_json(problem, at);
+    if (hash->size() != 64 || hash->find_first_not_of("0123456789abcdef") != hash->npos)
+      return fail(ErrorCode::kInvalidArgument, "{}.hash: expected 64 hexadecimal digits", at);
+    out.hash = std::move(*hash);
+    return out;
+  };
+  KW_TRY(Work work, work_from_json(value, where, read_problem));
+  AskedWork out{
+      .work = std::move(work), .json = value, .key = {}, .problem = {}, .whole_problem = {}};
+  out.problem = problem_of(out.work);
+  if (is_whole) {
+    out.whole_problem = std::move(out.json["problem"]);
+    refer_to_problem(out.json, out.problem);
+  }
+  const auto* judgement = std::get_if<gym::EvalRequest>(&out.work);
+  out.key =
+      judgement != nullptr
+          ? judgement->hash()
+          : sha256_hex(canonical_json({{"request", out.json}, {"gym_version", gym::kGymVersion}}));
+  return out;
+}
+
+std::string problem_of(const Work& work) {
   return std::visit(
       [](const auto& request) -> std::string {
         if constexpr (requires { request.problem; }) return request.problem.hash;

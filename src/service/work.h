@@ -1,6 +1,7 @@
 // Work: a call of gym::Judge as a value that can be stored and sent, and its answer.
 // docs/service.md has the JSON. Plain values, no threads.
 #pragma once
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -9,6 +10,7 @@
 #include "gym/eval_request.h"
 #include "gym/gym.h"
 #include "gym/problem_check.h"
+#include "task/portable_problem.h"
 #include "task/signature.h"
 #include "task/verdict.h"
 
@@ -36,11 +38,27 @@ using WorkAnswer =
 // problem that needs a file.
 Result<Json> to_json(const Work& work);
 // Strict: kInvalidArgument names the key.
-Result<Work> work_from_json(const Json& value, const std::string& where);
-// Equal keys ask for the same, of the same version of the gym. json: the work's.
-std::string key_of(const Work& work, const Json& json);
-// Work of the same affinity is cheaper together: the problem's hash, or empty.
-std::string affinity_of(const Work& work);
+Result<Work> work_from_json(const Json& value, const std::string& where,
+                            const task::ProblemReader& read_problem = task::problem_from_json);
+// Work of the same problem is cheaper together: the problem's hash, or empty.
+std::string problem_of(const Work& work);
+
+// A problem's hash stands for the problem, where the other side knows it: {"hash": "..."}.
+Json problem_reference(const std::string& hash);
+// The hash, when the value is a reference.
+std::optional<std::string> hash_in_reference(const Json& value);
+// Replaces the problem of a work's JSON by its reference; nothing happens to work without one.
+void refer_to_problem(Json& work, const std::string& hash);
+
+// Work that somebody asks for, as a server keeps it: its problem is a reference.
+struct AskedWork {
+  Work work;  // a problem that came as a reference has its hash alone
+  Json json;
+  std::string key;      // equal keys ask for the same, of the same version of the gym
+  std::string problem;  // hash, or empty
+  Json whole_problem;   // null when it came as a reference
+};
+Result<AskedWork> asked_work_from_json(const Json& value, const std::string& where);
 
 // An object with one key, which says what it is.
 Json to_json(const WorkAnswer& answer);

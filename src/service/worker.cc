@@ -13,6 +13,7 @@
 
 #include "gym/version.h"
 #include "os/pause.h"
+#include "service/fetched_problems.h"
 #include "service/work.h"
 
 namespace kw::service {
@@ -67,8 +68,9 @@ struct Doer {
 
 class Slot {
  public:
-  Slot(const WorkerOptions& options, ServiceClient& client, gym::Judge& judge)
-      : options_(options), client_(client), judge_(judge) {}
+  Slot(const WorkerOptions& options, ServiceClient& client, FetchedProblems& problems,
+       gym::Judge& judge)
+      : options_(options), client_(client), problems_(problems), judge_(judge) {}
 
   Status run(const std::stop_token& stop) {
     Json call = {{"worker", options_.name},
@@ -111,8 +113,11 @@ class Slot {
   }
 
   Result<WorkAnswer> answer_of(const Leased& leased, const std::stop_token& stop) {
-    KW_TRY(Work work, work_from_json(leased.request, "request"));
-    problem_ = affinity_of(work);
+    KW_TRY(Work work, work_from_json(leased.request, "request",
+                                     [&](const Json& value, const std::string& where) {
+                                       return problems_.read(value, where, stop);
+                                     }));
+    problem_ = problem_of(work);
     return std::visit(Doer{judge_, stop}, std::move(work));
   }
 
@@ -164,6 +169,7 @@ class Slot {
 
   const WorkerOptions& options_;
   ServiceClient& client_;
+  FetchedProblems& problems_;
   gym::Judge& judge_;
   std::string problem_;  // of the last task: its session may be open
 };
@@ -176,11 +182,12 @@ Status run_worker(const WorkerOptions& options, ServiceClient& client, gym::Judg
   std::stop_callback forward(stop, [&] { ending.request_stop(); });
   std::mutex mutex;
   Status out;  // guarded by mutex
+  FetchedProblems problems(client);
   {
     std::vector<std::jthread> slots;
     for (int i = 0; i < options.jobs; ++i)
       slots.emplace_back([&] {
-        const Status status = Slot(options, client, judge).run(ending.get_token());
+        const Status status = Slot(options, client, problems, judge).run(ending.get_token());
         std::lock_guard lock(mutex);
         if (!status && out) out = status;
         ending.request_stop();

@@ -128,4 +128,9 @@ Result<PortableProblem> portable_problem_from_json(const Json& value, const std:
   return out;
 }
 
+Result<Problem> problem_from_json(const Json& value, const std::string& where) {
+  KW_TRY(const PortableProblem portable, portable_problem_from_json(value, where));
+  return problem_of(portable, where);
+}
+
 }  // namespace kw::task

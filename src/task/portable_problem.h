@@ -1,6 +1,7 @@
 // PortableProblem: a problem in one value that needs no other file. docs/formats/request.md. Plain
 // values, no threads.
 #pragma once
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,5 +36,10 @@ Json to_json(const PortableProblem& problem);
 Result<PortableProblem> read_portable_problem(ObjectReader& reader);
 // No other keys.
 Result<PortableProblem> portable_problem_from_json(const Json& value, const std::string& where);
+
+// The problem of a request, out of its JSON.
+using ProblemReader = std::function<Result<Problem>(const Json& value, const std::string& where)>;
+// Reads a PortableProblem. Errors are those of the two calls above.
+Result<Problem> problem_from_json(const Json& value, const std::string& where);
 
 }  // namespace kw::task

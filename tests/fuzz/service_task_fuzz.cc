@@ -15,8 +15,17 @@ void check_work(const Json& value) {
   const auto again = service::work_from_json(*written, "");
   KW_CHECK(again.has_value());
   KW_CHECK(again->index() == work->index());
-  KW_CHECK(service::key_of(*again, *written) ==
-           service::key_of(*again, service::to_json(*again).value()));
+}
+
+// What a server keeps asks for the same, with the problem's hash in its place.
+void check_asked(const Json& value) {
+  const auto asked = service::asked_work_from_json(value, "");
+  if (!accepted(asked)) return;
+  KW_CHECK(asked->key.size() == 64);
+  const auto again = service::asked_work_from_json(asked->json, "");
+  KW_CHECK(again.has_value());
+  KW_CHECK(again->key == asked->key && again->problem == asked->problem);
+  KW_CHECK(again->whole_problem.is_null() && again->json == asked->json);
 }
 
 void check_answer(const Json& value) {
@@ -51,6 +60,7 @@ KW_FUZZ(service_task, text) {
   const auto body = parse_json(text);
   if (!accepted(body)) return;
   check_work(*body);
+  check_asked(*body);
   check_answer(*body);
   const auto submissions = service::submissions_from_json(*body);
   if (accepted(submissions)) {
@@ -58,7 +68,7 @@ KW_FUZZ(service_task, text) {
     for (const service::Submission& each : *submissions) {
       KW_CHECK(each.timeout_ms >= 0 && each.key.size() == 64);
       const auto stored = parse_json(each.request);
-      KW_CHECK(stored && service::work_from_json(*stored, "").has_value());
+      KW_CHECK(stored && service::asked_work_from_json(*stored, "").has_value());
     }
   }
   if (const auto call = service::lease_call_from_json(*body); accepted(call)) {

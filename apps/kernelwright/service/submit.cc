@@ -9,6 +9,8 @@
 #include "kernelwright/problems/folder.h"
 #include "service/service_client.h"
 #include "service/task_messages.h"
+#include "service/work.h"
+#include "task/portable_problem.h"
 
 namespace kw::front {
 namespace {
@@ -21,6 +23,7 @@ Result<Json> task_of(const SubmitCommand& command, const task::Problem& problem,
   request.options = command.options;
   request.priority = command.priority;
   KW_TRY(Json body, gym::to_json(request));
+  service::refer_to_problem(body, problem.hash);
   Json out = {{"request", std::move(body)}, {"submission", service::unique_name()}};
   if (command.deadline_seconds > 0) out["timeout_seconds"] = command.deadline_seconds;
   return out;
@@ -36,6 +39,8 @@ Result<int> run_submit(SubmitCommand command, const Services& services) {
   KW_TRY(auto client, service::ServiceClient::make(
                           {.url = command.server, .token = service::token_of_environment()}));
   if (command.group.empty()) command.group = service::unique_name();
+  KW_TRY(const task::PortableProblem portable, task::portable_problem(problem));
+  KW_TRY_STATUS(service::send_problem(*client, task::to_json(portable), services.stop));
   Json ids = Json::array();
   for (std::size_t begin = 0; begin < candidates.size(); begin += service::kMaxTasksAtOnce) {
     Json body = {{"tasks", Json::array()}, {"group", command.group}};

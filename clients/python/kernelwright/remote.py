@@ -13,7 +13,9 @@ from kernelwright.service_calls import (
     LONG_POLL_SECONDS,
     Again,
     Case,
+    NotKnown,
     Patience,
+    SentProblems,
     answer_of,
     pieces,
     submissions,
@@ -40,6 +42,7 @@ class RemoteJudge:
     def __init__(self, url: str, token: str | None, patience_seconds: float):
         self._client = httpx.Client(base_url=url, headers=_headers(token), timeout=HTTP_TIMEOUT_SECONDS, trust_env=False)
         self._patience = patience_seconds
+        self._sent = SentProblems()
 
     def close(self) -> None:
         self._client.close()
@@ -47,8 +50,8 @@ class RemoteJudge:
     def judge_many(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[Verdict | NoVerdict]:
         left: list[str] = []
         try:
-            for piece in pieces(submissions(cases, options, timeout)):
-                left += [task["id"] for task in self._call("POST", "/v1/tasks", {"tasks": piece})["tasks"]]
+            for piece in pieces(cases):
+                left += self._submit(piece, options, timeout)
             ends = []
             while left:
                 ends.append(self._wait(left[0]))
@@ -57,6 +60,18 @@ class RemoteJudge:
         finally:
             for task in left:
                 self._cancel(task)
+
+    def _submit(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[str]:
+        try:
+            return self._submit_once(cases, options, timeout, afresh=False)
+        except NotKnown:  # the server has forgotten a problem
+            return self._submit_once(cases, options, timeout, afresh=True)
+
+    def _submit_once(self, cases: list[Case], options: dict[str, Any], timeout: float, afresh: bool) -> list[str]:
+        for problem in self._sent.to_send(cases, afresh):
+            self._sent.add(problem, self._call("POST", "/v1/problems", {"problem": problem.to_json()}))
+        tasks = submissions(cases, self._sent, options, timeout)
+        return [task["id"] for task in self._call("POST", "/v1/tasks", {"tasks": tasks})["tasks"]]
 
     def _wait(self, task: str) -> Verdict | NoVerdict:
         while True:
@@ -93,6 +108,7 @@ class AsyncRemoteJudge:
         self._client = httpx.AsyncClient(base_url=url, headers=_headers(token), timeout=HTTP_TIMEOUT_SECONDS,
                                          trust_env=False, limits=httpx.Limits(max_connections=None))
         self._patience = patience_seconds
+        self._sent = SentProblems()
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -100,8 +116,8 @@ class AsyncRemoteJudge:
     async def judge_many(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[Verdict | NoVerdict]:
         left: list[str] = []
         try:
-            for piece in pieces(submissions(cases, options, timeout)):
-                left += [task["id"] for task in (await self._call("POST", "/v1/tasks", {"tasks": piece}))["tasks"]]
+            for piece in pieces(cases):
+                left += await self._submit(piece, options, timeout)
             ends = []
             while left:
                 ends.append(await self._wait(left[0]))
@@ -110,6 +126,18 @@ class AsyncRemoteJudge:
         finally:
             if left:
                 await asyncio.shield(self._cancel(left))
+
+    async def _submit(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[str]:
+        try:
+            return await self._submit_once(cases, options, timeout, afresh=False)
+        except NotKnown:  # the server has forgotten a problem
+            return await self._submit_once(cases, options, timeout, afresh=True)
+
+    async def _submit_once(self, cases: list[Case], options: dict[str, Any], timeout: float, afresh: bool) -> list[str]:
+        for problem in self._sent.to_send(cases, afresh):
+            self._sent.add(problem, await self._call("POST", "/v1/problems", {"problem": problem.to_json()}))
+        tasks = submissions(cases, self._sent, options, timeout)
+        return [task["id"] for task in (await self._call("POST", "/v1/tasks", {"tasks": tasks}))["tasks"]]
 
     async def _wait(self, task: str) -> Verdict | NoVerdict:
         while True:

@@ -4,6 +4,8 @@ docs/service.md has the routes."""
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import random
 import uuid
 from typing import Any
@@ -28,11 +30,41 @@ class Again(Exception):
         self.seconds = seconds
 
 
-def submissions(cases: list[Case], options: dict[str, Any], timeout_seconds: float) -> list[dict[str, Any]]:
+class NotKnown(NoVerdict):
+    """The server does not know what the call names."""
+
+
+class SentProblems:
+    """The hashes of problems that the server was sent, so that each travels once. A server forgets problems that no
+    task has had for long; then they are sent afresh."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, str] = {}
+
+    @staticmethod
+    def _key(problem: Problem) -> str:
+        return hashlib.sha256(json.dumps(problem.to_json(), sort_keys=True).encode()).hexdigest()
+
+    def to_send(self, cases: list[Case], afresh: bool) -> list[Problem]:
+        """afresh: also those that were sent before."""
+        problems = {self._key(problem): problem for problem, _ in cases}
+        return [problem for key, problem in problems.items() if afresh or key not in self._hashes]
+
+    def add(self, problem: Problem, answer: dict[str, Any]) -> None:
+        """answer: that of POST /v1/problems."""
+        self._hashes[self._key(problem)] = answer["hash"]
+
+    def reference(self, problem: Problem) -> dict[str, str]:
+        return {"hash": self._hashes[self._key(problem)]}
+
+
+def submissions(cases: list[Case], sent: SentProblems, options: dict[str, Any],
+                timeout_seconds: float) -> list[dict[str, Any]]:
     """The tasks of cases. Each has a name of its own, so that a repeated submission is the same task."""
     return [
         {
-            "request": {"schema": 1, "problem": problem.to_json(), "candidate": candidate.to_json(), "options": options},
+            "request": {"schema": 1, "problem": sent.reference(problem), "candidate": candidate.to_json(),
+                        "options": options},
             "submission": uuid.uuid4().hex,
             "timeout_seconds": timeout_seconds,
         }
@@ -40,13 +72,13 @@ def submissions(cases: list[Case], options: dict[str, Any], timeout_seconds: flo
     ]
 
 
-def pieces(tasks: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The tasks in as many submissions as the server's limit asks for."""
-    return [tasks[i : i + MAX_TASKS_AT_ONCE] for i in range(0, len(tasks), MAX_TASKS_AT_ONCE)]
+def pieces(cases: list[Case]) -> list[list[Case]]:
+    """The cases in as many submissions as the server's limit asks for."""
+    return [cases[i : i + MAX_TASKS_AT_ONCE] for i in range(0, len(cases), MAX_TASKS_AT_ONCE)]
 
 
 def answer_of(status: int, headers: Any, body: Any) -> dict[str, Any]:
-    """body: the parsed JSON, or None. Raises Again for what may pass, NoVerdict for what will not."""
+    """body: the parsed JSON, or None. Raises Again for what may pass, NotKnown for 404, NoVerdict for the rest."""
     if status == 200 and isinstance(body, dict):
         return body
     message = f"status {status}"
@@ -58,7 +90,7 @@ def answer_of(status: int, headers: Any, body: Any) -> dict[str, Any]:
         except ValueError:
             seconds = None
         raise Again(message, seconds)
-    raise NoVerdict(message)
+    raise NotKnown(message) if status == 404 else NoVerdict(message)
 
 
 def verdict_of(task: dict[str, Any]) -> Verdict | NoVerdict | None:

@@ -126,6 +126,19 @@ class RealService(unittest.TestCase):
             with self.assertRaisesRegex(NoVerdict, "candidate.file"):
                 judge.judge(DOUBLE, Candidate("a.xyz", "x"))
 
+    def test_a_problem_is_sent_once_and_again_when_the_server_has_forgotten_it(self):
+        with Judge(self.url, options={"timing": False, "store_evidence": False}) as judge:
+            remote = judge._judge
+            sent = []
+            call = remote._call
+            remote._call = lambda method, path, body=None: sent.append(path) or call(method, path, body)
+            judge.judge_many([(DOUBLE, RIGHT), (DOUBLE, WRONG)])
+            judge.judge(DOUBLE, RIGHT)
+            self.assertEqual([sent.count("/v1/problems"), sent.count("/v1/tasks")], [1, 2])
+            remote._sent.add(DOUBLE, {"hash": "0" * 64})  # a problem that this server does not have
+            self.assertEqual(judge.judge(DOUBLE, RIGHT).outcome, "passed")
+            self.assertEqual([sent.count("/v1/problems"), sent.count("/v1/tasks")], [2, 4])
+
     def test_asyncio_gives_the_same(self):
         async def ends():
             async with AsyncJudge(self.url, options={"timing": False, "store_evidence": False}) as judge:

@@ -1,0 +1,58 @@
+// ProblemShelf: the problems that a server knows, by their hashes, so that each is sent and stored
+// once. Those of tasks under way are kept; of the others the ones that were wanted last.
+#pragma once
+#include <cstddef>
+#include <list>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace kw::service {
+
+struct ShelfLimits {  // of problems that no task under way has
+  std::size_t most_idle = 1000;
+  std::size_t most_idle_bytes = std::size_t{256} << 20U;
+};
+
+// One caller at a time. A text is the problem's JSON.
+class ProblemShelf {
+ public:
+  explicit ProblemShelf(ShelfLimits limits) : limits_(limits) {}
+
+  // A problem that is there already is as good as new, and its text stays.
+  void put(const std::string& hash, std::string text);
+  // nullptr: not there. Until the next call.
+  const std::string* find(const std::string& hash);
+  bool contains(const std::string& hash) const { return known_.contains(hash); }
+  // A task that has the problem begins and ends. The problem must be there.
+  void hold(const std::string& hash);
+  void let_go(const std::string& hash);
+  std::size_t held_bytes() const { return held_bytes_; }
+
+  struct Changes {
+    std::vector<std::pair<std::string, std::string>> added = {};  // hash and text
+    std::vector<std::string> forgotten = {};
+  };
+  // What has to be stored since the last call. Problems over the limits are forgotten by it.
+  Changes take_changes();
+  // What is stored: no change.
+  void restore(const std::string& hash, std::string text);
+
+ private:
+  struct Known {
+    std::string text;
+    std::size_t holders = 0;
+    std::list<std::string>::iterator idle = {};  // without holders: its place in idle_
+  };
+  void begin_idle(Known& known, const std::string& hash);
+  void end_idle(Known& known);
+
+  const ShelfLimits limits_;
+  std::unordered_map<std::string, Known> known_;
+  std::list<std::string> idle_;  // the one that was wanted longest ago is the first
+  std::size_t idle_bytes_ = 0, held_bytes_ = 0;
+  std::vector<std::string> added_;
+};
+
+}  // namespace kw::service
