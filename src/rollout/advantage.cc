@@ -126,6 +126,8 @@ std::string_view to_string(Estimator estimator) {
       return "reinforce_plus_plus";
     case Estimator::kReinforcePlusPlusBaseline:
       return "reinforce_plus_plus_baseline";
+    case Estimator::kNone:
+      return "none";
   }
   return "";
 }
@@ -145,7 +147,10 @@ Status check(const AdvantageSettings& settings) {
 
 void fill_advantages(std::span<Group> groups, const AdvantageSettings& settings) {
   for (Group& group : groups) {
-    if (settings.estimator == Estimator::kTrloo) {
+    if (settings.estimator == Estimator::kNone) {
+      for (Trajectory& one : group.trajectories)
+        for (Turn& turn : one.turns) turn.advantages.assign(turn.tokens.size(), 0);
+    } else if (settings.estimator == Estimator::kTrloo) {
       fill_by_turn(group, settings);
     } else if (settings.estimator == Estimator::kReinforcePlusPlus) {
       for (Trajectory& one : group.trajectories) fill_token_returns(one, settings);

@@ -23,6 +23,7 @@ namespace kw::rollout {
 //              after it, minus their mean over all tokens of the batch, divided by their standard
 //              deviation (REINFORCE++, arXiv 2501.03262)
 //   reinforce_plus_plus_baseline  R_i - mean of the group, then the same whitening
+//   none       0: a teacher alone teaches
 enum class Estimator : std::uint8_t {
   kGrpo,
   kDrGrpo,
@@ -30,6 +31,7 @@ enum class Estimator : std::uint8_t {
   kTrloo,
   kReinforcePlusPlus,
   kReinforcePlusPlusBaseline,
+  kNone,
 };
 std::string_view to_string(Estimator estimator);  // "grpo", ...
 

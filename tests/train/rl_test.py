@@ -4,6 +4,7 @@ usage: rl_test.py KERNELWRIGHT_TRAIN [--long]: with --long each recipe runs with
 
 import json
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,6 +68,33 @@ def check_learning(work, name, seed):
         assert learnt[0]["kl"] < learnt[-1]["kl"]
     print(f"{name}, seed {seed}: {lines[0]['reward']:.3f} to {lines[-1]['reward']:.3f}, entropy {learnt[0]['entropy']:.2f} to "
           f"{learnt[-1]['entropy']:.2f}, {time.monotonic() - begin:.1f} s")
+
+
+def check_teacher(work):
+    """A model that has learnt the toy teaches one that has not: no reward is used."""
+    teacher = sorted((work / "grpo-0/checkpoints").glob("step-*"))[-1]
+    folder = work / "taught"
+    run(*command(folder, "estimator=none", "loss=reinforce", "updates=1", f"teacher={teacher}", "steps=25"))
+    lines = metrics(folder)
+    gained = rise(lines)
+    assert gained >= MARGIN, f"the reward rose by {gained:.3f} only"
+    assert lines[-1]["teacher_kl"] < 0.3 * lines[0]["teacher_kl"], [line["teacher_kl"] for line in lines]
+    assert all(line["advantage"] == 0 for line in lines)
+    plan = run(*command(work / "none", f"teacher={teacher}", "estimator=none", "--plan"))
+    assert "reference's weights" in str(plan), plan
+    foreign = work / "foreign"
+    shutil.copytree(ROOT / "configs/tiny_model", foreign)
+    config = json.loads((foreign / "config.json").read_text())
+    (foreign / "config.json").write_text(json.dumps({**config, "vocab_size": config["vocab_size"] + 1}))
+    run(*command(work / "foreign-run", f"model={foreign}", "steps=1"))
+    other = sorted((work / "foreign-run/checkpoints").glob("step-*"))[-1]
+    refused(command(work / "none", f"teacher={other}", "estimator=none"), "teacher", "the same tokens")
+    refused(command(work / "none", f"teacher={work / 'nowhere'}"), "teacher", "nowhere")
+    refused(command(work / "none", f"teacher={teacher}", "kl=k3"), "teacher", "kl")
+    refused(command(work / "none", f"teacher={teacher}", "top_p=0.9"), "teacher", "top_p")
+    refused(command(work / "none", "estimator=none"), "estimator", "teacher")
+    print(f"teacher: reward {lines[0]['reward']:.3f} to {lines[-1]['reward']:.3f}, KL to the teacher {lines[0]['teacher_kl']:.3f} to "
+          f"{lines[-1]['teacher_kl']:.3f} nats a token")
 
 
 EVALUATION = ['held_out=["o","z"]', "eval_every=3", "eval_samples=2", "eval_temperature=0.7"]
@@ -206,6 +234,7 @@ with tempfile.TemporaryDirectory() as temporary:
     for recipe in RECIPES if long else ("grpo", "rloo", "ppo-clip"):
         for number in range(3 if long else 1):
             check_learning(folder, recipe, number)
+    check_teacher(folder)
     check_resume(folder)
     check_evaluation(folder)
     check_samples(folder)

@@ -63,6 +63,7 @@ class Run {
   Run(const RlSettings& settings, RlObserver& observer)
       : settings_(settings), observer_(observer) {}
   Status open_parts(const fs::path& checkpoint);
+  Status open_teacher();
   Status open_environment(const std::stop_token& stop);
   Status open_episodes(bool resume);
   Status go_on_from(const fs::path& checkpoint);
@@ -88,7 +89,7 @@ class Run {
   const RlSettings settings_;
   RlObserver& observer_;
   OpenModel policy_;
-  std::optional<OpenModel> reference_;  // the weights at the start; none without KL
+  std::optional<OpenModel> reference_;  // the weights at the start for KL, or the teacher
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<lm::Engine> engine_;
   std::optional<lm::Tokenizer> tokenizer_;
@@ -112,6 +113,7 @@ Status Run::open_parts(const fs::path& checkpoint) {
   if (settings_.kl != "none") {
     KW_TRY(reference_, open_reference(model_settings(settings_)));
   }
+  if (!settings_.teacher.empty()) KW_TRY_STATUS(open_teacher());
   optimizer_ = std::make_unique<AdamW>(
       *policy_.weights, AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
                                       settings_.weight_decay, settings_.max_norm});
@@ -119,6 +121,21 @@ Status Run::open_parts(const fs::path& checkpoint) {
   KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
   tokenizer_.emplace(std::move(tokenizer));
   chat_.emplace(*tokenizer_);
+  return {};
+}
+
+Status Run::open_teacher() {
+  ModelSettings teacher = model_settings(settings_);
+  teacher.model = settings_.teacher;
+  teacher.new_weights = false;
+  auto opened = open_reference(teacher);
+  if (!opened) return tl::unexpected(std::move(opened).error().with_context("teacher"));
+  reference_ = std::move(*opened);
+  const std::int64_t tokens = reference_->weights->config().vocabulary;
+  if (tokens != policy_.weights->config().vocabulary)
+    return fail(ErrorCode::kInvalidArgument,
+                "teacher: {} has {} tokens, and the model {}: distillation needs the same tokens",
+                settings_.teacher, tokens, policy_.weights->config().vocabulary);
   return {};
 }
 
@@ -325,7 +342,8 @@ void Run::learn(std::vector<rollout::Group>& groups, RlProgress& out) {
   out.measurement_share = rollout::measurement_share(groups);
   if (settings_.merge_intervals) out.merged_rewards = rollout::merge_overlapping(groups);
   rollout::FilterSettings filter;
-  filter.min_deviation = settings_.min_deviation;
+  // A teacher has something to say of every answer.
+  filter.min_deviation = settings_.teacher.empty() ? settings_.min_deviation : 0;
   const rollout::FilterCounts counts = rollout::filter_groups(groups, filter);
   out.groups_without_spread = static_cast<std::int64_t>(counts.without_spread);
   out.broken_episodes = static_cast<std::int64_t>(counts.broken_trajectories);
@@ -349,7 +367,8 @@ void Run::learn(std::vector<rollout::Group>& groups, RlProgress& out) {
                 settings_.micro_tokens};
   const RlStepSettings step{settings_.loss_settings(), settings_.updates,
                             seed_of(fmt::format("deal {} {}", settings_.seed, state_.step)),
-                            out.learning_rate};
+                            out.learning_rate,
+                            settings_.teacher.empty() ? 0 : settings_.teacher_coefficient};
   out.result = rl_step(parts, samples, step);
 }
 

@@ -38,7 +38,8 @@ Result<std::int64_t> turns_of(const RlSettings& settings) {
   return turns.get<std::int64_t>();
 }
 
-void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool gpu, RlPlan& out) {
+void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool gpu,
+                 const std::optional<lm::ModelConfig>& teacher, RlPlan& out) {
   SftSettings same;  // the memory of a micro-batch is that of fine-tuning
   same.micro_tokens = settings.micro_tokens;
   same.max_tokens = settings.max_tokens;
@@ -53,15 +54,19 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
   out.logits = sft.logits;
   out.computed = sft.computed;
   out.frozen = sft.frozen;
-  const auto count = static_cast<std::uint64_t>(sft.parameters);
-  out.reference = settings.kl == "none" ? 0 : (gpu ? 6 : 4) * count;
+  const bool has_kl = settings.kl != "none";
+  const lm::ModelConfig& compared = teacher ? *teacher : config;
+  if (teacher || has_kl)
+    out.reference = (gpu ? 6 : 4) * static_cast<std::uint64_t>(compared.parameters());
   out.keys = static_cast<std::uint64_t>(settings.slots * settings.max_tokens * config.layers * 2 *
                                         config.kv_width()) *
              (gpu ? 2 : sizeof(float));
   const double forward = sft.forward_flop_per_token;
-  const double passes = settings.kl == "none" ? 1 : 2;  // before the updates
-  out.train_flop =
-      static_cast<double>(out.trained_tokens) * (sft.flop_per_token + passes * forward);
+  const double of_reference =
+      plan_sft(compared, same, gpu, settings.max_tokens).forward_flop_per_token;
+  // Before the updates.
+  const double before = forward + (teacher || has_kl ? of_reference : 0);
+  out.train_flop = static_cast<double>(out.trained_tokens) * (sft.flop_per_token + before);
   const auto prompts = static_cast<double>(settings.prompts * settings.max_tokens);
   out.sample_flop = forward * (static_cast<double>(out.sampled_tokens) + prompts);
   out.evaluation_flop = forward * static_cast<double>(out.evaluation_answers * settings.max_tokens);
@@ -69,7 +74,8 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
 
 }  // namespace
 
-Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings, bool gpu) {
+Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings, bool gpu,
+                       const std::optional<lm::ModelConfig>& teacher) {
   if (settings.max_tokens > config.max_position)
     return fail(ErrorCode::kInvalidArgument,
                 "max_tokens: {} is over {}, the model's max_position_embeddings",
@@ -87,7 +93,7 @@ Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings
     out.evaluation_answers =
         out.evaluations * std::ssize(settings.held_out) * settings.eval_samples * turns;
   }
-  plan_memory(config, settings, gpu, out);
+  plan_memory(config, settings, gpu, teacher, out);
   return out;
 }
 
@@ -144,7 +150,11 @@ Result<std::string> describe_rl(const RlSettings& settings) {
     KW_TRY(const at::Device device, device_of(settings.device));
     RlSettings planned = settings;
     KW_TRY(planned.lora, with_shape_of_adapter(settings.lora));
-    KW_TRY(const RlPlan plan, plan_rl(config, planned, device.is_cuda()));
+    std::optional<lm::ModelConfig> teacher;
+    if (!settings.teacher.empty()) {
+      KW_TRY(teacher, lm::read_model_config(settings.teacher));
+    }
+    KW_TRY(const RlPlan plan, plan_rl(config, planned, device.is_cuda(), teacher));
     const double rate = measured_rate(device, dtype_of("auto", device), config.hidden);
     return to_text(plan, settings, rate / 2);
   });

@@ -2,6 +2,7 @@
 // model's shape before anything starts.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -17,7 +18,7 @@ struct RlPlan {
   std::uint64_t masters = 0, moments = 0, gradients = 0;
   std::uint64_t frozen = 0;       // the model beside an adapter; 0 where all weights are trained
   std::uint64_t computed = 0;     // what is computed with, where it is not the masters
-  std::uint64_t reference = 0;    // weights at the start; 0 without a KL
+  std::uint64_t reference = 0;    // weights at the start for a KL, or the teacher's
   std::uint64_t activations = 0;  // of a micro-batch; an estimate
   std::uint64_t logits = 0;       // of a chunk of the head
   std::uint64_t keys = 0;         // keys and values of the sampler's slots
@@ -34,9 +35,11 @@ struct RlPlan {
   }
 };
 
-// settings: checked. gpu: the run is on one. kInvalidArgument where the model has no room for
-// max_tokens, and where the table [environment] has no number where one is expected.
-Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings, bool gpu);
+// settings: checked. teacher: its shape, where the settings name one. gpu: the run is on one.
+// kInvalidArgument where the model has no room for max_tokens, and where the table [environment]
+// has no number where one is expected.
+Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings, bool gpu,
+                       const std::optional<lm::ModelConfig>& teacher = std::nullopt);
 
 // Lines for people. flop_per_second: what training and sampling reach here.
 std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_per_second);

@@ -42,6 +42,7 @@ Json to_json(const RlProgress& p) {
               {"advantage_zero", p.advantages.zero_share},
               {"entropy", looked(p.result.entropy)},
               {"kl", looked(p.result.kl)},
+              {"teacher_kl", looked(p.result.teacher_kl)},
               {"clip_share", looked(p.result.clip_share)},
               {"mismatch_k1", looked(p.result.mismatch_k1)},
               {"mismatch_k3", looked(p.result.mismatch_k3)},

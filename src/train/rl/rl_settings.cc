@@ -18,7 +18,8 @@ constexpr std::array kEstimators = {Estimator::kGrpo,
                                     Estimator::kRloo,
                                     Estimator::kTrloo,
                                     Estimator::kReinforcePlusPlus,
-                                    Estimator::kReinforcePlusPlusBaseline};
+                                    Estimator::kReinforcePlusPlusBaseline,
+                                    Estimator::kNone};
 constexpr std::array kLosses = {PolicyLoss::kReinforce, PolicyLoss::kPpo, PolicyLoss::kCispo,
                                 PolicyLoss::kGspo};
 constexpr std::array kAggregations = {Aggregation::kTokenMean, Aggregation::kSequenceMean,
@@ -68,6 +69,9 @@ Status check_sampling(const RlSettings& s) {
     return fail(ErrorCode::kInvalidArgument, "temperature: expected over 0, up to 100, not {}",
                 s.temperature);
   KW_TRY_STATUS(check(s.sampling_settings()));
+  if (lm::truncates(s.sampling_settings()) && !s.teacher.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "teacher: not with top_k, top_p or min_p, as its probabilities are of all tokens");
   if (lm::truncates(s.sampling_settings()) && (s.kl != "none" || s.entropy_coefficient != 0))
     return fail(
         ErrorCode::kInvalidArgument,
@@ -86,6 +90,16 @@ Status check_evaluation(const RlSettings& s) {
                 s.eval_temperature);
   if (s.eval_every > 0 && s.held_out.empty())
     return fail(ErrorCode::kInvalidArgument, "held_out: name the tasks that eval_every is for");
+  return {};
+}
+
+Status check_teacher(const RlSettings& s) {
+  KW_TRY_STATUS(at_least("teacher_coefficient", s.teacher_coefficient, 0));
+  if (!s.teacher.empty() && s.kl != "none")
+    return fail(ErrorCode::kInvalidArgument,
+                "teacher: not with kl, which compares with the weights at the start");
+  if (s.teacher.empty() && s.estimator == "none")
+    return fail(ErrorCode::kInvalidArgument, "estimator: none learns nothing without a teacher");
   return {};
 }
 
@@ -117,6 +131,8 @@ const std::vector<std::string> kFixed = {"environment",
                                          "aggregation",
                                          "constant_length",
                                          "kl",
+                                         "teacher",
+                                         "teacher_coefficient",
                                          "kl_coefficient",
                                          "entropy_coefficient",
                                          "correction",
@@ -245,6 +261,7 @@ Status check(const RlSettings& s) {
   KW_TRY_STATUS(at_least("seconds", s.seconds, 0));
   KW_TRY_STATUS(check_optimizer(s));
   KW_TRY_STATUS(check(s.lora));
+  KW_TRY_STATUS(check_teacher(s));
   KW_TRY_STATUS(one_of("device", s.device, {"auto", "cpu", "cuda"}));
   KW_TRY_STATUS(one_of("matmuls", s.matmuls, {"batch_invariant", "fastest"}));
   KW_TRY_STATUS(at_least("threads", static_cast<double>(s.threads), 0));

@@ -67,6 +67,11 @@ struct RlSettings {
   double constant_length = 0;              // of constant, in tokens
   std::string kl = "none";    // to the weights at the start: k1, k2 or k3, added to the loss
   double kl_coefficient = 0;  // 0 with a kl: it is logged alone
+  // On-policy distillation: folder of a model with the same tokens. To the advantage of each token
+  // teacher_coefficient * (log p_teacher - log p_policy) is added, whose mean is the negative
+  // KL(policy || teacher). Empty: none. With estimator none it is all that teaches.
+  std::string teacher;
+  double teacher_coefficient = 1;
   double entropy_coefficient = 0;
   std::string correction = "none";  // of the sampler's log-probabilities: none or decoupled
   std::string importance = "none";  // truncated weights with a correction: token or sequence
@@ -140,6 +145,8 @@ void describe(S& s, Visit&& visit) {
   visit("constant_length", s.constant_length);
   visit("kl", s.kl);
   visit("kl_coefficient", s.kl_coefficient);
+  visit("teacher", s.teacher);
+  visit("teacher_coefficient", s.teacher_coefficient);
   visit("entropy_coefficient", s.entropy_coefficient);
   visit("correction", s.correction);
   visit("importance", s.importance);

@@ -74,8 +74,8 @@ class RlStep {
     for (double* mean : {&out_.loss, &out_.gradient_norm}) *mean /= count;
     KW_CHECK(out_.tokens > 0);
     const auto tokens = static_cast<double>(out_.tokens);
-    for (double* mean :
-         {&out_.clip_share, &out_.kl, &out_.entropy, &out_.mismatch_k1, &out_.mismatch_k3})
+    for (double* mean : {&out_.clip_share, &out_.kl, &out_.teacher_kl, &out_.entropy,
+                         &out_.mismatch_k1, &out_.mismatch_k3})
       *mean /= tokens;
     return out_;
   }
@@ -118,6 +118,9 @@ class RlStep {
       out.reference_logprobs = gathered(
           packed, device,
           [&](std::size_t i) -> const std::vector<float>& { return before_.reference[i]; });
+    if (settings_.teacher > 0 && out.reference_logprobs.defined())
+      out.advantages =
+          out.advantages + settings_.teacher * (out.reference_logprobs - out.old_logprobs);
     return out;
   }
 
@@ -148,11 +151,13 @@ class RlStep {
       measure(one, inputs, now);
       scatter(one, now.logprobs, before_.old);
       if (parts_.reference == nullptr) continue;
-      scatter(one,
-              head_logprobs(parts_.reference->hidden(batch), parts_.reference_weights->head.value,
-                            batch.targets, parts_.head)
-                  .logprobs,
-              before_.reference);
+      const at::Tensor reference =
+          head_logprobs(parts_.reference->hidden(batch), parts_.reference_weights->head.value,
+                        batch.targets, parts_.head)
+              .logprobs;
+      scatter(one, reference, before_.reference);
+      if (settings_.teacher > 0)
+        out_.teacher_kl += ((now.logprobs - reference) * (inputs.weights > 0)).sum().item<double>();
     }
   }
 

@@ -18,6 +18,7 @@ struct RlStepResult {
   double entropy = 0;        // nats, mean over answer tokens before the step
   double clip_share = 0;     // of answer tokens, in [0, 1]: no policy gradient because of a clip
   double kl = 0;             // mean estimate of KL(policy || reference); 0 without one
+  double teacher_kl = 0;     // the same of KL(policy || teacher) before the step (k1)
   // Of the sampler's log-probabilities and the trainer's before the step, over answer tokens: means
   // of k1 and k3, and the largest difference.
   double mismatch_k1 = 0, mismatch_k3 = 0, mismatch_largest = 0;
@@ -31,7 +32,8 @@ struct RlParts {
   Weights& weights;
   const Decoder& decoder;
   AdamW& optimizer;
-  const Decoder* reference = nullptr;  // with reference_head; null: no KL
+  // Of the KL, or the teacher; null: neither.
+  const Decoder* reference = nullptr;
   const Weights* reference_weights = nullptr;
   HeadSettings head;  // temperature: the sampler's
   std::int64_t micro_tokens = 0;
@@ -42,6 +44,10 @@ struct RlStepSettings {
   std::int64_t updates = 1;  // the samples are dealt out to so many optimizer steps
   std::uint64_t order = 0;   // seed of the dealing
   double learning_rate = 0;
+  // Over 0, the reference is a teacher: this times log p_teacher - log p_policy, both before the
+  // step, is added to each token's advantage (on-policy distillation: minus KL(policy || teacher),
+  // token by token).
+  double teacher = 0;
 };
 
 // The same samples and settings give the same bits, with the same number of threads. samples: at

@@ -2,6 +2,7 @@
 // sampler's gap.
 #include "train/rl/rl_step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -33,11 +34,11 @@ lm::ModelConfig tiny() {
 
 // A model with answers of its own to two prompts, half of them paid.
 struct Bench {
-  explicit Bench(double top_p = 1) {
+  explicit Bench(double top_p = 1, std::uint64_t seed = 3) {
     lm::SamplingSettings sampling;
     sampling.temperature = 0.8;
     sampling.top_p = top_p;
-    lm::initialise(parameters, 3);
+    lm::initialise(parameters, seed);
     lm::cpu::CpuOptions options;
     options.limits = {4, 64, 64};
     auto engine = lm::cpu::make_cpu_engine(parameters, options).value();
@@ -73,21 +74,22 @@ struct Bench {
   RlStepResult step(LossSettings loss, double rate, std::int64_t updates = 1) {
     return rl_step(parts, samples, {std::move(loss), updates, 1, rate});
   }
+  // Of the answer's tokens of a sample.
+  at::Tensor logprobs_of(const Sample& one) const {
+    const std::vector<std::int32_t> tokens(one.tokens.begin(), one.tokens.end() - 1);
+    const std::vector<std::int32_t> targets(one.tokens.begin() + 1, one.tokens.end());
+    const std::vector<std::int64_t> lengths{static_cast<std::int64_t>(tokens.size())};
+    const Batch batch = make_batch(tokens, targets, lengths, at::kCPU);
+    const at::Tensor all =
+        head_logprobs(decoder.hidden(batch), weights.head.value, batch.targets, parts.head)
+            .logprobs;
+    return all.narrow(0, 2, all.size(0) - 2);
+  }
   // Mean log-probability of the answers that were paid, minus that of the others.
   double preference() const {
     double out = 0;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const Sample& one = samples[i].sample;
-      const std::vector<std::int32_t> tokens(one.tokens.begin(), one.tokens.end() - 1);
-      const std::vector<std::int32_t> targets(one.tokens.begin() + 1, one.tokens.end());
-      const std::vector<std::int64_t> lengths{static_cast<std::int64_t>(tokens.size())};
-      const Batch batch = make_batch(tokens, targets, lengths, at::kCPU);
-      const at::Tensor logprobs =
-          head_logprobs(decoder.hidden(batch), weights.head.value, batch.targets, parts.head)
-              .logprobs;
-      out +=
-          logprobs.narrow(0, 2, logprobs.size(0) - 2).mean().item<double>() * (i % 2 == 0 ? 1 : -1);
-    }
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      out += logprobs_of(samples[i].sample).mean().item<double>() * (i % 2 == 0 ? 1 : -1);
     return out;
   }
 
@@ -200,6 +202,47 @@ TEST(RlStep, KlToTheStartGrowsFromZero) {
   loss.kl = KlForm::kK3;
   EXPECT_NEAR(bench.step(loss, 1e-2).kl, 0, 1e-6);
   EXPECT_GT(bench.step(loss, 1e-2).kl, 1e-4);
+}
+
+// A teacher's advantages are written by hand, for the same step without one.
+TEST(RlStep, ATeachersAdvantagesAreTheDifferencesOfLogprobs) {
+  const Bench teacher(1, 4);
+  Bench taught, by_hand;
+  taught.parts.reference = &teacher.decoder;
+  taught.parts.reference_weights = &teacher.weights;
+  double kl = 0, tokens = 0;
+  for (PolicySample& one : by_hand.samples) {
+    const at::Tensor more =
+        0.7 * (teacher.logprobs_of(one.sample) - by_hand.logprobs_of(one.sample));
+    for (std::int64_t i = 0; i < more.size(0); ++i)
+      one.advantages[static_cast<std::size_t>(3 + i)] += more[i].item<float>();
+    kl -= more.sum().item<double>() / 0.7;
+    tokens += static_cast<double>(more.size(0));
+  }
+  const LossSettings loss = loss_of(PolicyLoss::kPpo);
+  const RlStepResult result =
+      rl_step(taught.parts, taught.samples, {loss, 2, 1, 1e-2, /*teacher=*/0.7});
+  by_hand.step(loss, 1e-2, 2);
+  EXPECT_NEAR(result.teacher_kl, kl / tokens, 1e-5);
+  EXPECT_EQ(result.kl, 0);
+  EXPECT_LT((taught.weights.masters() - by_hand.weights.masters()).abs().max().item<float>(), 1e-5);
+  EXPECT_GT((taught.weights.masters() - Bench().weights.masters()).abs().max().item<float>(), 1e-3);
+}
+
+TEST(RlStep, ATeacherAloneTeaches) {
+  const Bench teacher(1, 4);
+  Bench bench;
+  bench.parts.reference = &teacher.decoder;
+  bench.parts.reference_weights = &teacher.weights;
+  for (PolicySample& one : bench.samples) std::ranges::fill(one.advantages, 0);
+  const auto step = [&] {
+    return rl_step(bench.parts, bench.samples, {loss_of(PolicyLoss::kReinforce), 1, 1, 3e-3, 1.0});
+  };
+  const double first = step().teacher_kl;
+  double last = first;
+  for (int i = 0; i < 10; ++i) last = step().teacher_kl;
+  EXPECT_GT(first, 0.1);
+  EXPECT_LT(std::abs(last), 0.5 * first);
 }
 
 }  // namespace
