@@ -2,10 +2,10 @@
 #include "gym/checker/admission.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "gym/correctness/battery.h"
+#include "gym/correctness/share_test.h"
 #include "tensor/half.h"
 
 namespace kw::gym {
@@ -39,9 +39,24 @@ TensorView view_of(const task::Argument& argument, std::span<const std::byte> by
   return {argument.dtype, argument.shape, bytes};
 }
 
+constexpr std::int64_t kFewElements = 65'536;  // of outputs that further draws are tried on anyway
+constexpr int kFirstDraws = 3;  // after so many a candidate that never passed is settled
+constexpr int kInertDraws = 24;
+constexpr int kMostDraws = 100;
+constexpr int kLeastDraws = 3;
+constexpr int kRunsOfADraw = 10;
+constexpr std::chrono::seconds kDrawingTime{20};
+// The reference itself is judged as candidates are.
+constexpr PerturbedRuns kPerturbedRunsToConvict = {.count = 8, .move_functions = true};
+constexpr int kConfirmingDraws = 3;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 class Admission {
  public:
-  explicit Admission(const AdmissionInput& in) : in_(in), last_(in.instances.back()) {}
+  explicit Admission(const AdmissionInput& in) : in_(in) {}
 
   Result<AdmissionReport> run_all() {
     for (const task::Argument& output : in_.signature.outputs) {
@@ -49,33 +64,124 @@ class Admission {
       report_.failure = fmt::format("output {} has no elements", output.name);
       return std::move(report_);
     }
-    for (const Instance& instance : in_.instances) {
-      KW_TRY(OracleComparison comparison, in_.checker.compare_with(instance));
-      for (std::size_t j = 0; j < in_.signature.outputs.size(); ++j) {
-        CheckReport own = comparison.check(j, instance.trusted[j]);
-        if (own.passed) continue;
-        report_.failure = fmt::format(
-            "output {} of the reference at its declared precision does not agree with the "
-            "reference "
-            "in float64 (not deterministic?): {} of {} elements beyond the error budget, at most "
-            "{:.3g} "
-            "of it; bias {:.2g}, worst stretch {:.2g}",
-            in_.signature.outputs[j].name, own.wrong, own.elements, own.max_of_budget, own.bias,
-            own.worst_tile);
-        return std::move(report_);
-      }
-    }
-    KW_TRY(last_comparison_, in_.checker.compare_with(last_));
-    KW_TRY(report_.passing, passing(last_, *last_comparison_));
-    // Where outputs are judged in parts, an input would be copied to the host and back.
-    if (last_.selected.empty()) {
-      KW_TRY(report_.inert, inert(*last_comparison_, names_of_inputs()));
-    }
-    KW_TRY_STATUS(try_hard_inputs());
+    KW_TRY_STATUS(check_reference());
+    if (!report_.failure.empty()) return std::move(report_);
+    other_ = &in_.learned.instances.front().trusted;
+    const Instance& last = in_.learned.instances.back();
+    KW_TRY(OracleComparison comparison, in_.checker.compare_with(last));
+    KW_TRY_STATUS(try_draw(last, comparison));
+    KW_TRY_STATUS(try_further_draws());
+    for (const Tried& one : tried_)
+      if (one.passes.is_often()) report_.passing.push_back(one.name);
     return std::move(report_);
   }
 
  private:
+  struct Tried {
+    std::string name;
+    ShareTest passes;
+  };
+
+  // ---- the reference itself
+  Result<std::string> own_failure(const Instance& instance) const {
+    KW_TRY(OracleComparison comparison, in_.checker.compare_with(instance));
+    for (std::size_t j = 0; j < in_.signature.outputs.size(); ++j) {
+      const CheckReport own = comparison.check(j, instance.trusted[j]);
+      if (own.passed) continue;
+      return fmt::format(
+          "output {} of the reference at its declared precision does not agree with the reference "
+          "in float64 (not deterministic?): {} of {} elements beyond the error budget, at most "
+          "{:.3g} of it; bias {:.2g}, worst stretch {:.2g}",
+          in_.signature.outputs[j].name, own.wrong, own.elements, own.max_of_budget, own.bias,
+          own.worst_tile);
+    }
+    return std::string();
+  }
+
+  // A failure counts where most of further draws show it too, by the budgets that convict.
+  Status check_reference() {
+    std::string failure;
+    for (const Instance& instance : in_.learned.instances) {
+      KW_TRY(failure, own_failure(instance));
+      if (!failure.empty()) break;
+    }
+    if (failure.empty()) return {};
+    int failures = 0;
+    for (int i = 0; i < kConfirmingDraws; ++i) {
+      Instance instance;
+      KW_TRY(bool is_drawn, draw(kPerturbedRunsToConvict, instance));
+      if (!is_drawn) break;
+      KW_TRY(std::string again, own_failure(instance));
+      failures += again.empty() ? 0 : 1;
+    }
+    if (2 * failures > kConfirmingDraws) report_.failure = std::move(failure);
+    // The first draw is that of the set.
+    KW_TRY_STATUS(in_.inputs.fill(in_.set, in_.learned.seeds.back()));
+    return {};
+  }
+
+  // ---- draws
+  // Fresh inputs in the set, and what the reference gives for them; false where it fails.
+  Result<bool> draw(PerturbedRuns perturbed, Instance& instance) {
+    KW_TRY(OracleAnswer answer, in_.inputs.fill(in_.set, in_.seeds.next()));
+    if (!answer.ok) return false;
+    KW_TRY(answer, in_.reference.run(in_.set, instance, perturbed));
+    return answer.ok;
+  }
+
+  // The instance's inputs are in the set.
+  Status try_draw(const Instance& instance, const OracleComparison& comparison) {
+    const bool is_first = draws_++ == 0;
+    KW_TRY(BatteryReport found, battery(instance, comparison));
+    std::vector<std::string> passing = std::move(found.wrongly_passing);
+    // Where outputs are judged in parts, an input would be copied to the host and back.
+    if (is_first && instance.selected.empty()) report_.inert = names_of_inputs();
+    KW_TRY(report_.inert, inert(comparison, report_.inert));
+    KW_TRY_STATUS(try_hard_inputs(passing, !is_first));
+    for (const std::string& name : found.tried) count(name, contains(passing, name));
+    return {};
+  }
+
+  void count(const std::string& name, bool passes) {
+    auto found = std::ranges::find(tried_, name, &Tried::name);
+    if (found == tried_.end()) found = tried_.insert(found, Tried{name, {}});
+    found->passes.add(passes);
+  }
+
+  bool wants_draw() const {
+    if (draws_ < kInertDraws && !report_.inert.empty()) return true;
+    const int first = has_few_elements() ? kFirstDraws : 1;
+    return std::ranges::any_of(tried_, [&](const Tried& one) {
+      if (one.passes.happened() == 0 && draws_ >= first) return false;
+      return !one.passes.is_decided();
+    });
+  }
+
+  bool has_few_elements() const {
+    std::int64_t elements = 0;
+    for (const task::Argument& output : in_.signature.outputs) elements += output.elements();
+    return elements <= kFewElements;
+  }
+
+  Status try_further_draws() {
+    if (in_.fixed_inputs || !in_.learned.instances.back().selected.empty()) return {};
+    const auto draw_time = kRunsOfADraw * std::max(in_.reference_time, std::chrono::nanoseconds(1));
+    const auto most = std::clamp<std::int64_t>(kDrawingTime / draw_time, kLeastDraws, kMostDraws);
+    while (draws_ < most && wants_draw()) {
+      Instance instance;
+      KW_TRY(bool is_drawn, draw({.count = 2}, instance));
+      if (!is_drawn) break;
+      // It gives NaN on some inputs: nothing more is known.
+      auto comparison = in_.checker.compare_with(instance);
+      if (!comparison && comparison.error().code() == ErrorCode::kInvalidArgument) break;
+      if (!comparison) return tl::unexpected(std::move(comparison).error());
+      KW_TRY_STATUS(try_draw(instance, *comparison));
+      before_ = std::move(instance.trusted);
+      other_ = &before_;
+    }
+    return {};
+  }
+
   // Sampled outputs have no right answer of their own: every single call passes.
   bool judged(std::size_t output) const { return !in_.checker.is_sampled(output); }
 
@@ -92,9 +198,8 @@ class Admission {
     return names;
   }
 
-  // Trivial candidates that pass on one instance, whose inputs the set holds.
-  Result<std::vector<std::string>> passing(const Instance& instance,
-                                           const OracleComparison& comparison) {
+  // Trivial candidates on one instance, whose inputs the set holds.
+  Result<BatteryReport> battery(const Instance& instance, const OracleComparison& comparison) {
     positions_.clear();
     KW_TRY(Instance::Outputs lower, run(in_, Precision::kLower, instance.selected));
     std::vector<BatteryOutput> outputs;
@@ -102,7 +207,7 @@ class Admission {
       if (!judged(j)) continue;
       const task::Argument& argument = in_.signature.outputs[j];
       positions_.push_back(j);
-      const auto& other = in_.instances.front().trusted[j];
+      const auto& other = (*other_)[j];
       const Selection* part = instance.part(j);
       const auto view = [&](std::span<const std::byte> bytes) {
         return part != nullptr ? TensorView{argument.dtype, part->shape(), bytes}
@@ -122,10 +227,9 @@ class Admission {
       inputs.push_back(view_of(*tensors[i], bytes));
     }
     Accepts accept = accepts(comparison);
-    BatteryReport found = run_battery(outputs, inputs, [&](std::size_t j, const TensorView& bytes) {
+    return run_battery(outputs, inputs, [&](std::size_t j, const TensorView& bytes) {
       return accept(positions_[j], bytes);
     });
-    return std::move(found.wrongly_passing);
   }
 
   // Whether the output, computed in the next lower dtype, is wrong for certain. Exact and index
@@ -145,7 +249,7 @@ class Admission {
       if (std::ranges::find(names, tensors[i]->name) == names.end()) continue;
       KW_TRY(auto held, in_.set.view(i));
       const std::vector<std::byte> before(held.begin(), held.end());
-      KW_TRY(OracleAnswer changed, in_.inputs.refill(in_.set, i, in_.seed + i + 1));
+      KW_TRY(OracleAnswer changed, in_.inputs.refill(in_.set, i, in_.seeds.next()));
       if (!changed.ok) return out;
       KW_TRY(auto now, in_.set.view(i));
       bool same_input = std::ranges::equal(before, now);
@@ -162,16 +266,17 @@ class Admission {
   }
 
   // A candidate that passes on ordinary inputs may fail on hard ones that every judgement has.
-  Status try_hard_inputs() {
+  Status try_hard_inputs(std::vector<std::string>& passing, bool with_others) {
     for (std::size_t number : in_.hard.certain()) {
-      if (report_.passing.empty() && report_.inert.empty()) return {};
+      if (passing.empty() && report_.inert.empty()) return {};
       HardCase& hard = in_.hard.at(number);
+      if (with_others) in_.hard.renew(hard);
       KW_TRY(bool is_fit, fill_with(hard));
       if (!is_fit) continue;
       const KnownOutputs& known = *hard.known;
-      KW_TRY(auto still, passing(known.instance, *known.comparison));
-      std::erase_if(report_.passing, [&](const std::string& name) {
-        return std::ranges::find(still, name) == still.end();
+      KW_TRY(BatteryReport found, battery(known.instance, *known.comparison));
+      std::erase_if(passing, [&](const std::string& name) {
+        return contains(found.tried, name) && !contains(found.wrongly_passing, name);
       });
       KW_TRY(report_.inert, inert(*known.comparison, report_.inert));
     }
@@ -191,8 +296,11 @@ class Admission {
   }
 
   const AdmissionInput& in_;
-  const Instance& last_;
-  std::optional<OracleComparison> last_comparison_;
+  // Outputs for other inputs: of the instances, then of the draw before.
+  const Instance::Outputs* other_ = nullptr;
+  Instance::Outputs before_;
+  int draws_ = 0;
+  std::vector<Tried> tried_;
   std::vector<std::size_t> positions_;  // of the battery's outputs among all
   AdmissionReport report_;
 };

@@ -125,11 +125,15 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int parts) {
     HardCase& hard = cases_[i];
     if (hard.uses++ < kMaxUses) continue;
     hard.uses = 1;
-    hard.seed = seeds_->next();
-    hard.known.reset();
-    hard.kept.reset();
+    renew(hard);
   }
   return out;
+}
+
+void HardCases::renew(HardCase& hard) {
+  hard.seed = seeds_->next();
+  hard.known.reset();
+  hard.kept.reset();
 }
 
 std::vector<std::size_t> HardCases::certain() const {

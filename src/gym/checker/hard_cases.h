@@ -64,6 +64,9 @@ class HardCases {
   // Those that every candidate sees, unless everything is reduced to a few elements and is slow.
   std::vector<std::size_t> certain() const;
 
+  // From now on the case has other inputs.
+  void renew(HardCase& hard);
+
   // Fills the set with the case's inputs.
   Result<OracleAnswer> fill(HardCase& hard, InputSource& inputs, TensorMemory& set);
   // Runs the reference on the set, which holds the case's inputs, unless its outputs are known. If

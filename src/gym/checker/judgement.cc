@@ -14,6 +14,9 @@ constexpr std::size_t kCheckedCalls = 3;  // where nothing is timed, hard ones a
 // Slow candidates (an interpreter's) get no more calls than that; quick ones all hard cases.
 constexpr auto kCheckingTime = std::chrono::milliseconds(50);
 constexpr std::size_t kMostHardCalls = 32;
+// Of outputs of few elements a wrong one is right in many a call.
+constexpr std::int64_t kFewElements = 64;
+constexpr std::size_t kCallsOfFewElements = 24;
 
 LaunchReport report_of(const KernelLaunches& launches) {
   LaunchReport report{launches.kernel_count,
@@ -67,7 +70,10 @@ std::vector<HardSchedule::Call> Judgement::planned_calls() {
   for (std::size_t i = calls.size(); i > kFirst + 1; --i)
     std::swap(calls[i - 1], calls[kFirst + secret.below(i - kFirst)]);
   calls.insert(calls.begin(), std::nullopt);
-  while (calls.size() < kCheckedCalls) calls.emplace_back(std::nullopt);
+  std::int64_t elements = 0;
+  for (const task::Argument& output : context_.signature.outputs) elements += output.elements();
+  const std::size_t least = elements < kFewElements ? kCallsOfFewElements : kCheckedCalls;
+  while (calls.size() < least) calls.emplace_back(std::nullopt);
   for (std::size_t i = kCheckedCalls; i > 1; --i) std::swap(calls[i - 1], calls[secret.below(i)]);
   return calls;
 }

@@ -172,9 +172,11 @@ Status Session::find_hard_cases() {
 }
 
 Status Session::admit(const LearnedInstances& learned, AdmissionFindings& findings) {
-  KW_TRY(AdmissionReport report, run_admission_battery(AdmissionInput{
-                                     signature_, *checker_, learned.instances, *reference_,
-                                     *inputs_, *sets_[0], hard_, seeds_.next(), inputs_->fixed()}));
+  KW_TRY(AdmissionReport report,
+         run_admission_battery(AdmissionInput{
+             signature_, *checker_, learned, *reference_, *inputs_, *sets_[0], hard_, seeds_,
+             inputs_->fixed(),
+             oracle_->fastest_declared_run().value_or(std::chrono::nanoseconds{0})}));
   findings.passing = std::move(report.passing);
   findings.inert = std::move(report.inert);
   findings.failure = std::move(report.failure);

@@ -76,6 +76,7 @@ void try_candidate(const std::string& name, const Make& make,
     accepted += 1;
     weak.push_back(fmt::format("{} as output {}", name, j));
   }
+  if (made > 0) report.tried.push_back(name);
   if (made == 0 || accepted == 0) return;
   if (accepted == made) {
     report.wrongly_passing.push_back(name);

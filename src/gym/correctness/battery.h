@@ -23,7 +23,8 @@ struct BatteryOutput {
 using Accepts = std::function<bool(std::size_t output, const TensorView& bytes)>;
 
 struct BatteryReport {
-  bool reference_passes = true;  // the trusted answer itself
+  bool reference_passes = true;    // the trusted answer itself
+  std::vector<std::string> tried;  // trivial candidates that exist for some output
   std::vector<std::string>
       wrongly_passing;  // trivial candidates accepted on every output that they exist for
   std::vector<std::string> weak_outputs;  // "zeros as output 1": accepted on one of several outputs
