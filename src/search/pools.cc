@@ -10,6 +10,22 @@ bool was_stopped(const Result<T>& result, const std::stop_token& stop) {
   return !result && result.error().code() == ErrorCode::kCancelled && stop.stop_requested();
 }
 
+// A token that either of two others stops.
+class EitherStop {
+ public:
+  EitherStop(const std::stop_token& one, const std::stop_token& other)
+      : on_one_(one, Request{&source_}), on_other_(other, Request{&source_}) {}
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  struct Request {
+    std::stop_source* source;
+    void operator()() const { source->request_stop(); }
+  };
+  std::stop_source source_;
+  std::stop_callback<Request> on_one_, on_other_;
+};
+
 os::Workers::Time after(double seconds) {
   if (seconds <= 0) return os::Workers::Time::min();
   return os::Workers::Clock::now() + std::chrono::duration_cast<os::Workers::Clock::duration>(
@@ -37,10 +53,12 @@ void Pools::prepare(std::size_t problem, double delay, std::function<Result<Prep
 
 void Pools::propose(std::size_t problem, double delay, ProposalRequest request) {
   proposing_.post(
-      [this, problem, request = std::move(request)](const std::stop_token& stop) {
+      [this, problem, own = stops_[problem].get_token(),
+       request = std::move(request)](const std::stop_token& stop) {
         const auto begin = now_();
-        Result<Proposed> result = proposer_->propose(request, stop);
-        if (was_stopped(result, stop)) return;
+        const EitherStop either(stop, own);
+        Result<Proposed> result = proposer_->propose(request, either.token());
+        if (was_stopped(result, either.token())) return;
         mailbox_.put(Answer{problem, request.attempt, since_ms(begin), std::move(result)});
       },
       after(delay));
@@ -48,10 +66,12 @@ void Pools::propose(std::size_t problem, double delay, ProposalRequest request) 
 
 void Pools::judge(std::size_t problem, double delay, int attempt, gym::EvalRequest request) {
   judging_.post(
-      [this, problem, attempt, request = std::move(request)](const std::stop_token& stop) {
+      [this, problem, attempt, own = stops_[problem].get_token(),
+       request = std::move(request)](const std::stop_token& stop) {
         const auto begin = now_();
-        Result<task::Verdict> result = judge_->judge(request, stop);
-        if (was_stopped(result, stop)) return;
+        const EitherStop either(stop, own);
+        Result<task::Verdict> result = judge_->judge(request, either.token());
+        if (was_stopped(result, either.token())) return;
         mailbox_.put(Judgement{problem, attempt, since_ms(begin), std::move(result)});
       },
       after(delay));

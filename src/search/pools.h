@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <variant>
@@ -61,6 +62,8 @@ class Pools {
   void prepare(std::size_t problem, double delay, std::function<Result<Preparation>()> work);
   void propose(std::size_t problem, double delay, ProposalRequest request);
   void judge(std::size_t problem, double delay, int attempt, gym::EvalRequest request);
+  // Stops what was posted for the problem. Preparing goes on, and its message comes.
+  void cancel(std::size_t problem) { stops_[problem].request_stop(); }
 
   // nullopt after a stop, and when nothing came for so long.
   std::optional<Message> take(const std::stop_token& stop, std::chrono::milliseconds most) {
@@ -77,6 +80,7 @@ class Pools {
   Proposer* proposer_;
   gym::Judge* judge_;
   Clock now_;
+  std::map<std::size_t, std::stop_source> stops_;  // by problem
   os::Mailbox<Message> mailbox_;
   // Last: their ends wait for work that uses the rest.
   os::Workers proposing_, judging_;

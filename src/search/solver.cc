@@ -27,9 +27,9 @@ using runlog::Attempt;
 using runlog::End;
 using runlog::ProblemTree;
 
-constexpr int kMaxFailedProblems = 3;     // in a row, by the proposer: then the run ends
-constexpr int kPrepare = 0;               // the attempt that failures of preparing are told of
-constexpr std::chrono::seconds kTick{1};  // between two calls of Observer::waits
+constexpr int kMaxFailedProblems = 3;  // in a row, by the proposer: then the run ends
+constexpr int kPrepare = 0;            // the attempt that failures of preparing are told of
+constexpr std::chrono::milliseconds kTick{1000};  // between two calls of Observer::waits
 
 // A problem that is being searched.
 struct Active {
@@ -41,6 +41,10 @@ struct Active {
   std::map<int, int> propose_tries;  // since the start or resume, by attempt
   std::optional<Judging> judging;
 };
+
+std::size_t problem_of(const Message& message) {
+  return std::visit([](const auto& m) { return m.problem; }, message);
+}
 
 }  // namespace
 
@@ -72,6 +76,8 @@ class Solver::Impl {
   // ---- steps
   Status admit();
   Status handle(Message message);
+  std::chrono::milliseconds tick() const;
+  Status stop_late();
   Status prepared(Prepared message);
   Status answered(Answer message);
   Status judged(Judgement message);
@@ -123,13 +129,14 @@ Status Solver::Impl::run(runlog::EventBody start, const std::stop_token& stop) {
   auto work = [&]() -> Status {
     KW_TRY_STATUS(admit());
     while (!active_.empty()) {
-      std::optional<Message> message = pools_->take(stop, kTick);
+      std::optional<Message> message = pools_->take(stop, tick());
       if (!message && stop.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
-      if (!message) {
+      if (message) {
+        KW_TRY_STATUS(handle(std::move(*message)));
+      } else {
         parts_.observer->waits(log_.run());
-        continue;
+        KW_TRY_STATUS(stop_late());
       }
-      KW_TRY_STATUS(handle(std::move(*message)));
       KW_TRY_STATUS(admit());
     }
     return record(runlog::RunEnded{});
@@ -146,14 +153,16 @@ void Solver::Impl::drain() {
   while (auto message = pools_->take_if_there()) {
     Status kept;
     if (auto* answer = std::get_if<Answer>(&*message)) kept = keep(*answer);
-    if (auto* judgement = std::get_if<Judgement>(&*message))
-      kept = active_.at(judgement->problem).judging->keep(*judgement);
+    const std::size_t problem = problem_of(*message);
+    auto* judgement = std::get_if<Judgement>(&*message);
+    if (judgement != nullptr && active_.contains(problem))
+      kept = active_.at(problem).judging->keep(*judgement);
     if (!kept) return;  // why the run ended is told, and a resumed one asks again
   }
 }
 
 Status Solver::Impl::keep(Answer& answer) {
-  if (!answer.result) return {};
+  if (!answer.result || !active_.contains(answer.problem)) return {};
   Active& active = active_.at(answer.problem);
   if (const auto* none = std::get_if<NoAnswer>(&*answer.result))
     return record_failed(active, answer.attempt, none->failed,
@@ -180,8 +189,9 @@ Status Solver::Impl::admit() {
 }
 
 Status Solver::Impl::handle(Message message) {
-  const std::size_t problem = std::visit([](const auto& m) { return m.problem; }, message);
-  Active& active = active_.at(problem);
+  const auto found = active_.find(problem_of(message));
+  if (found == active_.end()) return {};  // it came after its problem was stopped
+  Active& active = found->second;
   --active.in_flight;
   if (auto* m = std::get_if<Prepared>(&message)) {
     KW_TRY_STATUS(prepared(std::move(*m)));
@@ -191,6 +201,30 @@ Status Solver::Impl::handle(Message message) {
     KW_TRY_STATUS(judged(std::get<Judgement>(std::move(message))));
   }
   return advance(active);
+}
+
+// The wait for a message. A short limit is looked at more often.
+std::chrono::milliseconds Solver::Impl::tick() const {
+  constexpr double kPart = 0.05;
+  auto out = std::chrono::duration<double, std::milli>(kTick);
+  for (const double limit : {settings_.seconds, settings_.total_seconds})
+    if (limit > 0)
+      out = std::min(out, std::chrono::duration<double, std::milli>(limit * 1e3 * kPart));
+  return std::max(std::chrono::milliseconds(1),
+                  std::chrono::duration_cast<std::chrono::milliseconds>(out));
+}
+
+// Ends problems that have gone on for too long, whatever is in flight.
+Status Solver::Impl::stop_late() {
+  for (auto it = active_.begin(); it != active_.end();) {
+    Active& active = (it++)->second;
+    const double run_seconds = static_cast<double>(log_.now_ms()) / 1e3;
+    if (!is_overtime(settings_, seconds_of(active), run_seconds)) continue;
+    pools_->cancel(active.problem);
+    end(active, End::kSeconds, "attempts that were still in flight were stopped");
+    KW_TRY_STATUS(finish(active));
+  }
+  return {};
 }
 
 Status Solver::Impl::prepared(Prepared message) {
@@ -465,7 +499,8 @@ Status Solver::Impl::post_judge(Active& active, int attempt, double delay) {
   const task::Problem& problem = problems_[active.problem].problem;
   gym::EvalOptions options = parts_.eval;
   options.max_seconds =
-      timing_seconds(settings_, options.max_seconds, timed_workloads(problem, settings_.target));
+      timing_seconds(settings_, options.max_seconds, timed_workloads(problem, settings_.target),
+                     seconds_of(active));
   KW_TRY(task::Candidate candidate,
          runlog::stored_candidate(parts_.folder->path(), present(of.extracted).candidate));
   ++active.in_flight;

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "os/file.h"
+#include "os/pause.h"
 #include "search/recorded.h"
 #include "search/testing/scripted_judge.h"
 
@@ -334,6 +335,36 @@ TEST_F(SolverTest, StopRules) {
   };
   ASSERT_TRUE(solve("seconds"));
   EXPECT_EQ(tree().ended->end, End::kSeconds);
+}
+
+// A judgement that would never end: the run ends without it, with what it has.
+TEST_F(SolverTest, WhatIsInFlightLongAfterTheSecondsIsStopped) {
+  names = {"p", "q"};
+  for (const std::string& name : names) {
+    answer(name, 0, code("passed 2", 0));
+    answer(name, 1, code("passed 3", 1));
+  }
+  settings.samples = 2;
+  settings.parallel = 1;
+  settings.jobs = 1;
+  settings.seconds = 1;
+  std::atomic<int> stopped = 0;
+  judge.on_judge = [&](const gym::EvalRequest& request,
+                       const std::stop_token& asked) -> Result<task::Verdict> {
+    if (request.candidate.name != "attempt_1") return scripted_verdict(request);
+    seconds = seconds.load() + std::chrono::seconds(2);
+    os::pause(std::chrono::hours(1), asked);
+    ++stopped;
+    return fail(ErrorCode::kCancelled, "stopped");
+  };
+  ASSERT_TRUE(solve("run"));
+  EXPECT_EQ(stopped, 2);
+  for (const std::string& name : names) {
+    EXPECT_EQ(tree(name).ended->best, 0);
+    EXPECT_FALSE(tree(name).attempts[1].judged);
+    EXPECT_TRUE(tree(name).failures.empty());
+  }
+  EXPECT_TRUE(run.ended);
 }
 
 TEST_F(SolverTest, TheRunsCostIsBounded) {

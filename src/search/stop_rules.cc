@@ -5,6 +5,11 @@
 #include "base/present.h"
 
 namespace kw::search {
+namespace {
+
+constexpr double kOvertime = 1.25;
+
+}  // namespace
 
 std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::ProblemTree& tree,
                                      std::size_t visible, double seconds) {
@@ -28,13 +33,23 @@ std::optional<runlog::End> stop_rule(const Settings& settings, const runlog::Pro
   return std::nullopt;
 }
 
-double timing_seconds(const Settings& settings, double most, std::size_t workloads) {
+bool is_overtime(const Settings& settings, double problem_seconds, double run_seconds) {
+  const auto over = [](double limit, double taken) {
+    return limit > 0 && taken >= kOvertime * limit;
+  };
+  return over(settings.seconds, problem_seconds) || over(settings.total_seconds, run_seconds);
+}
+
+double timing_seconds(const Settings& settings, double most, std::size_t workloads,
+                      double seconds) {
   constexpr double kPart = 0.25;  // share of the problem's seconds for all workloads of an attempt
   constexpr double kLeast = 4;    // in less, a busy machine may give no time at all
+  constexpr double kLast = 1;     // of an attempt that would else be stopped
   if (settings.seconds <= 0) return most;
-  const double each =
-      settings.seconds * kPart / static_cast<double>(std::max<std::size_t>(workloads, 1));
-  return std::min(most, std::max(kLeast, each));
+  const auto count = static_cast<double>(std::max<std::size_t>(workloads, 1));
+  const double each = std::max(kLeast, settings.seconds * kPart / count);
+  const double left = (kOvertime * settings.seconds - seconds) / count;
+  return std::min({most, each, std::max(kLast, left)});
 }
 
 std::size_t timed_workloads(const task::Problem& problem, const std::string& target) {

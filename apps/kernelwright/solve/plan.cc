@@ -34,7 +34,7 @@ Judging judging_of(const search::Settings& s, const PlanFacts& facts) {
   double usual_last = kCheckSeconds, most_last = kCheckSeconds;  // of one attempt at the most
   for (std::size_t workloads : facts.workloads) {
     if (!facts.timed) break;
-    const double most = search::timing_seconds(s, facts.max_seconds, workloads);
+    const double most = search::timing_seconds(s, facts.max_seconds, workloads, 0);
     const double usual = std::min(kTimeSeconds, most);
     const auto each = static_cast<double>(workloads);
     out.timings += samples * each;
