@@ -131,6 +131,14 @@ void call_all(Session& session, Entry& entry) {
   }
 }
 
+// The failure is the last that this process says.
+[[noreturn]] void end_with(Session& session, Failure failure) {
+  session.reply().failure = static_cast<std::uint32_t>(failure);
+  __atomic_store_n(&session.reply().state, static_cast<std::uint32_t>(ExecutorState::kFailed),
+                   __ATOMIC_RELEASE);
+  ::_exit(1);
+}
+
 void perform(Session& session, Entry& entry) {
   auto op = static_cast<Op>(session.command().op);
   try {
@@ -145,7 +153,7 @@ void perform(Session& session, Entry& entry) {
   } catch (...) {
     say("an exception that is not a std::exception");
   }
-  session.reply().failure = static_cast<std::uint32_t>(Failure::kException);
+  end_with(session, Failure::kException);
 }
 
 [[noreturn]] void serve(Session& session, Entry& entry) {
@@ -180,9 +188,8 @@ int main() {
   Entry entry;
   Failure failure = load(*session, entry);
   session->reply().style = static_cast<std::uint32_t>(kw::gym::Style::kDestinationPassing);
-  session->reply().failure = static_cast<std::uint32_t>(failure);
-  ExecutorState state = failure == Failure::kNone ? ExecutorState::kReady : ExecutorState::kFailed;
-  __atomic_store_n(&session->reply().state, static_cast<std::uint32_t>(state), __ATOMIC_RELEASE);
-  if (failure != Failure::kNone) ::_exit(1);
+  if (failure != Failure::kNone) end_with(*session, failure);
+  __atomic_store_n(&session->reply().state, static_cast<std::uint32_t>(ExecutorState::kReady),
+                   __ATOMIC_RELEASE);
   serve(*session, entry);
 }

@@ -285,6 +285,10 @@ TEST(Filter, RefusesByNumberAndArgument) {
   EXPECT_EQ(of(SYS_clone, CLONE_VM | SIGCHLD), kAllow);
   EXPECT_EQ(of(SYS_clone, CLONE_VM | SIGCONT), kRefuse);
   EXPECT_EQ(of(SYS_timer_create), kRefuse);
+  EXPECT_EQ(of(SYS_inotify_init1, 0), kRefuse);
+#ifdef SYS_inotify_init
+  EXPECT_EQ(of(SYS_inotify_init), kRefuse);
+#endif
   EXPECT_EQ(of(SYS_fcntl, 3, F_SETSIG), kRefuse);
   EXPECT_EQ(of(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL), kAllow);
   EXPECT_EQ(of(SYS_prctl, PR_SET_PDEATHSIG, SIGCONT), kRefuse);

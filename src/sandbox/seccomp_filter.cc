@@ -34,6 +34,8 @@ constexpr std::array kRefused = {"keyctl",
                                  "perf_event_open",
                                  "userfaultfd",
                                  "fanotify_init",
+                                 "inotify_init",
+                                 "inotify_init1",  // tell who opens the host's files
                                  "lookup_dcookie",
                                  "mount",
                                  "umount2",

@@ -248,6 +248,19 @@ class ModelNew(nn.Module):
   EXPECT_FALSE(verdict.kernelbench.correctness);
 }
 
+TEST_F(Verdicts, AnExceptionOfACppCandidateIsARuntimeErrorWithItsText) {
+  const task::Verdict verdict = judge(kLayerNorm,
+                                      R"(#include <stdexcept>
+extern "C" void run(const float*, const float*, const float*, const float*, const float*, float*) {
+  throw std::runtime_error("the rows are odd");
+}
+)",
+                                      "candidate.cpp");
+  EXPECT_EQ(verdict.outcome, Outcome::kRuntimeError);
+  EXPECT_THAT(described(verdict), testing::HasSubstr("it raised an exception during a call"));
+  EXPECT_THAT(described(verdict), testing::HasSubstr("the rows are odd"));
+}
+
 // A C++ candidate has no weights of its own: it gets those of seed 42.
 TEST_F(Verdicts, KernelBenchsTrialsOfACppCandidate) {
   constexpr const char* kProblem = R"(

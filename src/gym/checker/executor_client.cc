@@ -25,6 +25,7 @@ constexpr auto kUntimedPoll = std::chrono::microseconds(50);
 constexpr auto kSpinFor = std::chrono::milliseconds(100);
 constexpr auto kTimedPoll = std::chrono::microseconds(100);
 constexpr auto kSlowPoll = std::chrono::microseconds(200);
+constexpr auto kEndIsTold = std::chrono::seconds(1);
 constexpr auto kSlowPollAfter = std::chrono::seconds(2);
 
 template <typename T>
@@ -200,6 +201,25 @@ Result<ExecutorClient::Usage> ExecutorClient::usage() {
 
 Result<LaunchResult> ExecutorClient::run(Op op, std::span<const std::uint32_t> sets,
                                          std::chrono::nanoseconds timeout) {
+  auto result = run_once(op, sets, timeout);
+  if (result || !has_ended()) return result;
+  LaunchResult ended;
+  ended.end = LaunchEnd::kExited;
+  return ended;
+}
+
+// Its end is told a moment after what can be asked of it no more.
+bool ExecutorClient::has_ended() {
+  const auto until = clock_->now() + kEndIsTold;
+  while (!exit_ && clock_->now() < until) {
+    exit_ = monitor_->exited();
+    if (!exit_) clock_->sleep_for(kSlowPoll);
+  }
+  return exit_.has_value();
+}
+
+Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32_t> sets,
+                                              std::chrono::nanoseconds timeout) {
   KW_TRY_STATUS(turn_->make_way(freeze_ && !is_frozen_ ? monitor_.get() : nullptr));
   write_command(op, sets);
   KW_TRY(const Usage before, usage());

@@ -84,8 +84,12 @@ class ExecutorClient final : public Executor {
   Result<LaunchResult> wait_ready(std::chrono::nanoseconds timeout);
   bool freezes_after_launches() const { return freeze_ && !on_device_; }
   // One operation, from thaw to confirmed freeze.
+  // An executor that ends at any moment of it has exited: that is no error.
   Result<LaunchResult> run(Op op, std::span<const std::uint32_t> sets,
                            std::chrono::nanoseconds timeout);
+  Result<LaunchResult> run_once(Op op, std::span<const std::uint32_t> sets,
+                                std::chrono::nanoseconds timeout);
+  bool has_ended();
   // Lets others measure if it is time to; whether the deadline has passed.
   Result<bool> too_late(Wait& wait);
   Result<LaunchEnd> wait_done(std::uint64_t sequence, Wait& wait);

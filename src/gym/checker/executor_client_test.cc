@@ -172,6 +172,20 @@ TEST_F(ExecutorClientTest, AnAnswerOutOfTurnIsTheProtocols) {
   EXPECT_EQ(launch_end(), LaunchEnd::kProtocol);
 }
 
+TEST_F(ExecutorClientTest, AnEndBetweenDoneAndTheFreezeIsTheExecutors) {
+  attach();
+  load();
+  process_.on_freeze = [this] { process_.exit = sandbox::Exit{.code = 3}; };
+  EXPECT_EQ(launch_end(), LaunchEnd::kExited);
+}
+
+TEST_F(ExecutorClientTest, AnEndBeforeTheOrderIsTheExecutors) {
+  attach();
+  load();
+  process_.exit = sandbox::Exit{.code = 3};
+  EXPECT_EQ(launch_end(), LaunchEnd::kExited);
+}
+
 // It must still be done when it stands still.
 TEST_F(ExecutorClientTest, ADoneThatIsTakenBackIsTheProtocols) {
   attach();

@@ -42,7 +42,10 @@ class FakeMonitor final : public sandbox::Monitor {
     return {};
   }
   Result<std::chrono::nanoseconds> cpu_time() override { return process_->cpu_time; }
-  Result<std::uint64_t> minor_faults() override { return process_->minor_faults; }
+  Result<std::uint64_t> minor_faults() override {
+    if (process_->exit) return fail(ErrorCode::kUnavailable, "the process has ended");
+    return process_->minor_faults;
+  }
   Result<bool> is_still() override { return process_->is_still; }
   bool cpu_time_is_whole() const override { return process_->cpu_time_is_whole; }
   sandbox::ThreadTimes first_thread() override { return process_->first_thread; }
