@@ -40,6 +40,7 @@ def describe(module, param_seed, input_seed):
     _find_used(module, values, statics, static_items, first)
     return {
         "inputs": inputs,
+        "views": [inputs[i]["name"] for i in module.views],
         "statics": static_items,
         "outputs": _outputs(first, names),
         "init_args": literal(module.init_inputs),

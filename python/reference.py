@@ -59,6 +59,7 @@ class Module:
             self.init_inputs = source_module.get_init_inputs()
         self.entry = entry
         self.keys = []  # of the signature's statics
+        self.views = []  # positions of inputs that get_inputs() makes with other strides
         self._base = None
         self._saved = {}
 
@@ -69,6 +70,7 @@ class Module:
             values = self._get_inputs()
         if not isinstance(values, (list, tuple)):
             raise BadReference(f"get_inputs() returned {type(values).__name__}, not a list")
+        self.views = [i for i, v in enumerate(values) if isinstance(v, torch.Tensor) and _is_view(v)]
         return [_plain(v) if isinstance(v, torch.Tensor) else v for v in values]
 
     def build(self, seed):
@@ -119,6 +121,10 @@ class Module:
         if mode == "eval":
             module.eval()
         return module
+
+
+def _is_view(tensor):
+    return tensor.layout is torch.strided and not tensor.is_contiguous()
 
 
 def _plain(tensor):

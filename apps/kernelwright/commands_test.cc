@@ -124,7 +124,7 @@ TEST_F(Commands, Prompt) {
       << console.err_text;
   auto json = parse_json(console.out_text);
   ASSERT_TRUE(json);
-  EXPECT_EQ((*json)["template"], "full-2");
+  EXPECT_EQ((*json)["template"], "full-3");
   EXPECT_EQ((*json)["messages"][0]["role"], "user");
   EXPECT_NE(console.out_text.find("Test CPU"), std::string::npos);
   EXPECT_EQ(kernelwright({"prompt", path("problems/double"), "--template", "fulll"}), 2);

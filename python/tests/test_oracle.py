@@ -420,6 +420,11 @@ class PrecisionTest(OracleTest):
         self.assertTrue(torch.equal(asker.output("second"), x.abs().double()))
         self.assertTrue(torch.equal(asker.output("declared"), x.abs()))
 
+    def test_inputs_that_are_views_are_named(self):
+        inputs = "torch.rand(4, 6).T, torch.rand(3), torch.rand(8)[::2], torch.rand(2, 3)"
+        asker = self.start(model("return a.sum() + b.sum() + c.sum() + d.sum()", params="a, b, c, d", inputs=inputs))
+        self.assertEqual(asker.describe()["views"], ["a", "c"])
+
     def test_integers_and_booleans_keep_their_dtype(self):
         source = model(
             "return F.cross_entropy(x, t), t + 1, x > 0.5",

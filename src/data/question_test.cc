@@ -58,18 +58,18 @@ TEST(Questions, EveryTemplateIsDrawnWithAMachineOfTheLanguage) {
       ASSERT_TRUE(sample) << sample.error().message();
       const std::string name = sample->labels.other["template"].get<std::string>();
       ++counts[name];
-      const bool hardware = name == "hardware-1" || name == "full-2";
+      const bool hardware = name == "hardware-2" || name == "full-3";
       EXPECT_EQ(asks(*sample, "\n# Machine\n"), hardware) << name;
       EXPECT_EQ(asks(*sample, "\n# Machine\n- processor: NVIDIA"),
                 hardware && language == Language::kTriton);
       EXPECT_EQ(asks(*sample, "plan of exactly four lines"),
-                name == "plan_first-2" || name == "full-2");
+                name == "plan_first-3" || name == "full-3");
     }
-    const std::map<std::string, double> shares = {{"zero_shot-1", 0.40},
-                                                  {"one_shot-1", 0.15},
-                                                  {"plan_first-2", 0.20},
-                                                  {"hardware-1", 0.15},
-                                                  {"full-2", 0.10}};
+    const std::map<std::string, double> shares = {{"zero_shot-2", 0.40},
+                                                  {"one_shot-2", 0.15},
+                                                  {"plan_first-3", 0.20},
+                                                  {"hardware-2", 0.15},
+                                                  {"full-3", 0.10}};
     EXPECT_EQ(counts.size(), shares.size());
     for (const auto& [name, share] : shares) {
       // Four standard deviations.

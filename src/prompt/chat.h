@@ -10,7 +10,7 @@
 namespace kw::prompt {
 
 struct ChatPrompt {
-  std::string template_id;  // "one_shot-1", "one_shot-1+refine-1": names with their versions
+  std::string template_id;  // "one_shot-2", "one_shot-2+refine-1": names with their versions
   std::vector<text::ChatMessage> messages;
 };
 

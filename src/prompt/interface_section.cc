@@ -68,7 +68,7 @@ std::string python_module(const Signature& signature) {
       "Define `class ModelNew(torch.nn.Module)` with the constructor arguments and the `forward` "
       "arguments of `Model`. "
       "It gets the reference's parameters and buffers where `state_dict` names and shapes agree, "
-      "so keep them. "
+      "so keep them. Input tensors are contiguous. "
       "A method `prepare(self)`, if you define it, is called once after that, is not timed, and is "
       "the place to repack weights.\n";
   add_arguments(out, "input", signature.inputs, signature.input_axes);

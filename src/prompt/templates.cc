@@ -11,11 +11,11 @@ namespace kw::prompt {
 namespace {
 
 constexpr std::array<Template, 5> kTemplates = {{
-    {"zero_shot", 1, false, false, false},
-    {"one_shot", 1, true, false, false},
-    {"hardware", 1, false, true, false},
-    {"plan_first", 2, false, false, true},
-    {"full", 2, true, true, true},
+    {"zero_shot", 2, false, false, false},
+    {"one_shot", 2, true, false, false},
+    {"hardware", 2, false, true, false},
+    {"plan_first", 3, false, false, true},
+    {"full", 3, true, true, true},
 }};
 
 Result<PromptOptions> options_of(const Template& chosen, PromptOptions options) {

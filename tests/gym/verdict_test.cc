@@ -248,6 +248,28 @@ class ModelNew(nn.Module):
   EXPECT_FALSE(verdict.kernelbench.correctness);
 }
 
+// A kernel that takes a permuted tensor for a dense one is right here, and not everywhere.
+TEST_F(Verdicts, InputsThatGetInputsMakesAsViewsAreARisk) {
+  const auto problem = [](const std::string& inputs) {
+    return "class Model(nn.Module):\n    def forward(self, x):\n        return torch.sin(x)\n"
+           "def get_init_inputs():\n    return []\ndef get_inputs():\n    return [" +
+           inputs + "]\n";
+  };
+  constexpr const char* kDense = R"(
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty(x.shape)
+        y.view(-1)[:] = torch.sin(torch.as_strided(x, (x.numel(),), (1,)))
+        return y
+)";
+  constexpr const char* kRisk = "get_inputs() makes x with strides of a view";
+  task::Verdict verdict = judge(problem("torch.randn(4, 20, 3).permute(0, 2, 1)"), kDense);
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  EXPECT_THAT(described(verdict), testing::HasSubstr(kRisk));
+  verdict = judge(problem("torch.randn(4, 3, 20)"), kDense);
+  EXPECT_THAT(described(verdict), testing::Not(testing::HasSubstr(kRisk)));
+}
+
 TEST_F(Verdicts, AnExceptionOfACppCandidateIsARuntimeErrorWithItsText) {
   const task::Verdict verdict = judge(kLayerNorm,
                                       R"(#include <stdexcept>

@@ -1,6 +1,8 @@
 // The oracle's JSON as a signature.
 #include "gym/checker/module_description.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "gym/protocol.h"
@@ -96,6 +98,13 @@ Result<ModuleDescription> module_description_from_json(std::string_view text) {
   // their type.
   KW_TRY(description.signature, task::signature_from_json(given, "description"));
   KW_TRY(description.init_args, reader.string_or("init_args", "[]"));
+  KW_TRY(description.views, reader.strings_or_empty("views"));
+  for (const std::string& view : description.views) {
+    const auto is_named = [&](const task::Argument& input) { return input.name == view; };
+    if (std::ranges::any_of(description.signature.inputs, is_named)) continue;
+    return fail(ErrorCode::kInvalidArgument, "description.views: {} is no input",
+                printable(view, 40));
+  }
   KW_TRY(description.random_in_forward, reader.boolean_or("random_in_forward", false));
   KW_TRY(description.mutates_inputs, reader.boolean_or("mutates_inputs", false));
   return description;

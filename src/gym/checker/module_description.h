@@ -14,6 +14,8 @@ struct ModuleDescription {
   task::Signature signature;
   std::vector<bool> static_is_constant;  // all elements equal in the reference as built
   std::string init_args;                 // Python literal
+  // Inputs that get_inputs() makes with other strides; everybody gets them contiguous.
+  std::vector<std::string> views;
   bool random_in_forward = false;
   bool mutates_inputs = false;
 };

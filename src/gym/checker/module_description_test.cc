@@ -17,7 +17,7 @@ Json described() {
                  "dtype": "float32", "shape": [3]},
                 {"name": "b", "state_key": "b", "is_buffer": true, "constant": false, "used": false,
                  "dtype": "float32", "shape": [3]}],
-    "constants": [["dim", 3]], "init_parameters": ["dim", "mode="], "init_args": "[3]"})");
+    "views": ["x"], "constants": [["dim", 3]], "init_parameters": ["dim", "mode="], "init_args": "[3]"})");
 }
 
 std::string message(const Json& value) {
@@ -34,6 +34,7 @@ TEST(ModuleDescription, Reads) {
   EXPECT_EQ(read->static_is_constant, std::vector<bool>{true});
   EXPECT_TRUE(read->signature.of_module());
   EXPECT_EQ(read->init_args, "[3]");
+  EXPECT_EQ(read->views, std::vector<std::string>{"x"});
   EXPECT_EQ(read->signature.init_parameters.value(), (std::vector<std::string>{"dim", "mode="}));
 }
 
@@ -54,6 +55,8 @@ TEST(ModuleDescription, WrongTypesAreErrors) {
        "description.inputs[0]: shape [1099511627776, 1099511627776] needs"},
       {"/outputs/0/shape", huge, "description.outputs[0]: shape"},
       {"/inputs/1/value", "4", "description.inputs[1].value: expected a value of type int64"},
+      {"/views/0", "gone", "description.views: gone is no input"},
+      {"/views", "x", "description.views: expected a list"},
       {"/outputs", Json::array(), "2 inputs and 0 outputs"},
       {"/init_parameters/1", "x=print(1)", "description.init_parameters: expected a constructor's"},
   };

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/text.h"
 #include "gym/checker/admission.h"
 #include "gym/checker/judgement.h"
 
@@ -113,6 +114,7 @@ Result<OracleAnswer> Session::describe_problem(const OpenRequest& request) {
   }
   signature_ = std::move(description.signature);
   init_args_ = std::move(description.init_args);
+  views_ = std::move(description.views);
   return answer;
 }
 
@@ -306,6 +308,11 @@ Result<WorkloadReport> Session::judge(const JudgeRequest& request, ReceivedFds& 
                          backend_.machine()};
   Judgement judgement(context, std::move(candidate));
   KW_TRY(WorkloadReport report, judgement.run());
+  if (!views_.empty())
+    report.diagnostics.push_back(
+        {"risk", fmt::format("get_inputs() makes {} with strides of a view; it is judged with "
+                             "contiguous ones, and may be wrong with others",
+                             join(views_, ", "))});
   hard_.save_memory();
   auto side = judgement.take_side();
   if (!side->executor().has_device_clock()) return report;

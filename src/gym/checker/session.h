@@ -73,6 +73,7 @@ class Session {
   bool unfit_ = false;  // the reference runs, but nothing can be judged by it
   task::Signature signature_;
   std::string init_args_ = "[]";
+  std::vector<std::string> views_;  // ModuleDescription::views
   std::uint64_t param_seed_ = 0;
   std::unique_ptr<InputSource> inputs_;
   std::unique_ptr<TensorMemory> statics_;  // null: none
