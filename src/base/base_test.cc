@@ -81,6 +81,27 @@ TEST(Json, CanonicalFormIgnoresOrderAndSpace) {
   EXPECT_EQ(canonical_json(a), R"({"a":{"c":"x","d":[1.5,true]},"b":1})");
 }
 
+// The sorted maps of nlohmann are the reference.
+TEST(Json, CanonicalFormIsThatOfSortedMaps) {
+  for (const char* text :
+       {R"([])", R"({})", R"({"b":[],"a":{},"B":[{}],"":null,"ab":1,"a b":2})",
+        R"(["\u0000","\u001f","\u007f","a\"b","\\","/","\n","\u00e9\ud83d\ude00",{"\"":true}])",
+        R"([0,-1,1.0,-0.0,0.1,1e300,5e-324,18446744073709551615,-9223372036854775808])"})
+    EXPECT_EQ(canonical_json(parse_json(text).value()), nlohmann::json::parse(text).dump());
+  const Json wrong = Json{{"\xff", "a\xc3"}};
+  EXPECT_EQ(canonical_json(wrong), "{\"\xEF\xBF\xBD\":\"a\xEF\xBF\xBD\"}");
+}
+
+TEST(Json, KeysAreToldApartInSmallAndLargeObjects) {
+  for (const int count : {1, 15, 16, 17, 40}) {
+    std::string text = "{";
+    for (int i = 0; i < count; ++i) text += fmt::format("\"k{}\":{{\"k0\":{}}},", i, i);
+    EXPECT_EQ(parse_json(text + "\"x\":0}").value().size(), static_cast<std::size_t>(count) + 1);
+    for (const int twice : {0, count / 2, count - 1})
+      EXPECT_FALSE(parse_json(text + fmt::format("\"k{}\":0}}", twice))) << count << " " << twice;
+  }
+}
+
 TEST(Hash, Sha256OfKnownText) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 
@@ -23,11 +24,12 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
   bool string(string_t& value) override { return put(Json(std::move(value))); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override {
-    keys_.emplace_back();
-    return open(Json::object());
+    if (!open(Json::object())) return false;
+    // Keys are const: a list that grows copies them.
+    object().reserve(kFewKeys / 2);
+    return true;
   }
   bool end_object() override {
-    keys_.pop_back();
     stack_.pop_back();
     return true;
   }
@@ -37,11 +39,11 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool key(string_t& name) override {
-    if (!keys_.back().insert(name).second) {
+    if (!is_new(name)) {
       problem = fmt::format("key \"{}\" is given twice", printable(name, 80));
       return false;
     }
-    key_ = name;
+    key_ = std::move(name);
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& e) override {
@@ -52,18 +54,36 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
   std::string problem;
 
  private:
+  static constexpr std::size_t kFewKeys = 16;  // that are compared one by one
+  struct Open {
+    Json* value;
+    std::set<std::string> keys = {};  // of an object with more than a few
+  };
+
+  Json::object_t& object() { return stack_.back().value->get_ref<Json::object_t&>(); }
+
+  bool is_new(const std::string& name) {
+    const Json::object_t& known = object();
+    std::set<std::string>& keys = stack_.back().keys;
+    if (known.size() < kFewKeys)
+      return std::ranges::none_of(known, [&](const auto& pair) { return pair.first == name; });
+    if (keys.empty())
+      for (const auto& [key, value] : known) keys.insert(key);
+    return keys.insert(name).second;
+  }
+
   Json* place(Json value) {
     if (stack_.empty()) {
       root_ = std::move(value);
       return &root_;
     }
-    Json& top = *stack_.back();
+    Json& top = *stack_.back().value;
     if (top.is_array()) {
       top.push_back(std::move(value));
       return &top.back();
     }
     // Known to be new: operator[] would compare it with every key before it.
-    return &top.get_ref<Json::object_t&>().emplace_back(key_, std::move(value)).second;
+    return &object().emplace_back(std::move(key_), std::move(value)).second;
   }
   bool put(Json value) {
     place(std::move(value));
@@ -74,13 +94,12 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
       problem = fmt::format("nested deeper than {} levels", kMaxJsonDepth);
       return false;
     }
-    stack_.push_back(place(std::move(value)));
+    stack_.push_back({place(std::move(value))});
     return true;
   }
 
   Json& root_;
-  std::vector<Json*> stack_;
-  std::vector<std::set<std::string>> keys_;
+  std::vector<Open> stack_;
   std::string key_;
 };
 
@@ -90,24 +109,52 @@ std::string readable(std::string message) {
   return printable(message, 300);
 }
 
-nlohmann::json sorted(const Json& value) {
+std::string plain_dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void append_text(std::string& out, const std::string& text) {
+  const bool is_plain = std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\'; });
+  if (is_plain) {
+    out.append(1, '"').append(text).append(1, '"');
+  } else {
+    out += plain_dump(Json(text));
+  }
+}
+
+void append_canonical(std::string& out, const Json& value) {
   if (value.is_object()) {
-    nlohmann::json out = nlohmann::json::object();
-    for (const auto& [key, item] : value.items()) out[key] = sorted(item);
-    return out;
+    std::vector<const Json::object_t::value_type*> items;
+    for (const auto& item : value.get_ref<const Json::object_t&>()) items.push_back(&item);
+    std::ranges::sort(items, {},
+                      [](const auto* item) -> const std::string& { return item->first; });
+    char before = '{';
+    for (const auto* item : items) {
+      out += std::exchange(before, ',');
+      append_text(out, item->first);
+      out += ':';
+      append_canonical(out, item->second);
+    }
+    out += items.empty() ? "{}" : "}";
+  } else if (value.is_array()) {
+    char before = '[';
+    for (const Json& item : value) {
+      out += std::exchange(before, ',');
+      append_canonical(out, item);
+    }
+    out += value.empty() ? "[]" : "]";
+  } else if (value.is_string()) {
+    append_text(out, value.get_ref<const std::string&>());
+  } else {
+    out += plain_dump(value);
   }
-  if (value.is_array()) {
-    nlohmann::json out = nlohmann::json::array();
-    for (const auto& item : value) out.push_back(sorted(item));
-    return out;
-  }
-  return nlohmann::json(value);
 }
 
 tl::unexpected<Error> expected_kind(const std::string& path, std::string_view kind,
                                     const Json& value) {
   return fail(ErrorCode::kInvalidArgument, "{}: expected {}, found {}", path, kind,
-              printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60));
+              printable(plain_dump(value), 60));
 }
 
 }  // namespace
@@ -125,22 +172,26 @@ Result<Json> parse_json(std::string_view text) {
 }
 
 std::string canonical_json(const Json& value) {
-  return sorted(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  append_canonical(out, value);
+  return out;
 }
 
 Result<ObjectReader> ObjectReader::make(const Json& value, std::string where) {
   if (!value.is_object())
     return expected_kind(where.empty() ? "document" : where, "an object", value);
-  return ObjectReader(value, std::move(where));
+  ObjectReader out(value, std::move(where));
+  out.asked_.reserve(value.size());
+  return out;
 }
 
 bool ObjectReader::has(std::string_view key) const {
-  return value_->contains(std::string(key));
+  return value_->contains(key);
 }
 
 const Json* ObjectReader::find(std::string_view key) {
   asked_.emplace_back(key);
-  auto it = value_->find(std::string(key));
+  auto it = value_->find(key);
   return it == value_->end() || it->is_null() ? nullptr : &*it;
 }
 
