@@ -9,10 +9,12 @@
 namespace kw::gym {
 
 std::string EvalRequest::hash() const {
-  return sha256_hex(canonical_json({{"problem", problem.hash},
-                                    {"candidate", candidate.hash},
-                                    {"options", to_json(options)},
-                                    {"gym_version", kGymVersion}}));
+  Json identity = Json::object();
+  identity["problem"] = problem.hash;
+  identity["candidate"] = candidate.hash;
+  identity["options"] = to_json(options);
+  identity["gym_version"] = kGymVersion;
+  return sha256_hex(canonical_json(identity));
 }
 
 Result<Json> to_json(const EvalRequest& request) {

@@ -168,7 +168,7 @@ class TaskRoutes {
   void submit(const net::Request& request, net::Responder responder) const {
     auto body = net::json_body(request);
     if (!body) return responder.send(std::move(body.error()));
-    auto submissions = submissions_from_json(*body);
+    auto submissions = submissions_from_json(std::move(*body));
     if (!submissions) return responder.send(refusal_of_body(submissions.error()));
     const auto who = callers_.identify(request);
     if (!who) return responder.send(refusal(who.error()));

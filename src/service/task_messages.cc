@@ -25,10 +25,11 @@ Result<std::string> name_of(ObjectReader& reader, const char* key, const std::st
   return out;
 }
 
-Result<Submission> submission_of(const Json& value, const std::string& where) {
+Result<Submission> submission_of(Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
-  KW_TRY(const Json* request, reader.get("request"));
-  KW_TRY(AskedWork asked, asked_work_from_json(*request, reader.path("request")));
+  KW_TRY_STATUS(reader.get("request").map([](auto) {}));
+  KW_TRY(AskedWork asked,
+         asked_work_from_json(std::move(value["request"]), reader.path("request")));
   Submission out;
   KW_TRY(out.submission, name_of(reader, "submission", ""));
   KW_TRY(const double timeout, reader.number_or("timeout_seconds", 0));
@@ -59,8 +60,7 @@ Result<LeaseReport> read_report(ObjectReader reader, ReportKind kind, JobId job)
   LeaseReport out{.kind = kind, .job = job};
   KW_TRY(out.epoch, reader.integer("epoch"));
   if (kind == ReportKind::kComplete) {
-    KW_TRY(const WorkAnswer read, read_answer(reader));
-    out.answer = to_json(read).dump();
+    KW_TRY(out.answer, answer_text(reader));
   }
   if (kind == ReportKind::kFail) {
     KW_TRY(const std::string name, reader.string("code"));
@@ -95,17 +95,18 @@ Result<std::chrono::milliseconds> poll_time(double seconds, const std::string& w
   return std::chrono::milliseconds(std::llround(seconds * 1000));
 }
 
-Result<std::vector<Submission>> submissions_from_json(const Json& body) {
+Result<std::vector<Submission>> submissions_from_json(Json body) {
   KW_TRY(ObjectReader reader, ObjectReader::make(body, ""));
-  KW_TRY(const Json* tasks, reader.get("tasks"));
+  KW_TRY_STATUS(reader.get("tasks").map([](auto) {}));
+  Json& tasks = body["tasks"];
   KW_TRY(const std::string group, name_of(reader, "group", ""));
   KW_TRY_STATUS(reader.no_other_keys());
-  if (!tasks->is_array() || tasks->empty() || tasks->size() > kMaxTasksAtOnce)
+  if (!tasks.is_array() || tasks.empty() || tasks.size() > kMaxTasksAtOnce)
     return fail(ErrorCode::kInvalidArgument, "tasks: expected a list of 1 to {} tasks",
                 kMaxTasksAtOnce);
   std::vector<Submission> out;
-  for (std::size_t i = 0; i < tasks->size(); ++i) {
-    KW_TRY(Submission each, submission_of((*tasks)[i], fmt::format("tasks[{}]", i)));
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    KW_TRY(Submission each, submission_of(tasks[i], fmt::format("tasks[{}]", i)));
     each.group = group;
     out.push_back(std::move(each));
   }

@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kLongestPoll{30};
 // where: the key, for the error.
 Result<std::chrono::milliseconds> poll_time(double seconds, const std::string& where);
 
-Result<std::vector<Submission>> submissions_from_json(const Json& body);
+Result<std::vector<Submission>> submissions_from_json(Json body);
 
 struct LeaseCall {
   std::string worker = {}, name = {};

@@ -118,6 +118,20 @@ Result<WorkAnswer> answer_of(std::size_t kind, const Json& value, const std::str
   }
 }
 
+// Its place in kAnswers.
+Result<std::size_t> kind_of_answer(ObjectReader& reader) {
+  std::optional<std::size_t> kind;
+  for (std::size_t i = 0; i < kAnswers.size(); ++i) {
+    if (reader.find(kAnswers[i]) == nullptr) continue;
+    if (kind)
+      return fail(ErrorCode::kInvalidArgument, "{}: an answer has either this or {}",
+                  reader.path(kAnswers[i]), kAnswers[*kind]);
+    kind = i;
+  }
+  if (!kind) return fail(ErrorCode::kInvalidArgument, "{}: missing", reader.path("verdict"));
+  return *kind;
+}
+
 }  // namespace
 
 Result<Json> to_json(const Work& work) {
@@ -154,7 +168,7 @@ void refer_to_problem(Json& work, const std::string& hash) {
   if (!hash.empty()) work["problem"] = problem_reference(hash);
 }
 
-Result<AskedWork> asked_work_from_json(const Json& value, const std::string& where) {
+Result<AskedWork> asked_work_from_json(Json value, const std::string& where) {
   bool is_whole = false;
   const auto read_problem = [&](const Json& problem,
                                 const std::string& at) -> Result<task::Problem> {
@@ -168,8 +182,11 @@ Result<AskedWork> asked_work_from_json(const Json& value, const std::string& whe
     return out;
   };
   KW_TRY(Work work, work_from_json(value, where, read_problem));
-  AskedWork out{
-      .work = std::move(work), .json = value, .key = {}, .problem = {}, .whole_problem = {}};
+  AskedWork out{.work = std::move(work),
+                .json = std::move(value),
+                .key = {},
+                .problem = {},
+                .whole_problem = {}};
   out.problem = problem_of(out.work);
   if (is_whole) {
     out.whole_problem = std::move(out.json["problem"]);
@@ -197,16 +214,15 @@ Json to_json(const WorkAnswer& answer) {
 }
 
 Result<WorkAnswer> read_answer(ObjectReader& reader) {
-  std::optional<std::size_t> kind;
-  for (std::size_t i = 0; i < kAnswers.size(); ++i) {
-    if (reader.find(kAnswers[i]) == nullptr) continue;
-    if (kind)
-      return fail(ErrorCode::kInvalidArgument, "{}: an answer has either this or {}",
-                  reader.path(kAnswers[i]), kAnswers[*kind]);
-    kind = i;
-  }
-  if (!kind) return fail(ErrorCode::kInvalidArgument, "{}: missing", reader.path("verdict"));
-  return answer_of(*kind, *reader.find(kAnswers[*kind]), reader.path(kAnswers[*kind]));
+  KW_TRY(const std::size_t kind, kind_of_answer(reader));
+  return answer_of(kind, *reader.find(kAnswers[kind]), reader.path(kAnswers[kind]));
+}
+
+Result<std::string> answer_text(ObjectReader& reader) {
+  KW_TRY(const std::size_t kind, kind_of_answer(reader));
+  const Json& value = *reader.find(kAnswers[kind]);
+  KW_TRY_STATUS(answer_of(kind, value, reader.path(kAnswers[kind])).map([](const auto&) {}));
+  return fmt::format(R"({{"{}":{}}})", kAnswers[kind], value.dump());
 }
 
 }  // namespace kw::service

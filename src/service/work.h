@@ -58,12 +58,14 @@ struct AskedWork {
   std::string problem;  // hash, or empty
   Json whole_problem;   // null when it came as a reference
 };
-Result<AskedWork> asked_work_from_json(const Json& value, const std::string& where);
+Result<AskedWork> asked_work_from_json(Json value, const std::string& where);
 
 // An object with one key, which says what it is.
 Json to_json(const WorkAnswer& answer);
 // Takes the keys of an answer from a reader and leaves others to the caller. kInvalidArgument for
 // none or several.
 Result<WorkAnswer> read_answer(ObjectReader& reader);
+// The same as the text of an object with one key, as it came, once it has been read.
+Result<std::string> answer_text(ObjectReader& reader);
 
 }  // namespace kw::service

@@ -28,20 +28,18 @@ std::string candidate_hash(const Candidate& candidate) {
     sources.emplace_back(known_as(source.path), sha256_hex(source.content));
   }
   std::sort(sources.begin(), sources.end());
-  Json launches = Json::array();
+  Json identity = Json::object();
+  identity["language"] = to_string(candidate.language);
+  identity["entry_file"] = known_as(candidate.entry_file);
+  identity["entry_function"] = candidate.entry_function;
+  identity["flags"] = candidate.flags;
+  identity["binding"] = candidate.binding;
+  identity["destination_passing"] = candidate.destination_passing;
+  identity["destination_passing_given"] = candidate.destination_passing_given;
+  identity["dependencies"] = candidate.dependencies;
+  identity["sources"] = sources;
+  Json& launches = identity["launches"] = Json::array();
   for (const LaunchDescriptor& launch : candidate.launches) launches.push_back(to_json(launch));
-  Json identity = {
-      {"language", to_string(candidate.language)},
-      {"entry_file", known_as(candidate.entry_file)},
-      {"entry_function", candidate.entry_function},
-      {"flags", candidate.flags},
-      {"binding", candidate.binding},
-      {"destination_passing", candidate.destination_passing},
-      {"destination_passing_given", candidate.destination_passing_given},
-      {"dependencies", candidate.dependencies},
-      {"sources", sources},
-      {"launches", launches},
-  };
   for (const ScratchDescriptor& one : candidate.scratch)
     identity["scratch"].push_back(to_json(one));
   return sha256_hex(canonical_json(identity));
