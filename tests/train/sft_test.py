@@ -166,6 +166,8 @@ def check_lora(kind, work):
     run(*command(model, rows_file, cut, f"lora_adapter={begin}", "--resume"))
     assert checkpoint_bytes(cut / "checkpoints" / last.name) == checkpoint_bytes(last), "resumed run differs"
     refused(command(model, rows_file, cut, "--resume"), "lora_adapter: differs")
+    shutil.copytree(model, work / f"other-{kind}")
+    refused(command(work / f"other-{kind}", rows_file, cut, f"lora_adapter={begin}", "--resume"), "model: differs")
     refused(command(model, rows_file, work / "run-x", f"lora_adapter={begin}", "lora_rank=4"), "lora_rank and lora_adapter")
     refused(command(model, rows_file, work / "run-x", "lora_rank=4", 'lora_targets=["qproj"]'), "lora_targets", "qproj")
     refused(command(work / ("llama" if kind == "qwen3" else "qwen3"), rows_file, work / "run-x", f"lora_adapter={work / 'nowhere'}"), "nowhere")

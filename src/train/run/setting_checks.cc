@@ -46,10 +46,10 @@ Status check(const LoraSettings& s) {
   return {};
 }
 
-const std::vector<std::string>& fixed_lora_keys() {
-  static const std::vector<std::string> all = {"lora_rank", "lora_alpha", "lora_targets",
-                                               "lora_adapter"};
-  return all;
+std::vector<std::string> fixed_lora_keys(const LoraSettings& settings) {
+  std::vector<std::string> out = {"lora_rank", "lora_alpha", "lora_targets", "lora_adapter"};
+  if (settings.trains_adapter()) out.insert(out.end(), {"model", "new_weights"});
+  return out;
 }
 
 }  // namespace kw::train

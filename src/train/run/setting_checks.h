@@ -36,8 +36,9 @@ void describe_lora(S& s, Visit&& visit) {
   visit("lora_adapter", s.lora.adapter);
 }
 Status check(const LoraSettings& settings);
-// Keys of describe_lora() that a resumed run may not change.
-const std::vector<std::string>& fixed_lora_keys();
+// Keys that a resumed run may not change: those of describe_lora() and, with an adapter, those of
+// the model beside it, which no checkpoint has.
+std::vector<std::string> fixed_lora_keys(const LoraSettings& settings);
 
 // Members of a command's settings that choose the optimizer and its learning rate: described and
 // checked in the same way by all commands.

@@ -52,7 +52,8 @@ std::string differs_for_resume(const Json& stored, const SftSettings& now) {
   const Json current = to_json(now), defaults = to_json(SftSettings{});
   for (const std::string& key : kFixed)
     if (!stored.contains(key) || stored[key] != current[key]) return key;
-  for (const std::string& key : fixed_lora_keys())  // a run of an earlier program lacks them
+  for (const std::string& key :
+       fixed_lora_keys(now.lora))  // a run of an earlier program lacks them
     if (stored.value(key, defaults[key]) != current[key]) return key;
   return "";
 }

@@ -64,5 +64,20 @@ TEST(SftSettings, ResumeKeepsWhatDecidesTheResult) {
   EXPECT_EQ(differs_for_resume(Json::object(), *settings), "data");
 }
 
+// A checkpoint has the adapter alone to go on from: beside another model it would be another one.
+TEST(SftSettings, AnAdapterIsResumedBesideItsModel) {
+  const auto settings = sft_settings(kLeast, {"lora_rank=4"});
+  ASSERT_TRUE(settings);
+  SftSettings other = *settings;
+  other.model = "another";
+  EXPECT_EQ(differs_for_resume(to_json(*settings), other), "model");
+  other.lora.rank = 0;
+  EXPECT_EQ(differs_for_resume(to_json(*settings), other), "lora_rank");
+  const auto whole = sft_settings(kLeast, {});
+  other = *whole;
+  other.model = "another";
+  EXPECT_EQ(differs_for_resume(to_json(*whole), other), "");
+}
+
 }  // namespace
 }  // namespace kw::train
