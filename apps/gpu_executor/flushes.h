@@ -16,7 +16,7 @@ class Flushes {
   static constexpr int kMost = 400;
   static constexpr auto kShortRest = std::chrono::milliseconds(15);
 
-  // Of another program, whose launching has not been seen.
+  // Another program comes, whose launching has not been seen.
   void forget_launching();
   // The host took so long to launch one call; what counts is the longest of a program.
   void saw_launching(std::chrono::nanoseconds host);

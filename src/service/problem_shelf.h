@@ -34,9 +34,9 @@ class ProblemShelf {
     std::vector<std::pair<std::string, std::string>> added = {};  // hash and text
     std::vector<std::string> forgotten = {};
   };
-  // What has to be stored since the last call. Problems over the limits are forgotten by it.
+  // Returns what has to be stored since the last call, and forgets problems over the limits.
   Changes take_changes();
-  // What is stored: no change.
+  // Takes what is stored already, which is no change.
   void restore(const std::string& hash, std::string text);
 
  private:

@@ -395,7 +395,7 @@ std::optional<net::Response> refuse_caller(const Callers& callers, const net::Re
   }
   // These show all tenants.
   const bool is_of_all = request.path == "/v1/queue" || request.path == "/metrics";
-  // Who knows a problem's hash may read it, and workers must.
+  // Whoever knows a problem's hash may read it, and workers must.
   const bool is_problem = request.method == "GET" && request.path.starts_with("/v1/problems/");
   const bool may = who->may(scope_of(request)) || (is_problem && who->may(Scope::kWork));
   if (may && (who->tenant.empty() || !is_of_all)) return std::nullopt;

@@ -32,7 +32,7 @@ struct AdmissionInput {
   HardCases& hard;    // none where the workload is not timed
   SessionSeeds& seeds;
   bool fixed_inputs = false;  // all from files: another call's output is the same
-  // Of one run of the reference: slow ones get fewer draws.
+  // The reference takes so long for one run; a slow one gets fewer draws.
   std::chrono::nanoseconds reference_time{0};
 };
 

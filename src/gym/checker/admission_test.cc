@@ -92,7 +92,6 @@ TEST_F(AdmissionTest, OutputsOfFewValuesAreNotTriedInLowerPrecision) {
   EXPECT_TRUE(admit(steps).passing.empty());
 }
 
-// What is right on half of the draws is wrong for certain on further ones, and the other way round.
 // The first element of the inputs that the oracle has now.
 float first_input(ScriptedOracle& oracle) {
   float value = 0;
@@ -100,7 +99,8 @@ float first_input(ScriptedOracle& oracle) {
   return value;
 }
 
-// One draw of a result of two values says little.
+// One draw of a result of two values says little: on further draws, an answer that half of them
+// pass is wrong, and one that nearly all pass is right.
 TEST_F(AdmissionTest, FurtherDrawsGiveTheSameAnswerEachTime) {
   constexpr float kHalf = 0, kNearlyAll = 2;  // of a normal distribution are below
   for (const float limit : {kHalf, kNearlyAll}) {

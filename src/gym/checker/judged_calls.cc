@@ -120,7 +120,7 @@ bool JudgedCalls::exceeds_clock(const LaunchResult& launch) const {
 }
 
 // Frozen processes use no core time. Where freezing is by signals, something may continue them.
-// What they do then is part of the next call's time, so it may happen by chance now and then.
+// The next call's time has what they do then, so it may happen by chance now and then.
 bool JudgedCalls::ran_while_frozen(const LaunchResult& launch) {
   ++candidate_launches_;
   if (launch.worked_at_rest().count() > 0) ++restless_launches_;

@@ -14,7 +14,7 @@ constexpr std::size_t kCheckedCalls = 3;  // where nothing is timed, hard ones a
 // Slow candidates (an interpreter's) get no more calls than that; quick ones all hard cases.
 constexpr auto kCheckingTime = std::chrono::milliseconds(50);
 constexpr std::size_t kMostHardCalls = 32;
-// Of outputs of few elements a wrong one is right in many a call.
+// A wrong output of few elements is right in many a call.
 constexpr std::int64_t kFewElements = 64;
 constexpr std::size_t kCallsOfFewElements = 24;
 

@@ -42,11 +42,11 @@ struct Instance {
 
 // Relative steps of a perturbed run, for outputs of one dtype.
 struct PerturbationStep {
-  // Of inputs: the dtype's eps. Whole numbers have the largest of the problem's floating outputs,
-  // or, without such, what kernels compute in where they are made of floating inputs.
+  // Inputs move by the dtype's eps. Whole numbers have the largest of the problem's floating
+  // outputs, or, without such, what kernels compute in where they are made of floating inputs.
   double inputs = 0;
-  // Of elementary functions' results: what makes a budget of four units in the last place of the
-  // precision that kernels compute in, the accuracy of vector libraries.
+  // Elementary functions' results move by what makes a budget of four units in the last place of
+  // the precision that kernels compute in, the accuracy of vector libraries.
   double functions = 0;
 
   bool operator==(const PerturbationStep&) const = default;

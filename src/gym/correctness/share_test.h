@@ -14,7 +14,7 @@ class ShareTest {
   int draws() const { return draws_; }
   int happened() const { return happened_; }
   bool is_decided() const { return is_often_ || is_rare_; }
-  // What was decided; before that, what the share so far is nearer to.
+  // Returns what was decided; before that, whether the share so far is nearer to kOften.
   bool is_often() const;
 
  private:

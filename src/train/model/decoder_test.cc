@@ -187,7 +187,7 @@ lm::LoraAdapter adapter_for(const lm::Parameters& parameters) {
   return std::move(*out);
 }
 
-// Of W + s B A: dA = s B^T dW and dB = s dW A^T, with dW of a model whose weights are the sums.
+// W + s B A has dA = s B^T dW and dB = s dW A^T, with dW of a model whose weights are the sums.
 TEST(Lora, GradientsAreThoseOfTheSumThroughTheProduct) {
   for (auto family : {lm::Family::kQwen2, lm::Family::kQwen3, lm::Family::kLlama}) {
     SCOPED_TRACE(lm::to_string(family));
