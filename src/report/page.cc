@@ -1,6 +1,7 @@
 // The page's frame.
 #include "report/html.h"
 #include "report/page_parts.h"
+#include "report/page_style.h"
 
 namespace kw::report {
 namespace {

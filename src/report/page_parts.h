@@ -24,8 +24,6 @@ std::string badge(const Attempt& attempt);  // the outcome in its stage's colour
 // Problems whose rows and trees the page shows; the others are only counted.
 inline constexpr std::size_t kMaxProblems = 2000;
 
-extern const char* const kPageStyle;
-
 // A whole page. All four are markup.
 std::string html_page(const std::string& title, const std::string& brand,
                       const std::string& navigation, const std::string& sections);

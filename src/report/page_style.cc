@@ -1,6 +1,6 @@
 // The page's style sheet. Colours have a contrast of 4.5 to 1 for text and 3 to 1 for lines, light
 // and dark.
-#include "report/page_parts.h"
+#include "report/page_style.h"
 
 namespace kw::report {
 

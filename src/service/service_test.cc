@@ -431,6 +431,41 @@ TEST_F(ServiceTest, AGroupsEndsComeAsEvents) {
   EXPECT_EQ(rest[0].data, all[1].data);
 }
 
+TEST_F(ServiceTest, AnOverviewTellsWhatHasEndedSinceTheLast) {
+  const Json empty = call("GET", "/v1/overview").value();
+  EXPECT_EQ(empty["ended"], Json::array());
+  Json body = tasks(task_body());
+  body["group"] = "g";
+  const std::string id = call("POST", "/v1/tasks", body).value()["tasks"][0]["id"];
+  Json now = call("GET", "/v1/overview").value();
+  EXPECT_EQ(now["waiting"], 1);
+  EXPECT_EQ(now["tenants"], (Json::array({{{"name", ""}, {"waiting", 1}, {"leased", 0}}})));
+  const Json lease = this->lease();
+  now = call("GET", "/v1/overview").value();
+  EXPECT_EQ(now["workers"][0]["name"], "w");
+  EXPECT_EQ(now["workers"][0]["leased"], 1);
+  const Json asked = call("GET", "/v1/tasks/" + id + "/request").value();
+  EXPECT_EQ(asked["request"], lease["request"]);
+  ASSERT_TRUE(call("POST", "/v1/leases/" + lease["task"].get<std::string>() + "/complete",
+                   {{"epoch", lease["epoch"]}, {"verdict", to_json(verdict_of(relu_request()))}}));
+  now = call("GET", "/v1/overview?after=" + empty["next"].get<std::string>()).value();
+  ASSERT_EQ(now["ended"].size(), 1U);
+  const Json& ended = now["ended"][0];
+  EXPECT_EQ(ended["id"], id);
+  EXPECT_EQ(ended["outcome"], "wrong_value");
+  EXPECT_EQ(ended["group"], "g");
+  EXPECT_EQ(ended["worker"], "w");
+  EXPECT_EQ(ended["speedup"], nullptr);
+  EXPECT_EQ(now["outcomes"], (Json{{"wrong_value", 1}}));
+  EXPECT_EQ(now["workers"][0]["answers"], 1);
+  EXPECT_EQ(now["tenants"], Json::array());
+  EXPECT_EQ(call("GET", "/v1/tasks/" + id + "/request").value(), asked) << "it is kept";
+  now = call("GET", "/v1/overview?after=" + now["next"].get<std::string>()).value();
+  EXPECT_EQ(now["ended"], Json::array());
+  EXPECT_EQ(call("GET", "/v1/overview?after=x").error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(call("GET", "/v1/tasks/999/request").error().code(), ErrorCode::kNotFound);
+}
+
 TEST_F(ServiceTest, RefusesAllOfASubmissionThatIsTooMuch) {
   Json body = {{"tasks", Json::array()}};
   for (int i = 0; i < 4; ++i) body["tasks"].push_back(task_body());
@@ -469,6 +504,7 @@ TEST(Callers, ATenantSeesAndNamesItsOwn) {
   Json tasks = {{"group", "g"}, {"tasks", Json::array()}};
   tasks["tasks"].push_back(
       {{"request", gym::to_json(relu_request()).value()}, {"submission", "s"}});
+  tasks["tasks"][0]["request"]["trajectory"] = "secret";
   const std::string of_a = call(a, "POST", "/v1/tasks", tasks).value()["tasks"][0]["id"];
   const std::string of_b = call(b, "POST", "/v1/tasks", tasks).value()["tasks"][0]["id"];
   EXPECT_NE(of_a, of_b) << "names are a tenant's own";
@@ -489,6 +525,15 @@ TEST(Callers, ATenantSeesAndNamesItsOwn) {
                 .size(),
             1U)
       << "equal requests of two tenants share one judgement";
+  const Json seen = call(b, "GET", "/v1/overview").value();
+  EXPECT_EQ(seen["ended"], Json::array());
+  EXPECT_FALSE(seen.contains("workers"));
+  EXPECT_EQ(seen["tenants"], Json::array()) << "the judgement is a's";
+  EXPECT_EQ(call(a, "GET", "/v1/overview").value()["leased"], 1);
+  EXPECT_EQ(call(a, "GET", "/v1/tasks/" + of_b + "/request").error().code(), ErrorCode::kNotFound);
+  const Json asked = call(b, "GET", "/v1/tasks/" + of_b + "/request").value()["request"];
+  EXPECT_FALSE(asked.contains("trajectory")) << "of the one who asked first";
+  EXPECT_TRUE(asked.contains("candidate"));
   server->stop(std::chrono::seconds(1));
   std::lock_guard lock(mutex);
   EXPECT_EQ(audit,

@@ -146,6 +146,14 @@ class SqliteStorage : public TaskStorage {
     return out;
   }
 
+  Result<std::string> request(JobId job) override {
+    std::optional<std::string> out;
+    KW_TRY_STATUS(each(fmt::format("SELECT text FROM requests WHERE job={}", job).c_str(),
+                       [&](sqlite3_stmt* row) { out = text(row, 0); }));
+    if (!out) return no_request(job);
+    return std::move(*out);
+  }
+
   Status commit(const Changes& changes) override {
     KW_TRY_STATUS(run(kBegin));
     Status written = write(changes);

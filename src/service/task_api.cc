@@ -10,6 +10,7 @@
 #include "net/replies.h"
 #include "net/sse.h"
 #include "net/url.h"
+#include "service/overview_json.h"
 #include "service/task_messages.h"
 #include "task/portable_problem.h"
 
@@ -83,20 +84,37 @@ Result<std::chrono::milliseconds> wait_of(const net::Request& request) {
 Result<TaskService::GroupCall> group_call_of(const net::Request& request,
                                              const std::string& start_name) {
   KW_TRY(const Query query,
-         query_of(request, {.numbers = {{"wait", 0}, {"least", 1}}, .texts = {{"after", ""}}}));
+         query_of(request, {.numbers = {{"wait", 0}, {"least", 1}, {"most", kMaxTasksAtOnce}},
+                            .texts = {{"after", ""}}}));
   TaskService::GroupCall out{.name = request.parameter("name")};
   KW_TRY(out.wait, poll_time(query.numbers.at("wait"), "wait"));
-  const double least = query.numbers.at("least");
-  if (!(least >= 1 && least <= kMaxTasksAtOnce))
-    return fail(ErrorCode::kInvalidArgument, "least: {} is not within 1 to {}", least,
-                kMaxTasksAtOnce);
-  out.least = static_cast<std::size_t>(least);
+  for (const auto& [name, count] : {std::pair("least", &out.least), std::pair("most", &out.most)}) {
+    const double given = query.numbers.at(name);
+    if (!(given >= 1 && given <= kMaxTasksAtOnce))
+      return fail(ErrorCode::kInvalidArgument, "{}: {} is not within 1 to {}", name, given,
+                  kMaxTasksAtOnce);
+    *count = static_cast<std::size_t>(given);
+  }
   const std::string* last_event = request.headers.find("Last-Event-ID");
   const std::string& after = last_event != nullptr ? *last_event : query.texts.at("after");
   if (!after.empty()) {
     KW_TRY(out.after, place_of(after, start_name));
   }
   return out;
+}
+
+Result<std::uint64_t> after_of(const net::Request& request, const std::string& start_name) {
+  KW_TRY(const Query query, query_of(request, {.texts = {{"after", ""}}}));
+  const std::string& after = query.texts.at("after");
+  if (after.empty()) return 0;
+  return place_of(after, start_name);
+}
+
+// A judgement that tenants share has the words of the one who asked first.
+Result<std::string> without_submitter(const std::string& request) {
+  KW_TRY(Json out, parse_json(request));
+  for (const char* key : {"tenant", "trajectory", "turn", "priority"}) out.erase(key);
+  return out.dump();
 }
 
 // Follows a group until all of it has ended: each end is an event, whose id is the place behind it.
@@ -221,6 +239,34 @@ class TaskRoutes {
     const auto who = callers_.identify(request);
     if (!who) return responder.send(refusal(who.error()));
     service_.status(*id, who->tenant, *wait, status_reply(*id, std::move(responder)));
+  }
+
+  // What was asked for, as the server keeps it.
+  void asked(const net::Request& request, net::Responder responder) const {
+    const auto id = id_of(request);
+    if (!id) return responder.send(refusal(id.error()));
+    const auto who = callers_.identify(request);
+    if (!who) return responder.send(refusal(who.error()));
+    service_.request(
+        *id, who->tenant,
+        [is_tenant = !who->tenant.empty(), shared = share(std::move(responder))](auto text) {
+          if (text && is_tenant) text = without_submitter(*text);
+          if (!text) return shared->send(refusal(text.error()));
+          shared->send(json_text_response(fmt::format(R"({{"request":{}}})", *text)));
+        });
+  }
+
+  void overview(const net::Request& request, net::Responder responder) const {
+    const auto who = callers_.identify(request);
+    if (!who) return responder.send(refusal(who.error()));
+    const auto after = after_of(request, service_.start_name());
+    if (!after) return responder.send(refusal(after.error()));
+    service_.overview(
+        who->tenant, *after,
+        [this, tenant = who->tenant, shared = share(std::move(responder))](auto seen) {
+          if (!seen) return shared->send(refusal(seen.error()));
+          shared->send(net::json_response(overview_json(*seen, tenant, service_.start_name())));
+        });
   }
 
   void group(const net::Request& request, net::Responder responder) const {
@@ -423,6 +469,8 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Call
   add("GET", "/v1/problems/{hash}",
       [](R r, Q q, net::Responder to) { r.problem(q, std::move(to)); });
   add("GET", "/v1/tasks/{id}", [](R r, Q q, net::Responder to) { r.status(q, std::move(to)); });
+  add("GET", "/v1/tasks/{id}/request",
+      [](R r, Q q, net::Responder to) { r.asked(q, std::move(to)); });
   add("DELETE", "/v1/tasks/{id}", [](R r, Q q, net::Responder to) { r.cancel(q, std::move(to)); });
   add("GET", "/v1/groups/{name}", [](R r, Q q, net::Responder to) { r.group(q, std::move(to)); });
   add("GET", "/v1/groups/{name}/events",
@@ -436,6 +484,7 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Call
   add_report("/v1/leases/{id}/complete", ReportKind::kComplete);
   add_report("/v1/leases/{id}/fail", ReportKind::kFail);
   add_report("/v1/leases/{id}/release", ReportKind::kRelease);
+  add("GET", "/v1/overview", [](R r, Q q, net::Responder to) { r.overview(q, std::move(to)); });
   add("GET", "/v1/queue", [](R r, Q, net::Responder to) { r.queue(std::move(to)); });
   add("GET", "/healthz", [](R r, Q, net::Responder to) { r.health(std::move(to)); });
   add("GET", "/metrics", [](R r, Q, net::Responder to) { r.metrics(std::move(to)); });

@@ -60,7 +60,9 @@ Result<LeaseReport> read_report(ObjectReader reader, ReportKind kind, JobId job)
   LeaseReport out{.kind = kind, .job = job};
   KW_TRY(out.epoch, reader.integer("epoch"));
   if (kind == ReportKind::kComplete) {
-    KW_TRY(out.answer, answer_text(reader));
+    KW_TRY(AnswerText answer, answer_text(reader));
+    out.answer = std::move(answer.text);
+    out.summary = std::move(answer.summary);
   }
   if (kind == ReportKind::kFail) {
     KW_TRY(const std::string name, reader.string("code"));

@@ -37,6 +37,7 @@ struct LeaseReport {
   JobId job = 0;
   std::int64_t epoch = 0;
   std::string answer = {};        // of complete
+  AnswerSummary summary = {};     // the answer's
   std::optional<Error> why = {};  // of fail
 };
 Result<LeaseReport> lease_report_from_json(const Json& body, ReportKind kind, JobId job);

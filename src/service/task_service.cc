@@ -35,7 +35,8 @@ Result<bool> carried_out(TaskTable& table, LeaseReport report, TaskTable::Time n
     case ReportKind::kRenew:
       return table.renew(report.job, report.epoch, now);
     case ReportKind::kComplete:
-      KW_TRY_STATUS(table.complete(report.job, report.epoch, std::move(report.answer), now));
+      KW_TRY_STATUS(table.complete(report.job, report.epoch, std::move(report.answer), now,
+                                   std::move(report.summary)));
       break;
     case ReportKind::kFail:
       KW_TRY_STATUS(table.fail_job(report.job, report.epoch, *report.why));
@@ -181,7 +182,7 @@ void TaskService::tell_group(WatcherId id, std::vector<Told>& told) {
 
 void TaskService::look(TaskTable::Time now, std::vector<Told>& told) {
   std::set<std::string> groups;
-  for (TicketId ticket : table_.take_ended()) {
+  for (TicketId ticket : table_.take_ended(now)) {
     if (!by_group_.empty()) groups.insert(table_.group_of(ticket));
     for (auto each = by_ticket_.lower_bound({ticket, 0});
          each != by_ticket_.end() && each->first == ticket;
@@ -283,6 +284,7 @@ void TaskService::lease(LeaseCall call, std::stop_token gone, Reply<std::vector<
   calls_.put([this, call = std::move(call), gone = std::move(gone), reply = std::move(reply)](
                  TaskTable& table, TaskTable::Time now) mutable -> Told {
     std::vector<Lease> leases;
+    table.see_worker(call.worker, now);
     for (std::size_t i = 0; i < call.most && !call.name.empty(); ++i)
       if (auto lease = table.leased_as(name_in(call, i), now)) leases.push_back(std::move(*lease));
     if (!leases.empty())
@@ -310,6 +312,23 @@ void TaskService::view(Reply<QueueView> reply) {
   call<QueueView>(std::move(reply), [](TaskTable& table, TaskTable::Time) -> Result<QueueView> {
     return table.view();
   });
+}
+
+void TaskService::overview(const std::string& tenant, std::uint64_t after, Reply<Seen> reply) {
+  call<Seen>(std::move(reply), [=](TaskTable& table, TaskTable::Time now) -> Result<Seen> {
+    return Seen{
+        .overview = table.overview(tenant, after, now), .counts = table.counts(), .now = now};
+  });
+}
+
+void TaskService::request(TicketId ticket, const std::string& tenant, Reply<std::string> reply) {
+  call<std::string>(std::move(reply),
+                    [=, this](TaskTable& table, TaskTable::Time) -> Result<std::string> {
+                      if (!table.is_of(ticket, tenant)) return unknown_task(ticket);
+                      KW_TRY(auto kept, table.request_of(ticket));
+                      if (kept.text) return std::move(*kept.text);
+                      return storage_->request(kept.job);
+                    });
 }
 
 void TaskService::counts(Reply<TaskCounts> reply) {

@@ -72,6 +72,15 @@ class TaskService {
   void report(std::vector<LeaseReport> reports, Reply<std::vector<Result<bool>>> reply);
   void counts(Reply<TaskCounts> reply);
   void view(Reply<QueueView> reply);
+  // What has happened behind the place `after`, and how things stand. tenant: as in status().
+  struct Seen {
+    Overview overview;
+    TaskCounts counts;
+    TaskTable::Time now;
+  };
+  void overview(const std::string& tenant, std::uint64_t after, Reply<Seen> reply);
+  // The JSON of what a ticket asks for, its problem as a reference.
+  void request(TicketId ticket, const std::string& tenant, Reply<std::string> reply);
 
   // This start of the server: places in a group's order are those of one start.
   const std::string& start_name() const { return start_name_; }

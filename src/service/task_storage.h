@@ -8,12 +8,18 @@
 
 namespace kw::service {
 
+inline tl::unexpected<Error> no_request(JobId job) {
+  return fail(ErrorCode::kNotFound, "no request of job {} is stored", job);
+}
+
 class TaskStorage {
  public:
   virtual ~TaskStorage() = default;
   virtual Result<Rows> load() = 0;
   // All or nothing, and durable when it returns. kResourceExhausted for a full disk.
   virtual Status commit(const Changes& changes) = 0;
+  // Of a job that was committed and is not forgotten; kNotFound for others.
+  virtual Result<std::string> request(JobId job) = 0;
 };
 
 // Forgets everything at its end.
@@ -45,6 +51,11 @@ class MemoryStorage : public TaskStorage {
     for (const std::string& hash : changes.forgotten_problems) problems_.erase(hash);
     if (changes.next_id != 0) next_id_ = changes.next_id;
     return {};
+  }
+  Result<std::string> request(JobId job) override {
+    auto found = jobs_.find(job);
+    if (found == jobs_.end() || !found->second.request) return no_request(job);
+    return *found->second.request;
   }
 
  private:

@@ -18,6 +18,11 @@ std::string error_answer(ErrorCode code, const std::string& message) {
       -1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string_view state_of(const TicketRow& ticket, const JobRow& job) {
+  if (ticket.state == TicketState::kOpen) return to_string(job.state);
+  return ticket.state == TicketState::kExpired ? "expired" : "cancelled";
+}
+
 }  // namespace
 
 TaskTable::TaskTable(TaskOptions options, const Rows& rows, Time now)
@@ -66,10 +71,12 @@ void TaskTable::restore(const Rows& rows, Time now) {
       waiting_bytes_ += job.row.request->size();
       if (state == JobState::kWaiting) {
         ++counts_.waiting;
+        activity_.count_waiting(job.row.tenant, 1);
         continue;
       }
       KW_CHECK(queue_.start({}).has_value());
       ++counts_.leased;
+      activity_.count_leased(job.row.tenant, job.row.worker, 1);
       job.lease_end = now + options_.lease;
       lease_ends_.emplace(job.lease_end, id);
       if (!job.row.lease.empty()) by_lease_[job.row.lease] = id;
@@ -97,6 +104,24 @@ void TaskTable::note_end(const TicketRow& ticket) {
   Group& group = groups_.at(ticket.group);
   --group.open;
   group.ended.push_back(ticket.id);
+}
+
+std::vector<TicketId> TaskTable::take_ended(Time now) {
+  for (TicketId id : ended_) {
+    const auto found = tickets_.find(id);
+    if (found == tickets_.end()) continue;
+    const TicketRow& ticket = found->second.row;
+    const Job& job = jobs_.at(ticket.job);
+    activity_.note_end(
+        {.id = id,
+         .state = std::string(state_of(ticket, job.row)),
+         .answer = ticket.state == TicketState::kOpen ? job.summary : AnswerSummary{},
+         .owner = ticket.owner,
+         .group = ticket.group,
+         .worker = job.row.worker,
+         .at = now});
+  }
+  return std::exchange(ended_, {});
 }
 
 std::string TaskTable::group_of(TicketId ticket) const {
@@ -216,6 +241,7 @@ TicketId TaskTable::submit(Submission submission, Time now) {
     if (!fresh.row.problem.empty()) shelf_.hold(fresh.row.problem);
     waiting_bytes_ += fresh.row.request->size();
     ++counts_.waiting;
+    activity_.count_waiting(fresh.row.tenant, 1);
     new_jobs_.insert(job_id);
     jobs_[job_id] = std::move(fresh);
   }
@@ -232,9 +258,8 @@ Result<TaskStatus> TaskTable::status(TicketId id) const {
   if (found == tickets_.end()) return unknown_task(id);
   const Job& job = jobs_.at(found->second.row.job);
   TaskStatus out;
-  out.state = to_string(job.row.state);
+  out.state = state_of(found->second.row, job.row);
   if (found->second.row.state != TicketState::kOpen) {
-    out.state = found->second.row.state == TicketState::kExpired ? "expired" : "cancelled";
     out.is_final = true;
     return out;
   }
@@ -285,9 +310,9 @@ std::optional<Lease> TaskTable::lease(const std::string& worker, const std::stri
   const auto started = queue_.start_with(problem);
   if (!started) return std::nullopt;
   Job& job = jobs_.at(of_queue_.at(*started));
+  job.row.worker = worker;
   set_state(job, JobState::kLeased);
   ++job.row.epoch;
-  job.row.worker = worker;
   job.row.lease = name;
   if (!name.empty()) by_lease_[name] = job.row.id;
   job.lease_end = now + options_.lease;
@@ -311,10 +336,12 @@ Result<bool> TaskTable::renew(JobId id, std::int64_t epoch, Time now) {
   lease_ends_.erase({job->lease_end, id});
   job->lease_end = now + options_.lease;
   lease_ends_.emplace(job->lease_end, id);
+  activity_.see_worker(job->row.worker, now);
   return !job->is_stopped;
 }
 
-Status TaskTable::complete(JobId id, std::int64_t epoch, std::string answer, Time now) {
+Status TaskTable::complete(JobId id, std::int64_t epoch, std::string answer, Time now,
+                           AnswerSummary summary) {
   auto found = jobs_.find(id);
   const bool is_repeated = found != jobs_.end() && found->second.row.state == JobState::kDone &&
                            found->second.row.epoch == epoch && found->second.row.answer == answer;
@@ -322,9 +349,12 @@ Status TaskTable::complete(JobId id, std::int64_t epoch, std::string answer, Tim
   KW_TRY(Job * job, held(id, epoch));
   recent_ends_.push_back(now);
   if (recent_ends_.size() > kPaceOver) recent_ends_.pop_front();
+  activity_.see_worker(job->row.worker, now);
+  activity_.count_answer(job->row.worker);
   if (job->is_stopped) {
     end(*job, JobState::kCancelled, std::nullopt);
   } else {
+    job->summary = std::move(summary);
     end(*job, JobState::kDone, std::move(answer));
   }
   return {};
@@ -356,11 +386,19 @@ void TaskTable::end_lease(Job& job) {
 }
 
 void TaskTable::set_state(Job& job, JobState state) {
-  if (job.row.state == JobState::kWaiting) --counts_.waiting;
-  if (job.row.state == JobState::kLeased) --counts_.leased;
+  const auto count = [&](int change) {
+    if (job.row.state == JobState::kWaiting) {
+      counts_.waiting += static_cast<std::size_t>(change);
+      activity_.count_waiting(job.row.tenant, change);
+    }
+    if (job.row.state == JobState::kLeased) {
+      counts_.leased += static_cast<std::size_t>(change);
+      activity_.count_leased(job.row.tenant, job.row.worker, change);
+    }
+  };
+  count(-1);
   job.row.state = state;
-  if (state == JobState::kWaiting) ++counts_.waiting;
-  if (state == JobState::kLeased) ++counts_.leased;
+  count(1);
   changed_jobs_.insert(job.row.id);
 }
 
@@ -431,21 +469,26 @@ TaskTable::Time TaskTable::next_deadline() const {
 }
 
 QueueView TaskTable::view() const {
-  std::map<std::string, TaskShare> tenants, workers;
-  for (const auto& [id, job] : jobs_) {
-    if (service::is_final(job.row.state)) continue;
-    TaskShare& tenant = tenants[job.row.tenant];
-    if (job.row.state == JobState::kWaiting) {
-      ++tenant.waiting;
-    } else {
-      ++tenant.leased;
-      ++workers[job.row.worker].leased;
-    }
-  }
   QueueView out;
-  for (auto& [name, share] : tenants) out.tenants.push_back({name, share.waiting, share.leased});
-  for (auto& [name, share] : workers) out.workers.push_back({name, 0, share.leased});
+  for (const auto& [name, share] : activity_.tenants())
+    out.tenants.push_back({name, share.waiting, share.leased});
+  out.workers = activity_.busy_workers();
   return out;
+}
+
+Overview TaskTable::overview(const std::string& tenant, std::uint64_t after, Time now) const {
+  return activity_.look(tenant, after, now);
+}
+
+void TaskTable::see_worker(const std::string& worker, Time now) {
+  activity_.see_worker(worker, now);
+}
+
+Result<TaskTable::KeptRequest> TaskTable::request_of(TicketId id) const {
+  auto found = tickets_.find(id);
+  if (found == tickets_.end()) return unknown_task(id);
+  const JobRow& job = jobs_.at(found->second.row.job).row;
+  return KeptRequest{.job = job.id, .text = job.request};
 }
 
 void TaskTable::forget_in(const std::string& name) {

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "gym/queue/queue.h"
+#include "service/activity.h"
 #include "service/problem_shelf.h"
 #include "service/task_rows.h"
 
@@ -69,11 +70,6 @@ struct GroupStatus {
   std::vector<std::pair<TicketId, TaskStatus>> ended = {};  // in the order of their ends
 };
 
-// The jobs of one tenant, or of one worker.
-struct TaskShare {
-  std::string name = {};
-  std::size_t waiting = 0, leased = 0;
-};
 struct QueueView {
   std::vector<TaskShare> tenants = {}, workers = {};  // by name; workers that have a lease
 };
@@ -129,7 +125,8 @@ class TaskTable {
   // True: go on. False: nobody waits for the answer any more.
   Result<bool> renew(JobId job, std::int64_t epoch, Time now);
   // The answer is an object with "verdict". The same answer again is fine.
-  Status complete(JobId job, std::int64_t epoch, std::string answer, Time now);
+  Status complete(JobId job, std::int64_t epoch, std::string answer, Time now,
+                  AnswerSummary summary = {});
   // Our failure or the world's, never the candidate's.
   Status fail_job(JobId job, std::int64_t epoch, const Error& why);
   // The worker ends: the job waits again, and nothing is counted.
@@ -137,12 +134,22 @@ class TaskTable {
 
   // Leases and tickets whose time has come.
   void expire(Time now);
-  // Tickets that have become final since the last call, each once.
-  std::vector<TicketId> take_ended() { return std::exchange(ended_, {}); }
+  // Tickets that have become final since the last call, each once. Before take_changes().
+  std::vector<TicketId> take_ended(Time now);
   Time next_deadline() const;
 
   const TaskCounts& counts() const { return counts_; }
-  QueueView view() const;  // looks at every job
+  QueueView view() const;
+  // tenant: whose tasks; empty: all. after: the `next` of an earlier look, or 0.
+  Overview overview(const std::string& tenant, std::uint64_t after, Time now) const;
+  void see_worker(const std::string& worker, Time now);
+  // The request of a ticket's job. job: for a caller who must look for it in the storage, as that
+  // of a final job is not kept here. kNotFound.
+  struct KeptRequest {
+    JobId job = 0;
+    std::optional<std::string> text = {};
+  };
+  Result<KeptRequest> request_of(TicketId ticket) const;
   Changes take_changes();
 
  private:
@@ -152,6 +159,7 @@ class TaskTable {
     bool is_stopped = false;       // leased, and nobody waits
     Time lease_end = Time::max();
     std::vector<TicketId> tickets = {};
+    AnswerSummary summary = {};  // of its answer, unless that is older than the server's start
   };
   struct Ticket {
     TicketRow row;
@@ -195,6 +203,7 @@ class TaskTable {
   std::deque<Time> recent_ends_;   // of verdicts, for the pace
   std::size_t waiting_bytes_ = 0;  // of requests of waiting and leased jobs
   TaskCounts counts_;
+  Activity activity_;
   std::set<JobId> new_jobs_, changed_jobs_, answered_jobs_;
   std::set<TicketId> changed_tickets_;
   std::vector<JobId> forgotten_;

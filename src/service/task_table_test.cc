@@ -165,8 +165,8 @@ TEST_F(TaskTableTest, AGroupTellsItsEndsInTheirOrder) {
   EXPECT_EQ(table.group("x", 0, 9).error().code(), ErrorCode::kNotFound);
   ASSERT_TRUE(table.cancel(b));
   ASSERT_TRUE(table.complete(table.lease("w", "", now)->job, 1, "{\"n\":1}", now));
-  EXPECT_EQ(table.take_ended(), (std::vector<TicketId>{b, a}));
-  EXPECT_TRUE(table.take_ended().empty());
+  EXPECT_EQ(table.take_ended(now), (std::vector<TicketId>{b, a}));
+  EXPECT_TRUE(table.take_ended(now).empty());
   auto group = table.group("g", 0, 1).value();
   EXPECT_EQ(std::tuple(group.open, group.in_all, group.next), std::tuple(1U, 2U, 1U));
   EXPECT_EQ(group.ended.at(0).first, b);
@@ -296,6 +296,7 @@ class SharedMemory : public TaskStorage {
   explicit SharedMemory(MemoryStorage& memory) : memory_(memory) {}
   Result<Rows> load() override { return memory_.load(); }
   Status commit(const Changes& changes) override { return memory_.commit(changes); }
+  Result<std::string> request(JobId job) override { return memory_.request(job); }
 
  private:
   MemoryStorage& memory_;
@@ -479,6 +480,22 @@ TEST(SqliteStorage, TakesOverFilesOfOlderSchemas) {
     storage->reset();
     EXPECT_TRUE(open_sqlite_storage(folder->path()).has_value()) << "a second time";
   }
+}
+
+TEST(SqliteStorage, KeepsTheRequestOfAFinalJob) {
+  const auto folder = os::TempDir::make("kw-tasks-");
+  ASSERT_TRUE(folder.has_value());
+  auto storage = open_sqlite_storage(folder->path()).value();
+  TaskTable table({}, {}, {});
+  const TicketId ticket = table.submit({.key = "k", .request = R"({"n":1})"}, {});
+  EXPECT_EQ(table.request_of(ticket)->text, R"({"n":1})");
+  ASSERT_TRUE(storage->commit(table.take_changes()));
+  ASSERT_TRUE(table.complete(table.lease("w", "", {})->job, 1, "{}", {}));
+  ASSERT_TRUE(storage->commit(table.take_changes()));
+  const auto kept = table.request_of(ticket).value();
+  EXPECT_FALSE(kept.text.has_value());
+  EXPECT_EQ(storage->request(kept.job).value(), R"({"n":1})");
+  EXPECT_EQ(storage->request(99).error().code(), ErrorCode::kNotFound);
 }
 
 TEST(SqliteStorage, RefusesAFileOfALaterSchema) {

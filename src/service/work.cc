@@ -118,6 +118,18 @@ Result<WorkAnswer> answer_of(std::size_t kind, const Json& value, const std::str
   }
 }
 
+AnswerSummary summary_of(const WorkAnswer& answer) {
+  constexpr std::size_t kMaxWordBytes = 100;
+  const auto* verdict = std::get_if<task::Verdict>(&answer);
+  if (verdict == nullptr) return {.outcome = kAnswers[answer.index()]};
+  return {.outcome = std::string(to_string(verdict->outcome)),
+          .problem = printable(verdict->problem_name, kMaxWordBytes),
+          .candidate = printable(verdict->candidate_name, kMaxWordBytes),
+          .language = printable(verdict->language, kMaxWordBytes),
+          .target = printable(verdict->target, kMaxWordBytes),
+          .speedup = verdict->speedup ? verdict->speedup->median : 0};
+}
+
 // Its place in kAnswers.
 Result<std::size_t> kind_of_answer(ObjectReader& reader) {
   std::optional<std::size_t> kind;
@@ -218,11 +230,12 @@ Result<WorkAnswer> read_answer(ObjectReader& reader) {
   return answer_of(kind, *reader.find(kAnswers[kind]), reader.path(kAnswers[kind]));
 }
 
-Result<std::string> answer_text(ObjectReader& reader) {
+Result<AnswerText> answer_text(ObjectReader& reader) {
   KW_TRY(const std::size_t kind, kind_of_answer(reader));
   const Json& value = *reader.find(kAnswers[kind]);
-  KW_TRY_STATUS(answer_of(kind, value, reader.path(kAnswers[kind])).map([](const auto&) {}));
-  return fmt::format(R"({{"{}":{}}})", kAnswers[kind], value.dump());
+  KW_TRY(const WorkAnswer answer, answer_of(kind, value, reader.path(kAnswers[kind])));
+  return AnswerText{.text = fmt::format(R"({{"{}":{}}})", kAnswers[kind], value.dump()),
+                    .summary = summary_of(answer)};
 }
 
 }  // namespace kw::service

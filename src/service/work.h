@@ -10,6 +10,7 @@
 #include "gym/eval_request.h"
 #include "gym/gym.h"
 #include "gym/problem_check.h"
+#include "service/answer_summary.h"
 #include "task/portable_problem.h"
 #include "task/signature.h"
 #include "task/verdict.h"
@@ -66,6 +67,10 @@ Json to_json(const WorkAnswer& answer);
 // none or several.
 Result<WorkAnswer> read_answer(ObjectReader& reader);
 // The same as the text of an object with one key, as it came, once it has been read.
-Result<std::string> answer_text(ObjectReader& reader);
+struct AnswerText {
+  std::string text = {};
+  AnswerSummary summary = {};
+};
+Result<AnswerText> answer_text(ObjectReader& reader);
 
 }  // namespace kw::service

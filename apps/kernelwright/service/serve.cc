@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "kernelwright/awaited_error.h"
+#include "kernelwright/service/dashboard.h"
 #include "kernelwright/timestamp.h"
 #include "net/server.h"
 #include "service/audit_log.h"
@@ -32,7 +33,7 @@ Result<net::ServerOptions> server_options(const ServeCommand& command,
   out.address = command.host;
   out.port = static_cast<std::uint16_t>(command.port);
   out.gate = [callers](const net::Request& request) {
-    return service::refuse_caller(callers, request);
+    return is_of_dashboard(request) ? std::nullopt : service::refuse_caller(callers, request);
   };
   out.metrics = &metrics;
   // Every client and worker is on this machine.
@@ -72,8 +73,9 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   task_options.now = services.now;
   task_options.on_broken = [&](const Error& why) { broken.set(why); };
   KW_TRY(auto tasks, service::TaskService::start(std::move(storage), std::move(task_options)));
-  KW_TRY(auto server,
-         net::Server::start(std::move(options), service::task_routes(*tasks, metrics, callers)));
+  net::Router router = service::task_routes(*tasks, metrics, callers);
+  add_dashboard(router);
+  KW_TRY(auto server, net::Server::start(std::move(options), std::move(router)));
   services.console.err(fmt::format("serving tasks of {}\n", command.data));
   KW_TRY_STATUS(services.console.out(server->origin() + "\n"));
   const std::optional<Error> why = broken.wait(services.stop);
