@@ -1,5 +1,4 @@
 # A candidate or a baseline in the executor: a definition's run or a module's class.
-import ast
 import os
 import sys
 
@@ -23,13 +22,29 @@ def load(setup, source):
         text = f"{setup['entry_file']} has no {setup['entry']}"
         raise Failed(pages.FAILURE_ENTRY_MISSING, text)
     kind = Definition if setup["kind"] == "definition" else Module
-    return kind(setup, source_module, entry)
+    loaded = kind(setup, source_module, entry)
+    copied = setup.get("copied_inputs", [])
+    loaded.copies = [place for place, i in enumerate(loaded.plan.order) if i in copied]
+    return loaded
+
+
+def _with_copies(call, places):
+    """The function with copies of the arguments at these places, which it writes to."""
+
+    def with_copies(*arguments):
+        given = list(arguments)
+        for place in places:
+            given[place] = given[place].clone()
+        return call(*given)
+
+    return with_copies
 
 
 class Definition:
     """run(inputs and statics [, outputs]) with an optional prepare(**statics)."""
 
     keeper = None
+    copies = ()
 
     def __init__(self, setup, source_module, entry):
         signature = setup["signature"]
@@ -48,6 +63,8 @@ class Definition:
     def prepare(self, statics):
         if callable(self._prepare):
             self._prepare(**dict(zip(self._static_names, statics)))
+        if self.copies:
+            self.call = _with_copies(self.call, self.copies)
         if self._compile:
             self.call = torch.compile(self.call)
 
@@ -60,6 +77,7 @@ class Module:
 
     hand_over = staticmethod(modules.copy_state)
     keeps_state = True
+    copies = ()
 
     def __init__(self, setup, source_module, entry):
         self._setup = setup
@@ -76,13 +94,13 @@ class Module:
         With hand_over_state false the seed alone decides, and calls may change the state.
         """
         setup = self._setup
-        init_inputs = ast.literal_eval(setup.get("init_args") or "[]")
+        init_inputs = modules.from_literal(setup.get("init_args") or "[]")
         module = modules.construct(self._entry, init_inputs, setup["param_seed"])
         if not callable(module):
             raise Failed(pages.FAILURE_ENTRY_MISSING, f"{setup['entry']} makes no callable object")
         if "device" in setup and isinstance(module, torch.nn.Module):
             module.to(torch.device("cuda", setup["device"]))
-        self.call = module
+        self.call = _with_copies(module, self.copies) if self.copies else module
         if not isinstance(module, torch.nn.Module):
             return
         hand_over = setup.get("hand_over_state", True)
@@ -97,4 +115,4 @@ class Module:
         if hand_over and self.keeps_state:
             self.keeper = modules.StateKeeper(module, given)
         if setup.get("compile", False):
-            self.call = torch.compile(module)
+            self.call = torch.compile(self.call)

@@ -9,6 +9,7 @@ import torch
 import modules
 import pages
 import precision
+from _paritybench_helpers import Config
 from dtypes import NAME_OF_TORCH
 from reference import BadReference, is_constant
 
@@ -43,7 +44,7 @@ def describe(module, param_seed, input_seed):
         "views": [inputs[i]["name"] for i in module.views],
         "statics": static_items,
         "outputs": _outputs(first, names),
-        "init_args": literal(module.init_inputs),
+        "init_args": _init_args(module.init_inputs),
         "constants": _constants(module),
         "init_parameters": _init_parameters(module.entry),
         "random_in_forward": not _same(first, seeded_otherwise),
@@ -179,35 +180,30 @@ def _altered(tensor):
     return tensor + 1
 
 
-def literal(value):
-    """Python source of a value that consists of literals; BadReference for any other."""
-    if value is None or type(value) in (bool, int, str):
-        return repr(value)
-    if type(value) is float and math.isfinite(value):
-        return repr(value)
-    if isinstance(value, tuple):  # torch.Size as well
-        return "(" + ", ".join(literal(v) for v in value) + (",)" if len(value) == 1 else ")")
-    if type(value) is list:
-        return "[" + ", ".join(literal(v) for v in value) + "]"
-    if type(value) is dict:
-        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
-    raise BadReference(
-        f"get_init_inputs() holds {value!r:.80} of type {type(value).__name__}: only numbers,"
-        " booleans, strings, None, lists, tuples and dictionaries of them can be handed over"
-    )
+def _init_args(values):
+    try:
+        return modules.literal(values)
+    except ValueError as error:
+        raise BadReference(f"get_init_inputs() holds {error}") from error
 
 
 def _constants(module):
     """[[name, value]]: numbers, booleans and flat lists of numbers among the constructor's arguments.
 
-    Arguments that get_init_inputs() leaves to their defaults are constants too.
+    Arguments that get_init_inputs() leaves to their defaults are constants too, and so is what a
+    configuration holds.
     """
     args, kwargs = modules.split_init(module.init_inputs)
     bound = inspect.signature(module.entry).bind(*args, **kwargs)
     bound.apply_defaults()
     names = Names()
     found = []
-    for name, value in bound.arguments.items():
+    given = [
+        pair
+        for name, value in bound.arguments.items()
+        for pair in (value.items() if isinstance(value, Config) else [(name, value)])
+    ]
+    for name, value in given:
         if isinstance(value, (list, tuple)) and value and all(_is_number(v) for v in value):
             found.append([names.new(name), list(value)])
         elif _is_number(value):

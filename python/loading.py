@@ -9,6 +9,8 @@ import shutil
 import sys
 import tempfile
 
+import _paritybench_helpers  # noqa: F401  loaded sources import it, where its folder is not seen
+
 
 class BadSetting(Exception):
     """A constant to replace does not exist, or its new value is no literal."""

@@ -1,6 +1,49 @@
 # Modules (KernelBench form): construction, and their state by key.
+import ast
+import math
+
 import torch
 from torch.nn.parameter import is_lazy
+
+from _paritybench_helpers import Config
+
+
+def literal(value):
+    """Python source of a value that consists of literals and configurations; ValueError for any other."""
+    if value is None or type(value) in (bool, int, str):
+        return repr(value)
+    if type(value) is float and math.isfinite(value):
+        return repr(value)
+    if isinstance(value, tuple):  # torch.Size as well
+        return "(" + ", ".join(literal(v) for v in value) + (",)" if len(value) == 1 else ")")
+    if type(value) is list:
+        return "[" + ", ".join(literal(v) for v in value) + "]"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    if type(value) is Config:
+        return f"_mock_config({literal(dict(value))})"
+    raise ValueError(
+        f"{value!r:.80} of type {type(value).__name__}: only numbers,"
+        " booleans, strings, None, lists, tuples and dictionaries of them can be handed over"
+    )
+
+
+def from_literal(text):
+    """The value of literal()'s text; ValueError for any other."""
+    return _value_of(ast.parse(text, mode="eval").body)
+
+
+def _value_of(node):
+    if isinstance(node, ast.List):
+        return [_value_of(item) for item in node.elts]
+    if isinstance(node, ast.Tuple):
+        return tuple(_value_of(item) for item in node.elts)
+    if isinstance(node, ast.Dict):
+        return {_value_of(key): _value_of(item) for key, item in zip(node.keys, node.values)}
+    is_config = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_mock_config"
+    if is_config and len(node.args) == 1 and not node.keywords:
+        return Config(_value_of(node.args[0]))
+    return ast.literal_eval(node)
 
 
 def split_init(init_inputs):

@@ -40,6 +40,11 @@ _FIELDS = {
 }
 
 
+def _versions(values):
+    """A number of each that grows when it is written to; 0 where it is no tensor."""
+    return [value._version if isinstance(value, torch.Tensor) else 0 for value in values]
+
+
 class BadRequest(Exception):
     """The request does not fit the protocol or what came before it."""
 
@@ -80,11 +85,13 @@ class Oracle:
         self._kind = None
         self._entry = None
         self._module = None  # reference.Module, of module problems
+        self._maker = None  # of inputs: the module, or reference.CustomInputs
         self._definition = None  # reference.Definition, once the signature is known
         self._signature = None
         self._exchange = None
         self._device = None  # where references run; None: the processor
         self._regions = {}  # the GPU's memory of a "map" request
+        self._written = None  # places of inputs that the reference writes to; None: no run has shown it
 
     def answer(self, message):
         """(status, text) of a request; whatever the reference throws is its failure."""
@@ -131,7 +138,9 @@ class Oracle:
             raise BadReference(f"the problem has no {body['entry']}")
         self._kind = body["kind"]
         if self._kind == "module":
-            self._module = reference.Module(loaded, self._entry)
+            self._module = self._maker = reference.Module(loaded, self._entry)
+        elif body.get("custom_inputs") is not None:
+            self._maker = reference.CustomInputs(loaded, **body["custom_inputs"])
 
     def _describe(self, body, fds):
         found = describe.describe(self._need_module(), body["param_seed"], body["input_seed"])
@@ -146,6 +155,8 @@ class Oracle:
         self._exchange = Exchange(region, self._signature, body["layout"])
         if self._module is None:
             self._definition = reference.Definition(self._entry, self._signature)
+            if self._maker is not None:
+                self._maker.arguments = self._signature["inputs"]
         else:
             self._module.keys = [a["state_key"] for a in self._signature["statics"]]
 
@@ -156,19 +167,22 @@ class Oracle:
         self._regions[body["region"]] = region
 
     def _generate(self, body, fds):
-        values = self._need_module().generate(body["seed"])
+        if self._maker is None:
+            raise BadRequest("this definition's inputs are not its own to make")
         arguments = self._need_exchange().inputs()
+        values = self._maker.generate(body["seed"])
         expected = self._signature["inputs"]
+        made_by = self._maker.inputs_name
         if len(values) != len(expected):
-            raise BadReference(f"get_inputs() gave {len(values)} inputs, before {len(expected)}")
+            raise BadReference(f"{made_by} gave {len(values)} inputs, before {len(expected)}")
         for a, target, value in zip(expected, arguments, values):
             if target is None:
                 if value != a["value"]:
-                    raise BadReference(f"get_inputs() changes the number {a['name']}")
+                    raise BadReference(f"{made_by} changes the number {a['name']}")
                 continue
             same = isinstance(value, torch.Tensor) and value.shape == target.shape
             if not same or value.dtype is not target.dtype:
-                raise BadReference(f"get_inputs() changes shape or dtype of {a['name']}")
+                raise BadReference(f"{made_by} gives {a['name']} another shape or dtype")
             target.copy_(value)
 
     def _state(self, body, fds):
@@ -184,6 +198,11 @@ class Oracle:
             target.copy_(state[key])
 
     def _run(self, body, fds):
+        """Text: the places of the inputs that the reference writes to, as JSON; "" for none."""
+        self._run_somewhere(body)
+        return json.dumps(sorted(self._written)) if self._written else ""
+
+    def _run_somewhere(self, body):
         if self._device is None:
             return self._run_on(None, body)
         try:
@@ -230,8 +249,9 @@ class Oracle:
 
         inputs = [
             scalar_value(a) if tensor is None else change(tensor)
-            for a, tensor in zip(self._signature["inputs"], self._given(body, "inputs"))
+            for a, tensor in zip(self._signature["inputs"], self._guarded(self._given(body, "inputs")))
         ]
+        versions = _versions(inputs)
         statics = [change(tensor) for tensor in self._given(body, "statics")]
         subject = self._module or self._definition
         function_scale = body.get("function_scale", 0)
@@ -241,7 +261,13 @@ class Oracle:
             if seed and function_scale:
                 stack.enter_context(perturbation.MovedFunctions(function_scale, generator))
             outputs = subject.run(inputs, statics, chosen, body["mode"])
+        self._written = {i for i, (old, new) in enumerate(zip(versions, _versions(inputs))) if old != new}
         return [chosen.rounded(t) for t in outputs]
+
+    def _guarded(self, tensors):
+        """The given tensors, with copies in the place of those that the reference writes to."""
+        first = self._written is None
+        return [t.clone() if t is not None and (first or i in self._written) else t for i, t in enumerate(tensors)]
 
     def _precisions(self, name):
         """The runs that a request wants, each with the outputs that it is for; of one run: all."""

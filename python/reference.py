@@ -47,8 +47,40 @@ class Definition:
             return as_outputs(self._entry(*[given[i] for i in self._order]), self._outputs)
 
 
+class CustomInputs:
+    """A definition's own inputs: entry(numbers, device) -> inputs by name. numbers: axes and scalars by name."""
+
+    def __init__(self, loaded, entry, numbers):
+        self.inputs_name = f"{entry}()"
+        self.arguments = []  # the signature's inputs
+        self._entry = getattr(loaded, entry, None)
+        self._numbers = numbers
+        if not callable(self._entry):
+            raise BadReference(f"the problem has no {self.inputs_name}")
+
+    def generate(self, seed):
+        """The values under the seed, in the signature's order."""
+        torch.manual_seed(seed)
+        with devices.OnCpu():
+            made = self._entry(dict(self._numbers), torch.device("cpu"))
+        if not isinstance(made, dict):
+            raise BadReference(f"{self.inputs_name} returned {type(made).__name__}, not a dict")
+        names = [a["name"] for a in self.arguments]
+        missing = [name for name in names if name not in made and name not in self._numbers]
+        other = [str(name) for name in made if name not in names]
+        if missing or other:
+            wrong = f"no {missing[0]}" if missing else f"{other[0]}, which is no input"
+            raise BadReference(f"{self.inputs_name} gave {wrong}")
+        return [_plain(v) if isinstance(v, torch.Tensor) else v for v in self._values(made)]
+
+    def _values(self, made):
+        return [made[a["name"]] if a["name"] in made else self._numbers[a["name"]] for a in self.arguments]
+
+
 class Module:
     """Model, get_inputs and get_init_inputs of a problem file. State is restored before each run."""
+
+    inputs_name = "get_inputs()"
 
     def __init__(self, source_module, entry):
         for name in ("get_inputs", "get_init_inputs"):

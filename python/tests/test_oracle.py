@@ -353,7 +353,66 @@ class StateTest(OracleTest):
         self.assertEqual(asker.ask({"op": "generate", "seed": 1})[0], 0)
         status, text = asker.ask({"op": "generate", "seed": 1})
         self.assertEqual(status, 1)
-        self.assertIn("changes shape or dtype of x", text)
+        self.assertIn("get_inputs() gives x another shape or dtype", text)
+
+
+class DefinitionTest(OracleTest):
+    SOURCE = (
+        "def make(numbers, device):\n"
+        "    rows = numbers['rows']\n"
+        "    return {'place': torch.randperm(rows, device=device), 'x': torch.rand(rows) * numbers['scale']}\n"
+        "def run(x, scale, place):\n    x[place] *= scale\n    return x\n"
+    )
+    SIGNATURE = {
+        "inputs": [
+            tensor_argument("x", "input", "float32", [4]),
+            scalar("scale", "float32", 3.0),
+            tensor_argument("place", "input", "int64", [4]),
+        ],
+        "statics": [],
+        "outputs": [tensor_argument("y", "output", "float32", [4])],
+    }
+
+    def start_custom(self, source=SOURCE, numbers=None):
+        custom = {"entry": "make", "numbers": numbers or {"rows": 4, "scale": 3.0}}
+        asker = self.start(source, kind="definition", entry="run", custom_inputs=custom)
+        if asker.answer[0] == 0:
+            asker.attach(self.SIGNATURE)
+        return asker
+
+    def test_its_own_function_makes_the_inputs(self):
+        asker = self.start_custom()
+        asker.done({"op": "generate", "seed": 7})
+        torch.manual_seed(7)
+        place, x = torch.randperm(4), torch.rand(4) * 3.0
+        self.assertTrue(torch.equal(asker.tensor("inputs", 0), x))
+        self.assertTrue(torch.equal(asker.tensor("inputs", 2), place))
+
+    def test_functions_that_give_something_else(self):
+        for text, expected in (
+            ("return [1]", "make() returned list, not a dict"),
+            ("return {'x': torch.rand(4)}", "make() gave no place"),
+            ("return {'x': torch.rand(4), 'place': torch.arange(4), 'z': 1}", "make() gave z, which is no input"),
+            ("return {'x': torch.rand(5), 'place': torch.arange(4)}", "make() gives x another shape or dtype"),
+            ("return {'x': torch.rand(4), 'place': torch.arange(4), 'scale': 2.0}", "make() changes the number scale"),
+            ("return {'x': numbers['none']}", "KeyError"),
+        ):
+            with self.subTest(expected):
+                asker = self.start_custom(f"def make(numbers, device):\n    {text}\ndef run(x, scale, place):\n    return x\n")
+                status, found = asker.ask({"op": "generate", "seed": 1})
+                self.assertEqual(status, 1)
+                self.assertIn(expected, found)
+        self.assertIn("has no make()", self.start_custom("def run(x, scale, place):\n    return x\n").answer[1])
+
+    def test_a_reference_that_writes_to_an_input_gets_copies(self):
+        asker = self.start_custom()
+        asker.done({"op": "generate", "seed": 7})
+        before = asker.tensor("inputs", 0).clone()
+        for precision in ("declared", "float64", "declared"):
+            status, text = asker.run(precision)
+            self.assertEqual((status, text), (0, "[0]"))
+            self.assertTrue(torch.equal(asker.tensor("inputs", 0), before))
+        self.assertTrue(torch.equal(asker.tensor("outputs", 0), before * 3))
 
 
 class PrecisionTest(OracleTest):

@@ -9,7 +9,6 @@ import torch
 from support import PYTHON_FOLDER
 
 import calling
-import describe
 import device_memory
 import failures
 import gpu_executor
@@ -17,6 +16,7 @@ import loading
 import modules
 import pages
 import results
+from _paritybench_helpers import _mock_config
 from dtypes import NUMBER_OF_NAME
 
 
@@ -87,6 +87,19 @@ class ConstantsTest(unittest.TestCase):
         self.assertEqual(self.replaced("a, b = 1, 2", "b", "-5"), "a, b = (1, -5)")
         self.assertEqual(self.replaced("a = 1\na = a + 1", "a", "'x'"), "a = 'x'\na = 'x'")
 
+    def test_values_that_are_handed_over(self):
+        inner = _mock_config(sizes=(1, 2), name="a'b")
+        value = [[1, -2.5, None, True], {"config": _mock_config(inner=inner, n=3)}]
+        read = modules.from_literal(modules.literal(value))
+        self.assertEqual(read, value)
+        self.assertEqual((read[1]["config"].inner.sizes, read[1]["config"]["n"]), ((1, 2), 3))
+        for text in ("f(1)", "_mock_config(1, 2)", "_mock_config(f())", "[open('x')]", "_mock_config"):
+            with self.assertRaises(ValueError, msg=text):
+                modules.from_literal(text)
+        for value in (float("inf"), {1: {2}}, _mock_config(x=object())):
+            with self.assertRaises(ValueError):
+                modules.literal(value)
+
     def test_what_is_no_constant_or_no_literal(self):
         for source, name, literal in (
             ("a = 1", "b", "1"),
@@ -108,7 +121,7 @@ class TextTest(unittest.TestCase):
 
     def test_literals_read_back(self):
         for value in ([], [(1,)], [(1, (2, -3.5)), {"a": [True, None]}], [torch.Size([2, 3])]):
-            self.assertEqual(ast.literal_eval(describe.literal(value)), value)
+            self.assertEqual(ast.literal_eval(modules.literal(value)), value)
 
 
 class OverlapTest(unittest.TestCase):

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "task/axis_expression.h"
 #include "text/names.h"
 #include "text/python_scan.h"
 
@@ -31,7 +32,10 @@ Result<Axis> axis_from_json(const std::string& name, const Json& value, const st
   Axis axis{name, std::nullopt, {}};
   KW_TRY(std::string type, reader.string("type"));
   KW_TRY(axis.description, reader.string_or("description", ""));
-  if (type == "const") {
+  if (type == "expr") {
+    KW_TRY(axis.expression, reader.string("expression"));
+    KW_TRY_STATUS(axis_expression(axis.expression, reader.path("expression")));
+  } else if (type == "const") {
     KW_TRY(std::int64_t fixed, reader.integer("value"));
     if (fixed < 0) {
       return fail(ErrorCode::kInvalidArgument, "{}: expected at least 0, found {}",
@@ -39,14 +43,44 @@ Result<Axis> axis_from_json(const std::string& name, const Json& value, const st
     }
     axis.value = fixed;
   } else if (type != "var") {
-    return fail(ErrorCode::kInvalidArgument, "{}: expected \"const\" or \"var\", found \"{}\"",
-                reader.path("type"), printable(type, 60));
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: expected \"const\", \"var\" or \"expr\", found \"{}\"", reader.path("type"),
+                printable(type, 60));
   } else if (reader.has("value")) {
     return fail(ErrorCode::kInvalidArgument, "{}: a variable axis has its value in each workload",
                 reader.path("value"));
   }
   KW_TRY_STATUS(reader.no_other_keys());
   return axis;
+}
+
+// Expressions over constants have a value at once; the others get one in each workload. An
+// expression may use what stands before it.
+Status compute_constants(std::vector<Axis>& axes, const ObjectReader& object) {
+  AxisValues constants;
+  std::vector<std::string> known;
+  for (Axis& axis : axes) {
+    if (!axis.expression.empty()) {
+      const std::string where = object.path(axis.name) + ".expression";
+      KW_TRY(LaunchExpression expression, axis_expression(axis.expression, where));
+      bool is_constant = true;
+      for (const std::string& name : expression.names()) {
+        const Axis* used = find_axis(axes, name);
+        if (std::ranges::find(known, name) == known.end() &&
+            (used == nullptr || !used->expression.empty()))
+          return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is no axis before it{}", where,
+                      printable(name, 80), text::suggestion(name, known));
+        is_constant = is_constant && used->value;
+      }
+      if (is_constant) {
+        for (const Axis& other : axes)
+          if (other.value) constants.emplace_back(other.name, *other.value);
+        KW_TRY(axis.value, axis_size(expression, constants, where));
+      }
+    }
+    known.push_back(axis.name);
+  }
+  return {};
 }
 
 Result<std::vector<Axis>> axes_from_json(ObjectReader& reader) {
@@ -60,11 +94,23 @@ Result<std::vector<Axis>> axes_from_json(ObjectReader& reader) {
     KW_TRY(Axis axis, axis_from_json(name, item, object.path(printable(name, 80))));
     axes.push_back(std::move(axis));
   }
+  KW_TRY_STATUS(compute_constants(axes, object));
   return axes;
 }
 
+// SOL-ExecBench's shapes may have a number in the place of an axis: it becomes a constant one.
+std::string axis_of_number(const std::string& digits, std::vector<Axis>& axes) {
+  std::string name = "size_" + digits;
+  if (find_axis(axes, name) == nullptr) axes.push_back({name, std::stoll(digits), {}});
+  return name;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() <= 12 && std::ranges::all_of(text, is_digit);
+}
+
 Result<std::optional<std::vector<std::string>>> shape_from_json(ObjectReader& reader,
-                                                                const std::vector<Axis>& axes) {
+                                                                std::vector<Axis>& axes) {
   if (!reader.has("shape"))
     return fail(ErrorCode::kInvalidArgument, "{}: missing", reader.path("shape"));
   std::optional<std::vector<std::string>> shape;
@@ -76,7 +122,8 @@ Result<std::optional<std::vector<std::string>>> shape_from_json(ObjectReader& re
   }
   std::vector<std::string> known;
   for (const Axis& axis : axes) known.push_back(axis.name);
-  for (const std::string& name : *shape) {
+  for (std::string& name : *shape) {
+    if (is_number(name)) name = axis_of_number(name, axes);
     if (find_axis(axes, name) == nullptr) {
       return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not among the axes{}",
                   reader.path("shape"), printable(name, 80), text::suggestion(name, known));
@@ -86,7 +133,7 @@ Result<std::optional<std::vector<std::string>>> shape_from_json(ObjectReader& re
 }
 
 Result<TensorSpec> tensor_from_json(const std::string& name, const Json& value,
-                                    const std::string& where, const std::vector<Axis>& axes) {
+                                    const std::string& where, std::vector<Axis>& axes) {
   KW_TRY_STATUS(text::check_parameter_name(name, where));
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   TensorSpec tensor;
@@ -110,7 +157,7 @@ Result<TensorSpec> tensor_from_json(const std::string& name, const Json& value,
 }
 
 Result<std::vector<TensorSpec>> tensors_from_json(ObjectReader& reader, std::string_view key,
-                                                  const std::vector<Axis>& axes) {
+                                                  std::vector<Axis>& axes) {
   KW_TRY(const Json* value, reader.get(key));
   KW_TRY(ObjectReader object, ObjectReader::make(*value, reader.path(key)));
   if (value->size() > kMaxTensors) {
@@ -186,16 +233,24 @@ Json to_json(const TensorSpec& tensor) {
 Json to_json(const Definition& definition) {
   Json out = {{"name", definition.name}};
   if (!definition.description.empty()) out["description"] = definition.description;
-  out["op_type"] = definition.op_type;
+  if (!definition.op_type.empty()) out["op_type"] = definition.op_type;
   if (!definition.tags.empty()) out["tags"] = definition.tags;
   out["axes"] = Json::object();
   for (const Axis& axis : definition.axes) {
-    Json item = {{"type", axis.value ? "const" : "var"}};
-    if (axis.value) item["value"] = *axis.value;
+    Json item = Json::object();
+    if (!axis.expression.empty()) {
+      item = {{"type", "expr"}, {"expression", axis.expression}};
+    } else if (axis.value) {
+      item = {{"type", "const"}, {"value", *axis.value}};
+    } else {
+      item = {{"type", "var"}};
+    }
     if (!axis.description.empty()) item["description"] = axis.description;
     out["axes"][axis.name] = std::move(item);
   }
   if (!definition.constraints.empty()) out["constraints"] = definition.constraints;
+  if (!definition.custom_inputs_entrypoint.empty())
+    out["custom_inputs_entrypoint"] = definition.custom_inputs_entrypoint;
   out["inputs"] = Json::object();
   for (const TensorSpec& tensor : definition.inputs) out["inputs"][tensor.name] = to_json(tensor);
   out["outputs"] = Json::object();
@@ -209,24 +264,32 @@ Result<Definition> definition_from_json(const Json& value, const std::string& wh
   Definition out;
   KW_TRY(out.name, reader.string("name"));
   KW_TRY_STATUS(text::check_title(out.name, reader.path("name")));
-  KW_TRY(out.op_type, reader.string("op_type"));
-  KW_TRY_STATUS(text::check_title(out.op_type, reader.path("op_type")));
+  KW_TRY(out.op_type, reader.string_or("op_type", ""));
+  if (!out.op_type.empty()) KW_TRY_STATUS(text::check_title(out.op_type, reader.path("op_type")));
   KW_TRY(out.description, reader.string_or("description", ""));
   KW_TRY(out.tags, reader.strings_or_empty("tags"));
   for (const std::string& tag : out.tags) KW_TRY_STATUS(check_tag(tag, reader.path("tags")));
+  // SOL-ExecBench's name of the model that a problem is of; FlashInfer-Bench has a tag for it.
+  KW_TRY(std::string model, reader.string_or("hf_id", ""));
+  if (!model.empty()) {
+    KW_TRY_STATUS(check_tag("model:" + model, reader.path("hf_id")));
+    out.tags.push_back("model:" + model);
+  }
   KW_TRY(out.axes, axes_from_json(reader));
   KW_TRY(out.inputs, tensors_from_json(reader, "inputs", out.axes));
   KW_TRY(out.outputs, tensors_from_json(reader, "outputs", out.axes));
   KW_TRY(out.constraints, reader.strings_or_empty("constraints"));
   for (const std::string& text : out.constraints)
     KW_TRY_STATUS(check_constraint(text, reader.path("constraints")));
+  KW_TRY(out.custom_inputs_entrypoint, reader.string_or("custom_inputs_entrypoint", ""));
   KW_TRY(out.reference, reader.string("reference"));
   KW_TRY_STATUS(reader.no_other_keys());
   KW_TRY_STATUS(check_interface(out, reader));
   auto functions = text::PythonScan(out.reference).functions();
-  if (std::find(functions.begin(), functions.end(), "run") == functions.end()) {
-    return fail(ErrorCode::kInvalidArgument, "{}: has no top-level function \"run\"",
-                reader.path("reference"));
+  for (const std::string& name : {std::string("run"), out.custom_inputs_entrypoint}) {
+    if (!name.empty() && std::find(functions.begin(), functions.end(), name) == functions.end())
+      return fail(ErrorCode::kInvalidArgument, "{}: has no top-level function \"{}\"",
+                  reader.path("reference"), printable(name, 80));
   }
   return out;
 }

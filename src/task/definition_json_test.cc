@@ -31,8 +31,9 @@ constexpr Defect kDefects[] = {
     {"/name", "\"\"", "name: empty"},
     {"/name", "\"../x\"", "name: \"../x\" cannot be a name"},
     {"/name", "3", "name: expected a string, found 3"},
-    {"/op_type", "null", "op_type: missing"},
-    {"/op_type", "\"\"", "op_type: empty"},
+    {"/op_type", "\"a/b\"", "op_type: \"a/b\" cannot be a name"},
+    {"/hf_id", "3", "hf_id: expected a string, found 3"},
+    {"/custom_inputs_entrypoint", "\"make\"", "reference: has no top-level function \"make\""},
     {"/description", "[]", "description: expected a string"},
     {"/tags", "\"x\"", "tags: expected a list of strings"},
     {"/tags", "[\" \"]", "tags: a tag has"},
@@ -42,7 +43,19 @@ constexpr Defect kDefects[] = {
     {"/axes/columns/value", "-1", "axes.columns.value: expected at least 0, found -1"},
     {"/axes/columns/value", "null", "axes.columns.value: missing"},
     {"/axes/columns/value", "18446744073709551615", "axes.columns.value: expected an integer"},
-    {"/axes/columns/type", "\"static\"", "axes.columns.type: expected \"const\" or \"var\""},
+    {"/axes/columns/type", "\"static\"",
+     "axes.columns.type: expected \"const\", \"var\" or \"expr\", found \"static\""},
+    {"/axes/half", R"({"type": "expr"})", "axes.half.expression: missing"},
+    {"/axes/half", R"({"type": "expr", "expression": "columns //"})",
+     "axes.half.expression: column 10: expected a number, a name or \"(\""},
+    {"/axes/half", R"({"type": "expr", "expression": "column // 2"})",
+     "axes.half.expression: \"column\" is no axis before it (did you mean \"columns\"?)"},
+    {"/axes/half", R"({"type": "expr", "expression": "half + 1"})",
+     "axes.half.expression: \"half\" is no axis before it"},
+    {"/axes/half", R"({"type": "expr", "expression": "columns ** 2"})",
+     "axes.half.expression: the operator ** is not read"},
+    {"/axes/half", R"({"type": "expr", "expression": "columns - 129"})",
+     "axes.half.expression: columns - 129 is -1, less than 0"},
     {"/axes/rows/value", "4", "axes.rows.value: a variable axis has its value in each workload"},
     {"/axes/rows/tpye", "4", "axes.rows.tpye: unknown key (did you mean \"type\"?)"},
     {"/axes/1x", "{\"type\": \"var\"}", "axes.1x: \"1x\" is not a name"},
@@ -91,6 +104,35 @@ TEST(Definition, EveryRuleIsChecked) {
               testing::StartsWith("outputs.y.shape: null"));
   EXPECT_EQ(message_of(definition_from_json(Json::array(), "")),
             "document: expected an object, found []");
+}
+
+TEST(Definition, SolExecBenchsKeys) {
+  Json value = json_of(golden("definition.json"));
+  value["op_type"] = nullptr;
+  value["hf_id"] = "org/model";
+  value["custom_inputs_entrypoint"] = "make";
+  value["reference"] =
+      value["reference"].get<std::string>() + "\ndef make(numbers, device): pass\n";
+  value["axes"]["half"] = {{"type", "expr"}, {"expression", "columns // 2"}};
+  value["axes"]["all"] = {{"type", "expr"}, {"expression", "rows * (half + 1) / 5 % 7"}};
+  value["inputs"]["x"]["shape"] = {"all", "half", "16"};
+  auto read = definition_from_json(value, "");
+  ASSERT_TRUE(read) << message_of(read);
+  EXPECT_EQ(read->op_type, "");
+  EXPECT_EQ(read->tags.back(), "model:org/model");
+  const auto axis = [&](std::string_view name) {
+    return *std::ranges::find(read->axes, name, &Axis::name);
+  };
+  EXPECT_EQ(axis("half").value, 64);  // of constants alone
+  EXPECT_EQ(axis("all").value, std::nullopt);
+  EXPECT_EQ(axis("size_16").value, 16);
+  EXPECT_EQ(read->inputs[0].shape, (std::vector<std::string>{"all", "half", "size_16"}));
+  const Json written = to_json(*read);
+  EXPECT_EQ(written["axes"]["half"], value["axes"]["half"]);
+  EXPECT_FALSE(written.contains("op_type"));
+  auto again = definition_from_json(written, "");
+  ASSERT_TRUE(again) << message_of(again);
+  EXPECT_EQ(to_json(*again), written);
 }
 
 TEST(Definition, InputsMayBeOptional) {

@@ -55,6 +55,19 @@ Result<Problem> assemble(Definition definition, const Files& files, std::string_
   return out;
 }
 
+// A column of a row; an object or a list may be JSON in a string.
+Result<Json> column(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  if (found == row.end()) return Json();
+  const bool is_plain =
+      !found->is_string() || !(found->get_ref<const std::string&>().starts_with('{') ||
+                               found->get_ref<const std::string&>().starts_with('['));
+  if (is_plain) return *found;
+  auto value = parse_json(found->get_ref<const std::string&>());
+  if (!value) return tl::unexpected(std::move(value).error().with_context(key));
+  return value;
+}
+
 // The lines of a file of workloads that name the definition.
 Result<std::string> lines_naming(const fs::path& file, const std::string& definition) {
   KW_TRY(std::string text, text::read_text(file, text::kMaxDataFile));
@@ -87,8 +100,33 @@ Result<Found> found_by_name(const fs::path& folder, const std::string& definitio
 
 }  // namespace
 
+bool is_definition_row(const Json& row) {
+  return row.is_object() && row.contains("reference") && row.contains("workloads");
+}
+
+Result<Problem> problem_from_row(const Json& row, const fs::path& file) {
+  Json keys = Json::object();
+  for (const char* key : {"name", "description", "hf_id", "op_type", "tags", "axes", "inputs",
+                          "outputs", "constraints", "custom_inputs_entrypoint", "reference"}) {
+    KW_TRY(Json value, column(row, key));
+    if (!value.is_null()) keys[key] = std::move(value);
+  }
+  KW_TRY(Definition definition, definition_from_json(keys, ""));
+  KW_TRY(Json workloads, column(row, "workloads"));
+  if (!workloads.is_array()) return fail(ErrorCode::kInvalidArgument, "workloads: expected a list");
+  std::string lines;
+  for (const Json& workload : workloads)
+    lines += workload.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return assemble(std::move(definition), {file, "workloads", {}}, lines, file.parent_path());
+}
+
+fs::path workloads_in(const fs::path& folder) {
+  const fs::path of_sol = folder / "workload.jsonl";
+  return file_exists(of_sol) ? of_sol : folder / "workloads.jsonl";
+}
+
 Result<Problem> problem_from_folder(const fs::path& folder) {
-  Files files{folder / "definition.json", folder / "workloads.jsonl", folder / "policy.toml"};
+  Files files{folder / "definition.json", workloads_in(folder), folder / "policy.toml"};
   KW_TRY(Definition definition, definition_from_file(files.definition));
   KW_TRY(std::string lines, text::read_text(files.workloads, text::kMaxDataFile));
   return assemble(std::move(definition), files, lines, folder);
@@ -104,9 +142,8 @@ Result<Problem> problem_from_definition(const fs::path& file) {
   fs::path folder = fs::absolute(file, ignored).lexically_normal().parent_path();
   const std::string lines = definition.name + ".jsonl";
   for (int above = 0; above <= kFoldersAbove; ++above, folder = folder.parent_path()) {
-    for (const fs::path& workloads :
-         {folder / "workloads" / definition.op_type / lines, folder / "workloads" / lines,
-          folder / "workloads.jsonl", beside}) {
+    for (const fs::path& workloads : {folder / "workloads" / definition.op_type / lines,
+                                      folder / "workloads" / lines, workloads_in(folder), beside}) {
       if (!file_exists(workloads)) continue;
       KW_TRY(std::string text, text::read_text(workloads, text::kMaxDataFile));
       return assemble(std::move(definition), {file, workloads, policy}, text, folder);

@@ -307,6 +307,8 @@ Status check_policy(const Policy& policy, const Definition& definition,
   for (const Workload& workload : workloads) uuids.push_back(workload.uuid);
   for (const std::string& name : policy.statics)
     KW_TRY_STATUS(known_name(name, inputs, "an input of the definition", "static"));
+  if (!policy.statics.empty() && std::ranges::any_of(workloads, &Workload::has_custom_inputs))
+    return fail(ErrorCode::kInvalidArgument, "static: custom inputs are made for each call");
   for (const auto& [name, input] : policy.inputs) {
     KW_TRY_STATUS(known_name(name, inputs, "an input of the definition", "inputs"));
   }

@@ -38,6 +38,7 @@ Result<Problem> definition_of(const PortableProblem& from, const std::string& or
     return fail(ErrorCode::kInvalidArgument, "problem.workloads: expected a list");
   for (const Json& workload : from.workloads) {
     KW_TRY(Workload one, workload_from_json(workload, "problem.workloads"));
+    KW_TRY_STATUS(compute_axes(one, definition, "problem.workloads"));
     KW_TRY_STATUS(check_workload(one, definition, "problem.workloads"));
     out.workloads.push_back(std::move(one));
   }

@@ -9,6 +9,11 @@
 
 namespace kw::task {
 
+bool Workload::has_custom_inputs() const {
+  return std::ranges::any_of(
+      inputs, [](const auto& input) { return std::holds_alternative<CustomInput>(input.second); });
+}
+
 const WorkloadPolicy& Problem::workload_policy(const std::string& uuid) const {
   static const WorkloadPolicy kDefault;
   auto found = policy.workloads.find(uuid);

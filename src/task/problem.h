@@ -21,8 +21,10 @@ namespace kw::task {
 // description, constraints) ----
 struct Axis {
   std::string name;
-  std::optional<std::int64_t> value;  // set: a constant axis; not set: variable
+  // Set: a constant axis, or one computed from constants. Not set: each workload has a value.
+  std::optional<std::int64_t> value;
   std::string description;
+  std::string expression = {};  // over other axes, as written; empty: the axis is not computed
 };
 
 struct TensorSpec {
@@ -44,6 +46,9 @@ struct Definition {
   std::vector<TensorSpec> outputs;
   std::string reference;  // Python source with a top-level run
   std::vector<std::string> constraints;
+  // SOL-ExecBench's: the reference's function (axes and scalars by name, device) -> inputs by name,
+  // which makes the inputs of workloads with CustomInput; empty: there is none.
+  std::string custom_inputs_entrypoint = {};
 };
 
 // ---- Workload ----
@@ -55,12 +60,15 @@ struct SafetensorsInput {
   std::string path;  // relative to the data set's root
   std::string tensor_key;
 };
-using InputSource = std::variant<RandomInput, ScalarInput, SafetensorsInput>;
+struct CustomInput {};  // made by Definition::custom_inputs_entrypoint, as are all other tensors
+using InputSource = std::variant<RandomInput, ScalarInput, SafetensorsInput, CustomInput>;
 
 struct Workload {
   std::string uuid;
-  std::vector<std::pair<std::string, std::int64_t>> axes;  // values of the variable axes
+  std::vector<std::pair<std::string, std::int64_t>> axes;  // values of the axes without one
   std::vector<std::pair<std::string, InputSource>> inputs;
+
+  bool has_custom_inputs() const;
 };
 
 // ---- Policy (policy.toml; docs/formats/policy.md) ----

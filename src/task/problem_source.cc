@@ -137,7 +137,8 @@ std::string text_column(const Json& row, const char* column) {
   return there ? row[column].get<std::string>() : "";
 }
 
-Result<Problem> module_row(const Json& row, const fs::path& path, SettingsUse& use) {
+Result<Problem> problem_row(const Json& row, const fs::path& path, SettingsUse& use) {
+  if (is_definition_row(row)) return problem_from_row(row, path);
   std::string source = text_column(row, "python_code");
   if (source.empty()) source = text_column(row, "code");
   return module_from_row(row, path.string(), use.for_source(source));
@@ -153,7 +154,7 @@ Result<std::vector<LoadedProblem>> rows(const Selection& selection, SettingsUse&
     std::string name = row ? text_column(*row, "name") : "";
     if (!name.empty()) names.push_back(name);
     if (row && !selection.key.empty() && !row_matches(*row, selection.key)) return {};
-    Result<Problem> problem = row ? module_row(*row, selection.path, use)
+    Result<Problem> problem = row ? problem_row(*row, selection.path, use)
                                   : Result<Problem>(tl::unexpected(std::move(row).error()));
     if (!problem) problem = tl::unexpected(std::move(problem).error().with_context(where));
     if (!problem && !selection.key.empty()) return tl::unexpected(std::move(problem).error());
@@ -205,6 +206,7 @@ Result<std::vector<LoadedProblem>> folder(const fs::path& path, SettingsUse& use
   for (const fs::path& file : modules) {
     const fs::path beside = file.parent_path();
     if (file.filename() == "__init__.py") continue;
+    if (is_there(beside / "definition.json")) continue;          // the reference, or a solution
     if (kernelbench_sample(file.filename().string())) continue;  // a solution
     if (is_gpu_mode_task(beside)) {
       if (tasks.insert(beside).second)
@@ -226,7 +228,7 @@ Result<std::vector<LoadedProblem>> load(const Selection& selection, SettingsUse&
   if (extension == ".jsonl") return rows(selection, use);
   if (extension == ".py") return single(module_file(path, use));
   if (extension == ".json" && path.filename() == "definition.json" &&
-      is_there(path.parent_path() / "workloads.jsonl")) {
+      is_there(workloads_in(path.parent_path()))) {
     return single(problem_from_folder(path.has_parent_path() ? path.parent_path() : fs::path(".")));
   }
   if (extension == ".json") return single(problem_from_definition(path));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "task/testing/golden.h"
+#include "task/workload_json.h"
 
 namespace kw::task {
 namespace {
@@ -155,6 +156,37 @@ TEST(ProblemSource, KernelBenchFilesAndFolders) {
   folder.write("level1/19_ReLU.policy.toml", "schema = 1\nstatic = ['w']\n");
   EXPECT_THAT(message_of(load_problem(file.string(), {})),
               HasSubstr("static: a module's statics are"));
+}
+
+// A folder has workload.jsonl, a reference and solutions beside the definition; a row has objects
+// in strings.
+TEST(ProblemSource, SolExecBenchsFoldersAndRows) {
+  TestFolder folder;
+  folder.write("set/softmax/definition.json", golden("definition.json"));
+  folder.write("set/softmax/workload.jsonl", golden("workloads.jsonl"));
+  folder.write("set/softmax/reference.py", "def run(x): pass\n");
+  folder.write("set/softmax/solution_python.json", "{}");
+  auto of_set = load_problems((folder.path() / "set").string(), {});
+  EXPECT_THAT(names(of_set), testing::ElementsAre("softmax_topk"));
+  const std::string alone = (folder.path() / "set/softmax/definition.json").string();
+  EXPECT_EQ(load_problem(alone, {})->hash, (*of_set)[0].hash);
+
+  Json row = json_of(golden("definition.json"));
+  for (const char* key : {"axes", "inputs", "outputs"}) row[key] = row[key].dump();
+  Json workloads = Json::array();
+  for (const Workload& workload : (*of_set)[0].workloads) workloads.push_back(to_json(workload));
+  row["workloads"] = workloads.dump();
+  row["custom_inputs_entrypoint"] = nullptr;
+  row["split"] = "L1";
+  folder.write("rows.jsonl", row.dump() + "\n");
+  const std::string rows = (folder.path() / "rows.jsonl").string();
+  EXPECT_EQ(load_problem(rows + "#softmax_topk", {})->hash, (*of_set)[0].hash);
+  row["axes"] = "{";
+  folder.write("rows.jsonl", row.dump() + "\n");
+  EXPECT_THAT(message_of(load_problem(rows, {})), HasSubstr("rows.jsonl:1: axes: "));
+  row.erase("axes");
+  folder.write("rows.jsonl", row.dump() + "\n");
+  EXPECT_THAT(message_of(load_problem(rows, {})), HasSubstr("axes: missing"));
 }
 
 TEST(ProblemSource, RowsByNameAndNumber) {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "task/axis_expression.h"
 #include "task/definition_json.h"
 #include "text/jsonl.h"
 #include "text/names.h"
@@ -45,10 +46,13 @@ Result<InputSource> input_source_from_json(const Json& value, const std::string&
     if (tensor.tensor_key.empty())
       return fail(ErrorCode::kInvalidArgument, "{}: empty", reader.path("tensor_key"));
     source = std::move(tensor);
+  } else if (type == "custom") {
+    source = CustomInput{};
   } else if (type != "random") {
     return fail(ErrorCode::kInvalidArgument,
-                "{}: \"{}\" is not one of random, scalar, safetensors{}", reader.path("type"),
-                printable(type, 60), text::suggestion(type, {"random", "scalar", "safetensors"}));
+                "{}: \"{}\" is not one of random, scalar, safetensors, custom{}",
+                reader.path("type"), printable(type, 60),
+                text::suggestion(type, {"random", "scalar", "safetensors", "custom"}));
   }
   KW_TRY_STATUS(reader.no_other_keys());
   return source;
@@ -60,7 +64,7 @@ Json to_json(const InputSource& source) {
   if (const auto* tensor = std::get_if<SafetensorsInput>(&source)) {
     return {{"type", "safetensors"}, {"path", tensor->path}, {"tensor_key", tensor->tensor_key}};
   }
-  return {{"type", "random"}};
+  return {{"type", std::holds_alternative<CustomInput>(source) ? "custom" : "random"}};
 }
 
 // Bounds of the integer dtypes a host scalar may have.
@@ -104,6 +108,22 @@ Status check_source(const InputSource& source, const TensorSpec& input, const st
         ErrorCode::kInvalidArgument,
         "{}: the definition has a host scalar here; give {{\"type\": \"scalar\", \"value\": ...}}",
         where);
+  }
+  return {};
+}
+
+Status check_custom(const Workload& workload, const Definition& definition,
+                    const std::string& where) {
+  if (!workload.has_custom_inputs()) return {};
+  if (definition.custom_inputs_entrypoint.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: custom inputs, but the definition has no custom_inputs_entrypoint", where);
+  for (const auto& [name, source] : workload.inputs) {
+    if (!std::holds_alternative<CustomInput>(source) &&
+        !std::holds_alternative<ScalarInput>(source))
+      return fail(ErrorCode::kInvalidArgument,
+                  "{}: with custom inputs every tensor is custom, and this one is not",
+                  text::below(where, name));
   }
   return {};
 }
@@ -227,8 +247,31 @@ Result<Workload> workload_from_json(const Json& value, const std::string& where)
            input_source_from_json(item, input_reader.path(printable(name, 80))));
     out.inputs.emplace_back(name, std::move(source));
   }
+  reader.find("tolerance");  // SOL-ExecBench's; budgets are calibrated here
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
+}
+
+Status compute_axes(Workload& workload, const Definition& definition, const std::string& where) {
+  AxisValues known = workload.axes;
+  for (const Axis& axis : definition.axes) {
+    if (axis.value) known.emplace_back(axis.name, *axis.value);
+  }
+  for (const Axis& axis : definition.axes) {
+    if (axis.expression.empty() || axis.value) continue;
+    const std::string place = text::below(where, "axes." + axis.name);
+    KW_TRY(LaunchExpression expression, axis_expression(axis.expression, place));
+    KW_TRY(std::int64_t size, axis_size(expression, known, place));
+    const auto given = std::ranges::find(workload.axes, axis.name, &AxisValues::value_type::first);
+    if (given == workload.axes.end()) {
+      workload.axes.emplace_back(axis.name, size);
+      known.emplace_back(axis.name, size);
+    } else if (given->second != size) {
+      return fail(ErrorCode::kInvalidArgument, "{}: {}, but {} is {}", place, given->second,
+                  axis.expression, size);
+    }
+  }
+  return {};
 }
 
 Status check_workload(const Workload& workload, const Definition& definition,
@@ -248,6 +291,7 @@ Status check_workload(const Workload& workload, const Definition& definition,
                      [&, &wanted = name](const TensorSpec& spec) { return spec.name == wanted; });
     KW_TRY_STATUS(check_source(source, *input, text::below(where, "inputs." + name)));
   }
+  KW_TRY_STATUS(check_custom(workload, definition, text::below(where, "inputs")));
   for (const auto* tensors : {&definition.inputs, &definition.outputs}) {
     for (const TensorSpec& tensor : *tensors) {
       auto bytes = tensor_bytes(tensor, definition, workload.axes);
@@ -273,6 +317,7 @@ Result<std::vector<Workload>> workloads_from_jsonl(std::string_view text,
       path = "workload";
     }
     KW_TRY(Workload workload, workload_from_json(*body, path));
+    KW_TRY_STATUS(compute_axes(workload, definition, path));
     KW_TRY_STATUS(check_workload(workload, definition, path));
     if (!seen.insert(workload.uuid).second) {
       return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is given twice",

@@ -14,9 +14,12 @@ Json to_json(const Workload& workload);
 // Form only: uuid, axis values >= 0, input kinds, relative tensor paths. kInvalidArgument names the
 // field.
 Result<Workload> workload_from_json(const Json& value, const std::string& where);
-// Against the definition: a value for exactly the variable axes, a source for exactly the inputs,
-// scalars for exactly the host scalars and of their dtype, tensors of a possible size, constraints
-// that are simple comparisons of axes hold.
+// Adds the values of axes that are computed from others. kInvalidArgument when one has no value, or
+// the workload gives another one.
+Status compute_axes(Workload& workload, const Definition& definition, const std::string& where);
+// Against the definition, after compute_axes(): a value for exactly the axes without one, a source
+// for exactly the inputs, scalars for exactly the host scalars and of their dtype, tensors of a
+// possible size, constraints that are simple comparisons of axes hold.
 Status check_workload(const Workload& workload, const Definition& definition,
                       const std::string& where);
 

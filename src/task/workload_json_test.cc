@@ -60,7 +60,8 @@ constexpr Defect kDefects[] = {
     {"/workload/inputs/z", "{\"type\":\"random\"}",
      "workload.inputs.z: is not an input of the definition"},
     {"/workload/inputs/x/type", "\"randon\"",
-     "workload.inputs.x.type: \"randon\" is not one of random, scalar, safetensors (did you mean "
+     "workload.inputs.x.type: \"randon\" is not one of random, scalar, safetensors, custom (did "
+     "you mean "
      "\"random\"?)"},
     {"/workload/inputs/x/type", "null", "workload.inputs.x.type: missing"},
     {"/workload/inputs/x/value", "1", "workload.inputs.x.value: unknown key"},
@@ -134,6 +135,61 @@ TEST(Workload, HasAsManyNamesAsADefinitionAtMost) {
   EXPECT_TRUE(workload_from_json(line, ""));
   line["axes"]["m"] = 1;
   EXPECT_EQ(message_of(workload_from_json(line, "")), "axes: 65 names, more than 64");
+}
+
+Definition sol_definition() {
+  return definition_from_json(json_of(R"({"name": "sol", "axes": {
+      "batch": {"type": "var"}, "length": {"type": "var"}, "width": {"type": "const", "value": 8},
+      "tokens": {"type": "expr", "expression": "batch * length"},
+      "all": {"type": "expr", "expression": "tokens * width // 2"}},
+      "inputs": {"x": {"shape": ["tokens", "width"], "dtype": "float32"},
+                 "scale": {"shape": null, "dtype": "float32"}},
+      "outputs": {"y": {"shape": ["all"], "dtype": "float32"}},
+      "custom_inputs_entrypoint": "make",
+      "reference": "def make(a, d): pass\ndef run(x, scale): pass\n"})"),
+                              "")
+      .value();
+}
+
+constexpr const char* kSolWorkload =
+    R"({"uuid": "w", "axes": {"batch": 2, "length": 3}, "tolerance": {"max_atol": 1},)"
+    R"( "inputs": {"x": {"type": "custom"}, "scale": {"type": "scalar", "value": 2}}})";
+
+TEST(Workload, AxesAreComputedAndInputsMayBeCustom) {
+  const Definition of = sol_definition();
+  auto workloads = workloads_from_jsonl(kSolWorkload, of, "w.jsonl");
+  ASSERT_TRUE(workloads) << message_of(workloads);
+  const Workload& workload = (*workloads)[0];
+  EXPECT_EQ(workload.axes, (std::vector<std::pair<std::string, std::int64_t>>{
+                               {"batch", 2}, {"length", 3}, {"tokens", 6}, {"all", 24}}));
+  EXPECT_TRUE(workload.has_custom_inputs());
+  // Written with the computed values and read again.
+  auto again = workloads_from_jsonl(workloads_to_jsonl(*workloads, of.name), of, "w.jsonl");
+  ASSERT_TRUE(again) << message_of(again);
+  EXPECT_EQ(to_json((*again)[0]), to_json(workload));
+}
+
+TEST(Workload, ComputedAxesAndCustomInputsAreChecked) {
+  Definition of = sol_definition();
+  const auto message = [&](std::string_view pointer, const char* value) {
+    const Json bad = with(json_of(kSolWorkload), std::string(pointer).c_str(), json_of(value));
+    return message_of(workloads_from_jsonl(bad.dump(), of, "w"));
+  };
+  EXPECT_THAT(message("/axes/tokens", "7"),
+              testing::HasSubstr("axes.tokens: 7, but batch * length is 6"));
+  EXPECT_THAT(message("/inputs/scale", R"({"type": "custom"})"),
+              testing::HasSubstr("inputs.scale: the definition has a host scalar here"));
+  EXPECT_THAT(message("/inputs/x", R"({"type": "costum"})"),
+              testing::HasSubstr("not one of random, scalar, safetensors, custom (did you mean"));
+  of.custom_inputs_entrypoint.clear();
+  EXPECT_THAT(message("/uuid", "\"v\""),
+              testing::HasSubstr("the definition has no custom_inputs_entrypoint"));
+  of = sol_definition();
+  TensorSpec& z = of.inputs.emplace_back();
+  z.name = "z";
+  z.shape = {"width"};
+  EXPECT_THAT(message("/inputs/z", R"({"type": "random"})"),
+              testing::HasSubstr("inputs.z: with custom inputs every tensor is custom"));
 }
 
 }  // namespace

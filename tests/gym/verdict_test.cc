@@ -11,7 +11,9 @@
 #include "gym/gym.h"
 #include "os/file.h"
 #include "task/candidate_source.h"
+#include "task/definition_json.h"
 #include "task/problem_source.h"
+#include "task/workload_json.h"
 
 namespace kw::gym {
 namespace {
@@ -42,9 +44,13 @@ class Verdicts : public testing::Test {
   // A candidate "name.py" on the KernelBench problem of this text.
   static task::Verdict judge(const std::string& problem, const std::string& candidate,
                              const std::string& name = "candidate.py") {
+    return judge(task::load_problem(write("problem.py", problem), {}).value(), candidate, name);
+  }
+  static task::Verdict judge(const task::Problem& problem, const std::string& candidate,
+                             const std::string& name = "candidate.py") {
     EvalRequest request;
     request.options.timing = false;
-    request.problem = task::load_problem(write("problem.py", problem), {}).value();
+    request.problem = problem;
     request.candidate = task::load_candidate(write(name, candidate)).value();
     auto judged = gym_->submit(request, std::chrono::steady_clock::time_point::max(), {}).get();
     if (judged) return *judged;
@@ -268,6 +274,94 @@ class ModelNew(nn.Module):
   EXPECT_THAT(described(verdict), testing::HasSubstr(kRisk));
   verdict = judge(problem("torch.randn(4, 3, 20)"), kDense);
   EXPECT_THAT(described(verdict), testing::Not(testing::HasSubstr(kRisk)));
+}
+
+TEST_F(Verdicts, AReferenceMayWriteToItsInputs) {
+  constexpr const char* kProblem = R"(
+class Model(nn.Module):
+    def forward(self, x, w):
+        return F.relu(x, inplace=True).mul_(2) + w
+def get_init_inputs():
+    return []
+def get_inputs():
+    return [torch.randn(8, 16), torch.randn(16)]
+)";
+  constexpr const char* kCandidate = R"(
+class ModelNew(nn.Module):
+    def forward(self, x, w):
+        return torch.relu(x) * 2 + w
+)";
+  task::Verdict verdict = judge(kProblem, kCandidate);
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  EXPECT_THAT(described(verdict), testing::HasSubstr("the reference writes to x; in each call"));
+  verdict = judge(kProblem, std::string(kCandidate) + "        # next\n" +
+                                "    forward_of = forward\n    def forward(self, x, w):\n"
+                                "        return self.forward_of(x, w) - x\n");
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
+}
+
+// KernelBook's rows make their configurations so.
+TEST_F(Verdicts, ConfigurationsAreHandedOver) {
+  constexpr const char* kProblem = R"(
+from _paritybench_helpers import _mock_config
+class Model(nn.Module):
+    def __init__(self, config, bias):
+        super().__init__()
+        self.scale = config.inner.scale
+        self.bias = config['biases'][0] + bias
+    def forward(self, x):
+        return x * self.scale + self.bias
+def get_inputs():
+    return [torch.randn(4, 4)]
+def get_init_inputs():
+    return [[], {'config': _mock_config(biases=[2, 3], inner=_mock_config(scale=0.5)), 'bias': 1}]
+)";
+  constexpr const char* kCandidate = R"(
+class ModelNew(nn.Module):
+    def __init__(self, config, bias):
+        super().__init__()
+        assert not hasattr(config, 'absent')
+        self.numbers = config.inner.scale, config.biases[0] + bias
+    def forward(self, x):
+        return torch.add(x * self.numbers[0], self.numbers[1])
+)";
+  task::Verdict verdict = judge(kProblem, kCandidate);
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  verdict = judge(kProblem, std::string(kCandidate) + "# wrong\n" + R"(
+class ModelNew(ModelNew):
+    def forward(self, x):
+        return super().forward(x) + self.numbers[0]
+)");
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
+}
+
+// SOL-ExecBench's: computed axes, and a function of the reference that makes the inputs.
+TEST_F(Verdicts, ADefinitionMayMakeItsInputs) {
+  task::Problem problem;
+  problem.name = "pick_rows";
+  problem.body = task::definition_from_json(*parse_json(R"({"name": "pick_rows", "axes": {
+      "rows": {"type": "var"}, "width": {"type": "const", "value": 8},
+      "picks": {"type": "expr", "expression": "rows * 2"}},
+      "inputs": {"x": {"shape": ["rows", "width"], "dtype": "float32"},
+                 "place": {"shape": ["picks"], "dtype": "int64"}},
+      "outputs": {"y": {"shape": ["picks", "width"], "dtype": "float32"}},
+      "custom_inputs_entrypoint": "make",
+      "reference": "import torch\ndef make(numbers, device):\n    rows = numbers['rows']\n    assert numbers['picks'] == 2 * rows\n    return {'place': torch.randint(0, rows, (2 * rows,), device=device), 'x': torch.randn(rows, 8)}\ndef run(x, place):\n    return x[place]\n"})"),
+                                            "")
+                     .value();
+  problem.workloads =
+      task::workloads_from_jsonl(R"({"uuid": "w", "axes": {"rows": 33}, "inputs":)"
+                                 R"( {"x": {"type": "custom"}, "place": {"type": "custom"}}})",
+                                 problem.definition(), "w.jsonl")
+          .value();
+  problem.hash = task::problem_hash(problem);
+  const auto candidate = [](const std::string& value) {
+    return "def run(x, place):\n    return " + value + "\n";
+  };
+  task::Verdict verdict = judge(problem, candidate("torch.index_select(x, 0, place)"));
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << described(verdict);
+  verdict = judge(problem, candidate("torch.index_select(x, 0, place.clamp(max=31))"));
+  EXPECT_EQ(verdict.outcome, Outcome::kWrongValue) << described(verdict);
 }
 
 TEST_F(Verdicts, AnExceptionOfACppCandidateIsARuntimeErrorWithItsText) {

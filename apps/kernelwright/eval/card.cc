@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 
 #include "base/text.h"
 
@@ -159,14 +160,17 @@ void add_workloads(std::string& out, const Paint& paint, const Verdict& verdict)
     add_row(out, paint, "", fmt::format("... {} more", shown - kMaxWorkloadRows));
 }
 
-// The verdict's own diagnostics come first. A pass adds the risks of all workloads; any other
-// verdict adds those of the first workload that has its outcome and a diagnostic.
+// The verdict's own diagnostics come first. A pass adds the risks of all workloads, each once; any
+// other verdict adds those of the first workload that has its outcome and a diagnostic.
 std::vector<task::Diagnostic> diagnostics_of(const Verdict& verdict) {
   std::vector<task::Diagnostic> all = verdict.diagnostics;
   if (verdict.outcome == Outcome::kPassed) {
+    std::set<std::string> said;
     for (const WorkloadVerdict& workload : verdict.workloads)
       std::ranges::copy_if(workload.diagnostics, std::back_inserter(all),
-                           [](const task::Diagnostic& one) { return one.kind == "risk"; });
+                           [&](const task::Diagnostic& one) {
+                             return one.kind == "risk" && said.insert(one.message).second;
+                           });
     return all;
   }
   for (const WorkloadVerdict& workload : verdict.workloads) {

@@ -68,6 +68,19 @@ TEST(Card, ViolationAndWorstWorkload) {
   EXPECT_NE(text.find("use an out-of-place operator"), std::string::npos);
 }
 
+TEST(Card, RisksOfAllWorkloadsStandOnce) {
+  task::Verdict v = verdict(task::Outcome::kPassed);
+  v.workloads.push_back(v.workloads[0]);
+  v.workloads[0].diagnostics = {{"risk", "of both"}, {"log", "no risk"}};
+  v.workloads[1].diagnostics = {{"risk", "of both"}, {"risk", "of one"}};
+  const std::string text = card(v, false);
+  EXPECT_NE(text.find("of one"), std::string::npos);
+  EXPECT_EQ(text.find("no risk"), std::string::npos);
+  const std::size_t first = text.find("of both");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find("of both", first + 1), std::string::npos) << text;
+}
+
 TEST(Card, NoErrorOfOutputsThatWereNeverCompared) {
   task::Verdict v = verdict(task::Outcome::kRuntimeError);
   v.workloads[0].errors = {{"y", 0, 0, 0, 0}};

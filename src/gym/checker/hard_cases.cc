@@ -204,7 +204,8 @@ Status HardCases::find_unfit_kinds(const HardCase& hard, InputSource& inputs,
     alone.inputs = hard.inputs;
     alone.seed = seeds_->next();
     KW_TRY(OracleAnswer answer, fill(alone, inputs, set));
-    if (!answer.ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", answer.text);
+    if (!answer.ok)
+      return fail(ErrorCode::kUnavailable, "the inputs cannot be made: {}", answer.text);
     KnownOutputs known;
     KW_TRY(std::string why, learn(alone, reference, set, known));
     if (!why.empty()) leave_out(kind, why);

@@ -52,7 +52,7 @@ Result<InputSource> InputSource::of_definition(const task::Signature& signature,
   return source;
 }
 
-Result<InputSource> InputSource::of_module(const task::Signature& signature,
+Result<InputSource> InputSource::of_oracle(const task::Signature& signature,
                                            const std::vector<InputPlan>& plans, Oracle& oracle) {
   InputSource source;
   source.oracle_ = &oracle;
@@ -63,7 +63,7 @@ Result<InputSource> InputSource::of_module(const task::Signature& signature,
     const auto named = std::ranges::find(tensors, plan.name, &task::Argument::name);
     if (named == tensors.end()) {
       return fail(ErrorCode::kInvalidArgument,
-                  "the policy's inputs.{}: forward() has no such tensor", plan.name);
+                  "the policy's inputs.{}: the reference has no such tensor", plan.name);
     }
     source.inputs_[static_cast<std::size_t>(named - tensors.begin())].domain =
         task::domain_of(plan.policy);

@@ -1,5 +1,5 @@
-// Fresh secret inputs: from the generators (definitions), the oracle's get_inputs (modules) or
-// files (safetensors). Not thread-safe.
+// Fresh secret inputs: from the generators (definitions), the oracle (get_inputs() of a module, a
+// definition's own function) or files (safetensors). Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,13 +22,13 @@ class InputSource {
   // "inputs").
   static Result<InputSource> of_definition(const task::Signature& signature,
                                            const std::vector<InputPlan>& plans, ReceivedFds& fds);
-  // plans: of those inputs that have a policy, whose domain alone counts. kInvalidArgument for a
-  // plan of no tensor. oracle: borrowed.
-  static Result<InputSource> of_module(const task::Signature& signature,
+  // plans: of inputs whose domain is not any, which alone counts. kInvalidArgument for a plan of no
+  // tensor. oracle: borrowed.
+  static Result<InputSource> of_oracle(const task::Signature& signature,
                                        const std::vector<InputPlan>& plans, Oracle& oracle);
 
   // Writes new values to every tensor of the set, at its present places. The answer is not ok when
-  // get_inputs() failed.
+  // the oracle failed to make them.
   Result<OracleAnswer> fill(TensorMemory& set, std::uint64_t seed);
   // Writes new values to one tensor: whether it matters shows in the outputs.
   Result<OracleAnswer> refill(TensorMemory& set, std::size_t tensor, std::uint64_t seed);
@@ -57,7 +57,7 @@ class InputSource {
   static Status fill_one(const Tensor& tensor, TensorMemory& memory, std::size_t i,
                          std::uint64_t seed);
   std::vector<Tensor> inputs_, statics_;
-  Oracle* oracle_ = nullptr;  // modules; borrowed
+  Oracle* oracle_ = nullptr;  // where it makes the inputs; borrowed
 };
 
 }  // namespace kw::gym

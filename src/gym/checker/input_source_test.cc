@@ -107,7 +107,7 @@ TEST_F(InputSourceTest, SpikesHaveOrdinaryValuesInTheirPlace) {
 TEST_F(InputSourceTest, ModulesAskGetInputs) {
   testing::ScriptedOracle oracle(testing::workload_function);
   ASSERT_TRUE(oracle.attach_exchange(signature_).value().ok);
-  InputSource source = InputSource::of_module(signature_, {}, oracle).value();
+  InputSource source = InputSource::of_oracle(signature_, {}, oracle).value();
   ASSERT_TRUE(source.fill(*memory_, 1).value().ok);
   EXPECT_TRUE(std::ranges::equal(bytes(1), oracle.input(1)));
   const auto x = bytes(0);
@@ -123,11 +123,11 @@ TEST_F(InputSourceTest, AModulesPolicySaysWhatItsInputsMayBe) {
   ASSERT_TRUE(oracle.attach_exchange(signature_).value().ok);
   InputPlan plan = testing::input_plan(tensors_of(signature_.inputs)[1]->name);
   plan.policy.domain = task::InputDomain::kFixed;
-  InputSource source = InputSource::of_module(signature_, {plan}, oracle).value();
+  InputSource source = InputSource::of_oracle(signature_, {plan}, oracle).value();
   EXPECT_TRUE(source.is_possible(0, HardKind::kNegative));
   EXPECT_FALSE(source.is_possible(1, HardKind::kNegative));
   plan.name = "no input";
-  const auto refused = InputSource::of_module(signature_, {plan}, oracle);
+  const auto refused = InputSource::of_oracle(signature_, {plan}, oracle);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
 }

@@ -76,7 +76,8 @@ Status JudgedCalls::fill_and_guard(std::uint32_t s, bool audited, std::optional<
   filled_cases_[s].reset();
   KW_TRY(OracleAnswer filled,
          hard ? fill_hard(s, *hard) : fill_ordinary(s, seed, known != nullptr));
-  if (!filled.ok) return fail(ErrorCode::kUnavailable, "get_inputs() failed: {}", filled.text);
+  if (!filled.ok)
+    return fail(ErrorCode::kUnavailable, "the inputs cannot be made: {}", filled.text);
   if (on.rehash) {
     KW_TRY(input_hashes_[s], set.hash(hash_seed_ + s, kHashSample));
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -66,6 +67,9 @@ class Oracle {
   virtual Status offer(const TensorMemory& inputs, const TensorMemory* statics);
   // Runs the reference on what was offered.
   virtual Result<OracleAnswer> run(const Run& run) = 0;
+  // Places among the signature's inputs: those that the reference writes to, so far as runs have
+  // shown. It gets copies of them; a baseline needs copies too.
+  virtual std::vector<std::int64_t> written_inputs() const { return {}; }
   // The shortest unperturbed run at the declared precision so far, with its messages.
   virtual std::optional<std::chrono::nanoseconds> fastest_declared_run() const = 0;
 

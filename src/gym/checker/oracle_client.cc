@@ -213,6 +213,19 @@ Status OracleClient::offer(const TensorMemory& inputs, const TensorMemory* stati
   return {};
 }
 
+// The words of the reference's process: what is no place of a tensor there is left out.
+void OracleClient::note_written_inputs(const std::string& places) {
+  const auto list = parse_json(places);
+  if (places.empty() || !list || !list->is_array()) return;
+  for (std::size_t i = 0; i < signature_.inputs.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i);
+    const bool is_new = std::ranges::find(written_inputs_, place) == written_inputs_.end();
+    if (is_new && signature_.inputs[i].role != task::Role::kScalar &&
+        std::ranges::find(*list, Json(place)) != list->end())
+      written_inputs_.push_back(place);
+  }
+}
+
 Result<OracleAnswer> OracleClient::run(const Run& run) {
   Json body = {{"op", "run"},
                {"precision", precision_name(run.precision)},
@@ -223,6 +236,7 @@ Result<OracleAnswer> OracleClient::run(const Run& run) {
   body.update(places_);
   if (run.selected != nullptr && !run.selected->empty()) body["selected"] = to_json(*run.selected);
   KW_TRY(OracleAnswer answer, request(body));
+  if (answer.ok) note_written_inputs(answer.text);
   if (answer.ok && run.precision == Precision::kDeclared && run.perturb_seed == 0)
     fastest_ = std::min(fastest_.value_or(answer.took), answer.took);
   return answer;

@@ -43,6 +43,7 @@ class OracleClient final : public Oracle {
   bool selects() const override { return is_on_gpu_; }
   Status offer(const TensorMemory& inputs, const TensorMemory* statics) override;
   Result<OracleAnswer> run(const Run& run) override;
+  std::vector<std::int64_t> written_inputs() const override { return written_inputs_; }
   std::optional<std::chrono::nanoseconds> fastest_declared_run() const override { return fastest_; }
 
   std::span<std::byte> input(std::size_t tensor) override { return bytes_of(inputs_[tensor]); }
@@ -80,6 +81,8 @@ class OracleClient final : public Oracle {
   os::SparseMapping sparse_exchange_;  // instead, on a GPU
   task::Signature signature_;
   std::vector<Slot> inputs_, statics_, outputs_, outputs64_;
+  void note_written_inputs(const std::string& places);
+  std::vector<std::int64_t> written_inputs_;
   std::optional<std::chrono::nanoseconds> fastest_;
   bool is_on_gpu_ = false;
   // On a GPU: memory that the process has mapped, under its number, and where the next run's

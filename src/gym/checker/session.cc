@@ -74,6 +74,7 @@ Result<std::unique_ptr<Session>> Session::open(const OpenRequest& request, Recei
   if (request.judge) KW_TRY_STATUS(session->audits_.keep(std::move(learned), *session->checker_));
   opened.signature = session->signature_;
   opened.init_args = session->init_args_;
+  opened.written_inputs = session->oracle_->written_inputs();
   return session;
 }
 
@@ -88,8 +89,8 @@ Result<OracleAnswer> Session::prepare_problem(const OpenRequest& request, Receiv
   if (!answer.ok) return answer;
   KW_TRY(answer, oracle_->attach_exchange(signature_));
   if (!answer.ok) return answer;
-  if (module_) {
-    KW_TRY(InputSource inputs, InputSource::of_module(signature_, request.inputs, *oracle_));
+  if (module_ || request.oracle_setup.custom_inputs) {
+    KW_TRY(InputSource inputs, InputSource::of_oracle(signature_, request.inputs, *oracle_));
     inputs_ = std::make_unique<InputSource>(std::move(inputs));
   } else {
     KW_TRY(InputSource inputs, InputSource::of_definition(signature_, request.inputs, fds));
@@ -313,6 +314,14 @@ Result<WorkloadReport> Session::judge(const JudgeRequest& request, ReceivedFds& 
         {"risk", fmt::format("get_inputs() makes {} with strides of a view; it is judged with "
                              "contiguous ones, and may be wrong with others",
                              join(views_, ", "))});
+  std::vector<std::string> written;
+  for (const std::int64_t place : oracle_->written_inputs())
+    written.push_back(signature_.inputs[static_cast<std::size_t>(place)].name);
+  if (!written.empty())
+    report.diagnostics.push_back(
+        {"risk", fmt::format("the reference writes to {}; in each call it gets a copy, which is in "
+                             "its time, and a candidate has to leave inputs as they are",
+                             join(written, ", "))});
   hard_.save_memory();
   auto side = judgement.take_side();
   if (!side->executor().has_device_clock()) return report;

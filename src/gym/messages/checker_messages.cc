@@ -85,6 +85,7 @@ void fields(F& f, M& m) {
   f("param_seed", m.param_seed);
   f("hand_over_state", m.hand_over_state);
   f("private_inputs", m.private_inputs);
+  f("copied_inputs", m.copied_inputs);
 }
 
 template <typename F, Is<ExecutorSpec> M>
@@ -93,12 +94,19 @@ void fields(F& f, M& m) {
   f("monitor", m.monitor);
 }
 
+template <typename F, Is<CustomInputs> M>
+void fields(F& f, M& m) {
+  f("entry", m.entry);
+  f("numbers", m.numbers);
+}
+
 template <typename F, Is<OracleSetup> M>
 void fields(F& f, M& m) {
   f("kind", m.kind);
   f("entry", m.entry);
   f("threads", m.threads);
   f("device", m.device);
+  f("custom_inputs", m.custom_inputs);
 }
 
 template <typename F, Is<task::InputPolicy> M>
@@ -183,6 +191,7 @@ void fields(F& f, M& m) {
   f("findings", m.findings);
   f("signature", m.signature);
   f("init_args", m.init_args);
+  f("written_inputs", m.written_inputs);
 }
 
 template <typename F, Is<BaselineStarted> M>

@@ -21,7 +21,7 @@
 namespace kw::gym {
 
 // Both processes must have the same number. It is raised with every change of a message.
-inline constexpr std::int64_t kCheckerProtocol = 5;
+inline constexpr std::int64_t kCheckerProtocol = 6;
 
 enum class ProblemKind { kDefinition, kModule };
 std::string_view to_string(ProblemKind kind);  // "definition", "module"
@@ -62,6 +62,8 @@ struct ExecutorSetup {
   std::optional<int> device;  // the number of the GPU that it runs on; nullopt: the processor
   std::optional<std::uint64_t> param_seed;
   std::optional<bool> hand_over_state, private_inputs;
+  // Places among the signature's inputs: each call gets a copy of these, since it writes to them.
+  std::vector<std::int64_t> copied_inputs;
   bool operator==(const ExecutorSetup&) const = default;
 };
 Json to_json(const ExecutorSetup& setup);
@@ -72,11 +74,20 @@ struct ExecutorSpec {
   bool operator==(const ExecutorSpec&) const = default;
 };
 
+// The function of the reference that makes the inputs, and what it is given: axes and scalars by
+// name.
+struct CustomInputs {
+  std::string entry;
+  Json numbers = Json::object();
+  bool operator==(const CustomInputs&) const = default;
+};
+
 struct OracleSetup {
   ProblemKind kind = ProblemKind::kDefinition;
   std::string entry;
   int threads = 1;
   std::optional<int> device = std::nullopt;  // the GPU that references run on; nullopt: none
+  std::optional<CustomInputs> custom_inputs = std::nullopt;  // definitions
   bool operator==(const OracleSetup&) const = default;
 };
 Json to_json(const OracleSetup& setup);
@@ -152,7 +163,8 @@ using CheckerRequest = std::variant<OpenRequest, BaselineRequest, JudgeRequest, 
 struct Opened {
   AdmissionFindings findings;  // with a failure the members below are empty
   std::optional<task::Signature> signature;
-  std::string init_args = "[]";  // modules: a Python literal
+  std::string init_args = "[]";                   // modules: a Python literal
+  std::vector<std::int64_t> written_inputs = {};  // Oracle::written_inputs()
 };
 struct BaselineStarted {
   std::string failure = {};       // not empty: why it does not run

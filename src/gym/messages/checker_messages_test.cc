@@ -196,7 +196,7 @@ TEST(CheckerMessages, TheExecutorsSetupAsTheProtocolHasIt) {
   EXPECT_EQ(to_json(setup).dump(),
             R"({"language":"cpp","kind":"definition","entry":"run","has_prepare":false,)"
             R"("init_args":"[]","threads":1,"entry_file":"","compile":false,)"
-            R"("destination_passing":null,"files":[]})");
+            R"("destination_passing":null,"files":[],"copied_inputs":[]})");
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ Build HostSession::build_of(HostBuild built) {
 Result<std::unique_ptr<Program>> HostSession::reference_program(bool compile) {
   Executable out;
   out.python = true;
+  out.is_reference = true;
   out.files = {{"reference.py", problem_.reference}};
   out.entry_file = "reference.py";
   out.entry = problem_.entry;

@@ -42,6 +42,12 @@ std::vector<InputPlan> module_plans(const task::Problem& problem, const task::Wo
   return plans;
 }
 
+// Who makes inputs by a function of their own has reasons: offsets and indices stay as they are,
+// other values stay among those that are drawn.
+task::InputDomain domain_of_custom(tensor::DType dtype) {
+  return tensor::is_floating(dtype) ? task::InputDomain::kOwn : task::InputDomain::kFixed;
+}
+
 // One entry a tensor input or static of a definition; safetensors inputs travel as memory files.
 Status add_input_plans(const task::Problem& problem, const task::Workload& workload,
                        std::vector<InputPlan>& plans, OutgoingFds& fds,
@@ -49,6 +55,8 @@ Status add_input_plans(const task::Problem& problem, const task::Workload& workl
   for (const task::TensorSpec& spec : problem.definition().inputs) {
     if (!spec.shape) continue;
     InputPlan plan = input_plan(problem, workload, spec.name);
+    if (workload.has_custom_inputs() && !plan.policy.domain)
+      plan.policy.domain = domain_of_custom(spec.dtype);
     for (const auto& [name, source] : workload.inputs) {
       const auto* stored = std::get_if<task::SafetensorsInput>(&source);
       if (name != spec.name || stored == nullptr) continue;
@@ -70,6 +78,19 @@ Status add_input_plans(const task::Problem& problem, const task::Workload& workl
     plans.push_back(std::move(plan));
   }
   return {};
+}
+
+std::optional<CustomInputs> custom_inputs(const task::Problem& problem,
+                                          const task::Workload& workload) {
+  if (!workload.has_custom_inputs()) return std::nullopt;
+  CustomInputs custom{problem.definition().custom_inputs_entrypoint};
+  for (const task::Axis& axis : problem.definition().axes)
+    if (axis.value) custom.numbers[axis.name] = *axis.value;
+  for (const auto& [name, value] : workload.axes) custom.numbers[name] = value;
+  for (const auto& [name, source] : workload.inputs)
+    if (const auto* scalar = std::get_if<task::ScalarInput>(&source))
+      custom.numbers[name] = scalar->value;
+  return custom;
 }
 
 CheckerOptions checker_options(const task::Problem& problem, const EvalOptions& options,
@@ -129,7 +150,7 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   request.outputs = problem.policy.outputs;
   request.options = checker_options(problem, options, workload);
   request.oracle_setup = {request.kind, problem.is_module() ? problem.module().entry_point : "run",
-                          options.threads, context.device};
+                          options.threads, context.device, custom_inputs(problem, workload)};
   KW_TRY(std::string reference, reference_source(problem));
   KW_TRY(os::UniqueFd source, os::make_sealed_file("reference", reference));
   fds.add("reference", source.get());
@@ -152,6 +173,7 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   if (!session->findings_.failure.empty()) return session;
   if (!opened.signature) return fail(ErrorCode::kInternal, "the checker gave no signature");
   session->init_args_ = std::move(opened.init_args);
+  session->written_inputs_ = std::move(opened.written_inputs);
   session->signature_ = std::move(*opened.signature);
   if (session->memory_bytes_ == 0)
     session->memory_bytes_ = kBaseMemory + 4 * tensor_bytes(session->signature_);
@@ -168,6 +190,7 @@ ExecutorSetup ProblemSession::executor_setup(const Executable& executable) const
   setup.entry = executable.entry;
   setup.has_prepare = executable.has_prepare;
   setup.init_args = init_args_;
+  if (executable.is_reference) setup.copied_inputs = written_inputs_;
   setup.threads = threads_;
   setup.entry_file = executable.entry_file;
   setup.compile = executable.compile;

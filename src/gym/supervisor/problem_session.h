@@ -36,6 +36,7 @@ struct TritonRun {
 // A program for an executor: what to run and how.
 struct Executable {
   bool python = false;
+  bool is_reference = false;  // of the problem: it may write to inputs, of which it gets copies
   std::vector<task::SourceFile> files;  // python
   std::string entry_file, entry;        // python
   std::optional<bool> destination_passing;
@@ -125,6 +126,7 @@ class ProblemSession {
   task::Signature signature_;
   AdmissionFindings findings_;
   std::string init_args_;
+  std::vector<std::int64_t> written_inputs_;
   std::uint64_t memory_bytes_ = 0;
 };
 
