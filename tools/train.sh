@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Starts kernelwright-train; ./kernelwright sft runs this. Before that it builds the program against this machine's torch, in build/torch,
+# Starts kernelwright-train; ./kernelwright sft, distill and rl run this. Before that it builds the program against this machine's torch, in build/torch,
 # where it is not there or older than the sources (minutes). In a bundle, ./build has built it.
-# usage: tools/train.sh sft OPTION ...; KW_PYTHON=PROGRAM names the Python whose torch is linked (default .venv, which tools/setup.sh makes)
+# usage: tools/train.sh sft|distill|rl OPTION ...; KW_PYTHON=PROGRAM names the Python whose torch is linked (default .venv, which tools/setup.sh makes)
 set -euo pipefail
 here=$PWD
 # The gym's environment is a program of its own, for which the trainer waits only where the configuration has its table.

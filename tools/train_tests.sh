@@ -20,4 +20,4 @@ if [[ -x $environment ]]; then
 else
   echo "train_tests: no $environment: the step of plans is left out"
 fi
-ctest --test-dir "$build" -j "${KW_JOBS:-$(nproc)}" --output-on-failure -R '^(train\.|train_sft|train_rl)' "$@"
+ctest --test-dir "$build" -j "${KW_JOBS:-$(nproc)}" --output-on-failure -R '^(train\.|train_sft|train_distill|train_rl)' "$@"

@@ -1,5 +1,5 @@
 // kernelwright-train: trains language models. The only program that links torch; ./kernelwright
-// builds and starts it for `sft` and `rl`.
+// builds and starts it for `sft`, `distill` and `rl`.
 // exit: 0 trained, 2 an error, 130 stopped with a checkpoint.
 #include <atomic>
 #include <chrono>
@@ -60,9 +60,12 @@ class Console : public kw::train::SftObserver, public kw::train::RlObserver {
         p.result.loss, p.result.gradient_norm, p.learning_rate,
         kw::short_count(static_cast<std::int64_t>(p.tokens_per_second)), p.flop_per_second / 1e9,
         kw::format_ms(p.seconds_left * 1000));
+    if (p.result.divergence) line += fmt::format(", divergence {:.4f}", *p.result.divergence);
     if (p.validation_loss)
       line += fmt::format(", validation {:.4f} ({:.5f} nats a byte)", *p.validation_loss,
                           *p.validation_nats_per_byte);
+    if (p.validation_divergence)
+      line += fmt::format(", its divergence {:.4f}", *p.validation_divergence);
     if (p.too_long > 0) line += fmt::format(", {} samples too long", p.too_long);
     const bool terminal = isatty(STDERR_FILENO) == 1 && !p.validation_loss;
     show(line, terminal);
@@ -126,20 +129,36 @@ int end_of_run(Console& console, const std::filesystem::path& last) {
   return 0;
 }
 
-kw::Result<int> run_sft(const Command& command) {
+// A command that trains on rows: what reads its settings, says its plan, and trains.
+template <typename Settings>
+kw::Result<int> run_rows(const Command& command,
+                         kw::Result<Settings> (*read)(const kw::Json&,
+                                                      const std::vector<std::string>&),
+                         kw::Result<std::string> (*describe)(const Settings&),
+                         kw::Result<std::filesystem::path> (*train)(const Settings&, bool,
+                                                                    const std::atomic<bool>&,
+                                                                    kw::train::SftObserver&)) {
   KW_TRY(const kw::Json value, config_of(command));
-  KW_TRY(const kw::train::SftSettings settings, kw::train::sft_settings(value, command.set));
+  KW_TRY(const Settings settings, read(value, command.set));
   if (command.plan) {
-    KW_TRY(const std::string text, kw::train::describe_sft(settings));
+    KW_TRY(const std::string text, describe(settings));
     fmt::print("{}", text);
     return 0;
   }
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   Console console;
-  KW_TRY(const std::filesystem::path last,
-         kw::train::run_sft(settings, command.resume, stop_asked, console));
+  KW_TRY(const std::filesystem::path last, train(settings, command.resume, stop_asked, console));
   return end_of_run(console, last);
+}
+
+kw::Result<int> run_sft(const Command& command) {
+  return run_rows(command, kw::train::sft_settings, kw::train::describe_sft, kw::train::run_sft);
+}
+
+kw::Result<int> run_distill(const Command& command) {
+  return run_rows(command, kw::train::distill_settings, kw::train::describe_distill,
+                  kw::train::run_distill);
 }
 
 kw::Result<int> run_rl(const Command& command) {
@@ -192,6 +211,11 @@ int main(int argc, char** argv) {
   sft->footer([] {
     return help_of_settings(kw::train::to_json(kw::train::SftSettings{}), "the TOML file");
   });
+  CLI::App* distill = add_command(app, command, "distill",
+                                  "trains a model on the distributions of a teacher on rows");
+  distill->footer([] {
+    return help_of_settings(kw::train::to_json(kw::train::DistillSettings{}), "the TOML file");
+  });
   CLI::App* rl =
       add_command(app, command, "rl", "reinforcement learning of a model in an environment");
   rl->footer([] {
@@ -199,7 +223,7 @@ int main(int argc, char** argv) {
                             "the table [rl] of the TOML file");
   });
   CLI11_PARSE(app, argc, argv);
-  kw::Result<int> code = *rl ? run_rl(command) : run_sft(command);
+  kw::Result<int> code = *rl ? run_rl(command) : *distill ? run_distill(command) : run_sft(command);
   if (code) return *code;
   fmt::print(stderr, "error: {}\n", code.error().message());
   return kw::exit_code(code.error().code());

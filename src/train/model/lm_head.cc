@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "train/cuda/fused.h"
+#include "train/model/chunks.h"
 #include "train/model/matmul.h"
 
 namespace kw::train {
@@ -62,19 +63,6 @@ Chunk chunk_forward(const ChunkInput& in, const at::Tensor& weight, const HeadSe
   if (in.truncation.cutoffs.defined()) out.log_softmax = truncated(out.log_softmax, in);
   out.logprobs = out.log_softmax.gather(1, in.targets.unsqueeze(1)).squeeze(1);
   return out;
-}
-
-// Tokens of a chunk, at most `wanted`, so that all chunks but the last have equally many.
-std::int64_t even_chunk(std::int64_t tokens, std::int64_t wanted) {
-  const std::int64_t chunks = std::max<std::int64_t>((tokens + wanted - 1) / wanted, 1);
-  return std::min(wanted, ((tokens + chunks - 1) / chunks + 63) / 64 * 64);
-}
-
-template <typename Body>
-void for_each_chunk(std::int64_t tokens, std::int64_t chunk_tokens, const Body& body) {
-  const std::int64_t step = even_chunk(tokens, chunk_tokens);
-  for (std::int64_t begin = 0; begin < tokens; begin += step)
-    body(begin, std::min(step, tokens - begin));
 }
 
 // On a GPU: one buffer of logits for all chunks, and our kernels over it.

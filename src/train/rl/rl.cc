@@ -29,6 +29,7 @@
 #include "train/run/event_file.h"
 #include "train/run/open_model.h"
 #include "train/run/run_folder.h"
+#include "train/run/teacher.h"
 #include "train/run/training_state.h"
 
 namespace kw::train {
@@ -63,7 +64,6 @@ class Run {
   Run(const RlSettings& settings, RlObserver& observer)
       : settings_(settings), observer_(observer) {}
   Status open_parts(const fs::path& checkpoint);
-  Status open_teacher();
   Status open_environment(const std::stop_token& stop);
   Status open_episodes(bool resume);
   Status go_on_from(const fs::path& checkpoint);
@@ -113,7 +113,6 @@ Status Run::open_parts(const fs::path& checkpoint) {
   if (settings_.kl != "none") {
     KW_TRY(reference_, open_reference(model_settings(settings_)));
   }
-  if (!settings_.teacher.empty()) KW_TRY_STATUS(open_teacher());
   optimizer_ = std::make_unique<AdamW>(
       *policy_.weights, AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
                                       settings_.weight_decay, settings_.max_norm});
@@ -121,21 +120,9 @@ Status Run::open_parts(const fs::path& checkpoint) {
   KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
   tokenizer_.emplace(std::move(tokenizer));
   chat_.emplace(*tokenizer_);
-  return {};
-}
-
-Status Run::open_teacher() {
-  ModelSettings teacher = model_settings(settings_);
-  teacher.model = settings_.teacher;
-  teacher.new_weights = false;
-  auto opened = open_reference(teacher);
-  if (!opened) return tl::unexpected(std::move(opened).error().with_context("teacher"));
-  reference_ = std::move(*opened);
-  const std::int64_t tokens = reference_->weights->config().vocabulary;
-  if (tokens != policy_.weights->config().vocabulary)
-    return fail(ErrorCode::kInvalidArgument,
-                "teacher: {} has {} tokens, and the model {}: distillation needs the same tokens",
-                settings_.teacher, tokens, policy_.weights->config().vocabulary);
+  if (settings_.teacher.empty()) return {};
+  KW_TRY(reference_, open_teacher(settings_.teacher, {model_settings(settings_),
+                                                      policy_.weights->config(), *tokenizer_}));
   return {};
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "train/data/step_drawer.h"
+#include "train/model/distill_head.h"
 #include "train/run/checkpoint_folders.h"
 #include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
@@ -20,6 +21,7 @@
 #include "train/run/profile.h"
 #include "train/run/run_folder.h"
 #include "train/run/sft_plan.h"
+#include "train/run/teacher.h"
 #include "train/run/training_state.h"
 
 namespace kw::train {
@@ -44,17 +46,26 @@ Result<std::vector<Source>> open_sources(const SftSettings& settings) {
 // Everything of a run in one place that does not move.
 class Run {
  public:
-  static Result<std::unique_ptr<Run>> make(const SftSettings& settings, bool resume,
+  // distillation: null, or what `settings` are the rows' part of.
+  static Result<std::unique_ptr<Run>> make(const SftSettings& settings,
+                                           const DistillSettings* distillation, bool resume,
                                            SftObserver& observer);
   Result<fs::path> train(const std::atomic<bool>& stop);
 
  private:
-  explicit Run(const SftSettings& settings, SftObserver& observer)
-      : settings_(settings), observer_(observer) {}
+  Run(const SftSettings& settings, const DistillSettings* distillation, SftObserver& observer)
+      : settings_(settings), observer_(observer) {
+    if (distillation != nullptr) distillation_.emplace(*distillation);
+  }
+  ModelSettings model_settings(const lm::ModelConfig& config) const;
   Status open_parts(const fs::path& checkpoint);
   Weights& weights() { return *model_.weights; }
   Status open_data();
+  Status open_teacher();
   Status open_validation();
+  Json stored_settings() const {
+    return distillation_ ? to_json(*distillation_) : to_json(settings_);
+  }
   Status go_on_from(const fs::path& checkpoint);
 
   Result<SftProgress> step();
@@ -67,13 +78,17 @@ class Run {
             *model_.decoder,
             *optimizer_,
             {.chunk_tokens = head_chunk_},
-            settings_.micro_tokens};
+            settings_.micro_tokens,
+            teacher_ ? &*teacher_ : nullptr};
   }
   fs::path folder() const { return settings_.run; }
 
   const SftSettings settings_;
+  std::optional<DistillSettings> distillation_;
   SftObserver& observer_;
   OpenModel model_;
+  std::optional<OpenModel> teacher_model_;
+  std::optional<Teacher> teacher_;  // over teacher_model_
   std::unique_ptr<AdamW> optimizer_;
   std::optional<lm::Tokenizer> tokenizer_;
   std::optional<RowEncoder> encoder_;
@@ -88,8 +103,7 @@ class Run {
                            [this](const fs::path& path) { observer_.saved(path); }};
 };
 
-Status Run::open_parts(const fs::path& checkpoint) {
-  KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings_.model));
+ModelSettings Run::model_settings(const lm::ModelConfig& config) const {
   ModelSettings model;
   model.model = settings_.model;
   model.new_weights = settings_.new_weights;
@@ -99,9 +113,15 @@ Status Run::open_parts(const fs::path& checkpoint) {
   model.device = settings_.device;
   model.dtype = settings_.dtype;
   model.lora = settings_.lora;
-  KW_TRY(model_, open_model(model, checkpoint));
+  return model;
+}
+
+Status Run::open_parts(const fs::path& checkpoint) {
+  KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings_.model));
+  KW_TRY(model_, open_model(model_settings(config), checkpoint));
   const bool is_gpu = weights().device().is_cuda();
   head_chunk_ = settings_.head_chunk > 0 ? settings_.head_chunk
+                : distillation_          ? distill_chunk_tokens(config.vocabulary, is_gpu)
                                          : head_chunk_tokens(config.vocabulary, is_gpu);
   optimizer_ = std::make_unique<AdamW>(
       weights(), AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
@@ -121,6 +141,19 @@ Status Run::open_data() {
                                                  weights().config().vocabulary});
   state_.position = steps_->position();
   return open_validation();
+}
+
+Status Run::open_teacher() {
+  if (!distillation_) return {};
+  const lm::ModelConfig& config = weights().config();
+  if (distillation_->top_k > config.vocabulary)
+    return fail(ErrorCode::kInvalidArgument, "top_k: {} is over {}, the tokens of the vocabulary",
+                distillation_->top_k, config.vocabulary);
+  KW_TRY(teacher_model_, train::open_teacher(distillation_->teacher,
+                                             {model_settings(config), config, *tokenizer_}));
+  teacher_.emplace(
+      Teacher{*teacher_model_->weights, *teacher_model_->decoder, distillation_->loss()});
+  return {};
 }
 
 Status Run::open_validation() {
@@ -148,7 +181,8 @@ Status Run::open_validation() {
 
 Status Run::go_on_from(const fs::path& checkpoint) {
   KW_TRY(state_, read_training_state(checkpoint, settings_.data.size()));
-  const std::string key = differs_for_resume(state_.settings, settings_);
+  const std::string key = distillation_ ? differs_for_resume(state_.settings, *distillation_)
+                                        : differs_for_resume(state_.settings, settings_);
   if (!key.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "{}: differs from the run that is resumed ({} there); start another run, or set it "
@@ -160,21 +194,28 @@ Status Run::go_on_from(const fs::path& checkpoint) {
   return {};
 }
 
-Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings, bool resume,
+Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings,
+                                       const DistillSettings* distillation, bool resume,
                                        SftObserver& observer) {
   set_threads(settings.threads);
   KW_TRY(const std::vector<fs::path> all, checkpoints_in(settings.run));
-  std::unique_ptr<Run> run(new Run(settings, observer));
+  std::unique_ptr<Run> run(new Run(settings, distillation, observer));
   KW_TRY_STATUS(run->open_parts(resume && !all.empty() ? all.back() : fs::path()));
   KW_TRY_STATUS(run->open_data());
+  KW_TRY_STATUS(run->open_teacher());
   if (resume && !all.empty()) KW_TRY_STATUS(run->go_on_from(all.back()));
-  KW_TRY_STATUS(
-      prepare_run_folder(settings.run, resume, all.size(), run->state_.step, to_json(settings)));
+  KW_TRY_STATUS(prepare_run_folder(settings.run, resume, all.size(), run->state_.step,
+                                   run->stored_settings()));
   KW_TRY(EventFile events, EventFile::begin(settings.run, resume, run->state_.step, wall_time()));
   run->events_.emplace(std::move(events));
-  run->state_.settings = to_json(settings);
-  run->flop_per_token_ =
-      plan_sft(run->weights().config(), settings, false, settings.max_tokens / 2).flop_per_token;
+  run->state_.settings = run->stored_settings();
+  const lm::ModelConfig& config = run->weights().config();
+  const std::int64_t sequence = settings.max_tokens / 2;
+  const SftPlan plan =
+      distillation == nullptr
+          ? plan_sft(config, settings, false, sequence)
+          : plan_distill(config, run->teacher_->weights.config(), *distillation, false, sequence);
+  run->flop_per_token_ = plan.flop_per_token;
   return run;
 }
 
@@ -221,6 +262,7 @@ Result<SftProgress> Run::step() {
     const HeldOutLoss loss = held_out_loss(parts(), validation_);
     out.validation_loss = loss.nats_per_token;
     out.validation_nats_per_byte = loss.nats / validation_bytes_;
+    out.validation_divergence = loss.divergence;
   }
   return out;
 }
@@ -237,11 +279,16 @@ Status Run::log(const SftProgress& p) {
                {"flop_per_second", p.flop_per_second},
                {"seconds", p.seconds},
                {"too_long", p.too_long}};
+  if (p.result.divergence) {
+    line["divergence"] = *p.result.divergence;
+    line["cross_entropy"] = *p.result.cross_entropy;
+  }
   if (p.peak_bytes > 0) line["peak_bytes"] = p.peak_bytes;
   if (p.validation_loss) {
     line["validation_loss"] = *p.validation_loss;
     line["validation_nats_per_byte"] = *p.validation_nats_per_byte;
   }
+  if (p.validation_divergence) line["validation_divergence"] = *p.validation_divergence;
   KW_TRY_STATUS(events_->add(line, wall_time()));
   std::ofstream file(folder() / "metrics.jsonl", std::ios::app);
   file << line.dump() << "\n" << std::flush;
@@ -267,27 +314,58 @@ Result<fs::path> Run::train(const std::atomic<bool>& stop) {
   return writer_.finish();
 }
 
-}  // namespace
-
-Result<fs::path> run_sft(const SftSettings& settings, bool resume, const std::atomic<bool>& stop,
-                         SftObserver& observer) {
-  return without_exceptions([&]() -> Result<fs::path> {
-    KW_TRY(const std::unique_ptr<Run> run, Run::make(settings, resume, observer));
-    return run->train(stop);
-  });
-}
-
-Result<std::string> describe_sft(const SftSettings& settings) {
+// What --plan prints; arguments as of Run::make.
+Result<std::string> describe_run(const SftSettings& settings, const DistillSettings* distillation) {
   return without_exceptions([&]() -> Result<std::string> {
     set_threads(settings.threads);
     KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings.model));
     KW_TRY(const at::Device device, device_of(settings.device));
     const at::ScalarType dtype = dtype_of(settings.dtype, device);
-    SftSettings planned = settings;
-    KW_TRY(planned.lora, with_shape_of_adapter(settings.lora));
-    const SftPlan plan = plan_sft(config, planned, dtype != at::kFloat, settings.max_tokens / 2);
+    const bool narrow = dtype != at::kFloat;
+    const std::int64_t sequence = settings.max_tokens / 2;
+    KW_TRY(const LoraSettings lora, with_shape_of_adapter(settings.lora));
+    SftPlan plan;
+    if (distillation == nullptr) {
+      SftSettings planned = settings;
+      planned.lora = lora;
+      plan = plan_sft(config, planned, narrow, sequence);
+    } else {
+      DistillSettings planned = *distillation;
+      planned.rows.lora = lora;
+      auto teacher = lm::read_model_config(distillation->teacher);
+      if (!teacher) return tl::unexpected(std::move(teacher).error().with_context("teacher"));
+      plan = plan_distill(config, *teacher, planned, narrow, sequence);
+    }
     return to_text(plan, settings, measured_rate(device, dtype, config.hidden) / 2);
   });
+}
+
+Result<fs::path> run_rows(const SftSettings& settings, const DistillSettings* distillation,
+                          bool resume, const std::atomic<bool>& stop, SftObserver& observer) {
+  return without_exceptions([&]() -> Result<fs::path> {
+    KW_TRY(const std::unique_ptr<Run> run, Run::make(settings, distillation, resume, observer));
+    return run->train(stop);
+  });
+}
+
+}  // namespace
+
+Result<fs::path> run_sft(const SftSettings& settings, bool resume, const std::atomic<bool>& stop,
+                         SftObserver& observer) {
+  return run_rows(settings, nullptr, resume, stop, observer);
+}
+
+Result<fs::path> run_distill(const DistillSettings& settings, bool resume,
+                             const std::atomic<bool>& stop, SftObserver& observer) {
+  return run_rows(settings.rows, &settings, resume, stop, observer);
+}
+
+Result<std::string> describe_sft(const SftSettings& settings) {
+  return describe_run(settings, nullptr);
+}
+
+Result<std::string> describe_distill(const DistillSettings& settings) {
+  return describe_run(settings.rows, &settings);
 }
 
 }  // namespace kw::train

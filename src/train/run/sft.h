@@ -1,4 +1,5 @@
-// A run of supervised fine-tuning, from its settings to its last checkpoint.
+// A run of training on rows, from its settings to its last checkpoint: supervised fine-tuning, or
+// distillation from a teacher.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "train/run/distill_settings.h"
 #include "train/run/sft_settings.h"
 #include "train/run/sft_step.h"
 
@@ -22,6 +24,7 @@ struct SftProgress {
   std::uint64_t peak_bytes = 0;  // of the GPU's memory that tensors took at once; 0 on a CPU
   // Where this step was validated: nats per token, and per byte of the tokens' text.
   std::optional<double> validation_loss, validation_nats_per_byte;
+  std::optional<double> validation_divergence;  // with a teacher: nats per token
 };
 
 // Hears of a run; called from its thread.
@@ -41,8 +44,14 @@ class SftObserver {
 // resumed or not.
 Result<std::filesystem::path> run_sft(const SftSettings& settings, bool resume,
                                       const std::atomic<bool>& stop, SftObserver& observer);
+// The same with a teacher, whose distributions of each token with a weight are what is learnt. The
+// rows give the places; nothing is sampled. kInvalidArgument names the setting where the teacher
+// has other tokens, or fewer than top_k.
+Result<std::filesystem::path> run_distill(const DistillSettings& settings, bool resume,
+                                          const std::atomic<bool>& stop, SftObserver& observer);
 
 // The text of --plan: memory and work, and a time from the speed of a product measured here.
 Result<std::string> describe_sft(const SftSettings& settings);
+Result<std::string> describe_distill(const DistillSettings& settings);
 
 }  // namespace kw::train

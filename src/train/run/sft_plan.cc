@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "lm/model/lora.h"
+#include "train/model/distill_head.h"
 #include "train/model/lm_head.h"
 
 namespace kw::train {
@@ -67,6 +68,21 @@ SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, boo
   return out;
 }
 
+SftPlan plan_distill(const lm::ModelConfig& config, const lm::ModelConfig& teacher,
+                     const DistillSettings& settings, bool narrow, std::int64_t sequence) {
+  SftPlan out = plan_sft(config, settings.rows, narrow, sequence);
+  // A frozen model has its float32 numbers, and a GPU their bfloat16 copy too.
+  out.teacher = (narrow ? 6 : 4) * static_cast<std::uint64_t>(teacher.parameters());
+  const std::int64_t chunk = settings.rows.head_chunk > 0
+                                 ? settings.rows.head_chunk
+                                 : distill_chunk_tokens(config.vocabulary, narrow);
+  const std::int64_t tokens = std::max(settings.rows.micro_tokens, settings.rows.max_tokens);
+  out.logits =
+      static_cast<std::uint64_t>(4 * kDistillBlocks * std::min(chunk, tokens) * config.vocabulary);
+  out.flop_per_token += plan_sft(teacher, settings.rows, narrow, sequence).forward_flop_per_token;
+  return out;
+}
+
 std::string to_text(const SftPlan& plan, const SftSettings& settings, double flop_per_second) {
   std::string out;
   auto line = [&](std::string_view name, const std::string& value) {
@@ -79,6 +95,7 @@ std::string to_text(const SftPlan& plan, const SftSettings& settings, double flo
   line("gradients", format_bytes(plan.gradients));
   if (plan.frozen > 0) line("frozen weights", format_bytes(plan.frozen));
   if (plan.computed > 0) line("computed weights", format_bytes(plan.computed));
+  if (plan.teacher > 0) line("teacher", format_bytes(plan.teacher));
   line("activations (about)", format_bytes(plan.activations));
   line("logits of a chunk", format_bytes(plan.logits));
   line("memory together", format_bytes(plan.total()));

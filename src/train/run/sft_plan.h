@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lm/model/model_config.h"
+#include "train/run/distill_settings.h"
 #include "train/run/sft_settings.h"
 
 namespace kw::train {
@@ -17,17 +18,22 @@ struct SftPlan {
   std::uint64_t computed = 0;     // the copy that is computed with; 0 where it is the masters
   std::uint64_t activations = 0;  // of a micro-batch; an estimate
   std::uint64_t logits = 0;       // of a chunk of the head
+  std::uint64_t teacher = 0;      // its weights; 0: there is none
   double flop_per_token = 0;      // forward and backward; recomputation not counted
   double forward_flop_per_token = 0;
 
   std::uint64_t total() const {
-    return masters + moments + gradients + frozen + computed + activations + logits;
+    return masters + moments + gradients + frozen + computed + activations + logits + teacher;
   }
 };
 
 // narrow: computes in bfloat16. sequence: the usual tokens of a sample, for the attention's share.
 SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, bool narrow,
                  std::int64_t sequence);
+
+// The same of a distillation from a teacher of this shape.
+SftPlan plan_distill(const lm::ModelConfig& config, const lm::ModelConfig& teacher,
+                     const DistillSettings& settings, bool narrow, std::int64_t sequence);
 
 // How many layers, the first ones, are computed again in the backward pass.
 std::int64_t recomputed_layers(const SftSettings& settings, std::int64_t layers);

@@ -48,7 +48,7 @@ Status check(const SftSettings& s) {
   return at_least("validate_every", static_cast<double>(s.validate_every), 1);
 }
 
-std::string differs_for_resume(const Json& stored, const SftSettings& now) {
+std::string differs_for_resume_of_rows(const Json& stored, const SftSettings& now) {
   const Json current = to_json(now), defaults = to_json(SftSettings{});
   for (const std::string& key : kFixed)
     if (!stored.contains(key) || stored[key] != current[key]) return key;
@@ -56,6 +56,10 @@ std::string differs_for_resume(const Json& stored, const SftSettings& now) {
        fixed_lora_keys(now.lora))  // a run of an earlier program lacks them
     if (stored.value(key, defaults[key]) != current[key]) return key;
   return "";
+}
+
+std::string differs_for_resume(const Json& stored, const SftSettings& now) {
+  return stored.contains("teacher") ? "teacher" : differs_for_resume_of_rows(stored, now);
 }
 
 }  // namespace kw::train

@@ -1,4 +1,4 @@
-// Settings of `kernelwright sft`: the keys of its TOML file and of --set.
+// Settings of `kernelwright sft`: the keys of its TOML file and of --set. `distill` has them too.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -93,5 +93,7 @@ Status check(const SftSettings& settings);  // ranges; kInvalidArgument names th
 // Empty, or the first key that a resumed run may not change and that differs. Others (steps,
 // seconds, saving, device, micro_tokens) may.
 std::string differs_for_resume(const Json& stored, const SftSettings& now);
+// The same for the settings that `sft` and `distill` share.
+std::string differs_for_resume_of_rows(const Json& stored, const SftSettings& now);
 
 }  // namespace kw::train

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "train/model/distill_head.h"
+
 namespace kw::train {
 namespace {
 
@@ -13,6 +15,39 @@ Batch batch_of(const PackedSamples& packed, at::Device device) {
   return make_batch(packed.tokens, packed.targets, packed.lengths, device);
 }
 
+DistillInput distill_input(const SftParts& parts, const Batch& batch, const at::Tensor& hidden) {
+  return {hidden, parts.weights.head.value, parts.teacher->decoder.hidden(batch),
+          parts.teacher->weights.head.value, batch.targets};
+}
+
+// StepSums over the micro-batches of a step, on its device: a GPU is waited for once.
+struct StepSums {
+  at::Tensor cross_entropy, divergence;
+};
+
+// Adds to the head's gradient and to the sums; returns the loss by the head's input. shares: of the
+// tokens in the mean, [T].
+at::Tensor head_backward(const SftParts& parts, const Batch& batch, const at::Tensor& hidden,
+                         const at::Tensor& shares, StepSums& sums) {
+  const at::Tensor slopes = -shares;
+  if (parts.teacher == nullptr) {
+    HeadGradients head = head_gradients(
+        hidden, parts.weights.head.value, batch.targets, parts.weights.head.gradient,
+        [&](std::int64_t begin, const at::Tensor& logprobs) -> HeadSlopes {
+          return {slopes.narrow(0, begin, logprobs.size(0)), {}};
+        },
+        parts.head);
+    sums.cross_entropy.add_((head.forward.logprobs * slopes).sum());
+    return head.hidden;
+  }
+  DistillGradients head =
+      distill_gradients(distill_input(parts, batch, hidden), shares, parts.weights.head.gradient,
+                        parts.teacher->loss, parts.head.chunk_tokens);
+  sums.cross_entropy.add_((head.forward.logprobs * slopes).sum());
+  sums.divergence.add_((head.forward.divergences * shares).sum());
+  return head.hidden;
+}
+
 }  // namespace
 
 StepResult sft_step(SftParts parts, const DrawnStep& step, double learning_rate) {
@@ -20,42 +55,54 @@ StepResult sft_step(SftParts parts, const DrawnStep& step, double learning_rate)
   out.weight = step.weight;
   const at::Device device = parts.weights.device();
   parts.weights.clear_gradients();
-  at::Tensor loss = at::zeros({}, at::TensorOptions(at::kFloat).device(device));
+  const auto options = at::TensorOptions(at::kFloat).device(device);
+  StepSums sums{at::zeros({}, options), at::zeros({}, options)};
   for (const PackedSamples& packed : step.micro_batches) {
     const Batch batch = batch_of(packed, device);
-    const at::Tensor slopes = weights_of(packed, device).div_(-out.weight);
+    const at::Tensor shares = weights_of(packed, device).div_(out.weight);
     Tape tape = parts.decoder.forward(batch);
-    const HeadGradients head = head_gradients(
-        tape.last.normed, parts.weights.head.value, batch.targets, parts.weights.head.gradient,
-        [&](std::int64_t begin, const at::Tensor& logprobs) -> HeadSlopes {
-          return {slopes.narrow(0, begin, logprobs.size(0)), {}};
-        },
-        parts.head);
-    loss.add_((head.forward.logprobs * slopes).sum());
-    parts.decoder.backward(batch, tape, head.hidden);
+    const at::Tensor by_hidden = head_backward(parts, batch, tape.last.normed, shares, sums);
+    parts.decoder.backward(batch, tape, by_hidden);
     out.tokens += static_cast<std::int64_t>(packed.tokens.size());
     ++out.micro_batches;
   }
   const at::Tensor norm = parts.optimizer.step(learning_rate);
-  out.loss = loss.item<double>();  // the step's one wait for a GPU
+  out.loss = sums.cross_entropy.item<double>();  // the step's one wait for a GPU
   out.gradient_norm = norm.item<double>();
+  if (parts.teacher == nullptr) return out;
+  const DistillLoss& loss = parts.teacher->loss;
+  out.cross_entropy = out.loss;
+  out.divergence = sums.divergence.item<double>();
+  out.loss = (1 - loss.cross_entropy) * loss.temperature * loss.temperature * *out.divergence +
+             loss.cross_entropy * *out.cross_entropy;
   return out;
 }
 
 HeldOutLoss held_out_loss(SftParts parts, std::span<const Sample> samples) {
   HeldOutLoss out;
   const at::Device device = parts.weights.device();
-  double weighted = 0;
+  const double all = weight_of(samples);
+  double weighted = 0, divergence = 0;
   for (const PackedSamples& packed : pack(samples, parts.micro_tokens)) {
     const Batch batch = batch_of(packed, device);
-    const at::Tensor logprobs = head_logprobs(parts.decoder.hidden(batch), parts.weights.head.value,
-                                              batch.targets, parts.head)
-                                    .logprobs.to(at::kDouble);
+    const at::Tensor hidden = parts.decoder.hidden(batch);
     const at::Tensor weights = weights_of(packed, device).to(at::kDouble);
+    at::Tensor logprobs;
+    if (parts.teacher == nullptr) {
+      logprobs =
+          head_logprobs(hidden, parts.weights.head.value, batch.targets, parts.head).logprobs;
+    } else {
+      const DistillRows rows = distill_rows(distill_input(parts, batch, hidden),
+                                            parts.teacher->loss, parts.head.chunk_tokens);
+      logprobs = rows.logprobs;
+      divergence += (rows.divergences * weights).sum().item<double>();
+    }
+    logprobs = logprobs.to(at::kDouble);
     weighted -= (logprobs * weights).sum().item<double>();
     out.nats -= (logprobs * (weights > 0)).sum().item<double>();
   }
-  out.nats_per_token = weighted / weight_of(samples);
+  out.nats_per_token = weighted / all;
+  if (parts.teacher != nullptr) out.divergence = divergence / all;
   return out;
 }
 

@@ -1,11 +1,14 @@
-// One optimizer step of supervised fine-tuning, and the loss on held-out samples.
+// One optimizer step of training on rows, by cross-entropy or by a teacher's distributions, and the
+// loss on held-out samples.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "train/data/sample.h"
 #include "train/data/step_drawer.h"
+#include "train/loss/distill_loss.h"
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
 #include "train/model/weights.h"
@@ -14,11 +17,19 @@
 namespace kw::train {
 
 struct StepResult {
-  double loss = 0;           // nats, mean over the tokens by their weights
+  double loss = 0;           // mean over the tokens by their weights; nats without a teacher
   double gradient_norm = 0;  // before clipping
   std::int64_t tokens = 0;   // computed
   double weight = 0;         // sum of the tokens' loss weights
   std::int64_t micro_batches = 0;
+  // With a teacher, means as of the loss: nats of divergence and of cross-entropy.
+  std::optional<double> divergence, cross_entropy;
+};
+
+struct Teacher {
+  const Weights& weights;
+  const Decoder& decoder;
+  DistillLoss loss;
 };
 
 // Everything is borrowed. Lets c10::Error fly.
@@ -28,14 +39,16 @@ struct SftParts {
   AdamW& optimizer;
   HeadSettings head;
   std::int64_t micro_tokens = 0;
+  const Teacher* teacher = nullptr;  // null: cross-entropy is the loss
 };
 
 // The token mean over all samples together, however they are packed.
 StepResult sft_step(SftParts parts, const DrawnStep& step, double learning_rate);
 
 struct HeldOutLoss {
-  double nats_per_token = 0;  // by the tokens' weights
-  double nats = 0;            // sum over tokens with a weight, not weighted
+  double nats_per_token = 0;         // by the tokens' weights
+  double nats = 0;                   // sum over tokens with a weight, not weighted
+  std::optional<double> divergence;  // with a teacher: nats per token, by the weights
 };
 HeldOutLoss held_out_loss(SftParts parts, std::span<const Sample> samples);
 
