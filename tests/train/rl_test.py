@@ -80,6 +80,14 @@ def check_teacher(work):
     assert gained >= MARGIN, f"the reward rose by {gained:.3f} only"
     assert lines[-1]["teacher_kl"] < 0.3 * lines[0]["teacher_kl"], [line["teacher_kl"] for line in lines]
     assert all(line["advantage"] == 0 for line in lines)
+    exact = work / "taught-exactly"
+    run(*command(exact, "estimator=none", f"teacher={teacher}", "teacher_divergence=reverse", "teacher_top_k=16", "steps=12"))
+    taught = metrics(exact)
+    assert taught[-1]["teacher_kl"] < 0.3 * taught[0]["teacher_kl"], [line["teacher_kl"] for line in taught]
+    assert taught[-1]["loss"] < 0.3 * taught[0]["loss"], [line["loss"] for line in taught]
+    refused(command(work / "none", f"teacher={teacher}", "estimator=none", "teacher_divergence=forward", "teacher_top_k=999"), "teacher_top_k: 999 is over")
+    refused(command(work / "none", f"teacher={teacher}", "teacher_divergence=forward"), "teacher_divergence", "estimator=none")
+    print(f"teacher, whole distributions: KL {taught[0]['teacher_kl']:.3f} to {taught[-1]['teacher_kl']:.3f} nats a token in {len(taught)} steps")
     plan = run(*command(work / "none", f"teacher={teacher}", "estimator=none", "--plan"))
     assert "reference's weights" in str(plan), plan
     foreign = work / "foreign"

@@ -1,7 +1,9 @@
 // DistillLoss: every choice of the loss that a teacher's distributions give, without torch.
 // divergence.h computes it.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace kw::train {
 
@@ -13,6 +15,14 @@ namespace kw::train {
 //                   (GKD, arXiv 2306.13649, eq. 1; its gradient goes to that of forward as beta
 //                   goes to 0, and to that of reverse as beta goes to 1, both times a small factor)
 enum class Divergence : std::uint8_t { kForward, kReverse, kJensenShannon };
+inline constexpr std::array<std::string_view, 3> kDivergenceNames = {"forward", "reverse",
+                                                                     "jensen_shannon"};
+// name: one of them; another one is forward.
+constexpr Divergence divergence_named(std::string_view name) {
+  for (std::size_t i = 0; i < kDivergenceNames.size(); ++i)
+    if (kDivergenceNames[i] == name) return static_cast<Divergence>(i);
+  return Divergence::kForward;
+}
 
 // The loss of one token is (1 - c) t^2 D - c log q'(target): t the temperature, whose square keeps
 // the size of gradients (Hinton et al., section 2), c the share of cross-entropy, q' the student's

@@ -121,8 +121,13 @@ Status Run::open_parts(const fs::path& checkpoint) {
   tokenizer_.emplace(std::move(tokenizer));
   chat_.emplace(*tokenizer_);
   if (settings_.teacher.empty()) return {};
-  KW_TRY(reference_, open_teacher(settings_.teacher, {model_settings(settings_),
-                                                      policy_.weights->config(), *tokenizer_}));
+  const lm::ModelConfig& config = policy_.weights->config();
+  if (settings_.teacher_top_k > config.vocabulary)
+    return fail(ErrorCode::kInvalidArgument,
+                "teacher_top_k: {} is over {}, the tokens of the vocabulary",
+                settings_.teacher_top_k, config.vocabulary);
+  KW_TRY(reference_,
+         open_teacher(settings_.teacher, {model_settings(settings_), config, *tokenizer_}));
   return {};
 }
 
@@ -352,10 +357,12 @@ void Run::learn(std::vector<rollout::Group>& groups, RlProgress& out) {
                                                    policy_.weights->device().is_cuda()),
                  .temperature = settings_.temperature},
                 settings_.micro_tokens};
-  const RlStepSettings step{settings_.loss_settings(), settings_.updates,
+  const RlStepSettings step{settings_.loss_settings(),
+                            settings_.updates,
                             seed_of(fmt::format("deal {} {}", settings_.seed, state_.step)),
                             out.learning_rate,
-                            settings_.teacher.empty() ? 0 : settings_.teacher_coefficient};
+                            settings_.teacher.empty() ? 0 : settings_.teacher_coefficient,
+                            settings_.teacher_loss()};
   out.result = rl_step(parts, samples, step);
 }
 

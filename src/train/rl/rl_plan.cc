@@ -64,9 +64,15 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
   const double forward = sft.forward_flop_per_token;
   const double of_reference =
       plan_sft(compared, same, gpu, settings.max_tokens).forward_flop_per_token;
+  if (teacher && settings.teacher_loss()) {
+    DistillSettings distillation;
+    distillation.rows = same;
+    out.logits = plan_distill(config, *teacher, distillation, gpu, settings.max_tokens).logits;
+  }
   // Before the updates.
   const double before = forward + (teacher || has_kl ? of_reference : 0);
-  out.train_flop = static_cast<double>(out.trained_tokens) * (sft.flop_per_token + before);
+  const double again = settings.teacher_loss() ? of_reference : 0;  // beside the gradients
+  out.train_flop = static_cast<double>(out.trained_tokens) * (sft.flop_per_token + before + again);
   const auto prompts = static_cast<double>(settings.prompts * settings.max_tokens);
   out.sample_flop = forward * (static_cast<double>(out.sampled_tokens) + prompts);
   out.evaluation_flop = forward * static_cast<double>(out.evaluation_answers * settings.max_tokens);

@@ -100,6 +100,17 @@ Status check_teacher(const RlSettings& s) {
                 "teacher: not with kl, which compares with the weights at the start");
   if (s.teacher.empty() && s.estimator == "none")
     return fail(ErrorCode::kInvalidArgument, "estimator: none learns nothing without a teacher");
+  std::vector<std::string> known(kDivergenceNames.begin(), kDivergenceNames.end());
+  known.emplace_back("sampled");
+  KW_TRY_STATUS(one_of("teacher_divergence", s.teacher_divergence, known));
+  KW_TRY_STATUS(within("teacher_beta", s.teacher_beta, 1e-6, 1 - 1e-6));
+  KW_TRY_STATUS(at_least("teacher_top_k", static_cast<double>(s.teacher_top_k), 0));
+  if (s.teacher_divergence == "sampled") return {};
+  if (s.estimator != "none" || s.entropy_coefficient != 0 || s.correction != "none")
+    return fail(ErrorCode::kInvalidArgument,
+                "teacher_divergence: {} is the whole loss: it needs estimator=none, and neither "
+                "entropy_coefficient nor correction",
+                s.teacher_divergence);
   return {};
 }
 
@@ -133,6 +144,9 @@ const std::vector<std::string> kFixed = {"environment",
                                          "kl",
                                          "teacher",
                                          "teacher_coefficient",
+                                         "teacher_divergence",
+                                         "teacher_beta",
+                                         "teacher_top_k",
                                          "kl_coefficient",
                                          "entropy_coefficient",
                                          "correction",
@@ -203,6 +217,12 @@ LossSettings RlSettings::loss_settings() const {
   out.correction.importance = named(kImportances, importance);
   out.correction.importance_cap = importance_cap;
   return out;
+}
+
+std::optional<DistillLoss> RlSettings::teacher_loss() const {
+  if (teacher.empty() || teacher_divergence == "sampled") return std::nullopt;
+  return DistillLoss{divergence_named(teacher_divergence), teacher_beta, teacher_top_k, temperature,
+                     /*cross_entropy=*/0};
 }
 
 Result<RlSettings> rl_settings(const Json& file, const std::vector<std::string>& words) {

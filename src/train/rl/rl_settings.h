@@ -1,6 +1,7 @@
 // Settings of `kernelwright rl`: the keys of its TOML file's table [rl] and of --set.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/result.h"
 #include "lm/sampling/sampling.h"
 #include "rollout/advantage.h"
+#include "train/loss/distill_loss.h"
 #include "train/loss/loss_settings.h"
 #include "train/optimizer/schedule.h"
 #include "train/run/setting_checks.h"
@@ -72,6 +74,12 @@ struct RlSettings {
   // KL(policy || teacher). Empty: none. With estimator none it is all that teaches.
   std::string teacher;
   double teacher_coefficient = 1;
+  // sampled: that. Else a divergence of all tokens' probabilities at each sampled place, forward,
+  // reverse or jensen_shannon (loss/distill_loss.h), times teacher_coefficient is the loss, and
+  // rewards teach nothing: estimator none.
+  std::string teacher_divergence = "sampled";
+  double teacher_beta = 0.5;       // of jensen_shannon
+  std::int64_t teacher_top_k = 0;  // over the teacher's likeliest tokens and the rest; 0: all
   double entropy_coefficient = 0;
   std::string correction = "none";  // of the sampler's log-probabilities: none or decoupled
   std::string importance = "none";  // truncated weights with a correction: token or sequence
@@ -98,6 +106,7 @@ struct RlSettings {
   rollout::AdvantageSettings advantage_settings() const;
   lm::SamplingSettings sampling_settings() const;
   LossSettings loss_settings() const;
+  std::optional<DistillLoss> teacher_loss() const;  // nullopt: none, or sampled
 };
 
 // visit(name, field) for each, in the order of the stored file.
@@ -147,6 +156,9 @@ void describe(S& s, Visit&& visit) {
   visit("kl_coefficient", s.kl_coefficient);
   visit("teacher", s.teacher);
   visit("teacher_coefficient", s.teacher_coefficient);
+  visit("teacher_divergence", s.teacher_divergence);
+  visit("teacher_beta", s.teacher_beta);
+  visit("teacher_top_k", s.teacher_top_k);
   visit("entropy_coefficient", s.entropy_coefficient);
   visit("correction", s.correction);
   visit("importance", s.importance);

@@ -60,6 +60,9 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
       {"steps=0", "steps"},
       {"schedule=square", "schedule"},
       {"beta1=1", "beta1"},
+      {"teacher_divergence=full", "teacher_divergence"},
+      {"teacher_divergence=reverse", "estimator=none"},
+      {"teacher_top_k=-1", "teacher_top_k"},
       {"model=", "model"}};
   for (const auto& [word, key] : bad) {
     const auto read = rl_settings(table({{"model", "m"}}), {word});

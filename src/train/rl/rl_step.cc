@@ -12,6 +12,7 @@
 #include "train/data/packer.h"
 #include "train/loss/loss_inputs.h"
 #include "train/loss/policy_loss.h"
+#include "train/model/distill_head.h"
 
 namespace kw::train {
 namespace {
@@ -189,7 +190,8 @@ class RlStep {
     if (divisors.tokens == 0) return;
     parts_.weights.clear_gradients();
     for (const PackedSamples& one : packed(indices)) {
-      const Sums sums = micro_batch(one, divisors);
+      const Sums sums =
+          settings_.teacher_loss ? distilled(one, divisors) : micro_batch(one, divisors);
       out_.loss += sums.loss.item<double>();
       out_.clip_share += sums.clipped.item<double>();
       out_.kl += sums.kl.item<double>();
@@ -244,6 +246,25 @@ class RlStep {
     if (one_pass()) measure(one, inputs, head.forward);
     parts_.decoder.backward(batch, tape, head.hidden);
     return out;
+  }
+
+  // The same by the teacher's distributions.
+  Sums distilled(const PackedSamples& one, const LossDivisors& divisors) {
+    const Batch batch = batch_of(one);
+    const DistillLoss& loss = *settings_.teacher_loss;
+    const double square = loss.temperature * loss.temperature;  // a factor of the loss of rows
+    const at::Tensor shares = token_shares(inputs_of(one, batch), settings_.loss, divisors)
+                                  .mul(settings_.teacher / square);
+    Tape tape = parts_.decoder.forward(batch);
+    const at::Tensor head = parts_.weights.head.value;
+    const DistillGradients got =
+        distill_gradients({tape.last.normed, head, parts_.reference->hidden(batch),
+                           parts_.reference_weights->head.value, batch.targets},
+                          shares, parts_.weights.head.gradient, loss,
+                          distill_chunk_tokens(head.size(0), head.is_cuda()));
+    parts_.decoder.backward(batch, tape, got.hidden);
+    const at::Tensor zero = at::zeros({}, shares.options());
+    return {(got.forward.divergences * shares).sum() * square, zero, zero};
   }
 
   const RlParts& parts_;

@@ -1,8 +1,10 @@
 // One step of reinforcement learning: samples with advantages, in one or several optimizer steps.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "train/loss/distill_loss.h"
 #include "train/loss/loss_settings.h"
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
@@ -48,6 +50,10 @@ struct RlStepSettings {
   // step, is added to each token's advantage (on-policy distillation: minus KL(policy || teacher),
   // token by token).
   double teacher = 0;
+  // With a teacher: instead, `teacher` times this divergence of the distributions at each place is
+  // the loss, without the square of the temperature. Advantages and the policy loss are not used;
+  // its aggregation is.
+  std::optional<DistillLoss> teacher_loss = {};
 };
 
 // The same samples and settings give the same bits, with the same number of threads. samples: at

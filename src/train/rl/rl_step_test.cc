@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "lm/cpu/cpu_engine.h"
+#include "train/model/distill_head.h"
 #include "train/rl/sampler.h"
 
 namespace kw::train {
@@ -74,15 +75,26 @@ struct Bench {
   RlStepResult step(LossSettings loss, double rate, std::int64_t updates = 1) {
     return rl_step(parts, samples, {std::move(loss), updates, 1, rate});
   }
-  // Of the answer's tokens of a sample.
-  at::Tensor logprobs_of(const Sample& one) const {
+  static Batch batch_of(const Sample& one) {
     const std::vector<std::int32_t> tokens(one.tokens.begin(), one.tokens.end() - 1);
     const std::vector<std::int32_t> targets(one.tokens.begin() + 1, one.tokens.end());
     const std::vector<std::int64_t> lengths{static_cast<std::int64_t>(tokens.size())};
-    const Batch batch = make_batch(tokens, targets, lengths, at::kCPU);
+    return make_batch(tokens, targets, lengths, at::kCPU);
+  }
+  // Of the answer's tokens of a sample.
+  at::Tensor logprobs_of(const Sample& one) const {
+    const Batch batch = batch_of(one);
     const at::Tensor all =
         head_logprobs(decoder.hidden(batch), weights.head.value, batch.targets, parts.head)
             .logprobs;
+    return all.narrow(0, 2, all.size(0) - 2);
+  }
+  at::Tensor divergences_of(const Sample& one, const Bench& teacher,
+                            const DistillLoss& loss) const {
+    const Batch batch = batch_of(one);
+    const DistillInput in{decoder.hidden(batch), weights.head.value, teacher.decoder.hidden(batch),
+                          teacher.weights.head.value, batch.targets};
+    const at::Tensor all = distill_rows(in, loss, 64).divergences;
     return all.narrow(0, 2, all.size(0) - 2);
   }
   // Mean log-probability of the answers that were paid, minus that of the others.
@@ -243,6 +255,30 @@ TEST(RlStep, ATeacherAloneTeaches) {
   for (int i = 0; i < 10; ++i) last = step().teacher_kl;
   EXPECT_GT(first, 0.1);
   EXPECT_LT(std::abs(last), 0.5 * first);
+}
+
+// Beside its log-probabilities of the sampled tokens, its distributions teach without their noise.
+TEST(RlStep, ATeachersDistributionsTeach) {
+  const Bench teacher(1, 4);
+  for (const Divergence kind : {Divergence::kForward, Divergence::kReverse}) {
+    Bench bench;
+    bench.parts.reference = &teacher.decoder;
+    bench.parts.reference_weights = &teacher.weights;
+    RlStepSettings settings{loss_of(PolicyLoss::kReinforce), 1, 1, 3e-3, 0.5};
+    settings.teacher_loss = DistillLoss{.divergence = kind, .top_k = 9, .temperature = 2};
+    double sum = 0, tokens = 0;
+    for (const PolicySample& one : bench.samples) {
+      const at::Tensor values = bench.divergences_of(one.sample, teacher, *settings.teacher_loss);
+      sum += values.sum().item<double>();
+      tokens += static_cast<double>(values.size(0));
+    }
+    const double first = rl_step(bench.parts, bench.samples, settings).loss;
+    EXPECT_NEAR(first, 0.5 * sum / tokens, 1e-5);
+    double last = first;
+    for (int i = 0; i < 20; ++i) last = rl_step(bench.parts, bench.samples, settings).loss;
+    EXPECT_GT(first, 0.001);
+    EXPECT_LT(last, 0.5 * first);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "train/run/distill_settings.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -8,21 +7,8 @@
 #include "train/run/setting_checks.h"
 
 namespace kw::train {
-namespace {
-
-const std::vector<std::string> kDivergences = {"forward", "reverse", "jensen_shannon"};
-
-Status check_share(const char* key, double value, double low, double high, const char* range) {
-  if (value >= low && value <= high) return {};
-  return fail(ErrorCode::kInvalidArgument, "{}: expected a number {}, not {}", key, range, value);
-}
-
-}  // namespace
-
 DistillLoss DistillSettings::loss() const {
-  const auto kind = std::find(kDivergences.begin(), kDivergences.end(), divergence);
-  return {static_cast<Divergence>(kind - kDivergences.begin()), beta, top_k, temperature,
-          cross_entropy};
+  return {divergence_named(divergence), beta, top_k, temperature, cross_entropy};
 }
 
 Result<DistillSettings> distill_settings(const Json& value, const std::vector<std::string>& words) {
@@ -40,11 +26,12 @@ Status check(const DistillSettings& s) {
   KW_TRY_STATUS(check(s.rows));
   if (s.teacher.empty())
     return fail(ErrorCode::kInvalidArgument, "teacher: name the folder of the teacher's model");
-  KW_TRY_STATUS(one_of("divergence", s.divergence, kDivergences));
-  KW_TRY_STATUS(check_share("beta", s.beta, 1e-6, 1 - 1e-6, "over 0 and under 1"));
+  KW_TRY_STATUS(
+      one_of("divergence", s.divergence, {kDivergenceNames.begin(), kDivergenceNames.end()}));
+  KW_TRY_STATUS(within("beta", s.beta, 1e-6, 1 - 1e-6));
   KW_TRY_STATUS(at_least("top_k", static_cast<double>(s.top_k), 0));
-  KW_TRY_STATUS(check_share("temperature", s.temperature, 1e-3, 1e3, "from 0.001 to 1000"));
-  return check_share("cross_entropy", s.cross_entropy, 0, 1, "from 0 to 1");
+  KW_TRY_STATUS(within("temperature", s.temperature, 1e-3, 1e3));
+  return within("cross_entropy", s.cross_entropy, 0, 1);
 }
 
 std::string differs_for_resume(const Json& stored, const DistillSettings& now) {

@@ -19,7 +19,7 @@ struct DistillSettings {
   std::string teacher;  // folder of a model with the same tokens, which is not trained
   // forward, reverse or jensen_shannon (loss/distill_loss.h)
   std::string divergence = "forward";
-  double beta = 0.5;         // of jensen_shannon, over 0 and under 1
+  double beta = 0.5;         // of jensen_shannon, from 1e-6 to 1 - 1e-6
   std::int64_t top_k = 0;    // over the teacher's likeliest tokens and the rest; 0: over all tokens
   double temperature = 1;    // of both distributions in the divergence
   double cross_entropy = 0;  // share of the rows' own tokens in the loss, from 0 to 1

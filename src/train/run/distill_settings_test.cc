@@ -36,10 +36,10 @@ TEST(DistillSettings, HasTheKeysOfSftAndItsOwn) {
 TEST(DistillSettings, MistakesAreNamed) {
   EXPECT_THAT(refusal({"teacher="}), HasSubstr("teacher: name"));
   EXPECT_THAT(refusal({"divergence=backward"}), HasSubstr("divergence: no \"backward\""));
-  EXPECT_THAT(refusal({"beta=1"}), HasSubstr("beta: expected a number over 0 and under 1"));
+  EXPECT_THAT(refusal({"beta=1"}), HasSubstr("beta: expected 1e-06 to 0.999999, not 1"));
   EXPECT_THAT(refusal({"top_k=-1"}), HasSubstr("top_k"));
   EXPECT_THAT(refusal({"temperature=0"}), HasSubstr("temperature"));
-  EXPECT_THAT(refusal({"cross_entropy=1.5"}), HasSubstr("cross_entropy: expected a number from 0"));
+  EXPECT_THAT(refusal({"cross_entropy=1.5"}), HasSubstr("cross_entropy: expected 0 to 1"));
   EXPECT_THAT(refusal({"steps=0"}), HasSubstr("steps"));
   EXPECT_THAT(refusal({"teachr=x"}), HasSubstr("teacher"));
 }

@@ -13,6 +13,11 @@ Status at_least(const char* key, double value, double low) {
   return fail(ErrorCode::kInvalidArgument, "{}: expected {} or more, not {}", key, low, value);
 }
 
+Status within(const char* key, double value, double low, double high) {
+  if (value >= low && value <= high) return {};
+  return fail(ErrorCode::kInvalidArgument, "{}: expected {} to {}, not {}", key, low, high, value);
+}
+
 Status one_of(const char* key, const std::string& value, const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return {};
   return fail(ErrorCode::kInvalidArgument, "{}: no \"{}\"; there are {}", key, printable(value, 40),

@@ -12,6 +12,8 @@ namespace kw::train {
 
 // kInvalidArgument names the key: a value under `low`, or one that is not finite.
 Status at_least(const char* key, double value, double low);
+// The same: a value outside of [low, high].
+Status within(const char* key, double value, double low, double high);
 // The same: a name that is none of `known`.
 Status one_of(const char* key, const std::string& value, const std::vector<std::string>& known);
 // The object with "key=value" words in it, which win. A value is JSON where it can be read as such,
