@@ -31,7 +31,7 @@ class RemoteJudge : public gym::Judge {
 
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override {
     const std::string problem = request.problem.hash, candidate = request.candidate.hash;
-    KW_TRY(const task::Verdict out, ask<task::Verdict>(std::move(request), stop));
+    KW_TRY(task::Verdict out, ask<task::Verdict>(std::move(request), stop));
     // Never somebody else's.
     if (out.problem_hash != problem || out.candidate_hash != candidate)
       return fail(ErrorCode::kDataLoss,

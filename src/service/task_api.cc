@@ -167,11 +167,6 @@ Result<ProblemRow> uploaded_problem(const Json& body) {
   return ProblemRow{.hash = read.hash, .text = problem->dump()};
 }
 
-// Names of submissions and groups are a tenant's own.
-std::string own_name(const Identity& who, const std::string& name) {
-  return who.tenant.empty() || name.empty() ? name : who.tenant + "/" + name;
-}
-
 Scope scope_of(const net::Request& request) {
   if (request.path.starts_with("/v1/leases") || request.path.starts_with("/v1/reports"))
     return Scope::kWork;
@@ -190,14 +185,7 @@ class TaskRoutes {
     if (!submissions) return responder.send(refusal_of_body(submissions.error()));
     const auto who = callers_.identify(request);
     if (!who) return responder.send(refusal(who.error()));
-    for (Submission& each : *submissions) {
-      each.owner = who->tenant;
-      if (!who->tenant.empty()) each.tenant = who->tenant;
-      each.submission = own_name(*who, each.submission);
-      each.group = own_name(*who, each.group);
-      each.most_open = who->most_open;
-      each.weight = who->weight;
-    }
+    for (Submission& each : *submissions) submit_as(*who, each);
     service_.submit(std::move(*submissions),
                     [this, who = *who, shared = share(std::move(responder))](auto tickets) {
                       if (!tickets) {
@@ -430,8 +418,22 @@ class TaskRoutes {
 
 }  // namespace
 
+std::string own_name(const Identity& who, const std::string& name) {
+  return who.tenant.empty() || name.empty() ? name : who.tenant + "/" + name;
+}
+
+void submit_as(const Identity& who, Submission& submission) {
+  submission.owner = who.tenant;
+  if (!who.tenant.empty()) submission.tenant = who.tenant;
+  submission.submission = own_name(who, submission.submission);
+  submission.group = own_name(who, submission.group);
+  submission.most_open = who.most_open;
+  submission.weight = who.weight;
+}
+
 std::optional<net::Response> refuse_caller(const Callers& callers, const net::Request& request) {
-  if (request.path == "/healthz") return std::nullopt;  // says nothing about the tasks
+  // These say nothing about single tasks.
+  if (request.path == "/healthz" || request.path == "/health") return std::nullopt;
   const auto who = callers.identify(request);
   if (!who) {
     callers.audit({}, "refused", {{"path", request.path}, {"why", who.error().message()}});
@@ -440,7 +442,9 @@ std::optional<net::Response> refuse_caller(const Callers& callers, const net::Re
     return out;
   }
   // These show all tenants.
-  const bool is_of_all = request.path == "/v1/queue" || request.path == "/metrics";
+  const bool is_of_all = request.path == "/v1/queue" || request.path == "/metrics" ||
+                         request.path == "/queue/status" || request.path == "/workers/status" ||
+                         request.path.starts_with("/monitoring/");
   // Whoever knows a problem's hash may read it, and workers must.
   const bool is_problem = request.method == "GET" && request.path.starts_with("/v1/problems/");
   const bool may = who->may(scope_of(request)) || (is_problem && who->may(Scope::kWork));
@@ -450,11 +454,12 @@ std::optional<net::Response> refuse_caller(const Callers& callers, const net::Re
       fail(ErrorCode::kPermissionDenied, "the token may not do this").value());
 }
 
-net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Callers callers) {
+net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Callers callers,
+                        net::Handler json_metrics) {
   auto routes = std::make_shared<const TaskRoutes>(service, metrics, std::move(callers));
   net::Router out;
   const net::RouteOptions large{.max_body_bytes = kMaxRequestBytes};
-  auto add = [&](const char* method, const char* path, auto answer) {
+  auto add = [&](const char* method, const char* path, const auto& answer) {
     out.add(
         method, path,
         [routes, answer](const net::Request& request, net::Responder responder) {
@@ -487,7 +492,13 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Call
   add("GET", "/v1/overview", [](R r, Q q, net::Responder to) { r.overview(q, std::move(to)); });
   add("GET", "/v1/queue", [](R r, Q, net::Responder to) { r.queue(std::move(to)); });
   add("GET", "/healthz", [](R r, Q, net::Responder to) { r.health(std::move(to)); });
-  add("GET", "/metrics", [](R r, Q, net::Responder to) { r.metrics(std::move(to)); });
+  add("GET", "/metrics", [json = std::move(json_metrics)](R r, Q q, net::Responder to) {
+    const std::string* accept = q.headers.find("Accept");
+    const bool wants_json =
+        accept != nullptr && accept->find("application/json") != std::string::npos;
+    if (json && wants_json) return json(q, std::move(to));
+    r.metrics(std::move(to));
+  });
   return out;
 }
 

@@ -27,7 +27,14 @@ struct Callers {
 // net::ServerOptions::gate.
 std::optional<net::Response> refuse_caller(const Callers& callers, const net::Request& request);
 
-// Service and metrics must outlive the server.
-net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Callers callers = {});
+// Names of submissions and groups are a tenant's own.
+std::string own_name(const Identity& who, const std::string& name);
+// Makes a submission the caller's: owner, tenant, names, quota and weight.
+void submit_as(const Identity& who, Submission& submission);
+
+// Service and metrics must outlive the server. json_metrics: answers GET /metrics for those who
+// accept application/json; empty: they get the same text as others.
+net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Callers callers = {},
+                        net::Handler json_metrics = {});
 
 }  // namespace kw::service

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/random.h"
 
 namespace kw::service {
@@ -39,6 +40,7 @@ Result<bool> carried_out(TaskTable& table, LeaseReport report, TaskTable::Time n
                                    std::move(report.summary)));
       break;
     case ReportKind::kFail:
+      KW_CHECK(report.why.has_value());
       KW_TRY_STATUS(table.fail_job(report.job, report.epoch, *report.why));
       break;
     case ReportKind::kRelease:
@@ -138,7 +140,7 @@ std::vector<Lease> TaskService::lease_all(const LeaseCall& call, TaskTable::Time
 // Leases to the workers that wait, the first that came first.
 void TaskService::hand_out(TaskTable::Time now, std::vector<Told>& told) {
   auto end = [&](Idle& each, std::vector<Lease> leases) {
-    told.push_back(after_commit<std::vector<Lease>>(std::move(each.reply), std::move(leases)));
+    told.emplace_back(after_commit<std::vector<Lease>>(std::move(each.reply), std::move(leases)));
   };
   std::erase_if(idle_, [&](Idle& each) {
     if (!each.is_replaced && !each.gone.stop_requested()) return false;
@@ -159,7 +161,7 @@ void TaskService::hand_out(TaskTable::Time now, std::vector<Told>& told) {
 void TaskService::tell(WatcherId id, std::vector<Told>& told) {
   const auto found = watchers_.find(id);
   Watcher& each = found->second;
-  told.push_back(after_commit(std::move(each.reply), table_.status(each.ticket)));
+  told.emplace_back(after_commit(std::move(each.reply), table_.status(each.ticket)));
   by_ticket_.erase({each.ticket, id});
   watch_ends_.erase({each.until, id});
   watchers_.erase(found);
@@ -173,8 +175,8 @@ bool TaskService::is_due(const GroupCall& call) const {
 void TaskService::tell_group(WatcherId id, std::vector<Told>& told) {
   const auto found = group_watchers_.find(id);
   GroupWatcher& each = found->second;
-  told.push_back(after_commit(std::move(each.reply),
-                              table_.group(each.call.name, each.call.after, each.call.most)));
+  told.emplace_back(after_commit(std::move(each.reply),
+                                 table_.group(each.call.name, each.call.after, each.call.most)));
   by_group_.erase({each.call.name, id});
   watch_ends_.erase({each.until, id});
   group_watchers_.erase(found);
@@ -270,6 +272,17 @@ void TaskService::group(GroupCall call, Reply<GroupStatus> reply) {
     group_watchers_.emplace(id, GroupWatcher{std::move(call), until, std::move(reply)});
     return {};
   });
+}
+
+void TaskService::newest(std::vector<std::string> groups,
+                         Reply<std::vector<std::optional<TaskTable::Newest>>> reply) {
+  using Found = std::vector<std::optional<TaskTable::Newest>>;
+  call<Found>(std::move(reply),
+              [groups = std::move(groups)](TaskTable& table, TaskTable::Time) -> Result<Found> {
+                Found out;
+                for (const std::string& each : groups) out.push_back(table.newest_of(each));
+                return out;
+              });
 }
 
 void TaskService::cancel(TicketId ticket, const std::string& tenant, Reply<TaskStatus> reply) {

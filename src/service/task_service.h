@@ -63,6 +63,9 @@ class TaskService {
     std::chrono::milliseconds wait{0};
   };
   void group(GroupCall call, Reply<GroupStatus> reply);
+  // Of each group the last ticket that was accepted, if there is one.
+  void newest(std::vector<std::string> groups,
+              Reply<std::vector<std::optional<TaskTable::Newest>>> reply);
   void cancel(TicketId ticket, const std::string& tenant, Reply<TaskStatus> reply);
   // As many as there are, up to call.most; none when nothing came in time. Nothing is leased to a
   // client that has gone. The same name again gives the same leases: for a worker that has not got

@@ -1,6 +1,7 @@
 // TaskStorage: where the rows of a TaskTable lie. One thread at a time.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -54,8 +55,10 @@ class MemoryStorage : public TaskStorage {
   }
   Result<std::string> request(JobId job) override {
     auto found = jobs_.find(job);
-    if (found == jobs_.end() || !found->second.request) return no_request(job);
-    return *found->second.request;
+    if (found == jobs_.end()) return no_request(job);
+    const std::optional<std::string>& text = found->second.request;
+    if (!text) return no_request(job);
+    return *text;
   }
 
  private:

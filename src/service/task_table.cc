@@ -18,6 +18,12 @@ std::string error_answer(ErrorCode code, const std::string& message) {
       -1, ' ', false, Json::error_handler_t::replace);
 }
 
+// The request of a job that is not final, which has it.
+const std::string& text_of(const JobRow& job) {
+  KW_CHECK(job.request.has_value());
+  return *job.request;
+}
+
 std::string_view state_of(const TicketRow& ticket, const JobRow& job) {
   if (ticket.state == TicketState::kOpen) return to_string(job.state);
   return ticket.state == TicketState::kExpired ? "expired" : "cancelled";
@@ -68,7 +74,7 @@ void TaskTable::restore(const Rows& rows, Time now) {
         continue;
       }
       of_queue_[job.queued] = id;
-      waiting_bytes_ += job.row.request->size();
+      waiting_bytes_ += text_of(job.row).size();
       if (state == JobState::kWaiting) {
         ++counts_.waiting;
         activity_.count_waiting(job.row.tenant, 1);
@@ -89,6 +95,7 @@ void TaskTable::restore(const Rows& rows, Time now) {
     if (ticket.row.group.empty()) continue;
     Group& group = groups_[ticket.row.group];
     ++group.known;
+    group.newest = id;
     if (is_final(id)) {
       group.ended.push_back(id);
     } else {
@@ -127,6 +134,16 @@ std::vector<TicketId> TaskTable::take_ended(Time now) {
 std::string TaskTable::group_of(TicketId ticket) const {
   auto found = tickets_.find(ticket);
   return found == tickets_.end() ? "" : found->second.row.group;
+}
+
+std::optional<TaskTable::Newest> TaskTable::newest_of(const std::string& group) const {
+  const auto found = groups_.find(group);
+  if (found == groups_.end()) return std::nullopt;
+  const auto ticket = tickets_.find(found->second.newest);
+  if (ticket == tickets_.end()) return std::nullopt;
+  return Newest{.ticket = ticket->first,
+                .key = jobs_.at(ticket->second.row.job).row.key,
+                .status = status(ticket->first).value()};
 }
 
 Result<GroupStatus> TaskTable::group(const std::string& name, std::size_t after,
@@ -224,6 +241,7 @@ TicketId TaskTable::submit(Submission submission, Time now) {
     Group& group = groups_[submission.group];
     ++group.open;
     ++group.known;
+    group.newest = id;
   }
   Job fresh;
   fresh.row.key = std::move(submission.key);
@@ -302,7 +320,7 @@ std::optional<Lease> TaskTable::leased_as(const std::string& name, Time now) {
   if (found == by_lease_.end()) return std::nullopt;
   const Job& job = jobs_.at(found->second);
   if (!renew(job.row.id, job.row.epoch, now)) return std::nullopt;
-  return Lease{job.row.id, job.row.epoch, *job.row.request};
+  return Lease{job.row.id, job.row.epoch, text_of(job.row)};
 }
 
 std::optional<Lease> TaskTable::lease(const std::string& worker, const std::string& name, Time now,
@@ -317,7 +335,7 @@ std::optional<Lease> TaskTable::lease(const std::string& worker, const std::stri
   if (!name.empty()) by_lease_[name] = job.row.id;
   job.lease_end = now + options_.lease;
   lease_ends_.emplace(job.lease_end, job.row.id);
-  return Lease{job.row.id, job.row.epoch, *job.row.request};
+  return Lease{job.row.id, job.row.epoch, text_of(job.row)};
 }
 
 Result<TaskTable::Job*> TaskTable::held(JobId id, std::int64_t epoch) {
@@ -421,7 +439,7 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer)
   of_queue_.erase(job.queued);
   for (TicketId ticket : job.tickets)
     if (tickets_.at(ticket).row.state == TicketState::kOpen) note_end(tickets_.at(ticket).row);
-  waiting_bytes_ -= job.row.request->size();
+  waiting_bytes_ -= text_of(job.row).size();
   if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
   set_state(job, state);
   switch (state) {

@@ -112,6 +112,13 @@ class TaskTable {
   Result<GroupStatus> group(const std::string& name, std::size_t after, std::size_t most) const;
   // Empty: none.
   std::string group_of(TicketId ticket) const;
+  // The last ticket of a group that was accepted; nullopt for none, and when it is forgotten.
+  struct Newest {
+    TicketId ticket = 0;
+    std::string key = {};  // of what it asks for
+    TaskStatus status = {};
+  };
+  std::optional<Newest> newest_of(const std::string& group) const;
   // Nothing happens to a ticket that has its answer.
   Status cancel(TicketId ticket);
 
@@ -169,6 +176,7 @@ class TaskTable {
   struct Group {
     std::size_t open = 0, known = 0;  // tickets; known ones are not forgotten yet
     std::size_t dropped = 0;          // of those that ended: forgotten from the front
+    TicketId newest = 0;
     std::deque<TicketId> ended = {};
   };
 

@@ -162,6 +162,10 @@ TEST_F(TaskTableTest, AGroupTellsItsEndsInTheirOrder) {
   };
   const TicketId a = add(table, "a", "g"), b = add(table, "b", "g"), c = add(table, "c", "g");
   add(table, "d", "h");
+  EXPECT_EQ(table.newest_of("g")->ticket, c);
+  EXPECT_EQ(table.newest_of("g")->key, "c");
+  EXPECT_EQ(table.newest_of("g")->status.state, "waiting");
+  EXPECT_FALSE(table.newest_of("x").has_value());
   EXPECT_EQ(table.group("x", 0, 9).error().code(), ErrorCode::kNotFound);
   ASSERT_TRUE(table.cancel(b));
   ASSERT_TRUE(table.complete(table.lease("w", "", now)->job, 1, "{\"n\":1}", now));
@@ -182,6 +186,7 @@ TEST_F(TaskTableTest, AGroupTellsItsEndsInTheirOrder) {
   ASSERT_EQ(group.ended.size(), 2U);
   EXPECT_EQ(group.ended.at(0).first, a);
   EXPECT_FALSE(next.is_final(c));
+  EXPECT_EQ(next.newest_of("g")->ticket, c);
 }
 
 TEST_F(TaskTableTest, AGroupForgetsWithItsTasks) {

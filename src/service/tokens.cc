@@ -26,14 +26,15 @@ Result<std::int64_t> whole(std::string_view word, std::int64_t least, std::int64
 
 // The day's end, in UTC.
 Result<Tokens::Time> end_of_day(std::string_view word) {
-  using namespace std::chrono;
+  namespace chrono = std::chrono;
   if (word.size() == 10 && word[4] == '-' && word[7] == '-') {
     KW_TRY(const std::int64_t y, whole(word.substr(0, 4), 1970, 9999));
     KW_TRY(const std::int64_t m, whole(word.substr(5, 2), 1, 12));
     KW_TRY(const std::int64_t d, whole(word.substr(8, 2), 1, 31));
-    const year_month_day day{year(static_cast<int>(y)), month(static_cast<unsigned>(m)),
-                             std::chrono::day(static_cast<unsigned>(d))};
-    if (day.ok() && y < 2200) return sys_days(day) + days(1);
+    const chrono::year_month_day day{chrono::year(static_cast<int>(y)),
+                                     chrono::month(static_cast<unsigned>(m)),
+                                     chrono::day(static_cast<unsigned>(d))};
+    if (day.ok() && y < 2200) return chrono::sys_days(day) + chrono::days(1);
   }
   return fail(ErrorCode::kInvalidArgument, "\"{}\" is no day like 2027-12-31", printable(word, 40));
 }

@@ -65,6 +65,26 @@ assert [one["verdict"]["outcome"] for one in kept] == ["passed"], kept
 done = [line for line in open("worker.err") if line.strip().endswith(": complete")]
 assert len(done) >= 4, done
 PY
+# KernelGYM's API, with the classes of two names.
+python3 - "$url" <<'PY' || fail "KernelGYM's API is wrong"
+import json
+import sys
+import urllib.request
+
+reference = open("relu.py").read()
+kernel = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
+
+def task(name, **changes):
+    return {"task_id": name, "reference_code": reference, "kernel_code": kernel, "backend": "cuda", "device_preference": "cpu", "run_performance": False} | changes
+
+gate = {"reference_code": reference.replace("Model", "Gate"), "kernel_code": kernel.replace("Model", "Gate"), "entry_point": "Gate"}
+body = {"batch_id": "b", "tasks": [task("right"), task("named", **gate), task("wrong", kernel_code=kernel.replace("min=0", "min=1"))]}
+request = urllib.request.Request(sys.argv[1] + "/evaluate/batch", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
+results = json.load(urllib.request.urlopen(request, timeout=200))["results"]
+found = [(one["task_id"], one["status"], one["compiled"], one["correctness"], one["error_code"]) for one in results]
+wanted = [("right", "completed", True, True, None), ("named", "completed", True, True, None), ("wrong", "completed", True, False, "CORRECTNESS_ERROR")]
+assert found == wanted, results
+PY
 curl -sf "$url/metrics" | grep -q '^kw_tasks_failed_total 0$' || fail "a task failed"
 kill -TERM "$worker" "$server"
 wait "$worker" || fail "the worker: exit $?"

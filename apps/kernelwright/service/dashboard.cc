@@ -33,7 +33,7 @@ net::Response file(const char* type, std::string text) {
   return out;
 }
 
-net::Response front_page(const net::Request& request) {
+net::Response front_page(const net::Request& request, const std::string& timestamp) {
   const std::string* accept = request.headers.find("Accept");
   const bool is_browser = accept != nullptr && accept->find("text/html") != std::string::npos;
   net::Response out = is_browser ? file("text/html", kDashboardPage)
@@ -41,7 +41,8 @@ net::Response front_page(const net::Request& request) {
                                                        {"version", KW_VERSION},
                                                        {"gym_version", gym::kGymVersion},
                                                        {"description", "a queue of judgements"},
-                                                       {"api", "/v1"}});
+                                                       {"api", "/v1"},
+                                                       {"timestamp", timestamp}});
   out.headers.add("Vary", "Accept");
   return out;
 }
@@ -55,10 +56,12 @@ bool is_of_dashboard(const net::Request& request) {
   return false;
 }
 
-void add_dashboard(net::Router& router) {
-  router.add("GET", kPaths[0], [](const net::Request& request, net::Responder responder) {
-    responder.send(front_page(request));
-  });
+void add_dashboard(net::Router& router, std::function<std::string()> timestamp) {
+  router.add(
+      "GET", kPaths[0],
+      [timestamp = std::move(timestamp)](const net::Request& request, net::Responder responder) {
+        responder.send(front_page(request, timestamp()));
+      });
   router.add("GET", kPaths[1], [](const net::Request&, net::Responder responder) {
     responder.send(file("text/css", std::string(report::kPageStyle) + kDashboardStyle));
   });

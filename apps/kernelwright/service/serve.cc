@@ -11,6 +11,7 @@
 #include "kernelwright/timestamp.h"
 #include "net/server.h"
 #include "service/audit_log.h"
+#include "service/kernelgym/kernelgym_api.h"
 #include "service/sqlite_storage.h"
 #include "service/task_api.h"
 #include "service/tokens.h"
@@ -39,6 +40,8 @@ Result<net::ServerOptions> server_options(const ServeCommand& command,
   // Every client and worker is on this machine.
   out.limits.connections_per_address = 0;
   out.limits.requests_per_connection = 0;
+  // KernelGYM's clients wait for a verdict with one call.
+  out.limits.request_deadline = std::chrono::hours(1);
   return out;
 }
 
@@ -73,8 +76,13 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   task_options.now = services.now;
   task_options.on_broken = [&](const Error& why) { broken.set(why); };
   KW_TRY(auto tasks, service::TaskService::start(std::move(storage), std::move(task_options)));
-  net::Router router = service::task_routes(*tasks, metrics, callers);
-  add_dashboard(router);
+  const service::kernelgym::Options gym_options{
+      .timestamp = [&services] { return timestamp(services.wall_time()); },
+      .ending = services.stop};
+  net::Router router = service::task_routes(
+      *tasks, metrics, callers, service::kernelgym::metrics_handler(*tasks, gym_options));
+  service::kernelgym::add_routes(router, *tasks, callers, gym_options);
+  add_dashboard(router, gym_options.timestamp);
   KW_TRY(auto server, net::Server::start(std::move(options), std::move(router)));
   services.console.err(fmt::format("serving tasks of {}\n", command.data));
   KW_TRY_STATUS(services.console.out(server->origin() + "\n"));
