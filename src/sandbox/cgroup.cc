@@ -268,10 +268,27 @@ void Group::kill() const {
   }
 }
 
+// What a sandbox leaves behind (cached files, names that it looked up) would keep its group alive
+// in the kernel after it is removed. A kernel that cannot let go of it keeps it until memory is
+// short.
+void Group::release_memory() const {
+  if (folders_.memory.empty()) return;
+  if (!folders_.memory_v2) {
+    (void)files_->write(folders_.memory + "/memory.force_empty", "0");
+  } else if (auto used = files_->read(folders_.memory + "/memory.current"); used && *used != "0") {
+    (void)files_->write(folders_.memory + "/memory.reclaim", *used);
+  }
+}
+
 Status Group::remove() {
   auto deadline = std::chrono::steady_clock::now() + kRemoveLimit;
+  bool is_released = false;
   while (true) {
     Status last;
+    if (!is_released && files_->read(folders_.memory + "/cgroup.procs").value_or("").empty()) {
+      release_memory();
+      is_released = true;
+    }
     for (const std::string& folder : folders_.all()) {
       if (auto removed = files_->remove_folder(folder); !removed) last = std::move(removed);
     }

@@ -84,6 +84,8 @@ class Group {
   Status remove();
 
  private:
+  void release_memory() const;
+
   CgroupFiles* files_;
   GroupFolders folders_;
 };

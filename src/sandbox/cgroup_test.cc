@@ -177,6 +177,42 @@ TEST_F(CgroupTest, GroupsWithProcessesAreNotRemoved) {
   EXPECT_TRUE(group->remove());
 }
 
+// Removing takes the control files with it, so what was written is noted.
+class NotedFiles : public FakeCgroupFiles {
+ public:
+  using FakeCgroupFiles::FakeCgroupFiles;
+  Status write(const std::string& path, const std::string& value) override {
+    if (path.ends_with("memory.reclaim") || path.ends_with("memory.force_empty"))
+      released.push_back(path.substr(path.rfind('/') + 1) + " " + value);
+    return FakeCgroupFiles::write(path, value);
+  }
+  std::vector<std::string> released;
+};
+
+TEST_F(CgroupTest, WhatASandboxLeavesBehindIsReleasedBeforeItsGroupIsRemoved) {
+  NotedFiles files(root_);
+  files.add_unified("unified", "memory pids");
+  GroupRoot root = GroupRoot::make(files, {unified()}, "kernelwright-9");
+  auto group = create(root, "x-1", {});
+  ASSERT_TRUE(group);
+  files.put(group->folders().memory, "memory.current", "4096\n");
+  files.put(group->folders().memory, "memory.reclaim", "");
+  files.put(group->folders().memory, "cgroup.procs", "999999\n");
+  EXPECT_FALSE(group->remove());
+  EXPECT_THAT(files.released, ::testing::IsEmpty());  // what runs keeps its memory
+  files.put(group->folders().memory, "cgroup.procs", "");
+  EXPECT_TRUE(group->remove());
+  EXPECT_THAT(files.released, ::testing::ElementsAre("memory.reclaim 4096"));
+
+  files.released.clear();
+  files.add_v1("memory");
+  GroupRoot old = GroupRoot::make(files, {v1("memory")}, "kernelwright-8");
+  auto second = create(old, "x-1", {});
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->remove());
+  EXPECT_THAT(files.released, ::testing::ElementsAre("memory.force_empty 0"));
+}
+
 TEST_F(CgroupTest, LeftoversOfDeadSupervisorsOnly) {
   files_.add_unified("unified", "memory pids");
   std::string own = supervisor_group_name(1);
