@@ -17,6 +17,18 @@ needs_gym() {
   done
   return 1
 }
+# Parquet is read by a program of its own, which links the pyarrow of that Python. Only rows are read so.
+needs_parquet() {
+  [[ $1 != rl && " $* " != *" --plan "* ]] || return 1
+  local word before=""
+  for word; do
+    [[ $word != *.parquet* ]] || return 0
+    [[ $before != --config ]] || ! grep -Eqs '^[^#]*\.parquet' "$word" || return 0
+    [[ $word != --config=* ]] || ! grep -Eqs '^[^#]*\.parquet' "${word#*=}" || return 0
+    before=$word
+  done
+  return 1
+}
 root=$(cd -- "${BASH_SOURCE[0]%/*}/.." && pwd -P)
 if [[ -e $root/bundle.txt ]]; then
   program=$root/dist/torch/bin/kernelwright-train
@@ -25,8 +37,9 @@ if [[ -e $root/bundle.txt ]]; then
   exec "$program" "$@"
 fi
 
-gym=""
+gym="" parquet=""
 ! needs_gym "$@" || gym=yes
+! needs_parquet "$@" || parquet=yes
 cd -- "$root"
 case ${KW_PYTHON-} in
   "") python=$root/.venv/bin/python ;;
@@ -72,6 +85,10 @@ if [[ -n $gym ]]; then
   tools/setup.sh environment "$python"
   export KW_PYTHON=$python
   set -- "$@" --set "program=$root/build/dev/bin/kernelwright-environment"
+fi
+if [[ -n $parquet ]]; then
+  tools/setup.sh data "$python"
+  export KW_PARQUET=$root/build/dev/bin/kernelwright-parquet
 fi
 cd -- "$here"
 exec "$program" "$@"

@@ -20,4 +20,5 @@ if [[ -x $environment ]]; then
 else
   echo "train_tests: no $environment: the step of plans is left out"
 fi
+[[ ! -x build/dev/bin/kernelwright-parquet ]] || export KW_PARQUET=$PWD/build/dev/bin/kernelwright-parquet
 ctest --test-dir "$build" -j "${KW_JOBS:-$(nproc)}" --output-on-failure -R '^(train\.|train_sft|train_distill|train_rl)' "$@"

@@ -245,13 +245,46 @@ def check_refusals(work):
     print("refusals and plan: right")
 
 
+def check_parquet(work):
+    """Rows in a table train as the same rows in lines do, to the bit, and go on so; what is no row is refused with its number."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        pyarrow = None
+    if pyarrow is None or "KW_PARQUET" not in os.environ:
+        print("Parquet: left out (no pyarrow, or no kernelwright-parquet)")
+        return
+    model, table = work / "tiny", work / "rows.parquet"
+    shutil.copytree(pathlib.Path(__file__).resolve().parents[2] / "configs/tiny_model", model)
+    rows = [{"prompt": f"What follows {n}?", "completion": str(n + 1)} if n % 3 == 0 else {"text": f"{n} and {n}"} if n % 3 == 1 else
+            {"messages": [{"role": "user", "content": f"Say {n}."}, {"role": "assistant", "content": str(n), "weight": 0.5}]} for n in range(90)]
+    text = pyarrow.string()
+    message = pyarrow.struct([("role", text), ("content", text), ("weight", pyarrow.float64())])
+    schema = pyarrow.schema([("prompt", text), ("completion", text), ("text", text), ("messages", pyarrow.list_(message))])
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema), table, row_group_size=16)
+    lines = work / "same.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    same = ("new_weights=true", "shuffle=true", "seed=3", "steps=16", "validation=")
+    want = checkpoint_bytes(pathlib.Path(run(*command(model, lines, work / "run-lines", *same))))
+    last = pathlib.Path(run(*command(model, table, work / "run-table", *same)))
+    assert checkpoint_bytes(last) == want, "rows of Parquet are others"
+    shutil.rmtree(last)
+    assert checkpoint_bytes(pathlib.Path(run(*command(model, table, work / "run-table", *same, "--resume")))) == want, "resumed run differs"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", "b"], "prompt": [None, 5]}), work / "wrong.parquet")
+    refused(command(model, work / "wrong.parquet", work / "run-x", *same, "shuffle=false"), "wrong.parquet: row 2", "prompt: expected text")
+    (work / "broken.parquet").write_bytes(table.read_bytes()[:-9])
+    refused(command(model, work / "broken.parquet", work / "run-x", *same), "broken.parquet")
+    print("Parquet: the bits of the same rows in lines, resumed too")
+
+
 def check_recipe(work):
     """configs/sft_tiny.toml: new weights, a conversation a row; two steps of it."""
     root = pathlib.Path(__file__).resolve().parents[2]
-    words = [word for setting in (f"run={work / 'tiny'}", "steps=2", "validate_every=2") for word in ("--set", setting)]
+    words = [word for setting in (f"run={work / 'recipe'}", "steps=2", "validate_every=2") for word in ("--set", setting)]
     done = subprocess.run([PROGRAM, "sft", "--config", "configs/sft_tiny.toml", *words], cwd=root, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-1000:]
-    lines = metrics(work / "tiny")
+    lines = metrics(work / "recipe")
     assert abs(lines[0]["loss"] - math.log(259)) < 0.5, lines[0]  # new weights know nothing yet
     assert lines[1]["validation_nats_per_byte"] > 0, lines[1]
     print("recipe: runs")
@@ -268,6 +301,7 @@ def main():
         check_lora("llama", work)
         check_resume(work)
         check_refusals(work)
+        check_parquet(work)
         check_recipe(work)
 
 

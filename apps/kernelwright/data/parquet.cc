@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/text.h"
+#include "link/error_line.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;
@@ -25,19 +26,6 @@ Result<link::ChildProgram> start(std::vector<std::string> words, const Services&
               program.string());
 }
 
-// "!CODE MESSAGE" of the program.
-Error error_of(std::string_view line) {
-  line.remove_prefix(1);
-  const std::size_t space = line.find(' ');
-  const std::string_view name = line.substr(0, space);
-  for (int i = 0; i <= static_cast<int>(ErrorCode::kInternal); ++i) {
-    const auto code = static_cast<ErrorCode>(i);
-    if (to_string(code) == name && space != std::string_view::npos)
-      return {code, std::string(line.substr(space + 1))};
-  }
-  return {ErrorCode::kInternal, std::string(line)};
-}
-
 }  // namespace
 
 Result<ParquetReader> ParquetReader::open(const fs::path& path, const Services& services) {
@@ -51,7 +39,7 @@ Result<ParquetReader> ParquetReader::open(const fs::path& path, const Services& 
 
 Result<bool> ParquetReader::next(std::string_view& line) {
   KW_TRY(bool more, lines_.next(line));
-  if (more && line.starts_with('!')) return tl::unexpected(error_of(line));
+  if (more && line.starts_with('!')) return tl::unexpected(link::error_of_line(line));
   if (more) return true;
   const std::string end = child_.wait(kGrace);
   if (end == "exit code 0") return false;
@@ -92,7 +80,7 @@ Result<std::string> ParquetWriter::reply() {
   data::LineReader lines(std::move(socket_), "kernelwright-parquet");
   std::string_view line;
   KW_TRY(bool any, lines.next(line));
-  if (any && line.starts_with('!')) return tl::unexpected(error_of(line));
+  if (any && line.starts_with('!')) return tl::unexpected(link::error_of_line(line));
   if (any && line.starts_with("ok ")) return std::string(line.substr(3));
   return fail(ErrorCode::kUnavailable, "kernelwright-parquet ended with {}", child_.wait(kGrace));
 }

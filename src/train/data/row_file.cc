@@ -1,15 +1,30 @@
 #include "train/data/row_file.h"
 
+#include <iterator>
 #include <limits>
 
 #include "base/text.h"
+#include "train/data/parquet_lines.h"
 
 namespace kw::train {
+namespace {
+
+// A table has all columns in all rows.
+void leave_out_nulls(Json& value) {
+  if (value.is_object())
+    for (auto one = value.begin(); one != value.end();)
+      one = one->is_null() ? value.erase(one) : std::next(one);
+  if (value.is_structured())
+    for (Json& one : value) leave_out_nulls(one);
+}
+
+}  // namespace
 
 Result<RowFile> RowFile::open(const std::filesystem::path& path) {
   RowFile out;
   out.name_ = path.string();
-  KW_TRY(out.mapping_, os::Mapping::file(path));
+  out.is_table_ = path.extension() == ".parquet";
+  KW_TRY(out.mapping_, out.is_table_ ? parquet_lines(path) : os::Mapping::file(path));
   const std::string_view text(reinterpret_cast<const char*>(out.mapping_.data()),
                               out.mapping_.size());
   std::uint32_t line = 0;
@@ -28,7 +43,7 @@ Result<RowFile> RowFile::open(const std::filesystem::path& path) {
 }
 
 std::string RowFile::where(std::size_t row) const {
-  return fmt::format("{}:{}", name_, rows_[row].line);
+  return fmt::format("{}{}{}", name_, is_table_ ? ": row " : ":", rows_[row].line);
 }
 
 Result<Json> RowFile::read(std::size_t row) const {
@@ -36,6 +51,7 @@ Result<Json> RowFile::read(std::size_t row) const {
   auto value = parse_json(
       std::string_view(reinterpret_cast<const char*>(mapping_.data()) + place.offset, place.bytes));
   if (!value) return tl::unexpected(std::move(value).error().with_context(where(row)));
+  if (is_table_) leave_out_nulls(*value);
   return value;
 }
 

@@ -35,10 +35,10 @@ Status check(const DistillSettings& s) {
 }
 
 std::string differs_for_resume(const Json& stored, const DistillSettings& now) {
-  static constexpr std::array kFixed = {"teacher", "divergence",  "beta",
-                                        "top_k",   "temperature", "cross_entropy"};
+  static constexpr std::array kFixedOfTeacher = {"teacher", "divergence",  "beta",
+                                                 "top_k",   "temperature", "cross_entropy"};
   const Json current = to_json(now);
-  for (const char* key : kFixed)
+  for (const char* key : kFixedOfTeacher)
     if (!stored.contains(key) || stored[key] != current[key]) return key;
   return differs_for_resume_of_rows(stored, now.rows);
 }

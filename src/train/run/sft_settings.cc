@@ -6,7 +6,7 @@ namespace kw::train {
 namespace {
 
 // Keys that decide which samples are seen and what is learnt from them.
-const std::vector<std::string> kFixed = {
+const std::vector<std::string> kFixedOfRows = {
     "data",        "data_weights", "seed",  "shuffle", "prompt_weight", "max_tokens",
     "step_tokens", "beta1",        "beta2", "epsilon", "weight_decay",  "max_norm"};
 
@@ -50,7 +50,7 @@ Status check(const SftSettings& s) {
 
 std::string differs_for_resume_of_rows(const Json& stored, const SftSettings& now) {
   const Json current = to_json(now), defaults = to_json(SftSettings{});
-  for (const std::string& key : kFixed)
+  for (const std::string& key : kFixedOfRows)
     if (!stored.contains(key) || stored[key] != current[key]) return key;
   for (const std::string& key :
        fixed_lora_keys(now.lora))  // a run of an earlier program lacks them

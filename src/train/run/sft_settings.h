@@ -16,9 +16,9 @@ struct SftSettings {
   std::string model;                 // folder of the model to begin with, tokenizer included
   bool new_weights = false;          // begin with random weights: the folder has config.json alone
   std::string run = "runs/sft";      // folder of the run: metrics.jsonl, run.toml, checkpoints/
-  std::vector<std::string> data;     // JSON Lines files (row_encoder.h has the rows' forms)
+  std::vector<std::string> data;     // JSON Lines or Parquet (forms: row_encoder.h)
   std::vector<double> data_weights;  // how often samples come from each file; empty: all equal
-  std::string validation;            // JSON Lines file of held-out rows; empty: none
+  std::string validation;            // file of held-out rows; empty: none
   std::int64_t validation_rows = 200;  // its first rows that are used
 
   std::uint64_t seed = 0;            // of the order of samples
