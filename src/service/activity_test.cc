@@ -32,7 +32,7 @@ class ActivityTest : public testing::Test {
 };
 
 TEST_F(ActivityTest, TellsTheEndsBehindAPlaceNewestFirst) {
-  for (TicketId id : {1, 2, 3}) end(id, 10);
+  for (TicketId id : {1U, 2U, 3U}) end(id, 10);
   const Overview first = activity.look("", 1, at(11));
   EXPECT_EQ(ids(first), (std::vector<TicketId>{3, 2}));
   EXPECT_TRUE(ids(activity.look("", first.next, at(11))).empty());

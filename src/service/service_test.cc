@@ -88,8 +88,11 @@ class ServiceTest : public testing::Test {
         ServiceClient::make({.url = server->origin(), .patience = std::chrono::seconds(0)}).value();
     judge = make_remote_judge({.url = server->origin()}).value();
   }
+
+ public:
   ~ServiceTest() override { server->stop(std::chrono::seconds(1)); }
 
+ protected:
   std::jthread start_worker() {
     return std::jthread([this](const std::stop_token& stop) {
       const Status status = run_worker({.name = "w"}, *client, gym, stop);

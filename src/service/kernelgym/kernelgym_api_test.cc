@@ -36,8 +36,11 @@ class KernelGymApiTest : public ::testing::Test {
     server = net::Server::start({}, std::move(router)).value();
     client = net::Client::make({}).value();
   }
+
+ public:
   ~KernelGymApiTest() override { server->stop(std::chrono::seconds(1)); }
 
+ protected:
   std::jthread start_worker() {
     return std::jthread([this](const std::stop_token& stop) {
       auto lease = service::ServiceClient::make({.url = server->origin()}).value();
