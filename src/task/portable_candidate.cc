@@ -55,7 +55,7 @@ Result<Candidate> bare_candidate(ObjectReader& reader) {
 
 Result<Candidate> solution_candidate(ObjectReader& reader) {
   KW_TRY(const Json* solution, reader.get("solution"));
-  KW_TRY(Candidate out, solution_from_json(*solution, reader.path("solution")));
+  KW_TRY(Candidate out, solution_without_hash(*solution, reader.path("solution")));
   KW_TRY(const std::vector<std::string> filled_in, reader.strings_or_empty("filled_in"));
   for (const std::string& name : filled_in) {
     const auto* field = std::ranges::find(kFields, name, &Field::name);

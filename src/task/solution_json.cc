@@ -233,6 +233,12 @@ Status flags_from_comment(Candidate& out) {
 }  // namespace
 
 Result<Candidate> solution_from_json(const Json& value, const std::string& where) {
+  KW_TRY(Candidate out, solution_without_hash(value, where));
+  out.hash = candidate_hash(out);
+  return out;
+}
+
+Result<Candidate> solution_without_hash(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   Candidate out;
   KW_TRY(out.name, reader.string("name"));
@@ -249,7 +255,6 @@ Result<Candidate> solution_from_json(const Json& value, const std::string& where
   KW_TRY_STATUS(decode_cubin(out, reader.path("sources")));
   KW_TRY_STATUS(flags_from_comment(out));
   KW_TRY_STATUS(launches_from_comments(out));
-  out.hash = candidate_hash(out);
   return out;
 }
 
