@@ -308,7 +308,8 @@ void ProblemSession::end_resident() {
 Result<RunningRole> ProblemSession::candidates_role(const Executable& candidate, OutgoingFds& fds,
                                                     JudgeRequest& request) {
   if (resident_) {
-    RunningRole role = *std::exchange(resident_, std::nullopt);
+    RunningRole role = std::move(*resident_);
+    resident_.reset();
     request.resident = true;
     request.candidate.monitor = Json::object();
     fds.add("candidate.source", candidate.plan.get());
