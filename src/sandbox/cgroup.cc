@@ -268,9 +268,9 @@ void Group::kill() const {
   }
 }
 
-// What a sandbox leaves behind (cached files, names that it looked up) would keep its group alive
-// in the kernel after it is removed. A kernel that cannot let go of it keeps it until memory is
-// short.
+// Memory that a sandbox leaves behind (cached files, names that it looked up) would keep its group
+// alive in the kernel after it is removed. A kernel that cannot let go of it keeps it until memory
+// is short.
 void Group::release_memory() const {
   if (folders_.memory.empty()) return;
   if (!folders_.memory_v2) {

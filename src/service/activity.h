@@ -41,7 +41,7 @@ struct WorkerActivity {
   gym::Queue::Time seen = {};
 };
 
-// What a tenant may know, or everybody's together.
+// It holds what one tenant may know, or the sum over all of them.
 struct Overview {
   static constexpr std::chrono::seconds kSpan{5};      // of a number in ends
   std::vector<TaskShare> tenants = {};                 // those that have most, at most kMaxListed

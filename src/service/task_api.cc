@@ -229,7 +229,7 @@ class TaskRoutes {
     service_.status(*id, who->tenant, *wait, status_reply(*id, std::move(responder)));
   }
 
-  // What was asked for, as the server keeps it.
+  // It answers with the request as the server keeps it.
   void asked(const net::Request& request, net::Responder responder) const {
     const auto id = id_of(request);
     if (!id) return responder.send(refusal(id.error()));

@@ -63,7 +63,7 @@ class TaskService {
     std::chrono::milliseconds wait{0};
   };
   void group(GroupCall call, Reply<GroupStatus> reply);
-  // Of each group the last ticket that was accepted, if there is one.
+  // It replies with the last ticket that was accepted of each group, if there is one.
   void newest(std::vector<std::string> groups,
               Reply<std::vector<std::optional<TaskTable::Newest>>> reply);
   void cancel(TicketId ticket, const std::string& tenant, Reply<TaskStatus> reply);
@@ -75,7 +75,8 @@ class TaskService {
   void report(std::vector<LeaseReport> reports, Reply<std::vector<Result<bool>>> reply);
   void counts(Reply<TaskCounts> reply);
   void view(Reply<QueueView> reply);
-  // What has happened behind the place `after`, and how things stand. tenant: as in status().
+  // It holds what has happened behind the place `after`, and how things stand. tenant: as in
+  // status().
   struct Seen {
     Overview overview;
     TaskCounts counts;

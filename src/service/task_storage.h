@@ -19,7 +19,7 @@ class TaskStorage {
   virtual Result<Rows> load() = 0;
   // All or nothing, and durable when it returns. kResourceExhausted for a full disk.
   virtual Status commit(const Changes& changes) = 0;
-  // Of a job that was committed and is not forgotten; kNotFound for others.
+  // The request of a job that was committed and is not forgotten; kNotFound for others.
   virtual Result<std::string> request(JobId job) = 0;
 };
 

@@ -42,8 +42,8 @@ std::vector<InputPlan> module_plans(const task::Problem& problem, const task::Wo
   return plans;
 }
 
-// Who makes inputs by a function of their own has reasons: offsets and indices stay as they are,
-// other values stay among those that are drawn.
+// A function of its own gives inputs a structure: offsets and indices stay as they are, and other
+// values stay among those that are drawn.
 task::InputDomain domain_of_custom(tensor::DType dtype) {
   return tensor::is_floating(dtype) ? task::InputDomain::kOwn : task::InputDomain::kFixed;
 }

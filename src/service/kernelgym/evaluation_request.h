@@ -28,14 +28,14 @@ struct EvaluationRequest {
 // Keys that KernelGYM does not know are passed by, as there. kInvalidArgument names the key.
 Result<EvaluationRequest> evaluation_request_from_json(const Json& value, const std::string& where);
 
-// What a workflow says of a source: whether its class is there.
+// A workflow looks whether a source has its class; this is what it finds.
 struct SourceCheck {
   bool is_valid = true;
   std::string error = {}, entry_point = {};
 };
 SourceCheck check_reference(const EvaluationRequest& request);
 SourceCheck check_kernel(const EvaluationRequest& request);
-// What is wrong with the sources, in KernelGYM's words; empty: nothing.
+// It says in KernelGYM's words what is wrong with the sources; empty: nothing.
 std::vector<std::string> workflow_errors(const EvaluationRequest& request);
 
 // kInvalidArgument for sources that are no problem and candidate, kUnsupported for what no worker

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxDetailBytes = 16384;
 
-// What a verdict's outcome is there.
+// KernelGYM's words for an outcome.
 struct Words {
   const char* error_code = nullptr;  // nullptr: no error
   const char* message = "";          // the diagnostics follow

@@ -10,7 +10,7 @@
 namespace kw::train {
 namespace {
 
-// Of O outcomes with log-probabilities `teacher` and `student`, [C, O].
+// The divergences of O outcomes with log-probabilities `teacher` and `student`, both [C, O].
 struct OfOutcomes {
   at::Tensor values;   // [C]
   at::Tensor by_logs;  // [C, O]: by the logits whose softmax the student's probabilities are
@@ -84,7 +84,7 @@ DivergenceResult divergence(at::Tensor student, at::Tensor teacher, const Distil
     const at::Tensor outcomes = with_rest(logs, chosen);
     OfOutcomes few = of_outcomes(with_rest(of_teacher, chosen), outcomes, loss);
     out.values = std::move(few.values);
-    // What the rest gets is shared among its tokens by their probabilities in it.
+    // The share of the rest is divided among its tokens by their probabilities in it.
     if (slopes)
       out.by_logits = logs.sub_(outcomes.narrow(1, loss.top_k, 1))
                           .exp_()
