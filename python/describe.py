@@ -48,7 +48,6 @@ def describe(module, param_seed, input_seed):
         "constants": _constants(module),
         "init_parameters": _init_parameters(module.entry),
         "random_in_forward": not _same(first, seeded_otherwise),
-        "mutates_inputs": _mutates(module, values, statics),
     }
 
 
@@ -78,13 +77,6 @@ def _copies(values):
 
 def _same(a, b):
     return len(a) == len(b) and all(modules.same_bits(x, y) for x, y in zip(a, b))
-
-
-def _mutates(module, values, statics):
-    copies = [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
-    module.run(copies, statics, precision.declared(), "train")
-    tensors = [(v, c) for v, c in zip(values, copies) if isinstance(v, torch.Tensor)]
-    return not all(modules.same_bits(v, c) for v, c in tensors)
 
 
 def tensor_item(name, tensor, what):

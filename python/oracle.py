@@ -261,7 +261,8 @@ class Oracle:
             if seed and function_scale:
                 stack.enter_context(perturbation.MovedFunctions(function_scale, generator))
             outputs = subject.run(inputs, statics, chosen, body["mode"])
-        self._written = {i for i, (old, new) in enumerate(zip(versions, _versions(inputs))) if old != new}
+        changed = {i for i, (old, new) in enumerate(zip(versions, _versions(inputs))) if old != new}
+        self._written = changed | (self._written or set())
         return [chosen.rounded(t) for t in outputs]
 
     def _guarded(self, tensors):

@@ -106,7 +106,6 @@ Result<ModuleDescription> module_description_from_json(std::string_view text) {
                 printable(view, 40));
   }
   KW_TRY(description.random_in_forward, reader.boolean_or("random_in_forward", false));
-  KW_TRY(description.mutates_inputs, reader.boolean_or("mutates_inputs", false));
   return description;
 }
 

@@ -17,7 +17,6 @@ struct ModuleDescription {
   // Inputs that get_inputs() makes with other strides; everybody gets them contiguous.
   std::vector<std::string> views;
   bool random_in_forward = false;
-  bool mutates_inputs = false;
 };
 
 // kInvalidArgument names the field; kUnsupported for more inputs or outputs than a page has room
