@@ -20,6 +20,7 @@ except ImportError:
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lm"))
 import tiny_model  # noqa: E402
+from transformers_peer import load, steps_of  # noqa: E402
 
 PROGRAM = sys.argv[1]
 VOCABULARY = 600
@@ -45,22 +46,6 @@ def make_rows(path):
     return rows
 
 
-def steps_of(rows):
-    """The samples of each step: as many as fit into STEP_TOKENS."""
-    place = 0
-    for _ in range(STEPS):
-        step, tokens = [], 0
-        while not step or tokens + len(rows[place % len(rows)]["tokens"]) - 1 <= STEP_TOKENS:
-            step.append(rows[place % len(rows)])
-            tokens += len(step[-1]["tokens"]) - 1
-            place += 1
-        yield step
-
-
-def load(folder):
-    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-
-
 def divergence(kind, teacher, student, beta=0.5, top_k=0):
     """Of logits over the temperature, a token each."""
     p, q = teacher.double().softmax(-1), student.double().softmax(-1)
@@ -77,7 +62,7 @@ def train_with_transformers(student, teacher, rows, kind, top_k, temperature, sh
     vectors = [p for p in student.parameters() if p.ndim == 1]
     optimizer = torch.optim.AdamW([{"params": matrices}, {"params": vectors}], lr=RATE, betas=(0.9, 0.95), eps=1e-8, weight_decay=0)
     lines = []
-    for step in steps_of(rows):
+    for step in steps_of(rows, STEPS, STEP_TOKENS):
         weight = sum(sum(row["weights"][1:]) for row in step)
         apart, entropy = 0, 0
         for row in step:

@@ -23,6 +23,7 @@ except ImportError:
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lm"))
 import tiny_model  # noqa: E402
+from transformers_peer import load, steps_of  # noqa: E402
 
 PROGRAM = sys.argv[1]
 VOCABULARY = 600
@@ -53,22 +54,6 @@ def make_rows(path):
     return rows
 
 
-def steps_of(rows):
-    """The samples of each step: as many as fit into STEP_TOKENS."""
-    place = 0
-    for _ in range(STEPS):
-        step, tokens = [], 0
-        while not step or tokens + len(rows[place % len(rows)]["tokens"]) - 1 <= STEP_TOKENS:
-            step.append(rows[place % len(rows)])
-            tokens += len(step[-1]["tokens"]) - 1
-            place += 1
-        yield step
-
-
-def load(folder):
-    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
-
-
 def train_with_transformers(model, rows):
     trained = [p for p in model.parameters() if p.requires_grad]
     matrices = [p for p in trained if p.ndim > 1]
@@ -76,7 +61,7 @@ def train_with_transformers(model, rows):
     optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0}],
                                   lr=RATE, betas=(0.9, 0.95), eps=1e-8)
     losses, norms = [], []
-    for number, step in enumerate(steps_of(rows)):
+    for number, step in enumerate(steps_of(rows, STEPS, STEP_TOKENS)):
         progress = number / STEPS
         factor = min(1, (progress + 1 / STEPS) / 0.25) if progress < 0.25 else (1 + math.cos(math.pi * (progress - 0.25) / 0.75)) / 2
         for group in optimizer.param_groups:
