@@ -109,8 +109,10 @@ Result<std::vector<std::string>> usable(environment::Environment& environment,
 
 Result<std::unique_ptr<gym::Judge>> start_judge(const Settings& settings) {
   if (!settings.judge.empty())
-    return service::make_remote_judge(
-        {.url = settings.judge, .token = service::token_of_environment()});
+    return service::make_remote_judge({.url = settings.judge,
+                                       .token = service::token_of_environment(),
+                                       .ca_file = settings.judge_ca_file,
+                                       .allow_plaintext = settings.judge_allow_plaintext});
   gym::GymOptions options;
   options.jobs = settings.jobs;
   return gym::start_local_judge(options);

@@ -31,6 +31,8 @@ Status read_plain(ObjectReader& reader, Settings& s) {
   KW_TRY_STATUS(read_setting(reader, "list_choices", s.list_choices));
   KW_TRY_STATUS(read_setting(reader, "turns", s.turns));
   KW_TRY_STATUS(read_setting(reader, "judge", s.judge));
+  KW_TRY_STATUS(read_setting(reader, "judge_ca_file", s.judge_ca_file));
+  KW_TRY_STATUS(read_setting(reader, "judge_allow_plaintext", s.judge_allow_plaintext));
   KW_TRY_STATUS(read_setting(reader, "verdicts", s.verdicts));
   return read_setting(reader, "jobs", s.jobs);
 }

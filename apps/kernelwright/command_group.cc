@@ -14,10 +14,10 @@ struct Program {
   std::string operator()(const SubmitCommand&) const { return "kernelwright-service"; }
   std::string operator()(const QueueCommand&) const { return "kernelwright-service"; }
   std::string operator()(const EvalCommand& command) const {
-    return command.judge.empty() ? "kernelwright" : "kernelwright-service";
+    return command.judge.url.empty() ? "kernelwright" : "kernelwright-service";
   }
   std::string operator()(const ProblemsCheckCommand& command) const {
-    return command.judge.empty() ? "kernelwright" : "kernelwright-service";
+    return command.judge.url.empty() ? "kernelwright" : "kernelwright-service";
   }
   std::string operator()(const ModelImportCommand&) const { return "kernelwright-model"; }
   std::string operator()(const ModelMergeCommand&) const { return "kernelwright-model"; }

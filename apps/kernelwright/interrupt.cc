@@ -1,14 +1,18 @@
 // Theory of operation: a handler may do almost nothing, and requesting a stop runs callbacks. So
 // the handler only counts and writes to an eventfd; a thread of its own waits there and requests
-// the stop. SIGPIPE gets an empty handler rather than SIG_IGN: a write to a closed pipe then fails
-// with EPIPE here, while programs that we execute start with the default again.
+// the stop. The eventfd's number tells signals apart: its lower half counts requests to stop, the
+// upper one hangups. SIGPIPE gets an empty handler rather than SIG_IGN: a write to a closed pipe
+// then fails with EPIPE here, while programs that we execute start with the default again.
 #include "kernelwright/interrupt.h"
 
-#include <array>
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -30,6 +34,15 @@ extern "C" void on_signal(int signal) {
   [[maybe_unused]] auto written = ::write(g_event.load(), &one, sizeof one);
 }
 
+constexpr std::uint64_t kHangup = std::uint64_t{1} << 32U;
+
+extern "C" void on_hangup_signal(int) {
+  const int saved = errno;
+  const std::uint64_t one = kHangup;
+  [[maybe_unused]] auto written = ::write(g_event.load(), &one, sizeof one);
+  errno = saved;
+}
+
 extern "C" void on_closed_pipe(int) {}
 
 }  // namespace
@@ -38,8 +51,32 @@ struct Interrupt::State {
   std::stop_source stop;
   os::UniqueFd event;
   std::atomic<bool> ending{false};
-  std::array<std::pair<int, struct sigaction>, 3> before{};
+  std::vector<std::pair<int, struct sigaction>> before;
+  std::mutex hangup_mutex;
+  std::function<void()> hangup;  // guarded by hangup_mutex
   std::jthread waiter;
+
+  void handle(int signal, void (*handler)(int)) {
+    struct sigaction action{};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    before.emplace_back(signal, action);
+    KW_CHECK(::sigaction(signal, &action, &before.back().second) == 0);
+  }
+
+  void wait() {
+    while (true) {
+      std::uint64_t counts = 0;
+      if (::read(event.get(), &counts, sizeof counts) < 0) continue;
+      if (counts >= kHangup) {
+        std::lock_guard lock(hangup_mutex);
+        if (hangup) hangup();
+      }
+      if (counts % kHangup == 0) continue;
+      if (!ending) stop.request_stop();
+      return;
+    }
+  }
 };
 
 Interrupt::Interrupt() : state_(std::make_unique<State>()) {
@@ -47,20 +84,10 @@ Interrupt::Interrupt() : state_(std::make_unique<State>()) {
   KW_CHECK(state_->event.valid());
   g_count = 0;
   g_event = state_->event.get();
-  constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGPIPE};
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    struct sigaction action{};
-    action.sa_handler = kSignals[i] == SIGPIPE ? on_closed_pipe : on_signal;
-    action.sa_flags = SA_RESTART;
-    state_->before[i].first = kSignals[i];
-    KW_CHECK(::sigaction(kSignals[i], &action, &state_->before[i].second) == 0);
-  }
-  state_->waiter = std::jthread([state = state_.get()] {
-    std::uint64_t count = 0;
-    while (::read(state->event.get(), &count, sizeof count) < 0) {
-    }
-    if (!state->ending) state->stop.request_stop();
-  });
+  state_->handle(SIGINT, on_signal);
+  state_->handle(SIGTERM, on_signal);
+  state_->handle(SIGPIPE, on_closed_pipe);
+  state_->waiter = std::jthread([state = state_.get()] { state->wait(); });
 }
 
 Interrupt::~Interrupt() {
@@ -68,6 +95,14 @@ Interrupt::~Interrupt() {
   state_->ending = true;
   std::uint64_t one = 1;
   [[maybe_unused]] auto written = ::write(state_->event.get(), &one, sizeof one);
+}
+
+void Interrupt::on_hangup(std::function<void()> call) {
+  std::lock_guard lock(state_->hangup_mutex);
+  const bool handled = std::any_of(state_->before.begin(), state_->before.end(),
+                                   [](const auto& each) { return each.first == SIGHUP; });
+  state_->hangup = std::move(call);
+  if (!handled) state_->handle(SIGHUP, on_hangup_signal);
 }
 
 std::stop_token Interrupt::token() const {

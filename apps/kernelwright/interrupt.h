@@ -1,6 +1,7 @@
 // Ctrl-C: the first SIGINT or SIGTERM asks to stop, so that files stay whole and nothing is left
-// behind; the second ends the program at once.
+// behind; the second ends the program at once. SIGHUP is handed to whoever wants it.
 #pragma once
+#include <functional>
 #include <memory>
 #include <stop_token>
 
@@ -16,6 +17,11 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   std::stop_token token() const;
+
+  // `call` is called at every SIGHUP from now on, on a thread of this object's. An empty one: at
+  // none any more; it returns when no call is under way. SIGHUP ends a program that has never
+  // called this.
+  void on_hangup(std::function<void()> call);
 
  private:
   struct State;

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <semaphore>
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -28,6 +29,22 @@ TEST(Interrupt, FirstSignalAsksToStop) {
     wait_for_stop(interrupt.token());
     EXPECT_TRUE(interrupt.token().stop_requested());
   }
+}
+
+TEST(Interrupt, HangupIsNoStop) {
+  Interrupt interrupt;
+  std::counting_semaphore<> called(0);
+  interrupt.on_hangup([&] { called.release(); });
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(::raise(SIGHUP), 0);
+    called.acquire();
+  }
+  EXPECT_FALSE(interrupt.token().stop_requested());
+  interrupt.on_hangup({});
+  ASSERT_EQ(::raise(SIGHUP), 0);
+  ASSERT_EQ(::raise(SIGTERM), 0);
+  wait_for_stop(interrupt.token());
+  EXPECT_FALSE(called.try_acquire());
 }
 
 TEST(Interrupt, NoSignalNoStop) {

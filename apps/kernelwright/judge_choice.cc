@@ -4,9 +4,9 @@
 
 namespace kw::front {
 
-Result<Services> with_judge(const Services& services, const std::string& url,
+Result<Services> with_judge(const Services& services, const ServiceAddress& judge,
                             sandbox::Level isolation_at_least, std::string_view command) {
-  if (url.empty()) return services;
+  if (judge.url.empty()) return services;
   if (isolation_at_least != sandbox::Level::kNone)
     return fail(ErrorCode::kInvalidArgument,
                 "--isolation-at-least cannot go with --judge: it is a setting of each worker; see "
@@ -14,8 +14,8 @@ Result<Services> with_judge(const Services& services, const std::string& url,
                 command);
   KW_CHECK(services.connect_judge);
   Services out = services;
-  out.start_judge = [connect = services.connect_judge, url](const gym::GymOptions&) {
-    return connect(url);
+  out.start_judge = [connect = services.connect_judge, judge](const gym::GymOptions&) {
+    return connect(judge);
   };
   return out;
 }

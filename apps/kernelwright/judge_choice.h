@@ -10,9 +10,9 @@
 
 namespace kw::front {
 
-// The services, whose start_judge() asks the server at `url`; an empty one changes nothing.
+// The services, whose start_judge() asks the service at `judge`; an empty URL changes nothing.
 // kInvalidArgument for an isolation, which is each worker's own. command: for the message.
-Result<Services> with_judge(const Services& services, const std::string& url,
+Result<Services> with_judge(const Services& services, const ServiceAddress& judge,
                             sandbox::Level isolation_at_least, std::string_view command);
 
 }  // namespace kw::front

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -56,6 +58,8 @@ int run_program(int argc, char** argv, std::initializer_list<CommandGroup> group
       .cache_folder = os::cache_home(),
       .data_folder = os::data_home(),
       .stop = interrupt.token(),
+      .on_hangup =
+          [&interrupt](std::function<void()> call) { interrupt.on_hangup(std::move(call)); },
   };
   return run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), services,
              {groups.begin(), groups.size()});

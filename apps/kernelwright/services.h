@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "gym/judge.h"
+#include "kernelwright/cli/service_address.h"
 #include "kernelwright/console.h"
 #include "kernelwright/tools.h"
 #include "link/child_program.h"
@@ -23,8 +24,8 @@ struct Services {
   Console& console;
   ToolRunner& tools;
   std::function<Result<std::unique_ptr<gym::Judge>>(gym::GymOptions)> start_judge;
-  // A service's URL as a judge; empty in programs that have no client.
-  std::function<Result<std::unique_ptr<gym::Judge>>(const std::string& url)> connect_judge = {};
+  // A service as a judge; empty in programs that have no client.
+  std::function<Result<std::unique_ptr<gym::Judge>>(const ServiceAddress&)> connect_judge = {};
   std::function<Result<task::Verdict>(const std::filesystem::path& evidence)> rejudge;
   std::function<std::vector<sandbox::Finding>()> inspect_sandbox, inspect_gpus;
   std::function<std::chrono::steady_clock::time_point()> now;
@@ -37,6 +38,8 @@ struct Services {
   std::function<prompt::HardwareCard(int threads)> cpu_card;
   std::filesystem::path program_folder, cache_folder, data_folder;
   std::stop_token stop;
+  // Calls this at every SIGHUP from now on, on a thread of its own; an empty function ends that.
+  std::function<void(std::function<void()>)> on_hangup = [](auto&&) {};
 };
 
 }  // namespace kw::front

@@ -197,6 +197,15 @@ struct Client::Impl {
     return tls;
   }
 
+  Result<std::unique_ptr<ClientConnection>> open(const Url& url, const TlsContext& context,
+                                                 const Until& until) {
+    auto connection = ClientConnection::open(url, names, context, until);
+    if (connection || connection.error().code() != ErrorCode::kPermissionDenied) return connection;
+    const std::string trusted = trusted_file(options.ca_file).string();
+    return fail(ErrorCode::kPermissionDenied, "{} (trusted are the certificates of {})",
+                connection.error().message(), trusted.empty() ? "the system" : trusted);
+  }
+
   Result<ClientResponse> attempt(const ClientRequest& request, const Url& url, const Sink& sink) {
     KW_TRY(TlsContext context, tls_for(url));
     Call call(options, request, url, sink);
@@ -204,7 +213,7 @@ struct Client::Impl {
     bool reused = connection != nullptr;
     for (;;) {
       if (!connection) {
-        KW_TRY(connection, ClientConnection::open(url, names, context, call.until_connected()));
+        KW_TRY(connection, open(url, context, call.until_connected()));
       }
       Attempt done = call.run(*connection);
       if (call.connection_can_serve_again()) pool.put(url.origin(), std::move(connection));

@@ -27,8 +27,10 @@ struct ClientTimeouts {
 };
 
 struct ClientOptions {
-  ClientTimeouts timeouts;
-  std::filesystem::path ca_file;                        // PEM; empty: the system's
+  ClientTimeouts timeouts = {};
+  // PEM certificates that are trusted for https. Empty: those of the file that the environment
+  // variable SSL_CERT_FILE names, else the system's.
+  std::filesystem::path ca_file = {};
   std::size_t max_header_bytes = 65536;                 // of an answer
   std::size_t max_body_bytes = std::size_t{64} << 20U;  // of an answer that is not streamed
   std::size_t max_event_bytes = std::size_t{4} << 20U;  // of one server-sent event
@@ -64,9 +66,9 @@ struct ClientResponse {
 //   kInvalidArgument   URL, method or fields cannot be sent
 //   kUnavailable       no such host, refused, reset, closed before the answer's end
 //   kDeadlineExceeded  a timeout; says which
-//   kPermissionDenied  the TLS certificate is not trusted
+//   kPermissionDenied  the TLS certificate is not trusted; says whose certificates are
 //   kResourceExhausted the answer is over a limit
-//   kUnsupported       what came is no HTTP/1.1 that is read here
+//   kUnsupported       what came is no HTTP/1.1 that is read here, or no TLS
 //   kCancelled         ClientRequest::stop
 class Client {
  public:

@@ -71,6 +71,9 @@ Status ClientConnection::handshake(const Until& until) {
       reason.find("verify failed") != std::string::npos)
     return fail(ErrorCode::kPermissionDenied,
                 "the TLS certificate is not trusted: it names another host");
+  if (is_no_tls(result_))
+    return fail(ErrorCode::kUnsupported,
+                "the server does not speak TLS: the URL must begin with http://");
   return fail(ErrorCode::kUnavailable, "TLS handshake: {}", reason);
 }
 

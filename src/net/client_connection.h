@@ -29,7 +29,8 @@ class ClientConnection {
     std::stop_token stop;
   };
 
-  // tls: for https. kUnavailable, kDeadlineExceeded, kPermissionDenied, kCancelled.
+  // tls: for https. kUnavailable, kDeadlineExceeded, kPermissionDenied, kCancelled; kUnsupported
+  // where the server does not speak TLS.
   static Result<std::unique_ptr<ClientConnection>> open(const Url& url, NameResolver& names,
                                                         const TlsContext& tls, const Until& until);
 

@@ -34,8 +34,19 @@ void Connection::start() {
   set_phase_deadline(Clock::now() + limits_.header_timeout);
   transport_->handshake([self = shared_from_this(), this](BoostError ec) {
     if (phase_ == Phase::kClosed) return;
-    if (ec) return close();
+    if (ec) return on_failed_handshake(ec);
     begin_request();
+  });
+}
+
+// A client that speaks HTTP without TLS is told so in its own language.
+void Connection::on_failed_handshake(const BoostError& error) {
+  if (!is_plain_http(error)) return close();
+  // Not within the transport's own callback.
+  boost::asio::post(loop_.io, [self = shared_from_this(), this] {
+    if (phase_ == Phase::kClosed) return;
+    transport_ = make_plain_transport(std::move(transport_->socket()));
+    answer(error_response(400, "this port speaks TLS: the URL must begin with https://"), false);
   });
 }
 

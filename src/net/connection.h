@@ -46,6 +46,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::size_t counted = 0;
   };
 
+  void on_failed_handshake(const Transport::ErrorCode& error);
   void begin_request();
   void read();
   void on_read(std::size_t bytes);

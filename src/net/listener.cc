@@ -10,6 +10,7 @@
 #include "net/connection.h"
 #include "net/replies.h"
 #include "net/transport.h"
+#include "net/url.h"
 
 namespace kw::net {
 namespace {
@@ -23,12 +24,6 @@ constexpr std::chrono::milliseconds kPause{100};
 // Connections that wait for their 429 or 503 at a time; further ones are closed at once.
 constexpr std::size_t kMaxRefused = 128;
 
-bool is_loopback(asio::ip::address address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped())
-    address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-  return address.is_loopback();
-}
-
 }  // namespace
 
 Listener::Listener(ServerCore& core, std::vector<std::unique_ptr<IoLoop>>& loops)
@@ -41,7 +36,7 @@ Status Listener::open() {
   if (ec)
     return fail(ErrorCode::kInvalidArgument, "listen address \"{}\" is no IPv4 or IPv6 address",
                 options.address);
-  if (!core_.tls && !options.allow_plaintext && !is_loopback(address))
+  if (!core_.tls() && !options.allow_plaintext && !is_loopback_host(address.to_string()))
     return fail(ErrorCode::kInvalidArgument,
                 "{} can be reached from outside: give a TLS certificate, or allow plaintext when a "
                 "proxy adds TLS",
@@ -89,10 +84,11 @@ void Listener::admit(IoLoop& loop, tcp::socket socket) {
   bool in_all = entry == AddressCounts::Entry::kTooManyInAll;
   if (!admitted) core_.count_refused(in_all ? "all" : "address");
   // A handshake costs more than a refusal may, and so do more refusals than this.
-  if (!admitted && (core_.tls || core_.refused_open >= kMaxRefused)) return;
+  const TlsContext tls = core_.tls();
+  if (!admitted && (tls || core_.refused_open >= kMaxRefused)) return;
   if (!admitted) ++core_.refused_open;
-  auto transport = core_.tls ? make_tls_server(std::move(socket), *core_.tls)
-                             : make_plain_transport(std::move(socket));
+  auto transport =
+      tls ? make_tls_server(std::move(socket), *tls) : make_plain_transport(std::move(socket));
   auto connection =
       std::make_shared<Connection>(core_, loop, std::move(transport), std::move(peer), admitted);
   asio::post(loop.io, [connection, admitted, in_all] {

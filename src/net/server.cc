@@ -73,9 +73,17 @@ std::uint16_t Server::port() const {
 std::string Server::origin() const {
   const auto& endpoint = impl_->listener.endpoint();
   std::string address = endpoint.address().to_string();
-  return fmt::format("{}://{}{}{}:{}", impl_->core.tls ? "https" : "http",
+  return fmt::format("{}://{}{}{}:{}", impl_->core.tls() ? "https" : "http",
                      endpoint.address().is_v6() ? "[" : "", address,
                      endpoint.address().is_v6() ? "]" : "", endpoint.port());
+}
+
+Status Server::renew_tls() {
+  const std::optional<TlsFiles>& files = impl_->core.options.tls;
+  KW_CHECK(files.has_value());
+  KW_TRY(TlsContext renewed, make_server_tls(files->certificate, files->key));
+  impl_->core.renew_tls(std::move(renewed));
+  return {};
 }
 
 bool Server::stop(std::chrono::milliseconds grace) {

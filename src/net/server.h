@@ -45,8 +45,8 @@ struct ServerOptions {
 
 class Server {
  public:
-  // Listens when it returns. kInvalidArgument for a bad address or TLS file, or plaintext on a
-  // public address; kUnavailable when the port is taken.
+  // Listens when it returns. kInvalidArgument for a bad address, a TLS file that is bad or whose
+  // certificate has expired, or plaintext on a public address; kUnavailable when the port is taken.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, Router router);
   ~Server();  // stop(0), unless stopped
   Server(const Server&) = delete;
@@ -54,6 +54,10 @@ class Server {
 
   std::uint16_t port() const;
   std::string origin() const;  // "http://127.0.0.1:8080"
+
+  // Reads the TLS files again, for connections from now on. After an error (as of start()) the old
+  // certificate stays. Any thread; only of a server with TLS.
+  Status renew_tls();
 
   // Closes the listening socket; requests that come on open connections get 503. Waits until those
   // that run are answered, at most `grace`; then requests the stop of the rest, closes every

@@ -56,7 +56,6 @@ bool RunningRequests::wait_for_none(std::chrono::milliseconds at_most) {
 ServerCore::ServerCore(ServerOptions o, Router r, TlsContext t)
     : options(std::move(o)),
       router(std::move(r)),
-      tls(std::move(t)),
       addresses(options.limits),
       handlers(options.handler_threads, options.waiting_requests),
       metrics(options.metrics != nullptr ? *options.metrics : own_metrics),
@@ -65,7 +64,18 @@ ServerCore::ServerCore(ServerOptions o, Router r, TlsContext t)
                                      "Requests between their header and their answer's end.")),
       accepted(metrics.counter("kw_http_connections_total", "Accepted connections.")),
       received_bytes(metrics.counter("kw_http_received_bytes_total", "Bytes received.")),
-      sent_bytes(metrics.counter("kw_http_sent_bytes_total", "Bytes sent.")) {}
+      sent_bytes(metrics.counter("kw_http_sent_bytes_total", "Bytes sent.")),
+      tls_(std::move(t)) {}
+
+TlsContext ServerCore::tls() const {
+  std::lock_guard lock(tls_mutex_);
+  return tls_;
+}
+
+void ServerCore::renew_tls(TlsContext renewed) {
+  std::lock_guard lock(tls_mutex_);
+  tls_ = std::move(renewed);
+}
 
 void ServerCore::count_refused(std::string_view reason) {
   metrics

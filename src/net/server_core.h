@@ -50,9 +50,12 @@ class RunningRequests {
 struct ServerCore {
   ServerCore(ServerOptions o, Router r, TlsContext t);
 
+  // What new connections speak; nullptr: plaintext. Any thread. A connection keeps its own.
+  TlsContext tls() const;
+  void renew_tls(TlsContext renewed);
+
   ServerOptions options;
   Router router;
-  TlsContext tls;  // nullptr: plaintext
   std::atomic<bool> draining{false};
   AddressCounts addresses;
   std::atomic<std::size_t> refused_open{0};  // connections that are being told so
@@ -68,6 +71,10 @@ struct ServerCore {
   Counter& received_bytes;
   Counter& sent_bytes;
   void count_refused(std::string_view reason);
+
+ private:
+  mutable std::mutex tls_mutex_;
+  TlsContext tls_;
 };
 
 // One io thread and its connections. Everything but post() to `io` belongs to that thread.

@@ -1,9 +1,19 @@
 // TLS 1.2 or later with forward secrecy; the client always verifies.
 #include "net/tls.h"
 
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/verify_mode.hpp>
-#include <boost/system/error_code.hpp>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include "os/file.h"
 
 namespace kw::net {
 namespace {
@@ -22,30 +32,77 @@ TlsContext make_context(ssl::context::method method) {
   return context;
 }
 
-tl::unexpected<Error> bad_file(const std::filesystem::path& file, const error_code& ec) {
-  return fail(ErrorCode::kInvalidArgument, "TLS: cannot use {}: {}", file.string(), ec.message());
+tl::unexpected<Error> bad_file(const std::filesystem::path& file, std::string_view why) {
+  return fail(ErrorCode::kInvalidArgument, "TLS: cannot use {}: {}", file.string(), why);
+}
+
+bool has_reason(const error_code& error, int reason) {
+  return error.category() == boost::asio::error::get_ssl_category() &&
+         ERR_GET_REASON(static_cast<unsigned long>(error.value())) == reason;
+}
+
+// The file's text, which has a block in PEM with that in its first line.
+Result<std::string> pem_of(const std::filesystem::path& file, std::string_view label) {
+  auto text = os::read_file(file);
+  if (!text) return fail(ErrorCode::kInvalidArgument, "TLS: {}", text.error().message());
+  if (text->find(label) == std::string::npos)
+    return bad_file(file, fmt::format("it has no {} in PEM", label));
+  return text;
+}
+
+// "2027-01-31 12:00:00 UTC"
+std::string date_text(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return "an unreadable date";
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
 }  // namespace
+
+bool is_plain_http(const error_code& error) {
+  return has_reason(error, SSL_R_HTTP_REQUEST);
+}
+
+bool is_no_tls(const error_code& error) {
+  return has_reason(error, SSL_R_WRONG_VERSION_NUMBER);
+}
 
 Result<TlsContext> make_server_tls(const std::filesystem::path& certificate_file,
                                    const std::filesystem::path& key_file) {
   TlsContext context = make_context(ssl::context::tls_server);
   error_code ec;
-  context->use_certificate_chain_file(certificate_file.string(), ec);
-  if (ec) return bad_file(certificate_file, ec);
-  context->use_private_key_file(key_file.string(), ssl::context::pem, ec);
-  if (ec) return bad_file(key_file, ec);
+  KW_TRY(const std::string chain, pem_of(certificate_file, "CERTIFICATE"));
+  context->use_certificate_chain(boost::asio::buffer(chain), ec);
+  if (ec) return bad_file(certificate_file, ec.message());
+  KW_TRY(const std::string key, pem_of(key_file, "PRIVATE KEY"));
+  // OpenSSL would ask for the password at the terminal.
+  if (key.find("ENCRYPTED") != std::string::npos)
+    return bad_file(key_file, "the key is encrypted; nobody is there to give its password");
+  context->use_private_key(boost::asio::buffer(key), ssl::context::pem, ec);
+  if (has_reason(ec, X509_R_KEY_VALUES_MISMATCH) || has_reason(ec, X509_R_KEY_TYPE_MISMATCH))
+    return bad_file(key_file, "it is not the key of " + certificate_file.string());
+  if (ec) return bad_file(key_file, ec.message());
+  const ASN1_TIME* end = X509_get0_notAfter(SSL_CTX_get0_certificate(context->native_handle()));
+  if (X509_cmp_current_time(end) < 0)
+    return bad_file(certificate_file, "the certificate has expired: " + date_text(end));
   return context;
+}
+
+std::filesystem::path trusted_file(const std::filesystem::path& ca_file) {
+  if (!ca_file.empty()) return ca_file;
+  const char* value = std::getenv("SSL_CERT_FILE");  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
 }
 
 Result<TlsContext> make_client_tls(const std::filesystem::path& ca_file) {
   TlsContext context = make_context(ssl::context::tls_client);
   context->set_verify_mode(ssl::verify_peer);
   error_code ec;
-  if (!ca_file.empty()) {
-    context->load_verify_file(ca_file.string(), ec);
-    if (ec) return bad_file(ca_file, ec);
+  if (const std::filesystem::path trusted = trusted_file(ca_file); !trusted.empty()) {
+    KW_TRY_STATUS(pem_of(trusted, "CERTIFICATE"));
+    context->load_verify_file(trusted.string(), ec);
+    if (ec) return bad_file(trusted, ec.message());
     return context;
   }
   context->set_default_verify_paths(ec);

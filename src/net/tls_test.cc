@@ -1,5 +1,10 @@
 // TLS between our client and our server, with certificates made here.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,14 +19,16 @@
 namespace kw::net {
 namespace {
 
+using ::testing::AllOf;
 using testing::Channel;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::RawClient;
+using ::testing::StartsWith;
 
 class TlsTest : public ::testing::Test {
  protected:
   TlsTest() {
+    ::unsetenv("SSL_CERT_FILE");
     testing::write_self_signed(folder_.path(), "good", "DNS:localhost,IP:127.0.0.1");
     testing::write_self_signed(folder_.path(), "other", "DNS:localhost,IP:127.0.0.1");
     testing::write_self_signed(folder_.path(), "elsewhere", "DNS:example.com");
@@ -72,6 +79,7 @@ TEST_F(TlsTest, UnknownSignerIsRefused) {
     EXPECT_EQ(answer.error().code(), ErrorCode::kPermissionDenied) << answer.error().message();
     EXPECT_THAT(answer.error().message(), HasSubstr("127.0.0.1:"));
     EXPECT_THAT(answer.error().message(), HasSubstr("not trusted"));
+    EXPECT_THAT(answer.error().message(), HasSubstr(*trusted != 0 ? "other.crt" : "the system"));
   }
 }
 
@@ -88,11 +96,26 @@ TEST_F(TlsTest, PlaintextOnATlsPort) {
   begin("good", limits);
   RawClient plain(server_->port());
   plain.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_THAT(plain.until_closed(), Not(HasSubstr("HTTP/1.1")));
+  EXPECT_THAT(plain.until_closed(),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("must begin with https://")));
   // A client that says nothing is not waited for.
   EXPECT_EQ(RawClient(server_->port()).until_closed(), "");
   auto answer = client("")->get("http://127.0.0.1:" + std::to_string(server_->port()));
-  EXPECT_FALSE(answer);
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->status, 400);
+  // Bytes that are neither TLS nor HTTP get no answer.
+  RawClient other(server_->port());
+  other.send("hello hello hello");
+  EXPECT_EQ(other.until_closed().find("HTTP"), std::string::npos);
+}
+
+TEST_F(TlsTest, TlsOnAPlainPort) {
+  server_ = testing::start({}, testing::usual_routes(waiting_));
+  auto answer =
+      client("good")->get("https://127.0.0.1:" + std::to_string(server_->port()) + "/hello");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code(), ErrorCode::kUnsupported) << answer.error().message();
+  EXPECT_THAT(answer.error().message(), HasSubstr("does not speak TLS"));
 }
 
 TEST_F(TlsTest, StreamAndLeavingClient) {
@@ -113,13 +136,64 @@ TEST_F(TlsTest, StreamAndLeavingClient) {
   EXPECT_EQ(seen, 10);
 }
 
-TEST_F(TlsTest, KeyOfAnotherCertificate) {
-  ServerOptions options;
-  options.tls = TlsFiles{folder_.path() / "good.crt", folder_.path() / "other.key"};
-  auto server = Server::start(options, Router());
-  ASSERT_FALSE(server);
-  EXPECT_EQ(server.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_THAT(server.error().message(), HasSubstr("other.key"));
+TEST_F(TlsTest, BadFilesAreNamedWithTheReason) {
+  testing::write_self_signed(folder_.path(), "old", "DNS:localhost", std::chrono::seconds(-60));
+  std::ofstream(folder_.path() / "text") << "no certificate";
+  std::ofstream(folder_.path() / "locked.key") << "-----BEGIN ENCRYPTED PRIVATE KEY-----\n";
+  struct Case {
+    const char *certificate, *key, *file, *reason;
+  };
+  for (const Case& each : std::vector<Case>{
+           {"good.crt", "other.key", "other.key", "not the key of"},
+           {"none.crt", "good.key", "none.crt", "No such file"},
+           {"good.crt", "none.key", "none.key", "No such file"},
+           {"text", "good.key", "text", "no CERTIFICATE in PEM"},
+           {"good.crt", "text", "text", "no PRIVATE KEY in PEM"},
+           {"good.crt", "locked.key", "locked.key", "is encrypted"},
+           {"old.crt", "old.key", "old.crt", "has expired: 20"},
+       }) {
+    ServerOptions options;
+    options.tls = TlsFiles{folder_.path() / each.certificate, folder_.path() / each.key};
+    auto server = Server::start(options, Router());
+    ASSERT_FALSE(server) << each.file;
+    EXPECT_EQ(server.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(server.error().message(), AllOf(HasSubstr(each.file), HasSubstr(each.reason)));
+  }
+  for (const auto& [file, reason] :
+       {std::pair{"none.crt", "No such file"}, {"text", "no CERTIFICATE"}}) {
+    auto made = Client::make({.ca_file = folder_.path() / file});
+    ASSERT_FALSE(made) << file;
+    EXPECT_THAT(made.error().message(), AllOf(HasSubstr(file), HasSubstr(reason)));
+  }
+}
+
+TEST_F(TlsTest, TrustedFileOfTheEnvironment) {
+  begin("good");
+  ::setenv("SSL_CERT_FILE", (folder_.path() / "good.crt").c_str(), 1);
+  auto answer = client("")->get(server_->origin() + "/hello");
+  auto other = client("other")->get(server_->origin() + "/hello");
+  ::unsetenv("SSL_CERT_FILE");
+  EXPECT_TRUE(answer) << answer.error().message();
+  EXPECT_FALSE(other);  // the option goes before
+}
+
+TEST_F(TlsTest, RenewedCertificate) {
+  begin("good");
+  auto before = client("good");
+  ASSERT_TRUE(before->get(server_->origin() + "/hello"));
+  const auto copy = [&](const char* from, const char* to) {
+    std::filesystem::copy_file(folder_.path() / from, folder_.path() / to,
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  std::filesystem::copy_file(folder_.path() / "good.crt", folder_.path() / "first.crt");
+  copy("other.crt", "good.crt");
+  EXPECT_FALSE(server_->renew_tls());  // the key is the old one
+  EXPECT_TRUE(client("first")->get(server_->origin() + "/hello"));
+  copy("other.key", "good.key");
+  ASSERT_TRUE(server_->renew_tls());
+  EXPECT_TRUE(before->get(server_->origin() + "/hello"));  // over its kept connection
+  EXPECT_FALSE(client("first")->get(server_->origin() + "/hello"));
+  EXPECT_TRUE(client("other")->get(server_->origin() + "/hello"));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <boost/asio/ip/address.hpp>
+
 #include "base/text.h"
 #include "net/headers.h"
 
@@ -113,6 +115,17 @@ Result<Url> parse_url(std::string_view text) {
   url.target = rest.substr(path);
   if (!url.target.starts_with('/')) url.target.insert(0, "/");
   return url;
+}
+
+bool is_loopback_host(std::string_view host) {
+  namespace ip = boost::asio::ip;
+  if (host == "localhost") return true;
+  boost::system::error_code no_address;
+  ip::address address = ip::make_address(host, no_address);
+  if (no_address) return false;
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    address = ip::make_address_v4(ip::v4_mapped, address.to_v6());
+  return address.is_loopback();
 }
 
 std::optional<std::string> percent_decode(std::string_view text) {

@@ -29,6 +29,9 @@ struct Url {
 // and passwords (they would reach logs), fragments, control bytes, white space, ports out of range.
 Result<Url> parse_url(std::string_view text);
 
+// What is sent to this host stays on this machine: "localhost", 127.0.0.0/8, ::1. host: as in Url.
+bool is_loopback_host(std::string_view host);
+
 // "%41" to "A". Nothing for an escape that is cut or not hexadecimal, and for "%00".
 std::optional<std::string> percent_decode(std::string_view text);
 // All but unreserved characters (letters, digits, "-._~") as escapes: good for a path segment or a

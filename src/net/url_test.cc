@@ -67,5 +67,12 @@ TEST(Query, Pairs) {
   EXPECT_EQ(parse_query("a=%zz"), std::nullopt);
 }
 
+TEST(Url, LoopbackHosts) {
+  for (const char* host : {"localhost", "127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"})
+    EXPECT_TRUE(is_loopback_host(host)) << host;
+  for (const char* host : {"127.example.com", "0.0.0.0", "::", "10.0.0.1", "example.com", ""})
+    EXPECT_FALSE(is_loopback_host(host)) << host;
+}
+
 }  // namespace
 }  // namespace kw::net

@@ -16,12 +16,6 @@ bool is_version(const std::string& segment) {
   return segment.size() >= 2 && segment[0] == 'v' && is_digit(segment[1]);
 }
 
-bool is_loopback(const std::string& host) {
-  // Digits and dots only: "127.example.com" is somebody else's.
-  const bool is_ipv4 = host.find_first_not_of("0123456789.") == std::string::npos;
-  return host == "localhost" || host == "::1" || (is_ipv4 && host.starts_with("127."));
-}
-
 }  // namespace
 
 Result<Endpoint> read_endpoint(const std::string& base_url) {
@@ -42,7 +36,7 @@ Result<Endpoint> read_endpoint(const std::string& base_url) {
   }
   const std::string base = url.origin() + path;
   return Endpoint{base + std::string(kChat), base + "/models", url.authority(),
-                  url.scheme == "https" || is_loopback(url.host)};
+                  url.scheme == "https" || net::is_loopback_host(url.host)};
 }
 
 }  // namespace kw::openai

@@ -67,8 +67,14 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::make(ServiceClientOptions 
   if (url.target != "/")
     return fail(ErrorCode::kInvalidArgument, "{}: expected a URL without a path",
                 printable(options.url, 200));
+  const bool is_secret = url.scheme == "https" || net::is_loopback_host(url.host);
+  if (!options.token.empty() && !is_secret && !options.allow_plaintext)
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: the token would be sent over http to another machine: use https://, or allow "
+                "plaintext",
+                url.origin());
   options.url = url.origin();
-  KW_TRY(auto client, net::Client::make({}));
+  KW_TRY(auto client, net::Client::make({.ca_file = options.ca_file}));
   return std::unique_ptr<ServiceClient>(new ServiceClient(std::move(options), std::move(client)));
 }
 

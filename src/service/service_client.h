@@ -15,6 +15,8 @@ namespace kw::service {
 struct ServiceClientOptions {
   std::string url = {};                // of the server, without a path
   std::string token = {};              // empty: none
+  std::string ca_file = {};            // as of net::ClientOptions
+  bool allow_plaintext = false;        // send the token over http to another machine
   std::chrono::seconds patience{600};  // with a server that cannot be reached or is full
   // A call is tried again. From any thread.
   std::function<void(const Error&)> on_retry = [](const Error&) {};
@@ -35,7 +37,8 @@ std::string unique_name();
 // Thread-safe.
 class ServiceClient {
  public:
-  // kInvalidArgument for a URL that is none.
+  // kInvalidArgument for a URL that is none, a bad ca_file, and a token that would be sent over
+  // http to another machine.
   static Result<std::unique_ptr<ServiceClient>> make(ServiceClientOptions options);
 
   // One call; body: nullptr for none. An error of the server's has its code and message, those of

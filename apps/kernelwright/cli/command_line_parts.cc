@@ -25,9 +25,18 @@ CLI::Option* add_isolation(CLI::App& app, std::string& level) {
               "refuse to run below it (exit 3): none, basic, namespaces, full");
 }
 
-CLI::Option* add_judge(CLI::App& app, std::string& url) {
-  return text(app, "--judge", url, "URL",
-              "of kernelwright serve: its workers judge, each with the isolation that it has");
+void add_judge(CLI::App& app, ServiceAddress& judge, const char* group) {
+  text(app, "--judge", judge.url, "URL",
+       "of kernelwright serve: its workers judge, each with the isolation that it has")
+      ->group(group);
+  text(app, "--judge-ca-file", judge.ca_file, "FILE", kTrustedHelp)->group(group);
+  flag(app, "--judge-allow-plaintext", judge.allow_plaintext, kPlaintextHelp)->group(group);
+}
+
+void add_server(CLI::App& app, ServiceAddress& server) {
+  text(app, "--server", server.url, "URL", "of kernelwright serve")->required();
+  text(app, "--ca-file", server.ca_file, "FILE", kTrustedHelp);
+  flag(app, "--allow-plaintext", server.allow_plaintext, kPlaintextHelp);
 }
 
 void add_candidate_limits(CLI::App& app, const char* group, double& timeout_seconds,

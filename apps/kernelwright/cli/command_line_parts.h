@@ -57,8 +57,10 @@ void add_engine_options(CLI::App& app, EngineOptions& engine, const char* group,
                         const char* threads, const char* context_description);
 
 CLI::Option* add_isolation(CLI::App& app, std::string& level);
-// --judge, for every command that judges.
-CLI::Option* add_judge(CLI::App& app, std::string& url);
+// --judge and what goes with it, for every command that judges.
+void add_judge(CLI::App& app, ServiceAddress& judge, const char* group = "Options");
+// --server and what goes with it, for commands that are nothing without it.
+void add_server(CLI::App& app, ServiceAddress& server);
 
 // Options for a candidate's limits, and for the files that are kept of it.
 void add_candidate_limits(CLI::App& app, const char* group, double& timeout_seconds,

@@ -88,7 +88,7 @@ void add_filter(CLI::App& data, DataFilterCommand& o, const AddCommand& add) {
   number(c, "--max-seconds", o.eval.max_seconds, "S", "for measuring one workload")
       ->group("Judging");
   add_candidate_limits(c, "Judging", o.eval.timeout_seconds, o.memory, o.isolation, o.no_evidence);
-  add_judge(c, o.judge)->group("Judging");
+  add_judge(c, o.judge, "Judging");
 }
 
 void add_teach(CLI::App& data, DataTeachCommand& o, const AddCommand& add) {

@@ -212,7 +212,7 @@ struct DataFilterCommand {
   std::string small_cells = "keep";  // drop, fail
   double retry_seconds = 2;
   std::string seed = "0", isolation = "none", memory = "0";
-  std::string judge;  // a service's URL; empty: this machine judges
+  ServiceAddress judge;
   bool timing = false, no_evidence = false;
   gym::EvalOptions eval;
 };

@@ -66,7 +66,7 @@ The URL goes to stdout when the model is loaded. Ctrl-C (or SIGTERM) finishes wh
   curl http://127.0.0.1:8000/v1/chat/completions --json '{"model": "NAME", "messages": [{"role": "user", "content": "hello"}]}')";
 
 inline constexpr const char* kServeFooter = R"(
-Listens on loopback addresses alone. Every accepted task is on disk before its answer. docs/service.md has the API and the promises.
+Addresses that other machines reach need --tokens and TLS. Every accepted task is on disk before its answer. docs/service.md has the API and the promises.
 The URL goes to stdout. Ctrl-C (or SIGTERM) ends it; the next server over the same folder goes on.
 
   kernelwright serve --data tasks

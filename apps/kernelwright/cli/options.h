@@ -10,6 +10,7 @@
 #include "kernelwright/cli/data_options.h"
 #include "kernelwright/cli/engine_options.h"
 #include "kernelwright/cli/server_options.h"
+#include "kernelwright/cli/service_address.h"
 #include "link/generate_request.h"
 #include "search/settings.h"
 
@@ -35,8 +36,8 @@ struct EvalCommand {
   bool resume = false;                  // go on with an `out` that is there
   bool fail_on_candidate = false;       // with a data set: exit 1 when a candidate failed
   bool json = false;
-  int jobs = 1;          // evaluations in flight
-  std::string judge;     // a service's URL; empty: this machine judges
+  int jobs = 1;  // evaluations in flight
+  ServiceAddress judge;
   std::string language;  // of the candidates; empty: by file
   std::vector<std::string>
       set;  // problem constants, the words after --set without those that are settings
@@ -58,8 +59,8 @@ struct ProblemsCheckCommand {
   std::string markdown;  // a table, written at the end
   bool resume = false;   // go on with an `out` that is there
   bool json = false;
-  int jobs = 1;                    // problems at once
-  std::string judge;               // a service's URL; empty: this machine checks
+  int jobs = 1;  // problems at once
+  ServiceAddress judge;
   double timeout_seconds = 0;      // of one run of a reference; 0: 60 s
   std::uint64_t memory_bytes = 0;  // of a reference's process; 0: as for judging
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
@@ -159,18 +160,20 @@ struct ServeModelCommand {
 
 // Keeps a queue of judgements for workers (docs/service.md).
 struct ServeCommand {
-  std::string data;                // folder of the tasks' database
-  std::string host = "127.0.0.1";  // a loopback address
-  int port = 8100;                 // 0: any free one
-  std::string tokens;              // a file of tokens, one a line; empty: none is asked for
-  double lease_seconds = 30;       // until a silent worker counts as lost
+  std::string data;                      // folder of the tasks' database
+  std::string host = "127.0.0.1";        // others than loopback addresses need tokens
+  int port = 8100;                       // 0: any free one
+  std::string tokens;                    // a file of tokens, one a line; empty: none is asked for
+  std::string tls_certificate, tls_key;  // PEM files
+  bool allow_plaintext = false;          // without TLS on others than loopback addresses
+  double lease_seconds = 30;             // until a silent worker counts as lost
 };
 
 // Judges what a service leases to it.
 struct WorkerCommand {
-  std::string server;  // URL
-  std::string name;    // empty: host and process
-  int jobs = 1;        // judgements in flight; timing is never parallel
+  ServiceAddress server;
+  std::string name;  // empty: host and process
+  int jobs = 1;      // judgements in flight; timing is never parallel
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
 };
 
@@ -178,7 +181,7 @@ struct WorkerCommand {
 struct SubmitCommand {
   std::string problem;
   std::vector<std::string> candidates;
-  std::string server;    // URL
+  ServiceAddress server;
   std::string group;     // they can be waited for under this name; empty: a new one
   std::string language;  // of the candidates; empty: by file
   std::vector<std::string> set;
@@ -191,9 +194,9 @@ struct SubmitCommand {
 
 // Shows a service's queue, or a group of it.
 struct QueueCommand {
-  std::string server;  // URL
-  std::string group;   // empty: the whole queue
-  bool wait = false;   // until all of the group has ended
+  ServiceAddress server;
+  std::string group;  // empty: the whole queue
+  bool wait = false;  // until all of the group has ended
   bool json = false;
 };
 
@@ -214,10 +217,10 @@ struct SolveCommand {
   // eager, compile or a candidate's file; nullopt: as `eval` has it, which a stored run gave.
   std::optional<std::string> baseline = "eager";
   sandbox::Level isolation_at_least = sandbox::Level::kNone;
-  std::string judge;    // a service's URL, of this start alone; empty: this machine judges
-  std::string run;      // the folder; empty: a new one
-  bool resume = false;  // go on with the run in it, with its settings
-  bool plan = false;    // print the plan and leave
+  ServiceAddress judge;  // of this start alone
+  std::string run;       // the folder; empty: a new one
+  bool resume = false;   // go on with the run in it, with its settings
+  bool plan = false;     // print the plan and leave
   bool json = false;
   std::vector<std::string> given;  // flags on the command line; not part of the settings
 };

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/option_facts.h"
+#include "kernelwright/cli/service_address.h"
 
 namespace kw::front {
 
@@ -34,8 +35,7 @@ void describe(Options& o, Visit&& visit) {
               "set"});
   visit("allow_plaintext", o.allow_plaintext,
         Facts{"--allow-plaintext", "", server, "send the key over http to other machines"});
-  visit("ca_file", o.ca_file,
-        Facts{"--ca-file", "FILE", server, "PEM, trusted for https; without it the system's"});
+  visit("ca_file", o.ca_file, Facts{"--ca-file", "FILE", server, kTrustedHelp});
   visit("requests_per_minute", o.requests_per_minute,
         Facts{"--requests-per-minute", "R", server, "0: no limit"});
   visit("tokens_per_minute", o.tokens_per_minute,

@@ -15,7 +15,7 @@ void add_submit(CLI::App& app, ServiceCommands& commands, const AddCommand& add)
   s.add_option("CANDIDATE", submit.candidates, "as for eval; one or more")
       ->type_name("")
       ->required();
-  text(s, "--server", submit.server, "URL", "of kernelwright serve")->required();
+  add_server(s, submit.server);
   text(s, "--group", submit.group, "NAME", "to wait for them together; without it a new one");
   number(s, "--priority", submit.priority, "N", "the higher, the earlier");
   number(s, "--deadline", submit.deadline_seconds, "S",
@@ -30,7 +30,7 @@ void add_queue(CLI::App& app, ServiceCommands& commands, const AddCommand& add) 
   CLI::App& q = *add(
       app, "queue", "show a server's queue, or what became of a group",
       [&commands] { return commands.queue; }, kQueueFooter);
-  text(q, "--server", commands.queue.server, "URL", "of kernelwright serve")->required();
+  add_server(q, commands.queue.server);
   text(q, "--group", commands.queue.group, "NAME", "that submit has printed");
   flag(q, "--wait", commands.queue.wait, "until all of the group has ended");
   flag(q, "--json", commands.queue.json, kJsonHelp);
@@ -44,16 +44,21 @@ void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCom
       [&commands] { return commands.serve; }, kServeFooter);
   text(s, "--data", commands.serve.data, "DIR", "folder of the tasks; made when it is missing")
       ->required();
-  text(s, "--host", commands.serve.host, "ADDRESS", "to listen on: a loopback address");
+  text(s, "--host", commands.serve.host, "ADDRESS", "to listen on");
   number(s, "--port", commands.serve.port, "N", "0: any free one");
   text(s, "--tokens", commands.serve.tokens, "FILE",
        "tokens of clients and workers, one a line; without it none is asked for");
+  text(s, "--tls-certificate", commands.serve.tls_certificate, "FILE",
+       "PEM, the whole chain; SIGHUP reads it again");
+  text(s, "--tls-key", commands.serve.tls_key, "FILE", "PEM");
+  flag(s, "--allow-plaintext", commands.serve.allow_plaintext,
+       "listen on other than loopback addresses without TLS: a proxy adds it");
   number(s, "--lease", commands.serve.lease_seconds, "S",
          "until a silent worker counts as lost, in seconds");
   CLI::App& w = *add(
       app, "worker", "judge what a server hands out", [&commands] { return commands.worker; },
       kWorkerFooter);
-  text(w, "--server", commands.worker.server, "URL", "of kernelwright serve")->required();
+  add_server(w, commands.worker.server);
   text(w, "--name", commands.worker.name, "NAME",
        "what the server calls it; without it worker and the process number");
   number(w, "--jobs", commands.worker.jobs, "N", "judgements in flight; timing is never parallel");

@@ -28,7 +28,7 @@ struct Dispatch {
     return run_version(command, services);
   }
   CommandOutcome operator()(const EvalCommand& command) const {
-    if (!command.judge.empty() && !services.connect_judge) return std::nullopt;
+    if (!command.judge.url.empty() && !services.connect_judge) return std::nullopt;
     return run_eval(command, services);
   }
   CommandOutcome operator()(const ProblemsListCommand& command) const {
@@ -38,7 +38,7 @@ struct Dispatch {
     return run_problems_show(command, services);
   }
   CommandOutcome operator()(const ProblemsCheckCommand& command) const {
-    if (!command.judge.empty() && !services.connect_judge) return std::nullopt;
+    if (!command.judge.url.empty() && !services.connect_judge) return std::nullopt;
     return run_problems_check(command, services);
   }
   CommandOutcome operator()(const ProblemsTraceCommand& command) const {

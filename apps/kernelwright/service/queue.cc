@@ -6,6 +6,7 @@
 #include "kernelwright/error_text.h"
 #include "kernelwright/eval/eval.h"
 #include "kernelwright/json_line.h"
+#include "kernelwright/service/remote_judges.h"
 #include "net/url.h"
 #include "service/service_client.h"
 
@@ -90,8 +91,7 @@ Result<int> run_queue(const QueueCommand& command, const Services& services) {
   if (command.wait && command.group.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "--wait goes with --group; see kernelwright queue --help");
-  KW_TRY(auto client, service::ServiceClient::make(
-                          {.url = command.server, .token = service::token_of_environment()}));
+  KW_TRY(auto client, service::ServiceClient::make(client_options(command.server)));
   return command.group.empty() ? show_queue(command, services, *client)
                                : show_group(command, services, *client);
 }

@@ -10,6 +10,7 @@
 #include "kernelwright/service/dashboard.h"
 #include "kernelwright/timestamp.h"
 #include "net/server.h"
+#include "net/url.h"
 #include "service/audit_log.h"
 #include "service/kernelgym/kernelgym_api.h"
 #include "service/sqlite_storage.h"
@@ -22,23 +23,41 @@ namespace {
 
 constexpr std::chrono::seconds kGrace{1};  // for answers under way; clients ask again
 
+// Connections of one address, when others than this machine's come: a node of many workers has
+// enough, and a stranger cannot take all.
+constexpr std::size_t kMaxConnectionsOfAddress = 1024;
+
+Status check_exposure(const ServeCommand& command) {
+  const bool has_tls = !command.tls_certificate.empty();
+  if (has_tls == command.tls_key.empty())
+    return fail(ErrorCode::kInvalidArgument, "--tls-certificate and --tls-key go together");
+  if (net::is_loopback_host(command.host)) return {};
+  const std::string host = printable(command.host, 100);
+  if (command.tokens.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--host: {} can be reached from other machines: give --tokens FILE too", host);
+  if (!has_tls && !command.allow_plaintext)
+    return fail(ErrorCode::kInvalidArgument,
+                "--host: {} can be reached from other machines: give --tls-certificate and "
+                "--tls-key, or --allow-plaintext when a proxy adds TLS",
+                host);
+  return {};
+}
+
 Result<net::ServerOptions> server_options(const ServeCommand& command,
                                           const service::Callers& callers,
                                           net::MetricRegistry& metrics) {
   net::ServerOptions out;
-  if (!command.host.starts_with("127.") && command.host != "::1")
-    return fail(ErrorCode::kInvalidArgument,
-                "--host: {} is no loopback address: without TLS, which serve does not have yet, "
-                "other machines come through ssh -L or a proxy",
-                printable(command.host, 100));
   out.address = command.host;
   out.port = static_cast<std::uint16_t>(command.port);
   out.gate = [callers](const net::Request& request) {
     return is_of_dashboard(request) ? std::nullopt : service::refuse_caller(callers, request);
   };
   out.metrics = &metrics;
-  // Every client and worker is on this machine.
-  out.limits.connections_per_address = 0;
+  out.allow_plaintext = command.allow_plaintext;
+  if (!command.tls_key.empty()) out.tls = net::TlsFiles{command.tls_certificate, command.tls_key};
+  out.limits.connections_per_address =
+      net::is_loopback_host(command.host) ? 0 : kMaxConnectionsOfAddress;
   out.limits.requests_per_connection = 0;
   // KernelGYM's clients wait for a verdict with one call.
   out.limits.request_deadline = std::chrono::hours(1);
@@ -62,9 +81,29 @@ Result<service::Callers> callers_of(const ServeCommand& command, const Services&
   return out;
 }
 
+// While it lives, SIGHUP renews the server's certificate. The server must outlive it.
+class RenewedByHangup {
+ public:
+  RenewedByHangup(const Services& services, net::Server& server) : services_(services) {
+    services.on_hangup([&services, &server] {
+      const Status renewed = server.renew_tls();
+      services.console.err(renewed ? "the TLS files have been read again\n"
+                                   : fmt::format("the TLS certificate stays as it was: {}\n",
+                                                 renewed.error().message()));
+    });
+  }
+  ~RenewedByHangup() { services_.on_hangup({}); }
+  RenewedByHangup(const RenewedByHangup&) = delete;
+  RenewedByHangup& operator=(const RenewedByHangup&) = delete;
+
+ private:
+  const Services& services_;
+};
+
 }  // namespace
 
 Result<int> run_serve(const ServeCommand& command, const Services& services) {
+  KW_TRY_STATUS(check_exposure(command));
   net::MetricRegistry metrics;
   KW_TRY(auto storage, service::open_sqlite_storage(command.data));
   KW_TRY(const service::Callers callers, callers_of(command, services));
@@ -84,9 +123,12 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   service::kernelgym::add_routes(router, *tasks, callers, gym_options);
   add_dashboard(router, gym_options.timestamp);
   KW_TRY(auto server, net::Server::start(std::move(options), std::move(router)));
+  std::optional<RenewedByHangup> renewed;
+  if (!command.tls_key.empty()) renewed.emplace(services, *server);
   services.console.err(fmt::format("serving tasks of {}\n", command.data));
   KW_TRY_STATUS(services.console.out(server->origin() + "\n"));
   const std::optional<Error> why = broken.wait(services.stop);
+  renewed.reset();
   server->stop(kGrace);
   server.reset();
   if (!why) return 0;

@@ -7,6 +7,7 @@
 #include "kernelwright/eval/eval.h"
 #include "kernelwright/json_line.h"
 #include "kernelwright/problems/folder.h"
+#include "kernelwright/service/remote_judges.h"
 #include "service/service_client.h"
 #include "service/task_messages.h"
 #include "service/work.h"
@@ -36,8 +37,7 @@ Result<int> run_submit(SubmitCommand command, const Services& services) {
   KW_TRY(const task::Problem problem, read_problem(services, command.problem, command.set));
   KW_TRY(const std::vector<task::Candidate> candidates,
          read_candidates(command.candidates, command.language));
-  KW_TRY(auto client, service::ServiceClient::make(
-                          {.url = command.server, .token = service::token_of_environment()}));
+  KW_TRY(auto client, service::ServiceClient::make(client_options(command.server)));
   if (command.group.empty()) command.group = service::unique_name();
   KW_TRY(const task::PortableProblem portable, task::portable_problem(problem));
   KW_TRY_STATUS(service::send_problem(*client, task::to_json(portable), services.stop));

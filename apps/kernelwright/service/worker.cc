@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "kernelwright/service/remote_judges.h"
 #include "service/worker.h"
 
 namespace kw::front {
@@ -15,11 +16,10 @@ Result<int> run_worker(const WorkerCommand& command, const Services& services) {
     std::lock_guard lock(mutex);
     services.console.err(fmt::format("{}\n", line));
   };
-  service::ServiceClientOptions client_options{.url = command.server,
-                                               .token = service::token_of_environment(),
-                                               .patience = std::chrono::hours(24)};
-  client_options.on_retry = [&](const Error& why) { say("trying again: " + why.message()); };
-  KW_TRY(auto client, service::ServiceClient::make(std::move(client_options)));
+  service::ServiceClientOptions reaching = client_options(command.server);
+  reaching.patience = std::chrono::hours(24);
+  reaching.on_retry = [&](const Error& why) { say("trying again: " + why.message()); };
+  KW_TRY(auto client, service::ServiceClient::make(std::move(reaching)));
   gym::GymOptions gym;
   gym.isolation_at_least = command.isolation_at_least;
   gym.jobs = command.jobs;

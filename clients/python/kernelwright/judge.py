@@ -22,20 +22,29 @@ def _one(ends: list[Verdict | NoVerdict]) -> Verdict:
     return ends[0]
 
 
+def _connection(url: str, token: str | None, ca_file: str | None, allow_plaintext: bool) -> dict[str, Any]:
+    from kernelwright.connection import client_arguments
+
+    return client_arguments(url, token or os.environ.get(TOKEN_VARIABLE), ca_file, allow_plaintext)
+
+
 class Judge:
     """url: of `kernelwright serve`; None: `program` on this machine, with `jobs` evaluations in flight.
-    token: of the service, else from KERNELWRIGHT_API_KEY. patience_seconds: how long calls are repeated while a service
+    token: of the service, else from KERNELWRIGHT_API_KEY. ca_file: PEM certificates that are trusted for https, else those
+    of the file that SSL_CERT_FILE names, else the system's. allow_plaintext: the token may go over http to another machine;
+    otherwise that is a ValueError. patience_seconds: how long calls are repeated while a service
     does not answer. options: those of docs/formats/request.md, such as {"timing": False, "max_seconds": 5}."""
 
-    def __init__(self, url: str | None = None, *, token: str | None = None, patience_seconds: float = 300,
-                 program: str = "kernelwright", jobs: int = 1, options: dict[str, Any] | None = None):
+    def __init__(self, url: str | None = None, *, token: str | None = None, ca_file: str | None = None,
+                 allow_plaintext: bool = False, patience_seconds: float = 300, program: str = "kernelwright",
+                 jobs: int = 1, options: dict[str, Any] | None = None):
         self._options = dict(options or {})
         if url is None:
             self._judge: Any = LocalJudge(program, jobs)
         else:
             from kernelwright.remote import RemoteJudge
 
-            self._judge = RemoteJudge(url, token or os.environ.get(TOKEN_VARIABLE), patience_seconds)
+            self._judge = RemoteJudge(_connection(url, token, ca_file, allow_plaintext), patience_seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -62,8 +71,9 @@ class Judge:
 class AsyncJudge:
     """Judge for asyncio."""
 
-    def __init__(self, url: str | None = None, *, token: str | None = None, patience_seconds: float = 300,
-                 program: str = "kernelwright", jobs: int = 1, options: dict[str, Any] | None = None):
+    def __init__(self, url: str | None = None, *, token: str | None = None, ca_file: str | None = None,
+                 allow_plaintext: bool = False, patience_seconds: float = 300, program: str = "kernelwright",
+                 jobs: int = 1, options: dict[str, Any] | None = None):
         self._options = dict(options or {})
         self._remote: Any = None
         self._local: Any = None
@@ -72,7 +82,7 @@ class AsyncJudge:
         else:
             from kernelwright.remote import AsyncRemoteJudge
 
-            self._remote = AsyncRemoteJudge(url, token or os.environ.get(TOKEN_VARIABLE), patience_seconds)
+            self._remote = AsyncRemoteJudge(_connection(url, token, ca_file, allow_plaintext), patience_seconds)
 
     async def __aenter__(self) -> Self:
         return self

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
+from kernelwright.connection import failure
 from kernelwright.service_calls import (
-    HTTP_TIMEOUT_SECONDS,
     LONG_POLL_SECONDS,
     Again,
     Case,
@@ -24,10 +24,6 @@ from kernelwright.service_calls import (
 from kernelwright.verdict import NoVerdict, Verdict
 
 
-def _headers(token: str | None) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"} if token else {}
-
-
 def _read(response: httpx.Response) -> dict[str, Any]:
     try:
         body = response.json()
@@ -39,8 +35,9 @@ def _read(response: httpx.Response) -> dict[str, Any]:
 class RemoteJudge:
     """Synchronous. One thread at a time."""
 
-    def __init__(self, url: str, token: str | None, patience_seconds: float):
-        self._client = httpx.Client(base_url=url, headers=_headers(token), timeout=HTTP_TIMEOUT_SECONDS, trust_env=False)
+    def __init__(self, connection: dict[str, Any], patience_seconds: float):
+        """connection: of client_arguments()."""
+        self._client = httpx.Client(**connection)
         self._patience = patience_seconds
         self._sent = SentProblems()
 
@@ -90,7 +87,7 @@ class RemoteJudge:
                 try:
                     return _read(self._client.request(method, path, json=body))
                 except httpx.TransportError as error:
-                    raise Again(f"{self._client.base_url}: {error or type(error).__name__}") from error
+                    raise failure(str(self._client.base_url), error) from error
             except Again as again:
                 time.sleep(patience.pause(again))
 
@@ -104,9 +101,9 @@ class RemoteJudge:
 class AsyncRemoteJudge:
     """The same for asyncio. Any number of tasks of one event loop."""
 
-    def __init__(self, url: str, token: str | None, patience_seconds: float):
-        self._client = httpx.AsyncClient(base_url=url, headers=_headers(token), timeout=HTTP_TIMEOUT_SECONDS,
-                                         trust_env=False, limits=httpx.Limits(max_connections=None))
+    def __init__(self, connection: dict[str, Any], patience_seconds: float):
+        """connection: of client_arguments()."""
+        self._client = httpx.AsyncClient(**connection, limits=httpx.Limits(max_connections=None))
         self._patience = patience_seconds
         self._sent = SentProblems()
 
@@ -156,7 +153,7 @@ class AsyncRemoteJudge:
                 try:
                     return _read(await self._client.request(method, path, json=body))
                 except httpx.TransportError as error:
-                    raise Again(f"{self._client.base_url}: {error or type(error).__name__}") from error
+                    raise failure(str(self._client.base_url), error) from error
             except Again as again:
                 await asyncio.sleep(patience.pause(again))
 

@@ -4,11 +4,13 @@ import asyncio
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -166,6 +168,57 @@ class RealService(unittest.TestCase):
             extra = {"problem": str(folder), "language": "cpp"}
             score = asyncio.run(compute_score("kernels", answers[1], None, extra))
             self.assertEqual((score["score"], score["outcome"]), (0.0, "wrong_value"))
+
+
+@unittest.skipUnless(PROGRAM and shutil.which("openssl"), "KW_PROGRAM names no program, or there is no openssl")
+class RealServiceWithTls(unittest.TestCase):
+    """There is no worker: a refused task has travelled over TLS too."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.certificate, key = (os.path.join(cls.folder.name, name) for name in ("server.crt", "server.key"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=test",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cls.certificate], check=True, capture_output=True)
+        cls.server = subprocess.Popen([PROGRAM, "serve", "--data", os.path.join(cls.folder.name, "tasks"), "--port", "0", "--tls-certificate",
+                                       cls.certificate, "--tls-key", key], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        cls.url = line_with(cls.server, "https://")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.terminate()
+        cls.server.wait()
+        cls.server.stdout.close()
+        cls.folder.cleanup()
+
+    def refusal(self, url, **arguments):
+        with Judge(url, **arguments) as judge, self.assertRaises(NoVerdict) as refused:
+            judge.judge(DOUBLE, Candidate("a.xyz", "x"))
+        return str(refused.exception)
+
+    def test_trusted_and_not(self):
+        self.assertIn("candidate.file", self.refusal(self.url, ca_file=self.certificate))
+        with mock.patch.dict(os.environ):
+            os.environ.pop("SSL_CERT_FILE", None)
+            self.assertIn("not trusted: self-signed", self.refusal(self.url))
+        self.assertIn("must begin with https://", self.refusal(self.url.replace("https", "http")))
+        with mock.patch.dict(os.environ, SSL_CERT_FILE=self.certificate):
+            self.assertIn("candidate.file", self.refusal(self.url))
+        with self.assertRaisesRegex(ValueError, "none.crt"):
+            Judge(self.url, ca_file="none.crt")
+
+    def test_asyncio(self):
+        async def refusal():
+            async with AsyncJudge(self.url, ca_file=self.certificate) as judge:
+                await judge.judge(DOUBLE, Candidate("a.xyz", "x"))
+
+        with self.assertRaisesRegex(NoVerdict, "candidate.file"):
+            asyncio.run(refusal())
+
+    def test_a_token_stays_secret(self):
+        with self.assertRaisesRegex(ValueError, "http to another machine"):
+            Judge("http://192.0.2.1:8100", token="secret")
+        Judge("http://192.0.2.1:8100", token="secret", allow_plaintext=True).close()
 
 
 @unittest.skipUnless(PROGRAM, "KW_PROGRAM names no program")

@@ -33,14 +33,14 @@ std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_to_write(const std::filesys
 }  // namespace
 
 void write_self_signed(const std::filesystem::path& folder, const std::string& name,
-                       const std::string& subject) {
+                       const std::string& subject, std::chrono::seconds valid) {
   std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), &EVP_PKEY_free);
   std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), &X509_free);
   KW_CHECK(key && certificate);
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -86400);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), valid.count());
   X509_set_pubkey(certificate.get(), key.get());
   X509_NAME* subject_name = X509_get_subject_name(certificate.get());
   X509_NAME_add_entry_by_txt(subject_name, "CN", MBSTRING_ASC,
