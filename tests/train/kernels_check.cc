@@ -16,7 +16,7 @@
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
 #include "train/model/operators.h"
-#include "train/optimizer/adamw.h"
+#include "train/optimizer/optimizer.h"
 
 namespace kw::train {
 namespace {
@@ -217,8 +217,8 @@ Status check_model() {
   compare("gradient of a model", gradient_of(gpu, 0), want, 3e-2);
   compare("gradient of a model, recomputed", gradient_of(gpu, 2), want, 3e-2);
   // Both optimizers get the CPU's gradients.
-  const AdamWSettings settings{.weight_decay = 0.1, .max_norm = 0.5};
-  AdamW on_cpu(cpu, settings), on_gpu(gpu, settings);
+  const OptimizerSettings settings{{.weight_decay = 0.1}, 0.5};
+  Optimizer on_cpu(cpu, settings), on_gpu(gpu, settings);
   const at::Tensor before = cpu.masters().clone();
   for (int step = 1; step <= 3; ++step) {
     at::Tensor a = cpu.gradients(), b = gpu.gradients();
@@ -231,6 +231,20 @@ Status check_model() {
           1e-4);
   compare("AdamW: second moments", on_gpu.second_moments(), on_cpu.second_moments(), 1e-5);
   compare("AdamW: rounded masters", gpu.computed(), gpu.masters().to(at::kBFloat16), 0);
+  // Muon's products are float32 on the CPU and bfloat16 on the GPU.
+  OptimizerSettings with_muon = settings;
+  with_muon.muon = MuonStep{.weight_decay = 0.1};
+  Optimizer muon_on_cpu(cpu, with_muon), muon_on_gpu(gpu, with_muon);
+  at::Tensor a = cpu.gradients(), b = gpu.gradients();
+  a.copy_(want);
+  b.copy_(want);
+  const at::Tensor cpu_before = cpu.masters().clone(), gpu_before = gpu.masters().clone();
+  muon_on_cpu.step(1e-2);
+  muon_on_gpu.step(1e-2);
+  compare("Muon: change of the masters", (gpu.masters() - gpu_before).cpu(),
+          cpu.masters() - cpu_before, 5e-2);
+  compare("Muon: momentum", muon_on_gpu.first_moments(), muon_on_cpu.first_moments(), 1e-4);
+  compare("Muon: rounded masters", gpu.computed(), gpu.masters().to(at::kBFloat16), 0);
   return {};
 }
 

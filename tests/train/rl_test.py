@@ -19,6 +19,7 @@ RECIPES = {"grpo": ["estimator=grpo", "loss=ppo", "updates=1"],
            "ppo-clip": ["estimator=grpo", "loss=ppo", "updates=4"],
            "trloo": ["estimator=trloo", "loss=reinforce", "updates=1", "turns=2", "max_tokens=192"],
            "gspo": ["estimator=grpo", "loss=gspo", "updates=2", "aggregation=sequence_mean", "clip_low=0.03", "clip_high=0.03"],
+           "muon": ["estimator=grpo", "loss=ppo", "updates=2", "optimizer=muon"],
            "lora": ["estimator=grpo", "loss=ppo", "updates=2", "lora_rank=8", "learning_rate=2e-2"],
            "top-p": ["estimator=grpo", "loss=ppo", "updates=2", "top_p=0.9"],
            "cispo": ["estimator=dr_grpo", "loss=cispo", "updates=2", "kl=k3", "kl_coefficient=0.001"]}

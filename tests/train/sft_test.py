@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest.mock
 
 try:
     import torch
@@ -54,18 +55,27 @@ def make_rows(path):
     return rows
 
 
-def train_with_transformers(model, rows):
+def optimizers_of(model, muon):
+    """AdamW for all; with muon (arguments of torch.optim.Muon) that for the matrices of the layers."""
+    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    hidden = [p for name, p in named if p.ndim > 1 and ".layers." in name] if muon is not None else []
+    others = [p for _, p in named if not any(p is one for one in hidden)]
+    adamw = torch.optim.AdamW([{"params": [p for p in others if p.ndim > 1], "weight_decay": DECAY},
+                               {"params": [p for p in others if p.ndim == 1], "weight_decay": 0}], lr=RATE, betas=(0.9, 0.95), eps=1e-8)
+    return [adamw] + ([torch.optim.Muon(hidden, weight_decay=DECAY, **muon)] if hidden else [])
+
+
+def train_with_transformers(model, rows, muon=None):
     trained = [p for p in model.parameters() if p.requires_grad]
-    matrices = [p for p in trained if p.ndim > 1]
-    vectors = [p for p in trained if p.ndim == 1]
-    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0}],
-                                  lr=RATE, betas=(0.9, 0.95), eps=1e-8)
+    optimizers = optimizers_of(model, muon)
+    rates = [[group["lr"] for group in one.param_groups] for one in optimizers]
     losses, norms = [], []
     for number, step in enumerate(steps_of(rows, STEPS, STEP_TOKENS)):
         progress = number / STEPS
         factor = min(1, (progress + 1 / STEPS) / 0.25) if progress < 0.25 else (1 + math.cos(math.pi * (progress - 0.25) / 0.75)) / 2
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * factor
+        for one, of_groups in zip(optimizers, rates):
+            for group, rate in zip(one.param_groups, of_groups):
+                group["lr"] = rate * factor
         weight = sum(sum(row["weights"][1:]) for row in step)
         loss = 0
         for row in step:
@@ -73,10 +83,11 @@ def train_with_transformers(model, rows):
             logits = model(tokens[None, :-1]).logits[0].float()
             nats = torch.nn.functional.cross_entropy(logits, tokens[1:], reduction="none")
             loss = loss + (nats * torch.tensor(row["weights"][1:])).sum() / weight
-        optimizer.zero_grad()
+        model.zero_grad()
         loss.backward()
         norms.append(torch.nn.utils.clip_grad_norm_(trained, CLIP).item())
-        optimizer.step()
+        for one in optimizers:
+            one.step()
         losses.append(loss.item())
     return model, losses, norms
 
@@ -164,6 +175,46 @@ def check_lora(kind, work):
 
 def checkpoint_bytes(folder):
     return {name: (folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")}
+
+
+def in_float32(gradient, coefficients, steps, epsilon):
+    """torch.optim.Muon's own iteration takes products in bfloat16."""
+    a, b, c = coefficients
+    x = gradient / gradient.norm().clamp(min=epsilon)
+    x = x.T if len(x) > len(x.T) else x
+    for _ in range(steps):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.T if x.shape != gradient.shape else x
+
+
+def check_muon(kind, scale, work):
+    """Beside torch.optim.Muon, with its products in float32 and as they are; resumed, it is the run to the bit."""
+    model, rows_file, folder = work / kind, work / "rows.jsonl", work / f"muon-{kind}"
+    rate = {"match_rms_adamw": 1.2e-2, "original": 2e-2}[scale]
+    settings = ("optimizer=muon", f"muon_scale={scale}", f"muon_learning_rate={rate}")
+    last = pathlib.Path(run(*command(model, rows_file, folder, *settings)))
+    peer = {"lr": rate, "adjust_lr_fn": scale}
+    with unittest.mock.patch("torch.optim._muon._zeropower_via_newtonschulz", in_float32):
+        trained, losses, norms = train_with_transformers(load(model), make_rows(rows_file), peer)
+    worst, worst_norm = compare(metrics(folder), losses, norms)
+    assert losses[-1] < 0.7 * losses[0], "nothing was learnt, so nothing is compared"
+    loaded = load(last).state_dict()
+    distance = max((loaded[name] - value).abs().max().item() for name, value in trained.state_dict().items())
+    assert distance < 5e-4, distance
+    _, narrow, _ = train_with_transformers(load(model), make_rows(rows_file), peer)
+    gap = max(abs(a - b) / b for a, b in zip(losses, narrow))
+    assert gap < 2e-2, gap
+    cut = work / f"muon-cut-{kind}"
+    shutil.copytree(folder, cut)
+    for step in (16, STEPS):
+        shutil.rmtree(cut / "checkpoints" / f"step-{step:06}")
+    run(*command(model, rows_file, cut, *settings, "--resume"))
+    assert checkpoint_bytes(cut / "checkpoints" / last.name) == checkpoint_bytes(last), "resumed run differs"
+    refused(command(model, rows_file, cut, "--resume"), "optimizer: differs")
+    assert "products of Muon" in run(*command(model, rows_file, work / "run-x", *settings, "--plan"))
+    print(f"{kind}, Muon ({scale}): loss {losses[0]:.4f} to {losses[-1]:.4f}; largest relative difference to torch.optim.Muon in float32 {worst:.1e}, "
+          f"of the norm {worst_norm:.1e}, in bfloat16 {gap:.1e}; weights {distance:.1e}")
 
 
 def check_resume(work):
@@ -282,6 +333,8 @@ def main():
         work = pathlib.Path(folder)
         check_curve("qwen3", work)
         check_curve("llama", work)
+        check_muon("qwen3", "match_rms_adamw", work)
+        check_muon("llama", "original", work)
         check_lora("qwen3", work)
         check_lora("llama", work)
         check_resume(work)

@@ -1,5 +1,8 @@
 #include "train/optimizer/adamw.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <ATen/ATen.h>
 
 #include "base/check.h"
@@ -7,13 +10,15 @@
 
 namespace kw::train {
 
-AdamW::AdamW(Weights& weights, const AdamWSettings& settings)
+AdamW::AdamW(Weights& weights, const AdamWSettings& settings, std::vector<MasterSpan> spans,
+             at::Tensor first, at::Tensor second)
     : weights_(weights),
       settings_(settings),
-      first_(at::zeros_like(weights.masters())),
-      second_(at::zeros_like(weights.masters())) {
+      spans_(std::move(spans)),
+      first_(std::move(first)),
+      second_(std::move(second)) {
   if (weights.device().is_cuda()) {
-    mark_decays();
+    for (const MasterSpan& span : spans_) decays_.push_back(decays_of(span));
   } else {
     group_tensors();
   }
@@ -23,68 +28,56 @@ void AdamW::group_tensors() {
   groups_.resize(2);
   groups_[0].weight_decay = settings_.weight_decay;
   for (const Weights::Entry& entry : weights_.entries()) {
+    const std::int64_t place = entry.master.storage_offset();
+    const auto span = std::ranges::find_if(spans_, [&](const MasterSpan& one) {
+      return one.begin <= place && place < one.begin + one.count;
+    });
+    if (span == spans_.end()) continue;
     Group& group = groups_[entry.is_matrix ? 0 : 1];
-    auto view = [&](const at::Tensor& block) {
-      return block.as_strided(entry.master.sizes(), entry.master.strides(),
-                              entry.master.storage_offset());
+    auto view = [&](const at::Tensor& block, std::int64_t first) {
+      return block.as_strided(entry.master.sizes(), entry.master.strides(), first);
     };
     group.masters.push_back(entry.master);
     group.gradients.push_back(entry.gradient);
-    group.first.push_back(view(first_));
-    group.second.push_back(view(second_));
+    group.first.push_back(view(first_, place));
+    group.second.push_back(view(second_, span->second + place - span->begin));
     group.counts.push_back(at::zeros({}, weights_.masters().options()));
   }
 }
 
-// Tensors begin at multiples of 16 numbers (lm::Parameters).
-void AdamW::mark_decays() {
-  std::vector<std::int32_t> words(static_cast<std::size_t>(weights_.masters().numel() / 512 + 1));
+// A bit for each 16 numbers, set in matrices. Tensors begin at multiples of 16 numbers
+// (lm::Parameters).
+at::Tensor AdamW::decays_of(const MasterSpan& span) const {
+  std::vector<std::int32_t> words(static_cast<std::size_t>(span.count / 512 + 1));
   for (const Weights::Entry& entry : weights_.entries()) {
-    const std::int64_t begin = entry.master.storage_offset();
+    const std::int64_t begin = entry.master.storage_offset() - span.begin;
+    if (!entry.is_matrix || begin < 0 || begin >= span.count) continue;
     KW_CHECK(begin % 16 == 0);
-    if (!entry.is_matrix) continue;
     for (std::int64_t i = begin; i < begin + entry.master.numel(); i += 16) {
       std::int32_t& word = words[static_cast<std::size_t>(i / 512)];
       word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) | (1U << (i / 16 % 32)));
     }
   }
-  decays_ = at::tensor(words).to(weights_.device());
+  return at::tensor(words).to(weights_.device());
 }
 
-void AdamW::set_steps(std::int64_t steps) {
-  steps_ = steps;
-  for (Group& group : groups_)
-    for (at::Tensor& count : group.counts) count.fill_(static_cast<double>(steps));
-}
-
-at::Tensor AdamW::fused_step(double learning_rate) {
-  const at::Tensor norm = cuda::gradient_norm(weights_.gradients(), settings_.max_norm);
-  cuda::adamw({settings_.beta1, settings_.beta2, settings_.epsilon, settings_.weight_decay,
-               learning_rate, steps_},
-              weights_.masters(), weights_.rounded_masters(), weights_.gradients(), first_, second_,
-              decays_, norm);
-  weights_.add_adapter();
-  return norm[0];
-}
-
-at::Tensor AdamW::step(double learning_rate) {
-  const at::NoGradGuard no_grad;
-  ++steps_;
-  if (weights_.device().is_cuda()) return fused_step(learning_rate);
-  at::Tensor gradients = weights_.gradients();
-  // Millions of squares: sums in float32 are off by a ten-thousandth.
-  const at::Tensor norm =
-      at::linalg_vector_norm(gradients, 2, {}, false, at::kDouble).to(at::kFloat);
-  if (settings_.max_norm > 0) gradients.mul_((settings_.max_norm / (norm + 1e-6)).clamp_max(1));
+void AdamW::update(double learning_rate, std::int64_t step, const at::Tensor& norm) {
+  for (std::size_t i = 0; i < decays_.size(); ++i) {
+    const MasterSpan& span = spans_[i];
+    auto part = [&](const at::Tensor& block) { return block.narrow(0, span.begin, span.count); };
+    cuda::adamw({settings_.beta1, settings_.beta2, settings_.epsilon, settings_.weight_decay,
+                 learning_rate, step},
+                part(weights_.masters()), part(weights_.rounded_masters()),
+                part(weights_.gradients()), part(first_),
+                second_.narrow(0, span.second, span.count), decays_[i], norm);
+  }
   for (Group& group : groups_) {
     if (group.masters.empty()) continue;
-    at::_foreach_add_(group.counts, 1);
+    for (at::Tensor& count : group.counts) count.fill_(static_cast<double>(step));
     at::_fused_adamw_(group.masters, group.gradients, group.first, group.second, {}, group.counts,
                       learning_rate, settings_.beta1, settings_.beta2, group.weight_decay,
                       settings_.epsilon, false, false);
   }
-  weights_.publish();
-  return norm;
 }
 
 }  // namespace kw::train

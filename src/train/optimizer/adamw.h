@@ -1,6 +1,5 @@
-// AdamW (Loshchilov and Hutter, arXiv 1711.05101) over the float32 masters, and clipping by the
-// global norm of the gradient. On a CPU by torch's fused kernels, on a GPU by one of ours, which
-// publishes the masters in the same pass.
+// AdamW (Loshchilov and Hutter, arXiv 1711.05101) over float32 masters. On a CPU by torch's fused
+// kernels, on a GPU by one of ours, which publishes the masters in the same pass.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,39 +13,40 @@ namespace kw::train {
 struct AdamWSettings {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weight_decay = 0;  // of matrices, the embedding included; norms and biases have none
-  double max_norm = 1;      // of the whole gradient; 0: no clipping
+};
+
+// Numbers [begin, begin + count) of the masters' block, of whole tensors. Their second moments
+// begin at `second` of a block of their own.
+struct MasterSpan {
+  std::int64_t begin = 0, count = 0, second = 0;
 };
 
 // One thread at a time; the weights are borrowed.
 class AdamW {
  public:
-  AdamW(Weights& weights, const AdamWSettings& settings);
+  // spans: what it updates, multiples of 4 numbers. first: float32, laid out as the masters;
+  // second: as the spans say.
+  AdamW(Weights& weights, const AdamWSettings& settings, std::vector<MasterSpan> spans,
+        at::Tensor first, at::Tensor second);
 
-  // Clips the weights' gradients, changes the masters and publishes them. Returns the gradient's
-  // norm before clipping, without dimensions and on the weights' device: nothing waits for it.
-  at::Tensor step(double learning_rate);
-
-  // Float32 blocks laid out as Weights::masters(), for checkpoints.
-  const at::Tensor& first_moments() const { return first_; }
-  const at::Tensor& second_moments() const { return second_; }
-  std::int64_t steps() const { return steps_; }
-  void set_steps(std::int64_t steps);  // of a checkpoint whose moments were copied in
+  // step: from 1. norm: on a GPU cuda::gradient_norm, whose factor the gradients are multiplied by,
+  // and rounded masters are written too; on a CPU not used.
+  void update(double learning_rate, std::int64_t step, const at::Tensor& norm);
 
  private:
-  void group_tensors();
-  void mark_decays();
-  at::Tensor fused_step(double learning_rate);
-
   struct Group {
     double weight_decay = 0;
     std::vector<at::Tensor> masters, gradients, first, second, counts;
   };
+  void group_tensors();
+  at::Tensor decays_of(const MasterSpan& span) const;
+
   Weights& weights_;
-  AdamWSettings settings_;
-  at::Tensor first_, second_;
-  std::int64_t steps_ = 0;
-  std::vector<Group> groups_;  // on a CPU
-  at::Tensor decays_;          // on a GPU: a bit for each 16 numbers, set in matrices
+  const AdamWSettings settings_;
+  const std::vector<MasterSpan> spans_;
+  const at::Tensor first_, second_;
+  std::vector<Group> groups_;       // on a CPU
+  std::vector<at::Tensor> decays_;  // on a GPU, of each span
 };
 
 }  // namespace kw::train

@@ -90,7 +90,7 @@ class Run {
   RlObserver& observer_;
   OpenModel policy_;
   std::optional<OpenModel> reference_;  // the weights at the start for KL, or the teacher
-  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<lm::Engine> engine_;
   std::optional<lm::Tokenizer> tokenizer_;
   std::optional<ChatEncoder> chat_;
@@ -113,9 +113,7 @@ Status Run::open_parts(const fs::path& checkpoint) {
   if (settings_.kl != "none") {
     KW_TRY(reference_, open_reference(model_settings(settings_)));
   }
-  optimizer_ = std::make_unique<AdamW>(
-      *policy_.weights, AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
-                                      settings_.weight_decay, settings_.max_norm});
+  optimizer_ = std::make_unique<Optimizer>(*policy_.weights, optimizer_settings(settings_));
   KW_TRY(engine_, make_policy_engine(*policy_.weights, settings_));
   KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
   tokenizer_.emplace(std::move(tokenizer));

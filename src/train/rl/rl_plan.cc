@@ -45,11 +45,13 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
   same.max_tokens = settings.max_tokens;
   same.recompute = false;
   same.lora = settings.lora;
+  same.muon = settings.muon;
   const SftPlan sft = plan_sft(config, same, gpu, settings.max_tokens);
   out.parameters = sft.parameters;
   out.masters = sft.masters;
   out.moments = sft.moments;
   out.gradients = sft.gradients;
+  out.muon = sft.muon;
   out.activations = sft.activations;
   out.logits = sft.logits;
   out.computed = sft.computed;
@@ -120,6 +122,7 @@ std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_
   memory("frozen weights", plan.frozen);
   memory("moments", plan.moments);
   memory("gradients", plan.gradients);
+  memory("products of Muon", plan.muon);
   memory("reference's weights", plan.reference);
   memory("activations (about)", plan.activations);
   memory("logits of a chunk", plan.logits);

@@ -16,6 +16,7 @@ struct RlPlan {
   // Bytes. The engine samples with the memory of the masters, on a GPU or beside an adapter with
   // that of `computed`.
   std::uint64_t masters = 0, moments = 0, gradients = 0;
+  std::uint64_t muon = 0;         // of its products; 0: there are none
   std::uint64_t frozen = 0;       // the model beside an adapter; 0 where all weights are trained
   std::uint64_t computed = 0;     // what is computed with, where it is not the masters
   std::uint64_t reference = 0;    // weights at the start for a KL, or the teacher's
@@ -30,8 +31,8 @@ struct RlPlan {
   double judge_seconds = 0;  // of an answer at most; 0: the environment only computes
 
   std::uint64_t memory() const {
-    return masters + moments + gradients + frozen + computed + reference + activations + logits +
-           keys;
+    return masters + moments + gradients + muon + frozen + computed + reference + activations +
+           logits + keys;
   }
 };
 

@@ -47,6 +47,17 @@ TEST(RlPlan, CountsAnswersTokensAndMemory) {
   EXPECT_GT(other.train_flop, plan.train_flop);
 }
 
+// Matrices of a layer: q 8x8, k and v 4x8, o 8x8, gate, up and down 16x8.
+TEST(RlPlan, MuonHasOneMomentForAMatrix) {
+  RlSettings s = settings();
+  s.muon.optimizer = "muon";
+  const RlPlan plan = plan_rl(small(), settings(), false).value();
+  const RlPlan muon = plan_rl(small(), s, false).value();
+  EXPECT_EQ(muon.moments, plan.moments - 4U * 3 * (2 * 64 + 2 * 32 + 3 * 128));
+  EXPECT_EQ(muon.muon, 4U * 4 * 3 * 128);  // blocks, bytes, layers, the largest matrix
+  EXPECT_EQ(muon.memory(), plan.memory() - (plan.moments - muon.moments) + muon.muon);
+}
+
 TEST(RlPlan, AGpuHasWeightsInBfloat16Besides) {
   RlSettings s = settings();
   s.kl = "k1";

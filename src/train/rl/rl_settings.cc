@@ -291,10 +291,10 @@ Status check(const RlSettings& s) {
 
 std::string differs_for_resume(const Json& stored, const RlSettings& now) {
   const Json current = to_json(now), defaults = to_json(RlSettings{});
-  for (const std::string& key : kFixed)  // a run of an earlier program lacks later keys
-    if (stored.value(key, defaults[key]) != current[key]) return key;
-  for (const std::string& key : fixed_lora_keys(now.lora))
-    if (stored.value(key, defaults[key]) != current[key]) return key;
+  // A run of an earlier program lacks later keys.
+  for (const auto& keys : {kFixed, fixed_lora_keys(now.lora), fixed_muon_keys()})
+    for (const std::string& key : keys)
+      if (stored.value(key, defaults[key]) != current[key]) return key;
   if (fixed_of_gym(stored.value("gym", std::string())) != fixed_of_gym(now.gym)) return "gym";
   return "";
 }

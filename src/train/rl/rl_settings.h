@@ -94,6 +94,7 @@ struct RlSettings {
   ScheduleSettings schedule = {.kind = "constant"};
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
   double max_norm = 1;  // of the gradient; 0: no clipping
+  MuonSettings muon;
 
   std::string device = "auto";  // cpu, cuda, or auto: cuda where there is one
   // The sampler on a GPU uses these (docs/engine.md): batch_invariant or fastest.

@@ -9,7 +9,7 @@
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
 #include "train/model/weights.h"
-#include "train/optimizer/adamw.h"
+#include "train/optimizer/optimizer.h"
 #include "train/rl/policy_samples.h"
 
 namespace kw::train {
@@ -33,7 +33,7 @@ struct RlStepResult {
 struct RlParts {
   Weights& weights;
   const Decoder& decoder;
-  AdamW& optimizer;
+  Optimizer& optimizer;
   // Of the KL, or the teacher; null: neither.
   const Decoder* reference = nullptr;
   const Weights* reference_weights = nullptr;

@@ -108,7 +108,7 @@ struct Bench {
   lm::Parameters parameters = lm::Parameters::make(tiny(), lm::WeightType::kFloat32).value();
   Weights weights{parameters, at::kCPU, at::kFloat};
   Decoder decoder{weights, {.context = 64}};
-  AdamW optimizer{weights, {}};
+  Optimizer optimizer{weights, {}};
   RlParts parts{weights, decoder, optimizer, nullptr, nullptr, {}, 1000};
   std::vector<PolicySample> samples;
 };

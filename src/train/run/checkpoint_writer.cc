@@ -9,10 +9,10 @@ namespace kw::train {
 namespace fs = std::filesystem;
 
 Status CheckpointWriter::begin(const TrainingState& state, const Weights& weights,
-                               const AdamW& optimizer) {
+                               const Optimizer& optimizer) {
   KW_TRY([[maybe_unused]] const fs::path before, finish());
   if (!snapshot_) {
-    KW_TRY(Snapshot made, Snapshot::make(weights));
+    KW_TRY(Snapshot made, Snapshot::make(weights, optimizer));
     snapshot_.emplace(std::move(made));
   }
   snapshot_->take(state, weights, optimizer);

@@ -33,7 +33,7 @@ struct Trained {
   explicit Trained(std::uint64_t seed) {
     lm::initialise(parameters, seed);
     weights = std::make_unique<Weights>(parameters, at::kCPU, at::kFloat);
-    optimizer = std::make_unique<AdamW>(*weights, AdamWSettings{});
+    optimizer = std::make_unique<Optimizer>(*weights, OptimizerSettings{});
     weights->gradients().fill_(0.01);
     optimizer->step(1e-3);
   }
@@ -43,7 +43,7 @@ struct Trained {
 
   lm::Parameters parameters = lm::Parameters::make(small_model(), lm::WeightType::kFloat32).value();
   std::unique_ptr<Weights> weights;
-  std::unique_ptr<AdamW> optimizer;
+  std::unique_ptr<Optimizer> optimizer;
 };
 
 TEST(CheckpointWriter, TrainingGoesOnWhileACheckpointIsWritten) {

@@ -36,6 +36,20 @@ Result<Json> with_words(Json value, const std::vector<std::string>& words) {
   return value;
 }
 
+Status check(const MuonSettings& s, double learning_rate) {
+  KW_TRY_STATUS(one_of("optimizer", s.optimizer, {"adamw", "muon"}));
+  KW_TRY_STATUS(at_least("muon_learning_rate", s.learning_rate, 0));
+  KW_TRY_STATUS(within("muon_momentum", s.momentum, 0, 1 - 1e-6));
+  KW_TRY_STATUS(one_of("muon_scale", s.scale, {kMuonScaleNames.begin(), kMuonScaleNames.end()}));
+  if (s.is_chosen() && learning_rate == 0)
+    return fail(ErrorCode::kInvalidArgument, "learning_rate: expected over 0 with optimizer=muon");
+  return {};
+}
+
+std::vector<std::string> fixed_muon_keys() {
+  return {"optimizer", "muon_momentum", "muon_scale"};
+}
+
 Status check(const LoraSettings& s) {
   KW_TRY_STATUS(at_least("lora_rank", static_cast<double>(s.rank), 0));
   if (!(s.alpha > 0) || !std::isfinite(s.alpha))

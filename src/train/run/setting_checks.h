@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "train/optimizer/muon_settings.h"
 #include "train/optimizer/schedule.h"
 
 namespace kw::train {
@@ -56,7 +57,15 @@ void describe_optimizer(S& s, Visit&& visit) {
   visit("epsilon", s.epsilon);
   visit("weight_decay", s.weight_decay);
   visit("max_norm", s.max_norm);
+  visit("optimizer", s.muon.optimizer);
+  visit("muon_learning_rate", s.muon.learning_rate);
+  visit("muon_momentum", s.muon.momentum);
+  visit("muon_scale", s.muon.scale);
 }
+// kInvalidArgument names the key.
+Status check(const MuonSettings& settings, double learning_rate);
+// Keys of Muon that a resumed run may not change.
+std::vector<std::string> fixed_muon_keys();
 template <typename S>
 Status check_optimizer(const S& s) {
   KW_TRY_STATUS(at_least("learning_rate", s.learning_rate, 0));
@@ -66,7 +75,7 @@ Status check_optimizer(const S& s) {
   KW_TRY_STATUS(at_least("epsilon", s.epsilon, 0));
   if (!(s.beta1 >= 0 && s.beta1 < 1 && s.beta2 >= 0 && s.beta2 < 1))
     return fail(ErrorCode::kInvalidArgument, "beta1, beta2: expected 0 or more and under 1");
-  return {};
+  return check(s.muon, s.learning_rate);
 }
 
 }  // namespace kw::train

@@ -89,7 +89,7 @@ class Run {
   OpenModel model_;
   std::optional<OpenModel> teacher_model_;
   std::optional<Teacher> teacher_;  // over teacher_model_
-  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   std::optional<lm::Tokenizer> tokenizer_;
   std::optional<RowEncoder> encoder_;
   std::optional<StepDrawer> steps_;
@@ -123,9 +123,7 @@ Status Run::open_parts(const fs::path& checkpoint) {
   head_chunk_ = settings_.head_chunk > 0 ? settings_.head_chunk
                 : distillation_          ? distill_chunk_tokens(config.vocabulary, is_gpu)
                                          : head_chunk_tokens(config.vocabulary, is_gpu);
-  optimizer_ = std::make_unique<AdamW>(
-      weights(), AdamWSettings{settings_.beta1, settings_.beta2, settings_.epsilon,
-                               settings_.weight_decay, settings_.max_norm});
+  optimizer_ = std::make_unique<Optimizer>(weights(), optimizer_settings(settings_));
   return {};
 }
 

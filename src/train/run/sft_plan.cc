@@ -22,6 +22,26 @@ std::uint64_t bytes_per_token(const lm::ModelConfig& c, bool narrow) {
   return static_cast<std::uint64_t>(4 * wide + (narrow ? 2 : 4) * operands);
 }
 
+// Weights of the projections of one layer, and of the largest of them.
+std::int64_t projections(const lm::ModelConfig& c) {
+  return c.hidden * (2 * c.query_width() + 2 * c.kv_width() + 3 * c.intermediate);
+}
+std::int64_t largest_projection(const lm::ModelConfig& c) {
+  return c.hidden * std::max(c.query_width(), c.intermediate);
+}
+
+// Muon has one moment for a matrix where AdamW has two, and copies of some matrices at a time.
+void plan_muon(const lm::ModelConfig& c, const SftSettings& settings, bool narrow, SftPlan& out) {
+  const bool is_adapter = settings.lora.trains_adapter();
+  const std::int64_t matrices = is_adapter ? out.trained : c.layers * projections(c);
+  const std::int64_t largest =
+      is_adapter ? settings.lora.rank * std::max({c.hidden, c.query_width(), c.intermediate})
+                 : largest_projection(c);
+  out.moments -= 4 * static_cast<std::uint64_t>(matrices);
+  const std::int64_t together = std::min(std::max(kMuonNumbers, largest), c.layers * largest);
+  out.muon = static_cast<std::uint64_t>(kMuonBlocks * (narrow ? 2 : 4) * together);
+}
+
 }  // namespace
 
 std::int64_t recomputed_layers(const SftSettings& settings, std::int64_t layers) {
@@ -42,6 +62,7 @@ SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, boo
   out.masters = 4 * trained;
   out.moments = 8 * trained;
   out.gradients = 4 * trained;
+  if (settings.muon.is_chosen()) plan_muon(config, settings, narrow, out);
   out.frozen = is_adapter ? 4 * count : 0;
   if (narrow || is_adapter) out.computed = (narrow ? 2 : 4) * count;
   const auto tokens =
@@ -93,6 +114,7 @@ std::string to_text(const SftPlan& plan, const SftSettings& settings, double flo
   line("masters", format_bytes(plan.masters));
   line("moments", format_bytes(plan.moments));
   line("gradients", format_bytes(plan.gradients));
+  if (plan.muon > 0) line("products of Muon", format_bytes(plan.muon));
   if (plan.frozen > 0) line("frozen weights", format_bytes(plan.frozen));
   if (plan.computed > 0) line("computed weights", format_bytes(plan.computed));
   if (plan.teacher > 0) line("teacher", format_bytes(plan.teacher));

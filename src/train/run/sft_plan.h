@@ -14,6 +14,7 @@ struct SftPlan {
   std::int64_t parameters = 0;
   std::int64_t trained = 0;  // of the parameters, or of an adapter
   std::uint64_t masters = 0, moments = 0, gradients = 0;
+  std::uint64_t muon = 0;         // of its products; 0: there are none
   std::uint64_t frozen = 0;       // the model beside an adapter
   std::uint64_t computed = 0;     // the copy that is computed with; 0 where it is the masters
   std::uint64_t activations = 0;  // of a micro-batch; an estimate
@@ -23,7 +24,8 @@ struct SftPlan {
   double forward_flop_per_token = 0;
 
   std::uint64_t total() const {
-    return masters + moments + gradients + frozen + computed + activations + logits + teacher;
+    return masters + moments + gradients + muon + frozen + computed + activations + logits +
+           teacher;
   }
 };
 

@@ -52,9 +52,10 @@ std::string differs_for_resume_of_rows(const Json& stored, const SftSettings& no
   const Json current = to_json(now), defaults = to_json(SftSettings{});
   for (const std::string& key : kFixedOfRows)
     if (!stored.contains(key) || stored[key] != current[key]) return key;
-  for (const std::string& key :
-       fixed_lora_keys(now.lora))  // a run of an earlier program lacks them
-    if (stored.value(key, defaults[key]) != current[key]) return key;
+  // A run of an earlier program lacks these.
+  for (const auto& keys : {fixed_lora_keys(now.lora), fixed_muon_keys()})
+    for (const std::string& key : keys)
+      if (stored.value(key, defaults[key]) != current[key]) return key;
   return "";
 }
 

@@ -34,6 +34,7 @@ struct SftSettings {
   ScheduleSettings schedule;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
   double max_norm = 1;  // of the gradient; 0: no clipping
+  MuonSettings muon;
 
   LoraSettings lora;
 

@@ -47,6 +47,11 @@ TEST(SftSettings, MistakesAreNamed) {
   EXPECT_THAT(refusal({"dtype=fp8"}), HasSubstr("dtype: no \"fp8\""));
   EXPECT_THAT(refusal({"data_weights=[1, 2]"}), HasSubstr("expected 1 numbers"));
   EXPECT_THAT(refusal({"beta1=1"}), HasSubstr("beta1"));
+  EXPECT_THAT(refusal({"optimizer=moun"}), HasSubstr("optimizer: no \"moun\""));
+  EXPECT_THAT(refusal({"muon_scale=rms"}), HasSubstr("muon_scale"));
+  EXPECT_THAT(refusal({"muon_momentum=1"}), HasSubstr("muon_momentum"));
+  EXPECT_THAT(refusal({"muon_learning_rate=-1"}), HasSubstr("muon_learning_rate"));
+  EXPECT_THAT(refusal({"optimizer=muon", "learning_rate=0"}), HasSubstr("learning_rate"));
   EXPECT_THAT(sft_settings(Json::object(), {}).error().message(), HasSubstr("model: name"));
 }
 

@@ -12,7 +12,7 @@
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
 #include "train/model/weights.h"
-#include "train/optimizer/adamw.h"
+#include "train/optimizer/optimizer.h"
 
 namespace kw::train {
 
@@ -36,7 +36,7 @@ struct Teacher {
 struct SftParts {
   Weights& weights;
   const Decoder& decoder;
-  AdamW& optimizer;
+  Optimizer& optimizer;
   HeadSettings head;
   std::int64_t micro_tokens = 0;
   const Teacher* teacher = nullptr;  // null: cross-entropy is the loss

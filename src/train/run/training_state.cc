@@ -53,22 +53,23 @@ Status read_block(const fs::path& path, const os::Mapping& file,
 
 }  // namespace
 
-Snapshot::Snapshot(lm::Parameters parameters, const Weights& weights)
+Snapshot::Snapshot(lm::Parameters parameters, const Weights& weights, const Optimizer& optimizer)
     : parameters_(std::move(parameters)),
       model_(at::from_blob(parameters_.embedding.data,
                            {static_cast<std::int64_t>(parameters_.bytes() / sizeof(float))},
                            at::kFloat)),
       masters_(weights.has_adapter() ? at::empty({weights.masters().numel()}, at::kFloat) : model_),
       first_(at::empty_like(masters_)),
-      second_(at::empty_like(masters_)) {}
+      second_(at::empty({optimizer.second_moments().numel()}, at::kFloat)) {}
 
-Result<Snapshot> Snapshot::make(const Weights& weights) {
+Result<Snapshot> Snapshot::make(const Weights& weights, const Optimizer& optimizer) {
   KW_TRY(lm::Parameters parameters,
          lm::Parameters::make(weights.config(), lm::WeightType::kFloat32));
-  return Snapshot(std::move(parameters), weights);
+  return Snapshot(std::move(parameters), weights, optimizer);
 }
 
-void Snapshot::take(const TrainingState& state, const Weights& weights, const AdamW& optimizer) {
+void Snapshot::take(const TrainingState& state, const Weights& weights,
+                    const Optimizer& optimizer) {
   state_ = state;
   narrow_ = weights.compute_dtype() != at::kFloat;
   weights.copy_model(model_);
@@ -128,7 +129,7 @@ Result<TrainingState> read_training_state(const fs::path& checkpoint, std::size_
 }
 
 Status load_training_state(const fs::path& checkpoint, const TrainingState& state, Weights& weights,
-                           AdamW& optimizer) {
+                           Optimizer& optimizer) {
   const fs::path path = checkpoint / kStateFile;
   KW_TRY(const auto entries, tensor::safetensors_entries(path));
   KW_TRY(const os::Mapping file, os::Mapping::file(path));

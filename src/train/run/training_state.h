@@ -1,7 +1,8 @@
 // Checkpoints of a training run: a model folder of Hugging Face with the trainer's state beside it.
 //
 // RUN/checkpoints/step-000100/ holds config.json, model.safetensors, the tokenizer's files,
-// optimizer.safetensors (master, exp_avg, exp_avg_sq: float32, laid out as the weights' block),
+// optimizer.safetensors (master, exp_avg, exp_avg_sq: float32, laid out as the weights' block;
+// Muon's matrices have their momentum in exp_avg and are left out of exp_avg_sq),
 // trainer.json and, written last, DONE (checkpoint_folders.h). With LoRA the model is the sum, and
 // the folder adapter/ beside it has the adapter in PEFT's format.
 #pragma once
@@ -15,7 +16,7 @@
 #include "lm/model/parameters.h"
 #include "train/data/stream.h"
 #include "train/model/weights.h"
-#include "train/optimizer/adamw.h"
+#include "train/optimizer/optimizer.h"
 
 namespace kw::train {
 
@@ -32,13 +33,14 @@ struct TrainingState {
 };
 
 // A copy of all that a checkpoint has, in the host's memory: 4 bytes a parameter, and 8 or (with
-// LoRA) 12 for each that is trained.
+// LoRA) 12 for each that is trained; 4 fewer for those in Muon's matrices.
 class Snapshot {
  public:
-  static Result<Snapshot> make(const Weights& weights);  // kResourceExhausted
+  // Errors: kResourceExhausted.
+  static Result<Snapshot> make(const Weights& weights, const Optimizer& optimizer);
 
   // Waits for the device.
-  void take(const TrainingState& state, const Weights& weights, const AdamW& optimizer);
+  void take(const TrainingState& state, const Weights& weights, const Optimizer& optimizer);
 
   // Writes RUN/checkpoints/step-NNNNNN and removes all but the newest `keep` (0: keeps all).
   // Returns its path. base_model: the folder whose tokenizer files are copied.
@@ -47,7 +49,7 @@ class Snapshot {
                                       std::int64_t keep) const;
 
  private:
-  Snapshot(lm::Parameters parameters, const Weights& weights);
+  Snapshot(lm::Parameters parameters, const Weights& weights, const Optimizer& optimizer);
   Status write_all(const std::filesystem::path& partial,
                    const std::filesystem::path& base_model) const;
 
@@ -65,6 +67,6 @@ Result<TrainingState> read_training_state(const std::filesystem::path& checkpoin
                                           std::size_t sources);
 // Masters and moments. kInvalidArgument or kDataLoss names the file and the tensor.
 Status load_training_state(const std::filesystem::path& checkpoint, const TrainingState& state,
-                           Weights& weights, AdamW& optimizer);
+                           Weights& weights, Optimizer& optimizer);
 
 }  // namespace kw::train
