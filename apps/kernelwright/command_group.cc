@@ -10,6 +10,8 @@ struct Program {
   std::string operator()(const GenerateCommand&) const { return "kernelwright-model"; }
   std::string operator()(const ServeModelCommand&) const { return "kernelwright-model"; }
   std::string operator()(const ServeCommand&) const { return "kernelwright-service"; }
+  std::string operator()(const LaunchLocalCommand&) const { return "kernelwright-service"; }
+  std::string operator()(const LaunchSlurmCommand&) const { return "kernelwright-service"; }
   std::string operator()(const WorkerCommand&) const { return "kernelwright-service"; }
   std::string operator()(const SubmitCommand&) const { return "kernelwright-service"; }
   std::string operator()(const QueueCommand&) const { return "kernelwright-service"; }

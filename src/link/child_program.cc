@@ -1,12 +1,10 @@
 #include "link/child_program.h"
 
 #include <cerrno>
-#include <cstring>
 #include <thread>
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "link/socket_pair.h"
+#include "os/wait_status.h"
 
 namespace kw::link {
 namespace {
@@ -34,13 +33,6 @@ struct SpawnSettings {
   posix_spawn_file_actions_t actions{};
   posix_spawnattr_t attributes{};
 };
-
-std::string ending_of(int status) {
-  if (WIFEXITED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
-  const int signal = WTERMSIG(status);
-  const char* name = ::sigdescr_np(signal);
-  return fmt::format("signal {} ({})", signal, name != nullptr ? name : "?");
-}
 
 }  // namespace
 
@@ -102,7 +94,7 @@ std::string ChildProgram::wait(std::chrono::milliseconds grace) {
     }
   }
   pid_ = 0;
-  return ending_of(status);
+  return os::ending_of(status);
 }
 
 // The signal comes when the thread ends that started us, too: then it ends a pause early at most.

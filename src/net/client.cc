@@ -201,9 +201,14 @@ struct Client::Impl {
                                                  const Until& until) {
     auto connection = ClientConnection::open(url, names, context, until);
     if (connection || connection.error().code() != ErrorCode::kPermissionDenied) return connection;
-    const std::string trusted = trusted_file(options.ca_file).string();
-    return fail(ErrorCode::kPermissionDenied, "{} (trusted are the certificates of {})",
-                connection.error().message(), trusted.empty() ? "the system" : trusted);
+    return fail(ErrorCode::kPermissionDenied, "{} ({})", connection.error().message(),
+                who_is_trusted());
+  }
+
+  std::string who_is_trusted() const {
+    if (!options.ca_text.empty()) return "trusted is the certificate that was given for it";
+    const std::string file = trusted_file(options.ca_file).string();
+    return "trusted are the certificates of " + (file.empty() ? "the system" : file);
   }
 
   Result<ClientResponse> attempt(const ClientRequest& request, const Url& url, const Sink& sink) {
@@ -239,7 +244,9 @@ Client::~Client() = default;
 
 Result<std::unique_ptr<Client>> Client::make(ClientOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
-  if (!impl->options.ca_file.empty()) {
+  if (!impl->options.ca_text.empty()) {
+    KW_TRY(impl->tls, make_client_tls_of(impl->options.ca_text));
+  } else if (!impl->options.ca_file.empty()) {
     KW_TRY(impl->tls, make_client_tls(impl->options.ca_file));
   }
   return std::unique_ptr<Client>(new Client(std::move(impl)));

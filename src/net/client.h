@@ -31,6 +31,7 @@ struct ClientOptions {
   // PEM certificates that are trusted for https. Empty: those of the file that the environment
   // variable SSL_CERT_FILE names, else the system's.
   std::filesystem::path ca_file = {};
+  std::string ca_text = {};                             // such certificates; goes before ca_file
   std::size_t max_header_bytes = 65536;                 // of an answer
   std::size_t max_body_bytes = std::size_t{64} << 20U;  // of an answer that is not streamed
   std::size_t max_event_bytes = std::size_t{4} << 20U;  // of one server-sent event

@@ -58,6 +58,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Router rout
   TlsContext tls;
   if (options.tls) {
     KW_TRY(tls, make_server_tls(options.tls->certificate, options.tls->key));
+  } else if (options.tls_text) {
+    KW_TRY(tls, make_server_tls(*options.tls_text, {"the certificate", "its key"}));
   }
   auto impl = std::make_unique<Impl>(std::move(options), std::move(router), std::move(tls));
   KW_TRY_STATUS(impl->listener.open());

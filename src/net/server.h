@@ -26,11 +26,16 @@ struct TlsFiles {
   std::filesystem::path key;          // PEM
 };
 
+struct TlsText {
+  std::string certificate, key;  // PEM, as in the files
+};
+
 struct ServerOptions {
   std::string address = "127.0.0.1";  // IPv4 or IPv6, no name
   std::uint16_t port = 0;             // 0: any free one; Server::port() tells
   std::optional<TlsFiles> tls;
-  bool allow_plaintext = false;  // without TLS, listen on others than loopback addresses
+  std::optional<TlsText> tls_text;  // instead of files
+  bool allow_plaintext = false;     // without TLS, listen on others than loopback addresses
   int io_threads = 1;
   int handler_threads = 4;              // 0: handlers run on the io threads and must not wait
   std::size_t waiting_requests = 1024;  // for a handler thread; over it: 503
@@ -56,7 +61,7 @@ class Server {
   std::string origin() const;  // "http://127.0.0.1:8080"
 
   // Reads the TLS files again, for connections from now on. After an error (as of start()) the old
-  // certificate stays. Any thread; only of a server with TLS.
+  // certificate stays. Any thread; only of a server with TLS files.
   Status renew_tls();
 
   // Closes the listening socket; requests that come on open connections get 503. Waits until those

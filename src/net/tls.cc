@@ -32,6 +32,12 @@ TlsContext make_context(ssl::context::method method) {
   return context;
 }
 
+TlsContext make_client_context() {
+  TlsContext context = make_context(ssl::context::tls_client);
+  context->set_verify_mode(ssl::verify_peer);
+  return context;
+}
+
 tl::unexpected<Error> bad_file(const std::filesystem::path& file, std::string_view why) {
   return fail(ErrorCode::kInvalidArgument, "TLS: cannot use {}: {}", file.string(), why);
 }
@@ -41,12 +47,16 @@ bool has_reason(const error_code& error, int reason) {
          ERR_GET_REASON(static_cast<unsigned long>(error.value())) == reason;
 }
 
-// The file's text, which has a block in PEM with that in its first line.
-Result<std::string> pem_of(const std::filesystem::path& file, std::string_view label) {
+// That a text has a block in PEM with that label.
+Status check_pem(const std::string& text, const std::filesystem::path& name,
+                 std::string_view label) {
+  if (text.find(label) != std::string::npos) return {};
+  return bad_file(name, fmt::format("it has no {} in PEM", label));
+}
+
+Result<std::string> text_of(const std::filesystem::path& file) {
   auto text = os::read_file(file);
   if (!text) return fail(ErrorCode::kInvalidArgument, "TLS: {}", text.error().message());
-  if (text->find(label) == std::string::npos)
-    return bad_file(file, fmt::format("it has no {} in PEM", label));
   return text;
 }
 
@@ -68,25 +78,32 @@ bool is_no_tls(const error_code& error) {
   return has_reason(error, SSL_R_WRONG_VERSION_NUMBER);
 }
 
-Result<TlsContext> make_server_tls(const std::filesystem::path& certificate_file,
-                                   const std::filesystem::path& key_file) {
+Result<TlsContext> make_server_tls(const TlsText& text, const TlsFiles& names) {
   TlsContext context = make_context(ssl::context::tls_server);
   error_code ec;
-  KW_TRY(const std::string chain, pem_of(certificate_file, "CERTIFICATE"));
-  context->use_certificate_chain(boost::asio::buffer(chain), ec);
-  if (ec) return bad_file(certificate_file, ec.message());
-  KW_TRY(const std::string key, pem_of(key_file, "PRIVATE KEY"));
+  KW_TRY_STATUS(check_pem(text.certificate, names.certificate, "CERTIFICATE"));
+  context->use_certificate_chain(boost::asio::buffer(text.certificate), ec);
+  if (ec) return bad_file(names.certificate, ec.message());
+  KW_TRY_STATUS(check_pem(text.key, names.key, "PRIVATE KEY"));
   // OpenSSL would ask for the password at the terminal.
-  if (key.find("ENCRYPTED") != std::string::npos)
-    return bad_file(key_file, "the key is encrypted; nobody is there to give its password");
-  context->use_private_key(boost::asio::buffer(key), ssl::context::pem, ec);
+  if (text.key.find("ENCRYPTED") != std::string::npos)
+    return bad_file(names.key, "the key is encrypted; nobody is there to give its password");
+  context->use_private_key(boost::asio::buffer(text.key), ssl::context::pem, ec);
   if (has_reason(ec, X509_R_KEY_VALUES_MISMATCH) || has_reason(ec, X509_R_KEY_TYPE_MISMATCH))
-    return bad_file(key_file, "it is not the key of " + certificate_file.string());
-  if (ec) return bad_file(key_file, ec.message());
+    return bad_file(names.key, "it is not the key of " + names.certificate.string());
+  if (ec) return bad_file(names.key, ec.message());
   const ASN1_TIME* end = X509_get0_notAfter(SSL_CTX_get0_certificate(context->native_handle()));
   if (X509_cmp_current_time(end) < 0)
-    return bad_file(certificate_file, "the certificate has expired: " + date_text(end));
+    return bad_file(names.certificate, "the certificate has expired: " + date_text(end));
   return context;
+}
+
+Result<TlsContext> make_server_tls(const std::filesystem::path& certificate_file,
+                                   const std::filesystem::path& key_file) {
+  TlsText text;
+  KW_TRY(text.certificate, text_of(certificate_file));
+  KW_TRY(text.key, text_of(key_file));
+  return make_server_tls(text, {certificate_file, key_file});
 }
 
 std::filesystem::path trusted_file(const std::filesystem::path& ca_file) {
@@ -95,12 +112,21 @@ std::filesystem::path trusted_file(const std::filesystem::path& ca_file) {
   return value == nullptr ? "" : value;
 }
 
+Result<TlsContext> make_client_tls_of(const std::string& ca_text) {
+  TlsContext context = make_client_context();
+  error_code ec;
+  KW_TRY_STATUS(check_pem(ca_text, "the server's certificate", "CERTIFICATE"));
+  context->add_certificate_authority(boost::asio::buffer(ca_text), ec);
+  if (ec) return bad_file("the server's certificate", ec.message());
+  return context;
+}
+
 Result<TlsContext> make_client_tls(const std::filesystem::path& ca_file) {
-  TlsContext context = make_context(ssl::context::tls_client);
-  context->set_verify_mode(ssl::verify_peer);
+  TlsContext context = make_client_context();
   error_code ec;
   if (const std::filesystem::path trusted = trusted_file(ca_file); !trusted.empty()) {
-    KW_TRY_STATUS(pem_of(trusted, "CERTIFICATE"));
+    KW_TRY(const std::string text, text_of(trusted));
+    KW_TRY_STATUS(check_pem(text, trusted, "CERTIFICATE"));
     context->load_verify_file(trusted.string(), ec);
     if (ec) return bad_file(trusted, ec.message());
     return context;

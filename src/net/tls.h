@@ -7,6 +7,7 @@
 #include <boost/system/error_code.hpp>
 
 #include "base/result.h"
+#include "net/server.h"
 
 namespace kw::net {
 
@@ -16,6 +17,9 @@ using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 // not belong together, or when the certificate has expired.
 Result<TlsContext> make_server_tls(const std::filesystem::path& certificate_file,
                                    const std::filesystem::path& key_file);
+// The same of texts; names: what messages call the two.
+Result<TlsContext> make_server_tls(const TlsText& text, const TlsFiles& names);
+
 // A handshake of the server that failed as the client speaks HTTP without TLS.
 bool is_plain_http(const boost::system::error_code& error);
 // A handshake of the client that failed as the server does not speak TLS.
@@ -26,5 +30,7 @@ bool is_no_tls(const boost::system::error_code& error);
 std::filesystem::path trusted_file(const std::filesystem::path& ca_file);
 // ca_file: as of trusted_file(). kInvalidArgument, naming the file, when it cannot be read.
 Result<TlsContext> make_client_tls(const std::filesystem::path& ca_file);
+// Trusts the certificates of a text in PEM alone. kInvalidArgument when it has none.
+Result<TlsContext> make_client_tls_of(const std::string& ca_text);
 
 }  // namespace kw::net

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "net/client.h"
+#include "net/self_signed.h"
 #include "net/server.h"
 #include "net/testing/raw_client.h"
 #include "net/testing/self_signed.h"
@@ -165,6 +166,20 @@ TEST_F(TlsTest, BadFilesAreNamedWithTheReason) {
     ASSERT_FALSE(made) << file;
     EXPECT_THAT(made.error().message(), AllOf(HasSubstr(file), HasSubstr(reason)));
   }
+}
+
+TEST_F(TlsTest, CertificateThatTheClientIsGiven) {
+  ServerOptions options;
+  options.tls_text =
+      make_self_signed("test", certificate_name("127.0.0.1"), std::chrono::hours(1)).value();
+  ClientOptions trusting;
+  trusting.ca_text = options.tls_text->certificate;
+  server_ = testing::start(std::move(options), testing::usual_routes(waiting_));
+  auto answer = Client::make(trusting).value()->get(server_->origin() + "/hello");
+  EXPECT_TRUE(answer) << answer.error().message();
+  EXPECT_FALSE(client("good")->get(server_->origin() + "/hello"));
+  EXPECT_EQ(certificate_name("node7"), "DNS:node7");
+  EXPECT_FALSE(make_self_signed("test", "node7", std::chrono::hours(1)));
 }
 
 TEST_F(TlsTest, TrustedFileOfTheEnvironment) {

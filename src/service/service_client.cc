@@ -8,7 +8,9 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "net/url.h"
+#include "os/file.h"
 #include "os/pause.h"
+#include "service/address_file.h"
 
 namespace kw::service {
 namespace {
@@ -59,39 +61,99 @@ Status send_problem(ServiceClient& client, const Json& problem, const std::stop_
   return {};
 }
 
-ServiceClient::ServiceClient(ServiceClientOptions options, std::unique_ptr<net::Client> client)
-    : options_(std::move(options)), client_(std::move(client)) {}
+ServiceClient::ServiceClient(ServiceClientOptions options)
+    : options_(std::move(options)), follows_(is_address_file(options_.url)) {}
 
 Result<std::unique_ptr<ServiceClient>> ServiceClient::make(ServiceClientOptions options) {
-  KW_TRY(const net::Url url, net::parse_url(options.url));
-  if (url.target != "/")
+  std::unique_ptr<ServiceClient> out(new ServiceClient(std::move(options)));
+  if (!out->follows_) {
+    KW_TRY(out->reached_, out->reach_url());
+    out->options_.url = out->reached_->origin;
+  }
+  return out;
+}
+
+Result<ServiceClient::ReachedPtr> ServiceClient::reach_url() {
+  return connect(options_.url, "", "");
+}
+
+Result<ServiceClient::ReachedPtr> ServiceClient::reach_file(const std::string& text) {
+  auto address = address_from_text(text);
+  if (!address) return tl::unexpected(std::move(address).error().with_context(options_.url));
+  return connect(address->url, address->certificate, text);
+}
+
+Result<ServiceClient::ReachedPtr> ServiceClient::connect(const std::string& url,
+                                                         const std::string& certificate,
+                                                         const std::string& address) {
+  KW_TRY(const net::Url parsed, net::parse_url(url));
+  if (parsed.target != "/")
     return fail(ErrorCode::kInvalidArgument, "{}: expected a URL without a path",
-                printable(options.url, 200));
-  const bool is_secret = url.scheme == "https" || net::is_loopback_host(url.host);
-  if (!options.token.empty() && !is_secret && !options.allow_plaintext)
+                printable(url, 200));
+  const bool is_secret = parsed.scheme == "https" || net::is_loopback_host(parsed.host);
+  if (!options_.token.empty() && !is_secret && !options_.allow_plaintext)
     return fail(ErrorCode::kInvalidArgument,
                 "{}: the token would be sent over http to another machine: use https://, or allow "
                 "plaintext",
-                url.origin());
-  options.url = url.origin();
-  KW_TRY(auto client, net::Client::make({.ca_file = options.ca_file}));
-  return std::unique_ptr<ServiceClient>(new ServiceClient(std::move(options), std::move(client)));
+                parsed.origin());
+  auto out = std::make_shared<Reached>();
+  out->address = address;
+  out->origin = parsed.origin();
+  KW_TRY(out->client, net::Client::make({.ca_file = options_.ca_file, .ca_text = certificate}));
+  return out;
 }
 
-Result<Json> ServiceClient::call(const std::string& method, const std::string& path,
-                                 const Json& body, const std::stop_token& stop) {
+Result<ServiceClient::ReachedPtr> ServiceClient::reach() {
+  std::lock_guard lock(mutex_);
+  if (reached_) return reached_;
+  const auto text = os::read_file(options_.url);
+  if (!text)
+    return fail(ErrorCode::kUnavailable, "no server has written its address yet: {}",
+                text.error().message());
+  KW_TRY(reached_, reach_file(*text));
+  return reached_;
+}
+
+// Whether the address file names another server now. Then calls go there.
+bool ServiceClient::has_moved(const ReachedPtr& from) {
+  std::lock_guard lock(mutex_);
+  if (reached_ != from) return true;  // another call has seen it
+  const auto text = os::read_file(options_.url);
+  if (!text || *text == from->address) return false;
+  auto found = reach_file(*text);
+  if (!found) return false;
+  reached_ = std::move(*found);
+  return true;
+}
+
+Result<Json> ServiceClient::call_at(const Reached& server, const std::string& method,
+                                    const std::string& path, const Json& body,
+                                    const std::stop_token& stop) const {
   net::ClientRequest request;
   request.method = method;
-  request.url = options_.url + path;
+  request.url = server.origin + path;
   request.stop = stop;
   if (!options_.token.empty()) request.headers.add("Authorization", "Bearer " + options_.token);
   if (!body.is_null()) {
     request.headers.add("Content-Type", "application/json");
     request.body = body.dump();
   }
-  KW_TRY(const net::ClientResponse response, client_->send(request));
-  if (response.status != 200) return tl::unexpected(error_of(response));
-  return parse_json(response.body);
+  auto response = server.client->send(request);
+  // A successor listens before it has written its address: what is at the old one may be anything.
+  if (!response && follows_ && response.error().code() == ErrorCode::kPermissionDenied)
+    return fail(ErrorCode::kUnavailable, "{}", response.error().message());
+  if (!response) return tl::unexpected(std::move(response).error());
+  if (response->status != 200) return tl::unexpected(error_of(*response));
+  return parse_json(response->body);
+}
+
+Result<Json> ServiceClient::call(const std::string& method, const std::string& path,
+                                 const Json& body, const std::stop_token& stop) {
+  while (true) {
+    KW_TRY(const ReachedPtr server, reach());
+    Result<Json> out = call_at(*server, method, path, body, stop);
+    if (out || !follows_ || stop.stop_requested() || !has_moved(server)) return out;
+  }
 }
 
 Result<Json> ServiceClient::call_patiently(const std::string& method, const std::string& path,

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string>
 
@@ -13,7 +14,9 @@
 namespace kw::service {
 
 struct ServiceClientOptions {
-  std::string url = {};                // of the server, without a path
+  // Of the server, without a path; or the path of its address file (is_address_file()). Then calls
+  // follow the file to where the server is.
+  std::string url = {};
   std::string token = {};              // empty: none
   std::string ca_file = {};            // as of net::ClientOptions
   bool allow_plaintext = false;        // send the token over http to another machine
@@ -38,7 +41,8 @@ std::string unique_name();
 class ServiceClient {
  public:
   // kInvalidArgument for a URL that is none, a bad ca_file, and a token that would be sent over
-  // http to another machine.
+  // http to another machine. An address file is read by the calls: while there is none, the server
+  // cannot be reached.
   static Result<std::unique_ptr<ServiceClient>> make(ServiceClientOptions options);
 
   // One call; body: nullptr for none. An error of the server's has its code and message, those of
@@ -49,12 +53,32 @@ class ServiceClient {
   // for calls that may be carried out twice.
   Result<Json> call_patiently(const std::string& method, const std::string& path, const Json& body,
                               const std::stop_token& stop);
+  // Or the path of the address file.
   const std::string& url() const { return options_.url; }
 
  private:
-  ServiceClient(ServiceClientOptions options, std::unique_ptr<net::Client> client);
+  // A server as it was last found.
+  struct Reached {
+    std::string address;  // the text of the file; empty without one
+    std::string origin;
+    std::unique_ptr<net::Client> client;
+  };
+  using ReachedPtr = std::shared_ptr<const Reached>;
+
+  explicit ServiceClient(ServiceClientOptions options);
+  Result<ReachedPtr> reach_url();
+  Result<ReachedPtr> reach_file(const std::string& address);
+  Result<ReachedPtr> connect(const std::string& url, const std::string& certificate,
+                             const std::string& address);
+  Result<ReachedPtr> reach();
+  bool has_moved(const ReachedPtr& from);
+  Result<Json> call_at(const Reached& server, const std::string& method, const std::string& path,
+                       const Json& body, const std::stop_token& stop) const;
+
   ServiceClientOptions options_;
-  std::unique_ptr<net::Client> client_;
+  bool follows_;  // an address file
+  std::mutex mutex_;
+  ReachedPtr reached_;  // guarded by mutex_; nullptr: not yet
 };
 
 }  // namespace kw::service

@@ -69,24 +69,6 @@ struct FinalizeStatement {
 };
 using Prepared = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
-// SQLite works on a network file system, until two machines believe that they hold a lock.
-Status refuse_network_folder(const std::filesystem::path& folder) {
-  struct statfs facts{};
-  if (::statfs(folder.c_str(), &facts) != 0)
-    return fail_errno(errno, "cannot look at " + folder.string());
-  constexpr std::array<unsigned long, 8> kNetwork = {
-      0x6969 /*NFS*/,        0x517B /*SMB*/,      0xFF534D42 /*CIFS*/, 0xFE534D42 /*SMB2*/,
-      0x0BD00BD0 /*Lustre*/, 0x00C36400 /*Ceph*/, 0x5346414F /*AFS*/,  0x01021997 /*9P*/};
-  for (unsigned long kind : kNetwork) {
-    if ((static_cast<unsigned long>(facts.f_type) & 0xFFFFFFFFUL) == kind)
-      return fail(ErrorCode::kUnsupported,
-                  "{}: a network file system, where SQLite's locks cannot be trusted; give a "
-                  "folder of this machine",
-                  folder.string());
-  }
-  return {};
-}
-
 ErrorCode code_of(int result) {
   switch (result & 0xFF) {
     case SQLITE_FULL:
@@ -296,6 +278,23 @@ class SqliteStorage : public TaskStorage {
 };
 
 }  // namespace
+
+Status refuse_network_folder(const std::filesystem::path& folder) {
+  struct statfs facts{};
+  if (::statfs(folder.c_str(), &facts) != 0)
+    return fail_errno(errno, "cannot look at " + folder.string());
+  constexpr std::array<unsigned long, 8> kNetwork = {
+      0x6969 /*NFS*/,        0x517B /*SMB*/,      0xFF534D42 /*CIFS*/, 0xFE534D42 /*SMB2*/,
+      0x0BD00BD0 /*Lustre*/, 0x00C36400 /*Ceph*/, 0x5346414F /*AFS*/,  0x01021997 /*9P*/};
+  for (unsigned long kind : kNetwork) {
+    if ((static_cast<unsigned long>(facts.f_type) & 0xFFFFFFFFUL) == kind)
+      return fail(ErrorCode::kUnsupported,
+                  "{}: a network file system, where SQLite's locks cannot be trusted; give a "
+                  "folder of this machine",
+                  folder.string());
+  }
+  return {};
+}
 
 Result<std::unique_ptr<TaskStorage>> open_sqlite_storage(const std::filesystem::path& folder) {
   std::error_code error;

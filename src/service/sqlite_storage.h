@@ -12,4 +12,8 @@ namespace kw::service {
 // cannot be trusted, and for a file of another schema; kDataLoss for a damaged file.
 Result<std::unique_ptr<TaskStorage>> open_sqlite_storage(const std::filesystem::path& folder);
 
+// kUnsupported for a folder on a network file system: SQLite works there, until two machines
+// believe that they hold a lock.
+Status refuse_network_folder(const std::filesystem::path& folder);
+
 }  // namespace kw::service

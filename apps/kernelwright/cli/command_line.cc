@@ -11,6 +11,7 @@
 #include "kernelwright/cli/command_line_parts.h"
 #include "kernelwright/cli/data_command_line.h"
 #include "kernelwright/cli/help_text.h"
+#include "kernelwright/cli/launch_command_line.h"
 #include "kernelwright/cli/model_command_line.h"
 #include "kernelwright/cli/service_command_line.h"
 #include "kernelwright/cli/settings.h"
@@ -71,6 +72,7 @@ struct Grammar {
   ReportCommand report;
   ModelCommands models;
   ServiceCommands service;
+  LaunchCommands launch;
   SolveGrammar solve;
   DataCommands data;
 
@@ -132,6 +134,7 @@ Grammar::Grammar() {
   add_model_commands(app, models, add_command);
   add_model_group(*add_group("model", "bring language models in"), models, add_command);
   add_service_commands(app, service, add_command);
+  add_launch_group(*add_group("launch", "start a server and its workers"), launch, add_command);
   add_data_commands(*add_group("data", "make, judge and cut training data"), data, add_command);
 }
 
@@ -322,6 +325,7 @@ Status finish(Grammar& grammar) {
   KW_TRY_STATUS(check_range("--jobs", grammar.check.jobs, 1, 1024));
   KW_TRY_STATUS(check_range("--threads", grammar.prompt.threads, 1, 1024));
   KW_TRY_STATUS(finish(grammar.service));
+  KW_TRY_STATUS(finish(grammar.launch));
   grammar.eval.baseline = grammar.words.baseline;
   return grammar.solve.finish();
 }

@@ -26,15 +26,17 @@ CLI::Option* add_isolation(CLI::App& app, std::string& level) {
 }
 
 void add_judge(CLI::App& app, ServiceAddress& judge, const char* group) {
-  text(app, "--judge", judge.url, "URL",
-       "of kernelwright serve: its workers judge, each with the isolation that it has")
+  text(app, "--judge", judge.url, "URL|FILE",
+       "of kernelwright serve, or its --address-file: its workers judge, each with the isolation "
+       "that it has")
       ->group(group);
   text(app, "--judge-ca-file", judge.ca_file, "FILE", kTrustedHelp)->group(group);
   flag(app, "--judge-allow-plaintext", judge.allow_plaintext, kPlaintextHelp)->group(group);
 }
 
 void add_server(CLI::App& app, ServiceAddress& server) {
-  text(app, "--server", server.url, "URL", "of kernelwright serve")->required();
+  text(app, "--server", server.url, "URL|FILE", "of kernelwright serve, or its --address-file")
+      ->required();
   text(app, "--ca-file", server.ca_file, "FILE", kTrustedHelp);
   flag(app, "--allow-plaintext", server.allow_plaintext, kPlaintextHelp);
 }

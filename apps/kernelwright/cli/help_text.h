@@ -73,6 +73,17 @@ The URL goes to stdout. Ctrl-C (or SIGTERM) ends it; the next server over the sa
   kernelwright worker --server http://127.0.0.1:8100
   kernelwright eval relu mine.cpp --judge http://127.0.0.1:8100)";
 
+inline constexpr const char* kLaunchLocalFooter = R"(
+The server's URL goes to stdout. What dies starts again. Ctrl-C (or SIGTERM) ends all. docs/launch.md says more.
+
+  kernelwright launch local --data tasks --workers 2)";
+
+inline constexpr const char* kLaunchSlurmFooter = R"(
+The numbers of the two jobs go to stdout. Clients take DIR/server.json for the URL and DIR/token for the token. docs/launch.md says more.
+
+  kernelwright launch slurm --folder /shared/judge --workers 8 --gres gpu:1
+  kernelwright launch slurm --folder /shared/judge --print)";
+
 inline constexpr const char* kSubmitFooter = R"(
 The group's name goes to stdout.
 

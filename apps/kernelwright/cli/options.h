@@ -9,6 +9,7 @@
 #include "gym/gym.h"
 #include "kernelwright/cli/data_options.h"
 #include "kernelwright/cli/engine_options.h"
+#include "kernelwright/cli/launch_options.h"
 #include "kernelwright/cli/server_options.h"
 #include "kernelwright/cli/service_address.h"
 #include "link/generate_request.h"
@@ -165,7 +166,10 @@ struct ServeCommand {
   int port = 8100;                       // 0: any free one
   std::string tokens;                    // a file of tokens, one a line; empty: none is asked for
   std::string tls_certificate, tls_key;  // PEM files
+  bool self_signed = false;              // with a certificate made at the start
   bool allow_plaintext = false;          // without TLS on others than loopback addresses
+  std::string address_file;              // written when it listens; empty: none
+  std::string public_name;               // in that file and in a certificate made at the start
   double lease_seconds = 30;             // until a silent worker counts as lost
 };
 
@@ -271,8 +275,9 @@ using Command =
                  ProblemsCheckCommand, ProblemsTraceCommand, PromptCommand, RejudgeCommand,
                  CacheSizeCommand, CacheCleanCommand, DoctorCommand, ReportCommand, GenerateCommand,
                  ServeModelCommand, ModelImportCommand, ModelMergeCommand, ServeCommand,
-                 WorkerCommand, SubmitCommand, QueueCommand, SolveCommand, DataImportCommand,
-                 DataDedupCommand, DataDecontaminateCommand, DataSplitCommand, DataFilterCommand,
-                 DataTeachCommand, DataStatsCommand, DataExportCommand, DataGenerateCommand>;
+                 LaunchLocalCommand, LaunchSlurmCommand, WorkerCommand, SubmitCommand, QueueCommand,
+                 SolveCommand, DataImportCommand, DataDedupCommand, DataDecontaminateCommand,
+                 DataSplitCommand, DataFilterCommand, DataTeachCommand, DataStatsCommand,
+                 DataExportCommand, DataGenerateCommand>;
 
 }  // namespace kw::front

@@ -51,8 +51,14 @@ void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCom
   text(s, "--tls-certificate", commands.serve.tls_certificate, "FILE",
        "PEM, the whole chain; SIGHUP reads it again");
   text(s, "--tls-key", commands.serve.tls_key, "FILE", "PEM");
+  flag(s, "--self-signed", commands.serve.self_signed,
+       "TLS with a certificate made now, which clients get from --address-file");
   flag(s, "--allow-plaintext", commands.serve.allow_plaintext,
        "listen on other than loopback addresses without TLS: a proxy adds it");
+  text(s, "--address-file", commands.serve.address_file, "FILE",
+       "write here where it listens: clients and workers can take the file's path for the URL");
+  text(s, "--public-name", commands.serve.public_name, "NAME",
+       "of this machine, for that file; without it the host's name or --host");
   number(s, "--lease", commands.serve.lease_seconds, "S",
          "until a silent worker counts as lost, in seconds");
   CLI::App& w = *add(

@@ -1,6 +1,8 @@
 #include "kernelwright/service/commands.h"
 
 #include "kernelwright/eval/commands.h"
+#include "kernelwright/launch/local.h"
+#include "kernelwright/launch/slurm.h"
 #include "kernelwright/service/queue.h"
 #include "kernelwright/service/remote_judges.h"
 #include "kernelwright/service/serve.h"
@@ -11,6 +13,10 @@ namespace kw::front {
 
 CommandOutcome run_service_command(const Command& command, const Services& services) {
   if (const auto* serve = std::get_if<ServeCommand>(&command)) return run_serve(*serve, services);
+  if (const auto* launch = std::get_if<LaunchLocalCommand>(&command))
+    return run_launch_local(*launch, services);
+  if (const auto* launch = std::get_if<LaunchSlurmCommand>(&command))
+    return run_launch_slurm(*launch, services);
   if (const auto* worker = std::get_if<WorkerCommand>(&command))
     return run_worker(*worker, services);
   if (const auto* submit = std::get_if<SubmitCommand>(&command))

@@ -1,16 +1,22 @@
 #include "kernelwright/service/serve.h"
 
+#include <array>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include <unistd.h>
+
 #include "base/text.h"
 #include "kernelwright/awaited_error.h"
 #include "kernelwright/service/dashboard.h"
 #include "kernelwright/timestamp.h"
+#include "net/self_signed.h"
 #include "net/server.h"
 #include "net/url.h"
+#include "service/address_file.h"
 #include "service/audit_log.h"
 #include "service/kernelgym/kernelgym_api.h"
 #include "service/sqlite_storage.h"
@@ -27,10 +33,39 @@ constexpr std::chrono::seconds kGrace{1};  // for answers under way; clients ask
 // enough, and a stranger cannot take all.
 constexpr std::size_t kMaxConnectionsOfAddress = 1024;
 
+// Of a certificate that signs itself: its server makes another one when it starts again.
+constexpr std::chrono::hours kSelfSignedTime{10 * 365 * 24};
+
+// By what name other machines know this one.
+std::string public_host(const ServeCommand& command) {
+  if (!command.public_name.empty()) return command.public_name;
+  const bool is_everywhere = command.host == "0.0.0.0" || command.host == "::";
+  std::array<char, 256> name{};
+  if (is_everywhere && ::gethostname(name.data(), name.size() - 1) == 0) return name.data();
+  return command.host;
+}
+
+Status write_address_file(const ServeCommand& command, const net::Server& server,
+                          const std::optional<net::TlsText>& self_signed) {
+  if (command.address_file.empty()) return {};
+  const net::Url url{server.origin().starts_with("https") ? "https" : "http", public_host(command),
+                     server.port(), "/"};
+  return service::write_address(command.address_file,
+                                {url.origin(), self_signed ? self_signed->certificate : ""});
+}
+
 Status check_exposure(const ServeCommand& command) {
-  const bool has_tls = !command.tls_certificate.empty();
-  if (has_tls == command.tls_key.empty())
+  const bool has_files = !command.tls_certificate.empty();
+  const bool has_tls = has_files || command.self_signed;
+  if (has_files == command.tls_key.empty())
     return fail(ErrorCode::kInvalidArgument, "--tls-certificate and --tls-key go together");
+  if (has_files && command.self_signed)
+    return fail(ErrorCode::kInvalidArgument,
+                "--self-signed and --tls-certificate exclude each "
+                "other");
+  if (command.self_signed && command.address_file.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--self-signed needs --address-file: clients get the certificate from there");
   if (net::is_loopback_host(command.host)) return {};
   const std::string host = printable(command.host, 100);
   if (command.tokens.empty())
@@ -39,7 +74,7 @@ Status check_exposure(const ServeCommand& command) {
   if (!has_tls && !command.allow_plaintext)
     return fail(ErrorCode::kInvalidArgument,
                 "--host: {} can be reached from other machines: give --tls-certificate and "
-                "--tls-key, or --allow-plaintext when a proxy adds TLS",
+                "--tls-key, --self-signed, or --allow-plaintext when a proxy adds TLS",
                 host);
   return {};
 }
@@ -56,6 +91,10 @@ Result<net::ServerOptions> server_options(const ServeCommand& command,
   out.metrics = &metrics;
   out.allow_plaintext = command.allow_plaintext;
   if (!command.tls_key.empty()) out.tls = net::TlsFiles{command.tls_certificate, command.tls_key};
+  if (command.self_signed) {
+    const std::string host = public_host(command);
+    KW_TRY(out.tls_text, net::make_self_signed(host, net::certificate_name(host), kSelfSignedTime));
+  }
   out.limits.connections_per_address =
       net::is_loopback_host(command.host) ? 0 : kMaxConnectionsOfAddress;
   out.limits.requests_per_connection = 0;
@@ -108,6 +147,7 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   KW_TRY(auto storage, service::open_sqlite_storage(command.data));
   KW_TRY(const service::Callers callers, callers_of(command, services));
   KW_TRY(net::ServerOptions options, server_options(command, callers, metrics));
+  const std::optional<net::TlsText> self_signed = options.tls_text;
   AwaitedError broken;
   service::TaskServiceOptions task_options;
   task_options.tasks.lease =
@@ -123,6 +163,7 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   service::kernelgym::add_routes(router, *tasks, callers, gym_options);
   add_dashboard(router, gym_options.timestamp);
   KW_TRY(auto server, net::Server::start(std::move(options), std::move(router)));
+  KW_TRY_STATUS(write_address_file(command, *server, self_signed));
   std::optional<RenewedByHangup> renewed;
   if (!command.tls_key.empty()) renewed.emplace(services, *server);
   services.console.err(fmt::format("serving tasks of {}\n", command.data));

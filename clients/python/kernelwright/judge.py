@@ -22,14 +22,14 @@ def _one(ends: list[Verdict | NoVerdict]) -> Verdict:
     return ends[0]
 
 
-def _connection(url: str, token: str | None, ca_file: str | None, allow_plaintext: bool) -> dict[str, Any]:
-    from kernelwright.connection import client_arguments
+def _server(url: str, token: str | None, ca_file: str | None, allow_plaintext: bool) -> Any:
+    from kernelwright.connection import Server
 
-    return client_arguments(url, token or os.environ.get(TOKEN_VARIABLE), ca_file, allow_plaintext)
+    return Server(url, token or os.environ.get(TOKEN_VARIABLE), ca_file, allow_plaintext)
 
 
 class Judge:
-    """url: of `kernelwright serve`; None: `program` on this machine, with `jobs` evaluations in flight.
+    """url: of `kernelwright serve`, or the path of its address file; None: `program` on this machine, with `jobs` evaluations in flight.
     token: of the service, else from KERNELWRIGHT_API_KEY. ca_file: PEM certificates that are trusted for https, else those
     of the file that SSL_CERT_FILE names, else the system's. allow_plaintext: the token may go over http to another machine;
     otherwise that is a ValueError. patience_seconds: how long calls are repeated while a service
@@ -44,7 +44,7 @@ class Judge:
         else:
             from kernelwright.remote import RemoteJudge
 
-            self._judge = RemoteJudge(_connection(url, token, ca_file, allow_plaintext), patience_seconds)
+            self._judge = RemoteJudge(_server(url, token, ca_file, allow_plaintext), patience_seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +82,7 @@ class AsyncJudge:
         else:
             from kernelwright.remote import AsyncRemoteJudge
 
-            self._remote = AsyncRemoteJudge(_connection(url, token, ca_file, allow_plaintext), patience_seconds)
+            self._remote = AsyncRemoteJudge(_server(url, token, ca_file, allow_plaintext), patience_seconds)
 
     async def __aenter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from kernelwright.connection import failure
+from kernelwright.connection import Server
 from kernelwright.service_calls import (
     LONG_POLL_SECONDS,
     Again,
@@ -35,14 +35,16 @@ def _read(response: httpx.Response) -> dict[str, Any]:
 class RemoteJudge:
     """Synchronous. One thread at a time."""
 
-    def __init__(self, connection: dict[str, Any], patience_seconds: float):
-        """connection: of client_arguments()."""
-        self._client = httpx.Client(**connection)
+    def __init__(self, server: Server, patience_seconds: float):
+        self._server = server
+        self._client: httpx.Client | None = None  # made by the first call
         self._patience = patience_seconds
         self._sent = SentProblems()
 
     def close(self) -> None:
-        self._client.close()
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
     def judge_many(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[Verdict | NoVerdict]:
         left: list[str] = []
@@ -84,31 +86,42 @@ class RemoteJudge:
         patience = Patience(self._patience)
         while True:
             try:
-                try:
-                    return _read(self._client.request(method, path, json=body))
-                except httpx.TransportError as error:
-                    raise failure(str(self._client.base_url), error) from error
+                return _read(self._request(method, path, body))
             except Again as again:
                 time.sleep(patience.pause(again))
 
+    def _request(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
+        while True:
+            if self._client is None:
+                self._client = httpx.Client(**self._server.client_arguments())
+            try:
+                return self._client.request(method, path, json=body)
+            except httpx.TransportError as error:
+                if not self._server.has_moved():
+                    raise self._server.failure(error) from error
+                self.close()
+
     def _cancel(self, task: str) -> None:
         try:
-            self._client.request("DELETE", f"/v1/tasks/{task}")
-        except httpx.HTTPError:
+            self._request("DELETE", f"/v1/tasks/{task}")
+        except (Again, NoVerdict):
             pass  # its timeout ends it
 
 
 class AsyncRemoteJudge:
     """The same for asyncio. Any number of tasks of one event loop."""
 
-    def __init__(self, connection: dict[str, Any], patience_seconds: float):
-        """connection: of client_arguments()."""
-        self._client = httpx.AsyncClient(**connection, limits=httpx.Limits(max_connections=None))
+    def __init__(self, server: Server, patience_seconds: float):
+        self._server = server
+        self._client: httpx.AsyncClient | None = None  # made by the first call
+        self._earlier: list[httpx.AsyncClient] = []  # of addresses before; calls may be under way there
         self._patience = patience_seconds
         self._sent = SentProblems()
 
     async def close(self) -> None:
-        await self._client.aclose()
+        for client in [*self._earlier, *([self._client] if self._client is not None else [])]:
+            await client.aclose()
+        self._earlier, self._client = [], None
 
     async def judge_many(self, cases: list[Case], options: dict[str, Any], timeout: float) -> list[Verdict | NoVerdict]:
         left: list[str] = []
@@ -150,16 +163,28 @@ class AsyncRemoteJudge:
         patience = Patience(self._patience)
         while True:
             try:
-                try:
-                    return _read(await self._client.request(method, path, json=body))
-                except httpx.TransportError as error:
-                    raise failure(str(self._client.base_url), error) from error
+                return _read(await self._request(method, path, body))
             except Again as again:
                 await asyncio.sleep(patience.pause(again))
+
+    async def _request(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
+        while True:
+            if self._client is None:
+                self._client = httpx.AsyncClient(**self._server.client_arguments(), limits=httpx.Limits(max_connections=None))
+            client = self._client
+            try:
+                return await client.request(method, path, json=body)
+            except httpx.TransportError as error:
+                if client is not self._client:
+                    continue  # another call has seen that the server has moved
+                if not self._server.has_moved():
+                    raise self._server.failure(error) from error
+                self._earlier.append(client)
+                self._client = None
 
     async def _cancel(self, tasks: list[str]) -> None:
         for task in tasks:
             try:
-                await self._client.request("DELETE", f"/v1/tasks/{task}")
-            except httpx.HTTPError:
+                await self._request("DELETE", f"/v1/tasks/{task}")
+            except (Again, NoVerdict):
                 pass  # its timeout ends it

@@ -181,7 +181,7 @@ class RealServiceWithTls(unittest.TestCase):
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=test",
                         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cls.certificate], check=True, capture_output=True)
         cls.server = subprocess.Popen([PROGRAM, "serve", "--data", os.path.join(cls.folder.name, "tasks"), "--port", "0", "--tls-certificate",
-                                       cls.certificate, "--tls-key", key], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                                       cls.certificate, "--tls-key", key, "--address-file", os.path.join(cls.folder.name, "written.json")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         cls.url = line_with(cls.server, "https://")
 
     @classmethod
@@ -206,6 +206,31 @@ class RealServiceWithTls(unittest.TestCase):
             self.assertIn("candidate.file", self.refusal(self.url))
         with self.assertRaisesRegex(ValueError, "none.crt"):
             Judge(self.url, ca_file="none.crt")
+
+    def test_an_address_file_is_waited_for_and_followed(self):
+        file = pathlib.Path(self.folder.name) / "server.json"
+        certificate = pathlib.Path(self.certificate).read_text()
+        written = json.loads((file.parent / "written.json").read_text())
+        self.assertEqual(written, {"schema": 1, "url": self.url})
+        with Judge(str(file), patience_seconds=60) as judge:
+            with mock.patch("time.sleep", lambda _: file.write_text(json.dumps(written | {"certificate": certificate}))), \
+                    self.assertRaisesRegex(NoVerdict, "candidate.file"):
+                judge.judge(DOUBLE, Candidate("a.xyz", "x"))
+        file.write_text(json.dumps(written | {"url": "https://127.0.0.1:9", "certificate": certificate}))
+
+        sleep = asyncio.sleep
+
+        def come_back(_):
+            file.write_text(json.dumps(written | {"certificate": certificate}))
+            return sleep(0)
+
+        async def refusal():
+            async with AsyncJudge(str(file), patience_seconds=60) as judge:
+                with mock.patch("asyncio.sleep", come_back):
+                    await judge.judge(DOUBLE, Candidate("a.xyz", "x"))
+
+        with self.assertRaisesRegex(NoVerdict, "candidate.file"):
+            asyncio.run(refusal())
 
     def test_asyncio(self):
         async def refusal():

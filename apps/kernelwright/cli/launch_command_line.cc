@@ -1,0 +1,110 @@
+#include "kernelwright/cli/launch_command_line.h"
+
+#include "kernelwright/cli/help_text.h"
+
+namespace kw::front {
+namespace {
+
+constexpr const char* kJobsHelp = "judgements in flight of each; timing is never parallel";
+
+void add_local(CLI::App& launch, LaunchLocalCommand& local, const AddCommand& add) {
+  CLI::App& l = *add(
+      launch, "local", "as processes of this machine", [&local] { return local; },
+      kLaunchLocalFooter);
+  text(l, "--data", local.data, "DIR", "folder of the tasks and of server.json")->required();
+  number(l, "--workers", local.workers, "N", "processes that judge");
+  number(l, "--jobs", local.jobs, "N", kJobsHelp);
+  number(l, "--port", local.port, "N", "0: any free one");
+  text(l, "--tokens", local.tokens, "FILE",
+       "as for serve; that of the workers stands in KERNELWRIGHT_API_KEY");
+  number(l, "--lease", local.lease_seconds, "S", "as for serve");
+  add_isolation(l, local.isolation);
+}
+
+void add_jobs(CLI::App& s, LaunchSlurmCommand& slurm) {
+  const char* const group = "Jobs";
+  text(s, "--partition", slurm.partition, "NAME", "without it the cluster's default")->group(group);
+  text(s, "--account", slurm.account, "NAME", "without it yours")->group(group);
+  text(s, "--time", slurm.time, "T", "limit of a job, which then starts again")->group(group);
+  number(s, "--drain", slurm.drain_seconds, "S", "to stop before the limit")->group(group);
+  s.add_option("--sbatch", slurm.sbatch, "another option, --sbatch=--qos=high; may be given again")
+      ->type_name("OPTION")
+      ->allow_extra_args(false)
+      ->group(group);
+}
+
+void add_workers(CLI::App& s, LaunchSlurmCommand& slurm) {
+  const char* const group = "Workers";
+  number(s, "--workers", slurm.workers, "N", "jobs of one array")->group(group);
+  number(s, "--jobs", slurm.jobs, "N", kJobsHelp)->group(group);
+  number(s, "--cpus", slurm.cpus, "N", "of each")->group(group);
+  text(s, "--memory", slurm.memory, "SIZE", "of each")->group(group);
+  text(s, "--gres", slurm.gres, "WORD", "of each, gpu:1 for example")->group(group);
+  add_isolation(s, slurm.isolation)->group(group);
+}
+
+void add_server_job(CLI::App& s, LaunchSlurmCommand& slurm) {
+  const char* const group = "Server";
+  number(s, "--server-cpus", slurm.server_cpus, "N", "of its job")->group(group);
+  text(s, "--server-memory", slurm.server_memory, "SIZE", "of its job")->group(group);
+  text(s, "--server-node", slurm.server_node, "NODE", "the only one where it runs")->group(group);
+  text(s, "--data", slurm.data, "DIR",
+       "folder of the tasks, on the disk of --server-node; without it tasks in --folder")
+      ->group(group);
+  number(s, "--port", slurm.port, "N", "0: any free one")->group(group);
+  text(s, "--tls-certificate", slurm.tls_certificate, "FILE",
+       "PEM; without it the server makes one, which server.json has")
+      ->group(group);
+  text(s, "--tls-key", slurm.tls_key, "FILE", "PEM")->group(group);
+}
+
+void add_slurm(CLI::App& launch, LaunchSlurmCommand& slurm, const AddCommand& add) {
+  CLI::App& s = *add(
+      launch, "slurm", "as jobs of a cluster with Slurm", [&slurm] { return slurm; },
+      kLaunchSlurmFooter);
+  text(s, "--folder", slurm.folder, "DIR",
+       "that all nodes share: for server.json, tokens, logs and the sbatch files")
+      ->required();
+  text(s, "--out", slurm.out, "DIR", "write the sbatch files there and submit nothing");
+  flag(s, "--print", slurm.print, "print the sbatch files, and write and submit nothing");
+  text(s, "--name", slurm.name, "NAME", "of the jobs");
+  add_jobs(s, slurm);
+  add_workers(s, slurm);
+  add_server_job(s, slurm);
+}
+
+Status check_level(const std::string& word) {
+  auto level = parse_level(word);
+  if (!level) return tl::unexpected(std::move(level).error().with_context("--isolation-at-least"));
+  return {};
+}
+
+}  // namespace
+
+void add_launch_group(CLI::App& launch, LaunchCommands& commands, const AddCommand& add) {
+  add_local(launch, commands.local, add);
+  add_slurm(launch, commands.slurm, add);
+}
+
+Status finish(const LaunchCommands& commands) {
+  const LaunchLocalCommand& local = commands.local;
+  KW_TRY_STATUS(check_range("--workers", local.workers, 0, 1024));
+  KW_TRY_STATUS(check_range("--jobs", local.jobs, 1, 1024));
+  KW_TRY_STATUS(check_range("--port", local.port, 0, 65535));
+  KW_TRY_STATUS(check_range("--lease", local.lease_seconds, 0.5, 3600));
+  KW_TRY_STATUS(check_level(local.isolation));
+  const LaunchSlurmCommand& slurm = commands.slurm;
+  KW_TRY_STATUS(check_range("--workers", slurm.workers, 1, 100000));
+  KW_TRY_STATUS(check_range("--jobs", slurm.jobs, 1, 1024));
+  KW_TRY_STATUS(check_range("--cpus", slurm.cpus, 1, 4096));
+  KW_TRY_STATUS(check_range("--server-cpus", slurm.server_cpus, 1, 4096));
+  KW_TRY_STATUS(check_range("--drain", slurm.drain_seconds, 10, 65535));
+  KW_TRY_STATUS(check_range("--port", slurm.port, 0, 65535));
+  if (slurm.tls_certificate.empty() != slurm.tls_key.empty())
+    return fail(ErrorCode::kInvalidArgument, "--tls-certificate and --tls-key go together");
+  if (slurm.print && !slurm.out.empty())
+    return fail(ErrorCode::kInvalidArgument, "--print and --out exclude each other");
+  return check_level(slurm.isolation);
+}
+
+}  // namespace kw::front

@@ -1,0 +1,158 @@
+// kernelwright launch slurm: the text of its files, what is refused, what is written and submitted.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "kernelwright/launch/sbatch.h"
+#include "kernelwright/service/commands.h"
+#include "kernelwright/testing/fakes.h"
+
+namespace kw::front {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const LaunchPaths kPaths{"/shared/judge", "/opt/kw/kernelwright", "/shared/judge/tasks"};
+
+TEST(Sbatch, ServerScript) {
+  LaunchSlurmCommand command;
+  EXPECT_EQ(server_script(command, kPaths), R"(#!/bin/bash
+#SBATCH --job-name=kernelwright-server
+#SBATCH --output=/shared/judge/logs/server-%j.log
+#SBATCH --open-mode=append
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=2
+#SBATCH --mem=4096M
+#SBATCH --time=1-00:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:USR1@120
+
+child="" again=""
+stop() { [[ -z $child ]] || kill -TERM "$child" 2>/dev/null; }
+trap 'again=yes; stop' USR1
+trap stop TERM
+'/opt/kw/kernelwright' serve --data '/shared/judge/tasks' --host 0.0.0.0 --port 0 --tokens '/shared/judge/tokens' --self-signed --address-file '/shared/judge/server.json' &
+child=$!
+code=0
+wait "$child" || code=$?
+while kill -0 "$child" 2>/dev/null; do # a signal has ended the wait
+  code=0
+  wait "$child" || code=$?
+done
+if [[ -n $again ]]; then
+  echo "the time limit comes: back into the queue"
+  exec scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
+)");
+  command.server_node = "node7";
+  command.tls_certificate = "/etc/kw.crt";
+  command.tls_key = "/etc/kw.key";
+  command.port = 8100;
+  EXPECT_THAT(server_script(command, kPaths),
+              AllOf(HasSubstr("#SBATCH --nodelist=node7\n"), HasSubstr(" --port 8100 "),
+                    HasSubstr(" --tls-certificate '/etc/kw.crt' --tls-key '/etc/kw.key' "),
+                    Not(HasSubstr("self-signed"))));
+}
+
+TEST(Sbatch, WorkerScript) {
+  LaunchSlurmCommand command;
+  command.workers = 8;
+  command.gres = "gpu:1";
+  command.partition = "long,short";
+  command.account = "lab";
+  command.sbatch = {"--qos=high"};
+  command.isolation = "full";
+  EXPECT_THAT(worker_script(command, kPaths), StartsWith(R"(#!/bin/bash
+#SBATCH --job-name=kernelwright-worker
+#SBATCH --output=/shared/judge/logs/worker-%A_%a.log
+#SBATCH --open-mode=append
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=4
+#SBATCH --mem=8192M
+#SBATCH --time=1-00:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:USR1@120
+#SBATCH --partition=long,short
+#SBATCH --account=lab
+#SBATCH --array=0-7
+#SBATCH --gres=gpu:1
+#SBATCH --qos=high
+
+KERNELWRIGHT_API_KEY=$(<'/shared/judge/token') || exit
+export KERNELWRIGHT_API_KEY
+
+child="" again=""
+stop() { [[ -z $child ]] || kill -TERM "$child" 2>/dev/null; }
+trap 'again=yes; stop' USR1
+trap stop TERM
+'/opt/kw/kernelwright' worker --server '/shared/judge/server.json' --name "$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID" --jobs 1 --isolation-at-least 'full' &
+)"));
+}
+
+constexpr CommandGroup kService[] = {&run_service_command};
+
+class LaunchSlurm : public FrontTest {
+ protected:
+  LaunchSlurm() { groups = kService; }
+};
+
+TEST_F(LaunchSlurm, WordsThatDoNotFitAreNamed) {
+  for (const auto& [option, word, reason] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"--folder", "a b", "--folder: \""},
+           {"--folder", "100%", "other characters than"},
+           {"--name", "a;b", "--name: \"a;b\""},
+           {"--partition", "a b", "--partition"},
+           {"--account", "$(x)", "--account"},
+           {"--gres", "gpu 1", "--gres"},
+           {"--time", "soon", "--time: \"soon\" is no time of Slurm's"},
+           {"--time", "1-", "--time"},
+           {"--sbatch", "qos", "--sbatch: \"qos\" is no option"},
+           {"--memory", "lots", "--memory"},
+           {"--server-memory", "10", "--server-memory: 10 is less than 1 MiB"},
+           {"--workers", "0", "--workers: 0 is not between"},
+           {"--drain", "1", "--drain"},
+           {"--data", "/var/tmp/kw", "--data needs --server-node"},
+           {"--isolation-at-least", "most", "--isolation-at-least"},
+           {"--tls-key", "a.key", "go together"}}) {
+    console.err_text.clear();
+    std::vector<std::string> words = {"launch", "slurm", "--print", option + "=" + word};
+    if (option != "--folder") words.insert(words.end(), {"--folder", "shared"});
+    EXPECT_EQ(kernelwright(words), 2) << option << " " << word;
+    EXPECT_THAT(console.err_text, HasSubstr(reason));
+  }
+  EXPECT_FALSE(std::filesystem::exists("shared"));
+}
+
+TEST_F(LaunchSlurm, WritesSubmitsAndKeepsTheToken) {
+  tools.outputs["sbatch"] = "17;cluster\n";
+  ASSERT_EQ(kernelwright({"launch", "slurm", "--folder", "shared", "--workers", "3"}), 0)
+      << console.err_text;
+  EXPECT_EQ(console.out_text, "17 17\n");
+  const std::string token = read("shared/token");
+  EXPECT_EQ(token.size(), 33U);
+  EXPECT_EQ(read("shared/tokens"), "sha256:" + sha256_hex(token.substr(0, 32)) + "\n");
+  struct stat facts{};
+  for (const char* name : {"shared/token", "shared/tokens"}) {
+    ASSERT_EQ(::stat(name, &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777U, 0600U) << name;
+  }
+  EXPECT_THAT(read("shared/server.sbatch"), HasSubstr(path("shared/tasks")));
+  EXPECT_THAT(read("shared/workers.sbatch"), HasSubstr("--array=0-2"));
+  EXPECT_TRUE(std::filesystem::is_directory("shared/logs"));
+  console.out_text.clear();
+  ASSERT_EQ(kernelwright({"launch", "slurm", "--folder", "shared", "--out", "files"}), 0);
+  EXPECT_EQ(console.out_text, "files/server.sbatch\nfiles/workers.sbatch\n");
+  EXPECT_EQ(read("shared/token"), token);
+}
+
+TEST_F(LaunchSlurm, WithoutSlurmTheErrorSaysSo) {
+  EXPECT_EQ(kernelwright({"launch", "slurm", "--folder", "shared"}), 2);
+  EXPECT_THAT(console.err_text, HasSubstr("sbatch, a program of Slurm: cannot run sbatch"));
+}
+
+}  // namespace
+}  // namespace kw::front

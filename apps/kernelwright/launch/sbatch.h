@@ -1,0 +1,31 @@
+// The text of the sbatch files of kernelwright launch slurm (docs/launch.md).
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+#include "kernelwright/cli/launch_options.h"
+
+namespace kw::front {
+
+// Where things are on the folder that all nodes share.
+struct LaunchPaths {
+  std::filesystem::path folder;   // absolute
+  std::filesystem::path program;  // kernelwright, as nodes see it
+  std::filesystem::path data;     // the server's tasks
+
+  std::filesystem::path address() const { return folder / "server.json"; }
+  std::filesystem::path tokens() const { return folder / "tokens"; }  // of the server
+  std::filesystem::path token() const { return folder / "token"; }    // of workers and clients
+  std::filesystem::path logs() const { return folder / "logs"; }
+};
+
+// kInvalidArgument names the option whose word cannot stand in an sbatch file, or is none of
+// Slurm's.
+Status check_words(const LaunchSlurmCommand& command, const LaunchPaths& paths);
+
+// Of checked words.
+std::string server_script(const LaunchSlurmCommand& command, const LaunchPaths& paths);
+std::string worker_script(const LaunchSlurmCommand& command, const LaunchPaths& paths);
+
+}  // namespace kw::front
