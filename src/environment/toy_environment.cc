@@ -19,11 +19,11 @@ class ToyEpisode : public Episode {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
     Step out;
     out.reward = share_of(byte_, answer.text);
-    out.facts = {{"bytes", answer.text.size()}};
+    const std::string feedback = fmt::format("{:.0f} of 100 were {}.", out.reward * 100, byte_);
+    out.facts = {{"bytes", answer.text.size()}, {"feedback", feedback}};
     out.done = --left_ == 0;
     if (!out.done) {
-      observation_ = {
-          {{"user", fmt::format("{:.0f} of 100 were {}. Again.", out.reward * 100, byte_)}}, false};
+      observation_ = {{{"user", feedback + " Again."}}, false};
       out.next = observation_;
     }
     return out;

@@ -22,6 +22,7 @@ TEST(Toy, TheRewardIsTheByteShare) {
     const Step step = episode->step(answer(text), {}).value();
     EXPECT_DOUBLE_EQ(step.reward, reward) << text;
     EXPECT_TRUE(step.done);
+    EXPECT_EQ(step.facts["feedback"], fmt::format("{:.0f} of 100 were a.", reward * 100));
   }
 }
 

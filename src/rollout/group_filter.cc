@@ -48,8 +48,12 @@ FilterCounts filter_groups(std::vector<Group>& groups, const FilterSettings& set
     counts.all_truncated = std::erase_if(groups, [](const Group& group) {
       return std::all_of(group.trajectories.begin(), group.trajectories.end(), is_truncated);
     });
-  counts.without_spread = std::erase_if(
-      groups, [&](const Group& group) { return spread_of(group) < settings.min_deviation; });
+  for (Group& group : groups) {
+    group.without_spread = spread_of(group) < settings.min_deviation;
+    counts.without_spread += group.without_spread ? 1 : 0;
+  }
+  if (!settings.keep_without_spread)
+    std::erase_if(groups, [](const Group& group) { return group.without_spread; });
   return counts;
 }
 

@@ -14,7 +14,9 @@ struct FilterSettings {
   // arXiv 2503.14476); Dr. Kernel: 1e-3.
   double min_deviation = 1e-8;
   bool drop_all_truncated = false;  // groups in which every trajectory has a truncated turn
-  std::size_t min_group = 1;        // trajectories that a group needs after broken ones are dropped
+  // Groups without spread stay and are marked, as other losses than the rewards' use them.
+  bool keep_without_spread = false;
+  std::size_t min_group = 1;  // trajectories that a group needs after broken ones are dropped
 };
 
 struct FilterCounts {
@@ -27,7 +29,7 @@ struct FilterCounts {
 bool is_broken(const Trajectory& trajectory);
 
 // Removes broken trajectories, then groups, in this order of reasons: too small, all truncated,
-// without spread.
+// without spread. Groups that are left keep their order.
 FilterCounts filter_groups(std::vector<Group>& groups, const FilterSettings& settings);
 
 // DAPO's soft punishment of long answers: 0 up to limit - margin tokens, falling linearly to -1 at

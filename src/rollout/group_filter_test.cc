@@ -70,5 +70,14 @@ TEST(KlReward, IsSubtractedTokenByToken) {
   EXPECT_NEAR(kl_estimate(KlEstimate::kK3, 0.5), std::exp(-0.5) + 0.5 - 1, 1e-12);
 }
 
+TEST(GroupFilter, GroupsWithoutSpreadStayForOtherLosses) {
+  std::vector<Group> groups = {{"same", {answer(1), answer(1)}},
+                               {"differ", {answer(0), answer(1)}}};
+  EXPECT_EQ(filter_groups(groups, {.keep_without_spread = true}).without_spread, 1);
+  ASSERT_EQ(groups.size(), 2);
+  EXPECT_TRUE(groups[0].without_spread);
+  EXPECT_FALSE(groups[1].without_spread);
+}
+
 }  // namespace
 }  // namespace kw::rollout

@@ -30,8 +30,14 @@ struct Turn {
   // For logs: the answer's text, and what the environment said of it.
   std::string text;
   Json facts = Json::object();
+  // Of the context: 1 where a token is text of an observation that follows on an answer; empty:
+  // none is.
+  std::vector<std::uint8_t> observed;
   // Given by fill_advantages: one number for each token.
   std::vector<double> advantages;
+  // Tokens that the policy reads before the answer when it is its own teacher; empty: it teaches
+  // nothing of this answer.
+  std::vector<std::int32_t> teacher_context;
 };
 
 // Turns in their order; a trajectory may stop earlier than others of its group.
@@ -44,6 +50,7 @@ struct Trajectory {
 struct Group {
   std::string id;
   std::vector<Trajectory> trajectories;
+  bool without_spread = false;  // its rewards teach nothing (group_filter.h)
 };
 
 // The turn's reward together with the rewards of its tokens.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace kw::train {
 
 Result<std::vector<std::int32_t>> ChatEncoder::encode(std::string_view text) const {
@@ -28,6 +30,28 @@ Result<std::vector<std::int32_t>> ChatEncoder::follow(
   if (end.empty()) return encode(std::string_view(whole).substr(before.size()));
   const std::size_t at = before.rfind(end);
   return encode(std::string_view(whole).substr(answer_has_end ? at + end.size() : at));
+}
+
+std::vector<std::uint8_t> ChatEncoder::contents(const std::vector<std::int32_t>& tokens,
+                                                const std::vector<text::ChatMessage>& next) const {
+  std::string bytes;
+  std::vector<std::size_t> begins;
+  for (const std::int32_t token : tokens) {
+    begins.push_back(bytes.size());
+    bytes += tokenizer_.token_bytes(static_cast<lm::TokenId>(token));
+  }
+  begins.push_back(bytes.size());
+  std::vector<std::uint8_t> out(tokens.size(), 0);
+  std::size_t from = 0;
+  for (const text::ChatMessage& message : next) {
+    const std::string_view text = trim(message.content);
+    const std::size_t begin = bytes.find(text, from);
+    if (text.empty() || begin == std::string::npos) continue;
+    from = begin + text.size();
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      if (begins[i] >= begin && begins[i + 1] <= from && begins[i] < begins[i + 1]) out[i] = 1;
+  }
+  return out;
 }
 
 std::vector<std::int32_t> ChatEncoder::ends() const {

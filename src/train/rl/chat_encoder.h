@@ -27,6 +27,11 @@ class ChatEncoder {
                                            bool answer_has_end,
                                            const std::vector<text::ChatMessage>& next) const;
 
+  // Which tokens of follow() are text of its new messages: 1 for each token whose bytes all are,
+  // and else 0, as for what the template writes. A text that the tokenizer changes is not found.
+  std::vector<std::uint8_t> contents(const std::vector<std::int32_t>& tokens,
+                                     const std::vector<text::ChatMessage>& next) const;
+
   // Tokens that end an answer: of the turn, of the sequence.
   std::vector<std::int32_t> ends() const;
   // The answer's text, without special tokens.

@@ -44,5 +44,18 @@ TEST_F(Chat, AnAnswersTextHasNoSpecialTokens) {
   EXPECT_EQ(chat_.text({kEnd}), "");
 }
 
+TEST_F(Chat, ContentsAreTheTextOfTheNewMessages) {
+  const std::vector<text::ChatMessage> next = {{"system", "Be user."}, {"user", " Again\n"}};
+  const Tokens tokens = chat_.follow({{"user", "Hi"}, {"assistant", "Hello"}}, false, next).value();
+  const std::vector<std::uint8_t> inside = chat_.contents(tokens, next);
+  ASSERT_EQ(inside.size(), tokens.size());
+  Tokens some;
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (inside[i] != 0) some.push_back(tokens[i]);
+  EXPECT_EQ(read(some), "Be user.Again");
+  EXPECT_EQ(inside.front(), 0);
+  EXPECT_EQ(inside.back(), 0);
+}
+
 }  // namespace
 }  // namespace kw::train

@@ -31,7 +31,9 @@ struct Player {
   std::vector<text::ChatMessage> conversation;
   std::shared_ptr<const Tokens> context;  // everything before the next answer
   std::size_t known = 0;                  // tokens of it that earlier turns had
+  std::vector<std::uint8_t> observed;     // of the other tokens: rollout::Turn::observed
   rollout::Trajectory trajectory;
+  std::vector<std::vector<text::ChatMessage>> conversations;  // of its turns
   Answer answer;
   std::optional<Result<Step>> step;  // what the environment said to it
   double judge_seconds = 0;
@@ -172,6 +174,7 @@ Status Play::settle(Player& player) {
   turn.follows = player.known > 0;
   turn.context.assign(player.context->begin() + static_cast<std::ptrdiff_t>(player.known),
                       player.context->end());
+  turn.observed = std::exchange(player.observed, {});
   turn.tokens = player.answer.sampled.tokens;
   turn.logprobs = player.answer.sampled.logprobs;
   turn.versions = player.answer.sampled.versions;
@@ -183,6 +186,7 @@ Status Play::settle(Player& player) {
   turn.text = player.answer.text;
   turn.facts = std::move(step->facts);
   player.trajectory.turns.push_back(std::move(turn));
+  player.conversations.push_back(player.conversation);
   player.over = step->done;
   return step->done ? Status() : go_on(player, step->next);
 }
@@ -203,6 +207,7 @@ Status Play::go_on(Player& player, const environment::Observation& next) {
            parts_.chat.follow(player.conversation, player.answer.finish == text::Finish::kStop,
                               next.messages));
     context.insert(context.end(), between.begin(), between.end());
+    player.observed = parts_.chat.contents(between, next.messages);
     player.conversation.insert(player.conversation.end(), next.messages.begin(),
                                next.messages.end());
   }
@@ -220,7 +225,10 @@ Played Play::result(const std::vector<std::string>& tasks) && {
     group.id = tasks[i];
     const auto size = static_cast<std::size_t>(settings_.samples);
     for (std::size_t j = i * size; j < (i + 1) * size; ++j)
-      if (!players_[j].failed) group.trajectories.push_back(std::move(players_[j].trajectory));
+      if (!players_[j].failed) {
+        out_.conversations[players_[j].sequence] = std::move(players_[j].conversations);
+        group.trajectories.push_back(std::move(players_[j].trajectory));
+      }
     out_.groups.push_back(std::move(group));
   }
   return std::move(out_);

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,12 @@ struct PlaySettings {
   double pause_seconds = 1;  // before the second try, doubled each time
 };
 
+// What the policy had read before each turn's answer, by the number of the episode.
+using Conversations = std::map<std::uint64_t, std::vector<std::vector<text::ChatMessage>>>;
+
 struct Played {
   std::vector<rollout::Group> groups;  // one a task, in their order, without what had no reward
+  Conversations conversations;         // of these groups' episodes
   std::int64_t episodes = 0;
   std::int64_t without_reward = 0;  // episodes that the environment's failures ended
   std::int64_t no_room = 0;         // episodes that ended because their conversation was too long

@@ -1,6 +1,7 @@
 // Episodes over an engine that needs no model and environments that are scripted.
 #include "train/rl/play.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -134,6 +135,14 @@ TEST_F(Playing, ALaterTurnFollowsOnOrBeginsAnew) {
     for (const rollout::Trajectory& one : played.groups[1].trajectories) {
       ASSERT_EQ(one.turns.size(), 2U);
       const rollout::Turn &first = one.turns[0], &second = one.turns[1];
+      EXPECT_TRUE(first.observed.empty());
+      EXPECT_EQ(std::ranges::count(second.observed, 1), whole ? 0 : 5);  // bytes of "Again"
+      EXPECT_EQ(second.observed.size(), whole ? 0 : second.context.size());
+      const auto& read = played.conversations.at(one.number);
+      ASSERT_EQ(read.size(), 2U);
+      EXPECT_EQ(read[0].back().content, "b");
+      EXPECT_EQ(read[1].size(), whole ? 1U : 3U);
+      EXPECT_EQ(read[1].back().content, "Again");
       const auto want = whole
                             ? chat_.begin({{"user", "Again"}})
                             : chat_.follow({{"user", "b"}, {"assistant", chat_.text(first.tokens)}},

@@ -54,5 +54,26 @@ TEST(PolicySamples, CutoffsStandAtTheTokensThatWereSampled) {
   EXPECT_EQ(samples[1].cutoffs, (Floats{none, none, none, none, none, -9}));
 }
 
+TEST(PolicySamples, AGroupWithoutSpreadStaysForWhatItsTextsTeach) {
+  rollout::Group group;
+  group.without_spread = true;
+  group.trajectories = {{{turn({1, 2}, {3, 4}, false), turn({5, 6}, {7}, true)}},
+                        {{turn({1, 2}, {8}, false)}}};
+  rollout::Turn& second = group.trajectories[0].turns[1];
+  second.observed = {0, 1};
+  group.trajectories[1].turns[0].teacher_context = {9, 9, 9};
+  std::vector<PolicySample> samples = policy_samples(std::span(&group, 1), true);
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_EQ(samples[0].sample.weights, (Floats{0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(samples[0].advantages, (Floats{0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(samples[0].observed, (Floats{0, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(samples[0].answer_tokens, 1);
+  EXPECT_EQ(samples[1].sample.tokens, (Tokens{1, 2, 8}));
+  EXPECT_EQ(samples[1].teacher_context, (Tokens{9, 9, 9}));
+  samples = policy_samples(std::span(&group, 1));
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_TRUE(samples[0].observed.empty());
+}
+
 }  // namespace
 }  // namespace kw::train

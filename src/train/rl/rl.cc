@@ -19,6 +19,7 @@
 #include "text/toml.h"
 #include "train/rl/episode_figures.h"
 #include "train/rl/evaluation.h"
+#include "train/rl/feedback.h"
 #include "train/rl/make_environment.h"
 #include "train/rl/play.h"
 #include "train/rl/policy_engine.h"
@@ -70,7 +71,12 @@ class Run {
 
   std::vector<std::string> tasks_of(std::int64_t step) const;
   Result<RlProgress> step(const std::stop_token& stop);
-  void learn(std::vector<rollout::Group>& groups, RlProgress& out);
+  Status learn(Played& played, RlProgress& out);
+  Status read_feedback(Played& played, RlProgress& out) const;
+  RlParts parts() const;
+  bool has_frozen_feedback() const {
+    return settings_.feedback_coefficient > 0 && settings_.feedback_teacher == "start";
+  }
   // The next sample is of the weights as they are now, whose version is the number of steps done.
   void publish_weights() { engine_->weights_changed(static_cast<std::int32_t>(state_.step)); }
   PlaySettings play_settings_of(const lm::SamplingSettings& sampling, std::uint64_t seed,
@@ -89,7 +95,7 @@ class Run {
   const RlSettings settings_;
   RlObserver& observer_;
   OpenModel policy_;
-  std::optional<OpenModel> reference_;  // the weights at the start for KL, or the teacher
+  std::optional<OpenModel> reference_;  // the weights at the start, or the teacher
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<lm::Engine> engine_;
   std::optional<lm::Tokenizer> tokenizer_;
@@ -110,7 +116,7 @@ class Run {
 
 Status Run::open_parts(const fs::path& checkpoint) {
   KW_TRY(policy_, open_model(model_settings(settings_), checkpoint));
-  if (settings_.kl != "none") {
+  if (settings_.kl != "none" || has_frozen_feedback()) {
     KW_TRY(reference_, open_reference(model_settings(settings_)));
   }
   optimizer_ = std::make_unique<Optimizer>(*policy_.weights, optimizer_settings(settings_));
@@ -118,12 +124,13 @@ Status Run::open_parts(const fs::path& checkpoint) {
   KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
   tokenizer_.emplace(std::move(tokenizer));
   chat_.emplace(*tokenizer_);
-  if (settings_.teacher.empty()) return {};
   const lm::ModelConfig& config = policy_.weights->config();
-  if (settings_.teacher_top_k > config.vocabulary)
-    return fail(ErrorCode::kInvalidArgument,
-                "teacher_top_k: {} is over {}, the tokens of the vocabulary",
-                settings_.teacher_top_k, config.vocabulary);
+  for (const auto& [key, top_k] : {std::pair("teacher_top_k", settings_.teacher_top_k),
+                                   std::pair("feedback_top_k", settings_.feedback_top_k)})
+    if (top_k > config.vocabulary)
+      return fail(ErrorCode::kInvalidArgument, "{}: {} is over {}, the tokens of the vocabulary",
+                  key, top_k, config.vocabulary);
+  if (settings_.teacher.empty()) return {};
   KW_TRY(reference_,
          open_teacher(settings_.teacher, {model_settings(settings_), config, *tokenizer_}));
   return {};
@@ -306,7 +313,7 @@ Result<RlProgress> Run::step(const std::stop_token& stop) {
   out.judgement_seconds = played.judgement_seconds;
   out.longest_judgement = played.longest_judgement;
   const auto trained = Clock::now();
-  learn(played.groups, out);
+  KW_TRY_STATUS(learn(played, out));
   if (!std::isfinite(out.result.loss) || !std::isfinite(out.result.gradient_norm))
     return fail(ErrorCode::kInvalidArgument,
                 "step {}: the loss is {}, the gradient's norm {}: lower learning_rate, and resume",
@@ -326,14 +333,47 @@ Result<RlProgress> Run::step(const std::stop_token& stop) {
   return out;
 }
 
-void Run::learn(std::vector<rollout::Group>& groups, RlProgress& out) {
+// Before rewards are made equal and groups left out: what failed is what was paid so.
+Status Run::read_feedback(Played& played, RlProgress& out) const {
+  if (settings_.feedback_coefficient == 0) return {};
+  const std::string& source = settings_.feedback_source;
+  KW_TRY(const FeedbackCounts counts,
+         fill_teacher_contexts(played.groups, played.conversations, *chat_,
+                               {source != "answer", source != "environment",
+                                settings_.feedback_reward, settings_.max_tokens}));
+  out.failed_answers = counts.failed;
+  out.feedback_no_room = counts.no_room;
+  return {};
+}
+
+RlParts Run::parts() const {
+  RlParts out{*policy_.weights, *policy_.decoder, *optimizer_};
+  if (settings_.kl != "none" || !settings_.teacher.empty()) {
+    out.reference = reference_->decoder.get();
+    out.reference_weights = reference_->weights.get();
+  }
+  if (has_frozen_feedback()) {
+    out.feedback_teacher = reference_->decoder.get();
+    out.feedback_weights = reference_->weights.get();
+  }
+  out.head.chunk_tokens =
+      head_chunk_tokens(policy_.weights->config().vocabulary, policy_.weights->device().is_cuda());
+  out.head.temperature = settings_.temperature;
+  out.micro_tokens = settings_.micro_tokens;
+  return out;
+}
+
+Status Run::learn(Played& played, RlProgress& out) {
+  std::vector<rollout::Group>& groups = played.groups;
   out.sampled = episode_figures(groups);
+  KW_TRY_STATUS(read_feedback(played, out));
   const SampleRows shown(groups, settings_.sample_rows);
   out.measurement_share = rollout::measurement_share(groups);
   if (settings_.merge_intervals) out.merged_rewards = rollout::merge_overlapping(groups);
   rollout::FilterSettings filter;
   // A teacher has something to say of every answer.
   filter.min_deviation = settings_.teacher.empty() ? settings_.min_deviation : 0;
+  filter.keep_without_spread = settings_.learns_from_text();
   const rollout::FilterCounts counts = rollout::filter_groups(groups, filter);
   out.groups_without_spread = static_cast<std::int64_t>(counts.without_spread);
   out.broken_episodes = static_cast<std::int64_t>(counts.broken_trajectories);
@@ -341,27 +381,28 @@ void Run::learn(std::vector<rollout::Group>& groups, RlProgress& out) {
   out.learning_rate =
       settings_.learning_rate *
       rate_factor(settings_.schedule, std::min(static_cast<double>(state_.step) * one, 1.0), one);
-  if (!groups.empty()) rollout::fill_advantages(groups, settings_.advantage_settings());
-  out.advantages = advantage_figures(groups, out.sampled.tokens);
-  samples_ = shown.rows(state_.step + 1, groups);
-  if (groups.empty()) return;  // a step without an update
-  const std::vector<PolicySample> samples = policy_samples(groups);
-  RlParts parts{*policy_.weights,
-                *policy_.decoder,
-                *optimizer_,
-                reference_ ? reference_->decoder.get() : nullptr,
-                reference_ ? reference_->weights.get() : nullptr,
-                {.chunk_tokens = head_chunk_tokens(policy_.weights->config().vocabulary,
-                                                   policy_.weights->device().is_cuda()),
-                 .temperature = settings_.temperature},
-                settings_.micro_tokens};
+  // Rewards teach nothing in the groups behind these.
+  const auto rewarded_end =
+      std::stable_partition(groups.begin(), groups.end(),
+                            [](const rollout::Group& group) { return !group.without_spread; });
+  const std::span rewarded(groups.begin(), rewarded_end);
+  if (!rewarded.empty()) rollout::fill_advantages(rewarded, settings_.advantage_settings());
+  out.advantages = advantage_figures(rewarded, out.sampled.tokens);
+  samples_ = shown.rows(state_.step + 1, rewarded);
+  const std::vector<PolicySample> samples =
+      policy_samples(groups, settings_.observation_coefficient > 0);
+  if (samples.empty()) return {};  // a step without an update
   const RlStepSettings step{settings_.loss_settings(),
                             settings_.updates,
                             seed_of(fmt::format("deal {} {}", settings_.seed, state_.step)),
                             out.learning_rate,
                             settings_.teacher.empty() ? 0 : settings_.teacher_coefficient,
-                            settings_.teacher_loss()};
-  out.result = rl_step(parts, samples, step);
+                            settings_.teacher_loss(),
+                            settings_.feedback_coefficient,
+                            settings_.feedback_loss(),
+                            settings_.observation_coefficient};
+  out.result = rl_step(parts(), samples, step);
+  return {};
 }
 
 Status Run::append(const char* name, const std::vector<Json>& rows) {

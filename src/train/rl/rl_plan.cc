@@ -58,7 +58,8 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
   out.frozen = sft.frozen;
   const bool has_kl = settings.kl != "none";
   const lm::ModelConfig& compared = teacher ? *teacher : config;
-  if (teacher || has_kl)
+  const bool feedback = settings.feedback_coefficient > 0;
+  if (teacher || has_kl || (feedback && settings.feedback_teacher == "start"))
     out.reference = (gpu ? 6 : 4) * static_cast<std::uint64_t>(compared.parameters());
   out.keys = static_cast<std::uint64_t>(settings.slots * settings.max_tokens * config.layers * 2 *
                                         config.kv_width()) *
@@ -66,14 +67,16 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
   const double forward = sft.forward_flop_per_token;
   const double of_reference =
       plan_sft(compared, same, gpu, settings.max_tokens).forward_flop_per_token;
-  if (teacher && settings.teacher_loss()) {
+  if ((teacher && settings.teacher_loss()) || feedback) {
     DistillSettings distillation;
     distillation.rows = same;
-    out.logits = plan_distill(config, *teacher, distillation, gpu, settings.max_tokens).logits;
+    out.logits = std::max(
+        out.logits, plan_distill(config, compared, distillation, gpu, settings.max_tokens).logits);
   }
   // Before the updates.
   const double before = forward + (teacher || has_kl ? of_reference : 0);
-  const double again = settings.teacher_loss() ? of_reference : 0;  // beside the gradients
+  // Beside the gradients.
+  const double again = (settings.teacher_loss() ? of_reference : 0) + (feedback ? forward : 0);
   out.train_flop = static_cast<double>(out.trained_tokens) * (sft.flop_per_token + before + again);
   const auto prompts = static_cast<double>(settings.prompts * settings.max_tokens);
   out.sample_flop = forward * (static_cast<double>(out.sampled_tokens) + prompts);

@@ -58,6 +58,18 @@ TEST(RlPlan, MuonHasOneMomentForAMatrix) {
   EXPECT_EQ(muon.memory(), plan.memory() - (plan.moments - muon.moments) + muon.muon);
 }
 
+TEST(RlPlan, FeedbackTakesAPassOfItsTeacher) {
+  const RlPlan plan = plan_rl(small(), settings(), false).value();
+  RlSettings s = settings();
+  s.feedback_coefficient = 1;
+  const RlPlan by_policy = plan_rl(small(), s, false).value();
+  EXPECT_EQ(by_policy.reference, 0U);
+  EXPECT_GT(by_policy.train_flop, plan.train_flop);
+  EXPECT_GT(by_policy.logits, plan.logits);
+  s.feedback_teacher = "start";
+  EXPECT_EQ(plan_rl(small(), s, false).value().reference, plan.masters);
+}
+
 TEST(RlPlan, AGpuHasWeightsInBfloat16Besides) {
   RlSettings s = settings();
   s.kl = "k1";

@@ -28,6 +28,7 @@ double RlProgress::judges_busy() const {
 Json to_json(const RlProgress& p) {
   // A step that learnt nothing has looked at no token.
   const auto looked = [&p](double value) { return p.result.tokens > 0 ? Json(value) : Json(); };
+  const auto updated = [&p](double value) { return p.result.updates > 0 ? Json(value) : Json(); };
   Json out = {{"step", p.step},
               {"reward", p.sampled.reward},
               {"reward_deviation", p.sampled.reward_deviation},
@@ -47,8 +48,9 @@ Json to_json(const RlProgress& p) {
               {"mismatch_k1", looked(p.result.mismatch_k1)},
               {"mismatch_k3", looked(p.result.mismatch_k3)},
               {"mismatch_largest", looked(p.result.mismatch_largest)},
-              {"loss", looked(p.result.loss)},
-              {"gradient_norm", looked(p.result.gradient_norm)},
+              {"loss", updated(p.result.loss)},
+              {"policy_loss", looked(p.result.policy_loss)},
+              {"gradient_norm", updated(p.result.gradient_norm)},
               {"learning_rate", p.learning_rate},
               {"updates", p.result.updates},
               {"episodes", p.episodes},
@@ -70,6 +72,16 @@ Json to_json(const RlProgress& p) {
               {"longest_judgement", p.longest_judgement},
               {"step_seconds", p.step_seconds},
               {"seconds", p.seconds}};
+  const auto mean_of = [](double value, std::int64_t tokens) {
+    return tokens > 0 ? Json(value) : Json();
+  };
+  out["feedback_divergence"] = mean_of(p.result.feedback_divergence, p.result.feedback_tokens);
+  out["feedback_tokens"] = p.result.feedback_tokens;
+  out["feedback_answers"] = p.result.feedback_answers;
+  out["feedback_no_room"] = p.feedback_no_room;
+  out["failed_answers"] = p.failed_answers;
+  out["observation_loss"] = mean_of(p.result.observation_loss, p.result.observation_tokens);
+  out["observation_tokens"] = p.result.observation_tokens;
   if (p.peak_bytes > 0) out["peak_bytes"] = p.peak_bytes;
   return out;
 }

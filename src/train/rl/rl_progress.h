@@ -18,6 +18,7 @@ struct RlProgress {
   std::int64_t episodes = 0, without_reward = 0, no_room = 0, broken_episodes = 0;
   std::string failure;                     // the first reason of an episode without a reward
   std::int64_t groups_without_spread = 0;  // left out: nothing to learn from them
+  std::int64_t failed_answers = 0, feedback_no_room = 0;  // feedback.h
   RlStepResult result;
   double learning_rate = 0;
   std::int64_t judges = 1;  // answers that are judged at once

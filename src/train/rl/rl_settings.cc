@@ -1,6 +1,7 @@
 #include "train/rl/rl_settings.h"
 
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "base/settings_json.h"
@@ -98,8 +99,10 @@ Status check_teacher(const RlSettings& s) {
   if (!s.teacher.empty() && s.kl != "none")
     return fail(ErrorCode::kInvalidArgument,
                 "teacher: not with kl, which compares with the weights at the start");
-  if (s.teacher.empty() && s.estimator == "none")
-    return fail(ErrorCode::kInvalidArgument, "estimator: none learns nothing without a teacher");
+  if (s.teacher.empty() && s.estimator == "none" && !s.learns_from_text())
+    return fail(ErrorCode::kInvalidArgument,
+                "estimator: none learns nothing without a teacher, feedback_coefficient or "
+                "observation_coefficient");
   std::vector<std::string> known(kDivergenceNames.begin(), kDivergenceNames.end());
   known.emplace_back("sampled");
   KW_TRY_STATUS(one_of("teacher_divergence", s.teacher_divergence, known));
@@ -111,6 +114,29 @@ Status check_teacher(const RlSettings& s) {
                 "teacher_divergence: {} is the whole loss: it needs estimator=none, and neither "
                 "entropy_coefficient nor correction",
                 s.teacher_divergence);
+  return {};
+}
+
+Status check_feedback(const RlSettings& s) {
+  KW_TRY_STATUS(at_least("feedback_coefficient", s.feedback_coefficient, 0));
+  KW_TRY_STATUS(at_least("observation_coefficient", s.observation_coefficient, 0));
+  KW_TRY_STATUS(one_of("feedback_source", s.feedback_source, {"environment", "answer", "both"}));
+  KW_TRY_STATUS(one_of("feedback_teacher", s.feedback_teacher, {"policy", "start"}));
+  KW_TRY_STATUS(one_of("feedback_divergence", s.feedback_divergence,
+                       {kDivergenceNames.begin(), kDivergenceNames.end()}));
+  KW_TRY_STATUS(within("feedback_beta", s.feedback_beta, 1e-6, 1 - 1e-6));
+  KW_TRY_STATUS(at_least("feedback_top_k", static_cast<double>(s.feedback_top_k), 0));
+  if (!std::isfinite(s.feedback_reward))
+    return fail(ErrorCode::kInvalidArgument, "feedback_reward: expected a number");
+  if (!s.learns_from_text()) return {};
+  if (s.teacher_loss())
+    return fail(ErrorCode::kInvalidArgument,
+                "feedback_coefficient, observation_coefficient: not with teacher_divergence={}, "
+                "which is the whole loss",
+                s.teacher_divergence);
+  if (!s.teacher.empty() && s.feedback_teacher == "start")
+    return fail(ErrorCode::kInvalidArgument,
+                "feedback_teacher: start is not with teacher, which takes its place");
   return {};
 }
 
@@ -148,6 +174,14 @@ const std::vector<std::string> kFixed = {"environment",
                                          "teacher_beta",
                                          "teacher_top_k",
                                          "kl_coefficient",
+                                         "feedback_coefficient",
+                                         "feedback_source",
+                                         "feedback_reward",
+                                         "feedback_teacher",
+                                         "feedback_divergence",
+                                         "feedback_beta",
+                                         "feedback_top_k",
+                                         "observation_coefficient",
                                          "entropy_coefficient",
                                          "correction",
                                          "importance",
@@ -225,6 +259,11 @@ std::optional<DistillLoss> RlSettings::teacher_loss() const {
                      /*cross_entropy=*/0};
 }
 
+DistillLoss RlSettings::feedback_loss() const {
+  return {divergence_named(feedback_divergence), feedback_beta, feedback_top_k, temperature,
+          /*cross_entropy=*/0};
+}
+
 Result<RlSettings> rl_settings(const Json& file, const std::vector<std::string>& words) {
   Json table = Json::object(), gym = Json::object();
   for (const auto& [key, value] : file.items()) {
@@ -282,6 +321,7 @@ Status check(const RlSettings& s) {
   KW_TRY_STATUS(check_optimizer(s));
   KW_TRY_STATUS(check(s.lora));
   KW_TRY_STATUS(check_teacher(s));
+  KW_TRY_STATUS(check_feedback(s));
   KW_TRY_STATUS(one_of("device", s.device, {"auto", "cpu", "cuda"}));
   KW_TRY_STATUS(one_of("matmuls", s.matmuls, {"batch_invariant", "fastest"}));
   KW_TRY_STATUS(at_least("threads", static_cast<double>(s.threads), 0));

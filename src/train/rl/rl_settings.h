@@ -80,6 +80,19 @@ struct RlSettings {
   std::string teacher_divergence = "sampled";
   double teacher_beta = 0.5;       // of jensen_shannon
   std::int64_t teacher_top_k = 0;  // over the teacher's likeliest tokens and the rest; 0: all
+  // Self-distillation from feedback (rl/feedback.h): feedback_coefficient times a divergence, as of
+  // teacher_divergence, of the policy from itself when it has read what the environment said of the
+  // answer, a right answer of the group, or both. Over answers that failed: by the environment's
+  // word, or else with a reward under feedback_reward. 0: none.
+  double feedback_coefficient = 0;
+  std::string feedback_source = "both";  // environment, answer or both
+  double feedback_reward = 1;
+  std::string feedback_teacher = "policy";  // or start: the weights at the start
+  std::string feedback_divergence = "reverse";
+  double feedback_beta = 0.5;       // of jensen_shannon
+  std::int64_t feedback_top_k = 0;  // over the teacher's likeliest tokens and the rest; 0: all
+  // Times the cross-entropy of what the environment says between answers. 0: none.
+  double observation_coefficient = 0;
   double entropy_coefficient = 0;
   std::string correction = "none";  // of the sampler's log-probabilities: none or decoupled
   std::string importance = "none";  // truncated weights with a correction: token or sequence
@@ -108,6 +121,9 @@ struct RlSettings {
   lm::SamplingSettings sampling_settings() const;
   LossSettings loss_settings() const;
   std::optional<DistillLoss> teacher_loss() const;  // nullopt: none, or sampled
+  DistillLoss feedback_loss() const;
+  // More than rewards and teachers: what the environment says.
+  bool learns_from_text() const { return feedback_coefficient > 0 || observation_coefficient > 0; }
 };
 
 // visit(name, field) for each, in the order of the stored file.
@@ -160,6 +176,14 @@ void describe(S& s, Visit&& visit) {
   visit("teacher_divergence", s.teacher_divergence);
   visit("teacher_beta", s.teacher_beta);
   visit("teacher_top_k", s.teacher_top_k);
+  visit("feedback_coefficient", s.feedback_coefficient);
+  visit("feedback_source", s.feedback_source);
+  visit("feedback_reward", s.feedback_reward);
+  visit("feedback_teacher", s.feedback_teacher);
+  visit("feedback_divergence", s.feedback_divergence);
+  visit("feedback_beta", s.feedback_beta);
+  visit("feedback_top_k", s.feedback_top_k);
+  visit("observation_coefficient", s.observation_coefficient);
   visit("entropy_coefficient", s.entropy_coefficient);
   visit("correction", s.correction);
   visit("importance", s.importance);

@@ -63,6 +63,14 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
       {"teacher_divergence=full", "teacher_divergence"},
       {"teacher_divergence=reverse", "estimator=none"},
       {"teacher_top_k=-1", "teacher_top_k"},
+      {"feedback_coefficient=-1", "feedback_coefficient"},
+      {"observation_coefficient=-1", "observation_coefficient"},
+      {"feedback_source=facts", "feedback_source"},
+      {"feedback_teacher=ema", "feedback_teacher"},
+      {"feedback_divergence=full", "feedback_divergence"},
+      {"feedback_beta=0", "feedback_beta"},
+      {"feedback_top_k=-1", "feedback_top_k"},
+      {"estimator=none", "feedback_coefficient"},
       {"model=", "model"}};
   for (const auto& [word, key] : bad) {
     const auto read = rl_settings(table({{"model", "m"}}), {word});
@@ -73,6 +81,10 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
   EXPECT_FALSE(rl_settings(table({{"model", "m"}}), {"top_p=0.9", "kl=k1"}).has_value());
   EXPECT_FALSE(
       rl_settings(table({{"model", "m"}}), {"top_k=9", "entropy_coefficient=0.1"}).has_value());
+  EXPECT_TRUE(rl_settings(table({{"model", "m"}}), {"estimator=none", "feedback_coefficient=1"}));
+  for (const char* teacher : {"feedback_teacher=start", "teacher_divergence=reverse"})
+    EXPECT_FALSE(rl_settings(table({{"model", "m"}}),
+                             {"teacher=t", "estimator=none", "feedback_coefficient=1", teacher}));
   const auto outside = rl_settings({{"model", "m"}}, {});
   ASSERT_FALSE(outside.has_value());
   EXPECT_NE(outside.error().message().find("[rl]"), std::string::npos);

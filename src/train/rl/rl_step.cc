@@ -50,6 +50,13 @@ void scatter(const PackedSamples& packed, const at::Tensor& values,
 // Sums over an optimizer step, without waiting for a GPU.
 struct Sums {
   at::Tensor loss, clipped, kl;
+  at::Tensor divergence, cross_entropy;  // of feedback and of observations, not averaged
+};
+
+// What the parts of an update's loss are divided by.
+struct Divisors {
+  LossDivisors policy{0, 0};
+  double feedback = 0, observation = 0;  // tokens
 };
 
 class RlStep {
@@ -59,6 +66,7 @@ class RlStep {
       : parts_(parts), samples_(samples), settings_(settings) {}
 
   RlStepResult run() {
+    KW_CHECK(!settings_.teacher_loss || (settings_.feedback == 0 && settings_.observation == 0));
     before_.old.resize(samples_.size());
     before_.reference.resize(samples_.size());
     if (!one_pass()) look_before();
@@ -72,9 +80,12 @@ class RlStep {
       if (begin < end) update(std::span(order).subspan(begin, end - begin));
     }
     const auto count = static_cast<double>(std::max<std::int64_t>(out_.updates, 1));
-    for (double* mean : {&out_.loss, &out_.gradient_norm}) *mean /= count;
-    KW_CHECK(out_.tokens > 0);
-    const auto tokens = static_cast<double>(out_.tokens);
+    for (double* mean : {&out_.loss, &out_.policy_loss, &out_.gradient_norm}) *mean /= count;
+    out_.feedback_divergence /=
+        static_cast<double>(std::max<std::int64_t>(out_.feedback_tokens, 1));
+    out_.observation_loss /=
+        static_cast<double>(std::max<std::int64_t>(out_.observation_tokens, 1));
+    const auto tokens = static_cast<double>(std::max<std::int64_t>(out_.tokens, 1));
     for (double* mean : {&out_.clip_share, &out_.kl, &out_.teacher_kl, &out_.entropy,
                          &out_.mismatch_k1, &out_.mismatch_k3})
       *mean /= tokens;
@@ -179,34 +190,70 @@ class RlStep {
     return make_batch(one.tokens, one.targets, one.lengths, parts_.weights.device());
   }
 
-  void update(std::span<const std::size_t> indices) {
-    LossDivisors divisors{0, 0};
+  bool is_taught(std::size_t index) const {
+    return settings_.feedback > 0 && !samples_[index].teacher_context.empty();
+  }
+
+  Divisors divisors_of(std::span<const std::size_t> indices) {
+    Divisors out;
     for (const std::size_t index : indices) {
-      const std::vector<float>& weights = samples_[index].sample.weights;
-      const double sum = std::accumulate(weights.begin() + 1, weights.end(), 0.0);
-      divisors.tokens += sum;
-      divisors.sequences += sum > 0 ? 1 : 0;
+      const PolicySample& one = samples_[index];
+      const double sum =
+          std::accumulate(one.sample.weights.begin() + 1, one.sample.weights.end(), 0.0);
+      out.policy.tokens += sum;
+      out.policy.sequences += sum > 0 ? 1 : 0;
+      if (is_taught(index)) {
+        out.feedback += static_cast<double>(one.answer_tokens);
+        ++out_.feedback_answers;
+      }
+      if (settings_.observation > 0)
+        out.observation += std::accumulate(one.observed.begin(), one.observed.end(), 0.0);
     }
-    if (divisors.tokens == 0) return;
+    out_.feedback_tokens += static_cast<std::int64_t>(out.feedback);
+    out_.observation_tokens += static_cast<std::int64_t>(out.observation);
+    return out;
+  }
+
+  void update(std::span<const std::size_t> indices) {
+    Divisors divisors = divisors_of(indices);
+    if (divisors.policy.tokens + divisors.feedback + divisors.observation == 0) return;
+    divisors.policy.tokens = std::max(divisors.policy.tokens, 1.0);
+    divisors.policy.sequences = std::max(divisors.policy.sequences, 1.0);
     parts_.weights.clear_gradients();
     for (const PackedSamples& one : packed(indices)) {
       const Sums sums =
-          settings_.teacher_loss ? distilled(one, divisors) : micro_batch(one, divisors);
-      out_.loss += sums.loss.item<double>();
+          settings_.teacher_loss ? distilled(one, divisors.policy) : micro_batch(one, divisors);
+      const double policy = sums.loss.item<double>();
+      out_.policy_loss += policy;
+      out_.loss += policy;
       out_.clip_share += sums.clipped.item<double>();
       out_.kl += sums.kl.item<double>();
+      if (divisors.feedback > 0) {
+        const double divergence = sums.divergence.item<double>();
+        out_.feedback_divergence += divergence;
+        out_.loss += settings_.feedback * divergence / divisors.feedback;
+      }
+      if (divisors.observation > 0) {
+        const double nats = sums.cross_entropy.item<double>();
+        out_.observation_loss += nats;
+        out_.loss += settings_.observation * nats / divisors.observation;
+      }
     }
     out_.gradient_norm += parts_.optimizer.step(settings_.learning_rate).item<double>();
     ++out_.updates;
   }
 
   // Adds to the weights' gradients.
-  Sums micro_batch(const PackedSamples& one, const LossDivisors& divisors) {
+  Sums micro_batch(const PackedSamples& one, const Divisors& divisors) {
     const Batch batch = batch_of(one);
     const LossInputs inputs = inputs_of(one, batch);
-    const at::Tensor shares = token_shares(inputs, settings_.loss, divisors);
+    const at::Tensor shares = token_shares(inputs, settings_.loss, divisors.policy);
+    const at::Tensor observed =
+        divisors.observation > 0
+            ? observed_of(one).mul_(settings_.observation / divisors.observation)
+            : at::Tensor();
     const at::Tensor zero = at::zeros({}, shares.options());
-    Sums out{zero.clone(), zero.clone(), zero.clone()};
+    Sums out{zero.clone(), zero.clone(), zero.clone(), zero.clone(), zero.clone()};
     Tape tape = parts_.decoder.forward(batch);
     auto add = [&out](const LossResult& part) {
       out.loss.add_(part.loss);
@@ -224,7 +271,7 @@ class RlStep {
       whole = policy_loss(logprobs, inputs, shares, settings_.loss);
       add(whole);
     }
-    auto slopes = [&](std::int64_t begin, const at::Tensor& logprobs) -> HeadSlopes {
+    auto of_policy = [&](std::int64_t begin, const at::Tensor& logprobs) -> HeadSlopes {
       const std::int64_t count = logprobs.size(0);
       if (!needs_whole) {
         LossInputs some = narrow(inputs, begin, count);
@@ -238,14 +285,101 @@ class RlStep {
               whole.entropy_gradient.defined() ? whole.entropy_gradient.narrow(0, begin, count)
                                                : at::Tensor()};
     };
+    auto slopes = [&](std::int64_t begin, const at::Tensor& logprobs) {
+      HeadSlopes sum = of_policy(begin, logprobs);
+      if (observed.defined())
+        sum.logprobs = sum.logprobs - observed.narrow(0, begin, logprobs.size(0));
+      return sum;
+    };
     HeadSettings asked = parts_.head;
     asked.entropy = one_pass();
     const HeadGradients head =
         head_gradients(tape.last.normed, parts_.weights.head.value, batch.targets,
                        parts_.weights.head.gradient, slopes, asked, truncation);
     if (one_pass()) measure(one, inputs, head.forward);
+    if (observed.defined()) out.cross_entropy.sub_((head.forward.logprobs * (observed > 0)).sum());
+    if (divisors.feedback > 0)
+      taught_by_feedback(one, {batch, tape.last.normed, head.hidden, divisors.feedback},
+                         out.divergence);
     parts_.decoder.backward(batch, tape, head.hidden);
     return out;
+  }
+
+  at::Tensor observed_of(const PackedSamples& one) const {
+    std::vector<float> all;
+    for (std::size_t i = 0; i < one.samples.size(); ++i) {
+      const std::vector<float>& from = samples_[one.samples[i]].observed;
+      const auto count = static_cast<std::size_t>(one.lengths[i]);
+      KW_CHECK(from.empty() || from.size() == count + 1);
+      if (from.empty())
+        all.insert(all.end(), count, 0);
+      else
+        all.insert(all.end(), from.begin() + 1, from.end());
+    }
+    return on_device(at::tensor(all), parts_.weights.device());
+  }
+
+  // The last hidden states of the teacher at the places of taught answers, [N, D].
+  at::Tensor teacher_rows(const std::vector<std::size_t>& taught) const {
+    const Decoder& decoder =
+        parts_.feedback_teacher != nullptr ? *parts_.feedback_teacher : parts_.decoder;
+    std::vector<at::Tensor> out;
+    for (std::size_t first = 0, last = 0; first < taught.size(); first = last) {
+      std::vector<std::int32_t> tokens, targets;
+      std::vector<std::int64_t> lengths, places;
+      for (; last < taught.size(); ++last) {
+        const PolicySample& one = samples_[taught[last]];
+        std::vector<std::int32_t> whole = one.teacher_context;
+        whole.insert(whole.end(), one.sample.tokens.end() - one.answer_tokens,
+                     one.sample.tokens.end());
+        if (last > first && std::ssize(tokens) + std::ssize(whole) - 1 > parts_.micro_tokens) break;
+        tokens.insert(tokens.end(), whole.begin(), whole.end() - 1);
+        targets.insert(targets.end(), whole.begin() + 1, whole.end());
+        lengths.push_back(std::ssize(whole) - 1);
+        for (std::int64_t i = 0; i < one.answer_tokens; ++i)
+          places.push_back(std::ssize(tokens) - one.answer_tokens + i);
+      }
+      const at::Device device = parts_.weights.device();
+      const Batch batch = make_batch(tokens, targets, lengths, device);
+      out.push_back(decoder.hidden(batch).index_select(0, on_device(at::tensor(places), device)));
+    }
+    return at::cat(out);
+  }
+
+  // A micro-batch whose head has been computed.
+  struct TaughtBatch {
+    const Batch& batch;
+    const at::Tensor& hidden;  // what the head took, [T, D]
+    at::Tensor by_hidden;      // the loss by it, to which is added
+    double divisor;
+  };
+
+  // Adds the feedback's part to the gradients, and its divergences to the sum.
+  void taught_by_feedback(const PackedSamples& one, TaughtBatch in, at::Tensor& sum) const {
+    std::vector<std::size_t> taught;
+    std::vector<std::int64_t> places;
+    for (std::size_t i = 0; i < one.samples.size(); ++i) {
+      if (!is_taught(one.samples[i])) continue;
+      taught.push_back(one.samples[i]);
+      const std::int64_t count = samples_[one.samples[i]].answer_tokens;
+      for (std::int64_t t = in.batch.bounds[i + 1] - count; t < in.batch.bounds[i + 1]; ++t)
+        places.push_back(t);
+    }
+    if (taught.empty()) return;
+    const at::Tensor rows = on_device(at::tensor(places), parts_.weights.device());
+    const at::Tensor head = parts_.weights.head.value;
+    const DistillLoss& loss = settings_.feedback_loss;
+    const double square = loss.temperature * loss.temperature;  // a factor of the loss of rows
+    const at::Tensor shares = at::full({rows.size(0)}, settings_.feedback / (in.divisor * square),
+                                       head.options().dtype(at::kFloat));
+    const DistillGradients got = distill_gradients(
+        {in.hidden.index_select(0, rows), head, teacher_rows(taught),
+         parts_.feedback_weights != nullptr ? parts_.feedback_weights->head.value : head,
+         in.batch.targets.index_select(0, rows)},
+        shares, parts_.weights.head.gradient, loss,
+        distill_chunk_tokens(head.size(0), head.is_cuda()));
+    in.by_hidden.index_add_(0, rows, got.hidden);
+    sum.add_(got.forward.divergences.sum());
   }
 
   // The same by the teacher's distributions.
@@ -264,7 +398,7 @@ class RlStep {
                           distill_chunk_tokens(head.size(0), head.is_cuda()));
     parts_.decoder.backward(batch, tape, got.hidden);
     const at::Tensor zero = at::zeros({}, shares.options());
-    return {(got.forward.divergences * shares).sum() * square, zero, zero};
+    return {(got.forward.divergences * shares).sum() * square, zero, zero, {}, {}};
   }
 
   const RlParts& parts_;

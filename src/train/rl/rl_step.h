@@ -16,6 +16,7 @@ namespace kw::train {
 
 struct RlStepResult {
   double loss = 0;           // mean over the updates, as the other numbers
+  double policy_loss = 0;    // the part of the rewards and of the teacher
   double gradient_norm = 0;  // before clipping
   double entropy = 0;        // nats, mean over answer tokens before the step
   double clip_share = 0;     // of answer tokens, in [0, 1]: no policy gradient because of a clip
@@ -24,6 +25,10 @@ struct RlStepResult {
   // Of the sampler's log-probabilities and the trainer's before the step, over answer tokens: means
   // of k1 and k3, and the largest difference.
   double mismatch_k1 = 0, mismatch_k3 = 0, mismatch_largest = 0;
+  // Means in nats a token: the divergence from the policy that has read the feedback, and the
+  // cross-entropy of what the environment said. Sums over the step's updates, before each of them.
+  double feedback_divergence = 0, observation_loss = 0;
+  std::int64_t feedback_tokens = 0, feedback_answers = 0, observation_tokens = 0;
   std::int64_t tokens = 0;    // of answers
   std::int64_t computed = 0;  // tokens of all sequences
   std::int64_t updates = 0;   // optimizer steps
@@ -37,8 +42,11 @@ struct RlParts {
   // Of the KL, or the teacher; null: neither.
   const Decoder* reference = nullptr;
   const Weights* reference_weights = nullptr;
-  HeadSettings head;  // temperature: the sampler's
+  HeadSettings head = {};  // temperature: the sampler's
   std::int64_t micro_tokens = 0;
+  // The teacher that reads feedback; null: the policy as it is.
+  const Decoder* feedback_teacher = nullptr;
+  const Weights* feedback_weights = nullptr;
 };
 
 struct RlStepSettings {
@@ -54,11 +62,19 @@ struct RlStepSettings {
   // the loss, without the square of the temperature. Advantages and the policy loss are not used;
   // its aggregation is.
   std::optional<DistillLoss> teacher_loss = {};
+  // To the loss of an update comes feedback / N times the sum of this divergence D, without the
+  // square of the temperature, over the N answer tokens of its samples with a teacher_context. The
+  // teacher has read that in place of what the policy had read, and gets no gradient (SDPO, arXiv
+  // 2601.20802, with reverse and with jensen_shannon). 0: none.
+  double feedback = 0;
+  DistillLoss feedback_loss = {};
+  // And observation / M times the cross-entropy of the M tokens that the samples' `observed` names.
+  double observation = 0;
 };
 
-// The same samples and settings give the same bits, with the same number of threads. samples: at
-// least one token with a weight (KW_CHECK); all or none with cutoffs, with which log-probabilities
-// are those of the truncated distribution.
+// The same samples and settings give the same bits, with the same number of threads. samples: all
+// or none with cutoffs, with which log-probabilities are those of the truncated distribution.
+// Neither feedback nor observations beside a teacher_loss (KW_CHECK).
 RlStepResult rl_step(const RlParts& parts, std::span<const PolicySample> samples,
                      const RlStepSettings& settings);
 

@@ -281,5 +281,95 @@ TEST(RlStep, ATeachersDistributionsTeach) {
   }
 }
 
+// Half of the answers failed, and one conversation has text of the environment.
+struct TextBench : Bench {
+  explicit TextBench(const Bench& teacher) {
+    parts.feedback_teacher = &teacher.decoder;
+    parts.feedback_weights = &teacher.weights;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      PolicySample& one = samples[i];
+      one.answer_tokens = std::ssize(one.sample.tokens) - 3;
+      if (i % 2 == 1) one.teacher_context = {11, 12, 13, 14, 15};
+    }
+    samples[4].observed.assign(samples[4].sample.tokens.size(), 0);
+    samples[4].observed[1] = samples[4].observed[2] = 1;
+    // Rewards teach nothing of these.
+    for (const std::size_t i : {3, 4}) std::ranges::fill(samples[i].sample.weights, 0.0F);
+  }
+  RlStepSettings settings() const {
+    RlStepSettings out{loss_of(PolicyLoss::kReinforce), 1, 1, 0};
+    out.feedback = 0.6;
+    out.feedback_loss = {.divergence = Divergence::kReverse, .temperature = 0.8};
+    out.observation = 0.2;
+    return out;
+  }
+  // Of the answer's tokens of a sample, from what the teacher thinks of them.
+  at::Tensor feedback_of(const PolicySample& one, const Bench& teacher) const {
+    Sample told{one.teacher_context, {}};
+    told.tokens.insert(told.tokens.end(), one.sample.tokens.begin() + 3, one.sample.tokens.end());
+    const Batch with = batch_of(told), without = batch_of(one.sample);
+    const DistillInput in{
+        decoder.hidden(without).narrow(0, 2, one.answer_tokens), weights.head.value,
+        teacher.decoder.hidden(with).narrow(0, 4, one.answer_tokens), teacher.weights.head.value,
+        without.targets.narrow(0, 2, one.answer_tokens)};
+    return distill_rows(in, settings().feedback_loss, 64).divergences;
+  }
+};
+
+TEST(RlStep, EveryPartOfTheLossHasADivisorOfItsOwn) {
+  const Bench teacher(1, 4);
+  TextBench bench(teacher);
+  double policy = 0, drawn = 0, divergence = 0, taught = 0;
+  for (const PolicySample& one : bench.samples) {
+    if (one.sample.weights.back() > 0) {
+      policy -= one.advantages.back() * bench.logprobs_of(one.sample).sum().item<double>();
+      drawn += static_cast<double>(one.answer_tokens);
+    }
+    if (one.teacher_context.empty()) continue;
+    divergence += bench.feedback_of(one, teacher).sum().item<double>();
+    taught += static_cast<double>(one.answer_tokens);
+  }
+  const Batch asked = Bench::batch_of(bench.samples[4].sample);
+  const double nats = -head_logprobs(bench.decoder.hidden(asked), bench.weights.head.value,
+                                     asked.targets, bench.parts.head)
+                           .logprobs.narrow(0, 0, 2)
+                           .sum()
+                           .item<double>();
+  const RlStepResult result = rl_step(bench.parts, bench.samples, bench.settings());
+  EXPECT_NEAR(result.policy_loss, policy / drawn, 1e-5);
+  EXPECT_NEAR(result.feedback_divergence, divergence / taught, 1e-5);
+  EXPECT_NEAR(result.observation_loss, nats / 2, 1e-5);
+  EXPECT_NEAR(result.loss, policy / drawn + 0.6 * divergence / taught + 0.2 * nats / 2, 1e-5);
+  EXPECT_EQ(static_cast<double>(result.tokens), drawn);
+  EXPECT_EQ(static_cast<double>(result.feedback_tokens), taught);
+  EXPECT_EQ(result.feedback_answers, 3);
+  EXPECT_EQ(result.observation_tokens, 2);
+
+  TextBench parts(teacher);
+  parts.parts.micro_tokens = 14;
+  parts.parts.head.chunk_tokens = 5;
+  rl_step(parts.parts, parts.samples, parts.settings());
+  const at::Tensor a = bench.weights.gradients(), b = parts.weights.gradients();
+  EXPECT_LT((a - b).norm().item<double>(), 1e-5 * a.norm().item<double>());
+}
+
+TEST(RlStep, FeedbackAloneTeaches) {
+  const Bench teacher(1, 4);
+  TextBench bench(teacher);
+  for (PolicySample& one : bench.samples) {
+    std::ranges::fill(one.sample.weights, 0.0F);
+    one.observed.clear();
+  }
+  RlStepSettings settings = bench.settings();
+  settings.learning_rate = 3e-3;
+  const RlStepResult first = rl_step(bench.parts, bench.samples, settings);
+  EXPECT_EQ(first.tokens, 0);
+  EXPECT_EQ(first.updates, 1);
+  RlStepResult last = first;
+  for (int i = 0; i < 8; ++i) last = rl_step(bench.parts, bench.samples, settings);
+  EXPECT_GT(first.feedback_divergence, 0.1);
+  EXPECT_LT(last.feedback_divergence, 0.7 * first.feedback_divergence);
+}
+
 }  // namespace
 }  // namespace kw::train
