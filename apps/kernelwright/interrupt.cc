@@ -29,7 +29,7 @@ std::atomic<int> g_count{0};
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
 
 extern "C" void on_signal(int signal) {
-  if (g_count.fetch_add(1) > 0) ::_exit(128 + signal);
+  if (g_count.fetch_add(1) > 0 && signal == SIGINT) ::_exit(128 + signal);
   std::uint64_t one = 1;
   [[maybe_unused]] auto written = ::write(g_event.load(), &one, sizeof one);
 }

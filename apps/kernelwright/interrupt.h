@@ -1,5 +1,7 @@
 // Ctrl-C: the first SIGINT or SIGTERM asks to stop, so that files stay whole and nothing is left
-// behind; the second ends the program at once. SIGHUP is handed to whoever wants it.
+// behind; a SIGINT after that ends the program at once. Not so a SIGTERM: schedulers of clusters
+// and supervisors send it to a whole group of processes, and again when they give up. SIGHUP is
+// handed to whoever wants it.
 #pragma once
 #include <functional>
 #include <memory>

@@ -75,12 +75,19 @@ TEST(Interrupt, ClosedPipeIsAnErrorNotADeath) {
   EXPECT_FALSE(os::write_all(pipe->write_end.get(), "text"));
 }
 
+TEST(Interrupt, ASecondRequestToEndChangesNothing) {
+  Interrupt interrupt;
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(::raise(SIGTERM), 0);
+  wait_for_stop(interrupt.token());
+  EXPECT_TRUE(interrupt.token().stop_requested());
+}
+
 TEST(InterruptDeathTest, SecondSignalEndsAtOnce) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
         Interrupt interrupt;
-        ::raise(SIGINT);
+        ::raise(SIGTERM);
         ::raise(SIGINT);
       },
       testing::ExitedWithCode(130), "");

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # kernelwright launch slurm with a real Slurm of one node, which this script starts: jobs by discovery, a server that comes back
-# elsewhere, a worker that is requeued, a drain before the time limit. By hand; it takes a minute and a half.
+# elsewhere, a worker that is requeued, a drain before the time limit. By hand; it takes two minutes.
 # usage: slurm_test.sh PROGRAM [FOLDER]   (FOLDER: files and logs stay there)
 # exit: 0 fine; 1 not; 77 without Slurm (packages slurmctld, slurmd, slurm-client and munge)
 set -euo pipefail
@@ -128,9 +128,18 @@ wait "$evaluation" || fail "eval over a server that came back"
 evaluation=""
 step "the server came back elsewhere: $(grep -o 'https://[^"]*' "$address") after $(grep -o 'https://[^"]*' <<<"$before")"
 
-# A worker is requeued, as preemption does it.
+# A worker is requeued, as preemption does it, in the middle of a judgement, which it gives back.
 until_true 30 running "$workers"
+log=cluster/logs/worker-"$workers"_0.log
+before=$(wc -l <"$log")
+"$program" eval "$root/problems/relu" many --jobs 4 --no-evidence --json --judge "$address" >timed.out 2>timed.err &
+evaluation=$!
+until_true 60 sh -c "tail -n +$((before + 1)) $log | grep -q ': leased'"
 scontrol requeue "${workers}_0"
+until_true 60 grep -q ': release' "$log"
+kill "$evaluation"
+wait "$evaluation" || true
+evaluation=""
 until_true 120 sh -c "scontrol show job ${workers}_0 | grep -q Restarts=1"
 until_true 120 running "$workers"
 evaluate 101 || fail "eval after a requeue"

@@ -30,9 +30,8 @@ TEST(Sbatch, ServerScript) {
 #SBATCH --signal=B:USR1@120
 
 child="" again=""
-stop() { [[ -z $child ]] || kill -TERM "$child" 2>/dev/null; }
-trap 'again=yes; stop' USR1
-trap stop TERM
+trap 'again=yes; [[ -z $child ]] || kill -TERM "$child" 2>/dev/null' USR1
+trap : TERM
 '/opt/kw/kernelwright' serve --data '/shared/judge/tasks' --host 0.0.0.0 --port 0 --tokens '/shared/judge/tokens' --self-signed --address-file '/shared/judge/server.json' &
 child=$!
 code=0
@@ -85,9 +84,8 @@ KERNELWRIGHT_API_KEY=$(<'/shared/judge/token') || exit
 export KERNELWRIGHT_API_KEY
 
 child="" again=""
-stop() { [[ -z $child ]] || kill -TERM "$child" 2>/dev/null; }
-trap 'again=yes; stop' USR1
-trap stop TERM
+trap 'again=yes; [[ -z $child ]] || kill -TERM "$child" 2>/dev/null' USR1
+trap : TERM
 '/opt/kw/kernelwright' worker --server '/shared/judge/server.json' --name "$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID" --jobs 1 --isolation-at-least 'full' &
 )"));
 }

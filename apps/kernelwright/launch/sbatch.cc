@@ -86,15 +86,15 @@ std::string header(const LaunchSlurmCommand& command, const LaunchPaths& paths, 
   return out;
 }
 
-// The job is a shell that starts one program and hands signals on to it. USR1 comes from Slurm
-// before the time limit: then the job goes back to the queue when the program has ended. After
-// TERM (scancel, preemption) that is for Slurm to decide.
+// The job is a shell that starts one program and waits for it. USR1 comes from Slurm to the shell
+// alone, before the time limit: then the job goes back to the queue when the program has ended.
+// TERM (scancel, preemption) reaches every process of the job, and what follows is for Slurm to
+// decide.
 std::string running(const std::string& program_and_arguments) {
   return fmt::format(R"(
 child="" again=""
-stop() {{ [[ -z $child ]] || kill -TERM "$child" 2>/dev/null; }}
-trap 'again=yes; stop' USR1
-trap stop TERM
+trap 'again=yes; [[ -z $child ]] || kill -TERM "$child" 2>/dev/null' USR1
+trap : TERM
 {} &
 child=$!
 code=0
