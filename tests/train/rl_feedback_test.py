@@ -26,12 +26,12 @@ MODEL = ROOT / "configs/tiny_model"
 TOKENIZER = tokenizers.Tokenizer.from_file(str(MODEL / "tokenizer.json"))
 FEEDBACK, OBSERVATION = 0.7, 0.3
 ASKED = "The letter e:"
-RIGHT = 0.2  # of a model that has begun to learn, some answers are paid so much
+RIGHT = 0.3  # some answers of a model that has begun to learn are paid so much
 
 
-def command(run, *extra, config="rl_feedback"):
+def command(run, *extra):
     words = [word for one in (f"run={run}", f"model={MODEL}", "threads=1", "device=cpu", *extra) if "=" in one for word in ("--set", one)]
-    return [PROGRAM, "rl", "--config", str(ROOT / f"configs/{config}.toml"), *words, *(one for one in extra if "=" not in one)]
+    return [PROGRAM, "rl", "--config", str(ROOT / "configs/rl_feedback.toml"), *words, *(one for one in extra if "=" not in one)]
 
 
 def run(*words):
@@ -129,6 +129,16 @@ def place_of(name, tensors, block):
     return at // 4
 
 
+def begun(work):
+    """A model that writes some letters e, so that some of its answers are right and others failed."""
+    texts = ["eexe e", "aebec", "eeeee", "e-e o"] * 4
+    data = work / "rows.jsonl"
+    data.write_text("".join(json.dumps({"messages": [{"role": "user", "content": ASKED}, {"role": "assistant", "content": text}]}) + "\n" for text in texts))
+    settings = [f"model={MODEL}", "new_weights=true", f"run={work / 'begin'}", f"data={data}", "max_tokens=64", "step_tokens=200", "micro_tokens=200",
+                "steps=6", "learning_rate=3e-3", "schedule=constant", "warmup=0", "threads=1", "device=cpu"]
+    return run(PROGRAM, "sft", *(word for one in settings for word in ("--set", one)))
+
+
 def check_gradients(begin, work, kind, *extra):
     """AdamW's first moments are 0.1 of the only step's gradient."""
     folder = work / f"step-{kind}"
@@ -186,7 +196,7 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="kw-feedback-") as folder:
         work = pathlib.Path(folder)
-        begin = run(*command(work / "begin", "steps=5", "samples=8", "answer_tokens=8", "max_tokens=300", config="rl_toy"))
+        begin = begun(work)
         check_gradients(begin, work, "reverse")
         check_gradients(begin, work, "jensen_shannon", "feedback_teacher=start")
         check_recipe(work)

@@ -202,6 +202,10 @@ def check_muon(kind, scale, work):
     loaded = load(last).state_dict()
     distance = max((loaded[name] - value).abs().max().item() for name, value in trained.state_dict().items())
     assert distance < 5e-4, distance
+    print(f"{kind}, Muon ({scale}): loss {losses[0]:.4f} to {losses[-1]:.4f}; largest relative difference to torch.optim.Muon in float32 {worst:.1e}, "
+          f"of the norm {worst_norm:.1e}; weights {distance:.1e}")
+    if scale != "original":
+        return
     _, narrow, _ = train_with_transformers(load(model), make_rows(rows_file), peer)
     gap = max(abs(a - b) / b for a, b in zip(losses, narrow))
     assert gap < 2e-2, gap
@@ -213,8 +217,7 @@ def check_muon(kind, scale, work):
     assert checkpoint_bytes(cut / "checkpoints" / last.name) == checkpoint_bytes(last), "resumed run differs"
     refused(command(model, rows_file, cut, "--resume"), "optimizer: differs")
     assert "products of Muon" in run(*command(model, rows_file, work / "run-x", *settings, "--plan"))
-    print(f"{kind}, Muon ({scale}): loss {losses[0]:.4f} to {losses[-1]:.4f}; largest relative difference to torch.optim.Muon in float32 {worst:.1e}, "
-          f"of the norm {worst_norm:.1e}, in bfloat16 {gap:.1e}; weights {distance:.1e}")
+    print(f"Muon: equal to the bit when resumed; largest relative difference to torch.optim.Muon in bfloat16 {gap:.1e}")
 
 
 def check_resume(work):
