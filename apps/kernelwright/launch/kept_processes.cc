@@ -130,7 +130,7 @@ class Life {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     const int none = ::open("/dev/null", O_RDONLY);
-    const bool fine = ::getppid() == parent && ::dup2(none, STDIN_FILENO) >= 0 &&
+    const bool fine = ::getppid() == parent && none >= 0 && ::dup2(none, STDIN_FILENO) >= 0 &&
                       ::dup2(output, STDOUT_FILENO) >= 0;
     if (fine) ::execv(words[0], words.data());
     ::_exit(kNotStarted);
