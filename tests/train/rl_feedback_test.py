@@ -173,7 +173,8 @@ def check_gradients(begin, work, kind, *extra):
 def check_recipe(work):
     """Resumed after its middle, it is the run to the bit; what the environment says is learnt."""
     whole, cut = work / "whole", work / "cut"
-    short = ["steps=4", "save_every=2", "keep=0", "samples=3", "prompts=1", "answer_tokens=8", "max_tokens=250", "warmup=0"]
+    short = ["steps=4", "save_every=2", "keep=0", "samples=3", "prompts=1", "answer_tokens=8", "max_tokens=250", "warmup=0",
+             "feedback_teacher=average", "feedback_average=0.3"]
     last = run(*command(whole, *short))
     shutil.copytree(whole, cut)
     shutil.rmtree(cut / "checkpoints/step-000004")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -275,6 +276,29 @@ TEST(Decoder, TheEngineSeesAStepAtOnce) {
     optimizer.step(5e-3);
   }
   EXPECT_GT(mean_of(), before + 0.1);
+}
+
+TEST(Weights, AnAverageFollowsTheModelThatIsTrained) {
+  for (const bool adapter : {false, true}) {
+    lm::Parameters parameters = make_parameters(lm::Family::kQwen3);
+    lm::Parameters start = make_parameters(lm::Family::kQwen3);
+    std::optional<Weights> trained;
+    if (adapter) {
+      trained.emplace(parameters, at::kCPU, at::kFloat, adapter_for(parameters));
+    } else {
+      trained.emplace(parameters, at::kCPU, at::kFloat);
+    }
+    Weights average(start, at::kCPU, at::kBFloat16, /*trains=*/false);
+    const at::Tensor before = average.masters().to(at::kDouble);
+    at::Tensor(trained->masters()).add_(0.25);
+    trained->publish();
+    at::Tensor model = at::empty_like(average.masters());
+    trained->copy_model(model);
+    average.follow(*trained, 0.3);
+    EXPECT_LT(relative(average.masters(), 0.7 * before + 0.3 * model), 1e-6);
+    EXPECT_GT(relative(average.masters(), before), 1e-3);
+    EXPECT_TRUE(average.computed().equal(average.masters().to(at::kBFloat16)));
+  }
 }
 
 }  // namespace

@@ -187,6 +187,17 @@ void Weights::copy_model(at::Tensor& host) const {
   if (adapter_) add_sums(host);
 }
 
+void Weights::follow(const Weights& others, double rate) {
+  KW_CHECK(!gradients_.defined() && !adapter_ && masters_.sizes() == others.base_.sizes());
+  at::Tensor model = others.base_;
+  if (others.adapter_) {
+    model = model.clone();
+    others.add_sums(model);
+  }
+  masters_.lerp_(model, rate);
+  publish();
+}
+
 std::optional<lm::LoraAdapter> Weights::adapter() const {
   std::optional<lm::LoraAdapter> out = adapter_;
   for (std::size_t i = 0; i < sums_.size(); ++i) {

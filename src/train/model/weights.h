@@ -77,6 +77,9 @@ class Weights {
   const at::Tensor& base() const { return base_; }
   // The model as a checkpoint has it, float32, into memory of the host that is laid out so.
   void copy_model(at::Tensor& host) const;
+  // Moves weights that are not trained by `rate` of the way to the model of the others, which have
+  // the same shape: an exponential moving average. The same device (KW_CHECK).
+  void follow(const Weights& others, double rate);
   bool has_adapter() const { return adapter_.has_value(); }
   // The adapter as it is now; nullopt: there is none.
   std::optional<lm::LoraAdapter> adapter() const;

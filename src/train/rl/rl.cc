@@ -74,8 +74,11 @@ class Run {
   Status learn(Played& played, RlProgress& out);
   Status read_feedback(Played& played, RlProgress& out) const;
   RlParts parts() const;
-  bool has_frozen_feedback() const {
-    return settings_.feedback_coefficient > 0 && settings_.feedback_teacher == "start";
+  bool has_average() const {
+    return settings_.has_feedback_weights() && settings_.feedback_teacher == "average";
+  }
+  at::Tensor average() const {
+    return has_average() ? reference_->weights->masters() : at::Tensor();
   }
   // The next sample is of the weights as they are now, whose version is the number of steps done.
   void publish_weights() { engine_->weights_changed(static_cast<std::int32_t>(state_.step)); }
@@ -95,7 +98,7 @@ class Run {
   const RlSettings settings_;
   RlObserver& observer_;
   OpenModel policy_;
-  std::optional<OpenModel> reference_;  // the weights at the start, or the teacher
+  std::optional<OpenModel> reference_;  // the weights at the start, their average, or the teacher
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<lm::Engine> engine_;
   std::optional<lm::Tokenizer> tokenizer_;
@@ -116,7 +119,7 @@ class Run {
 
 Status Run::open_parts(const fs::path& checkpoint) {
   KW_TRY(policy_, open_model(model_settings(settings_), checkpoint));
-  if (settings_.kl != "none" || has_frozen_feedback()) {
+  if (settings_.kl != "none" || settings_.has_feedback_weights()) {
     KW_TRY(reference_, open_reference(model_settings(settings_)));
   }
   optimizer_ = std::make_unique<Optimizer>(*policy_.weights, optimizer_settings(settings_));
@@ -213,7 +216,8 @@ Status Run::go_on_from(const fs::path& checkpoint) {
                 "{}: differs from the run that is resumed ({} there); start another run, or set it "
                 "back",
                 key, state_.settings.value(key, Json()).dump());
-  KW_TRY_STATUS(load_training_state(checkpoint, state_, *policy_.weights, *optimizer_));
+  KW_TRY_STATUS(load_training_state(checkpoint, state_, *policy_.weights, *optimizer_, average()));
+  if (has_average()) reference_->weights->publish();
   saved_ = state_.step;
   observer_.said(fmt::format("going on from {}", checkpoint.string()));
   return {};
@@ -352,7 +356,7 @@ RlParts Run::parts() const {
     out.reference = reference_->decoder.get();
     out.reference_weights = reference_->weights.get();
   }
-  if (has_frozen_feedback()) {
+  if (settings_.has_feedback_weights()) {
     out.feedback_teacher = reference_->decoder.get();
     out.feedback_weights = reference_->weights.get();
   }
@@ -402,6 +406,7 @@ Status Run::learn(Played& played, RlProgress& out) {
                             settings_.feedback_loss(),
                             settings_.observation_coefficient};
   out.result = rl_step(parts(), samples, step);
+  if (has_average()) reference_->weights->follow(*policy_.weights, settings_.feedback_average);
   return {};
 }
 
@@ -431,7 +436,7 @@ Status Run::log(const RlProgress& p) {
 }
 
 Status Run::save() {
-  KW_TRY_STATUS(writer_.begin(state_, *policy_.weights, *optimizer_));
+  KW_TRY_STATUS(writer_.begin(state_, *policy_.weights, *optimizer_, average()));
   saved_ = state_.step;
   return {};
 }

@@ -59,7 +59,7 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
   const bool has_kl = settings.kl != "none";
   const lm::ModelConfig& compared = teacher ? *teacher : config;
   const bool feedback = settings.feedback_coefficient > 0;
-  if (teacher || has_kl || (feedback && settings.feedback_teacher == "start"))
+  if (teacher || has_kl || settings.has_feedback_weights())
     out.reference = (gpu ? 6 : 4) * static_cast<std::uint64_t>(compared.parameters());
   out.keys = static_cast<std::uint64_t>(settings.slots * settings.max_tokens * config.layers * 2 *
                                         config.kv_width()) *

@@ -121,9 +121,10 @@ Status check_feedback(const RlSettings& s) {
   KW_TRY_STATUS(at_least("feedback_coefficient", s.feedback_coefficient, 0));
   KW_TRY_STATUS(at_least("observation_coefficient", s.observation_coefficient, 0));
   KW_TRY_STATUS(one_of("feedback_source", s.feedback_source, {"environment", "answer", "both"}));
-  KW_TRY_STATUS(one_of("feedback_teacher", s.feedback_teacher, {"policy", "start"}));
+  KW_TRY_STATUS(one_of("feedback_teacher", s.feedback_teacher, {"policy", "start", "average"}));
   KW_TRY_STATUS(one_of("feedback_divergence", s.feedback_divergence,
                        {kDivergenceNames.begin(), kDivergenceNames.end()}));
+  KW_TRY_STATUS(within("feedback_average", s.feedback_average, 0, 1));
   KW_TRY_STATUS(within("feedback_beta", s.feedback_beta, 1e-6, 1 - 1e-6));
   KW_TRY_STATUS(at_least("feedback_top_k", static_cast<double>(s.feedback_top_k), 0));
   if (!std::isfinite(s.feedback_reward))
@@ -134,9 +135,13 @@ Status check_feedback(const RlSettings& s) {
                 "feedback_coefficient, observation_coefficient: not with teacher_divergence={}, "
                 "which is the whole loss",
                 s.teacher_divergence);
-  if (!s.teacher.empty() && s.feedback_teacher == "start")
+  if (!s.teacher.empty() && s.has_feedback_weights())
     return fail(ErrorCode::kInvalidArgument,
-                "feedback_teacher: start is not with teacher, which takes its place");
+                "feedback_teacher: {} is not with teacher, which takes its place",
+                s.feedback_teacher);
+  if (s.kl != "none" && s.has_feedback_weights() && s.feedback_teacher == "average")
+    return fail(ErrorCode::kInvalidArgument,
+                "feedback_teacher: average is not with kl, which compares with the start");
   return {};
 }
 
@@ -178,6 +183,7 @@ const std::vector<std::string> kFixed = {"environment",
                                          "feedback_source",
                                          "feedback_reward",
                                          "feedback_teacher",
+                                         "feedback_average",
                                          "feedback_divergence",
                                          "feedback_beta",
                                          "feedback_top_k",

@@ -87,7 +87,10 @@ struct RlSettings {
   double feedback_coefficient = 0;
   std::string feedback_source = "both";  // environment, answer or both
   double feedback_reward = 1;
-  std::string feedback_teacher = "policy";  // or start: the weights at the start
+  // Its weights: policy, those at the start, or average: an exponential moving average of them, to
+  // which feedback_average of the policy comes after each step.
+  std::string feedback_teacher = "policy";
+  double feedback_average = 0.05;
   std::string feedback_divergence = "reverse";
   double feedback_beta = 0.5;       // of jensen_shannon
   std::int64_t feedback_top_k = 0;  // over the teacher's likeliest tokens and the rest; 0: all
@@ -122,6 +125,10 @@ struct RlSettings {
   LossSettings loss_settings() const;
   std::optional<DistillLoss> teacher_loss() const;  // nullopt: none, or sampled
   DistillLoss feedback_loss() const;
+  // A teacher of feedback has weights of its own.
+  bool has_feedback_weights() const {
+    return feedback_coefficient > 0 && feedback_teacher != "policy";
+  }
   // More than rewards and teachers: what the environment says.
   bool learns_from_text() const { return feedback_coefficient > 0 || observation_coefficient > 0; }
 };
@@ -180,6 +187,7 @@ void describe(S& s, Visit&& visit) {
   visit("feedback_source", s.feedback_source);
   visit("feedback_reward", s.feedback_reward);
   visit("feedback_teacher", s.feedback_teacher);
+  visit("feedback_average", s.feedback_average);
   visit("feedback_divergence", s.feedback_divergence);
   visit("feedback_beta", s.feedback_beta);
   visit("feedback_top_k", s.feedback_top_k);

@@ -68,6 +68,7 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
       {"feedback_source=facts", "feedback_source"},
       {"feedback_teacher=ema", "feedback_teacher"},
       {"feedback_divergence=full", "feedback_divergence"},
+      {"feedback_average=2", "feedback_average"},
       {"feedback_beta=0", "feedback_beta"},
       {"feedback_top_k=-1", "feedback_top_k"},
       {"estimator=none", "feedback_coefficient"},
@@ -85,6 +86,8 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
   for (const char* teacher : {"feedback_teacher=start", "teacher_divergence=reverse"})
     EXPECT_FALSE(rl_settings(table({{"model", "m"}}),
                              {"teacher=t", "estimator=none", "feedback_coefficient=1", teacher}));
+  EXPECT_FALSE(rl_settings(table({{"model", "m"}}),
+                           {"kl=k3", "feedback_coefficient=1", "feedback_teacher=average"}));
   const auto outside = rl_settings({{"model", "m"}}, {});
   ASSERT_FALSE(outside.has_value());
   EXPECT_NE(outside.error().message().find("[rl]"), std::string::npos);

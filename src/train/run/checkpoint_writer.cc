@@ -9,13 +9,13 @@ namespace kw::train {
 namespace fs = std::filesystem;
 
 Status CheckpointWriter::begin(const TrainingState& state, const Weights& weights,
-                               const Optimizer& optimizer) {
+                               const Optimizer& optimizer, const at::Tensor& average) {
   KW_TRY([[maybe_unused]] const fs::path before, finish());
   if (!snapshot_) {
     KW_TRY(Snapshot made, Snapshot::make(weights, optimizer));
     snapshot_.emplace(std::move(made));
   }
-  snapshot_->take(state, weights, optimizer);
+  snapshot_->take(state, weights, optimizer, average);
   writing_ = std::async(std::launch::async, [this] {
     return without_exceptions([this] { return snapshot_->write(run_, base_model_, keep_); });
   });

@@ -31,7 +31,8 @@ class CheckpointWriter {
 
   // The arguments may change as soon as this returns. kResourceExhausted where the copy finds no
   // memory.
-  Status begin(const TrainingState& state, const Weights& weights, const Optimizer& optimizer);
+  Status begin(const TrainingState& state, const Weights& weights, const Optimizer& optimizer,
+               const at::Tensor& average = {});
   // The newest checkpoint that this has written; empty: none.
   Result<std::filesystem::path> finish();
 

@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStateFile = "optimizer.safetensors";
 constexpr const char* kAdapterFolder = "adapter";
+constexpr const char* kAverage = "average";
+
 struct Block {
   const char* name;
   at::Tensor values;  // float32, one dimension
@@ -68,8 +70,8 @@ Result<Snapshot> Snapshot::make(const Weights& weights, const Optimizer& optimiz
   return Snapshot(std::move(parameters), weights, optimizer);
 }
 
-void Snapshot::take(const TrainingState& state, const Weights& weights,
-                    const Optimizer& optimizer) {
+void Snapshot::take(const TrainingState& state, const Weights& weights, const Optimizer& optimizer,
+                    const at::Tensor& average) {
   state_ = state;
   narrow_ = weights.compute_dtype() != at::kFloat;
   weights.copy_model(model_);
@@ -77,6 +79,9 @@ void Snapshot::take(const TrainingState& state, const Weights& weights,
   if (adapter_) masters_.copy_(weights.masters());
   first_.copy_(optimizer.first_moments());
   second_.copy_(optimizer.second_moments());
+  if (!average.defined()) return;
+  if (!average_.defined()) average_ = at::empty({average.numel()}, at::kFloat);
+  average_.copy_(average);
 }
 
 Status Snapshot::write_all(const fs::path& partial, const fs::path& base_model) const {
@@ -85,8 +90,9 @@ Status Snapshot::write_all(const fs::path& partial, const fs::path& base_model) 
       {.type = narrow_ ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32}));
   KW_TRY_STATUS(lm::copy_tokenizer_files(base_model, partial));
   if (adapter_) KW_TRY_STATUS(lm::save_lora(partial / kAdapterFolder, *adapter_));
-  KW_TRY_STATUS(write_blocks(partial / kStateFile,
-                             {{"master", masters_}, {"exp_avg", first_}, {"exp_avg_sq", second_}}));
+  std::vector<Block> blocks = {{"master", masters_}, {"exp_avg", first_}, {"exp_avg_sq", second_}};
+  if (average_.defined()) blocks.push_back({kAverage, average_});
+  KW_TRY_STATUS(write_blocks(partial / kStateFile, blocks));
   Json trainer = {{"schema", kTrainingStateSchema},   {"step", state_.step},
                   {"seconds", state_.seconds},        {"tokens", state_.tokens},
                   {"data", to_json(state_.position)}, {"settings", state_.settings}};
@@ -129,14 +135,15 @@ Result<TrainingState> read_training_state(const fs::path& checkpoint, std::size_
 }
 
 Status load_training_state(const fs::path& checkpoint, const TrainingState& state, Weights& weights,
-                           Optimizer& optimizer) {
+                           Optimizer& optimizer, const at::Tensor& average) {
   const fs::path path = checkpoint / kStateFile;
   KW_TRY(const auto entries, tensor::safetensors_entries(path));
   KW_TRY(const os::Mapping file, os::Mapping::file(path));
-  for (const Block& one :
-       {Block{"master", weights.masters()}, Block{"exp_avg", optimizer.first_moments()},
-        Block{"exp_avg_sq", optimizer.second_moments()}})
-    KW_TRY_STATUS(read_block(path, file, entries, one));
+  std::vector<Block> blocks = {{"master", weights.masters()},
+                               {"exp_avg", optimizer.first_moments()},
+                               {"exp_avg_sq", optimizer.second_moments()}};
+  if (average.defined()) blocks.push_back({kAverage, average});
+  for (const Block& one : blocks) KW_TRY_STATUS(read_block(path, file, entries, one));
   optimizer.set_steps(state.updates.value_or(state.step));
   weights.publish();
   return {};

@@ -2,7 +2,8 @@
 //
 // RUN/checkpoints/step-000100/ holds config.json, model.safetensors, the tokenizer's files,
 // optimizer.safetensors (master, exp_avg, exp_avg_sq: float32, laid out as the weights' block;
-// Muon's matrices have their momentum in exp_avg and are left out of exp_avg_sq),
+// Muon's matrices have their momentum in exp_avg and are left out of exp_avg_sq; an average of the
+// model where a run has one),
 // trainer.json and, written last, DONE (checkpoint_folders.h). With LoRA the model is the sum, and
 // the folder adapter/ beside it has the adapter in PEFT's format.
 #pragma once
@@ -40,7 +41,9 @@ class Snapshot {
   static Result<Snapshot> make(const Weights& weights, const Optimizer& optimizer);
 
   // Waits for the device.
-  void take(const TrainingState& state, const Weights& weights, const Optimizer& optimizer);
+  // average: of the weights (Weights::follow), 4 bytes more a parameter; undefined: there is none.
+  void take(const TrainingState& state, const Weights& weights, const Optimizer& optimizer,
+            const at::Tensor& average = {});
 
   // Writes RUN/checkpoints/step-NNNNNN and removes all but the newest `keep` (0: keeps all).
   // Returns its path. base_model: the folder whose tokenizer files are copied.
@@ -57,6 +60,7 @@ class Snapshot {
   at::Tensor model_;           // over the parameters' memory
   at::Tensor masters_;         // the same without LoRA
   at::Tensor first_, second_;  // moments
+  at::Tensor average_;         // undefined: there is none
   std::optional<lm::LoraAdapter> adapter_;
   TrainingState state_;
   bool narrow_ = false;  // the model is saved in bfloat16
@@ -65,8 +69,9 @@ class Snapshot {
 // trainer.json alone. kInvalidArgument for another schema, with file and key.
 Result<TrainingState> read_training_state(const std::filesystem::path& checkpoint,
                                           std::size_t sources);
-// Masters and moments. kInvalidArgument or kDataLoss names the file and the tensor.
+// Masters and moments, and the average where it is defined. kInvalidArgument or kDataLoss names the
+// file and the tensor.
 Status load_training_state(const std::filesystem::path& checkpoint, const TrainingState& state,
-                           Weights& weights, Optimizer& optimizer);
+                           Weights& weights, Optimizer& optimizer, const at::Tensor& average = {});
 
 }  // namespace kw::train
