@@ -114,6 +114,7 @@ run 0 serve --data x
 run 0 worker --server URL
 run 0 submit relu x.cpp --server URL
 run 0 queue --server URL
+run 0 launch local --data x
 [[ ! -s $FAKE/log ]] || fail "the service is built once more"
 run 0 test
 forget

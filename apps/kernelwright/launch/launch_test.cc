@@ -14,7 +14,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const LaunchPaths kPaths{"/shared/judge", "/opt/kw/kernelwright", "/shared/judge/tasks"};
+const LaunchPaths kPaths{"/shared/judge", "/opt/kw/kernelwright", "/shared/judge/tasks",
+                         "/opt/kw/python"};
 
 TEST(Sbatch, ServerScript) {
   LaunchSlurmCommand command;
@@ -80,6 +81,7 @@ TEST(Sbatch, WorkerScript) {
 #SBATCH --gres=gpu:1
 #SBATCH --qos=high
 
+export KW_PYTHON='/opt/kw/python'
 KERNELWRIGHT_API_KEY=$(<'/shared/judge/token') || exit
 export KERNELWRIGHT_API_KEY
 

@@ -119,7 +119,8 @@ Status check_words(const LaunchSlurmCommand& command, const LaunchPaths& paths) 
   constexpr std::string_view kName = "._-";
   for (const auto& [option, path] : {std::pair{"--folder", paths.folder},
                                      {"--data", paths.data},
-                                     {"the program's folder", paths.program}})
+                                     {"the program's folder", paths.program},
+                                     {"KW_PYTHON", paths.python}})
     KW_TRY_STATUS(check_word(option, path.string(), kPath));
   for (const auto& [option, word] :
        {std::pair{"--tls-certificate", command.tls_certificate}, {"--tls-key", command.tls_key}})
@@ -169,8 +170,10 @@ std::string worker_script(const LaunchSlurmCommand& command, const LaunchPaths& 
   Job job{"worker", command.cpus, command.memory, "worker-%A_%a.log", {}};
   job.more.push_back(fmt::format("--array=0-{}", command.workers - 1));
   if (!command.gres.empty()) job.more.push_back("--gres=" + command.gres);
-  return header(command, paths, job) +
-         fmt::format("\nKERNELWRIGHT_API_KEY=$(<{}) || exit\nexport KERNELWRIGHT_API_KEY\n",
+  const std::string python =
+      paths.python.empty() ? "" : fmt::format("export KW_PYTHON={}\n", quoted(paths.python));
+  return header(command, paths, job) + "\n" + python +
+         fmt::format("KERNELWRIGHT_API_KEY=$(<{}) || exit\nexport KERNELWRIGHT_API_KEY\n",
                      quoted(paths.token())) +
          running(fmt::format(
              "{} worker --server {} --name \"$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID\" --jobs {} "

@@ -13,6 +13,7 @@ struct LaunchPaths {
   std::filesystem::path folder;   // absolute
   std::filesystem::path program;  // kernelwright, as nodes see it
   std::filesystem::path data;     // the server's tasks
+  std::filesystem::path python;   // of the workers' gym; empty: what the nodes have
 
   std::filesystem::path address() const { return folder / "server.json"; }
   std::filesystem::path tokens() const { return folder / "tokens"; }  // of the server

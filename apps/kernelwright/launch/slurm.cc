@@ -1,6 +1,7 @@
 #include "kernelwright/launch/slurm.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ constexpr std::chrono::seconds kSubmitTimeout{60};
 Result<LaunchPaths> paths_of(const LaunchSlurmCommand& command, const Services& services) {
   LaunchPaths out;
   out.folder = fs::absolute(command.folder).lexically_normal();
+  const char* python = std::getenv("KW_PYTHON");  // NOLINT(concurrency-mt-unsafe): never written
+  if (python != nullptr) out.python = python;
   out.program = services.program_folder / "kernelwright";
   out.data =
       command.data.empty() ? out.folder / "tasks" : fs::absolute(command.data).lexically_normal();
