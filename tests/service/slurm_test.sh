@@ -152,7 +152,7 @@ until_true 60 gone "$workers"
 short=$(sbatch --parsable files/workers.sbatch)
 until_true 120 sh -c "scontrol show job ${short}_0 | grep -q Restarts=1"
 grep -q 'back into the queue' cluster/logs/worker-"${short}"_0.log || fail "no word of the time limit"
-! grep -q 'CANCELLED' cluster/logs/worker-"${short}"_0.log || fail "Slurm had to kill the worker"
+! grep -q 'DUE TO TIME LIMIT' cluster/logs/worker-"${short}"_0.log || fail "Slurm had to kill the worker"
 evaluate 102 || fail "eval by a worker that came back"
 step "a worker was drained before its time limit and came back"
 scancel "$short" "$server"
