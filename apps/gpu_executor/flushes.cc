@@ -10,7 +10,7 @@ void Flushes::forget_launching() {
 }
 
 void Flushes::saw_launching(std::chrono::nanoseconds host) {
-  launching_ = std::max(launching_, host);
+  launching_ = std::max(host, launching_ * 3 / 4);
 }
 
 void Flushes::saw_flushing(std::chrono::nanoseconds all, int count) {

@@ -18,7 +18,8 @@ class Flushes {
 
   // Another program comes, whose launching has not been seen.
   void forget_launching();
-  // The host took so long to launch one call; what counts is the longest of a program.
+  // The host took so long to launch one call. The longest one counts, a quarter less with each call
+  // after it: a program's first launch may load its code.
   void saw_launching(std::chrono::nanoseconds host);
   // The GPU took so long for `count` flushes.
   void saw_flushing(std::chrono::nanoseconds all, int count);

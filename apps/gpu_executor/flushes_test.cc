@@ -23,11 +23,18 @@ TEST(Flushes, KeepTheGpuBusyWhileTheHostLaunches) {
   Flushes flushes;
   flushes.saw_flushing(400us, 10);
   flushes.saw_launching(4ms);
-  flushes.saw_launching(1ms);
   EXPECT_EQ(flushes.before_call(0ns), 151);
   EXPECT_EQ(flushes.before_call(1s), 151);
   flushes.saw_launching(1s);
   EXPECT_EQ(flushes.before_call(0ns), Flushes::kMost);
+}
+
+TEST(Flushes, OneLongLaunchIsForgotten) {
+  Flushes flushes;
+  flushes.saw_flushing(400us, 10);
+  flushes.saw_launching(4ms);
+  for (int call = 0; call < 20; ++call) flushes.saw_launching(10us);
+  EXPECT_EQ(flushes.before_call(0ns), Flushes::kLeast);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -32,9 +33,11 @@ using kw::gym::Op;
 constexpr int kControl = 3;
 // The setup comes when the baseline has started: on a busy machine, torch takes tens of seconds.
 constexpr std::chrono::minutes kLongestBaselineStart(10);
-// Some tens of microseconds at most; then naps. The other side's executor has the same core and is
-// not frozen meanwhile: a longer spin would take the time from its launch.
+// Some tens of microseconds at most; then naps. Where the other side's executor, which is not
+// frozen meanwhile, has the same core, a longer spin would take the time from its launch. Where
+// each has its own, a core that slept would be slow for the next milliseconds.
 constexpr int kSpins = 500;
+constexpr std::chrono::milliseconds kLongSpin(3);
 constexpr long kNapNanoseconds = 20'000, kLongNapNanoseconds = 200'000;
 constexpr int kShortNaps = 10'000;                  // at most: about a second
 constexpr std::chrono::seconds kProgramTimeout(1);  // it was sent before the command
@@ -70,12 +73,25 @@ Failure failure_of(const kw::Error& error, Failure otherwise) {
   ::_exit(1);
 }
 
+// Whether the sandbox has a core for each of the two executors of a judgement.
+bool has_own_core() {
+  static const bool has = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return ::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) >= 2;
+  }();
+  return has;
+}
+
 // It may last: the checker compares, or others measure. The process ends with its parent.
 void wait_for_go(const Session& session, std::uint64_t expected) {
   const volatile std::uint64_t& launch_seq = session.command().launch_seq;
+  const auto until = std::chrono::steady_clock::now() + kLongSpin;
   for (int spins = 0; __atomic_load_n(&launch_seq, __ATOMIC_ACQUIRE) != expected; ++spins) {
     if (spins < kSpins) {
       __builtin_ia32_pause();
+      if (spins == kSpins - 1 && has_own_core() && std::chrono::steady_clock::now() < until)
+        spins = 0;
       continue;
     }
     const bool is_long = spins >= kSpins + kShortNaps;

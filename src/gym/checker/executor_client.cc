@@ -221,6 +221,8 @@ bool ExecutorClient::has_ended() {
 Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32_t> sets,
                                               std::chrono::nanoseconds timeout) {
   KW_TRY_STATUS(turn_->make_way(freeze_ && !is_frozen_ ? monitor_.get() : nullptr));
+  if (!memory_.output->destinations.empty())
+    KW_TRY_STATUS(memory_.output->destinations.front()->settle());
   write_command(op, sets);
   KW_TRY(const Usage before, usage());
   ++sequence_;

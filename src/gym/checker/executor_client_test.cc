@@ -13,6 +13,7 @@
 #include "gym/checker/testing/fake_clock.h"
 #include "gym/checker/testing/fake_monitor.h"
 #include "gym/checker/testing/fake_workload.h"
+#include "gym/checker/testing/vector_memory.h"
 #include "os/message.h"
 
 namespace kw::gym {
@@ -291,6 +292,23 @@ TEST_F(ExecutorClientTest, OnlyAGpusExecutorHasAClockOfItsOwn) {
   }
   EXPECT_GT(message_.body["input_bytes"], 256 * 4);
   EXPECT_EQ(message_.body["output_bytes"], output_.destinations[0]->layout().total_bytes());
+}
+
+TEST_F(ExecutorClientTest, InputsAndPoisonAreThereBeforeALaunch) {
+  attach();
+  auto settled = std::make_unique<testing::SettledTensors>(
+      Layout::for_writing(tensors_of(signature_.outputs)));
+  const testing::SettledTensors& output = *settled;
+  output_.destinations[0] = std::move(settled);
+  load();
+  const int before = output.settled;
+  int at_launch = before;
+  process_.on_thaw = [&, answers = process_.on_thaw] {
+    at_launch = output.settled;
+    answers();
+  };
+  EXPECT_EQ(launch_end(), LaunchEnd::kDone);
+  EXPECT_GT(at_launch, before);
 }
 
 TEST_F(ExecutorClientTest, WaitsForLoadingAndNoLonger) {

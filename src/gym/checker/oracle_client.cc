@@ -205,6 +205,7 @@ Result<Json> OracleClient::place_of(const TensorMemory& memory,
 
 Status OracleClient::offer(const TensorMemory& inputs, const TensorMemory* statics) {
   if (!is_on_gpu_) return Oracle::offer(inputs, statics);
+  KW_TRY_STATUS(inputs.settle());
   places_ = Json::object();
   KW_TRY(places_["inputs_at"], place_of(inputs, signature_.inputs));
   if (statics != nullptr) {

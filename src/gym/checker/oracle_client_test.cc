@@ -10,6 +10,7 @@
 #include "gym/checker/testing/fake_clock.h"
 #include "gym/checker/testing/fake_monitor.h"
 #include "gym/checker/testing/fake_workload.h"
+#include "gym/checker/testing/vector_memory.h"
 #include "os/message.h"
 
 namespace kw::gym {
@@ -65,6 +66,17 @@ TEST_F(OracleClientTest, AReferenceThatFailsIsQuotedWithoutControlCharacters) {
   EXPECT_FALSE(failed.ok);
   EXPECT_EQ(failed.text.find('\x1b'), std::string::npos);
   EXPECT_NE(failed.text.find("ValueError"), std::string::npos);
+}
+
+TEST_F(OracleClientTest, InputsOnAGpuAreThereBeforeTheReferenceReadsThem) {
+  answer(0);
+  OracleSetup on_gpu{ProblemKind::kDefinition, "run", 1};
+  on_gpu.device = 0;
+  ASSERT_TRUE(client_->setup(on_gpu, "def run(x): return x").value().ok);
+  const testing::SettledTensors inputs(
+      Layout::for_reading(tensors_of(testing::workload_signature().inputs)));
+  (void)client_->offer(inputs, nullptr);  // no descriptor can be sent
+  EXPECT_EQ(inputs.settled, 1);
 }
 
 TEST_F(OracleClientTest, TextsAreBoundedByTheirMemory) {

@@ -76,6 +76,9 @@ class TensorMemory {
   virtual Result<bool> canaries_intact(std::uint64_t secret_seed) const = 0;
   // Zeros the whole memory, so that nothing passes from one executor to the next.
   virtual Status clear() = 0;
+  // Before another process reads what was written: waits until it is there, in all memory of the
+  // same allocator.
+  virtual Status settle() const { return {}; }
 
   // Fixes tensor i as it is now: what an executor writes later does not show in snapshot(i).
   // is_still: nothing can write to this memory before the next launch, so that it may be read in

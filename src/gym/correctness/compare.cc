@@ -17,7 +17,7 @@ namespace {
 using tensor::DType;
 
 constexpr std::size_t kChunk = 2048;
-constexpr std::size_t kCheckedPiece = 1U << 18U;  // elements that one thread checks at a time
+constexpr std::size_t kCheckedPiece = 1U << 16U;  // elements that one thread checks at a time
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRelativeFloor = 1e-8;
 

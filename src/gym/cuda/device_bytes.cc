@@ -19,14 +19,17 @@ class CudaBytes final : public DeviceBytes {
         descriptor_(std::move(descriptor)),
         stream_(stream),
         bytes_(bytes) {}
+  ~CudaBytes() override { (void)settle(); }
+  CudaBytes(const CudaBytes&) = delete;
+  CudaBytes& operator=(const CudaBytes&) = delete;
 
   std::size_t size() const override { return bytes_; }
   std::uint64_t address() const override { return memory_.address(); }
   int descriptor() const override { return descriptor_.get(); }
   Status upload(std::size_t offset, std::span<const std::byte> from) override {
-    if (from.empty()) return {};
-    KW_TRY_STATUS(stream_.copy(memory_.address() + offset, from.data(), from.size()));
-    return stream_.synchronize();
+    // The driver has taken ordinary memory's bytes when this returns.
+    return from.empty() ? Status()
+                        : stream_.copy(memory_.address() + offset, from.data(), from.size());
   }
   Status download(std::size_t offset, std::span<std::byte> to) const override {
     if (to.empty()) return {};
@@ -35,15 +38,16 @@ class CudaBytes final : public DeviceBytes {
   }
   Status copy(std::size_t offset, const DeviceBytes& from, std::size_t from_offset,
               std::size_t bytes) override {
-    if (bytes == 0) return {};
-    KW_TRY_STATUS(stream_.copy(memory_.address() + offset, from.address() + from_offset, bytes));
-    return stream_.synchronize();
+    return bytes == 0
+               ? Status()
+               : stream_.copy(memory_.address() + offset, from.address() + from_offset, bytes);
   }
   Status zero() override {
     // The tail of the last granule too: nothing passes from one executor to the next.
     KW_TRY_STATUS(stream_.fill(memory_.address(), 0, memory_.bytes()));
-    return stream_.synchronize();
+    return settle();
   }
+  Status settle() const override { return stream_.synchronize(); }
 
  private:
   cuda::SharedMemory memory_;
@@ -64,8 +68,7 @@ class CudaKernels final : public KernelRunner {
     launch.threads = shape.threads;
     launch.shared_bytes = shape.shared_bytes;
     void* pointers[] = {const_cast<void*>(task)};
-    KW_TRY_STATUS(function.launch_pointers(stream_, launch, pointers));
-    return stream_.synchronize();
+    return function.launch_pointers(stream_, launch, pointers);
   }
 
  private:

@@ -14,7 +14,9 @@
 namespace kw::gym {
 
 // One thread, on which the GPU's context is current. Offsets and sizes are in bytes, and a caller
-// stays inside size(). Every call returns when the copy engine has done its work.
+// stays inside size(). Everything happens in the order of the calls, our kernels' work on this
+// memory included; what is written by them may still be queued when a call returns. The bytes
+// given to upload() are the caller's again at once. A destructor waits for what is queued.
 class DeviceBytes {
  public:
   virtual ~DeviceBytes() = default;
@@ -26,7 +28,10 @@ class DeviceBytes {
   // From another allocation of the same source.
   virtual Status copy(std::size_t offset, const DeviceBytes& from, std::size_t from_offset,
                       std::size_t bytes) = 0;
+  // Waits for it.
   virtual Status zero() = 0;
+  // Waits for all that is queued, so that other processes see it.
+  virtual Status settle() const = 0;
 };
 
 // Makes allocations. One thread.

@@ -55,6 +55,12 @@ void mix(const InputSpec& spec, kernels::DrawTask& task) {
   task.moves = task.clamps = 0;
 }
 
+// Each makes the piece's pools anew, so only where a GPU would have less to do than it can.
+unsigned blocks_of_piece(std::size_t pieces) {
+  constexpr std::size_t kWanted = 128, kMost = 16;
+  return static_cast<unsigned>(std::clamp<std::size_t>(kWanted / pieces, 1, kMost));
+}
+
 }  // namespace
 
 Status draw_on_device(KernelRunner& kernels, std::uint64_t address, const InputSpec& spec,
@@ -75,7 +81,8 @@ Status draw_on_device(KernelRunner& kernels, std::uint64_t address, const InputS
     kernels::DrawTask large = task;
     mix(spec, large);
     KernelShape shape = kMixedShape;
-    shape.blocks = static_cast<unsigned>(mixed);
+    large.blocks = blocks_of_piece(mixed);
+    shape.blocks = static_cast<unsigned>(mixed * large.blocks);
     KW_TRY_STATUS(kernels.run("kw_draw_mixed", shape, &large));
   }
   if (mixed == pieces) return {};
@@ -100,8 +107,10 @@ Status poison_on_device(KernelRunner& kernels, std::uint64_t address, std::size_
   task.payload = shape.payload;
   task.huge = shape.huge;
   task.least = shape.least_byte;
-  const auto blocks = static_cast<unsigned>(pieces_of(bytes, kPoisonedPiece));
-  return kernels.run("kw_poison", {.blocks = blocks, .threads = 256}, &task);
+  const std::size_t pieces = pieces_of(bytes, kPoisonedPiece);
+  task.blocks = blocks_of_piece(pieces);
+  return kernels.run(
+      "kw_poison", {.blocks = static_cast<unsigned>(pieces * task.blocks), .threads = 256}, &task);
 }
 
 }  // namespace kw::gym

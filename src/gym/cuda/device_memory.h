@@ -33,6 +33,7 @@ class DeviceTensors final : public TensorMemory {
   Status poison(std::size_t i, tensor::DType dtype, std::uint64_t seed) override;
   Status write_canaries(std::uint64_t secret_seed) override;
   Result<bool> canaries_intact(std::uint64_t secret_seed) const override;
+  Status settle() const override { return bytes_->settle(); }
   Status clear() override { return bytes_->zero(); }
   Status take_snapshot(std::size_t i, bool is_still) override;
   Result<std::span<const std::byte>> snapshot(std::size_t i) const override;

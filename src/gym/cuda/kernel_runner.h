@@ -25,7 +25,8 @@ constexpr std::size_t pieces_of(std::size_t size, std::size_t piece) {
 class KernelRunner {
  public:
   virtual ~KernelRunner() = default;
-  // task: what the kernel's one parameter is. Returns when the kernel has ended.
+  // task: what the kernel's one parameter is; the caller's again when this returns. The kernel runs
+  // in the order of what is asked of the memory (device_bytes.h), and may still be queued then.
   virtual Status run(std::string_view kernel, const KernelShape& shape, const void* task) = 0;
 };
 

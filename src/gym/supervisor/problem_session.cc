@@ -2,6 +2,7 @@
 #include "gym/supervisor/problem_session.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -105,6 +106,12 @@ CheckerOptions checker_options(const task::Problem& problem, const EvalOptions& 
   return out;
 }
 
+// On a GPU both sides' hosts launch ahead of it, and wait in naps that would disturb each other.
+int cores_of_executors(int threads, bool on_gpu) {
+  constexpr unsigned kManyCores = 8;
+  return on_gpu && std::thread::hardware_concurrency() >= kManyCores ? 2 * threads : threads;
+}
+
 std::uint64_t tensor_bytes(const task::Signature& signature) {
   std::uint64_t bytes = 0;
   for (const auto* list : {&signature.inputs, &signature.statics, &signature.outputs}) {
@@ -127,8 +134,8 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   session->context_ = context;
   session->threads_ = options.threads;
   session->module_ = problem.is_module();
-  session->cores_ =
-      plan_cores(options.threads, opening.judge && is_timed(problem, workload, options));
+  session->cores_ = plan_cores(cores_of_executors(options.threads, context.device.has_value()),
+                               opening.judge && is_timed(problem, workload, options));
   OpenRequest request;
   request.kind = session->kind();
   request.admit = opening.admit;

@@ -20,11 +20,22 @@ struct AlignedBytes {
   std::vector<Unit> units;
 };
 
-class VectorTensors final : private AlignedBytes, public HostTensors {
+class VectorTensors : private AlignedBytes, public HostTensors {
  public:
   explicit VectorTensors(const Layout& layout)
       : AlignedBytes(layout.total_bytes()), HostTensors(layout, span(layout.total_bytes())) {}
   int descriptor() const override { return -1; }
+};
+
+// Counts who waits for what was written.
+class SettledTensors final : public VectorTensors {
+ public:
+  using VectorTensors::VectorTensors;
+  Status settle() const override {
+    settled += 1;
+    return {};
+  }
+  mutable int settled = 0;
 };
 
 class VectorArena final : private AlignedBytes, public HostArena {

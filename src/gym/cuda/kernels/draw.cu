@@ -10,6 +10,16 @@ __device__ inline u64 piece_seed(u64 seed, u64 piece) {
   return seed + piece * kGolden;
 }
 
+// This block's part of n numbers, where `blocks` neighbours share them.
+struct Share {
+  u64 first, end;
+};
+
+__device__ inline Share share_of(u64 n, u32 blocks) {
+  const u64 each = (n + blocks - 1) / blocks, first = blockIdx.x % blocks * each;
+  return {first < n ? first : n, first + each < n ? first + each : n};
+}
+
 __device__ inline float finished(const DrawTask& task, float x, int is_spike) {
   if (task.moves) x = task.mean + task.deviation * x;
   if (is_spike) x *= task.scale;
@@ -119,14 +129,14 @@ __device__ inline void choose(const DrawTask& task, const u64* words, Choice* ch
                 zero ? 0.0F : task.mix_deviation * (y / length)};
 }
 
-// A block a piece of at least NormalMixer::kWorthwhile numbers. Threads: 256. Dynamic shared
-// memory: kPools floats.
+// task.blocks blocks a piece of at least NormalMixer::kWorthwhile numbers. Threads: 256. Dynamic
+// shared memory: kPools floats.
 KW_KERNEL void kw_draw_mixed(DrawTask task) {
   __shared__ u64 words[kMixedBlocks * kBlockWords];
   __shared__ Choice choices[kMostWindows];
   __shared__ u16 spikes[kMostWindows];
   const u32 thread = threadIdx.x, threads = blockDim.x;
-  const u64 piece = task.first_piece + blockIdx.x;
+  const u64 piece = task.first_piece + blockIdx.x / task.blocks;
   const u64 start = piece * task.piece;
   const u64 rest = task.elements - start;
   const u64 n = rest < task.piece ? rest : task.piece;
@@ -153,7 +163,8 @@ KW_KERNEL void kw_draw_mixed(DrawTask task) {
     }
     __syncthreads();
   }
-  for (u64 i = thread; i < n; i += threads) {
+  const Share share = share_of(n, task.blocks);
+  for (u64 i = share.first + thread; i < share.end; i += threads) {
     const Choice& choice = choices[i / kWindow];
     const u32 column = (u32)(i % kWindow);
     const float a = kw_pools[choice.first + column];
@@ -188,19 +199,19 @@ __device__ inline u64 poisoned_word(const PoisonTask& task, u64 word, int nan_fi
   return out;
 }
 
-// A block a piece. Threads: 256.
+// task.blocks blocks a piece. Threads: 256.
 KW_KERNEL void kw_poison(PoisonTask task) {
   __shared__ u64 random[kBlockWords];
   __shared__ u64 pool[kPoisonPool];
   __shared__ u64 places[kMostPoisonBlocks];
   const u32 thread = threadIdx.x, threads = blockDim.x;
-  const u64 start = (u64)blockIdx.x * task.piece;
+  const u64 start = (u64)(blockIdx.x / task.blocks) * task.piece;
   const u64 rest = task.bytes - start;
   const u64 n = rest < task.piece ? rest : task.piece;
   const u64 pool_bytes = (n + 63) / 64 * 64;
   const int pool_words = (int)(pool_bytes < 8 * kPoisonPool ? pool_bytes / 8 : kPoisonPool);
   if (thread < kGenerators) {
-    Generator own = generator(piece_seed(task.seed, blockIdx.x), thread);
+    Generator own = generator(piece_seed(task.seed, blockIdx.x / task.blocks), thread);
     make_words(own, thread, 1, random);
     make_words(own, thread, (pool_words + kBlockWords - 1) / kBlockWords, pool);
     make_words(own, thread, kMostPoisonBlocks / kBlockWords, places);
@@ -213,7 +224,8 @@ KW_KERNEL void kw_poison(PoisonTask task) {
                             task.element_bytes == 8 && (i & 1) != 0 ? !nan_first : nan_first);
   __syncthreads();
   u64* out = (u64*)(task.out + start);
-  for (u32 i = thread; i < (n + 7) / 8; i += threads) {
+  const Share share = share_of((n + 7) / 8, task.blocks);
+  for (u32 i = (u32)share.first + thread; i < share.end; i += threads) {
     const u32 block = i / kPoisonBlock;
     const u32 place =
         i < kPoisonPool ? block * kPoisonBlock : (u32)(places[block] % kPoisonPlaces * 8);

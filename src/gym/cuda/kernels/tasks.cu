@@ -10,6 +10,7 @@ struct DrawTask {
   unsigned long long elements;
   unsigned long long piece;
   unsigned long long first_piece;  // of this launch
+  unsigned blocks;                 // that share a piece of mixed numbers
   unsigned long long seed;
   Draw kind;
   int dtype;  // tensor::DType
@@ -33,6 +34,7 @@ struct PoisonTask {
   unsigned long long out;
   unsigned long long bytes;
   unsigned long long piece;  // bytes
+  unsigned blocks;           // that share a piece
   unsigned long long seed;
   int element_bytes;
   // Floating dtypes: bits of the element. Others: is_float is 0, and least says how small a byte

@@ -37,6 +37,7 @@ class VectorBytes final : public DeviceBytes {
     std::ranges::fill(bytes_, std::byte{0});
     return {};
   }
+  Status settle() const override { return {}; }
 
  private:
   Status check(std::size_t offset, std::size_t bytes) const {
