@@ -7,12 +7,12 @@
 namespace kw::service {
 namespace {
 
-constexpr int kSchema = 1;
+constexpr int kAddressSchema = 1;
 
 }  // namespace
 
 std::string address_text(const ServerAddress& address) {
-  Json out = {{"schema", kSchema}, {"url", address.url}};
+  Json out = {{"schema", kAddressSchema}, {"url", address.url}};
   if (!address.certificate.empty()) out["certificate"] = address.certificate;
   return out.dump(1) + "\n";
 }
@@ -25,9 +25,9 @@ Result<ServerAddress> address_from_text(std::string_view text) {
   KW_TRY(const Json value, parse_json(text));
   KW_TRY(ObjectReader reader, ObjectReader::make(value, ""));
   KW_TRY(const std::int64_t schema, reader.integer("schema"));
-  if (schema != kSchema)
+  if (schema != kAddressSchema)
     return fail(ErrorCode::kUnsupported, "schema: {} is not {}, which is read here", schema,
-                kSchema);
+                kAddressSchema);
   ServerAddress out;
   KW_TRY(out.url, reader.string("url"));
   KW_TRY(const net::Url url, net::parse_url(out.url));

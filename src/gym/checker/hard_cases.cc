@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxUses = 32;
 constexpr std::size_t kMaxMixedAxes = 3;
-constexpr std::int64_t kFewElements = 64;  // of outputs that everything is reduced to
+constexpr std::int64_t kReducedElements = 64;  // of outputs that everything is reduced to
 constexpr std::size_t kKnownMemory = 256ULL << 20U;
 constexpr std::size_t kLeastShare = 2;
 constexpr std::size_t kWithMixes = 2;  // calls beside the mixes where not all cases are called
@@ -55,7 +55,7 @@ HardCases::HardCases(const task::Signature& signature, const InputSource& inputs
   for (std::size_t i = alone.size(); i > 1; --i) std::swap(alone[i - 1], alone[rng.below(i)]);
   for (HardKind kind : alone) add({{kind}, 0});
   reduces_all_ = std::ranges::all_of(signature.outputs, [](const task::Argument& output) {
-    return output.elements() < kFewElements;
+    return output.elements() < kReducedElements;
   });
 }
 
