@@ -46,8 +46,6 @@ function(kw_add_test name)
   target_link_libraries(${name}_test PRIVATE ${T_DEPS} kw_warnings GTest::gmock GTest::gtest_main)
   target_compile_options(${name}_test PRIVATE ${kw_test_flags})
   target_precompile_headers(${name}_test REUSE_FROM kw_test_pch)
-  # More of them together share names too often.
-  set_target_properties(${name}_test PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
   target_compile_definitions(${name}_test PRIVATE KW_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KW_BINARY_DIR="${PROJECT_BINARY_DIR}")
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   string(REGEX REPLACE "^([^/]*)/([^/]*).*" "\\1_\\2" folder ${folder})

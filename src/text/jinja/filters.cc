@@ -38,7 +38,7 @@ Result<Value> by_method(const Value& value, const Arguments& arguments) {
   KW_TRY(std::string text, to_text(value));
   return call_method(method_name, Value(std::move(text)), {});
 }
-constexpr char kUpper[] = "upper", kLower[] = "lower", kCapitalize[] = "capitalize";
+constexpr char kUpperName[] = "upper", kLowerName[] = "lower", kCapitalizeName[] = "capitalize";
 
 Result<Value> length(const Value& value, const Arguments& arguments) {
   KW_TRY_STATUS(arguments.only("length", 0));
@@ -203,7 +203,7 @@ Result<Value> map(const Value& value, const Arguments& arguments) {
 }
 
 constexpr std::pair<std::string_view, Filter> kFilters[] = {
-    {"capitalize", &by_method<kCapitalize>},
+    {"capitalize", &by_method<kCapitalizeName>},
     {"count", &length},
     {"d", &default_value},
     {"default", &default_value},
@@ -214,7 +214,7 @@ constexpr std::pair<std::string_view, Filter> kFilters[] = {
     {"last", &last},
     {"length", &length},
     {"list", &as_list},
-    {"lower", &by_method<kLower>},
+    {"lower", &by_method<kLowerName>},
     {"map", &map},
     {"reject", &chosen<false, false>},
     {"rejectattr", &chosen<false, true>},
@@ -225,7 +225,7 @@ constexpr std::pair<std::string_view, Filter> kFilters[] = {
     {"string", &as_string},
     {"tojson", &to_json},
     {"trim", &trim},
-    {"upper", &by_method<kUpper>},
+    {"upper", &by_method<kUpperName>},
 };
 
 template <bool (*holds_for)(const Value&)>
