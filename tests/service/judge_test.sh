@@ -2,26 +2,8 @@
 # solve on a module, problems check and data filter with --judge: a worker of a service does what this machine's gym does.
 # usage: judge_test.sh PROGRAM
 set -euo pipefail
-program=$(realpath -- "$1")
-scratch=$(mktemp -d)
-export XDG_CACHE_HOME=$scratch/cache XDG_DATA_HOME=$scratch/data NO_COLOR=1
-server="" worker=""
-finish() {
-  local pid
-  for pid in "$server" "$worker"; do
-    [[ -z $pid ]] || kill -9 "$pid" 2>/dev/null || true
-  done
-  wait 2>/dev/null || true
-  rm -rf "$scratch"
-}
-trap finish EXIT
-cd "$scratch"
-
-fail() {
-  printf 'FAILED: %s\n' "$*" >&2
-  tail -n 30 "$scratch"/*.err "$scratch"/*.out >&2 || true
-  exit 1
-}
+# shellcheck source=tests/service/helpers.sh
+source "${BASH_SOURCE[0]%/*}/helpers.sh"
 
 printf 'import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n' >relu.py
 printf 'def get_inputs():\n    return [torch.randn(64)]\ndef get_init_inputs():\n    return []\n' >>relu.py
@@ -30,12 +12,8 @@ printf 'def get_inputs():\n    return [torch.randn(64)]\ndef get_init_inputs():\
 
 "$program" serve --data tasks --port 0 >serve.out 2>serve.err &
 server=$!
-for ((i = 0; i < 1200; ++i)); do
-  url=$(head -n 1 serve.out 2>/dev/null || true)
-  [[ -z $url ]] || break
-  sleep 0.05
-done
-[[ -n $url ]] || fail "the server does not come up"
+until_true grep -q http serve.out
+url=$(head -n 1 serve.out)
 "$program" worker --server "$url" 2>worker.err &
 worker=$!
 
@@ -89,4 +67,3 @@ curl -sf "$url/metrics" | grep -q '^kw_tasks_failed_total 0$' || fail "a task fa
 kill -TERM "$worker" "$server"
 wait "$worker" || fail "the worker: exit $?"
 wait "$server" || fail "the server: exit $?"
-worker="" server=""

@@ -3,37 +3,9 @@
 # machine's own gym.
 # usage: kill_test.sh PROGRAM
 set -euo pipefail
-program=$(realpath -- "$1")
-root=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd)
-scratch=$(mktemp -d)
-export XDG_CACHE_HOME=$scratch/cache XDG_DATA_HOME=$scratch/data NO_COLOR=1
-server="" first="" evaluation="" others=()
-finish() {
-  local pid
-  for pid in "$server" "$first" "$evaluation" ${others[@]+"${others[@]}"}; do
-    [[ -z $pid ]] || kill -9 "$pid" 2>/dev/null || true
-  done
-  wait 2>/dev/null || true
-  rm -rf "$scratch"
-}
-trap finish EXIT
-cd "$scratch"
-
-fail() {
-  printf 'FAILED: %s\n' "$*" >&2
-  tail -n 30 "$scratch"/*.err "$scratch"/*.out >&2 || true
-  exit 1
-}
-
-# until_true COMMAND...: waits for an event, at most a minute.
-until_true() {
-  local i
-  for ((i = 0; i < 1200; ++i)); do
-    "$@" >/dev/null 2>&1 && return
-    sleep 0.05
-  done
-  fail "never came: $*"
-}
+# shellcheck source=tests/service/helpers.sh
+source "${BASH_SOURCE[0]%/*}/helpers.sh"
+others=()
 
 serve() { # PORT
   "$program" serve --data "$scratch/tasks" --port "$1" --lease 2 >serve.out 2>>serve.err &
@@ -88,7 +60,6 @@ for pid in "${others[@]}"; do
 done
 kill -TERM "$server"
 wait "$server" || fail "the server: exit $?"
-server="" others=() first=""
 
 code=0
 "${evaluate[@]}" >local.out 2>local.err || code=$?

@@ -2,33 +2,9 @@
 # kernelwright launch local: what dies comes back, clients follow the server, and nothing is left when it ends, however it ends.
 # usage: launch_test.sh PROGRAM
 set -euo pipefail
-program=$(realpath -- "$1")
-root=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd)
-scratch=$(mktemp -d)
-export XDG_CACHE_HOME=$scratch/cache XDG_DATA_HOME=$scratch/data NO_COLOR=1
-launcher=""
-finish() {
-  [[ -z $launcher ]] || kill -9 "$launcher" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$scratch"
-}
-trap finish EXIT
-cd "$scratch"
+# shellcheck source=tests/service/helpers.sh
+source "${BASH_SOURCE[0]%/*}/helpers.sh"
 
-fail() {
-  printf 'FAILED: %s\n' "$*" >&2
-  tail -n 30 "$scratch"/*.err "$scratch"/*.out >&2 || true
-  exit 1
-}
-# until_true COMMAND...: waits for an event, at most a minute.
-until_true() {
-  local i
-  for ((i = 0; i < 1200; ++i)); do
-    "$@" >/dev/null 2>&1 && return
-    sleep 0.05
-  done
-  fail "never came: $*"
-}
 # pid_of WORD: of the launcher's child that has it on its command line.
 pid_of() {
   local pid
@@ -47,9 +23,8 @@ launch() {
   launcher=$!
   until_true grep -q http launch.out
 }
-printf '#include "problem.h"\nextern "C" void run(const float* x, float* y, int64_t N) {\n  for (int64_t i = 0; i < N; ++i) y[i] = x[i] > 0 ? x[i] : 0;\n}\n' >relu.cpp
-evaluate() { # CONSTANT: another candidate for each
-  sed "s/: 0/: $1/" relu.cpp >candidate.cpp
+evaluate() { # ZERO: as write_relu's
+  write_relu candidate.cpp "$1"
   "$program" eval "$root/problems/relu" candidate.cpp --no-timing --no-evidence --json --judge tasks/server.json >eval.out 2>eval.err
 }
 
@@ -77,7 +52,6 @@ launch 1
 children=$(<"/proc/$launcher/task/$launcher/children")
 kill -9 "$launcher"
 wait "$launcher" 2>/dev/null || true
-launcher=""
 for pid in $children; do until_true gone "$pid"; done
 
 # A server that cannot listen.

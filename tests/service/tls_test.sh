@@ -3,37 +3,10 @@
 # renewed, and what is said when something does not fit.
 # usage: tls_test.sh PROGRAM
 set -euo pipefail
-program=$(realpath -- "$1")
-root=$(cd -- "${BASH_SOURCE[0]%/*}/../.." && pwd)
-scratch=$(mktemp -d)
-export XDG_CACHE_HOME=$scratch/cache XDG_DATA_HOME=$scratch/data NO_COLOR=1
+# shellcheck source=tests/service/helpers.sh
+source "${BASH_SOURCE[0]%/*}/helpers.sh"
 unset SSL_CERT_FILE SSL_CERT_DIR
-server="" plain="" worker="" expired=""
-finish() {
-  local pid
-  for pid in "$server" "$plain" "$worker" "$expired"; do
-    [[ -z $pid ]] || kill -9 "$pid" 2>/dev/null || true
-  done
-  wait 2>/dev/null || true
-  rm -rf "$scratch"
-}
-trap finish EXIT
-cd "$scratch"
 
-fail() {
-  printf 'FAILED: %s\n' "$*" >&2
-  tail -n 30 "$scratch"/*.err "$scratch"/*.out >&2 || true
-  exit 1
-}
-# until_true COMMAND...: waits for an event, at most a minute.
-until_true() {
-  local i
-  for ((i = 0; i < 1200; ++i)); do
-    "$@" >/dev/null 2>&1 && return
-    sleep 0.05
-  done
-  fail "never came: $*"
-}
 # says TEXT COMMAND...: the command fails, and its error has the text.
 says() {
   local text=$1
@@ -70,7 +43,7 @@ export KERNELWRIGHT_API_KEY=the-token-of-the-test
 "$program" worker --server "$url" --ca-file ca.crt --name one 2>worker.err &
 worker=$!
 
-printf '#include "problem.h"\nextern "C" void run(const float* x, float* y, int64_t N) {\n  for (int64_t i = 0; i < N; ++i) y[i] = x[i] > 0 ? x[i] : 0;\n}\n' >relu.cpp
+write_relu relu.cpp 0
 evaluate=("$program" eval "$root/problems/relu" relu.cpp --no-timing --no-evidence --json --judge)
 "${evaluate[@]}" "$url" --judge-ca-file ca.crt >eval.out 2>eval.err || fail "eval --judge: exit $?"
 grep -q '"outcome":"passed"' eval.out || fail "the verdict is wrong"
@@ -91,7 +64,7 @@ echo nothing >server.crt
 kill -HUP "$server"
 until_true grep -q 'stays as it was' serve.err
 [[ $(serial) == "$(openssl x509 -in second.crt -noout -serial)" ]] || fail "the new certificate is gone"
-sed -i 's/: 0/: 0.0f/' relu.cpp
+write_relu relu.cpp 0.0f
 SSL_CERT_FILE=ca.crt "${evaluate[@]}" "$url" >again.out 2>again.err || fail "eval after the renewal: exit $?"
 
 # What does not fit is an error at once, and names itself.
@@ -99,11 +72,9 @@ says "not trusted: unable to get local issuer certificate" "${evaluate[@]}" "$ur
 says "trusted are the certificates of first.crt" "$program" queue --server "$url" --ca-file first.crt
 says "must begin with https://" "$program" queue --server "http://127.0.0.1:${url##*:}"
 "$program" serve --data others --port 0 >plain.out 2>plain.err &
-plain=$!
 until_true grep -q http plain.out
 says "does not speak TLS" "$program" worker --server "$(sed 's/http/https/' plain.out)" --ca-file ca.crt
 openssl s_server -www -accept 127.0.0.1:0 -cert old.crt -key old.key >expired.out 2>&1 &
-expired=$!
 until_true grep -q '^ACCEPT 127' expired.out
 says "certificate has expired" "$program" queue --server "https://$(sed -n 's/^ACCEPT //p' expired.out)" --ca-file ca.crt
 
@@ -111,5 +82,4 @@ kill -TERM "$worker"
 wait "$worker" || fail "the worker: exit $?"
 kill -TERM "$server"
 wait "$server" || fail "the server: exit $?"
-worker="" server=""
 echo "fine"
