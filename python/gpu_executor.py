@@ -184,10 +184,10 @@ class GpuExecutor:
     def _run_calls(self):
         if self._arguments is None:
             raise Failed(pages.FAILURE_UNSUPPORTED, "a call came before prepare")
-        calls = [self._arguments.of_set(self._command.set_of_call[call]) for call in range(self._command.calls)]
         nanoseconds = 0
-        for call, arguments in enumerate(calls):
+        for call in range(self._command.calls):
             self._reply.set_call(call)
+            arguments = self._arguments.of_set(self._command.set_of_call[call])
             if self._launching is None:
                 self._learn_launching(arguments)
             flushes = flushes_for(*self._launching, time.perf_counter() - self._worked)

@@ -50,7 +50,7 @@ class RunningRequests {
 struct ServerCore {
   ServerCore(ServerOptions o, Router r, TlsContext t);
 
-  // What new connections speak; nullptr: plaintext. Any thread. A connection keeps its own.
+  // New connections get it, and each keeps its own; nullptr: they are plaintext. Any thread.
   TlsContext tls() const;
   void renew_tls(TlsContext renewed);
 

@@ -29,7 +29,8 @@ struct Url {
 // and passwords (they would reach logs), fragments, control bytes, white space, ports out of range.
 Result<Url> parse_url(std::string_view text);
 
-// What is sent to this host stays on this machine: "localhost", 127.0.0.0/8, ::1. host: as in Url.
+// Whether all that is sent to this host stays on this machine: "localhost", 127.0.0.0/8, ::1.
+// host: as in Url.
 bool is_loopback_host(std::string_view host);
 
 // "%41" to "A". Nothing for an escape that is cut or not hexadecimal, and for "%00".

@@ -30,8 +30,8 @@ struct Turn {
   // For logs: the answer's text, and what the environment said of it.
   std::string text;
   Json facts = Json::object();
-  // Of the context: 1 where a token is text of an observation that follows on an answer; empty:
-  // none is.
+  // It has a 1 for each token of the context that is text of an observation that follows on an
+  // answer; empty: none is.
   std::vector<std::uint8_t> observed;
   // Given by fill_advantages: one number for each token.
   std::vector<double> advantages;

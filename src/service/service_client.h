@@ -14,8 +14,8 @@
 namespace kw::service {
 
 struct ServiceClientOptions {
-  // Of the server, without a path; or the path of its address file (is_address_file()). Then calls
-  // follow the file to where the server is.
+  // It is the server's, without a path; or it is the path of the server's address file
+  // (is_address_file()), which calls follow to where the server is.
   std::string url = {};
   std::string token = {};              // empty: none
   std::string ca_file = {};            // as of net::ClientOptions

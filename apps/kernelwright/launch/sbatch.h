@@ -8,10 +8,10 @@
 
 namespace kw::front {
 
-// Where things are on the folder that all nodes share.
+// Files and folders as the nodes see them. What the functions name lies on the shared folder.
 struct LaunchPaths {
-  std::filesystem::path folder;   // absolute
-  std::filesystem::path program;  // kernelwright, as nodes see it
+  std::filesystem::path folder;   // absolute; all nodes share it
+  std::filesystem::path program;  // kernelwright
   std::filesystem::path data;     // the server's tasks
   std::filesystem::path python;   // of the workers' gym; empty: what the nodes have
 
@@ -25,7 +25,7 @@ struct LaunchPaths {
 // Slurm's.
 Status check_words(const LaunchSlurmCommand& command, const LaunchPaths& paths);
 
-// Of checked words.
+// The words passed check_words().
 std::string server_script(const LaunchSlurmCommand& command, const LaunchPaths& paths);
 std::string worker_script(const LaunchSlurmCommand& command, const LaunchPaths& paths);
 

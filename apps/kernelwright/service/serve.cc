@@ -33,10 +33,10 @@ constexpr std::chrono::seconds kGrace{1};  // for answers under way; clients ask
 // enough, and a stranger cannot take all.
 constexpr std::size_t kMaxConnectionsOfAddress = 1024;
 
-// Of a certificate that signs itself: its server makes another one when it starts again.
+// A certificate that signs itself is good for so long; a server makes another one at each start.
 constexpr std::chrono::hours kSelfSignedTime{10 * 365 * 24};
 
-// By what name other machines know this one.
+// Other machines know this one by it.
 std::string public_host(const ServeCommand& command) {
   if (!command.public_name.empty()) return command.public_name;
   const bool is_everywhere = command.host == "0.0.0.0" || command.host == "::";

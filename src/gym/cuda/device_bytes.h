@@ -24,6 +24,7 @@ class DeviceBytes {
   virtual std::uint64_t address() const = 0;  // the GPU's, as kernels take it
   virtual int descriptor() const = 0;         // by which another process maps it; -1: none
   virtual Status upload(std::size_t offset, std::span<const std::byte> from) = 0;
+  // Waits for what is queued.
   virtual Status download(std::size_t offset, std::span<std::byte> to) const = 0;
   // From another allocation of the same source.
   virtual Status copy(std::size_t offset, const DeviceBytes& from, std::size_t from_offset,

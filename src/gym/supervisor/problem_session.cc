@@ -106,10 +106,11 @@ CheckerOptions checker_options(const task::Problem& problem, const EvalOptions& 
   return out;
 }
 
-// On a GPU both sides' hosts launch ahead of it, and wait in naps that would disturb each other.
+// On a GPU neither side's executor is frozen while the other one launches. Each has a core where
+// there are many.
 int cores_of_executors(int threads, bool on_gpu) {
   constexpr unsigned kManyCores = 8;
-  return on_gpu && std::thread::hardware_concurrency() >= kManyCores ? 2 * threads : threads;
+  return on_gpu && std::thread::hardware_concurrency() >= kManyCores ? threads + 1 : threads;
 }
 
 std::uint64_t tensor_bytes(const task::Signature& signature) {

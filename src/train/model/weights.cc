@@ -11,13 +11,6 @@
 namespace kw::train {
 namespace {
 
-// Of masters, as lm::Parameters places tensors.
-constexpr std::int64_t kAlignment = 128;
-
-std::int64_t aligned(std::int64_t count) {
-  return (count + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // The embedding is the first tensor of the block, and the block is a multiple of 512 bytes.
 at::Tensor block_of(lm::Parameters& parameters) {
   return at::from_blob(parameters.embedding.data,

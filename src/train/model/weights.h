@@ -20,6 +20,13 @@
 
 namespace kw::train {
 
+// The next multiple of 128: tensors of masters begin there, as lm::Parameters places those of
+// float32.
+constexpr std::int64_t aligned(std::int64_t count) {
+  constexpr std::int64_t kNumbers = 128;
+  return (count + kNumbers - 1) / kNumbers * kNumbers;
+}
+
 // A LoRA adapter of some rows of a matrix: they are W + scale B A.
 struct LowRank {
   std::int64_t first_row = 0, rows = 0;

@@ -11,9 +11,6 @@
 namespace kw::train {
 namespace {
 
-// Where the tensors behind a matrix begin.
-constexpr std::int64_t kAlignment = 128;
-
 // The block of `total` numbers without the matrices and the padding behind them.
 std::vector<MasterSpan> spans_without(const std::vector<HiddenMatrices>& matrices,
                                       std::int64_t total) {
@@ -32,7 +29,7 @@ std::vector<MasterSpan> spans_without(const std::vector<HiddenMatrices>& matrice
       out.push_back({place, begin - place, second});
       second += begin - place;
     }
-    place = (end + kAlignment - 1) / kAlignment * kAlignment;
+    place = aligned(end);
   }
   return out;
 }

@@ -17,7 +17,7 @@ struct OptimizerSettings {
   double max_norm = 1;  // of the whole gradient; 0: no clipping
   std::optional<MuonStep> muon = {};
 };
-// Of a command's settings that passed check_optimizer().
+// S has a command's settings, which passed check_optimizer().
 template <typename S>
 OptimizerSettings optimizer_settings(const S& s) {
   OptimizerSettings out{{s.beta1, s.beta2, s.epsilon, s.weight_decay}, s.max_norm};
@@ -41,7 +41,7 @@ class Optimizer {
   const at::Tensor& first_moments() const { return first_; }
   const at::Tensor& second_moments() const { return second_; }
   std::int64_t steps() const { return steps_; }
-  // Of a checkpoint whose moments were copied in.
+  // A checkpoint has the number, and its moments were copied in.
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
  private:

@@ -25,8 +25,8 @@ struct FeedbackSettings {
   std::int64_t max_tokens = 0;  // of what the teacher reads and the answer together
 };
 
-// What the environment said of an answer, for people and models: the text of the facts' key
-// feedback, diagnostic or why_not. "": nothing.
+// The facts' key feedback, diagnostic or why_not has what the environment said of an answer, for
+// people and models. "": it said nothing.
 std::string feedback_of(const Json& facts);
 bool has_failed(const rollout::Turn& turn, double reward);
 

@@ -33,7 +33,7 @@ struct PlaySettings {
   double pause_seconds = 1;  // before the second try, doubled each time
 };
 
-// What the policy had read before each turn's answer, by the number of the episode.
+// The messages that the policy had read before each turn's answer, by the number of the episode.
 using Conversations = std::map<std::uint64_t, std::vector<std::vector<text::ChatMessage>>>;
 
 struct Played {
