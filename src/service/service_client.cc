@@ -1,6 +1,5 @@
 #include "service/service_client.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -11,11 +10,10 @@
 #include "os/file.h"
 #include "os/pause.h"
 #include "service/address_file.h"
+#include "service/patience.h"
 
 namespace kw::service {
 namespace {
-
-constexpr std::chrono::milliseconds kFirstPause{100}, kLongestPause{2000};
 
 ErrorCode code_of_status(int status) {
   if (status == 401 || status == 403) return ErrorCode::kPermissionDenied;
@@ -37,11 +35,6 @@ Error error_of(const net::ClientResponse& response) {
       code = error_code_from_string(error["code"].get<std::string>()).value_or(code);
   }
   return {code, message};
-}
-
-bool is_of_the_way(ErrorCode code) {
-  return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadlineExceeded ||
-         code == ErrorCode::kResourceExhausted;
 }
 
 }  // namespace
@@ -126,13 +119,10 @@ bool ServiceClient::has_moved(const ReachedPtr& from) {
   return true;
 }
 
-Result<Json> ServiceClient::call_at(const Reached& server, const std::string& method,
-                                    const std::string& path, const Json& body,
-                                    const std::stop_token& stop) const {
-  net::ClientRequest request;
-  request.method = method;
-  request.url = server.origin + path;
-  request.stop = stop;
+// The request's URL is the path.
+Result<Json> ServiceClient::call_at(const Reached& server, net::ClientRequest request,
+                                    const Json& body) const {
+  request.url = server.origin + request.url;
   if (!options_.token.empty()) request.headers.add("Authorization", "Bearer " + options_.token);
   if (!body.is_null()) {
     request.headers.add("Content-Type", "application/json");
@@ -148,25 +138,30 @@ Result<Json> ServiceClient::call_at(const Reached& server, const std::string& me
 }
 
 Result<Json> ServiceClient::call(const std::string& method, const std::string& path,
-                                 const Json& body, const std::stop_token& stop) {
+                                 const Json& body, const std::stop_token& stop,
+                                 std::optional<std::chrono::milliseconds> most) {
+  net::ClientRequest request;
+  request.method = method;
+  request.url = path;
+  request.stop = stop;
+  if (most) request.timeouts = {*most, *most, *most, *most};
   while (true) {
     KW_TRY(const ReachedPtr server, reach());
-    Result<Json> out = call_at(*server, method, path, body, stop);
+    Result<Json> out = call_at(*server, request, body);
     if (out || !follows_ || stop.stop_requested() || !has_moved(server)) return out;
   }
 }
 
 Result<Json> ServiceClient::call_patiently(const std::string& method, const std::string& path,
                                            const Json& body, const std::stop_token& stop) {
-  const auto end = std::chrono::steady_clock::now() + options_.patience;
-  std::chrono::milliseconds wait = kFirstPause;
+  Patience patience(Patience::Time::clock::now() + options_.patience);
   while (true) {
     Result<Json> out = call(method, path, body, stop);
-    if (out || !is_of_the_way(out.error().code())) return out;
-    if (std::chrono::steady_clock::now() + wait > end) return out;
+    if (out) return out;
+    const auto wait = patience.pause_after(out.error(), Patience::Time::clock::now());
+    if (!wait) return out;
     options_.on_retry(out.error());
-    if (!os::pause(wait, stop)) return fail(ErrorCode::kCancelled, "stopped");
-    wait = std::min(wait * 2, kLongestPause);
+    if (!os::pause(*wait, stop)) return fail(ErrorCode::kCancelled, "stopped");
   }
 }
 

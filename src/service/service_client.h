@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -46,9 +47,10 @@ class ServiceClient {
   static Result<std::unique_ptr<ServiceClient>> make(ServiceClientOptions options);
 
   // One call; body: nullptr for none. An error of the server's has its code and message, those of
-  // the way there are net::Client's.
+  // the way there are net::Client's. most: how long it may take; nullopt: net::ClientTimeouts.
   Result<Json> call(const std::string& method, const std::string& path, const Json& body,
-                    const std::stop_token& stop);
+                    const std::stop_token& stop,
+                    std::optional<std::chrono::milliseconds> most = std::nullopt);
   // The same, repeated while the server cannot be reached or is full, until the patience ends. Only
   // for calls that may be carried out twice.
   Result<Json> call_patiently(const std::string& method, const std::string& path, const Json& body,
@@ -72,8 +74,7 @@ class ServiceClient {
                              const std::string& address);
   Result<ReachedPtr> reach();
   bool has_moved(const ReachedPtr& from);
-  Result<Json> call_at(const Reached& server, const std::string& method, const std::string& path,
-                       const Json& body, const std::stop_token& stop) const;
+  Result<Json> call_at(const Reached& server, net::ClientRequest request, const Json& body) const;
 
   ServiceClientOptions options_;
   bool follows_;  // an address file

@@ -90,6 +90,12 @@ Result<LeaseReport> named_report(const Json& value, const std::string& where) {
 
 }  // namespace
 
+std::string_view to_string(ReportKind kind) {
+  for (const auto& [name, known] : kReports)
+    if (known == kind) return name;
+  return "";
+}
+
 Result<std::chrono::milliseconds> poll_time(double seconds, const std::string& where) {
   const auto most = static_cast<double>(kLongestPoll.count());
   if (!(seconds >= 0 && seconds <= most))

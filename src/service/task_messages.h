@@ -31,6 +31,7 @@ struct LeaseCall {
 Result<LeaseCall> lease_call_from_json(const Json& body);
 
 enum class ReportKind { kRenew, kComplete, kFail, kRelease };
+std::string_view to_string(ReportKind kind);  // "renew", ...
 // A worker says this of its lease.
 struct LeaseReport {
   ReportKind kind = ReportKind::kRenew;

@@ -10,7 +10,7 @@ namespace kw::service {
 namespace {
 
 constexpr std::size_t kMaxCallsARound = 256;
-constexpr std::chrono::milliseconds kLongestSleep{60000};
+constexpr int kUnheard = 10;  // parts of a lease
 
 Error ended() {
   return {ErrorCode::kUnavailable, "the server ends"};
@@ -54,6 +54,14 @@ Result<bool> carried_out(TaskTable& table, LeaseReport report, TaskTable::Time n
 
 Result<std::unique_ptr<TaskService>> TaskService::start(std::unique_ptr<TaskStorage> storage,
                                                         TaskServiceOptions options) {
+  KW_TRY(auto out, start_without_thread(std::move(storage), std::move(options)));
+  out->thread_ =
+      std::jthread([service = out.get()](const std::stop_token& stop) { service->run(stop); });
+  return out;
+}
+
+Result<std::unique_ptr<TaskService>> TaskService::start_without_thread(
+    std::unique_ptr<TaskStorage> storage, TaskServiceOptions options) {
   KW_TRY(const Rows rows, storage->load());
   return std::unique_ptr<TaskService>(
       new TaskService(std::move(storage), std::move(options), rows));
@@ -65,11 +73,11 @@ TaskService::TaskService(std::unique_ptr<TaskStorage> storage, TaskServiceOption
       start_name_(fmt::format("{:016x}", entropy_seed())),
       storage_(std::move(storage)),
       table_(options_.tasks, rows, options_.now()),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      heard_until_(options_.now()) {}
 
 TaskService::~TaskService() {
   thread_.request_stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   const Status unfinished = tl::unexpected(ended());
   while (auto left = calls_.take_if_there()) {
     // The table changes, but nobody commits or is told so.
@@ -82,7 +90,7 @@ TaskService::~TaskService() {
 
 void TaskService::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    auto call = calls_.take(stop, time_to_next(options_.now()));
+    auto call = calls_.take(stop, rest());
     if (stop.stop_requested()) {
       if (call) calls_.put(std::move(*call));
       return;
@@ -91,17 +99,34 @@ void TaskService::run(const std::stop_token& stop) {
   }
 }
 
+std::chrono::milliseconds TaskService::rest() {
+  const TaskTable::Time now = options_.now();
+  make_up(now);
+  const std::chrono::milliseconds out = time_to_next(now);
+  heard_until_ = now + out;
+  return out;
+}
+
+void TaskService::make_up(TaskTable::Time now) {
+  if (now - heard_until_ >= options_.tasks.lease / kUnheard)
+    table_.extend_leases(now - heard_until_);
+  heard_until_ = now;
+}
+
 std::chrono::milliseconds TaskService::time_to_next(TaskTable::Time now) const {
   TaskTable::Time next = table_.next_deadline();
   if (!watch_ends_.empty()) next = std::min(next, watch_ends_.begin()->first);
   for (const Idle& each : idle_) next = std::min(next, each.until);
   if (next <= now) return std::chrono::milliseconds(0);
-  if (next - now > kLongestSleep) return kLongestSleep;
+  // Of a longer sleep nobody could say whether the process was paused in it.
+  const std::chrono::milliseconds longest = options_.tasks.lease / kUnheard;
+  if (next - now > longest) return longest;
   return std::chrono::ceil<std::chrono::milliseconds>(next - now);
 }
 
 void TaskService::round(Call first) {
   const TaskTable::Time now = options_.now();
+  make_up(now);
   std::vector<Told> told;
   table_.expire(now);
   std::optional<Call> next;

@@ -6,6 +6,10 @@
 // one. Long polls wait in lists of the thread's, not on threads, and cost nothing while nothing
 // happens to their task. After a commit that failed the table is ahead of the disk: every later
 // call gets the error, on_broken is called, and the server must end.
+//
+// A worker cannot renew its lease while the thread hears nobody: in a commit that takes long, or
+// when the process was paused. Such a stretch, of a tenth of a lease or more, is added to all
+// leases.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -43,6 +47,12 @@ class TaskService {
 
   static Result<std::unique_ptr<TaskService>> start(std::unique_ptr<TaskStorage> storage,
                                                     TaskServiceOptions options);
+  // Its work is done by the caller, who calls rest(), waits that long or until a call has come, and
+  // calls turn(). For callers with a clock of their own.
+  static Result<std::unique_ptr<TaskService>> start_without_thread(
+      std::unique_ptr<TaskStorage> storage, TaskServiceOptions options);
+  std::chrono::milliseconds rest();
+  void turn() { round({}); }
   ~TaskService();
   TaskService(const TaskService&) = delete;
   TaskService& operator=(const TaskService&) = delete;
@@ -118,6 +128,7 @@ class TaskService {
   void call(Reply<T> reply, Do act);
   void run(const std::stop_token& stop);
   void round(Call first);
+  void make_up(TaskTable::Time now);
   void hand_out(TaskTable::Time now, std::vector<Told>& told);
   std::vector<Lease> lease_all(const LeaseCall& call, TaskTable::Time now);
   void look(TaskTable::Time now, std::vector<Told>& told);
@@ -139,7 +150,8 @@ class TaskService {
   std::set<std::pair<TaskTable::Time, WatcherId>> watch_ends_;
   std::deque<Idle> idle_;
   std::optional<Error> broken_;
-  std::jthread thread_;  // last: it uses the rest
+  TaskTable::Time heard_until_;  // nobody has been heard since
+  std::jthread thread_;          // last: it uses the rest
 };
 
 }  // namespace kw::service

@@ -481,6 +481,15 @@ void TaskTable::expire(Time now) {
     leave(tickets_.at(ticket_of_queue_.at(queued)), TicketState::kExpired, gone);
 }
 
+void TaskTable::extend_leases(std::chrono::nanoseconds by) {
+  std::set<std::pair<Time, JobId>> later;
+  for (const auto& [end, id] : lease_ends_) {
+    jobs_.at(id).lease_end = end + by;
+    later.emplace(end + by, id);
+  }
+  lease_ends_ = std::move(later);
+}
+
 TaskTable::Time TaskTable::next_deadline() const {
   const Time lease = lease_ends_.empty() ? Time::max() : lease_ends_.begin()->first;
   return std::min(lease, queue_.next_deadline());

@@ -141,6 +141,8 @@ class TaskTable {
 
   // Leases and tickets whose time has come.
   void expire(Time now);
+  // All leases end later by so much: nobody could renew them meanwhile.
+  void extend_leases(std::chrono::nanoseconds by);
   // Tickets that have become final since the last call, each once. Before take_changes().
   std::vector<TicketId> take_ended(Time now);
   Time next_deadline() const;

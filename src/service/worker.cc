@@ -3,7 +3,6 @@
 // judgement through its stop token; what the lease was worth then decides what is told.
 #include "service/worker.h"
 
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "gym/version.h"
 #include "os/pause.h"
 #include "service/fetched_problems.h"
+#include "service/held_lease.h"
 #include "service/work.h"
 
 namespace kw::service {
@@ -93,23 +93,21 @@ class Slot {
     options_.on_event(fmt::format("task {}: leased", leased.task));
     std::stop_source ending;
     std::stop_callback forward(stop, [&] { ending.request_stop(); });
-    std::atomic<bool> is_over = false;  // nobody takes an answer any more
+    HeldLease lease(leased.seconds);
     Result<WorkAnswer> found = fail(ErrorCode::kInternal, "");
     {
       std::jthread renewer([&](const std::stop_token& judged) {
-        while (os::pause(std::chrono::duration<double>(leased.seconds / 3), judged)) {
-          const auto go_on = tell(leased, "renew", {}, judged);
-          // A server that cannot be reached may come back with the lease.
-          if (!go_on && (judged.stop_requested() || may_retry(go_on.error().code()))) continue;
-          if (go_on && go_on->value("go_on", false)) continue;
-          is_over = true;
+        while (os::pause(lease.renewal_pause(), judged)) {
+          const Result<bool> renewed = renew(leased, lease.renewal_pause(), judged);
+          if (judged.stop_requested() || lease.goes_on_after(renewed)) continue;
           ending.request_stop();
           return;
         }
       });
       found = answer_of(leased, ending.get_token());
     }
-    answer(leased, found, is_over, stop);
+    const Error* failure = found ? nullptr : &found.error();
+    answer(leased, found, lease.report_of(failure, stop.stop_requested()), stop);
   }
 
   Result<WorkAnswer> answer_of(const Leased& leased, const std::stop_token& stop) {
@@ -121,19 +119,13 @@ class Slot {
     return std::visit(Doer{judge_, stop}, std::move(work));
   }
 
-  void answer(const Leased& leased, const Result<WorkAnswer>& found, bool is_over,
+  void answer(const Leased& leased, const Result<WorkAnswer>& found, ReportKind kind,
               const std::stop_token& stop) {
-    const char* what = "complete";
+    const std::string_view what = to_string(kind);
     Json more;
-    if (found) {
-      more = to_json(*found);
-    } else if (is_over ||
-               (stop.stop_requested() && found.error().code() == ErrorCode::kCancelled)) {
-      what = "release";
-    } else {
-      what = "fail";
+    if (kind == ReportKind::kComplete) more = to_json(*found);
+    if (kind == ReportKind::kFail)
       more = {{"code", to_string(found.error().code())}, {"message", found.error().message()}};
-    }
     // After a stop it is tried for a while only: without an answer the lease runs out.
     std::stop_source late;
     std::jthread clock;
@@ -150,7 +142,13 @@ class Slot {
              : fmt::format("task {}: {}: {}", leased.task, what, told.error().message()));
   }
 
-  static std::string path(const Leased& leased, const char* what) {
+  Result<bool> renew(const Leased& leased, std::chrono::milliseconds most,
+                     const std::stop_token& stop) {
+    KW_TRY(const Json answer,
+           client_.call("POST", path(leased, "renew"), body(leased, {}), stop, most));
+    return answer.value("go_on", false);
+  }
+  static std::string path(const Leased& leased, std::string_view what) {
     return fmt::format("/v1/leases/{}/{}", leased.task, what);
   }
   static Json body(const Leased& leased, const Json& more) {
@@ -158,11 +156,7 @@ class Slot {
     if (more.is_object()) out.update(more);
     return out;
   }
-  Result<Json> tell(const Leased& leased, const char* what, const Json& more,
-                    const std::stop_token& stop) {
-    return client_.call("POST", path(leased, what), body(leased, more), stop);
-  }
-  Result<Json> tell_patiently(const Leased& leased, const char* what, const Json& more,
+  Result<Json> tell_patiently(const Leased& leased, std::string_view what, const Json& more,
                               const std::stop_token& stop) {
     return client_.call_patiently("POST", path(leased, what), body(leased, more), stop);
   }

@@ -1,0 +1,81 @@
+// The turns of a TaskService without a thread, by a clock of the test's.
+#include "service/task_service.h"
+
+#include <gtest/gtest.h>
+
+namespace kw::service {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Each commit takes so long, by the test's clock.
+class SlowStorage : public MemoryStorage {
+ public:
+  SlowStorage(TaskTable::Time& now, const milliseconds& delay) : now_(now), delay_(delay) {}
+  Status commit(const Changes& changes) override {
+    now_ += delay_;
+    return MemoryStorage::commit(changes);
+  }
+
+ private:
+  TaskTable::Time& now_;
+  const milliseconds& delay_;
+};
+
+class TaskServiceTest : public testing::Test {
+ protected:
+  TaskServiceTest() {
+    TaskServiceOptions options;
+    options.tasks.lease = seconds(10);
+    options.now = [this] { return now; };
+    service = TaskService::start_without_thread(std::make_unique<SlowStorage>(now, commit_takes),
+                                                std::move(options))
+                  .value();
+    service->submit({{.key = "k", .request = "{}"}},
+                    [this](auto tickets) { ticket = tickets->front(); });
+    service->lease({.worker = "w"}, {}, [](const auto&) {});
+    turn();
+  }
+  void turn() {
+    service->turn();
+    (void)service->rest();
+  }
+  std::string state() {
+    std::string out;
+    service->status(ticket, "", milliseconds(0), [&](auto status) { out = status->state; });
+    turn();
+    return out;
+  }
+
+  TaskTable::Time now{seconds(1000)};
+  milliseconds commit_takes{0};
+  std::unique_ptr<TaskService> service;
+  TicketId ticket = 0;
+};
+
+TEST_F(TaskServiceTest, ASilentWorkerIsLost) {
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(state(), "leased");
+    now += service->rest();
+  }
+  EXPECT_EQ(state(), "waiting");
+}
+
+TEST_F(TaskServiceTest, APauseOfTheServerIsNoSilenceOfAWorker) {
+  now += seconds(60);
+  EXPECT_EQ(state(), "leased");
+  now += seconds(9);
+  EXPECT_EQ(state(), "leased");
+}
+
+TEST_F(TaskServiceTest, ASlowCommitIsNoSilenceOfAWorker) {
+  commit_takes = seconds(40);
+  service->submit({{.key = "other", .request = "{}"}}, [](const auto&) {});
+  turn();
+  commit_takes = milliseconds(0);
+  EXPECT_EQ(state(), "leased");
+}
+
+}  // namespace
+}  // namespace kw::service
