@@ -73,7 +73,8 @@ void Activity::note_end(EndedTask task) {
 std::vector<TaskShare> Activity::busy_workers() const {
   std::vector<TaskShare> out;
   for (const auto& [name, worker] : workers_)
-    if (worker.leased > 0) out.push_back({.name = name, .waiting = 0, .leased = worker.leased});
+    if (worker.leased > 0)
+      out.push_back({.name = name, .waiting = 0, .leased = worker.leased, .judged_seconds = 0});
   return out;
 }
 
@@ -90,7 +91,7 @@ Overview Activity::look(const std::string& tenant, std::uint64_t after, Time now
     }
   } else {
     for (const auto& [name, share] : tenants_)
-      out.tenants.push_back({name, share.waiting, share.leased});
+      out.tenants.push_back({name, share.waiting, share.leased, 0});
     std::ranges::stable_sort(out.tenants, std::ranges::greater(),
                              [](const TaskShare& each) { return each.waiting + each.leased; });
     if (out.tenants.size() > kMaxListed) out.tenants.resize(kMaxListed);

@@ -22,6 +22,7 @@ namespace kw::service {
 struct TaskShare {
   std::string name = {};
   std::size_t waiting = 0, leased = 0;
+  double judged_seconds = 0;  // since the server's start
 };
 
 // A task that has its end.
@@ -50,6 +51,7 @@ struct Overview {
   std::vector<std::uint32_t> ends = {};                // ended tasks in each span, oldest first
   std::vector<EndedTask> ended = {};                   // newest first
   std::uint64_t next = 0;                              // place behind the newest
+  double judged_seconds = 0;                           // of all tenants; 0 for one tenant's view
 };
 
 // One caller at a time.

@@ -49,6 +49,7 @@ Json overview_json(const TaskService::Seen& seen, const std::string& tenant,
     out["leased"] = seen.counts.leased;
     out["lost_workers"] = seen.counts.lost_workers;
     out["retries"] = seen.counts.retries;
+    out["judged_seconds"] = from.judged_seconds;
     Json& workers = out["workers"] = Json::array();
     for (const WorkerActivity& each : from.workers) workers.push_back(worker_json(each, seen.now));
   } else {
@@ -57,7 +58,10 @@ Json overview_json(const TaskService::Seen& seen, const std::string& tenant,
   }
   Json& tenants = out["tenants"] = Json::array();
   for (const TaskShare& each : from.tenants)
-    tenants.push_back({{"name", each.name}, {"waiting", each.waiting}, {"leased", each.leased}});
+    tenants.push_back({{"name", each.name},
+                       {"waiting", each.waiting},
+                       {"leased", each.leased},
+                       {"judged_seconds", each.judged_seconds}});
   Json& outcomes = out["outcomes"] = Json::object();
   for (const auto& [name, count] : from.outcomes) outcomes[name] = count;
   out["ends"] = {{"seconds", Overview::kSpan.count()}, {"counts", from.ends}};

@@ -442,7 +442,9 @@ TEST_F(ServiceTest, AnOverviewTellsWhatHasEndedSinceTheLast) {
   const std::string id = call("POST", "/v1/tasks", body).value()["tasks"][0]["id"];
   Json now = call("GET", "/v1/overview").value();
   EXPECT_EQ(now["waiting"], 1);
-  EXPECT_EQ(now["tenants"], (Json::array({{{"name", ""}, {"waiting", 1}, {"leased", 0}}})));
+  EXPECT_EQ(
+      now["tenants"],
+      (Json::array({{{"name", ""}, {"waiting", 1}, {"leased", 0}, {"judged_seconds", 0.0}}})));
   const Json lease = this->lease();
   now = call("GET", "/v1/overview").value();
   EXPECT_EQ(now["workers"][0]["name"], "w");
@@ -517,6 +519,9 @@ TEST(Callers, ATenantSeesAndNamesItsOwn) {
   EXPECT_EQ(call(b, "GET", "/v1/groups/g").value()["open"], 1);
   tasks["tasks"][0]["submission"] = "t";
   EXPECT_EQ(call(a, "POST", "/v1/tasks", tasks).error().code(), ErrorCode::kResourceExhausted);
+  tasks["tasks"].push_back(tasks["tasks"][0]);
+  EXPECT_EQ(call(a, "POST", "/v1/tasks", tasks).error().message(),
+            "tasks: 2 at once, and a may have 1 under way");
   EXPECT_EQ(call(worker, "GET", "/v1/tasks/" + of_a).error().code(), ErrorCode::kPermissionDenied);
   EXPECT_EQ(call(a, "GET", "/v1/queue").error().code(), ErrorCode::kPermissionDenied);
   EXPECT_EQ(call(a, "POST", "/v1/leases", Json::object()).error().code(),

@@ -167,6 +167,20 @@ Result<ProblemRow> uploaded_problem(const Json& body) {
   return ProblemRow{.hash = read.hash, .text = problem->dump()};
 }
 
+// Why no patience helps with a submission that is over its tenant's quota by itself.
+std::optional<std::string> never_fits(const Identity& who,
+                                      const std::vector<Submission>& submissions) {
+  std::size_t bytes = 0;
+  for (const Submission& each : submissions) bytes += each.request.size();
+  if (who.most_open > 0 && submissions.size() > who.most_open)
+    return fmt::format("tasks: {} at once, and {} may have {} under way", submissions.size(),
+                       printable(who.tenant, 200), who.most_open);
+  if (who.most_bytes > 0 && bytes > who.most_bytes)
+    return fmt::format("tasks: their requests have {} bytes, and {} may have {} under way", bytes,
+                       printable(who.tenant, 200), who.most_bytes);
+  return std::nullopt;
+}
+
 Scope scope_of(const net::Request& request) {
   if (request.path.starts_with("/v1/leases") || request.path.starts_with("/v1/reports"))
     return Scope::kWork;
@@ -185,6 +199,8 @@ class TaskRoutes {
     if (!submissions) return responder.send(refusal_of_body(submissions.error()));
     const auto who = callers_.identify(request);
     if (!who) return responder.send(refusal(who.error()));
+    if (auto why = never_fits(*who, *submissions))
+      return responder.send(net::error_response(413, *why));
     for (Submission& each : *submissions) submit_as(*who, each);
     service_.submit(std::move(*submissions),
                     [this, who = *who, shared = share(std::move(responder))](auto tickets) {
@@ -365,7 +381,10 @@ class TaskRoutes {
   void metrics(net::Responder responder) const {
     service_.counts([this, shared = share(std::move(responder))](auto counts) {
       if (!counts) return shared->send(refusal(counts.error()));
-      shared->send(metrics_response(*counts));
+      service_.view([this, shared, counts = *counts](auto view) {
+        if (!view) return shared->send(refusal(view.error()));
+        shared->send(metrics_response(counts, view->judged_seconds));
+      });
     });
   }
 
@@ -389,8 +408,17 @@ class TaskRoutes {
   }
 
   // The counts of the table are written as they are: they have no other owner.
-  net::Response metrics_response(const TaskCounts& counts) const {
+  net::Response metrics_response(const TaskCounts& counts,
+                                 const std::map<std::string, double>& judged_seconds) const {
     std::string text = metrics_.text();
+    net::MetricRegistry shares;
+    for (const auto& [tenant, seconds] : judged_seconds)
+      shares
+          .counter("kw_tenant_judged_milliseconds_total",
+                   "How long tasks of the tenant were judged, as long as it is remembered.",
+                   {{"tenant", tenant}})
+          .add(static_cast<std::uint64_t>(seconds * 1000));
+    text += shares.text();
     auto add = [&](const char* kind, const char* name, const char* help, std::uint64_t value) {
       text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{0} {3}\n", name, help, kind, value);
     };
@@ -428,6 +456,8 @@ void submit_as(const Identity& who, Submission& submission) {
   submission.submission = own_name(who, submission.submission);
   submission.group = own_name(who, submission.group);
   submission.most_open = who.most_open;
+  submission.most_bytes = who.most_bytes;
+  submission.most_seconds = who.most_seconds;
   submission.weight = who.weight;
 }
 

@@ -247,7 +247,7 @@ void TaskService::submit(std::vector<Submission> submissions, Reply<std::vector<
       [submissions = std::move(submissions)](
           TaskTable& table, TaskTable::Time now) mutable -> Result<std::vector<TicketId>> {
         KW_TRY_STATUS(table.knows_problems(submissions));
-        KW_TRY_STATUS(table.has_room(submissions));
+        KW_TRY_STATUS(table.has_room(submissions, now));
         std::vector<TicketId> out;
         for (Submission& each : submissions) out.push_back(table.submit(std::move(each), now));
         return out;

@@ -43,6 +43,7 @@ gym::Queue::Accepted TaskTable::enter(const JobRow& job, const Submission& submi
   wish.weight = submission.weight;
   if (ticket.row.timeout_ms > 0)
     wish.deadline = now + std::chrono::milliseconds(ticket.row.timeout_ms);
+  wish.ages_at = now + options_.ageing;
   const gym::Queue::Accepted out = queue_.submit(std::move(wish));
   ticket.queued = out.ticket;
   ticket_of_queue_[out.ticket] = ticket.row.id;
@@ -83,6 +84,7 @@ void TaskTable::restore(const Rows& rows, Time now) {
       KW_CHECK(queue_.start({}).has_value());
       ++counts_.leased;
       activity_.count_leased(job.row.tenant, job.row.worker, 1);
+      job.lease_begin = now;
       job.lease_end = now + options_.lease;
       lease_ends_.emplace(job.lease_end, id);
       if (!job.row.lease.empty()) by_lease_[job.row.lease] = id;
@@ -90,8 +92,13 @@ void TaskTable::restore(const Rows& rows, Time now) {
   }
   for (const auto& [id, job] : jobs_)
     if (service::is_final(job.row.state)) finished_.push_back(id);
-  for (const auto& [id, ticket] : tickets_) {
-    if (!is_final(id)) ++open_[ticket.row.owner];
+  for (auto& [id, ticket] : tickets_) {
+    if (!is_final(id)) {
+      ticket.bytes = text_of(jobs_.at(ticket.row.job).row).size();
+      Open& open = open_[ticket.row.owner];
+      ++open.tickets;
+      open.bytes += ticket.bytes;
+    }
     if (ticket.row.group.empty()) continue;
     Group& group = groups_[ticket.row.group];
     ++group.known;
@@ -104,9 +111,12 @@ void TaskTable::restore(const Rows& rows, Time now) {
   }
 }
 
-void TaskTable::note_end(const TicketRow& ticket) {
+void TaskTable::note_end(const Ticket& ended) {
+  const TicketRow& ticket = ended.row;
   ended_.push_back(ticket.id);
-  if (auto open = open_.find(ticket.owner); --open->second == 0) open_.erase(open);
+  const auto open = open_.find(ticket.owner);
+  open->second.bytes -= ended.bytes;
+  if (--open->second.tickets == 0) open_.erase(open);
   if (ticket.group.empty()) return;
   Group& group = groups_.at(ticket.group);
   --group.open;
@@ -162,22 +172,41 @@ Result<GroupStatus> TaskTable::group(const std::string& name, std::size_t after,
   return out;
 }
 
-Status TaskTable::has_room(const std::vector<Submission>& submissions) const {
-  std::size_t bytes = waiting_bytes_ + shelf_.held_bytes(), fresh = 0;
+Status TaskTable::has_quota(const Submission& of, std::size_t tickets, std::size_t bytes,
+                            Time now) const {
+  const auto found = open_.find(of.owner);
+  const Open open = found == open_.end() ? Open{} : found->second;
+  const std::string owner = printable(of.owner, 200);
+  if (of.most_open > 0 && open.tickets + tickets > of.most_open)
+    return fail(ErrorCode::kResourceExhausted,
+                "{} tasks of {} are under way, and it may have {}: try again later", open.tickets,
+                owner, of.most_open);
+  if (of.most_bytes > 0 && open.bytes + bytes > of.most_bytes)
+    return fail(ErrorCode::kResourceExhausted,
+                "requests of {} under way have {} bytes with these, and it may have {}: try again "
+                "later",
+                owner, open.bytes + bytes, of.most_bytes);
+  const auto judged =
+      std::chrono::floor<std::chrono::seconds>(judging_.in_last_hour(of.owner, now));
+  if (of.most_seconds > 0 && judged.count() >= of.most_seconds)
+    return fail(ErrorCode::kResourceExhausted,
+                "tasks of {} were judged for {} seconds in the last hour, and it may have {}: try "
+                "again later",
+                owner, judged.count(), of.most_seconds);
+  return {};
+}
+
+Status TaskTable::has_room(const std::vector<Submission>& submissions, Time now) const {
+  std::size_t bytes = waiting_bytes_ + shelf_.held_bytes(), fresh = 0, requested = 0;
   for (const Submission& each : submissions) {
     if (!each.submission.empty() && by_submission_.contains(each.submission)) continue;
     bytes += each.request.size();
+    requested += each.request.size();
     if (!shelf_.contains(each.problem)) bytes += each.problem_text.size();
     ++fresh;
   }
   if (fresh == 0) return {};
-  const Submission& first = submissions.front();
-  const auto found = open_.find(first.owner);
-  const std::size_t open = found == open_.end() ? 0 : found->second;
-  if (first.most_open > 0 && open + fresh > first.most_open)
-    return fail(ErrorCode::kResourceExhausted,
-                "{} tasks of {} are under way, and it may have {}: try again later", open,
-                printable(first.owner, 200), first.most_open);
+  KW_TRY_STATUS(has_quota(submissions.front(), fresh, requested, now));
   if (counts_.waiting + fresh <= options_.most_waiting && bytes <= options_.most_waiting_bytes)
     return {};
   return fail(ErrorCode::kResourceExhausted,
@@ -236,7 +265,10 @@ TicketId TaskTable::submit(Submission submission, Time now) {
                 .timeout_ms = submission.timeout_ms,
                 .owner = submission.owner,
                 .group = submission.group};
-  ++open_[submission.owner];
+  ticket.bytes = submission.request.size();
+  Open& open = open_[submission.owner];
+  ++open.tickets;
+  open.bytes += ticket.bytes;
   if (!submission.group.empty()) {
     Group& group = groups_[submission.group];
     ++group.open;
@@ -298,7 +330,7 @@ void TaskTable::leave(Ticket& ticket, TicketState state, const gym::Queue::Gone&
   ticket.row.state = state;
   ticket_of_queue_.erase(ticket.queued);
   changed_tickets_.insert(ticket.row.id);
-  note_end(ticket.row);
+  note_end(ticket);
   Job& job = jobs_.at(ticket.row.job);
   if (gone.stop) job.is_stopped = true;
   if (gone.dropped) end(job, JobState::kCancelled, std::nullopt);
@@ -325,6 +357,7 @@ std::optional<Lease> TaskTable::leased_as(const std::string& name, Time now) {
 
 std::optional<Lease> TaskTable::lease(const std::string& worker, const std::string& name, Time now,
                                       const std::string& problem) {
+  queue_.age(now);
   const auto started = queue_.start_with(problem);
   if (!started) return std::nullopt;
   Job& job = jobs_.at(of_queue_.at(*started));
@@ -333,6 +366,7 @@ std::optional<Lease> TaskTable::lease(const std::string& worker, const std::stri
   ++job.row.epoch;
   job.row.lease = name;
   if (!name.empty()) by_lease_[name] = job.row.id;
+  job.lease_begin = now;
   job.lease_end = now + options_.lease;
   lease_ends_.emplace(job.lease_end, job.row.id);
   return Lease{job.row.id, job.row.epoch, text_of(job.row)};
@@ -369,11 +403,12 @@ Status TaskTable::complete(JobId id, std::int64_t epoch, std::string answer, Tim
   if (recent_ends_.size() > kPaceOver) recent_ends_.pop_front();
   activity_.see_worker(job->row.worker, now);
   activity_.count_answer(job->row.worker);
+  const gym::Queue::Cost took = judged(*job, now);
   if (job->is_stopped) {
-    end(*job, JobState::kCancelled, std::nullopt);
+    end(*job, JobState::kCancelled, std::nullopt, took);
   } else {
     job->summary = std::move(summary);
-    end(*job, JobState::kDone, std::move(answer));
+    end(*job, JobState::kDone, std::move(answer), took);
   }
   return {};
 }
@@ -387,13 +422,13 @@ Status TaskTable::fail_job(JobId id, std::int64_t epoch, const Error& why) {
     return {};
   }
   ++counts_.retries;
-  give_back(*job);
+  give_back(*job, {});
   return {};
 }
 
 Status TaskTable::release(JobId id, std::int64_t epoch) {
   KW_TRY(Job * job, held(id, epoch));
-  give_back(*job);
+  give_back(*job, {});
   return {};
 }
 
@@ -420,10 +455,18 @@ void TaskTable::set_state(Job& job, JobState state) {
   changed_jobs_.insert(job.row.id);
 }
 
-void TaskTable::give_back(Job& job) {
+// Counts the time since the lease began as the tenant's.
+gym::Queue::Cost TaskTable::judged(const Job& job, Time now) {
+  const auto out = std::chrono::duration_cast<gym::Queue::Cost>(now - job.lease_begin);
+  judging_.add(job.row.tenant, out, now);
+  return out;
+}
+
+// cost: what it costs its tenant that the job was begun.
+void TaskTable::give_back(Job& job, gym::Queue::Cost cost) {
   end_lease(job);
   const gym::Queue::JobId queued = job.queued;
-  if (queue_.give_back(queued)) {
+  if (queue_.give_back(queued, cost)) {
     set_state(job, JobState::kWaiting);
     return;
   }
@@ -431,14 +474,16 @@ void TaskTable::give_back(Job& job) {
   end(job, JobState::kCancelled, std::nullopt);
 }
 
-void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer) {
+void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer,
+                    std::optional<gym::Queue::Cost> took) {
   if (job.row.state == JobState::kLeased) {
     end_lease(job);
-    for (gym::Queue::TicketId ticket : queue_.finish(job.queued)) ticket_of_queue_.erase(ticket);
+    for (gym::Queue::TicketId ticket : queue_.finish(job.queued, took))
+      ticket_of_queue_.erase(ticket);
   }
   of_queue_.erase(job.queued);
   for (TicketId ticket : job.tickets)
-    if (tickets_.at(ticket).row.state == TicketState::kOpen) note_end(tickets_.at(ticket).row);
+    if (tickets_.at(ticket).row.state == TicketState::kOpen) note_end(tickets_.at(ticket));
   waiting_bytes_ -= text_of(job.row).size();
   if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
   set_state(job, state);
@@ -463,10 +508,11 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer)
   finished_.push_back(job.row.id);
 }
 
-void TaskTable::lose(Job& job) {
+void TaskTable::lose(Job& job, Time now) {
   ++counts_.lost_workers;
   ++job.row.lost;
-  if (job.is_stopped || job.row.lost < kMaxLost) return give_back(job);
+  const gym::Queue::Cost took = judged(job, now);
+  if (job.is_stopped || job.row.lost < kMaxLost) return give_back(job, took);
   end(job, JobState::kDead,
       error_answer(ErrorCode::kInternal,
                    fmt::format("{} workers were lost while they judged task {}, the last one "
@@ -476,7 +522,7 @@ void TaskTable::lose(Job& job) {
 
 void TaskTable::expire(Time now) {
   while (!lease_ends_.empty() && lease_ends_.begin()->first <= now)
-    lose(jobs_.at(lease_ends_.begin()->second));
+    lose(jobs_.at(lease_ends_.begin()->second), now);
   for (const auto& [queued, gone] : queue_.expire(now))
     leave(tickets_.at(ticket_of_queue_.at(queued)), TicketState::kExpired, gone);
 }
@@ -498,13 +544,17 @@ TaskTable::Time TaskTable::next_deadline() const {
 QueueView TaskTable::view() const {
   QueueView out;
   for (const auto& [name, share] : activity_.tenants())
-    out.tenants.push_back({name, share.waiting, share.leased});
+    out.tenants.push_back({name, share.waiting, share.leased, judging_.seconds_of(name)});
   out.workers = activity_.busy_workers();
+  out.judged_seconds = judging_.seconds();
   return out;
 }
 
 Overview TaskTable::overview(const std::string& tenant, std::uint64_t after, Time now) const {
-  return activity_.look(tenant, after, now);
+  Overview out = activity_.look(tenant, after, now);
+  for (TaskShare& each : out.tenants) each.judged_seconds = judging_.seconds_of(each.name);
+  if (tenant.empty()) out.judged_seconds = judging_.all_seconds();
+  return out;
 }
 
 void TaskTable::see_worker(const std::string& worker, Time now) {

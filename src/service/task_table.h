@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "gym/queue/queue.h"
 #include "service/activity.h"
+#include "service/judging_time.h"
 #include "service/problem_shelf.h"
 #include "service/task_rows.h"
 
@@ -31,14 +32,18 @@ struct TaskOptions {
   std::size_t most_waiting_bytes = std::size_t{1} << 30U;  // of requests
   std::size_t kept = 10000;  // finished jobs whose answers can still be asked for
   ShelfLimits problems = {};
+  std::chrono::milliseconds ageing{600000};  // a task that waits longer goes before all priorities
 };
 
 struct Submission {
   std::string submission = {};  // the same text again gives the ticket that it gave before
   std::string key = {}, tenant = {};
-  std::string owner = {};     // as in TicketRow
-  std::size_t most_open = 0;  // tickets of the owner; 0: no limit
-  int weight = 1;             // of the tenant; not stored: after a restart it is 1
+  std::string owner = {};  // as in TicketRow
+  // Limits of the owner's; 0: none.
+  std::size_t most_open = 0;      // tickets
+  std::size_t most_bytes = 0;     // of requests of open tickets
+  std::int64_t most_seconds = 0;  // of judging in an hour
+  int weight = 1;                 // of the tenant; not stored: after a restart it is 1
   int priority = 0;
   std::int64_t timeout_ms = 0;    // 0: none
   std::string group = {};         // tickets of a group can be waited for together; empty: none
@@ -72,6 +77,7 @@ struct GroupStatus {
 
 struct QueueView {
   std::vector<TaskShare> tenants = {}, workers = {};  // by name; workers that have a lease
+  std::map<std::string, double> judged_seconds = {};  // by tenant, also of those without a task
 };
 
 struct TaskCounts {
@@ -93,7 +99,7 @@ class TaskTable {
 
   // kResourceExhausted when too much waits already, or too much of the owner. Submissions that are
   // known by name need no room. All are of one owner.
-  Status has_room(const std::vector<Submission>& submissions) const;
+  Status has_room(const std::vector<Submission>& submissions, Time now) const;
   // kNotFound names the first submission whose problem is neither known nor in one before it.
   Status knows_problems(const std::vector<Submission>& submissions) const;
   void put_problem(const std::string& hash, std::string text);
@@ -166,13 +172,18 @@ class TaskTable {
     JobRow row;
     gym::Queue::JobId queued = 0;  // in queue_, until it is final
     bool is_stopped = false;       // leased, and nobody waits
-    Time lease_end = Time::max();
+    Time lease_begin = {}, lease_end = Time::max();
     std::vector<TicketId> tickets = {};
     AnswerSummary summary = {};  // of its answer, unless that is older than the server's start
   };
   struct Ticket {
     TicketRow row;
     gym::Queue::TicketId queued = 0;
+    std::size_t bytes = 0;  // of the request, while it is open
+  };
+  // The open tickets of an owner.
+  struct Open {
+    std::size_t tickets = 0, bytes = 0;
   };
 
   struct Group {
@@ -183,14 +194,17 @@ class TaskTable {
   };
 
   void restore(const Rows& rows, Time now);
-  void note_end(const TicketRow& ticket);
+  void note_end(const Ticket& ticket);
   gym::Queue::Accepted enter(const JobRow& job, const Submission& submission, Ticket& ticket,
                              Time now);
   void set_state(Job& job, JobState state);
-  void end(Job& job, JobState state, std::optional<std::string> answer);
+  void end(Job& job, JobState state, std::optional<std::string> answer,
+           std::optional<gym::Queue::Cost> took = std::nullopt);
+  gym::Queue::Cost judged(const Job& job, Time now);
+  Status has_quota(const Submission& of, std::size_t tickets, std::size_t bytes, Time now) const;
   void end_lease(Job& job);
-  void give_back(Job& job);
-  void lose(Job& job);
+  void give_back(Job& job, gym::Queue::Cost cost);
+  void lose(Job& job, Time now);
   void leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone);
   Result<Job*> held(JobId job, std::int64_t epoch);
   void forget_in(const std::string& group);
@@ -204,8 +218,8 @@ class TaskTable {
   std::map<TicketId, Ticket> tickets_;
   std::unordered_map<std::string, TicketId> by_submission_;
   std::unordered_map<std::string, Group> groups_;
-  std::unordered_map<std::string, std::size_t> open_;  // tickets by owner
-  std::unordered_map<std::string, JobId> by_lease_;    // of leases under way
+  std::unordered_map<std::string, Open> open_;       // by owner
+  std::unordered_map<std::string, JobId> by_lease_;  // of leases under way
   std::unordered_map<gym::Queue::JobId, JobId> of_queue_;
   std::unordered_map<gym::Queue::TicketId, TicketId> ticket_of_queue_;
   std::set<std::pair<Time, JobId>> lease_ends_;
@@ -214,6 +228,7 @@ class TaskTable {
   std::size_t waiting_bytes_ = 0;  // of requests of waiting and leased jobs
   TaskCounts counts_;
   Activity activity_;
+  JudgingTime judging_;
   std::set<JobId> new_jobs_, changed_jobs_, answered_jobs_;
   std::set<TicketId> changed_tickets_;
   std::vector<JobId> forgotten_;

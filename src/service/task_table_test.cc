@@ -139,9 +139,9 @@ TEST_F(TaskTableTest, StopsAJudgementThatNobodyWaitsFor) {
 
 TEST_F(TaskTableTest, LimitsWhatWaitsAndForgetsTheOldest) {
   std::vector<Submission> many(31);
-  EXPECT_EQ(table.has_room(many).error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(table.has_room(many, now).error().code(), ErrorCode::kResourceExhausted);
   many.pop_back();
-  EXPECT_TRUE(table.has_room(many));
+  EXPECT_TRUE(table.has_room(many, now));
   TaskTable small({.kept = 1}, {}, now);
   const auto judged = [&](const char* name) {
     const TicketId out = small.submit({.submission = name, .key = name, .request = "{}"}, now);
@@ -214,18 +214,18 @@ TEST_F(TaskTableTest, AnOwnerHasItsQuotaAndSeesItsOwn) {
           {.submission = name, .key = name, .owner = owner, .most_open = 2, .request = "{}"});
     return out;
   };
-  EXPECT_EQ(table.has_room(some("o", {"a", "b", "c"})).error().message(),
+  EXPECT_EQ(table.has_room(some("o", {"a", "b", "c"}), now).error().message(),
             "0 tasks of o are under way, and it may have 2: try again later");
   const auto first = some("o", {"a", "b"});
-  ASSERT_TRUE(table.has_room(first));
+  ASSERT_TRUE(table.has_room(first, now));
   const TicketId a = table.submit(first[0], now);
   table.submit(first[1], now);
-  EXPECT_TRUE(table.has_room(first)) << "known by name";
-  EXPECT_FALSE(table.has_room(some("o", {"c"})));
-  EXPECT_TRUE(table.has_room(some("p", {"c"})));
+  EXPECT_TRUE(table.has_room(first, now)) << "known by name";
+  EXPECT_FALSE(table.has_room(some("o", {"c"}), now));
+  EXPECT_TRUE(table.has_room(some("p", {"c"}), now));
   EXPECT_TRUE(table.is_of(a, "o") && table.is_of(a, "") && !table.is_of(a, "p"));
   ASSERT_TRUE(table.cancel(a));
-  EXPECT_TRUE(table.has_room(some("o", {"c"})));
+  EXPECT_TRUE(table.has_room(some("o", {"c"}), now));
 }
 
 TEST_F(TaskTableTest, AWorkerKeepsItsProblem) {
@@ -259,13 +259,13 @@ TEST_F(TaskTableTest, TheProblemsOfWaitingTasksTakeRoomOnce) {
   TaskTable small(options, {}, now);
   const Submission large{
       .key = "a", .problem = "p", .problem_text = std::string(900, ' '), .request = "{}"};
-  ASSERT_TRUE(small.has_room({large}));
+  ASSERT_TRUE(small.has_room({large}, now));
   small.submit(large, now);
   Submission other = large;
   other.key = "b";
-  EXPECT_TRUE(small.has_room({other}));
+  EXPECT_TRUE(small.has_room({other}, now));
   other.problem = "q";
-  EXPECT_FALSE(small.has_room({other}));
+  EXPECT_FALSE(small.has_room({other}, now));
 }
 
 // One world: a table over a storage, and what its callers were told.

@@ -92,12 +92,18 @@ Result<Tokens::Entry> Tokens::entry_of(std::string_view line) {
     } else if (key == "most_open") {
       KW_TRY(const std::int64_t most, whole(value, 1, 1'000'000));
       out.identity.most_open = static_cast<std::size_t>(most);
+    } else if (key == "most_bytes") {
+      KW_TRY(const std::int64_t most, whole(value, 1, std::int64_t{1} << 40U));
+      out.identity.most_bytes = static_cast<std::size_t>(most);
+    } else if (key == "most_seconds") {
+      KW_TRY(out.identity.most_seconds, whole(value, 1, 1'000'000'000));
     } else if (key == "weight") {
       KW_TRY(const std::int64_t weight, whole(value, 1, kLargestWeight));
       out.identity.weight = static_cast<int>(weight);
     } else {
       return fail(ErrorCode::kInvalidArgument,
-                  "\"{}\": there are tenant=, scopes=, expires=, most_open= and weight=",
+                  "\"{}\": there are tenant=, scopes=, expires=, most_open=, most_bytes=, "
+                  "most_seconds= and weight=",
                   printable(key, 40));
     }
   }

@@ -16,11 +16,13 @@ enum class Scope : std::uint8_t { kSubmit = 1, kRead = 2, kWork = 4 };
 
 // The one who calls.
 struct Identity {
-  std::string token = {};     // the first 8 digits of its hash, for the audit log
-  std::string tenant = {};    // sees its own tasks alone; empty: sees all, and may name any tenant
-  unsigned scopes = 7;        // of Scope
-  std::size_t most_open = 0;  // tasks of the tenant that are not final; 0: no limit of its own
-  int weight = 1;             // starts beside those of other tenants
+  std::string token = {};      // the first 8 digits of its hash, for the audit log
+  std::string tenant = {};     // sees its own tasks alone; empty: sees all, and may name any tenant
+  unsigned scopes = 7;         // of Scope
+  std::size_t most_open = 0;   // tasks of the tenant that are not final; 0: no limit of its own
+  std::size_t most_bytes = 0;  // of requests of such tasks; 0: no limit of its own
+  std::int64_t most_seconds = 0;  // of judging in an hour; 0: no limit of its own
+  int weight = 1;                 // its share of the judging beside other tenants
 
   bool may(Scope scope) const { return (scopes & static_cast<unsigned>(scope)) != 0; }
 };

@@ -22,7 +22,8 @@ TEST(Tokens, SayWhoCallsAndWhatFor) {
   const auto tokens =
       Tokens::parse("# workers\nsha256:" + sha256_hex(secret) +
                     "  scopes=work expires=2027-06-15\n\n"
-                    "another-secret-0001 tenant=t scopes=submit,read most_open=5 weight=3\n"
+                    "another-secret-0001 tenant=t scopes=submit,read most_open=5 weight=3 "
+                    "most_bytes=4096 most_seconds=3600\n"
                     "plain-secret-000001\n");
   ASSERT_TRUE(tokens.has_value()) << tokens.error().message();
   const auto worker = tokens->identity(bearing(secret), kNoon);
@@ -32,6 +33,7 @@ TEST(Tokens, SayWhoCallsAndWhatFor) {
   const auto of_t = tokens->identity(bearing("another-secret-0001"), kNoon);
   ASSERT_TRUE(of_t.has_value());
   EXPECT_EQ(std::tuple(of_t->tenant, of_t->most_open, of_t->weight), std::tuple("t", 5U, 3));
+  EXPECT_EQ(std::tuple(of_t->most_bytes, of_t->most_seconds), std::tuple(4096U, 3600));
   EXPECT_TRUE(of_t->may(Scope::kSubmit) && of_t->may(Scope::kRead) && !of_t->may(Scope::kWork));
   EXPECT_TRUE(tokens->identity(bearing("plain-secret-000001"), kNoon)->may(Scope::kWork));
 }

@@ -61,7 +61,7 @@ const char* const kDashboardPage = R"html(<!doctype html>
 <div class="scroll" tabindex="0" role="region" aria-labelledby="failures-title"><table><thead><tr><th scope="col">Outcome</th><th scope="col" class="number">Tasks</th><th scope="col" class="number">Share</th></tr></thead><tbody id="outcome-rows"></tbody></table></div></section>
 <section id="tenants" aria-labelledby="tenants-title"><h2 id="tenants-title">Tenants</h2>
 <p id="tenants-note" class="note"></p>
-<div class="scroll" tabindex="0" role="region" aria-labelledby="tenants-title"><table><thead><tr><th scope="col">Tenant</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">At workers</th></tr></thead><tbody id="tenant-rows"></tbody></table></div></section>
+<div class="scroll" tabindex="0" role="region" aria-labelledby="tenants-title"><table><thead><tr><th scope="col">Tenant</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">At workers</th><th scope="col" class="number">Judged</th><th scope="col" class="number">Share</th></tr></thead><tbody id="tenant-rows"></tbody></table></div></section>
 <section id="workers" aria-labelledby="workers-title"><h2 id="workers-title">Workers</h2>
 <p id="workers-note" class="note"></p>
 <div class="scroll" tabindex="0" role="region" aria-labelledby="workers-title"><table><thead><tr><th scope="col">Worker</th><th scope="col" class="number">Has</th><th scope="col" class="number">Answers</th><th scope="col">Heard</th></tr></thead><tbody id="worker-rows"></tbody></table></div></section>

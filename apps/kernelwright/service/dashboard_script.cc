@@ -157,7 +157,9 @@ function show_overview(data) {
   }
   show('tenants-note', data.tenants.length ? '' : 'No task waits or is at a worker.');
   fill('tenant-rows', data.tenants.map(each =>
-    row(cell(each.name || 'none', 'th'), cell(number(each.waiting), 'td', 'number'), cell(number(each.leased), 'td', 'number'))));
+    row(cell(each.name || 'none', 'th'), cell(number(each.waiting), 'td', 'number'), cell(number(each.leased), 'td', 'number'),
+      cell(`${number(each.judged_seconds)} s`, 'td', 'number'),
+      cell(data.judged_seconds ? `${number(100 * each.judged_seconds / data.judged_seconds, 1)} %` : '', 'td', 'number'))));
   show_workers(data.workers);
 }
 

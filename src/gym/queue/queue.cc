@@ -21,7 +21,8 @@ Queue::Accepted Queue::submit(Wish wish) {
     job = {.key = std::move(wish.key),
            .tenant = std::move(wish.tenant),
            .affinity = std::move(wish.affinity),
-           .priority = wish.priority};
+           .priority = wish.priority,
+           .ages_at = wish.ages_at};
     begin_waiting(out.job, job);
     tenants_.at(job.tenant).weight = std::max(wish.weight, 1);
   }
@@ -67,20 +68,30 @@ Queue::Time Queue::next_deadline() const {
   return deadlines_.empty() ? Time::max() : deadlines_.begin()->first;
 }
 
-// Among the tenants with the fewest starts a late job goes first, then a preferred one, then the
+void Queue::age(Time now) {
+  while (!ages_.empty() && ages_.begin()->first <= now) {
+    const JobId id = ages_.begin()->second;
+    Job& job = jobs_.at(id);
+    set_priority(id, job, kAged);
+    job.has_aged = true;
+    ages_.erase(ages_.begin());
+  }
+}
+
+// Among the tenants that used the least a late job goes first, then a preferred one, then the
 // oldest.
 std::optional<Queue::JobId> Queue::chosen(const Preferred& preferred) {
   if (levels_.empty()) return std::nullopt;
   Level& level = levels_.begin()->second;
   auto is_current = [&](const auto& row) {
-    return row.first.starts == tenants_.at(row.second->tenant).starts;
+    return row.first.used == tenants_.at(row.second->tenant).used;
   };
   while (!is_current(*level.order.begin())) place(level, *level.order.begin()->second);
   const Place first = level.order.begin()->first;
   if (!first.has_no_late || !preferred) return first.first;
   std::optional<JobId> best;
   for (const auto& row : level.order) {
-    if (row.first.starts != first.starts) break;
+    if (row.first.used != first.used) break;
     if (!is_current(row)) continue;
     const std::optional<JobId> found = preferred(*row.second);
     if (found) best = std::min(best.value_or(*found), *found);
@@ -95,12 +106,30 @@ std::optional<Queue::JobId> Queue::start_chosen(const Preferred& preferred) {
   count_overtaken(*id, job);
   end_waiting(*id, job);
   job.is_running = true;
-  Tenant& tenant = tenants_[job.tenant];
-  const bool waits = waiting_tenants_.erase({tenant.starts, job.tenant}) > 0;
-  tenant.starts += kStart / static_cast<std::uint64_t>(tenant.weight);
-  if (waits) waiting_tenants_.emplace(tenant.starts, job.tenant);
+  job.charged = estimates_.of(job.affinity);
+  charge(job.tenant, tenants_[job.tenant], job.charged);
   if (waiting_tenants_.empty()) tenants_.clear();
   return id;
+}
+
+void Queue::charge(const std::string& name, Tenant& tenant, Cost cost) {
+  std::uint64_t share =
+      static_cast<std::uint64_t>(cost.count()) / static_cast<std::uint64_t>(tenant.weight);
+  const std::uint64_t paid = std::min(share, tenant.credit);
+  tenant.credit -= paid;
+  share -= paid;
+  const bool waits = waiting_tenants_.erase({tenant.used, name}) > 0;
+  tenant.used += share;
+  if (waits) waiting_tenants_.emplace(tenant.used, name);
+}
+
+void Queue::settle(const Job& job, std::optional<Cost> cost) {
+  const auto found = tenants_.find(job.tenant);
+  if (!cost || found == tenants_.end()) return;
+  Tenant& tenant = found->second;
+  if (*cost > job.charged) return charge(job.tenant, tenant, *cost - job.charged);
+  tenant.credit += static_cast<std::uint64_t>((job.charged - *cost).count()) /
+                   static_cast<std::uint64_t>(tenant.weight);
 }
 
 std::optional<Queue::JobId> Queue::start(const std::function<bool(JobId)>& is_preferred) {
@@ -140,10 +169,11 @@ void Queue::count_overtaken(JobId id, const Job& job) {
   }
 }
 
-bool Queue::give_back(JobId id) {
+bool Queue::give_back(JobId id, std::optional<Cost> cost) {
   auto found = jobs_.find(id);
   KW_CHECK(found != jobs_.end() && found->second.is_running);
   Job& job = found->second;
+  settle(job, cost);
   if (job.is_stopped) {
     jobs_.erase(found);
     return false;
@@ -153,9 +183,11 @@ bool Queue::give_back(JobId id) {
   return true;
 }
 
-std::vector<Queue::TicketId> Queue::finish(JobId id) {
+std::vector<Queue::TicketId> Queue::finish(JobId id, std::optional<Cost> took) {
   auto found = jobs_.find(id);
   KW_CHECK(found != jobs_.end() && found->second.is_running);
+  if (took) estimates_.add(found->second.affinity, *took);
+  settle(found->second, took);
   forget_key(found->second, id);
   std::vector<TicketId> out = std::move(found->second.tickets);
   for (TicketId ticket : out) forget_ticket(tickets_.find(ticket));
@@ -196,21 +228,22 @@ std::size_t Queue::running() const {
   return jobs_.size() - waiting();
 }
 
-// A tenant that comes back, or is new, is not owed the starts that it did not ask for.
+// A tenant that comes back, or is new, is not owed the time that it did not ask for.
 void Queue::begin_waiting(JobId id, const Job& job) {
   Tenant& mine = tenants_[job.tenant];
   if (mine.waiting++ == 0) {
-    if (!waiting_tenants_.empty())
-      mine.starts = std::max(mine.starts, waiting_tenants_.begin()->first);
-    waiting_tenants_.emplace(mine.starts, job.tenant);
+    if (!waiting_tenants_.empty()) mine.used = std::max(mine.used, waiting_tenants_.begin()->first);
+    waiting_tenants_.emplace(mine.used, job.tenant);
   }
+  if (job.ages_at != Time::max() && !job.has_aged) ages_.emplace(job.ages_at, id);
   put(id, job);
 }
 
 void Queue::end_waiting(JobId id, const Job& job) {
   take(id, job);
   Tenant& mine = tenants_.at(job.tenant);
-  if (--mine.waiting == 0) waiting_tenants_.erase({mine.starts, job.tenant});
+  if (--mine.waiting == 0) waiting_tenants_.erase({mine.used, job.tenant});
+  ages_.erase({job.ages_at, id});
   if (waiting_tenants_.empty()) tenants_.clear();
 }
 
@@ -248,13 +281,13 @@ void Queue::place(Level& level, Bucket& bucket) {
   if (auto found = level.order.find(bucket.place);
       found != level.order.end() && found->second == &bucket)
     level.order.erase(found);
-  bucket.place = {tenants_.at(bucket.tenant).starts, bucket.late.empty(),
+  bucket.place = {tenants_.at(bucket.tenant).used, bucket.late.empty(),
                   bucket.late.empty() ? *bucket.rest.begin() : *bucket.late.begin()};
   level.order.emplace(bucket.place, &bucket);
 }
 
 void Queue::set_priority(JobId id, Job& job, int priority) {
-  if (job.priority == priority) return;
+  if (job.priority == priority || job.has_aged) return;
   if (!job.is_running) take(id, job);
   job.priority = priority;
   if (!job.is_running) put(id, job);

@@ -6,18 +6,22 @@
 // A job ends early when its last ticket has gone. Each ticket keeps its own deadline, so the job
 // may run until the latest of them.
 //
-// Order: the highest priority first. Among equal ones the tenant that has had the fewest starts for
-// its weight, counted from the time when it last had nothing waiting; then a job that the caller
-// prefers (its session is open); then the oldest. A job that preferred ones have overtaken
-// kMaxOvertaken times goes before them.
+// Order: the highest priority first; a job that has aged is before all of them. Among equal ones
+// the tenant that has had the least time of judging for its weight, counted from when it last had
+// nothing waiting; then a job that the caller prefers (its session is open); then the oldest. A job
+// that preferred ones have overtaken kMaxOvertaken times goes before them.
+//
+// A start costs its tenant what the job is expected to take. The difference to what it took is
+// charged, or credited to the tenant's next starts, when it ends.
 //
 // Waiting jobs lie in buckets, one for each priority and tenant, and a priority's buckets are
-// ordered by their tenants' starts. So no call looks at every waiting job. What start() counts as
-// overtaken costs each job at most kMaxOvertaken steps in its life.
+// ordered by what their tenants have had. So no call looks at every waiting job. What start()
+// counts as overtaken costs each job at most kMaxOvertaken steps in its life.
 #pragma once
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +31,8 @@
 
 #include <ext/pb_ds/assoc_container.hpp>
 #include <ext/pb_ds/tree_policy.hpp>
+
+#include "gym/queue/cost_estimates.h"
 
 namespace kw::gym {
 
@@ -45,6 +51,7 @@ class Queue {
     int priority = 0;           // the higher, the earlier; a job has the highest of its tickets
     int weight = 1;             // of the tenant, from 1 on: its share beside other tenants
     Time deadline = Time::max();
+    Time ages_at = Time::max();  // when a new job that still waits goes before all priorities
   };
   struct Accepted {
     TicketId ticket = 0;
@@ -67,6 +74,8 @@ class Queue {
     Gone gone;
   };
   std::vector<Expired> expire(Time now);
+  // Jobs that have waited long enough, by Wish::ages_at.
+  void age(Time now);
   // When expire() next has something to do; Time::max(): never, as it stands.
   Time next_deadline() const;
 
@@ -80,11 +89,14 @@ class Queue {
   std::size_t position(JobId job) const;
 
   // A job that was begun waits again, with its tickets and at its old place: its worker was lost.
-  // False when nobody waits for it any more: it ends without an answer.
-  bool give_back(JobId job);
+  // False when nobody waits for it any more: it ends without an answer. cost: what its tenant is
+  // charged for it; nullopt: what was expected.
+  using Cost = CostEstimates::Cost;
+  bool give_back(JobId job, std::optional<Cost> cost = std::nullopt);
 
-  // A job that was begun has ended. Returns the tickets that get its answer, oldest first.
-  std::vector<TicketId> finish(JobId job);
+  // A job that was begun has ended. Returns the tickets that get its answer, oldest first. took:
+  // how long it was judged; nullopt: nobody knows.
+  std::vector<TicketId> finish(JobId job, std::optional<Cost> took = std::nullopt);
 
   // All jobs end: those that wait are dropped, those that run are to be stopped. Tickets of dropped
   // jobs are returned and have gone; those of running jobs wait for finish().
@@ -98,13 +110,15 @@ class Queue {
   std::size_t running() const;
 
  private:
-  static constexpr std::uint64_t kStart = 1'000'000;
+  static constexpr int kAged = std::numeric_limits<int>::max();  // the priority of aged jobs
 
   struct Job {
     std::string key, tenant, affinity;
     int priority = 0;
-    bool is_running = false, is_stopped = false;
+    Time ages_at = Time::max();
+    bool is_running = false, is_stopped = false, has_aged = false;
     int overtaken = 0;
+    Cost charged{0};                     // while it runs
     std::vector<TicketId> tickets = {};  // in the order of their numbers
   };
   struct Ticket {
@@ -113,14 +127,15 @@ class Queue {
     Time deadline;
   };
   struct Tenant {
-    std::uint64_t starts = 0;  // kStart / weight each, from the least of the others when it came
+    std::uint64_t used = 0;    // microseconds / weight, from the least of the others when it came
+    std::uint64_t credit = 0;  // of the same kind; never taken off `used`, which does not fall
     int weight = 1;
     std::size_t waiting = 0;  // jobs
   };
 
-  // The order of a priority's buckets. The starts may be out of date, then they are too few.
+  // The order of a priority's buckets. What is used may be out of date, then it is too little.
   struct Place {
-    std::uint64_t starts = 0;
+    std::uint64_t used = 0;
     bool has_no_late = false;
     JobId first = 0;
     auto operator<=>(const Place&) const = default;
@@ -149,6 +164,8 @@ class Queue {
   void take(JobId id, const Job& job);
   void place(Level& level, Bucket& bucket);
   void set_priority(JobId id, Job& job, int priority);
+  void charge(const std::string& name, Tenant& tenant, Cost cost);
+  void settle(const Job& job, std::optional<Cost> cost);
   void count_overtaken(JobId id, const Job& job);
   void forget_ticket(std::map<TicketId, Ticket>::iterator ticket);
   void forget_key(const Job& job, JobId id);
@@ -161,9 +178,11 @@ class Queue {
   std::set<std::pair<Time, TicketId>> deadlines_;  // of tickets that have one
   std::map<std::string, JobId> by_key_;            // jobs that can be joined
   std::map<std::string, Tenant> tenants_;
-  std::set<std::pair<std::uint64_t, std::string>> waiting_tenants_;  // with their starts
-  std::map<int, Level, std::greater<>> levels_;                      // by priority
-  OrderedSet<std::pair<int, JobId>> waiting_;                        // -priority, id
+  std::set<std::pair<std::uint64_t, std::string>> waiting_tenants_;  // with what they used
+  std::set<std::pair<Time, JobId>> ages_;  // of waiting jobs that will age
+  CostEstimates estimates_;
+  std::map<int, Level, std::greater<>> levels_;  // by priority
+  OrderedSet<std::pair<int, JobId>> waiting_;    // -priority, id
 };
 
 }  // namespace kw::gym

@@ -16,7 +16,7 @@ class Histories {
       : random_(seed), tenants_(1 + below(4)), levels_(1 + below(3)) {}
 
   void step() {
-    switch (below(10)) {
+    switch (below(11)) {
       case 0:
       case 1:
       case 2:
@@ -35,6 +35,11 @@ class Histories {
         const std::string affinity = below(4) == 0 ? "" : fmt::format("p{}", below(4));
         return started(queue_.start_with(affinity), naive_.start_with(affinity));
       }
+      case 8:
+        now_ += std::chrono::seconds(below(5));
+        queue_.age(now_);
+        naive_.age(now_);
+        break;
       default:
         return end();
     }
@@ -58,6 +63,8 @@ class Histories {
                      .tenant = fmt::format("t{}", below(tenants_))};
     wish.affinity = below(3) == 0 ? "" : fmt::format("p{}", below(4));
     wish.priority = static_cast<int>(below(levels_)) - 1;
+    wish.weight = wish.tenant == "t1" ? 3 : 1;
+    if (below(3) == 0) wish.ages_at = now_ + std::chrono::seconds(below(100));
     const auto x = queue_.submit(wish), y = naive_.submit(wish);
     ASSERT_EQ(std::tuple(x.ticket, x.job, x.is_new), std::tuple(y.ticket, y.job, y.is_new));
     tickets_.push_back(x.ticket);
@@ -83,13 +90,15 @@ class Histories {
       if (is_running) running.push_back(job);
     if (running.size() < 3) return;  // some wait most of the time
     const auto job = running[below(static_cast<unsigned>(running.size()))];
+    std::optional<Queue::Cost> cost;
+    if (below(3) > 0) cost = std::chrono::milliseconds(below(4000));
     if (below(2) == 0) {
-      ASSERT_EQ(queue_.finish(job), naive_.finish(job));
+      ASSERT_EQ(queue_.finish(job, cost), naive_.finish(job, cost));
       jobs_.erase(job);
       return;
     }
-    const bool waits = queue_.give_back(job);
-    ASSERT_EQ(waits, naive_.give_back(job));
+    const bool waits = queue_.give_back(job, cost);
+    ASSERT_EQ(waits, naive_.give_back(job, cost));
     if (waits) {
       jobs_.at(job) = false;
     } else {
@@ -99,6 +108,7 @@ class Histories {
 
   std::mt19937 random_;
   const unsigned tenants_, levels_;
+  Queue::Time now_{};
   Queue queue_;
   NaiveQueue naive_;
   std::vector<Queue::TicketId> tickets_;

@@ -171,6 +171,49 @@ TEST_F(QueueTest, AWeightIsAShare) {
   EXPECT_EQ(of_a, 10);
 }
 
+TEST_F(QueueTest, TimeIsShared) {
+  const std::map<std::string, std::chrono::seconds> takes = {{"long", std::chrono::seconds(8)},
+                                                             {"short", std::chrono::seconds(1)}};
+  std::map<std::string, std::chrono::seconds> had;
+  std::map<JobId, std::string> tenants;
+  for (int i = 0; i < 200; ++i)
+    for (const auto& [tenant, time] : takes)
+      tenants[queue_.submit({.key = tenant + std::to_string(i), .tenant = tenant}).job] = tenant;
+  for (int i = 0; i < 90; ++i) {
+    const JobId job = start();
+    const std::string& tenant = tenants.at(job);
+    had[tenant] += takes.at(tenant);
+    queue_.finish(job, takes.at(tenant));
+  }
+  EXPECT_LE(std::chrono::abs(had["long"] - had["short"]), std::chrono::seconds(8));
+}
+
+TEST_F(QueueTest, ACostThatWasExpectedAndNotHadIsCredited) {
+  for (int i = 0; i < 4; ++i) {
+    add("a" + std::to_string(i), 0, "a");
+    add("b" + std::to_string(i), 0, "b");
+  }
+  const JobId first = start();
+  queue_.give_back(first, Queue::Cost(0));
+  EXPECT_NE(start(), first) << "its tenant has begun something already";
+  EXPECT_EQ(start(), first);
+  EXPECT_EQ(queue_.finish(first).size(), 1U);
+  EXPECT_EQ(start(), first + 4) << "the credit pays for it";
+}
+
+TEST_F(QueueTest, AJobThatHasAgedGoesBeforeAllPriorities) {
+  const auto old = queue_.submit({.key = "old", .ages_at = at(10)});
+  const auto urgent = add("urgent", 5), later = add("later", 5);
+  queue_.age(at(9));
+  EXPECT_EQ(start(), urgent.job);
+  queue_.age(at(10));
+  EXPECT_EQ(queue_.position(old.job), 0U);
+  EXPECT_EQ(start(), old.job);
+  EXPECT_TRUE(queue_.give_back(old.job));
+  EXPECT_EQ(start(), old.job) << "it does not wait again";
+  EXPECT_EQ(start(), later.job);
+}
+
 TEST_F(QueueTest, AJobThatIsGivenBackHasItsOldPlace) {
   const auto first = add("a"), second = add("b");
   EXPECT_EQ(start(), first.job);

@@ -31,6 +31,8 @@ class NaiveQueue {
       out.is_new = true;
       begin_waiting(wish.tenant);
       jobs_[out.job] = {.key = wish.key, .tenant = wish.tenant, .affinity = wish.affinity};
+      jobs_[out.job].ages_at = wish.ages_at;
+      tenants_.at(wish.tenant).weight = std::max(wish.weight, 1);
     } else {
       out.job = found->first;
     }
@@ -61,7 +63,7 @@ class NaiveQueue {
       if (job.is_running) continue;
       const bool is_late = job.overtaken >= Queue::kMaxOvertaken;
       const bool is_first = is_late || (is_preferred && is_preferred(id));
-      const Place place{-priority(job), tenants_.at(job.tenant).starts, !is_late, !is_first, id};
+      const Place place{-priority(job), tenants_.at(job.tenant).used, !is_late, !is_first, id};
       best = std::min(best.value_or(place), place);
     }
     if (!best) return std::nullopt;
@@ -72,16 +74,21 @@ class NaiveQueue {
           priority(other) == priority(job))
         ++other.overtaken;
     job.is_running = true;
-    ++tenants_.at(job.tenant).starts;
+    job.charged = estimates_.of(job.affinity);
+    charge(job.tenant, job.charged);
     end_waiting(job.tenant);
     return chosen;
+  }
+  void age(Queue::Time now) {
+    for (auto& [id, job] : jobs_) job.has_aged |= !job.is_running && job.ages_at <= now;
   }
   std::optional<JobId> start_with(const std::string& affinity) {
     return start([&](JobId id) { return !affinity.empty() && jobs_.at(id).affinity == affinity; });
   }
 
-  bool give_back(JobId id) {
+  bool give_back(JobId id, std::optional<Queue::Cost> cost) {
     Job& job = jobs_.at(id);
+    settle(job, cost);
     if (job.is_stopped) {
       jobs_.erase(id);
       return false;
@@ -91,7 +98,9 @@ class NaiveQueue {
     return true;
   }
 
-  std::vector<TicketId> finish(JobId id) {
+  std::vector<TicketId> finish(JobId id, std::optional<Queue::Cost> took) {
+    if (took) estimates_.add(jobs_.at(id).affinity, *took);
+    settle(jobs_.at(id), took);
     std::vector<TicketId> out;
     for (const auto& [ticket, priority] : jobs_.at(id).tickets) out.push_back(ticket);
     jobs_.erase(id);
@@ -115,16 +124,20 @@ class NaiveQueue {
  private:
   struct Job {
     std::string key, tenant, affinity;
-    bool is_running = false, is_stopped = false;
+    bool is_running = false, is_stopped = false, has_aged = false;
     int overtaken = 0;
+    Queue::Time ages_at = Queue::Time::max();
+    Queue::Cost charged{0};
     std::map<TicketId, int> tickets = {};  // with their priorities
   };
   struct Tenant {
-    std::uint64_t starts = 0;
+    std::uint64_t used = 0, credit = 0;
+    int weight = 1;
     std::size_t waiting = 0;
   };
 
   static int priority(const Job& job) {
+    if (job.has_aged) return INT32_MAX;
     int out = INT32_MIN;
     for (const auto& [ticket, priority] : job.tickets) out = std::max(out, priority);
     return out;
@@ -135,8 +148,21 @@ class NaiveQueue {
     std::optional<std::uint64_t> least;
     for (const auto& [name, other] : tenants_)
       if (name != tenant && other.waiting > 0)
-        least = std::min(least.value_or(UINT64_MAX), other.starts);
-    if (least) mine.starts = std::max(mine.starts, *least);
+        least = std::min(least.value_or(UINT64_MAX), other.used);
+    if (least) mine.used = std::max(mine.used, *least);
+  }
+  void charge(const std::string& name, Queue::Cost cost) {
+    Tenant& tenant = tenants_.at(name);
+    const auto share = static_cast<std::uint64_t>(cost.count() / tenant.weight);
+    const std::uint64_t paid = std::min(share, tenant.credit);
+    tenant.credit -= paid;
+    tenant.used += share - paid;
+  }
+  void settle(const Job& job, std::optional<Queue::Cost> cost) {
+    if (!cost || !tenants_.contains(job.tenant)) return;
+    if (*cost > job.charged) return charge(job.tenant, *cost - job.charged);
+    Tenant& tenant = tenants_.at(job.tenant);
+    tenant.credit += static_cast<std::uint64_t>((job.charged - *cost).count() / tenant.weight);
   }
   void end_waiting(const std::string& tenant) {
     --tenants_.at(tenant).waiting;
@@ -147,6 +173,7 @@ class NaiveQueue {
   std::uint64_t next_ = 1;
   std::map<JobId, Job> jobs_;
   std::map<std::string, Tenant> tenants_;
+  CostEstimates estimates_;
 };
 
 }  // namespace kw::gym

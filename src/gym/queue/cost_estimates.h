@@ -1,0 +1,27 @@
+// CostEstimates: how long judgements take, by those that have ended.
+#pragma once
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace kw::gym {
+
+// One caller at a time.
+class CostEstimates {
+ public:
+  using Cost = std::chrono::microseconds;
+  static constexpr Cost kUnknown = std::chrono::seconds(1);  // before any has ended
+
+  // Of judgements with this affinity; of all where it has none, or none of it has ended.
+  Cost of(const std::string& affinity) const;
+  void add(const std::string& affinity, Cost took);
+
+ private:
+  static constexpr std::size_t kMost = 10000;  // affinities; another one replaces the first by name
+
+  std::map<std::string, Cost> known_;
+  std::optional<Cost> all_;
+};
+
+}  // namespace kw::gym

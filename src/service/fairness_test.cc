@@ -1,0 +1,165 @@
+// Tenants that flood a table, by a simulated clock: who gets how much of the workers' time.
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "service/task_table.h"
+
+namespace kw::service {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct Tenant {
+  milliseconds takes;  // each of its tasks
+  int weight = 1;
+};
+
+// Workers that are never idle, and tenants that always have tasks that wait.
+class Flood {
+ public:
+  explicit Flood(std::map<std::string, Tenant> tenants) : tenants_(std::move(tenants)) {
+    for (const auto& [name, tenant] : tenants_)
+      for (int i = 0; i < 20; ++i) submit(name);
+  }
+
+  // The workers' time by tenant, of what ended in so long.
+  std::map<std::string, double> run(seconds time, int workers) {
+    std::map<std::string, double> out;
+    for (int i = 0; i < workers; ++i) begin();
+    const TaskTable::Time end = now_ + time;
+    while (now_ < end) {
+      const Judgement judgement = *running_.begin();
+      running_.erase(running_.begin());
+      now_ = judgement.end;
+      table_.expire(now_);
+      EXPECT_TRUE(table_.complete(judgement.job, judgement.epoch, "{}", now_));
+      out[judgement.tenant] +=
+          std::chrono::duration<double>(tenants_.at(judgement.tenant).takes).count();
+      submit(judgement.tenant);
+      begin();
+    }
+    return out;
+  }
+
+ private:
+  struct Judgement {
+    TaskTable::Time end;
+    JobId job = 0;
+    std::int64_t epoch = 0;
+    std::string tenant;
+    auto operator<=>(const Judgement&) const = default;
+  };
+
+  void submit(const std::string& tenant) {
+    Submission wish{.key = fmt::format("{} {}", tenant, ++number_), .tenant = tenant};
+    wish.owner = tenant;
+    wish.weight = tenants_.at(tenant).weight;
+    wish.problem = "problem of " + tenant;
+    wish.problem_text = "{}";
+    wish.request = tenant;
+    table_.submit(std::move(wish), now_);
+  }
+  void begin() {
+    const auto lease = table_.lease("w", "", now_);
+    ASSERT_TRUE(lease.has_value());
+    running_.insert(
+        {now_ + tenants_.at(lease->request).takes, lease->job, lease->epoch, lease->request});
+  }
+
+  std::map<std::string, Tenant> tenants_;
+  TaskTable::Time now_{seconds(1000)};
+  TaskTable table_{{.lease = seconds(600), .kept = 100, .ageing = seconds(300)}, {}, now_};
+  std::set<Judgement> running_;
+  int number_ = 0;
+};
+
+TEST(Fairness, TenantsGetTheirSharesOfTheTimeWhateverTheirTasksTake) {
+  const std::map<std::string, Tenant> tenants = {{"a", {milliseconds(250)}},
+                                                 {"b", {seconds(1)}},
+                                                 {"c", {seconds(3), 2}},
+                                                 {"d", {seconds(7)}},
+                                                 {"e", {seconds(12), 3}}};
+  Flood flood(tenants);
+  const auto had = flood.run(seconds(1800), 4);
+  double all = 0, weights = 0;
+  for (const auto& [name, tenant] : tenants) {
+    all += had.at(name);
+    weights += tenant.weight;
+  }
+  for (const auto& [name, tenant] : tenants) {
+    const double share = all * tenant.weight / weights;
+    EXPECT_NEAR(had.at(name), share, share / 10) << name;
+  }
+}
+
+TEST(Fairness, ATenantAloneHasAllOfTheTime) {
+  Flood flood({{"a", {seconds(1)}}});
+  EXPECT_NEAR(flood.run(seconds(100), 1).at("a"), 100, 1);
+}
+
+class QuotaTest : public testing::Test {
+ protected:
+  Submission wish(const std::string& key) {
+    Submission out{.key = key, .tenant = "t", .owner = "t"};
+    out.most_bytes = 100;
+    out.most_seconds = 60;
+    out.request = std::string(40, ' ');
+    return out;
+  }
+  std::string refusal(std::vector<Submission> wishes) {
+    const Status room = table.has_room(wishes, now);
+    return room ? "" : room.error().message();
+  }
+
+  TaskTable::Time now{seconds(100000)};
+  TaskTable table{{}, {}, now};
+};
+
+TEST_F(QuotaTest, BytesOfOpenRequests) {
+  EXPECT_EQ(refusal({wish("a"), wish("b")}), "");
+  const TicketId first = table.submit(wish("a"), now);
+  table.submit(wish("b"), now);
+  EXPECT_EQ(refusal({wish("c")}),
+            "requests of t under way have 120 bytes with these, and it may have 100: try again "
+            "later");
+  ASSERT_TRUE(table.cancel(first));
+  EXPECT_EQ(refusal({wish("c")}), "");
+}
+
+TEST_F(QuotaTest, SecondsOfAnHour) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(refusal({wish("a")}), "");
+    table.submit(wish("a"), now);
+    const auto lease = table.lease("w", "", now);
+    now += seconds(30);
+    ASSERT_TRUE(table.complete(lease->job, lease->epoch, "{}", now));
+  }
+  EXPECT_EQ(refusal({wish("a")}),
+            "tasks of t were judged for 60 seconds in the last hour, and it may have 60: try again "
+            "later");
+  EXPECT_EQ(table.view().judged_seconds.at("t"), 60);
+  now += std::chrono::minutes(61);
+  EXPECT_EQ(refusal({wish("a")}), "");
+}
+
+TEST_F(QuotaTest, AgeingEndsTheWaitBehindHigherPriorities) {
+  Submission low = wish("low"), high = wish("high");
+  low.priority = -1;
+  const TicketId ticket = table.submit(low, now);
+  for (int i = 0; i < 700 && table.status(ticket)->state == "waiting"; ++i) {
+    high.key = fmt::format("high {}", i);
+    table.submit(high, now);
+    const auto lease = table.lease("w", "", now);
+    if (table.status(ticket)->state != "waiting") break;
+    now += seconds(1);
+    ASSERT_TRUE(table.complete(lease->job, lease->epoch, "{}", now));
+  }
+  EXPECT_EQ(now - TaskTable::Time(seconds(100000)), TaskOptions().ageing);
+  EXPECT_EQ(table.status(ticket)->state, "leased");
+}
+
+}  // namespace
+}  // namespace kw::service
