@@ -21,4 +21,4 @@ else
   echo "train_tests: no $environment: the step of plans is left out"
 fi
 [[ ! -x build/dev/bin/kernelwright-parquet ]] || export KW_PARQUET=$PWD/build/dev/bin/kernelwright-parquet
-ctest --test-dir "$build" -j "${KW_JOBS:-$(nproc)}" --output-on-failure -R '^(train\.|train_sft|train_distill|train_rl)' "$@"
+ctest --test-dir "$build" -j "${KW_JOBS:-$(nproc)}" --output-on-failure -R '^(train\.|train_sft|train_distill|train_ranks|train_rl)' "$@"

@@ -1,10 +1,15 @@
 // kernelwright-train: trains language models. The only program that links torch; ./kernelwright
 // builds and starts it for `sft`, `distill` and `rl`.
+// With several ranks (--ranks, torchrun, Slurm) each is such a process, and rank 0 alone prints.
 // exit: 0 trained, 2 an error, 130 stopped with a checkpoint.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -18,6 +23,9 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "text/toml.h"
+#include "train/parallel/group.h"
+#include "train/parallel/launch.h"
+#include "train/parallel/start_ranks.h"
 #include "train/rl/rl.h"
 #include "train/rl/rl_plan.h"
 #include "train/run/sft.h"
@@ -106,10 +114,19 @@ class Console : public kw::train::SftObserver, public kw::train::RlObserver {
   bool open_ = false;  // the cursor stands behind a line
 };
 
+// Of ranks other than 0.
+class Silence : public kw::train::SftObserver {
+ public:
+  void said(const std::string& /*line*/) override {}
+  void stepped(const kw::train::SftProgress& /*progress*/) override {}
+  void saved(const std::filesystem::path& /*checkpoint*/) override {}
+};
+
 struct Command {
   std::string config;
   std::vector<std::string> set;
   bool resume = false, plan = false;
+  int ranks = 0;  // that are started here; 0: the environment says which rank this process is
 };
 
 kw::Result<kw::Json> config_of(const Command& command) {
@@ -129,39 +146,101 @@ int end_of_run(Console& console, const std::filesystem::path& last) {
   return 0;
 }
 
+// Where this process is the one that starts ranks, none of them.
+kw::Result<kw::train::Launch> launch_of(const Command& command) {
+  KW_TRY(kw::train::Launch out, kw::train::launch_of(kw::train::process_variables()));
+  if (command.ranks > 0 && out.size > 1)
+    return kw::fail(ErrorCode::kInvalidArgument,
+                    "--ranks: this process is rank {} of {} already, by torchrun's or Slurm's "
+                    "variables; leave out one of both",
+                    out.rank, out.size);
+  return out;
+}
+
+// Before a GPU is looked for: each rank sees its own as the only one.
+kw::Status choose_gpu(const kw::train::Launch& launch) {
+  if (launch.size == 1) return {};
+  KW_TRY(const std::string gpu,
+         kw::train::visible_gpu(launch, kw::train::process_variables()("CUDA_VISIBLE_DEVICES")));
+  setenv("CUDA_VISIBLE_DEVICES", gpu.c_str(), 1);
+  return {};
+}
+
+int said_error(const kw::Error& error) {
+  fmt::print(stderr, "error: {}\n", error.message());
+  return kw::exit_code(error.code());
+}
+
+void listen_to_signals() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+// train: of a rank that has met the others.
+template <typename Train>
+kw::Result<int> run_rank(const kw::train::Launch& launch, double rank_seconds, const Train& train) {
+  KW_TRY_STATUS(choose_gpu(launch));
+  listen_to_signals();
+  KW_TRY(const std::unique_ptr<kw::train::Group> group,
+         kw::train::Group::join(
+             launch, std::chrono::milliseconds(static_cast<std::int64_t>(rank_seconds * 1000))));
+  Console console;
+  Silence silence;
+  kw::train::SftObserver* const observer =
+      group->is_root() ? static_cast<kw::train::SftObserver*>(&console) : &silence;
+  const kw::Result<std::filesystem::path> last = train(*observer, *group);
+  if (last) return group->is_root() ? end_of_run(console, *last) : stop_asked ? 130 : 0;
+  return group->speaks() ? said_error(last.error()) : kw::exit_code(last.error().code());
+}
+
 // A command that trains on rows: what reads its settings, says its plan, and trains.
 template <typename Settings>
-kw::Result<int> run_rows(const Command& command,
-                         kw::Result<Settings> (*read)(const kw::Json&,
-                                                      const std::vector<std::string>&),
-                         kw::Result<std::string> (*describe)(const Settings&),
+kw::Result<int> run_rows(const Command& command, const Settings& settings, double rank_seconds,
+                         kw::Result<std::string> (*describe)(const Settings&, int),
                          kw::Result<std::filesystem::path> (*train)(const Settings&, bool,
                                                                     const std::atomic<bool>&,
-                                                                    kw::train::SftObserver&)) {
-  KW_TRY(const kw::Json value, config_of(command));
-  KW_TRY(const Settings settings, read(value, command.set));
+                                                                    kw::train::SftObserver&,
+                                                                    kw::train::Group&)) {
+  KW_TRY(const kw::train::Launch launch, launch_of(command));
   if (command.plan) {
-    KW_TRY(const std::string text, describe(settings));
+    if (launch.rank > 0) return 0;
+    KW_TRY(const std::string text, describe(settings, std::max(command.ranks, launch.size)));
     fmt::print("{}", text);
     return 0;
   }
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  Console console;
-  KW_TRY(const std::filesystem::path last, train(settings, command.resume, stop_asked, console));
-  return end_of_run(console, last);
+  const auto run = [&](const kw::train::Launch& one) {
+    return run_rank(one, rank_seconds,
+                    [&](kw::train::SftObserver& observer, kw::train::Group& group) {
+                      return train(settings, command.resume, stop_asked, observer, group);
+                    });
+  };
+  if (command.ranks <= 1) return run(launch);
+  listen_to_signals();
+  return kw::train::start_ranks(command.ranks, stop_asked, [&](const kw::train::Launch& one) {
+    const kw::Result<int> code = run(one);
+    return code ? *code : said_error(code.error());
+  });
 }
 
 kw::Result<int> run_sft(const Command& command) {
-  return run_rows(command, kw::train::sft_settings, kw::train::describe_sft, kw::train::run_sft);
+  KW_TRY(const kw::Json value, config_of(command));
+  KW_TRY(const auto settings, kw::train::sft_settings(value, command.set));
+  return run_rows(command, settings, settings.rank_seconds, kw::train::describe_sft,
+                  kw::train::run_sft);
 }
 
 kw::Result<int> run_distill(const Command& command) {
-  return run_rows(command, kw::train::distill_settings, kw::train::describe_distill,
+  KW_TRY(const kw::Json value, config_of(command));
+  KW_TRY(const auto settings, kw::train::distill_settings(value, command.set));
+  return run_rows(command, settings, settings.rows.rank_seconds, kw::train::describe_distill,
                   kw::train::run_distill);
 }
 
 kw::Result<int> run_rl(const Command& command) {
+  KW_TRY(const kw::train::Launch launch, launch_of(command));
+  if (launch.size > 1)
+    return kw::fail(ErrorCode::kUnsupported, "rl trains in one process, and this is rank {} of {}",
+                    launch.rank, launch.size);
   KW_TRY(const kw::Json value, config_of(command));
   KW_TRY(const kw::train::RlSettings settings, kw::train::rl_settings(value, command.set));
   if (command.plan) {
@@ -169,8 +248,7 @@ kw::Result<int> run_rl(const Command& command) {
     fmt::print("{}", text);
     return 0;
   }
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  listen_to_signals();
   Console console;
   const SignalledStop stop;
   KW_TRY(const std::filesystem::path last,
@@ -200,6 +278,14 @@ CLI::App* add_command(CLI::App& app, Command& command, const std::string& name,
   return out;
 }
 
+void add_ranks(CLI::App& command, Command& into) {
+  command
+      .add_option("--ranks", into.ranks,
+                  "train in so many processes of this machine, one a GPU or sharing the cores; "
+                  "torchrun and srun start ranks too")
+      ->check(CLI::Range(1, 512));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -216,6 +302,8 @@ int main(int argc, char** argv) {
   distill->footer([] {
     return help_of_settings(kw::train::to_json(kw::train::DistillSettings{}), "the TOML file");
   });
+  add_ranks(*sft, command);
+  add_ranks(*distill, command);
   CLI::App* rl =
       add_command(app, command, "rl", "reinforcement learning of a model in an environment");
   rl->footer([] {
@@ -225,6 +313,5 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   kw::Result<int> code = *rl ? run_rl(command) : *distill ? run_distill(command) : run_sft(command);
   if (code) return *code;
-  fmt::print(stderr, "error: {}\n", code.error().message());
-  return kw::exit_code(code.error().code());
+  return said_error(code.error());
 }

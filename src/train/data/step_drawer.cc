@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "train/data/share.h"
+
 namespace kw::train {
 
 Status check_tokens(const Sample& sample, std::int64_t vocabulary) {
@@ -41,7 +43,8 @@ Result<DrawnStep> StepDrawer::draw() {
     samples.push_back(std::move(*held_));
     held_.reset();
   }
-  return DrawnStep{pack(samples, settings_.micro_tokens), weight_of(samples), before_held_};
+  return DrawnStep{pack(share_of(samples, settings_.rank, settings_.ranks), settings_.micro_tokens),
+                   weight_of(samples), before_held_};
 }
 
 }  // namespace kw::train

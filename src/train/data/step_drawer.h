@@ -20,8 +20,8 @@ Status check_tokens(const Sample& sample, std::int64_t vocabulary);
 double weight_of(std::span<const Sample> samples);
 
 struct DrawnStep {
-  std::vector<PackedSamples> micro_batches;
-  double weight = 0;        // sum of the loss weights of all tokens that are predicted
+  std::vector<PackedSamples> micro_batches;  // of this rank's share
+  double weight = 0;  // sum of the loss weights of all tokens that are predicted, of all ranks
   StreamPosition position;  // where the next step begins
 };
 
@@ -29,6 +29,7 @@ struct StepSettings {
   std::int64_t step_tokens = 0;   // of a step at most, but one sample at least
   std::int64_t micro_tokens = 0;  // of a micro-batch at most, but one sample at least
   std::int64_t vocabulary = 0;    // tokens are under it
+  int rank = 0, ranks = 1;        // whose share of each step is packed
 };
 
 // One thread at a time; draws on a thread of its own.

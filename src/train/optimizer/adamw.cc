@@ -9,6 +9,18 @@
 #include "train/cuda/fused.h"
 
 namespace kw::train {
+namespace {
+
+// Where the tensor's numbers of the span begin in the masters' block, and how many there are; none
+// where the count is not positive.
+std::pair<std::int64_t, std::int64_t> common_part(const Weights::Entry& entry,
+                                                  const MasterSpan& span) {
+  const std::int64_t place = entry.master.storage_offset();
+  const std::int64_t begin = std::max(place, span.begin);
+  return {begin, std::min(place + entry.master.numel(), span.begin + span.count) - begin};
+}
+
+}  // namespace
 
 AdamW::AdamW(Weights& weights, const AdamWSettings& settings, std::vector<MasterSpan> spans,
              at::Tensor first, at::Tensor second)
@@ -28,20 +40,16 @@ void AdamW::group_tensors() {
   groups_.resize(2);
   groups_[0].weight_decay = settings_.weight_decay;
   for (const Weights::Entry& entry : weights_.entries()) {
-    const std::int64_t place = entry.master.storage_offset();
-    const auto span = std::ranges::find_if(spans_, [&](const MasterSpan& one) {
-      return one.begin <= place && place < one.begin + one.count;
-    });
-    if (span == spans_.end()) continue;
-    Group& group = groups_[entry.is_matrix ? 0 : 1];
-    auto view = [&](const at::Tensor& block, std::int64_t first) {
-      return block.as_strided(entry.master.sizes(), entry.master.strides(), first);
-    };
-    group.masters.push_back(entry.master);
-    group.gradients.push_back(entry.gradient);
-    group.first.push_back(view(first_, place));
-    group.second.push_back(view(second_, span->second + place - span->begin));
-    group.counts.push_back(at::zeros({}, weights_.masters().options()));
+    for (const MasterSpan& span : spans_) {
+      const auto [begin, count] = common_part(entry, span);
+      if (count <= 0) continue;
+      Group& group = groups_[entry.is_matrix ? 0 : 1];
+      group.masters.push_back(weights_.masters().narrow(0, begin, count));
+      group.gradients.push_back(weights_.gradients().narrow(0, begin, count));
+      group.first.push_back(first_.narrow(0, span.first + begin - span.begin, count));
+      group.second.push_back(second_.narrow(0, span.second + begin - span.begin, count));
+      group.counts.push_back(at::zeros({}, weights_.masters().options()));
+    }
   }
 }
 
@@ -50,10 +58,11 @@ void AdamW::group_tensors() {
 at::Tensor AdamW::decays_of(const MasterSpan& span) const {
   std::vector<std::int32_t> words(static_cast<std::size_t>(span.count / 512 + 1));
   for (const Weights::Entry& entry : weights_.entries()) {
-    const std::int64_t begin = entry.master.storage_offset() - span.begin;
-    if (!entry.is_matrix || begin < 0 || begin >= span.count) continue;
+    const auto [place, count] = common_part(entry, span);
+    if (!entry.is_matrix || count <= 0) continue;
+    const std::int64_t begin = place - span.begin;
     KW_CHECK(begin % 16 == 0);
-    for (std::int64_t i = begin; i < begin + entry.master.numel(); i += 16) {
+    for (std::int64_t i = begin; i < begin + count; i += 16) {
       std::int32_t& word = words[static_cast<std::size_t>(i / 512)];
       word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) | (1U << (i / 16 % 32)));
     }
@@ -68,7 +77,7 @@ void AdamW::update(double learning_rate, std::int64_t step, const at::Tensor& no
     cuda::adamw({settings_.beta1, settings_.beta2, settings_.epsilon, settings_.weight_decay,
                  learning_rate, step},
                 part(weights_.masters()), part(weights_.rounded_masters()),
-                part(weights_.gradients()), part(first_),
+                part(weights_.gradients()), first_.narrow(0, span.first, span.count),
                 second_.narrow(0, span.second, span.count), decays_[i], norm);
   }
   for (Group& group : groups_) {

@@ -15,17 +15,17 @@ struct AdamWSettings {
   double weight_decay = 0;  // of matrices, the embedding included; norms and biases have none
 };
 
-// Numbers [begin, begin + count) of the masters' block, of whole tensors. Their second moments
-// begin at `second` of a block of their own.
+// Numbers [begin, begin + count) of the masters' block. Their moments begin at `first` and `second`
+// of blocks of their own.
 struct MasterSpan {
-  std::int64_t begin = 0, count = 0, second = 0;
+  std::int64_t begin = 0, count = 0, first = 0, second = 0;
 };
 
 // One thread at a time; the weights are borrowed.
 class AdamW {
  public:
-  // spans: what it updates, multiples of 4 numbers. first: float32, laid out as the masters;
-  // second: as the spans say.
+  // spans: what it updates; each begins at a multiple of 16 numbers, and has a multiple of 4.
+  // first, second: float32, laid out as the spans say.
   AdamW(Weights& weights, const AdamWSettings& settings, std::vector<MasterSpan> spans,
         at::Tensor first, at::Tensor second);
 

@@ -53,6 +53,18 @@ double scale_of(MuonScale scale, const HiddenMatrices& some) {
   return 0.2 * std::sqrt(std::max(rows, columns));
 }
 
+std::vector<HiddenMatrices> matrices_in(const Shard& shard, std::vector<HiddenMatrices> all) {
+  for (HiddenMatrices& some : all) {
+    while (some.count > 0 && some.first < shard.begin) {
+      some.first += some.stride;
+      --some.count;
+    }
+    while (some.count > 0 && some.first + (some.count - 1) * some.stride >= shard.end) --some.count;
+  }
+  std::erase_if(all, [](const HiddenMatrices& some) { return some.count == 0; });
+  return all;
+}
+
 }  // namespace
 
 std::vector<HiddenMatrices> hidden_matrices(const Weights& weights) {
@@ -88,11 +100,12 @@ at::Tensor orthogonalised(const at::Tensor& matrices, at::ScalarType dtype) {
   return tall ? x.mT() : x;
 }
 
-Muon::Muon(Weights& weights, const MuonStep& settings, at::Tensor momentum)
+Muon::Muon(Weights& weights, const MuonStep& settings, at::Tensor momentum, Shard shard)
     : weights_(weights),
       settings_(settings),
       momentum_(std::move(momentum)),
-      matrices_(hidden_matrices(weights)) {}
+      shard_(shard),
+      matrices_(matrices_in(shard, hidden_matrices(weights))) {}
 
 void Muon::update(double learning_rate, const at::Tensor& factor) {
   for (const HiddenMatrices& all : matrices_) {
@@ -108,14 +121,14 @@ void Muon::update(double learning_rate, const at::Tensor& factor) {
 }
 
 void Muon::update(const HiddenMatrices& some, double learning_rate, const at::Tensor& factor) {
-  auto view = [&](const at::Tensor& block) {
+  auto view = [&](const at::Tensor& block, std::int64_t begin = 0) {
     return block.as_strided({some.count, some.rows, some.columns}, {some.stride, some.columns, 1},
-                            some.first);
+                            some.first - begin);
   };
   const bool gpu = weights_.device().is_cuda();
   at::Tensor update = view(weights_.gradients());
   if (factor.defined()) update.mul_(factor);
-  at::Tensor momentum = view(momentum_);
+  at::Tensor momentum = view(momentum_, shard_.begin);
   momentum.lerp_(update, 1 - settings_.momentum);
   update.lerp_(momentum, settings_.momentum);
   at::Tensor master = view(weights_.masters());

@@ -11,6 +11,7 @@
 
 #include "train/model/weights.h"
 #include "train/optimizer/muon_settings.h"
+#include "train/parallel/shards.h"
 
 namespace kw::train {
 
@@ -38,10 +39,10 @@ struct MuonStep {
 // One thread at a time; the weights are borrowed.
 class Muon {
  public:
-  // momentum: float32, laid out as the masters; the parts of hidden matrices are used.
-  Muon(Weights& weights, const MuonStep& settings, at::Tensor momentum);
+  // momentum: float32, laid out as the masters' numbers of the shard, which has no part of a matrix
+  // without the rest. Only the shard's matrices are updated.
+  Muon(Weights& weights, const MuonStep& settings, at::Tensor momentum, Shard shard);
 
-  const std::vector<HiddenMatrices>& matrices() const { return matrices_; }
   // Changes the masters of the matrices, and on a GPU their rounded copies. The gradients, which
   // are multiplied by `factor` first where that is defined, are used up.
   void update(double learning_rate, const at::Tensor& factor);
@@ -52,6 +53,7 @@ class Muon {
   Weights& weights_;
   const MuonStep settings_;
   const at::Tensor momentum_;
+  const Shard shard_;
   const std::vector<HiddenMatrices> matrices_;
 };
 

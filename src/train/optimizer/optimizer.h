@@ -3,12 +3,15 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "train/model/weights.h"
 #include "train/optimizer/adamw.h"
 #include "train/optimizer/muon.h"
+#include "train/parallel/collectives.h"
+#include "train/parallel/shards.h"
 
 namespace kw::train {
 
@@ -27,26 +30,49 @@ OptimizerSettings optimizer_settings(const S& s) {
   return out;
 }
 
-// One thread at a time; the weights are borrowed.
+// One thread at a time; the weights and the ranks are borrowed.
+//
+// With several ranks each has the moments of its shard of the masters alone (ZeRO, arXiv
+// 1910.02054). A step sums up the gradients of all ranks, each sum on the rank whose shard it is
+// in, updates the shard's masters, and shares them. A shard has whole matrices of Muon.
 class Optimizer {
  public:
-  Optimizer(Weights& weights, const OptimizerSettings& settings);
+  // ranks: null, or all those that train this model; each makes its optimizer.
+  Optimizer(Weights& weights, const OptimizerSettings& settings, Collectives* ranks = nullptr);
 
   // Uses the weights' gradients up. Returns the gradient's norm before clipping, without dimensions
-  // and on the weights' device: nothing waits for it.
+  // and on the weights' device: nothing waits for it. Collective: gradients of all ranks add up,
+  // and all have the same weights afterwards. Throws CollectiveError.
   at::Tensor step(double learning_rate);
 
-  // Float32 blocks for checkpoints. The first is laid out as Weights::masters(); in Muon's matrices
-  // it is the momentum. The second has only what AdamW updates.
+  // This rank's moments, float32 blocks on the weights' device: [shard().size()], and those of the
+  // numbers in the shard that AdamW updates.
   const at::Tensor& first_moments() const { return first_; }
   const at::Tensor& second_moments() const { return second_; }
+  const Shard& shard() const { return shards_[rank()]; }
+
+  // For checkpoints, of all ranks, float32 in the host's memory. The first is laid out as
+  // Weights::masters(); in Muon's matrices it is the momentum. The second has only what AdamW
+  // updates, second_count() numbers.
+  std::int64_t second_count() const { return second_shards_.back().end; }
+  // Collective; only rank 0 gets them, and the others' tensors may be undefined. Throws
+  // CollectiveError.
+  void copy_moments(at::Tensor& first, at::Tensor& second) const;
+  void set_moments(const at::Tensor& first, const at::Tensor& second);
   std::int64_t steps() const { return steps_; }
-  // A checkpoint has the number, and its moments were copied in.
+  // A checkpoint has the number, and its moments were set.
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
  private:
+  std::size_t rank() const;
+  at::Tensor own(const at::Tensor& block) const;  // the shard of it
+  at::Tensor global_norm() const;
+  void gather(const at::Tensor& mine, const std::vector<Shard>& shards, at::Tensor& into) const;
+
   Weights& weights_;
+  Collectives* const ranks_;
   const double max_norm_;
+  std::vector<Shard> shards_, second_shards_;  // one a rank
   at::Tensor first_, second_;
   std::int64_t steps_ = 0;
   std::optional<Muon> muon_;

@@ -205,6 +205,67 @@ TEST_F(OptimizerSteps, MuonSavesAMomentAndRoundsWhatIsComputedWith) {
   EXPECT_TRUE(weights.computed().equal(weights.masters().to(at::kBFloat16)));
 }
 
+// One of several ranks, whose collectives leave everything as it is: enough to look at its state.
+class RankAlone : public Collectives {
+ public:
+  RankAlone(int rank, int size) : rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void all_reduce(at::Tensor& /*values*/) override {}
+  void reduce_scatter(at::Tensor& /*block*/, std::span<const Shard> /*shards*/) override {}
+  void all_gather(at::Tensor& /*block*/, std::span<const Shard> /*shards*/) override {}
+  void broadcast(at::Tensor& /*values*/, int /*root*/) override {}
+
+ private:
+  int rank_, size_;
+};
+
+TEST_F(OptimizerSteps, RanksShareTheMoments) {
+  lm::Parameters parameters = make_parameters();
+  Weights weights(parameters, at::kCPU, at::kFloat);
+  OptimizerSettings adamw = settings_with(MuonScale::kOriginal);
+  adamw.muon.reset();
+  const std::int64_t total = weights.masters().numel();
+  for (const int size : {2, 4}) {
+    std::int64_t together = 0;
+    for (int rank = 0; rank < size; ++rank) {
+      RankAlone one(rank, size);
+      const Optimizer optimizer(weights, adamw, &one);
+      const auto bytes = static_cast<std::int64_t>(optimizer.first_moments().nbytes() +
+                                                   optimizer.second_moments().nbytes());
+      EXPECT_NEAR(static_cast<double>(bytes), 8.0 * static_cast<double>(total) / size, 8 * 512.0);
+      together += bytes;
+    }
+    EXPECT_EQ(together, 8 * total);
+  }
+}
+
+// A rank that had a part of a matrix could not make it orthogonal.
+TEST_F(OptimizerSteps, RanksHaveWholeMatricesOfMuon) {
+  lm::Parameters parameters = make_parameters();
+  Weights weights(parameters, at::kCPU, at::kFloat);
+  for (const int size : {2, 3, 5}) {
+    std::int64_t place = 0, second = 0;
+    for (int rank = 0; rank < size; ++rank) {
+      RankAlone one(rank, size);
+      const Optimizer optimizer(weights, settings_with(MuonScale::kOriginal), &one);
+      const Shard& shard = optimizer.shard();
+      EXPECT_EQ(shard.begin, place);
+      place = shard.end;
+      second += optimizer.second_moments().numel();
+      for (const HiddenMatrices& some : hidden_matrices(weights))
+        for (std::int64_t i = 0; i < some.count; ++i) {
+          const std::int64_t begin = some.first + i * some.stride;
+          const std::int64_t end = begin + some.rows * some.columns;
+          EXPECT_TRUE(end <= shard.begin || begin >= shard.end ||
+                      (begin >= shard.begin && end <= shard.end));
+        }
+    }
+    EXPECT_EQ(place, weights.masters().numel());
+    EXPECT_EQ(second, Optimizer(weights, settings_with(MuonScale::kOriginal)).second_count());
+  }
+}
+
 // Its five iterations bring singular values near 1, and leave those at 0.
 TEST_F(OptimizerSteps, OrthogonalisedMatricesHaveSingularValuesNearOne) {
   at::manual_seed(1);

@@ -30,7 +30,8 @@ class CheckpointWriter {
         saved_(std::move(saved)) {}
 
   // The arguments may change as soon as this returns. kResourceExhausted where the copy finds no
-  // memory.
+  // memory. With several ranks rank 0 has the writer, and the others call
+  // Optimizer::copy_moments() meanwhile.
   Status begin(const TrainingState& state, const Weights& weights, const Optimizer& optimizer,
                const at::Tensor& average = {});
   // The newest checkpoint that this has written; empty: none.

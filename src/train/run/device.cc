@@ -45,8 +45,8 @@ std::uint64_t peak_bytes(at::Device device) {
   return static_cast<std::uint64_t>(stats.allocated_bytes[0].peak);  // of all pools together
 }
 
-void set_threads(std::int64_t threads) {
-  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+void set_threads(std::int64_t threads, std::int64_t processes) {
+  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency()) / processes;
   at::set_num_threads(static_cast<int>(threads > 0 ? threads : std::max<std::int64_t>(cores, 1)));
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "lm/model/model_config.h"
+#include "train/parallel/collective_error.h"
 
 namespace kw::train {
 
@@ -23,8 +24,8 @@ at::ScalarType dtype_of(const std::string& name, at::Device device);
 Status prepare_device(at::Device device, const lm::ModelConfig& config);
 // The most that was ever allocated for tensors, in bytes; 0 on a CPU.
 std::uint64_t peak_bytes(at::Device device);
-// Of the CPU; 0: all cores.
-void set_threads(std::int64_t threads);
+// Of the CPU; 0: all cores, which the processes of this machine that train together share.
+void set_threads(std::int64_t threads, std::int64_t processes = 1);
 
 // torch's exceptions end here. Its allocator's message names sizes only.
 template <typename Body>
@@ -38,6 +39,8 @@ auto without_exceptions(const Body& body) -> decltype(body()) {
                 e.what_without_backtrace());
   } catch (const c10::Error& e) {
     return fail(ErrorCode::kInternal, "torch: {}", e.what_without_backtrace());
+  } catch (const CollectiveError& e) {
+    return fail(ErrorCode::kUnavailable, "{}", e.what());
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kResourceExhausted,
                 "memory is full: lower micro_tokens, or set recompute=true");

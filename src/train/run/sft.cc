@@ -1,6 +1,7 @@
 #include "train/run/sft.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -11,8 +12,11 @@
 #include <ATen/ATen.h>
 
 #include "base/text.h"
+#include "train/data/share.h"
 #include "train/data/step_drawer.h"
 #include "train/model/distill_head.h"
+#include "train/parallel/agreement.h"
+#include "train/parallel/collectives.h"
 #include "train/run/checkpoint_folders.h"
 #include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
@@ -49,12 +53,13 @@ class Run {
   // distillation: null, or what `settings` are the rows' part of.
   static Result<std::unique_ptr<Run>> make(const SftSettings& settings,
                                            const DistillSettings* distillation, bool resume,
-                                           SftObserver& observer);
+                                           SftObserver& observer, Group& group);
   Result<fs::path> train(const std::atomic<bool>& stop);
 
  private:
-  Run(const SftSettings& settings, const DistillSettings* distillation, SftObserver& observer)
-      : settings_(settings), observer_(observer) {
+  Run(const SftSettings& settings, const DistillSettings* distillation, SftObserver& observer,
+      Group& group)
+      : settings_(settings), observer_(observer), group_(group) {
     if (distillation != nullptr) distillation_.emplace(*distillation);
   }
   ModelSettings model_settings(const lm::ModelConfig& config) const;
@@ -70,7 +75,10 @@ class Run {
 
   Result<SftProgress> step();
   Status log(const SftProgress& progress);
-  Status save() { return writer_.begin(state_, weights(), *optimizer_); }
+  Status save();
+  Status open_log(bool resume, std::size_t checkpoints);
+  void begin_alike();
+  std::vector<double> sum_over_all(std::span<const double> mine);
   double progress_share() const;
   bool is_over() const;
   SftParts parts() {
@@ -79,13 +87,16 @@ class Run {
             *optimizer_,
             {.chunk_tokens = head_chunk_},
             settings_.micro_tokens,
-            teacher_ ? &*teacher_ : nullptr};
+            teacher_ ? &*teacher_ : nullptr,
+            ranks_.get()};
   }
   fs::path folder() const { return settings_.run; }
 
   const SftSettings settings_;
   std::optional<DistillSettings> distillation_;
   SftObserver& observer_;
+  Group& group_;
+  std::unique_ptr<Collectives> ranks_;  // null: one rank
   OpenModel model_;
   std::optional<OpenModel> teacher_model_;
   std::optional<Teacher> teacher_;  // over teacher_model_
@@ -93,10 +104,11 @@ class Run {
   std::optional<lm::Tokenizer> tokenizer_;
   std::optional<RowEncoder> encoder_;
   std::optional<StepDrawer> steps_;
-  std::vector<Sample> validation_;
-  double validation_bytes_ = 0;
+  std::vector<Sample> validation_;                       // this rank's share
+  double validation_bytes_ = 0, validation_weight_ = 0;  // of all ranks
   std::optional<EventFile> events_;
   TrainingState state_;
+  bool stops_ = false;  // a rank was asked to
   double flop_per_token_ = 0;
   std::int64_t head_chunk_ = 0;
   CheckpointWriter writer_{settings_.run, settings_.model, settings_.keep,
@@ -123,7 +135,10 @@ Status Run::open_parts(const fs::path& checkpoint) {
   head_chunk_ = settings_.head_chunk > 0 ? settings_.head_chunk
                 : distillation_          ? distill_chunk_tokens(config.vocabulary, is_gpu)
                                          : head_chunk_tokens(config.vocabulary, is_gpu);
-  optimizer_ = std::make_unique<Optimizer>(weights(), optimizer_settings(settings_));
+  if (group_.size() > 1) {
+    KW_TRY(ranks_, make_collectives(group_, weights().device()));
+  }
+  optimizer_ = std::make_unique<Optimizer>(weights(), optimizer_settings(settings_), ranks_.get());
   return {};
 }
 
@@ -133,10 +148,14 @@ Status Run::open_data() {
   KW_TRY(RowEncoder encoder, RowEncoder::make(*tokenizer_, settings_.prompt_weight));
   encoder_.emplace(std::move(encoder));
   KW_TRY(std::vector<Source> sources, open_sources(settings_));
+  std::vector<std::size_t> rows;
+  for (const Source& one : sources) rows.push_back(one.rows.size());
+  KW_TRY_STATUS(agree(group_, {{"rows of data", rows}}));
   KW_TRY(Stream stream, Stream::make(std::move(sources), *encoder_,
                                      {settings_.seed, settings_.shuffle, settings_.max_tokens}));
-  steps_.emplace(std::move(stream), StepSettings{settings_.step_tokens, settings_.micro_tokens,
-                                                 weights().config().vocabulary});
+  steps_.emplace(std::move(stream),
+                 StepSettings{settings_.step_tokens, settings_.micro_tokens,
+                              weights().config().vocabulary, group_.rank(), group_.size()});
   state_.position = steps_->position();
   return open_validation();
 }
@@ -171,6 +190,8 @@ Status Run::open_validation() {
             tokenizer_->token_bytes(static_cast<lm::TokenId>(sample->tokens[t])).size());
     validation_.push_back(std::move(*sample));
   }
+  validation_weight_ = weight_of(validation_);
+  validation_ = share_of(validation_, group_.rank(), group_.size());
   if (validation_bytes_ > 0) return {};
   return fail(ErrorCode::kInvalidArgument,
               "validation: no row of {} has up to {} tokens, some of them with a weight",
@@ -188,24 +209,56 @@ Status Run::go_on_from(const fs::path& checkpoint) {
                 key, state_.settings.value(key, Json()).dump());
   KW_TRY_STATUS(load_training_state(checkpoint, state_, weights(), *optimizer_));
   steps_->seek(state_.position);
-  observer_.said(fmt::format("going on from {}", checkpoint.string()));
+  if (group_.is_root()) observer_.said(fmt::format("going on from {}", checkpoint.string()));
+  return {};
+}
+
+// All ranks have rank 0's weights, whatever files each has read.
+void Run::begin_alike() {
+  if (!ranks_) return;
+  at::Tensor masters = weights().masters();
+  ranks_->broadcast(masters, 0);
+  weights().publish();
+}
+
+std::vector<double> Run::sum_over_all(std::span<const double> mine) {
+  if (!ranks_) return {mine.begin(), mine.end()};
+  return sum_over_ranks(*ranks_, weights().device(), mine);
+}
+
+// Of rank 0.
+Status Run::open_log(bool resume, std::size_t checkpoints) {
+  if (!group_.is_root()) return {};
+  KW_TRY_STATUS(
+      prepare_run_folder(settings_.run, resume, checkpoints, state_.step, stored_settings()));
+  KW_TRY(EventFile events, EventFile::begin(settings_.run, resume, state_.step, wall_time()));
+  events_.emplace(std::move(events));
+  return {};
+}
+
+Status Run::save() {
+  if (group_.is_root()) return writer_.begin(state_, weights(), *optimizer_);
+  at::Tensor first, second;
+  optimizer_->copy_moments(first, second);
   return {};
 }
 
 Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings,
                                        const DistillSettings* distillation, bool resume,
-                                       SftObserver& observer) {
-  set_threads(settings.threads);
+                                       SftObserver& observer, Group& group) {
+  set_threads(settings.threads, group.launch().local_size);
   KW_TRY(const std::vector<fs::path> all, checkpoints_in(settings.run));
-  std::unique_ptr<Run> run(new Run(settings, distillation, observer));
+  std::unique_ptr<Run> run(new Run(settings, distillation, observer, group));
+  Json alike = run->stored_settings();
+  alike["--resume"] = resume;
+  alike["newest checkpoint"] = all.empty() ? "" : all.back().filename().string();
+  KW_TRY_STATUS(agree(group, alike));
   KW_TRY_STATUS(run->open_parts(resume && !all.empty() ? all.back() : fs::path()));
   KW_TRY_STATUS(run->open_data());
   KW_TRY_STATUS(run->open_teacher());
   if (resume && !all.empty()) KW_TRY_STATUS(run->go_on_from(all.back()));
-  KW_TRY_STATUS(prepare_run_folder(settings.run, resume, all.size(), run->state_.step,
-                                   run->stored_settings()));
-  KW_TRY(EventFile events, EventFile::begin(settings.run, resume, run->state_.step, wall_time()));
-  run->events_.emplace(std::move(events));
+  run->begin_alike();
+  KW_TRY_STATUS(run->open_log(resume, all.size()));
   run->state_.settings = run->stored_settings();
   const lm::ModelConfig& config = run->weights().config();
   const std::int64_t sequence = settings.max_tokens / 2;
@@ -237,11 +290,12 @@ Result<SftProgress> Run::step() {
   out.learning_rate =
       settings_.learning_rate * rate_factor(settings_.schedule, progress_share(), one);
   out.result = sft_step(parts(), drawn, out.learning_rate);
+  // Rank 0's clock counts, as schedules and ends go by it.
+  const double took = sum_over_all(std::array{group_.is_root() ? seconds_since(begin) : 0})[0];
   if (!std::isfinite(out.result.loss) || !std::isfinite(out.result.gradient_norm))
     return fail(ErrorCode::kInvalidArgument,
                 "step {}: the loss is {}, the gradient's norm {}: lower learning_rate, and resume",
                 state_.step + 1, out.result.loss, out.result.gradient_norm);
-  const double took = seconds_since(begin);
   state_.position = drawn.position;
   ++state_.step;
   state_.seconds += took;
@@ -256,8 +310,8 @@ Result<SftProgress> Run::step() {
   out.too_long = drawn.position.too_long;
   out.peak_bytes = peak_bytes(weights().device());
   const bool validates = state_.step % settings_.validate_every == 0 || is_over();
-  if (!validation_.empty() && validates) {
-    const HeldOutLoss loss = held_out_loss(parts(), validation_);
+  if (validation_weight_ > 0 && validates) {
+    const HeldOutLoss loss = held_out_loss(parts(), validation_, validation_weight_);
     out.validation_loss = loss.nats_per_token;
     out.validation_nats_per_byte = loss.nats / validation_bytes_;
     out.validation_divergence = loss.divergence;
@@ -265,7 +319,9 @@ Result<SftProgress> Run::step() {
   return out;
 }
 
+// Of rank 0.
 Status Run::log(const SftProgress& p) {
+  if (!group_.is_root()) return {};
   Json line = {{"step", p.step},
                {"loss", p.result.loss},
                {"gradient_norm", p.result.gradient_norm},
@@ -299,23 +355,27 @@ Status Run::log(const SftProgress& p) {
 
 Result<fs::path> Run::train(const std::atomic<bool>& stop) {
   bool is_saved = false;  // the state as it is
-  Profile profile(settings_.profile, weights().device());
-  for (std::int64_t steps = 0; !is_over() && !stop; ++steps) {
+  Profile profile(group_.is_root() ? settings_.profile : "", weights().device());
+  for (std::int64_t steps = 0; !is_over() && !stops_; ++steps) {
     profile.at_step(steps);
     KW_TRY(const SftProgress progress, step());
     KW_TRY_STATUS(log(progress));
     is_saved = state_.step % settings_.save_every == 0;
     if (is_saved) KW_TRY_STATUS(save());
+    stops_ = sum_over_all(std::array{stop ? 1.0 : 0.0})[0] > 0;
   }
   profile.at_step(std::numeric_limits<std::int64_t>::max());
   if (!is_saved) KW_TRY_STATUS(save());
-  return writer_.finish();
+  KW_TRY(const fs::path last, writer_.finish());
+  KW_TRY_STATUS(agree(group_, {}));  // rank 0 has written: its failure would be all ranks'
+  return group_.is_root() ? last : folder();
 }
 
 // What --plan prints; arguments as of Run::make.
-Result<std::string> describe_run(const SftSettings& settings, const DistillSettings* distillation) {
+Result<std::string> describe_run(const SftSettings& settings, const DistillSettings* distillation,
+                                 int ranks) {
   return without_exceptions([&]() -> Result<std::string> {
-    set_threads(settings.threads);
+    set_threads(settings.threads, ranks);
     KW_TRY(const lm::ModelConfig config, lm::read_model_config(settings.model));
     KW_TRY(const at::Device device, device_of(settings.device));
     const at::ScalarType dtype = dtype_of(settings.dtype, device);
@@ -334,36 +394,41 @@ Result<std::string> describe_run(const SftSettings& settings, const DistillSetti
       if (!teacher) return tl::unexpected(std::move(teacher).error().with_context("teacher"));
       plan = plan_distill(config, *teacher, planned, narrow, sequence);
     }
-    return to_text(plan, settings, measured_rate(device, dtype, config.hidden) / 2);
+    return to_text(plan_of_rank(plan, ranks), settings,
+                   measured_rate(device, dtype, config.hidden) / 2);
   });
 }
 
 Result<fs::path> run_rows(const SftSettings& settings, const DistillSettings* distillation,
-                          bool resume, const std::atomic<bool>& stop, SftObserver& observer) {
-  return without_exceptions([&]() -> Result<fs::path> {
-    KW_TRY(const std::unique_ptr<Run> run, Run::make(settings, distillation, resume, observer));
+                          bool resume, const std::atomic<bool>& stop, SftObserver& observer,
+                          Group& group) {
+  auto out = without_exceptions([&]() -> Result<fs::path> {
+    KW_TRY(const std::unique_ptr<Run> run,
+           Run::make(settings, distillation, resume, observer, group));
     return run->train(stop);
   });
+  if (!out) return tl::unexpected(group.end_with(out.error()));
+  return out;
 }
 
 }  // namespace
 
 Result<fs::path> run_sft(const SftSettings& settings, bool resume, const std::atomic<bool>& stop,
-                         SftObserver& observer) {
-  return run_rows(settings, nullptr, resume, stop, observer);
+                         SftObserver& observer, Group& group) {
+  return run_rows(settings, nullptr, resume, stop, observer, group);
 }
 
 Result<fs::path> run_distill(const DistillSettings& settings, bool resume,
-                             const std::atomic<bool>& stop, SftObserver& observer) {
-  return run_rows(settings.rows, &settings, resume, stop, observer);
+                             const std::atomic<bool>& stop, SftObserver& observer, Group& group) {
+  return run_rows(settings.rows, &settings, resume, stop, observer, group);
 }
 
-Result<std::string> describe_sft(const SftSettings& settings) {
-  return describe_run(settings, nullptr);
+Result<std::string> describe_sft(const SftSettings& settings, int ranks) {
+  return describe_run(settings, nullptr, ranks);
 }
 
-Result<std::string> describe_distill(const DistillSettings& settings) {
-  return describe_run(settings.rows, &settings);
+Result<std::string> describe_distill(const DistillSettings& settings, int ranks) {
+  return describe_run(settings.rows, &settings, ranks);
 }
 
 }  // namespace kw::train

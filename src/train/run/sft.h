@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "train/parallel/group.h"
 #include "train/run/distill_settings.h"
 #include "train/run/sft_settings.h"
 #include "train/run/sft_step.h"
@@ -27,7 +28,7 @@ struct SftProgress {
   std::optional<double> validation_divergence;  // with a teacher: nats per token
 };
 
-// Hears of a run; called from its thread.
+// Hears of a run; called from its thread, on rank 0 alone.
 class SftObserver {
  public:
   virtual ~SftObserver() = default;
@@ -42,16 +43,23 @@ class SftObserver {
 // kResourceExhausted says which setting to lower; a loss that is not finite is kInvalidArgument.
 // Returns the last checkpoint. The same settings on the same CPU and threads give the same bits,
 // resumed or not.
+//
+// group: the ranks that train together, all of which call this (docs/training.md, "Several ranks").
+// Each computes its share of every step; rank 0 alone writes, and the others return the run's
+// folder. Where one fails, all return an error that names the rank and the reason.
 Result<std::filesystem::path> run_sft(const SftSettings& settings, bool resume,
-                                      const std::atomic<bool>& stop, SftObserver& observer);
+                                      const std::atomic<bool>& stop, SftObserver& observer,
+                                      Group& group);
 // The same with a teacher, whose distributions of each token with a weight are what is learnt. The
 // rows give the places; nothing is sampled. kInvalidArgument names the setting where the teacher
 // has other tokens, or fewer than top_k.
 Result<std::filesystem::path> run_distill(const DistillSettings& settings, bool resume,
-                                          const std::atomic<bool>& stop, SftObserver& observer);
+                                          const std::atomic<bool>& stop, SftObserver& observer,
+                                          Group& group);
 
-// The text of --plan: memory and work, and a time from the speed of a product measured here.
-Result<std::string> describe_sft(const SftSettings& settings);
-Result<std::string> describe_distill(const DistillSettings& settings);
+// The text of --plan: memory of a rank, and work, and a time from the speed of a product measured
+// here. ranks: how many train together, all on this machine.
+Result<std::string> describe_sft(const SftSettings& settings, int ranks);
+Result<std::string> describe_distill(const DistillSettings& settings, int ranks);
 
 }  // namespace kw::train

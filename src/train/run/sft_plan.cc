@@ -104,6 +104,13 @@ SftPlan plan_distill(const lm::ModelConfig& config, const lm::ModelConfig& teach
   return out;
 }
 
+SftPlan plan_of_rank(SftPlan plan, int ranks) {
+  plan.ranks = ranks;
+  const auto count = static_cast<std::uint64_t>(ranks);
+  plan.moments = (plan.moments + count - 1) / count;
+  return plan;
+}
+
 std::string to_text(const SftPlan& plan, const SftSettings& settings, double flop_per_second) {
   std::string out;
   auto line = [&](std::string_view name, const std::string& value) {
@@ -111,6 +118,7 @@ std::string to_text(const SftPlan& plan, const SftSettings& settings, double flo
   };
   line("parameters", short_count(plan.parameters));
   if (plan.trained != plan.parameters) line("of an adapter", short_count(plan.trained));
+  if (plan.ranks > 1) line("ranks", std::to_string(plan.ranks));
   line("masters", format_bytes(plan.masters));
   line("moments", format_bytes(plan.moments));
   line("gradients", format_bytes(plan.gradients));
@@ -120,15 +128,16 @@ std::string to_text(const SftPlan& plan, const SftSettings& settings, double flo
   if (plan.teacher > 0) line("teacher", format_bytes(plan.teacher));
   line("activations (about)", format_bytes(plan.activations));
   line("logits of a chunk", format_bytes(plan.logits));
-  line("memory together", format_bytes(plan.total()));
-  line("checkpoint copy (host)", format_bytes(plan.masters + plan.moments + plan.frozen));
+  line(plan.ranks == 1 ? "memory together" : "memory of a rank", format_bytes(plan.total()));
+  const std::uint64_t moments = plan.moments * static_cast<std::uint64_t>(plan.ranks);
+  line("checkpoint copy (host)", format_bytes(plan.masters + moments + plan.frozen));
   line("tokens of a step", short_count(settings.step_tokens));
   const double step = plan.flop_per_token * static_cast<double>(settings.step_tokens);
   line("TFLOP of a step", fmt::format("{:.3f}", step / 1e12));
   if (settings.seconds > 0) {
     line("time of the run", format_ms(settings.seconds * 1000));
   } else if (flop_per_second > 0) {
-    const double milliseconds = step / flop_per_second * 1000;
+    const double milliseconds = step / flop_per_second / plan.ranks * 1000;
     line("a step (about)", format_ms(milliseconds));
     line("the run (about)", format_ms(milliseconds * static_cast<double>(settings.steps)));
   }

@@ -22,6 +22,7 @@ struct SftPlan {
   std::uint64_t teacher = 0;      // its weights; 0: there is none
   double flop_per_token = 0;      // forward and backward; recomputation not counted
   double forward_flop_per_token = 0;
+  int ranks = 1;  // that train together: memory is of one, flop_per_token of all
 
   std::uint64_t total() const {
     return masters + moments + gradients + muon + frozen + computed + activations + logits +
@@ -37,10 +38,13 @@ SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, boo
 SftPlan plan_distill(const lm::ModelConfig& config, const lm::ModelConfig& teacher,
                      const DistillSettings& settings, bool narrow, std::int64_t sequence);
 
+// What one of several ranks has: its share of the moments.
+SftPlan plan_of_rank(SftPlan plan, int ranks);
+
 // How many layers, the first ones, are computed again in the backward pass.
 std::int64_t recomputed_layers(const SftSettings& settings, std::int64_t layers);
 
-// Lines for people. flop_per_second: what training reaches here, or 0 where nobody measured.
+// Lines for people. flop_per_second: what a rank reaches here, or 0 where nobody measured.
 std::string to_text(const SftPlan& plan, const SftSettings& settings, double flop_per_second);
 
 }  // namespace kw::train

@@ -45,6 +45,7 @@ Status check(const SftSettings& s) {
   KW_TRY_STATUS(at_least("recompute_layers", static_cast<double>(s.recompute_layers), 0));
   KW_TRY_STATUS(at_least("save_every", static_cast<double>(s.save_every), 1));
   KW_TRY_STATUS(at_least("keep", static_cast<double>(s.keep), 0));
+  KW_TRY_STATUS(within("rank_seconds", s.rank_seconds, 1, 1e6));
   return at_least("validate_every", static_cast<double>(s.validate_every), 1);
 }
 

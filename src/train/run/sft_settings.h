@@ -40,7 +40,7 @@ struct SftSettings {
 
   std::string device = "auto";        // cpu, cuda, or auto: cuda where there is one
   std::string dtype = "auto";         // float32, bfloat16, or auto: bfloat16 on a GPU
-  std::int64_t threads = 0;           // of the CPU; 0: all cores
+  std::int64_t threads = 0;           // of the CPU and rank; 0: all cores, shared by the ranks
   bool recompute = false;             // activations a second time instead of keeping them
   std::int64_t recompute_layers = 0;  // with recompute: in so many layers; 0: in all
   std::int64_t head_chunk = 0;        // tokens whose logits exist at once; 0: chosen by their size
@@ -48,7 +48,8 @@ struct SftSettings {
   std::int64_t save_every = 100;      // steps between checkpoints; the last step is always saved
   std::int64_t keep = 2;              // checkpoints kept; 0: all
   std::int64_t validate_every = 100;  // steps between validations
-  std::string profile;  // file for a trace of steps 9 to 11 (run/profile.h); empty: none
+  double rank_seconds = 600;  // with several ranks: the longest time that one waits for the others
+  std::string profile;        // file for a trace of steps 9 to 11 (run/profile.h); empty: none
 };
 
 // visit(name, field) for each, in the order of the stored file.
@@ -81,6 +82,7 @@ void describe(S& s, Visit&& visit) {
   visit("save_every", s.save_every);
   visit("keep", s.keep);
   visit("validate_every", s.validate_every);
+  visit("rank_seconds", s.rank_seconds);
   visit("profile", s.profile);
 }
 

@@ -1,5 +1,7 @@
 #include "train/run/sft_step.h"
 
+#include <array>
+
 #include <ATen/ATen.h>
 
 #include "train/model/distill_head.h"
@@ -48,6 +50,23 @@ at::Tensor head_backward(const SftParts& parts, const Batch& batch, const at::Te
   return head.hidden;
 }
 
+// The sums and counts of all ranks; the step's one wait for a GPU.
+void add_up(const SftParts& parts, const StepSums& sums, StepResult& out) {
+  at::Tensor all = at::stack({sums.cross_entropy, sums.divergence}).to(at::kDouble);
+  if (parts.ranks != nullptr) {
+    const at::Tensor counts = at::tensor(
+        {static_cast<double>(out.tokens), static_cast<double>(out.micro_batches)}, at::kDouble);
+    all = at::cat({all, counts.to(all.device())});
+    parts.ranks->all_reduce(all);
+  }
+  all = all.cpu();
+  out.loss = all[0].item<double>();
+  if (parts.teacher != nullptr) out.divergence = all[1].item<double>();
+  if (parts.ranks == nullptr) return;
+  out.tokens = static_cast<std::int64_t>(all[2].item<double>());
+  out.micro_batches = static_cast<std::int64_t>(all[3].item<double>());
+}
+
 }  // namespace
 
 StepResult sft_step(SftParts parts, const DrawnStep& step, double learning_rate) {
@@ -67,21 +86,19 @@ StepResult sft_step(SftParts parts, const DrawnStep& step, double learning_rate)
     ++out.micro_batches;
   }
   const at::Tensor norm = parts.optimizer.step(learning_rate);
-  out.loss = sums.cross_entropy.item<double>();  // the step's one wait for a GPU
+  add_up(parts, sums, out);
   out.gradient_norm = norm.item<double>();
   if (parts.teacher == nullptr) return out;
   const DistillLoss& loss = parts.teacher->loss;
   out.cross_entropy = out.loss;
-  out.divergence = sums.divergence.item<double>();
   out.loss = (1 - loss.cross_entropy) * loss.temperature * loss.temperature * *out.divergence +
              loss.cross_entropy * *out.cross_entropy;
   return out;
 }
 
-HeldOutLoss held_out_loss(SftParts parts, std::span<const Sample> samples) {
+HeldOutLoss held_out_loss(SftParts parts, std::span<const Sample> samples, double weight) {
   HeldOutLoss out;
   const at::Device device = parts.weights.device();
-  const double all = weight_of(samples);
   double weighted = 0, divergence = 0;
   for (const PackedSamples& packed : pack(samples, parts.micro_tokens)) {
     const Batch batch = batch_of(packed, device);
@@ -101,8 +118,15 @@ HeldOutLoss held_out_loss(SftParts parts, std::span<const Sample> samples) {
     weighted -= (logprobs * weights).sum().item<double>();
     out.nats -= (logprobs * (weights > 0)).sum().item<double>();
   }
-  out.nats_per_token = weighted / all;
-  if (parts.teacher != nullptr) out.divergence = divergence / all;
+  if (parts.ranks != nullptr) {
+    const std::vector<double> sums =
+        sum_over_ranks(*parts.ranks, device, std::array{weighted, out.nats, divergence});
+    weighted = sums[0];
+    out.nats = sums[1];
+    divergence = sums[2];
+  }
+  out.nats_per_token = weighted / weight;
+  if (parts.teacher != nullptr) out.divergence = divergence / weight;
   return out;
 }
 

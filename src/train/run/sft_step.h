@@ -13,6 +13,7 @@
 #include "train/model/lm_head.h"
 #include "train/model/weights.h"
 #include "train/optimizer/optimizer.h"
+#include "train/parallel/collectives.h"
 
 namespace kw::train {
 
@@ -32,7 +33,7 @@ struct Teacher {
   DistillLoss loss;
 };
 
-// Everything is borrowed. Lets c10::Error fly.
+// Everything is borrowed. Lets c10::Error and CollectiveError fly.
 struct SftParts {
   Weights& weights;
   const Decoder& decoder;
@@ -40,9 +41,11 @@ struct SftParts {
   HeadSettings head;
   std::int64_t micro_tokens = 0;
   const Teacher* teacher = nullptr;  // null: cross-entropy is the loss
+  Collectives* ranks = nullptr;      // null: this process trains alone
 };
 
-// The token mean over all samples together, however they are packed.
+// The token mean over all samples of all ranks together, however they are packed and shared. All
+// ranks call it, and get the same result.
 StepResult sft_step(SftParts parts, const DrawnStep& step, double learning_rate);
 
 struct HeldOutLoss {
@@ -50,6 +53,7 @@ struct HeldOutLoss {
   double nats = 0;                   // sum over tokens with a weight, not weighted
   std::optional<double> divergence;  // with a teacher: nats per token, by the weights
 };
-HeldOutLoss held_out_loss(SftParts parts, std::span<const Sample> samples);
+// samples: this rank's share; weight: weight_of() all ranks' samples. The loss of all of them.
+HeldOutLoss held_out_loss(SftParts parts, std::span<const Sample> samples, double weight);
 
 }  // namespace kw::train

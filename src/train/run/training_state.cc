@@ -62,7 +62,7 @@ Snapshot::Snapshot(lm::Parameters parameters, const Weights& weights, const Opti
                            at::kFloat)),
       masters_(weights.has_adapter() ? at::empty({weights.masters().numel()}, at::kFloat) : model_),
       first_(at::empty_like(masters_)),
-      second_(at::empty({optimizer.second_moments().numel()}, at::kFloat)) {}
+      second_(at::empty({optimizer.second_count()}, at::kFloat)) {}
 
 Result<Snapshot> Snapshot::make(const Weights& weights, const Optimizer& optimizer) {
   KW_TRY(lm::Parameters parameters,
@@ -77,8 +77,7 @@ void Snapshot::take(const TrainingState& state, const Weights& weights, const Op
   weights.copy_model(model_);
   adapter_ = weights.adapter();
   if (adapter_) masters_.copy_(weights.masters());
-  first_.copy_(optimizer.first_moments());
-  second_.copy_(optimizer.second_moments());
+  optimizer.copy_moments(first_, second_);
   if (!average.defined()) return;
   if (!average_.defined()) average_ = at::empty({average.numel()}, at::kFloat);
   average_.copy_(average);
@@ -139,11 +138,13 @@ Status load_training_state(const fs::path& checkpoint, const TrainingState& stat
   const fs::path path = checkpoint / kStateFile;
   KW_TRY(const auto entries, tensor::safetensors_entries(path));
   KW_TRY(const os::Mapping file, os::Mapping::file(path));
-  std::vector<Block> blocks = {{"master", weights.masters()},
-                               {"exp_avg", optimizer.first_moments()},
-                               {"exp_avg_sq", optimizer.second_moments()}};
+  const at::Tensor first = at::empty(weights.masters().sizes(), at::kFloat);
+  const at::Tensor second = at::empty({optimizer.second_count()}, at::kFloat);
+  std::vector<Block> blocks = {
+      {"master", weights.masters()}, {"exp_avg", first}, {"exp_avg_sq", second}};
   if (average.defined()) blocks.push_back({kAverage, average});
   for (const Block& one : blocks) KW_TRY_STATUS(read_block(path, file, entries, one));
+  optimizer.set_moments(first, second);
   optimizer.set_steps(state.updates.value_or(state.step));
   weights.publish();
   return {};

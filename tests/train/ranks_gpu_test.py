@@ -1,0 +1,85 @@
+"""kernelwright-train sft with ranks on GPUs, over NCCL: beside one rank, resumed with another number, and after kill -9 of a rank.
+usage: ranks_gpu_test.py KERNELWRIGHT_TRAIN; exit 77: there are not two GPUs."""
+
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+
+PROGRAM = sys.argv[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LONG = 90
+RANKS = min(torch.cuda.device_count(), 4)
+
+
+def command(run, *extra, **settings):
+    settings = {"run": run, "steps": 30, "save_every": 15, "keep": 0, "device": "cuda", "rank_seconds": 30, **settings}
+    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    return [PROGRAM, "sft", "--config", str(ROOT / "configs/sft_tiny.toml"), *words, *extra]
+
+
+def losses(run):
+    return [json.loads(line)["loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def trained(run, *extra, **settings):
+    done = subprocess.run(command(run, *extra, **settings), capture_output=True, text=True, timeout=LONG, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return losses(run)
+
+
+def check_alike(label, one, other):
+    worst = max(abs(a - b) / max(a, one[0] / 5) for a, b in zip(one, other, strict=True))
+    assert worst < 0.02 and other[-1] < 0.97 * other[0], f"{label}: {worst}"
+    print(f"{label}: loss {one[0]:.4f} to {one[-1]:.4f} and {other[-1]:.4f}; largest relative difference {worst:.1e}", flush=True)
+
+
+def check_duplicate(work):
+    """NCCL wants a GPU for each rank: two on one end with its reason, soon."""
+    begin = time.monotonic()
+    done = subprocess.run(["env", "CUDA_VISIBLE_DEVICES=0", *command(work / "duplicate", "--ranks", "2")], capture_output=True, text=True, timeout=LONG, cwd=ROOT)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    print(f"two ranks on one GPU, after {time.monotonic() - begin:.1f} s: {done.returncode} {errors}", flush=True)
+    assert done.returncode == 2 and len(errors) == 1 and "NCCL" in errors[0], done.stderr[-2000:]
+
+
+def check_death(work):
+    run = work / "death"
+    process = subprocess.Popen(command(run, "--ranks", str(RANKS), steps=1000000), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    deadline = time.monotonic() + LONG
+    while time.monotonic() < deadline and not ((run / "metrics.jsonl").exists() and len((run / "metrics.jsonl").read_text().splitlines()) > 5):
+        time.sleep(0.05)
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    begin = time.monotonic()
+    subprocess.run(["kill", f"-{int(signal.SIGKILL)}", children[1]], check=True)
+    _, text = process.communicate(timeout=LONG)
+    errors = re.findall(r"error: .*", text)
+    print(f"kill -9 of rank 1: all ended after {time.monotonic() - begin:.1f} s: {errors}", flush=True)
+    assert process.returncode == 2 and len(errors) == 1 and "rank 1" in errors[0], text[-2000:]
+
+
+def main():
+    if torch.cuda.device_count() == 0:
+        print("no GPU")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(prefix="kw-ranks-gpu-") as name:
+        work = pathlib.Path(name)
+        check_duplicate(work)
+        if RANKS < 2:
+            print("one GPU: the rest is left out")
+            sys.exit(77)
+        for label, settings in (("adamw", {}), ("muon", {"optimizer": "muon"}), ("lora", {"lora_rank": 16, "learning_rate": 0.01})):
+            one = trained(work / f"{label}-1", **settings)
+            check_alike(f"{label}, {RANKS} ranks", one, trained(work / f"{label}-n", "--ranks", str(RANKS), **settings))
+        one = trained(work / "adamw-1", "--resume", steps=40)
+        check_alike(f"resumed, {RANKS} ranks to 1", one, trained(work / "adamw-n", "--resume", steps=40))
+        check_death(work)
+
+
+main()

@@ -1,0 +1,236 @@
+"""kernelwright-train sft and distill with several ranks beside one: weights, resume, and the end of a rank.
+usage: ranks_test.py KERNELWRIGHT_TRAIN; exit 77: this build has no libkw_gloo.so."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+from safetensors.torch import load_file
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+if not (PROGRAM.parent / "libkw_gloo.so").exists():
+    print("no libkw_gloo.so, as libgloo-dev was not there: skipped")
+    sys.exit(77)
+STEPS = 6
+LONG = 120
+TINY = pathlib.Path(__file__).resolve().parents[2] / "configs/tiny_model"
+
+
+def make_rows(path):
+    generator = random.Random(5)
+    rows = [{"text": " ".join(generator.choice(["one", "two", "three"]) for _ in range(generator.randrange(2, 14)))} for _ in range(60)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def command(work, run, *extra, which="sft"):
+    settings = {"model": TINY, "new_weights": "true", "run": run, "data": work / "rows.jsonl", "max_tokens": 128, "step_tokens": 400, "micro_tokens": 128,
+                "steps": STEPS, "learning_rate": 1e-3, "schedule": "linear", "weight_decay": 0.1, "max_norm": 0.5, "device": "cpu", "dtype": "float32",
+                "threads": 1, "save_every": 3, "keep": 0, "validation": work / "rows.jsonl", "validation_rows": 9, "validate_every": 3, "rank_seconds": 60}
+    settings.update(dict(word.split("=", 1) for word in extra if "=" in word))
+    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    return [str(PROGRAM), which, *words, *(word for word in extra if "=" not in word)]
+
+
+def run(words, env=None):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LONG, env={**os.environ, **(env or {})})
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
+    return done
+
+
+def last_of(done):
+    return pathlib.Path(done.stdout.strip())
+
+
+def metrics(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def distance(a, b, file):
+    """The largest difference over the largest number, of every tensor of the file."""
+    one, other = (load_file(folder / file) for folder in (a, b))
+    assert one.keys() == other.keys() and all(one[name].shape == other[name].shape for name in one)
+    return max(((one[name].double() - other[name].double()).abs().max() / one[name].abs().max().clamp_min(1e-30)).item() for name in one)
+
+
+def check_same(one, other, tolerance):
+    """Two runs of the same steps: metrics, weights and the optimizer's state."""
+    worst = 0
+    for a, b in zip(metrics(one.parents[1]), metrics(other.parents[1]), strict=True):
+        assert a["tokens"] == b["tokens"] and a["weight"] == b["weight"], (a, b)
+        for key in ("loss", "gradient_norm", "validation_loss", "validation_nats_per_byte", "divergence", "validation_divergence"):
+            if key in a:
+                worst = max(worst, abs(a[key] - b[key]) / abs(a[key]))
+    apart = [distance(one, other, file) for file in ("model.safetensors", "optimizer.safetensors")]
+    assert worst < tolerance and max(apart) < tolerance * 50, (worst, apart)
+    return f"metrics {worst:.1e}, weights {apart[0]:.1e}, state {apart[1]:.1e}"
+
+
+def check_equal(work, name, *extra, which="sft", ranks=(2,)):
+    one = last_of(run(command(work, work / f"{name}-1", *extra, which=which)))
+    for count in ranks:
+        done = run(command(work, work / f"{name}-{count}", "--ranks", str(count), *extra, which=which))
+        assert done.stdout.count("\n") == 1 and done.stderr.count("step 1 ") == 1, "more than rank 0 printed"
+        print(f"{name}, {count} ranks beside one:", check_same(one, last_of(done), 2e-5))
+    return one
+
+
+def check_resume(work, whole):
+    """A run of two ranks goes on with one, and the other way round."""
+    for before, after in ((2, 1), (1, 2)):
+        folder = work / f"resumed-{before}-{after}"
+        shutil.copytree(work / f"adamw-{before}", folder)
+        shutil.rmtree(folder / "checkpoints" / f"step-{STEPS:06}")
+        done = run(command(work, folder, "--resume", "--ranks", str(after)))
+        assert "going on from" in done.stderr
+        print(f"resumed, {before} to {after} ranks:", check_same(whole, last_of(done), 2e-5))
+    again = work / "resumed-2-2"
+    shutil.copytree(work / "adamw-2", again)
+    shutil.rmtree(again / "checkpoints" / f"step-{STEPS:06}")
+    last = last_of(run(command(work, again, "--resume", "--ranks", "2")))
+    for file in ("model.safetensors", "optimizer.safetensors"):
+        want = work / "adamw-2" / "checkpoints" / last.name / file
+        assert (last / file).read_bytes() == want.read_bytes(), f"{file}: two ranks resumed differ from two that were not interrupted"
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def start_rank(words, rank, size, port):
+    env = {"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return subprocess.Popen(words, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ends_of(ranks):
+    """Exit status and stderr of each; a hang is a failure."""
+    out = []
+    for one in ranks:
+        _, errors = one.communicate(timeout=LONG)
+        out.append((one.returncode, errors))
+    return out
+
+
+def errors_in(ends):
+    return [line for _, text in ends for line in text.splitlines() if line.startswith("error: ")]
+
+
+def wait_for_step(folder, step):
+    deadline = time.monotonic() + LONG
+    while time.monotonic() < deadline:
+        if (folder / "metrics.jsonl").exists() and len((folder / "metrics.jsonl").read_text().splitlines()) >= step:
+            return
+        time.sleep(0.01)
+    raise AssertionError("no step was made")
+
+
+def check_death(work):
+    """kill -9 of any rank ends all, with one error that names it; the run goes on with fewer ranks."""
+    for victim in (1, 0):
+        folder, port = work / f"death-{victim}", free_port()
+        words = command(work, folder, "steps=100000", "save_every=1", "keep=2", "validation=")
+        ranks = [start_rank(words, rank, 3, port) for rank in range(3)]
+        wait_for_step(folder, 2)
+        ranks[victim].send_signal(signal.SIGKILL)
+        ends = ends_of(ranks)
+        errors = errors_in(ends)
+        assert len(errors) == 1 and f"rank {victim}: its process ended without a word" in errors[0], ends
+        assert [code for code, _ in ends] == [-9 if rank == victim else 2 for rank in range(3)], ends
+        done = sorted(folder.glob("checkpoints/step-*/DONE"))
+        assert done, "no checkpoint"
+        step = int(done[-1].parent.name[5:])
+        run(command(work, folder, "save_every=1", "keep=2", "validation=", "--resume", f"steps={step + 1}"))
+    # A rank that is stopped says nothing, and nobody sees its connections close.
+    folder, port = work / "stopped", free_port()
+    words = command(work, folder, "steps=100000", "validation=", "rank_seconds=2")
+    ranks = [start_rank(words, rank, 2, port) for rank in range(2)]
+    wait_for_step(folder, 1)
+    ranks[1].send_signal(signal.SIGSTOP)
+    _, errors = ranks[0].communicate(timeout=LONG)
+    assert ranks[0].returncode == 2 and "error: rank 1: nothing was heard of it for 2" in errors, errors
+    ranks[1].send_signal(signal.SIGKILL)
+    ranks[1].communicate()
+    print("death of a rank: all end, with one error")
+
+
+def check_refusals(work):
+    folder, port = work / "other", free_port()
+    ranks = [start_rank(command(work, folder, *extra), rank, 2, port) for rank, extra in enumerate(((), ("seed=7",)))]
+    ends = ends_of(ranks)
+    assert [code for code, _ in ends] == [2, 2] and len(errors_in(ends)) == 1, ends
+    assert "seed: 7 on rank 1, and 0 on rank 0" in errors_in(ends)[0], ends
+    assert not (folder / "checkpoints").exists()
+    # An error of one rank alone: it reads other data.
+    other = work / "elsewhere"
+    other.mkdir()
+    (other / "rows.jsonl").write_text('{"text": "one"}\n' * 59 + "{\n")
+    ranks = []
+    port = free_port()
+    for rank in range(2):
+        words = command(work, folder, "data=rows.jsonl", "validation=")
+        env = {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        ranks.append(subprocess.Popen(words, cwd=(work, other)[rank], env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    ends = ends_of(ranks)
+    assert [code for code, _ in ends] == [2, 2] and len(errors_in(ends)) == 1, ends
+    assert "error: rank 1: rows.jsonl" in errors_in(ends)[0], ends
+    for words, env, want in ((["--ranks", "2"], {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_ADDR": "a", "MASTER_PORT": "1"}, "already"),
+                             ([], {"RANK": "2", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_ADDR": "a", "MASTER_PORT": "1"}, "RANK: expected 0 to 1")):
+        done = subprocess.run([*command(work, folder), *words], env={**os.environ, **env}, capture_output=True, text=True, timeout=LONG)
+        assert done.returncode == 2 and want in done.stderr, done
+    print("refusals: right")
+
+
+def check_stop(work):
+    """SIGTERM to the command that started the ranks: a checkpoint, and the usual exit status."""
+    folder = work / "terminated"
+    process = subprocess.Popen(command(work, folder, "steps=100000", "save_every=100000", "validation=", "--ranks", "2"),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for_step(folder, 2)
+    process.send_signal(signal.SIGTERM)
+    out, errors = process.communicate(timeout=LONG)
+    assert process.returncode == 130 and pathlib.Path(out.strip(), "DONE").exists(), (process.returncode, errors)
+    print("SIGTERM: a checkpoint")
+
+
+def check_torchrun(work, whole):
+    folder = work / "torchrun"
+    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--no-python", "--nproc-per-node", "2", *command(work, folder)]
+    print("torchrun:", check_same(whole, last_of(run(words)), 2e-5))
+
+
+def check_plan(work):
+    def moments(*extra):
+        text = run(command(work, work / "x", "--plan", *extra)).stdout
+        return next(line for line in text.splitlines() if line.startswith("moments")), "memory of a rank" in text
+
+    assert moments()[0] != moments("--ranks", "2")[0] and moments("--ranks", "2")[1]
+    print("plan:", " ".join(moments()[0].split()), "to", " ".join(moments("--ranks", "2")[0].split()))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        make_rows(work / "rows.jsonl")
+        whole = check_equal(work, "adamw", ranks=(2, 4))
+        check_equal(work, "muon", "optimizer=muon", ranks=(3,))
+        check_equal(work, "lora", "lora_rank=4")
+        check_equal(work, "distill", f"teacher={whole}", "top_k=20", "cross_entropy=0.3", which="distill")
+        check_resume(work, whole)
+        check_torchrun(work, whole)
+        check_plan(work)
+        check_stop(work)
+        check_death(work)
+        check_refusals(work)
+
+
+main()
