@@ -154,7 +154,7 @@ void Promises::granted(const Lease& lease, const std::string& name) {
 }
 
 void Promises::answers(const Lease& lease, const std::string& answer) {
-  produced_[answer] = {lease.job, lease.epoch, *key_of(lease.request)};
+  produced_[answer] = {lease.job, lease.epoch, key_of(lease.request).value_or("")};
 }
 
 void Promises::answer_taken(const LeaseReport& report) {
@@ -167,7 +167,7 @@ void Promises::answer_taken(const LeaseReport& report) {
 }
 
 void Promises::fails(const LeaseReport& report) {
-  if (may_retry(report.why->code())) {
+  if (report.why && may_retry(report.why->code())) {
     retried_[report.job].insert(report.epoch);
   } else {
     failed_for_good_.insert(report.job);
