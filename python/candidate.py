@@ -10,6 +10,9 @@ import modules
 import pages
 from failures import Failed
 
+# torch.compile's mode for each form of a reference (src/gym/compilation.h); None: not compiled. Graphs would only save launches, which no time here contains.
+COMPILE_MODES = {"eager": None, "compile": "default", "max-autotune": "max-autotune-no-cudagraphs"}
+
 
 def load(setup, source):
     """The Definition or Module of a setup message; source: its files' bytes. Failed, or its errors."""
@@ -56,7 +59,7 @@ class Definition:
             raise Failed(pages.FAILURE_ENTRY_MISSING, str(error)) from error
         self._prepare = getattr(source_module, "prepare", None)
         self._static_names = [a["name"] for a in signature["statics"]]
-        self._compile = setup.get("compile", False)
+        self._compile_mode = COMPILE_MODES[setup.get("compilation", "eager")]
         self.call = entry
         self.passes_statics = True
 
@@ -65,8 +68,8 @@ class Definition:
             self._prepare(**dict(zip(self._static_names, statics)))
         if self.copies:
             self.call = _with_copies(self.call, self.copies)
-        if self._compile:
-            self.call = torch.compile(self.call)
+        if self._compile_mode:
+            self.call = torch.compile(self.call, mode=self._compile_mode)
 
 
 class Module:
@@ -114,5 +117,6 @@ class Module:
             module.prepare()
         if hand_over and self.keeps_state:
             self.keeper = modules.StateKeeper(module, given)
-        if setup.get("compile", False):
-            self.call = torch.compile(self.call)
+        compile_mode = COMPILE_MODES[setup.get("compilation", "eager")]
+        if compile_mode:
+            self.call = torch.compile(self.call, mode=compile_mode)

@@ -137,7 +137,7 @@ class Executor:
         self._arguments = Arguments(
             signature, plan.order, self._command, self._inputs, outputs, fixed
         )
-        if self._setup.get("compile", False):
+        if self._setup.get("compilation", "eager") != "eager":
             self._compile_now(fixed)
         if outputs is None:
             self._results = Results(signature, self._arena_region, self._reply)

@@ -159,7 +159,7 @@ class GpuExecutor:
         if self._candidate.passes_statics:
             fixed.update((len(inputs) + i, tensor) for i, tensor in enumerate(statics))
         self._arguments = Arguments(signature, plan.order, self._command, self._inputs, self._outputs, fixed)
-        if self._setup.get("compile", False):
+        if self._setup.get("compilation", "eager") != "eager":
             self._compile_now()
 
     def _compile_now(self):
@@ -200,9 +200,14 @@ class GpuExecutor:
         self._arguments.forget_changed()
 
     def _learn_launching(self, arguments):
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
         for _ in range(WARM_UPS):
             self._call(arguments)
             torch.cuda.synchronize()
+        given = sum(t.nbytes for t in arguments[-len(self._signature["outputs"]) :])
+        taken = given if self._candidate.plan.destination_passing else 0
+        self._reply.call_bytes[0] = taken + max(torch.cuda.max_memory_allocated() - before, 0)
         begun = time.perf_counter()
         self._call(arguments)
         host = time.perf_counter() - begun

@@ -4,6 +4,7 @@
 # answers requests on fd 3 one by one; tensors go through the exchange, texts through a memory file. It
 # knows neither tolerances nor verdicts. Importing this file runs no tensor operation; main() does.
 import contextlib
+import functools
 import json
 import os
 import socket
@@ -18,6 +19,7 @@ import pages
 import perturbation
 import precision
 import reference
+import roofline
 from dtypes import TORCH_OF_NAME, scalar_value
 from device_memory import READ, DeviceRegion
 from exchange import Exchange, tensors_at
@@ -37,6 +39,7 @@ _FIELDS = {
     "generate": ("seed",),
     "state": ("seed", "redraw"),
     "run": ("precision", "mode"),
+    "roofline": ("mode",),
 }
 
 
@@ -201,6 +204,20 @@ class Oracle:
         """Text: the places of the inputs that the reference writes to, as JSON; "" for none."""
         self._run_somewhere(body)
         return json.dumps(sorted(self._written)) if self._written else ""
+
+    def _roofline(self, body, fds):
+        """Text: what the GPU allows for this workload, as JSON; "" where references run on the processor."""
+        self._need_exchange()
+        if self._device is None:
+            return ""
+        arguments = self._signature["inputs"] + self._signature["statics"]
+        dtypes = [TORCH_OF_NAME[a["dtype"]] for a in arguments if a["role"] != "scalar"]
+        try:
+            given = functools.partial(self._outputs_in, precision.declared(), self._device, body)
+            return json.dumps(roofline.measure(given, self._device, dtypes))
+        finally:
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
 
     def _run_somewhere(self, body):
         if self._device is None:

@@ -62,6 +62,7 @@ class ReplyPage:
         self.done_seq = view[0:8].cast("Q")
         self._words = view[8:40].cast("I")
         self.device_times = view[88:104].cast("Q")  # of the calls, of all on the stream
+        self.call_bytes = view[104:112].cast("Q")
 
     def set_style(self, style):
         self._words[2] = style

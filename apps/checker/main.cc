@@ -55,7 +55,7 @@ kw::Result<std::unique_ptr<kw::gym::Backend>> open_gpu(const std::string& number
   std::string machine_code;
   if (!kernels.empty()) {
     const kw::os::UniqueFd file(std::atoi(kernels.c_str()));
-    KW_TRY(machine_code, kw::os::read_to_end(file.get(), kMaxKernels));
+    KW_TRY(machine_code, kw::os::read_whole(file.get(), kMaxKernels));
   }
   KW_TRY(auto source, kw::gym::cuda_source(std::atoi(number.c_str()), machine_code));
   std::unique_ptr<kw::gym::CallComparer> comparer =

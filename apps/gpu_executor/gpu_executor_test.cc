@@ -63,6 +63,8 @@ class GpuExecutor : public ::testing::Test {
     attach.control = std::move(socket);
     attach.monitor = std::make_unique<testing::ChildMonitor>(pid);
     attach.source = os::make_sealed_file("source", program).value();
+    attach.setup.language = ExecutorLanguage::kPlan;
+    attach.setup.device = 0;
     attach.turn = &turn_;
     attach.clock = &host_clock();
     client_ = ExecutorClient::attach(std::move(attach), signature_, memory).value();
@@ -128,6 +130,30 @@ TEST_F(GpuKernels, ComputeEverySetOfALaunch) {
             std::fma(3.0F, floats(inputs_[0]->view(0).value())[0], 1.0F));
   ASSERT_EQ(launch({1, 0}), LaunchEnd::kDone);
   expect_right(0);
+  expect_right(1);
+}
+
+TEST_F(GpuKernels, EachKernelOfACallIsTimedByItself) {
+  PlanContents contents = plan_of("affine");
+  contents.plan.scratch = {{"partial", task::LaunchExpression(1 << 20), 256, true}};
+  contents.plan.steps.push_back(contents.plan.steps.front());
+  attach(write_plan_file(contents).value());
+  ASSERT_EQ(client_->load(20s)->end, LaunchEnd::kDone);
+  ASSERT_EQ(launch({0}), LaunchEnd::kDone);
+  ASSERT_TRUE(client_->runs_plan());
+  ASSERT_EQ(client_->profile(0, 20s)->end, LaunchEnd::kDone);
+  const PlanCall call = client_->plan_call();
+  ASSERT_EQ(call.kernels.size(), 1U);
+  EXPECT_EQ(call.kernels[0].launches, 2U);
+  EXPECT_EQ(call.kernels[0].threads, 256U);
+  EXPECT_GT(call.kernels[0].registers, 0U);
+  EXPECT_GT(call.kernels[0].ns, 0U);
+  EXPECT_GT(call.kernels[0].resident_threads, 0U);
+  EXPECT_LE(call.kernels[0].resident_threads, call.most_threads);
+  EXPECT_EQ(call.other_steps, 1U);  // scratch is cleared
+  EXPECT_GT(call.other_time.count(), 0);
+  EXPECT_EQ(client_->call_bytes(), (1 << 20) + 256 * 4);
+  ASSERT_EQ(launch({1}), LaunchEnd::kDone);
   expect_right(1);
 }
 

@@ -116,6 +116,7 @@ kw::Status load_another(Session& session) {
     kw::Status done;
     if (op == Op::kCall) done = session.run_calls();
     if (op == Op::kNullCall) done = session.run_nothing();
+    if (op == Op::kProfile) done = session.profile();
     if (op == Op::kLoad) done = load_another(session);
     if (!done)
       give_up(session,

@@ -1,18 +1,23 @@
 // Reads the setup message, maps what came with it, and runs calls.
 #include "session.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <time.h>
 
 #include "gym/checker/layout.h"
 #include "os/fd.h"
+#include "plan_profile.h"
 
 namespace kw::gpu_executor {
 namespace {
 
 constexpr auto kLongestWait = std::chrono::seconds(20);
 constexpr int kSpins = 20'000;  // before a wait leaves its core to others
+constexpr int kProfiledCalls = 3;
+// Events between all steps take the host as long as the steps.
+constexpr int kProfileFlushes = 2 * Flushes::kAfterRest;
 
 tl::unexpected<Error> bad(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, "setup: {}", what);
@@ -94,6 +99,9 @@ Status Session::load_program(int source) {
   limits.memory_bytes = static_cast<std::int64_t>(memory.free);
   KW_TRY(task::ResolvedPlan plan, task::resolve(contents.plan, signature_, limits));
   KW_TRY(runner_, gym::PlanRunner::make(contents, std::move(plan), stream_));
+  std::uint64_t bytes = runner_->bytes();
+  for (const task::Argument& output : signature_.outputs) bytes += output.bytes();
+  reply().call_bytes = bytes;
   flushes_.forget_launching();
   return {};
 }
@@ -195,14 +203,31 @@ Status Session::run_nothing() {
   return report(1, false);
 }
 
-Status Session::enqueue(std::size_t number, const gym::CallAddresses* call) {
+Status Session::flush(int flushes) {
   KW_TRY_STATUS(cuda::driver_status(cuda::driver().reset_persisting_l2(), "the cache"));
+  for (int i = 0; i < flushes; ++i)
+    KW_TRY_STATUS(stream_.fill(flush_.address(), 0, flush_.bytes()));
+  return {};
+}
+
+Status Session::profile() {
+  KW_TRY(const gym::CallAddresses call, addresses_of(command().set_of_call[0]));
+  KW_TRY(PlanProfile profile, PlanProfile::make(*runner_));
+  for (int i = 0; i < kProfiledCalls; ++i) {
+    KW_TRY_STATUS(flush(std::max(kProfileFlushes, 2 * flushes_.before_call(Flushes::kShortRest))));
+    KW_TRY_STATUS(profile.enqueue(call, stream_));
+    KW_TRY_STATUS(wait());
+    KW_TRY_STATUS(profile.read());
+  }
+  return profile.report(context_->threads_per_multiprocessor(), reply());
+}
+
+Status Session::enqueue(std::size_t number, const gym::CallAddresses* call) {
   Span& span = spans_[number];
   const auto asked = std::chrono::steady_clock::now();
   span.flushes = flushes_.before_call(number == 0 ? asked - worked_ : Flushes::kShortRest);
   KW_TRY_STATUS(stream_.record(span.start));
-  for (int i = 0; i < span.flushes; ++i)
-    KW_TRY_STATUS(stream_.fill(flush_.address(), 0, flush_.bytes()));
+  KW_TRY_STATUS(flush(span.flushes));
   const auto launching = std::chrono::steady_clock::now();
   KW_TRY_STATUS(stream_.record(span.begin));
   if (call != nullptr) {

@@ -48,13 +48,18 @@ class Session {
   Status run_calls();
   // Does what run_calls() does around one call, without the call.
   Status run_nothing();
+  // Runs the command page's first call some times, each step of the plan timed by itself, and
+  // stores plan_kernels, other_ns, other_steps and most_threads. Errors as run_calls()'.
+  Status profile();
 
  private:
   Session() = default;
   Status map_memory();
   Status load_program(int source);
   Result<gym::CallAddresses> addresses_of(std::uint32_t set) const;
-  // Puts a flush of the cache and one call, or none, between two events on the stream.
+  // Empties the cache, so many times.
+  Status flush(int flushes);
+  // Puts flushes of the cache and one call, or none, between two events on the stream.
   Status enqueue(std::size_t number, const gym::CallAddresses* call);
   Status wait();
   // Stores the times of so many spans.

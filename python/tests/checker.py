@@ -40,7 +40,7 @@ class Checker:
         self.files["reply"] = MemoryFile("reply", pages.REPLY_BYTES)
         body = {"op": "setup", "language": "python", "kind": "definition", "entry": "run"}
         body.update(destination_passing=None, init_args="[]", param_seed=1, threads=1)
-        body.update(compile=False, entry_file="main.py", signature=signature)
+        body.update(compilation="eager", entry_file="main.py", signature=signature)
         body["static_offsets"] = self._write_statics(statics)
         if arena:
             self.files["arena"] = MemoryFile("arena", 4 * size if arena is True else arena)

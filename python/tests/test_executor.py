@@ -165,7 +165,7 @@ class DefinitionTest(ExecutorTest):
     def test_compile(self):
         source = "import torch\ndef run(x):\n    return torch.sin(x) * 2 + x\n"
         x = torch.randn(64, 64)
-        checker = self.prepared(source, [of("x", x)], [of("y", x, "output")], compile=True)
+        checker = self.prepared(source, [of("x", x)], [of("y", x, "output")], compilation="compile")
         for _ in range(2):
             self.assertTrue(checker.call([x]))
             torch.testing.assert_close(checker.returned(), torch.sin(x) * 2 + x)

@@ -185,7 +185,7 @@ class ModelNew(nn.Module):
     def test_compiled_module(self):
         x, weight = torch.randn(4, 8), torch.randn(8, 8)
         statics = [static("fc.weight", weight), static("fc.bias", torch.zeros(8))]
-        args, setup = module(LINEAR, x, x, statics, init_args="[8, (3, 3)]", compile=True)
+        args, setup = module(LINEAR, x, x, statics, init_args="[8, (3, 3)]", compilation="compile")
         checker = self.prepared(*args, **setup)
         self.assertTrue(checker.call([x]))
         torch.testing.assert_close(checker.returned(), x @ weight.t())

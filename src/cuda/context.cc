@@ -31,6 +31,7 @@ Status Context::read_attributes() {
   };
   int l2 = 0, shared = 0, major = 0, minor = 0;
   KW_TRY_STATUS(attribute(DeviceAttribute::kMultiprocessors, multiprocessors_));
+  KW_TRY_STATUS(attribute(DeviceAttribute::kThreadsPerMultiprocessor, threads_per_multiprocessor_));
   KW_TRY_STATUS(attribute(DeviceAttribute::kL2Bytes, l2));
   KW_TRY_STATUS(attribute(DeviceAttribute::kSharedBytesOptIn, shared));
   KW_TRY_STATUS(attribute(DeviceAttribute::kComputeMajor, major));
@@ -52,6 +53,7 @@ Context& Context::operator=(Context&& other) noexcept {
   handle_ = std::exchange(other.handle_, nullptr);
   name_ = std::move(other.name_);
   multiprocessors_ = other.multiprocessors_;
+  threads_per_multiprocessor_ = other.threads_per_multiprocessor_;
   compute_capability_ = other.compute_capability_;
   l2_bytes_ = other.l2_bytes_;
   shared_bytes_ = other.shared_bytes_;

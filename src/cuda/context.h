@@ -30,6 +30,7 @@ class Context {
 
   const std::string& name() const { return name_; }
   int multiprocessors() const { return multiprocessors_; }
+  int threads_per_multiprocessor() const { return threads_per_multiprocessor_; }
   std::size_t l2_bytes() const { return l2_bytes_; }
   std::size_t shared_bytes() const { return shared_bytes_; }      // of a block, at most
   int compute_capability() const { return compute_capability_; }  // 90 for 9.0
@@ -43,7 +44,7 @@ class Context {
   DeviceHandle device_ = 0;
   ContextHandle handle_ = nullptr;
   std::string name_;
-  int multiprocessors_ = 0, compute_capability_ = 0;
+  int multiprocessors_ = 0, threads_per_multiprocessor_ = 0, compute_capability_ = 0;
   std::size_t l2_bytes_ = 0, shared_bytes_ = 0;
 };
 

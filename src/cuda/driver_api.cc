@@ -74,6 +74,8 @@ Status find_functions(const Library& library, DriverApi& api) {
   KW_TRY_STATUS(library.find("cuModuleUnload", api.module_unload));
   KW_TRY_STATUS(library.find("cuModuleGetFunction", api.module_function));
   KW_TRY_STATUS(library.find("cuFuncSetAttribute", api.function_set_attribute));
+  KW_TRY_STATUS(library.find("cuFuncGetAttribute", api.function_attribute));
+  KW_TRY_STATUS(library.find("cuOccupancyMaxActiveBlocksPerMultiprocessor", api.resident_blocks));
   KW_TRY_STATUS(library.find("cuLaunchKernelEx", api.launch));
   KW_TRY_STATUS(library.find("cuTensorMapEncodeTiled", api.tensor_map_encode));
   KW_TRY_STATUS(library.find("cuGetErrorName", api.error_name));

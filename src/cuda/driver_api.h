@@ -35,11 +35,14 @@ constexpr bool is_kernel_fault(int result) {
 enum class DeviceAttribute : int {
   kMultiprocessors = 16,
   kL2Bytes = 38,
+  kThreadsPerMultiprocessor = 39,
   kComputeMajor = 75,
   kComputeMinor = 76,
   kPageableMemoryAccess = 88,
   kSharedBytesOptIn = 97,
 };
+inline constexpr int kFunctionStaticSharedBytes = 1, kFunctionLocalBytes = 3,
+                     kFunctionRegisters = 4;  // of a block; of a thread
 inline constexpr int kFunctionMaxDynamicSharedBytes = 8;
 inline constexpr int kFunctionNonPortableCluster = 14;
 inline constexpr unsigned kStreamNonBlocking = 1;
@@ -149,6 +152,9 @@ struct DriverApi {
   int (*module_unload)(ModuleHandle);
   int (*module_function)(FunctionHandle*, ModuleHandle, const char*);
   int (*function_set_attribute)(FunctionHandle, int, int);
+  int (*function_attribute)(int*, int, FunctionHandle);
+  // Blocks of so many threads and bytes of dynamic shared memory.
+  int (*resident_blocks)(int*, FunctionHandle, int, std::size_t);
   int (*launch)(const LaunchConfig*, FunctionHandle, void**, void**);
   // Type, dimensions, address, sizes, strides, box, element strides, interleaving, swizzle,
   // promotion, what lies outside.

@@ -8,6 +8,25 @@ Status Function::allow_shared_bytes(std::size_t bytes) const {
                        fmt::format("a kernel needs {} bytes of shared memory", bytes));
 }
 
+Result<FunctionNeeds> Function::needs() const {
+  FunctionNeeds out;
+  auto attribute = [this](int which, int& value) {
+    return driver_status(driver().function_attribute(&value, which, handle_),
+                         "cannot ask a kernel for an attribute");
+  };
+  KW_TRY_STATUS(attribute(kFunctionRegisters, out.registers));
+  KW_TRY_STATUS(attribute(kFunctionLocalBytes, out.local_bytes));
+  KW_TRY_STATUS(attribute(kFunctionStaticSharedBytes, out.shared_bytes));
+  return out;
+}
+
+Result<int> Function::resident_blocks(int threads, std::size_t shared_bytes) const {
+  int blocks = 0;
+  KW_TRY_STATUS(driver_status(driver().resident_blocks(&blocks, handle_, threads, shared_bytes),
+                              "cannot ask for a kernel's occupancy"));
+  return blocks;
+}
+
 Status Function::launch_pointers(const Stream& stream, const LaunchShape& shape,
                                  void** pointers) const {
   LaunchAttribute attributes[2];

@@ -18,6 +18,12 @@ struct LaunchShape {
   bool overlaps = false;
 };
 
+// What a kernel takes of a multiprocessor.
+struct FunctionNeeds {
+  int registers = 0, local_bytes = 0;  // of a thread
+  int shared_bytes = 0;                // of a block, static
+};
+
 // Borrowed from a module.
 class Function {
  public:
@@ -27,6 +33,9 @@ class Function {
   FunctionHandle get() const { return handle_; }
   // More than 48 KiB of dynamic shared memory must be asked for.
   Status allow_shared_bytes(std::size_t bytes) const;
+  Result<FunctionNeeds> needs() const;
+  // How many of its blocks a multiprocessor holds at once. shared_bytes: dynamic.
+  Result<int> resident_blocks(int threads, std::size_t shared_bytes) const;
   // Arguments have the types of the kernel's parameters.
   template <typename... Args>
   Status launch(const Stream& stream, const LaunchShape& shape, const Args&... arguments) const {

@@ -36,13 +36,16 @@ Json options_where(const EvalOptions& options, const Wanted& wanted) {
 
 Status read_option(ObjectReader& reader, const char* key, Baseline& out) {
   const Json* value = reader.find(key);
-  if (value == nullptr || *value == "eager") return {};
-  if (*value == "compile") {
-    out = CompileBaseline{};
-    return {};
+  if (value == nullptr) return {};
+  if (value->is_string()) {
+    if (const auto known = compilation_from_string(value->get_ref<const std::string&>())) {
+      out = *known;
+      return {};
+    }
   }
   if (!value->is_object())
-    return fail(ErrorCode::kInvalidArgument, "{}: expected \"eager\", \"compile\" or a candidate",
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: expected \"eager\", \"compile\", \"max-autotune\" or a candidate",
                 reader.path(key));
   KW_TRY(out, task::portable_candidate_from_json(*value, reader.path(key)));
   return {};
@@ -55,16 +58,25 @@ Status read_option(ObjectReader& reader, const char* key, T& out) {
 }  // namespace
 
 std::string name_of(const Baseline& baseline) {
-  if (std::holds_alternative<EagerBaseline>(baseline)) return "eager";
-  if (std::holds_alternative<CompileBaseline>(baseline)) return "compile";
+  if (const auto compilation = compilation_of(baseline))
+    return std::string(to_string(*compilation));
   return std::get<task::Candidate>(baseline).name;
 }
 
+std::optional<Compilation> compilation_of(const Baseline& baseline) {
+  const auto* compilation = std::get_if<Compilation>(&baseline);
+  return compilation == nullptr ? std::nullopt : std::optional(*compilation);
+}
+
+bool is_compiled(const Baseline& baseline) {
+  return compilation_of(baseline).value_or(Compilation::kNone) != Compilation::kNone;
+}
+
 Result<Baseline> baseline_from_word(const std::string& word) {
-  if (word == "eager") return EagerBaseline{};
-  if (word == "compile") return CompileBaseline{};
+  if (const auto compilation = compilation_from_string(word)) return *compilation;
   if (word.empty())
-    return fail(ErrorCode::kInvalidArgument, "empty; expected eager, compile or a file");
+    return fail(ErrorCode::kInvalidArgument,
+                "empty; expected eager, compile, max-autotune or a file");
   KW_TRY(task::Candidate candidate, task::load_candidate(word));
   return candidate;
 }
@@ -108,6 +120,15 @@ Status check(const EvalOptions& options, OptionNames names, const std::string& w
                 names == OptionNames::kFlags ? "--gpu-context"
                 : where.empty()              ? "gpu_context"
                                              : where + ".gpu_context");
+  for (const std::string& rival : options.rivals) {
+    if (!compilation_from_string(rival))
+      return fail(ErrorCode::kInvalidArgument,
+                  "{}: \"{}\": expected eager, compile or max-autotune",
+                  names == OptionNames::kFlags ? "--rival"
+                  : where.empty()              ? "rivals"
+                                               : where + ".rivals",
+                  printable(rival, 40));
+  }
   return check_ranges(options, names, where);
 }
 

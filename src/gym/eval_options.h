@@ -2,6 +2,7 @@
 // request and what --resume compares follow from describe(). Values; any thread may use its own.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,20 +10,23 @@
 #include "base/json.h"
 #include "base/option_facts.h"
 #include "base/result.h"
+#include "gym/compilation.h"
 #include "task/candidate.h"
 
 namespace kw::gym {
 
-// Speedups are over the baseline: the reference as it is, the reference under torch.compile, or
-// another candidate, which counts by its content.
-struct EagerBaseline {};
-struct CompileBaseline {};
-using Baseline = std::variant<EagerBaseline, CompileBaseline, task::Candidate>;
+// Speedups are over the baseline: the reference in one of its forms, or another candidate, which
+// counts by its content.
+using Baseline = std::variant<Compilation, task::Candidate>;
 
-// "eager", "compile" or the candidate's name.
+// "eager", "compile", "max-autotune" or the candidate's name.
 std::string name_of(const Baseline& baseline);
-// eager, compile, or else the path of a candidate's file, which is read: the errors are those of
-// task::load_candidate().
+// How the reference runs as this baseline; nullopt: it is a candidate.
+std::optional<Compilation> compilation_of(const Baseline& baseline);
+// Whether torch.compile makes it.
+bool is_compiled(const Baseline& baseline);
+// eager, compile, max-autotune, or else the path of a candidate's file, which is read: the errors
+// are those of task::load_candidate().
 Result<Baseline> baseline_from_word(const std::string& word);
 
 inline constexpr int kMaxProcessPairs = 64;
@@ -30,7 +34,10 @@ inline constexpr double kPreciseHalfWidth = 0.005;
 
 struct EvalOptions {
   std::string target = "cpu";
-  Baseline baseline;
+  Baseline baseline = Compilation::kNone;
+  // Names of Compilation: forms of the reference that are measured beside the baseline as soon as a
+  // candidate is faster than that. Its speedup over the fastest stands in the verdict too.
+  std::vector<std::string> rivals;
   bool precise = false;            // half-width 0.5 % over several process pairs
   double half_width_percent = 3;   // of the speedup's 95 % interval, where not precise
   int process_pairs = 0;           // that measure; 0: one, or eight where it matters
@@ -64,8 +71,14 @@ void describe(Options& o, Visit&& visit) {
   visit("target", o.target, Facts{{"--target", "NAME", "", "what the candidate runs on"}});
   visit("baseline", o.baseline,
         Facts{{"--baseline", "NAME", measuring,
-               "what speedups are over: eager (torch), compile (torch.compile) or a candidate's "
-               "file"}});
+               "what speedups are over: eager (torch), compile (torch.compile), max-autotune "
+               "(torch.compile, tuned) or a candidate's file"}});
+  visit("rivals", o.rivals,
+        Facts{{"--rival", "NAME", measuring,
+               "who is faster than the baseline is compared with eager, compile or max-autotune as "
+               "well; may be repeated"},
+              true,
+              true});
   visit("half_width_percent", o.half_width_percent,
         Facts{{"--half-width", "PERCENT", measuring,
                "measure until the speedup's 95 % interval is so narrow", 0.1, 50},

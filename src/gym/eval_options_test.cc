@@ -31,13 +31,14 @@ EvalOptions unusual_options() {
   out.timing = false;
   out.store_evidence = false;
   out.disabled = {"poison"};
+  out.rivals = {"max-autotune"};
   return out;
 }
 
 TEST(EvalOptions, EveryOptionIsWrittenAndRead) {
   const Json json = to_json(unusual_options());
   const Json usual = to_json(EvalOptions{});
-  EXPECT_EQ(json.size(), 13);
+  EXPECT_EQ(json.size(), 14);
   for (const auto& [key, value] : json.items()) EXPECT_NE(value, usual[key]) << key;
   const auto again = eval_options_from_json(json, "o");
   ASSERT_TRUE(again) << again.error().message();
@@ -46,7 +47,7 @@ TEST(EvalOptions, EveryOptionIsWrittenAndRead) {
 
 TEST(EvalOptions, AVerdictDependsOnAllButTheRecord) {
   const Json deciding = verdict_options(unusual_options());
-  EXPECT_EQ(deciding.size(), 12);
+  EXPECT_EQ(deciding.size(), 13);
   EXPECT_FALSE(deciding.contains("store_evidence"));
   EXPECT_TRUE(deciding.contains("process_pairs") && deciding.contains("max_seconds"));
 }
@@ -64,7 +65,7 @@ TEST(EvalOptions, ASessionIsKeptForOtherGoals) {
            [](EvalOptions& o) { o.threads = 2; }, [](EvalOptions& o) { o.timing = false; },
            [](EvalOptions& o) { o.timeout_seconds = 1; },
            [](EvalOptions& o) { o.memory_bytes = 1; },
-           [](EvalOptions& o) { o.baseline = CompileBaseline{}; }}) {
+           [](EvalOptions& o) { o.baseline = Compilation::kDefault; }}) {
     EvalOptions changed;
     change(changed);
     EXPECT_NE(session_options(changed), session_options({}));
@@ -83,7 +84,8 @@ TEST(EvalOptions, ABaselineCountsByItsContent) {
 TEST(EvalOptions, AReaderOpensNoFile) {
   const auto read = eval_options_from_json({{"baseline", "/etc/passwd"}}, "o");
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().message(), "o.baseline: expected \"eager\", \"compile\" or a candidate");
+  EXPECT_EQ(read.error().message(),
+            "o.baseline: expected \"eager\", \"compile\", \"max-autotune\" or a candidate");
 }
 
 TEST(EvalOptions, ErrorsNameKeysOrFlags) {
@@ -93,6 +95,8 @@ TEST(EvalOptions, ErrorsNameKeysOrFlags) {
   EXPECT_EQ(message({{"process_pairs", 65}}), "o.process_pairs: 65 is not between 0 and 64");
   EXPECT_EQ(message({{"threads", 0}}), "o.threads: 0 is not between 1 and 1024");
   EXPECT_EQ(message({{"target", ""}}), "o.target: empty");
+  EXPECT_EQ(message({{"rivals", {"eager", "faster"}}}),
+            "o.rivals: \"faster\": expected eager, compile or max-autotune");
   EXPECT_THAT(message({{"thread", 1}}), HasSubstr("threads"));
   EXPECT_THAT(message({{"memory_bytes", -1}}), HasSubstr("o.memory_bytes"));
   EXPECT_THAT(message({{"gpu_context", "mine"}}), HasSubstr("o.gpu_context"));

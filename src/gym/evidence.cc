@@ -15,7 +15,7 @@ Status read_json(const Json& value, const std::string& where, Reading /*how*/, E
   Json options = value;
   std::optional<task::Candidate> named;
   if (options.is_object() && options.contains("baseline") && options["baseline"].is_string() &&
-      options["baseline"] != "eager" && options["baseline"] != "compile") {
+      !compilation_from_string(options["baseline"].get_ref<const std::string&>())) {
     named.emplace();
     named->name = options["baseline"].get<std::string>();
     options.erase("baseline");

@@ -45,6 +45,21 @@ TEST(Evidence, NamesTheClockOfItsTimes) {
   EXPECT_EQ(verdict_from_evidence(busy)->clock, task::Clock::kWall);
 }
 
+TEST(Evidence, AGpusKernelsBecomeItsCoverage) {
+  Json bundled = bundle();
+  const Json kernel = Json::parse(R"({"name": "k", "origin": "own", "launches": 1, "ms": 3,
+      "registers": 8, "local_bytes": 0, "shared_bytes": 0, "threads": 32, "occupancy": 1})");
+  bundled["workloads"][0]["gpu"] = {
+      {"context", "fresh"}, {"call", {{"kernels", {kernel}}, {"other_steps", 1}, {"other_ms", 1}}}};
+  const auto verdict = verdict_from_evidence(bundled);
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  ASSERT_TRUE(verdict->coverage);
+  EXPECT_DOUBLE_EQ(verdict->coverage->time, 0.75);
+  EXPECT_DOUBLE_EQ(verdict->coverage->count, 0.5);
+  bundled["workloads"][0]["gpu"]["call"]["other_ms"] = -1;
+  EXPECT_FALSE(verdict_from_evidence(bundled));
+}
+
 TEST(Evidence, EveryFieldIsChecked) {
   struct Defect {
     const char* at;

@@ -11,6 +11,7 @@ namespace kw::gym {
 namespace {
 
 constexpr std::size_t kMaxDiagnostic = 4096;
+constexpr std::size_t kMaxRivals = 16;
 constexpr double kMinSample = 1e-3, kMaxSample = 1e18;  // ns: ratios and sums stay finite
 // Eight process pairs: the interval takes memory quadratic in their number.
 constexpr std::size_t kMaxSamples = 8 * SequentialInterval::kMaxSamples;
@@ -81,6 +82,48 @@ Status read_times(const WorkloadReport& report, const std::string& where,
   return {};
 }
 
+// The interval of samples in nanoseconds that a bundle has; nullopt: they are too few for one.
+Result<std::optional<task::Speedup>> interval_of(const std::vector<double>& times,
+                                                 const std::vector<double>& reference_times,
+                                                 const std::vector<std::int64_t>& counts,
+                                                 const std::string& where) {
+  KW_TRY(auto candidate, milliseconds(times, where));
+  KW_TRY(auto reference, milliseconds(reference_times, where));
+  if (candidate.empty() || candidate.size() != reference.size())
+    return std::optional<task::Speedup>();
+  KW_TRY(auto pairs, pair_samples(counts, candidate.size(), where));
+  const task::Speedup interval = interval_of_samples(candidate, reference, pairs);
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high))
+    return std::optional<task::Speedup>();
+  return std::optional(interval);
+}
+
+// The candidate's speedup over the fastest of the baseline and its rivals, where there are some.
+Status compare_with_rivals(const WorkloadReport& report, const std::string& baseline,
+                           const std::string& where, task::WorkloadVerdict& verdict) {
+  if (report.rivals.size() > kMaxRivals)
+    return fail(ErrorCode::kInvalidArgument, "{}.rivals: more than {}", where, kMaxRivals);
+  task::Speedup fastest{1, 1, 1};
+  std::string name = baseline;
+  for (const RivalReport& rival : report.rivals) {
+    task::Rival told{.baseline = printable(rival.baseline, 80),
+                     .failure = printable(rival.failure, kMaxDiagnostic)};
+    if (rival.failure.empty()) {
+      KW_TRY(told.over_baseline, interval_of(rival.rival_ns, rival.reference_ns, rival.pair_samples,
+                                             where + ".rivals"));
+      if (!told.over_baseline) told.failure = "too few samples";
+    }
+    if (told.over_baseline && told.over_baseline->median > fastest.median) {
+      fastest = *told.over_baseline;
+      name = told.baseline;
+    }
+    verdict.rivals.push_back(std::move(told));
+  }
+  if (!verdict.rivals.empty() && verdict.speedup)
+    verdict.strongest = task::Strongest{name, quotient(*verdict.speedup, fastest)};
+  return {};
+}
+
 Status check_calls(std::int64_t calls, const std::string& where) {
   if (calls >= 0 && calls <= task::OutputError::kMaxCalls) return {};
   return fail(ErrorCode::kInvalidArgument, "{}: {} is no number of calls", where, calls);
@@ -95,12 +138,14 @@ Status check_errors(const WorkloadReport& report, const std::string& where) {
 }
 
 Result<task::WorkloadVerdict> workload_verdict(const WorkloadReport& report,
+                                               const std::string& baseline,
                                                const std::string& where) {
   if ((report.outcome == task::Outcome::kViolation) == report.violation.empty()) {
     return fail(ErrorCode::kInvalidArgument, "{}.violation: a class with outcome violation only",
                 where);
   }
   KW_TRY_STATUS(check_errors(report, where));
+  if (report.gpu) KW_TRY_STATUS(task::check(*report.gpu, where + ".gpu"));
   task::WorkloadVerdict verdict;
   verdict.uuid = report.uuid;
   verdict.outcome = report.outcome;
@@ -118,6 +163,7 @@ Result<task::WorkloadVerdict> workload_verdict(const WorkloadReport& report,
   for (const task::Diagnostic& diagnostic : report.diagnostics)
     verdict.diagnostics.push_back({diagnostic.kind, printable(diagnostic.message, kMaxDiagnostic)});
   KW_TRY_STATUS(read_times(report, where, verdict));
+  KW_TRY_STATUS(compare_with_rivals(report, baseline, where, verdict));
   if (verdict.times) verdict.kernelbench.runtime_ms = verdict.times->candidate_ms;
   if (verdict.outcome != task::Outcome::kPassed && !trim(report.log).empty())
     verdict.diagnostics.push_back({"log", printable(report.log, kMaxDiagnostic)});
@@ -159,6 +205,29 @@ Status add_costs(const Evidence& evidence, task::Cost& cost) {
   return {};
 }
 
+std::optional<task::Coverage> coverage_of_workloads(
+    const std::vector<task::WorkloadVerdict>& workloads) {
+  std::vector<const task::GpuCall*> calls;
+  for (const task::WorkloadVerdict& workload : workloads)
+    if (workload.gpu && workload.gpu->call) calls.push_back(&*workload.gpu->call);
+  return task::coverage_of(calls);
+}
+
+// Only where all timed workloads have one.
+std::optional<task::Strongest> strongest_of(const std::vector<task::WorkloadVerdict>& workloads) {
+  std::vector<task::Speedup> speedups;
+  std::string name;
+  for (const task::WorkloadVerdict& workload : workloads) {
+    if (!workload.speedup) continue;
+    if (!workload.strongest) return std::nullopt;
+    const std::string& baseline = workload.strongest->baseline;
+    name = name.empty() || name == baseline ? baseline : "several";
+    speedups.push_back(workload.strongest->speedup);
+  }
+  if (speedups.empty()) return std::nullopt;
+  return task::Strongest{name, geometric_mean(speedups)};
+}
+
 void join_workloads(task::Verdict& verdict) {
   verdict.kernelbench = {true, true, -1};
   verdict.flashinfer.status = "PASSED";
@@ -184,6 +253,8 @@ void join_workloads(task::Verdict& verdict) {
   if (verdict.times) verdict.kernelbench.runtime_ms = verdict.times->candidate_ms;
   if (verdict.outcome == task::Outcome::kPassed && !speedups.empty())
     verdict.speedup = geometric_mean(speedups);
+  verdict.coverage = coverage_of_workloads(verdict.workloads);
+  if (verdict.speedup) verdict.strongest = strongest_of(verdict.workloads);
 }
 
 // A verdict that does not come from workloads.
@@ -221,8 +292,8 @@ Result<task::Verdict> verdict_of(const Evidence& evidence) {
   verdict.language = evidence.candidate.language;
   verdict.baseline = name_of(evidence.options.baseline);
   for (std::size_t i = 0; i < evidence.workloads.size(); ++i) {
-    KW_TRY(auto workload,
-           workload_verdict(evidence.workloads[i], fmt::format("evidence.workloads[{}]", i)));
+    KW_TRY(auto workload, workload_verdict(evidence.workloads[i], verdict.baseline,
+                                           fmt::format("evidence.workloads[{}]", i)));
     verdict.workloads.push_back(std::move(workload));
   }
   if (!verdict.workloads.empty()) join_workloads(verdict);

@@ -13,10 +13,19 @@ inline constexpr std::uint32_t kMaxOutputs = 8;
 inline constexpr std::uint32_t kMaxRank = 8;
 // Kernels of a Triton candidate, reported one by one.
 inline constexpr std::uint32_t kMaxKernels = 32;
+// Kernels of a launch plan, reported one by one.
+inline constexpr std::uint32_t kMaxPlanKernels = 32;
 inline constexpr std::size_t kAlignment = 64;     // alignment of every buffer handed to a candidate
 inline constexpr std::size_t kReadableTail = 64;  // readable bytes past the end of every input
 
-enum class Op : std::uint32_t { kPrepare = 1, kCall = 2, kNullCall = 3, kExit = 4, kLoad = 5 };
+enum class Op : std::uint32_t {
+  kPrepare = 1,
+  kCall = 2,
+  kNullCall = 3,
+  kExit = 4,
+  kLoad = 5,
+  kProfile = 6
+};
 
 // Written by the checker, mapped read-only in the executor. launch_seq is stored last (release) and
 // counts 1, 2, 3...
@@ -71,6 +80,15 @@ struct KernelReport {
   std::uint64_t reserved[2];
 };
 
+// A launch plan: all launches of one function in the call that was profiled.
+struct PlanKernelReport {
+  std::uint64_t ns;                      // of all of them
+  std::uint32_t launches;                // 0: the report is of no kernel
+  std::uint32_t registers, local_bytes;  // of a thread
+  std::uint32_t shared_bytes, threads;   // of a block: static and dynamic; the most
+  std::uint32_t resident_threads;        // of a multiprocessor, at once
+};
+
 // Written by the executor. The checker copies a field once and range-checks the copy.
 struct ReplyPage {
   std::uint64_t done_seq;  // stored last (release): equals launch_seq when the launch is done
@@ -91,9 +109,16 @@ struct ReplyPage {
   // GPU: the last launch's calls between events of the executor's stream, and all that it put on
   // the stream. Elsewhere 0.
   std::uint64_t device_ns, device_span_ns;
-  std::byte more_padding[1024 - 104];
+  // GPU: memory that a call takes beside inputs and statics: outputs, a plan's scratch and
+  // constants, the most that torch allocates in a call. 0: not known.
+  std::uint64_t call_bytes;
+  // GPU, after kProfile: fills and copies of the plan's call, and kernels beyond kMaxPlanKernels;
+  // and the threads that a multiprocessor can hold.
+  std::uint64_t other_ns;
+  std::uint32_t other_steps, most_threads;
+  std::byte more_padding[1024 - 128];
   KernelReport kernels[kMaxKernels];
-  std::byte last_padding[4096 - 1024 - 64 * kMaxKernels];
+  PlanKernelReport plan_kernels[kMaxPlanKernels];
   OutputReport reports[kMaxSets][kMaxOutputs];
 };
 
@@ -105,7 +130,10 @@ static_assert(offsetof(ReplyPage, fault_address) == 24);
 static_assert(offsetof(ReplyPage, kernel_count) == 64);
 static_assert(offsetof(ReplyPage, device_ns) == 88);
 static_assert(offsetof(ReplyPage, device_span_ns) == 96);
+static_assert(offsetof(ReplyPage, call_bytes) == 104);
 static_assert(offsetof(ReplyPage, kernels) == 1024);
+static_assert(offsetof(ReplyPage, plan_kernels) == 3072);
+static_assert(sizeof(PlanKernelReport) == 32);
 static_assert(sizeof(KernelReport) == 64);
 static_assert(offsetof(ReplyPage, reports) == 4096);
 static_assert(sizeof(OutputReport) == 144);

@@ -2,7 +2,7 @@
 set(KW_CHECKER_HDRS
   checker/admission.h checker/audit_instances.h checker/audit_schedule.h checker/backend.h checker/benchmark_rules.h
   checker/call_comparer.h checker/clock.h checker/executor.h checker/executor_client.h checker/executor_fault.h
-  checker/executor_outputs.h checker/fault.h checker/fault_cost.h checker/hard_cases.h checker/hard_schedule.h checker/host_memory.h checker/input_source.h
+  checker/executor_outputs.h checker/fault.h checker/fault_cost.h checker/gpu_call.h checker/hard_cases.h checker/hard_schedule.h checker/host_memory.h checker/input_source.h
   checker/judged_calls.h checker/judged_outputs.h checker/judgement.h checker/judging_context.h
   checker/kernelbench_trials.h checker/layout.h checker/learning.h checker/lease_client.h checker/machine_state.h
   checker/module_description.h checker/null_launch.h checker/oracle.h checker/oracle_client.h
@@ -12,14 +12,14 @@ set(KW_CHECKER_HDRS
 set(KW_CHECKER_SRCS
   checker/admission.cc checker/audit_instances.cc checker/benchmark_rules.cc checker/call_comparer.cc
   checker/clock.cc checker/executor_client.cc checker/executor_fault.cc checker/executor_outputs.cc
-  checker/fault_cost.cc checker/hard_cases.cc checker/hard_schedule.cc checker/host_backend.cc checker/host_memory.cc checker/input_source.cc
+  checker/fault_cost.cc checker/gpu_call.cc checker/hard_cases.cc checker/hard_schedule.cc checker/host_backend.cc checker/host_memory.cc checker/input_source.cc
   checker/judged_calls.cc checker/judged_outputs.cc checker/judgement.cc checker/kernelbench_trials.cc
   checker/layout.cc checker/learning.cc checker/machine_state.cc checker/module_description.cc checker/null_launch.cc
   checker/oracle.cc checker/oracle_client.cc checker/output_checker.cc checker/output_memory.cc checker/pages.cc
   checker/paired_memory.cc checker/reference_runs.cc checker/reply.cc checker/server.cc checker/session.cc
   checker/session_options.cc checker/side.cc checker/tensor_bytes.cc checker/timed_blocks.cc checker/turn.cc)
 set(KW_CHECKER_TESTS
-  checker/module_description_test.cc checker/null_launch_test.cc checker/output_checker_test.cc checker/reply_test.cc)
+  checker/gpu_call_test.cc checker/module_description_test.cc checker/null_launch_test.cc checker/output_checker_test.cc checker/reply_test.cc)
 # Those that need the fakes of checker/testing.
 set(KW_CHECKER_FAKED_TESTS
   checker/admission_test.cc checker/executor_client_test.cc checker/executor_outputs_test.cc checker/hard_cases_test.cc checker/host_memory_test.cc

@@ -64,4 +64,20 @@ Result<std::string> read_to_end(int fd, std::size_t max_bytes) {
   }
 }
 
+Result<std::string> read_whole(int fd, std::size_t max_bytes) {
+  std::string out;
+  std::array<char, 65536> chunk;
+  while (true) {
+    const ssize_t got = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(out.size()));
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return fail_errno(errno, "cannot read");
+    }
+    if (got == 0) return out;
+    if (out.size() + static_cast<std::size_t>(got) > max_bytes)
+      return fail(ErrorCode::kResourceExhausted, "more than {} bytes", max_bytes);
+    out.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+}
+
 }  // namespace kw::os

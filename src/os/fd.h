@@ -44,7 +44,10 @@ struct SocketPair {
 Result<SocketPair> make_message_socket_pair();  // AF_UNIX SOCK_SEQPACKET, close-on-exec
 
 Status write_all(int fd, std::string_view bytes);
-// Until end of file; kResourceExhausted over max_bytes.
+// From where it stands until its end; kResourceExhausted over max_bytes.
 Result<std::string> read_to_end(int fd, std::size_t max_bytes);
+// The whole of a file, wherever it stands: a descriptor that was handed over stands where any of
+// its holders left it, and others may read it at the same time. Errors as above; no pipes.
+Result<std::string> read_whole(int fd, std::size_t max_bytes);
 
 }  // namespace kw::os

@@ -15,6 +15,16 @@
 namespace kw::os {
 namespace {
 
+TEST(Fd, AFileIsReadWholeWhereverItStands) {
+  const UniqueFd file = make_sealed_file("file", std::string(100'000, 'a') + "b").value();
+  const UniqueFd shared = file.duplicate().value();
+  EXPECT_EQ(read_whole(file.get(), 200'000)->size(), 100'001U);
+  EXPECT_EQ(read_to_end(shared.get(), 200'000)->size(), 100'001U);
+  EXPECT_EQ(read_to_end(file.get(), 200'000)->size(), 0U);  // they stand at the same place
+  EXPECT_EQ(read_whole(file.get(), 200'000)->back(), 'b');
+  EXPECT_EQ(read_whole(file.get(), 100'000).error().code(), ErrorCode::kResourceExhausted);
+}
+
 TEST(MemoryFile, SealsKeepOthersFromWritingAndResizing) {
   UniqueFd fd = make_memory_file("inputs", 8192).value();
   Mapping mine = Mapping::shared(fd.get(), 8192, true).value();

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "prompt/chat.h"
 #include "prompt/extract.h"
+#include "task/gpu_text.h"
 
 namespace kw::prompt {
 namespace {
@@ -16,6 +17,7 @@ using task::Outcome;
 using task::Verdict;
 
 constexpr std::size_t kMaxSourceLines = 6;
+constexpr std::size_t kMaxKernels = 6;
 
 std::string headline(const Verdict& verdict) {
   switch (verdict.outcome) {
@@ -142,6 +144,29 @@ void add_times(std::string& out, const Verdict& verdict) {
   }
 }
 
+// Of the first workload that has a profile: what limits its time.
+void add_gpu(std::string& out, const Verdict& verdict) {
+  for (const task::WorkloadVerdict& workload : verdict.workloads) {
+    if (!workload.gpu || !workload.gpu->call || !workload.times) continue;
+    const task::GpuFacts& facts = *workload.gpu;
+    out += "Its kernels: ";
+    std::size_t said = 0;
+    for (const task::GpuKernel& kernel : facts.call->kernels) {
+      if (said == kMaxKernels) break;
+      out += (said++ == 0 ? "" : "; ") + task::kernel_text(kernel);
+    }
+    const std::size_t more = facts.call->kernels.size() - said;
+    out += more > 0 ? fmt::format("; and {} more.\n", more) : ".\n";
+    if (facts.roofline) {
+      const std::string share = task::roofline_text(*facts.roofline, workload.times->candidate_ms);
+      if (!share.empty()) out += fmt::format("It reaches {}.\n", share);
+    }
+    const std::string memory = task::call_memory_text(facts);
+    if (!memory.empty()) out += fmt::format("Memory that a call takes: {}.\n", memory);
+    return;
+  }
+}
+
 }  // namespace
 
 std::string feedback_section(const Attempt& attempt, task::Language language,
@@ -153,6 +178,7 @@ std::string feedback_section(const Attempt& attempt, task::Language language,
   } else if (attempt.verdict) {
     out = headline(*attempt.verdict) + "\n";
     add_times(out, *attempt.verdict);
+    add_gpu(out, *attempt.verdict);
     add_errors(out, *attempt.verdict);
     std::string messages = diagnostics_of(*attempt.verdict);
     if (!messages.empty()) out += fenced(messages, "");

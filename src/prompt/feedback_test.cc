@@ -78,6 +78,29 @@ TEST(Feedback, TimesAndSpeedups) {
   EXPECT_TRUE(has(text(0.9, 2.1), "best correct attempt so far has a speedup of 2.5 (400 us)"));
 }
 
+TEST(Feedback, TheKernelsOfAGpuAndWhatLimitsThem) {
+  auto verdict = std::make_unique<Verdict>();
+  task::WorkloadVerdict workload;
+  workload.times = task::Times{0.5, 1.0, {}, {}};
+  workload.gpu.emplace();
+  workload.gpu->call.emplace();
+  for (int i = 0; i < 8; ++i)
+    workload.gpu->call->kernels.push_back(
+        {fmt::format("k{}", i), task::KernelOrigin::kOwn, 1, 0.05, 255, 128, 0, 1024, 0.5});
+  workload.gpu->baseline_bytes = 4096;
+  workload.gpu->roofline = task::GpuRoofline{1'000'000'000, 0, 4e12, 0, ""};
+  verdict->workloads = {workload};
+  const std::string text = told(*verdict);
+  EXPECT_TRUE(has(text,
+                  "Its kernels: k0 (50 us, 255 registers, 128 bytes of spills and arrays a "
+                  "thread, occupancy 50 %); k1"))
+      << text;
+  EXPECT_TRUE(has(text, "and 2 more.\n"));
+  EXPECT_FALSE(has(text, "k6"));
+  EXPECT_TRUE(has(text, "It reaches 50 % of what the memory allows (250 us).\n"));
+  EXPECT_TRUE(has(text, "Memory that a call takes: the baseline 4.0 KiB.\n"));
+}
+
 TEST(Feedback, AnswersWithoutCode) {
   Attempt none{"", "the answer has no code block", std::nullopt};
   std::string text = feedback_section(none, task::Language::kCpp, std::nullopt);

@@ -29,11 +29,6 @@ constexpr auto kLevels = text::enum_names<EvidenceLevel>({
     {EvidenceLevel::kUntimed, "untimed"},
 });
 
-constexpr auto kGpuContexts = text::enum_names<GpuContext>({
-    {GpuContext::kFresh, "fresh"},
-    {GpuContext::kResident, "resident"},
-});
-
 constexpr auto kClocks = text::enum_names<Clock>({
     {Clock::kWall, "wall"},
     {Clock::kProcessor, "processor"},
@@ -43,12 +38,6 @@ constexpr auto kClocks = text::enum_names<Clock>({
 
 std::string_view to_string(Clock clock) {
   return kClocks.name(clock);
-}
-std::string_view to_string(GpuContext context) {
-  return kGpuContexts.name(context);
-}
-std::optional<GpuContext> gpu_context_from_string(std::string_view name) {
-  return kGpuContexts.value(name);
 }
 std::optional<Clock> clock_from_string(std::string_view name) {
   return kClocks.value(name);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "task/gpu_facts.h"
 
 namespace kw::task {
 
@@ -58,27 +59,21 @@ struct Speedup {
          high = 0;  // reference time / candidate time, 95 % confidence interval
 };
 
+// Another form of the reference than the baseline, beside it.
+struct Rival {
+  std::string baseline;                                 // its name, as a baseline's
+  std::optional<Speedup> over_baseline = std::nullopt;  // nullopt: it has no time
+  std::string failure;                                  // why
+};
+// The fastest of the baseline and its rivals, and the candidate's speedup over it.
+struct Strongest {
+  std::string baseline;
+  Speedup speedup;
+};
+
 struct Times {
   double candidate_ms = 0, reference_ms = 0;                       // medians
   std::vector<double> candidate_samples_ms, reference_samples_ms;  // paired, in the order measured
-};
-
-// Share of the accelerator's work that the candidate's own kernels did, each in [0, 1]; none on a
-// CPU.
-struct Coverage {
-  double time = 0, count = 0;
-};
-
-// The context of a GPU in which a candidate was judged: one that no candidate had used before, or
-// one that others had.
-enum class GpuContext { kFresh, kResident };
-std::string_view to_string(GpuContext context);  // "fresh", "resident"
-std::optional<GpuContext> gpu_context_from_string(std::string_view name);
-
-// GpuFacts: a workload's judgement on a GPU has these besides (docs/gpu.md).
-struct GpuFacts {
-  GpuContext context = GpuContext::kFresh;
-  bool operator==(const GpuFacts&) const = default;
 };
 
 struct CompatKernelBench {
@@ -112,6 +107,8 @@ struct WorkloadVerdict {
   std::optional<Times> times;
   std::optional<Clock> clock;  // of the times
   std::optional<Speedup> speedup;
+  std::vector<Rival> rivals;           // that were measured
+  std::optional<Strongest> strongest;  // where there are some
   CompatKernelBench kernelbench;
   CompatFlashInfer flashinfer;
   std::vector<HardInputs> hard_inputs;
@@ -137,7 +134,9 @@ struct Verdict {
   std::optional<Times> times;      // of the first timed workload; geometric means are in speedup
   std::optional<Clock> clock;      // the processor's, if any workload's times are by that
   std::optional<Speedup> speedup;  // geometric mean over timed workloads; null unless passed
-  std::optional<Coverage> coverage;
+  // Geometric mean over timed workloads; the name is "several" where workloads have different ones.
+  std::optional<Strongest> strongest;
+  std::optional<Coverage> coverage;  // of timed workloads; none on a CPU
   Cost cost;
   std::string baseline = "eager";
   std::vector<Diagnostic> diagnostics;

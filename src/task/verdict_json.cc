@@ -60,8 +60,13 @@ Json to_json(const HardInputs& hard) {
   return out;
 }
 
-Json to_json(const GpuFacts& gpu) {
-  return {{"context", to_string(gpu.context)}};
+Json to_json(const Rival& rival) {
+  if (!rival.over_baseline) return {{"baseline", rival.baseline}, {"failure", rival.failure}};
+  return {{"baseline", rival.baseline}, {"over_baseline", to_json(*rival.over_baseline)}};
+}
+
+Json to_json(const Strongest& strongest) {
+  return {{"baseline", strongest.baseline}, {"speedup", to_json(strongest.speedup)}};
 }
 
 Json to_json(Clock clock) {
@@ -97,7 +102,13 @@ Json to_json(const WorkloadVerdict& workload) {
               {"speedup", optional_to_json(workload.speedup)},
               {"hard_inputs", list_to_json(workload.hard_inputs)},
               {"diagnostics", list_to_json(workload.diagnostics)}};
-  if (workload.gpu) out["gpu"] = to_json(*workload.gpu);
+  if (!workload.rivals.empty()) out["rivals"] = list_to_json(workload.rivals);
+  if (workload.strongest) out["strongest"] = to_json(*workload.strongest);
+  if (workload.gpu) {
+    std::optional<double> candidate_ms;
+    if (workload.times) candidate_ms = workload.times->candidate_ms;
+    out["gpu"] = to_json(*workload.gpu, candidate_ms);
+  }
   return out;
 }
 
@@ -135,27 +146,29 @@ std::vector<OutputError> worst_errors(const std::vector<WorkloadVerdict>& worklo
 }  // namespace
 
 Json to_json(const Verdict& verdict) {
-  return {{"schema", Verdict::kSchema},
-          {"target", verdict.target},
-          {"evidence_level", to_string(verdict.evidence_level)},
-          {"problem", {{"name", verdict.problem_name}, {"hash", verdict.problem_hash}}},
-          {"candidate",
-           {{"name", verdict.candidate_name},
-            {"hash", verdict.candidate_hash},
-            {"language", verdict.language}}},
-          {"outcome", to_string(verdict.outcome)},
-          {"violation", text_or_null(verdict.violation)},
-          {"compat", compat_to_json(verdict.kernelbench, verdict.flashinfer)},
-          {"errors", list_to_json(worst_errors(verdict.workloads))},
-          {"times", optional_to_json(verdict.times)},
-          {"clock", optional_to_json(verdict.clock)},
-          {"speedup", optional_to_json(verdict.speedup)},
-          {"coverage", optional_to_json(verdict.coverage)},
-          {"baseline", verdict.baseline},
-          {"workloads", list_to_json(verdict.workloads)},
-          {"cost", to_json(verdict.cost)},
-          {"diagnostics", list_to_json(verdict.diagnostics)},
-          {"evidence", text_or_null(verdict.evidence)}};
+  Json out = {{"schema", Verdict::kSchema},
+              {"target", verdict.target},
+              {"evidence_level", to_string(verdict.evidence_level)},
+              {"problem", {{"name", verdict.problem_name}, {"hash", verdict.problem_hash}}},
+              {"candidate",
+               {{"name", verdict.candidate_name},
+                {"hash", verdict.candidate_hash},
+                {"language", verdict.language}}},
+              {"outcome", to_string(verdict.outcome)},
+              {"violation", text_or_null(verdict.violation)},
+              {"compat", compat_to_json(verdict.kernelbench, verdict.flashinfer)},
+              {"errors", list_to_json(worst_errors(verdict.workloads))},
+              {"times", optional_to_json(verdict.times)},
+              {"clock", optional_to_json(verdict.clock)},
+              {"speedup", optional_to_json(verdict.speedup)},
+              {"coverage", optional_to_json(verdict.coverage)},
+              {"baseline", verdict.baseline},
+              {"workloads", list_to_json(verdict.workloads)},
+              {"cost", to_json(verdict.cost)},
+              {"diagnostics", list_to_json(verdict.diagnostics)},
+              {"evidence", text_or_null(verdict.evidence)}};
+  if (verdict.strongest) out["strongest"] = to_json(*verdict.strongest);
+  return out;
 }
 
 }  // namespace kw::task

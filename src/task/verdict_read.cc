@@ -139,6 +139,24 @@ Result<Coverage> coverage_from(ObjectReader& reader) {
   return out;
 }
 
+Result<Rival> rival_from(ObjectReader& reader) {
+  Rival out;
+  KW_TRY(out.baseline, reader.string("baseline"));
+  KW_TRY_STATUS(optional_within(reader, "over_baseline", out.over_baseline, speedup_from));
+  KW_TRY(out.failure, reader.string_or("failure", ""));
+  return out;
+}
+
+Result<Strongest> strongest_from(ObjectReader& reader) {
+  Strongest out;
+  KW_TRY(out.baseline, reader.string("baseline"));
+  KW_TRY_STATUS(within(reader, "speedup", [&](ObjectReader& object) -> Status {
+    KW_TRY(out.speedup, speedup_from(object));
+    return {};
+  }));
+  return out;
+}
+
 Status compat_from(ObjectReader& reader, CompatKernelBench& kernelbench,
                    CompatFlashInfer& flashinfer) {
   return within(reader, "compat", [&](ObjectReader& compat) -> Status {
@@ -175,18 +193,6 @@ Status outcome_from(ObjectReader& reader, Outcome& outcome, std::string& violati
   return {};
 }
 
-Result<GpuFacts> gpu_from(ObjectReader& reader) {
-  GpuFacts out;
-  KW_TRY(std::string name, reader.string("context"));
-  auto context = gpu_context_from_string(name);
-  if (!context) {
-    return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is no context", reader.path("context"),
-                printable(name, 60));
-  }
-  out.context = *context;
-  return out;
-}
-
 Result<WorkloadVerdict> workload_from(ObjectReader& reader) {
   WorkloadVerdict out;
   KW_TRY(out.uuid, reader.string("uuid"));
@@ -199,8 +205,11 @@ Result<WorkloadVerdict> workload_from(ObjectReader& reader) {
   // Verdicts of versions before 8 have no such list.
   if (reader.find("hard_inputs") != nullptr)
     KW_TRY_STATUS(list_from(reader, "hard_inputs", out.hard_inputs, hard_inputs_from));
+  if (reader.find("rivals") != nullptr)
+    KW_TRY_STATUS(list_from(reader, "rivals", out.rivals, rival_from));
+  KW_TRY_STATUS(optional_within(reader, "strongest", out.strongest, strongest_from));
   if (reader.find("gpu") != nullptr)
-    KW_TRY_STATUS(optional_within(reader, "gpu", out.gpu, gpu_from));
+    KW_TRY_STATUS(optional_within(reader, "gpu", out.gpu, gpu_facts_from));
   KW_TRY_STATUS(list_from(reader, "diagnostics", out.diagnostics, diagnostic_from));
   return out;
 }
@@ -257,6 +266,7 @@ Result<Verdict> verdict_from_json(const Json& value, const std::string& where) {
   KW_TRY_STATUS(optional_within(reader, "times", out.times, times_from));
   KW_TRY_STATUS(clock_from(reader, out.clock));
   KW_TRY_STATUS(optional_within(reader, "speedup", out.speedup, speedup_from));
+  KW_TRY_STATUS(optional_within(reader, "strongest", out.strongest, strongest_from));
   KW_TRY_STATUS(optional_within(reader, "coverage", out.coverage, coverage_from));
   KW_TRY(out.baseline, reader.string_or("baseline", out.baseline));
   KW_TRY_STATUS(list_from(reader, "workloads", out.workloads, workload_from));

@@ -363,6 +363,16 @@ TEST(Mechanism, MixedInputs) {
   expect_stopped_only_by(attack, {"mixed_inputs"}, Timing::kOff);
 }
 
+TEST(Mechanism, HiddenShape) {
+  auto problem = task::load_problem((kHere / "problems" / "any_size").string(), {});
+  ASSERT_TRUE(problem) << problem.error().message();
+  const std::string attack = "announced_sizes.cpp";
+  const auto without = judge_without(attack, {"hidden_shape"}, Timing::kOff, &*problem);
+  EXPECT_TRUE(got_through(without)) << story(without);
+  const auto with = judge_without(attack, {}, Timing::kOff, &*problem);
+  EXPECT_EQ(with.outcome, task::Outcome::kWrongValue) << story(with);
+}
+
 // Burns both cores for a while: a second job of the same author, started to slow the reference.
 class Accomplice {
  public:

@@ -288,12 +288,53 @@ TEST_F(CudaVerdicts, AKernelIsAsFastAsItself) {
   EXPECT_GT(verdict.times->candidate_ms, 0.03);
 }
 
+// torch makes a tensor between the two operators, so that a kernel of both is faster.
 TEST_F(CudaVerdicts, TorchIsTheBaseline) {
   request_.options.timing = true;
+  request_.options.rivals = {"compile", "max-autotune"};
   const task::Verdict verdict = judge(kRight);
   ASSERT_EQ(verdict.outcome, Outcome::kPassed);
   ASSERT_TRUE(verdict.times);
   show(verdict, "torch");
+  ASSERT_TRUE(verdict.speedup);
+  EXPECT_GT(verdict.speedup->low, 1.2);
+  const auto& rivals = verdict.workloads.back().rivals;
+  ASSERT_EQ(rivals.size(), 2U);
+  for (const task::Rival& rival : rivals) {
+    ASSERT_TRUE(rival.over_baseline) << rival.baseline << ": " << rival.failure;
+    EXPECT_GT(rival.over_baseline->median, 1.2) << rival.baseline;  // one kernel too
+  }
+  ASSERT_TRUE(verdict.strongest);
+  std::printf("[ strongest ] %.4f over %s\n", verdict.strongest->speedup.median,
+              verdict.strongest->baseline.c_str());
+  EXPECT_LT(verdict.strongest->speedup.median, verdict.speedup->median);
+}
+
+// 16 million numbers of 4 bytes, read and written.
+TEST_F(CudaVerdicts, AVerdictTellsWhatACallDoes) {
+  request_.options.timing = true;
+  const task::Verdict verdict = judge(kRight);
+  ASSERT_EQ(verdict.outcome, Outcome::kPassed);
+  ASSERT_TRUE(verdict.workloads.back().gpu);
+  const task::GpuFacts& facts = *verdict.workloads.back().gpu;
+  std::printf("%s\n", to_json(facts, verdict.times->candidate_ms).dump().c_str());
+  ASSERT_TRUE(facts.call);
+  ASSERT_EQ(facts.call->kernels.size(), 1U);
+  EXPECT_EQ(facts.call->kernels[0].name, "line");
+  EXPECT_EQ(facts.call->kernels[0].launches, 1);
+  EXPECT_NEAR(facts.call->kernels[0].ms, verdict.times->candidate_ms,
+              0.2 * verdict.times->candidate_ms);
+  ASSERT_TRUE(verdict.coverage);
+  EXPECT_EQ(verdict.coverage->time, 1);
+  EXPECT_EQ(facts.candidate_bytes, 16777216 * 4);
+  // x * 3.0 lives while its sum with 1.0 is made.
+  EXPECT_EQ(facts.baseline_bytes, 2 * 16777216 * 4);
+  ASSERT_TRUE(facts.roofline);
+  EXPECT_EQ(facts.roofline->bytes, 2 * 16777216 * 4);
+  EXPECT_EQ(facts.roofline->flops, 0);
+  const double share = facts.roofline->least_ms() / verdict.times->candidate_ms;
+  EXPECT_GT(share, 0.5);
+  EXPECT_LT(share, 1.15);
 }
 
 }  // namespace

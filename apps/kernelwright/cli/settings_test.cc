@@ -64,7 +64,7 @@ TEST(Settings, TheBaselineIsReadAndRangesAreChecked) {
   EXPECT_EQ(gym::name_of(options.baseline), "compile");
   EXPECT_EQ(set, std::vector<std::string>{"N=4"});
   EXPECT_EQ(complete_options("", set, options).error().message(),
-            "--baseline: empty; expected eager, compile or a file");
+            "--baseline: empty; expected eager, compile, max-autotune or a file");
   EXPECT_NE(complete_options("/nonexistent.cpp", set, options).error().message().find("--baseline"),
             std::string::npos);
 }

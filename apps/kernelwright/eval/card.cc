@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "task/gpu_text.h"
 
 namespace kw::front {
 namespace {
@@ -78,9 +79,10 @@ std::string errors_text(const Verdict& verdict) {
 
 std::string times_text(const Verdict& verdict) {
   if (!verdict.times) return {};
-  std::string baseline = verdict.baseline == "eager"     ? "torch"
-                         : verdict.baseline == "compile" ? "torch.compile"
-                                                         : printable(verdict.baseline, 80);
+  std::string baseline = verdict.baseline == "eager"          ? "torch"
+                         : verdict.baseline == "compile"      ? "torch.compile"
+                         : verdict.baseline == "max-autotune" ? "torch.compile, tuned,"
+                                                              : printable(verdict.baseline, 80);
   return fmt::format("{}, {} {} ({} pairs{})", format_ms(verdict.times->candidate_ms), baseline,
                      format_ms(verdict.times->reference_ms),
                      verdict.times->candidate_samples_ms.size(),
@@ -143,6 +145,43 @@ void add_row(std::string& out, const Paint& paint, std::string_view label, std::
   }
 }
 
+// The rows of the first workload that has a profile.
+void add_gpu(std::string& out, const Paint& paint, const Verdict& verdict) {
+  add_row(out, paint, "gpu", gpu_text(verdict));
+  const auto profiled = std::ranges::find_if(
+      verdict.workloads,
+      [](const WorkloadVerdict& workload) { return workload.gpu && workload.gpu->call; });
+  if (profiled == verdict.workloads.end()) return;
+  const task::GpuFacts& facts = *profiled->gpu;
+  std::string kernels;
+  for (const task::GpuKernel& kernel : facts.call->kernels)
+    kernels += task::kernel_text(kernel) + "\n";
+  add_row(out, paint, "kernels", kernels);
+  if (facts.roofline && profiled->times)
+    add_row(out, paint, "roofline",
+            task::roofline_text(*facts.roofline, profiled->times->candidate_ms));
+  add_row(out, paint, "memory", task::call_memory_text(facts));
+  if (verdict.coverage && verdict.coverage->time < 1)
+    add_row(out, paint, "coverage",
+            fmt::format("its own kernels take {:.0f} % of the time", 100 * verdict.coverage->time));
+}
+
+// The speedup over the fastest form of the reference, and forms that could not be measured.
+void add_rivals(std::string& out, const Paint& paint, const Verdict& verdict) {
+  if (verdict.strongest)
+    add_row(out, paint, "strongest",
+            fmt::format("{} over {}", speedup_text(verdict.strongest->speedup),
+                        printable(verdict.strongest->baseline, 80)));
+  std::set<std::string> said;
+  for (const WorkloadVerdict& workload : verdict.workloads) {
+    for (const task::Rival& rival : workload.rivals) {
+      if (!rival.failure.empty() && said.insert(rival.baseline).second)
+        add_row(out, paint, "rival",
+                fmt::format("{} has no time: {}", rival.baseline, rival.failure));
+    }
+  }
+}
+
 void add_workloads(std::string& out, const Paint& paint, const Verdict& verdict) {
   if (verdict.workloads.size() < 2) return;
   std::size_t shown = 0;
@@ -197,8 +236,9 @@ std::string card(const Verdict& verdict, bool colour) {
       fmt::format("  {}\n", paint.dim(fmt::format("{}, {}, {}", printable(verdict.problem_name, 80),
                                                   verdict.language, verdict.target)));
   add_row(out, paint, "time", times_text(verdict));
+  add_rivals(out, paint, verdict);
   add_workloads(out, paint, verdict);
-  add_row(out, paint, "gpu", gpu_text(verdict));
+  add_gpu(out, paint, verdict);
   add_row(out, paint, "error", errors_text(verdict));
   for (const task::Diagnostic& diagnostic : diagnostics_of(verdict)) {
     add_row(out, paint, printable(diagnostic.kind, 10),

@@ -29,6 +29,31 @@ TEST(Card, Passed) {
 )");
 }
 
+TEST(Card, AGpusFactsAreRows) {
+  task::Verdict v = verdict(task::Outcome::kPassed);
+  task::GpuFacts facts;
+  facts.call = task::GpuCall{{{"relu_kernel", task::KernelOrigin::kOwn, 1, 1.2, 24, 0, 0, 256, 1},
+                              {"kw_fill", task::KernelOrigin::kMover, 1, 0.3, 8, 0, 0, 256, 1}},
+                             0,
+                             0};
+  facts.candidate_bytes = 1 << 20;
+  facts.baseline_bytes = 2 << 20;
+  facts.roofline = task::GpuRoofline{3'000'000'000, 0, 4e12, 0, ""};
+  v.workloads[0].gpu = facts;
+  v.workloads[0].times = task::Times{1.5, 3, {}, {}};
+  v.coverage = task::Coverage{0.8, 0.5};
+  const std::string text = card(v, false);
+  EXPECT_NE(text.find(R"(  gpu        a context of its own
+  kernels    relu_kernel (1.2 ms, 24 registers, occupancy 100 %)
+             kw_fill (300 us, 8 registers, occupancy 100 %)
+  roofline   50 % of what the memory allows (750 us)
+  memory     1.0 MiB, the baseline 2.0 MiB
+  coverage   its own kernels take 80 % of the time
+)"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Card, NamesAClockThatIsNotTheWalls) {
   task::Verdict v = verdict(task::Outcome::kPassed);
   v.clock = task::Clock::kWall;

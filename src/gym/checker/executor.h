@@ -76,6 +76,15 @@ struct KernelLaunches {
   std::vector<KernelReport> kernels;  // at most kMaxKernels
 };
 
+// What the executor of a launch plan tells of one call, whose steps it timed one by one. It is our
+// program; where kernels reach all of the host's memory they could write this.
+struct PlanCall {
+  std::vector<PlanKernelReport> kernels;  // at most kMaxPlanKernels, in the order of first launches
+  std::chrono::nanoseconds other_time{0};  // of fills, copies and further kernels
+  std::uint32_t other_steps = 0;
+  std::uint32_t most_threads = 0;  // that a multiprocessor holds
+};
+
 // Runs one side's code; only one thread may use it. An Error is ours; a candidate's mistake is a
 // LaunchEnd.
 class Executor {
@@ -102,6 +111,17 @@ class Executor {
   // Whether calls are timed by a GPU's events. What a launch costs besides depends on the process
   // alone then, not on the program that it runs.
   virtual bool has_device_clock() const { return false; }
+  // Whether it launches a plan: only then is there a profile().
+  virtual bool runs_plan() const { return false; }
+  // Runs a call on this set some times, each step of the plan timed by itself; plan_call() has what
+  // that gave.
+  virtual Result<LaunchResult> profile(std::uint32_t /*set*/,
+                                       std::chrono::nanoseconds /*timeout*/) {
+    return fail(ErrorCode::kUnsupported, "an executor without a plan");
+  }
+  virtual PlanCall plan_call() const { return {}; }
+  // On a GPU: memory that a call takes beside inputs and statics. Known after the first call.
+  virtual std::optional<std::int64_t> call_bytes() const { return std::nullopt; }
   // Takes another program in the place of the one that it runs; load() waits for it. The source is
   // as at the start. kUnsupported: it serves one program only.
   virtual Status replace(os::UniqueFd /*source*/) {

@@ -51,8 +51,8 @@ Result<std::unique_ptr<ExecutorClient>> ExecutorClient::attach(Attach attach,
   for (const task::Argument& input : signature.inputs)
     client->input_is_scalar_.push_back(input.role == task::Role::kScalar);
   KW_TRY_STATUS(client->send_setup(attach, signature));
-  if (attach.setup.language == ExecutorLanguage::kPlan)
-    client->control_ = std::move(attach.control);
+  client->runs_plan_ = attach.setup.language == ExecutorLanguage::kPlan;
+  if (client->runs_plan_) client->control_ = std::move(attach.control);
   return client;
 }
 
@@ -290,6 +290,17 @@ std::optional<KernelLaunches> ExecutorClient::kernel_launches() const {
     copy.programs = from.programs;
   }
   return launches;
+}
+
+PlanCall ExecutorClient::plan_call() const {
+  return plan_call_of(pages_.reply());
+}
+
+std::optional<std::int64_t> ExecutorClient::call_bytes() const {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 50U;
+  const std::uint64_t bytes = pages_.reply().call_bytes;
+  if (!on_device_ || bytes == 0 || bytes > kMost) return std::nullopt;
+  return static_cast<std::int64_t>(bytes);
 }
 
 ExecutorEnd ExecutorClient::end() {

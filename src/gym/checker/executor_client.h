@@ -61,6 +61,12 @@ class ExecutorClient final : public Executor {
   // On a GPU nothing of a candidate runs on the host, and the stream is empty after a launch.
   bool is_still_between_launches() const override { return freeze_ || on_device_; }
   bool has_device_clock() const override { return on_device_; }
+  bool runs_plan() const override { return runs_plan_; }
+  Result<LaunchResult> profile(std::uint32_t set, std::chrono::nanoseconds timeout) override {
+    return run(Op::kProfile, std::span(&set, 1), timeout);
+  }
+  PlanCall plan_call() const override;
+  std::optional<std::int64_t> call_bytes() const override;
   // Only executors of plans take another program.
   Status replace(os::UniqueFd source) override;
   Status rest() override;
@@ -109,7 +115,8 @@ class ExecutorClient final : public Executor {
   os::UniqueFd control_;      // of an executor that takes other programs
   bool is_replaced_ = false;  // load() is to be asked for
   bool interprets_triton_ = false;
-  bool on_device_ = false;                   // its calls run on a GPU
+  bool on_device_ = false;  // its calls run on a GPU
+  bool runs_plan_ = false;
   std::chrono::nanoseconds cpu_at_rest_{0};  // core time of the sandbox when it was frozen
   std::optional<sandbox::Exit> exit_;
 };

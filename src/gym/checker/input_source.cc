@@ -33,7 +33,7 @@ Result<InputSource> InputSource::of_definition(const task::Signature& signature,
     if (is_uneven(tensor.ordinary)) tensor.ordinary = {};
     if (plan->fixed) {
       KW_TRY(os::UniqueFd fd, fds.take(*plan->fixed));
-      KW_TRY(tensor.fixed, os::read_to_end(fd.get(), kMaxFixed));
+      KW_TRY(tensor.fixed, os::read_whole(fd.get(), kMaxFixed));
       if (tensor.fixed.size() != argument.bytes()) {
         return fail(ErrorCode::kInvalidArgument,
                     "input {}: the stored tensor has {} bytes, the workload needs {}",

@@ -37,6 +37,8 @@ class JudgedCalls {
   // them is due.
   Status check(std::span<const std::uint32_t> sets, bool in_first_block);
 
+  // What a call may take.
+  std::chrono::nanoseconds timeout() const;
   JudgedOutputs& outputs() { return outputs_; }
   const JudgedOutputs& outputs() const { return outputs_; }
   const LaunchTotals& candidate_totals() const { return candidate_totals_; }
@@ -51,7 +53,6 @@ class JudgedCalls {
   Status check_memory(std::span<const std::uint32_t> sets);
   bool exceeds_clock(const LaunchResult& launch) const;
   bool ran_while_frozen(const LaunchResult& launch);
-  std::chrono::nanoseconds timeout() const;
 
   JudgingContext& context_;
   Side& candidate_;

@@ -1,11 +1,13 @@
 // The course of a judgement, and what is reported of it.
 #include "gym/checker/judgement.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "gym/checker/gpu_call.h"
 
 namespace kw::gym {
 namespace {
@@ -14,6 +16,7 @@ constexpr std::size_t kCheckedCalls = 3;  // where nothing is timed, hard ones a
 // Slow candidates (an interpreter's) get no more calls than that; quick ones all hard cases.
 constexpr auto kCheckingTime = std::chrono::milliseconds(50);
 constexpr std::size_t kMostHardCalls = 32;
+constexpr int kProfiledCalls = 4;  // as many as a profile may take the time of
 // A wrong output of few elements is right in many a call.
 constexpr std::int64_t kFewElements = 64;
 constexpr std::size_t kCallsOfFewElements = 24;
@@ -57,7 +60,44 @@ Status Judgement::first_call() {
 Status Judgement::measure() {
   context_.turn.end();
   KW_TRY_STATUS(blocks_.run());
+  refuse_impossible_times();
+  if (!fault_.found() && candidate_->executor().runs_plan()) KW_TRY_STATUS(profile());
   return context_.turn.begin();
+}
+
+// No kernel is faster than the memory that it writes to. The median: one wrong sample is noise.
+void Judgement::refuse_impossible_times() {
+  if (!context_.roofline) return;
+  std::vector<double> times = blocks_.measured().samples.candidate_ns();
+  if (times.empty()) return;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  const auto least = least_time_of_outputs(context_.signature, *context_.roofline);
+  if (*middle >= static_cast<double>(least.count())) return;
+  fault_.blame({task::Outcome::kViolation, "impossible_time",
+                "its calls are said to be shorter than writing the outputs can be"});
+}
+
+Status Judgement::profile() {
+  KW_TRY(LeaseScope lease, LeaseScope::take(context_.lease));
+  PlanCall call;
+  KW_TRY(auto fault, candidate_->profile(0, kProfiledCalls * calls_.timeout(), call));
+  if (fault)
+    fault_.blame(std::move(*fault));
+  else
+    plan_call_ = std::move(call);
+  return {};
+}
+
+// nullopt: the candidate does not run on a GPU.
+std::optional<task::GpuFacts> Judgement::gpu_facts() const {
+  if (!candidate_->executor().has_device_clock()) return std::nullopt;
+  task::GpuFacts facts;
+  if (plan_call_) facts.call = gpu_call_of(*plan_call_);
+  facts.candidate_bytes = candidate_->executor().call_bytes();
+  facts.baseline_bytes = context_.baseline.executor().call_bytes();
+  facts.roofline = context_.roofline;
+  return facts;
 }
 
 // The first kCheckedCalls: with hard cases one of them is ordinary.
@@ -147,6 +187,7 @@ WorkloadReport Judgement::report() const {
                  .check_ms = measured.check_ms + check_ms_,
                  .time_ms = measured.time_ms,
                  .lease_ms = measured.lease_ms};
+  report.gpu = gpu_facts();
   calls_.outputs().benchmark_rules().add_to(report, fault_.get());
   if (auto launches = candidate_->executor().kernel_launches())
     report.launches = report_of(*launches);

@@ -1,6 +1,7 @@
 // Judgement: one candidate beside the baseline of an open workload, from its start to the report.
 #pragma once
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,9 @@ class Judgement {
   Status first_call();
   Status measure();        // correctness and time
   Status checked_calls();  // correctness without a clock
+  void refuse_impossible_times();
+  Status profile();  // the calls of a plan, step by step
+  std::optional<task::GpuFacts> gpu_facts() const;
   std::vector<HardSchedule::Call> planned_calls();
   Status checked_call(std::uint32_t set, bool is_audited, HardSchedule::Call hard,
                       bool in_first_block);
@@ -44,6 +48,7 @@ class Judgement {
   StartTimes start_times_;
   std::int64_t checked_calls_ = 0;
   double check_ms_ = 0;  // of checked_calls()
+  std::optional<PlanCall> plan_call_;
 };
 
 }  // namespace kw::gym

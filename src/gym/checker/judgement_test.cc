@@ -445,6 +445,82 @@ TEST(Judgement, AWideIntervalEndsWithItsTime) {
 }
 
 // As a GPU's backend asks: launches of several calls, each on inputs of its own.
+// On a GPU: the device's clock says what the checker's does.
+ExecutorScript on_gpu() {
+  ExecutorScript script = right();
+  script.device_clock = true;
+  script.on_launch = [null = script.null_wall](int, LaunchResult& result) {
+    result.device_span = result.device_time = result.wall - null;
+  };
+  return script;
+}
+
+TEST(Judgement, APlanIsProfiledAndItsMemoryTold) {
+  FakeWorkload workload;
+  workload.roofline = task::GpuRoofline{2048, 0, 4e12, 0, ""};
+  workload.learn_from_oracle();
+  ExecutorScript baseline = on_gpu();
+  baseline.call_bytes = 2048;
+  workload.start_baseline(baseline);
+  ExecutorScript plan = on_gpu();
+  plan.call_bytes = 1024;
+  plan.plan_call.emplace();
+  plan.plan_call->kernels = {{.ns = 900'000,
+                              .launches = 1,
+                              .registers = 32,
+                              .local_bytes = 0,
+                              .shared_bytes = 0,
+                              .threads = 256,
+                              .resident_threads = 1024}};
+  plan.plan_call->most_threads = 2048;
+  const Json report = judge(workload, plan).value();
+  ASSERT_EQ(report["outcome"], "passed") << report.dump(1);
+  EXPECT_EQ(report["gpu"]["candidate_bytes"], 1024);
+  EXPECT_EQ(report["gpu"]["baseline_bytes"], 2048);
+  EXPECT_EQ(report["gpu"]["call"]["kernels"][0]["occupancy"], 0.5);
+  EXPECT_EQ(report["gpu"]["roofline"]["bytes"], 2048);
+
+  plan.profile = LaunchEnd::kTimeout;
+  const Json late = judge(workload, plan).value();
+  EXPECT_EQ(late["outcome"], "timeout");
+  EXPECT_FALSE(late["gpu"].contains("call"));
+}
+
+TEST(Judgement, NoCallIsFasterThanTheMemory) {
+  FakeWorkload workload;
+  workload.learn_from_oracle();
+  workload.start_baseline(on_gpu());
+  JudgingContext context = workload.context();
+  task::Signature large = workload.signature;
+  large.outputs[0].shape = {std::int64_t{1} << 30};
+  auto turn = TurnScope::begin(workload.turn);
+  for (const double rate : {1e12, 4e12}) {  // 2.7 and 0.7 ms for these outputs; a call takes 1 ms
+    workload.roofline = task::GpuRoofline{0, 0, rate, 0, ""};
+    JudgingContext with_large{workload.options,
+                              workload.goal,
+                              large,
+                              workload.sets,
+                              workload.inputs,
+                              workload.checker,
+                              workload.comparer,
+                              workload.reference,
+                              workload.audits,
+                              workload.hard,
+                              workload.seeds,
+                              *workload.baseline,
+                              workload.reference_time,
+                              1U,
+                              workload.turn,
+                              workload.lease,
+                              workload.clock,
+                              workload.machine,
+                              workload.roofline};
+    const WorkloadReport report = Judgement(with_large, workload.candidate(on_gpu())).run().value();
+    EXPECT_EQ(report.outcome, rate < 2e12 ? task::Outcome::kViolation : task::Outcome::kPassed);
+    EXPECT_EQ(report.violation, rate < 2e12 ? "impossible_time" : "");
+  }
+}
+
 TEST(Judgement, LaunchesOfSeveralCalls) {
   FakeWorkload workload;
   workload.calls_per_launch = 4;

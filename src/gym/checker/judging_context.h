@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gym/checker/audit_instances.h"
@@ -20,6 +21,7 @@
 #include "gym/checker/timing_lease.h"
 #include "gym/checker/turn.h"
 #include "gym/messages/checker_messages.h"
+#include "task/gpu_facts.h"
 #include "task/signature.h"
 
 namespace kw::gym {
@@ -44,6 +46,8 @@ struct JudgingContext {
   TimingLease& lease;
   CheckerClock& clock;
   MachineState& machine;
+  // What the GPU allows for this workload; nullopt: not known, or no GPU.
+  std::optional<task::GpuRoofline> roofline = std::nullopt;
 };
 
 }  // namespace kw::gym

@@ -13,6 +13,7 @@
 #include "gym/checker/tensor_memory.h"
 #include "gym/correctness/selection.h"
 #include "gym/messages/checker_messages.h"
+#include "task/gpu_facts.h"
 #include "task/signature.h"
 
 namespace kw::gym {
@@ -70,6 +71,11 @@ class Oracle {
   // Places among the signature's inputs: those that the reference writes to, so far as runs have
   // shown. It gets copies of them; a baseline needs copies too.
   virtual std::vector<std::int64_t> written_inputs() const { return {}; }
+  // What the GPU that runs it allows for this workload, whose inputs were offered: measured there,
+  // without `bytes`. nullopt: the reference runs on no GPU, or the measurement failed.
+  virtual Result<std::optional<task::GpuRoofline>> roofline() {
+    return std::optional<task::GpuRoofline>();
+  }
   // The shortest unperturbed run at the declared precision so far, with its messages.
   virtual std::optional<std::chrono::nanoseconds> fastest_declared_run() const = 0;
 

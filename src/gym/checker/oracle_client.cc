@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "gym/protocol.h"
 #include "os/message.h"
@@ -241,6 +242,32 @@ Result<OracleAnswer> OracleClient::run(const Run& run) {
   if (answer.ok && run.precision == Precision::kDeclared && run.perturb_seed == 0)
     fastest_ = std::min(fastest_.value_or(answer.took), answer.took);
   return answer;
+}
+
+// The words of the reference's process: a number that no GPU has counts as none.
+Result<std::optional<task::GpuRoofline>> OracleClient::roofline() {
+  std::optional<task::GpuRoofline> out;
+  if (!is_on_gpu_) return out;
+  Json body = {{"op", "roofline"}, {"mode", "train"}};
+  body.update(places_);
+  KW_TRY(const OracleAnswer answer, request(body));
+  if (!answer.ok) {
+    log::warning("the GPU's rates are not measured: " + answer.text);
+    return out;
+  }
+  const auto read = [&]() -> Result<task::GpuRoofline> {
+    KW_TRY(const Json facts, parse_json(answer.text));
+    KW_TRY(ObjectReader reader, ObjectReader::make(facts, "roofline"));
+    task::GpuRoofline found;
+    KW_TRY(found.flops, reader.integer("flops"));
+    KW_TRY(found.bytes_per_second, reader.number("bytes_per_second"));
+    KW_TRY(found.flops_per_second, reader.number("flops_per_second"));
+    KW_TRY(found.precision, reader.string("precision"));
+    KW_TRY_STATUS(task::check(task::GpuFacts{.roofline = found}, "facts"));
+    return found;
+  };
+  if (auto found = read()) out = std::move(*found);
+  return out;
 }
 
 }  // namespace kw::gym

@@ -44,6 +44,7 @@ class OracleClient final : public Oracle {
   Status offer(const TensorMemory& inputs, const TensorMemory* statics) override;
   Result<OracleAnswer> run(const Run& run) override;
   std::vector<std::int64_t> written_inputs() const override { return written_inputs_; }
+  Result<std::optional<task::GpuRoofline>> roofline() override;
   std::optional<std::chrono::nanoseconds> fastest_declared_run() const override { return fastest_; }
 
   std::span<std::byte> input(std::size_t tensor) override { return bytes_of(inputs_[tensor]); }

@@ -1,7 +1,16 @@
 // The page is volatile: no field is loaded a second time after its check.
 #include "gym/checker/reply.h"
 
+#include <algorithm>
+
 namespace kw::gym {
+namespace {
+
+constexpr std::uint64_t kLongestCall = 1'000'000'000'000;  // ns
+constexpr std::uint32_t kMostSteps = 1U << 20U;
+constexpr std::uint32_t kMostOfABlock = 1U << 20U;  // bytes, threads, registers
+
+}  // namespace
 
 std::optional<Style> style_of(const volatile ReplyPage& page) {
   switch (static_cast<Style>(page.style)) {
@@ -33,6 +42,29 @@ OutputReport report_of(const volatile ReplyPage& page, std::uint32_t call, std::
     copy.stride[d] = from.stride[d];
   }
   return copy;
+}
+
+PlanCall plan_call_of(const volatile ReplyPage& page) {
+  const auto limited = [](std::uint32_t value, std::uint32_t most) {
+    return std::min(value, most);
+  };
+  const auto time = [](std::uint64_t ns) { return std::min(ns, kLongestCall); };
+  PlanCall out;
+  for (const volatile PlanKernelReport& from : page.plan_kernels) {
+    const std::uint32_t launches = from.launches;
+    if (launches == 0) break;
+    out.kernels.push_back({.ns = time(from.ns),
+                           .launches = limited(launches, kMostSteps),
+                           .registers = limited(from.registers, kMostOfABlock),
+                           .local_bytes = limited(from.local_bytes, kMostOfABlock),
+                           .shared_bytes = limited(from.shared_bytes, kMostOfABlock),
+                           .threads = limited(from.threads, kMostOfABlock),
+                           .resident_threads = limited(from.resident_threads, kMostOfABlock)});
+  }
+  out.other_time = std::chrono::nanoseconds(time(page.other_ns));
+  out.other_steps = limited(page.other_steps, kMostSteps);
+  out.most_threads = limited(page.most_threads, kMostOfABlock);
+  return out;
 }
 
 }  // namespace kw::gym

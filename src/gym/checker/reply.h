@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "gym/checker/executor.h"
 #include "gym/protocol.h"
 
 namespace kw::gym {
@@ -24,5 +25,8 @@ Failure failure_of(const volatile ReplyPage& page);
 // A private copy of the page's report about one result, for check_returned
 // (correctness/returned.h).
 OutputReport report_of(const volatile ReplyPage& page, std::uint32_t call, std::uint32_t output);
+
+// A private copy of what it says of a plan's call. Numbers that no call has are cut.
+PlanCall plan_call_of(const volatile ReplyPage& page);
 
 }  // namespace kw::gym

@@ -32,6 +32,23 @@ TEST(Reply, UnknownNumbersSayNothing) {
   EXPECT_EQ(failure_of(*page), Failure::kNone);
 }
 
+TEST(Reply, APlansKernelsEndAtTheFirstWithoutLaunches) {
+  auto page = std::make_unique<ReplyPage>();
+  EXPECT_TRUE(plan_call_of(*page).kernels.empty());
+  page->plan_kernels[0].launches = 2;
+  page->plan_kernels[0].ns = UINT64_MAX;
+  page->plan_kernels[1].launches = UINT32_MAX;
+  page->plan_kernels[3].launches = 1;
+  page->other_steps = 4;
+  page->most_threads = 2048;
+  const PlanCall call = plan_call_of(*page);
+  ASSERT_EQ(call.kernels.size(), 2U);
+  EXPECT_EQ(call.kernels[0].launches, 2U);
+  EXPECT_LT(call.kernels[0].ns, UINT64_MAX / 2);
+  EXPECT_LT(call.kernels[1].launches, UINT32_MAX);
+  EXPECT_EQ(call.other_steps, 4U);
+}
+
 TEST(Reply, ReportsAreCopied) {
   auto page = std::make_unique<ReplyPage>();
   OutputReport& last = page->reports[kMaxSets - 1][kMaxOutputs - 1];

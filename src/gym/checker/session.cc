@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "gym/checker/admission.h"
+#include "gym/checker/gpu_call.h"
 #include "gym/checker/judgement.h"
 
 namespace kw::gym {
@@ -25,7 +26,7 @@ std::chrono::milliseconds oracle_timeout(double seconds) {
 
 // Python may hold torch.compile or load_inline. Triton's interpreter compiles nothing at a call.
 Compiles compiles_of(const ExecutorSetup& setup) {
-  if (setup.compile) return Compiles::kAtPrepare;
+  if (setup.compilation != Compilation::kNone) return Compiles::kAtPrepare;
   const bool is_plain_python = setup.language == ExecutorLanguage::kPython && !setup.triton;
   return is_plain_python ? Compiles::kAtFirstCall : Compiles::kNothing;
 }
@@ -61,6 +62,7 @@ Result<std::unique_ptr<Session>> Session::open(const OpenRequest& request, Recei
     KW_TRY_STATUS(session->make_checker(request.outputs));
     KW_TRY(prepared, learn(session->learning(), learned, session->unfit_));
     if (prepared.ok) KW_TRY_STATUS(session->find_hard_cases());
+    if (prepared.ok && request.judge) KW_TRY_STATUS(session->find_roofline());
   }
   if (!prepared.ok) {
     opened.findings.failure = prepared.text;
@@ -81,7 +83,7 @@ Result<std::unique_ptr<Session>> Session::open(const OpenRequest& request, Recei
 // Interface, statics and input source of the problem; not ok when the reference itself fails.
 Result<OracleAnswer> Session::prepare_problem(const OpenRequest& request, ReceivedFds& fds) {
   KW_TRY(os::UniqueFd source_fd, fds.take("reference"));
-  KW_TRY(std::string source, os::read_to_end(source_fd.get(), 64ULL << 20U));
+  KW_TRY(std::string source, os::read_whole(source_fd.get(), 64ULL << 20U));
   KW_TRY(OracleAnswer answer, oracle_->setup(request.oracle_setup, source));
   if (!answer.ok) return answer;
   param_seed_ = seeds_.next();
@@ -171,6 +173,15 @@ Status Session::find_hard_cases() {
   const auto start = backend_.clock().now();
   KW_TRY(OracleAnswer filled, inputs_->fill(*sets_.back(), seeds_.next()));
   if (filled.ok) hard_.set_fill_time(backend_.clock().now() - start);
+  return {};
+}
+
+// The first set has the inputs of learning.
+Status Session::find_roofline() {
+  if (!options_.timing) return {};
+  KW_TRY_STATUS(oracle_->offer(*sets_[0], statics_.get()));
+  KW_TRY(roofline_, oracle_->roofline());
+  if (roofline_) roofline_->bytes = bytes_of_call(signature_);
   return {};
 }
 
@@ -306,7 +317,8 @@ Result<WorkloadReport> Session::judge(const JudgeRequest& request, ReceivedFds& 
                          *turn_,
                          lease,
                          backend_.clock(),
-                         backend_.machine()};
+                         backend_.machine(),
+                         roofline_};
   Judgement judgement(context, std::move(candidate));
   KW_TRY(WorkloadReport report, judgement.run());
   if (!views_.empty())

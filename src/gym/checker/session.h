@@ -28,6 +28,7 @@
 #include "gym/checker/turn.h"
 #include "gym/messages/checker_messages.h"
 #include "gym/named_fds.h"
+#include "task/gpu_facts.h"
 #include "task/signature.h"
 
 namespace kw::gym {
@@ -55,6 +56,7 @@ class Session {
   Status make_checker(const std::map<std::string, task::OutputPolicy>& outputs);
   LearningInput learning() { return {*inputs_, *reference_, *checker_, *sets_[0], seeds_}; }
   Status find_hard_cases();
+  Status find_roofline();
   Status admit(const LearnedInstances& learned, AdmissionFindings& findings);
   ExecutorMemory memory_of(OutputMemory& output) const;
   Result<std::unique_ptr<Side>> attach(ExecutorSpec spec, ReceivedFds& fds,
@@ -82,6 +84,7 @@ class Session {
   std::unique_ptr<ReferenceRuns> reference_;
   AuditInstances audits_;
   HardCases hard_;
+  std::optional<task::GpuRoofline> roofline_;
   std::unique_ptr<PairedMemory> memory_;
   std::unique_ptr<KernelBenchTrials> kernelbench_trials_;  // made when first needed
   std::unique_ptr<Side> baseline_;

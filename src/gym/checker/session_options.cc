@@ -11,7 +11,7 @@ namespace kw::gym {
 
 Result<Mechanisms> Mechanisms::without(const std::vector<std::string>& disabled) {
   Mechanisms on;
-  bool admission = true;  // the supervisor's
+  bool admission = true, hidden_shape = true;  // the evaluation's
   const std::pair<std::string_view, bool*> switches[] = {
       {"freeze", &on.freeze},
       {"poison", &on.poison},
@@ -28,6 +28,7 @@ Result<Mechanisms> Mechanisms::without(const std::vector<std::string>& disabled)
       {"cpu_witness", &on.cpu_witness},
       {"mixed_inputs", &on.mixed_inputs},
       {"admission", &admission},
+      {"hidden_shape", &hidden_shape},
   };
   for (const std::string& name : disabled) {
     const auto* found =

@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto kLoadTimeout = std::chrono::seconds(30);
 constexpr auto kPrepareTimeout = std::chrono::seconds(10);
-constexpr auto kCompileTimeout = std::chrono::seconds(180);  // torch.compile of a baseline
+constexpr auto kCompileTimeout = std::chrono::seconds(600);  // torch.compile, tuning included
 constexpr std::chrono::nanoseconds kFirstCallTimeout = std::chrono::seconds(60);
 constexpr int kNullLaunches = 11;
 constexpr int kMaxCalibrations = 4;  // until the null launches are steady
@@ -56,6 +56,14 @@ Result<std::optional<Fault>> Side::launch(std::span<const std::uint32_t> sets,
   has_called_ = true;
   KW_TRY(result, executor_->launch(sets, timeout));
   if (result.end != LaunchEnd::kDone) return std::optional(fault_of(result, *executor_, "a call"));
+  return std::optional<Fault>();
+}
+
+Result<std::optional<Fault>> Side::profile(std::uint32_t set, std::chrono::nanoseconds timeout,
+                                           PlanCall& call) {
+  KW_TRY(const LaunchResult done, executor_->profile(set, timeout));
+  if (done.end != LaunchEnd::kDone) return std::optional(fault_of(done, *executor_, "a call"));
+  call = executor_->plan_call();
   return std::optional<Fault>();
 }
 

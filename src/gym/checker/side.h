@@ -59,6 +59,10 @@ class Side {
   Result<std::optional<Fault>> launch(std::span<const std::uint32_t> sets,
                                       std::chrono::nanoseconds timeout, LaunchResult& result);
 
+  // Times one call of a plan step by step; a fault as above.
+  Result<std::optional<Fault>> profile(std::uint32_t set, std::chrono::nanoseconds timeout,
+                                       PlanCall& call);
+
   // Wall time of a launch less the constant of a null launch, at least a nanosecond.
   std::chrono::nanoseconds net(const LaunchResult& launch) const {
     return std::max(launch.wall - null_launch_.wall, std::chrono::nanoseconds(1));

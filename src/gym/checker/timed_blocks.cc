@@ -267,9 +267,10 @@ void TimedBlocks::add_launch(const Side& side, const LaunchResult& done,
   add(sample.wall, time);
   add(sample.processor, processor_time_of(side, done));
   if (done.device_time.count() > 0) {
-    // A GPU's time does not contain what happens to the host's threads meanwhile. A baseline is no
-    // adversary, and Python's copies its results besides.
-    if (!is_reference) disturbance.unexplained += side.unexplained(done);
+    // A GPU's time does not contain what happens to the host's threads meanwhile. A form of the
+    // reference is no adversary on either side, and Python's copies its results besides.
+    if (!is_reference && side.executor().runs_plan())
+      disturbance.unexplained += side.unexplained(done);
     disturbance.launches += 1;
     return;
   }

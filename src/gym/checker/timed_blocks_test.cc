@@ -222,6 +222,7 @@ Measured measured_on_gpu(std::chrono::nanoseconds hidden) {
   auto script = [&](std::chrono::nanoseconds less) {
     ExecutorScript out;
     out.kernel = testing::compute_workload;
+    out.plan_call.emplace();
     out.on_launch = [less, null = out.null_wall](int, LaunchResult& result) {
       result.device_span = result.device_time = result.wall - null - less;
     };

@@ -179,18 +179,27 @@ Status PlanRunner::fill(const task::ResolvedFill& fill, const CallAddresses& cal
 }
 
 Status PlanRunner::enqueue(const CallAddresses& call, const cuda::Stream& stream) const {
-  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-    if (const auto* one = std::get_if<task::ResolvedLaunch>(&plan_.steps[i])) {
-      KW_TRY_STATUS(launch(*one, functions_[i], call, stream));
-    } else if (const auto* pattern = std::get_if<task::ResolvedFill>(&plan_.steps[i])) {
-      KW_TRY_STATUS(fill(*pattern, call, stream));
-    } else if (const auto* copy = std::get_if<task::ResolvedCopy>(&plan_.steps[i])) {
-      if (copy->bytes > 0)
-        KW_TRY_STATUS(stream.copy(address(copy->to, call), address(copy->from, call),
-                                  static_cast<std::size_t>(copy->bytes)));
-    }
-  }
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) KW_TRY_STATUS(enqueue_step(i, call, stream));
   return {};
+}
+
+Status PlanRunner::enqueue_step(std::size_t step, const CallAddresses& call,
+                                const cuda::Stream& stream) const {
+  if (const auto* one = std::get_if<task::ResolvedLaunch>(&plan_.steps[step]))
+    return launch(*one, functions_[step], call, stream);
+  if (const auto* pattern = std::get_if<task::ResolvedFill>(&plan_.steps[step]))
+    return fill(*pattern, call, stream);
+  const auto& copy = std::get<task::ResolvedCopy>(plan_.steps[step]);
+  if (copy.bytes == 0) return {};
+  return stream.copy(address(copy.to, call), address(copy.from, call),
+                     static_cast<std::size_t>(copy.bytes));
+}
+
+std::uint64_t PlanRunner::bytes() const {
+  std::uint64_t sum = 0;
+  for (const auto* buffers : {&scratch_, &constants_})
+    for (const cuda::DeviceBuffer& buffer : *buffers) sum += buffer.bytes();
+  return sum;
 }
 
 }  // namespace kw::gym

@@ -33,6 +33,14 @@ class PlanRunner {
   // too large a grid. kInternal: a fault of an earlier step, which shows here or when the stream is
   // waited for.
   Status enqueue(const CallAddresses& call, const cuda::Stream& stream) const;
+  // The same for one of the plan's steps.
+  Status enqueue_step(std::size_t step, const CallAddresses& call,
+                      const cuda::Stream& stream) const;
+  const std::vector<task::ResolvedStep>& steps() const { return plan_.steps; }
+  // The kernel that a step launches; invalid for fills and copies.
+  const cuda::Function& function(std::size_t step) const { return functions_.at(step); }
+  // Memory of the plan on the GPU: scratch and constants.
+  std::uint64_t bytes() const;
 
  private:
   PlanRunner() = default;

@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "gym/compilation.h"
 #include "gym/eval_options.h"
+#include "gym/evaluation/rivals.h"
 #include "gym/messages/workload_report.h"
 #include "gym/problem_check.h"
 #include "task/candidate.h"
@@ -59,8 +61,10 @@ class BenchSession {
 
   // Any thread. kUnsupported without the language's tool chain.
   virtual Result<Build> build(const task::Candidate& candidate, BuildFor side) = 0;
-  // The reference itself, as it is or under torch.compile.
-  virtual Result<std::unique_ptr<Program>> reference_program(bool compile) = 0;
+  // The reference itself.
+  virtual Result<std::unique_ptr<Program>> reference_program(Compilation compilation) = 0;
+  // The evaluation's: what is known of others than the baseline.
+  KnownRivals& rivals() { return rivals_; }
 
   // Begins to start a baseline, in place of the one before; judge() needs one, and waits for it.
   virtual Status start_baseline(const Program& baseline, PairMemory memory) = 0;
@@ -87,6 +91,9 @@ class BenchSession {
   };
   virtual Status complete(Program& candidate, WorkloadReport& report,
                           const Completion& completion) = 0;
+
+ private:
+  KnownRivals rivals_;
 };
 
 // Any thread may call; sessions of one bench may be used side by side.

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "gym/evaluation/hidden_shape.h"
 #include "gym/evaluation/process_pairs.h"
 #include "gym/evidence.h"
 
@@ -34,6 +35,18 @@ std::vector<const task::Workload*> workloads_on(const Bench& bench, const task::
   auto chosen = in_order(problem, bench.workload_target());
   const std::string_view other = bench.other_workload_target();
   return chosen.empty() && !other.empty() ? in_order(problem, other) : chosen;
+}
+
+bool is_disabled(const EvalOptions& options, std::string_view mechanism) {
+  return std::ranges::find(options.disabled, mechanism) != options.disabled.end();
+}
+
+// What a candidate is judged by: a shape that its prompt does not show is among the workloads.
+task::Problem judged_problem(const Bench& bench, const EvalRequest& request) {
+  std::string_view target = bench.workload_target();
+  if (request.problem.workloads_for(target).empty()) target = bench.other_workload_target();
+  if (target.empty() || is_disabled(request.options, "hidden_shape")) return request.problem;
+  return with_hidden_shape(request.problem, target, request.candidate.hash);
 }
 
 // A session depends on the problem, the workload and the options of all its judgements.
@@ -73,7 +86,7 @@ class Evaluation {
   Evaluation(const EvaluationParts& parts, const EvalRequest& request, std::stop_token stop)
       : parts_(parts),
         asked_(request),
-        problem_(request.problem),
+        problem_(judged_problem(parts.bench, request)),
         options_(parts.bench.options_here(request.options)),
         stop_(std::move(stop)),
         evidence_(evidence_of(request)) {}
@@ -87,6 +100,8 @@ class Evaluation {
   // Takes an idle session, or opens one. Findings that are not known yet are stored.
   Result<std::unique_ptr<BenchSession>> session(const task::Workload& workload) {
     if (auto kept = parts_.sessions.take(key(workload)); kept != nullptr) return kept;
+    if (is_hidden_shape(workload))
+      return parts_.bench.open(problem_, workload, options_, false, stop_);
     const auto known = parts_.admissions.find(problem_.hash, workload.uuid);
     KW_TRY(auto opened, parts_.bench.open(problem_, workload, options_, !known, stop_));
     if (!known) parts_.admissions.store(problem_.hash, workload.uuid, opened->findings());
@@ -131,6 +146,7 @@ class Evaluation {
   Result<std::string> admit(const std::vector<const task::Workload*>& workloads) {
     std::vector<AdmissionFindings> all;
     for (const task::Workload* workload : workloads) {
+      if (is_hidden_shape(*workload)) continue;
       auto known = parts_.admissions.find(problem_.hash, workload->uuid);
       if (!known) {
         enter("admission");
@@ -141,8 +157,7 @@ class Evaluation {
       all.push_back(*known);
       if (!known->failure.empty()) break;
     }
-    const bool skip = std::ranges::find(options_.disabled, "admission") != options_.disabled.end();
-    if (skip && all.back().failure.empty()) return std::string();
+    if (is_disabled(options_, "admission") && all.back().failure.empty()) return std::string();
     return quarantine_reason(all);
   }
 
@@ -153,6 +168,8 @@ class Evaluation {
     std::vector<Opened> open;
     for (const task::Workload* workload : workloads) {
       KW_TRY(auto opened, session(*workload));
+      // Sizes that the reference cannot take are no part of the contract.
+      if (is_hidden_shape(*workload) && !opened->findings().failure.empty()) continue;
       if (timed(*workload) && opened->findings().failure.empty())
         KW_TRY_STATUS(provide_baseline(*opened, true, PairMemory::kDrawn));
       open.push_back({workload, std::move(opened)});
@@ -167,6 +184,7 @@ class Evaluation {
       KW_TRY_STATUS(judge_workload(open[i], std::move(built)));
       if (task::is_candidates_fault(evidence_.workloads.back().outcome)) break;
     }
+    KW_TRY_STATUS(compare_with_rivals(open));
     for (Opened& each : open) give_back(*each.workload, std::move(each.session));
     return {};
   }
@@ -218,6 +236,41 @@ class Evaluation {
     return judge_pairs(session, candidate, timed(workload));
   }
 
+  // Others than the baseline that a candidate has to beat, on all timed workloads: once it has
+  // passed and is faster than the baseline on one of them. `open` has the workloads of the
+  // evidence.
+  Status compare_with_rivals(const std::vector<Opened>& open) {
+    const std::vector<Compilation> rivals = rivals_of(options_);
+    const auto& reports = evidence_.workloads;
+    if (rivals.empty() || !std::ranges::all_of(reports, &WorkloadReport::has_passed) ||
+        std::ranges::none_of(reports, is_faster_than_baseline))
+      return {};
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      if (!timed(*open[i].workload)) continue;
+      BenchSession& session = *open[i].session;
+      for (const Compilation rival : rivals) {
+        KW_TRY(RivalReport found, session.rivals().find(rival, [&](Compilation chosen) {
+          return judge_rival(session, chosen);
+        }));
+        evidence_.workloads[i].rivals.push_back(std::move(found));
+      }
+    }
+    return {};
+  }
+
+  // One pair of processes: a rival's own process compiles for seconds.
+  Result<WorkloadReport> judge_rival(BenchSession& session, Compilation rival) {
+    EvalOptions options = options_;
+    options.precise = false;
+    options.process_pairs = 1;
+    KW_TRY_STATUS(provide_baseline(session, true, PairMemory::kDrawn));
+    enter("rival");
+    KW_TRY(const auto program, session.reference_program(rival));
+    KW_TRY(WorkloadReport report, session.judge(*program, options, stop_));
+    refuse_noise(report);
+    return report;
+  }
+
   // All pairs of a measurement.
   Result<WorkloadReport> judge_pairs(BenchSession& session, const Program& candidate, bool timed) {
     KW_TRY(WorkloadReport report, judge_pair(session, candidate, timed, PairMemory::kDrawn));
@@ -245,7 +298,7 @@ class Evaluation {
   // where memory is the limit. Only torch.compile takes too long for that. Other memory than that
   // of the session always takes a new one.
   Status provide_baseline(BenchSession& session, bool timed, PairMemory memory) {
-    const bool young = timed && !std::holds_alternative<CompileBaseline>(options_.baseline);
+    const bool young = timed && !is_compiled(options_.baseline);
     if (memory == PairMemory::kDrawn && session.has_baseline(young)) return {};
     enter("baseline");
     KW_TRY(const auto program, baseline(session, timed));
@@ -256,8 +309,8 @@ class Evaluation {
   Result<std::unique_ptr<Program>> baseline(BenchSession& session, bool timed) {
     const auto* candidate = std::get_if<task::Candidate>(&options_.baseline);
     if (candidate == nullptr)
-      return session.reference_program(timed &&
-                                       std::holds_alternative<CompileBaseline>(options_.baseline));
+      return session.reference_program(timed ? std::get<Compilation>(options_.baseline)
+                                             : Compilation::kNone);
     KW_TRY(Build built, session.build(*candidate, BuildFor::kBaseline));
     if (built.program == nullptr)
       return fail(ErrorCode::kInvalidArgument, "the baseline {} does not build: {}",
@@ -267,7 +320,7 @@ class Evaluation {
 
   const EvaluationParts& parts_;
   const EvalRequest& asked_;
-  const task::Problem& problem_;
+  const task::Problem problem_;
   const EvalOptions options_;
   const std::stop_token stop_;
   Evidence evidence_;

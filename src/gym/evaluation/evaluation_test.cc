@@ -159,6 +159,43 @@ TEST_F(EvaluationTest, NoiseIsMeasuredOnceMore) {
   EXPECT_EQ(gpu.judged, 4);
 }
 
+// 1 ms against 2 ms, of which a tuned one takes 1.6 and a compiled one as much as the baseline.
+TEST_F(EvaluationTest, AWinnerIsComparedWithTheStrongestForm) {
+  gpu.reference_takes[Compilation::kMaxAutotune] = std::chrono::microseconds(1600);
+  request.options.rivals = {"eager", "compile", "max-autotune"};
+  auto verdict = judge("right", right());
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  ASSERT_TRUE(verdict->strongest);
+  EXPECT_EQ(verdict->strongest->baseline, "max-autotune");
+  EXPECT_NEAR(verdict->strongest->speedup.median, 1.6, 1e-9);
+  EXPECT_NEAR(verdict->speedup->median, 2, 1e-9);  // the headline stays
+  ASSERT_EQ(verdict->workloads[0].rivals.size(), 2U);
+  EXPECT_NEAR(verdict->workloads[0].rivals[1].over_baseline->median, 1.25, 1e-9);
+  EXPECT_EQ(gpu.judged, 3);
+  // Each rival is measured once a workload.
+  EXPECT_TRUE(judge("right")->strongest);
+  EXPECT_EQ(gpu.judged, 4);
+  // Who is not faster than the baseline needs no stronger one.
+  ExecutorScript slow = right();
+  slow.wall = std::chrono::milliseconds(3);
+  EXPECT_FALSE(judge("slow", slow)->strongest);
+  EXPECT_EQ(gpu.judged, 5);
+}
+
+TEST_F(EvaluationTest, ARivalThatFailsSaysSoAndTheOthersCount) {
+  gpu.reference_computes = [](const ScriptedCall& call) { call.y()[0] = 7; };
+  request.options.rivals = {"compile"};
+  const auto verdict = judge("right", right());
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  EXPECT_EQ(verdict->outcome, Outcome::kPassed);
+  ASSERT_EQ(verdict->workloads[0].rivals.size(), 1U);
+  EXPECT_FALSE(verdict->workloads[0].rivals[0].over_baseline);
+  EXPECT_THAT(verdict->workloads[0].rivals[0].failure, ::testing::HasSubstr("wrong_value"));
+  ASSERT_TRUE(verdict->strongest);
+  EXPECT_EQ(verdict->strongest->baseline, "eager");
+  EXPECT_NEAR(verdict->strongest->speedup.median, 2, 1e-9);
+}
+
 TEST_F(EvaluationTest, EveryPairHasAYoungBaseline) {
   request.options.process_pairs = 4;
   EXPECT_EQ(outcome("right", right()), Outcome::kPassed);

@@ -101,4 +101,13 @@ task::Speedup geometric_mean(std::span<const task::Speedup> speedups) {
           std::exp(center + std::sqrt(above) / count)};
 }
 
+task::Speedup quotient(const task::Speedup& speedup, const task::Speedup& of) {
+  const double median = speedup.median / of.median;
+  const double below =
+      std::hypot(std::log(speedup.median / speedup.low), std::log(of.high / of.median));
+  const double above =
+      std::hypot(std::log(speedup.high / speedup.median), std::log(of.median / of.low));
+  return {median, median * std::exp(-below), median * std::exp(above)};
+}
+
 }  // namespace kw::gym

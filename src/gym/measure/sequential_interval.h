@@ -58,4 +58,7 @@ task::Speedup interval_of_samples(std::span<const double> candidate,
 // number.
 task::Speedup geometric_mean(std::span<const task::Speedup> speedups);
 
+// One speedup in units of another, both over the same baseline and measured apart.
+task::Speedup quotient(const task::Speedup& speedup, const task::Speedup& of);
+
 }  // namespace kw::gym

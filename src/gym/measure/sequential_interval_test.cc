@@ -227,6 +227,10 @@ TEST(ProcessError, WidensAndShrinksWithProcesses) {
 TEST(GeometricMean, CoversTheMeanOfTheTruths) {
   EXPECT_EQ(geometric_mean({}).median, 1);
   task::Speedup two{2, 1.9, 2.1}, half{0.5, 0.45, 0.55};
+  const task::Speedup of = quotient(two, two);
+  EXPECT_NEAR(of.median, 1, 1e-12);
+  EXPECT_NEAR(std::log(of.high),
+              std::hypot(std::log(two.high / two.median), std::log(two.median / two.low)), 1e-12);
   task::Speedup mean = geometric_mean(std::vector<task::Speedup>{two, half});
   EXPECT_NEAR(mean.median, 1, 1e-12);
   Rng rng(3);

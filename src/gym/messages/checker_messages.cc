@@ -77,7 +77,7 @@ void fields(F& f, M& m) {
   f("init_args", m.init_args);
   f("threads", m.threads);
   f("entry_file", m.entry_file);
-  f("compile", m.compile);
+  f("compilation", m.compilation);
   f.or_null("destination_passing", m.destination_passing);
   f("files", m.files);
   f("triton", m.triton);

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/compilation.h"
 #include "gym/messages/workload_report.h"
 #include "gym/problem_check.h"
 #include "task/problem.h"
@@ -21,7 +22,7 @@
 namespace kw::gym {
 
 // Both processes must have the same number. It is raised with every change of a message.
-inline constexpr std::int64_t kCheckerProtocol = 6;
+inline constexpr std::int64_t kCheckerProtocol = 7;
 
 enum class ProblemKind { kDefinition, kModule };
 std::string_view to_string(ProblemKind kind);  // "definition", "module"
@@ -55,9 +56,9 @@ struct ExecutorSetup {
   std::string init_args;  // a Python literal
   int threads = 1;
   std::string entry_file;
-  bool compile = false;                     // torch.compile
-  std::optional<bool> destination_passing;  // nullopt: decided from the function's parameters
-  std::vector<SourceSize> files;            // Python
+  Compilation compilation = Compilation::kNone;  // of a reference
+  std::optional<bool> destination_passing;       // nullopt: decided from the function's parameters
+  std::vector<SourceSize> files;                 // Python
   std::optional<TritonSetup> triton;
   std::optional<int> device;  // the number of the GPU that it runs on; nullopt: the processor
   std::optional<std::uint64_t> param_seed;

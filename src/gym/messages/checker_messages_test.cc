@@ -195,7 +195,7 @@ TEST(CheckerMessages, TheExecutorsSetupAsTheProtocolHasIt) {
   setup.init_args = "[]";
   EXPECT_EQ(to_json(setup).dump(),
             R"({"language":"cpp","kind":"definition","entry":"run","has_prepare":false,)"
-            R"("init_args":"[]","threads":1,"entry_file":"","compile":false,)"
+            R"("init_args":"[]","threads":1,"entry_file":"","compilation":"eager",)"
             R"("destination_passing":null,"files":[],"copied_inputs":[]})");
 }
 

@@ -48,9 +48,20 @@ void fields(F& f, M& m) {
   f("left_out", m.left_out);
 }
 
-template <typename F, Is<task::GpuFacts> M>
+static Status read_json(const Json& value, const std::string& where, Reading /*how*/,
+                        task::GpuFacts& out) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  KW_TRY(out, task::gpu_facts_from(reader));
+  return {};
+}
+
+template <typename F, Is<RivalReport> M>
 void fields(F& f, M& m) {
-  f("context", m.context);
+  f("baseline", m.baseline);
+  f("failure", m.failure);
+  f("rival_ns", m.rival_ns);
+  f("reference_ns", m.reference_ns);
+  f("pair_samples", m.pair_samples);
 }
 
 template <typename F, Is<WorkloadCost> M>
@@ -117,6 +128,7 @@ void report_fields(F& f, M& m, bool is_lenient) {
   f("candidate_waited_ns", m.candidate_waited_ns);
   f("reference_waited_ns", m.reference_waited_ns);
   f("cost", m.cost);
+  f("rivals", m.rivals);
   f("gpu", m.gpu);
   f("flashinfer", m.flashinfer);
   f("kernelbench", m.kernelbench);

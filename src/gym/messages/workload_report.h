@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "gym/compilation.h"
 #include "gym/messages/json_fields.h"
 #include "task/verdict.h"
 
@@ -22,11 +23,11 @@ std::string_view to_string(OracleKind kind);  // "float64", "second_implementati
 template <>
 inline constexpr auto kLastOf<OracleKind> = OracleKind::kSecondImplementation;
 template <>
+inline constexpr auto kLastOf<Compilation> = Compilation::kMaxAutotune;
+template <>
 inline constexpr auto kLastOf<task::Outcome> = task::Outcome::kNoisy;
 template <>
 inline constexpr auto kLastOf<task::Clock> = task::Clock::kProcessor;
-template <>
-inline constexpr auto kLastOf<task::GpuContext> = task::GpuContext::kResident;
 
 // The launches of one Triton kernel, as the executor reported them: not to be trusted.
 struct LaunchedKernel {
@@ -52,6 +53,15 @@ struct RanKernel {
   std::optional<std::uint32_t> num_warps, num_stages;
   std::optional<std::uint64_t> shared_bytes;  // of one block
   bool operator==(const RanKernel&) const = default;
+};
+
+// One of the reference's forms beside the baseline, on the candidate's workload.
+struct RivalReport {
+  std::string baseline;                        // its name, as a baseline's
+  std::string failure;                         // not empty: why it has no times
+  std::vector<double> rival_ns, reference_ns;  // paired samples, as a candidate's
+  std::vector<std::int64_t> pair_samples;
+  bool operator==(const RivalReport&) const = default;
 };
 
 struct WorkloadCost {
@@ -85,6 +95,7 @@ struct WorkloadReport {
   // Time in which a process was ready to run and another one had its core.
   std::int64_t candidate_waited_ns = 0, reference_waited_ns = 0;
   WorkloadCost cost;
+  std::vector<RivalReport> rivals;  // of candidates that are faster than the baseline
   std::optional<task::GpuFacts> gpu;
   task::CompatFlashInfer flashinfer;
   std::optional<task::CompatKernelBench> kernelbench;

@@ -110,7 +110,7 @@ Result<HostBuild> CandidateBuilder::build_triton(const task::Candidate& candidat
     build.mistake = std::move(outcome.diagnostics);
     return build;
   }
-  KW_TRY(std::string artifact, os::read_to_end(outcome.artifact.get(), kMaxArtifactBytes));
+  KW_TRY(std::string artifact, os::read_whole(outcome.artifact.get(), kMaxArtifactBytes));
   KW_TRY(run.build, read_triton_build(artifact));
   executable.triton = std::move(run);
   build.executable = std::move(executable);

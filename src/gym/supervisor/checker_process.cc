@@ -126,7 +126,7 @@ Result<CheckerAnswer> CheckerProcess::any_answer(ResourceLease& lease,
       held.give_back();
     } else if (signal == Signal::kAnswer && message->fds.size() == 1) {
       held.give_back();
-      KW_TRY(std::string text, os::read_to_end(message->fds[0].get(), kMaxAnswer));
+      KW_TRY(std::string text, os::read_whole(message->fds[0].get(), kMaxAnswer));
       KW_TRY(Json body, parse_json(text));
       return checker_answer_from_json(std::move(body));
     } else {

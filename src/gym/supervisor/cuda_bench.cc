@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "gym/compile/kernel_origin.h"
 #include "gym/compile/shared_object.h"
 #include "gym/cuda/plan_file.h"
 #include "gym/measure/sequential_interval.h"
@@ -19,7 +20,7 @@ Result<os::UniqueFd> plan_file_of(DeviceBuild build) {
   PlanContents contents;
   KW_CHECK(build.plan.has_value());
   contents.plan = std::move(*build.plan);
-  KW_TRY(std::string cubin, os::read_to_end(build.cubin.get(), kMaxArtifactBytes));
+  KW_TRY(std::string cubin, os::read_whole(build.cubin.get(), kMaxArtifactBytes));
   contents.modules.push_back(std::move(cubin));
   KW_TRY(std::string file, write_plan_file(contents));
   return os::make_sealed_file("plan", file);
@@ -72,16 +73,19 @@ class CudaSession : public HostSession {
   // which comes in granules.
   bool has_baseline(bool /*unused*/) const override { return HostSession::has_baseline(false); }
 
-  // The report says once what a recorded plan's time does not tell. KernelBench's own trials let a
-  // candidate write to its inputs, which are read-only here.
+  // Kernels get the plan's names, and the report says once what a recorded plan's time does not
+  // tell. KernelBench's own trials let a candidate write to its inputs, which are read-only here.
   Status complete(Program& candidate, WorkloadReport& report,
                   const Completion& completion) override {
-    if (!report.has_passed() || !completion.is_first) return {};
+    const bool has_call = report.gpu && report.gpu->call;
+    const bool says_tuning = report.has_passed() && completion.is_first;
+    if (!has_call && !says_tuning) return {};
     const os::UniqueFd& plan = static_cast<HostProgram&>(candidate).executable.plan;
     KW_TRY(os::Mapping file, os::Mapping::whole(plan.get()));
     KW_TRY(PlanContents contents,
            read_plan_file({reinterpret_cast<const char*>(file.data()), file.size()}));
-    report_tuning(report, contents.plan.configurations);
+    if (has_call) name_kernels(contents.plan, *report.gpu->call);
+    if (says_tuning) report_tuning(report, contents.plan.configurations);
     return {};
   }
 

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include <unistd.h>
-
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -92,10 +90,7 @@ Result<DeviceBuild> DeviceBuilder::build(const task::Candidate& candidate,
     build.mistake = std::move(outcome.diagnostics);
     return build;
   }
-  KW_TRY(std::string cubin, os::read_to_end(outcome.artifact.get(), kMaxArtifactBytes));
-  // Whoever gets the file reads it from its beginning.
-  if (::lseek(outcome.artifact.get(), 0, SEEK_SET) != 0)
-    return fail_errno(errno, "cannot go back in a build");
+  KW_TRY(std::string cubin, os::read_whole(outcome.artifact.get(), kMaxArtifactBytes));
   std::optional<task::LaunchPlan>& launches = plan->launches;
   KW_CHECK(launches.has_value());
   task::PlanBlob& content = launches->modules.at(0).content;

@@ -28,7 +28,7 @@ Build HostSession::build_of(HostBuild built) {
   return out;
 }
 
-Result<std::unique_ptr<Program>> HostSession::reference_program(bool compile) {
+Result<std::unique_ptr<Program>> HostSession::reference_program(Compilation compilation) {
   Executable out;
   out.python = true;
   out.is_reference = true;
@@ -36,7 +36,7 @@ Result<std::unique_ptr<Program>> HostSession::reference_program(bool compile) {
   out.entry_file = "reference.py";
   out.entry = problem_.entry;
   if (!problem_.is_module) out.destination_passing = false;
-  out.compile = compile;
+  out.compilation = compilation;
   return std::make_unique<HostProgram>(std::move(out));
 }
 

@@ -37,7 +37,7 @@ class HostSession : public BenchSession {
   const AdmissionFindings& findings() const override { return session_->findings(); }
   std::uint64_t resident_bytes() const override { return session_->resident_bytes(); }
   Result<Build> build(const task::Candidate& candidate, BuildFor side) override;
-  Result<std::unique_ptr<Program>> reference_program(bool compile) override;
+  Result<std::unique_ptr<Program>> reference_program(Compilation compilation) override;
   Status start_baseline(const Program& baseline, PairMemory memory) override;
   bool has_baseline(bool unused) const override {
     return unused ? session_->has_unused_baseline() : session_->has_baseline();

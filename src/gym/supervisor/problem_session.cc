@@ -201,7 +201,7 @@ ExecutorSetup ProblemSession::executor_setup(const Executable& executable) const
   if (executable.is_reference) setup.copied_inputs = written_inputs_;
   setup.threads = threads_;
   setup.entry_file = executable.entry_file;
-  setup.compile = executable.compile;
+  setup.compilation = executable.compilation;
   setup.destination_passing = executable.destination_passing;
   for (const task::SourceFile& file : executable.files)
     setup.files.push_back({file.path, file.content.size()});
@@ -228,10 +228,11 @@ Result<RunningRole> ProblemSession::launch(const Executable& executable, Outgoin
   Host host = executable.triton   ? Host::kTritonInterpreter
               : executable.python ? Host::kTorch
                                   : Host::kNative;
+  const bool may_compile = executable.compilation != Compilation::kNone;
   KW_TRY(RunningRole role,
          context_.device
-             ? context_.roles->start_gpu_executor(host, limits, cores_.executor, executable.compile)
-             : context_.roles->start_executor(host, limits, cores_.executor, executable.compile));
+             ? context_.roles->start_gpu_executor(host, limits, cores_.executor, may_compile)
+             : context_.roles->start_executor(host, limits, cores_.executor, may_compile));
   KW_TRY(spec.monitor, role.add_to(fds, prefix + "."));
   spec.setup = executor_setup(executable);
   if (executable.python) {
@@ -299,7 +300,7 @@ int ProblemSession::process_pairs(const EvalOptions& options) const {
   if (options.process_pairs > 0) return options.process_pairs;
   if (options.precise) return kManyPairs;
   if (context_.device) return 1;  // its memory comes in granules of 2 MiB, whoever asks
-  if (std::holds_alternative<CompileBaseline>(options.baseline)) return 1;  // that process stays
+  if (is_compiled(options.baseline)) return 1;  // that process stays
   std::uint64_t written = 0;
   for (const task::Argument& output : signature_.outputs) written += output.bytes();
   bool fast = static_cast<double>(written) > kPlacedBytesPerSecond * reference_seconds_;

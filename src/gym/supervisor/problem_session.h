@@ -42,7 +42,7 @@ struct Executable {
   std::optional<bool> destination_passing;
   os::UniqueFd shared_object;  // cpp
   bool has_prepare = false;
-  bool compile = false;  // torch.compile
+  Compilation compilation = Compilation::kNone;  // of a reference
   std::optional<TritonRun> triton;
   os::UniqueFd plan;  // a GPU's: a file of gym/cuda/plan_file.h
 };

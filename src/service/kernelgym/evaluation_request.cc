@@ -111,9 +111,9 @@ Result<std::string> target_of(const EvaluationRequest& request) {
 
 Result<gym::Baseline> baseline_of(const EvaluationRequest& request) {
   const std::string& wanted = request.reference_backend;
-  if (wanted.empty() || wanted == "eager") return gym::EagerBaseline{};
+  if (wanted.empty() || wanted == "eager") return gym::Compilation::kNone;
   for (const char* known : {"torch_compile", "torch-compile", "compile"})
-    if (wanted == known) return gym::CompileBaseline{};
+    if (wanted == known) return gym::Compilation::kDefault;
   return fail(ErrorCode::kUnsupported,
               "reference_backend: \"{}\": there are torch_compile and none", printable(wanted, 40));
 }

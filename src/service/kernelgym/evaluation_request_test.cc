@@ -59,7 +59,7 @@ TEST(EvaluationRequest, BecomesARequestOfOurs) {
   EXPECT_EQ(request.candidate.language, task::Language::kTriton);
   EXPECT_EQ(request.candidate.entry_function, "ModelNew");
   EXPECT_EQ(request.options.target, "cuda");
-  EXPECT_TRUE(std::holds_alternative<gym::CompileBaseline>(request.options.baseline));
+  EXPECT_EQ(gym::compilation_of(request.options.baseline), gym::Compilation::kDefault);
   EXPECT_FALSE(request.options.timing);
   EXPECT_EQ(request.options.max_seconds, 10);
   EXPECT_EQ(request.priority, 1);

@@ -98,9 +98,9 @@ class FakeWorkload {
     return side(std::move(script), memory.candidate(), compiles);
   }
   JudgingContext context() {
-    return {options,   goal,   signature, sets,   inputs,    checker,        comparer,
-            reference, audits, hard,      seeds,  *baseline, reference_time, calls_per_launch,
-            turn,      lease,  clock,     machine};
+    return {options,   goal,   signature, sets,    inputs,    checker,        comparer,
+            reference, audits, hard,      seeds,   *baseline, reference_time, calls_per_launch,
+            turn,      lease,  clock,     machine, roofline};
   }
 
   static constexpr std::size_t kSets = 8;
@@ -121,6 +121,7 @@ class FakeWorkload {
   ReferenceRuns reference{oracle, signature, checker, nullptr, seeds};
   AuditInstances audits;
   HardCases hard;  // none, unless a test makes some
+  std::optional<task::GpuRoofline> roofline;
   PairedMemory memory{allocator, signature, seeds, true};
   std::unique_ptr<Side> baseline;
   std::uint32_t calls_per_launch = 1;

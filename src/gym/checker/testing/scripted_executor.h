@@ -40,8 +40,11 @@ struct ExecutorScript {
   std::chrono::nanoseconds wall{std::chrono::milliseconds(1)};        // beyond the null launch
   std::chrono::nanoseconds null_wall{std::chrono::microseconds(10)};  // time of every empty launch
   LaunchEnd load = LaunchEnd::kDone, prepare = LaunchEnd::kDone;
-  bool is_still = true;                         // between launches
-  bool device_clock = false;                    // a GPU's: launches take `wall` by its events too
+  bool is_still = true;               // between launches
+  bool device_clock = false;          // a GPU's: launches take `wall` by its events too
+  std::optional<PlanCall> plan_call;  // it launches a plan, of which it tells this
+  LaunchEnd profile = LaunchEnd::kDone;
+  std::optional<std::int64_t> call_bytes;
   std::vector<ExecutorScript>* next = nullptr;  // programs that take this one's place, in order
   ExecutorEnd end;
   Style style = Style::kDestinationPassing;
@@ -77,6 +80,12 @@ class ScriptedExecutor final : public Executor {
   std::optional<KernelLaunches> kernel_launches() const override { return std::nullopt; }
   bool is_still_between_launches() const override { return script_.is_still; }
   bool has_device_clock() const override { return script_.device_clock; }
+  bool runs_plan() const override { return script_.plan_call.has_value(); }
+  Result<LaunchResult> profile(std::uint32_t, std::chrono::nanoseconds) override {
+    return ended(script_.profile);
+  }
+  PlanCall plan_call() const override { return *script_.plan_call; }
+  std::optional<std::int64_t> call_bytes() const override { return script_.call_bytes; }
   Status replace(os::UniqueFd source) override;
   ExecutorEnd end() override { return script_.end; }
 

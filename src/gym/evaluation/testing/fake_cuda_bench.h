@@ -29,6 +29,12 @@ struct FakeGpu {
   AdmissionFindings findings;                      // of every workload
   std::uint64_t resident_bytes = 1;
   std::function<void(FakeWorkload&)> before_judge;
+  std::map<Compilation, std::chrono::nanoseconds> reference_takes = {
+      {Compilation::kNone, std::chrono::milliseconds(2)},
+      {Compilation::kDefault, std::chrono::milliseconds(2)},
+      {Compilation::kMaxAutotune, std::chrono::milliseconds(2)}};
+  // By its forms as candidates.
+  std::function<void(const ScriptedCall&)> reference_computes = compute_workload;
   // What was done so far.
   std::atomic<int> opened{0}, baselines{0}, judged{0}, completed{0}, quiet{0};
 };
@@ -59,9 +65,10 @@ class FakeCudaSession : public BenchSession {
     out.program = std::make_unique<ScriptedProgram>(found->second);
     return out;
   }
-  Result<std::unique_ptr<Program>> reference_program(bool) override {
+  Result<std::unique_ptr<Program>> reference_program(Compilation compilation) override {
     ExecutorScript script;
-    script.wall = std::chrono::milliseconds(2);
+    script.wall = gpu_.reference_takes.at(compilation);
+    script.kernel = gpu_.reference_computes;
     return std::make_unique<ScriptedProgram>(std::move(script));
   }
   Status start_baseline(const Program& baseline, PairMemory) override {
