@@ -14,6 +14,7 @@
 #include "gym/supervisor/check_problem.h"
 #include "gym/supervisor/cuda_bench.h"
 #include "gym/supervisor/launchers.h"
+#include "gym/supervisor/memory_gate.h"
 #include "gym/supervisor/programs.h"
 #include "gym/supervisor/roles.h"
 #include "os/file.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr int kDevice = 0;           // the first GPU that the driver shows
 constexpr std::uint64_t kShare = 4;  // of memory, for sessions that wait for their next candidate
+constexpr double kJudged = 0.7;      // of a GPU's memory, for evaluations
 constexpr std::size_t kSpareCompilers = 1;
 // From so many cores on, compilers run beside a measurement.
 constexpr unsigned kManyCores = 8;
@@ -63,8 +65,11 @@ Result<os::UniqueFd> kernels_for(const cuda::DeviceFacts& gpu,
 
 // All that judges; members end in the opposite order.
 struct Workshop {
-  Workshop(Programs found, std::uint64_t session_bytes)
-      : programs(std::move(found)), sessions(session_bytes) {}
+  Workshop(Programs found, std::uint64_t session_bytes, std::uint64_t gpu_bytes)
+      : programs(std::move(found)),
+        device_bytes(gpu_bytes),
+        gate(static_cast<std::uint64_t>(kJudged * static_cast<double>(gpu_bytes))),
+        sessions(session_bytes) {}
 
   ProblemSession::Context context(std::optional<int> device) {
     const auto start = [this](CheckerProcess::Options options) {
@@ -83,6 +88,8 @@ struct Workshop {
   std::unique_ptr<CandidateBuilder> builder;
   std::unique_ptr<DeviceBuilder> plans;
   std::unique_ptr<Bench> bench;
+  std::uint64_t device_bytes;
+  MemoryGate gate;
   SessionPool sessions;  // last: sessions end before the launchers do
 };
 
@@ -141,8 +148,8 @@ Result<Workshop*> CudaTarget::open_workshop() const {
 
 Result<std::unique_ptr<Workshop>> CudaTarget::make_workshop(const cuda::DeviceFacts& gpu) const {
   KW_TRY(Programs programs, find_programs(options_));
-  auto shop = std::make_unique<Workshop>(std::move(programs),
-                                         std::min(host_memory(), gpu.memory_bytes) / kShare);
+  auto shop = std::make_unique<Workshop>(
+      std::move(programs), std::min(host_memory(), gpu.memory_bytes) / kShare, gpu.memory_bytes);
   KW_TRY(shop->launchers, Launchers::start(shop->programs, options_.isolation_at_least));
   shop->roles = std::make_unique<Roles>(*shop->launchers, shop->programs);
   KW_TRY(shop->kernels, kernels_for(gpu, options_.cache_folder / "kernels"));
@@ -193,7 +200,10 @@ Result<task::Verdict> CudaTarget::judge(const EvalRequest& request, std::stop_to
   if (!workshop && workshop.error().code() == ErrorCode::kUnsupported)
     return unsupported(request, workshop.error().message(), options_.evidence_folder);
   if (!workshop) return tl::unexpected(std::move(workshop).error());
-  return evaluate(parts(**workshop), request, stop);
+  Workshop& shop = **workshop;
+  KW_TRY(const MemoryGate::Pass inside,
+         shop.gate.enter(device_bytes_of(request.problem, shop.device_bytes), stop));
+  return evaluate(parts(shop), request, stop);
 }
 
 Result<task::Signature> CudaTarget::describe(const task::Problem& problem) {

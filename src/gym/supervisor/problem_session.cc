@@ -113,6 +113,12 @@ int cores_of_executors(int threads, bool on_gpu) {
   return on_gpu && std::thread::hardware_concurrency() >= kManyCores ? threads + 1 : threads;
 }
 
+// torch's and the driver's words. Others may use the GPU: that is no fault of the problem.
+bool is_out_of_memory(std::string_view failure) {
+  return failure.find("CUDA error: out of memory") != std::string_view::npos ||
+         failure.find("CUDA out of memory") != std::string_view::npos;
+}
+
 std::uint64_t tensor_bytes(const task::Signature& signature) {
   std::uint64_t bytes = 0;
   for (const auto* list : {&signature.inputs, &signature.statics, &signature.outputs}) {
@@ -178,6 +184,9 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   KW_TRY(Opened opened, session->checker_->request<Opened>(request, fds, lease, stop));
   session->oracle_.control.reset();
   session->findings_ = std::move(opened.findings);
+  if (context.device && is_out_of_memory(session->findings_.failure))
+    return fail(ErrorCode::kResourceExhausted, "the GPU's memory is full: {}",
+                session->findings_.failure);
   if (!session->findings_.failure.empty()) return session;
   if (!opened.signature) return fail(ErrorCode::kInternal, "the checker gave no signature");
   session->init_args_ = std::move(opened.init_args);

@@ -80,6 +80,17 @@ TEST_F(ProblemSessionTest, AReferenceThatFailsIsAFinding) {
   EXPECT_EQ((*session)->findings().failure, "run: no module named y");
 }
 
+// Others use the GPU too.
+TEST_F(ProblemSessionTest, AFullGpuIsNoFindingAboutTheReference) {
+  Opened failed;
+  failed.findings.failure = "torch.AcceleratorError: CUDA error: out of memory";
+  EXPECT_TRUE(sessions_.open({}, failed));  // of a reference on the processor: its own words
+  sessions_.device = 0;
+  const auto session = sessions_.open({}, failed);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code(), ErrorCode::kResourceExhausted);
+}
+
 TEST_F(ProblemSessionTest, ACandidateIsJudgedBesideTheBaseline) {
   auto session = opened();
   EXPECT_FALSE(session->has_baseline());
