@@ -1,6 +1,9 @@
+# Operations of a reference; on a GPU also the rates that they are held against.
 import unittest
 
 import torch
+
+import support  # the path to the leaves
 
 import roofline
 
