@@ -114,7 +114,7 @@ class Console : public kw::train::SftObserver, public kw::train::RlObserver {
   bool open_ = false;  // the cursor stands behind a line
 };
 
-// Of ranks other than 0.
+// Ranks other than 0 say nothing.
 class Silence : public kw::train::SftObserver {
  public:
   void said(const std::string& /*line*/) override {}
@@ -146,7 +146,7 @@ int end_of_run(Console& console, const std::filesystem::path& last) {
   return 0;
 }
 
-// Where this process is the one that starts ranks, none of them.
+// A process that starts ranks is none of them.
 kw::Result<kw::train::Launch> launch_of(const Command& command) {
   KW_TRY(kw::train::Launch out, kw::train::launch_of(kw::train::process_variables()));
   if (command.ranks > 0 && out.size > 1)

@@ -18,7 +18,7 @@ struct LaunchShape {
   bool overlaps = false;
 };
 
-// What a kernel takes of a multiprocessor.
+// FunctionNeeds: a kernel takes so much of a multiprocessor.
 struct FunctionNeeds {
   int registers = 0, local_bytes = 0;  // of a thread
   int shared_bytes = 0;                // of a block, static

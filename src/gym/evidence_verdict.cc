@@ -57,45 +57,50 @@ Result<std::vector<std::size_t>> pair_samples(const std::vector<std::int64_t>& c
   return out;
 }
 
+// MeasuredBeside: these samples of two programs were measured beside each other, and are in
+// milliseconds. A bundle has them in nanoseconds: one program's under `key`, the other's under
+// reference_ns. They are empty where they do not pair.
+struct MeasuredBeside {
+  std::vector<double> times, reference_times;
+  std::optional<task::Speedup> interval;  // nullopt: they are too few for one
+};
+Result<MeasuredBeside> measured_beside(const std::vector<double>& times,
+                                       const std::vector<double>& reference_times,
+                                       const std::vector<std::int64_t>& counts,
+                                       const std::string& where, std::string_view key) {
+  MeasuredBeside out;
+  KW_TRY(auto own, milliseconds(times, fmt::format("{}.{}", where, key)));
+  KW_TRY(auto reference, milliseconds(reference_times, where + ".reference_ns"));
+  if (own.empty() || own.size() != reference.size()) return out;
+  KW_TRY(auto pairs, pair_samples(counts, own.size(), where));
+  const task::Speedup interval = interval_of_samples(own, reference, pairs);
+  if (std::isfinite(interval.low) && std::isfinite(interval.high)) out.interval = interval;
+  out.times = std::move(own);
+  out.reference_times = std::move(reference);
+  return out;
+}
+
 // Times and interval come from the raw samples, never from a stored interval.
 Status read_times(const WorkloadReport& report, const std::string& where,
                   task::WorkloadVerdict& verdict) {
-  KW_TRY(auto candidate, milliseconds(report.candidate_ns, where + ".candidate_ns"));
-  KW_TRY(auto reference, milliseconds(report.reference_ns, where + ".reference_ns"));
-  if (candidate.empty() && report.timed && verdict.outcome == task::Outcome::kPassed) {
+  KW_TRY(MeasuredBeside measured, measured_beside(report.candidate_ns, report.reference_ns,
+                                                  report.pair_samples, where, "candidate_ns"));
+  if (report.candidate_ns.empty() && report.timed && verdict.outcome == task::Outcome::kPassed) {
     verdict.diagnostics.push_back(
         {"measurement",
          fmt::format("no time: {} blocks are too few: raise --max-seconds", report.blocks)});
   }
-  if (candidate.empty() || candidate.size() != reference.size()) return {};
-  KW_TRY(auto pairs, pair_samples(report.pair_samples, candidate.size(), where));
-  auto interval = interval_of_samples(candidate, reference, pairs);
+  if (measured.times.empty()) return {};
   verdict.clock = report.clock;
-  verdict.times = task::Times{median_of(candidate), median_of(reference), candidate, reference};
-  if (std::isfinite(interval.low) && std::isfinite(interval.high)) {
-    verdict.speedup = interval;
-  } else {
+  verdict.speedup = measured.interval;
+  if (!measured.interval) {
     verdict.diagnostics.push_back(
         {"measurement", fmt::format("{} blocks are too few for an interval: raise --max-seconds",
-                                    candidate.size())});
+                                    measured.times.size())});
   }
+  verdict.times = task::Times{median_of(measured.times), median_of(measured.reference_times),
+                              std::move(measured.times), std::move(measured.reference_times)};
   return {};
-}
-
-// The interval of samples in nanoseconds that a bundle has; nullopt: they are too few for one.
-Result<std::optional<task::Speedup>> interval_of(const std::vector<double>& times,
-                                                 const std::vector<double>& reference_times,
-                                                 const std::vector<std::int64_t>& counts,
-                                                 const std::string& where) {
-  KW_TRY(auto candidate, milliseconds(times, where));
-  KW_TRY(auto reference, milliseconds(reference_times, where));
-  if (candidate.empty() || candidate.size() != reference.size())
-    return std::optional<task::Speedup>();
-  KW_TRY(auto pairs, pair_samples(counts, candidate.size(), where));
-  const task::Speedup interval = interval_of_samples(candidate, reference, pairs);
-  if (!std::isfinite(interval.low) || !std::isfinite(interval.high))
-    return std::optional<task::Speedup>();
-  return std::optional(interval);
 }
 
 // The candidate's speedup over the fastest of the baseline and its rivals, where there are some.
@@ -109,8 +114,10 @@ Status compare_with_rivals(const WorkloadReport& report, const std::string& base
     task::Rival told{.baseline = printable(rival.baseline, 80),
                      .failure = printable(rival.failure, kMaxDiagnostic)};
     if (rival.failure.empty()) {
-      KW_TRY(told.over_baseline, interval_of(rival.rival_ns, rival.reference_ns, rival.pair_samples,
-                                             where + ".rivals"));
+      KW_TRY(const MeasuredBeside measured,
+             measured_beside(rival.rival_ns, rival.reference_ns, rival.pair_samples,
+                             where + ".rivals", "rival_ns"));
+      told.over_baseline = measured.interval;
       if (!told.over_baseline) told.failure = "too few samples";
     }
     if (told.over_baseline && told.over_baseline->median > fastest.median) {
@@ -145,7 +152,6 @@ Result<task::WorkloadVerdict> workload_verdict(const WorkloadReport& report,
                 where);
   }
   KW_TRY_STATUS(check_errors(report, where));
-  if (report.gpu) KW_TRY_STATUS(task::check(*report.gpu, where + ".gpu"));
   task::WorkloadVerdict verdict;
   verdict.uuid = report.uuid;
   verdict.outcome = report.outcome;

@@ -249,7 +249,7 @@ Result<GpuFacts> gpu_facts_from(ObjectReader& reader) {
   KW_TRY_STATUS(bytes_from(reader, "baseline_bytes", out.baseline_bytes));
   KW_TRY_STATUS(optional_from(reader, "roofline", out.roofline, roofline_from));
   KW_TRY_STATUS(reader.no_other_keys());
-  KW_TRY_STATUS(check(out, reader.path("call")));
+  KW_TRY_STATUS(check(out, reader.where()));
   return out;
 }
 

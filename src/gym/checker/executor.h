@@ -76,8 +76,8 @@ struct KernelLaunches {
   std::vector<KernelReport> kernels;  // at most kMaxKernels
 };
 
-// What the executor of a launch plan tells of one call, whose steps it timed one by one. It is our
-// program; where kernels reach all of the host's memory they could write this.
+// PlanCall: the executor of a launch plan tells this of one call, whose steps it timed one by one.
+// It is our program; where kernels reach all of the host's memory they could write this.
 struct PlanCall {
   std::vector<PlanKernelReport> kernels;  // at most kMaxPlanKernels, in the order of first launches
   std::chrono::nanoseconds other_time{0};  // of fills, copies and further kernels

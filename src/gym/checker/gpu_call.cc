@@ -32,13 +32,13 @@ task::GpuCall gpu_call_of(const PlanCall& call) {
   return out;
 }
 
-std::int64_t bytes_of_call(const task::Signature& signature) {
+std::uint64_t bytes_of_call(const task::Signature& signature) {
   std::uint64_t sum = 0;
   for (const auto* tensors : {&signature.inputs, &signature.statics, &signature.outputs}) {
     for (const task::Argument& tensor : *tensors)
       if (tensor.role != task::Role::kScalar) sum += tensor.bytes();
   }
-  return static_cast<std::int64_t>(sum);
+  return sum;
 }
 
 std::chrono::nanoseconds least_time_of_outputs(const task::Signature& signature,

@@ -1,5 +1,5 @@
-// What a judgement tells of a call on a GPU, beside its time: the plan's kernels, and the least
-// time that the GPU allows.
+// A judgement on a GPU tells more of a call than its time: the plan's kernels, its bytes, and the
+// least time that its outputs allow.
 #pragma once
 #include <chrono>
 #include <span>
@@ -14,7 +14,7 @@ namespace kw::gym {
 task::GpuCall gpu_call_of(const PlanCall& call);
 
 // Bytes of inputs, statics and outputs.
-std::int64_t bytes_of_call(const task::Signature& signature);
+std::uint64_t bytes_of_call(const task::Signature& signature);
 
 // The shortest time in which a GPU could write the outputs, by a generous rate: half as much again
 // as a copy reads and writes. What its cache may hold is left out. 0: no time is too short.

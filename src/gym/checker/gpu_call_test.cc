@@ -38,7 +38,7 @@ TEST(GpuCall, OnlyOutputsBeyondACacheHaveALeastTime) {
   task::Signature signature;
   signature.inputs = {tensor_of(1 << 20, task::Role::kInput)};
   signature.outputs = {tensor_of(1 << 20, task::Role::kOutput)};
-  EXPECT_EQ(bytes_of_call(signature), 2 * 4 * (1 << 20));
+  EXPECT_EQ(bytes_of_call(signature), 2U * 4 * (1 << 20));
   task::GpuRoofline roofline;
   roofline.bytes_per_second = 4e12;
   EXPECT_EQ(least_time_of_outputs(signature, roofline).count(), 0);

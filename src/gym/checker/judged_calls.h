@@ -37,7 +37,7 @@ class JudgedCalls {
   // them is due.
   Status check(std::span<const std::uint32_t> sets, bool in_first_block);
 
-  // What a call may take.
+  // A call may take so long.
   std::chrono::nanoseconds timeout() const;
   JudgedOutputs& outputs() { return outputs_; }
   const JudgedOutputs& outputs() const { return outputs_; }

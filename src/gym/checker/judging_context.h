@@ -46,7 +46,7 @@ struct JudgingContext {
   TimingLease& lease;
   CheckerClock& clock;
   MachineState& machine;
-  // What the GPU allows for this workload; nullopt: not known, or no GPU.
+  // The GPU allows this for the workload; nullopt: it is not known, or there is no GPU.
   std::optional<task::GpuRoofline> roofline = std::nullopt;
 };
 

@@ -71,8 +71,8 @@ class Oracle {
   // Places among the signature's inputs: those that the reference writes to, so far as runs have
   // shown. It gets copies of them; a baseline needs copies too.
   virtual std::vector<std::int64_t> written_inputs() const { return {}; }
-  // What the GPU that runs it allows for this workload, whose inputs were offered: measured there,
-  // without `bytes`. nullopt: the reference runs on no GPU, or the measurement failed.
+  // The GPU that runs it allows this for the workload, whose inputs were offered. It is measured
+  // there, and has no `bytes`. nullopt: the reference runs on no GPU, or the measurement failed.
   virtual Result<std::optional<task::GpuRoofline>> roofline() {
     return std::optional<task::GpuRoofline>();
   }

@@ -181,7 +181,7 @@ Status Session::find_roofline() {
   if (!options_.timing) return {};
   KW_TRY_STATUS(oracle_->offer(*sets_[0], statics_.get()));
   KW_TRY(roofline_, oracle_->roofline());
-  if (roofline_) roofline_->bytes = bytes_of_call(signature_);
+  if (roofline_) roofline_->bytes = static_cast<std::int64_t>(bytes_of_call(signature_));
   return {};
 }
 

@@ -1,5 +1,4 @@
-// Whose a kernel is, by its name: the candidate's own, a library's, or one of ours that moves
-// bytes.
+// A kernel's name tells whose it is: the candidate's own, a library's, or ours that moves bytes.
 #pragma once
 #include <string_view>
 

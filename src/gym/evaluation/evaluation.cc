@@ -41,7 +41,7 @@ bool is_disabled(const EvalOptions& options, std::string_view mechanism) {
   return std::ranges::find(options.disabled, mechanism) != options.disabled.end();
 }
 
-// What a candidate is judged by: a shape that its prompt does not show is among the workloads.
+// A candidate is judged by the problem's workloads, and by a shape that its prompt does not show.
 task::Problem judged_problem(const Bench& bench, const EvalRequest& request) {
   std::string_view target = bench.workload_target();
   if (request.problem.workloads_for(target).empty()) target = bench.other_workload_target();
@@ -100,8 +100,7 @@ class Evaluation {
   // Takes an idle session, or opens one. Findings that are not known yet are stored.
   Result<std::unique_ptr<BenchSession>> session(const task::Workload& workload) {
     if (auto kept = parts_.sessions.take(key(workload)); kept != nullptr) return kept;
-    if (is_hidden_shape(workload))
-      return parts_.bench.open(problem_, workload, options_, false, stop_);
+    if (is_hidden(workload)) return parts_.bench.open(problem_, workload, options_, false, stop_);
     const auto known = parts_.admissions.find(problem_.hash, workload.uuid);
     KW_TRY(auto opened, parts_.bench.open(problem_, workload, options_, !known, stop_));
     if (!known) parts_.admissions.store(problem_.hash, workload.uuid, opened->findings());
@@ -122,6 +121,11 @@ class Evaluation {
   }
   std::string key(const task::Workload& workload) const {
     return session_key(problem_, workload, options_);
+  }
+  // Not by its name: workloads have the names that their author gave them.
+  bool is_hidden(const task::Workload& workload) const {
+    return problem_.workloads.size() > asked_.problem.workloads.size() &&
+           &workload == &problem_.workloads.back();
   }
   bool timed(const task::Workload& workload) const {
     return is_timed(problem_, workload, options_);
@@ -146,7 +150,7 @@ class Evaluation {
   Result<std::string> admit(const std::vector<const task::Workload*>& workloads) {
     std::vector<AdmissionFindings> all;
     for (const task::Workload* workload : workloads) {
-      if (is_hidden_shape(*workload)) continue;
+      if (is_hidden(*workload)) continue;
       auto known = parts_.admissions.find(problem_.hash, workload->uuid);
       if (!known) {
         enter("admission");
@@ -169,7 +173,7 @@ class Evaluation {
     for (const task::Workload* workload : workloads) {
       KW_TRY(auto opened, session(*workload));
       // Sizes that the reference cannot take are no part of the contract.
-      if (is_hidden_shape(*workload) && !opened->findings().failure.empty()) continue;
+      if (is_hidden(*workload) && !opened->findings().failure.empty()) continue;
       if (timed(*workload) && opened->findings().failure.empty())
         KW_TRY_STATUS(provide_baseline(*opened, true, PairMemory::kDrawn));
       open.push_back({workload, std::move(opened)});

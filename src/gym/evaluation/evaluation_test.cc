@@ -175,7 +175,7 @@ TEST_F(EvaluationTest, AWinnerIsComparedWithTheStrongestForm) {
   // Each rival is measured once a workload.
   EXPECT_TRUE(judge("right")->strongest);
   EXPECT_EQ(gpu.judged, 4);
-  // Who is not faster than the baseline needs no stronger one.
+  // A candidate that is not faster than the baseline needs no stronger one.
   ExecutorScript slow = right();
   slow.wall = std::chrono::milliseconds(3);
   EXPECT_FALSE(judge("slow", slow)->strongest);
@@ -194,6 +194,32 @@ TEST_F(EvaluationTest, ARivalThatFailsSaysSoAndTheOthersCount) {
   ASSERT_TRUE(verdict->strongest);
   EXPECT_EQ(verdict->strongest->baseline, "eager");
   EXPECT_NEAR(verdict->strongest->speedup.median, 2, 1e-9);
+}
+
+TEST(KnownRivals, ADisturbedMeasurementIsMadeAgain) {
+  KnownRivals known;
+  int measured = 0;
+  WorkloadReport report;
+  const auto measure = [&](Compilation) -> Result<WorkloadReport> {
+    ++measured;
+    return report;
+  };
+  report.outcome = Outcome::kNoisy;
+  EXPECT_FALSE(known.find(Compilation::kDefault, measure)->failure.empty());
+  report.outcome = Outcome::kPassed;
+  report.candidate_ns = report.reference_ns = {1, 2};
+  EXPECT_TRUE(known.find(Compilation::kDefault, measure)->failure.empty());
+  EXPECT_TRUE(known.find(Compilation::kDefault, measure)->failure.empty());
+  EXPECT_EQ(measured, 2);
+}
+
+// A data set may name its workloads as the gym names hidden shapes.
+TEST_F(EvaluationTest, NoNameOfAWorkloadSavesItFromAdmission) {
+  request.problem.workloads.clear();
+  request.problem.policy.workloads.clear();
+  add_workload("hidden N=256", true);
+  gpu.findings.passing = {"zeros"};
+  EXPECT_EQ(judge("right", right())->outcome, Outcome::kQuarantined);
 }
 
 TEST_F(EvaluationTest, EveryPairHasAYoungBaseline) {

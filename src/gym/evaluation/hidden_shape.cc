@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kPrefix = "hidden ";
 constexpr std::size_t kSeedDigits = 15;  // hexadecimal
 
-// What a target can take in a fraction of a second.
+// A target takes such shapes in a fraction of a second.
 struct Reach {
   std::int64_t least_long, longest;  // of a long axis
   std::int64_t elements;             // of all tensors together
@@ -100,6 +100,9 @@ task::Problem with_hidden_shape(task::Problem problem, std::string_view target,
   shrink(problem, reach, workload);
   workload.uuid = uuid_of(workload);
   if (elements_of(problem, workload) > reach.elements) return problem;
+  if (std::ranges::find(problem.workloads, workload.uuid, &task::Workload::uuid) !=
+      problem.workloads.end())
+    return problem;  // a workload of the problem has this name
   task::WorkloadPolicy policy;
   policy.targets = {std::string(target)};
   policy.label = "a shape that is not announced";
@@ -107,10 +110,6 @@ task::Problem with_hidden_shape(task::Problem problem, std::string_view target,
   problem.policy.workloads[workload.uuid] = std::move(policy);
   problem.workloads.push_back(std::move(workload));
   return problem;
-}
-
-bool is_hidden_shape(const task::Workload& workload) {
-  return workload.uuid.starts_with(kPrefix);
 }
 
 }  // namespace kw::gym

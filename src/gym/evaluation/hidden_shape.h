@@ -9,14 +9,12 @@
 
 namespace kw::gym {
 
-// The problem with one workload more for the target, checked and not timed; as it is where its
-// contract does not allow that, or where inputs are not drawn. Of two shapes of the problem the
-// candidate's hash decides which: one of small odd sizes with an axis of 1, and one with an axis
-// beyond what a block, or on a GPU what 65,535 blocks hold. The hash of the problem stays. Pure;
-// any thread.
+// The problem with one workload more for the target, its last, checked and not timed; as it is
+// where its contract does not allow that, or where inputs are not drawn. Of two shapes of the
+// problem the candidate's hash decides which: one of small odd sizes with an axis of 1, and one
+// with an axis beyond what a block, or on a GPU what 65,535 blocks hold. The hash of the problem
+// stays. Pure; any thread.
 task::Problem with_hidden_shape(task::Problem problem, std::string_view target,
                                 std::string_view candidate_hash);
-
-bool is_hidden_shape(const task::Workload& workload);
 
 }  // namespace kw::gym

@@ -53,7 +53,9 @@ Result<RivalReport> KnownRivals::find(
                         [](const RivalReport& r) -> std::string_view { return r.baseline; });
   if (known != known_.end()) return *known;
   KW_TRY(const WorkloadReport judged, measure(rival));
-  return known_.emplace_back(rival_report(rival, judged));
+  RivalReport report = rival_report(rival, judged);
+  if (judged.outcome != task::Outcome::kNoisy) known_.push_back(report);
+  return report;
 }
 
 }  // namespace kw::gym

@@ -24,7 +24,8 @@ RivalReport rival_report(Compilation rival, const WorkloadReport& judged);
 // Those of one workload, each measured once. Not thread-safe.
 class KnownRivals {
  public:
-  // measure(rival) is called for a rival that is not known yet.
+  // measure(rival) is called for a rival that is not known yet. One whose measurement was disturbed
+  // stays unknown.
   Result<RivalReport> find(Compilation rival,
                            const std::function<Result<WorkloadReport>(Compilation)>& measure);
 

@@ -1,25 +1,22 @@
 #include "gym/supervisor/memory_gate.h"
 
+#include "gym/checker/gpu_call.h"
 #include "task/signature.h"
 
 namespace kw::gym {
 namespace {
 
-// Checker, oracle, baseline and candidate, with torch's libraries in two of them.
+// Checker, oracle, baseline and candidate have one each, two of them with torch's libraries.
 constexpr std::uint64_t kContexts = std::uint64_t{2560} << 20U;
-// Hard inputs that a timed workload keeps (apps/checker).
+// A timed workload keeps hard inputs of so many bytes (apps/checker).
 constexpr std::uint64_t kKeptInputs = std::uint64_t{1} << 30U;
-// Two sets and two outputs of each side, the baseline's own tensors, and the reference in float64
-// on moved inputs.
-constexpr std::uint64_t kCopies = 12;
+// These are two sets and two outputs of each side, the baseline's own tensors, and the reference in
+// float64 on moved inputs.
+constexpr std::uint64_t kDeviceCopies = 12;
 
-std::uint64_t tensor_bytes(const task::Problem& problem, const task::Workload& workload) {
+std::uint64_t workload_bytes(const task::Problem& problem, const task::Workload& workload) {
   const auto signature = task::signature_of(problem.definition(), workload, problem.policy.statics);
-  if (!signature) return 0;
-  std::uint64_t sum = 0;
-  for (const auto* tensors : {&signature->inputs, &signature->statics, &signature->outputs})
-    for (const task::Argument& tensor : *tensors) sum += tensor.bytes();
-  return sum;
+  return signature ? bytes_of_call(*signature) : 0;
 }
 
 }  // namespace
@@ -56,7 +53,7 @@ std::uint64_t device_bytes_of(const task::Problem& problem, std::uint64_t all_by
   if (problem.is_module()) return all_bytes / 4;
   std::uint64_t sum = kContexts;  // of a shape that no workload has
   for (const task::Workload* workload : problem.workloads_for("cuda"))
-    sum += kContexts + kKeptInputs + kCopies * tensor_bytes(problem, *workload);
+    sum += kContexts + kKeptInputs + kDeviceCopies * workload_bytes(problem, *workload);
   return sum;
 }
 

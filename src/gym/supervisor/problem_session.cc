@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gym/checker/gpu_call.h"
 #include "gym/measure/timing_lock.h"
 #include "os/memory.h"
 #include "task/settings.h"
@@ -119,14 +120,6 @@ bool is_out_of_memory(std::string_view failure) {
          failure.find("CUDA out of memory") != std::string_view::npos;
 }
 
-std::uint64_t tensor_bytes(const task::Signature& signature) {
-  std::uint64_t bytes = 0;
-  for (const auto* list : {&signature.inputs, &signature.statics, &signature.outputs}) {
-    for (const task::Argument& argument : *list) bytes += argument.bytes();
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Result<std::string> reference_source(const task::Problem& problem) {
@@ -155,7 +148,7 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
     KW_TRY(session->signature_,
            task::signature_of(problem.definition(), workload, problem.policy.statics));
     if (session->memory_bytes_ == 0)
-      session->memory_bytes_ = kBaseMemory + 4 * tensor_bytes(session->signature_);
+      session->memory_bytes_ = kBaseMemory + 4 * bytes_of_call(session->signature_);
     request.signature = session->signature_;
     KW_TRY_STATUS(add_input_plans(problem, workload, request.inputs, fds, keep));
   } else {
@@ -193,7 +186,7 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   session->written_inputs_ = std::move(opened.written_inputs);
   session->signature_ = std::move(*opened.signature);
   if (session->memory_bytes_ == 0)
-    session->memory_bytes_ = kBaseMemory + 4 * tensor_bytes(session->signature_);
+    session->memory_bytes_ = kBaseMemory + 4 * bytes_of_call(session->signature_);
   return session;
 }
 
@@ -300,7 +293,7 @@ std::uint64_t ProblemSession::resident_bytes() const {
   // On a GPU, hard inputs of about so many kinds are kept besides.
   constexpr std::uint64_t kHardCopies = 16;
   return kProcesses +
-         (context_.device ? kCopies + kHardCopies : kCopies) * tensor_bytes(signature_);
+         (context_.device ? kCopies + kHardCopies : kCopies) * bytes_of_call(signature_);
 }
 
 // If results are written fast, it matters which pages they go to and in which process, by
