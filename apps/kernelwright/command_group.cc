@@ -12,6 +12,7 @@ struct Program {
   std::string operator()(const ServeCommand&) const { return "kernelwright-service"; }
   std::string operator()(const LaunchLocalCommand&) const { return "kernelwright-service"; }
   std::string operator()(const LaunchSlurmCommand&) const { return "kernelwright-service"; }
+  std::string operator()(const LaunchRayCommand&) const { return "kernelwright-service"; }
   std::string operator()(const WorkerCommand&) const { return "kernelwright-service"; }
   std::string operator()(const SubmitCommand&) const { return "kernelwright-service"; }
   std::string operator()(const QueueCommand&) const { return "kernelwright-service"; }

@@ -84,6 +84,13 @@ The numbers of the two jobs go to stdout. Clients take DIR/server.json for the U
   kernelwright launch slurm --folder /shared/judge --workers 8 --gres gpu:1
   kernelwright launch slurm --folder /shared/judge --print)";
 
+inline constexpr const char* kLaunchRayFooter = R"(
+The server's URL goes to stdout. Clients take DIR/server.json for the URL and DIR/token for the token. What dies starts again, on other nodes if need be.
+Every node has this program and its Python at the same path. Ctrl-C (or SIGTERM) ends all. docs/launch.md says more.
+
+  ray start --head
+  kernelwright launch ray --folder judge --workers 8 --gpus 1)";
+
 inline constexpr const char* kSubmitFooter = R"(
 The group's name goes to stdout.
 

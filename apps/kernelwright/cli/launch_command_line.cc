@@ -6,6 +6,8 @@ namespace kw::front {
 namespace {
 
 constexpr const char* kJobsHelp = "judgements in flight of each; timing is never parallel";
+constexpr const char* kServerCertificateHelp =
+    "PEM; without it the server makes one, which server.json has";
 
 void add_local(CLI::App& launch, LaunchLocalCommand& local, const AddCommand& add) {
   CLI::App& l = *add(
@@ -52,9 +54,7 @@ void add_server_job(CLI::App& s, LaunchSlurmCommand& slurm) {
        "folder of the tasks, on the disk of --server-node; without it tasks in --folder")
       ->group(group);
   number(s, "--port", slurm.port, "N", "0: any free one")->group(group);
-  text(s, "--tls-certificate", slurm.tls_certificate, "FILE",
-       "PEM; without it the server makes one, which server.json has")
-      ->group(group);
+  text(s, "--tls-certificate", slurm.tls_certificate, "FILE", kServerCertificateHelp)->group(group);
   text(s, "--tls-key", slurm.tls_key, "FILE", "PEM")->group(group);
 }
 
@@ -73,10 +73,73 @@ void add_slurm(CLI::App& launch, LaunchSlurmCommand& slurm, const AddCommand& ad
   add_server_job(s, slurm);
 }
 
+void add_ray(CLI::App& launch, LaunchRayCommand& ray, const AddCommand& add) {
+  CLI::App& r = *add(
+      launch, "ray", "a server here, its workers as actors of a Ray cluster",
+      [&ray] { return ray; }, kLaunchRayFooter);
+  text(r, "--folder", ray.folder, "DIR", "of this machine: for tasks, tokens and server.json")
+      ->required();
+  text(r, "--ray-address", ray.address, "ADDRESS", "of the cluster; auto: this machine's");
+  text(r, "--python", ray.python, "PROGRAM", "that has Ray, as the cluster has it");
+  const char* const workers = "Workers";
+  number(r, "--workers", ray.workers, "N", "actors")->group(workers);
+  number(r, "--jobs", ray.jobs, "N", kJobsHelp)->group(workers);
+  number(r, "--cpus", ray.cpus, "N", "of each")->group(workers);
+  number(r, "--gpus", ray.gpus, "N", "of each")->group(workers);
+  text(r, "--memory", ray.memory, "SIZE", "of each")->group(workers);
+  add_isolation(r, ray.isolation)->group(workers);
+  const char* const server = "Server";
+  text(r, "--host", ray.host, "ADDRESS", "to listen on")->group(server);
+  number(r, "--port", ray.port, "N", "0: any free one")->group(server);
+  text(r, "--public-name", ray.public_name, "NAME",
+       "by which the nodes know this machine; without it the host's name or --host")
+      ->group(server);
+  number(r, "--lease", ray.lease_seconds, "S", "as for serve")->group(server);
+  text(r, "--tls-certificate", ray.tls_certificate, "FILE", kServerCertificateHelp)->group(server);
+  text(r, "--tls-key", ray.tls_key, "FILE", "PEM")->group(server);
+}
+
 Status check_level(const std::string& word) {
   auto level = parse_level(word);
   if (!level) return tl::unexpected(std::move(level).error().with_context("--isolation-at-least"));
   return {};
+}
+
+Status check_tls_files(const std::string& certificate, const std::string& key) {
+  if (certificate.empty() == key.empty()) return {};
+  return fail(ErrorCode::kInvalidArgument, "--tls-certificate and --tls-key go together");
+}
+
+Status check_local(const LaunchLocalCommand& local) {
+  KW_TRY_STATUS(check_range("--workers", local.workers, 0, 1024));
+  KW_TRY_STATUS(check_range("--jobs", local.jobs, 1, 1024));
+  KW_TRY_STATUS(check_range("--port", local.port, 0, 65535));
+  KW_TRY_STATUS(check_range("--lease", local.lease_seconds, 0.5, 3600));
+  return check_level(local.isolation);
+}
+
+Status check_slurm(const LaunchSlurmCommand& slurm) {
+  KW_TRY_STATUS(check_range("--workers", slurm.workers, 1, 100000));
+  KW_TRY_STATUS(check_range("--jobs", slurm.jobs, 1, 1024));
+  KW_TRY_STATUS(check_range("--cpus", slurm.cpus, 1, 4096));
+  KW_TRY_STATUS(check_range("--server-cpus", slurm.server_cpus, 1, 4096));
+  KW_TRY_STATUS(check_range("--drain", slurm.drain_seconds, 10, 65535));
+  KW_TRY_STATUS(check_range("--port", slurm.port, 0, 65535));
+  KW_TRY_STATUS(check_tls_files(slurm.tls_certificate, slurm.tls_key));
+  if (slurm.print && !slurm.out.empty())
+    return fail(ErrorCode::kInvalidArgument, "--print and --out exclude each other");
+  return check_level(slurm.isolation);
+}
+
+Status check_ray(const LaunchRayCommand& ray) {
+  KW_TRY_STATUS(check_range("--workers", ray.workers, 1, 10000));
+  KW_TRY_STATUS(check_range("--jobs", ray.jobs, 1, 1024));
+  KW_TRY_STATUS(check_range("--cpus", ray.cpus, 1, 4096));
+  KW_TRY_STATUS(check_range("--gpus", ray.gpus, 0, 64));
+  KW_TRY_STATUS(check_range("--port", ray.port, 0, 65535));
+  KW_TRY_STATUS(check_range("--lease", ray.lease_seconds, 0.5, 3600));
+  KW_TRY_STATUS(check_tls_files(ray.tls_certificate, ray.tls_key));
+  return check_level(ray.isolation);
 }
 
 }  // namespace
@@ -84,27 +147,13 @@ Status check_level(const std::string& word) {
 void add_launch_group(CLI::App& launch, LaunchCommands& commands, const AddCommand& add) {
   add_local(launch, commands.local, add);
   add_slurm(launch, commands.slurm, add);
+  add_ray(launch, commands.ray, add);
 }
 
 Status finish(const LaunchCommands& commands) {
-  const LaunchLocalCommand& local = commands.local;
-  KW_TRY_STATUS(check_range("--workers", local.workers, 0, 1024));
-  KW_TRY_STATUS(check_range("--jobs", local.jobs, 1, 1024));
-  KW_TRY_STATUS(check_range("--port", local.port, 0, 65535));
-  KW_TRY_STATUS(check_range("--lease", local.lease_seconds, 0.5, 3600));
-  KW_TRY_STATUS(check_level(local.isolation));
-  const LaunchSlurmCommand& slurm = commands.slurm;
-  KW_TRY_STATUS(check_range("--workers", slurm.workers, 1, 100000));
-  KW_TRY_STATUS(check_range("--jobs", slurm.jobs, 1, 1024));
-  KW_TRY_STATUS(check_range("--cpus", slurm.cpus, 1, 4096));
-  KW_TRY_STATUS(check_range("--server-cpus", slurm.server_cpus, 1, 4096));
-  KW_TRY_STATUS(check_range("--drain", slurm.drain_seconds, 10, 65535));
-  KW_TRY_STATUS(check_range("--port", slurm.port, 0, 65535));
-  if (slurm.tls_certificate.empty() != slurm.tls_key.empty())
-    return fail(ErrorCode::kInvalidArgument, "--tls-certificate and --tls-key go together");
-  if (slurm.print && !slurm.out.empty())
-    return fail(ErrorCode::kInvalidArgument, "--print and --out exclude each other");
-  return check_level(slurm.isolation);
+  KW_TRY_STATUS(check_local(commands.local));
+  KW_TRY_STATUS(check_slurm(commands.slurm));
+  return check_ray(commands.ray);
 }
 
 }  // namespace kw::front

@@ -7,6 +7,7 @@ namespace kw::front {
 struct LaunchCommands {
   LaunchLocalCommand local;
   LaunchSlurmCommand slurm;
+  LaunchRayCommand ray;
 };
 
 void add_launch_group(CLI::App& launch, LaunchCommands& commands, const AddCommand& add);

@@ -36,4 +36,19 @@ struct LaunchSlurmCommand {
   std::string memory = "8GiB", gres, isolation = "none";
 };
 
+// A server on this machine, and workers as actors of a Ray cluster.
+struct LaunchRayCommand {
+  std::string folder;            // of the tasks, tokens and server.json, on this machine
+  std::string address = "auto";  // of the cluster; auto: the one that this machine is part of
+  std::string python = "python3";
+  // The server.
+  std::string host = "0.0.0.0", public_name;
+  int port = 0;
+  double lease_seconds = 30;
+  std::string tls_certificate, tls_key;  // empty: a certificate that signs itself
+  // Each worker.
+  int workers = 1, jobs = 1, cpus = 4, gpus = 0;
+  std::string memory = "8GiB", isolation = "none";
+};
+
 }  // namespace kw::front

@@ -275,9 +275,9 @@ using Command =
                  ProblemsCheckCommand, ProblemsTraceCommand, PromptCommand, RejudgeCommand,
                  CacheSizeCommand, CacheCleanCommand, DoctorCommand, ReportCommand, GenerateCommand,
                  ServeModelCommand, ModelImportCommand, ModelMergeCommand, ServeCommand,
-                 LaunchLocalCommand, LaunchSlurmCommand, WorkerCommand, SubmitCommand, QueueCommand,
-                 SolveCommand, DataImportCommand, DataDedupCommand, DataDecontaminateCommand,
-                 DataSplitCommand, DataFilterCommand, DataTeachCommand, DataStatsCommand,
-                 DataExportCommand, DataGenerateCommand>;
+                 LaunchLocalCommand, LaunchSlurmCommand, LaunchRayCommand, WorkerCommand,
+                 SubmitCommand, QueueCommand, SolveCommand, DataImportCommand, DataDedupCommand,
+                 DataDecontaminateCommand, DataSplitCommand, DataFilterCommand, DataTeachCommand,
+                 DataStatsCommand, DataExportCommand, DataGenerateCommand>;
 
 }  // namespace kw::front

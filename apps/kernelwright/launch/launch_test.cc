@@ -1,8 +1,11 @@
-// kernelwright launch slurm: the text of its files, what is refused, what is written and submitted.
+// kernelwright launch slurm: the text of its files, what is refused, what is written and submitted;
+// launch ray: what it starts, and what it refuses before.
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "kernelwright/launch/ray.h"
 #include "kernelwright/launch/sbatch.h"
 #include "kernelwright/service/commands.h"
 #include "kernelwright/testing/fakes.h"
@@ -94,12 +97,12 @@ trap : TERM
 
 constexpr CommandGroup kService[] = {&run_service_command};
 
-class LaunchSlurm : public FrontTest {
+class Launch : public FrontTest {
  protected:
-  LaunchSlurm() { groups = kService; }
+  Launch() { groups = kService; }
 };
 
-TEST_F(LaunchSlurm, WordsThatDoNotFitAreNamed) {
+TEST_F(Launch, WordsThatDoNotFitAreNamed) {
   for (const auto& [option, word, reason] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
            {"--folder", "a b", "--folder: \""},
@@ -127,7 +130,7 @@ TEST_F(LaunchSlurm, WordsThatDoNotFitAreNamed) {
   EXPECT_FALSE(std::filesystem::exists("shared"));
 }
 
-TEST_F(LaunchSlurm, WritesSubmitsAndKeepsTheToken) {
+TEST_F(Launch, WritesSubmitsAndKeepsTheToken) {
   tools.outputs["sbatch"] = "17;cluster\n";
   ASSERT_EQ(kernelwright({"launch", "slurm", "--folder", "shared", "--workers", "3"}), 0)
       << console.err_text;
@@ -149,9 +152,51 @@ TEST_F(LaunchSlurm, WritesSubmitsAndKeepsTheToken) {
   EXPECT_EQ(read("shared/token"), token);
 }
 
-TEST_F(LaunchSlurm, WithoutSlurmTheErrorSaysSo) {
+TEST_F(Launch, WithoutSlurmTheErrorSaysSo) {
   EXPECT_EQ(kernelwright({"launch", "slurm", "--folder", "shared"}), 2);
   EXPECT_THAT(console.err_text, HasSubstr("sbatch, a program of Slurm: cannot run sbatch"));
+}
+
+TEST(LaunchRay, StartsAServerAndTheKeeperOfActors) {
+  LaunchRayCommand command;
+  command.workers = 8;
+  command.gpus = 1;
+  auto processes = ray_processes(command, kPaths, "/opt/kw/python/ray_workers.py");
+  ASSERT_TRUE(processes.has_value());
+  ASSERT_EQ(processes->size(), 2U);
+  EXPECT_TRUE((*processes)[0].prints_when_ready);
+  EXPECT_EQ(
+      fmt::format("{}", fmt::join((*processes)[0].argv, " ")),
+      "/opt/kw/kernelwright serve --data /shared/judge/tasks --host 0.0.0.0 --port 0 --tokens "
+      "/shared/judge/tokens --lease 30 --address-file /shared/judge/server.json --self-signed");
+  EXPECT_EQ(
+      fmt::format("{}", fmt::join((*processes)[1].argv, " ")),
+      "python3 /opt/kw/python/ray_workers.py --address auto --workers 8 --cpus 4 --gpus 1 --memory "
+      "8589934592 --server /shared/judge/server.json --token /shared/judge/token --env "
+      "KW_PYTHON=/opt/kw/python -- /opt/kw/kernelwright worker --jobs 1 --isolation-at-least none");
+  command.tls_certificate = "a.crt";
+  command.tls_key = "a.key";
+  command.public_name = "head";
+  processes = ray_processes(command, kPaths, "ray_workers.py");
+  EXPECT_THAT(fmt::format("{}", fmt::join((*processes)[0].argv, " ")),
+              AllOf(HasSubstr(" --public-name head --tls-certificate a.crt --tls-key a.key"),
+                    Not(HasSubstr("self-signed"))));
+}
+
+TEST_F(Launch, RayIsLookedForFirst) {
+  for (const auto& [option, word, reason] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"--memory", "lots", "--memory"},
+           {"--workers", "0", "--workers: 0 is not between"},
+           {"--gpus", "-1", "--gpus"},
+           {"--tls-key", "a.key", "go together"},
+           {"--isolation-at-least", "most", "--isolation-at-least"},
+           {"--python", "no-such-python", "--python: cannot run no-such-python"}}) {
+    console.err_text.clear();
+    EXPECT_EQ(kernelwright({"launch", "ray", "--folder", "judge", option + "=" + word}), 2);
+    EXPECT_THAT(console.err_text, HasSubstr(reason));
+  }
+  EXPECT_FALSE(std::filesystem::exists("judge"));
 }
 
 }  // namespace

@@ -4,19 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "kernelwright/launch/kept_processes.h"
+#include "kernelwright/launch/kept_service.h"
+#include "kernelwright/launch/launch_folder.h"
 
 namespace kw::front {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kServer = "server";
-
 std::vector<KeptProcess> processes_of(const LaunchLocalCommand& command, const Services& services) {
   const std::string program = (services.program_folder / "kernelwright-service").string();
   const std::string address = (fs::path(command.data) / "server.json").string();
   KeptProcess server{
-      kServer,
+      kServerProcess,
       {program, "serve", "--data", command.data, "--port", std::to_string(command.port), "--lease",
        fmt::format("{}", command.lease_seconds), "--address-file", address},
       true};
@@ -35,23 +34,10 @@ std::vector<KeptProcess> processes_of(const LaunchLocalCommand& command, const S
 }  // namespace
 
 Result<int> run_launch_local(const LaunchLocalCommand& command, const Services& services) {
-  Console& console = services.console;
-  std::error_code failed;
-  fs::create_directories(command.data, failed);
-  if (failed)
-    return fail(ErrorCode::kInvalidArgument, "--data: cannot make {}: {}", command.data,
-                failed.message());
-  console.err(fmt::format("a server and {} workers; Ctrl-C ends them\n", command.workers));
-  KeepingOptions options;
-  options.on_event = [&](std::string_view text) { console.err(fmt::format("{}\n", text)); };
-  // The one line that a server prints is its URL.
-  Status printed;
-  options.on_line = [&](const KeptProcess& process, std::string_view line) {
-    if (process.name == kServer) printed = console.out(fmt::format("{}\n", line));
-  };
-  KW_TRY_STATUS(keep_running(processes_of(command, services), options, services.stop));
-  KW_TRY_STATUS(printed);
-  return 0;
+  auto made = make_folder(command.data);
+  if (!made) return tl::unexpected(std::move(made).error().with_context("--data"));
+  services.console.err(fmt::format("a server and {} workers; Ctrl-C ends them\n", command.workers));
+  return keep_service(processes_of(command, services), services);
 }
 
 }  // namespace kw::front

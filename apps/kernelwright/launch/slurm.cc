@@ -1,21 +1,13 @@
 #include "kernelwright/launch/slurm.h"
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include "base/hash.h"
 #include "base/text.h"
 #include "kernelwright/error_text.h"
+#include "kernelwright/launch/launch_folder.h"
 #include "kernelwright/launch/sbatch.h"
-#include "os/fd.h"
 #include "os/file.h"
-#include "service/service_client.h"
 #include "service/sqlite_storage.h"
 
 namespace kw::front {
@@ -25,43 +17,14 @@ namespace {
 constexpr std::chrono::seconds kSubmitTimeout{60};
 
 Result<LaunchPaths> paths_of(const LaunchSlurmCommand& command, const Services& services) {
-  LaunchPaths out;
-  out.folder = fs::absolute(command.folder).lexically_normal();
-  const char* python = std::getenv("KW_PYTHON");  // NOLINT(concurrency-mt-unsafe): never written
-  if (python != nullptr) out.python = python;
-  out.program = services.program_folder / "kernelwright";
-  out.data =
-      command.data.empty() ? out.folder / "tasks" : fs::absolute(command.data).lexically_normal();
-  if (!command.data.empty() && command.server_node.empty())
+  LaunchPaths out = launch_paths(command.folder, services.program_folder / "kernelwright");
+  if (command.data.empty()) return out;
+  out.data = fs::absolute(command.data).lexically_normal();
+  if (command.server_node.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "--data needs --server-node NODE: a server that is requeued elsewhere would not "
                 "find its tasks");
   return out;
-}
-
-Status make_folder(const fs::path& folder) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed)
-    return fail(ErrorCode::kInvalidArgument, "cannot make {}: {}", folder.string(),
-                failed.message());
-  return {};
-}
-
-// A file that its owner alone may read. What is there already stays: a second launch over the same
-// folder has the same token.
-Status write_secret(const fs::path& file, std::string_view text) {
-  const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.valid()) return fail_errno(errno, "cannot write " + file.string());
-  return os::write_all(fd.get(), text);
-}
-
-Status make_tokens(const LaunchPaths& paths) {
-  const bool is_there = fs::exists(paths.token()) && fs::exists(paths.tokens());
-  if (is_there) return {};
-  const std::string token = service::unique_name();
-  KW_TRY_STATUS(write_secret(paths.token(), token + "\n"));
-  return write_secret(paths.tokens(), "sha256:" + sha256_hex(token) + "\n");
 }
 
 // The job's number.

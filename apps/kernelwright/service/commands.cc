@@ -2,6 +2,7 @@
 
 #include "kernelwright/eval/commands.h"
 #include "kernelwright/launch/local.h"
+#include "kernelwright/launch/ray.h"
 #include "kernelwright/launch/slurm.h"
 #include "kernelwright/service/queue.h"
 #include "kernelwright/service/remote_judges.h"
@@ -17,6 +18,8 @@ CommandOutcome run_service_command(const Command& command, const Services& servi
     return run_launch_local(*launch, services);
   if (const auto* launch = std::get_if<LaunchSlurmCommand>(&command))
     return run_launch_slurm(*launch, services);
+  if (const auto* launch = std::get_if<LaunchRayCommand>(&command))
+    return run_launch_ray(*launch, services);
   if (const auto* worker = std::get_if<WorkerCommand>(&command))
     return run_worker(*worker, services);
   if (const auto* submit = std::get_if<SubmitCommand>(&command))
