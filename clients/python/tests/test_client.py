@@ -18,12 +18,15 @@ sys.path.insert(0, str(HERE.parent))
 
 from kernelwright import AsyncJudge, Candidate, Judge, NoVerdict, Problem, Verdict  # noqa: E402
 from kernelwright.answers import code_of  # noqa: E402
+from kernelwright.environment import Environment  # noqa: E402
+from kernelwright.environment_messages import answer_of as end_of, frame, take_frame  # noqa: E402
 from kernelwright.integrations.trl import kernel_reward  # noqa: E402
 from kernelwright.integrations.verl import compute_score  # noqa: E402
 from kernelwright.rewards import gated_reward  # noqa: E402
 from kernelwright.service_calls import Again, Patience, answer_of, verdict_of  # noqa: E402
 
 PROGRAM = os.environ.get("KW_PROGRAM", "")  # the built kernelwright; without it the real ones are left out
+ENVIRONMENT = shutil.which(str(pathlib.Path(PROGRAM).parent / "kernelwright-environment")) or ""
 
 DOUBLE = Problem.definition(
     {"name": "double", "op_type": "elementwise", "axes": {"N": {"type": "var"}},
@@ -76,6 +79,29 @@ class Decisions(unittest.TestCase):
         self.assertIsNone(code_of("<think>\n```\nx\n```\n"))
         self.assertIsNone(code_of("```\n\n```"))
 
+    def test_frames_come_in_pieces(self):
+        received = bytearray()
+        sent = frame({"type": "step", "text": "\u00e9 \ud800"}) + frame({"type": "end"})
+        taken = []
+        for byte in sent:
+            received.append(byte)
+            message = take_frame(received)
+            if message is not None:
+                taken.append(message)
+        self.assertEqual(taken, [{"type": "step", "text": "\u00e9 ?"}, {"type": "end"}])
+        for broken in (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\2\0\0\0[]", b"\1\0\0\0{"):
+            with self.assertRaises(NoVerdict):
+                take_frame(bytearray(broken))
+        with self.assertRaises(ValueError):
+            frame({"text": "x" * (16 << 20)})
+
+    def test_what_is_no_answer_of_an_environment_is_no_reward(self):
+        for message in ({"type": "failed", "message": "noise"}, {"type": "stepped", "reward": None}, {"type": "began"},
+                        {"type": "stepped", "reward": 1, "done": False, "facts": {}}):
+            self.assertIsInstance(end_of(message), NoVerdict)
+        step = end_of({"type": "stepped", "reward": 1, "interval": [0, 2], "done": True, "facts": {}})
+        self.assertEqual((step.reward, step.interval, step.next), (1, (0, 2), []))
+
     def test_wrong_files_are_named(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -87,6 +113,16 @@ class Decisions(unittest.TestCase):
                 Problem.load(folder / "a.txt")
         with self.assertRaisesRegex(ValueError, "rust"):
             Candidate.of("x", "rust")
+
+
+def write_problem(folder):
+    folder.mkdir()
+    (folder / "definition.json").write_text(DOUBLE.source)
+    (folder / "workloads.jsonl").write_text(json.dumps({"definition": "double", "workload": DOUBLE.workloads[0]}) + "\n")
+
+
+def fenced(candidate):
+    return f"So:\n```cpp\n{candidate.content}```\n"
 
 
 def line_with(process, word):
@@ -141,6 +177,42 @@ class RealService(unittest.TestCase):
             self.assertEqual(judge.judge(DOUBLE, RIGHT).outcome, "passed")
             self.assertEqual([sent.count("/v1/problems"), sent.count("/v1/tasks")], [2, 4])
 
+    @unittest.skipUnless(ENVIRONMENT, "kernelwright-environment is not built")
+    def test_an_environment_tells_what_the_gym_found(self):
+        with tempfile.TemporaryDirectory() as name:
+            write_problem(pathlib.Path(name) / "double")
+            settings = {"problems": [str(pathlib.Path(name) / "double")], "turns": 2, "judge": self.url,
+                        "reward": {"terms": ["correct"]}, "eval": {"timing": False, "store_evidence": False}}
+            with Environment(settings, program=ENVIRONMENT) as environment:
+                self.assertEqual(environment.tasks, ["double"])
+                episode, other = (environment.begin("double").result() for _ in range(2))
+                self.assertIn("double", episode.messages[-1]["content"])
+                steps = [each.step(fenced(code)) for each, code in ((episode, WRONG), (other, RIGHT))]
+                self.assertEqual([step.result().reward for step in steps], [0, 1])
+                self.assertEqual(steps[0].result().facts["outcome"], "wrong_value")
+                self.assertIn("3 * x[i]", episode.messages[-1]["content"])
+                second = episode.step(fenced(RIGHT)).result()
+                self.assertEqual((second.reward, second.done, episode.messages), (1, True, []))
+                with self.assertRaises(NoVerdict):
+                    episode.step(fenced(RIGHT)).result()
+                with self.assertRaisesRegex(NoVerdict, "triple"):
+                    environment.begin("triple").result()
+                os.kill(environment._pid, signal.SIGSTOP)  # so that it does not answer before its end
+                under_way = other.step(fenced(WRONG))
+                os.kill(environment._pid, signal.SIGKILL)
+                with self.assertRaisesRegex(NoVerdict, "has ended"):
+                    under_way.result()
+                with self.assertRaisesRegex(NoVerdict, "has ended"):
+                    environment.begin("double").result()
+                self.assertFalse(environment.is_alive())
+
+    @unittest.skipUnless(ENVIRONMENT, "kernelwright-environment is not built")
+    def test_an_environment_that_refuses_its_settings_says_why(self):
+        with self.assertRaisesRegex(NoVerdict, "environment.turns"):
+            Environment({"problems": ["x"], "turns": 0}, program=ENVIRONMENT)
+        with self.assertRaises(FileNotFoundError):
+            Environment({}, program="no-such-program")
+
     def test_asyncio_gives_the_same(self):
         async def ends():
             async with AsyncJudge(self.url, options={"timing": False, "store_evidence": False}) as judge:
@@ -153,20 +225,18 @@ class RealService(unittest.TestCase):
             judge.judge(DOUBLE, RIGHT)
 
     def test_rewards_of_trainers(self):
-        answers = [f"So:\n```cpp\n{c.content}```\n" for c in (RIGHT, WRONG)] + ["I do not know."]
+        answers = [fenced(RIGHT), fenced(WRONG), "I do not know."]
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name) / "double"
-            folder.mkdir()
-            (folder / "definition.json").write_text(DOUBLE.source)
-            (folder / "workloads.jsonl").write_text(json.dumps({"workload": DOUBLE.workloads[0]}) + "\n")
+            write_problem(folder)
             with Judge(self.url, options={"timing": False, "store_evidence": False}) as judge:
                 paid = kernel_reward(judge, "cpp", folder=name)(
                     prompts=["?"] * 3, completions=[[{"role": "assistant", "content": a}] for a in answers],
                     completion_ids=[], problem=["double"] * 3)
             self.assertEqual(paid, [0.3, 0.0, 0.0])
             os.environ["KERNELWRIGHT_URL"] = self.url
-            extra = {"problem": str(folder), "language": "cpp"}
-            score = asyncio.run(compute_score("kernels", answers[1], None, extra))
+            extra = {"problem": "double", "language": "cpp"}
+            score = asyncio.run(compute_score("kernels", answers[1], None, extra, folder=name, options={"timing": False}))
             self.assertEqual((score["score"], score["outcome"]), (0.0, "wrong_value"))
 
 
