@@ -19,15 +19,23 @@ namespace {
 
 using gym_environment::NamedProblem;
 
+// The trainer as the gym's background.
+class TrainerBackground : public gym::Background {
+ public:
+  explicit TrainerBackground(environment_link::Trainer& trainer) : trainer_(trainer) {}
+  void pause() override { trainer_.pause(); }
+  void resume() override { trainer_.resume(); }
+
+ private:
+  environment_link::Trainer& trainer_;
+};
+
 // An environment together with the judge that it borrows.
 class Owning : public environment::Environment {
  public:
-  Owning(std::unique_ptr<gym::Judge> gym, std::unique_ptr<gym::Judge> once,
-         std::unique_ptr<environment::Environment> inner, std::vector<std::string> tasks)
-      : gym_(std::move(gym)),
-        once_(std::move(once)),
-        inner_(std::move(inner)),
-        tasks_(std::move(tasks)) {}
+  Owning(OpenedGym opened, std::unique_ptr<environment::Environment> inner,
+         std::vector<std::string> tasks)
+      : opened_(std::move(opened)), inner_(std::move(inner)), tasks_(std::move(tasks)) {}
   std::vector<std::string> tasks() const override { return tasks_; }
   Result<std::unique_ptr<environment::Episode>> begin(const std::string& task,
                                                       const std::stop_token& stop) override {
@@ -35,7 +43,7 @@ class Owning : public environment::Environment {
   }
 
  private:
-  const std::unique_ptr<gym::Judge> gym_, once_;
+  const OpenedGym opened_;
   const std::unique_ptr<environment::Environment> inner_;
   const std::vector<std::string> tasks_;
 };
@@ -107,7 +115,8 @@ Result<std::vector<std::string>> usable(environment::Environment& environment,
   return out;
 }
 
-Result<std::unique_ptr<gym::Judge>> start_judge(const Settings& settings) {
+Result<std::unique_ptr<gym::Judge>> start_judge(const Settings& settings,
+                                                gym::Background* background) {
   if (!settings.judge.empty())
     return service::make_remote_judge({.url = settings.judge,
                                        .token = service::token_of_environment(),
@@ -115,15 +124,17 @@ Result<std::unique_ptr<gym::Judge>> start_judge(const Settings& settings) {
                                        .allow_plaintext = settings.judge_allow_plaintext});
   gym::GymOptions options;
   options.jobs = settings.jobs;
+  options.background = background;
   return gym::start_local_judge(options);
 }
 
 }  // namespace
 
-Result<OpenedGym> open_gym(const Settings& settings) {
+Result<OpenedGym> open_gym(const Settings& settings, environment_link::Trainer* trainer) {
   OpenedGym out;
+  if (trainer != nullptr) out.trainer = std::make_unique<TrainerBackground>(*trainer);
   KW_TRY_STATUS(read_problems(settings, out));
-  KW_TRY(out.gym, start_judge(settings));
+  KW_TRY(out.gym, start_judge(settings, out.trainer.get()));
   auto once = std::make_unique<gym_environment::JudgeOnce>(*out.gym);
   if (!settings.verdicts.empty()) KW_TRY_STATUS(once->keep_in(settings.verdicts));
   out.once = std::move(once);
@@ -142,9 +153,10 @@ Result<std::unique_ptr<plan_environment::PlanEnvironment>> plans_of(
   return plan_environment::PlanEnvironment::make(std::move(problems), std::move(parts));
 }
 
-Result<environment_link::ServedEnvironment> make_environment(const Json& value) {
+Result<environment_link::ServedEnvironment> make_environment(const Json& value,
+                                                             environment_link::Trainer* trainer) {
   KW_TRY(const Settings settings, settings_from_json(value));
-  KW_TRY(OpenedGym opened, open_gym(settings));
+  KW_TRY(OpenedGym opened, open_gym(settings, trainer));
   KW_TRY(auto inner, environment_of(settings, *opened.once, std::move(opened.problems)));
   std::vector<std::string>& left_out = opened.left_out;
   KW_TRY(std::vector<std::string> tasks, usable(*inner, left_out));
@@ -156,8 +168,7 @@ Result<environment_link::ServedEnvironment> make_environment(const Json& value) 
   if (!left_out.empty())
     about += fmt::format("; left out, for example: {}", printable(left_out.front(), 300));
   environment_link::ServedEnvironment out;
-  out.environment = std::make_unique<Owning>(std::move(opened.gym), std::move(opened.once),
-                                             std::move(inner), std::move(tasks));
+  out.environment = std::make_unique<Owning>(std::move(opened), std::move(inner), std::move(tasks));
   out.about = std::move(about);
   out.threads = settings.jobs;
   return out;

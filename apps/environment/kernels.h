@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "environment_link/environment_server.h"
+#include "gym/gym.h"
 #include "gym/judge.h"
 #include "gym_environment/kernel_environment.h"
 #include "plan_environment/plan_environment.h"
@@ -15,12 +16,14 @@ namespace kw::environment_program {
 
 // The judge, and the problems that could be read.
 struct OpenedGym {
-  std::unique_ptr<gym::Judge> gym;
-  std::unique_ptr<gym::Judge> once;  // borrows gym
+  std::unique_ptr<gym::Background> trainer;  // null: there is none
+  std::unique_ptr<gym::Judge> gym;           // borrows trainer
+  std::unique_ptr<gym::Judge> once;          // borrows gym
   std::vector<gym_environment::NamedProblem> problems;
   std::vector<std::string> left_out;  // with the reason
 };
-Result<OpenedGym> open_gym(const Settings& settings);
+// trainer: stands still while this machine's gym times, borrowed; null: there is none.
+Result<OpenedGym> open_gym(const Settings& settings, environment_link::Trainer* trainer = nullptr);
 
 // The judge is borrowed.
 Result<std::unique_ptr<plan_environment::PlanEnvironment>> plans_of(
@@ -29,6 +32,7 @@ Result<std::unique_ptr<plan_environment::PlanEnvironment>> plans_of(
 
 // Reads the problems and starts the gym. Problems that cannot be read, and for plans those that the
 // writer cannot write, are left out and counted in `about`; kNotFound where none is left.
-Result<environment_link::ServedEnvironment> make_environment(const Json& settings);
+Result<environment_link::ServedEnvironment> make_environment(
+    const Json& settings, environment_link::Trainer* trainer = nullptr);
 
 }  // namespace kw::environment_program

@@ -28,8 +28,12 @@ kw::Status serve() {
                     "kernelwright-environment is started by kernelwright rl; see "
                     "docs/environment.md");
   kw::link::Channel channel{kw::os::UniqueFd(kSocket)};
-  return kw::environment_link::serve_environment(channel, kw::environment_program::make_environment,
-                                                 {});
+  return kw::environment_link::serve_environment(
+      channel,
+      [](const kw::Json& settings, kw::environment_link::Trainer& trainer) {
+        return kw::environment_program::make_environment(settings, &trainer);
+      },
+      {});
 }
 
 kw::Result<std::uint64_t> whole(const std::string& word) {

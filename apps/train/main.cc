@@ -81,12 +81,15 @@ class Console : public kw::train::SftObserver, public kw::train::RlObserver {
   void stepped(const kw::train::RlProgress& p) override {
     std::string line = fmt::format(
         "step {} reward {:.4f} entropy {:.3f} norm {:.3f} clipped {:.3f} gap {:.1e}, {} tokens/s "
-        "sampled, {} sampling, {} judging, {} training",
+        "sampled, {} sampling, {} training, {} waiting for judges, {} standing still; {} judging, "
+        "{} of it beside",
         p.step, p.sampled.reward, p.result.entropy, p.result.gradient_norm, p.result.clip_share,
         p.result.mismatch_largest,
         kw::short_count(static_cast<std::int64_t>(p.sampled_per_second())),
-        kw::format_ms(p.sample_seconds * 1000), kw::format_ms(p.judge_seconds * 1000),
-        kw::format_ms(p.train_seconds * 1000));
+        kw::format_ms(p.sample_seconds * 1000), kw::format_ms(p.train_seconds * 1000),
+        kw::format_ms(p.wait_seconds * 1000), kw::format_ms(p.still_seconds * 1000),
+        kw::format_ms(p.judge_seconds * 1000), kw::format_ms(p.overlap_seconds() * 1000));
+    if (p.staleness.largest > 0) line += fmt::format(", staleness {:.2f}", p.staleness.mean);
     if (p.without_reward > 0)
       line += fmt::format(", {} without a reward ({})", p.without_reward,
                           kw::printable(p.failure, 200));

@@ -1,6 +1,8 @@
 #include "environment/environment_json.h"
 
 #include <cmath>
+#include <cstdint>
+#include <type_traits>
 
 namespace kw::environment {
 namespace {
@@ -20,6 +22,22 @@ Result<RewardInterval> interval_from(const Json& value, const std::string& where
   return out;
 }
 
+template <typename Number>
+Result<std::vector<Number>> numbers_from(ObjectReader& reader, const char* key) {
+  KW_TRY(const Json* list, reader.get(key));
+  std::vector<Number> out;
+  if (!list->is_array())
+    return fail(ErrorCode::kInvalidArgument, "{}: expected a list", reader.path(key));
+  for (const Json& one : *list) {
+    const bool fits = std::is_integral_v<Number> ? one.is_number_integer() : one.is_number();
+    if (!fits)
+      return fail(ErrorCode::kInvalidArgument, "{}: {} does not belong there", reader.path(key),
+                  one.dump());
+    out.push_back(one.get<Number>());
+  }
+  return out;
+}
+
 }  // namespace
 
 Json to_json(const Observation& observation) {
@@ -33,6 +51,36 @@ Result<Observation> observation_from_json(const Json& value, const std::string& 
   KW_TRY(out.messages, text::chat_messages_from_json(*messages, reader.path("messages"),
                                                      text::OtherKeys::kRefused));
   KW_TRY(out.whole, reader.boolean("whole"));
+  KW_TRY_STATUS(reader.no_other_keys());
+  return out;
+}
+
+Json to_json(const Answer& answer) {
+  const Sampled& sampled = answer.sampled;
+  Json out = {{"text", answer.text},
+              {"finish", text::to_string(answer.finish)},
+              {"tokens", sampled.tokens},
+              {"logprobs", sampled.logprobs},
+              {"versions", sampled.versions}};
+  if (!sampled.cutoffs.empty()) out["cutoffs"] = sampled.cutoffs;
+  return out;
+}
+
+Result<Answer> answer_from_json(const Json& value, const std::string& where) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  Answer out;
+  KW_TRY(out.text, reader.string("text"));
+  KW_TRY(const std::string finish, reader.string("finish"));
+  const auto known = text::finish_from_string(finish);
+  if (!known)
+    return fail(ErrorCode::kInvalidArgument, "{}: unknown {:?}", reader.path("finish"), finish);
+  out.finish = *known;
+  KW_TRY(out.sampled.tokens, numbers_from<std::int32_t>(reader, "tokens"));
+  KW_TRY(out.sampled.logprobs, numbers_from<float>(reader, "logprobs"));
+  KW_TRY(out.sampled.versions, numbers_from<std::int32_t>(reader, "versions"));
+  if (reader.has("cutoffs")) {
+    KW_TRY(out.sampled.cutoffs, numbers_from<float>(reader, "cutoffs"));
+  }
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
 }

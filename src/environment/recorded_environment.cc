@@ -10,44 +10,9 @@
 namespace kw::environment {
 namespace {
 
-template <typename Number>
-Result<std::vector<Number>> numbers_from(ObjectReader& reader, const char* key) {
-  KW_TRY(const Json* list, reader.get(key));
-  std::vector<Number> out;
-  if (!list->is_array())
-    return fail(ErrorCode::kInvalidArgument, "{}: expected a list", reader.path(key));
-  for (const Json& one : *list) {
-    const bool fits = std::is_integral_v<Number> ? one.is_number_integer() : one.is_number();
-    if (!fits)
-      return fail(ErrorCode::kInvalidArgument, "{}: {} does not belong there", reader.path(key),
-                  one.dump());
-    out.push_back(one.get<Number>());
-  }
-  return out;
-}
-
-Result<Answer> answer_from(const Json& value, const std::string& where) {
-  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
-  Answer out;
-  KW_TRY(out.text, reader.string("text"));
-  KW_TRY(const std::string finish, reader.string("finish"));
-  const auto known = text::finish_from_string(finish);
-  if (!known)
-    return fail(ErrorCode::kInvalidArgument, "{}: unknown {:?}", reader.path("finish"), finish);
-  out.finish = *known;
-  KW_TRY(out.sampled.tokens, numbers_from<std::int32_t>(reader, "tokens"));
-  KW_TRY(out.sampled.logprobs, numbers_from<float>(reader, "logprobs"));
-  KW_TRY(out.sampled.versions, numbers_from<std::int32_t>(reader, "versions"));
-  if (reader.has("cutoffs")) {
-    KW_TRY(out.sampled.cutoffs, numbers_from<float>(reader, "cutoffs"));
-  }
-  KW_TRY_STATUS(reader.no_other_keys());
-  return out;
-}
-
 Status read_record_step(ObjectReader& reader, Record& out) {
   KW_TRY(const Json* answer, reader.get("answer"));
-  KW_TRY(out.answer, answer_from(*answer, reader.path("answer")));
+  KW_TRY(out.answer, answer_from_json(*answer, reader.path("answer")));
   KW_TRY(out.step, read_step_fields(reader));
   return {};
 }
@@ -73,13 +38,7 @@ Json to_json(const Record& record) {
     out["observation"] = to_json(record.observation);
     return out;
   }
-  const Sampled& sampled = record.answer.sampled;
-  out["answer"] = {{"text", record.answer.text},
-                   {"finish", text::to_string(record.answer.finish)},
-                   {"tokens", sampled.tokens},
-                   {"logprobs", sampled.logprobs},
-                   {"versions", sampled.versions}};
-  if (!sampled.cutoffs.empty()) out["answer"]["cutoffs"] = sampled.cutoffs;
+  out["answer"] = to_json(record.answer);
   add_step_fields(out, record.step);
   return out;
 }
@@ -102,40 +61,6 @@ Result<Record> record_from_json(const Json& value, const std::string& where) {
   }
   KW_TRY_STATUS(reader.no_other_keys());
   return out;
-}
-
-class RecordingEnvironment::Recorder : public Episode {
- public:
-  Recorder(RecordingEnvironment& owner, std::string task, std::unique_ptr<Episode> inner)
-      : owner_(owner),
-        task_(std::move(task)),
-        state_(first_state(task_)),
-        inner_(std::move(inner)) {}
-  const Observation& observation() const override { return inner_->observation(); }
-  Result<Step> step(const Answer& answer, const std::stop_token& stop) override {
-    KW_TRY(Step step, inner_->step(answer, stop));
-    state_ = state_after(state_, answer);
-    KW_TRY_STATUS(owner_.write({task_, state_, {}, true, answer, step}));
-    return step;
-  }
-
- private:
-  RecordingEnvironment& owner_;
-  const std::string task_;
-  std::string state_;
-  std::unique_ptr<Episode> inner_;
-};
-
-Status RecordingEnvironment::write(const Record& record) {
-  std::lock_guard lock(mutex_);
-  return sink_(record);
-}
-
-Result<std::unique_ptr<Episode>> RecordingEnvironment::begin(const std::string& task,
-                                                             const std::stop_token& stop) {
-  KW_TRY(std::unique_ptr<Episode> inner, inner_.begin(task, stop));
-  KW_TRY_STATUS(write({task, first_state(task), inner->observation(), false, {}, {}}));
-  return std::make_unique<Recorder>(*this, task, std::move(inner));
 }
 
 class RecordedEnvironment::Replay : public Episode {

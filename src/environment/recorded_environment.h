@@ -1,9 +1,7 @@
-// Records of an environment: RecordingEnvironment writes down what another one said, and
-// RecordedEnvironment says it again without that one. docs/environment.md has the rows.
+// Records of what an environment said: RecordedEnvironment says it again without that one.
+// docs/environment.md has the rows.
 #pragma once
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,28 +29,6 @@ Json to_json(const Record& record);
 // Strict; kInvalidArgument names the key, and begins with `where`. Log-probabilities have the bits
 // that were written.
 Result<Record> record_from_json(const Json& value, const std::string& where);
-
-class RecordingEnvironment : public Environment {
- public:
-  // Called for each record, by one thread at a time. An error ends the call that it belongs to.
-  using Sink = std::function<Status(const Record&)>;
-
-  // Borrows the environment. Errors of it are not recorded.
-  RecordingEnvironment(Environment& inner, Sink sink) : inner_(inner), sink_(std::move(sink)) {}
-
-  std::vector<std::string> tasks() const override { return inner_.tasks(); }
-  Status alive() const override { return inner_.alive(); }
-  Result<std::unique_ptr<Episode>> begin(const std::string& task,
-                                         const std::stop_token& stop) override;
-
- private:
-  class Recorder;
-  Status write(const Record& record);
-
-  Environment& inner_;
-  std::mutex mutex_;
-  const Sink sink_;  // under mutex_
-};
 
 class RecordedEnvironment : public Environment {
  public:

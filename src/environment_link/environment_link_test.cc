@@ -4,6 +4,7 @@
 #include <barrier>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -59,7 +60,7 @@ class Served {
       link::Channel channel(std::move(socket));
       status =
           serve_environment(channel,
-                            [&](const Json& given) -> Result<ServedEnvironment> {
+                            [&](const Json& given, Trainer&) -> Result<ServedEnvironment> {
                               settings = given;
                               if (given.contains("wrong"))
                                 return fail(ErrorCode::kNotFound, "no such problems");
@@ -223,6 +224,113 @@ Stepped paid(RequestId id) {
   return out;
 }
 
+// An environment that times its answers: the trainer stands still meanwhile, and only then.
+TEST(EnvironmentLink, TheTrainerStandsStillWhileSomethingIsTimed) {
+  os::SocketPair pair = link::make_socket_pair().value();
+  std::atomic<bool> timed{false};
+  std::atomic<int> pieces{0};
+  std::jthread serving([&, socket = std::move(pair.first)]() mutable {
+    link::Channel channel(std::move(socket));
+    EXPECT_TRUE(serve_environment(
+                    channel,
+                    [&](const Json&, Trainer& trainer) -> Result<ServedEnvironment> {
+                      trainer.pause();  // it waits for the welcome: nothing works
+                      trainer.resume();
+                      return ServedEnvironment{
+                          std::make_unique<ScriptedEnvironment>(
+                              [&](const Answer&, const std::stop_token&) -> Result<Step> {
+                                Step out;
+                                trainer.pause();
+                                const int before = pieces;
+                                timed = true;
+                                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                                out.reward = pieces - before;
+                                timed = false;
+                                trainer.resume();
+                                out.done = true;
+                                return out;
+                              }),
+                          "", 1};
+                    },
+                    {})
+                    .has_value());
+  });
+  os::Standstill standstill;
+  auto remote =
+      RemoteEnvironment::connect(std::move(pair.second), {}, kLong, {}, &standstill).value();
+  std::atomic<bool> judged{false};
+  std::jthread judge([&] {
+    for (int i = 0; i < 5; ++i) {
+      auto episode = remote->begin("a", {}).value();
+      EXPECT_EQ(episode->step({"x"}, {}).value().reward, 0);
+    }
+    judged = true;
+  });
+  while (!judged) {
+    const os::Standstill::Working working(standstill);
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_FALSE(timed);
+      ++pieces;
+      standstill.rest();
+    }
+  }
+  EXPECT_GT(standstill.stood().count(), 0.05);
+  judge.join();
+  remote.reset();
+}
+
+TEST(EnvironmentLink, AProcessThatDiesWhileItTimesLetsTheTrainerGoOn) {
+  Peer peer;
+  os::Standstill standstill;
+  std::jthread thread([&] {
+    peer.next();
+    peer.say(EnvironmentMessage(Welcome{kEnvironmentProtocol, {"a"}, ""}));
+    peer.say(EnvironmentMessage(Pause{}));
+    EXPECT_EQ(peer.next()["type"], "paused");
+    peer.die();
+  });
+  auto remote = RemoteEnvironment::connect(peer.other_end(), {}, kLong, {}, &standstill).value();
+  while (remote->alive()) std::this_thread::yield();
+  const os::Standstill::Working working(standstill);  // waits for ever where it is not resumed
+}
+
+TEST(EnvironmentLink, ATrainerThatIsGoneHoldsUpNothing) {
+  os::SocketPair pair = link::make_socket_pair().value();
+  std::atomic<bool> asked{false};
+  std::jthread serving([&, socket = std::move(pair.first)]() mutable {
+    link::Channel channel(std::move(socket));
+    EXPECT_TRUE(serve_environment(
+                    channel,
+                    [&](const Json&, Trainer& trainer) -> Result<ServedEnvironment> {
+                      return ServedEnvironment{
+                          std::make_unique<ScriptedEnvironment>(
+                              [&](const Answer&, const std::stop_token&) -> Result<Step> {
+                                asked = true;
+                                trainer.pause();
+                                trainer.resume();
+                                return Step{};
+                              }),
+                          "", 1};
+                    },
+                    {})
+                    .has_value());
+  });
+  os::Standstill standstill;
+  std::optional<os::Standstill::Working> working(standstill);  // never stands still
+  auto remote =
+      RemoteEnvironment::connect(std::move(pair.second), {}, kLong, {}, &standstill).value();
+  auto episode = remote->begin("a", {}).value();
+  std::stop_source stop;
+  std::jthread judge([&] { EXPECT_FALSE(episode->step({"x"}, stop.get_token()).has_value()); });
+  while (!asked) std::this_thread::yield();
+  stop.request_stop();
+  judge.join();
+  episode.reset();
+  remote.reset();
+  serving.join();
+  working.reset();
+}
+
 TEST(EnvironmentLink, AProcessThatDiesIsLost) {
   Misbehaving world([](Peer& peer, RequestId) { peer.die(); });
   EXPECT_EQ(world.episode->step({"x"}, {}).error().message(),
@@ -278,7 +386,7 @@ TEST(EnvironmentLink, AnotherProtocolIsRefusedByBothSides) {
   newer.say(TrainerMessage(Hello{kEnvironmentProtocol + 1, {}}));
   const Status served =
       serve_environment(channel,
-                        [](const Json&) -> Result<ServedEnvironment> {
+                        [](const Json&, Trainer&) -> Result<ServedEnvironment> {
                           return fail(ErrorCode::kInternal, "made for another protocol");
                         },
                         {});
@@ -292,7 +400,7 @@ TEST(EnvironmentLink, ARequestOutOfOrderIsRefused) {
   link::Channel channel(trainer.other_end());
   std::jthread serving([&] {
     EXPECT_TRUE(serve_environment(channel,
-                                  [](const Json&) -> Result<ServedEnvironment> {
+                                  [](const Json&, Trainer&) -> Result<ServedEnvironment> {
                                     return ServedEnvironment{
                                         environment::ToyEnvironment::make({"a", 2}).value(), "", 1};
                                   },

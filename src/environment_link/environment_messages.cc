@@ -52,6 +52,7 @@ Result<TrainerMessage> read_trainer(ObjectReader& reader, const std::string& typ
     KW_TRY(const RequestId id, read_id(reader));
     return TrainerMessage(Cancel{id});
   }
+  if (type == "paused") return TrainerMessage(Paused{});
   if (type == "hello") {
     Hello out;
     KW_TRY(out.protocol, reader.integer("protocol"));
@@ -100,6 +101,8 @@ Result<EnvironmentMessage> read_environment(ObjectReader& reader, const std::str
     KW_TRY(out.message, reader.string("message"));
     return EnvironmentMessage(std::move(out));
   }
+  if (type == "pause") return EnvironmentMessage(Pause{});
+  if (type == "resume") return EnvironmentMessage(Resume{});
   if (type == "welcome") {
     Welcome out;
     KW_TRY(out.protocol, reader.integer("protocol"));
@@ -128,7 +131,8 @@ Json to_json(const TrainerMessage& message) {
                                {"text", step.text},       {"finish", text::to_string(step.finish)}};
                  },
                  [](const End& end) { return Json{{"type", "end"}, {"episode", end.episode}}; },
-                 [](const Cancel& cancel) { return Json{{"type", "cancel"}, {"id", cancel.id}}; }},
+                 [](const Cancel& cancel) { return Json{{"type", "cancel"}, {"id", cancel.id}}; },
+                 [](const Paused&) { return Json{{"type", "paused"}}; }},
       message);
 }
 
@@ -155,7 +159,9 @@ Json to_json(const EnvironmentMessage& message) {
                                              {"id", failed.id},
                                              {"code", kw::to_string(failed.code)},
                                              {"message", failed.message}};
-                               }},
+                               },
+                               [](const Pause&) { return Json{{"type", "pause"}}; },
+                               [](const Resume&) { return Json{{"type", "resume"}}; }},
                     message);
 }
 

@@ -14,7 +14,7 @@
 namespace kw::environment_link {
 
 // Both sides must have the same. Raised with every change of a message.
-inline constexpr std::int64_t kEnvironmentProtocol = 1;
+inline constexpr std::int64_t kEnvironmentProtocol = 2;
 
 using RequestId = std::uint64_t;
 
@@ -41,7 +41,8 @@ struct End {  // of an episode that is needed no more
 struct Cancel {  // of a begin or a step, which is answered all the same
   RequestId id = 0;
 };
-using TrainerMessage = std::variant<Hello, Begin, StepRequest, End, Cancel>;
+struct Paused {};  // nothing of the trainer's works until Resume
+using TrainerMessage = std::variant<Hello, Begin, StepRequest, End, Cancel, Paused>;
 
 // ---- from the environment
 
@@ -63,7 +64,9 @@ struct Failed {  // id 0: of the environment as a whole, and its last message
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
 };
-using EnvironmentMessage = std::variant<Welcome, Began, Stepped, Failed>;
+struct Pause {};  // answered by Paused; the next one comes behind a Resume
+struct Resume {};
+using EnvironmentMessage = std::variant<Welcome, Began, Stepped, Failed, Pause, Resume>;
 
 // One object with "type". Readers refuse what the writers do not write; of a Hello or Welcome with
 // another protocol they read that number alone.

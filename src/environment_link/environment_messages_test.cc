@@ -13,9 +13,12 @@ Json again(const EnvironmentMessage& message) {
 }
 
 TEST(EnvironmentMessages, KeepWhatTheySay) {
-  const std::vector<TrainerMessage> asked = {
-      Hello{kEnvironmentProtocol, {{"kind", "kernels"}}}, Begin{1, "relu"},
-      StepRequest{2, 1, 3, "text", text::Finish::kLength}, End{1}, Cancel{2}};
+  const std::vector<TrainerMessage> asked = {Hello{kEnvironmentProtocol, {{"kind", "kernels"}}},
+                                             Begin{1, "relu"},
+                                             StepRequest{2, 1, 3, "text", text::Finish::kLength},
+                                             End{1},
+                                             Cancel{2},
+                                             Paused{}};
   for (const TrainerMessage& one : asked) EXPECT_EQ(again(one), to_json(one));
   environment::Step step;
   step.reward = 0.1;
@@ -26,8 +29,12 @@ TEST(EnvironmentMessages, KeepWhatTheySay) {
   last.done = true;
   const std::vector<EnvironmentMessage> said = {
       Welcome{kEnvironmentProtocol, {"a", "b"}, "two problems"},
-      Began{1, {{{"user", "Write it."}}, true}}, Stepped{2, step}, Stepped{3, last},
-      Failed{4, ErrorCode::kUnavailable, "the checker went away"}};
+      Began{1, {{{"user", "Write it."}}, true}},
+      Stepped{2, step},
+      Stepped{3, last},
+      Failed{4, ErrorCode::kUnavailable, "the checker went away"},
+      Pause{},
+      Resume{}};
   for (const EnvironmentMessage& one : said) EXPECT_EQ(again(one), to_json(one));
   const auto read = environment_message_from_json(to_json(said[2])).value();
   EXPECT_EQ(std::get<Stepped>(read).step.interval, step.interval);

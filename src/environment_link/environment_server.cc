@@ -1,6 +1,7 @@
 #include "environment_link/environment_server.h"
 
 #include <cerrno>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -35,10 +36,55 @@ struct Reply {
   bool stepped = false, done = false;
 };
 
+// The trainer at the other end of the channel, whose thread takes what is to be sent to it.
+class FarTrainer : public Trainer {
+ public:
+  explicit FarTrainer(const WakeEvent& wake) : wake_(wake) {}
+
+  void pause() override {
+    std::unique_lock lock(mutex_);
+    if (!is_served_) return;  // it waits for the welcome, or is gone
+    stands_ = false;
+    out_.push_back(to_json(EnvironmentMessage(Pause{})));
+    wake_.signal();
+    change_.wait(lock, [this] { return stands_ || !is_served_; });
+  }
+  void resume() override {
+    std::lock_guard lock(mutex_);
+    if (!is_served_) return;
+    out_.push_back(to_json(EnvironmentMessage(Resume{})));
+    wake_.signal();
+  }
+
+  // The channel's thread.
+  void serve(bool is_served) {
+    std::lock_guard lock(mutex_);
+    is_served_ = is_served;
+    change_.notify_all();
+  }
+  void stands() {
+    std::lock_guard lock(mutex_);
+    stands_ = true;
+    change_.notify_all();
+  }
+  std::deque<Json> take_messages() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(out_, {});
+  }
+
+ private:
+  const WakeEvent& wake_;
+  std::mutex mutex_;
+  std::condition_variable change_;
+  bool is_served_ = false, stands_ = false;  // under mutex_
+  std::deque<Json> out_;                     // under mutex_
+};
+
 class Service {
  public:
-  Service(link::Channel& channel, ServedEnvironment served, WakeEvent wake)
-      : channel_(channel), served_(std::move(served)), wake_(std::move(wake)) {}
+  Service(link::Channel& channel, FarTrainer& trainer, ServedEnvironment served,
+          const WakeEvent& wake)
+      : channel_(channel), trainer_(trainer), served_(std::move(served)), wake_(wake) {}
   Status run(const std::stop_token& stop);
 
  private:
@@ -53,8 +99,9 @@ class Service {
   std::stop_token token_of(RequestId id) { return running_[id].get_token(); }
 
   link::Channel& channel_;
+  FarTrainer& trainer_;
   const ServedEnvironment served_;
-  const WakeEvent wake_;
+  const WakeEvent& wake_;
   // The channel's thread alone uses these.
   std::map<RequestId, Playing> episodes_;  // by the id of their begin
   std::map<RequestId, std::stop_source> running_;
@@ -67,6 +114,7 @@ class Service {
 Status Service::run(const std::stop_token& stop) {
   workers_ = std::make_unique<os::Workers>(served_.threads, kMaxWaiting);
   std::stop_callback wake(stop, [this] { wake_.signal(); });
+  trainer_.serve(true);
   Status out;
   for (bool over = false; out && !over;) {
     if (stop.stop_requested()) out = fail(ErrorCode::kCancelled, "stopped");
@@ -75,6 +123,7 @@ Status Service::run(const std::stop_token& stop) {
     // A trainer that is gone is no error: what it has sent before is read first.
     if (out && !over && !channel_.flush()) over = true;
   }
+  trainer_.serve(false);  // nobody waits for it any more
   for (auto& [id, source] : running_) source.request_stop();
   workers_.reset();  // waits for the threads
   return out;
@@ -100,6 +149,10 @@ Status Service::refuse(RequestId id, std::string why) {
 Status Service::carry_out(TrainerMessage message) {
   if (const auto* one = std::get_if<End>(&message)) {
     end(one->episode);
+    return {};
+  }
+  if (std::holds_alternative<Paused>(message)) {
+    trainer_.stands();
     return {};
   }
   if (const auto* one = std::get_if<Cancel>(&message)) {
@@ -183,6 +236,7 @@ void Service::leave(Reply reply) {
 }
 
 Status Service::send_replies() {
+  for (const Json& one : trainer_.take_messages()) KW_TRY_STATUS(channel_.queue(one));
   std::deque<Reply> replies;
   {
     std::lock_guard lock(mutex_);
@@ -228,12 +282,13 @@ Status serve_over(link::Channel& channel, const MakeEnvironment& make,
   KW_TRY(WakeEvent wake, WakeEvent::make());
   std::stop_callback wake_up(stop, [&wake] { wake.signal(); });
   KW_TRY(const Hello hello, take_hello(channel, wake, stop));
-  KW_TRY(ServedEnvironment served, make(hello.settings));
+  KW_TRY(const WakeEvent service_wake, WakeEvent::make());
+  FarTrainer trainer(service_wake);
+  KW_TRY(ServedEnvironment served, make(hello.settings, trainer));
   KW_TRY_STATUS(channel.queue(to_json(EnvironmentMessage(
       Welcome{kEnvironmentProtocol, served.environment->tasks(), served.about}))));
-  KW_TRY(WakeEvent service_wake, WakeEvent::make());
   if (!channel.flush()) return {};
-  return Service(channel, std::move(served), std::move(service_wake)).run(stop);
+  return Service(channel, trainer, std::move(served), service_wake).run(stop);
 }
 
 }  // namespace

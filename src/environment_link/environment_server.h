@@ -16,13 +16,25 @@
 
 namespace kw::environment_link {
 
+// The trainer, as what is served sees it: its sampling and training stand still while something is
+// timed.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+  // Any thread, pause() and resume() in turn. pause() returns when nothing of the trainer's works,
+  // or when the trainer is gone.
+  virtual void pause() = 0;
+  virtual void resume() = 0;
+};
+
 struct ServedEnvironment {
   std::unique_ptr<environment::Environment> environment;
   std::string about;  // of Welcome
   int threads = 1;    // requests that are carried out at once
 };
-// Makes the environment of a trainer's settings.
-using MakeEnvironment = std::function<Result<ServedEnvironment>(const Json& settings)>;
+// Makes the environment of a trainer's settings. The trainer outlives it.
+using MakeEnvironment =
+    std::function<Result<ServedEnvironment>(const Json& settings, Trainer& trainer)>;
 
 // Reads the trainer's hello, makes the environment and serves until the trainer closes its end,
 // which is no error, or until a stop (kCancelled). An error that ends the service goes to the

@@ -41,10 +41,11 @@ class RemoteEnvironment::RemoteEpisode : public environment::Episode {
 Result<std::unique_ptr<RemoteEnvironment>> RemoteEnvironment::connect(os::UniqueFd socket,
                                                                       Json settings,
                                                                       Patience patience,
-                                                                      const std::stop_token& stop) {
+                                                                      const std::stop_token& stop,
+                                                                      os::Standstill* standstill) {
   KW_TRY(WakeEvent wake, WakeEvent::make());
-  std::unique_ptr<RemoteEnvironment> out(
-      new RemoteEnvironment(link::Channel(std::move(socket)), std::move(wake), patience));
+  std::unique_ptr<RemoteEnvironment> out(new RemoteEnvironment(
+      link::Channel(std::move(socket)), std::move(wake), patience, standstill));
   out->waiting_.emplace(0, std::nullopt);  // the welcome
   out->thread_ = std::jthread([raw = out.get()](const std::stop_token& over) { raw->run(over); });
   out->post(Hello{kEnvironmentProtocol, std::move(settings)});
@@ -64,6 +65,7 @@ RemoteEnvironment::~RemoteEnvironment() {
   thread_.request_stop();
   wake_.signal();
   if (thread_.joinable()) thread_.join();
+  resume();
 }
 
 Status RemoteEnvironment::alive() const {
@@ -163,13 +165,24 @@ Status RemoteEnvironment::receive() {
   return fail(ErrorCode::kUnavailable, "the environment's process has ended");
 }
 
+void RemoteEnvironment::pause() {
+  if (standstill_ == nullptr) return post(Paused{});
+  standstill_->ask([this] { post(Paused{}); });
+}
+
+void RemoteEnvironment::resume() {
+  if (standstill_ != nullptr) standstill_->resume();
+}
+
 void RemoteEnvironment::hear(EnvironmentMessage message) {
+  if (std::holds_alternative<Pause>(message)) return pause();
+  if (std::holds_alternative<Resume>(message)) return resume();
   const RequestId id = std::visit(
       [](const auto& one) -> RequestId {
-        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Welcome>) {
-          return 0;
-        } else {
+        if constexpr (requires { one.id; }) {
           return one.id;
+        } else {
+          return 0;
         }
       },
       message);
@@ -188,10 +201,13 @@ void RemoteEnvironment::hear(EnvironmentMessage message) {
 }
 
 void RemoteEnvironment::lose(Error error) {
-  std::lock_guard lock(mutex_);
-  if (lost_) return;
-  lost_ = std::move(error);
-  heard_.notify_all();
+  {
+    std::lock_guard lock(mutex_);
+    if (lost_) return;
+    lost_ = std::move(error);
+    heard_.notify_all();
+  }
+  resume();
 }
 
 }  // namespace kw::environment_link

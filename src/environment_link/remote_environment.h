@@ -2,7 +2,8 @@
 //
 // Theory of operation: a thread owns the channel; callers leave messages and wait for replies. Once
 // the other process is gone, silent for too long, or says what the protocol forbids, the
-// environment is lost: every call fails at once with the reason, which alive() has too.
+// environment is lost: every call fails at once with the reason, which alive() has too. The other
+// process may ask for a standstill at any time, and while it lasts messages come and go as ever.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -22,6 +23,7 @@
 #include "environment_link/wake_event.h"
 #include "link/channel.h"
 #include "os/fd.h"
+#include "os/standstill.h"
 
 namespace kw::environment_link {
 
@@ -30,11 +32,13 @@ class RemoteEnvironment : public environment::Environment {
   using Patience = std::chrono::duration<double>;
 
   // Says hello with the settings and waits for the tasks. patience: a request that is not answered
-  // in this time loses the environment. Errors: what the other process says; kUnavailable when it
-  // is gone or silent; kUnsupported for another protocol; kCancelled after a stop.
+  // in this time loses the environment. standstill: of the work that the other process may ask to
+  // stand still, borrowed; null: there is none. Errors: what the other process says; kUnavailable
+  // when it is gone or silent; kUnsupported for another protocol; kCancelled after a stop.
   static Result<std::unique_ptr<RemoteEnvironment>> connect(os::UniqueFd socket, Json settings,
                                                             Patience patience,
-                                                            const std::stop_token& stop);
+                                                            const std::stop_token& stop,
+                                                            os::Standstill* standstill = nullptr);
   ~RemoteEnvironment() override;
   RemoteEnvironment(const RemoteEnvironment&) = delete;
   RemoteEnvironment& operator=(const RemoteEnvironment&) = delete;
@@ -47,8 +51,12 @@ class RemoteEnvironment : public environment::Environment {
 
  private:
   class RemoteEpisode;
-  RemoteEnvironment(link::Channel channel, WakeEvent wake, Patience patience)
-      : patience_(patience), channel_(std::move(channel)), wake_(std::move(wake)) {}
+  RemoteEnvironment(link::Channel channel, WakeEvent wake, Patience patience,
+                    os::Standstill* standstill)
+      : patience_(patience),
+        standstill_(standstill),
+        channel_(std::move(channel)),
+        wake_(std::move(wake)) {}
 
   // `message` gets the id. The reply with that id, or the error that it tells.
   template <typename Message>
@@ -58,9 +66,12 @@ class RemoteEnvironment : public environment::Environment {
   void run(const std::stop_token& over);
   Status receive();
   void hear(EnvironmentMessage message);
+  void pause();
+  void resume();
   void lose(Error error);
 
   const Patience patience_;
+  os::Standstill* const standstill_;
   std::vector<std::string> tasks_;
   std::string about_;
   // The thread alone uses these.

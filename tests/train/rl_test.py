@@ -19,6 +19,7 @@ RECIPES = {"grpo": ["estimator=grpo", "loss=ppo", "updates=1"],
            "ppo-clip": ["estimator=grpo", "loss=ppo", "updates=4"],
            "trloo": ["estimator=trloo", "loss=reinforce", "updates=1", "turns=2", "max_tokens=192"],
            "gspo": ["estimator=grpo", "loss=gspo", "updates=2", "aggregation=sequence_mean", "clip_low=0.03", "clip_high=0.03"],
+           "stale": ["estimator=grpo", "loss=ppo", "updates=2", "max_staleness=1", "correction=decoupled", "importance=token"],
            "muon": ["estimator=grpo", "loss=ppo", "updates=2", "optimizer=muon"],
            "lora": ["estimator=grpo", "loss=ppo", "updates=2", "lora_rank=8", "learning_rate=2e-2"],
            "top-p": ["estimator=grpo", "loss=ppo", "updates=2", "top_p=0.9"],
@@ -62,7 +63,11 @@ def check_learning(work, name, seed):
     assert gained >= MARGIN, f"{name}: the reward rose by {gained:.3f} only"
     learnt = [line for line in lines if line["updates"] > 0]
     assert all(line["without_reward"] == 0 for line in lines)
-    assert all(line["mismatch_largest"] < 1e-3 for line in learnt), "the sampler's numbers are not the trainer's"
+    if name == "stale":
+        assert [line["staleness"] for line in lines] == [0] + [1] * 39
+        assert any(line["mismatch_largest"] > 1e-3 for line in learnt), "the weights of the step before draw as these"
+    else:
+        assert all(line["mismatch_largest"] < 1e-3 for line in learnt), "the sampler's numbers are not the trainer's"
     if name == "ppo-clip":
         assert any(line["clip_share"] > 0 for line in learnt), "nothing was ever clipped"
     if name == "cispo":
@@ -127,14 +132,18 @@ def weights(folder):
     return {name: (folder / "checkpoints/step-000008" / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")}
 
 
-def check_resume(work):
-    whole, killed, plain = work / "whole", work / "killed", work / "plain"
-    run(*command(plain, *SHORT))
-    run(*command(whole, *SHORT, *EVALUATION))
+AHEAD = ["turns=2", "max_tokens=192", "max_staleness=2", "correction=decoupled", "importance=token"]
+
+
+def check_resume(work, prefix="", more=()):
+    """Whole, in parts with kill -9 between them, and without evaluations. more: settings."""
+    whole, killed, plain = work / f"{prefix}whole", work / f"{prefix}killed", work / f"{prefix}plain"
+    run(*command(plain, *SHORT, *more))
+    run(*command(whole, *SHORT, *more, *EVALUATION))
     assert decided(whole) == decided(plain) and weights(whole) == weights(plain), "an evaluation changes the training"
     for attempt in range(20):
         resume = ["--resume"] if list(killed.glob("checkpoints/step-*/DONE")) else []
-        process = subprocess.Popen(command(killed, *SHORT, *EVALUATION, *resume), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command(killed, *SHORT, *more, *EVALUATION, *resume), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if attempt < 4:
             before, deadline = {path.name for path in killed.glob("checkpoints/*")}, time.monotonic() + 60
             while process.poll() is None and time.monotonic() < deadline and {path.name for path in killed.glob("checkpoints/*")} <= before:
@@ -149,7 +158,7 @@ def check_resume(work):
     assert weights(killed) == weights(whole), "the resumed run has other weights"
     assert evaluated(killed) == evaluated(whole), "the resumed run evaluates otherwise"
     assert rows(killed, "samples.jsonl") == rows(whole, "samples.jsonl"), "the resumed run shows other samples"
-    print("resume: equal to the bit after kill -9")
+    print(f"{prefix}resume: equal to the bit after kill -9")
 
 
 def check_evaluation(work):
@@ -173,7 +182,7 @@ def check_samples(work):
     for line in metrics(work / "whole"):
         assert 0 <= line["advantage_zero"] <= 1 and 0 < line["distinct"] <= 1 and line["judges_busy"] <= 1
         assert line["trained_tokens"] == 0 or line["trained_per_second"] > 0
-        assert line["sample_seconds"] + line["judge_seconds"] + line["train_seconds"] <= line["step_seconds"]
+        assert line["staleness"] == 0 and line["sample_seconds"] + line["wait_seconds"] + line["train_seconds"] <= line["step_seconds"]
     print("evaluation and samples: right")
 
 
@@ -232,6 +241,7 @@ def check_refusals(work):
     refused(command(work / "none", *SHORT, "--resume"), "no checkpoint")
     refused(command(work / "none", 'held_out=["q"]'), "held_out", "q")
     refused(command(work / "none", "estimatr=grpo"), "estimatr", "estimator")
+    refused(command(work / "none", "max_staleness=1"), "max_staleness", "correction=decoupled")
     refused(command(work / "none", "max_tokens=5"), "max_tokens", "leaves no room")
     refused(command(work / "none", "max_tokens=5000"), "max_position_embeddings")
     print("refusals: right")
@@ -240,11 +250,12 @@ def check_refusals(work):
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     long = "--long" in sys.argv[2:]
-    for recipe in RECIPES if long else ("grpo", "rloo", "ppo-clip"):
+    for recipe in RECIPES if long else ("grpo", "rloo", "ppo-clip", "stale"):
         for number in range(3 if long else 1):
             check_learning(folder, recipe, number)
     check_teacher(folder)
     check_resume(folder)
+    check_resume(folder, "ahead-", AHEAD)
     check_evaluation(folder)
     check_samples(folder)
     check_events(folder)

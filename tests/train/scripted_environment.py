@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """An environment of kernelwright-train for tests: pays the share of the letter e, and misbehaves as its settings say.
-settings: fault (none, die, stall, twice, refuse), at (the step that it comes with), once (a file: the fault comes while it is not there)"""
+settings: fault (none, die, stall, twice, refuse, kill: the trainer), at (the step that it comes with), once (a file: the fault comes while
+it is not there), seconds (of a judgement), exclusive (the trainer stands still meanwhile)"""
+import collections
 import json
 import os
+import signal
 import struct
 import time
 
@@ -20,11 +23,24 @@ def say(**message):
     os.write(SOCKET, struct.pack("<I", len(body)) + body)
 
 
+later = collections.deque()  # came before its turn
+
+
+def judge():
+    if settings.get("exclusive"):
+        say(type="pause")
+        while (message := read())["type"] != "paused":
+            later.append(message)
+    time.sleep(settings.get("seconds", 0))
+    if settings.get("exclusive"):
+        say(type="resume")
+
+
 hello = read()
 settings = hello["settings"]
 say(type="welcome", protocol=hello["protocol"], tasks=["first", "second"], about="scripted")
 steps = 0
-while message := read():
+while message := later.popleft() if later else read():
     if message["type"] == "begin":
         say(type="began", id=message["id"], observation={"messages": [{"role": "user", "content": f"The letter e, {message['task']}:"}], "whole": True})
     if message["type"] != "step":
@@ -34,6 +50,8 @@ while message := read():
     fault = settings.get("fault", "none") if steps == settings.get("at", 0) and not os.path.exists(settings.get("once", "")) else "none"
     if fault != "none":
         open(settings["once"], "w").close()
+    if fault == "kill":
+        os.kill(os.getppid(), signal.SIGKILL)
     if fault == "die":
         os._exit(1)
     if fault == "stall":
@@ -41,6 +59,7 @@ while message := read():
     if fault == "refuse":
         say(type="failed", id=message["id"], code="unsupported", message="quarantined")
         continue
+    judge()
     say(**reply)
     if fault == "twice":
         say(**reply)

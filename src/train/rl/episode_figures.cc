@@ -51,6 +51,22 @@ EpisodeFigures episode_figures(std::span<const rollout::Group> groups) {
   return out;
 }
 
+Staleness staleness_of(std::span<const rollout::Group> groups, std::int64_t version) {
+  Staleness out;
+  double tokens = 0;
+  for (const rollout::Group& group : groups)
+    for (const rollout::Trajectory& one : group.trajectories)
+      for (const rollout::Turn& turn : one.turns)
+        for (const std::int32_t drawn_by : turn.versions) {
+          const std::int64_t steps = version - drawn_by;
+          out.mean += static_cast<double>(steps);
+          out.largest = std::max(out.largest, steps);
+          tokens += 1;
+        }
+  if (tokens > 0) out.mean /= tokens;
+  return out;
+}
+
 AdvantageFigures advantage_figures(std::span<const rollout::Group> groups, std::int64_t sampled) {
   AdvantageFigures out;
   double count = 0, squares = 0, other = 0;

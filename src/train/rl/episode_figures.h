@@ -30,6 +30,14 @@ struct AdvantageFigures {
 // groups: with advantages, after the filters. sampled: tokens of all answers.
 AdvantageFigures advantage_figures(std::span<const rollout::Group> groups, std::int64_t sampled);
 
+// Steps between the weights that drew a token and those of now, over tokens of answers.
+struct Staleness {
+  double mean = 0;
+  std::int64_t largest = 0;
+};
+// version: of the weights now.
+Staleness staleness_of(std::span<const rollout::Group> groups, std::int64_t version);
+
 // Whether the environment's facts say that the answer is right; none where they say nothing of it.
 std::optional<bool> is_correct(const Json& facts);
 // The parts of the reward in the environment's facts, by name.

@@ -52,6 +52,17 @@ TEST(EpisodeFigures, FactsOfAnyFormAreRead) {
   EXPECT_FALSE(is_correct({{"progress", "correct"}, {"outcome", 3}}).value());
 }
 
+TEST(Staleness, IsOverTokens) {
+  rollout::Group group;
+  group.trajectories = {{{turn("a", 1, 3, {}), turn("a", 1, 1, {})}}};
+  group.trajectories[0].turns[0].versions = {4, 4, 4};
+  group.trajectories[0].turns[1].versions = {6};
+  const Staleness out = staleness_of({&group, 1}, 6);
+  EXPECT_DOUBLE_EQ(out.mean, 1.5);
+  EXPECT_EQ(out.largest, 2);
+  EXPECT_EQ(staleness_of({}, 6).largest, 0);
+}
+
 TEST(AdvantageFigures, CountWhatWasLeftOutAsZero) {
   rollout::Group group;
   group.trajectories = {{{turn("a", 1, 2, {})}}, {{turn("b", 1, 2, {})}}};

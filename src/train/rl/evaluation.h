@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/json.h"
-#include "train/rl/play.h"
+#include "train/rl/played.h"
 
 namespace kw::train {
 

@@ -12,7 +12,7 @@
 #include "rollout/trajectory.h"
 #include "text/chat_message.h"
 #include "train/rl/chat_encoder.h"
-#include "train/rl/play.h"
+#include "train/rl/played.h"
 
 namespace kw::train {
 

@@ -17,6 +17,7 @@ namespace {
 class GymEnvironment : public environment::Environment {
  public:
   static Result<std::unique_ptr<environment::Environment>> start(const RlSettings& settings,
+                                                                 os::Standstill& standstill,
                                                                  const Say& say,
                                                                  const std::stop_token& stop) {
     const std::string program = settings.program.empty()
@@ -28,7 +29,8 @@ class GymEnvironment : public environment::Environment {
       return tl::unexpected(std::move(child).error().with_context("the gym's environment"));
     auto remote = environment_link::RemoteEnvironment::connect(
         child->take_socket(), table,
-        environment_link::RemoteEnvironment::Patience(settings.patience_seconds), stop);
+        environment_link::RemoteEnvironment::Patience(settings.patience_seconds), stop,
+        &standstill);
     if (!remote) return tl::unexpected(std::move(remote).error());
     say("environment: " + (*remote)->about());
     return std::unique_ptr<environment::Environment>(
@@ -62,9 +64,10 @@ class GymEnvironment : public environment::Environment {
 }  // namespace
 
 Result<std::unique_ptr<environment::Environment>> make_environment(const RlSettings& settings,
+                                                                   os::Standstill& standstill,
                                                                    const Say& say,
                                                                    const std::stop_token& stop) {
-  if (settings.environment == "gym") return GymEnvironment::start(settings, say, stop);
+  if (settings.environment == "gym") return GymEnvironment::start(settings, standstill, say, stop);
   if (settings.environment == "recorded") {
     KW_TRY(const std::string text, os::read_file(settings.records, std::size_t{1} << 32U));
     return environment::RecordedEnvironment::make(text, settings.records);

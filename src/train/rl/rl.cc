@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "environment/recorded_environment.h"
 #include "os/file.h"
+#include "os/standstill.h"
 #include "rollout/advantage.h"
 #include "rollout/group_filter.h"
 #include "rollout/measured_rewards.h"
@@ -20,10 +21,13 @@
 #include "train/rl/episode_figures.h"
 #include "train/rl/evaluation.h"
 #include "train/rl/feedback.h"
+#include "train/rl/judged_answer.h"
+#include "train/rl/judges.h"
 #include "train/rl/make_environment.h"
-#include "train/rl/play.h"
 #include "train/rl/policy_engine.h"
+#include "train/rl/rl_plan.h"
 #include "train/rl/sample_rows.h"
+#include "train/rl/scheduler.h"
 #include "train/run/checkpoint_folders.h"
 #include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
@@ -66,14 +70,16 @@ class Run {
       : settings_(settings), observer_(observer) {}
   Status open_parts(const fs::path& checkpoint);
   Status open_environment(const std::stop_token& stop);
+  Status open_scheduler();
   Status open_episodes(bool resume);
   Status go_on_from(const fs::path& checkpoint);
 
   std::vector<std::string> tasks_of(std::int64_t step) const;
+  Status begin_rollouts(const std::stop_token& stop);
   Result<RlProgress> step(const std::stop_token& stop);
   Status learn(Played& played, RlProgress& out);
   Status read_feedback(Played& played, RlProgress& out) const;
-  RlParts parts() const;
+  RlParts parts();
   bool has_average() const {
     return settings_.has_feedback_weights() && settings_.feedback_teacher == "average";
   }
@@ -82,14 +88,17 @@ class Run {
   }
   // The next sample is of the weights as they are now, whose version is the number of steps done.
   void publish_weights() { engine_->weights_changed(static_cast<std::int32_t>(state_.step)); }
-  PlaySettings play_settings_of(const lm::SamplingSettings& sampling, std::uint64_t seed,
-                                std::int64_t samples) const;
+  SamplerSettings sampler_of(const lm::SamplingSettings& sampling, std::uint64_t seed) const {
+    return {sampling, seed, settings_.answer_tokens, {}};
+  }
+  RolloutPlan plan_of(std::int64_t step) const;
   bool is_over() const {
     return state_.step >= settings_.steps ||
            (settings_.seconds > 0 && state_.seconds >= settings_.seconds);
   }
   Status evaluate(const std::stop_token& stop);
   Status append(const char* name, const std::vector<Json>& rows);
+  Status append_records(const Played& played);
   Status log(const RlProgress& progress);
   Status save();
   Result<fs::path> failed(Error error);
@@ -103,8 +112,10 @@ class Run {
   std::unique_ptr<lm::Engine> engine_;
   std::optional<lm::Tokenizer> tokenizer_;
   std::optional<ChatEncoder> chat_;
-  std::unique_ptr<environment::Environment> inner_;
-  std::unique_ptr<environment::RecordingEnvironment> environment_;
+  os::Standstill standstill_{[this] { wait_for(policy_.weights->device()); }};
+  std::unique_ptr<environment::Environment> environment_;
+  std::optional<Scheduler> scheduler_;
+  std::optional<Judges> judges_;  // behind the environment: judgements use it
   std::ofstream episodes_;
   std::optional<EventFile> events_;
   std::vector<std::string> tasks_;
@@ -140,9 +151,10 @@ Status Run::open_parts(const fs::path& checkpoint) {
 }
 
 Status Run::open_environment(const std::stop_token& stop) {
-  KW_TRY(inner_, make_environment(
-                     settings_, [this](const std::string& line) { observer_.said(line); }, stop));
-  tasks_ = inner_->tasks();
+  KW_TRY(environment_, make_environment(
+                           settings_, standstill_,
+                           [this](const std::string& line) { observer_.said(line); }, stop));
+  tasks_ = environment_->tasks();
   for (const std::string& task : settings_.held_out)
     if (std::erase(tasks_, task) == 0)
       return fail(ErrorCode::kInvalidArgument,
@@ -195,16 +207,18 @@ Status Run::open_episodes(bool resume) {
                   error.message());
   }
   episodes_.open(path, resume ? std::ios::app : std::ios::trunc);
-  environment_ = std::make_unique<environment::RecordingEnvironment>(
-      *inner_, [this, path](const environment::Record& record) -> Status {
-        episodes_ << environment::to_json(record).dump(-1, ' ', false,
-                                                       Json::error_handler_t::replace)
-                  << "\n";
-        if (!episodes_)
-          return fail(ErrorCode::kResourceExhausted, "cannot write {}: is the disk full?",
-                      path.string());
-        return {};
-      });
+  return {};
+}
+
+Status Run::open_scheduler() {
+  KW_TRY(JudgedAnswers saved, judged_answers_from_jsonl(state_.ahead, "ahead.jsonl"));
+  SchedulerSettings settings;
+  settings.staleness = settings_.max_staleness;
+  KW_TRY(settings.turns, turns_of(settings_));
+  settings.tries = static_cast<int>(settings_.tries);
+  judges_.emplace(static_cast<int>(settings_.judges));
+  scheduler_.emplace(SchedulerParts{*environment_, *chat_, *engine_, *judges_, standstill_},
+                     settings, std::move(saved));
   return {};
 }
 
@@ -236,6 +250,7 @@ Result<std::unique_ptr<Run>> Run::make(const RlSettings& settings, bool resume,
   KW_TRY(EventFile events, EventFile::begin(settings.run, resume, run->state_.step, wall_time()));
   run->events_.emplace(std::move(events));
   KW_TRY_STATUS(run->open_environment(stop));  // may take long: after all that may be refused
+  KW_TRY_STATUS(run->open_scheduler());
   KW_TRY_STATUS(run->open_episodes(resume));
   run->state_.settings = to_json(settings);
   if (!run->state_.updates) run->state_.updates = 0;
@@ -261,13 +276,13 @@ std::vector<std::string> Run::tasks_of(std::int64_t step) const {
   return out;
 }
 
-PlaySettings Run::play_settings_of(const lm::SamplingSettings& sampling, std::uint64_t seed,
-                                   std::int64_t samples) const {
-  PlaySettings out;
-  out.sampler = {sampling, seed, settings_.answer_tokens, {}};
-  out.samples = samples;
-  out.judges = static_cast<int>(settings_.judges);
-  out.tries = static_cast<int>(settings_.tries);
+RolloutPlan Run::plan_of(std::int64_t step) const {
+  RolloutPlan out;
+  out.step = step;
+  out.tasks = tasks_of(step);
+  out.samples = settings_.samples;
+  out.first_episode = static_cast<std::uint64_t>(step * settings_.prompts * settings_.samples);
+  out.sampler = sampler_of(settings_.sampling_settings(), settings_.seed);
   return out;
 }
 
@@ -278,11 +293,13 @@ Status Run::evaluate(const std::stop_token& stop) {
       settings_.eval_every > 0 && (state_.step % settings_.eval_every == 0 || is_over());
   if (!due || evaluated_ == state_.step) return {};
   const auto begin = Clock::now();
-  const PlaySettings play_settings =
-      play_settings_of({.temperature = settings_.eval_temperature},
-                       seed_of(fmt::format("evaluate {}", settings_.seed)), settings_.eval_samples);
-  KW_TRY(const Played played,
-         play({*environment_, *chat_, *engine_}, play_settings, settings_.held_out, 0, stop));
+  RolloutPlan plan;
+  plan.tasks = settings_.held_out;
+  plan.samples = settings_.eval_samples;
+  plan.sampler = sampler_of({.temperature = settings_.eval_temperature},
+                            seed_of(fmt::format("evaluate {}", settings_.seed)));
+  KW_TRY(const Played played, scheduler_->play(std::move(plan), stop));
+  KW_TRY_STATUS(append_records(played));
   const double took = seconds_since(begin);
   const Json row = evaluation_row(state_.step, played, took);
   KW_TRY_STATUS(append("evaluations.jsonl", {row}));
@@ -295,34 +312,50 @@ Status Run::evaluate(const std::stop_token& stop) {
   return {};
 }
 
+// Of this step, and of those that may be sampled with the weights of before it.
+Status Run::begin_rollouts(const std::stop_token& stop) {
+  const std::int64_t last = std::min(state_.step + settings_.max_staleness, settings_.steps - 1);
+  for (std::int64_t step = state_.step; step <= last; ++step)
+    if (!scheduler_->has_begun(step)) KW_TRY_STATUS(scheduler_->begin(plan_of(step), stop));
+  return {};
+}
+
 Result<RlProgress> Run::step(const std::stop_token& stop) {
   const auto begin = Clock::now();
-  const PlaySettings play_settings =
-      play_settings_of(settings_.sampling_settings(), settings_.seed, settings_.samples);
-  const auto first =
-      static_cast<std::uint64_t>(state_.step * settings_.prompts * settings_.samples);
-  KW_TRY(Played played, play({*environment_, *chat_, *engine_}, play_settings,
-                             tasks_of(state_.step), first, stop));
+  const JudgeTimes judged = judges_->times();
+  const double stood = standstill_.stood().count();
+  scheduler_->take_times();  // those of an evaluation
+  KW_TRY_STATUS(begin_rollouts(stop));
+  KW_TRY(Played played, scheduler_->finish(state_.step, stop));
   if (played.without_reward == played.episodes)
     return fail(ErrorCode::kUnavailable, "step {}: no episode has a reward: {}", state_.step + 1,
                 played.failure);
+  KW_TRY_STATUS(append_records(played));
   RlProgress out;
   out.episodes = played.episodes;
   out.without_reward = played.without_reward;
   out.failure = played.failure;
   out.no_room = played.no_room;
   out.judges = settings_.judges;
-  out.sample_seconds = played.sample_seconds;
-  out.judge_seconds = played.judge_seconds;
-  out.judgement_seconds = played.judgement_seconds;
   out.longest_judgement = played.longest_judgement;
+  out.queued_seconds = played.queued_seconds;
+  out.staleness = staleness_of(played.groups, state_.step);
+  const SamplingTimes sampling = scheduler_->take_times();
+  out.sample_seconds = sampling.sampled;
+  out.wait_seconds = sampling.waited;
+  out.drawn_tokens = sampling.tokens;
+  const double stood_before = standstill_.stood().count();
   const auto trained = Clock::now();
   KW_TRY_STATUS(learn(played, out));
   if (!std::isfinite(out.result.loss) || !std::isfinite(out.result.gradient_norm))
     return fail(ErrorCode::kInvalidArgument,
                 "step {}: the loss is {}, the gradient's norm {}: lower learning_rate, and resume",
                 state_.step + 1, out.result.loss, out.result.gradient_norm);
-  out.train_seconds = seconds_since(trained);
+  const double stood_after = standstill_.stood().count();
+  out.train_seconds = seconds_since(trained) - (stood_after - stood_before);
+  out.still_seconds = stood_after - stood;
+  out.judge_seconds = judges_->times().any - judged.any;
+  out.judgement_seconds = judges_->times().sum - judged.sum;
   const double took = seconds_since(begin);
   ++state_.step;
   state_.seconds += took;
@@ -350,7 +383,7 @@ Status Run::read_feedback(Played& played, RlProgress& out) const {
   return {};
 }
 
-RlParts Run::parts() const {
+RlParts Run::parts() {
   RlParts out{*policy_.weights, *policy_.decoder, *optimizer_};
   if (settings_.kl != "none" || !settings_.teacher.empty()) {
     out.reference = reference_->decoder.get();
@@ -364,10 +397,12 @@ RlParts Run::parts() const {
       head_chunk_tokens(policy_.weights->config().vocabulary, policy_.weights->device().is_cuda());
   out.head.temperature = settings_.temperature;
   out.micro_tokens = settings_.micro_tokens;
+  out.rest = [this] { standstill_.rest(); };
   return out;
 }
 
 Status Run::learn(Played& played, RlProgress& out) {
+  const os::Standstill::Working working(standstill_);
   std::vector<rollout::Group>& groups = played.groups;
   out.sampled = episode_figures(groups);
   KW_TRY_STATUS(read_feedback(played, out));
@@ -415,14 +450,24 @@ Status Run::append(const char* name, const std::vector<Json>& rows) {
   for (const Json& row : rows)
     file << row.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
   file.flush();
-  if (!file || !episodes_)
+  if (!file)
     return fail(ErrorCode::kResourceExhausted, "cannot write to {}: is the disk full?",
                 folder().string());
   return {};
 }
 
-Status Run::log(const RlProgress& p) {
+Status Run::append_records(const Played& played) {
+  for (const environment::Record& record : played.records)
+    episodes_ << environment::to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace)
+              << "\n";
   episodes_.flush();
+  if (!episodes_)
+    return fail(ErrorCode::kResourceExhausted, "cannot write {}: is the disk full?",
+                (folder() / "episodes.jsonl").string());
+  return {};
+}
+
+Status Run::log(const RlProgress& p) {
   std::error_code unknown;
   const std::uintmax_t episodes_bytes = fs::file_size(folder() / "episodes.jsonl", unknown);
   Json line = to_json(p);
@@ -436,6 +481,7 @@ Status Run::log(const RlProgress& p) {
 }
 
 Status Run::save() {
+  state_.ahead = to_jsonl(scheduler_->answers_before(static_cast<std::int32_t>(state_.step)));
   KW_TRY_STATUS(writer_.begin(state_, *policy_.weights, *optimizer_, average()));
   saved_ = state_.step;
   return {};
@@ -443,7 +489,7 @@ Status Run::save() {
 
 // What the environment's loss interrupts is made again: the steps before it are kept.
 Result<fs::path> Run::failed(Error error) {
-  if (inner_->alive()) return tl::unexpected(std::move(error));
+  if (environment_->alive()) return tl::unexpected(std::move(error));
   if (state_.step != saved_) KW_TRY_STATUS(save());
   KW_TRY([[maybe_unused]] const fs::path last, writer_.finish());
   return tl::unexpected(std::move(error).with_context(

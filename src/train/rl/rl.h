@@ -1,12 +1,13 @@
 // A run of reinforcement learning, from its settings to its last checkpoint.
 //
 // Theory of operation: each step draws tasks, lets the policy answer them in the environment, turns
-// rewards into advantages, and takes optimizer steps. The engine samples with the weights that are
-// trained, in their own memory (policy_engine.h), so the next step's samples come from the new
-// weights and nothing is copied. What slots hold of earlier weights is never used. All that is
-// random is keyed by the seed and by the step or the episode, so a run that is resumed from a
-// checkpoint has the bits of one that was not interrupted, as long as the environment says the
-// same.
+// rewards into advantages, and takes optimizer steps. The scheduler (scheduler.h) says what of
+// these and of later steps is sampled when; one thread samples and trains in turn. The engine
+// samples with the weights that are trained, in their own memory (policy_engine.h), so samples come
+// from the newest weights and nothing is copied. What slots hold of earlier weights is never used.
+// All that is random is keyed by the seed and by the step or the episode, and a checkpoint has the
+// answers of earlier weights to later steps. So a run that is resumed from a checkpoint has the
+// bits of one that was not interrupted, as long as the environment says the same.
 #pragma once
 #include <atomic>
 #include <cstdint>

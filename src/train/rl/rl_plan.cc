@@ -13,6 +13,9 @@
 namespace kw::train {
 namespace {
 
+// Of a token that an answer waits with: of the conversation, and beside it of the answer, with
+// log-probability, weight version and text.
+constexpr std::int64_t kReadBytes = 4, kDrawnBytes = 16;
 constexpr double kDefaultJudgeSeconds = 30;  // max_seconds of gym::EvalOptions
 
 // The time that one answer may be measured for. Timed blocks are exclusive, so judges do not share
@@ -26,16 +29,6 @@ Result<double> judge_seconds(const RlSettings& settings) {
   if (!seconds.is_number())
     return fail(ErrorCode::kInvalidArgument, "environment.eval.max_seconds: no number");
   return seconds.get<double>();
-}
-
-// Turns of an episode: the gym's are in its table.
-Result<std::int64_t> turns_of(const RlSettings& settings) {
-  if (settings.environment != "gym") return settings.turns;
-  KW_TRY(const Json gym, parse_json(settings.gym));
-  const Json turns = gym.value("turns", Json(1));
-  if (!turns.is_number_integer() || turns.get<std::int64_t>() < 1)
-    return fail(ErrorCode::kInvalidArgument, "environment.turns: no number over 0");
-  return turns.get<std::int64_t>();
 }
 
 void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool gpu,
@@ -85,6 +78,15 @@ void plan_memory(const lm::ModelConfig& config, const RlSettings& settings, bool
 
 }  // namespace
 
+Result<std::int64_t> turns_of(const RlSettings& settings) {
+  if (settings.environment != "gym") return settings.turns;
+  KW_TRY(const Json gym, parse_json(settings.gym));
+  const Json turns = gym.value("turns", Json(1));
+  if (!turns.is_number_integer() || turns.get<std::int64_t>() < 1)
+    return fail(ErrorCode::kInvalidArgument, "environment.turns: no number over 0");
+  return turns.get<std::int64_t>();
+}
+
 Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings, bool gpu,
                        const std::optional<lm::ModelConfig>& teacher) {
   if (settings.max_tokens > config.max_position)
@@ -98,6 +100,9 @@ Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings
   const std::int64_t answer = std::min(settings.answer_tokens, settings.max_tokens - 1);
   out.sampled_tokens = out.answers * answer;
   out.trained_tokens = out.answers * settings.max_tokens;
+  out.ahead =
+      static_cast<std::uint64_t>(settings.max_staleness * (kReadBytes * out.trained_tokens +
+                                                           kDrawnBytes * out.sampled_tokens));
   if (settings.eval_every > 0) {
     // Before the first step, every so many steps, and after the last one.
     out.evaluations = 1 + (settings.steps + settings.eval_every - 1) / settings.eval_every;
@@ -132,6 +137,7 @@ std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_
   memory("keys and values", plan.keys);
   memory("memory together", plan.memory());
   memory("checkpoint copy (host)", plan.masters + plan.moments + plan.frozen);
+  memory("answers ahead (host)", plan.ahead);
   line("answers of a step", short_count(plan.answers));
   line("sampled tokens, at most", short_count(plan.sampled_tokens));
   line("trained tokens, at most", short_count(plan.trained_tokens));
@@ -147,7 +153,9 @@ std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_
   const double evaluations = plan.evaluation_flop / flop_per_second +
                              plan.judge_seconds * static_cast<double>(plan.evaluation_answers);
   if (plan.evaluations > 0) time("evaluations, at most", evaluations);
-  const double step = sample + judge + train;
+  // Ahead of their step, answers are judged beside all else.
+  const double step =
+      settings.max_staleness > 0 ? std::max(sample + train, judge) : sample + judge + train;
   // The step in which the time is over is the last one.
   const double all =
       settings.seconds > 0 ? std::min(steps * step, settings.seconds + step) : steps * step;

@@ -23,6 +23,7 @@ struct RlPlan {
   std::uint64_t activations = 0;  // of a micro-batch; an estimate
   std::uint64_t logits = 0;       // of a chunk of the head
   std::uint64_t keys = 0;         // keys and values of the sampler's slots
+  std::uint64_t ahead = 0;        // host: tokens of answers that wait for later steps
   // A step has no more than these.
   std::int64_t answers = 0, sampled_tokens = 0, trained_tokens = 0;
   std::int64_t evaluations = 0, evaluation_answers = 0;  // of the run; answers of all of them
@@ -41,6 +42,9 @@ struct RlPlan {
 // has no number where one is expected.
 Result<RlPlan> plan_rl(const lm::ModelConfig& config, const RlSettings& settings, bool gpu,
                        const std::optional<lm::ModelConfig>& teacher = std::nullopt);
+
+// Turns of an episode, as far as the settings say: the gym's are in its table. kInvalidArgument.
+Result<std::int64_t> turns_of(const RlSettings& settings);
 
 // Lines for people. flop_per_second: what training and sampling reach here.
 std::string to_text(const RlPlan& plan, const RlSettings& settings, double flop_per_second);

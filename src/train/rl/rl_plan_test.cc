@@ -58,6 +58,25 @@ TEST(RlPlan, MuonHasOneMomentForAMatrix) {
   EXPECT_EQ(muon.memory(), plan.memory() - (plan.moments - muon.moments) + muon.muon);
 }
 
+TEST(RlPlan, AnswersAheadWaitAndAreJudgedBesideTheRest) {
+  RlSettings s = settings();
+  s.environment = "gym";
+  s.gym = R"({"turns": 2, "eval": {"max_seconds": 60}})";  // 30 answers: 30 min a step
+  RlSettings one = s;
+  one.max_staleness = 1;
+  const RlPlan plan = plan_rl(small(), s, false).value(),
+               ahead = plan_rl(small(), one, false).value();
+  EXPECT_EQ(plan.ahead, 0U);
+  EXPECT_EQ(ahead.ahead, 30U * 64 * 4 + 300 * 16);
+  EXPECT_EQ(ahead.memory(), plan.memory());    // the host's
+  const double slow = plan.train_flop / 1800;  // training takes as long as judging
+  const auto of_the_run = [&](const RlPlan& of, const RlSettings& settings) {
+    const std::string text = to_text(of, settings, slow);
+    return text.substr(text.find("the run"));
+  };
+  EXPECT_NE(of_the_run(plan, s), of_the_run(ahead, one));
+}
+
 TEST(RlPlan, FeedbackTakesAPassOfItsTeacher) {
   const RlPlan plan = plan_rl(small(), settings(), false).value();
   RlSettings s = settings();

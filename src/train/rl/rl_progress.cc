@@ -12,7 +12,7 @@ double over(double amount, double seconds) {
 }  // namespace
 
 double RlProgress::sampled_per_second() const {
-  return over(static_cast<double>(sampled.tokens), sample_seconds);
+  return over(static_cast<double>(drawn_tokens), sample_seconds);
 }
 
 double RlProgress::trained_per_second() const {
@@ -23,6 +23,10 @@ double RlProgress::judges_busy() const {
   // More judges than answers have nothing to do.
   const auto used = static_cast<double>(std::min(judges, std::max<std::int64_t>(episodes, 1)));
   return std::min(over(judgement_seconds, used * judge_seconds), 1.0);
+}
+
+double RlProgress::overlap_seconds() const {
+  return std::max(judge_seconds - wait_seconds - still_seconds, 0.0);
 }
 
 Json to_json(const RlProgress& p) {
@@ -59,14 +63,20 @@ Json to_json(const RlProgress& p) {
               {"no_room", p.no_room},
               {"broken_episodes", p.broken_episodes},
               {"groups_without_spread", p.groups_without_spread},
+              {"staleness", p.staleness.mean},
+              {"largest_staleness", p.staleness.largest},
               {"truncated", p.sampled.truncated},
               {"answer_tokens", p.sampled.answer_tokens},
               {"trained_tokens", p.result.tokens},
               {"sampled_per_second", p.sampled_per_second()},
               {"trained_per_second", p.trained_per_second()},
               {"sample_seconds", p.sample_seconds},
-              {"judge_seconds", p.judge_seconds},
               {"train_seconds", p.train_seconds},
+              {"wait_seconds", p.wait_seconds},
+              {"still_seconds", p.still_seconds},
+              {"judge_seconds", p.judge_seconds},
+              {"overlap_seconds", p.overlap_seconds()},
+              {"queued_seconds", p.queued_seconds},
               {"evaluate_seconds", p.evaluate_seconds},
               {"judges_busy", p.judges_busy()},
               {"longest_judgement", p.longest_judgement},

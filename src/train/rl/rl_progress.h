@@ -21,17 +21,25 @@ struct RlProgress {
   std::int64_t failed_answers = 0, feedback_no_room = 0;  // feedback.h
   RlStepResult result;
   double learning_rate = 0;
-  std::int64_t judges = 1;  // answers that are judged at once
-  double sample_seconds = 0, judge_seconds = 0, train_seconds = 0;  // of the step's phases
-  double judgement_seconds = 0, longest_judgement = 0;  // of single judgements: sum, longest
-  double evaluate_seconds = 0;                          // of the evaluation before the step
-  double step_seconds = 0, seconds = 0;                 // of the step, of the run so far
-  std::uint64_t peak_bytes = 0;                         // run/device.h
+  Staleness staleness;  // before the step
+  // The run's thread samples, trains, waits until an answer is judged, or stands still while
+  // something is timed.
+  double sample_seconds = 0, train_seconds = 0, wait_seconds = 0, still_seconds = 0;
+  std::int64_t drawn_tokens = 0;  // in sample_seconds
+  // Beside it judges judge: the time in which at least one did, and the sum over all of them.
+  double judge_seconds = 0, judgement_seconds = 0;
+  std::int64_t judges = 1;
+  double longest_judgement = 0, queued_seconds = 0;  // played.h
+  double evaluate_seconds = 0;                       // of the evaluation before the step
+  double step_seconds = 0, seconds = 0;              // of the step, of the run so far
+  std::uint64_t peak_bytes = 0;                      // run/device.h
 
-  double sampled_per_second() const;  // answer tokens over the sampling time
+  double sampled_per_second() const;  // tokens that were drawn over the sampling time
   double trained_per_second() const;  // tokens of all sequences over the training time
-  // The share of the judges' time that judged, in [0, 1]: the rest waited for the slowest answer.
+  // The share of the judges' time that judged, in [0, 1], while at least one did.
   double judges_busy() const;
+  // Judging that took no time of its own: beside sampling and training.
+  double overlap_seconds() const;
 };
 
 Json to_json(const RlProgress& progress);

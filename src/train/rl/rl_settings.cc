@@ -145,6 +145,22 @@ Status check_feedback(const RlSettings& s) {
   return {};
 }
 
+// Answers of earlier weights teach without bias only where the loss knows what drew them.
+Status check_staleness(const RlSettings& s) {
+  KW_TRY_STATUS(at_least("max_staleness", static_cast<double>(s.max_staleness), 0));
+  if (s.max_staleness == 0) return {};
+  if (lm::truncates(s.sampling_settings()))
+    return fail(ErrorCode::kInvalidArgument,
+                "max_staleness: not with top_k, top_p or min_p, as other weights leave out other "
+                "tokens");
+  const bool by_advantages = s.estimator != "none" || (!s.teacher.empty() && !s.teacher_loss());
+  if (by_advantages && (s.correction == "none" || s.importance == "none"))
+    return fail(ErrorCode::kInvalidArgument,
+                "max_staleness: answers of earlier weights need correction=decoupled with "
+                "importance=token or importance=sequence");
+  return {};
+}
+
 // Keys that decide what is sampled and what is learnt from it.
 const std::vector<std::string> kFixed = {"environment",
                                          "merge_intervals",
@@ -161,6 +177,7 @@ const std::vector<std::string> kFixed = {"environment",
                                          "min_p",
                                          "answer_tokens",
                                          "max_tokens",
+                                         "max_staleness",
                                          "estimator",
                                          "deviation",
                                          "singleton",
@@ -328,6 +345,7 @@ Status check(const RlSettings& s) {
   KW_TRY_STATUS(check(s.lora));
   KW_TRY_STATUS(check_teacher(s));
   KW_TRY_STATUS(check_feedback(s));
+  KW_TRY_STATUS(check_staleness(s));
   KW_TRY_STATUS(one_of("device", s.device, {"auto", "cpu", "cuda"}));
   KW_TRY_STATUS(one_of("matmuls", s.matmuls, {"batch_invariant", "fastest"}));
   KW_TRY_STATUS(at_least("threads", static_cast<double>(s.threads), 0));

@@ -53,6 +53,10 @@ struct RlSettings {
   std::int64_t answer_tokens = 256;  // of an answer at most: longer ones are cut
   std::int64_t max_tokens = 2048;    // of a conversation: where it leaves no room, the episode ends
   std::int64_t slots = 64;           // answers that are decoded at once
+  // Steps of training between the weights that draw an answer and the step that learns from it, at
+  // most (rl/scheduler.h). 0: on-policy. Over 0, answers are judged while other steps are sampled
+  // and trained, and the loss needs a correction.
+  std::int64_t max_staleness = 0;
 
   std::string estimator = "grpo";    // of advantages: rollout/advantage.h has them all
   std::string deviation = "sample";  // grpo's: sample or population
@@ -164,6 +168,7 @@ void describe(S& s, Visit&& visit) {
   visit("answer_tokens", s.answer_tokens);
   visit("max_tokens", s.max_tokens);
   visit("slots", s.slots);
+  visit("max_staleness", s.max_staleness);
   visit("estimator", s.estimator);
   visit("deviation", s.deviation);
   visit("singleton", s.singleton);

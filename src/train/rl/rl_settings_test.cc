@@ -94,6 +94,26 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
   EXPECT_FALSE(rl_settings({{"rl", 3}}, {}).has_value());
 }
 
+TEST(RlSettings, AnswersOfEarlierWeightsNeedACorrection) {
+  const auto read = [](std::vector<std::string> words) {
+    words.emplace_back("max_staleness=1");
+    return rl_settings(table({{"model", "m"}}), words);
+  };
+  const std::vector<std::string> corrected = {"correction=decoupled", "importance=token"};
+  EXPECT_TRUE(read(corrected));
+  EXPECT_TRUE(read({"correction=decoupled", "importance=sequence"}));
+  for (const std::vector<std::string>& biased :
+       {std::vector<std::string>{}, {"correction=decoupled"}, {"max_staleness=-1"}})
+    EXPECT_EQ(read(biased).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(read({}).error().message().find("importance=token"), std::string::npos);
+  EXPECT_FALSE(read({corrected[0], corrected[1], "top_p=0.9"}));
+  // Rewards and log-probabilities of a teacher teach by the sampler's distribution, and divergences
+  // at the places of an answer do not.
+  EXPECT_FALSE(read({"estimator=none", "teacher=t"}));
+  EXPECT_TRUE(read({"estimator=none", "teacher=t", "teacher_divergence=reverse"}));
+  EXPECT_TRUE(read({"estimator=none", "feedback_coefficient=1"}));
+}
+
 TEST(RlSettings, TheGymsTableIsPassedOn) {
   const Json file = {{"rl", {{"model", "m"}}},
                      {"environment", {{"kind", "plans"}, {"eval", {{"max_seconds", 9}}}}}};
@@ -134,6 +154,9 @@ TEST(RlSettings, AResumedRunKeepsWhatDecides) {
   Json older = stored;  // of a program without this setting
   older.erase("top_p");
   EXPECT_EQ(differs_for_resume(older, RlSettings{}), "");
+  now = {};
+  now.max_staleness = 1;
+  EXPECT_EQ(differs_for_resume(stored, now), "max_staleness");
   now = {};
   now.top_p = 0.9;
   EXPECT_EQ(differs_for_resume(older, now), "top_p");

@@ -155,6 +155,7 @@ class RlStep {
     HeadSettings head = parts_.head;
     head.entropy = true;
     for (const PackedSamples& one : packed(all)) {
+      parts_.rest();
       const Batch batch = batch_of(one);
       const LossInputs inputs = inputs_of(one, batch);
       const HeadLogprobs now =
@@ -221,6 +222,7 @@ class RlStep {
     divisors.policy.sequences = std::max(divisors.policy.sequences, 1.0);
     parts_.weights.clear_gradients();
     for (const PackedSamples& one : packed(indices)) {
+      parts_.rest();
       const Sums sums =
           settings_.teacher_loss ? distilled(one, divisors.policy) : micro_batch(one, divisors);
       const double policy = sums.loss.item<double>();

@@ -1,6 +1,7 @@
 // One step of reinforcement learning: samples with advantages, in one or several optimizer steps.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -47,6 +48,8 @@ struct RlParts {
   // The teacher that reads feedback; null: the policy as it is.
   const Decoder* feedback_teacher = nullptr;
   const Weights* feedback_weights = nullptr;
+  // Called between micro-batches: there the step may stand still.
+  std::function<void()> rest = [] {};
 };
 
 struct RlStepSettings {

@@ -11,7 +11,7 @@
 
 #include "lm/cpu/cpu_engine.h"
 #include "train/model/distill_head.h"
-#include "train/rl/sampler.h"
+#include "train/rl/testing/sample_answers.h"
 
 namespace kw::train {
 namespace {
@@ -43,16 +43,15 @@ struct Bench {
     lm::cpu::CpuOptions options;
     options.limits = {4, 64, 64};
     auto engine = lm::cpu::make_cpu_engine(parameters, options).value();
+    const auto sampler = std::make_shared<const SamplerSettings>(
+        SamplerSettings{.sampling = sampling, .answer_tokens = 9, .ends = {5}});
     std::vector<SampleJob> jobs;
     for (std::int32_t prompt = 0; prompt < 2; ++prompt) {
       const std::vector<std::int32_t> tokens{prompt, 7, 8};
       const auto shared = std::make_shared<const std::vector<std::int32_t>>(tokens);
-      for (int i = 0; i < 3; ++i) jobs.push_back({shared, jobs.size()});
+      for (int i = 0; i < 3; ++i) jobs.push_back({shared, jobs.size(), sampler});
     }
-    const auto answers =
-        sample_answers(*engine, jobs, {.sampling = sampling, .answer_tokens = 9, .ends = {5}}, [] {
-          return false;
-        }).value();
+    const std::vector<SampledAnswer> answers = sample_answers(*engine, jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       PolicySample one;
       one.sample.tokens = *jobs[i].prompt;

@@ -1,162 +1,119 @@
 #include "train/rl/sampler.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "base/check.h"
 
 namespace kw::train {
-namespace {
 
-// An answer that has a slot.
-struct Running {
-  std::size_t job = 0;
-  std::int32_t slot = 0;
-  std::size_t fed = 0;  // tokens of the prompt whose keys and values the slot has
-};
+Sampler::Sampler(lm::Engine& engine) : engine_(engine) {
+  for (auto slot = static_cast<std::int32_t>(engine.limits().slots); slot > 0; --slot)
+    free_.push_back(slot - 1);
+}
 
-class Sampling {
- public:
-  Sampling(lm::Engine& engine, const std::vector<SampleJob>& jobs, const SamplerSettings& settings)
-      : engine_(engine), jobs_(jobs), settings_(settings), answers_(jobs.size()) {
-    for (auto slot = static_cast<std::int32_t>(engine.limits().slots); slot > 0; --slot)
-      free_.push_back(slot - 1);
-    for (const SampleJob& job : jobs)
-      KW_CHECK(!job.prompt->empty() &&
-               static_cast<std::int64_t>(job.prompt->size()) < engine.limits().context);
-    waiting_.resize(jobs.size());
-    std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
-  }
+std::size_t Sampler::add(SampleJob job) {
+  KW_CHECK(!job.prompt->empty() &&
+           static_cast<std::int64_t>(job.prompt->size()) < engine_.limits().context);
+  waiting_.push_back({added_, std::move(job), {}, 0, 0});
+  return added_++;
+}
 
-  bool done() const { return waiting_.empty() && running_.empty(); }
+std::vector<FinishedSample> Sampler::step() {
+  admit();
+  build();
+  samples_.resize(step_.samples.size());
+  engine_.run(step_, samples_);
+  for (std::size_t i = 0; i < samples_.size(); ++i) take(running_[sampled_[i]], samples_[i]);
+  return release();
+}
 
-  void step() {
-    admit();
-    build();
-    samples_.resize(step_.samples.size());
-    engine_.run(step_, samples_);
-    for (std::size_t i = 0; i < samples_.size(); ++i) take(running_[sampled_[i]], samples_[i]);
-    release();
-  }
+// A running answer to the same prompt; nullptr: there is none.
+const Sampler::Running* Sampler::alike(const SampleJob& job) const {
+  for (const Running& one : running_)
+    if (one.job.prompt == job.prompt) return &one;
+  return nullptr;
+}
 
-  std::vector<SampledAnswer> answers() && { return std::move(answers_); }
+// In the order of jobs. An answer whose prompt is being computed for another one waits for it.
+void Sampler::admit() {
+  std::erase_if(waiting_, [this](Running& one) {
+    if (free_.empty()) return false;
+    if (const Running* first = alike(one.job)) {
+      if (first->fed < one.job.prompt->size()) return false;
+      // The last token is computed again: its logits are what is sampled from.
+      one.fed = one.job.prompt->size() - 1;
+      engine_.copy_slot(first->slot, free_.back(), static_cast<std::int32_t>(one.fed));
+    }
+    one.slot = free_.back();
+    free_.pop_back();
+    running_.push_back(std::move(one));
+    return true;
+  });
+}
 
- private:
-  const std::vector<std::int32_t>& prompt_of(const Running& one) const {
-    return *jobs_[one.job].prompt;
-  }
-
-  // A running answer to the same prompt; nullptr: there is none.
-  const Running* alike(const SampleJob& job) const {
-    for (const Running& one : running_)
-      if (jobs_[one.job].prompt == job.prompt) return &one;
-    return nullptr;
-  }
-
-  // In the order of jobs. An answer whose prompt is being computed for another one waits for it.
-  void admit() {
-    std::erase_if(waiting_, [this](std::size_t index) {
-      if (free_.empty()) return false;
-      const SampleJob& job = jobs_[index];
-      Running one{index, free_.back(), 0};
-      if (const Running* first = alike(job)) {
-        if (first->fed < job.prompt->size()) return false;
-        // The last token is computed again: its logits are what is sampled from.
-        one.fed = job.prompt->size() - 1;
-        engine_.copy_slot(first->slot, one.slot, static_cast<std::int32_t>(one.fed));
-      }
-      free_.pop_back();
-      running_.push_back(one);
-      return true;
-    });
-  }
-
-  void build() {
-    step_.clear();
-    sampled_.clear();
-    std::int64_t room = engine_.limits().step_tokens;
-    for (std::size_t i = 0; i < running_.size(); ++i) {
-      Running& one = running_[i];
-      const std::vector<std::int32_t>& prompt = prompt_of(one);
-      if (one.fed == prompt.size() && room > 0) {
-        const SampledAnswer& answer = answers_[one.job];
-        const std::size_t place = prompt.size() + answer.tokens.size() - 1;
-        step_.add(answer.tokens.back(), static_cast<std::int32_t>(place), one.slot,
-                  lm::Phase::kDecode);
-        --room;
-        ask(i);
-        continue;
-      }
-      for (; room > 0 && one.fed < prompt.size(); --room, ++one.fed) {
-        step_.add(prompt[one.fed], static_cast<std::int32_t>(one.fed), one.slot);
-        if (one.fed + 1 == prompt.size()) ask(i);
-      }
+void Sampler::build() {
+  step_.clear();
+  sampled_.clear();
+  std::int64_t room = engine_.limits().step_tokens;
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    Running& one = running_[i];
+    const std::vector<std::int32_t>& prompt = *one.job.prompt;
+    if (one.fed == prompt.size() && room > 0) {
+      const std::size_t place = prompt.size() + one.answer.tokens.size() - 1;
+      step_.add(one.answer.tokens.back(), static_cast<std::int32_t>(place), one.slot,
+                lm::Phase::kDecode);
+      --room;
+      ask(i);
+      continue;
+    }
+    for (; room > 0 && one.fed < prompt.size(); --room, ++one.fed) {
+      step_.add(prompt[one.fed], static_cast<std::int32_t>(one.fed), one.slot);
+      if (one.fed + 1 == prompt.size()) ask(i);
     }
   }
+}
 
-  // A sample behind the step's last row.
-  void ask(std::size_t running) {
-    const Running& one = running_[running];
-    lm::SampleRequest request;
-    request.row = static_cast<std::int32_t>(step_.tokens.size()) - 1;
-    request.settings = settings_.sampling;
-    request.seed = settings_.seed;
-    request.sequence = jobs_[one.job].sequence;
-    request.position = static_cast<std::uint32_t>(step_.positions.back()) + 1;
-    step_.samples.push_back(request);
-    sampled_.push_back(running);
-  }
+// A sample behind the step's last row.
+void Sampler::ask(std::size_t running) {
+  const SampleJob& job = running_[running].job;
+  lm::SampleRequest request;
+  request.row = static_cast<std::int32_t>(step_.tokens.size()) - 1;
+  request.settings = job.settings->sampling;
+  request.seed = job.settings->seed;
+  request.sequence = job.sequence;
+  request.position = static_cast<std::uint32_t>(step_.positions.back()) + 1;
+  step_.samples.push_back(request);
+  sampled_.push_back(running);
+}
 
-  void take(const Running& one, const lm::Sample& sample) {
-    SampledAnswer& answer = answers_[one.job];
-    answer.tokens.push_back(sample.token);
-    answer.logprobs.push_back(sample.policy_logprob);
-    answer.versions.push_back(sample.weights);
-    if (lm::truncates(settings_.sampling)) answer.cutoffs.push_back(sample.cutoff);
-    answer.ended = std::find(settings_.ends.begin(), settings_.ends.end(), sample.token) !=
-                   settings_.ends.end();
-  }
+void Sampler::take(Running& one, const lm::Sample& sample) const {
+  const SamplerSettings& settings = *one.job.settings;
+  SampledAnswer& answer = one.answer;
+  answer.tokens.push_back(sample.token);
+  answer.logprobs.push_back(sample.policy_logprob);
+  answer.versions.push_back(sample.weights);
+  if (lm::truncates(settings.sampling)) answer.cutoffs.push_back(sample.cutoff);
+  answer.ended =
+      std::find(settings.ends.begin(), settings.ends.end(), sample.token) != settings.ends.end();
+}
 
-  bool over(const Running& one) const {
-    const SampledAnswer& answer = answers_[one.job];
-    const auto size = static_cast<std::int64_t>(answer.tokens.size());
-    const auto whole = static_cast<std::int64_t>(prompt_of(one).size()) + size;
-    return answer.ended || size >= settings_.answer_tokens || whole >= engine_.limits().context;
-  }
+bool Sampler::over(const Running& one) const {
+  const auto size = static_cast<std::int64_t>(one.answer.tokens.size());
+  const auto whole = static_cast<std::int64_t>(one.job.prompt->size()) + size;
+  return one.answer.ended || size >= one.job.settings->answer_tokens ||
+         whole >= engine_.limits().context;
+}
 
-  void release() {
-    std::erase_if(running_, [this](const Running& one) {
-      if (!over(one)) return false;
-      free_.push_back(one.slot);
-      return true;
-    });
-  }
-
-  lm::Engine& engine_;
-  const std::vector<SampleJob>& jobs_;
-  const SamplerSettings& settings_;
-  std::vector<SampledAnswer> answers_;
-  std::vector<std::int32_t> free_;
-  std::vector<Running> running_;
-  std::vector<std::size_t> waiting_;  // jobs without a slot, in their order
-  // Of a step; sampled_ has an index of running_ for each sample.
-  lm::Step step_;
-  std::vector<std::size_t> sampled_;
-  std::vector<lm::Sample> samples_;
-};
-
-}  // namespace
-
-Result<std::vector<SampledAnswer>> sample_answers(lm::Engine& engine,
-                                                  const std::vector<SampleJob>& jobs,
-                                                  const SamplerSettings& settings,
-                                                  const std::function<bool()>& stop) {
-  Sampling sampling(engine, jobs, settings);
-  while (!sampling.done()) {
-    if (stop()) return fail(ErrorCode::kCancelled, "interrupted");
-    sampling.step();
-  }
-  return std::move(sampling).answers();
+std::vector<FinishedSample> Sampler::release() {
+  std::vector<FinishedSample> out;
+  std::erase_if(running_, [&](Running& one) {
+    if (!over(one)) return false;
+    free_.push_back(one.slot);
+    out.push_back({one.number, std::move(one.answer)});
+    return true;
+  });
+  return out;
 }
 
 }  // namespace kw::train

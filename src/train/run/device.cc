@@ -39,6 +39,11 @@ Status prepare_device(at::Device device, const lm::ModelConfig& config) {
   return cuda::check_support(config.hidden, config.head_dim, config.intermediate);
 }
 
+void wait_for(at::Device device) {
+  // A number comes behind all else of the stream.
+  if (device.is_cuda()) at::zeros({}, at::TensorOptions(device)).item<float>();
+}
+
 std::uint64_t peak_bytes(at::Device device) {
   if (!device.is_cuda()) return 0;
   const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());

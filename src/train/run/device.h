@@ -22,6 +22,8 @@ at::ScalarType dtype_of(const std::string& name, at::Device device);
 // Before memory of the device is taken: settings of the allocator, and the kernels, which are
 // compiled where they are not kept from before. kUnsupported: sizes that a GPU is not trained with.
 Status prepare_device(at::Device device, const lm::ModelConfig& config);
+// Returns when all that torch has begun there is done.
+void wait_for(at::Device device);
 // The most that was ever allocated for tensors, in bytes; 0 on a CPU.
 std::uint64_t peak_bytes(at::Device device);
 // Of the CPU; 0: all cores, which the processes of this machine that train together share.

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStateFile = "optimizer.safetensors";
 constexpr const char* kAdapterFolder = "adapter";
+constexpr const char* kAheadFile = "ahead.jsonl";
 constexpr const char* kAverage = "average";
 
 struct Block {
@@ -97,6 +98,8 @@ Status Snapshot::write_all(const fs::path& partial, const fs::path& base_model) 
                   {"data", to_json(state_.position)}, {"settings", state_.settings}};
   if (state_.updates) trainer["updates"] = *state_.updates;
   KW_TRY_STATUS(os::write_file_atomic(partial / "trainer.json", trainer.dump(1) + "\n"));
+  if (!state_.ahead.empty())
+    KW_TRY_STATUS(os::write_file_atomic(partial / kAheadFile, state_.ahead));
   return os::write_file_atomic(partial / kCheckpointDone, "");
 }
 
@@ -130,6 +133,10 @@ Result<TrainingState> read_training_state(const fs::path& checkpoint, std::size_
   auto position = stream_position_from_json(*data, sources);
   if (!position) return tl::unexpected(std::move(position).error().with_context(path.string()));
   out.position = std::move(*position);
+  std::error_code error;
+  if (fs::exists(checkpoint / kAheadFile, error)) {
+    KW_TRY(out.ahead, os::read_file(checkpoint / kAheadFile, std::size_t{1} << 32U));
+  }
   return out;
 }
 

@@ -4,12 +4,14 @@
 // optimizer.safetensors (master, exp_avg, exp_avg_sq: float32, laid out as the weights' block;
 // Muon's matrices have their momentum in exp_avg and are left out of exp_avg_sq; an average of the
 // model where a run has one),
-// trainer.json and, written last, DONE (checkpoint_folders.h). With LoRA the model is the sum, and
+// trainer.json, ahead.jsonl where reinforcement learning has answers for later steps, and, written
+// last, DONE (checkpoint_folders.h). With LoRA the model is the sum, and
 // the folder adapter/ beside it has the adapter in PEFT's format.
 #pragma once
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/json.h"
@@ -31,6 +33,8 @@ struct TrainingState {
   Json settings;  // of the run that wrote it
   // Optimizer steps, where they are not `step`: a step of reinforcement learning may have several.
   std::optional<std::int64_t> updates;
+  // JSON Lines of answers for steps that come later (rl/judged_answer.h); empty: there are none.
+  std::string ahead = {};
 };
 
 // A copy of all that a checkpoint has, in the host's memory: 4 bytes a parameter, and 8 or (with
@@ -66,7 +70,7 @@ class Snapshot {
   bool narrow_ = false;  // the model is saved in bfloat16
 };
 
-// trainer.json alone. kInvalidArgument for another schema, with file and key.
+// trainer.json and ahead.jsonl. kInvalidArgument for another schema, with file and key.
 Result<TrainingState> read_training_state(const std::filesystem::path& checkpoint,
                                           std::size_t sources);
 // Masters and moments, and the average where it is defined. Each rank reads all and keeps its
