@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/random.h"
 #include "base/seed.h"
-#include "base/text.h"
-#include "environment/recorded_environment.h"
-#include "os/file.h"
 #include "os/standstill.h"
 #include "rollout/advantage.h"
 #include "rollout/group_filter.h"
 #include "rollout/measured_rewards.h"
-#include "text/toml.h"
 #include "train/rl/episode_figures.h"
 #include "train/rl/evaluation.h"
 #include "train/rl/feedback.h"
@@ -26,6 +21,7 @@
 #include "train/rl/make_environment.h"
 #include "train/rl/policy_engine.h"
 #include "train/rl/rl_plan.h"
+#include "train/rl/rl_rows.h"
 #include "train/rl/sample_rows.h"
 #include "train/rl/scheduler.h"
 #include "train/run/checkpoint_folders.h"
@@ -71,7 +67,6 @@ class Run {
   Status open_parts(const fs::path& checkpoint);
   Status open_environment(const std::stop_token& stop);
   Status open_scheduler();
-  Status open_episodes(bool resume);
   Status go_on_from(const fs::path& checkpoint);
 
   std::vector<std::string> tasks_of(std::int64_t step) const;
@@ -97,12 +92,9 @@ class Run {
            (settings_.seconds > 0 && state_.seconds >= settings_.seconds);
   }
   Status evaluate(const std::stop_token& stop);
-  Status append(const char* name, const std::vector<Json>& rows);
-  Status append_records(const Played& played);
   Status log(const RlProgress& progress);
   Status save();
   Result<fs::path> failed(Error error);
-  fs::path folder() const { return settings_.run; }
 
   const RlSettings settings_;
   RlObserver& observer_;
@@ -116,7 +108,7 @@ class Run {
   std::unique_ptr<environment::Environment> environment_;
   std::optional<Scheduler> scheduler_;
   std::optional<Judges> judges_;  // behind the environment: judgements use it
-  std::ofstream episodes_;
+  std::optional<RlRows> rows_;
   std::optional<EventFile> events_;
   std::vector<std::string> tasks_;
   TrainingState state_;
@@ -124,7 +116,6 @@ class Run {
   CheckpointWriter writer_{settings_.run, settings_.model, settings_.keep,
                            [this](const fs::path& path) { observer_.saved(path); }};
   std::int64_t saved_ = -1;      // the step of the newest checkpoint; -1: none
-  std::int64_t evaluated_ = -1;  // steps before the latest evaluation; -1: there is none
   double evaluate_seconds_ = 0;  // of an evaluation since the latest step
 };
 
@@ -163,50 +154,6 @@ Status Run::open_environment(const std::stop_token& stop) {
   if (tasks_.empty())
     return fail(ErrorCode::kInvalidArgument, "environment: {} has no task to train on",
                 settings_.environment);
-  return {};
-}
-
-// The length of episodes.jsonl when the last step that is kept ended; 0 before the first step,
-// nullopt where the steps do not say it.
-Result<std::optional<std::uint64_t>> bytes_of_episodes(const fs::path& metrics) {
-  KW_TRY(const std::string text, os::read_file(metrics, std::size_t{1} << 32U));
-  std::optional<std::uint64_t> out = 0;
-  for (const std::string& line : split(text, '\n')) {
-    const auto parsed = parse_json(line);
-    if (!parsed || !parsed->is_object()) continue;
-    out.reset();
-    if (parsed->contains("episodes_bytes")) out = parsed->value("episodes_bytes", std::uint64_t{0});
-  }
-  return out;
-}
-
-// -1 where the file has no row.
-Result<std::int64_t> last_step_of(const fs::path& file) {
-  KW_TRY(const std::string text, os::read_file(file, std::size_t{1} << 32U));
-  std::int64_t out = -1;
-  for (const std::string& line : split(text, '\n')) {
-    const auto parsed = parse_json(line);
-    if (parsed && parsed->is_object()) out = parsed->value("step", out);
-  }
-  return out;
-}
-
-// Rows of steps that are made again are cut off.
-Status Run::open_episodes(bool resume) {
-  const fs::path path = folder() / "episodes.jsonl";
-  KW_TRY_STATUS(keep_steps(folder() / "samples.jsonl", state_.step));
-  const fs::path evaluations = folder() / "evaluations.jsonl";
-  KW_TRY_STATUS(keep_steps(evaluations, resume ? state_.step : -1));
-  KW_TRY(evaluated_, last_step_of(evaluations));
-  std::error_code error;
-  if (resume && fs::exists(path, error)) {
-    KW_TRY(const std::optional<std::uint64_t> kept, bytes_of_episodes(folder() / "metrics.jsonl"));
-    if (kept && *kept < fs::file_size(path, error)) fs::resize_file(path, *kept, error);
-    if (error)
-      return fail(ErrorCode::kPermissionDenied, "cannot cut {}: {}", path.string(),
-                  error.message());
-  }
-  episodes_.open(path, resume ? std::ios::app : std::ios::trunc);
   return {};
 }
 
@@ -251,7 +198,8 @@ Result<std::unique_ptr<Run>> Run::make(const RlSettings& settings, bool resume,
   run->events_.emplace(std::move(events));
   KW_TRY_STATUS(run->open_environment(stop));  // may take long: after all that may be refused
   KW_TRY_STATUS(run->open_scheduler());
-  KW_TRY_STATUS(run->open_episodes(resume));
+  KW_TRY(RlRows rows, RlRows::open(settings.run, resume, run->state_.step));
+  run->rows_.emplace(std::move(rows));
   run->state_.settings = to_json(settings);
   if (!run->state_.updates) run->state_.updates = 0;
   run->publish_weights();
@@ -291,7 +239,7 @@ RolloutPlan Run::plan_of(std::int64_t step) const {
 Status Run::evaluate(const std::stop_token& stop) {
   const bool due =
       settings_.eval_every > 0 && (state_.step % settings_.eval_every == 0 || is_over());
-  if (!due || evaluated_ == state_.step) return {};
+  if (!due || rows_->evaluated() == state_.step) return {};
   const auto begin = Clock::now();
   RolloutPlan plan;
   plan.tasks = settings_.held_out;
@@ -299,15 +247,14 @@ Status Run::evaluate(const std::stop_token& stop) {
   plan.sampler = sampler_of({.temperature = settings_.eval_temperature},
                             seed_of(fmt::format("evaluate {}", settings_.seed)));
   KW_TRY(const Played played, scheduler_->play(std::move(plan), stop));
-  KW_TRY_STATUS(append_records(played));
   const double took = seconds_since(begin);
   const Json row = evaluation_row(state_.step, played, took);
-  KW_TRY_STATUS(append("evaluations.jsonl", {row}));
+  KW_TRY_STATUS(rows_->add_episodes(played.records));
+  KW_TRY_STATUS(rows_->add_evaluation(row));
   Json means = row;
   means.erase("tasks");
   KW_TRY_STATUS(events_->add(means, wall_time(), "held_out/"));
   evaluate_seconds_ = took;
-  evaluated_ = state_.step;
   observer_.evaluated(row);
   return {};
 }
@@ -330,7 +277,7 @@ Result<RlProgress> Run::step(const std::stop_token& stop) {
   if (played.without_reward == played.episodes)
     return fail(ErrorCode::kUnavailable, "step {}: no episode has a reward: {}", state_.step + 1,
                 played.failure);
-  KW_TRY_STATUS(append_records(played));
+  KW_TRY_STATUS(rows_->add_episodes(played.records));
   RlProgress out;
   out.episodes = played.episodes;
   out.without_reward = played.without_reward;
@@ -445,37 +392,10 @@ Status Run::learn(Played& played, RlProgress& out) {
   return {};
 }
 
-Status Run::append(const char* name, const std::vector<Json>& rows) {
-  std::ofstream file(folder() / name, std::ios::app);
-  for (const Json& row : rows)
-    file << row.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
-  file.flush();
-  if (!file)
-    return fail(ErrorCode::kResourceExhausted, "cannot write to {}: is the disk full?",
-                folder().string());
-  return {};
-}
-
-Status Run::append_records(const Played& played) {
-  for (const environment::Record& record : played.records)
-    episodes_ << environment::to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace)
-              << "\n";
-  episodes_.flush();
-  if (!episodes_)
-    return fail(ErrorCode::kResourceExhausted, "cannot write {}: is the disk full?",
-                (folder() / "episodes.jsonl").string());
-  return {};
-}
-
 Status Run::log(const RlProgress& p) {
-  std::error_code unknown;
-  const std::uintmax_t episodes_bytes = fs::file_size(folder() / "episodes.jsonl", unknown);
-  Json line = to_json(p);
-  line["episodes_bytes"] = unknown ? 0 : episodes_bytes;
+  const Json line = to_json(p);
   KW_TRY_STATUS(events_->add(line, wall_time()));
-  // The step's own line comes last: a resume cuts by it.
-  KW_TRY_STATUS(append("samples.jsonl", samples_));
-  KW_TRY_STATUS(append("metrics.jsonl", {line}));
+  KW_TRY_STATUS(rows_->add_step(line, samples_));
   observer_.stepped(p);
   return {};
 }

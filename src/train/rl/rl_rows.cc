@@ -1,0 +1,106 @@
+#include "train/rl/rl_rows.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "os/file.h"
+#include "train/run/run_folder.h"
+
+namespace kw::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kEpisodes = "episodes.jsonl";
+
+std::string line_of(const Json& row) {
+  return row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// The length of episodes.jsonl when the last step that is kept ended; 0 before the first step,
+// nullopt where the steps do not say it.
+Result<std::optional<std::uint64_t>> bytes_of_episodes(const fs::path& metrics) {
+  KW_TRY(const std::string text, os::read_file(metrics, std::size_t{1} << 32U));
+  std::optional<std::uint64_t> out = 0;
+  for (const std::string& line : split(text, '\n')) {
+    const auto parsed = parse_json(line);
+    if (!parsed || !parsed->is_object()) continue;
+    out.reset();
+    if (parsed->contains("episodes_bytes")) out = parsed->value("episodes_bytes", std::uint64_t{0});
+  }
+  return out;
+}
+
+// -1 where the file has no row.
+Result<std::int64_t> last_step_of(const fs::path& file) {
+  KW_TRY(const std::string text, os::read_file(file, std::size_t{1} << 32U));
+  std::int64_t out = -1;
+  for (const std::string& line : split(text, '\n')) {
+    const auto parsed = parse_json(line);
+    if (parsed && parsed->is_object()) out = parsed->value("step", out);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RlRows> RlRows::open(fs::path folder, bool resume, std::int64_t step) {
+  RlRows out(std::move(folder));
+  KW_TRY_STATUS(keep_steps(out.folder_ / "samples.jsonl", step));
+  const fs::path evaluations = out.folder_ / "evaluations.jsonl";
+  KW_TRY_STATUS(keep_steps(evaluations, resume ? step : -1));
+  KW_TRY(out.evaluated_, last_step_of(evaluations));
+  if (resume) KW_TRY_STATUS(out.cut_episodes());
+  out.episodes_.open(out.folder_ / kEpisodes, resume ? std::ios::app : std::ios::trunc);
+  return out;
+}
+
+Status RlRows::cut_episodes() const {
+  const fs::path path = folder_ / kEpisodes;
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  KW_TRY(const std::optional<std::uint64_t> kept, bytes_of_episodes(folder_ / "metrics.jsonl"));
+  if (kept && *kept < fs::file_size(path, error)) fs::resize_file(path, *kept, error);
+  if (error)
+    return fail(ErrorCode::kPermissionDenied, "cannot cut {}: {}", path.string(), error.message());
+  return {};
+}
+
+Status RlRows::append(const char* name, const std::vector<Json>& rows) const {
+  std::ofstream file(folder_ / name, std::ios::app);
+  for (const Json& row : rows) file << line_of(row);
+  file.flush();
+  if (!file)
+    return fail(ErrorCode::kResourceExhausted, "cannot write to {}: is the disk full?",
+                folder_.string());
+  return {};
+}
+
+Status RlRows::add_episodes(const std::vector<environment::Record>& records) {
+  for (const environment::Record& record : records)
+    episodes_ << line_of(environment::to_json(record));
+  episodes_.flush();
+  if (!episodes_)
+    return fail(ErrorCode::kResourceExhausted, "cannot write {}: is the disk full?",
+                (folder_ / kEpisodes).string());
+  return {};
+}
+
+Status RlRows::add_evaluation(const Json& row) {
+  KW_TRY_STATUS(append("evaluations.jsonl", {row}));
+  evaluated_ = row.value("step", evaluated_);
+  return {};
+}
+
+Status RlRows::add_step(Json line, const std::vector<Json>& samples) {
+  std::error_code unknown;
+  const std::uintmax_t bytes = fs::file_size(folder_ / kEpisodes, unknown);
+  line["episodes_bytes"] = unknown ? 0 : bytes;
+  // The step's own line comes last: a resume cuts by it.
+  KW_TRY_STATUS(append("samples.jsonl", samples));
+  return append("metrics.jsonl", {std::move(line)});
+}
+
+}  // namespace kw::train
