@@ -19,7 +19,7 @@ LEFT_OUT = 3  # first steps: the pipeline fills
 
 def steps_of(arguments, folder, seconds, staleness):
     settings = {"model": str(ROOT / "configs/tiny_model"), "new_weights": True, "run": str(folder), "threads": 1, "device": "cpu", "steps": arguments.steps,
-                "program": str(ROOT / "tests/train/scripted_environment.py"), "prompts": 4, "samples": 16, "answer_tokens": 32, "max_tokens": 96, "updates": 1,
+                "program": str(ROOT / "tests/train/scripted_environment.py"), "prompts": 4, "samples": 8, "answer_tokens": 8, "max_tokens": 64, "updates": 1,
                 "judges": 8, "learning_rate": 1e-3, "save_every": 1000, "max_staleness": staleness, "correction": "decoupled", "importance": "token"}
     environment = {"kind": "scripted", "seconds": seconds, "exclusive": arguments.exclusive}
     lines = ["[rl]", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
@@ -35,7 +35,7 @@ def main():
     parser.add_argument("train")
     parser.add_argument("--staleness", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=15)
+    parser.add_argument("--steps", type=int, default=13)
     parser.add_argument("--exclusive", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <barrier>
 #include <condition_variable>
+#include <latch>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -278,6 +279,23 @@ TEST(EnvironmentLink, TheTrainerStandsStillWhileSomethingIsTimed) {
   EXPECT_GT(standstill.stood().count(), 0);
   judge.join();
   remote.reset();
+}
+
+TEST(EnvironmentLink, AnEpisodeBeginsWhileAllJudgesJudge) {
+  std::latch begun(1);
+  Served served(std::make_unique<ScriptedEnvironment>(
+                    [&begun](const Answer&, const std::stop_token&) -> Result<Step> {
+                      begun.wait();
+                      return Step{};
+                    }),
+                1);
+  auto remote = served.connect().value();
+  auto one = remote->begin("a", {}).value();
+  std::jthread judge([&] { EXPECT_TRUE(one->step({"x"}, {}).has_value()); });
+  EXPECT_TRUE(remote->begin("a", {}).has_value());
+  begun.count_down();
+  judge.join();
+  one.reset();
 }
 
 TEST(EnvironmentLink, AProcessThatDiesWhileItTimesLetsTheTrainerGoOn) {

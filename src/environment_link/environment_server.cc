@@ -108,11 +108,12 @@ class Service {
   RequestId newest_ = 0;
   std::mutex mutex_;
   std::deque<Reply> replies_;  // under mutex_
-  std::unique_ptr<os::Workers> workers_;
+  std::unique_ptr<os::Workers> judges_, beginner_;
 };
 
 Status Service::run(const std::stop_token& stop) {
-  workers_ = std::make_unique<os::Workers>(served_.threads, kMaxWaiting);
+  judges_ = std::make_unique<os::Workers>(served_.threads, kMaxWaiting);
+  beginner_ = std::make_unique<os::Workers>(1, kMaxWaiting);
   std::stop_callback wake(stop, [this] { wake_.signal(); });
   trainer_.serve(true);
   Status out;
@@ -125,7 +126,8 @@ Status Service::run(const std::stop_token& stop) {
   }
   trainer_.serve(false);  // nobody waits for it any more
   for (auto& [id, source] : running_) source.request_stop();
-  workers_.reset();  // waits for the threads
+  judges_.reset();  // waits for the threads
+  beginner_.reset();
   return out;
 }
 
@@ -184,7 +186,7 @@ Status Service::carry_out(TrainerMessage message) {
 }
 
 void Service::begin(Begin begin) {
-  workers_->post(
+  beginner_->post(
       [this, token = token_of(begin.id), begin = std::move(begin)](const std::stop_token&) {
         auto made = served_.environment->begin(begin.task, token);
         Reply reply{Failed{}, begin.id, begin.id, nullptr};
@@ -202,8 +204,8 @@ void Service::step(StepRequest request) {
   Playing& playing = episodes_.at(request.episode);
   playing.busy = true;
   Episode* episode = playing.episode.get();  // stays while it is busy
-  workers_->post([this, episode, token = token_of(request.id),
-                  request = std::move(request)](const std::stop_token&) {
+  judges_->post([this, episode, token = token_of(request.id),
+                 request = std::move(request)](const std::stop_token&) {
     auto step = episode->step({request.text, request.finish}, token);
     Reply reply{Failed{}, request.id, request.episode, nullptr};
     if (step) {

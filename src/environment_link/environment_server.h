@@ -1,7 +1,8 @@
 // The server of an environment: the process that has the gym answers a trainer over a channel.
 //
-// Theory of operation: one thread owns the channel and the table of episodes. Threads begin
-// episodes and judge answers; each has one request at a time, and leaves its reply in a queue. An
+// Theory of operation: one thread owns the channel and the table of episodes. Others judge answers,
+// and one begins episodes, so that no beginning waits for a judgement; each has one request at a
+// time, and leaves its reply in a queue. An
 // episode has one request at a time too: a second one before the reply is refused, so no answer is
 // paid twice. When the trainer goes away, everything that runs is stopped.
 #pragma once
@@ -30,7 +31,7 @@ class Trainer {
 struct ServedEnvironment {
   std::unique_ptr<environment::Environment> environment;
   std::string about;  // of Welcome
-  int threads = 1;    // requests that are carried out at once
+  int threads = 1;    // answers that are judged at once
 };
 // Makes the environment of a trainer's settings. The trainer outlives it.
 using MakeEnvironment =

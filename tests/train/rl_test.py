@@ -20,7 +20,7 @@ RECIPES = {"grpo": ["estimator=grpo", "loss=ppo", "updates=1"],
            "trloo": ["estimator=trloo", "loss=reinforce", "updates=1", "turns=2", "max_tokens=192"],
            "gspo": ["estimator=grpo", "loss=gspo", "updates=2", "aggregation=sequence_mean", "clip_low=0.03", "clip_high=0.03"],
            "stale": ["estimator=grpo", "loss=ppo", "updates=1", "max_staleness=1", "correction=decoupled", "importance=token", "samples=8", "answer_tokens=8",
-                     "learning_rate=2e-3", "steps=24"],
+                     "learning_rate=2e-3", "steps=16"],
            "muon": ["estimator=grpo", "loss=ppo", "updates=2", "optimizer=muon"],
            "lora": ["estimator=grpo", "loss=ppo", "updates=2", "lora_rank=8", "learning_rate=2e-2"],
            "top-p": ["estimator=grpo", "loss=ppo", "updates=2", "top_p=0.9"],
@@ -134,7 +134,7 @@ def weights(folder):
     return {name: (folder / "checkpoints/step-000008" / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")}
 
 
-AHEAD = ["turns=2", "max_tokens=96", "answer_tokens=3", "max_staleness=2", "correction=decoupled", "importance=token"]
+AHEAD = ["samples=2", "prompts=2", "turns=2", "max_tokens=96", "answer_tokens=3", "max_staleness=2", "correction=decoupled", "importance=token"]
 
 
 def check_resume(work, prefix="", more=()):
