@@ -39,7 +39,7 @@ Status write_tuned(const Json& value, std::uint64_t count, std::ostream& out) {
   KW_TRY(const auto plans, plans_of(settings, *opened.once, std::move(opened.problems)));
   for (const std::string& task : plans->tasks()) {
     KW_TRY(const Json row, tuned_row(*plans, task, count));
-    out << row.dump() << std::endl;  // one after the other: it takes long
+    out << row.dump() << '\n' << std::flush;  // one after the other: it takes long
   }
   if (!out) return fail(ErrorCode::kResourceExhausted, "the rows cannot be written");
   return {};

@@ -82,7 +82,7 @@ Status Session::load() {
     KW_TRY(span.end, cuda::Event::make());
     spans_.push_back(std::move(span));
   }
-  KW_TRY(flush_, cuda::DeviceBuffer::make(2 * context_->l2_bytes() + 1));
+  KW_TRY(flush_, cuda::DeviceBuffer::make(2 * context().l2_bytes() + 1));
   KW_TRY_STATUS(map_memory());
   KW_TRY_STATUS(load_program(descriptors_["source"].get()));
   descriptors_.clear();
@@ -94,12 +94,12 @@ Status Session::load_program(int source) {
   KW_TRY(gym::PlanContents contents,
          gym::read_plan_file({reinterpret_cast<const char*>(file.data()), file.size()}));
   task::DeviceLimits limits;
-  limits.shared_bytes = static_cast<std::int64_t>(context_->shared_bytes());
-  KW_TRY(cuda::Context::Memory memory, context_->memory());
+  limits.shared_bytes = static_cast<std::int64_t>(context().shared_bytes());
+  KW_TRY(cuda::Context::Memory memory, context().memory());
   limits.memory_bytes = static_cast<std::int64_t>(memory.free);
   KW_TRY(task::ResolvedPlan plan, task::resolve(contents.plan, signature_, limits));
   KW_TRY(runner_, gym::PlanRunner::make(contents, std::move(plan), stream_));
-  std::uint64_t bytes = runner_->bytes();
+  std::uint64_t bytes = runner().bytes();
   for (const task::Argument& output : signature_.outputs) bytes += output.bytes();
   reply().call_bytes = bytes;
   flushes_.forget_launching();
@@ -212,14 +212,14 @@ Status Session::flush(int flushes) {
 
 Status Session::profile() {
   KW_TRY(const gym::CallAddresses call, addresses_of(command().set_of_call[0]));
-  KW_TRY(PlanProfile profile, PlanProfile::make(*runner_));
+  KW_TRY(PlanProfile profile, PlanProfile::make(runner()));
   for (int i = 0; i < kProfiledCalls; ++i) {
     KW_TRY_STATUS(flush(std::max(kProfileFlushes, 2 * flushes_.before_call(Flushes::kShortRest))));
     KW_TRY_STATUS(profile.enqueue(call, stream_));
     KW_TRY_STATUS(wait());
     KW_TRY_STATUS(profile.read());
   }
-  return profile.report(context_->threads_per_multiprocessor(), reply());
+  return profile.report(context().threads_per_multiprocessor(), reply());
 }
 
 Status Session::enqueue(std::size_t number, const gym::CallAddresses* call) {
@@ -231,7 +231,7 @@ Status Session::enqueue(std::size_t number, const gym::CallAddresses* call) {
   const auto launching = std::chrono::steady_clock::now();
   KW_TRY_STATUS(stream_.record(span.begin));
   if (call != nullptr) {
-    KW_TRY_STATUS(runner_->enqueue(*call, stream_));
+    KW_TRY_STATUS(runner().enqueue(*call, stream_));
     flushes_.saw_launching(std::chrono::steady_clock::now() - launching);
   }
   return stream_.record(span.end);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/result.h"
 #include "cuda/context.h"
 #include "cuda/memory.h"
@@ -54,6 +55,15 @@ class Session {
 
  private:
   Session() = default;
+  // After load().
+  const cuda::Context& context() const {
+    KW_CHECK(context_.has_value());
+    return *context_;
+  }
+  gym::PlanRunner& runner() {
+    KW_CHECK(runner_.has_value());
+    return *runner_;
+  }
   Status map_memory();
   Status load_program(int source);
   Result<gym::CallAddresses> addresses_of(std::uint32_t set) const;

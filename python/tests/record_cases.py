@@ -62,6 +62,7 @@ def record(case):
     setup = {
         "kind": case.get("kind", "definition"), "entry": "run" if "kind" not in case else "ModelNew", "signature": signature,
         "entry_file": "k.py", "arch": 90, "device": 0, "param_seed": 1, "files": [{"path": "k.py", "size": len(text)}],
+        **({"choices": case["choices"]} if "choices" in case else {}),
     }  # fmt: skip
     given = Given(setup, text)
     reader, writer = os.pipe()

@@ -131,6 +131,14 @@ CASES = {
     "tuned": vectors(
         ["o = torch.zeros_like(x)", "accumulate[lambda meta: (triton.cdiv(1000, meta['BLOCK']),)](x, o, 1000)", "return o"], TUNED
     ),
+    **{
+        name: {**vectors(["o = torch.zeros_like(x)", *calls, "return o"], TUNED), "choices": choices}
+        for name, choices, calls in (
+            ("tuned otherwise", [1], ["accumulate[lambda meta: (triton.cdiv(1000, meta['BLOCK']),)](x, o, 1000)"]),
+            ("tuned beyond", [2], ["accumulate[lambda meta: (triton.cdiv(1000, meta['BLOCK']),)](x, o, 1000)"]),
+            ("tuned twice", [1], [f"accumulate[lambda meta: (4,)](x, o, {n})" for n in (999, 1000)]),
+        )
+    },
     "computes": vectors(["o = torch.empty_like(x)", "return o + 1"]),
     "reads": vectors(["o = torch.empty_like(x)", "add[(4,)](x, y, o, int(x[0]), 0.5, BLOCK=256)", "return o"]),
     "caught": vectors(["try: n = x.sum()", "except BaseException: n = 0", "o = torch.empty_like(x)", LAUNCH, "return o"]),
@@ -247,10 +255,24 @@ class Recorder(unittest.TestCase):
 
     def test_trials_of_an_autotuner_are_no_part_of_a_call(self):
         self.assertEqual([next(iter(step)) for step in self.plan("tuned")["steps"]], ["fill", "launch"])
-        self.assertEqual(self.plan("tuned")["configurations"], 2)
-        self.assertNotIn("configurations", self.plan("workspace"))
+        [choice] = self.plan("tuned")["choices"]
+        self.assertEqual((choice["kernel"], choice["configurations"], choice["chosen"]), ("accumulate", 2, 0))
+        self.assertIn("BLOCK: 128, num_warps: 2", choice["text"])
+        self.assertNotIn("choices", self.plan("workspace"))
         [launch] = self.launches("tuned")
         self.assertEqual((launch["grid"], launch["block"]), ([8, 1, 1], [64]))  # the first configuration
+
+    def test_an_autotuner_takes_the_configuration_that_is_asked_for(self):
+        self.assertEqual(self.plan("tuned otherwise")["choices"][0]["chosen"], 1)
+        [launch] = self.launches("tuned otherwise")
+        self.assertEqual((launch["grid"], launch["block"]), ([4, 1, 1], [128]))
+        self.assertEqual(self.results["tuned beyond"]["status"], "failed")
+        self.assertIn("there is no configuration 2 of 2", self.results["tuned beyond"]["log"])
+
+    def test_each_key_of_each_autotuner_is_a_choice_and_the_rule_takes_those_that_are_not_given(self):
+        choices = self.plan("tuned twice")["choices"]
+        self.assertEqual([(one["kernel"], one["chosen"]) for one in choices], [("accumulate", 1), ("accumulate", 1)])
+        self.assertEqual([launch["block"] for launch in self.launches("tuned twice")], [[128], [128]])
 
     def test_memory_that_calls_share_is_scratch_and_zero_where_it_was(self):
         plan = self.plan("workspace")

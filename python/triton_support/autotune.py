@@ -1,5 +1,19 @@
 # Autotuning without a clock: configurations are chosen by a rule, after a launch for trial as a GPU's tuning makes many.
+import dataclasses
+
 from triton.runtime.autotuner import Autotuner
+
+MAX_TEXT = 200  # of a configuration
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """What one tuner took for one key."""
+
+    kernel: str
+    configurations: int  # that it had to choose from
+    chosen: int  # the number of one of them, in the candidate's order
+    text: str  # of that one: "BLOCK: 128, num_warps: 4, ..."
 
 
 class Tuning:
@@ -8,14 +22,21 @@ class Tuning:
     The n-th key that a kernel is tuned for takes the n-th configuration of those that compile, in the candidate's order, and `first`
     more: 0 where verdicts are made, others to tell how many configurations are wrong. not_this_one: exceptions that mean that a
     configuration cannot be used, as Triton's own tuning takes them. Compiler and interpreter choose alike.
+    given: numbers of the configurations that the first choices take instead of the rule's. One that cannot be used is an error then.
     """
 
-    def __init__(self, first, not_this_one):
+    def __init__(self, first, not_this_one, given=()):
         self.choosing = False  # a launch now is a trial of a configuration
-        self.configurations = 0  # the most that a tuner of the candidate's had to choose from
+        self.choices = []  # Choice, in their order, of tuners that had more than one configuration
         self._first = first
         self._not_this_one = not_this_one
+        self._given = list(given)
         self._keys = {}  # tuner -> keys seen
+
+    @property
+    def configurations(self):
+        """The most that a tuner of the candidate's had to choose from; 0: none."""
+        return max((choice.configurations for choice in self.choices), default=0)
 
     def install(self):
         tuning = self
@@ -35,23 +56,35 @@ class Tuning:
         configs = list(tuner.prune_configs(kwargs))
         if not configs:
             raise RuntimeError("autotune: pruning left no configuration")
-        self.configurations = max(self.configurations, len(configs))
-        number = self._keys[tuner] = self._keys.get(tuner, -1) + 1
-        start = (self._first + number) % len(configs)
-        for tried, config in enumerate(configs[start:] + configs[:start], 1):
+        numbers = self._order(tuner, len(configs))
+        for tried, number in enumerate(numbers, 1):
+            config = configs[number]
             self.choosing = len(configs) > 1
             try:
                 self._try_out(tuner, config, args, kwargs)
             except self._not_this_one:
-                if tried == len(configs):
+                if tried == len(numbers):
                     raise
                 continue
             finally:
                 self.choosing = False
             tuner.nargs = dict(zip(tuner.arg_names, args))
             tuner.pre_hook({**tuner.nargs, **kwargs, **config.all_kwargs()}, reset_only=True)
+            if len(configs) > 1:
+                self.choices.append(Choice(tuner.base_fn.__name__, len(configs), number, str(config)[:MAX_TEXT]))
             return config
         raise RuntimeError("autotune: no configuration is left")
+
+    def _order(self, tuner, count):
+        """The numbers of the configurations to try, the first one that compiles is taken."""
+        key = self._keys[tuner] = self._keys.get(tuner, -1) + 1
+        if count > 1 and len(self.choices) < len(self._given):
+            number = self._given[len(self.choices)]
+            if not 0 <= number < count:
+                raise RuntimeError(f"autotune: there is no configuration {number} of {count}")
+            return [number]
+        start = (self._first + key) % count
+        return [*range(start, count), *range(start)]
 
     def _try_out(self, tuner, config, args, kwargs):
         """One of the launches that tuning measures, with its hooks: what it leaves in memory is there afterwards."""

@@ -50,7 +50,8 @@ class Recorder:
     def __init__(self, building):
         self._building = building
         self._signature = building.setup["signature"]
-        self._tuning = autotune.Tuning(0, (OutOfResources, CompileTimeAssertionFailure, PTXASError))
+        unusable = (OutOfResources, CompileTimeAssertionFailure, PTXASError)
+        self._tuning = autotune.Tuning(0, unusable, building.setup.get("choices", ()))
         self._recording = Recording(lambda: self._tuning.choosing)
 
     def run(self):
@@ -122,7 +123,7 @@ class Recorder:
         phases = (_PREPARATION, phase)
         if phase == _FIRST:
             return None
-        return replay.Plan([*prepared, *recording.steps], outputs, phases, recording.refuse, self._tuning.configurations)
+        return replay.Plan([*prepared, *recording.steps], outputs, phases, recording.refuse, self._tuning.choices)
 
     def _decoy(self, kind, index, argument):
         return self._recording.tensor(kind, index, TORCH_OF_NAME[argument["dtype"]], argument["shape"])

@@ -1,9 +1,12 @@
 # From recorded steps to the file of a launch plan (docs/formats/launch_plan.md, src/gym/cuda/plan_file.h).
 import ctypes
+import dataclasses
 import hashlib
 import json
 
 import triton
+
+MAX_CHOICES = 256  # that a plan names
 
 _MAGIC = b"KWPLAN1\n"
 
@@ -12,12 +15,12 @@ class Plan:
     """The plan of one call.
 
     steps: a Recording's, those of the preparation first. outputs: Region -> number of the output that lies there, for memory
-    that the call made itself. phases: in which the steps were recorded. refuse(text): raises. configurations: the most that an
-    autotuner chose from; 0: none.
+    that the call made itself. phases: in which the steps were recorded. refuse(text): raises. choices: of autotuners
+    (autotune.Choice).
     """
 
-    def __init__(self, steps, outputs, phases, refuse, configurations=0):
-        self._configurations = configurations
+    def __init__(self, steps, outputs, phases, refuse, choices=()):
+        self._choices = [dataclasses.asdict(choice) for choice in choices[:MAX_CHOICES]]
         self._outputs = outputs
         self._phases = phases
         self._refuse = refuse
@@ -41,8 +44,8 @@ class Plan:
 
     def _json(self):
         plan = {"schema": 1, "triton": triton.__version__, "modules": [], "constants": [], "scratch": [], "steps": self._steps}
-        if self._configurations:
-            plan["configurations"] = self._configurations
+        if self._choices:
+            plan["choices"] = self._choices
         for _, loaded in self._modules.values():
             plan["modules"].append({"kind": "cubin", **_blob(loaded.name, loaded.binary)})
         for number, content in self._constants.values():

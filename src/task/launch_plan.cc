@@ -107,7 +107,11 @@ const std::array<std::string_view, 13>& tensor_map_types() {
 Json to_json(const LaunchPlan& plan) {
   Json out = {{"schema", LaunchPlan::kSchema}};
   if (!plan.triton.empty()) out["triton"] = plan.triton;
-  if (plan.configurations != 0) out["configurations"] = plan.configurations;
+  for (const PlanChoice& one : plan.choices)
+    out["choices"].push_back({{"kernel", one.kernel},
+                              {"configurations", one.configurations},
+                              {"chosen", one.chosen},
+                              {"text", one.text}});
   out["modules"] = Json::array();
   for (const PlanModule& one : plan.modules) {
     Json item = {{"kind", one.kind == ModuleKind::kPtx ? "ptx" : "cubin"}};

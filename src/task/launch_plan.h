@@ -111,12 +111,19 @@ struct PlanCopy {
 // All steps are timed, and run one after the other.
 using PlanStep = std::variant<PlanLaunch, PlanFill, PlanCopy>;
 
+// What an autotuner of the recorded code took for one key.
+struct PlanChoice {
+  std::string kernel;               // in messages, as is text; as the candidate named it
+  std::int64_t configurations = 2;  // that it had to choose from, at least two
+  std::int64_t chosen = 0;          // the number of one of them, from 0
+  std::string text;                 // of that one: "BLOCK: 128, num_warps: 4, ..."
+  bool operator==(const PlanChoice&) const = default;
+};
+
 struct LaunchPlan {
   static constexpr int kSchema = 1;
-  std::string triton;  // version whose packing the arguments follow; "": not Triton's
-  // The most configurations that an autotuner of the recorded code chose from, by rule and not by
-  // time; 0: none.
-  std::int64_t configurations = 0;
+  std::string triton;               // version whose packing the arguments follow; "": not Triton's
+  std::vector<PlanChoice> choices;  // of autotuners, in their order
   std::vector<PlanModule> modules;
   std::vector<PlanBlob> constants;  // device memory that the plan reads and never writes
   std::vector<PlanScratch> scratch;

@@ -14,6 +14,7 @@ namespace kw::task {
 namespace {
 
 constexpr std::int64_t kMaxConfigurations = 1'000'000;
+constexpr std::size_t kMaxChoiceBytes = 1000;
 constexpr std::size_t kMaxSteps = 4096, kMaxParts = 256, kMaxPlanArguments = 256;
 constexpr std::int64_t kMaxBlobBytes = std::int64_t{1} << 36;
 
@@ -327,6 +328,20 @@ Result<PlanBlob> constant(const Json& value, const std::string& where) {
   return out;
 }
 
+Result<PlanChoice> choice(const Json& value, const std::string& where) {
+  KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
+  PlanChoice out;
+  KW_TRY(out.kernel, reader.string("kernel"));
+  KW_TRY(out.text, reader.string("text"));
+  if (std::max(out.kernel.size(), out.text.size()) > kMaxChoiceBytes)
+    return fail(ErrorCode::kInvalidArgument, "{}: more than {} bytes of text", where,
+                kMaxChoiceBytes);
+  KW_TRY(out.configurations, whole(reader, "configurations", 2, 2, kMaxConfigurations));
+  KW_TRY(out.chosen, whole(reader, "chosen", 0, 0, out.configurations - 1));
+  KW_TRY_STATUS(reader.no_other_keys());
+  return out;
+}
+
 Result<PlanScratch> scratch(const Json& value, const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   PlanScratch out;
@@ -357,10 +372,6 @@ Result<LaunchPlan> launch_plan_from_json(const Json& value, const std::string& w
   if (out.triton.size() > 60 || printable(out.triton, 60) != out.triton)
     return fail(ErrorCode::kInvalidArgument, "{}: at most 60 printable characters",
                 reader.path("triton"));
-  KW_TRY(out.configurations, reader.integer_or("configurations", 0));
-  if (out.configurations < 0 || out.configurations > kMaxConfigurations)
-    return fail(ErrorCode::kInvalidArgument, "{}: expected 0 to {}", reader.path("configurations"),
-                kMaxConfigurations);
   auto into = [](auto& list, auto read) {
     return [&list, read](const Json& item, const std::string& place) -> Status {
       KW_TRY(auto one, read(item, place));
@@ -368,6 +379,7 @@ Result<LaunchPlan> launch_plan_from_json(const Json& value, const std::string& w
       return {};
     };
   };
+  KW_TRY_STATUS(for_items(reader, "choices", kMaxSteps, into(out.choices, choice)));
   KW_TRY_STATUS(for_items(reader, "modules", kMaxParts, into(out.modules, module)));
   KW_TRY_STATUS(for_items(reader, "constants", kMaxParts, into(out.constants, constant)));
   KW_TRY_STATUS(for_items(reader, "scratch", kMaxParts, into(out.scratch, scratch)));

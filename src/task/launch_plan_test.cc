@@ -46,7 +46,7 @@ TEST(LaunchPlan, WhatMayBeLeftOutHasADefault) {
   EXPECT_TRUE(launch.arguments.empty() && launch.cluster.empty());
   EXPECT_EQ(plan->scratch[0].alignment, 256);
   EXPECT_EQ(plan->triton, "");
-  EXPECT_EQ(plan->configurations, 0);
+  EXPECT_TRUE(plan->choices.empty());
 }
 
 TEST(LaunchPlan, ErrorsNameTheFieldOfThePlan) {
@@ -56,7 +56,12 @@ TEST(LaunchPlan, ErrorsNameTheFieldOfThePlan) {
   EXPECT_EQ(plan_problem("/steps", 3), "plan.steps: expected a list of at most 4096");
   EXPECT_EQ(plan_problem("/triton", std::string(61, '3')),
             "plan.triton: at most 60 printable characters");
-  EXPECT_EQ(plan_problem("/configurations", -1), "plan.configurations: expected 0 to 1000000");
+  EXPECT_EQ(plan_problem("/choices/0/configurations", 1),
+            "plan.choices[0].configurations: expected 2 to 1000000, found 1");
+  EXPECT_EQ(plan_problem("/choices/0/chosen", 4),
+            "plan.choices[0].chosen: expected 0 to 3, found 4");
+  EXPECT_EQ(plan_problem("/choices/0/text", std::string(1001, 'x')),
+            "plan.choices[0]: more than 1000 bytes of text");
   EXPECT_EQ(plan_problem("/modules/0/kind", "elf"),
             "plan.modules[0].kind: expected cubin or ptx, found \"elf\"");
   EXPECT_EQ(plan_problem("/modules/1/sha256", "60"),

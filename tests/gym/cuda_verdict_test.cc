@@ -1,136 +1,27 @@
 // Kernels on a GPU, judged end to end by the real gym: compiler, checker, executors, all in their
-// sandboxes. The tests skip themselves, saying so, where there is no GPU.
-#include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
+// sandboxes.
 #include <string>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "cuda/device_facts.h"
-#include "gym/gym.h"
-#include "os/file.h"
-#include "task/candidate_source.h"
-#include "task/problem_source.h"
+#include "cuda_gym_test.h"
 
 namespace kw::gym {
 namespace {
 
-namespace fs = std::filesystem;
 using task::Outcome;
 using testing::HasSubstr;
 
-constexpr const char* kDefinition = R"({
-  "name": "line", "op_type": "elementwise", "axes": {"N": {"type": "var"}},
-  "inputs": {"x": {"shape": ["N"], "dtype": "float32"}},
-  "outputs": {"y": {"shape": ["N"], "dtype": "float32"}},
-  "reference": "def run(x):\n    return x * 3.0 + 1.0\n"})";
-constexpr const char* kWorkloads =
-    R"({"definition": "line", "solution": null, "workload": {"uuid": "small", "axes": {"N": 100003}, "inputs": {"x": {"type": "random"}}}, "evaluation": null}
-{"definition": "line", "solution": null, "workload": {"uuid": "large", "axes": {"N": 16777216}, "inputs": {"x": {"type": "random"}}}, "evaluation": null}
-)";
-constexpr const char* kPolicy = R"(schema = 1
-[workloads.small]
-targets = ["cuda"]
-timed = false
-[workloads.large]
-targets = ["cuda"]
-)";
 constexpr const char* kHead =
     "// launch: {\"kernel\": \"line\", \"grid\": [\"ceil_div(N, 256)\"], \"block\": [256]}\n"
     "extern \"C\" __global__ void line(const float* x, float* y, long long n) {\n"
     "  const long long i = blockIdx.x * 256LL + threadIdx.x;\n";
 
-class CudaVerdicts : public testing::Test {
+class CudaVerdicts : public CudaGymTest {
  protected:
-  static void SetUpTestSuite() {
-    folder_ = new os::TempDir(os::TempDir::make("kw-cuda-").value());
-    if (!cuda::list_devices()) return;
-    GymOptions options;
-    options.programs_folder = fs::path(KW_BINARY_DIR) / "bin";
-    options.cache_folder = folder_->path() / "cache";
-    options.evidence_folder = folder_->path() / "evidence";
-    gym_ = Gym::start(options).value().release();
-    write("line/definition.json", kDefinition);
-    write("line/workloads.jsonl", kWorkloads);
-    write("line/policy.toml", kPolicy);
-  }
-  static void TearDownTestSuite() {
-    delete gym_;
-    delete folder_;
-  }
-  void SetUp() override {
-    if (auto found = cuda::list_devices(); !found)
-      GTEST_SKIP() << "no GPU: " << found.error().message();
-    request_.options.target = "cuda";
-    request_.options.timing = false;
-    request_.options.timeout_seconds = 2;
-    request_.problem = task::load_problem(folder_->path() / "line", {}).value();
-  }
   // The verdict on a kernel with this body.
   task::Verdict judge(const std::string& body) { return judge_source(kHead + body + "}\n"); }
-  task::Verdict judge_source(const std::string& source) {
-    request_.candidate = load(source);
-    const auto begun = std::chrono::steady_clock::now();
-    auto judged = gym_->submit(request_, std::chrono::steady_clock::time_point::max(), {}).get();
-    std::printf("[ %.2f s ] %s\n",
-                std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(),
-                judged ? described(*judged).c_str() : judged.error().message().c_str());
-    if (judged) return *judged;
-    ADD_FAILURE() << judged.error().message();
-    return {};
-  }
-  static task::Candidate load(const std::string& source) {
-    const bool is_python = source.starts_with("import");
-    return task::load_candidate(write(is_python ? "candidate.py" : "candidate.cu", source)).value();
-  }
-  // A Triton candidate whose kernel has this body.
-  static std::string triton(const std::string& body,
-                            const std::string& result = "    y = torch.empty_like(x)\n") {
-    return "import torch\nimport triton\nimport triton.language as tl\n\n"
-           "@triton.jit\n"
-           "def line(x, y, n, BLOCK: tl.constexpr):\n"
-           "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n" +
-           body + "\ndef run(x):\n" + result +
-           "    line[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)\n"
-           "    return y\n";
-  }
-  bool has_triton() const {
-    const auto languages = gym_->capabilities("cuda").value().languages;
-    return std::ranges::find(languages, "triton") != languages.end();
-  }
-  static std::string described(const task::Verdict& verdict) {
-    std::string text(task::to_string(verdict.outcome));
-    if (!verdict.violation.empty()) text += " " + verdict.violation;
-    for (const auto& workload : verdict.workloads)
-      for (const auto& diagnostic : workload.diagnostics) text += "; " + diagnostic.message;
-    for (const auto& diagnostic : verdict.diagnostics) text += "; " + diagnostic.message;
-    return text;
-  }
-  static void show(const task::Verdict& verdict, const char* against) {
-    std::printf("[ times ] %.4f ms, %s %.4f ms: %s\n", verdict.times->candidate_ms, against,
-                verdict.times->reference_ms,
-                verdict.speedup ? fmt::format("{:.4f} ({:.4f} to {:.4f})", verdict.speedup->median,
-                                              verdict.speedup->low, verdict.speedup->high)
-                                      .c_str()
-                                : "none");
-  }
-  static fs::path write(const std::string& name, const std::string& text) {
-    const fs::path path = folder_->path() / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path;
-  }
-
-  static os::TempDir* folder_;
-  static Gym* gym_;
-  EvalRequest request_;
 };
-
-os::TempDir* CudaVerdicts::folder_ = nullptr;
-Gym* CudaVerdicts::gym_ = nullptr;
 
 constexpr const char* kRight = "  if (i < n) y[i] = 3.0f * x[i] + 1.0f;\n";
 
@@ -216,64 +107,6 @@ TEST_F(CudaVerdicts, WhatTheGpuRefusesIsSaid) {
       "extern \"C\" __global__ void line(const float* x, float* y, float* z) {}\n");
   EXPECT_NE(verdict.outcome, Outcome::kPassed);
   EXPECT_TRUE(task::is_candidates_fault(verdict.outcome));
-}
-
-constexpr const char* kRightInTriton =
-    "    tl.store(y + at, tl.load(x + at, mask=at < n) * 3 + 1, mask=at < n)\n";
-
-TEST_F(CudaVerdicts, RecordedTritonIsJudgedAsAnyOtherPlan) {
-  if (!has_triton()) GTEST_SKIP() << "triton is not installed";
-  EXPECT_EQ(judge_source(triton(kRightInTriton)).outcome, Outcome::kPassed);
-  // Wrong numbers, a tail that is left out, nothing at all.
-  EXPECT_EQ(judge_source(triton("    tl.store(y + at, tl.load(x + at, mask=at < n) * 3, mask=at < "
-                                "n)\n"))
-                .outcome,
-            Outcome::kWrongValue);
-  EXPECT_EQ(
-      judge_source(triton("    tl.store(y + at, tl.load(x + at, mask=at < n) * 3 + 1, mask=at "
-                          "< n - 1)\n"))
-          .outcome,
-      Outcome::kWrongValue);
-  EXPECT_EQ(judge_source(triton("    pass\n")).outcome, Outcome::kWrongValue);
-  // A write to an input, and one beside the output.
-  const task::Verdict fault =
-      judge_source(triton("    tl.store(x + at, tl.load(y + at, mask=at < n), mask=at < n)\n"));
-  EXPECT_EQ(fault.outcome, Outcome::kRuntimeError);
-  EXPECT_THAT(described(fault), HasSubstr("a kernel faulted"));
-  const task::Verdict beside =
-      judge_source(triton(std::string(kRightInTriton) + "    tl.store(y + n, 7.0)\n"));
-  EXPECT_EQ(beside.violation, "out_of_bounds");
-  EXPECT_EQ(judge_source(triton(kRightInTriton)).outcome, Outcome::kPassed);
-}
-
-TEST_F(CudaVerdicts, FillsCopiesAndScratchOfTritonAreReplayed) {
-  if (!has_triton()) GTEST_SKIP() << "triton is not installed";
-  const std::string adds =
-      "    tl.atomic_add(y + at, tl.load(x + at, mask=at < n) * 3 + 1, mask=at < n)\n";
-  EXPECT_EQ(judge_source(triton(adds, "    y = torch.zeros_like(x)\n")).outcome, Outcome::kPassed);
-  EXPECT_NE(judge_source(triton(adds)).outcome, Outcome::kPassed);
-  EXPECT_EQ(judge_source(triton(kRightInTriton,
-                                "    x = x.clone()\n    y = torch.empty(2 * x.numel(), "
-                                "device='cuda')[x.numel():]\n"))
-                .outcome,
-            Outcome::kPassed);
-}
-
-TEST_F(CudaVerdicts, TritonThatCannotBeReplayedIsUnsupported) {
-  if (!has_triton()) GTEST_SKIP() << "triton is not installed";
-  const task::Verdict verdict =
-      judge_source(triton(kRightInTriton, "    y = torch.empty_like(x) if x.sum() else x\n"));
-  EXPECT_EQ(verdict.outcome, Outcome::kUnsupported);
-  EXPECT_THAT(described(verdict), HasSubstr("aten.sum"));
-}
-
-TEST_F(CudaVerdicts, TritonIsTimedAgainstTorch) {
-  if (!has_triton()) GTEST_SKIP() << "triton is not installed";
-  request_.options.timing = true;
-  const task::Verdict verdict = judge_source(triton(kRightInTriton));
-  ASSERT_EQ(verdict.outcome, Outcome::kPassed);
-  ASSERT_TRUE(verdict.times);
-  show(verdict, "torch");
 }
 
 // The same kernel on both sides.

@@ -44,10 +44,11 @@ class TritonRecordTest : public ::testing::Test {
     GTEST_SKIP() << "triton is not installed";
   }
   // body: the lines of run(x).
-  HostBuild record(const std::string& body) {
-    auto candidate = task::candidate_from_source("k.py", kLine + body).value();
+  HostBuild record(const std::string& body) { return record_source(kLine + body, {}); }
+  HostBuild record_source(const std::string& source, const std::vector<std::int64_t>& choices) {
+    auto candidate = task::candidate_from_source("k.py", source).value();
     EXPECT_EQ(candidate.language, task::Language::kTriton);
-    auto built = shop_->builder.record(candidate, *session_, kHopper);
+    auto built = shop_->builder.record(candidate, *session_, kHopper, choices);
     if (built) return std::move(*built);
     ADD_FAILURE() << built.error().message();
     return {};
@@ -133,6 +134,30 @@ TEST_F(TritonRecordTest, WhatCannotBeReplayedIsNobodysFault) {
   built = record("    import ctypes\n    return ctypes.string_at(x.data_ptr(), 1)\n");
   EXPECT_FALSE(built.executable);
   EXPECT_THAT(built.unsupported, ::testing::StartsWith("host code looks into a tensor's memory"));
+}
+
+TEST_F(TritonRecordTest, EachConfigurationOfAnAutotunerCanBeRecorded) {
+  const std::string source = std::string(kLine) +
+                             "    y = torch.empty_like(x)\n"
+                             "    tuned[lambda meta: (256 // meta['BLOCK'],)](x, y, x.numel())\n"
+                             "    return y\n"
+                             "tuned = triton.autotune([triton.Config({'BLOCK': b}) for b in (32, "
+                             "64, 100)], key=['n'])(line)\n";
+  auto choices = [&](const std::vector<std::int64_t>& asked) {
+    const HostBuild built = record_source(source, asked);
+    EXPECT_TRUE(built.executable) << built.mistake << built.unsupported;
+    const std::string file = os::read_to_end(built.executable->plan.get(), 1U << 20U).value();
+    return read_plan_file(file).value().plan.choices;
+  };
+  const task::PlanChoice by_rule = choices({}).at(0);
+  EXPECT_EQ(by_rule.kernel, "line");
+  EXPECT_EQ(by_rule.configurations, 3);
+  EXPECT_EQ(by_rule.chosen, 0);
+  const task::PlanChoice second = choices({1}).at(0);
+  EXPECT_EQ(second.chosen, 1);
+  EXPECT_THAT(second.text, HasSubstr("BLOCK: 64"));
+  // Which cannot be compiled: the rule would take another one.
+  EXPECT_FALSE(record_source(source, {2}).executable);
 }
 
 TEST_F(TritonRecordTest, AMistakeIsTheCandidates) {

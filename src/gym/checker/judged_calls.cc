@@ -2,6 +2,7 @@
 #include "gym/checker/judged_calls.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/random.h"
@@ -157,6 +158,18 @@ Status JudgedCalls::take_snapshot(Side& side, std::span<const std::uint32_t> set
   if (&side != &candidate_) fault->message.insert(0, "the baseline: ");
   fault_.blame(std::move(*fault));
   return {};
+}
+
+Status JudgedCalls::checked_call(std::uint32_t set, bool is_audited,
+                                 std::optional<std::size_t> hard, bool in_first_block) {
+  const std::array sets = {set};
+  KW_TRY_STATUS(fill(set, is_audited, hard));
+  for (Side* side : {&candidate_, &context_.baseline}) {
+    if (fault_.found()) return {};
+    KW_TRY(LaunchResult done, launch(*side, sets));
+    if (done.end == LaunchEnd::kDone && !fault_.found()) KW_TRY_STATUS(take_snapshot(*side, sets));
+  }
+  return fault_.found() ? Status() : check(sets, in_first_block);
 }
 
 Status JudgedCalls::check(std::span<const std::uint32_t> sets, bool in_first_block) {

@@ -37,6 +37,10 @@ class JudgedCalls {
   // them is due.
   Status check(std::span<const std::uint32_t> sets, bool in_first_block);
 
+  // One call of each side on the set, checked. The baseline is spared where the candidate failed.
+  Status checked_call(std::uint32_t set, bool is_audited, std::optional<std::size_t> hard,
+                      bool in_first_block);
+
   // A call may take so long.
   std::chrono::nanoseconds timeout() const;
   JudgedOutputs& outputs() { return outputs_; }

@@ -2,7 +2,6 @@
 #include "gym/checker/judgement.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/hash.h"
@@ -51,7 +50,7 @@ Result<WorkloadReport> Judgement::run() {
 
 Status Judgement::first_call() {
   const auto start = context_.clock.now();
-  KW_TRY_STATUS(checked_call(0, false, std::nullopt, false));
+  KW_TRY_STATUS(calls_.checked_call(0, false, std::nullopt, false));
   start_times_.load_ms += to_ms(context_.clock.now() - start);
   return {};
 }
@@ -129,24 +128,11 @@ Status Judgement::checked_calls() {
   const std::size_t audited = ordinary[secret.below(ordinary.size())];
   for (std::size_t i = 0; i < calls.size() && !fault_.found(); ++i, ++checked_calls_) {
     if (i >= kCheckedCalls && context_.clock.now() - start > kCheckingTime) break;
-    KW_TRY_STATUS(checked_call(static_cast<std::uint32_t>(i % context_.sets.size()), i == audited,
-                               calls[i], checked_calls_ == 0));
+    KW_TRY_STATUS(calls_.checked_call(static_cast<std::uint32_t>(i % context_.sets.size()),
+                                      i == audited, calls[i], checked_calls_ == 0));
   }
   check_ms_ += to_ms(context_.clock.now() - start);
   return {};
-}
-
-Status Judgement::checked_call(std::uint32_t set, bool is_audited, HardSchedule::Call hard,
-                               bool in_first_block) {
-  const std::array sets = {set};
-  KW_TRY_STATUS(calls_.fill(set, is_audited, hard));
-  for (Side* side : {candidate_.get(), &context_.baseline}) {
-    if (fault_.found()) return {};
-    KW_TRY(LaunchResult done, calls_.launch(*side, sets));
-    if (done.end == LaunchEnd::kDone && !fault_.found())
-      KW_TRY_STATUS(calls_.take_snapshot(*side, sets));
-  }
-  return fault_.found() ? Status() : calls_.check(sets, in_first_block);
 }
 
 WorkloadReport Judgement::report() const {

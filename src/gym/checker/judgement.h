@@ -36,8 +36,6 @@ class Judgement {
   Status profile();  // the calls of a plan, step by step
   std::optional<task::GpuFacts> gpu_facts() const;
   std::vector<HardSchedule::Call> planned_calls();
-  Status checked_call(std::uint32_t set, bool is_audited, HardSchedule::Call hard,
-                      bool in_first_block);
   WorkloadReport report() const;
 
   JudgingContext& context_;

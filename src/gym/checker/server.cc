@@ -34,6 +34,10 @@ Result<CheckerAnswer> handle(os::Message& message, std::unique_ptr<Session>& ses
     return CheckerAnswer(tried);
   }
   LeaseClient lease(control);
+  if (const auto* trial = std::get_if<TrialRequest>(&request)) {
+    KW_TRY(Tried tried, session->try_out(*trial, fds, lease));
+    return CheckerAnswer(tried);
+  }
   KW_TRY(WorkloadReport report, session->judge(std::get<JudgeRequest>(request), fds, lease));
   return CheckerAnswer(std::move(report));
 }

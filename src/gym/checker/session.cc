@@ -10,6 +10,7 @@
 #include "gym/checker/admission.h"
 #include "gym/checker/gpu_call.h"
 #include "gym/checker/judgement.h"
+#include "gym/checker/trial.h"
 
 namespace kw::gym {
 namespace {
@@ -283,7 +284,8 @@ Result<std::optional<Fault>> Session::warm_up(int calls) {
 }
 
 // The memory that a resident executor has mapped stays the candidates', cleared between them.
-Result<std::unique_ptr<Side>> Session::candidate_of(const JudgeRequest& request, ReceivedFds& fds) {
+Result<std::unique_ptr<Side>> Session::candidate_of(const CandidateStart& request,
+                                                    ReceivedFds& fds) {
   auto resident = std::move(resident_);
   const bool is_free = request.memory_is_free || request.resident;
   KW_TRY_STATUS(memory_->renew_candidate(sets_.size(), is_free));
@@ -295,30 +297,54 @@ Result<std::unique_ptr<Side>> Session::candidate_of(const JudgeRequest& request,
   return resident;
 }
 
+JudgingContext Session::context_of(const MeasuringGoal& goal, TimingLease& lease) {
+  return {options_,
+          goal,
+          signature_,
+          sets_,
+          *inputs_,
+          *checker_,
+          backend_.comparer(),
+          *reference_,
+          audits_,
+          hard_,
+          seeds_,
+          *baseline_,
+          reference_time_,
+          backend_.calls_per_launch(),
+          *turn_,
+          lease,
+          backend_.clock(),
+          backend_.machine(),
+          roofline_};
+}
+
+Status Session::keep_resident(std::unique_ptr<Side> side, task::Outcome outcome) {
+  KW_TRY_STATUS(baseline_->rest());
+  if (!leaves_context_usable(outcome)) return {};
+  KW_TRY_STATUS(side->rest());
+  resident_ = std::move(side);
+  return {};
+}
+
+Result<Tried> Session::try_out(const TrialRequest& request, ReceivedFds& fds, TimingLease& lease) {
+  if (baseline_ == nullptr) return fail(ErrorCode::kInternal, "trial before baseline");
+  KW_TRY(auto candidate, candidate_of(request, fds));
+  if (!candidate->executor().has_device_clock())
+    return fail(ErrorCode::kInternal, "a trial of what does not run on a GPU");
+  JudgingContext context = context_of({}, lease);
+  Trial trial(context, std::move(candidate));
+  KW_TRY(const Tried tried, trial.run());
+  KW_TRY_STATUS(keep_resident(trial.take_side(), tried.outcome));
+  return tried;
+}
+
 Result<WorkloadReport> Session::judge(const JudgeRequest& request, ReceivedFds& fds,
                                       TimingLease& lease) {
   if (baseline_ == nullptr) return fail(ErrorCode::kInternal, "judge before baseline");
   KW_TRY_STATUS(audits_.renew(learning()));
   KW_TRY(auto candidate, candidate_of(request, fds));
-  JudgingContext context{options_,
-                         request.goal,
-                         signature_,
-                         sets_,
-                         *inputs_,
-                         *checker_,
-                         backend_.comparer(),
-                         *reference_,
-                         audits_,
-                         hard_,
-                         seeds_,
-                         *baseline_,
-                         reference_time_,
-                         backend_.calls_per_launch(),
-                         *turn_,
-                         lease,
-                         backend_.clock(),
-                         backend_.machine(),
-                         roofline_};
+  JudgingContext context = context_of(request.goal, lease);
   Judgement judgement(context, std::move(candidate));
   KW_TRY(WorkloadReport report, judgement.run());
   if (!views_.empty())
@@ -336,11 +362,8 @@ Result<WorkloadReport> Session::judge(const JudgeRequest& request, ReceivedFds& 
                              join(written, ", "))});
   hard_.save_memory();
   auto side = judgement.take_side();
-  if (!side->executor().has_device_clock()) return report;
-  KW_TRY_STATUS(baseline_->rest());
-  if (!leaves_context_usable(report)) return report;
-  KW_TRY_STATUS(side->rest());
-  resident_ = std::move(side);
+  if (side->executor().has_device_clock())
+    KW_TRY_STATUS(keep_resident(std::move(side), report.outcome));
   return report;
 }
 

@@ -14,6 +14,7 @@
 #include "gym/checker/backend.h"
 #include "gym/checker/hard_cases.h"
 #include "gym/checker/input_source.h"
+#include "gym/checker/judging_context.h"
 #include "gym/checker/kernelbench_trials.h"
 #include "gym/checker/learning.h"
 #include "gym/checker/oracle.h"
@@ -45,6 +46,8 @@ class Session {
   Result<KernelBenchTried> kernelbench(const KernelBenchRequest& request, ReceivedFds& fds);
   // The whole judgement of one candidate. lease: of the resource that is timed.
   Result<WorkloadReport> judge(const JudgeRequest& request, ReceivedFds& fds, TimingLease& lease);
+  // Times a few calls of a candidate on a GPU, and checks one.
+  Result<Tried> try_out(const TrialRequest& request, ReceivedFds& fds, TimingLease& lease);
 
  private:
   explicit Session(Backend& backend) : backend_(backend) {}
@@ -64,7 +67,10 @@ class Session {
   Result<std::unique_ptr<Side>> attach_to_sets(ExecutorSpec spec, ReceivedFds& fds,
                                                const std::string& prefix, OutputMemory& output);
   Result<std::optional<Fault>> warm_up(int calls);
-  Result<std::unique_ptr<Side>> candidate_of(const JudgeRequest& request, ReceivedFds& fds);
+  Result<std::unique_ptr<Side>> candidate_of(const CandidateStart& request, ReceivedFds& fds);
+  JudgingContext context_of(const MeasuringGoal& goal, TimingLease& lease);
+  // After a candidate on a GPU: another one may run in its executor, if this one left it usable.
+  Status keep_resident(std::unique_ptr<Side> side, task::Outcome outcome);
 
   Backend& backend_;
   SessionSeeds seeds_;

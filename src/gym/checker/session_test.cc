@@ -81,13 +81,23 @@ class SessionTest : public ::testing::Test {
   }
   // In the executor of the candidate before.
   Result<WorkloadReport> judge_resident() {
-    os::Message message;
-    message.body["fds"] = {"candidate.source"};
-    message.fds.push_back(os::make_sealed_file("source", "a plan").value());
-    KW_TRY(ReceivedFds fds, ReceivedFds::of(message));
+    KW_TRY(ReceivedFds fds, plan_fds());
     JudgeRequest request;
     request.resident = true;
     return judge(request, fds);
+  }
+  Result<Tried> try_out_resident() {
+    KW_TRY(ReceivedFds fds, plan_fds());
+    TrialRequest request;
+    request.resident = true;
+    KW_TRY(TurnScope turn, TurnScope::begin(session_->turn()));
+    return session_->try_out(request, fds, lease_);
+  }
+  static Result<ReceivedFds> plan_fds() {
+    os::Message message;
+    message.body["fds"] = {"candidate.source"};
+    message.fds.push_back(os::make_sealed_file("source", "a plan").value());
+    return ReceivedFds::of(message);
   }
 
   os::TempDir folder_ = os::TempDir::make("kw-session-").value();
@@ -256,6 +266,40 @@ TEST_F(ResidentExecutor, AWrongCandidateLeavesItAndAFaultTakesIt) {
   EXPECT_EQ(judge_resident().value().outcome, task::Outcome::kRuntimeError);
   EXPECT_EQ(judge_resident().error().code(), ErrorCode::kInternal);
   EXPECT_EQ(judge().value().outcome, task::Outcome::kPassed);
+}
+
+TEST_F(ResidentExecutor, ATrialTimesCallsUnderTheLeaseAndChecksOne) {
+  next_ = {script(compute_workload),
+           script([](const testing::ScriptedCall& call) { call.y()[0] = 1; }),
+           script(compute_workload)};
+  int launches = 0;
+  next_[0].on_launch = [&](int launch, LaunchResult& result) {
+    ++launches;
+    // The first may load code, and the shortest of the others counts; the last is checked.
+    result.device_time = std::chrono::microseconds(launch == 0 ? 1 : 90 - launch);
+    if (launch == 7) result.device_time = std::chrono::microseconds(2);
+  };
+  const int leases = lease_.taken;
+  const Tried right = try_out_resident().value();
+  EXPECT_EQ(right.outcome, task::Outcome::kPassed);
+  EXPECT_EQ(right.call_ns, 84000);
+  EXPECT_EQ(launches, 8);
+  EXPECT_EQ(lease_.taken, leases + 1);
+  EXPECT_EQ(lease_.taken, lease_.given_back);
+  const Tried wrong = try_out_resident().value();
+  EXPECT_EQ(wrong.outcome, task::Outcome::kWrongValue);
+  EXPECT_GT(wrong.call_ns, 0);
+  EXPECT_EQ(judge_resident().value().outcome, task::Outcome::kPassed);
+}
+
+TEST_F(ResidentExecutor, ATrialThatFaultsHasNoTimeAndTakesTheExecutor) {
+  next_ = {script(compute_workload)};
+  next_[0].on_launch = [](int, LaunchResult& result) { result.end = LaunchEnd::kFailed; };
+  next_[0].end.failure = Failure::kKernelFault;
+  const Tried tried = try_out_resident().value();
+  EXPECT_EQ(tried.outcome, task::Outcome::kRuntimeError);
+  EXPECT_EQ(tried.call_ns, 0);
+  EXPECT_EQ(judge_resident().error().code(), ErrorCode::kInternal);
 }
 
 TEST_F(ResidentExecutor, EndsWithItsBaseline) {

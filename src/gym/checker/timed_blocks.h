@@ -32,7 +32,7 @@ class TimedBlocks {
  public:
   TimedBlocks(JudgingContext& context, Side& candidate, JudgedCalls& calls, FirstFault& fault);
 
-  // It needs no turn: it leases the host, block by block.
+  // It needs no turn: it leases the host block by block, and a GPU for about 100 ms at a time.
   Status run();
   const Measured& measured() const { return measured_; }
 
@@ -74,6 +74,8 @@ class TimedBlocks {
   bool is_over(bool is_late);
   bool has_enough(bool is_late);
   Result<LeaseScope> take_lease();
+  // Has the lease when it returns: that of the block before, unless others may want it by now.
+  Status keep_lease();
 
   JudgingContext& context_;
   Side& candidate_;
@@ -90,6 +92,8 @@ class TimedBlocks {
   std::uint32_t first_set_ = 0;             // first set of the next block
   std::vector<double> reference_phase_ns_;  // only with interleaving switched off
   std::chrono::nanoseconds lease_wait_{0};  // while others measured
+  std::optional<LeaseScope> held_;          // of a block
+  CheckerClock::Time held_since_;
 };
 
 }  // namespace kw::gym

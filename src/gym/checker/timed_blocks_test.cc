@@ -42,18 +42,20 @@ struct Launch {
   float x;  // the first input
 };
 
-std::vector<Launch> launches_of(FakeWorkload& workload) {
+std::vector<Launch> launches_of(FakeWorkload& workload, bool device_clock = false) {
   auto seen = std::make_shared<std::vector<Launch>>();
-  auto recording = [seen](bool is_candidate) {
+  auto recording = [seen, device_clock](bool is_candidate) {
     ExecutorScript script;
+    script.device_clock = device_clock;
     script.kernel = [seen, is_candidate](const ScriptedCall& call) {
       testing::compute_workload(call);
       seen->push_back({is_candidate, &call.inputs, call.x()[0]});
     };
-    script.on_launch = [is_candidate](int launch, LaunchResult& result) {
+    script.on_launch = [is_candidate, device_clock](int launch, LaunchResult& result) {
       if (!is_candidate) return;
       result.wall *= 1 + launch % 7;  // the interval stays wide: the time ends the measurement
       result.cpu_time = result.wall;
+      if (device_clock) result.device_time = result.device_span = result.wall;
     };
     return script;
   };
@@ -70,6 +72,16 @@ std::vector<Launch> launches_of(FakeWorkload& workload) {
   EXPECT_TRUE(blocks.run());
   EXPECT_FALSE(fault.found());
   return *seen;
+}
+
+TEST(TimedBlocks, TheHostIsLeasedBlockByBlockAndAGpuForLonger) {
+  FakeWorkload host, gpu;
+  const std::size_t on_host = launches_of(host).size(), on_gpu = launches_of(gpu, true).size();
+  EXPECT_EQ(host.lease.taken, 1 + static_cast<int>(on_host) / 4);  // and once to calibrate
+  EXPECT_GT(gpu.lease.taken, 3);                                   // others get their turn
+  EXPECT_LT(gpu.lease.taken, static_cast<int>(on_gpu) / 20);
+  EXPECT_EQ(host.lease.given_back, host.lease.taken);
+  EXPECT_EQ(gpu.lease.given_back, gpu.lease.taken);
 }
 
 TEST(TimedBlocks, AbbaOnFreshInputsInOtherSetsEveryTime) {

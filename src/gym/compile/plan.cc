@@ -261,8 +261,10 @@ Result<CompilePlan> plan_triton(const task::Candidate& candidate, Json setup, in
 }
 
 Result<CompilePlan> plan_recording(const task::Candidate& candidate, Json setup, int arch,
+                                   const std::vector<std::int64_t>& choices,
                                    const TritonToolchain& toolchain) {
   setup["recorded"] = true;
+  if (!choices.empty()) setup["choices"] = choices;
   return plan_host_code(ArtifactKind::kRecordedPlan, candidate, std::move(setup), arch, toolchain);
 }
 

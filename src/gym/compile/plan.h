@@ -56,8 +56,10 @@ Result<CompilePlan> plan_cpp(const task::Candidate& candidate, const task::Signa
 Result<CompilePlan> plan_triton(const task::Candidate& candidate, Json setup, int arch,
                                 const TritonToolchain& toolchain);
 
-// The same host code recorded: what it launches becomes a launch plan.
+// The same host code recorded: what it launches becomes a launch plan. choices: numbers of the
+// configurations that its first autotuners take.
 Result<CompilePlan> plan_recording(const task::Candidate& candidate, Json setup, int arch,
+                                   const std::vector<std::int64_t>& choices,
                                    const TritonToolchain& toolchain);
 
 // The build of a `cuda`, `ptx` or `cubin` candidate for a GPU ("sm_90a"). Its launches are those of

@@ -125,7 +125,7 @@ TEST(DevicePoison, IsTheHosts) {
 }
 
 TEST(DevicePoison, EachPieceHasASeedOfItsOwn) {
-  const std::size_t bytes = 2 * kPoisonedPiece + 4100 * 4;
+  const std::size_t bytes = 2 * kPoisonedPiece + 4100UL * 4;
   Buffer ours(bytes), theirs(bytes);
   poison(DType::kFloat32, 9, theirs.bytes(bytes));
   ASSERT_TRUE(

@@ -66,6 +66,12 @@ class BenchSession {
   // The evaluation's: what is known of others than the baseline.
   KnownRivals& rivals() { return rivals_; }
 
+  // Whether a program has autotuners whose choices only a clock here can make.
+  virtual bool wants_tuning(const Program& /*program*/) const { return false; }
+  // Makes these choices by a few calls of each configuration beside the baseline, which must have
+  // been started; the program is judged with them.
+  virtual Status tune(Program& /*program*/, const std::stop_token& /*stop*/) { return {}; }
+
   // Begins to start a baseline, in place of the one before; judge() needs one, and waits for it.
   virtual Status start_baseline(const Program& baseline, PairMemory memory) = 0;
   // unused: no candidate was judged beside it yet.

@@ -233,11 +233,20 @@ class Evaluation {
 
   // Noise is nobody's fault: once more.
   Result<WorkloadReport> measure(const task::Workload& workload, BenchSession& session,
-                                 const Program& candidate) {
+                                 Program& candidate) {
     if (timed(workload) && options_.precise) KW_TRY_STATUS(parts_.bench.require_quiet());
+    KW_TRY_STATUS(tune(session, candidate));
     KW_TRY(WorkloadReport report, judge_pairs(session, candidate, timed(workload)));
     if (report.outcome != task::Outcome::kNoisy) return report;
     return judge_pairs(session, candidate, timed(workload));
+  }
+
+  // Untimed workloads too: on a GPU the fastest configuration is what runs there.
+  Status tune(BenchSession& session, Program& candidate) {
+    if (!options_.timing || !session.wants_tuning(candidate)) return {};
+    KW_TRY_STATUS(provide_baseline(session, false, PairMemory::kDrawn));
+    enter("tune");
+    return session.tune(candidate, stop_);
   }
 
   // Others than the baseline that a candidate has to beat, on all timed workloads: once it has
@@ -319,6 +328,12 @@ class Evaluation {
     if (built.program == nullptr)
       return fail(ErrorCode::kInvalidArgument, "the baseline {} does not build: {}",
                   candidate->name, built.mistake + built.unsupported);
+    if (timed && session.wants_tuning(*built.program)) {
+      KW_TRY(const auto reference, session.reference_program(Compilation::kNone));
+      KW_TRY_STATUS(session.start_baseline(*reference, PairMemory::kDrawn));
+      enter("tune");
+      KW_TRY_STATUS(session.tune(*built.program, stop_));
+    }
     return std::move(built.program);
   }
 

@@ -143,6 +143,40 @@ TEST_F(EvaluationTest, ACandidatesFaultEndsWithItsOwnOutcome) {
   EXPECT_EQ(judge("nothing")->outcome, Outcome::kCompileError);
 }
 
+TEST_F(EvaluationTest, AutotunersChooseByTimeBeforeAWorkloadIsJudged) {
+  add_workload("checked", false);
+  gpu.tuned["tuned"] = wrong();
+  EXPECT_EQ(judge("tuned", right())->outcome, Outcome::kWrongValue);
+  EXPECT_EQ(gpu.tunings, 1);  // of the untimed workload, which is the first
+  gpu.tuned["tuned"] = right();
+  EXPECT_EQ(judge("tuned", wrong())->outcome, Outcome::kPassed);
+  EXPECT_EQ(gpu.tunings, 3);
+  request.options.timing = false;
+  EXPECT_EQ(judge("tuned", wrong())->outcome, Outcome::kWrongValue);
+  EXPECT_EQ(gpu.tunings, 3);
+}
+
+TEST_F(EvaluationTest, ABaselinesAutotunersChooseByTimeToo) {
+  task::Candidate baseline;
+  baseline.name = "tuned";
+  baseline.language = task::Language::kCuda;
+  baseline.entry_file = "best.cu";
+  baseline.sources = {{"best.cu", "tuned"}};
+  baseline.hash = task::candidate_hash(baseline);
+  gpu.kernels["tuned"] = right();
+  gpu.kernels["tuned"].wall = std::chrono::milliseconds(8);
+  gpu.tuned["tuned"] = right();
+  gpu.tuned["tuned"].wall = std::chrono::milliseconds(2);
+  request.options.baseline = baseline;
+  ExecutorScript candidate = right();
+  candidate.wall = std::chrono::milliseconds(2);
+  const auto verdict = judge("candidate", candidate);
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  ASSERT_TRUE(verdict->speedup);
+  EXPECT_NEAR(verdict->speedup->median, 1, 0.05);
+  EXPECT_EQ(gpu.tunings, 1);
+}
+
 TEST_F(EvaluationTest, ABuildThatNobodyCanMakeIsUnsupported) {
   gpu.refused["odd"] = "aten.sum computes outside of kernels";
   const auto verdict = judge("odd");

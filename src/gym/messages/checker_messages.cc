@@ -181,6 +181,13 @@ void fields(F& f, M& m) {
   f("candidate", m.candidate);
 }
 
+template <typename F, Is<TrialRequest> M>
+void fields(F& f, M& m) {
+  f("memory_is_free", m.memory_is_free);
+  f("resident", m.resident);
+  f("candidate", m.candidate);
+}
+
 template <typename F, Is<KernelBenchRequest> M>
 void fields(F& f, M& m) {
   f("candidate", m.candidate);
@@ -205,6 +212,12 @@ void fields(F& f, M& m) {
   f("correctness", m.correctness);
 }
 
+template <typename F, Is<Tried> M>
+void fields(F& f, M& m) {
+  f("outcome", m.outcome);
+  f("call_ns", m.call_ns);
+}
+
 template <typename F, Is<CheckerFailed> M>
 void fields(F& f, M& m) {
   f("code", m.code);
@@ -214,9 +227,10 @@ void fields(F& f, M& m) {
 namespace {
 
 // The name of each alternative of a variant, in its order.
-constexpr std::array<std::string_view, 4> kRequests = {"open", "baseline", "judge", "kernelbench"};
-constexpr std::array<std::string_view, 5> kAnswers = {"opened", "baseline", "report", "kernelbench",
-                                                      "failed"};
+constexpr std::array<std::string_view, 5> kRequests = {"open", "baseline", "judge", "kernelbench",
+                                                       "trial"};
+constexpr std::array<std::string_view, 6> kAnswers = {"opened",      "baseline", "report",
+                                                      "kernelbench", "tried",    "failed"};
 
 template <typename Variant, std::size_t N>
 Json write_named(const char* key, const std::array<std::string_view, N>& names,

@@ -22,7 +22,7 @@
 namespace kw::gym {
 
 // Both processes must have the same number. It is raised with every change of a message.
-inline constexpr std::int64_t kCheckerProtocol = 7;
+inline constexpr std::int64_t kCheckerProtocol = 8;
 
 enum class ProblemKind { kDefinition, kModule };
 std::string_view to_string(ProblemKind kind);  // "definition", "module"
@@ -144,20 +144,26 @@ struct MeasuringGoal {
   bool operator==(const MeasuringGoal&) const = default;
 };
 
-// Descriptors: candidate.control, candidate.source, candidate.monitorN.
-struct JudgeRequest {
+// Where a candidate runs. Descriptors: candidate.control, candidate.source, candidate.monitorN.
+struct CandidateStart {
   bool memory_is_free = false;
   // The candidate runs in the executor of the one before, which was left usable
   // (leaves_context_usable()). Then candidate.source is the only descriptor, and the spec is not
   // looked at.
   bool resident = false;
-  MeasuringGoal goal;
   ExecutorSpec candidate;
+};
+struct JudgeRequest : CandidateStart {
+  MeasuringGoal goal;
 };
 struct KernelBenchRequest {
   ExecutorSpec candidate;
 };
-using CheckerRequest = std::variant<OpenRequest, BaselineRequest, JudgeRequest, KernelBenchRequest>;
+// Times a few calls of a candidate on a GPU and checks one: a configuration of an autotuner is
+// tried out.
+struct TrialRequest : CandidateStart {};
+using CheckerRequest =
+    std::variant<OpenRequest, BaselineRequest, JudgeRequest, KernelBenchRequest, TrialRequest>;
 
 // ---- answers
 
@@ -174,12 +180,16 @@ struct BaselineStarted {
 struct KernelBenchTried {
   bool correctness = false;
 };
+struct Tried {
+  task::Outcome outcome = task::Outcome::kPassed;  // of one checked call
+  std::int64_t call_ns = 0;                        // the shortest one; 0: no call ended
+};
 struct CheckerFailed {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
 };
 using CheckerAnswer =
-    std::variant<Opened, BaselineStarted, WorkloadReport, KernelBenchTried, CheckerFailed>;
+    std::variant<Opened, BaselineStarted, WorkloadReport, KernelBenchTried, Tried, CheckerFailed>;
 
 // ---- signals around the timing lease; they have no content
 

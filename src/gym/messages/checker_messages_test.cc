@@ -74,8 +74,8 @@ WorkloadReport full_report() {
 // A message of each kind.
 std::vector<CheckerRequest> requests() {
   BaselineRequest baseline{.exchanged = false, .baseline = full_spec()};
-  return {full_open(), baseline, JudgeRequest{true, true, {0.02, 12.5, 8}, full_spec()},
-          KernelBenchRequest{full_spec()}};
+  return {full_open(), baseline, JudgeRequest{{true, true, full_spec()}, {0.02, 12.5, 8}},
+          KernelBenchRequest{full_spec()}, TrialRequest{{false, true, full_spec()}}};
 }
 std::vector<CheckerAnswer> answers() {
   Opened opened{{"", false, true, {"zeros"}, {"x"}, 1.5}, small_signature(), "[128]"};
@@ -84,6 +84,7 @@ std::vector<CheckerAnswer> answers() {
           BaselineStarted{"it failed", 3},
           full_report(),
           KernelBenchTried{true},
+          Tried{task::Outcome::kWrongValue, 1500},
           CheckerFailed{ErrorCode::kUnavailable, "the baseline failed"}};
 }
 
@@ -181,7 +182,7 @@ TEST(CheckerMessages, AnotherProtocolIsRefused) {
 }
 
 TEST(CheckerMessages, NumbersKeepTheirRange) {
-  Json judge = to_json(CheckerRequest(JudgeRequest{false, false, {}, full_spec()}));
+  Json judge = to_json(CheckerRequest(JudgeRequest{{false, false, full_spec()}, {}}));
   for (const Json& value : {Json(INT64_MAX), Json(1.0), Json("1"), Json(nullptr)}) {
     judge["goal"]["process_pairs"] = value;
     EXPECT_FALSE(checker_request_from_json(judge)) << value.dump();

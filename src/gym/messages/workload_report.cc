@@ -153,8 +153,8 @@ void WorkloadCost::add(const WorkloadCost& more) {
 }
 
 // A fault has cost the context, and who wrote beside its outputs may have written elsewhere.
-bool leaves_context_usable(const WorkloadReport& report) {
-  return report.has_passed() || report.outcome == task::Outcome::kWrongValue;
+bool leaves_context_usable(task::Outcome outcome) {
+  return outcome == task::Outcome::kPassed || outcome == task::Outcome::kWrongValue;
 }
 
 void WorkloadReport::clear_samples() {

@@ -111,8 +111,8 @@ struct WorkloadReport {
   void clear_samples();
 };
 
-// Whether another candidate may run in the context of a GPU in which this one ran.
-bool leaves_context_usable(const WorkloadReport& report);
+// Whether another candidate may run in the context of a GPU in which one with this outcome ran.
+bool leaves_context_usable(task::Outcome outcome);
 
 Json to_json(const WorkloadReport& report);
 // kInvalidArgument names the key. Samples and counts are not range-checked: verdict_from_evidence()

@@ -118,11 +118,12 @@ Result<HostBuild> CandidateBuilder::build_triton(const task::Candidate& candidat
 }
 
 Result<HostBuild> CandidateBuilder::record(const task::Candidate& candidate,
-                                           const ProblemSession& session, int arch) {
+                                           const ProblemSession& session, int arch,
+                                           const std::vector<std::int64_t>& choices) {
   const auto start = Clock::now();
   KW_TRY(TritonToolchain toolchain, triton());
   Json setup = session.call_setup(python_executable(candidate, session.is_module()));
-  auto plan = plan_recording(candidate, std::move(setup), arch, toolchain);
+  auto plan = plan_recording(candidate, std::move(setup), arch, choices, toolchain);
   if (!plan) return refused(std::move(plan).error());
   KW_TRY(BuildOutcome outcome, compile(*plan));
   HostBuild build;

@@ -44,9 +44,10 @@ class CandidateBuilder {
   // For the session's workload. kUnsupported without the language's tool chain.
   Result<HostBuild> build(const task::Candidate& candidate, const ProblemSession& session);
   // Records a Triton candidate's calls: its executable is a launch plan for a GPU of compute
-  // capability arch / 10.
+  // capability arch / 10. choices: numbers of the configurations that its autotuners take
+  // (task::PlanChoice::chosen), in their order; those behind its end are taken by rule.
   Result<HostBuild> record(const task::Candidate& candidate, const ProblemSession& session,
-                           int arch);
+                           int arch, const std::vector<std::int64_t>& choices);
 
  private:
   Result<RunningRole> start(ArtifactKind kind);

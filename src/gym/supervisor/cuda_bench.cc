@@ -1,6 +1,10 @@
 #include "gym/supervisor/cuda_bench.h"
 
+#include <algorithm>
+#include <functional>
+#include <future>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -9,6 +13,7 @@
 #include "gym/cuda/plan_file.h"
 #include "gym/measure/sequential_interval.h"
 #include "gym/supervisor/library_policy.h"
+#include "gym/supervisor/plan_tuning.h"
 #include "os/fd.h"
 #include "os/memory.h"
 
@@ -26,6 +31,42 @@ Result<os::UniqueFd> plan_file_of(DeviceBuild build) {
   return os::make_sealed_file("plan", file);
 }
 
+Result<task::LaunchPlan> plan_of(const Executable& executable) {
+  KW_TRY(os::Mapping file, os::Mapping::whole(executable.plan.get()));
+  KW_TRY(PlanContents contents,
+         read_plan_file({reinterpret_cast<const char*>(file.data()), file.size()}));
+  return std::move(contents.plan);
+}
+
+// A plan that was recorded with each autotuner's choice made by rule.
+class RecordedProgram : public HostProgram {
+ public:
+  RecordedProgram(Executable program, task::Candidate recorded,
+                  std::vector<task::PlanChoice> choices)
+      : HostProgram(std::move(program)),
+        candidate(std::move(recorded)),
+        by_rule(std::move(choices)) {}
+  task::Candidate candidate;
+  std::vector<task::PlanChoice> by_rule;
+  std::optional<TuningResult> tuning;  // once the choices are made by time
+};
+
+// Results of make(i) for i < count, of which so many are made at once as compilers may run here.
+template <typename T>
+std::vector<Result<T>> side_by_side(std::size_t count,
+                                    const std::function<Result<T>(std::size_t)>& make) {
+  const std::size_t threads =
+      std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 8);
+  std::vector<Result<T>> out;
+  for (std::size_t first = 0; first < count; first += threads) {
+    std::vector<std::future<Result<T>>> some;
+    for (std::size_t i = first; i < std::min(count, first + threads); ++i)
+      some.push_back(std::async(std::launch::async, make, i));
+    for (std::future<Result<T>>& one : some) out.push_back(one.get());
+  }
+  return out;
+}
+
 class CudaSession : public HostSession {
  public:
   CudaSession(std::unique_ptr<ProblemSession> session, CandidateBuilder& builder,
@@ -37,8 +78,14 @@ class CudaSession : public HostSession {
     if (candidate.language == task::Language::kPython && side == BuildFor::kBaseline)
       return HostSession::build(candidate, side);
     if (candidate.language == task::Language::kTriton) {
-      KW_TRY(HostBuild recorded, builder().record(candidate, session(), arch_));
-      return build_of(std::move(recorded));
+      KW_TRY(HostBuild recorded, builder().record(candidate, session(), arch_, {}));
+      std::optional<Executable> executable = std::exchange(recorded.executable, std::nullopt);
+      Build out = build_of(std::move(recorded));
+      if (!executable) return out;
+      KW_TRY(task::LaunchPlan plan, plan_of(*executable));
+      out.program = std::make_unique<RecordedProgram>(std::move(*executable), candidate,
+                                                      std::move(plan.choices));
+      return out;
     }
     KW_TRY(DeviceBuild built, plans_.build(candidate, signature()));
     Build out{.program = nullptr,
@@ -52,6 +99,37 @@ class CudaSession : public HostSession {
     KW_TRY(executable.plan, plan_file_of(std::move(built)));
     out.program = std::make_unique<HostProgram>(std::move(executable));
     return out;
+  }
+
+  bool wants_tuning(const Program& program) const override {
+    const auto* recorded = dynamic_cast<const RecordedProgram*>(&program);
+    return recorded != nullptr && !recorded->by_rule.empty() && !recorded->tuning;
+  }
+  // All variants are recorded, then tried out one after the other, and the fastest choices are
+  // recorded together.
+  Status tune(Program& program, const std::stop_token& stop) override {
+    auto& recorded = dynamic_cast<RecordedProgram&>(program);
+    const std::vector<TuningVariant> variants = tuning_variants(recorded.by_rule);
+    auto builds = side_by_side<HostBuild>(variants.size(), [&](std::size_t i) {
+      return record(recorded, configurations_of(recorded.by_rule, variants[i]), stop);
+    });
+    KW_TRY(const Tried of_rule, session().try_out(recorded.executable, stop));
+    std::vector<TriedVariant> tried;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      KW_TRY(const HostBuild build, std::move(builds[i]));
+      tried.push_back({variants[i], std::nullopt});
+      if (!build.executable) continue;
+      KW_TRY(tried.back().tried, session().try_out(*build.executable, stop));
+    }
+    TuningResult result = tuned(recorded.by_rule, of_rule, tried);
+    // Several choices together may be what none of the variants is. Where they cannot be recorded
+    // the rule's stay.
+    if (result.configurations != configurations_of(recorded.by_rule)) {
+      KW_TRY(HostBuild best, record(recorded, result.configurations, stop));
+      if (best.executable) recorded.executable = std::move(*best.executable);
+    }
+    recorded.tuning = std::move(result);
+    return {};
   }
 
   // A candidate that failed or is faster in a context that others had used is judged again in one
@@ -78,18 +156,28 @@ class CudaSession : public HostSession {
   Status complete(Program& candidate, WorkloadReport& report,
                   const Completion& completion) override {
     const bool has_call = report.gpu && report.gpu->call;
-    const bool says_tuning = report.has_passed() && completion.is_first;
+    const auto* recorded = dynamic_cast<const RecordedProgram*>(&candidate);
+    const bool says_tuning =
+        recorded != nullptr && !recorded->by_rule.empty() && report.has_passed();
     if (!has_call && !says_tuning) return {};
-    const os::UniqueFd& plan = static_cast<HostProgram&>(candidate).executable.plan;
-    KW_TRY(os::Mapping file, os::Mapping::whole(plan.get()));
-    KW_TRY(PlanContents contents,
-           read_plan_file({reinterpret_cast<const char*>(file.data()), file.size()}));
-    if (has_call) name_kernels(contents.plan, *report.gpu->call);
-    if (says_tuning) report_tuning(report, contents.plan.configurations);
+    KW_TRY(const task::LaunchPlan plan, plan_of(static_cast<HostProgram&>(candidate).executable));
+    if (has_call) name_kernels(plan, *report.gpu->call);
+    if (!says_tuning) return {};
+    if (recorded->tuning)
+      report_tuning(report, plan.choices, *recorded->tuning);
+    else if (completion.is_first)
+      report_untuned(report, plan.choices);
     return {};
   }
 
  private:
+  // Nothing is recorded after a stop.
+  Result<HostBuild> record(const RecordedProgram& program, const std::vector<std::int64_t>& choices,
+                           const std::stop_token& stop) {
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
+    return builder().record(program.candidate, session(), arch_, choices);
+  }
+
   DeviceBuilder& plans_;
   const int arch_;
 };
@@ -98,7 +186,7 @@ class CudaSession : public HostSession {
 
 bool wants_confirmation(const WorkloadReport& report, const EvalOptions& options) {
   if (!report.gpu || report.gpu->context != task::GpuContext::kResident) return false;
-  if (!report.has_passed()) return !leaves_context_usable(report);
+  if (!report.has_passed()) return !leaves_context_usable(report.outcome);
   if (options.gpu_context != "confirm" || report.candidate_ns.empty()) return false;
   const std::size_t samples = report.candidate_ns.size();
   const task::Speedup speedup =

@@ -21,6 +21,8 @@ class CudaBench : public HostBench {
             int arch)
       : HostBench(std::move(context), builder), plans_(plans), arch_(arch) {}
   std::string_view workload_target() const override { return "cuda"; }
+  // Benchmarks of others name no target, and are meant for a GPU.
+  std::string_view other_workload_target() const override { return "cpu"; }
   // What is missing is never a plan's excuse: it needs nothing but the GPU.
   std::optional<std::string> lacks(const task::Candidate& /*candidate*/,
                                    const std::string& /*told*/) const override {

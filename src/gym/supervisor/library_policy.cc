@@ -113,14 +113,6 @@ std::vector<std::uint32_t> other_configurations(std::uint32_t configurations) {
   return numbers;
 }
 
-void report_tuning(WorkloadReport& report, std::int64_t configurations) {
-  if (configurations < 2) return;
-  report.diagnostics.push_back(
-      {"risk", fmt::format("an autotuner's choice among {} configurations was made by rule, not by "
-                           "time: another one may be faster",
-                           configurations)});
-}
-
 void report_configurations(WorkloadReport& report, const ConfigurationRisk& risk) {
   if (risk.wrong == 0) return;
   report.diagnostics.push_back(

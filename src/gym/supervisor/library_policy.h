@@ -33,7 +33,5 @@ struct ConfigurationRisk {
 std::vector<std::uint32_t> other_configurations(std::uint32_t configurations);
 // A diagnostic where others are wrong: a GPU takes the fastest one.
 void report_configurations(WorkloadReport& report, const ConfigurationRisk& risk);
-// Says that an autotuner's choice among so many was made by rule; nothing for fewer than two.
-void report_tuning(WorkloadReport& report, std::int64_t configurations);
 
 }  // namespace kw::gym

@@ -73,16 +73,6 @@ TEST(LibraryPolicy, OtherConfigurationsAreSpreadAndTheWrongOnesAreARisk) {
   EXPECT_THAT(report.diagnostics[0].message, testing::HasSubstr("4 of 6 other configurations"));
 }
 
-TEST(LibraryPolicy, AChoiceByRuleIsARiskOfTheTime) {
-  WorkloadReport report = passed_report({"a"}, 0);
-  report_tuning(report, 0);
-  report_tuning(report, 1);
-  EXPECT_TRUE(report.diagnostics.empty());
-  report_tuning(report, 12);
-  EXPECT_EQ(report.diagnostics.at(0).kind, "risk");
-  EXPECT_THAT(report.diagnostics[0].message, testing::HasSubstr("among 12 configurations"));
-}
-
 TEST(LibraryPolicy, MoreKernelsThanAreReportedCannotBeJudged) {
   WorkloadReport report = passed_report({"a"}, 0);
   report.launches->kernel_count = 33;

@@ -317,7 +317,7 @@ void ProblemSession::end_resident() {
 
 // The executor that stayed, or one of its own.
 Result<RunningRole> ProblemSession::candidates_role(const Executable& candidate, OutgoingFds& fds,
-                                                    JudgeRequest& request) {
+                                                    CandidateStart& request) {
   if (resident_) {
     RunningRole role = std::move(*resident_);
     resident_.reset();
@@ -328,6 +328,32 @@ Result<RunningRole> ProblemSession::candidates_role(const Executable& candidate,
   }
   request.memory_is_free = std::exchange(last_candidate_is_dead_, false);
   return launch(candidate, fds, "candidate", request.candidate);
+}
+
+template <typename Answer>
+Result<Answer> ProblemSession::ask_beside_baseline(const CheckerRequest& request,
+                                                   const OutgoingFds& fds, const RunningRole& role,
+                                                   const std::stop_token& stop) {
+  std::vector<const sandbox::Sandbox*> own = {oracle_.sandbox.get(), role.sandbox.get()};
+  if (baseline_) own.push_back(baseline_->sandbox.get());
+  EvaluationLease lease(*context_.lease, own);
+  return checker_->request<Answer>(request, fds, lease, stop);
+}
+
+void ProblemSession::keep_resident(RunningRole role, bool is_usable) {
+  resident_ = std::move(role);
+  if (!is_usable) end_resident();
+}
+
+Result<Tried> ProblemSession::try_out(const Executable& plan, const std::stop_token& stop) {
+  OutgoingFds fds;
+  TrialRequest request;
+  KW_TRY(RunningRole role, candidates_role(plan, fds, request));
+  KW_TRY_STATUS(await_baseline());
+  KW_TRY(const Tried tried, ask_beside_baseline<Tried>(request, fds, role, stop));
+  const bool is_quiet = role.log->text().empty();
+  keep_resident(std::move(role), leaves_context_usable(tried.outcome) && is_quiet);
+  return tried;
 }
 
 Result<WorkloadReport> ProblemSession::judge(const Executable& candidate,
@@ -344,22 +370,18 @@ Result<WorkloadReport> ProblemSession::judge(const Executable& candidate,
   request.goal = {options.precise ? kPreciseHalfWidth : options.half_width_percent / 100,
                   options.max_seconds, process_pairs(options)};
   std::chrono::duration<double, std::milli> launched = std::chrono::steady_clock::now() - start;
-  std::vector<const sandbox::Sandbox*> own = {oracle_.sandbox.get(), role.sandbox.get()};
-  if (baseline_) own.push_back(baseline_->sandbox.get());
-  EvaluationLease lease(*context_.lease, own);
-  KW_TRY(WorkloadReport report, checker_->request<WorkloadReport>(request, fds, lease, stop));
+  KW_TRY(WorkloadReport report, ask_beside_baseline<WorkloadReport>(request, fds, role, stop));
   if (is_plan) {
     if (!report.gpu) report.gpu.emplace();
     report.gpu->context = request.resident ? task::GpuContext::kResident : task::GpuContext::kFresh;
   }
   report.cost.load_ms += launched.count();  // the process's start is part of loading
   report.log = role.log->text();
-  const bool is_usable = is_plan && leaves_context_usable(report) && report.log.empty();
+  const bool is_usable = is_plan && leaves_context_usable(report.outcome) && report.log.empty();
   // A violation is proven; a flood of output is reported only where nothing is.
   if (role.log->over_limit() && report.violation.empty())
     report.outcome = task::Outcome::kOutputLimit;
-  resident_ = std::move(role);
-  if (!is_usable) end_resident();
+  keep_resident(std::move(role), is_usable);
   return report;
 }
 

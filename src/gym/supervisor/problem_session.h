@@ -96,6 +96,9 @@ class ProblemSession {
   // the session is of no use. wants_fresh: a plan gets an executor that nobody used before.
   Result<WorkloadReport> judge(const Executable& candidate, const EvalOptions& options,
                                const std::stop_token& stop, bool wants_fresh = true);
+  // Times a few calls of a plan and checks one, beside the baseline. Its executor stays for the
+  // next plan. After an Error likewise.
+  Result<Tried> try_out(const Executable& plan, const std::stop_token& stop);
   // Modules: KernelBench's own trials. After an Error likewise.
   Result<bool> passes_kernelbench(const Executable& candidate, const std::stop_token& stop);
 
@@ -107,7 +110,13 @@ class ProblemSession {
   Result<RunningRole> launch(const Executable& executable, OutgoingFds& fds,
                              const std::string& prefix, ExecutorSpec& spec);
   Result<RunningRole> candidates_role(const Executable& candidate, OutgoingFds& fds,
-                                      JudgeRequest& request);
+                                      CandidateStart& request);
+  // The answer to a request about a candidate that runs in the role, beside the baseline.
+  template <typename Answer>
+  Result<Answer> ask_beside_baseline(const CheckerRequest& request, const OutgoingFds& fds,
+                                     const RunningRole& role, const std::stop_token& stop);
+  // A plan's executor stays for the next plan where another may run in it.
+  void keep_resident(RunningRole role, bool is_usable);
   void end_resident();
 
   Context context_{};

@@ -237,6 +237,24 @@ TEST_F(ResidentPlans, ShareAnExecutorWhileTheyLeaveItUsable) {
   EXPECT_TRUE(request_.memory_is_free);  // the faulting one is dead
 }
 
+TEST_F(ResidentPlans, AreTriedOutInTheExecutorThatJudgesThem) {
+  judge_plan();
+  const std::size_t before = launched();
+  Executable plan;
+  plan.plan = os::make_sealed_file("plan", "KWPLAN1").value();
+  sessions_.answer(Tried{task::Outcome::kWrongValue, 1500});
+  const auto tried = session_->try_out(plan, {});
+  ASSERT_TRUE(tried) << tried.error().message();
+  EXPECT_EQ(tried->call_ns, 1500);
+  EXPECT_TRUE(sessions_.request<TrialRequest>().resident);
+  EXPECT_EQ(judge_plan().gpu->context, task::GpuContext::kResident);
+  EXPECT_EQ(launched(), before);
+  sessions_.answer(Tried{task::Outcome::kTimeout, 0});
+  ASSERT_TRUE(session_->try_out(plan, {}));
+  sessions_.request<TrialRequest>();
+  EXPECT_FALSE(last_is_alive());
+}
+
 TEST_F(ResidentPlans, GetOneOfTheirOwnWhereThatIsAskedFor) {
   judge_plan();
   const std::size_t before = launched();

@@ -19,6 +19,7 @@ class ScriptedProgram : public Program {
  public:
   explicit ScriptedProgram(ExecutorScript chosen) : script(std::move(chosen)) {}
   ExecutorScript script;
+  std::string source = {};  // of a candidate
 };
 
 // What happens on the bench, by the text of a candidate's source. Outlives bench and sessions.
@@ -29,6 +30,7 @@ struct FakeGpu {
   AdmissionFindings findings;                      // of every workload
   std::uint64_t resident_bytes = 1;
   std::function<void(FakeWorkload&)> before_judge;
+  std::map<std::string, ExecutorScript> tuned;  // sources with autotuners, and what they take
   std::map<Compilation, std::chrono::nanoseconds> reference_takes = {
       {Compilation::kNone, std::chrono::milliseconds(2)},
       {Compilation::kDefault, std::chrono::milliseconds(2)},
@@ -36,7 +38,7 @@ struct FakeGpu {
   // By its forms as candidates.
   std::function<void(const ScriptedCall&)> reference_computes = compute_workload;
   // What was done so far.
-  std::atomic<int> opened{0}, baselines{0}, judged{0}, completed{0}, quiet{0};
+  std::atomic<int> opened{0}, baselines{0}, judged{0}, completed{0}, quiet{0}, tunings{0};
 };
 
 class FakeCudaSession : public BenchSession {
@@ -62,8 +64,20 @@ class FakeCudaSession : public BenchSession {
       out.mistake = "there is no kernel " + source;
       return out;
     }
-    out.program = std::make_unique<ScriptedProgram>(found->second);
+    auto program = std::make_unique<ScriptedProgram>(found->second);
+    program->source = source;
+    out.program = std::move(program);
     return out;
+  }
+  bool wants_tuning(const Program& program) const override {
+    return gpu_.tuned.contains(static_cast<const ScriptedProgram&>(program).source);
+  }
+  Status tune(Program& program, const std::stop_token&) override {
+    if (workload_.baseline == nullptr) return fail(ErrorCode::kInternal, "tuning before baseline");
+    ++gpu_.tunings;
+    auto& scripted = static_cast<ScriptedProgram&>(program);
+    scripted.script = gpu_.tuned.at(scripted.source);
+    return {};
   }
   Result<std::unique_ptr<Program>> reference_program(Compilation compilation) override {
     ExecutorScript script;
