@@ -7,7 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 unset KW_PYTHON KW_WERROR
-joined="-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2"
+joined="-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2"
 fail() {
   printf 'FAILED %s: %s\n' "$case" "$*" >&2
   sed 's/^/  stderr: /' "$scratch/err" >&2
