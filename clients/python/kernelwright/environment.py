@@ -149,6 +149,11 @@ class Environment:
         try:
             while True:
                 message = self._next_message()
+                if message["type"] == "pause":  # something is to be timed; this client has no work that could stand still
+                    self._tell({"type": "paused"})
+                    continue
+                if message["type"] == "resume":
+                    continue
                 if message.get("id", 0) == 0:
                     raise NoVerdict(f"kernelwright-environment: {message.get('message')}")
                 with self._lock:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelwright.verdict import NoVerdict
 
-PROTOCOL = 1
+PROTOCOL = 2
 MAX_FRAME_BYTES = 16 << 20
 FINISHES = frozenset({"stop", "length", "cancelled", "context", "refused"})
 
