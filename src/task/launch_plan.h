@@ -111,7 +111,7 @@ struct PlanCopy {
 // All steps are timed, and run one after the other.
 using PlanStep = std::variant<PlanLaunch, PlanFill, PlanCopy>;
 
-// What an autotuner of the recorded code took for one key.
+// An autotuner of the recorded code took this for one key.
 struct PlanChoice {
   std::string kernel;               // in messages, as is text; as the candidate named it
   std::int64_t configurations = 2;  // that it had to choose from, at least two

@@ -45,6 +45,32 @@ def verdict(outcome, low=None):
                               "workloads": []})
 
 
+# An environment gives an episode only after it had a standstill.
+PAUSES = """
+import socket
+from kernelwright.environment_messages import PROTOCOL, frame, take_frame
+
+def take():
+    while (message := take_frame(received)) is None:
+        piece = control.recv(1 << 16)
+        if not piece:
+            sys.exit()
+        received.extend(piece)
+    return message
+
+control, received = socket.socket(fileno=3), bytearray()
+take()
+control.sendall(frame({"type": "welcome", "protocol": PROTOCOL, "tasks": ["a"], "about": {}}))
+begin = take()
+control.sendall(frame({"type": "pause"}))
+if take() == {"type": "paused"}:
+    control.sendall(frame({"type": "resume"}))
+    messages = [{"role": "user", "content": "write"}]
+    control.sendall(frame({"type": "began", "id": begin["id"], "observation": {"messages": messages}}))
+    take()
+"""
+
+
 class Decisions(unittest.TestCase):
     """What needs no process."""
 
@@ -94,6 +120,15 @@ class Decisions(unittest.TestCase):
                 take_frame(bytearray(broken))
         with self.assertRaises(ValueError):
             frame({"text": "x" * (16 << 20)})
+
+    def test_an_environment_that_asks_for_a_standstill_has_it(self):
+        with tempfile.TemporaryDirectory() as name:
+            program = pathlib.Path(name) / "environment"
+            program.write_text(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(HERE.parent)!r})\n{PAUSES}")
+            program.chmod(0o755)
+            with Environment({}, program=str(program)) as environment:
+                episode = environment.begin("a").result(timeout=60)
+        self.assertEqual(episode.messages, [{"role": "user", "content": "write"}])
 
     def test_what_is_no_answer_of_an_environment_is_no_reward(self):
         for message in ({"type": "failed", "message": "noise"}, {"type": "stepped", "reward": None}, {"type": "began"},

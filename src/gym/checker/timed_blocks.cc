@@ -68,8 +68,9 @@ Result<LeaseScope> TimedBlocks::take_lease() {
   return lease;
 }
 
-// A GPU's blocks are a few milliseconds long. Between two sessions that take turns after each one
-// its clock falls, samples are more and wider, and most of the time goes into the change.
+// A GPU's blocks are a few milliseconds long. Where two sessions took turns after each one, both
+// needed half as many samples again and waited longer than the other one measured: together they
+// made half as many verdicts as one.
 Status TimedBlocks::keep_lease() {
   if (held_ && context_.clock.now() - held_since_ < kLongestLease) return {};
   held_.reset();

@@ -144,7 +144,8 @@ struct MeasuringGoal {
   bool operator==(const MeasuringGoal&) const = default;
 };
 
-// Where a candidate runs. Descriptors: candidate.control, candidate.source, candidate.monitorN.
+// This says where a candidate runs. Descriptors: candidate.control, candidate.source,
+// candidate.monitorN.
 struct CandidateStart {
   bool memory_is_free = false;
   // The candidate runs in the executor of the one before, which was left usable

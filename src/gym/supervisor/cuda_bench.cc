@@ -1,8 +1,6 @@
 #include "gym/supervisor/cuda_bench.h"
 
 #include <algorithm>
-#include <functional>
-#include <future>
 #include <span>
 #include <thread>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "gym/supervisor/plan_tuning.h"
 #include "os/fd.h"
 #include "os/memory.h"
+#include "os/task_group.h"
 
 namespace kw::gym {
 namespace {
@@ -51,20 +50,9 @@ class RecordedProgram : public HostProgram {
   std::optional<TuningResult> tuning;  // once the choices are made by time
 };
 
-// Results of make(i) for i < count, of which so many are made at once as compilers may run here.
-template <typename T>
-std::vector<Result<T>> side_by_side(std::size_t count,
-                                    const std::function<Result<T>(std::size_t)>& make) {
-  const std::size_t threads =
-      std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 8);
-  std::vector<Result<T>> out;
-  for (std::size_t first = 0; first < count; first += threads) {
-    std::vector<std::future<Result<T>>> some;
-    for (std::size_t i = first; i < std::min(count, first + threads); ++i)
-      some.push_back(std::async(std::launch::async, make, i));
-    for (std::future<Result<T>>& one : some) out.push_back(one.get());
-  }
-  return out;
+// Recorders run side by side, so many at once.
+int recorders() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 1, 8);
 }
 
 class CudaSession : public HostSession {
@@ -110,22 +98,19 @@ class CudaSession : public HostSession {
   Status tune(Program& program, const std::stop_token& stop) override {
     auto& recorded = dynamic_cast<RecordedProgram&>(program);
     const std::vector<TuningVariant> variants = tuning_variants(recorded.by_rule);
-    auto builds = side_by_side<HostBuild>(variants.size(), [&](std::size_t i) {
-      return record(recorded, configurations_of(recorded.by_rule, variants[i]), stop);
-    });
+    KW_TRY(const std::vector<HostBuild> builds, record_variants(recorded, variants, stop));
     KW_TRY(const Tried of_rule, session().try_out(recorded.executable, stop));
     std::vector<TriedVariant> tried;
     for (std::size_t i = 0; i < variants.size(); ++i) {
-      KW_TRY(const HostBuild build, std::move(builds[i]));
       tried.push_back({variants[i], std::nullopt});
-      if (!build.executable) continue;
-      KW_TRY(tried.back().tried, session().try_out(*build.executable, stop));
+      if (!builds[i].executable) continue;
+      KW_TRY(tried.back().tried, session().try_out(*builds[i].executable, stop));
     }
     TuningResult result = tuned(recorded.by_rule, of_rule, tried);
     // Several choices together may be what none of the variants is. Where they cannot be recorded
     // the rule's stay.
     if (result.configurations != configurations_of(recorded.by_rule)) {
-      KW_TRY(HostBuild best, record(recorded, result.configurations, stop));
+      KW_TRY(HostBuild best, record(recorded, result.configurations));
       if (best.executable) recorded.executable = std::move(*best.executable);
     }
     recorded.tuning = std::move(result);
@@ -171,11 +156,28 @@ class CudaSession : public HostSession {
   }
 
  private:
-  // Nothing is recorded after a stop.
-  Result<HostBuild> record(const RecordedProgram& program, const std::vector<std::int64_t>& choices,
-                           const std::stop_token& stop) {
-    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
+  Result<HostBuild> record(const RecordedProgram& program,
+                           const std::vector<std::int64_t>& choices) {
     return builder().record(program.candidate, session(), arch_, choices);
+  }
+  // Gives them in the order of the variants. Nothing is recorded after a stop.
+  Result<std::vector<HostBuild>> record_variants(const RecordedProgram& program,
+                                                 const std::vector<TuningVariant>& variants,
+                                                 const std::stop_token& stop) {
+    std::vector<HostBuild> builds(variants.size());
+    os::TaskGroup group(recorders(), stop, "stopped");
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      group.post([&, i] {
+        if (group.ending()) return;
+        auto built = record(program, configurations_of(program.by_rule, variants[i]));
+        if (built)
+          builds[i] = std::move(*built);
+        else
+          group.end(std::move(built).error());
+      });
+    }
+    KW_TRY_STATUS(group.finish({}));
+    return builds;
   }
 
   DeviceBuilder& plans_;

@@ -35,8 +35,8 @@ struct TriedVariant {
 };
 
 struct TuningResult {
-  // Of each choice the fastest configuration by itself, right or wrong, as Triton's own tuning
-  // takes it. The rule's stays where no other is 2 % faster. Tuners are taken to add up their
+  // Each choice takes the configuration that is fastest by itself, right or wrong, as Triton's own
+  // tuning does. The rule's stays where no other is 2 % faster. Tuners are taken to add up their
   // times.
   std::vector<std::int64_t> configurations = {};
   std::int64_t all = 0;    // variants that there are

@@ -17,7 +17,7 @@
 
 namespace kw::train {
 
-// What a judge needs of an answer. It may outlive the episode here, not the environment.
+// A judge needs this of an answer. It may outlive the episode here, not the environment.
 struct Judgement {
   std::shared_ptr<environment::Episode> episode;
   // Answers of an earlier process, which the environment of this one has not been told yet.
@@ -50,23 +50,22 @@ class OpenEpisode {
   bool has_failed() const;  // the environment gave no reward
   bool has_no_room() const { return no_room_; }
   std::uint64_t number() const { return number_; }
-  // Of the next answer, from 0.
-  std::int64_t next_turn() const { return std::ssize(turns_); }
-  const SharedTokens& context() const { return context_; }  // all before the next answer
+  std::int64_t next_turn() const { return std::ssize(turns_); }  // of the next answer, from 0
+  const SharedTokens& context() const { return context_; }       // all before the next answer
 
   // From kReady: the answer is sampled, or was by an earlier process; then it is here.
   void begin_answer() { state_ = State::kSampled; }
   std::optional<JudgedAnswer> take_saved();
   void answered(environment::Answer answer);
   Judgement judgement();
-  // What the environment said to the latest answer; an error: no reward. most_tokens: of a
+  // Takes what the environment said to the latest answer; an error: no reward. most_tokens: of a
   // conversation that has room for an answer. Errors are those of the chat's template.
   Status settle(Result<environment::Step> step, JudgementTime time, const ChatEncoder& chat,
                 std::int64_t most_tokens);
 
   // Answers that weights before `version` drew, with what is known of them.
   std::vector<JudgedAnswer> answers_before(std::int32_t version) const;
-  // Of the judged turns.
+  // These tell of the judged turns.
   rollout::Trajectory trajectory() const;
   std::vector<std::vector<text::ChatMessage>> conversations() const;
   std::vector<environment::Record> records(const std::string& task) const;
@@ -90,7 +89,7 @@ class OpenEpisode {
   environment::Observation first_;
   State state_ = State::kReady;
   bool no_room_ = false;
-  // Of the next answer.
+  // The next answer begins with these.
   std::vector<text::ChatMessage> conversation_;
   SharedTokens context_;
   std::size_t known_ = 0;

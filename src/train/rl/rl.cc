@@ -259,7 +259,7 @@ Status Run::evaluate(const std::stop_token& stop) {
   return {};
 }
 
-// Of this step, and of those that may be sampled with the weights of before it.
+// Begins this step, and those that may be sampled with the weights of before it.
 Status Run::begin_rollouts(const std::stop_token& stop) {
   const std::int64_t last = std::min(state_.step + settings_.max_staleness, settings_.steps - 1);
   for (std::int64_t step = state_.step; step <= last; ++step)

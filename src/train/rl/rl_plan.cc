@@ -13,8 +13,8 @@
 namespace kw::train {
 namespace {
 
-// Of a token that an answer waits with: of the conversation, and beside it of the answer, with
-// log-probability, weight version and text.
+// A waiting answer takes this much for a token: of the conversation, and, with log-probability,
+// weight version and text, of the answer.
 constexpr std::int64_t kReadBytes = 4, kDrawnBytes = 16;
 constexpr double kDefaultJudgeSeconds = 30;  // max_seconds of gym::EvalOptions
 

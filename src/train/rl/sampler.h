@@ -78,7 +78,7 @@ class Sampler {
   std::vector<std::int32_t> free_;  // slots
   std::vector<Running> running_;
   std::deque<Running> waiting_;  // for a slot, in their order
-  // Of a step; sampled_ has an index of running_ for each sample.
+  // These are of one step; sampled_ has an index of running_ for each sample.
   lm::Step step_;
   std::vector<std::size_t> sampled_;
   std::vector<lm::Sample> samples_;

@@ -70,7 +70,7 @@ Result<Played> Scheduler::play(RolloutPlan plan, const std::stop_token& stop) {
 
 Result<Played> Scheduler::finish(std::int64_t step, const std::stop_token& stop) {
   KW_TRY_STATUS(run(step, stop));
-  // What a lost environment failed to judge says nothing of the answers.
+  // A lost environment says nothing of the answers that it failed to judge.
   KW_TRY_STATUS(parts_.environment.alive());
   return batches_.extract(step).mapped()->played();
 }
