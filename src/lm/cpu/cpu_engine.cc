@@ -198,19 +198,24 @@ void CpuEngine::norm_into(const float* weight, const float* in, std::int64_t row
 
 void CpuEngine::multiply(const Operand& x, std::int64_t rows, const Matrix& w, os::Team::Share part,
                          float* y, std::int64_t y_stride) const {
+  const auto of = [&]<typename X, typename W>(const std::vector<X>& operand, const W* weights) {
+    return Matmul<X, W>{.x = operand.data(),
+                        .rows = rows,
+                        .k = w.columns,
+                        .w = weights,
+                        .scales = w.scales,
+                        .first = part.first,
+                        .last = part.last,
+                        .y = y,
+                        .y_stride = y_stride};
+  };
   switch (w.type) {
     case WeightType::kFloat32:
-      return kernels_.matmul_f32(x.f32.data(), rows, w.columns,
-                                 reinterpret_cast<const float*>(w.data), part.first, part.last, y,
-                                 y_stride);
+      return kernels_.matmul_f32(of(x.f32, reinterpret_cast<const float*>(w.data)));
     case WeightType::kBFloat16:
-      return kernels_.matmul_bf16(x.bf16.data(), rows, w.columns,
-                                  reinterpret_cast<const std::uint16_t*>(w.data), part.first,
-                                  part.last, y, y_stride);
+      return kernels_.matmul_bf16(of(x.bf16, reinterpret_cast<const std::uint16_t*>(w.data)));
     case WeightType::kInt8:
-      return kernels_.matmul_int8(x.bf16.data(), rows, w.columns,
-                                  reinterpret_cast<const std::int8_t*>(w.data), w.scales,
-                                  part.first, part.last, y, y_stride);
+      return kernels_.matmul_int8(of(x.bf16, reinterpret_cast<const std::int8_t*>(w.data)));
   }
 }
 
@@ -306,12 +311,19 @@ void CpuEngine::attend(const Step& step, const LayerParameters& layer, std::int6
     const float* q = qkv_.data() + t * width + head * group * d;
     float* out = attended_.data() + t * config_.query_width() + head * group * d;
     const std::int64_t slot = step.slots[at], positions = step.positions[at] + 1;
+    const auto attention = [&]<typename T>(void (*kernel)(const HeadGroup<T>&)) {
+      kernel({.q = q,
+              .group = group,
+              .d = d,
+              .keys = kv_.keys<T>(index, slot, head),
+              .values = kv_.values<T>(index, slot, head),
+              .positions = positions,
+              .out = out});
+    };
     if (float32_)
-      kernels_.attention_f32(q, group, d, kv_.keys<float>(index, slot, head),
-                             kv_.values<float>(index, slot, head), positions, out);
+      attention(kernels_.attention_f32);
     else
-      kernels_.attention_bf16(q, group, d, kv_.keys<std::uint16_t>(index, slot, head),
-                              kv_.values<std::uint16_t>(index, slot, head), positions, out);
+      attention(kernels_.attention_bf16);
     put(out, out - attended_.data(), group * d, heads_out_);
   }
   team_.barrier();

@@ -5,11 +5,37 @@
 
 namespace kw::lm::cpu {
 
-// What softmax and its entropy need of a row of scaled logits.
+// A row of scaled logits, summed up for softmax and its entropy.
 struct RowStatistics {
   float largest = 0;  // of s * logit
   double sum = 0;     // of exp(s * logit - largest)
   double mean = 0;    // of (s * logit - largest) under the softmax
+};
+
+// The operands and the result of a matmul.
+template <typename X, typename W>
+struct Matmul {
+  const X* x = nullptr;  // [rows, k]
+  std::int64_t rows = 0, k = 0;
+  const W* w = nullptr;  // [., k]
+  const std::uint16_t* scales =
+      nullptr;                       // [.] float16, one a row of w; int8 weights alone have them
+  std::int64_t first = 0, last = 0;  // of w's rows: the columns of y that are computed
+  float* y = nullptr;
+  std::int64_t y_stride = 0;
+};
+
+// One key and value head and the query heads that share it, over positions 0 to positions - 1:
+// out = softmax(q keys^T) values.
+template <typename T>
+struct HeadGroup {
+  const float* q = nullptr;  // [group, d], scaled
+  std::int64_t group = 0;
+  std::int64_t d = 0;         // at most kMaxHeadDim
+  const T* keys = nullptr;    // [positions, d]
+  const T* values = nullptr;  // [positions, d]
+  std::int64_t positions = 0;
+  float* out = nullptr;  // [group, d]
 };
 
 // An element of a result is computed in the same order of additions whatever the number of rows and
@@ -18,17 +44,11 @@ struct RowStatistics {
 struct Kernels {
   std::string_view name;
 
-  // y[m * y_stride + n] = sum over k of x[m * k + .] w[n * k + .], for n in [first, last).
-  // x: [rows, k], w: [., k]. Products of bf16 numbers are added in float32.
-  void (*matmul_f32)(const float* x, std::int64_t rows, std::int64_t k, const float* w,
-                     std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride);
-  void (*matmul_bf16)(const std::uint16_t* x, std::int64_t rows, std::int64_t k,
-                      const std::uint16_t* w, std::int64_t first, std::int64_t last, float* y,
-                      std::int64_t y_stride);
-  // scales: [.] float16, one a row of w.
-  void (*matmul_int8)(const std::uint16_t* x, std::int64_t rows, std::int64_t k,
-                      const std::int8_t* w, const std::uint16_t* scales, std::int64_t first,
-                      std::int64_t last, float* y, std::int64_t y_stride);
+  // y[m * y_stride + n] = sum over k of x[m * k + .] w[n * k + .] for n in [first, last); products
+  // of bf16 numbers are added in float32.
+  void (*matmul_f32)(const Matmul<float, float>& of);
+  void (*matmul_bf16)(const Matmul<std::uint16_t, std::uint16_t>& of);
+  void (*matmul_int8)(const Matmul<std::uint16_t, std::int8_t>& of);
 
   void (*to_bf16)(const float* in, std::int64_t size, std::uint16_t* out);  // ties to even
   // out = in / sqrt(mean(in^2) + epsilon) * weight; out may be in.
@@ -37,14 +57,8 @@ struct Kernels {
   // out = gate / (1 + exp(-gate)) * up; out may be gate.
   void (*silu_multiply)(const float* gate, const float* up, std::int64_t size, float* out);
 
-  // One key/value head and the `group` query heads that share it, over positions 0 to
-  // positions - 1: out = softmax(q keys^T) values. q (scaled): [group, d], keys and values:
-  // [positions, d], out: [group, d]; d is at most kMaxHeadDim.
-  void (*attention_f32)(const float* q, std::int64_t group, std::int64_t d, const float* keys,
-                        const float* values, std::int64_t positions, float* out);
-  void (*attention_bf16)(const float* q, std::int64_t group, std::int64_t d,
-                         const std::uint16_t* keys, const std::uint16_t* values,
-                         std::int64_t positions, float* out);
+  void (*attention_f32)(const HeadGroup<float>& of);
+  void (*attention_bf16)(const HeadGroup<std::uint16_t>& of);
 
   RowStatistics (*row_statistics)(const float* logits, std::int64_t size, float scale);
   // out = exp(scale * logit - largest); block_sums: one for each kSumBlock of them.

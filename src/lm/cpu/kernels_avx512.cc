@@ -1,4 +1,4 @@
-// AVX-512; its products are in matmul_avx512.cc. Compiled with its own flags: nothing from the
+// AVX-512; its matmuls are in matmul_avx512.cc. Compiled with its own flags: nothing from the
 // standard library may be instantiated here, for the linker could take it for the whole program.
 #include <immintrin.h>
 
@@ -77,116 +77,140 @@ inline __m512 load_value(const std::uint16_t* p, __mmask16 mask) {
   return widened(_mm256_maskz_loadu_epi16(mask, p));
 }
 
-// Heads query heads of one key and value head; d is at most Parts * 16, and just that if Whole.
-// Softmax that is corrected when a larger score comes (Milakov and Gimelshein, arXiv:1805.02867),
-// 16 positions at a time, from the first on: a decoded token and one of a prompt are added alike.
-template <typename T, int Parts, int Heads, bool Whole>
-void attend(const float* q, std::int64_t d, const T* keys, const T* values, std::int64_t positions,
-            float* out) {
-  __m512 query[Heads][Parts], sums[Heads][Parts];
-  __mmask16 masks[Parts];
-  for (int i = 0; i < Parts; ++i) {
-    const std::int64_t left = d - i * kLanes;
-    masks[i] = left > 0 ? tail_mask(left) : static_cast<__mmask16>(0);
+// The parts of a key or value: d is at most parts * 16, and just that if whole.
+template <int parts, bool whole>
+struct RowParts {
+  __mmask16 masks[parts];
+
+  [[gnu::always_inline]] inline explicit RowParts(std::int64_t d) {
+    for (int i = 0; i < parts; ++i) {
+      const std::int64_t left = d - std::int64_t{i} * kLanes;
+      masks[i] = left > 0 ? tail_mask(left) : static_cast<__mmask16>(0);
+    }
   }
-  auto load = [&](const auto* row, int i) __attribute__((always_inline)) {
-    return load_value(row + i * kLanes, Whole ? static_cast<__mmask16>(0xFFFF) : masks[i]);
-  };
-  unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
-    unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
-      query[h.value][i.value] = load(q + h.value * d, i.value);
-      sums[h.value][i.value] = _mm512_setzero_ps();
+  template <typename T>
+  [[gnu::always_inline]] inline __m512 load(const T* row, int i) const {
+    return load_value(row + i * kLanes, whole ? static_cast<__mmask16>(0xFFFF) : masks[i]);
+  }
+};
+
+// Products of the heads' queries with the keys of 16 positions, as quarters (sums_avx512.h). Past
+// the last of `left` positions the last key counts again; the caller masks those.
+template <typename T, int parts, int heads, bool whole>
+[[gnu::always_inline]] inline void multiply_keys(const __m512 (&query)[heads][parts],
+                                                 const RowParts<parts, whole>& row, const T* keys,
+                                                 std::int64_t d, std::int64_t left,
+                                                 __m512 (&quarters)[heads][4]) {
+  unrolled<4>([&](auto four) __attribute__((always_inline)) {
+    __m512 dots[heads][4];
+    unrolled<4>([&](auto one) __attribute__((always_inline)) {
+      const std::int64_t j = four.kValue * 4 + one.kValue;
+      const T* key = keys + (j < left ? j : left - 1) * d;
+      unrolled<heads>([&](auto h) __attribute__((always_inline)) {
+        dots[h.kValue][one.kValue] = _mm512_setzero_ps();
+      });
+      unrolled<parts>([&](auto i) __attribute__((always_inline)) {
+        const __m512 part = row.load(key, i.kValue);
+        unrolled<heads>([&](auto h) __attribute__((always_inline)) {
+          dots[h.kValue][one.kValue] =
+              _mm512_fmadd_ps(query[h.kValue][i.kValue], part, dots[h.kValue][one.kValue]);
+        });
+      });
+    });
+    unrolled<heads>([&](auto h) __attribute__((always_inline)) {
+      const auto& of = dots[h.kValue];
+      quarters[h.kValue][four.kValue] = quarters_of(of[0], of[1], of[2], of[3]);
     });
   });
-  float largest[Heads], weight[Heads];
-  for (int h = 0; h < Heads; ++h) {
+}
+
+// One head's softmax so far: sums are of exp(score - largest) times values, weight of exp alone.
+template <int parts>
+[[gnu::always_inline]] inline __m512 next_shares(const __m512 (&quarters)[4], __mmask16 there,
+                                                 float& largest, float& weight,
+                                                 __m512 (&sums)[parts]) {
+  const __m512 s =
+      _mm512_mask_mov_ps(_mm512_set1_ps(-3.0e38F), there,
+                         sums_of_quarters(quarters[0], quarters[1], quarters[2], quarters[3]));
+  const float highest = _mm512_reduce_max_ps(s);
+  if (highest > largest) {
+    const __m512 correction = exp_of(_mm512_set1_ps(largest - highest));
+    unrolled<parts>([&](auto i) __attribute__((always_inline)) {
+      sums[i.kValue] = _mm512_mul_ps(sums[i.kValue], correction);
+    });
+    weight *= _mm512_cvtss_f32(correction);
+    largest = highest;
+  }
+  const __m512 p = _mm512_maskz_mov_ps(there, exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest))));
+  weight += _mm512_reduce_add_ps(p);
+  return p;
+}
+
+// `heads` query heads from row g on: a key or value is loaded once for all of them.
+// Softmax that is corrected when a larger score comes (Milakov and Gimelshein, arXiv:1805.02867),
+// 16 positions at a time, from the first on: a decoded token and one of a prompt are added alike.
+template <typename T, int parts, int heads, bool whole>
+void attend(const HeadGroup<T>& of, std::int64_t g) {
+  const std::int64_t d = of.d, positions = of.positions;
+  const float* q = of.q + g * d;
+  float* out = of.out + g * d;
+  const RowParts<parts, whole> row(d);
+  __m512 query[heads][parts], sums[heads][parts];
+  unrolled<heads>([&](auto h) __attribute__((always_inline)) {
+    unrolled<parts>([&](auto i) __attribute__((always_inline)) {
+      query[h.kValue][i.kValue] = row.load(q + h.kValue * d, i.kValue);
+      sums[h.kValue][i.kValue] = _mm512_setzero_ps();
+    });
+  });
+  float largest[heads], weight[heads];
+  for (int h = 0; h < heads; ++h) {
     largest[h] = -3.0e38F;
     weight[h] = 0;
   }
   for (std::int64_t first = 0; first < positions; first += kLanes) {
     const std::int64_t left = positions - first;
     const int here = left < kLanes ? static_cast<int>(left) : kLanes;
-    __m512 quarters[Heads][4];
-    unrolled<4>([&](auto four) __attribute__((always_inline)) {
-      __m512 dots[Heads][4];
-      unrolled<4>([&](auto one) __attribute__((always_inline)) {
-        // Past the end the last position again; it is masked below.
-        const std::int64_t j = four.value * 4 + one.value;
-        const T* key = keys + (first + (j < left ? j : left - 1)) * d;
-        unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
-          dots[h.value][one.value] = _mm512_setzero_ps();
-        });
-        unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
-          const __m512 part = load(key, i.value);
-          unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
-            dots[h.value][one.value] =
-                _mm512_fmadd_ps(query[h.value][i.value], part, dots[h.value][one.value]);
-          });
-        });
-      });
-      unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
-        const auto& of = dots[h.value];
-        quarters[h.value][four.value] = quarters_of(of[0], of[1], of[2], of[3]);
-      });
-    });
-    alignas(64) float shares[Heads][kLanes];
-    unrolled<Heads>([&](auto head) __attribute__((always_inline)) {
-      constexpr int h = head.value;
-      const __mmask16 there = tail_mask(here);
-      const __m512 s = _mm512_mask_mov_ps(
-          _mm512_set1_ps(-3.0e38F), there,
-          sums_of_quarters(quarters[h][0], quarters[h][1], quarters[h][2], quarters[h][3]));
-      const float highest = _mm512_reduce_max_ps(s);
-      if (highest > largest[h]) {
-        const __m512 correction = exp_of(_mm512_set1_ps(largest[h] - highest));
-        unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
-          sums[h][i.value] = _mm512_mul_ps(sums[h][i.value], correction);
-        });
-        weight[h] *= _mm512_cvtss_f32(correction);
-        largest[h] = highest;
-      }
-      const __m512 p =
-          _mm512_maskz_mov_ps(there, exp_of(_mm512_sub_ps(s, _mm512_set1_ps(largest[h]))));
-      weight[h] += _mm512_reduce_add_ps(p);
-      _mm512_store_ps(shares[h], p);
+    __m512 quarters[heads][4];
+    multiply_keys<T, parts, heads, whole>(query, row, of.keys + first * d, d, left, quarters);
+    alignas(64) float shares[heads][kLanes];
+    unrolled<heads>([&](auto h) __attribute__((always_inline)) {
+      _mm512_store_ps(shares[h.kValue],
+                      next_shares<parts>(quarters[h.kValue], tail_mask(here), largest[h.kValue],
+                                         weight[h.kValue], sums[h.kValue]));
     });
     for (int j = 0; j < here; ++j) {
-      const T* value = values + (first + j) * d;
-      unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
-        const __m512 part = load(value, i.value);
-        unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
-          sums[h.value][i.value] =
-              _mm512_fmadd_ps(_mm512_set1_ps(shares[h.value][j]), part, sums[h.value][i.value]);
+      const T* value = of.values + (first + j) * d;
+      unrolled<parts>([&](auto i) __attribute__((always_inline)) {
+        const __m512 part = row.load(value, i.kValue);
+        unrolled<heads>([&](auto h) __attribute__((always_inline)) {
+          sums[h.kValue][i.kValue] =
+              _mm512_fmadd_ps(_mm512_set1_ps(shares[h.kValue][j]), part, sums[h.kValue][i.kValue]);
         });
       });
     }
   }
-  unrolled<Heads>([&](auto h) __attribute__((always_inline)) {
-    const __m512 total = _mm512_set1_ps(weight[h.value]);
-    unrolled<Parts>([&](auto i) __attribute__((always_inline)) {
-      _mm512_mask_storeu_ps(out + h.value * d + i.value * kLanes, masks[i.value],
-                            _mm512_div_ps(sums[h.value][i.value], total));
+  unrolled<heads>([&](auto h) __attribute__((always_inline)) {
+    const __m512 total = _mm512_set1_ps(weight[h.kValue]);
+    unrolled<parts>([&](auto i) __attribute__((always_inline)) {
+      _mm512_mask_storeu_ps(out + h.kValue * d + i.kValue * kLanes, row.masks[i.kValue],
+                            _mm512_div_ps(sums[h.kValue][i.kValue], total));
     });
   });
 }
 
-// Two query heads at a time: a key or value is loaded once for both.
-template <typename T, int Parts, bool Whole>
-void attend_group(const float* q, std::int64_t group, std::int64_t d, const T* keys,
-                  const T* values, std::int64_t positions, float* out) {
+template <typename T, int parts, bool whole>
+void attend_group(const HeadGroup<T>& of) {
   std::int64_t g = 0;
-  for (; g + 2 <= group; g += 2)
-    attend<T, Parts, 2, Whole>(q + g * d, d, keys, values, positions, out + g * d);
-  if (g < group) attend<T, Parts, 1, Whole>(q + g * d, d, keys, values, positions, out + g * d);
+  for (; g + 2 <= of.group; g += 2) attend<T, parts, 2, whole>(of, g);
+  if (g < of.group) attend<T, parts, 1, whole>(of, g);
 }
 
 template <typename T>
-void attention(const float* q, std::int64_t group, std::int64_t d, const T* keys, const T* values,
-               std::int64_t positions, float* out) {
+void attention(const HeadGroup<T>& of) {
   auto* run = attend_group<T, kMaxHeadDim / kLanes, false>;
-  if (d <= 128) run = d == 128 ? attend_group<T, 8, true> : attend_group<T, 8, false>;
-  if (d <= 64) run = d == 64 ? attend_group<T, 4, true> : attend_group<T, 4, false>;
-  run(q, group, d, keys, values, positions, out);
+  if (of.d <= 128) run = of.d == 128 ? attend_group<T, 8, true> : attend_group<T, 8, false>;
+  if (of.d <= 64) run = of.d == 64 ? attend_group<T, 4, true> : attend_group<T, 4, false>;
+  run(of);
 }
 
 // Sums of exps over a vocabulary are added in double, 8 lanes.
@@ -244,9 +268,9 @@ void exponentials(const float* logits, std::int64_t size, float scale, float lar
 
 extern const Kernels avx512;
 const Kernels avx512 = {"avx512",
-                        avx512_products::matmul_f32,
-                        avx512_products::matmul_bf16,
-                        avx512_products::matmul_int8,
+                        avx512_matmul::matmul_f32,
+                        avx512_matmul::matmul_bf16,
+                        avx512_matmul::matmul_int8,
                         to_bf16,
                         rms_norm,
                         silu_multiply,

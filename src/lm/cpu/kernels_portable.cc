@@ -30,55 +30,45 @@ inline float sum_of(const float (&lanes)[kLanes]) {
   return (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
 }
 
-template <int Rows, int Columns, typename X, typename W>
+template <int rows, int columns, typename X, typename W>
 void tile(const X* x, const W* w, std::int64_t k, float* y, std::int64_t y_stride) {
-  float sums[Rows][Columns][kLanes] = {};
+  float sums[rows][columns][kLanes] = {};
   std::int64_t at = 0;
   for (; at + kLanes <= k; at += kLanes)
-    for (int n = 0; n < Columns; ++n)
-      for (int m = 0; m < Rows; ++m)
+    for (int n = 0; n < columns; ++n)
+      for (int m = 0; m < rows; ++m)
         for (int i = 0; i < kLanes; ++i)
           sums[m][n][i] += widened(x[m * k + at + i]) * widened(w[n * k + at + i]);
   for (int i = 0; at < k; ++at, ++i)
-    for (int n = 0; n < Columns; ++n)
-      for (int m = 0; m < Rows; ++m)
+    for (int n = 0; n < columns; ++n)
+      for (int m = 0; m < rows; ++m)
         sums[m][n][i] += widened(x[m * k + at]) * widened(w[n * k + at]);
-  for (int n = 0; n < Columns; ++n)
-    for (int m = 0; m < Rows; ++m) y[m * y_stride + n] = sum_of(sums[m][n]);
+  for (int n = 0; n < columns; ++n)
+    for (int m = 0; m < rows; ++m) y[m * y_stride + n] = sum_of(sums[m][n]);
 }
 
 template <typename X, typename W>
-void matmul(const X* x, std::int64_t rows, std::int64_t k, const W* w, std::int64_t first,
-            std::int64_t last, float* y, std::int64_t y_stride) {
-  std::int64_t n = first;
-  for (; n + 2 <= last; n += 2) {
+void matmul(const Matmul<X, W>& of) {
+  const std::int64_t k = of.k;
+  std::int64_t n = of.first;
+  for (; n + 2 <= of.last; n += 2) {
+    const W* w = of.w + n * k;
+    float* y = of.y + n;
     std::int64_t m = 0;
-    for (; m + 2 <= rows; m += 2)
-      tile<2, 2>(x + m * k, w + n * k, k, y + m * y_stride + n, y_stride);
-    if (m < rows) tile<1, 2>(x + m * k, w + n * k, k, y + m * y_stride + n, y_stride);
+    for (; m + 2 <= of.rows; m += 2)
+      tile<2, 2>(of.x + m * k, w, k, y + m * of.y_stride, of.y_stride);
+    if (m < of.rows) tile<1, 2>(of.x + m * k, w, k, y + m * of.y_stride, of.y_stride);
   }
-  if (n < last)
-    for (std::int64_t m = 0; m < rows; ++m)
-      tile<1, 1>(x + m * k, w + n * k, k, y + m * y_stride + n, y_stride);
+  if (n < of.last)
+    for (std::int64_t m = 0; m < of.rows; ++m)
+      tile<1, 1>(of.x + m * k, of.w + n * k, k, of.y + m * of.y_stride + n, of.y_stride);
 }
 
-void matmul_f32(const float* x, std::int64_t rows, std::int64_t k, const float* w,
-                std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride) {
-  matmul(x, rows, k, w, first, last, y, y_stride);
-}
-
-void matmul_bf16(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::uint16_t* w,
-                 std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride) {
-  matmul(x, rows, k, w, first, last, y, y_stride);
-}
-
-void matmul_int8(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::int8_t* w,
-                 const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
-                 std::int64_t y_stride) {
-  matmul(x, rows, k, w, first, last, y, y_stride);
-  for (std::int64_t n = first; n < last; ++n) {
-    const float scale = tensor::half_to_float(scales[n]);
-    for (std::int64_t m = 0; m < rows; ++m) y[m * y_stride + n] *= scale;
+void matmul_int8(const Matmul<std::uint16_t, std::int8_t>& of) {
+  matmul(of);
+  for (std::int64_t n = of.first; n < of.last; ++n) {
+    const float scale = tensor::half_to_float(of.scales[n]);
+    for (std::int64_t m = 0; m < of.rows; ++m) of.y[m * of.y_stride + n] *= scale;
   }
 }
 
@@ -162,10 +152,9 @@ void attend(const float* q, std::int64_t d, const T* keys, const T* values, std:
 }
 
 template <typename T>
-void attention(const float* q, std::int64_t group, std::int64_t d, const T* keys, const T* values,
-               std::int64_t positions, float* out) {
-  for (std::int64_t g = 0; g < group; ++g)
-    attend(q + g * d, d, keys, values, positions, out + g * d);
+void attention(const HeadGroup<T>& of) {
+  for (std::int64_t g = 0; g < of.group; ++g)
+    attend(of.q + g * of.d, of.d, of.keys, of.values, of.positions, of.out + g * of.d);
 }
 
 RowStatistics row_statistics(const float* logits, std::int64_t size, float scale) {
@@ -211,9 +200,16 @@ void exponentials(const float* logits, std::int64_t size, float scale, float lar
 }  // namespace
 
 extern const Kernels KW_KERNELS;
-const Kernels KW_KERNELS = {KW_QUOTED(KW_KERNELS), matmul_f32,       matmul_bf16,
-                            matmul_int8,           to_bf16,          rms_norm,
-                            silu_multiply,         attention<float>, attention<std::uint16_t>,
-                            row_statistics,        exponentials};
+const Kernels KW_KERNELS = {KW_QUOTED(KW_KERNELS),
+                            matmul<float, float>,
+                            matmul<std::uint16_t, std::uint16_t>,
+                            matmul_int8,
+                            to_bf16,
+                            rms_norm,
+                            silu_multiply,
+                            attention<float>,
+                            attention<std::uint16_t>,
+                            row_statistics,
+                            exponentials};
 
 }  // namespace kw::lm::cpu

@@ -40,6 +40,19 @@ std::vector<float> from_bf16(const std::vector<std::uint16_t>& bits) {
 
 struct Product {
   std::int64_t rows, k, columns;
+
+  template <typename X, typename W>
+  Matmul<X, W> of(const std::vector<X>& x, const std::vector<W>& w, std::vector<float>& y) const {
+    return {.x = x.data(),
+            .rows = rows,
+            .k = k,
+            .w = w.data(),
+            .scales = nullptr,
+            .first = 0,
+            .last = columns,
+            .y = y.data(),
+            .y_stride = columns};
+  }
   void expect_near(const std::vector<float>& y, const std::vector<float>& x,
                    const std::vector<float>& w, double scale) const {
     for (std::int64_t m = 0; m < rows; ++m) {
@@ -68,12 +81,12 @@ TEST(Kernels, MultiplyMatrices) {
     for (const Product& p : kProducts) {
       auto x = random_values(p.rows * p.k, 1), w = random_values(p.columns * p.k, 2);
       std::vector<float> y(static_cast<std::size_t>(p.rows * p.columns), NAN);
-      kernels->matmul_f32(x.data(), p.rows, p.k, w.data(), 0, p.columns, y.data(), p.columns);
+      kernels->matmul_f32(p.of(x, w, y));
       p.expect_near(y, x, w, 1);
 
       auto xb = as_bf16(x), wb = as_bf16(w);
       std::fill(y.begin(), y.end(), NAN);
-      kernels->matmul_bf16(xb.data(), p.rows, p.k, wb.data(), 0, p.columns, y.data(), p.columns);
+      kernels->matmul_bf16(p.of(xb, wb, y));
       p.expect_near(y, from_bf16(xb), from_bf16(wb), 1);
 
       std::vector<std::int8_t> wi;
@@ -86,8 +99,9 @@ TEST(Kernels, MultiplyMatrices) {
       std::vector<std::uint16_t> scales(static_cast<std::size_t>(p.columns),
                                         tensor::float_to_half(0.25F));
       std::fill(y.begin(), y.end(), NAN);
-      kernels->matmul_int8(xb.data(), p.rows, p.k, wi.data(), scales.data(), 0, p.columns, y.data(),
-                           p.columns);
+      auto int8 = p.of(xb, wi, y);
+      int8.scales = scales.data();
+      kernels->matmul_int8(int8);
       p.expect_near(y, from_bf16(xb), wf, 0.25);
     }
   }
@@ -95,14 +109,20 @@ TEST(Kernels, MultiplyMatrices) {
 
 // A piece of a prompt that nothing is drawn from has no rows for the head, and no logits.
 TEST(Kernels, NoRowsTouchNothing) {
-  auto w = random_values(64 * 77, 4);
+  const Product none{0, 64, 77};
+  auto w = random_values(none.k * none.columns, 4);
   auto wb = as_bf16(w);
   std::vector<std::int8_t> wi(w.size(), 1);
   std::vector<std::uint16_t> scales(77, tensor::float_to_half(0.25F));
+  const std::vector<float> x;
+  const std::vector<std::uint16_t> xb;
+  std::vector<float> y;
   for (const Kernels* kernels : all_kernels()) {
-    kernels->matmul_f32(nullptr, 0, 64, w.data(), 0, 77, nullptr, 77);
-    kernels->matmul_bf16(nullptr, 0, 64, wb.data(), 0, 77, nullptr, 77);
-    kernels->matmul_int8(nullptr, 0, 64, wi.data(), scales.data(), 0, 77, nullptr, 77);
+    kernels->matmul_f32(none.of(x, w, y));
+    kernels->matmul_bf16(none.of(xb, wb, y));
+    auto int8 = none.of(xb, wi, y);
+    int8.scales = scales.data();
+    kernels->matmul_int8(int8);
   }
 }
 
@@ -121,16 +141,23 @@ TEST(Kernels, RowsDoNotDependOnTheBatch) {
         scales.push_back(tensor::float_to_half(0.01F * static_cast<float>(n + 1)));
       auto run = [&](std::int64_t first_row, std::int64_t rows, std::int64_t first, int type) {
         std::vector<float> y(static_cast<std::size_t>(rows * columns), 0);
-        const std::uint16_t* narrow = xb.data() + first_row * k;
-        for (auto [from, to] : {std::pair(std::int64_t{0}, first), std::pair(first, columns)}) {
-          if (type == 0)
-            kernels->matmul_f32(x.data() + first_row * k, rows, k, w.data(), from, to, y.data(),
-                                columns);
-          else if (type == 1)
-            kernels->matmul_bf16(narrow, rows, k, wb.data(), from, to, y.data(), columns);
-          else
-            kernels->matmul_int8(narrow, rows, k, wi.data(), scales.data(), from, to, y.data(),
-                                 columns);
+        for (auto piece : {std::pair(std::int64_t{0}, first), std::pair(first, columns)}) {
+          const auto part = [&](const auto& all, const auto& weights) {
+            auto out = Product{rows, k, columns}.of(all, weights, y);
+            out.x += first_row * k;
+            out.first = piece.first;
+            out.last = piece.second;
+            return out;
+          };
+          if (type == 0) {
+            kernels->matmul_f32(part(x, w));
+          } else if (type == 1) {
+            kernels->matmul_bf16(part(xb, wb));
+          } else {
+            auto int8 = part(xb, wi);
+            int8.scales = scales.data();
+            kernels->matmul_int8(int8);
+          }
         }
         return y;
       };
@@ -183,8 +210,11 @@ TEST(Kernels, Attention) {
         auto q = random_values(group * d, 7), keys = random_values(positions * d, 8),
              values = random_values(positions * d, 9);
         std::vector<float> out(q.size());
-        kernels->attention_f32(q.data(), group, d, keys.data(), values.data(), positions,
-                               out.data());
+        const auto of = [&](const auto& k, const auto& v, std::vector<float>& to) {
+          using T = typename std::decay_t<decltype(k)>::value_type;
+          return HeadGroup<T>{q.data(), group, d, k.data(), v.data(), positions, to.data()};
+        };
+        kernels->attention_f32(of(keys, values, out));
         for (std::int64_t g = 0; g < group; ++g) {
           std::vector<double> shares;
           double sum = 0;
@@ -208,8 +238,8 @@ TEST(Kernels, Attention) {
         auto kb = as_bf16(keys), vb = as_bf16(values);
         auto kf = from_bf16(kb), vf = from_bf16(vb);
         std::vector<float> wide(q.size()), narrow(q.size());
-        kernels->attention_f32(q.data(), group, d, kf.data(), vf.data(), positions, wide.data());
-        kernels->attention_bf16(q.data(), group, d, kb.data(), vb.data(), positions, narrow.data());
+        kernels->attention_f32(of(kf, vf, wide));
+        kernels->attention_bf16(of(kb, vb, narrow));
         ASSERT_EQ(wide, narrow);
       }
     }

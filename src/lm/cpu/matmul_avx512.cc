@@ -15,7 +15,7 @@
 #include "lm/cpu/sums_avx512.h"
 #include "lm/cpu/unrolled.h"
 
-namespace kw::lm::cpu::avx512_products {
+namespace kw::lm::cpu::avx512_matmul {
 namespace {
 
 constexpr std::int64_t kPartBytes = 2048, kNearRows = 8, kWideRows = 64, kFewRows = 4;
@@ -25,7 +25,7 @@ inline __m512bh as_bf16(__m512i bits) {
   return (__m512bh)bits;
 }
 
-// The kinds of products: how a step of k is loaded and added.
+// The kinds of matmuls: how a step of k is loaded and added.
 struct Float32 {
   using X = float;
   using W = float;
@@ -117,13 +117,13 @@ inline void put1(float* y, __m128 sums, const std::uint16_t* scales, bool first)
   _mm_store_ss(y, sums);
 }
 
-// Fetches Lines lines a step.
-template <typename Kind, int Rows, int Columns, int Lines>
+// Fetches `lines` lines a step.
+template <typename Kind, int rows, int columns, int lines>
 void tile(const Part<Kind>& part, Fetch& ahead, float* y, std::int64_t y_stride) {
-  __m512 sums[Rows][Columns];
-  unrolled<Rows>([&](auto m) __attribute__((always_inline)) {
-    unrolled<Columns>([&](auto n) __attribute__((always_inline)) {
-      sums[m.value][n.value] = _mm512_setzero_ps();
+  __m512 sums[rows][columns];
+  unrolled<rows>([&](auto m) __attribute__((always_inline)) {
+    unrolled<columns>([&](auto n) __attribute__((always_inline)) {
+      sums[m.kValue][n.kValue] = _mm512_setzero_ps();
     });
   });
   const typename Kind::X* const x = part.x;
@@ -131,15 +131,15 @@ void tile(const Part<Kind>& part, Fetch& ahead, float* y, std::int64_t y_stride)
   const std::int64_t x_stride = part.x_stride, w_stride = part.w_stride, length = part.length;
   Fetch fetch = ahead;
   auto step = [&](std::int64_t at, __mmask32 mask) __attribute__((always_inline)) {
-    typename Kind::V wide[Columns];
-    unrolled<Lines>([&](auto) __attribute__((always_inline)) { fetch.line(); });
-    unrolled<Columns>([&](auto n) __attribute__((always_inline)) {
-      wide[n.value] = Kind::load_w(w + n.value * w_stride + at, mask);
+    typename Kind::V wide[columns];
+    unrolled<lines>([&](auto) __attribute__((always_inline)) { fetch.line(); });
+    unrolled<columns>([&](auto n) __attribute__((always_inline)) {
+      wide[n.kValue] = Kind::load_w(w + n.kValue * w_stride + at, mask);
     });
-    unrolled<Rows>([&](auto m) __attribute__((always_inline)) {
-      typename Kind::V one = Kind::load_x(x + m.value * x_stride + at, mask);
-      unrolled<Columns>([&](auto n) __attribute__((always_inline)) {
-        sums[m.value][n.value] = Kind::add(sums[m.value][n.value], one, wide[n.value]);
+    unrolled<rows>([&](auto m) __attribute__((always_inline)) {
+      typename Kind::V one = Kind::load_x(x + m.kValue * x_stride + at, mask);
+      unrolled<columns>([&](auto n) __attribute__((always_inline)) {
+        sums[m.kValue][n.kValue] = Kind::add(sums[m.kValue][n.kValue], one, wide[n.kValue]);
       });
     });
   };
@@ -148,87 +148,84 @@ void tile(const Part<Kind>& part, Fetch& ahead, float* y, std::int64_t y_stride)
   if (at < length) step(at, (__mmask32{1} << static_cast<unsigned>(length - at)) - 1);
   ahead = fetch;
 
-  if constexpr (Columns == 1) {
+  if constexpr (columns == 1) {
     const __m512 zero = _mm512_setzero_ps();
-    unrolled<Rows>([&](auto m) __attribute__((always_inline)) {
-      put1(y + m.value * y_stride, sum_of_quarters(quarters_of(sums[m.value][0], zero, zero, zero)),
-           part.scales, part.first);
+    unrolled<rows>([&](auto m) __attribute__((always_inline)) {
+      put1(y + m.kValue * y_stride,
+           sum_of_quarters(quarters_of(sums[m.kValue][0], zero, zero, zero)), part.scales,
+           part.first);
     });
   } else {
-    unrolled<Columns / 4>([&](auto four) __attribute__((always_inline)) {
-      constexpr int n = four.value * 4;
-      const std::uint16_t* scales = part.scales == nullptr ? nullptr : part.scales + n;
-      __m512 quarters[Rows];
-      unrolled<Rows>([&](auto m) __attribute__((always_inline)) {
-        const auto& of = sums[m.value];
-        quarters[m.value] = quarters_of(of[n], of[n + 1], of[n + 2], of[n + 3]);
+    unrolled<columns / 4>([&](auto four) __attribute__((always_inline)) {
+      constexpr int kFirst = four.kValue * 4;
+      const std::uint16_t* scales = part.scales == nullptr ? nullptr : part.scales + kFirst;
+      __m512 quarters[rows];
+      unrolled<rows>([&](auto m) __attribute__((always_inline)) {
+        const auto& of = sums[m.kValue];
+        quarters[m.kValue] =
+            quarters_of(of[kFirst], of[kFirst + 1], of[kFirst + 2], of[kFirst + 3]);
       });
-      if constexpr (Rows == 4) {
+      if constexpr (rows == 4) {
         __m512 all = sums_of_quarters(quarters[0], quarters[1], quarters[2], quarters[3]);
         unrolled<4>([&](auto m) __attribute__((always_inline)) {
-          put4(y + m.value * y_stride + n, _mm512_extractf32x4_ps(all, m.value), scales,
+          put4(y + m.kValue * y_stride + kFirst, _mm512_extractf32x4_ps(all, m.kValue), scales,
                part.first);
         });
       } else {
-        unrolled<Rows>([&](auto m) __attribute__((always_inline)) {
-          put4(y + m.value * y_stride + n, sum_of_quarters(quarters[m.value]), scales, part.first);
+        unrolled<rows>([&](auto m) __attribute__((always_inline)) {
+          put4(y + m.kValue * y_stride + kFirst, sum_of_quarters(quarters[m.kValue]), scales,
+               part.first);
         });
       }
     });
   }
 }
 
-template <typename Kind, int Columns, int Lines>
-void rows_of_tile(const Part<Kind>& part, std::int64_t rows, Fetch& ahead, float* y,
+template <typename Kind, int columns, int lines>
+void rows_of_tile(const Part<Kind>& part, std::int64_t here, Fetch& ahead, float* y,
                   std::int64_t y_stride) {
-  switch (rows) {
+  switch (here) {
     case 1:
-      return tile<Kind, 1, Columns, Lines>(part, ahead, y, y_stride);
+      return tile<Kind, 1, columns, lines>(part, ahead, y, y_stride);
     case 2:
-      return tile<Kind, 2, Columns, Lines>(part, ahead, y, y_stride);
+      return tile<Kind, 2, columns, lines>(part, ahead, y, y_stride);
     case 3:
-      return tile<Kind, 3, Columns, Lines>(part, ahead, y, y_stride);
+      return tile<Kind, 3, columns, lines>(part, ahead, y, y_stride);
     default:
-      return tile<Kind, 4, Columns, Lines>(part, ahead, y, y_stride);
+      return tile<Kind, 4, columns, lines>(part, ahead, y, y_stride);
   }
 }
 
-// Up to kFewRows of x by Columns rows of w, along all of k.
-template <typename Kind, int Columns>
-void along(Part<Kind> part, std::int64_t rows, std::int64_t k, const std::uint16_t* scales,
-           Fetch& ahead, float* y, std::int64_t y_stride) {
+// Up to kFewRows of x by `columns` rows of w from row n on, along all of k.
+template <typename Kind, int columns>
+void along(const Matmul<typename Kind::X, typename Kind::W>& of, std::int64_t n, Fetch& ahead) {
   constexpr std::int64_t kLines =
-      Columns * Kind::kStep * static_cast<std::int64_t>(sizeof(typename Kind::W)) / kLine;
-  const std::int64_t length = part_of<Kind>(k);
-  for (std::int64_t at = 0; at < k; at += length) {
+      columns * Kind::kStep * static_cast<std::int64_t>(sizeof(typename Kind::W)) / kLine;
+  const std::int64_t length = part_of<Kind>(of.k);
+  Part<Kind> part{of.x, of.k, of.w + n * of.k, of.k, 0, nullptr, false};
+  for (std::int64_t at = 0; at < of.k; at += length) {
     part.first = at == 0;
-    part.length = k - at < length ? k - at : length;
-    part.scales = at + length >= k ? scales : nullptr;
-    rows_of_tile<Kind, Columns, kLines>(part, rows, ahead, y, y_stride);
+    part.length = of.k - at < length ? of.k - at : length;
+    part.scales = of.scales != nullptr && at + length >= of.k ? of.scales + n : nullptr;
+    rows_of_tile<Kind, columns, kLines>(part, of.rows, ahead, of.y + n, of.y_stride);
     part.x += length;
     part.w += length;
   }
 }
 
 template <typename Kind>
-void multiply_few(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
-                  const typename Kind::W* w, const std::uint16_t* scales, std::int64_t first,
-                  std::int64_t last, float* y, std::int64_t y_stride) {
-  if (rows == 0) return;  // a piece of a prompt that nothing is drawn from
-  auto part_at = [&](std::int64_t n) { return Part<Kind>{x, k, w + n * k, k, 0, nullptr, false}; };
-  auto scales_at = [&](std::int64_t n) { return scales == nullptr ? nullptr : scales + n; };
-  const std::int64_t wide = rows <= 2 ? 8 : 4;
+void multiply_few(const Matmul<typename Kind::X, typename Kind::W>& of) {
+  if (of.rows == 0) return;  // a piece of a prompt that nothing is drawn from
+  const std::int64_t wide = of.rows <= 2 ? 8 : 4;
   // A tile ahead; past the end it is what is likely to come next.
   Fetch ahead;
-  ahead.row = reinterpret_cast<const char*>(w + (first + wide) * k);
+  ahead.row = reinterpret_cast<const char*>(of.w + (of.first + wide) * of.k);
   ahead.bytes = INT64_MAX;
-  std::int64_t n = first;
+  std::int64_t n = of.first;
   if (wide == 8)  // more chains of additions side by side
-    for (; n + 8 <= last; n += 8)
-      along<Kind, 8>(part_at(n), rows, k, scales_at(n), ahead, y + n, y_stride);
-  for (; n + 4 <= last; n += 4)
-    along<Kind, 4>(part_at(n), rows, k, scales_at(n), ahead, y + n, y_stride);
-  for (; n < last; ++n) along<Kind, 1>(part_at(n), rows, k, scales_at(n), ahead, y + n, y_stride);
+    for (; n + 8 <= of.last; n += 8) along<Kind, 8>(of, n, ahead);
+  for (; n + 4 <= of.last; n += 4) along<Kind, 4>(of, n, ahead);
+  for (; n < of.last; ++n) along<Kind, 1>(of, n, ahead);
 }
 
 // A part of `columns` rows of w by the same part of up to kNearRows of x.
@@ -279,51 +276,53 @@ void convert_rows(const std::int8_t* from, std::int64_t rows, std::int64_t strid
   }
 }
 
-// Kind is what is multiplied, W what is stored.
+// The rows of w that a block takes, from row n on, of the part of k that begins at `at`; past k's
+// end the next block's first part, and nothing past the last row.
+template <typename X, typename W>
+Fetch block_at(const Matmul<X, W>& of, std::int64_t length, std::int64_t n, std::int64_t at) {
+  Fetch out;
+  if (at >= of.k) {
+    at = 0;
+    n += kWideRows;
+  }
+  if (n >= of.last) return out;
+  out.row = reinterpret_cast<const char*>(of.w + n * of.k + at);
+  out.rows = of.last - n < kWideRows ? of.last - n : kWideRows;
+  out.bytes = (of.k - at < length ? of.k - at : length) * static_cast<std::int64_t>(sizeof(W));
+  out.stride = of.k * static_cast<std::int64_t>(sizeof(W));
+  return out;
+}
+
+// Multiplies as Kind does; W is how the weights are stored.
 template <typename Kind, typename W>
-void multiply_many(const typename Kind::X* x, std::int64_t rows, std::int64_t k, const W* w,
-                   const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
-                   std::int64_t y_stride) {
+void multiply_many(const Matmul<typename Kind::X, W>& of) {
   constexpr bool kConverts = sizeof(W) != sizeof(typename Kind::W);
   alignas(64) typename Kind::X near[kNearRows * kMaxPart<Kind>];
   alignas(64) typename Kind::W converted[kConverts ? kWideRows * kMaxPart<Kind> : 1];
-  const std::int64_t length = part_of<Kind>(k);
-  auto block_at = [&](std::int64_t n, std::int64_t at) {
-    Fetch out;
-    if (at >= k) {
-      at = 0;
-      n += kWideRows;
-    }
-    if (n >= last) return out;
-    out.row = reinterpret_cast<const char*>(w + n * k + at);
-    out.rows = last - n < kWideRows ? last - n : kWideRows;
-    out.bytes = (k - at < length ? k - at : length) * static_cast<std::int64_t>(sizeof(W));
-    out.stride = k * static_cast<std::int64_t>(sizeof(W));
-    return out;
-  };
-  for (Fetch begin = block_at(first, 0); begin.rows > 0;) begin.line();
-  for (std::int64_t n = first; n < last; n += kWideRows) {
-    const std::int64_t columns = last - n < kWideRows ? last - n : kWideRows;
+  const std::int64_t k = of.k, length = part_of<Kind>(k);
+  for (Fetch begin = block_at(of, length, of.first, 0); begin.rows > 0;) begin.line();
+  for (std::int64_t n = of.first; n < of.last; n += kWideRows) {
+    const std::int64_t columns = of.last - n < kWideRows ? of.last - n : kWideRows;
     for (std::int64_t at = 0; at < k; at += length) {
       Part<Kind> part{};
       part.x = near;
       part.x_stride = length;
       part.length = k - at < length ? k - at : length;
       part.first = at == 0;
-      part.scales = scales != nullptr && at + length >= k ? scales + n : nullptr;
+      part.scales = of.scales != nullptr && at + length >= k ? of.scales + n : nullptr;
       if constexpr (kConverts) {
-        convert_rows(w + n * k + at, columns, k, part.length, converted, length);
+        convert_rows(of.w + n * k + at, columns, k, part.length, converted, length);
         part.w = converted;
         part.w_stride = length;
       } else {
-        part.w = w + n * k + at;
+        part.w = of.w + n * k + at;
         part.w_stride = k;
       }
-      Fetch ahead = block_at(n, at + length);
-      for (std::int64_t m = 0; m < rows; m += kNearRows) {
-        const std::int64_t here = rows - m < kNearRows ? rows - m : kNearRows;
-        copy_rows(x + m * k + at, here, k, part.length, near, length);
-        multiply_near<Kind>(part, here, columns, ahead, y + m * y_stride + n, y_stride);
+      Fetch ahead = block_at(of, length, n, at + length);
+      for (std::int64_t m = 0; m < of.rows; m += kNearRows) {
+        const std::int64_t here = of.rows - m < kNearRows ? of.rows - m : kNearRows;
+        copy_rows(of.x + m * k + at, here, k, part.length, near, length);
+        multiply_near<Kind>(part, here, columns, ahead, of.y + m * of.y_stride + n, of.y_stride);
       }
     }
   }
@@ -331,24 +330,16 @@ void multiply_many(const typename Kind::X* x, std::int64_t rows, std::int64_t k,
 
 }  // namespace
 
-void matmul_f32(const float* x, std::int64_t rows, std::int64_t k, const float* w,
-                std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride) {
-  auto multiply = rows <= kFewRows ? multiply_few<Float32> : multiply_many<Float32, float>;
-  multiply(x, rows, k, w, nullptr, first, last, y, y_stride);
+void matmul_f32(const Matmul<float, float>& of) {
+  (of.rows <= kFewRows ? multiply_few<Float32> : multiply_many<Float32, float>)(of);
 }
 
-void matmul_bf16(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::uint16_t* w,
-                 std::int64_t first, std::int64_t last, float* y, std::int64_t y_stride) {
-  auto multiply =
-      rows <= kFewRows ? multiply_few<BFloat16> : multiply_many<BFloat16, std::uint16_t>;
-  multiply(x, rows, k, w, nullptr, first, last, y, y_stride);
+void matmul_bf16(const Matmul<std::uint16_t, std::uint16_t>& of) {
+  (of.rows <= kFewRows ? multiply_few<BFloat16> : multiply_many<BFloat16, std::uint16_t>)(of);
 }
 
-void matmul_int8(const std::uint16_t* x, std::int64_t rows, std::int64_t k, const std::int8_t* w,
-                 const std::uint16_t* scales, std::int64_t first, std::int64_t last, float* y,
-                 std::int64_t y_stride) {
-  auto multiply = rows <= kFewRows ? multiply_few<Int8> : multiply_many<BFloat16, std::int8_t>;
-  multiply(x, rows, k, w, scales, first, last, y, y_stride);
+void matmul_int8(const Matmul<std::uint16_t, std::int8_t>& of) {
+  (of.rows <= kFewRows ? multiply_few<Int8> : multiply_many<BFloat16, std::int8_t>)(of);
 }
 
-}  // namespace kw::lm::cpu::avx512_products
+}  // namespace kw::lm::cpu::avx512_matmul

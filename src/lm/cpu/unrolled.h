@@ -3,9 +3,9 @@
 
 namespace kw::lm::cpu {
 
-template <int Value>
+template <int number>
 struct Constant {
-  static constexpr int value = Value;
+  static constexpr int kValue = number;
 };
 
 // f(0) to f(N - 1) with constants: arrays that are indexed with them stay in registers.

@@ -20,9 +20,10 @@ TEST(DeviceParameters, AViewFindsEachTensorAtItsNumberOfTheBlocks) {
   config.max_position = 64;
   config.qkv_bias = config.qk_norm = config.mlp_bias = true;
   const Parameters p = Parameters::make(config, WeightType::kFloat32).value();
-  const std::uintptr_t vectors = 1U << 20U, matrices = 1U << 24U;
-  const DeviceParameters view = DeviceParameters::view(
-      {&p, reinterpret_cast<const void*>(vectors), reinterpret_cast<const void*>(matrices)});
+  alignas(256) const std::byte beginnings[512]{};  // of memory that nobody reads
+  const auto vectors = reinterpret_cast<std::uintptr_t>(&beginnings[0]);
+  const auto matrices = reinterpret_cast<std::uintptr_t>(&beginnings[256]);
+  const DeviceParameters view = DeviceParameters::view({&p, &beginnings[0], &beginnings[256]});
   const auto* first = reinterpret_cast<const float*>(p.embedding.data);
   auto matrix = [&](const Matrix& one) {
     return matrices +
