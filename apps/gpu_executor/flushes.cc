@@ -23,7 +23,7 @@ int Flushes::before_call(std::chrono::nanoseconds rest) const {
   // Half as much to spare.
   const auto launches = 3 * launching_ / (2 * one_) + 1;
   const int least = rest > kShortRest ? kAfterRest : kLeast;
-  return static_cast<int>(std::clamp<std::int64_t>(launches, least, kMost));
+  return static_cast<int>(std::clamp<std::int64_t>(launches, least, kMaxFlushes));
 }
 
 }  // namespace kw::gpu_executor

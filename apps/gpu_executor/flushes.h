@@ -13,7 +13,7 @@ class Flushes {
   // After a rest of the GPU of at most kShortRest, and after a longer one.
   static constexpr int kLeast = 8;
   static constexpr int kAfterRest = 24;
-  static constexpr int kMost = 400;
+  static constexpr int kMaxFlushes = 400;
   static constexpr auto kShortRest = std::chrono::milliseconds(15);
 
   // Another program comes, whose launching has not been seen.

@@ -26,7 +26,7 @@ TEST(Flushes, KeepTheGpuBusyWhileTheHostLaunches) {
   EXPECT_EQ(flushes.before_call(0ns), 151);
   EXPECT_EQ(flushes.before_call(1s), 151);
   flushes.saw_launching(1s);
-  EXPECT_EQ(flushes.before_call(0ns), Flushes::kMost);
+  EXPECT_EQ(flushes.before_call(0ns), Flushes::kMaxFlushes);
 }
 
 TEST(Flushes, OneLongLaunchIsForgotten) {

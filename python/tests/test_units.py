@@ -199,7 +199,7 @@ class GpuExecutorTest(unittest.TestCase):
             text = file.read()
         self.assertIn(f"kLeast = {gpu_executor.MIN_FLUSHES};", text)
         self.assertIn(f"kAfterRest = {gpu_executor.FLUSHES_AFTER_REST};", text)
-        self.assertIn(f"kMost = {gpu_executor.MAX_FLUSHES};", text)
+        self.assertIn(f"kMaxFlushes = {gpu_executor.MAX_FLUSHES};", text)
         self.assertIn(f"kShortRest = std::chrono::milliseconds({round(1e3 * gpu_executor.SHORT_REST)});", text)
 
     def test_results_come_in_the_order_of_the_outputs(self):

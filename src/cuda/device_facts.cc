@@ -50,7 +50,7 @@ struct NvmlProcess {  // nvmlProcessInfo_v2
   unsigned gpu_instance, compute_instance;
 };
 constexpr int kSmClock = 1;
-constexpr unsigned kMostUsers = 64;
+constexpr unsigned kMaxUsers = 64;
 
 struct NvmlApi {
   int (*init)();
@@ -110,8 +110,8 @@ Result<DeviceState> device_state(int number) {
     return fail(ErrorCode::kUnsupported, "NVML has no GPU {} (error {})", number, result);
   NvmlMemory memory{};
   if (api.memory(device, &memory) == 0) out.used_bytes = memory.used;
-  std::array<NvmlProcess, kMostUsers> processes{};
-  unsigned count = kMostUsers;
+  std::array<NvmlProcess, kMaxUsers> processes{};
+  unsigned count = kMaxUsers;
   if (api.processes(device, &count, processes.data()) == 0) {
     for (unsigned i = 0; i < count; ++i) {
       const bool known = processes[i].used_memory != ~0ULL;

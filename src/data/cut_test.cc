@@ -1,4 +1,4 @@
-// What is taken out of data sets, and how they are cut.
+// Tests of decontamination, deduplication and splits.
 #include <fstream>
 #include <set>
 
@@ -79,7 +79,7 @@ TEST(Tokens, NamesCommentsAndLayoutDoNotMatter) {
              "    def forward(self, x):\n        return self.act(x)\n"),
       digest("class Other(nn.Module):\n    def __init__(self):\n        self.relu = nn.ReLU()\n"
              "    def forward(self, inp):\n        'docs'\n        return self.relu(inp)\n"));
-  // What the program computes does.
+  // Another computation is another digest.
   EXPECT_NE(digest("def f(x):\n    return torch.relu(x)\n"),
             digest("def f(x):\n    return torch.tanh(x)\n"));
   EXPECT_NE(digest("def f(x, y):\n    return x - y\n"), digest("def f(x, y):\n    return y - x\n"));

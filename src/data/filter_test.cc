@@ -234,7 +234,7 @@ TEST_F(SessionTest, AFailingCellIsDroppedAndTheOthersAreSampled) {
   EXPECT_THAT(findings.failing(), ElementsAre("softmax | split | cpp"));
 }
 
-// Of a generator, each with a problem of its own.
+// A generator's sample, whose problem no other sample has.
 Sample in_cell(const std::string& mark, const std::string& op, const std::string& problem) {
   Sample out = sample_with(mark);
   out.problem = sample_problem(double_problem(problem)).value();

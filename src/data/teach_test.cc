@@ -220,7 +220,7 @@ TEST_F(TeachTest, TheBudgetIsThatOfAllSessions) {
   EXPECT_GT(paid["cost"].get<double>(), 0);
   EXPECT_TRUE(paid.contains("failed"));
   ScriptedServer good({answer("fine")});
-  // What is spent already leaves room for one more worst case, not for another.
+  // The budget minus the tokens spent so far has room for one more worst case, not for two.
   const std::int64_t worst = openai::estimate_prompt_tokens({{"user", "q0"}}) + 50;
   budget.tokens = paid["spent_tokens"].get<std::int64_t>() + worst;
   for (const char* session : {"first", "second"}) {

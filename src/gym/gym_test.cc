@@ -16,7 +16,7 @@ namespace {
 using Time = std::chrono::steady_clock::time_point;
 constexpr Time kNever = Time::max();
 
-// What the target sees, and when it may answer. Outlives the gym.
+// Records the target's requests and says when it may answer. It outlives the gym.
 class Script {
  public:
   // On the gym's threads: returns when finish() was called for the name, or at a stop.

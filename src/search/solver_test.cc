@@ -55,7 +55,7 @@ class Watcher : public Observer {
   std::function<void()> on_wait;
 };
 
-// What a run decided and found, without times: one line an attempt, then the end.
+// A run's decisions and findings without times: one line an attempt, then the end.
 std::string table(const runlog::Run& run) {
   std::string out;
   for (const runlog::ProblemTree& tree : run.problems) {
@@ -255,7 +255,7 @@ TEST_F(SolverTest, CutAnywhereAndGoneOnWith) {
     auto status = solve(folder, *from);
     ASSERT_TRUE(status) << cut << ": " << status.error().message();
     ASSERT_EQ(table(run), expected) << cut;
-    // What had a verdict is not judged again.
+    // Attempts that had a verdict are not judged again.
     runlog::Run before;
     const std::string kept = log.substr(0, cut);
     int judged_before = 0, judged_in_all = 0;

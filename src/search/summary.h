@@ -1,4 +1,4 @@
-// What the tree of attempts keeps of a verdict.
+// The part of a verdict that the tree of attempts keeps.
 #pragma once
 #include "runlog/event.h"
 #include "task/verdict.h"

@@ -34,7 +34,7 @@ Result<task::Problem> FetchedProblems::read(const Json& value, const std::string
   KW_TRY(task::Problem out, fetch(*hash, stop));
   std::lock_guard lock(mutex_);
   problems_.push_front(out);
-  if (problems_.size() > kMost) problems_.pop_back();
+  if (problems_.size() > kMaxProblems) problems_.pop_back();
   return out;
 }
 

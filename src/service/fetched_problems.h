@@ -24,7 +24,7 @@ class FetchedProblems {
                              const std::stop_token& stop);
 
  private:
-  static constexpr std::size_t kMost = 32;
+  static constexpr std::size_t kMaxProblems = 32;
   Result<task::Problem> fetch(const std::string& hash, const std::stop_token& stop);
 
   ServiceClient& client_;

@@ -35,9 +35,9 @@ CLI::Option* wide_number(CLI::App& app, const OptionFacts& facts, std::uint64_t&
 
 CLI::Option* wide_number(CLI::App& app, const OptionFacts& facts, std::int64_t& value) {
   return from_word(app, facts, std::to_string(value), [&value](const std::string& word) -> Status {
-    constexpr double kMost = 1e15;
+    constexpr double kMaxNumber = 1e15;
     KW_TRY(const double number, parse_number(word));
-    KW_TRY_STATUS(check_range("the number", number, -kMost, kMost));
+    KW_TRY_STATUS(check_range("the number", number, -kMaxNumber, kMaxNumber));
     value = std::llround(number);
     return {};
   });

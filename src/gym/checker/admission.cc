@@ -42,7 +42,7 @@ TensorView view_of(const task::Argument& argument, std::span<const std::byte> by
 constexpr std::int64_t kFewElements = 65'536;  // of outputs that further draws are tried on anyway
 constexpr int kFirstDraws = 3;  // after so many a candidate that never passed is settled
 constexpr int kInertDraws = 24;
-constexpr int kMostDraws = 100;
+constexpr int kMaxDraws = 100;
 constexpr int kLeastDraws = 3;
 constexpr int kRunsOfADraw = 10;
 constexpr std::chrono::seconds kDrawingTime{20};
@@ -134,7 +134,8 @@ class Admission {
     const bool is_first = draws_++ == 0;
     KW_TRY(BatteryReport found, battery(instance, comparison));
     std::vector<std::string> passing = std::move(found.wrongly_passing);
-    // Where outputs are judged in parts, an input would be copied to the host and back.
+    // Outputs that are judged in parts are large: this test would copy an input to the host and
+    // back.
     if (is_first && instance.selected.empty()) report_.inert = names_of_inputs();
     KW_TRY(report_.inert, inert(comparison, report_.inert));
     KW_TRY_STATUS(try_hard_inputs(passing, !is_first));
@@ -166,7 +167,7 @@ class Admission {
   Status try_further_draws() {
     if (in_.fixed_inputs || !in_.learned.instances.back().selected.empty()) return {};
     const auto draw_time = kRunsOfADraw * std::max(in_.reference_time, std::chrono::nanoseconds(1));
-    const auto most = std::clamp<std::int64_t>(kDrawingTime / draw_time, kLeastDraws, kMostDraws);
+    const auto most = std::clamp<std::int64_t>(kDrawingTime / draw_time, kLeastDraws, kMaxDraws);
     while (draws_ < most && wants_draw()) {
       Instance instance;
       KW_TRY(bool is_drawn, draw({.count = 2}, instance));

@@ -297,9 +297,9 @@ PlanCall ExecutorClient::plan_call() const {
 }
 
 std::optional<std::int64_t> ExecutorClient::call_bytes() const {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 50U;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50U;
   const std::uint64_t bytes = pages_.reply().call_bytes;
-  if (!on_device_ || bytes == 0 || bytes > kMost) return std::nullopt;
+  if (!on_device_ || bytes == 0 || bytes > kMaxBytes) return std::nullopt;
   return static_cast<std::int64_t>(bytes);
 }
 

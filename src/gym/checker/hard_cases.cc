@@ -1,4 +1,4 @@
-// Which hard inputs there are, and what the reference gives for them.
+// Draws a workload's hard inputs and asks the reference for their outputs.
 #include "gym/checker/hard_cases.h"
 
 #include <algorithm>

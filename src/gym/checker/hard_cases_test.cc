@@ -1,4 +1,4 @@
-// Which hard cases a workload has, and which of them a judgement gets.
+// Tests of the hard cases of a workload, and of the choice that a judgement makes among them.
 #include "gym/checker/hard_cases.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kHashSample = 1ULL << 20U;
 constexpr auto kCpuSlack = std::chrono::milliseconds(2);
 // A machine whose hypervisor takes its cores away counts a few launches' ends late.
-constexpr int kMostRestless = 5;
+constexpr int kMaxRestless = 5;
 
 }  // namespace
 
@@ -127,7 +127,7 @@ bool JudgedCalls::ran_while_frozen(const LaunchResult& launch) {
   ++candidate_launches_;
   if (launch.worked_at_rest().count() > 0) ++restless_launches_;
   return launch.was_moving ||
-         (restless_launches_ > kMostRestless && 2 * restless_launches_ > candidate_launches_);
+         (restless_launches_ > kMaxRestless && 2 * restless_launches_ > candidate_launches_);
 }
 
 Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32_t> sets) {

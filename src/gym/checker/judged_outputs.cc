@@ -149,8 +149,8 @@ Selections JudgedOutputs::doubtful_parts(std::span<const CheckReport> reports) {
     Rng rng(context_.seeds.next());
     if (!reports[j].passed && reports[j].sample.empty()) continue;
     parts[j] = reports[j].passed
-                   ? Selection::random(whole, Oracle::kMostSelected, rng)
-                   : Selection::around(whole, reports[j].sample, Oracle::kMostSelected);
+                   ? Selection::random(whole, Oracle::kMaxSelected, rng)
+                   : Selection::around(whole, reports[j].sample, Oracle::kMaxSelected);
   }
   return any ? parts : Selections();
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kCheckedCalls = 3;  // where nothing is timed, hard ones among them
 // Slow candidates (an interpreter's) get no more calls than that; quick ones all hard cases.
 constexpr auto kCheckingTime = std::chrono::milliseconds(50);
-constexpr std::size_t kMostHardCalls = 32;
+constexpr std::size_t kMaxHardCalls = 32;
 constexpr int kProfiledCalls = 4;  // as many as a profile may take the time of
 // A wrong output of few elements is right in many a call.
 constexpr std::int64_t kFewElements = 64;
@@ -102,7 +102,7 @@ std::optional<task::GpuFacts> Judgement::gpu_facts() const {
 // The first kCheckedCalls: with hard cases one of them is ordinary.
 std::vector<HardSchedule::Call> Judgement::planned_calls() {
   std::vector<HardSchedule::Call> calls;
-  for (std::size_t number : context_.hard.choose(kMostHardCalls, 1)) calls.emplace_back(number);
+  for (std::size_t number : context_.hard.choose(kMaxHardCalls, 1)) calls.emplace_back(number);
   Rng secret(context_.seeds.next());
   // The first two cases, which are mixes of all kinds, are among the first calls.
   constexpr std::size_t kFirst = 2;

@@ -84,7 +84,7 @@ TEST(Judgement, MeasuresARightCandidate) {
   const auto reference = report->at("reference_ns").get<std::vector<double>>();
   ASSERT_GE(candidate.size(), 8U);
   ASSERT_EQ(candidate.size(), reference.size());
-  // What a null launch costs is taken off.
+  // The time of an empty launch is subtracted.
   EXPECT_TRUE(std::ranges::all_of(candidate, [](double ns) { return ns == 1e6; }));
   EXPECT_TRUE(std::ranges::all_of(reference, [](double ns) { return ns == 2e6; }));
   EXPECT_EQ(report->at("null_launch_ns"), 10000);

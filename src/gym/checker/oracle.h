@@ -58,10 +58,10 @@ class Oracle {
     const Selections* selected = nullptr;
   };
   // Whether a run can give parts of outputs: then those that Run::selected names are such parts.
-  // Those of more than kLargeOutput elements should be, by about kMostSelected of them.
+  // Those of more than kLargeOutput elements should be, by about kMaxSelected of them.
   virtual bool selects() const { return false; }
   static constexpr std::int64_t kLargeOutput = std::int64_t{1} << 24U;
-  static constexpr std::size_t kMostSelected = std::size_t{1} << 22U;
+  static constexpr std::size_t kMaxSelected = std::size_t{1} << 22U;
 
   // Gives the next run its inputs and statics (null: none): copied to the exchange, or named where
   // they lie.

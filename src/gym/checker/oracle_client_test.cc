@@ -29,7 +29,7 @@ class OracleClientTest : public ::testing::Test {
                                    turn_, clock_)
                   .value();
   }
-  // What the process will answer to the next request; text is written to its memory at once.
+  // Sets the answer of the process to its next request; text is written to its memory at once.
   void answer(std::uint32_t status, const std::string& text = "") {
     if (!text.empty()) std::memcpy(text_.data(), text.data(), text.size());
     OracleReply reply{};

@@ -80,7 +80,7 @@ class OutputChecker {
   // kInvalidArgument: the reference gives NaN on these inputs.
   Result<OracleComparison> compare_with(const Instance& instance, bool is_uneven = false) const;
 
-  // Of outputs.
+  // The number of outputs.
   std::size_t count() const { return plans_.size(); }
   const task::Argument& declared(std::size_t output) const { return *plans_[output].argument; }
   // Whether some output's check looks at this input tensor.

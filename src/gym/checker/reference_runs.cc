@@ -44,7 +44,7 @@ Selections ReferenceRuns::random_parts() {
   for (std::size_t j = 0; j < parts.size(); ++j) {
     if (!is_judged_in_parts(j)) continue;
     Rng rng(seeds_->next());
-    const auto most = std::min(Oracle::kMostSelected, static_cast<std::size_t>(whole_));
+    const auto most = std::min(Oracle::kMaxSelected, static_cast<std::size_t>(whole_));
     parts[j] = Selection::random(slices_of(signature_->outputs[j].shape), most, rng);
     any = true;
   }

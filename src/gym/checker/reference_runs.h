@@ -36,7 +36,7 @@ class ReferenceRuns {
 
   // Runs the reference on the inputs of a set at the declared precision, in float64, and with moved
   // inputs.
-  // Where the instance has no selection and outputs are large, it gets one of random parts.
+  // An instance without a selection gets one of random parts if its outputs are large.
   Result<OracleAnswer> run(const TensorMemory& inputs, Instance& instance,
                            PerturbedRuns perturbed = {});
   // Runs the reference once; there are no outputs where it fails. selected: of outputs.

@@ -1,4 +1,4 @@
-// Which runs of the reference make an instance, and what a problem teaches.
+// Tests of the reference's runs for an instance, and of the facts that they teach about a problem.
 #include "gym/checker/reference_runs.h"
 
 #include <cmath>

@@ -7,8 +7,8 @@ namespace kw::gym {
 namespace {
 
 constexpr std::uint64_t kLongestCall = 1'000'000'000'000;  // ns
-constexpr std::uint32_t kMostSteps = 1U << 20U;
-constexpr std::uint32_t kMostOfABlock = 1U << 20U;  // bytes, threads, registers
+constexpr std::uint32_t kMaxSteps = 1U << 20U;
+constexpr std::uint32_t kMaxOfABlock = 1U << 20U;  // bytes, threads, registers
 
 }  // namespace
 
@@ -54,16 +54,16 @@ PlanCall plan_call_of(const volatile ReplyPage& page) {
     const std::uint32_t launches = from.launches;
     if (launches == 0) break;
     out.kernels.push_back({.ns = time(from.ns),
-                           .launches = limited(launches, kMostSteps),
-                           .registers = limited(from.registers, kMostOfABlock),
-                           .local_bytes = limited(from.local_bytes, kMostOfABlock),
-                           .shared_bytes = limited(from.shared_bytes, kMostOfABlock),
-                           .threads = limited(from.threads, kMostOfABlock),
-                           .resident_threads = limited(from.resident_threads, kMostOfABlock)});
+                           .launches = limited(launches, kMaxSteps),
+                           .registers = limited(from.registers, kMaxOfABlock),
+                           .local_bytes = limited(from.local_bytes, kMaxOfABlock),
+                           .shared_bytes = limited(from.shared_bytes, kMaxOfABlock),
+                           .threads = limited(from.threads, kMaxOfABlock),
+                           .resident_threads = limited(from.resident_threads, kMaxOfABlock)});
   }
   out.other_time = std::chrono::nanoseconds(time(page.other_ns));
-  out.other_steps = limited(page.other_steps, kMostSteps);
-  out.most_threads = limited(page.most_threads, kMostOfABlock);
+  out.other_steps = limited(page.other_steps, kMaxSteps);
+  out.most_threads = limited(page.most_threads, kMaxOfABlock);
   return out;
 }
 

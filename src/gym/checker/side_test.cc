@@ -150,7 +150,7 @@ TEST_F(SideTest, CallTimeout) {
   EXPECT_EQ(call_timeout(milliseconds(200)), std::chrono::seconds(4));
 }
 
-// Where the start ended, and its fault.
+// A failed start names its step and whose fault it is.
 TEST_F(SideTest, AFaultSaysWhereItHappened) {
   sandbox::Exit exit;
   exit.code = 3;

@@ -1,4 +1,4 @@
-// What all kinds of tensor memory share: where canaries lie, and which bytes a hash reads.
+// All kinds of tensor memory share this: the places of canaries, and the bytes that a hash reads.
 #pragma once
 #include <algorithm>
 #include <cstddef>

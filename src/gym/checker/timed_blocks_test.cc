@@ -1,4 +1,4 @@
-// Which blocks are audited, and in which order the two sides are launched.
+// Tests of the choice of audited blocks and of the order in which the two sides are launched.
 #include "gym/checker/timed_blocks.h"
 
 #include <algorithm>

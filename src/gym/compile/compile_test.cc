@@ -16,7 +16,7 @@ namespace {
 
 class RunCompile : public testing::Test {
  protected:
-  // Of a compiler that says nothing and closes its end when that is reset.
+  // The outcome of a compiler that sends nothing and closes its end when its `frozen` is reset.
   BuildOutcome run(std::function<std::chrono::nanoseconds()> frozen) {
     CompilerLink link;
     link.control = sockets_.first.get();

@@ -1,4 +1,4 @@
-// What a cubin says about its kernels: names, parameters, registers, shared memory.
+// Reads a cubin's facts about its kernels: names, parameters, registers, shared memory.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -104,8 +104,8 @@ bool is_caret(std::string_view line) {
   return trim(line) == "^";
 }
 
-// What stands below a message up to an empty line: more of the message, the source line, a caret
-// that is two columns to the right of its place.
+// Reads the lines below a message up to an empty line: more of the message, the source line, and a
+// caret that is two columns to the right of its place.
 void read_details(DeviceDiagnostic& out, const std::vector<std::string>& lines, std::size_t& i) {
   std::vector<std::string> details;
   while (i + 1 < lines.size() && !trim(lines[i + 1]).empty() && lines[i + 1].starts_with(' '))

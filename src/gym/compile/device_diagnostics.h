@@ -1,4 +1,4 @@
-// What NVRTC, nvcc and ptxas say, as diagnostics on the candidate's lines.
+// Turns the messages of NVRTC, nvcc and ptxas into diagnostics on the candidate's lines.
 #pragma once
 #include <string>
 #include <string_view>

@@ -279,7 +279,7 @@ Result<CompilePlan> plan_device(const task::Candidate& candidate, const task::Si
   task::PlanModule module;
   module.content.name = plan.artifact;
   KW_TRY(plan.launches, task::device_plan(candidate, signature, std::move(module)));
-  // What a cached cubin was held against is part of its key.
+  // A cubin is checked against its launches before it is cached, so they are part of its key.
   plan.setup = to_json(*plan.launches);
   plan.setup["architecture"] = architecture;
   plan.files = {{std::string(kProblemHeader), task::device_header(signature)}};

@@ -72,7 +72,7 @@ TEST(Baseline, PolesAreJudgedByMagnitude) {
                   .passed);
 }
 
-// What the vectorised pass must find, one element at a time, at every place in a chunk.
+// The vectorised pass must find a single wrong element at every place in a chunk.
 TEST(Baseline, FindsEverySingleWrongElement) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBFloat16}) {
     Shape shape = {5, 1111};

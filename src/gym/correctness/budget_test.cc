@@ -83,7 +83,7 @@ TEST(UnevenBudget, LosingSmallTermsIsHonest) {
   SpikedSums sums;
   auto as_it_is = [](float value) { return value; };
   EXPECT_EQ(sums.within(true, as_it_is), kSums);
-  // What it is for: two runs that one spike moves say that one term stands behind the sum.
+  // Two runs that one spike moves say that one term stands behind the sum.
   EXPECT_LT(sums.within(false, as_it_is), kSums / 2);
 }
 

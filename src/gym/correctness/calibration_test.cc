@@ -24,7 +24,7 @@ using testing::Family;
 using testing::Floats;
 using testing::Variant;
 
-// What the oracle would give for one seed, with its memory.
+// Gives what the oracle would give for one seed, with its memory.
 class Oracle {
  public:
   Oracle(const Family& family, const testing::Inputs& inputs, DType dtype, std::uint64_t seed)
@@ -87,7 +87,7 @@ std::uint64_t seeds() {
   return text == nullptr ? 3 : std::strtoull(text, nullptr, 10);
 }
 
-// Of one family on one set of input distributions.
+// Calibrates one family on one set of input distributions.
 class Calibration {
  public:
   Calibration(const Family& family, const testing::Inputs& inputs, DType dtype)

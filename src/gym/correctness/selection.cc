@@ -8,7 +8,7 @@
 namespace kw::gym {
 namespace {
 
-constexpr std::size_t kMostRows = 64;
+constexpr std::size_t kMaxRows = 64;
 
 std::size_t stretches_of(Slices whole) {
   return (whole.columns + Selection::kStretch - 1) / Selection::kStretch;
@@ -51,7 +51,7 @@ Selection Selection::random(Slices whole, std::size_t most, Rng& rng) {
         std::max<std::size_t>(1, most / std::max<std::size_t>(1, whole.columns));
     return {whole, draw(rows, whole.rows, rng), {0}};
   }
-  const std::size_t rows = std::min(whole.rows, kMostRows);
+  const std::size_t rows = std::min(whole.rows, kMaxRows);
   const std::size_t wide = std::max<std::size_t>(1, most / (rows * kStretch));
   std::vector<std::size_t> chosen = draw(rows, whole.rows, rng);
   return {whole, std::move(chosen), draw(wide, stretches, rng)};

@@ -14,16 +14,16 @@ using tensor::DType;
 
 constexpr std::size_t kReportBytes = 1024;
 static_assert(sizeof(kernels::CompareReport) <= kReportBytes);
-constexpr std::size_t kMostRows = std::size_t{1} << 20U;  // of a launch
-constexpr std::size_t kSegment = 8192;                    // elements that a warp looks at
+constexpr std::size_t kMaxRows = std::size_t{1} << 20U;  // of a launch
+constexpr std::size_t kSegment = 8192;                   // elements that a warp looks at
 constexpr unsigned long long kNoSample = ~0ULL;
-constexpr unsigned kWarps = 8, kMostBlocks = 4096;
+constexpr unsigned kWarps = 8, kMaxBlocks = 4096;
 // As baseline.cc: of long rows, every eighth chunk gives the mean.
 constexpr std::size_t kLongRow = std::size_t{1} << 18U, kChunk = 1024, kStride = 8 * kChunk;
 
 KernelShape shape_for(std::size_t units) {
   return {.blocks = static_cast<unsigned>(
-              std::clamp<std::size_t>((units + kWarps - 1) / kWarps, 1, kMostBlocks)),
+              std::clamp<std::size_t>((units + kWarps - 1) / kWarps, 1, kMaxBlocks)),
           .threads = 32 * kWarps};
 }
 
@@ -80,7 +80,7 @@ Result<std::uint64_t> DeviceComparison::scratch(std::size_t bytes) {
 
 Status DeviceComparison::compare_rows(const DevicePair& pair, const BaselineRule& rule) {
   const Slices slices = slices_of(pair.shape);
-  const std::size_t rows = std::min(slices.rows, kMostRows);
+  const std::size_t rows = std::min(slices.rows, kMaxRows);
   kernels::ScaleTask scale = scale_task(pair, slices);
   KW_TRY(const std::uint64_t memory,
          scratch(kReportBytes + rows * (scale.segments + 1) * sizeof(double)));

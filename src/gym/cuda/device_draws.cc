@@ -57,8 +57,8 @@ void mix(const InputSpec& spec, kernels::DrawTask& task) {
 
 // Each makes the piece's pools anew, so only where a GPU would have less to do than it can.
 unsigned blocks_of_piece(std::size_t pieces) {
-  constexpr std::size_t kWanted = 128, kMost = 16;
-  return static_cast<unsigned>(std::clamp<std::size_t>(kWanted / pieces, 1, kMost));
+  constexpr std::size_t kWanted = 128, kMaxPieceBlocks = 16;
+  return static_cast<unsigned>(std::clamp<std::size_t>(kWanted / pieces, 1, kMaxPieceBlocks));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace kw::gym {
 namespace {
 
 // Executors map inputs for reading only, which the hash seconds. Each block is a copy to the host.
-constexpr std::size_t kMostHashed = std::size_t{128} * 1024;
+constexpr std::size_t kMaxHashed = std::size_t{128} * 1024;
 
 }  // namespace
 
@@ -63,7 +63,7 @@ Result<std::uint64_t> DeviceTensors::hash(std::uint64_t secret_seed,
                                           std::size_t sample_bytes) const {
   std::vector<std::byte> copy;
   return hash_tensors(
-      layout(), secret_seed, std::min(sample_bytes, kMostHashed),
+      layout(), secret_seed, std::min(sample_bytes, kMaxHashed),
       [&](std::size_t offset, std::size_t bytes) -> Result<std::span<const std::byte>> {
         copy.resize(bytes);
         KW_TRY_STATUS(bytes_->download(offset, copy));

@@ -13,8 +13,8 @@
 
 namespace kw::gym {
 
-// Where the buffers of one call lie. Inputs by the signature's number; those of host scalars are
-// not read.
+// The addresses of one call's buffers. Inputs have the signature's numbers; those of host scalars
+// are not read.
 struct CallAddresses {
   std::vector<cuda::DevicePointer> inputs, statics, outputs;
 };

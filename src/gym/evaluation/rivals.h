@@ -18,7 +18,7 @@ std::vector<Compilation> rivals_of(const EvalOptions& options);
 // Whether the report's whole interval lies above 1. Nobody else needs a stronger rival.
 bool is_faster_than_baseline(const WorkloadReport& report);
 
-// What a rival's judgement as a candidate tells of it.
+// The report on a rival that was judged as a candidate.
 RivalReport rival_report(Compilation rival, const WorkloadReport& judged);
 
 // Those of one workload, each measured once. Not thread-safe.

@@ -13,7 +13,7 @@ DisturbanceKind kind_of(const Disturbance& disturbance) {
   if (disturbance.waited > kTurn && disturbance.waited * 20 > disturbance.wall)
     return DisturbanceKind::kPreempted;
   if (disturbance.faults * 100 > disturbance.wall) return DisturbanceKind::kFaults;
-  // What wake-ups and freezing may take.
+  // A launch may take this much longer for its wake-up and for freezing.
   constexpr auto kWakeUp = std::chrono::microseconds(200);
   return disturbance.unexplained > kWakeUp * disturbance.launches &&
                  disturbance.unexplained * 50 > disturbance.wall

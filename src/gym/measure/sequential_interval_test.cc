@@ -169,7 +169,7 @@ TEST(SequentialInterval, WanderingOfOneSideWidensTheInterval) {
   EXPECT_GT(wide.high - wide.low, 1.8 * (narrow.high - narrow.low));
 }
 
-// What neighbours in time do not show: one side that gets slower by a few percent in all.
+// Neighbours in time do not show a slow drift: one side gets slower by a few percent in all.
 TEST(SequentialInterval, SlowDriftWidensTheInterval) {
   Rng rng(13);
   std::vector<double> calm, drifting;

@@ -1,4 +1,4 @@
-// Who shares the lock, who has it alone, and who is ahead of whom.
+// Tests of the timing lock: shared and exclusive holders, and the order of those that wait.
 #include "gym/measure/timing_lock.h"
 
 #include <atomic>

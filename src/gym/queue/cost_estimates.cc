@@ -20,7 +20,7 @@ void CostEstimates::add(const std::string& affinity, Cost took) {
   if (affinity.empty()) return;
   const auto [place, is_new] = known_.try_emplace(affinity, took);
   if (!is_new) place->second = mixed(place->second, took);
-  if (known_.size() > kMost)
+  if (known_.size() > kMaxAffinities)
     known_.erase(known_.begin() == place ? std::next(place) : known_.begin());
 }
 

@@ -13,12 +13,14 @@ class CostEstimates {
   using Cost = std::chrono::microseconds;
   static constexpr Cost kUnknown = std::chrono::seconds(1);  // before any has ended
 
-  // Of judgements with this affinity; of all where it has none, or none of it has ended.
+  // The cost of judgements with this affinity; the cost of all if none of them has ended or the
+  // affinity is empty.
   Cost of(const std::string& affinity) const;
   void add(const std::string& affinity, Cost took);
 
  private:
-  static constexpr std::size_t kMost = 10000;  // affinities; another one replaces the first by name
+  static constexpr std::size_t kMaxAffinities =
+      10000;  // affinities; another one replaces the first by name
 
   std::map<std::string, Cost> known_;
   std::optional<Cost> all_;

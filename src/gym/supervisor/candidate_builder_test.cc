@@ -1,4 +1,4 @@
-// Whose fault a build is that does not come to an end.
+// Tests whose fault a build is that does not come to an end.
 #include "gym/supervisor/candidate_builder.h"
 
 #include <string>

@@ -1,4 +1,5 @@
-// Which workloads a check opens, what it keeps for the next check, and the rule of each target.
+// Tests of a check: the workloads that it opens, what it keeps for the next check, and each
+// target's rule.
 #include "gym/supervisor/check_problem.h"
 
 #include <gmock/gmock.h>

@@ -37,7 +37,7 @@ class CheckerProcessTest : public ::testing::Test, public ResourceLease {
   }
   void release() override { lease_.emplace_back("released"); }
 
-  // What the checker sends; it lies in the socket until somebody reads it.
+  // Sends a signal as the checker does; it lies in the socket until somebody reads it.
   void send_signal(Signal signal) {
     ASSERT_TRUE(os::send_message(checker_.get(), to_json(signal)));
   }

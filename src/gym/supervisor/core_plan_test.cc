@@ -1,4 +1,4 @@
-// Which cores judgements get.
+// Tests of the cores that judgements get.
 #include "gym/supervisor/core_plan.h"
 
 #include <algorithm>

@@ -23,7 +23,7 @@ class CudaBench : public HostBench {
   std::string_view workload_target() const override { return "cuda"; }
   // Benchmarks of others name no target, and are meant for a GPU.
   std::string_view other_workload_target() const override { return "cpu"; }
-  // What is missing is never a plan's excuse: it needs nothing but the GPU.
+  // A plan needs nothing but the GPU, so that a missing library is no excuse for its failure.
   std::optional<std::string> lacks(const task::Candidate& /*candidate*/,
                                    const std::string& /*told*/) const override {
     return std::nullopt;

@@ -10,7 +10,7 @@
 
 namespace kw::gym {
 
-// Where the target finds its GPUs; tests give what they like.
+// Finds the GPUs of the target; tests give what they like.
 using FindGpus = std::function<Result<std::vector<cuda::DeviceFacts>>()>;
 
 // Starts nothing before it is needed. Without a GPU its verdicts are `unsupported` and say what is

@@ -1,4 +1,5 @@
-// Which compiler a device build asks for, what it sees, and whose fault a failure is.
+// Tests of a device build: the compiler that it asks for, what that sees, and whose fault a failure
+// is.
 #include "gym/supervisor/device_builder.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Who stops and goes on in which order, and that the lock is held all the while.
+// Tests that processes stop and go on in order, and that the lock is held all the while.
 #include "gym/supervisor/host_lease.h"
 
 #include <string>

@@ -7,7 +7,7 @@ namespace kw::gym {
 namespace {
 
 constexpr double kInterpreterTimeout = 60;  // seconds a call
-constexpr double kMostRiskMs = 20'000;  // of calls, after which no more configurations are tried
+constexpr double kMaxRiskMs = 20'000;  // of calls, after which no more configurations are tried
 
 class InterpretSession : public HostSession {
  public:
@@ -60,7 +60,7 @@ class InterpretSession : public HostSession {
     const std::uint32_t count = report.launches->configurations;
     ConfigurationRisk risk{count, 0, 0};
     for (std::uint32_t i : other_configurations(count)) {
-      if (report.call_ms > kMostRiskMs) break;
+      if (report.call_ms > kMaxRiskMs) break;
       run->configuration = i;
       KW_TRY(WorkloadReport one, judge(candidate, completion.options, completion.stop));
       report.call_ms += one.call_ms;

@@ -1,4 +1,4 @@
-// Which reports of Triton candidates break which policy.
+// Tests of the policies that reports of Triton candidates break.
 #include "gym/supervisor/library_policy.h"
 
 #include <algorithm>

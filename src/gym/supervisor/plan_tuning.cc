@@ -37,7 +37,7 @@ TuningVariant variant_at(const std::vector<task::PlanChoice>& by_rule, std::int6
 
 std::vector<TuningVariant> tuning_variants(const std::vector<task::PlanChoice>& by_rule) {
   const std::int64_t all = variants_in(by_rule);
-  const std::int64_t count = std::min<std::int64_t>(all, kMostTuningVariants);
+  const std::int64_t count = std::min<std::int64_t>(all, kMaxTuningVariants);
   std::vector<TuningVariant> out;
   for (std::int64_t i = 0; i < count; ++i) out.push_back(variant_at(by_rule, i * all / count));
   return out;

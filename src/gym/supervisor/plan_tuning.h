@@ -1,5 +1,5 @@
-// Which configurations of a recorded candidate's autotuners are tried out on the GPU, which ones
-// its clock chooses, and what a report says of it. CudaBench records and tries them.
+// Picks the configurations of a recorded candidate's autotuners that are tried out on the GPU,
+// chooses among them by their times, and reports it. CudaBench records and tries them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,9 +20,9 @@ struct TuningVariant {
 };
 
 // Beside the plan that was made by rule. Each takes a compilation and some calls.
-inline constexpr std::size_t kMostTuningVariants = 40;
+inline constexpr std::size_t kMaxTuningVariants = 40;
 
-// All of them, or kMostTuningVariants spread over all.
+// All of them, or kMaxTuningVariants spread over all.
 std::vector<TuningVariant> tuning_variants(const std::vector<task::PlanChoice>& by_rule);
 
 // The configuration of each choice, the variant's for its own.

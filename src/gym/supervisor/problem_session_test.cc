@@ -1,4 +1,4 @@
-// What a session asks of its checker, and what it makes of the answers.
+// Tests of a session's requests to its checker, and of what it makes of the answers.
 #include "gym/supervisor/problem_session.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which process each role asks for, and of which launcher.
+// Tests of the process and the launcher that each role asks for.
 #include "gym/supervisor/roles.h"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 
 // Kinds of messages; each is a kind, 4 bytes of length and the body.
 constexpr char kHello = 'H', kPart = 'P', kAll = 'A', kFailed = 'F', kGoodbye = 'G', kBeat = 'B';
-constexpr std::size_t kHeader = 5, kMostBody = std::size_t{64} << 20U;
+constexpr std::size_t kHeader = 5, kMaxBody = std::size_t{64} << 20U;
 constexpr std::string_view kMagic = "kernelwright-ranks-1";
 constexpr milliseconds kBeatEvery{1000}, kPoll{100}, kWaitForNews{3000};
 
@@ -262,7 +262,7 @@ void Group::read_peer(Peer& peer) {
   peer.input.append(bytes.data(), static_cast<std::size_t>(got));
   while (peer.input.size() >= kHeader) {
     const std::size_t size = number_at(std::string_view(peer.input).substr(1));
-    if (size > kMostBody) return note_failure(peer.rank, "it sent a message that is too long");
+    if (size > kMaxBody) return note_failure(peer.rank, "it sent a message that is too long");
     if (peer.input.size() < kHeader + size) return;
     const char kind = peer.input[0];
     std::string body = peer.input.substr(kHeader, size);

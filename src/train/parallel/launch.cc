@@ -30,17 +30,17 @@ Result<int> number_of(const Variables& variables, const char* name, int low, int
   return out;
 }
 
-constexpr int kMostRanks = 4096, kMostPort = 65535;
+constexpr int kMaxRanks = 4096, kMaxPort = 65535;
 
 Result<Launch> by_torchrun(const Variables& variables) {
   Launch out;
-  KW_TRY(out.size, number_of(variables, "WORLD_SIZE", 1, kMostRanks));
+  KW_TRY(out.size, number_of(variables, "WORLD_SIZE", 1, kMaxRanks));
   KW_TRY(out.rank, number_of(variables, "RANK", 0, out.size - 1));
   KW_TRY(out.local_rank, number_of(variables, "LOCAL_RANK", 0, out.rank));
   KW_TRY(out.local_size, number_of(variables, "LOCAL_WORLD_SIZE", 1, out.size, out.local_rank + 1));
   out.address = variables("MASTER_ADDR").value_or("");
   if (out.address.empty()) return fail(ErrorCode::kInvalidArgument, "MASTER_ADDR is not set");
-  KW_TRY(out.port, number_of(variables, "MASTER_PORT", 1, kMostPort - 1));
+  KW_TRY(out.port, number_of(variables, "MASTER_PORT", 1, kMaxPort - 1));
   // torchrun's agent has a store at the port.
   if (variables("TORCHELASTIC_USE_AGENT_STORE") == "True") ++out.port;
   return out;
@@ -48,7 +48,7 @@ Result<Launch> by_torchrun(const Variables& variables) {
 
 Result<Launch> by_slurm(const Variables& variables) {
   Launch out;
-  KW_TRY(out.size, number_of(variables, "SLURM_NTASKS", 1, kMostRanks));
+  KW_TRY(out.size, number_of(variables, "SLURM_NTASKS", 1, kMaxRanks));
   KW_TRY(out.rank, number_of(variables, "SLURM_PROCID", 0, out.size - 1));
   KW_TRY(out.local_rank, number_of(variables, "SLURM_LOCALID", 0, out.rank));
   // "4(x2)" or "2,1": tasks of each node, of which the first is enough to share a machine's cores.
@@ -64,7 +64,7 @@ Result<Launch> by_slurm(const Variables& variables) {
                   "neither MASTER_ADDR nor SLURM_NODELIST says where rank 0 is");
     KW_TRY(out.address, first_host(*list));
   }
-  KW_TRY(out.port, number_of(variables, "MASTER_PORT", 1, kMostPort, kUsualPort));
+  KW_TRY(out.port, number_of(variables, "MASTER_PORT", 1, kMaxPort, kUsualPort));
   return out;
 }
 

@@ -17,7 +17,7 @@
 namespace kw::train {
 namespace {
 
-constexpr int kMostHere = 512;
+constexpr int kMaxHere = 512;
 constexpr useconds_t kLook = 20'000;
 
 // The socket is rank 0's, so nobody else can take the port meanwhile.
@@ -45,8 +45,8 @@ int exit_status(int status) {
 
 Result<int> start_ranks(int count, const std::atomic<bool>& stop,
                         const std::function<int(const Launch&)>& run) {
-  if (count < 1 || count > kMostHere)
-    return fail(ErrorCode::kInvalidArgument, "--ranks: expected 1 to {}, not {}", kMostHere, count);
+  if (count < 1 || count > kMaxHere)
+    return fail(ErrorCode::kInvalidArgument, "--ranks: expected 1 to {}, not {}", kMaxHere, count);
   Launch launch;
   launch.size = launch.local_size = count;
   KW_TRY(os::UniqueFd listener, listen_here(launch));

@@ -1,5 +1,5 @@
-// What families are made of: input distributions, and the honest and dishonest variants that many
-// share.
+// Families are made of these: input distributions, and the honest and dishonest variants that many
+// families share.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -35,8 +35,8 @@ inline Variant low_inputs(const Variant& right, int bits) {
           }};
 }
 
-// What every problem has: no output at all, half of it, the tail missing, a neighbour's value,
-// lower precision.
+// Adds the dishonest variants of every problem: no output at all, half of it, the tail missing, a
+// neighbour's value, lower precision.
 inline void add_common(Family& family, const std::vector<int>& low_bits) {
   Variant right{"right", family.trusted};
   auto changed = [&](const char* name, auto change) {

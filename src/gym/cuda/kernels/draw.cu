@@ -92,10 +92,10 @@ KW_KERNEL void kw_draw_stream(DrawTask task) {
 constexpr int kWindow = 1024, kPool = 8 * kWindow;
 constexpr int kPools = 2 * kPool;  // floats
 constexpr int kMixedBlocks = 8;    // of words, made at a time
-constexpr int kMostWindows = 512;  // of a piece
+constexpr int kMaxWindows = 512;   // of a piece
 constexpr int kChoicesAtOnce = 64;
 constexpr int kPoolBlocks = kPools / kBlockHalves;
-constexpr int kChoiceBlocks = 2 * kMostWindows / kChoicesAtOnce;
+constexpr int kChoiceBlocks = 2 * kMaxWindows / kChoicesAtOnce;
 static_assert(kPoolBlocks % kMixedBlocks == 0 && kChoiceBlocks % kMixedBlocks == 0, "");
 
 struct Choice {
@@ -133,8 +133,8 @@ __device__ inline void choose(const DrawTask& task, const u64* words, Choice* ch
 // shared memory: kPools floats.
 KW_KERNEL void kw_draw_mixed(DrawTask task) {
   __shared__ u64 words[kMixedBlocks * kBlockWords];
-  __shared__ Choice choices[kMostWindows];
-  __shared__ u16 spikes[kMostWindows];
+  __shared__ Choice choices[kMaxWindows];
+  __shared__ u16 spikes[kMaxWindows];
   const u32 thread = threadIdx.x, threads = blockDim.x;
   const u64 piece = task.first_piece + blockIdx.x / task.blocks;
   const u64 start = piece * task.piece;
@@ -177,7 +177,7 @@ KW_KERNEL void kw_draw_mixed(DrawTask task) {
 
 // inputs/poison.cc.
 constexpr int kPoisonBlock = 4096 / 8, kPoisonPool = 4 * kPoisonBlock;  // words
-constexpr int kMostPoisonBlocks = 256;                                  // of a piece
+constexpr int kMaxPoisonBlocks = 256;                                   // of a piece
 constexpr u64 kPoisonPlaces = (4 * 4096 - 4096) / 64 + 1;
 
 __device__ inline u64 poisoned_word(const PoisonTask& task, u64 word, int nan_first) {
@@ -203,7 +203,7 @@ __device__ inline u64 poisoned_word(const PoisonTask& task, u64 word, int nan_fi
 KW_KERNEL void kw_poison(PoisonTask task) {
   __shared__ u64 random[kBlockWords];
   __shared__ u64 pool[kPoisonPool];
-  __shared__ u64 places[kMostPoisonBlocks];
+  __shared__ u64 places[kMaxPoisonBlocks];
   const u32 thread = threadIdx.x, threads = blockDim.x;
   const u64 start = (u64)(blockIdx.x / task.blocks) * task.piece;
   const u64 rest = task.bytes - start;
@@ -214,11 +214,11 @@ KW_KERNEL void kw_poison(PoisonTask task) {
     Generator own = generator(piece_seed(task.seed, blockIdx.x / task.blocks), thread);
     make_words(own, thread, 1, random);
     make_words(own, thread, (pool_words + kBlockWords - 1) / kBlockWords, pool);
-    make_words(own, thread, kMostPoisonBlocks / kBlockWords, places);
+    make_words(own, thread, kMaxPoisonBlocks / kBlockWords, places);
   }
   __syncthreads();
   const int nan_first = (int)(random[0] & 1);
-  // Where an element has 8 bytes, the kinds take turns by words.
+  // Elements of 8 bytes have two words, and the kinds take turns by words.
   for (u32 i = thread; i < (u32)pool_words; i += threads)
     pool[i] = poisoned_word(task, pool[i],
                             task.element_bytes == 8 && (i & 1) != 0 ? !nan_first : nan_first);

@@ -22,7 +22,7 @@ class ScriptedProgram : public Program {
   std::string source = {};  // of a candidate
 };
 
-// What happens on the bench, by the text of a candidate's source. Outlives bench and sessions.
+// Scripts the bench by the text of a candidate's source. It outlives bench and sessions.
 struct FakeGpu {
   std::map<std::string, ExecutorScript> kernels;   // a source that is missing here does not compile
   std::map<std::string, ErrorCode> broken_builds;  // sources whose build is cut: our failure
@@ -37,7 +37,7 @@ struct FakeGpu {
       {Compilation::kMaxAutotune, std::chrono::milliseconds(2)}};
   // By its forms as candidates.
   std::function<void(const ScriptedCall&)> reference_computes = compute_workload;
-  // What was done so far.
+  // Calls so far.
   std::atomic<int> opened{0}, baselines{0}, judged{0}, completed{0}, quiet{0}, tunings{0};
 };
 
