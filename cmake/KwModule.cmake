@@ -10,6 +10,20 @@ target_compile_options(kw_warnings INTERFACE
   $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage;-Wno-maybe-uninitialized>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${KW_WERROR}>>:-Werror>)
 
+# GCC collects garbage so often that a tenth of the time goes there: a quarter more memory spares it.
+cmake_host_system_information(RESULT kw_memory_mib QUERY TOTAL_PHYSICAL_MEMORY)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND kw_memory_mib GREATER 6000)
+  add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:SHELL:--param=ggc-min-expand=300 --param=ggc-min-heapsize=400000>")
+endif()
+
+# kw_join_sources(TARGET): where files are compiled together, a library's are by more than a test's, whose helpers share names.
+# Twenty-four at once take three quarters of the time of three times eight.
+function(kw_join_sources target)
+  if(CMAKE_UNITY_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
+  endif()
+endfunction()
+
 # kw_cold(TARGET): its time does not matter to anybody, its compile time does: a user's first build optimises it less.
 function(kw_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
@@ -84,9 +98,11 @@ function(kw_add_module name)
     target_link_libraries(kw_${name}_cold PRIVATE ${M_DEPS} ${M_PRIVATE_DEPS} kw_warnings)
     set_target_properties(kw_${name}_cold PROPERTIES POSITION_INDEPENDENT_CODE ON)
     kw_cold(kw_${name}_cold)
+    kw_join_sources(kw_${name}_cold)
     target_sources(kw_${name} PRIVATE $<TARGET_OBJECTS:kw_${name}_cold>)
   endif()
   add_library(kw::${name} ALIAS kw_${name})
+  kw_join_sources(kw_${name})
   target_sources(kw_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${M_HDRS})
   target_compile_features(kw_${name} PUBLIC cxx_std_20)
   target_link_libraries(kw_${name} PUBLIC ${M_DEPS} PRIVATE ${M_PRIVATE_DEPS} $<BUILD_INTERFACE:kw_warnings>)

@@ -53,7 +53,8 @@ trap 'stop_python_job; rm -f "$started" "$started".*' EXIT
 configured=$build/configured # there once cmake was through: an interrupted or failed one leaves half a build.ninja
 configure() { # ON|OFF (tests)
   # Another compiler's new warning must not stop a user's build; CI sets it.
-  # Files compiled eight together: half the time of a first build. Line numbers for a debugger: a tenth of it.
+  # Files compiled together: half the time of a first build (libraries take more than eight, cmake/KwModule.cmake). Line numbers for a
+  # debugger: a tenth of it.
   local log=$build/configure.log
   local options=(-DBUILD_TESTING="$1" -DKW_WERROR="${KW_WERROR:-OFF}" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2)
   [[ $1 == OFF ]] || options+=(-DKW_PYTHON="$python")

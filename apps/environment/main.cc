@@ -15,14 +15,14 @@
 
 #include "kernels.h"
 #include "link/channel.h"
-#include "link/child_program.h"
+#include "os/child_program.h"
 #include "rows.h"
 #include "tuned.h"
 
 namespace {
 
 kw::Status serve() {
-  constexpr int kSocket = kw::link::ChildProgram::kSocket;
+  constexpr int kSocket = kw::os::ChildProgram::kSocket;
   if (::fcntl(kSocket, F_SETFD, FD_CLOEXEC) != 0)
     return kw::fail(kw::ErrorCode::kInvalidArgument,
                     "kernelwright-environment is started by kernelwright rl; see "

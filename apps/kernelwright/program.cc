@@ -51,7 +51,7 @@ int run_program(int argc, char** argv, std::initializer_list<CommandGroup> group
       .now = std::chrono::steady_clock::now,
       .wall_time = std::chrono::system_clock::now,
       .become = become,
-      .start_program = link::ChildProgram::start,
+      .start_program = os::ChildProgram::start,
       .build_flags = gym::shown_cpp_flags(),
       .cpu_card = this_cpu,
       .program_folder = os::program_folder(),

@@ -14,7 +14,7 @@
 #include "kernelwright/cli/service_address.h"
 #include "kernelwright/console.h"
 #include "kernelwright/tools.h"
-#include "link/child_program.h"
+#include "os/child_program.h"
 #include "prompt/hardware_card.h"
 #include "sandbox/doctor.h"
 
@@ -32,7 +32,7 @@ struct Services {
   std::function<std::chrono::system_clock::time_point()> wall_time;  // of trace lines
   // This process becomes another program: returns only an error.
   std::function<Error(const std::vector<std::string>& argv)> become;
-  std::function<Result<link::ChildProgram>(const std::vector<std::string>& argv)> start_program;
+  std::function<Result<os::ChildProgram>(const std::vector<std::string>& argv)> start_program;
   std::vector<std::string> build_flags;  // of every cpp build, for prompts
   // Facts of this machine's CPU, for prompts; the threads are those that a kernel may use.
   std::function<prompt::HardwareCard(int threads)> cpu_card;

@@ -10,10 +10,10 @@
 
 #include "exceptions.h"
 #include "link/channel.h"
-#include "link/child_program.h"
 #include "link/model_messages.h"
 #include "model_service.h"
 #include "model_session.h"
+#include "os/child_program.h"
 #include "session_settings.h"
 
 namespace kw::lm_program {

@@ -14,7 +14,7 @@
 #include "environment/toy_environment.h"
 #include "environment_link/environment_server.h"
 #include "environment_link/remote_environment.h"
-#include "link/socket_pair.h"
+#include "os/fd.h"
 
 namespace kw::environment_link {
 namespace {
@@ -55,7 +55,7 @@ class ScriptedEnvironment : public environment::Environment {
 class Served {
  public:
   explicit Served(std::unique_ptr<environment::Environment> environment, int threads = 4) {
-    os::SocketPair pair = link::make_socket_pair().value();
+    os::SocketPair pair = os::make_socket_pair().value();
     thread_ = std::jthread([socket = std::move(pair.first), environment = std::move(environment),
                             threads, this]() mutable {
       link::Channel channel(std::move(socket));
@@ -173,7 +173,7 @@ TEST(EnvironmentLink, AnEnvironmentThatCannotBeMadeSaysWhy) {
 
 class Peer {
  public:
-  Peer() : Peer(link::make_socket_pair().value()) {}
+  Peer() : Peer(os::make_socket_pair().value()) {}
   os::UniqueFd other_end() { return std::move(other_); }
   Json next() {
     while (messages_.empty()) {
@@ -227,7 +227,7 @@ Stepped paid(RequestId id) {
 
 // An environment that times its answers: the trainer stands still meanwhile, and only then.
 TEST(EnvironmentLink, TheTrainerStandsStillWhileSomethingIsTimed) {
-  os::SocketPair pair = link::make_socket_pair().value();
+  os::SocketPair pair = os::make_socket_pair().value();
   std::atomic<bool> timed{false};
   std::atomic<int> pieces{0};
   std::jthread serving([&, socket = std::move(pair.first)]() mutable {
@@ -314,7 +314,7 @@ TEST(EnvironmentLink, AProcessThatDiesWhileItTimesLetsTheTrainerGoOn) {
 }
 
 TEST(EnvironmentLink, ATrainerThatIsGoneHoldsUpNothing) {
-  os::SocketPair pair = link::make_socket_pair().value();
+  os::SocketPair pair = os::make_socket_pair().value();
   std::atomic<bool> asked{false};
   std::jthread serving([&, socket = std::move(pair.first)]() mutable {
     link::Channel channel(std::move(socket));

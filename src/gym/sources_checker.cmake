@@ -9,15 +9,20 @@ set(KW_CHECKER_HDRS
   checker/output_checker.h checker/output_memory.h checker/pages.h checker/paired_memory.h checker/reference_runs.h
   checker/reply.h checker/server.h checker/session.h checker/session_options.h checker/session_seeds.h checker/side.h
   checker/tensor_bytes.h checker/tensor_memory.h checker/timed_blocks.h checker/timing_lease.h checker/trial.h checker/turn.h)
+# Bytes of tensors, and what runs beside a clock.
 set(KW_CHECKER_SRCS
-  checker/admission.cc checker/audit_instances.cc checker/benchmark_rules.cc checker/call_comparer.cc
-  checker/clock.cc checker/executor_client.cc checker/executor_fault.cc checker/executor_outputs.cc
-  checker/fault_cost.cc checker/gpu_call.cc checker/hard_cases.cc checker/hard_schedule.cc checker/host_backend.cc checker/host_memory.cc checker/input_source.cc
-  checker/judged_calls.cc checker/judged_outputs.cc checker/judgement.cc checker/kernelbench_trials.cc
-  checker/layout.cc checker/learning.cc checker/machine_state.cc checker/module_description.cc checker/null_launch.cc
-  checker/oracle.cc checker/oracle_client.cc checker/output_checker.cc checker/output_memory.cc checker/pages.cc
-  checker/paired_memory.cc checker/reference_runs.cc checker/reply.cc checker/server.cc checker/session.cc
-  checker/session_options.cc checker/side.cc checker/tensor_bytes.cc checker/timed_blocks.cc checker/trial.cc checker/turn.cc)
+  checker/call_comparer.cc checker/clock.cc checker/executor_client.cc checker/executor_outputs.cc
+  checker/fault_cost.cc checker/host_memory.cc checker/input_source.cc checker/layout.cc checker/null_launch.cc
+  checker/output_checker.cc checker/output_memory.cc checker/paired_memory.cc checker/tensor_bytes.cc
+  checker/timed_blocks.cc checker/turn.cc)
+# Control.
+set(KW_CHECKER_COLD_SRCS
+  checker/admission.cc checker/audit_instances.cc checker/benchmark_rules.cc checker/executor_fault.cc
+  checker/gpu_call.cc checker/hard_cases.cc checker/hard_schedule.cc checker/host_backend.cc checker/judged_calls.cc
+  checker/judged_outputs.cc checker/judgement.cc checker/kernelbench_trials.cc checker/learning.cc
+  checker/machine_state.cc checker/module_description.cc checker/oracle.cc checker/oracle_client.cc checker/pages.cc
+  checker/reference_runs.cc checker/reply.cc checker/server.cc checker/session.cc checker/session_options.cc
+  checker/side.cc checker/trial.cc)
 set(KW_CHECKER_TESTS
   checker/gpu_call_test.cc checker/module_description_test.cc checker/null_launch_test.cc checker/output_checker_test.cc checker/reply_test.cc)
 # Those that need the fakes of checker/testing.

@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "link/socket_pair.h"
+#include "os/fd.h"
 
 namespace kw::link {
 namespace {
 
 class ChannelTest : public testing::Test {
  protected:
-  ChannelTest() : pair(std::move(*make_socket_pair())) {}
+  ChannelTest() : pair(std::move(*os::make_socket_pair())) {}
   os::SocketPair pair;
 };
 
@@ -64,7 +64,7 @@ TEST_F(ChannelTest, SeesTheEndBehindTheLastMessage) {
 TEST_F(ChannelTest, RefusesDamage) {
   for (std::string bytes :
        {std::string("\2\0\0\0{]", 6), std::string("\xff\xff\xff\xff", 4), std::string(4, '\0')}) {
-    auto made = make_socket_pair();
+    auto made = os::make_socket_pair();
     ASSERT_TRUE(made);
     Channel reader(std::move(made->second));
     ASSERT_EQ(::send(made->first.get(), bytes.data(), bytes.size(), 0),

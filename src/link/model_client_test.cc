@@ -7,7 +7,7 @@
 #include <poll.h>
 
 #include "base/check.h"
-#include "link/socket_pair.h"
+#include "os/fd.h"
 
 namespace kw::link {
 namespace {
@@ -85,7 +85,7 @@ class Engine {
 
 class ModelClientTest : public testing::Test {
  protected:
-  ModelClientTest() : pair(std::move(*make_socket_pair())) {
+  ModelClientTest() : pair(std::move(*os::make_socket_pair())) {
     engine = std::make_unique<Engine>(std::move(pair.second));
   }
   void connect() {

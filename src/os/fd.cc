@@ -27,12 +27,17 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-Result<SocketPair> make_message_socket_pair() {
+static Result<SocketPair> socket_pair_of(int type) {
   std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fail_errno(errno, "cannot make a socket pair");
-  }
   return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+Result<SocketPair> make_socket_pair() {
+  return socket_pair_of(SOCK_STREAM);
+}
+Result<SocketPair> make_message_socket_pair() {
+  return socket_pair_of(SOCK_SEQPACKET);
 }
 
 Status write_all(int fd, std::string_view bytes) {

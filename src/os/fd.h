@@ -41,6 +41,7 @@ Result<Pipe> make_pipe();  // close-on-exec
 struct SocketPair {
   UniqueFd first, second;
 };
+Result<SocketPair> make_socket_pair();          // AF_UNIX SOCK_STREAM, close-on-exec
 Result<SocketPair> make_message_socket_pair();  // AF_UNIX SOCK_SEQPACKET, close-on-exec
 
 Status write_all(int fd, std::string_view bytes);

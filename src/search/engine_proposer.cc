@@ -76,7 +76,7 @@ Result<std::shared_ptr<link::ModelClient>> EngineProposer::client(const std::sto
 }
 
 Result<os::UniqueFd> EngineProposer::start_engine() {
-  KW_TRY(link::ChildProgram engine, start_());
+  KW_TRY(os::ChildProgram engine, start_());
   os::UniqueFd socket = engine.take_socket();
   std::lock_guard lock(engine_mutex_);
   engine_.emplace(std::move(engine));
@@ -85,7 +85,7 @@ Result<os::UniqueFd> EngineProposer::start_engine() {
 }
 
 std::string EngineProposer::end_engine() {
-  std::optional<link::ChildProgram> engine;
+  std::optional<os::ChildProgram> engine;
   {
     std::lock_guard lock(engine_mutex_);
     if (engine_) engine.emplace(std::move(*engine_));

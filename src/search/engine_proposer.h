@@ -7,8 +7,8 @@
 #include <string>
 
 #include "gym/gym.h"
-#include "link/child_program.h"
 #include "link/model_client.h"
+#include "os/child_program.h"
 #include "search/proposer.h"
 
 namespace kw::search {
@@ -21,7 +21,7 @@ struct Sampling {
 // Its engine stands still between pause() and resume(), from its start on.
 class EngineProposer : public Proposer, public gym::Background {
  public:
-  using Start = std::function<Result<link::ChildProgram>()>;
+  using Start = std::function<Result<os::ChildProgram>()>;
 
   // Starts the engine and waits until its model is loaded. The error is the one that the engine
   // reports, or else the way in which it ended. name: the model's, for the tree.
@@ -50,7 +50,7 @@ class EngineProposer : public Proposer, public gym::Background {
   std::mutex mutex_;                           // held while a model loads
   std::shared_ptr<link::ModelClient> client_;  // under mutex_
   std::mutex engine_mutex_;                    // never held for long; locked after mutex_
-  std::optional<link::ChildProgram> engine_;   // under engine_mutex_
+  std::optional<os::ChildProgram> engine_;     // under engine_mutex_
   bool paused_ = false;                        // under engine_mutex_
 };
 

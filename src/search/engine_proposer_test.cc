@@ -56,7 +56,7 @@ class EngineProposerTest : public testing::Test {
     const std::string file = folder_.path() / "hello";
     std::ofstream(file) << hello;
     auto run = [file] {
-      return link::ChildProgram::start(
+      return os::ChildProgram::start(
           {"/bin/sh", "-c", "cat " + file + " >&3; exec cat <&3 >/dev/null"});
     };
     return EngineProposer::start(run, "model", {}, {}).value();

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBlock = 1U << 18U;
 constexpr std::chrono::seconds kGrace{10};
 
-Result<link::ChildProgram> start(std::vector<std::string> words, const Services& services) {
+Result<os::ChildProgram> start(std::vector<std::string> words, const Services& services) {
   const fs::path program = services.program_folder / "kernelwright-parquet";
   words.insert(words.begin(), program.string());
   auto child = services.start_program(words);
@@ -32,7 +32,7 @@ Result<ParquetReader> ParquetReader::open(const fs::path& path, const Services& 
   std::error_code error;
   if (!fs::is_regular_file(path, error))
     return fail(ErrorCode::kNotFound, "{}: no such file", path.string());
-  KW_TRY(link::ChildProgram child, start({"read", path.string()}, services));
+  KW_TRY(os::ChildProgram child, start({"read", path.string()}, services));
   data::LineReader lines(child.take_socket(), path.string());
   return ParquetReader(std::move(child), std::move(lines));
 }
@@ -49,7 +49,7 @@ Result<bool> ParquetReader::next(std::string_view& line) {
 
 Result<ParquetWriter> ParquetWriter::create(const fs::path& path, const Json& schema,
                                             const Services& services) {
-  KW_TRY(link::ChildProgram child, start({"write", path.string(), schema.dump()}, services));
+  KW_TRY(os::ChildProgram child, start({"write", path.string(), schema.dump()}, services));
   os::UniqueFd socket = child.take_socket();
   return ParquetWriter(std::move(child), std::move(socket));
 }

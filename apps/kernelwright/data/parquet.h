@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "data/files.h"
 #include "kernelwright/services.h"
-#include "link/child_program.h"
+#include "os/child_program.h"
 
 namespace kw::front {
 
@@ -22,9 +22,9 @@ class ParquetReader {
   Result<bool> next(std::string_view& line);
 
  private:
-  ParquetReader(link::ChildProgram child, data::LineReader lines)
+  ParquetReader(os::ChildProgram child, data::LineReader lines)
       : child_(std::move(child)), lines_(std::move(lines)) {}
-  link::ChildProgram child_;
+  os::ChildProgram child_;
   data::LineReader lines_;
 };
 
@@ -38,12 +38,12 @@ class ParquetWriter {
   Result<std::uint64_t> close();  // the number of rows
 
  private:
-  ParquetWriter(link::ChildProgram child, os::UniqueFd socket)
+  ParquetWriter(os::ChildProgram child, os::UniqueFd socket)
       : child_(std::move(child)), socket_(std::move(socket)) {}
   Status flush();
   Result<std::string> reply();
 
-  link::ChildProgram child_;
+  os::ChildProgram child_;
   os::UniqueFd socket_;
   std::string buffer_;
 };

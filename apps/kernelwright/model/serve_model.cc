@@ -11,10 +11,10 @@
 
 #include "kernelwright/awaited_error.h"
 #include "kernelwright/cli/settings.h"
-#include "link/child_program.h"
 #include "net/auth.h"
 #include "net/server.h"
 #include "openai_server/model_api.h"
+#include "os/child_program.h"
 
 namespace kw::front {
 namespace {
@@ -78,13 +78,13 @@ std::string served_name(const ServeModelCommand& command) {
 
 std::vector<std::string> engine_command(const ServeModelCommand& command,
                                         const Services& services) {
-  Json settings = {{"model", command.model}, {"socket", link::ChildProgram::kSocket}};
+  Json settings = {{"model", command.model}, {"socket", os::ChildProgram::kSocket}};
   add_to(settings, command.engine);
   return {(services.program_folder / "kernelwright-lm").string(), "serve", settings.dump()};
 }
 
 // The exit of the engine, unless the engine itself has said what went wrong.
-Error engine_error(const Error& error, link::ChildProgram& engine) {
+Error engine_error(const Error& error, os::ChildProgram& engine) {
   if (error.code() != ErrorCode::kUnavailable) return error;
   return {ErrorCode::kUnavailable,
           fmt::format("kernelwright-lm has ended: {}", engine.wait(kEngineGrace))};
@@ -110,7 +110,7 @@ Result<int> run_serve_model(const ServeModelCommand& command, const Services& se
   net::MetricRegistry metrics;
   KW_TRY(net::ServerOptions options, server_options(command, metrics));
   const std::vector<std::string> argv = engine_command(command, services);
-  KW_TRY(link::ChildProgram engine, services.start_program(argv));
+  KW_TRY(os::ChildProgram engine, services.start_program(argv));
   AwaitedError engine_end;
   auto client = link::ModelClient::connect(
       engine.take_socket(), [&](const Error& why) { engine_end.set(why); }, services.stop);

@@ -26,7 +26,7 @@ TEST_F(ServeModelTest, HandsItsSettingsOver) {
   EXPECT_EQ(settings["slots"], 3);
   EXPECT_EQ(settings["context"], 128);
   EXPECT_EQ(settings["matmuls"], "batch_invariant");
-  EXPECT_EQ(settings["socket"], link::ChildProgram::kSocket);
+  EXPECT_EQ(settings["socket"], os::ChildProgram::kSocket);
 }
 
 TEST_F(ServeModelTest, RefusesFlagsBeforeItStartsAnything) {

@@ -27,7 +27,7 @@ Made make_engine(const SolveCommand& command, const Services& services) {
     return fail(ErrorCode::kNotFound,
                 "--model {}: no Hugging Face folder is there (config.json is missing)",
                 printable(command.model, 300));
-  Json settings = {{"model", command.model}, {"socket", link::ChildProgram::kSocket}};
+  Json settings = {{"model", command.model}, {"socket", os::ChildProgram::kSocket}};
   add_to(settings, command.engine);
   const std::vector<std::string> argv = {(services.program_folder / "kernelwright-lm").string(),
                                          "serve", settings.dump()};

@@ -275,8 +275,7 @@ class FrontTest : public testing::Test {
               became = argv;
               return become_error;
             },
-        .start_program =
-            [this](const std::vector<std::string>& argv) -> Result<link::ChildProgram> {
+        .start_program = [this](const std::vector<std::string>& argv) -> Result<os::ChildProgram> {
           started_program = argv;
           return fail(ErrorCode::kUnavailable, "not in tests");
         },

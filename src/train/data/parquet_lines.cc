@@ -9,8 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "link/child_program.h"
 #include "link/error_line.h"
+#include "os/child_program.h"
 #include "os/fd.h"
 #include "os/file.h"
 
@@ -22,12 +22,12 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBlock = 1U << 18U;
 constexpr std::chrono::seconds kGrace{10};
 
-Result<link::ChildProgram> start_reader(const fs::path& path) {
+Result<os::ChildProgram> start_reader(const fs::path& path) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): never written
   const char* named = std::getenv("KW_PARQUET");
   const std::string program =
       named != nullptr ? named : (os::program_folder() / "kernelwright-parquet").string();
-  auto child = link::ChildProgram::start({program, "read", path.string()});
+  auto child = os::ChildProgram::start({program, "read", path.string()});
   if (child || child.error().code() != ErrorCode::kNotFound) return child;
   return fail(ErrorCode::kUnsupported,
               "{}: Parquet needs {}, which is built where Python has pyarrow: pip install pyarrow "
@@ -93,7 +93,7 @@ Result<os::Mapping> parquet_lines(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored))
     return fail(ErrorCode::kNotFound, "{}: no such file", path.string());
-  KW_TRY(link::ChildProgram child, start_reader(path));
+  KW_TRY(os::ChildProgram child, start_reader(path));
   const os::UniqueFd socket = child.take_socket();
   KW_TRY(const os::UniqueFd file, nameless_file());
   Copy copy(socket.get(), file.get());

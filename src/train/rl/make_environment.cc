@@ -7,7 +7,7 @@
 #include "environment/recorded_environment.h"
 #include "environment/toy_environment.h"
 #include "environment_link/remote_environment.h"
-#include "link/child_program.h"
+#include "os/child_program.h"
 #include "os/file.h"
 
 namespace kw::train {
@@ -24,7 +24,7 @@ class GymEnvironment : public environment::Environment {
                                     ? (os::program_folder() / "kernelwright-environment").string()
                                     : settings.program;
     KW_TRY(const Json table, parse_json(settings.gym));
-    auto child = link::ChildProgram::start({program});
+    auto child = os::ChildProgram::start({program});
     if (!child)
       return tl::unexpected(std::move(child).error().with_context("the gym's environment"));
     auto remote = environment_link::RemoteEnvironment::connect(
@@ -53,11 +53,11 @@ class GymEnvironment : public environment::Environment {
 
  private:
   static constexpr std::chrono::seconds kGrace{10};
-  GymEnvironment(link::ChildProgram child,
+  GymEnvironment(os::ChildProgram child,
                  std::unique_ptr<environment_link::RemoteEnvironment> remote)
       : child_(std::move(child)), remote_(std::move(remote)) {}
 
-  link::ChildProgram child_;
+  os::ChildProgram child_;
   std::unique_ptr<environment_link::RemoteEnvironment> remote_;
 };
 

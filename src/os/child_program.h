@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "os/fd.h"
 
-namespace kw::link {
+namespace kw::os {
 
 // One thread.
 class ChildProgram {
@@ -23,7 +23,7 @@ class ChildProgram {
   ChildProgram& operator=(ChildProgram&&) = delete;
   ~ChildProgram();  // kills it, unless it has ended
 
-  os::UniqueFd take_socket() { return std::move(socket_); }
+  UniqueFd take_socket() { return std::move(socket_); }
   // Stops it, and returns when nothing of it runs any more; until resume(). When our process is
   // killed meanwhile, the child goes on only if it asked for that: continue_with_parent().
   void pause();
@@ -32,13 +32,13 @@ class ChildProgram {
   std::string wait(std::chrono::milliseconds grace);
 
  private:
-  ChildProgram(pid_t pid, os::UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
+  ChildProgram(pid_t pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
 
   pid_t pid_ = 0;  // 0: has ended
-  os::UniqueFd socket_;
+  UniqueFd socket_;
 };
 
 // In the child: whatever ends the parent, a paused child goes on then, and sees the socket's end.
 void continue_with_parent();
 
-}  // namespace kw::link
+}  // namespace kw::os

@@ -1,5 +1,5 @@
 // Over the shell: the socket, how it ended, and that it is not left behind.
-#include "link/child_program.h"
+#include "os/child_program.h"
 
 #include <array>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-namespace kw::link {
+namespace kw::os {
 namespace {
 
 using namespace std::chrono_literals;
@@ -21,7 +21,7 @@ std::vector<std::string> shell(const std::string& script) {
 TEST(ChildProgram, TalksOverItsSocket) {
   auto child = ChildProgram::start(shell("read line <&3; echo \"got $line\" >&3; exit 7"));
   ASSERT_TRUE(child) << child.error().message();
-  os::UniqueFd socket = child->take_socket();
+  UniqueFd socket = child->take_socket();
   ASSERT_EQ(::send(socket.get(), "word\n", 5, 0), 5);
   auto said = os::read_to_end(socket.get(), 1000);
   ASSERT_TRUE(said);
@@ -43,7 +43,7 @@ TEST(ChildProgram, IsKilledWhenItStays) {
 }
 
 TEST(ChildProgram, EndsWithItsOwner) {
-  os::UniqueFd socket;
+  UniqueFd socket;
   {
     auto child = ChildProgram::start(shell("exec sleep 1000"));
     ASSERT_TRUE(child);
@@ -66,7 +66,7 @@ std::chrono::nanoseconds cpu_time(pid_t pid) {
 TEST(ChildProgram, StandsStillWhilePaused) {
   auto child = ChildProgram::start(shell("echo $$ >&3; while :; do :; done"));
   ASSERT_TRUE(child);
-  os::UniqueFd socket = child->take_socket();
+  UniqueFd socket = child->take_socket();
   std::array<char, 20> text{};
   ASSERT_GT(::recv(socket.get(), text.data(), text.size() - 1, 0), 1);
   const auto pid = static_cast<pid_t>(std::strtol(text.data(), nullptr, 10));
@@ -109,4 +109,4 @@ TEST(ChildProgram, NamesAProgramThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace kw::link
+}  // namespace kw::os

@@ -1,4 +1,4 @@
-#include "link/child_program.h"
+#include "os/child_program.h"
 
 #include <cerrno>
 #include <thread>
@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "link/socket_pair.h"
+#include "os/fd.h"
 #include "os/wait_status.h"
 
-namespace kw::link {
+namespace kw::os {
 namespace {
 
 // Owns what posix_spawn wants to be destroyed.
@@ -37,7 +37,7 @@ struct SpawnSettings {
 }  // namespace
 
 Result<ChildProgram> ChildProgram::start(const std::vector<std::string>& argv) {
-  KW_TRY(os::SocketPair pair, make_socket_pair());
+  KW_TRY(SocketPair pair, make_socket_pair());
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -102,4 +102,4 @@ void continue_with_parent() {
   ::prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 }
 
-}  // namespace kw::link
+}  // namespace kw::os
