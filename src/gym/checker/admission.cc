@@ -39,15 +39,13 @@ TensorView view_of(const task::Argument& argument, std::span<const std::byte> by
   return {argument.dtype, argument.shape, bytes};
 }
 
-constexpr std::int64_t kFewElements = 65'536;  // of outputs that further draws are tried on anyway
+constexpr std::int64_t kFewOutputElements = 65'536;  // further draws are tried on so few anyway
 constexpr int kFirstDraws = 3;  // after so many a candidate that never passed is settled
 constexpr int kInertDraws = 24;
 constexpr int kMaxDraws = 100;
 constexpr int kLeastDraws = 3;
 constexpr int kRunsOfADraw = 10;
 constexpr std::chrono::seconds kDrawingTime{20};
-// The reference itself is judged as candidates are.
-constexpr PerturbedRuns kPerturbedRunsToConvict = {.count = 8, .move_functions = true};
 constexpr int kConfirmingDraws = 3;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -161,7 +159,7 @@ class Admission {
   bool has_few_elements() const {
     std::int64_t elements = 0;
     for (const task::Argument& output : in_.signature.outputs) elements += output.elements();
-    return elements <= kFewElements;
+    return elements <= kFewOutputElements;
   }
 
   Status try_further_draws() {

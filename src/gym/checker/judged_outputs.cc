@@ -11,7 +11,6 @@
 namespace kw::gym {
 namespace {
 
-constexpr PerturbedRuns kPerturbedRunsToConvict = {.count = 8, .move_functions = true};
 constexpr double kFarBeyondBudget = 4096;
 constexpr std::uint64_t kFewOf = 8;
 constexpr double kJustBeyondBudget = 1.000001;

@@ -19,6 +19,8 @@ struct PerturbedRuns {
   // Whether those after the first two also move the results of elementary functions.
   bool move_functions = false;
 };
+// An element counts as wrong after these alone; the reference itself is held to them at admission.
+inline constexpr PerturbedRuns kPerturbedRunsToConvict = {.count = 8, .move_functions = true};
 
 // Borrows all that it is made of. Not thread-safe.
 class ReferenceRuns {

@@ -110,8 +110,8 @@ CheckerOptions checker_options(const task::Problem& problem, const EvalOptions& 
 // On a GPU neither side's executor is frozen while the other one launches. Each has a core where
 // there are many.
 int cores_of_executors(int threads, bool on_gpu) {
-  constexpr unsigned kManyCores = 8;
-  return on_gpu && std::thread::hardware_concurrency() >= kManyCores ? threads + 1 : threads;
+  constexpr unsigned kCoresToSpare = 8;
+  return on_gpu && std::thread::hardware_concurrency() >= kCoresToSpare ? threads + 1 : threads;
 }
 
 // torch's and the driver's words. Others may use the GPU: that is no fault of the problem.
