@@ -99,7 +99,6 @@ case $need in
   test) target=all groups+=(test) tests=ON done+=(program eval solve model solve-model report service data) ;;
   *) die "setup.sh knows no \"$need\"" ;;
 esac
-tools/packages.sh "${groups[@]}" 9>&-
 
 make_python() {
   if [[ -n ${KW_PYTHON-} ]]; then
@@ -117,17 +116,25 @@ end_python_job() {
   wait "$python_job" || { python_job=0; exit 2; }
   python_job=0
 }
-# The tests and the program for Parquet are configured with this Python; nothing else is, so making .venv (a minute of downloads)
-# and compiling go on beside each other.
-if [[ -z $with_python ]]; then
-  :
-elif [[ $need == data || -n ${KW_PYTHON-} || ($need == test && -e $configured) ]]; then
-  make_python 9>&-
-else
+start_python_job() {
   set -m # a process group of its own, which an interrupt can end
   make_python 9>&- </dev/null &
   python_job=$!
   set +m
+}
+# The tests and the program for Parquet are configured with this Python; nothing else is. So making .venv (a minute of downloads) goes on
+# beside what comes after it, which is apt-get too where we may install packages: Python's own come first then.
+is_beside=""
+[[ -z $with_python || $need == data || -n ${KW_PYTHON-} || ($need == test && -e $configured) ]] || is_beside=yes
+if [[ -n $is_beside && $(id -u) -eq 0 ]]; then
+  tools/packages.sh python 9>&-
+  start_python_job
+fi
+tools/packages.sh "${groups[@]}" 9>&-
+if [[ -n $with_python && -z $is_beside ]]; then
+  make_python 9>&-
+elif [[ -n $is_beside ]]; then
+  [[ $python_job -ne 0 ]] || start_python_job
   if [[ $need == test ]]; then # a first build: what needs no Python
     configure OFF 9>&-
     build kw_for_solve

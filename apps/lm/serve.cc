@@ -81,7 +81,7 @@ Status serve_over(link::Channel& channel, const SessionOptions& options) {
 }  // namespace
 
 int serve(const Json& settings) {
-  link::continue_with_parent();
+  os::continue_with_parent();
   auto read = serve_settings(settings);
   if (!read) {
     fmt::print(stderr, "error: {}\n", read.error().message());

@@ -5,20 +5,13 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "report/quantile.h"
 
 namespace kw::report {
 namespace {
 
 double normal_cdf(double x) {
   return 0.5 * std::erfc(-x / std::sqrt(2.0));
-}
-
-// Of sorted values, linear between neighbours (definition 7 of Hyndman and Fan 1996).
-double quantile(const std::vector<double>& sorted, double p) {
-  double at = p * static_cast<double>(sorted.size() - 1);
-  auto below = static_cast<std::size_t>(at);
-  if (below + 1 >= sorted.size()) return sorted.back();
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[below + 1] - sorted[below]);
 }
 
 // From the means without one problem each.

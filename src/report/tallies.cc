@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "report/quantile.h"
+
 namespace kw::report {
 namespace {
 
@@ -40,13 +42,6 @@ int compare(const Attempt& a, const Attempt& b) {
   if (a.progress != b.progress) return a.progress > b.progress ? 1 : -1;
   if (!a.correct() || !a.speedup || !b.speedup || a.speedup->median == b.speedup->median) return 0;
   return a.speedup->median > b.speedup->median ? 1 : -1;
-}
-
-double quantile(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  if (low + 1 >= sorted.size()) return sorted.back();
-  return sorted[low] + (at - static_cast<double>(low)) * (sorted[low + 1] - sorted[low]);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ begin() {
   mkdir -p "$checkout"/{src,apps,cmake,python,tests} "$checkout/tools" "$FAKE/bin"
   cp "$root/kernelwright" "$checkout/"
   cp "$root"/tools/{setup,packages,python}.sh "$checkout/tools/"
-  printf 'run  old | new # which of two\nrun  plain\ntest tester\n' >"$checkout/packages.txt"
+  printf 'python plain\nrun  old | new # which of two\nrun  plain\ntest tester\n' >"$checkout/packages.txt"
   printf 'torch==2.13.0\nnumpy==2.4.6\n' >"$checkout/requirements.txt"
   printf 'triton==3.7.1\n' >"$checkout/requirements-optional.txt"
   printf 'peer==1.0\n' >"$checkout/requirements-test.txt"
@@ -166,7 +166,8 @@ begin missing_as_root
 printf 'new\nplain\n' >"$FAKE/offered.new"
 run 0 eval x
 [[ $(grep -c 'apt-get.* update' "$FAKE/log") -eq 1 ]] || fail "the package lists were not read once"
-grep -q 'install .* new plain$' "$FAKE/log" || fail "not the alternative that is offered"
+grep -q 'install .* plain$' "$FAKE/log" || fail "Python's packages are not installed first"
+grep -q 'install .* new$' "$FAKE/log" || fail "not the alternative that is offered"
 did_not tester
 forget
 touch "$checkout/packages.txt"
@@ -174,6 +175,7 @@ run 0 eval x
 did_not apt-get
 
 begin unknown_alternatives
+touch "$FAKE/no-root" "$FAKE/sudo"
 : >"$FAKE/installed"
 printf 'plain\n' >"$FAKE/offered"
 run 2 eval x
