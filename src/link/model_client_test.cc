@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxWaitMs = 20'000;
 
-// What a listener heard, in words, for the test's thread to wait for.
+// Keeps in words what a listener heard; the test's thread waits for it.
 class Heard {
  public:
   void say(std::string word) {

@@ -46,7 +46,7 @@ std::optional<double> only_value(const std::vector<Score>& scores) {
   return out;
 }
 
-// Of problems that are all 0 or all 1.
+// The interval of problems that are all 0 or all 1.
 std::optional<Interval> exact(double value, const std::vector<Score>& scores, double confidence) {
   auto problems =
       std::count_if(scores.begin(), scores.end(), [](const Score& s) { return s.weight > 0; });

@@ -16,7 +16,8 @@ Counts largest_first(const std::map<std::string, std::int64_t>& counts) {
   return out;
 }
 
-// What one problem's attempts add to each step; what was spent beside them, to that of the last.
+// Adds to each step what one problem's attempts gain; what was spent beside them counts for the
+// last.
 void add_gains(const ProblemRecord& problem, std::vector<BestSoFar>& steps,
                std::vector<double>& log_gains) {
   if (!steps.empty())

@@ -75,7 +75,7 @@ class CpuEngine : public Engine {
   SlotVersions versions_;
   os::Team team_;
   std::vector<CpuSampler> samplers_;  // one a thread
-  // Of a step; [T, .]
+  // One step's values; [T, .]
   std::vector<float> residual_, qkv_, attended_, inner_, projected_, logits_;
   Operand normed_, heads_out_, activated_, last_;
 };
