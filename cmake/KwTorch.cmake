@@ -1,6 +1,8 @@
 # kw::torch: libtorch from the torch package of KW_TORCH_PYTHON, CPU or CUDA build.
 # Not find_package(Torch): with a CUDA build that one wants a whole CUDA toolkit even for programs without CUDA code.
 set(KW_TORCH_PYTHON python3 CACHE STRING "the Python whose torch is linked")
+# A file with torch takes long, and its headers are precompiled: eight together leave work for all cores.
+set(KW_LIBRARY_BATCH 8)
 execute_process(
   COMMAND ${KW_TORCH_PYTHON} -c
     "import importlib.util as u; from importlib import metadata; print(u.find_spec('torch').submodule_search_locations[0] + ';' + metadata.version('torch'))"
