@@ -64,15 +64,17 @@ def flop_per_token(shape, attended):
     return 6 * (layers * layer + vocabulary * hidden) + 12 * layers * heads * head_dim * attended / 2
 
 
-def ours(binaries, model, rows, work, shape, steps, extra, saves=True):
+def ours(binaries, model, rows, work, shape, steps, extra, saves=True, ranks=1):
     micro = SHAPES[shape][-1]
     run = work / f"run-{shape}-{len(list(work.glob('run-*')))}"
-    settings = {"model": model, "new_weights": "true", "run": run, "data": rows, "max_tokens": CONTEXT, "step_tokens": micro, "micro_tokens": micro,
+    settings = {"model": model, "new_weights": "true", "run": run, "data": rows, "max_tokens": CONTEXT, "step_tokens": ranks * micro, "micro_tokens": micro,
                 "steps": steps, "learning_rate": 1e-5, "save_every": 10 ** 6, "device": "cuda", **extra}
     settings["steps"] = settings.pop("steps")  # last
     words = [str(binaries / "kernelwright-train"), "sft", *(w for k, v in settings.items() for w in ("--set", f"{k}={v}"))]
+    if ranks > 1:
+        words += ["--ranks", str(ranks)]
     if not saves:  # a checkpoint of 3B takes 43 GB: the run ends when it has made its steps
-        words[-1] = f"steps={10 ** 6}"
+        words[words.index(f"steps={steps}")] = f"steps={10 ** 6}"
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=said)
         metrics = run / "metrics.jsonl"
@@ -209,6 +211,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--no-peer", action="store_true", help="measure ours alone")
+    parser.add_argument("--ranks", type=int, action="append", default=[], help="measure this many ranks, a GPU each, beside one")
     parser.add_argument("--profile", action="store_true", help="report where the GPU's time goes, too")
     parser.add_argument("--set", action="append", default=[], help="SHAPE:key=value, a setting of ours for one shape")
     parser.add_argument("shapes", nargs="+", choices=SHAPES)
@@ -238,6 +241,12 @@ def main():
             extra.update(word.split(":", 1)[1].split("=", 1) for word in options.set if word.startswith(shape + ":"))
             result, run = ours(options.bin, model, rows, work, shape, options.steps, extra, saves=shape != "3b")
             report(what="ours", shape=shape, settings=extra, **with_mfu(result))
+            for ranks in options.ranks:
+                scaled, several = ours(options.bin, model, rows, work, shape, options.steps, extra, saves=shape != "3b", ranks=ranks)
+                if "tokens_per_second" in scaled and "tokens_per_second" in result:
+                    scaled["times_one_rank"] = scaled["tokens_per_second"] / result["tokens_per_second"]
+                report(what=f"ours, {ranks} ranks of {SHAPES[shape][-1]} tokens each", shape=shape, **scaled)
+                shutil.rmtree(several, ignore_errors=True)
             if options.profile:
                 trace = work / f"{shape}.trace.json"
                 failed, _ = ours(options.bin, model, rows, work, shape, 12, {**extra, "profile": trace}, saves=shape != "3b")

@@ -64,7 +64,7 @@ std::vector<Finding> gpu_findings(const Result<std::vector<cuda::DeviceFacts>>& 
     out.push_back({fmt::format("GPU {}", gpu.number), State::kOk, hardware(gpu), ""});
     const std::string version =
         fmt::format("CUDA {}.{}", gpu.driver_version / 1000, gpu.driver_version % 1000 / 10);
-    const auto state = state_of(gpu.number);
+    const auto state = state_of(gpu.place);
     if (!state) {
       out.push_back({"  driver", State::kOk, version, ""});
       out.push_back({"  users", State::kWarn, state.error().message(),

@@ -2,6 +2,7 @@
 #include "cuda/device_facts.h"
 
 #include <array>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "cuda/driver_api.h"
@@ -10,11 +11,68 @@
 namespace kw::cuda {
 namespace {
 
-Result<DeviceFacts> facts_of(const DriverApi& api, int number) {
+using NvmlDevice = struct NvmlDeviceTag*;
+
+struct NvmlMemory {
+  unsigned long long total, free, used;
+};
+struct NvmlProcess {  // nvmlProcessInfo_v2
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
+constexpr int kSmClock = 1;
+constexpr unsigned kMaxUsers = 64;
+
+struct NvmlApi {
+  int (*init)();
+  int (*driver_version)(char*, unsigned);
+  int (*device)(unsigned, NvmlDevice*);
+  int (*device_on_bus)(const char*, NvmlDevice*);
+  int (*index)(NvmlDevice, unsigned*);
+  int (*memory)(NvmlDevice, NvmlMemory*);
+  int (*processes)(NvmlDevice, unsigned*, NvmlProcess*);
+  int (*clock)(NvmlDevice, int, unsigned*);
+  int (*max_clock)(NvmlDevice, int, unsigned*);
+  int (*throttle_reasons)(NvmlDevice, unsigned long long*);
+};
+
+Result<NvmlApi> load_nvml() {
+  KW_TRY(Library library,
+         Library::open("management library of NVIDIA's driver", {"libnvidia-ml.so.1"}));
+  NvmlApi api{};
+  KW_TRY_STATUS(library.find("nvmlInit_v2", api.init));
+  KW_TRY_STATUS(library.find("nvmlSystemGetDriverVersion", api.driver_version));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetHandleByIndex_v2", api.device));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetHandleByPciBusId_v2", api.device_on_bus));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetIndex", api.index));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetMemoryInfo", api.memory));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetComputeRunningProcesses_v3", api.processes));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetClockInfo", api.clock));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetMaxClockInfo", api.max_clock));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetCurrentClocksThrottleReasons", api.throttle_reasons));
+  if (const int result = api.init(); result != 0)
+    return fail(ErrorCode::kUnsupported, "NVML does not start (error {})", result);
+  return api;
+}
+
+// CUDA counts what CUDA_VISIBLE_DEVICES leaves, the fastest first; NVML counts along the bus.
+int place_of(const DriverApi& api, const NvmlApi* nvml, DeviceHandle device, int number) {
+  std::array<char, 64> bus{};
+  NvmlDevice found = nullptr;
+  unsigned place = 0;
+  const bool known =
+      nvml != nullptr && api.device_bus_id(bus.data(), static_cast<int>(bus.size()), device) == 0 &&
+      nvml->device_on_bus(bus.data(), &found) == 0 && nvml->index(found, &place) == 0;
+  return known ? static_cast<int>(place) : number;
+}
+
+Result<DeviceFacts> facts_of(const DriverApi& api, const NvmlApi* nvml, int number) {
   DeviceFacts out;
   out.number = number;
   DeviceHandle device = 0;
   KW_TRY_STATUS(driver_status(api.device_get(&device, number), "cannot get the GPU"));
+  out.place = place_of(api, nvml, device, number);
   std::array<char, 128> name{};
   KW_TRY_STATUS(driver_status(api.device_name(name.data(), static_cast<int>(name.size()), device),
                               "GPU's name"));
@@ -39,48 +97,16 @@ Result<DeviceFacts> facts_of(const DriverApi& api, int number) {
   return out;
 }
 
-using NvmlDevice = struct NvmlDeviceTag*;
-
-struct NvmlMemory {
-  unsigned long long total, free, used;
-};
-struct NvmlProcess {  // nvmlProcessInfo_v2
-  unsigned pid;
-  unsigned long long used_memory;
-  unsigned gpu_instance, compute_instance;
-};
-constexpr int kSmClock = 1;
-constexpr unsigned kMaxUsers = 64;
-
-struct NvmlApi {
-  int (*init)();
-  int (*driver_version)(char*, unsigned);
-  int (*device)(unsigned, NvmlDevice*);
-  int (*memory)(NvmlDevice, NvmlMemory*);
-  int (*processes)(NvmlDevice, unsigned*, NvmlProcess*);
-  int (*clock)(NvmlDevice, int, unsigned*);
-  int (*max_clock)(NvmlDevice, int, unsigned*);
-  int (*throttle_reasons)(NvmlDevice, unsigned long long*);
-};
-
-Result<NvmlApi> load_nvml() {
-  KW_TRY(Library library,
-         Library::open("management library of NVIDIA's driver", {"libnvidia-ml.so.1"}));
-  NvmlApi api{};
-  KW_TRY_STATUS(library.find("nvmlInit_v2", api.init));
-  KW_TRY_STATUS(library.find("nvmlSystemGetDriverVersion", api.driver_version));
-  KW_TRY_STATUS(library.find("nvmlDeviceGetHandleByIndex_v2", api.device));
-  KW_TRY_STATUS(library.find("nvmlDeviceGetMemoryInfo", api.memory));
-  KW_TRY_STATUS(library.find("nvmlDeviceGetComputeRunningProcesses_v3", api.processes));
-  KW_TRY_STATUS(library.find("nvmlDeviceGetClockInfo", api.clock));
-  KW_TRY_STATUS(library.find("nvmlDeviceGetMaxClockInfo", api.max_clock));
-  KW_TRY_STATUS(library.find("nvmlDeviceGetCurrentClocksThrottleReasons", api.throttle_reasons));
-  if (const int result = api.init(); result != 0)
-    return fail(ErrorCode::kUnsupported, "NVML does not start (error {})", result);
-  return api;
-}
-
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> visibility_variables() {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"}) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): never written
+    if (value != nullptr) out.emplace_back(name, value);
+  }
+  return out;
+}
 
 std::string DeviceFacts::architecture() const {
   return fmt::format("sm_{}{}", compute_capability, compute_capability == 90 ? "a" : "");
@@ -91,23 +117,24 @@ Result<std::vector<DeviceFacts>> list_devices() {
   int count = 0;
   KW_TRY_STATUS(driver_status(api->device_count(&count), "cannot count GPUs"));
   if (count == 0) return fail(ErrorCode::kUnsupported, "no GPU that CUDA can use");
+  const Result<NvmlApi> nvml = load_nvml();
   std::vector<DeviceFacts> out;
   for (int number = 0; number < count; ++number) {
-    KW_TRY(DeviceFacts facts, facts_of(*api, number));
+    KW_TRY(DeviceFacts facts, facts_of(*api, nvml ? &*nvml : nullptr, number));
     out.push_back(std::move(facts));
   }
   return out;
 }
 
 // A field that NVML does not tell stays as it is: some need rights, or other hardware.
-Result<DeviceState> device_state(int number) {
+Result<DeviceState> device_state(int place) {
   KW_TRY(NvmlApi api, load_nvml());
   DeviceState out;
   std::array<char, 96> version{};
   if (api.driver_version(version.data(), version.size()) == 0) out.driver = version.data();
   NvmlDevice device = nullptr;
-  if (const int result = api.device(static_cast<unsigned>(number), &device); result != 0)
-    return fail(ErrorCode::kUnsupported, "NVML has no GPU {} (error {})", number, result);
+  if (const int result = api.device(static_cast<unsigned>(place), &device); result != 0)
+    return fail(ErrorCode::kUnsupported, "NVML has no GPU {} (error {})", place, result);
   NvmlMemory memory{};
   if (api.memory(device, &memory) == 0) out.used_bytes = memory.used;
   std::array<NvmlProcess, kMaxUsers> processes{};

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -15,7 +16,9 @@ struct DeviceUser {
 };
 
 struct DeviceFacts {
-  int number = 0;
+  int number = 0;  // as CUDA counts those that it shows this process
+  // As the management library counts all that it shows; `number` where there is no such library.
+  int place = 0;
   std::string name;
   int driver_version = 0;      // of CUDA: 13000 for 13.0
   int compute_capability = 0;  // 90 for 9.0
@@ -28,6 +31,10 @@ struct DeviceFacts {
   // Programs are compiled for it: "sm_90a" on Hopper, whose own instructions need the a.
   std::string architecture() const;
 };
+
+// Which GPUs the driver shows, and in which order, is said by variables of the environment: these
+// are those of this process. Another process must have them too, or its GPU 0 may be another one.
+std::vector<std::pair<std::string, std::string>> visibility_variables();
 
 // The GPUs that CUDA's driver shows this process. kUnsupported: no driver or no GPU.
 Result<std::vector<DeviceFacts>> list_devices();
@@ -42,8 +49,8 @@ struct DeviceState {
   std::uint64_t throttle_reasons = 0;
 };
 
-// kUnsupported without the library.
-Result<DeviceState> device_state(int number);
+// place: DeviceFacts::place. kUnsupported without the library.
+Result<DeviceState> device_state(int place);
 
 // Words for throttle_reasons that slow a GPU down: "thermal, power cap"; "" for none.
 std::string throttle_text(std::uint64_t reasons);

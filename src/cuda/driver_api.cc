@@ -61,6 +61,7 @@ Status find_functions(const Library& library, DriverApi& api) {
   KW_TRY_STATUS(library.find("cuDeviceGetCount", api.device_count));
   KW_TRY_STATUS(library.find("cuDeviceGet", api.device_get));
   KW_TRY_STATUS(library.find("cuDeviceGetName", api.device_name));
+  KW_TRY_STATUS(library.find("cuDeviceGetPCIBusId", api.device_bus_id));
   KW_TRY_STATUS(library.find("cuDeviceGetAttribute", api.device_attribute));
   KW_TRY_STATUS(library.find("cuDeviceTotalMem_v2", api.device_memory));
   KW_TRY_STATUS(library.find("cuDevicePrimaryCtxRetain", api.primary_context_retain));

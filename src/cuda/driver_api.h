@@ -102,6 +102,7 @@ struct DriverApi {
   int (*device_count)(int*);
   int (*device_get)(DeviceHandle*, int);
   int (*device_name)(char*, int, DeviceHandle);
+  int (*device_bus_id)(char*, int, DeviceHandle);
   int (*device_attribute)(int*, int, DeviceHandle);
   int (*device_memory)(std::size_t*, DeviceHandle);
   int (*primary_context_retain)(ContextHandle*, DeviceHandle);

@@ -12,7 +12,10 @@
 
 #include "lm/model/parameters.h"
 #include "lm/sampling/sampling.h"
+#include "train/cuda/attention.h"
 #include "train/cuda/fused.h"
+#include "train/model/attention.h"
+#include "train/model/batch.h"
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
 #include "train/model/operators.h"
@@ -99,6 +102,33 @@ void check_heads(std::int64_t d, bool norms) {
   if (!norms) return;
   compare(name + "by q_norm", q.gpu.gradient, q.cpu.gradient, 1e-5);
   compare(name + "by k_norm", k.gpu.gradient, k.cpu.gradient, 1e-5);
+}
+
+// Packed sequences, one of a single token and one of whole tiles.
+void check_attention(std::int64_t d, std::int64_t heads, std::int64_t kv_heads) {
+  const std::string name = fmt::format("attention of {} by {} heads of {}: ", heads, kv_heads, d);
+  const HeadsShape shape{heads, kv_heads, d, 1e-5};
+  const std::vector<std::int64_t> lengths{300, 1, 256, 129, 700, 64};
+  std::int64_t tokens = 0;
+  for (std::int64_t length : lengths) tokens += length;
+  const std::vector<std::int32_t> none(static_cast<std::size_t>(tokens), 0);
+  const Batch cpu = make_batch(none, none, lengths, at::kCPU);
+  const Batch gpu = make_batch(none, none, lengths, at::Device(at::kCUDA, 0));
+  const Both x = narrow({tokens, heads + 2 * kv_heads, d}), by_out = narrow({tokens, heads, d});
+  AttentionTape want_tape, got_tape;
+  compare(name + "forward", attention(x.gpu, shape, gpu, &got_tape),
+          attention(x.cpu, shape, cpu, &want_tape), kNarrow);
+  const HeadSlopesByPart want = attention_backward(want_tape, by_out.cpu, shape, cpu);
+  AttentionTape again_tape = got_tape;
+  const HeadSlopesByPart got = attention_backward(got_tape, by_out.gpu, shape, gpu);
+  compare(name + "by q", got.q, want.q, 2 * kNarrow);
+  compare(name + "by k", got.k, want.k, 2 * kNarrow);
+  compare(name + "by v", got.v, want.v, 2 * kNarrow);
+  const HeadSlopesByPart again = attention_backward(again_tape, by_out.gpu, shape, gpu);
+  if (cuda::has_attention(d))
+    for (const auto& [one, other] :
+         {std::pair(got.q, again.q), std::pair(got.k, again.k), std::pair(got.v, again.v)})
+      compare(name + "the same bits again", one, other, 0);
 }
 
 void check_silu() {
@@ -255,6 +285,9 @@ Status check_all() {
   for (std::int64_t d : {16, 64, 128, 256})
     for (bool norms : {false, true}) check_heads(d, norms);
   check_silu();
+  for (std::int64_t d : {32, 64, 128})
+    for (const auto& [heads, kv_heads] : {std::pair(6, 2), std::pair(14, 2), std::pair(3, 3)})
+      check_attention(d, heads, kv_heads);
   for (bool entropies : {false, true})
     for (std::int64_t vocabulary : {97, 1003, 9000}) check_head(vocabulary, entropies, 0);
   for (std::int64_t vocabulary : {97, 1003, 9000}) check_head(vocabulary, false, 5);

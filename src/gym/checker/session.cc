@@ -32,6 +32,17 @@ Compiles compiles_of(const ExecutorSetup& setup) {
   return is_plain_python ? Compiles::kAtFirstCall : Compiles::kNothing;
 }
 
+// That of a GPU comes with that of the CPU.
+Result<TimingLock> take_timing_lock(ReceivedFds& fds) {
+  KW_TRY(os::UniqueFd lock, fds.take("timing.lock"));
+  KW_TRY(os::UniqueFd queue, fds.take("timing.queue"));
+  if (!fds.has("timing.cpu.lock")) return TimingLock(std::move(lock), std::move(queue));
+  KW_TRY(os::UniqueFd cpu_lock, fds.take("timing.cpu.lock"));
+  KW_TRY(os::UniqueFd cpu_queue, fds.take("timing.cpu.queue"));
+  return TimingLock(std::move(lock), std::move(queue),
+                    std::make_unique<TimingLock>(std::move(cpu_lock), std::move(cpu_queue)));
+}
+
 }  // namespace
 
 Status Session::read_options(const CheckerOptions& options) {
@@ -49,9 +60,8 @@ Result<std::unique_ptr<Session>> Session::open(const OpenRequest& request, Recei
   std::unique_ptr<Session> session(new Session(backend));
   session->module_ = request.kind == ProblemKind::kModule;
   KW_TRY_STATUS(session->read_options(request.options));
-  KW_TRY(os::UniqueFd lock, fds.take("timing.lock"));
-  KW_TRY(os::UniqueFd queue, fds.take("timing.queue"));
-  session->turn_ = std::make_unique<Turn>(TimingLock(std::move(lock), std::move(queue)));
+  KW_TRY(TimingLock lock, take_timing_lock(fds));
+  session->turn_ = std::make_unique<Turn>(std::move(lock));
   KW_TRY(TurnScope turn, TurnScope::begin(*session->turn_));
   KW_TRY(session->oracle_,
          backend.attach_oracle(request.oracle_monitor, fds,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "gym/checker/testing/fake_backend.h"
@@ -51,12 +52,20 @@ class SessionTest : public ::testing::Test {
   }
 
   Status open(const OpenRequest& request) {
-    TimingLock lock = testing::lone_lock(folder_);
+    const TimingLock lock = TimingLock::open_in(folder_.path(), "", timed_on_).value();
     os::Message message;
-    message.body["fds"] = {"timing.lock", "timing.queue", "reference"};
-    message.fds.emplace_back(::dup(lock.lock_fd()));
-    message.fds.emplace_back(::dup(lock.queue_fd()));
-    message.fds.push_back(os::make_sealed_file("reference", "def run(x): ...").value());
+    const auto add = [&](const char* name, int fd) {
+      message.body["fds"].push_back(name);
+      message.fds.emplace_back(::dup(fd));
+    };
+    add("timing.lock", lock.lock_fd());
+    add("timing.queue", lock.queue_fd());
+    if (lock.cpu() != nullptr) {
+      add("timing.cpu.lock", lock.cpu()->lock_fd());
+      add("timing.cpu.queue", lock.cpu()->queue_fd());
+    }
+    const os::UniqueFd reference = os::make_sealed_file("reference", "def run(x): ...").value();
+    add("reference", reference.get());
     KW_TRY(ReceivedFds fds, ReceivedFds::of(message));
     opened_ = {};
     KW_TRY(session_, Session::open(request, std::move(fds), opened_, backend_));
@@ -103,6 +112,7 @@ class SessionTest : public ::testing::Test {
   os::TempDir folder_ = os::TempDir::make("kw-session-").value();
   FakeBackend backend_{[this] { return make_oracle_(); }};
   testing::FakeLease lease_;
+  std::string timed_on_ = std::string(TimingLock::kCpu);
   std::function<std::unique_ptr<ScriptedOracle>()> make_oracle_ = [] {
     return std::make_unique<ScriptedOracle>(testing::workload_function);
   };
@@ -121,6 +131,22 @@ TEST_F(SessionTest, OpensJudgesAndJudgesAgain) {
   backend_.candidate.kernel = [](const testing::ScriptedCall& call) { call.y()[0] = 1; };
   EXPECT_EQ(judge().value().outcome, task::Outcome::kWrongValue);
   EXPECT_EQ(lease_.taken, lease_.given_back);
+}
+
+TEST_F(SessionTest, WhereAGpuIsTimedATurnSharesItsLockAndTheOneOfTheCpu) {
+  timed_on_ = "gpu1";
+  ASSERT_TRUE(open(definition()));
+  const auto is_free = [&](const char* resource) {
+    const TimingLock looks = TimingLock::open_in(folder_.path(), "", resource).value();
+    return ::flock(looks.lock_fd(), LOCK_EX | LOCK_NB) == 0;
+  };
+  for (const char* resource : {"gpu1", "cpu"}) {
+    auto turn = TurnScope::begin(session_->turn());
+    ASSERT_TRUE(turn);
+    EXPECT_FALSE(is_free(resource)) << resource;
+  }
+  EXPECT_TRUE(is_free("gpu1"));
+  EXPECT_TRUE(is_free("cpu"));
 }
 
 TEST_F(SessionTest, AReferenceThatFailsIsTheAnswer) {

@@ -31,9 +31,10 @@ class TimingLock {
   static Result<TimingLock> open_in(const std::filesystem::path& folder,
                                     const std::string& prefix = "",
                                     std::string_view resource = kCpu);
-  // Takes over the descriptors of another TimingLock of the CPU, which is of no more use then.
-  TimingLock(os::UniqueFd lock, os::UniqueFd queue)
-      : lock_(std::move(lock)), queue_(std::move(queue)) {}
+  // Takes over the descriptors of another TimingLock, which is of no more use then: of the CPU, or
+  // of a GPU with those of the CPU that it shares.
+  TimingLock(os::UniqueFd lock, os::UniqueFd queue, std::unique_ptr<TimingLock> cpu = nullptr)
+      : lock_(std::move(lock)), queue_(std::move(queue)), cpu_(std::move(cpu)) {}
 
   // Both wait.
   Status take_alone();
@@ -44,6 +45,8 @@ class TimingLock {
 
   int lock_fd() const { return lock_.get(); }
   int queue_fd() const { return queue_.get(); }
+  // Of a GPU's lock: the CPU's, which it shares. Null for the CPU's.
+  const TimingLock* cpu() const { return cpu_.get(); }
 
  private:
   Status take(int how);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "os/file.h"
 
@@ -175,6 +176,22 @@ TEST_F(TimingLockTest, AGpuIsSharedByAllThatDoNotMeasureThere) {
   two.give_back();
   alone.join();
   EXPECT_EQ(order(), (std::vector<std::string>{"shared", "alone"}));
+}
+
+TEST_F(TimingLockTest, WhoTakesOverAGpusLockSharesTheCpuToo) {
+  const TimingLock given = party("gpu0");
+  ASSERT_NE(given.cpu(), nullptr);
+  const auto copy = [](int fd) { return os::UniqueFd(::dup(fd)); };
+  TimingLock taken(
+      copy(given.lock_fd()), copy(given.queue_fd()),
+      std::make_unique<TimingLock>(copy(given.cpu()->lock_fd()), copy(given.cpu()->queue_fd())));
+  ASSERT_TRUE(taken.take_alone());
+  EXPECT_FALSE(is_free("gpu0", LOCK_SH));
+  EXPECT_FALSE(is_free("cpu", LOCK_EX));
+  EXPECT_TRUE(is_free("cpu", LOCK_SH));
+  taken.give_back();
+  EXPECT_TRUE(is_free("gpu0", LOCK_EX));
+  EXPECT_TRUE(is_free("cpu", LOCK_EX));
 }
 
 TEST_F(TimingLockTest, OtherNamesAreNoResources) {

@@ -112,8 +112,9 @@ struct CheckerOptions {
   std::vector<std::string> disabled;  // EvalOptions::disabled
 };
 
-// Descriptors: reference, oracle.control, oracle.monitorN, timing.lock, timing.queue, and those
-// that `inputs` names.
+// Descriptors: reference, oracle.control, oracle.monitorN, timing.lock, timing.queue (where a GPU
+// is timed its own, and as timing.cpu.lock and timing.cpu.queue those of the CPU), and those that
+// `inputs` names.
 struct OpenRequest {
   std::int64_t protocol = kCheckerProtocol;
   ProblemKind kind = ProblemKind::kDefinition;

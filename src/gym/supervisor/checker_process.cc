@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cerrno>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cuda/device_facts.h"
 #include "os/message.h"
 
 namespace kw::gym {
@@ -69,7 +72,12 @@ Result<std::unique_ptr<CheckerProcess>> CheckerProcess::start(const Options& opt
   std::string device = options.device ? std::to_string(*options.device) : "";
   std::string kernels = options.kernels >= 0 ? std::to_string(kKernelsFd) : "";
   std::array<char*, 5> argv = {program.data(), cpus.data(), device.data(), kernels.data(), nullptr};
-  std::array<char*, 1> environment = {nullptr};
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : cuda::visibility_variables())
+    variables.push_back(name + "=" + value);
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   KW_TRY(os::UniqueFd child_end, parked(pair.second.get()));

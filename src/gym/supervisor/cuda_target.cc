@@ -1,45 +1,20 @@
-// The target "cuda": its bench, and what that needs, made by the first judgement.
+// The target "cuda": a workshop for each GPU, made by the first judgement that is placed there.
 #include "gym/supervisor/cuda_target.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
-#include <thread>
 #include <utility>
 
-#include <unistd.h>
-
-#include "cuda/library.h"
-#include "gym/cuda/kernel_runner.h"
 #include "gym/evaluation/evaluation.h"
 #include "gym/supervisor/check_problem.h"
-#include "gym/supervisor/cuda_bench.h"
-#include "gym/supervisor/launchers.h"
-#include "gym/supervisor/memory_gate.h"
-#include "gym/supervisor/programs.h"
-#include "gym/supervisor/roles.h"
+#include "gym/supervisor/gpu_placement.h"
+#include "gym/supervisor/gpu_workshop.h"
 #include "os/file.h"
-#include "os/memory.h"
 #include "task/target.h"
 
 namespace kw::gym {
 namespace {
-
-constexpr int kDevice = 0;           // the first GPU that the driver shows
-constexpr std::uint64_t kShare = 4;  // of memory, for sessions that wait for their next candidate
-constexpr double kJudged = 0.7;      // of a GPU's memory, for evaluations
-constexpr std::size_t kSpareCompilers = 1;
-// From so many cores on, compilers run beside a measurement.
-constexpr unsigned kManyCores = 8;
-
-// The sandboxes to stop while calls on a GPU are timed: none. Calls are timed on the GPU, and what
-// uses it (oracles, executors) does so in a turn or under the lease.
-class OnTheGpu final : public Sandboxes {
- public:
-  Status freeze_others(const std::vector<const sandbox::Sandbox*>& /*keep_running*/) override {
-    return {};
-  }
-  Status thaw_others() override { return {}; }
-};
 
 // The remedy first: a verdict shows the first 200 characters.
 std::string no_gpu(const Error& why) {
@@ -49,48 +24,54 @@ std::string no_gpu(const Error& why) {
       why.message());
 }
 
-std::uint64_t host_memory() {
-  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
+// The GPUs of this machine.
+class Gpus {
+ public:
+  Gpus(const GymOptions& options, std::vector<cuda::DeviceFacts> facts)
+      : options_(options),
+        facts_(std::move(facts)),
+        placement_(facts_.size()),
+        gpus_(facts_.size()) {}
 
-// Invalid without NVRTC: then the checker draws and compares on the host.
-Result<os::UniqueFd> kernels_for(const cuda::DeviceFacts& gpu,
-                                 const std::filesystem::path& folder) {
-  auto code = compile_kernels(gpu.architecture(), folder);
-  if (!code && code.error().code() == ErrorCode::kUnsupported) return os::UniqueFd();
-  if (!code) return tl::unexpected(std::move(code).error());
-  return os::make_sealed_file("kernels", *code);
-}
-
-// All that judges; members end in the opposite order.
-struct Workshop {
-  Workshop(Programs found, std::uint64_t session_bytes, std::uint64_t gpu_bytes)
-      : programs(std::move(found)),
-        device_bytes(gpu_bytes),
-        gate(static_cast<std::uint64_t>(kJudged * static_cast<double>(gpu_bytes))),
-        sessions(session_bytes) {}
-
-  ProblemSession::Context context(std::optional<int> device) {
-    const auto start = [this](CheckerProcess::Options options) {
-      options.kernels = kernels.valid() ? kernels.get() : -1;
-      return CheckerProcess::start(options);
-    };
-    return {&programs, roles.get(), lease.get(), start, device};
+  // kResourceExhausted and others: what the machine has not.
+  Result<GpuWorkshop*> workshop(std::size_t gpu) {
+    Gpu& one = gpus_[gpu];
+    std::lock_guard lock(one.making);
+    if (one.made == nullptr) {
+      KW_TRY(one.made, GpuWorkshop::make(options_, facts_[gpu], facts_.size()));
+      one.shop = one.made.get();
+    }
+    return one.made.get();
+  }
+  GpuPlacement::Seat place(const EvalRequest& request) {
+    return placement_.take([&](std::size_t gpu) {
+      const GpuWorkshop* shop = gpus_[gpu].shop;
+      return shop != nullptr && shop->sessions.contains(first_session_key(*shop->bench, request));
+    });
+  }
+  // Keys are the same on each GPU; empty: no workshop is there yet.
+  std::string session_key(const EvalRequest& request) const {
+    for (const Gpu& one : gpus_)
+      if (const GpuWorkshop* shop = one.shop) return first_session_key(*shop->bench, request);
+    return {};
+  }
+  bool is_open(const std::string& session_key) const {
+    return std::ranges::any_of(gpus_, [&](const Gpu& one) {
+      const GpuWorkshop* shop = one.shop;
+      return shop != nullptr && shop->sessions.contains(session_key);
+    });
   }
 
-  Programs programs;
-  os::UniqueFd kernels;  // the checker's, as a sealed file
-  std::unique_ptr<Launchers> launchers;
-  std::unique_ptr<Roles> roles;
-  OnTheGpu on_the_gpu;
-  std::unique_ptr<HostLease> lease;
-  std::unique_ptr<CandidateBuilder> builder;
-  std::unique_ptr<DeviceBuilder> plans;
-  std::unique_ptr<Bench> bench;
-  std::uint64_t device_bytes;
-  MemoryGate gate;
-  SessionPool sessions;  // last: sessions end before the launchers do
+ private:
+  struct Gpu {
+    std::mutex making;
+    std::unique_ptr<GpuWorkshop> made;         // under making; never changed again
+    std::atomic<GpuWorkshop*> shop = nullptr;  // made, for those who do not wait for it
+  };
+  const GymOptions& options_;
+  const std::vector<cuda::DeviceFacts> facts_;
+  GpuPlacement placement_;
+  std::vector<Gpu> gpus_;
 };
 
 class CudaTarget : public Target {
@@ -105,24 +86,28 @@ class CudaTarget : public Target {
   Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) override;
   std::string session_key(const EvalRequest& request) const override {
     std::lock_guard lock(mutex_);
-    return workshop_ == nullptr ? std::string() : first_session_key(*workshop_->bench, request);
+    return gpus_ == nullptr ? std::string() : gpus_->session_key(request);
   }
   bool is_open(const std::string& session_key) const override {
     std::lock_guard lock(mutex_);
-    return workshop_ != nullptr && workshop_->sessions.contains(session_key);
+    return gpus_ != nullptr && gpus_->is_open(session_key);
   }
   Result<task::Signature> describe(const task::Problem& problem) override;
   // Nothing of a candidate runs: the host's memory will do.
   Result<ProblemCheck> check(const CheckRequest& request, const std::stop_token& stop) override {
-    KW_TRY(Workshop * workshop, open_workshop());
-    return check_problem(workshop->context(std::nullopt), admissions_, request, stop);
+    KW_TRY(const GpuWorkshop* shop, first_workshop());
+    return check_problem(shop->on_host(), admissions_, request, stop);
   }
 
  private:
-  Result<Workshop*> open_workshop() const;
-  Result<std::unique_ptr<Workshop>> make_workshop(const cuda::DeviceFacts& gpu) const;
-  EvaluationParts parts(Workshop& workshop) const {
-    return {*workshop.bench, admissions_, workshop.sessions, options_.evidence_folder,
+  Result<Gpus*> gpus() const;
+  // For what may be asked of any GPU.
+  Result<GpuWorkshop*> first_workshop() const {
+    KW_TRY(Gpus * all, gpus());
+    return all->workshop(0);
+  }
+  EvaluationParts parts(GpuWorkshop& shop) const {
+    return {*shop.bench, admissions_, shop.sessions, options_.evidence_folder,
             [this](const EvalRequest& request, std::string_view stage) {
               if (options_.progress != nullptr) options_.progress->stage(request, stage);
             }};
@@ -131,46 +116,24 @@ class CudaTarget : public Target {
   GymOptions options_;
   FindGpus find_;
   AdmissionCache admissions_;
-  mutable std::mutex mutex_;  // guards workshop_
-  mutable std::unique_ptr<Workshop> workshop_;
+  mutable std::mutex mutex_;  // guards gpus_
+  mutable std::unique_ptr<Gpus> gpus_;
 };
 
 // kUnsupported: there is no GPU.
-Result<Workshop*> CudaTarget::open_workshop() const {
+Result<Gpus*> CudaTarget::gpus() const {
   std::lock_guard lock(mutex_);
-  if (workshop_ == nullptr) {
-    auto gpus = find_();
-    if (!gpus) return fail(ErrorCode::kUnsupported, "{}", no_gpu(gpus.error()));
-    KW_TRY(workshop_, make_workshop(gpus->at(kDevice)));
+  if (gpus_ == nullptr) {
+    auto found = find_();
+    if (!found) return fail(ErrorCode::kUnsupported, "{}", no_gpu(found.error()));
+    gpus_ = std::make_unique<Gpus>(options_, *std::move(found));
   }
-  return workshop_.get();
-}
-
-Result<std::unique_ptr<Workshop>> CudaTarget::make_workshop(const cuda::DeviceFacts& gpu) const {
-  KW_TRY(Programs programs, find_programs(options_));
-  auto shop = std::make_unique<Workshop>(
-      std::move(programs), std::min(host_memory(), gpu.memory_bytes) / kShare, gpu.memory_bytes);
-  KW_TRY(shop->launchers, Launchers::start(shop->programs, options_.isolation_at_least));
-  shop->roles = std::make_unique<Roles>(*shop->launchers, shop->programs);
-  KW_TRY(shop->kernels, kernels_for(gpu, options_.cache_folder / "kernels"));
-  KW_TRY(TimingLock lock, TimingLock::open());
-  const bool has_cores = std::thread::hardware_concurrency() >= kManyCores;
-  Sandboxes& to_stop = has_cores ? static_cast<Sandboxes&>(shop->on_the_gpu) : *shop->launchers;
-  shop->lease = std::make_unique<HostLease>(std::move(lock), to_stop, options_.background);
-  const std::filesystem::path builds = options_.cache_folder / "builds";
-  shop->builder =
-      std::make_unique<CandidateBuilder>(shop->programs, *shop->roles, *shop->lease, builds);
-  shop->plans = std::make_unique<DeviceBuilder>(
-      *shop->roles, *shop->lease, resolve_cuda(cuda::cuda_library_folders()),
-      DeviceBuilderOptions{gpu.architecture(), builds, kSpareCompilers});
-  shop->bench = std::make_unique<CudaBench>(shop->context(kDevice), *shop->builder, *shop->plans,
-                                            gpu.compute_capability);
-  return shop;
+  return gpus_.get();
 }
 
 Capabilities CudaTarget::capabilities() const {
   Capabilities c;
-  auto workshop = open_workshop();
+  auto workshop = first_workshop();
   if (!workshop) {
     c.why_not = workshop.error().message();
     return c;
@@ -196,13 +159,15 @@ Result<task::Verdict> CudaTarget::judge(const EvalRequest& request, std::stop_to
                        options_.evidence_folder);
   if (!candidate.binding.empty())
     return unsupported(request, "binding " + candidate.binding, options_.evidence_folder);
-  auto workshop = open_workshop();
-  if (!workshop && workshop.error().code() == ErrorCode::kUnsupported)
-    return unsupported(request, workshop.error().message(), options_.evidence_folder);
-  if (!workshop) return tl::unexpected(std::move(workshop).error());
-  Workshop& shop = **workshop;
+  auto all = gpus();
+  if (!all && all.error().code() == ErrorCode::kUnsupported)
+    return unsupported(request, all.error().message(), options_.evidence_folder);
+  if (!all) return tl::unexpected(std::move(all).error());
+  const GpuPlacement::Seat seat = (*all)->place(request);
+  KW_TRY(GpuWorkshop * found, (*all)->workshop(seat.gpu()));
+  GpuWorkshop& shop = *found;
   KW_TRY(const MemoryGate::Pass inside,
-         shop.gate.enter(device_bytes_of(request.problem, shop.device_bytes), stop));
+         shop.gate.enter(device_bytes_of(request.problem, shop.facts.memory_bytes), stop));
   return evaluate(parts(shop), request, stop);
 }
 
@@ -212,8 +177,8 @@ Result<task::Signature> CudaTarget::describe(const task::Problem& problem) {
   if (!problem.is_module())
     return task::signature_of(problem.definition(), problem.workloads.front(),
                               problem.policy.statics);
-  KW_TRY(Workshop * workshop, open_workshop());
-  return describe_module(parts(*workshop), problem);
+  KW_TRY(GpuWorkshop * shop, first_workshop());
+  return describe_module(parts(*shop), problem);
 }
 
 }  // namespace

@@ -120,6 +120,11 @@ bool is_out_of_memory(std::string_view failure) {
          failure.find("CUDA out of memory") != std::string_view::npos;
 }
 
+void add_lock(const TimingLock& lock, const std::string& prefix, OutgoingFds& fds) {
+  fds.add(prefix + "lock", lock.lock_fd());
+  fds.add(prefix + "queue", lock.queue_fd());
+}
+
 }  // namespace
 
 Result<std::string> reference_source(const task::Problem& problem) {
@@ -167,9 +172,9 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   if (opening.oracle_memory_bytes > 0) oracle_limits.memory_bytes = opening.oracle_memory_bytes;
   KW_TRY(session->oracle_, context.roles->start_oracle(oracle_limits));
   KW_TRY(request.oracle_monitor, session->oracle_.add_to(fds, "oracle."));
-  KW_TRY(TimingLock of_checker, TimingLock::open());
-  fds.add("timing.lock", of_checker.lock_fd());
-  fds.add("timing.queue", of_checker.queue_fd());
+  KW_TRY(const TimingLock of_checker, TimingLock::open(context.timed_on));
+  add_lock(of_checker, "timing.", fds);
+  if (of_checker.cpu() != nullptr) add_lock(*of_checker.cpu(), "timing.cpu.", fds);
 
   KW_TRY(session->checker_, context.start_checker({context.programs->checker,
                                                    session->cores_.checker, context.device}));

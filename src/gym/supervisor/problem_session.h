@@ -60,6 +60,8 @@ class ProblemSession {
         start_checker = CheckerProcess::start;
     // The GPU that executors run on; nullopt: the processor.
     std::optional<int> device = std::nullopt;
+    // The lease's resource (gym/measure/timing_lock.h).
+    std::string timed_on = std::string(TimingLock::kCpu);
   };
   struct Opening {
     bool admit = false;                 // run the battery as well

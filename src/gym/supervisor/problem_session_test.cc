@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "gym/supervisor/cuda_bench.h"
 #include "gym/supervisor/testing/fake_session.h"
@@ -51,6 +52,12 @@ class ProblemSessionTest : public ::testing::Test {
   testing::FakeSessions sessions_;
 };
 
+::ino_t inode_of(int fd) {
+  struct stat file{};
+  ::fstat(fd, &file);
+  return file.st_ino;
+}
+
 TEST_F(ProblemSessionTest, OpensWithReferenceOracleAndTimingLock) {
   EvalOptions options;
   options.threads = 2;
@@ -69,6 +76,19 @@ TEST_F(ProblemSessionTest, OpensWithReferenceOracleAndTimingLock) {
   EXPECT_EQ(oracle.spec.role, "oracle");
   // 2 GiB, and twice what the candidate has: 2 GiB and four times its 2 KiB of tensors.
   EXPECT_EQ(oracle.spec.limits.memory_bytes, 3 * (2ULL << 30U) + 8ULL * 2048);
+}
+
+// Nothing that a checker does without measuring may run beside a measurement on its GPU or the CPU.
+TEST_F(ProblemSessionTest, WhereAGpuIsTimedTheCheckerGetsItsLockAndTheOneOfTheCpu) {
+  sessions_.timed_on = "gpu0";
+  ASSERT_TRUE(sessions_.open());
+  sessions_.request<OpenRequest>();
+  for (const char* name : {"timing.lock", "timing.queue", "timing.cpu.lock", "timing.cpu.queue"})
+    EXPECT_THAT(sessions_.fds, Contains(name));
+  const TimingLock gpu = TimingLock::open("gpu0").value();
+  EXPECT_EQ(inode_of(sessions_.received.take("timing.lock")->get()), inode_of(gpu.lock_fd()));
+  EXPECT_EQ(inode_of(sessions_.received.take("timing.cpu.lock")->get()),
+            inode_of(gpu.cpu()->lock_fd()));
 }
 
 TEST_F(ProblemSessionTest, AReferenceThatFailsIsAFinding) {

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "cuda/device_facts.h"
+
 namespace kw::gym {
 namespace {
 
@@ -36,6 +38,11 @@ Result<os::UniqueFd> open_program(const std::filesystem::path& program) {
   os::UniqueFd fd(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return fail_errno(errno, "cannot open " + program.string());
   return fd;
+}
+
+void add_gpus(sandbox::Spec& spec) {
+  spec.binds = gpu_nodes();
+  for (auto& variable : cuda::visibility_variables()) spec.environment.push_back(variable);
 }
 
 }  // namespace
@@ -121,7 +128,7 @@ Result<RunningRole> Roles::start_oracle(const RoleLimits& limits) {
   if (limits.has_gpu) {
     spec.limits.memory_bytes += kDriverMemory;
     spec.limits.processes = 128;
-    spec.binds = gpu_nodes();
+    add_gpus(spec);
   }
   return start(Host::kTorch, std::move(spec));
 }
@@ -161,8 +168,8 @@ Result<RunningRole> Roles::start_gpu_executor(Host host, const RoleLimits& limit
   spec.limits.processes = may_compile ? 256 : 128;
   spec.cpus = cpus;
   spec.may_set_affinity = false;
-  spec.binds = gpu_nodes();
   spec.environment = thread_environment(limits.threads);
+  add_gpus(spec);
   if (may_compile) spec.environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin");
   if (host != Host::kNative) return start(host, std::move(spec));
   if (programs_.gpu_executor.empty())

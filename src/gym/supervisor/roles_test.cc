@@ -2,6 +2,7 @@
 #include "gym/supervisor/roles.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -149,6 +150,19 @@ TEST_F(RolesTest, ALeaseStopsAllProcessesButItsOwn) {
   EXPECT_FALSE(fakes_.launchers->thaw_others());
   EXPECT_FALSE(all[1]->is_frozen);
   EXPECT_TRUE(all[2]->is_frozen);
+}
+
+// Slurm and Ray give a process its GPUs by such a variable.
+TEST_F(RolesTest, WhoUsesAGpuCountsGpusAsThisProcessDoes) {
+  const auto visible = Pair("CUDA_VISIBLE_DEVICES", "3,1");
+  ::setenv("CUDA_VISIBLE_DEVICES", "3,1", 1);
+  ASSERT_TRUE(roles_.start_gpu_executor(Host::kNative, {1000, 3}, {2}, false));
+  EXPECT_THAT(last().spec.environment, Contains(visible));
+  ASSERT_TRUE(roles_.start_oracle({.memory_bytes = 1000, .threads = 1, .has_gpu = true}));
+  EXPECT_THAT(last().spec.environment, Contains(visible));
+  ASSERT_TRUE(roles_.start_executor(Host::kNative, {1000, 3}, {2}, false));
+  EXPECT_THAT(last().spec.environment, Not(Contains(visible)));
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
 TEST_F(RolesTest, AGpuExecutorSeesTheDriversNodesAndHasRoomForItsMemory) {

@@ -19,20 +19,33 @@ ProgramSource program(const char* name, std::string_view text) {
   return {name, std::string(lm::cuda::source::prelude) + std::string(text), {"KW_F32=0"}};
 }
 
+// Shared memory of a block of attention.cu, as SharedLayout there has it: tiles that stay, a ring
+// of `stages` places, barriers, and room to begin at a multiple of 1024 bytes. All in bytes.
+constexpr unsigned attention_bytes(unsigned stays, unsigned place, unsigned stages) {
+  return stays + stages * place + 16 * stages + 16 + 1024;
+}
+
 constexpr std::int64_t kMaxWidth = 512 * 4 * 4;  // of a norm: threads, float4s a thread
 constexpr std::int64_t kMaxHeadDim = 256;
 
 }  // namespace
 
 Status Kernels::load() {
-  const std::vector<ProgramSource> sources = {
+  std::vector<ProgramSource> sources = {
       program("norms", source::norm), program("activations", source::silu),
       program("heads", source::heads), program("the LM head", source::lm_head),
       program("AdamW", source::adamw)};
+  const bool is_hopper = context_.architecture() == "sm_90a";
+  if (is_hopper)
+    sources.push_back(program(
+        "attention", std::string(lm::cuda::source::hopper) + std::string(source::attention)));
   const kw::cuda::Compiler compiler(context_.architecture(), os::cache_home() / "cubin");
   KW_TRY(const std::vector<std::string> cubins, compiler.compile_all(sources));
   kw::cuda::Module* const modules[] = {&norm_, &silu_, &heads_, &head_, &adamw_};
-  for (std::size_t i = 0; i < cubins.size(); ++i) {
+  if (is_hopper) {
+    KW_TRY(attention_, kw::cuda::Module::load(cubins.back()));
+  }
+  for (std::size_t i = 0; i < std::size(modules); ++i) {
     KW_TRY(*modules[i], kw::cuda::Module::load(cubins[i]));
   }
   KW_TRY(add_column_sums, norm_.function("kw_add_column_sums"));
@@ -70,6 +83,24 @@ Result<HeadsKernels> Kernels::heads(std::int64_t head_dim) const {
   const int twos = head_dim <= 128 ? 1 : 2;
   KW_TRY(out.forward, heads_.function(fmt::format("kw_heads_forward_{}", twos)));
   KW_TRY(out.backward, heads_.function(fmt::format("kw_heads_backward_{}", twos)));
+  return out;
+}
+
+Result<AttentionKernels> Kernels::attention(std::int64_t head_dim) const {
+  if (!attention_ || (head_dim != 64 && head_dim != 128))
+    return fail(ErrorCode::kUnsupported,
+                "the attention kernels are for Hopper GPUs and heads of 64 or 128");
+  const auto row = static_cast<unsigned>(head_dim) * 2;  // bytes of a token of a head
+  const unsigned keys = head_dim == 64 ? 128 : 64, stages = head_dim == 64 ? 2 : 3;
+  AttentionKernels out;
+  auto get = [&](AttentionPass& pass, const char* name, unsigned shared_bytes) -> Status {
+    KW_TRY(pass.function, attention_->function(fmt::format("kw_attention_{}_{}", name, head_dim)));
+    pass.shared_bytes = shared_bytes;
+    return pass.function.allow_shared_bytes(shared_bytes);
+  };
+  KW_TRY_STATUS(get(out.forward, "forward", attention_bytes(128 * row, 2 * 128 * row, 2)));
+  KW_TRY_STATUS(get(out.by_q, "by_q", attention_bytes(3 * 128 * row, 2 * keys * row, stages)));
+  KW_TRY_STATUS(get(out.by_k_v, "by_k_v", attention_bytes(2 * 128 * row, 2 * 64 * row + 1024, 3)));
   return out;
 }
 

@@ -2,10 +2,12 @@
 // and derivatives that enter products are bfloat16, all else is float32.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "cuda/context.h"
 #include "cuda/module.h"
+#include "cuda/tensor_map.h"
 
 namespace kw::train::cuda {
 
@@ -56,6 +58,16 @@ struct AdamWInput {
   float beta1, beta2, epsilon, kept, rate, second_scale;
 };
 
+// attention.cu
+struct AttentionInput {
+  kw::cuda::TensorMap heads, attended, by_out;
+  DevicePointer tiles, out, by_k, by_v, statistics, deltas;
+  std::int64_t tokens, padded;
+  float exponent_scale, scale;
+  std::int32_t heads_q, heads_kv, parts;
+  std::uint32_t zero;
+};
+
 // Kernels that exist in several sizes, and the threads of a block.
 struct NormKernels {
   Function forward, backward;
@@ -66,6 +78,14 @@ struct HeadsKernels {
   int group = 0;  // threads that share a head
 };
 inline constexpr unsigned kHeadThreads = 256;
+inline constexpr unsigned kAttentionThreads = 384;
+struct AttentionPass {
+  Function function;
+  unsigned shared_bytes = 0;
+};
+struct AttentionKernels {
+  AttentionPass forward, by_q, by_k_v;
+};
 
 // Compiled by NVRTC and loaded once, for GPU 0; launched on the default stream, which torch's work
 // is on.
@@ -76,6 +96,8 @@ class Kernels {
   // kUnsupported: wider than these kernels go.
   Result<NormKernels> norm(std::int64_t width) const;
   Result<HeadsKernels> heads(std::int64_t head_dim) const;
+  // kUnsupported: another GPU, or heads of another size.
+  Result<AttentionKernels> attention(std::int64_t head_dim) const;
   int multiprocessors() const { return context_.multiprocessors(); }
 
  private:
@@ -85,6 +107,7 @@ class Kernels {
 
   kw::cuda::Context context_;
   kw::cuda::Module norm_, silu_, heads_, head_, adamw_;
+  std::optional<kw::cuda::Module> attention_;  // none for other GPUs than Hopper's
 };
 
 // Compiles (or takes what is kept in the program's cache folder) at the first call, which takes

@@ -10,6 +10,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "train/cuda/attention.h"
+
 namespace kw::train {
 namespace {
 
@@ -94,6 +96,13 @@ at::Tensor attention(const at::Tensor& heads, const HeadsShape& shape, const Bat
                      AttentionTape* tape) {
   AttentionTape unkept;
   AttentionTape& into = tape != nullptr ? *tape : unkept;
+  if (heads.is_cuda() && cuda::has_attention(shape.head_dim)) {
+    cuda::Attended attended = cuda::attention_forward(heads, shape, batch);
+    into.heads = heads;
+    into.statistics = std::move(attended.statistics);
+    into.out = std::move(attended.out);
+    return into.out;
+  }
   into.q = heads.narrow(1, 0, shape.heads);
   into.k = heads.narrow(1, shape.heads, shape.kv_heads);
   into.v = heads.narrow(1, shape.heads + shape.kv_heads, shape.kv_heads);
@@ -107,8 +116,10 @@ at::Tensor attention(const at::Tensor& heads, const HeadsShape& shape, const Bat
 }
 
 HeadSlopesByPart attention_backward(AttentionTape& tape, const at::Tensor& by_out,
-                                    const Batch& batch) {
+                                    const HeadsShape& shape, const Batch& batch) {
   const AttentionTape used = std::exchange(tape, {});
+  if (used.heads.defined())
+    return cuda::attention_backward(used.heads, {used.out, used.statistics}, by_out, shape, batch);
   if (used.q.is_cuda()) return flash_attention_backward(used, by_out, batch);
   torch::autograd::backward({used.out}, {by_out});
   return {used.q.grad(), used.k.grad(), used.v.grad()};

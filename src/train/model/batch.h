@@ -14,7 +14,10 @@ struct Batch {
   at::Tensor sequences;                   // [T] i64, the index of the token's sequence
   at::Tensor starts;                      // [S + 1] i32: first token of each sequence, then T
   std::vector<std::int64_t> bounds;       // the same on the host
-  std::int64_t longest = 0;               // tokens of the longest sequence
+  // On a GPU [B, 4] i32: attention_tiles.h. Undefined on the CPU.
+  at::Tensor query_tiles, key_tiles;
+  std::int64_t statistics = 0;  // AttentionTiles::statistics
+  std::int64_t longest = 0;     // tokens of the longest sequence
 };
 
 // A copy on the device, which later work there sees; host itself on the CPU.

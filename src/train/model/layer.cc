@@ -82,7 +82,7 @@ StreamSlopes layer_backward(const LayerContext& context, const LayerWeights& w, 
   linear_backward_weight(middle.narrow, attended, w.output);
   const at::Tensor by_attended = linear_backward_input(middle.narrow, w.output);
   const HeadSlopesByPart by_heads = attention_backward(
-      tape.attention, by_attended.view({-1, shape.heads, shape.head_dim}), context.batch);
+      tape.attention, by_attended.view({-1, shape.heads, shape.head_dim}), shape, context.batch);
   const at::Tensor by_qkv =
       heads_backward(shape, heads_of(w), context.rotation, std::exchange(tape.qkv, {}), by_heads);
   NormSlopes input = add_norm_backward(std::exchange(tape.input, {}), w.input_norm,
