@@ -1,9 +1,10 @@
 // Standstill: work that stands still while something else has the machine alone, as the timing of a
 // kernel.
 //
-// Theory of operation: one thread works, in pieces that it marks by Working. Any thread asks for a
-// standstill: it begins at once where nothing works, and else at the end of the piece or at the
-// next rest() inside it. Until resume() the worker waits before it goes on.
+// Theory of operation: one thread works, in pieces that it marks by Working, and others may help it
+// (Helping). Any thread asks for a standstill: it begins at once where nothing works, and else at
+// the end of the last piece or at the next rest() inside it. Until resume() all wait before they go
+// on.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -27,7 +28,7 @@ class Standstill {
     std::unique_lock lock(mutex_);
     asked_ = true;
     stands_ = std::move(stands);
-    if (!working_) say_stands(lock);
+    if (working_ == 0) say_stands(lock);
   }
   void resume() {
     std::lock_guard lock(mutex_);
@@ -49,13 +50,27 @@ class Standstill {
   };
   // The worker, inside a piece: where it may stand still.
   void rest() {
-    {
-      std::lock_guard lock(mutex_);
-      if (!asked_) return;
-    }
+    if (!is_asked()) return;
     end();
     begin();
   }
+
+  // A piece of work of another thread beside the worker. Its standing still is not counted.
+  class Helping {
+   public:
+    explicit Helping(Standstill& owner) : owner_(owner) { owner_.begin_helping(); }
+    ~Helping() { owner_.leave(); }
+    Helping(const Helping&) = delete;
+    Helping& operator=(const Helping&) = delete;
+    void rest() {
+      if (!owner_.is_asked()) return;
+      owner_.leave();
+      owner_.begin_helping();
+    }
+
+   private:
+    Standstill& owner_;
+  };
 
   // For how long the worker has stood still.
   std::chrono::duration<double> stood() const {
@@ -73,17 +88,25 @@ class Standstill {
       change_.wait(lock, [this] { return !asked_; });
       stood_ += Clock::now() - since;
     }
-    working_ = true;
+    ++working_;
+  }
+  void begin_helping() {
+    std::unique_lock lock(mutex_);
+    change_.wait(lock, [this] { return !asked_; });
+    ++working_;
+  }
+  bool is_asked() const {
+    std::lock_guard lock(mutex_);
+    return asked_;
   }
   void end() {
+    if (is_asked()) settle_();
+    leave();
+  }
+  void leave() {
     std::unique_lock lock(mutex_);
-    if (asked_) {
-      lock.unlock();
-      settle_();
-      lock.lock();
-    }
-    working_ = false;
-    if (asked_) say_stands(lock);
+    --working_;
+    if (asked_ && working_ == 0) say_stands(lock);
   }
   void say_stands(std::unique_lock<std::mutex>& lock) {
     const Stands stands = std::exchange(stands_, nullptr);
@@ -94,7 +117,8 @@ class Standstill {
   const std::function<void()> settle_;
   mutable std::mutex mutex_;
   std::condition_variable change_;
-  bool working_ = false, asked_ = false;    // under mutex_
+  bool asked_ = false;                      // under mutex_
+  int working_ = 0;                         // under mutex_: the worker and its helpers
   Stands stands_;                           // under mutex_
   std::chrono::duration<double> stood_{0};  // under mutex_
 };

@@ -57,6 +57,34 @@ TEST(Standstill, BeginsAtTheEndOfAPiece) {
   standstill.resume();
 }
 
+TEST(Standstill, BeginsWhenTheWorkerAndItsHelpersRest) {
+  int settled = 0;
+  Standstill standstill([&] { ++settled; });
+  std::atomic<int> stands = 0;
+  std::optional<Standstill::Working> working(standstill);
+  std::atomic<bool> helps = false, may_rest = false, goes_on = false;
+  std::jthread helper([&] {
+    Standstill::Helping helping(standstill);
+    helps = true;
+    while (!may_rest) std::this_thread::yield();
+    helping.rest();
+    goes_on = true;
+  });
+  while (!helps) std::this_thread::yield();
+  standstill.ask([&] { ++stands; });
+  working.reset();
+  EXPECT_EQ(settled, 1);
+  EXPECT_EQ(stands, 0);  // the helper goes on
+  may_rest = true;
+  while (stands == 0) std::this_thread::yield();
+  EXPECT_FALSE(goes_on);
+  standstill.resume();
+  helper.join();
+  EXPECT_TRUE(goes_on);
+  EXPECT_EQ(settled, 1);
+  EXPECT_EQ(standstill.stood().count(), 0);  // only the worker's is counted
+}
+
 TEST(Standstill, ARequestThatIsTakenBackIsForgotten) {
   Standstill standstill;
   int stands = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,8 +43,9 @@ struct TensorView {
   std::vector<std::int64_t> shape;
   const void* data = nullptr;
 };
-// One file, one tensor after the other; what was there is overwritten. kResourceExhausted where it
-// cannot be written.
-Status write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors);
+// One file, one tensor after the other; what was there is overwritten. between: called after each
+// 16 MiB, or empty. kResourceExhausted where it cannot be written.
+Status write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
+                         const std::function<void()>& between = {});
 
 }  // namespace kw::tensor

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "base/result.h"
 #include "lm/model/parameters.h"
@@ -20,6 +21,7 @@ struct SaveOptions {
   // NAME.weight_scale as F16 [rows], vectors as F32, and quantization_config in config.json.
   WeightType type = WeightType::kBFloat16;
   std::uint64_t shard_bytes = 5'000'000'000;
+  std::function<void()> between = {};  // called after each tensor, or empty
 };
 
 // Into a folder that has no checkpoint yet (kAlreadyExists). Each file is complete under its name

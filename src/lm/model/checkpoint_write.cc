@@ -129,13 +129,16 @@ class PieceWriter {
   std::vector<std::byte> encoded_;
 };
 
-Status write_shard(const fs::path& path, const Shard& shard, WeightType type) {
+Status write_shard(const fs::path& path, const Shard& shard, const SaveOptions& options) {
   const fs::path part = path.string() + ".part";
   std::ofstream out(part, std::ios::binary | std::ios::trunc);
   const std::string header = header_of(shard);
   out.write(header.data(), static_cast<std::streamsize>(header.size()));
-  PieceWriter writer(out, type);
-  for (const Piece& piece : shard.pieces) writer.write(piece);
+  PieceWriter writer(out, options.type);
+  for (const Piece& piece : shard.pieces) {
+    writer.write(piece);
+    if (options.between) options.between();
+  }
   out.close();
   std::error_code error;
   if (out) fs::rename(part, path, error);
@@ -175,7 +178,7 @@ Status save_checkpoint(const fs::path& folder, const Parameters& parameters,
   const std::vector<NamedParameter> all = parameters.named();
   const std::vector<Shard> shards = shards_of(all, options);
   for (std::size_t i = 0; i < shards.size(); ++i)
-    KW_TRY_STATUS(write_shard(folder / shard_name(i, shards.size()), shards[i], options.type));
+    KW_TRY_STATUS(write_shard(folder / shard_name(i, shards.size()), shards[i], options));
   KW_TRY_STATUS(write_index(folder, shards));
   ModelConfig config = parameters.config();
   config.dtype = options.type == WeightType::kBFloat16 ? "bfloat16" : "float32";

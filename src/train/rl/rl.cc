@@ -114,7 +114,7 @@ class Run {
   TrainingState state_;
   std::vector<Json> samples_;  // rows of the latest step
   CheckpointWriter writer_{settings_.run, settings_.model, settings_.keep,
-                           [this](const fs::path& path) { observer_.saved(path); }};
+                           [this](const fs::path& path) { observer_.saved(path); }, &standstill_};
   std::int64_t saved_ = -1;      // the step of the newest checkpoint; -1: none
   double evaluate_seconds_ = 0;  // of an evaluation since the latest step
 };
@@ -402,6 +402,9 @@ Status Run::log(const RlProgress& p) {
 
 Status Run::save() {
   state_.ahead = to_jsonl(scheduler_->answers_before(static_cast<std::int32_t>(state_.step)));
+  // Not in the piece of work below: that may wait for a standstill, and this for its end.
+  KW_TRY([[maybe_unused]] const fs::path before, writer_.finish());
+  const os::Standstill::Working working(standstill_);
   KW_TRY_STATUS(writer_.begin(state_, *policy_.weights, *optimizer_, average()));
   saved_ = state_.step;
   return {};

@@ -16,10 +16,15 @@ Status CheckpointWriter::begin(const TrainingState& state, const Weights& weight
     snapshot_.emplace(std::move(made));
   }
   snapshot_->take(state, weights, optimizer, average);
-  writing_ = std::async(std::launch::async, [this] {
-    return without_exceptions([this] { return snapshot_->write(run_, base_model_, keep_); });
-  });
+  writing_ = std::async(std::launch::async,
+                        [this] { return without_exceptions([this] { return write(); }); });
   return {};
+}
+
+Result<fs::path> CheckpointWriter::write() const {
+  if (standstill_ == nullptr) return snapshot_->write(run_, base_model_, keep_);
+  os::Standstill::Helping helping(*standstill_);
+  return snapshot_->write(run_, base_model_, keep_, [&] { helping.rest(); });
 }
 
 Result<fs::path> CheckpointWriter::finish() {

@@ -1,7 +1,10 @@
 // A checkpoint has what was there when it began.
 #include "train/run/checkpoint_writer.h"
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -84,6 +87,30 @@ TEST(CheckpointWriter, TrainingGoesOnWhileACheckpointIsWritten) {
     ASSERT_TRUE(model) << model.error().message();
     EXPECT_TRUE(Weights(*model, at::kCPU, at::kFloat).masters().equal(read.weights->masters()));
   }
+}
+
+TEST(CheckpointWriter, WritingStandsStillWithTheRun) {
+  const auto folder = os::TempDir::make("kw-writer-").value();
+  os::Standstill standstill;
+  CheckpointWriter writer(
+      folder.path(), folder.path() / "none", 0, [](const fs::path&) {}, &standstill);
+  Trained run(1);
+  TrainingState state;
+  state.settings = Json::object();
+  std::atomic<int> stands = 0;
+  standstill.ask([&] { ++stands; });
+  EXPECT_EQ(stands, 1);
+  ASSERT_TRUE(writer.begin(state, *run.weights, *run.optimizer));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  standstill.resume();
+  // Whenever it is asked for, it begins, and the checkpoint is whole in the end.
+  standstill.ask([&] { ++stands; });
+  while (stands < 2) std::this_thread::yield();
+  standstill.resume();
+  const auto path = writer.finish();
+  ASSERT_TRUE(path) << path.error().message();
+  EXPECT_EQ(checkpoints_in(folder.path()).value().size(), 1U);
 }
 
 TEST(CheckpointWriter, AnErrorIsThatOfFinish) {

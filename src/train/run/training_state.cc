@@ -27,12 +27,13 @@ struct Block {
 };
 
 // They are in the host's memory.
-Status write_blocks(const fs::path& path, const std::vector<Block>& blocks) {
+Status write_blocks(const fs::path& path, const std::vector<Block>& blocks,
+                    const std::function<void()>& between) {
   std::vector<tensor::TensorView> views;
   for (const Block& one : blocks)
     views.push_back(
         {one.name, tensor::DType::kFloat32, {one.values.numel()}, one.values.const_data_ptr()});
-  return tensor::write_safetensors(path, views);
+  return tensor::write_safetensors(path, views, between);
 }
 
 Status read_block(const fs::path& path, const os::Mapping& file,
@@ -84,15 +85,17 @@ void Snapshot::take(const TrainingState& state, const Weights& weights, const Op
   average_.copy_(average);
 }
 
-Status Snapshot::write_all(const fs::path& partial, const fs::path& base_model) const {
-  KW_TRY_STATUS(lm::save_checkpoint(
-      partial, parameters_,
-      {.type = narrow_ ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32}));
+Status Snapshot::write_all(const fs::path& partial, const fs::path& base_model,
+                           const std::function<void()>& between) const {
+  KW_TRY_STATUS(
+      lm::save_checkpoint(partial, parameters_,
+                          {.type = narrow_ ? lm::WeightType::kBFloat16 : lm::WeightType::kFloat32,
+                           .between = between}));
   KW_TRY_STATUS(lm::copy_tokenizer_files(base_model, partial));
   if (adapter_) KW_TRY_STATUS(lm::save_lora(partial / kAdapterFolder, *adapter_));
   std::vector<Block> blocks = {{"master", masters_}, {"exp_avg", first_}, {"exp_avg_sq", second_}};
   if (average_.defined()) blocks.push_back({kAverage, average_});
-  KW_TRY_STATUS(write_blocks(partial / kStateFile, blocks));
+  KW_TRY_STATUS(write_blocks(partial / kStateFile, blocks, between));
   Json trainer = {{"schema", kTrainingStateSchema},   {"step", state_.step},
                   {"seconds", state_.seconds},        {"tokens", state_.tokens},
                   {"data", to_json(state_.position)}, {"settings", state_.settings}};
@@ -103,10 +106,10 @@ Status Snapshot::write_all(const fs::path& partial, const fs::path& base_model) 
   return os::write_file_atomic(partial / kCheckpointDone, "");
 }
 
-Result<fs::path> Snapshot::write(const fs::path& run, const fs::path& base_model,
-                                 std::int64_t keep) const {
+Result<fs::path> Snapshot::write(const fs::path& run, const fs::path& base_model, std::int64_t keep,
+                                 const std::function<void()>& between) const {
   KW_TRY(const fs::path partial, begin_checkpoint(run, state_.step));
-  KW_TRY_STATUS(write_all(partial, base_model));
+  KW_TRY_STATUS(write_all(partial, base_model, between));
   return finish_checkpoint(run, state_.step, keep);
 }
 

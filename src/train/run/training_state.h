@@ -10,6 +10,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,15 +51,16 @@ class Snapshot {
             const at::Tensor& average = {});
 
   // Writes RUN/checkpoints/step-NNNNNN and removes all but the newest `keep` (0: keeps all).
-  // Returns its path. base_model: the folder whose tokenizer files are copied.
+  // Returns its path. base_model: the folder whose tokenizer files are copied. between: called a
+  // few times a second, or empty.
   Result<std::filesystem::path> write(const std::filesystem::path& run,
-                                      const std::filesystem::path& base_model,
-                                      std::int64_t keep) const;
+                                      const std::filesystem::path& base_model, std::int64_t keep,
+                                      const std::function<void()>& between = {}) const;
 
  private:
   Snapshot(lm::Parameters parameters, const Weights& weights, const Optimizer& optimizer);
-  Status write_all(const std::filesystem::path& partial,
-                   const std::filesystem::path& base_model) const;
+  Status write_all(const std::filesystem::path& partial, const std::filesystem::path& base_model,
+                   const std::function<void()>& between) const;
 
   lm::Parameters parameters_;
   at::Tensor model_;           // over the parameters' memory
