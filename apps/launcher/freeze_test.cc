@@ -5,7 +5,9 @@
 #include <csignal>
 #include <thread>
 
+#include <sched.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "os/memory.h"
 #include "testing/sandboxes.h"
@@ -27,6 +29,9 @@ struct Counters {
   std::array<std::uint64_t, 3> read() const {
     auto* words = reinterpret_cast<std::atomic<std::uint64_t>*>(page.data());
     return {words[0].load(), words[1].load(), words[2].load()};
+  }
+  std::atomic<std::uint64_t>& word(std::size_t i) const {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(page.data())[i];
   }
   bool all_move() const {
     auto before = read();
@@ -117,13 +122,46 @@ TEST_P(FreezeTest, ReceivedMonitorsDoTheSame) {
   EXPECT_LT(*(*copy)->cpu_time() - *cpu, milliseconds(2));  // the clock stands too
   ASSERT_TRUE((*copy)->thaw());
   EXPECT_TRUE(counters.all_move());
-  EXPECT_GT((*copy)->minor_faults().value(), 10U);
+  EXPECT_GT((*copy)->page_faults()->first_process, 10U);
   EXPECT_GT((*copy)->first_thread().waited, std::chrono::nanoseconds(0));
   EXPECT_FALSE((*copy)->exited());
   ASSERT_TRUE(sandbox->kill());
   auto exit = (*copy)->exited();
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->code, SIGKILL);
+}
+
+// The first process sleeps; the second has all page faults and waits for a core that is taken.
+TEST_P(FreezeTest, FaultsAndWaitingOfASecondProcessAreCounted) {
+  if (GetParam() == FreezeKind::kSignals)
+    GTEST_SKIP() << "without cgroups nothing counts all processes";
+  Counters mine = Counters::make(), others = Counters::make();
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &allowed)) ++core;
+  auto start_on_core = [&](const char* probe, Counters& counters) {
+    return start({probe}, [&](Spec& spec) {
+      spec.control = counters.file.duplicate().value();
+      spec.cpus = {core};
+    });
+  };
+  auto taker = start_on_core("count", others);
+  auto sandbox = start_on_core("second_process", mine);
+  ASSERT_TRUE(taker && sandbox);
+  ASSERT_TRUE(eventually([&] { return mine.word(1) > 0; }));
+  Monitor& monitor = (*sandbox)->monitor();
+  constexpr auto kLong = milliseconds(20);
+  const bool is_waiting_counted = ::access("/proc/pressure/cpu", R_OK) == 0;
+  if (is_waiting_counted) {
+    EXPECT_TRUE(eventually([&] { return monitor.waited() > kLong; }));
+  }
+  mine.word(0) = 1;  // ends the second process
+  EXPECT_TRUE(eventually([&] { return monitor.page_faults()->group >= 4000; }));
+  EXPECT_LT(monitor.page_faults()->first_process, 2000U);
+  if (is_waiting_counted) {
+    EXPECT_LT(monitor.first_thread().waited, monitor.waited());
+  }
 }
 
 TEST_P(FreezeTest, OthersAreFrozenAndOnlyThoseThawAgain) {

@@ -60,11 +60,12 @@ const char* name_of(FreezeKind kind) {
 }
 
 using Slot = std::pair<const char*, os::UniqueFd MonitorFiles::*>;
-constexpr std::array<Slot, 8> kSlots = {
+constexpr std::array<Slot, 10> kSlots = {
     Slot{"status", &MonitorFiles::status}, {"freezer", &MonitorFiles::freezer},
     {"frozen", &MonitorFiles::frozen},     {"command", &MonitorFiles::command},
     {"cpu", &MonitorFiles::cpu},           {"stat", &MonitorFiles::stat},
-    {"memory", &MonitorFiles::memory},     {"schedule", &MonitorFiles::schedule}};
+    {"memory", &MonitorFiles::memory},     {"schedule", &MonitorFiles::schedule},
+    {"faults", &MonitorFiles::faults},     {"pressure", &MonitorFiles::pressure}};
 
 }  // namespace
 
@@ -236,16 +237,35 @@ Result<std::chrono::nanoseconds> DescriptorMonitor::cpu_time() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-Result<std::uint64_t> DescriptorMonitor::minor_faults() {
+Result<PageFaults> DescriptorMonitor::page_faults() {
   auto read = read_at_start(files_.stat.get(), "the page fault count");
   std::string text = read.value_or("");  // reading fails after the end
-  // The program's name, in brackets, is its own choice; the count is the eighth field behind it.
+  // The program's name, in brackets, is its own choice; the counts begin with the eighth field
+  // behind it: minor faults of the process and of its children, then major ones.
   std::size_t bracket = text.rfind(')');
   std::vector<std::string> fields = bracket == std::string::npos
                                         ? std::vector<std::string>{}
                                         : split(text.substr(bracket + 1), ' ');
-  if (fields.size() < 9) return fail(ErrorCode::kUnavailable, "the candidate's process has ended");
-  return std::strtoull(fields[8].c_str(), nullptr, 10);
+  if (fields.size() < 12) return fail(ErrorCode::kUnavailable, "the candidate's process has ended");
+  PageFaults faults;
+  for (std::size_t i = 8; i < 12; ++i)
+    faults.first_process += std::strtoull(fields[i].c_str(), nullptr, 10);
+  if (!files_.faults.valid()) return faults;
+  KW_TRY(std::string statistics, read_at_start(files_.faults.get(), "memory.stat"));
+  faults.group = value_of(statistics, "pgfault").value_or(0);
+  return faults;
+}
+
+std::chrono::nanoseconds DescriptorMonitor::waited() {
+  if (!files_.pressure.valid()) return {};
+  auto read = read_at_start(files_.pressure.get(), "cpu.pressure");  // may be switched off
+  const std::string text = read.value_or("");
+  constexpr std::string_view kTotal = "total=";
+  // "full avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS"
+  const std::size_t line = text.find("full ");
+  const std::size_t total = line == std::string::npos ? line : text.find(kTotal, line);
+  if (total == std::string::npos) return {};
+  return std::chrono::microseconds(std::strtoll(text.c_str() + total + kTotal.size(), nullptr, 10));
 }
 
 ThreadTimes DescriptorMonitor::first_thread() {

@@ -24,6 +24,8 @@ struct MonitorFiles {
   os::UniqueFd stat;      // /proc/<candidate>/stat
   os::UniqueFd schedule;  // /proc/<candidate>/schedstat
   os::UniqueFd memory;    // memory.events or memory.oom_control
+  os::UniqueFd faults;    // memory.stat
+  os::UniqueFd pressure;  // version 2: cpu.pressure
 
   Result<MonitorHandles> handles() const;  // duplicates
 };
@@ -37,9 +39,10 @@ class DescriptorMonitor final : public Monitor {
   Status thaw() override;
   Result<bool> is_still() override;
   Result<std::chrono::nanoseconds> cpu_time() override;
-  Result<std::uint64_t> minor_faults() override;
+  Result<PageFaults> page_faults() override;
   bool cpu_time_is_whole() const override { return files_.cpu.valid(); }
   ThreadTimes first_thread() override;
+  std::chrono::nanoseconds waited() override;
   std::optional<Exit> exited() override;
 
   // freeze(), but false when it was frozen already (and stays so).

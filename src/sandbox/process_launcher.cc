@@ -337,6 +337,12 @@ Result<MonitorFiles> ProcessLauncher::open_monitor_files(const SandboxParts& par
     KW_TRY(files.memory,
            kernel_files().open(folders.memory + (v2 ? "/memory.events" : "/memory.oom_control"),
                                O_RDONLY));
+    KW_TRY(files.faults, kernel_files().open(folders.memory + "/memory.stat", O_RDONLY));
+  }
+  // A kernel may lack it.
+  if (!folders.unified.empty()) {
+    auto pressure = kernel_files().open(folders.unified + "/cpu.pressure", O_RDONLY);
+    if (pressure) files.pressure = std::move(*pressure);
   }
   return files;
 }

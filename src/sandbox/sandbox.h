@@ -4,6 +4,7 @@
 // a new pid namespace, trusted, other privileges than the candidate) reaps and reports the exit on
 // a status pipe.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -73,6 +74,18 @@ struct ThreadTimes {
   std::chrono::nanoseconds ran{0}, waited{0};
 };
 
+// Page faults by two counts. The kernel adds to a group's count in steps: on a machine of N cores
+// up to 64 N faults may still be missing.
+struct PageFaults {
+  std::uint64_t first_process = 0;  // the candidate's, with the children that it has waited for
+  std::uint64_t group = 0;          // of all processes that are or were; 0: no memory cgroup
+
+  // Faults since `before`, which was read from the same sandbox.
+  std::uint64_t since(const PageFaults& before) const {
+    return std::max(first_process - before.first_process, group - before.group);
+  }
+};
+
 // What a checker in another process needs of a sandbox: freeze, thaw, clocks and the exit, all
 // through descriptors. One thread at a time.
 class Monitor {
@@ -85,13 +98,17 @@ class Monitor {
   // Says of a frozen sandbox whether every process is still frozen.
   virtual Result<bool> is_still() = 0;
   virtual Result<std::chrono::nanoseconds>
-  cpu_time() = 0;  // of all processes of the sandbox since the start
-  virtual Result<std::uint64_t> minor_faults() = 0;  // of the candidate's process
+  cpu_time() = 0;                                // of all processes of the sandbox since the start
+  virtual Result<PageFaults> page_faults() = 0;  // since the start
   // Whether cpu_time() counts every process: not without cgroups.
   virtual bool cpu_time_is_whole() const = 0;
   // The times of its first thread since the start; zeros where the kernel does not say
   // (/proc/PID/schedstat).
   virtual ThreadTimes first_thread() = 0;
+  // For how long since the start any process or thread of the sandbox was ready while a program
+  // outside of the sandbox had the core; the mean of the cores where it uses several. 0 where the
+  // kernel does not say (cpu.pressure of version 2 cgroups).
+  virtual std::chrono::nanoseconds waited() = 0;
   virtual std::optional<Exit> exited() = 0;  // does not block
 };
 

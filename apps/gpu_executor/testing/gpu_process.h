@@ -33,10 +33,11 @@ class ChildMonitor final : public sandbox::Monitor {
   Status freeze() override { return {}; }
   Status thaw() override { return {}; }
   Result<std::chrono::nanoseconds> cpu_time() override { return std::chrono::nanoseconds(0); }
-  Result<std::uint64_t> minor_faults() override { return 0; }
+  Result<sandbox::PageFaults> page_faults() override { return sandbox::PageFaults{}; }
   Result<bool> is_still() override { return true; }
   bool cpu_time_is_whole() const override { return true; }
   sandbox::ThreadTimes first_thread() override { return {}; }
+  std::chrono::nanoseconds waited() override { return {}; }
   std::optional<sandbox::Exit> exited() override {
     int status = 0;
     if (exit_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return exit_;

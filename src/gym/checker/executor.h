@@ -35,8 +35,9 @@ struct LaunchResult {
   // launch after its end, and a hypervisor may stretch them.
   std::chrono::nanoseconds ran_at_rest{0};
   bool was_moving = false;
-  std::uint64_t minor_faults = 0;
-  std::chrono::nanoseconds waited{0};  // ready, while something else had its core
+  // By all processes of the sandbox, as far as the kernel counts them.
+  std::uint64_t page_faults = 0;
+  std::chrono::nanoseconds waited{0};  // ready, while something else had the core
   // `wall` without the time in which others had the sandbox's core (measure/processor_time.h); 0:
   // the machine cannot tell.
   std::chrono::nanoseconds processor_time{0};

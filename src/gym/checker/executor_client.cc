@@ -194,8 +194,9 @@ Result<ExecutorClient::Usage> ExecutorClient::usage() {
   Usage used;
   if (on_device_) return used;
   KW_TRY(used.cpu, monitor_->cpu_time());
-  KW_TRY(used.faults, monitor_->minor_faults());
+  KW_TRY(used.faults, monitor_->page_faults());
   used.first = monitor_->first_thread();
+  used.waited = monitor_->waited();
   return used;
 }
 
@@ -249,13 +250,16 @@ Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32
   KW_TRY(const Usage after, usage());
   result.cpu_time = after.cpu - before.cpu;
   cpu_at_rest_ = after.cpu;
-  result.minor_faults = after.faults - before.faults;
-  result.waited = after.first.waited - before.first.waited;
+  result.page_faults = after.faults.since(before.faults);
+  const auto first_waited = after.first.waited - before.first.waited;
+  const auto sandbox_waited = after.waited - before.waited;
+  result.waited = std::max(first_waited, sandbox_waited);
   if (freezes_after_launches() && monitor_->cpu_time_is_whole()) {
     result.processor_time = processor_time({.wall = result.wall,
                                             .all_ran = result.cpu_time,
                                             .first_ran = after.first.ran - before.first.ran,
-                                            .first_waited = result.waited});
+                                            .first_waited = first_waited,
+                                            .sandbox_waited = sandbox_waited});
   }
   // Only a program of ours says this: on the processor the page is the candidate's to write.
   if (on_device_) {

@@ -83,8 +83,9 @@ class ExecutorClient final : public Executor {
   // work there.
   struct Usage {
     std::chrono::nanoseconds cpu{0};
-    std::uint64_t faults = 0;
+    sandbox::PageFaults faults;
     sandbox::ThreadTimes first;
+    std::chrono::nanoseconds waited{0};
   };
   Result<Usage> usage();
   Result<LaunchResult> wait_ready(std::chrono::nanoseconds timeout);

@@ -70,7 +70,7 @@ class ExecutorClientTest : public ::testing::Test {
       process_.cpu_time += milliseconds(3);
       process_.first_thread.ran += milliseconds(3);
       process_.first_thread.waited += milliseconds(1);
-      process_.minor_faults += 7;
+      process_.page_faults.first_process += 7;
       clock_.advance(milliseconds(4));
       reply().done_seq = command().launch_seq;
     };
@@ -126,7 +126,25 @@ TEST_F(ExecutorClientTest, IsFrozenFromReadyToTheLaunchAndAfterIt) {
   EXPECT_EQ(result.cpu_time, milliseconds(3));
   EXPECT_EQ(result.waited, milliseconds(1));
   EXPECT_EQ(result.processor_time, result.wall - milliseconds(1));
-  EXPECT_EQ(result.minor_faults, 7U);
+  EXPECT_EQ(result.page_faults, 7U);
+}
+
+TEST_F(ExecutorClientTest, FaultsAndWaitingOfItsOtherProcessesCount) {
+  attach();
+  load();
+  process_.on_thaw = [this] {
+    process_.cpu_time += milliseconds(1);
+    process_.waited += milliseconds(2);
+    process_.page_faults.first_process += 7;
+    process_.page_faults.group += 100;
+    clock_.advance(milliseconds(4));
+    reply().done_seq = command().launch_seq;
+  };
+  const std::uint32_t set = 0;
+  const LaunchResult result = client_->launch(std::span(&set, 1), seconds(1)).value();
+  EXPECT_EQ(result.page_faults, 100U);
+  EXPECT_EQ(result.waited, milliseconds(2));
+  EXPECT_EQ(result.processor_time, result.wall - milliseconds(2));
 }
 
 TEST_F(ExecutorClientTest, WithoutTheTimeOfAllProcessesThereIsNoProcessorTime) {

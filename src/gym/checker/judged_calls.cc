@@ -135,7 +135,7 @@ Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32
   KW_TRY(auto fault, side.launch(sets, timeout() * static_cast<int>(sets.size()), result));
   const bool is_candidate = &side == &candidate_;
   LaunchTotals& totals = is_candidate ? candidate_totals_ : baseline_totals_;
-  totals.minor_faults += result.minor_faults;
+  totals.page_faults += result.page_faults;
   totals.waited += result.waited;
   totals.wall += result.wall;
   if (fault && !is_candidate)

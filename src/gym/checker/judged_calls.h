@@ -16,7 +16,7 @@ namespace kw::gym {
 
 // Totals over all launches of one side.
 struct LaunchTotals {
-  std::uint64_t minor_faults = 0;
+  std::uint64_t page_faults = 0;
   std::chrono::nanoseconds waited{0}, wall{0};
 };
 

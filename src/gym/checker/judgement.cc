@@ -162,8 +162,8 @@ WorkloadReport Judgement::report() const {
                       ? OracleKind::kSecondImplementation
                       : OracleKind::kFloat64;
   report.call_ms = to_ms(candidate.wall);
-  report.candidate_page_faults = candidate.minor_faults;
-  report.reference_page_faults = baseline.minor_faults;
+  report.candidate_page_faults = candidate.page_faults;
+  report.reference_page_faults = baseline.page_faults;
   report.candidate_waited_ns = candidate.waited.count();
   report.reference_waited_ns = baseline.waited.count();
   report.cost = {.load_ms = start_times_.load_ms,

@@ -316,7 +316,7 @@ TEST(Judgement, ANoisyLaunchIsDropped) {
 TEST(Judgement, NoiseInEveryOtherLaunchEndsUnmeasured) {
   ExecutorScript script = right();
   script.on_launch = [](int launch, LaunchResult& result) {
-    if (launch % 2 == 1) result.minor_faults = 1000;  // half a millisecond of page faults
+    if (launch % 2 == 1) result.page_faults = 1000;  // half a millisecond of page faults
   };
   FakeWorkload workload;
   const Result<Json> report = judge(workload, script);
@@ -329,7 +329,7 @@ TEST(Judgement, NoiseInEveryOtherLaunchEndsUnmeasured) {
 TEST(Judgement, EarlyNoiseIsOutweighedByMoreBlocks) {
   ExecutorScript script = right();
   script.on_launch = [](int launch, LaunchResult& result) {
-    if (launch == 2 || launch == 5) result.minor_faults = 1000;
+    if (launch == 2 || launch == 5) result.page_faults = 1000;
   };
   FakeWorkload workload;
   const Result<Json> report = judge(workload, script);

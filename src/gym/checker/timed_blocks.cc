@@ -292,7 +292,7 @@ void TimedBlocks::add_launch(const Side& side, const LaunchResult& done,
   // Executors that cannot be frozen spin beside each other: then each waits all the time.
   if (side.executor().is_still_between_launches()) disturbance.waited += side.net_waited(done);
   disturbance.faults += std::chrono::nanoseconds(
-      std::llround(context_.machine.page_fault_ns() * static_cast<double>(done.minor_faults)));
+      std::llround(context_.machine.page_fault_ns() * static_cast<double>(done.page_faults)));
 }
 
 // Snapshots switched off: outputs are read a while after both launches.

@@ -46,10 +46,11 @@ class JournalMonitor : public sandbox::Monitor {
     return {};
   }
   Result<nanoseconds> cpu_time() override { return nanoseconds(0); }
-  Result<std::uint64_t> minor_faults() override { return 0; }
+  Result<sandbox::PageFaults> page_faults() override { return sandbox::PageFaults{}; }
   Result<bool> is_still() override { return true; }
   bool cpu_time_is_whole() const override { return true; }
   sandbox::ThreadTimes first_thread() override { return {}; }
+  std::chrono::nanoseconds waited() override { return {}; }
   std::optional<sandbox::Exit> exited() override { return std::nullopt; }
 
  private:

@@ -50,7 +50,7 @@ ExecutorScript noisy_in(const std::set<int>& judgements) {
   ExecutorScript script = right();
   script.on_launch = [=, count = std::make_shared<int>(0)](int launch, LaunchResult& result) {
     if (launch == 0) ++*count;
-    if (launch % 2 == 1 && judgements.contains(*count)) result.minor_faults = 1000;
+    if (launch % 2 == 1 && judgements.contains(*count)) result.page_faults = 1000;
   };
   return script;
 }

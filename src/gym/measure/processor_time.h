@@ -11,12 +11,16 @@ struct ProcessorUse {
   // Core time of its first thread, and for how long that was ready while something else had its
   // core.
   std::chrono::nanoseconds first_ran{0}, first_waited{0};
+  // For how long programs outside of the sandbox had the core that any of its threads was ready
+  // for. 0 where the kernel does not count that.
+  std::chrono::nanoseconds sandbox_waited{0};
 };
 
-// The wall time without the time in which programs outside of the sandbox had its core although its
-// first thread was ready. Time in which that thread slept counts, so that a candidate gains nothing
-// by sleeping or by handing its work to others. Time in which the sandbox's other threads had the
-// core counts too: the first thread's waiting for them is taken back. At least all_ran.
+// The wall time without the time in which programs outside of the sandbox had its core although one
+// of its threads was ready. Time in which all of them slept counts, so that a candidate gains
+// nothing by sleeping. Time in which the sandbox's other threads had the core counts too: the first
+// thread's waiting for them is taken back. At least all_ran, so that nobody gains by handing work
+// to others.
 std::chrono::nanoseconds processor_time(const ProcessorUse& use);
 
 }  // namespace kw::gym

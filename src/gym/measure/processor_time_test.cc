@@ -29,6 +29,17 @@ TEST(ProcessorTime, AnotherThreadOfTheSandboxIsNoOtherProgram) {
             milliseconds(10));
 }
 
+// The first thread sleeps until a second one has computed for 4 ms, which others kept from its core
+// for 5 ms.
+TEST(ProcessorTime, OthersMayTakeTheCoreFromAnyThread) {
+  ProcessorUse use{milliseconds(10), milliseconds(5), milliseconds(1), milliseconds(0)};
+  EXPECT_EQ(processor_time(use), milliseconds(10));
+  use.sandbox_waited = milliseconds(5);
+  EXPECT_EQ(processor_time(use), milliseconds(5));
+  use.all_ran = milliseconds(7);
+  EXPECT_EQ(processor_time(use), milliseconds(7));
+}
+
 TEST(ProcessorTime, IsNeverLessThanTheCoreTime) {
   EXPECT_EQ(processor_time({milliseconds(10), milliseconds(8), milliseconds(8), milliseconds(30)}),
             milliseconds(8));

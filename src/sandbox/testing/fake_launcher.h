@@ -85,10 +85,11 @@ class FakeSandbox final : public Sandbox, private Monitor {
     return {};
   }
   Result<std::chrono::nanoseconds> cpu_time() override { return std::chrono::nanoseconds(0); }
-  Result<std::uint64_t> minor_faults() override { return std::uint64_t{0}; }
+  Result<PageFaults> page_faults() override { return PageFaults{}; }
   Result<bool> is_still() override { return true; }
   bool cpu_time_is_whole() const override { return true; }
   ThreadTimes first_thread() override { return {}; }
+  std::chrono::nanoseconds waited() override { return {}; }
   std::optional<Exit> exited() override { return launch_->exit; }
 
   std::shared_ptr<FakeLaunch> launch_;

@@ -255,6 +255,24 @@ int flood(const Arguments& arguments) {
   ::_exit(0);
 }
 
+// All is done by a second process: it touches 4,000 pages, counts up the second word of the memory
+// file at descriptor 3, and ends when that file's first word is set; nobody waits for it.
+[[noreturn]] int work_in_second_process(const Arguments&) {
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
+  if (page == MAP_FAILED) ::_exit(1);
+  auto* words = static_cast<std::atomic<std::uint64_t>*>(page);
+  ::signal(SIGCHLD, SIG_IGN);
+  if (::fork() != 0)
+    for (;;) ::pause();
+  constexpr std::size_t kBytes = 4000UL * 4096;
+  auto* block = static_cast<char*>(
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ::madvise(block, kBytes, MADV_NOHUGEPAGE);
+  for (std::size_t at = 0; at < kBytes; at += 4096) block[at] = 1;
+  while (words[0].load() == 0) words[1].fetch_add(1);
+  ::_exit(0);
+}
+
 // A shared object in a memory file, loaded through /proc/self/fd: how executors load candidates.
 int load_library(const Arguments&) {
   return outcome(::dlopen("/proc/self/fd/3", RTLD_NOW) != nullptr);
@@ -325,6 +343,7 @@ int main(int argc, char** argv) {
       {"ignore", ignore_signals},
       {"flood", flood},
       {"count", count_up},
+      {"second_process", work_in_second_process},
       {"load", load_library},
       {"locks", locks},
       {"abstract", abstract_socket},

@@ -23,7 +23,8 @@ class FakeMonitor final : public sandbox::Monitor {
     std::chrono::nanoseconds cpu_time{0};
     bool cpu_time_is_whole = true;
     sandbox::ThreadTimes first_thread;
-    std::uint64_t minor_faults = 0;
+    std::chrono::nanoseconds waited{0};
+    sandbox::PageFaults page_faults;
     std::optional<sandbox::Exit> exit;
   };
   explicit FakeMonitor(Process& process) : process_(&process) {}
@@ -42,13 +43,14 @@ class FakeMonitor final : public sandbox::Monitor {
     return {};
   }
   Result<std::chrono::nanoseconds> cpu_time() override { return process_->cpu_time; }
-  Result<std::uint64_t> minor_faults() override {
+  Result<sandbox::PageFaults> page_faults() override {
     if (process_->exit) return fail(ErrorCode::kUnavailable, "the process has ended");
-    return process_->minor_faults;
+    return process_->page_faults;
   }
   Result<bool> is_still() override { return process_->is_still; }
   bool cpu_time_is_whole() const override { return process_->cpu_time_is_whole; }
   sandbox::ThreadTimes first_thread() override { return process_->first_thread; }
+  std::chrono::nanoseconds waited() override { return process_->waited; }
   std::optional<sandbox::Exit> exited() override { return process_->exit; }
 
  private:
