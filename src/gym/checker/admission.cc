@@ -2,8 +2,10 @@
 #include "gym/checker/admission.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "base/hash.h"
 #include "gym/correctness/battery.h"
 #include "gym/correctness/share_test.h"
 #include "tensor/half.h"
@@ -39,6 +41,10 @@ TensorView view_of(const task::Argument& argument, std::span<const std::byte> by
   return {argument.dtype, argument.shape, bytes};
 }
 
+std::uint64_t seed_of(const task::Signature& signature) {
+  return std::stoull(sha256_hex(task::to_json(signature).dump()).substr(0, 16), nullptr, 16);
+}
+
 constexpr std::int64_t kFewOutputElements = 65'536;  // further draws are tried on so few anyway
 constexpr int kFirstDraws = 3;  // after so many a candidate that never passed is settled
 constexpr int kInertDraws = 24;
@@ -54,7 +60,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 class Admission {
  public:
-  explicit Admission(const AdmissionInput& in) : in_(in) {}
+  explicit Admission(const AdmissionInput& in) : in_(in), hard_(&in.hard) {}
 
   Result<AdmissionReport> run_all() {
     for (const task::Argument& output : in_.signature.outputs) {
@@ -65,10 +71,16 @@ class Admission {
     KW_TRY_STATUS(check_reference());
     if (!report_.failure.empty()) return std::move(report_);
     other_ = &in_.learned.instances.front().trusted;
-    const Instance& last = in_.learned.instances.back();
-    KW_TRY(OracleComparison comparison, in_.checker.compare_with(last));
-    KW_TRY_STATUS(try_draw(last, comparison));
-    KW_TRY_STATUS(try_further_draws());
+    if (may_draw() && has_few_elements()) {
+      KW_TRY_STATUS(begin_repeatable_draws());
+    } else {
+      KW_TRY_STATUS(try_learned_draw());
+    }
+    if (may_draw()) KW_TRY_STATUS(try_further_draws());
+    if (draws_ == 0) {
+      KW_TRY_STATUS(in_.inputs.fill(in_.set, in_.learned.seeds.back()));
+      KW_TRY_STATUS(try_learned_draw());
+    }
     for (const Tried& one : tried_)
       if (one.passes.is_often()) report_.passing.push_back(one.name);
     return std::move(report_);
@@ -127,6 +139,30 @@ class Admission {
     return answer.ok;
   }
 
+  bool may_draw() const {
+    return !in_.fixed_inputs && in_.learned.instances.back().selected.empty();
+  }
+
+  // From here on draws, hard inputs and perturbed runs are the same each time.
+  Status begin_repeatable_draws() {
+    known_.emplace(in_.seeds, seed_of(in_.signature));
+    if (in_.hard.size() > 0) {
+      own_hard_ = HardCases(in_.signature, in_.inputs, in_.checker, in_.seeds);
+      hard_ = &own_hard_;
+    }
+    KW_TRY(OracleAnswer filled, in_.inputs.fill(in_.set, in_.seeds.next()));
+    if (!filled.ok) return {};
+    KW_TRY(before_, run(in_, Precision::kDeclared, {}));
+    if (!before_.empty()) other_ = &before_;
+    return {};
+  }
+
+  Status try_learned_draw() {
+    const Instance& last = in_.learned.instances.back();
+    KW_TRY(OracleComparison comparison, in_.checker.compare_with(last));
+    return try_draw(last, comparison);
+  }
+
   // The instance's inputs are in the set.
   Status try_draw(const Instance& instance, const OracleComparison& comparison) {
     const bool is_first = draws_++ == 0;
@@ -148,6 +184,7 @@ class Admission {
   }
 
   bool wants_draw() const {
+    if (draws_ == 0) return true;
     if (draws_ < kInertDraws && !report_.inert.empty()) return true;
     const int first = has_few_elements() ? kFirstDraws : 1;
     return std::ranges::any_of(tried_, [&](const Tried& one) {
@@ -163,7 +200,6 @@ class Admission {
   }
 
   Status try_further_draws() {
-    if (in_.fixed_inputs || !in_.learned.instances.back().selected.empty()) return {};
     const auto draw_time = kRunsOfADraw * std::max(in_.reference_time, std::chrono::nanoseconds(1));
     const auto most = std::clamp<std::int64_t>(kDrawingTime / draw_time, kLeastDraws, kMaxDraws);
     while (draws_ < most && wants_draw()) {
@@ -266,10 +302,10 @@ class Admission {
 
   // A candidate that passes on ordinary inputs may fail on hard ones that every judgement has.
   Status try_hard_inputs(std::vector<std::string>& passing, bool with_others) {
-    for (std::size_t number : in_.hard.certain()) {
+    for (std::size_t number : hard_->certain()) {
       if (passing.empty() && report_.inert.empty()) return {};
-      HardCase& hard = in_.hard.at(number);
-      if (with_others) in_.hard.renew(hard);
+      HardCase& hard = hard_->at(number);
+      if (with_others) hard_->renew(hard);
       KW_TRY(bool is_fit, fill_with(hard));
       if (!is_fit) continue;
       const KnownOutputs& known = *hard.known;
@@ -286,15 +322,18 @@ class Admission {
   Result<bool> fill_with(HardCase& hard) {
     constexpr int kTries = 2;
     for (int i = 0; i < kTries && hard.left_out.empty(); ++i) {
-      KW_TRY(OracleAnswer filled, in_.hard.fill(hard, in_.inputs, in_.set));
+      KW_TRY(OracleAnswer filled, hard_->fill(hard, in_.inputs, in_.set));
       if (!filled.ok) return false;
-      KW_TRY(bool is_fit, in_.hard.know(hard, in_.inputs, in_.reference, in_.set));
+      KW_TRY(bool is_fit, hard_->know(hard, in_.inputs, in_.reference, in_.set));
       if (is_fit) return true;
     }
     return false;
   }
 
   const AdmissionInput& in_;
+  HardCases* hard_;
+  HardCases own_hard_;  // of repeatable draws
+  std::optional<SessionSeeds::Known> known_;
   // Outputs for other inputs: of the instances, then of the draw before.
   const Instance::Outputs* other_ = nullptr;
   Instance::Outputs before_;

@@ -4,7 +4,8 @@
 // One draw tells little where outputs are few: of two scalars one may be within the other's budget,
 // and the next time it is not. So candidates that are not settled by the first draw are tried on
 // further ones, each with the hard inputs, until it is certain whether they pass on most of them
-// (ShareTest). An input matters where it does on one draw.
+// (ShareTest). An input matters where it does on one draw. These draws follow from the signature
+// alone: where either answer is right, it is the same one each time. No candidate meets them.
 #pragma once
 #include <chrono>
 #include <string>

@@ -116,6 +116,21 @@ TEST_F(AdmissionTest, FurtherDrawsGiveTheSameAnswerEachTime) {
   }
 }
 
+// Another seed's answer passes on three draws of four, where either answer is right.
+TEST_F(AdmissionTest, WhereEitherAnswerIsRightItIsTheSameEachTime) {
+  for (const float limit : {1.05F, 1.1F, 1.15F}) {
+    bool is_common = true;
+    ScriptedOracle oracle([&](double) { return is_common ? 7.0 / 3 : -1.0 / 3; });
+    oracle.on_run = [&] { is_common = first_input(oracle) < limit; };
+    for (const bool timed : {false, true}) {
+      is_timed = timed;
+      seed = 1;
+      const std::vector<std::string> first = admit(oracle).passing;
+      for (seed = 2; seed <= 20; ++seed) EXPECT_EQ(admit(oracle).passing, first) << seed;
+    }
+  }
+}
+
 TEST_F(AdmissionTest, AnInputThatSeldomMattersMatters) {
   bool shows = false;
   ScriptedOracle oracle([&](double x) { return shows ? x : 7.0 / 3; });

@@ -1,7 +1,7 @@
 // The secret seeds of one session: each is used once.
 #pragma once
 #include <cstdint>
-#include <utility>
+#include <optional>
 
 #include "gym/inputs/seeds.h"
 
@@ -12,11 +12,31 @@ class SessionSeeds {
  public:
   SessionSeeds() = default;
   explicit SessionSeeds(SecretSeeds known) : seeds_(known) {}  // for tests
-  std::uint64_t next() { return seeds_.seed("session", ++used_); }
+  std::uint64_t next() {
+    return known_ ? known_->seed("known", ++known_used_) : seeds_.seed("session", ++used_);
+  }
+
+  // While it lives, next() gives numbers that follow from `seed` alone. They are no secret: nothing
+  // that is made of them may reach a candidate.
+  class Known {
+   public:
+    Known(SessionSeeds& seeds, std::uint64_t seed) : seeds_(&seeds) {
+      seeds.known_.emplace(seed);
+      seeds.known_used_ = 0;
+    }
+    Known(const Known&) = delete;
+    Known& operator=(const Known&) = delete;
+    ~Known() { seeds_->known_.reset(); }
+
+   private:
+    SessionSeeds* seeds_;
+  };
 
  private:
   SecretSeeds seeds_;
   std::uint64_t used_ = 0;
+  std::optional<SecretSeeds> known_;
+  std::uint64_t known_used_ = 0;
 };
 
 }  // namespace kw::gym
