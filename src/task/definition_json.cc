@@ -141,10 +141,16 @@ Result<TensorSpec> tensor_from_json(const std::string& name, const Json& value,
   KW_TRY(tensor.shape, shape_from_json(reader, axes));
   KW_TRY(std::string dtype, reader.string("dtype"));
   auto known = tensor::dtype_from_string(dtype);
+  if (dtype == "float4_e2m1fn_x2")
+    return fail(ErrorCode::kUnsupported,
+                "{}: {} has two elements a byte and is not read; float4_e2m1 has one",
+                reader.path("dtype"), dtype);
   if (!known) {
+    std::vector<std::string> names;
+    for (const std::string& other : split(tensor::dtype_names(), ','))
+      names.emplace_back(trim(other));
     return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}", reader.path("dtype"),
-                printable(dtype, 60), tensor::dtype_names(),
-                text::suggestion(dtype, split(tensor::dtype_names(), ' ')));
+                printable(dtype, 60), tensor::dtype_names(), text::suggestion(dtype, names));
   }
   tensor.dtype = *known;
   KW_TRY(tensor.description, reader.string_or("description", ""));

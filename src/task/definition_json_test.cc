@@ -52,8 +52,20 @@ constexpr Defect kDefects[] = {
      "axes.half.expression: \"column\" is no axis before it (did you mean \"columns\"?)"},
     {"/axes/half", R"({"type": "expr", "expression": "half + 1"})",
      "axes.half.expression: \"half\" is no axis before it"},
-    {"/axes/half", R"({"type": "expr", "expression": "columns ** 2"})",
-     "axes.half.expression: the operator ** is not read"},
+    {"/axes/half", R"({"type": "expr", "expression": "columns ** 10"})",
+     "axes.half.expression: \"columns ** 10\": 128 ** 10 does not fit 64 bits"},
+    {"/axes/half", R"({"type": "expr", "expression": "columns ** -1"})",
+     "axes.half.expression: \"columns ** -1\": the exponent is -1, less than 0"},
+    {"/axes/half", R"({"type": "expr", "expression": "1 << columns"})",
+     "axes.half.expression: the operator << is not read; there are + - * / // % **, comparisons"},
+    {"/axes/half", R"({"type": "expr", "expression": "2 if columns > 2 else 1"})",
+     "axes.half.expression: the operator if is not read"},
+    {"/axes/half", R"j({"type": "expr", "expression": "math.ceil(columns / 3)"})j",
+     "axes.half.expression: \"math.ceil\" is not read: there are"},
+    {"/axes/half", R"({"type": "expr", "expression": "columns * .5"})",
+     "axes.half.expression: \".5\" is not read"},
+    {"/axes/half", R"({"type": "expr", "expression": "columns * 1.5"})",
+     "axes.half.expression: \"1.5\" is not read: a size is a whole number"},
     {"/axes/half", R"({"type": "expr", "expression": "columns - 129"})",
      "axes.half.expression: columns - 129 is -1, less than 0"},
     {"/axes/rows/value", "4", "axes.rows.value: a variable axis has its value in each workload"},
@@ -70,6 +82,8 @@ constexpr Defect kDefects[] = {
     {"/inputs/x/dtype", "\"flaot16\"",
      "inputs.x.dtype: \"flaot16\" is not one of float64, float32"},
     {"/inputs/x/dtype", "null", "inputs.x.dtype: missing"},
+    {"/inputs/x/dtype", "\"float4_e2m1fn_x2\"",
+     "inputs.x.dtype: float4_e2m1fn_x2 has two elements a byte and is not read"},
     {"/inputs/x/dype", "\"x\"", "inputs.x.dype: unknown key (did you mean \"dtype\"?)"},
     {"/inputs/class", "{\"shape\": [], \"dtype\": \"bool\"}",
      "inputs.class: \"class\" is a keyword of Python"},
@@ -95,6 +109,8 @@ TEST(Definition, EveryRuleIsChecked) {
     EXPECT_THAT(message_of(bad), testing::StartsWith(defect.message))
         << defect.pointer << " = " << defect.value;
   }
+  EXPECT_THAT(message_of(definition_from_json(with(good, "/inputs/x/dtype", "flaot16"), "")),
+              testing::EndsWith("bool (did you mean \"float16\"?)"));
   Json no_shape = good;
   no_shape["inputs"]["x"].erase("shape");
   EXPECT_EQ(message_of(definition_from_json(no_shape, "")), "inputs.x.shape: missing");

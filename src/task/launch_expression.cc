@@ -19,6 +19,7 @@ enum class Operation {
   kMultiply,
   kDivide,
   kModulo,
+  kPower,
   kCeilDiv,
   kMin,
   kMax,
@@ -56,7 +57,7 @@ struct Operator {
   int precedence;
 };
 // A symbol that begins another one stands behind it.
-constexpr std::array<Operator, 11> kOperators = {{{"<=", Operation::kLessEqual, 1},
+constexpr std::array<Operator, 12> kOperators = {{{"<=", Operation::kLessEqual, 1},
                                                   {"<", Operation::kLess, 1},
                                                   {">=", Operation::kGreaterEqual, 1},
                                                   {">", Operation::kGreater, 1},
@@ -64,10 +65,11 @@ constexpr std::array<Operator, 11> kOperators = {{{"<=", Operation::kLessEqual, 
                                                   {"!=", Operation::kNotEqual, 1},
                                                   {"+", Operation::kAdd, 2},
                                                   {"-", Operation::kSubtract, 2},
+                                                  {"**", Operation::kPower, 5},
                                                   {"*", Operation::kMultiply, 3},
                                                   {"/", Operation::kDivide, 3},
                                                   {"%", Operation::kModulo, 3}}};
-constexpr int kChoice = 0, kComparison = 1, kTerm = 3, kUnary = 4, kPrimary = 5;
+constexpr int kChoice = 0, kComparison = 1, kTerm = 3, kUnary = 4, kPower = 5, kPrimary = 6;
 
 bool starts_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -111,6 +113,19 @@ Result<std::int64_t> floor_divide(std::int64_t a, std::int64_t b, bool want_rema
   return want_remainder ? remainder : quotient;
 }
 
+Result<std::int64_t> power(std::int64_t base, std::int64_t exponent) {
+  if (exponent < 0)
+    return fail(ErrorCode::kInvalidArgument, "the exponent is {}, less than 0", exponent);
+  // Other bases overflow within 63 steps.
+  if (base >= -1 && base <= 1) exponent = exponent > 0 ? 2 - exponent % 2 : 0;
+  std::int64_t out = 1;
+  for (std::int64_t i = 0; i < exponent; ++i) {
+    if (__builtin_mul_overflow(out, base, &out))
+      return fail(ErrorCode::kInvalidArgument, "{} ** {} does not fit 64 bits", base, exponent);
+  }
+  return out;
+}
+
 Result<std::int64_t> apply(Operation operation, std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   bool overflow = false;
@@ -128,6 +143,8 @@ Result<std::int64_t> apply(Operation operation, std::int64_t a, std::int64_t b) 
       return floor_divide(a, b, false);
     case Operation::kModulo:
       return floor_divide(a, b, true);
+    case Operation::kPower:
+      return power(a, b);
     case Operation::kCeilDiv: {
       KW_TRY(std::int64_t quotient, floor_divide(a, b, false));
       KW_TRY(std::int64_t remainder, floor_divide(a, b, true));
@@ -195,6 +212,10 @@ class LaunchExpression::Parser {
     ++at_;
     return true;
   }
+  bool next_is(char c) {
+    skip_space();
+    return at_ < text_.size() && text_[at_] == c;
+  }
   tl::unexpected<Error> unexpected(std::string_view wanted) {
     skip_space();
     std::string found =
@@ -251,11 +272,23 @@ class LaunchExpression::Parser {
   }
 
   Result<Tree> unary(int depth) {
-    if (!take('-')) return primary(depth);
+    if (take('+')) return deeper_unary(depth);
+    if (!take('-')) return power(depth);
+    KW_TRY(Tree operand, deeper_unary(depth));
+    return make(Operation::kNegate, std::move(operand), nullptr);
+  }
+
+  Result<Tree> deeper_unary(int depth) {
     if (depth >= kMaxDepth)
       return fail(ErrorCode::kInvalidArgument, "nested deeper than {} levels", kMaxDepth);
-    KW_TRY(Tree operand, unary(depth + 1));
-    return make(Operation::kNegate, std::move(operand), nullptr);
+    return unary(depth + 1);
+  }
+
+  Result<Tree> power(int depth) {
+    KW_TRY(Tree base, primary(depth));
+    if (!operator_of(kPower)) return base;
+    KW_TRY(Tree exponent, deeper_unary(depth));
+    return make(Operation::kPower, std::move(base), std::move(exponent));
   }
 
   Result<Tree> primary(int depth) {
@@ -298,11 +331,19 @@ class LaunchExpression::Parser {
                   "column {}: \"{}\" is no function; there are ceil_div (cdiv), min and max",
                   begin + 1, printable(name, 80));
     }
-    KW_TRY(Tree left, choice(depth + 1));
-    if (!take(',')) return unexpected("\",\"");
-    KW_TRY(Tree right, choice(depth + 1));
+    KW_TRY(Tree tree, choice(depth + 1));
+    const bool is_of_many = function->operation != Operation::kCeilDiv;
+    int arguments = 1;
+    do {
+      if (!take(',')) return unexpected("\",\"");
+      // As a chain of operators, it is as deep as it is long.
+      if (++arguments > kMaxTerms)
+        return fail(ErrorCode::kInvalidArgument, "more than {} terms", kMaxTerms);
+      KW_TRY(Tree next, choice(depth + 1));
+      tree = make(function->operation, std::move(tree), std::move(next));
+    } while (is_of_many && next_is(','));
     if (!take(')')) return unexpected("\")\"");
-    return make(function->operation, std::move(left), std::move(right));
+    return tree;
   }
 
   static constexpr int kMaxTerms = 256;
@@ -366,6 +407,8 @@ std::string LaunchExpression::print(const Node& node, int least) {
   } else if (node.operation == Operation::kChoose) {
     out = fmt::format("{} ? {} : {}", print(*node.condition, kComparison),
                       print(*node.left, kChoice), print(*node.right, kChoice));
+  } else if (node.operation == Operation::kPower) {
+    out = fmt::format("{} ** {}", print(*node.left, kPrimary), print(*node.right, kUnary));
   } else if (is_binary(node.operation)) {
     // Comparisons do not stand in a row.
     const int left = own == kComparison ? own + 1 : own;

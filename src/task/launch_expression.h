@@ -20,11 +20,14 @@ using AxisValues = std::vector<std::pair<std::string, std::int64_t>>;
 // comparison := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)?
 // sum        := term (("+" | "-") term)*
 // term       := unary (("*" | "/" | "%") unary)*
-// unary      := "-" unary | primary
+// unary      := ("-" | "+") unary | power
+// power      := primary ("**" unary)?
 // primary    := integer | name | "(" expression ")"
-//             | ("ceil_div" | "cdiv" | "min" | "max") "(" expression "," expression ")"
+//             | ("ceil_div" | "cdiv") "(" expression "," expression ")"
+//             | ("min" | "max") "(" expression ("," expression)+ ")"
 // "/" rounds towards minus infinity and "%" takes the divisor's sign, as Python's // and % do. A
-// comparison is 1 or 0; what "?" does not choose is not evaluated. "cdiv" is "ceil_div".
+// comparison is 1 or 0; what "?" does not choose is not evaluated. "cdiv" is "ceil_div". "**" has
+// Python's precedence, and an exponent of at least 0.
 // An immutable value; copies share the tree, so any thread may use any copy.
 class LaunchExpression {
  public:
@@ -37,8 +40,8 @@ class LaunchExpression {
   // kInvalidArgument naming the column (from 1), or the limit that the text exceeds.
   static Result<LaunchExpression> parse(std::string_view text);
 
-  // kInvalidArgument on an unknown name (with a suggestion), division by zero, or a value outside
-  // int64; the message quotes the part of the expression that fails.
+  // kInvalidArgument on an unknown name (with a suggestion), division by zero, a negative exponent,
+  // or a value outside int64; the message quotes the part of the expression that fails.
   Result<std::int64_t> evaluate(const AxisValues& axes) const;
   // Fewest parentheses, one space around binary operators. parse(print()) prints the same again.
   std::string print() const;

@@ -38,6 +38,26 @@ TEST(LaunchExpression, FollowsPythonsArithmetic) {
   EXPECT_EQ(value("low / 2"), INT64_MIN / 2);
 }
 
+TEST(LaunchExpression, PowersBindAsPythonsDo) {
+  EXPECT_EQ(value("2 ** 10"), 1024);
+  EXPECT_EQ(value("2 ** 3 ** 2"), 512);
+  EXPECT_EQ(value("(2 ** 3) ** 2"), 64);
+  EXPECT_EQ(value("-2 ** 2"), -4);
+  EXPECT_EQ(value("(-2) ** 63"), INT64_MIN);
+  EXPECT_EQ(value("3 * 2 ** zero"), 3);
+  EXPECT_EQ(value("0 ** 0"), 1);
+  EXPECT_EQ(value("zero ** big"), 0);
+  EXPECT_EQ(value("(-1) ** big"), -1);
+  EXPECT_EQ(value("1 ** big"), 1);
+  EXPECT_EQ(value("2 ** -(1 - N)"), 64);
+  EXPECT_EQ(value("+M - +N"), 93);
+}
+
+TEST(LaunchExpression, MinAndMaxTakeAnyNumber) {
+  EXPECT_EQ(value("min(M, N, 3, 8)"), 3);
+  EXPECT_EQ(value("max(1, M, N)"), 100);
+}
+
 TEST(LaunchExpression, ComparesAndChooses) {
   EXPECT_EQ(value("M < 100"), 0);
   EXPECT_EQ(value("M <= 100"), 1);
@@ -68,6 +88,9 @@ TEST(LaunchExpression, ChecksOverflowDivisionAndNames) {
   EXPECT_EQ(failure("cdiv(M, zero)"), "\"ceil_div(M, zero)\": division by zero");
   EXPECT_EQ(failure("2 * -(low + 0)"),
             "\"-(low + 0)\": 0 - -9223372036854775808 does not fit 64 bits");
+  EXPECT_EQ(failure("M ** 10"), "\"M ** 10\": 100 ** 10 does not fit 64 bits");
+  EXPECT_EQ(failure("2 ** 63"), "\"2 ** 63\": 2 ** 63 does not fit 64 bits");
+  EXPECT_EQ(failure("M ** -N"), "\"M ** -N\": the exponent is -7, less than 0");
   EXPECT_EQ(failure("bigg"), "\"bigg\" is not an axis (did you mean \"big\"?)");
 }
 
@@ -87,6 +110,9 @@ TEST(LaunchExpression, SaysWhereTextIsWrong) {
   EXPECT_EQ(problem(std::string(2000, '1')), "longer than 1024 characters");
   EXPECT_THAT(problem(std::string(200, '(') + "1"), testing::HasSubstr("nested deeper"));
   EXPECT_THAT(problem(std::string(200, '-') + "1"), testing::HasSubstr("nested deeper"));
+  std::string powers = "2";
+  for (int i = 0; i < 40; ++i) powers += "**2";
+  EXPECT_THAT(problem(powers), testing::HasSubstr("nested deeper"));
   std::string choices;
   for (int i = 0; i < 40; ++i) choices += "M?1:";
   EXPECT_THAT(problem(choices + "1"), testing::HasSubstr("nested deeper"));
@@ -94,7 +120,7 @@ TEST(LaunchExpression, SaysWhereTextIsWrong) {
   for (int i = 0; i < 300; ++i) chain += "+1";
   EXPECT_THAT(problem(chain), testing::HasSubstr("more than 256 terms"));
   for (const char* bad :
-       {"1.5", "M // 2", "M ** 2", "a.b", "M = 1", "M <", "\"M\"", "1 +\n2", "M;", "0x10"})
+       {"1.5", "M // 2", "M * * 2", "** 2", "a.b", "M = 1", "M <", "\"M\"", "1 +\n2", "M;", "0x10"})
     EXPECT_NE(problem(bad), "no error") << bad;
 }
 
@@ -111,6 +137,13 @@ TEST(LaunchExpression, PrintsOneFormPerTree) {
            {"M/(N*2)", "M / (N * 2)"},
            {"-(M+1)", "-(M + 1)"},
            {"-M*2", "-M * 2"},
+           {"2**3**zero", "2 ** 3 ** zero"},
+           {"(2**3)**N", "(2 ** 3) ** N"},
+           {"(-M)**2", "(-M) ** 2"},
+           {"-(M**2)", "-M ** 2"},
+           {"2**-zero", "2 ** -zero"},
+           {"+2**(M*zero)*3", "2 ** (M * zero) * 3"},
+           {"min(1,2,M)", "min(min(1, 2), M)"},
            {"2*-M", "2 * -M"},
            {"ceil_div( M ,N+1 )", "ceil_div(M, N + 1)"},
            {"cdiv(M,2)", "ceil_div(M, 2)"},

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "task/axis_expression.h"
+#include "task/custom_scalars.h"
 #include "task/definition_json.h"
 #include "text/jsonl.h"
 #include "text/names.h"
@@ -318,6 +319,7 @@ Result<std::vector<Workload>> workloads_from_jsonl(std::string_view text,
     }
     KW_TRY(Workload workload, workload_from_json(*body, path));
     KW_TRY_STATUS(compute_axes(workload, definition, path));
+    KW_TRY_STATUS(find_custom_scalars(workload, definition, text::below(path, "inputs")));
     KW_TRY_STATUS(check_workload(workload, definition, path));
     if (!seen.insert(workload.uuid).second) {
       return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is given twice",

@@ -169,6 +169,27 @@ TEST(Workload, AxesAreComputedAndInputsMayBeCustom) {
   EXPECT_EQ(to_json((*again)[0]), to_json(workload));
 }
 
+TEST(Workload, CustomHostScalarsAreReadFromTheReference) {
+  Definition of = sol_definition();
+  const Json line = with(json_of(kSolWorkload), "/inputs/scale", json_of(R"({"type": "custom"})"));
+  const auto scale = [&](const std::string& reference) -> Json {
+    of.reference = reference;
+    const auto workloads = workloads_from_jsonl(line.dump(), of, "w");
+    return workloads ? to_json((*workloads)[0])["inputs"]["scale"] : Json(message_of(workloads));
+  };
+  const auto number = [](const char* text) {
+    return Json{{"type", "scalar"}, {"value", json_of(text)}};
+  };
+  EXPECT_EQ(scale("  return {\"x\": x, \"scale\": 1e-6}"), number("1e-6"));
+  EXPECT_EQ(scale("  return {'scale' : -3, 'x': x}"), number("-3"));
+  EXPECT_EQ(scale("  return {\"scale\": 0.5,  # half\n \"x\": x}"), number("0.5"));
+  EXPECT_EQ(scale("s = a[\"scale\"]\n{\"scale\":\n  2.0\n}\n{'scale': 2.0}"), number("2.0"));
+  for (const char* other :
+       {"{\"scale\": 1 / 8}", "{\"scale\": s}", "{\"scale\": 1}\n{\"scale\": 2}",
+        "{\"scale\": \"1\"}", "dict(scale=1)", "{\"scale\":"})
+    EXPECT_TRUE(scale(other).is_string()) << other;
+}
+
 TEST(Workload, ComputedAxesAndCustomInputsAreChecked) {
   Definition of = sol_definition();
   const auto message = [&](std::string_view pointer, const char* value) {
@@ -178,6 +199,9 @@ TEST(Workload, ComputedAxesAndCustomInputsAreChecked) {
   EXPECT_THAT(message("/axes/tokens", "7"),
               testing::HasSubstr("axes.tokens: 7, but batch * length is 6"));
   EXPECT_THAT(message("/inputs/scale", R"({"type": "custom"})"),
+              testing::HasSubstr("inputs.scale: a host scalar, which make() does not give as a "
+                                 "number that stands in its text"));
+  EXPECT_THAT(message("/inputs/scale", R"({"type": "random"})"),
               testing::HasSubstr("inputs.scale: the definition has a host scalar here"));
   EXPECT_THAT(message("/inputs/x", R"({"type": "costum"})"),
               testing::HasSubstr("not one of random, scalar, safetensors, custom (did you mean"));
