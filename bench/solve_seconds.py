@@ -46,7 +46,7 @@ def result_of(line):
     if not best:
         return "no correct kernel"
     speedup = best.get("speedup")
-    return f"{speedup['estimate']:.2f}x" if speedup else "correct, not timed"
+    return f"{speedup['median']:.2f}x ({speedup['low']:.2f} to {speedup['high']:.2f})" if speedup else "correct, not timed"
 
 
 def main():
