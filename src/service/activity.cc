@@ -37,6 +37,7 @@ void Activity::count_leased(const std::string& tenant, const std::string& worker
   WorkerActivity& one = workers_[worker];
   if (one.name.empty()) by_seen_.emplace(one.seen, one.name = worker);
   one.leased += static_cast<std::size_t>(change);
+  one.slots = std::max(one.slots, one.leased);
 }
 
 void Activity::see_worker(const std::string& worker, Time now) {
@@ -68,6 +69,13 @@ void Activity::count_answer(const std::string& worker) {
 void Activity::note_end(EndedTask task) {
   if (!task.owner.empty()) by_owner_[task.owner].add(task);
   all_.add(std::move(task));
+}
+
+std::size_t Activity::slots(Time since) const {
+  std::size_t out = 0;
+  for (const auto& [name, worker] : workers_)
+    if (worker.leased > 0 || worker.seen >= since) out += std::max<std::size_t>(worker.slots, 1);
+  return out;
 }
 
 std::vector<TaskShare> Activity::busy_workers() const {

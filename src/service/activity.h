@@ -38,6 +38,7 @@ struct EndedTask {
 struct WorkerActivity {
   std::string name = {};
   std::size_t leased = 0;
+  std::size_t slots = 0;  // the most that it had leased at once
   std::uint64_t answers = 0;
   gym::Queue::Time seen = {};
 };
@@ -71,6 +72,8 @@ class Activity {
   void note_end(EndedTask task);
 
   const std::map<std::string, TaskShare>& tenants() const { return tenants_; }
+  // Tasks that the workers judge at once that have some, or were seen since then.
+  std::size_t slots(Time since) const;
   // By name.
   std::vector<TaskShare> busy_workers() const;
   // tenant: its own tasks, without workers; empty: all. after: tasks behind this place.

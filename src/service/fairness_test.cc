@@ -1,4 +1,5 @@
 // Tenants that flood a table, by a simulated clock: who gets how much of the workers' time.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -26,11 +27,11 @@ class Flood {
   }
 
   // The workers' time by tenant, of what ended in so long.
-  std::map<std::string, double> run(seconds time, int workers) {
+  std::map<std::string, double> run(milliseconds time, int workers) {
     std::map<std::string, double> out;
-    for (int i = 0; i < workers; ++i) begin();
+    while (running_.size() < static_cast<std::size_t>(workers)) begin();
     const TaskTable::Time end = now_ + time;
-    while (now_ < end) {
+    while (running_.begin()->end <= end) {
       const Judgement judgement = *running_.begin();
       running_.erase(running_.begin());
       now_ = judgement.end;
@@ -41,7 +42,24 @@ class Flood {
       submit(judgement.tenant);
       begin();
     }
+    now_ = end;
     return out;
+  }
+
+  void set_time(const std::string& name, milliseconds takes) { tenants_.at(name).takes = takes; }
+  // What is said of a task of the tenant's that comes now.
+  std::optional<double> estimate_of_next(const std::string& tenant) {
+    return table_.status(last_ = submit(tenant))->estimated_start_seconds;
+  }
+  // Until that task begins, while others come.
+  double begin_of_last(int workers) {
+    const TaskTable::Time from = now_;
+    while (table_.status(last_)->state == "waiting") run(milliseconds(100), workers);
+    return std::chrono::duration<double>(now_ - from).count();
+  }
+  void join(const std::string& name, Tenant tenant) {
+    tenants_[name] = tenant;
+    for (int i = 0; i < 20; ++i) submit(name);
   }
 
  private:
@@ -53,14 +71,14 @@ class Flood {
     auto operator<=>(const Judgement&) const = default;
   };
 
-  void submit(const std::string& tenant) {
+  TicketId submit(const std::string& tenant) {
     Submission wish{.key = fmt::format("{} {}", tenant, ++number_), .tenant = tenant};
     wish.owner = tenant;
     wish.weight = tenants_.at(tenant).weight;
     wish.problem = "problem of " + tenant;
     wish.problem_text = "{}";
     wish.request = tenant;
-    table_.submit(std::move(wish), now_);
+    return table_.submit(std::move(wish), now_);
   }
   void begin() {
     const auto lease = table_.lease("w", "", now_);
@@ -74,6 +92,7 @@ class Flood {
   TaskTable table_{{.lease = seconds(600), .kept = 100, .ageing = seconds(300)}, {}, now_};
   std::set<Judgement> running_;
   int number_ = 0;
+  TicketId last_ = 0;
 };
 
 TEST(Fairness, TenantsGetTheirSharesOfTheTimeWhateverTheirTasksTake) {
@@ -95,6 +114,61 @@ TEST(Fairness, TenantsGetTheirSharesOfTheTimeWhateverTheirTasksTake) {
   }
 }
 
+// Its tasks under way are expected to take a second each, as none has ended yet.
+TEST(Fairness, ATenantThatWaitsAloneHasNoStart) {
+  for (const milliseconds takes : {milliseconds(20), milliseconds(5000)}) {
+    constexpr int kWorkers = 4;
+    Flood flood({{"a", {takes}}});
+    flood.run(takes / 2, kWorkers);
+    flood.join("b", {takes});
+    const auto had = flood.run(takes * 50, kWorkers);
+    const double task = std::chrono::duration<double>(takes).count();
+    EXPECT_NEAR(had.at("a"), had.at("b"), task * kWorkers) << takes.count() << " ms";
+  }
+}
+
+TEST(Fairness, ATenantWhoseTasksBecomeShorterHasNoStart) {
+  Flood flood({{"a", {seconds(10)}}});
+  flood.run(seconds(200), 4);
+  flood.set_time("a", milliseconds(100));
+  flood.run(seconds(11), 4);
+  flood.join("b", {milliseconds(100)});
+  const auto had = flood.run(seconds(10), 4);
+  EXPECT_NEAR(had.at("a"), had.at("b"), 1.0);
+}
+
+// What status says when a task comes, against when it begins.
+TEST(Estimates, TellWhenATaskBegins) {
+  Flood flood({{"a", {seconds(4)}}, {"b", {seconds(10), 2}}});
+  EXPECT_EQ(flood.estimate_of_next("a"), std::nullopt) << "nothing has been measured";
+  flood.run(seconds(300), 3);
+  for (const char* tenant : {"a", "b"}) {
+    const std::optional<double> expected = flood.estimate_of_next(tenant);
+    ASSERT_TRUE(expected.has_value());
+    const double begins = flood.begin_of_last(3);
+    EXPECT_NEAR(*expected, begins, std::max(begins / 5, 5.0)) << tenant;
+  }
+}
+
+TEST(Estimates, AreNoneWithoutWorkers) {
+  TaskTable::Time now{seconds(1000)};
+  TaskTable table({.lease = seconds(30)}, {}, now);
+  const auto submit = [&](const char* key) { return table.submit({.key = key}, now); };
+  submit("a");
+  const TicketId second = submit("b");
+  table.see_worker("w", now);
+  const auto lease = table.lease("w", "", now);
+  now += seconds(6);
+  ASSERT_TRUE(table.complete(lease->job, lease->epoch, "{}", now));
+  EXPECT_EQ(table.status(second)->estimated_start_seconds, 3);
+  now += seconds(37);
+  table.expire(now);
+  EXPECT_EQ(table.status(second)->position, 0U);
+  EXPECT_EQ(table.status(second)->estimated_start_seconds, std::nullopt);
+  table.see_worker("w", now);
+  EXPECT_EQ(table.status(second)->estimated_start_seconds, 3);
+}
+
 TEST(Fairness, ATenantAloneHasAllOfTheTime) {
   Flood flood({{"a", {seconds(1)}}});
   EXPECT_NEAR(flood.run(seconds(100), 1).at("a"), 100, 1);
@@ -110,8 +184,11 @@ class QuotaTest : public testing::Test {
     return out;
   }
   std::string refusal(std::vector<Submission> wishes) {
-    const Status room = table.has_room(wishes, now);
-    return room ? "" : room.error().message();
+    const auto no_room = table.lacks_room(wishes, now);
+    return no_room ? no_room->why : "";
+  }
+  seconds asked_to_wait(std::vector<Submission> wishes) {
+    return table.lacks_room(wishes, now).value().after;
   }
 
   TaskTable::Time now{seconds(100000)};
@@ -129,6 +206,19 @@ TEST_F(QuotaTest, BytesOfOpenRequests) {
   EXPECT_EQ(refusal({wish("c")}), "");
 }
 
+TEST_F(QuotaTest, ACallerComesAgainWhenTheWorkersHaveMadeRoom) {
+  for (int i = 0; i < 2; ++i) table.submit(wish(fmt::format("{}", i)), now);
+  EXPECT_EQ(asked_to_wait({wish("a")}), RetryAfter::kUnknown) << "nothing has been measured";
+  table.see_worker("w", now);
+  auto lease = table.lease("w", "", now);
+  now += seconds(20);
+  table.expire(now);
+  ASSERT_TRUE(table.complete(lease->job, lease->epoch, "{}", now));
+  table.submit(wish("2"), now);
+  EXPECT_EQ(asked_to_wait({wish("a")}), seconds(20)) << "one slot, and one task too many";
+  EXPECT_EQ(asked_to_wait({wish("a"), wish("b")}), seconds(40));
+}
+
 TEST_F(QuotaTest, SecondsOfAnHour) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(refusal({wish("a")}), "");
@@ -141,6 +231,12 @@ TEST_F(QuotaTest, SecondsOfAnHour) {
             "tasks of t were judged for 60 seconds in the last hour, and it may have 60: try again "
             "later");
   EXPECT_EQ(table.view().judged_seconds.at("t"), 60);
+  const seconds wait = asked_to_wait({wish("a")});
+  EXPECT_GT(wait, std::chrono::minutes(58));
+  now += wait - seconds(1);
+  EXPECT_NE(refusal({wish("a")}), "");
+  now += seconds(1);
+  EXPECT_EQ(refusal({wish("a")}), "");
   now += std::chrono::minutes(61);
   EXPECT_EQ(refusal({wish("a")}), "");
 }

@@ -38,6 +38,19 @@ JudgingTime::Cost JudgingTime::in_last_hour(const std::string& tenant, Time now)
   return out;
 }
 
+std::chrono::seconds JudgingTime::until_below(const std::string& tenant, Cost most,
+                                              Time now) const {
+  const auto end_of = [&](std::int64_t minute) {
+    return Time(std::chrono::minutes(minute + kMinutes));
+  };
+  Time at = now;
+  const std::int64_t newest = minute_of(now);
+  for (std::int64_t minute = newest - kMinutes + 1;
+       minute <= newest && in_last_hour(tenant, at) >= most; ++minute)
+    at = end_of(minute);
+  return std::chrono::ceil<std::chrono::seconds>(at - now);
+}
+
 std::map<std::string, double> JudgingTime::seconds() const {
   std::map<std::string, double> out;
   for (const auto& [name, tenant] : tenants_) out[name] = in_seconds(tenant.all);

@@ -21,6 +21,8 @@ class JudgingTime {
   void add(const std::string& tenant, Cost took, Time now);
   // To the minute.
   Cost in_last_hour(const std::string& tenant, Time now) const;
+  // Until less than `most` is left in the last hour, if no more is added.
+  std::chrono::seconds until_below(const std::string& tenant, Cost most, Time now) const;
   // Seconds since the server's start, by tenant.
   std::map<std::string, double> seconds() const;
   double seconds_of(const std::string& tenant) const;

@@ -16,8 +16,10 @@ class Patience {
   explicit Patience(Time end) : end_(end) {}
 
   // How long to wait before the next try; nullopt: there is none, and the error is the call's.
-  // Other errors than those of the way, and of a server that is full, are final at once.
-  std::optional<std::chrono::milliseconds> pause_after(const Error& error, Time now);
+  // Other errors than those of the way, and of a server that is full, are final at once. asked: how
+  // long the server asks to wait; where the patience ends before, the last try is at its end.
+  std::optional<std::chrono::milliseconds> pause_after(
+      const Error& error, Time now, std::optional<std::chrono::seconds> asked = std::nullopt);
 
  private:
   Time end_;

@@ -19,6 +19,20 @@ TEST(Patience, WaitsLongerEachTimeUntilItEnds) {
   EXPECT_EQ(pauses, (std::vector<std::int64_t>{100, 200, 400, 800, 1600, 2000, 2000, 2000}));
 }
 
+TEST(Patience, WaitsAsLongAsTheServerAsksUntilItEnds) {
+  Patience::Time now{milliseconds(5000)};
+  Patience patience(now + milliseconds(10000));
+  const auto pause = [&](std::chrono::seconds asked) {
+    const auto out = patience.pause_after({ErrorCode::kResourceExhausted, ""}, now, asked);
+    if (out) now += *out;
+    return out;
+  };
+  EXPECT_EQ(pause(std::chrono::seconds(3)), milliseconds(3000));
+  EXPECT_EQ(pause(std::chrono::seconds(0)), milliseconds(200));
+  EXPECT_EQ(pause(std::chrono::hours(100000)), milliseconds(6800)) << "the last try";
+  EXPECT_EQ(pause(std::chrono::seconds(1)), std::nullopt);
+}
+
 TEST(Patience, HelpsWithTheWayAndAFullServerAlone) {
   for (const ErrorCode code :
        {ErrorCode::kUnavailable, ErrorCode::kDeadlineExceeded, ErrorCode::kResourceExhausted,

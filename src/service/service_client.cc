@@ -121,7 +121,8 @@ bool ServiceClient::has_moved(const ReachedPtr& from) {
 
 // The request's URL is the path.
 Result<Json> ServiceClient::call_at(const Reached& server, net::ClientRequest request,
-                                    const Json& body) const {
+                                    const Json& body,
+                                    std::optional<std::chrono::seconds>& retry_after) const {
   request.url = server.origin + request.url;
   if (!options_.token.empty()) request.headers.add("Authorization", "Bearer " + options_.token);
   if (!body.is_null()) {
@@ -133,6 +134,7 @@ Result<Json> ServiceClient::call_at(const Reached& server, net::ClientRequest re
   if (!response && follows_ && response.error().code() == ErrorCode::kPermissionDenied)
     return fail(ErrorCode::kUnavailable, "{}", response.error().message());
   if (!response) return tl::unexpected(std::move(response).error());
+  retry_after = response->retry_after;
   if (response->status != 200) return tl::unexpected(error_of(*response));
   return parse_json(response->body);
 }
@@ -140,14 +142,23 @@ Result<Json> ServiceClient::call_at(const Reached& server, net::ClientRequest re
 Result<Json> ServiceClient::call(const std::string& method, const std::string& path,
                                  const Json& body, const std::stop_token& stop,
                                  std::optional<std::chrono::milliseconds> most) {
+  std::optional<std::chrono::seconds> unused;
+  return call_once(method, path, body, stop, most, unused);
+}
+
+Result<Json> ServiceClient::call_once(const std::string& method, const std::string& path,
+                                      const Json& body, const std::stop_token& stop,
+                                      std::optional<std::chrono::milliseconds> most,
+                                      std::optional<std::chrono::seconds>& retry_after) {
   net::ClientRequest request;
   request.method = method;
   request.url = path;
   request.stop = stop;
   if (most) request.timeouts = {*most, *most, *most, *most};
   while (true) {
+    retry_after.reset();
     KW_TRY(const ReachedPtr server, reach());
-    Result<Json> out = call_at(*server, request, body);
+    Result<Json> out = call_at(*server, request, body, retry_after);
     if (out || !follows_ || stop.stop_requested() || !has_moved(server)) return out;
   }
 }
@@ -156,9 +167,10 @@ Result<Json> ServiceClient::call_patiently(const std::string& method, const std:
                                            const Json& body, const std::stop_token& stop) {
   Patience patience(Patience::Time::clock::now() + options_.patience);
   while (true) {
-    Result<Json> out = call(method, path, body, stop);
+    std::optional<std::chrono::seconds> retry_after;
+    Result<Json> out = call_once(method, path, body, stop, std::nullopt, retry_after);
     if (out) return out;
-    const auto wait = patience.pause_after(out.error(), Patience::Time::clock::now());
+    const auto wait = patience.pause_after(out.error(), Patience::Time::clock::now(), retry_after);
     if (!wait) return out;
     options_.on_retry(out.error());
     if (!os::pause(*wait, stop)) return fail(ErrorCode::kCancelled, "stopped");

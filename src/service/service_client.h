@@ -51,8 +51,8 @@ class ServiceClient {
   Result<Json> call(const std::string& method, const std::string& path, const Json& body,
                     const std::stop_token& stop,
                     std::optional<std::chrono::milliseconds> most = std::nullopt);
-  // The same, repeated while the server cannot be reached or is full, until the patience ends. Only
-  // for calls that may be carried out twice.
+  // The same, repeated while the server cannot be reached or is full, until the patience ends, and
+  // not before the server's Retry-After. Only for calls that may be carried out twice.
   Result<Json> call_patiently(const std::string& method, const std::string& path, const Json& body,
                               const std::stop_token& stop);
   // Or the path of the address file.
@@ -74,7 +74,12 @@ class ServiceClient {
                              const std::string& address);
   Result<ReachedPtr> reach();
   bool has_moved(const ReachedPtr& from);
-  Result<Json> call_at(const Reached& server, net::ClientRequest request, const Json& body) const;
+  // retry_after: becomes what the answer asks for.
+  Result<Json> call_once(const std::string& method, const std::string& path, const Json& body,
+                         const std::stop_token& stop, std::optional<std::chrono::milliseconds> most,
+                         std::optional<std::chrono::seconds>& retry_after);
+  Result<Json> call_at(const Reached& server, net::ClientRequest request, const Json& body,
+                       std::optional<std::chrono::seconds>& retry_after) const;
 
   ServiceClientOptions options_;
   bool follows_;  // an address file

@@ -18,8 +18,6 @@ namespace kw::service {
 namespace {
 
 net::Response refusal(const Error& error) {
-  if (error.code() == ErrorCode::kResourceExhausted)
-    return net::retry_later(std::chrono::seconds(2), error.message());
   return net::error_response(error);
 }
 
@@ -203,13 +201,18 @@ class TaskRoutes {
       return responder.send(net::error_response(413, *why));
     for (Submission& each : *submissions) submit_as(*who, each);
     service_.submit(std::move(*submissions),
-                    [this, who = *who, shared = share(std::move(responder))](auto tickets) {
-                      if (!tickets) {
-                        callers_.audit(who, "refused", {{"why", tickets.error().message()}});
-                        return shared->send(refusal(tickets.error()));
+                    [this, who = *who, shared = share(std::move(responder))](auto submitted) {
+                      if (!submitted) {
+                        callers_.audit(who, "refused", {{"why", submitted.error().message()}});
+                        return shared->send(refusal(submitted.error()));
+                      }
+                      if (const auto& no_room = submitted->no_room) {
+                        callers_.audit(who, "refused", {{"why", no_room->why}});
+                        return shared->send(net::retry_later(no_room->after, no_room->why));
                       }
                       Json list = Json::array();
-                      for (TicketId id : *tickets) list.push_back({{"id", std::to_string(id)}});
+                      for (TicketId id : submitted->tickets)
+                        list.push_back({{"id", std::to_string(id)}});
                       Json answer = {{"tasks", std::move(list)}};
                       callers_.audit(who, "submitted", answer);
                       shared->send(net::json_response(answer));

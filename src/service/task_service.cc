@@ -241,17 +241,17 @@ void TaskService::call(Reply<T> reply, Do act) {
   });
 }
 
-void TaskService::submit(std::vector<Submission> submissions, Reply<std::vector<TicketId>> reply) {
-  call<std::vector<TicketId>>(
-      std::move(reply),
-      [submissions = std::move(submissions)](
-          TaskTable& table, TaskTable::Time now) mutable -> Result<std::vector<TicketId>> {
-        KW_TRY_STATUS(table.knows_problems(submissions));
-        KW_TRY_STATUS(table.has_room(submissions, now));
-        std::vector<TicketId> out;
-        for (Submission& each : submissions) out.push_back(table.submit(std::move(each), now));
-        return out;
-      });
+void TaskService::submit(std::vector<Submission> submissions, Reply<Submitted> reply) {
+  call<Submitted>(std::move(reply),
+                  [submissions = std::move(submissions)](
+                      TaskTable& table, TaskTable::Time now) mutable -> Result<Submitted> {
+                    KW_TRY_STATUS(table.knows_problems(submissions));
+                    Submitted out{.no_room = table.lacks_room(submissions, now)};
+                    if (out.no_room) return out;
+                    for (Submission& each : submissions)
+                      out.tickets.push_back(table.submit(std::move(each), now));
+                    return out;
+                  });
 }
 
 void TaskService::put_problem(std::string hash, std::string text, Reply<std::string> reply) {
@@ -315,6 +315,14 @@ void TaskService::cancel(TicketId ticket, const std::string& tenant, Reply<TaskS
     if (!table.is_of(ticket, tenant)) return unknown_task(ticket);
     KW_TRY_STATUS(table.cancel(ticket));
     return table.status(ticket);
+  });
+}
+
+void TaskService::let_expire(TicketId ticket, const std::string& tenant,
+                             std::chrono::milliseconds after) {
+  calls_.put([=](TaskTable& table, TaskTable::Time now) -> Told {
+    if (table.is_of(ticket, tenant)) (void)table.let_expire(ticket, after, now);
+    return {};
   });
 }
 

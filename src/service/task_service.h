@@ -57,8 +57,12 @@ class TaskService {
   TaskService(const TaskService&) = delete;
   TaskService& operator=(const TaskService&) = delete;
 
-  // All or none. The tickets have the order of the submissions.
-  void submit(std::vector<Submission> submissions, Reply<std::vector<TicketId>> reply);
+  // All or none. The tickets have the order of the submissions; there are none without room.
+  struct Submitted {
+    std::vector<TicketId> tickets = {};
+    std::optional<NoRoom> no_room = {};
+  };
+  void submit(std::vector<Submission> submissions, Reply<Submitted> reply);
   // So that requests can name it by its hash. text: its JSON.
   void put_problem(std::string hash, std::string text, Reply<std::string> reply);
   void problem(std::string hash, Reply<std::string> reply);
@@ -77,6 +81,8 @@ class TaskService {
   void newest(std::vector<std::string> groups,
               Reply<std::vector<std::optional<TaskTable::Newest>>> reply);
   void cancel(TicketId ticket, const std::string& tenant, Reply<TaskStatus> reply);
+  // Its caller has gone: it expires unless it ends within `after`.
+  void let_expire(TicketId ticket, const std::string& tenant, std::chrono::milliseconds after);
   // As many as there are, up to call.most; none when nothing came in time. Nothing is leased to a
   // client that has gone. The same name again gives the same leases: for a worker that has not got
   // the answer.

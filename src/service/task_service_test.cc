@@ -33,7 +33,7 @@ class TaskServiceTest : public testing::Test {
                                                 std::move(options))
                   .value();
     service->submit({{.key = "k", .request = "{}"}},
-                    [this](auto tickets) { ticket = tickets->front(); });
+                    [this](auto submitted) { ticket = submitted->tickets.front(); });
     service->lease({.worker = "w"}, {}, [](const auto&) {});
     turn();
   }

@@ -11,8 +11,6 @@
 namespace kw::service {
 namespace {
 
-constexpr std::size_t kPaceOver = 32;  // verdicts
-
 std::string error_answer(ErrorCode code, const std::string& message) {
   return Json{{"error", {{"code", to_string(code)}, {"message", message}}}}.dump(
       -1, ' ', false, Json::error_handler_t::replace);
@@ -32,7 +30,7 @@ std::string_view state_of(const TicketRow& ticket, const JobRow& job) {
 }  // namespace
 
 TaskTable::TaskTable(TaskOptions options, const Rows& rows, Time now)
-    : options_(options), shelf_(options.problems), next_(rows.next_id) {
+    : options_(options), shelf_(options.problems), next_(rows.next_id), heard_(now) {
   restore(rows, now);
 }
 
@@ -172,31 +170,38 @@ Result<GroupStatus> TaskTable::group(const std::string& name, std::size_t after,
   return out;
 }
 
-Status TaskTable::has_quota(const Submission& of, std::size_t tickets, std::size_t bytes,
-                            Time now) const {
+std::optional<NoRoom> TaskTable::over_quota(const Submission& of, std::size_t tickets,
+                                            std::size_t bytes, Time now) const {
   const auto found = open_.find(of.owner);
   const Open open = found == open_.end() ? Open{} : found->second;
   const std::string owner = printable(of.owner, 200);
   if (of.most_open > 0 && open.tickets + tickets > of.most_open)
-    return fail(ErrorCode::kResourceExhausted,
-                "{} tasks of {} are under way, and it may have {}: try again later", open.tickets,
-                owner, of.most_open);
+    return NoRoom{
+        .why = fmt::format("{} tasks of {} are under way, and it may have {}: try again later",
+                           open.tickets, owner, of.most_open),
+        .after = retry_after(pace(), open.tickets + tickets - of.most_open, share_of(of.owner))};
   if (of.most_bytes > 0 && open.bytes + bytes > of.most_bytes)
-    return fail(ErrorCode::kResourceExhausted,
-                "requests of {} under way have {} bytes with these, and it may have {}: try again "
-                "later",
-                owner, open.bytes + bytes, of.most_bytes);
+    return NoRoom{
+        .why = fmt::format("requests of {} under way have {} bytes with these, and it may have {}: "
+                           "try again later",
+                           owner, open.bytes + bytes, of.most_bytes),
+        .after = retry_after(pace(),
+                             tasks_of_bytes(open.bytes + bytes - of.most_bytes, open.bytes + bytes,
+                                            open.tickets + tickets),
+                             share_of(of.owner))};
   const auto judged =
       std::chrono::floor<std::chrono::seconds>(judging_.in_last_hour(of.owner, now));
   if (of.most_seconds > 0 && judged.count() >= of.most_seconds)
-    return fail(ErrorCode::kResourceExhausted,
-                "tasks of {} were judged for {} seconds in the last hour, and it may have {}: try "
-                "again later",
-                owner, judged.count(), of.most_seconds);
-  return {};
+    return NoRoom{
+        .why = fmt::format("tasks of {} were judged for {} seconds in the last hour, and it may "
+                           "have {}: try again later",
+                           owner, judged.count(), of.most_seconds),
+        .after = judging_.until_below(of.owner, std::chrono::seconds(of.most_seconds), now)};
+  return std::nullopt;
 }
 
-Status TaskTable::has_room(const std::vector<Submission>& submissions, Time now) const {
+std::optional<NoRoom> TaskTable::lacks_room(const std::vector<Submission>& submissions,
+                                            Time now) const {
   std::size_t bytes = waiting_bytes_ + shelf_.held_bytes(), fresh = 0, requested = 0;
   for (const Submission& each : submissions) {
     if (!each.submission.empty() && by_submission_.contains(each.submission)) continue;
@@ -205,13 +210,17 @@ Status TaskTable::has_room(const std::vector<Submission>& submissions, Time now)
     if (!shelf_.contains(each.problem)) bytes += each.problem_text.size();
     ++fresh;
   }
-  if (fresh == 0) return {};
-  KW_TRY_STATUS(has_quota(submissions.front(), fresh, requested, now));
+  if (fresh == 0) return std::nullopt;
+  if (auto over = over_quota(submissions.front(), fresh, requested, now)) return over;
   if (counts_.waiting + fresh <= options_.most_waiting && bytes <= options_.most_waiting_bytes)
-    return {};
-  return fail(ErrorCode::kResourceExhausted,
-              "{} tasks wait already, {} bytes with these: try again later", counts_.waiting,
-              bytes);
+    return std::nullopt;
+  const std::size_t with_these = counts_.waiting + fresh;
+  std::size_t tasks = with_these > options_.most_waiting ? with_these - options_.most_waiting : 1;
+  if (bytes > options_.most_waiting_bytes)
+    tasks = std::max(tasks, tasks_of_bytes(bytes - options_.most_waiting_bytes, bytes, with_these));
+  return NoRoom{.why = fmt::format("{} tasks wait already, {} bytes with these: try again later",
+                                   counts_.waiting, bytes),
+                .after = retry_after(pace(), tasks)};
 }
 
 Status TaskTable::knows_problems(const std::vector<Submission>& submissions) const {
@@ -318,12 +327,25 @@ Result<TaskStatus> TaskTable::status(TicketId id) const {
   if (out.is_final) out.answer = job.row.answer.value_or("");
   if (job.row.state != JobState::kWaiting) return out;
   out.position = queue_.position(job.queued);
-  if (recent_ends_.size() > 1) {
-    const std::chrono::duration<double> span = recent_ends_.back() - recent_ends_.front();
-    out.estimated_start_seconds = span.count() / static_cast<double>(recent_ends_.size() - 1) *
-                                  static_cast<double>(*out.position + 1);
-  }
+  const std::optional<Pace> measured = pace();
+  const auto work = queue_.work_before(job.queued);
+  if (measured && work) out.estimated_start_seconds = measured->seconds_until_start(*work);
   return out;
+}
+
+std::optional<Pace> TaskTable::pace() const {
+  const auto task = queue_.expected();
+  const std::size_t slots = activity_.slots(heard_ - options_.lease);
+  if (!task || slots == 0) return std::nullopt;
+  return Pace{.task = *task, .slots = slots};
+}
+
+// The part of the leases that a tenant has.
+double TaskTable::share_of(const std::string& tenant) const {
+  const auto found = activity_.tenants().find(tenant);
+  const std::size_t mine = found == activity_.tenants().end() ? 0 : found->second.leased;
+  return static_cast<double>(std::max<std::size_t>(mine, 1)) /
+         static_cast<double>(std::max<std::size_t>(counts_.leased, 1));
 }
 
 void TaskTable::leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone) {
@@ -344,6 +366,19 @@ Status TaskTable::cancel(TicketId id) {
       service::is_final(jobs_.at(ticket.row.job).row.state))
     return {};
   leave(ticket, TicketState::kCancelled, queue_.cancel(ticket.queued));
+  return {};
+}
+
+Status TaskTable::let_expire(TicketId id, std::chrono::milliseconds after, Time now) {
+  auto found = tickets_.find(id);
+  if (found == tickets_.end()) return unknown_task(id);
+  if (is_final(id)) return {};
+  Ticket& ticket = found->second;
+  queue_.bring_forward(ticket.queued, now + after);
+  // For a server that starts again.
+  const bool is_earlier = ticket.row.timeout_ms == 0 || after.count() < ticket.row.timeout_ms;
+  if (is_earlier) ticket.row.timeout_ms = std::max<std::int64_t>(after.count(), 1);
+  changed_tickets_.insert(id);
   return {};
 }
 
@@ -399,8 +434,6 @@ Status TaskTable::complete(JobId id, std::int64_t epoch, std::string answer, Tim
                            found->second.row.epoch == epoch && found->second.row.answer == answer;
   if (is_repeated) return {};
   KW_TRY(Job * job, held(id, epoch));
-  recent_ends_.push_back(now);
-  if (recent_ends_.size() > kPaceOver) recent_ends_.pop_front();
   activity_.see_worker(job->row.worker, now);
   activity_.count_answer(job->row.worker);
   const gym::Queue::Cost took = judged(*job, now);
@@ -521,6 +554,7 @@ void TaskTable::lose(Job& job, Time now) {
 }
 
 void TaskTable::expire(Time now) {
+  heard_ = std::max(heard_, now);
   while (!lease_ends_.empty() && lease_ends_.begin()->first <= now)
     lose(jobs_.at(lease_ends_.begin()->second), now);
   for (const auto& [queued, gone] : queue_.expire(now))

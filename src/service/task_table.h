@@ -21,6 +21,7 @@
 #include "gym/queue/queue.h"
 #include "service/activity.h"
 #include "service/judging_time.h"
+#include "service/pace.h"
 #include "service/problem_shelf.h"
 #include "service/task_rows.h"
 
@@ -28,7 +29,7 @@ namespace kw::service {
 
 struct TaskOptions {
   std::chrono::milliseconds lease{30000};                  // until a silent worker counts as lost
-  std::size_t most_waiting = 50000;                        // jobs; over it: kResourceExhausted
+  std::size_t most_waiting = 50000;                        // jobs; over it: lacks_room()
   std::size_t most_waiting_bytes = std::size_t{1} << 30U;  // of requests
   std::size_t kept = 10000;  // finished jobs whose answers can still be asked for
   ShelfLimits problems = {};
@@ -63,8 +64,9 @@ struct TaskStatus {
   bool is_final = false;
   int attempts = 0;                          // leases so far
   std::optional<std::size_t> position = {};  // waiting jobs before it, by priority and age
-  std::optional<double> estimated_start_seconds = {};  // by the pace of late; unknown: nullopt
-  std::string answer = {};                             // JSON, when done, failed or dead
+  // By measured times, shares and workers; nullopt: nothing has ended, or no worker is there.
+  std::optional<double> estimated_start_seconds = {};
+  std::string answer = {};  // JSON, when done, failed or dead
 };
 
 // The tickets of a group that are final.
@@ -97,9 +99,9 @@ class TaskTable {
   // Leases of the rows begin anew at now, as do the deadlines of tickets.
   TaskTable(TaskOptions options, const Rows& rows, Time now);
 
-  // kResourceExhausted when too much waits already, or too much of the owner. Submissions that are
-  // known by name need no room. All are of one owner.
-  Status has_room(const std::vector<Submission>& submissions, Time now) const;
+  // When too much waits already, or too much of the owner. Submissions that are known by name need
+  // no room. All are of one owner.
+  std::optional<NoRoom> lacks_room(const std::vector<Submission>& submissions, Time now) const;
   // kNotFound names the first submission whose problem is neither known nor in one before it.
   Status knows_problems(const std::vector<Submission>& submissions) const;
   void put_problem(const std::string& hash, std::string text);
@@ -127,6 +129,8 @@ class TaskTable {
   std::optional<Newest> newest_of(const std::string& group) const;
   // Nothing happens to a ticket that has its answer.
   Status cancel(TicketId ticket);
+  // It expires after so long, unless it does so before, or has its answer by then.
+  Status let_expire(TicketId ticket, std::chrono::milliseconds after, Time now);
 
   // name: what leased_as() finds it by; empty: nothing. problem: its jobs are preferred.
   std::optional<Lease> lease(const std::string& worker, const std::string& name, Time now,
@@ -201,7 +205,10 @@ class TaskTable {
   void end(Job& job, JobState state, std::optional<std::string> answer,
            std::optional<gym::Queue::Cost> took = std::nullopt);
   gym::Queue::Cost judged(const Job& job, Time now);
-  Status has_quota(const Submission& of, std::size_t tickets, std::size_t bytes, Time now) const;
+  std::optional<Pace> pace() const;
+  double share_of(const std::string& tenant) const;
+  std::optional<NoRoom> over_quota(const Submission& of, std::size_t tickets, std::size_t bytes,
+                                   Time now) const;
   void end_lease(Job& job);
   void give_back(Job& job, gym::Queue::Cost cost);
   void lose(Job& job, Time now);
@@ -224,7 +231,6 @@ class TaskTable {
   std::unordered_map<gym::Queue::TicketId, TicketId> ticket_of_queue_;
   std::set<std::pair<Time, JobId>> lease_ends_;
   std::deque<JobId> finished_;     // oldest first
-  std::deque<Time> recent_ends_;   // of verdicts, for the pace
   std::size_t waiting_bytes_ = 0;  // of requests of waiting and leased jobs
   TaskCounts counts_;
   Activity activity_;
@@ -234,6 +240,7 @@ class TaskTable {
   std::vector<JobId> forgotten_;
   std::vector<TicketId> ended_;
   bool next_changed_ = false;
+  Time heard_;  // the latest time that expire() was told
 };
 
 }  // namespace kw::service

@@ -23,6 +23,9 @@ constexpr TaskOptions kOptions = {
 
 class TaskTableTest : public testing::Test {
  protected:
+  bool has_room(const TaskTable& in, const std::vector<Submission>& submissions) const {
+    return !in.lacks_room(submissions, now).has_value();
+  }
   TicketId submit(const std::string& key, int priority = 0, std::int64_t timeout_ms = 0) {
     return table.submit(
         {.key = key, .priority = priority, .timeout_ms = timeout_ms, .request = "{}"}, now);
@@ -137,11 +140,25 @@ TEST_F(TaskTableTest, StopsAJudgementThatNobodyWaitsFor) {
   EXPECT_EQ(table.counts().cancelled, 1U);
 }
 
+TEST_F(TaskTableTest, ATicketWithoutItsCallerExpires) {
+  const TicketId left = submit("k"), other = submit("other");
+  ASSERT_TRUE(table.let_expire(left, seconds(60), now));
+  const TicketId joined = submit("k");
+  now += seconds(60);
+  table.expire(now);
+  EXPECT_EQ(state(left), "expired");
+  EXPECT_EQ(state(joined), "waiting");
+  EXPECT_EQ(table.status(joined)->position, 0U) << "it has the place of the first";
+  EXPECT_EQ(state(other), "waiting");
+  ASSERT_TRUE(table.let_expire(left, seconds(60), now)) << "it has its end";
+  EXPECT_FALSE(table.let_expire(999, seconds(60), now));
+}
+
 TEST_F(TaskTableTest, LimitsWhatWaitsAndForgetsTheOldest) {
   std::vector<Submission> many(31);
-  EXPECT_EQ(table.has_room(many, now).error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_FALSE(has_room(table, many));
   many.pop_back();
-  EXPECT_TRUE(table.has_room(many, now));
+  EXPECT_TRUE(has_room(table, many));
   TaskTable small({.kept = 1}, {}, now);
   const auto judged = [&](const char* name) {
     const TicketId out = small.submit({.submission = name, .key = name, .request = "{}"}, now);
@@ -214,18 +231,18 @@ TEST_F(TaskTableTest, AnOwnerHasItsQuotaAndSeesItsOwn) {
           {.submission = name, .key = name, .owner = owner, .most_open = 2, .request = "{}"});
     return out;
   };
-  EXPECT_EQ(table.has_room(some("o", {"a", "b", "c"}), now).error().message(),
+  EXPECT_EQ(table.lacks_room(some("o", {"a", "b", "c"}), now).value().why,
             "0 tasks of o are under way, and it may have 2: try again later");
   const auto first = some("o", {"a", "b"});
-  ASSERT_TRUE(table.has_room(first, now));
+  ASSERT_TRUE(has_room(table, first));
   const TicketId a = table.submit(first[0], now);
   table.submit(first[1], now);
-  EXPECT_TRUE(table.has_room(first, now)) << "known by name";
-  EXPECT_FALSE(table.has_room(some("o", {"c"}), now));
-  EXPECT_TRUE(table.has_room(some("p", {"c"}), now));
+  EXPECT_TRUE(has_room(table, first)) << "known by name";
+  EXPECT_FALSE(has_room(table, some("o", {"c"})));
+  EXPECT_TRUE(has_room(table, some("p", {"c"})));
   EXPECT_TRUE(table.is_of(a, "o") && table.is_of(a, "") && !table.is_of(a, "p"));
   ASSERT_TRUE(table.cancel(a));
-  EXPECT_TRUE(table.has_room(some("o", {"c"}), now));
+  EXPECT_TRUE(has_room(table, some("o", {"c"})));
 }
 
 TEST_F(TaskTableTest, AWorkerKeepsItsProblem) {
@@ -259,13 +276,13 @@ TEST_F(TaskTableTest, TheProblemsOfWaitingTasksTakeRoomOnce) {
   TaskTable small(options, {}, now);
   const Submission large{
       .key = "a", .problem = "p", .problem_text = std::string(900, ' '), .request = "{}"};
-  ASSERT_TRUE(small.has_room({large}, now));
+  ASSERT_TRUE(has_room(small, {large}));
   small.submit(large, now);
   Submission other = large;
   other.key = "b";
-  EXPECT_TRUE(small.has_room({other}, now));
+  EXPECT_TRUE(has_room(small, {other}));
   other.problem = "q";
-  EXPECT_FALSE(small.has_room({other}, now));
+  EXPECT_FALSE(has_room(small, {other}));
 }
 
 // One world: a table over a storage, and what its callers were told.

@@ -85,11 +85,8 @@ def answer_of(status: int, headers: Any, body: Any) -> dict[str, Any]:
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         message = str(body["error"].get("message", message))
     if status == 429 or status >= 500:
-        try:
-            seconds = float(headers.get("retry-after", ""))
-        except ValueError:
-            seconds = None
-        raise Again(message, seconds)
+        asked = str(headers.get("retry-after", ""))
+        raise Again(message, float(asked) if asked.isascii() and asked.isdigit() else None)
     raise NotKnown(message) if status == 404 else NoVerdict(message)
 
 
@@ -121,6 +118,8 @@ class Patience:
             raise NoVerdict(f"{again} (tried {self.attempts + 1} times in {self.waited:.0f} s)") from again
         self.attempts += 1
         longest = min(MAX_BACK_OFF_SECONDS, 0.1 * 2.0**self.attempts)
-        pause = max(random.uniform(longest / 2, longest), again.seconds or 0)
+        pause = random.uniform(longest / 2, longest)
+        if again.seconds is not None:  # but not beyond the end: then comes the last attempt
+            pause = max(pause, min(again.seconds, self.seconds - self.waited))
         self.waited += pause
         return pause

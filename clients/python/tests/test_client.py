@@ -82,8 +82,13 @@ class Decisions(unittest.TestCase):
             answer_of(429, {"retry-after": "2"}, None)
         self.assertEqual(again.exception.seconds, 2)
         self.assertGreaterEqual(Patience(10).pause(again.exception), 2)
+        self.assertEqual(Patience(1.5).pause(again.exception), 1.5)
         with self.assertRaises(NoVerdict):
             Patience(0).pause(again.exception)
+        for asked in ("soon", "-1", "nan", "inf", ""):
+            with self.assertRaises(Again) as again:
+                answer_of(503, {"retry-after": asked}, None)
+            self.assertIsNone(again.exception.seconds)
 
     def test_tasks_end_as_the_server_says(self):
         self.assertIsNone(verdict_of({"id": "1", "state": "leased", "is_final": False}))

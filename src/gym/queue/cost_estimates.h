@@ -17,6 +17,7 @@ class CostEstimates {
   // affinity is empty.
   Cost of(const std::string& affinity) const;
   void add(const std::string& affinity, Cost took);
+  std::optional<Cost> mean() const { return all_; }
 
  private:
   static constexpr std::size_t kMaxAffinities =

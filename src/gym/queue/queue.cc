@@ -68,6 +68,14 @@ Queue::Time Queue::next_deadline() const {
   return deadlines_.empty() ? Time::max() : deadlines_.begin()->first;
 }
 
+void Queue::bring_forward(TicketId id, Time deadline) {
+  const auto found = tickets_.find(id);
+  if (found == tickets_.end() || found->second.deadline <= deadline) return;
+  deadlines_.erase({found->second.deadline, id});
+  found->second.deadline = deadline;
+  deadlines_.emplace(deadline, id);
+}
+
 void Queue::age(Time now) {
   while (!ages_.empty() && ages_.begin()->first <= now) {
     const JobId id = ages_.begin()->second;
@@ -104,40 +112,52 @@ std::optional<Queue::JobId> Queue::start_chosen(const Preferred& preferred) {
   if (!id) return std::nullopt;
   Job& job = jobs_.at(*id);
   count_overtaken(*id, job);
+  charge(job);
   end_waiting(*id, job);
   job.is_running = true;
-  job.charged = estimates_.of(job.affinity);
-  charge(job.tenant, tenants_[job.tenant], job.charged);
-  if (waiting_tenants_.empty()) tenants_.clear();
   return id;
 }
 
-void Queue::charge(const std::string& name, Tenant& tenant, Cost cost) {
-  std::uint64_t share =
-      static_cast<std::uint64_t>(cost.count()) / static_cast<std::uint64_t>(tenant.weight);
-  const std::uint64_t paid = std::min(share, tenant.credit);
-  tenant.credit -= paid;
-  share -= paid;
-  const bool waits = waiting_tenants_.erase({tenant.used, name}) > 0;
-  tenant.used += share;
-  if (waits) waiting_tenants_.emplace(tenant.used, name);
+void Queue::charge(Job& job) {
+  Tenant& tenant = tenants_.at(job.tenant);
+  job.share = tenant.share_of(estimates_.of(job.affinity));
+  tenant.used += job.share;
+  tenant.under_way += job.share;
+  ++tenant.running;
 }
 
-void Queue::settle(const Job& job, std::optional<Cost> cost) {
-  const auto found = tenants_.find(job.tenant);
-  if (!cost || found == tenants_.end()) return;
-  Tenant& tenant = found->second;
-  if (*cost > job.charged) return charge(job.tenant, tenant, *cost - job.charged);
-  tenant.credit += static_cast<std::uint64_t>((job.charged - *cost).count()) /
-                   static_cast<std::uint64_t>(tenant.weight);
+// What the job was expected to take becomes what it took.
+void Queue::settle(Job& job, std::optional<Cost> cost) {
+  Tenant& tenant = tenants_.at(job.tenant);
+  const std::uint64_t took = cost ? tenant.share_of(*cost) : job.share;
+  const bool waits = waiting_tenants_.erase({tenant.had(), job.tenant}) > 0;
+  tenant.under_way -= job.share;
+  tenant.used = tenant.used - job.share + took;
+  --tenant.running;
+  job.share = 0;
+  if (waits) waiting_tenants_.emplace(tenant.had(), job.tenant);
+  // A place may say that less was used than was, but not more.
+  for (int priority : tenant.priorities) {
+    Level& level = levels_.at(priority);
+    place(level, level.buckets.at(job.tenant));
+  }
+  if (tenant.running == 0 && waiting_tenants_.empty())
+    virtual_time_ = std::max(virtual_time_, tenant.used);
+}
+
+// A tenant with nothing in the queue, for whom the virtual time says all.
+void Queue::forget_idle(const std::string& name) {
+  const Tenant& tenant = tenants_.at(name);
+  if (tenant.running == 0 && tenant.waiting == 0 && tenant.used <= virtual_time_)
+    tenants_.erase(name);
 }
 
 std::optional<Queue::JobId> Queue::start(const std::function<bool(JobId)>& is_preferred) {
   if (!is_preferred) return start_chosen({});
   return start_chosen([&](const Bucket& bucket) -> std::optional<JobId> {
-    const auto found = std::ranges::find_if(bucket.rest, is_preferred);
-    if (found == bucket.rest.end()) return std::nullopt;
-    return *found;
+    for (JobId id : bucket.rest)
+      if (is_preferred(id)) return id;
+    return std::nullopt;
   });
 }
 
@@ -152,6 +172,47 @@ std::optional<Queue::JobId> Queue::start_with(const std::string& affinity) {
 
 std::size_t Queue::position(JobId id) const {
   return waiting_.order_of_key({-jobs_.at(id).priority, id});
+}
+
+// The mean over some of its problems, so that the answer costs the same however many there are.
+// Problems' names are hashes: the first ones are like the others.
+Queue::Cost Queue::work_of(const Bucket& bucket, std::size_t jobs) const {
+  constexpr std::size_t kMostAffinities = 32;
+  std::size_t looked_at = 0, count = 0;
+  double all = 0;
+  for (const auto& [affinity, ids] : bucket.by_affinity) {
+    if (looked_at++ == kMostAffinities) break;
+    all += static_cast<double>(ids.size()) * static_cast<double>(estimates_.of(affinity).count());
+    count += ids.size();
+  }
+  const double mean =
+      count > 0 ? all / static_cast<double>(count) : static_cast<double>(estimates_.of({}).count());
+  return Cost(static_cast<Cost::rep>(mean * static_cast<double>(jobs)));
+}
+
+// Another tenant begins jobs until it has used as much as this job's tenant will have then.
+std::optional<Queue::Cost> Queue::work_before(JobId id) const {
+  if (!estimates_.mean()) return std::nullopt;
+  const Job& job = jobs_.at(id);
+  Cost out{0};
+  auto level = levels_.begin();
+  for (; level->first > job.priority; ++level)
+    for (const auto& [name, bucket] : level->second.buckets)
+      out += work_of(bucket, bucket.late.size() + bucket.rest.size());
+  const Bucket& own = level->second.buckets.at(job.tenant);
+  const bool is_late = own.late.find(id) != own.late.end();
+  const Cost own_work = work_of(
+      own, is_late ? own.late.order_of_key(id) : own.late.size() + own.rest.order_of_key(id));
+  const Tenant& mine = tenants_.at(job.tenant);
+  const std::uint64_t used_then = mine.used + mine.share_of(own_work);
+  for (const auto& [name, bucket] : level->second.buckets) {
+    const Tenant& other = tenants_.at(name);
+    if (&bucket == &own || other.used >= used_then) continue;
+    const std::uint64_t owed = (used_then - other.used) * static_cast<std::uint64_t>(other.weight);
+    out += std::min(work_of(bucket, bucket.late.size() + bucket.rest.size()),
+                    Cost(static_cast<Cost::rep>(owed)));
+  }
+  return out + own_work;
 }
 
 // Late jobs need no more counting: each job is counted kMaxOvertaken times at most.
@@ -175,6 +236,7 @@ bool Queue::give_back(JobId id, std::optional<Cost> cost) {
   Job& job = found->second;
   settle(job, cost);
   if (job.is_stopped) {
+    forget_idle(job.tenant);
     jobs_.erase(found);
     return false;
   }
@@ -188,6 +250,7 @@ std::vector<Queue::TicketId> Queue::finish(JobId id, std::optional<Cost> took) {
   KW_CHECK(found != jobs_.end() && found->second.is_running);
   if (took) estimates_.add(found->second.affinity, *took);
   settle(found->second, took);
+  forget_idle(found->second.tenant);
   forget_key(found->second, id);
   std::vector<TicketId> out = std::move(found->second.tickets);
   for (TicketId ticket : out) forget_ticket(tickets_.find(ticket));
@@ -228,12 +291,24 @@ std::size_t Queue::running() const {
   return jobs_.size() - waiting();
 }
 
+void Queue::advance() {
+  if (!waiting_tenants_.empty())
+    virtual_time_ = std::max(virtual_time_, waiting_tenants_.begin()->first);
+}
+
+// Nobody waits, so nobody had too much: all go on from the same.
+void Queue::forgive() {
+  for (const auto& [name, tenant] : tenants_) virtual_time_ = std::max(virtual_time_, tenant.had());
+  std::erase_if(tenants_, [](const auto& row) { return row.second.running == 0; });
+}
+
 // A tenant that comes back, or is new, is not owed the time that it did not ask for.
 void Queue::begin_waiting(JobId id, const Job& job) {
   Tenant& mine = tenants_[job.tenant];
   if (mine.waiting++ == 0) {
-    if (!waiting_tenants_.empty()) mine.used = std::max(mine.used, waiting_tenants_.begin()->first);
-    waiting_tenants_.emplace(mine.used, job.tenant);
+    advance();
+    mine.used = std::max(mine.used, virtual_time_);
+    waiting_tenants_.emplace(mine.had(), job.tenant);
   }
   if (job.ages_at != Time::max() && !job.has_aged) ages_.emplace(job.ages_at, id);
   put(id, job);
@@ -242,9 +317,9 @@ void Queue::begin_waiting(JobId id, const Job& job) {
 void Queue::end_waiting(JobId id, const Job& job) {
   take(id, job);
   Tenant& mine = tenants_.at(job.tenant);
-  if (--mine.waiting == 0) waiting_tenants_.erase({mine.used, job.tenant});
+  if (--mine.waiting == 0) waiting_tenants_.erase({mine.had(), job.tenant});
   ages_.erase({job.ages_at, id});
-  if (waiting_tenants_.empty()) tenants_.clear();
+  if (waiting_tenants_.empty()) forgive();
 }
 
 void Queue::put(JobId id, const Job& job) {
@@ -252,6 +327,7 @@ void Queue::put(JobId id, const Job& job) {
   Level& level = levels_[job.priority];
   Bucket& bucket = level.buckets[job.tenant];
   bucket.tenant = job.tenant;
+  tenants_.at(job.tenant).priorities.insert(job.priority);
   if (job.overtaken >= kMaxOvertaken) {
     bucket.late.insert(id);
   } else {
@@ -274,6 +350,7 @@ void Queue::take(JobId id, const Job& job) {
   if (!bucket.late.empty() || !bucket.rest.empty()) return place(level, bucket);
   level.order.erase(bucket.place);
   level.buckets.erase(job.tenant);
+  tenants_.at(job.tenant).priorities.erase(job.priority);
   if (level.buckets.empty()) levels_.erase(job.priority);
 }
 

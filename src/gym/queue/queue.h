@@ -11,8 +11,10 @@
 // nothing waiting; then a job that the caller prefers (its session is open); then the oldest. A job
 // that preferred ones have overtaken kMaxOvertaken times goes before them.
 //
-// A start costs its tenant what the job is expected to take. The difference to what it took is
-// charged, or credited to the tenant's next starts, when it ends.
+// A start costs its tenant what the job is expected to take. When it ends, it costs what it took
+// instead. A tenant that comes begins at the virtual time: at the least that a waiting tenant has
+// had by jobs that have ended. Jobs under way do not count there, as their expected costs may be
+// far from true.
 //
 // Waiting jobs lie in buckets, one for each priority and tenant, and a priority's buckets are
 // ordered by what their tenants have had. So no call looks at every waiting job. What start()
@@ -74,6 +76,9 @@ class Queue {
     Gone gone;
   };
   std::vector<Expired> expire(Time now);
+  // The ticket's deadline is then, unless it is earlier. Nothing happens for a ticket that has its
+  // answer.
+  void bring_forward(TicketId ticket, Time deadline);
   // Jobs that have waited long enough, by Wish::ages_at.
   void age(Time now);
   // When expire() next has something to do; Time::max(): never, as it stands.
@@ -87,6 +92,11 @@ class Queue {
 
   // Waiting jobs that are before this waiting one by priority and age.
   std::size_t position(JobId job) const;
+  // How long the waiting jobs are expected to take that begin before this waiting one, by
+  // priorities, shares and age, if no others come. nullopt: no job has ended, so nobody knows.
+  std::optional<CostEstimates::Cost> work_before(JobId job) const;
+  // The mean of late of all jobs; nullopt as there.
+  std::optional<CostEstimates::Cost> expected() const { return estimates_.mean(); }
 
   // A job that was begun waits again, with its tickets and at its old place: its worker was lost.
   // False when nobody waits for it any more: it ends without an answer. cost: what its tenant is
@@ -118,7 +128,7 @@ class Queue {
     Time ages_at = Time::max();
     bool is_running = false, is_stopped = false, has_aged = false;
     int overtaken = 0;
-    Cost charged{0};                     // while it runs
+    std::uint64_t share = 0;             // while it runs: what its start added to Tenant::used
     std::vector<TicketId> tickets = {};  // in the order of their numbers
   };
   struct Ticket {
@@ -127,11 +137,21 @@ class Queue {
     Time deadline;
   };
   struct Tenant {
-    std::uint64_t used = 0;    // microseconds / weight, from the least of the others when it came
-    std::uint64_t credit = 0;  // of the same kind; never taken off `used`, which does not fall
+    std::uint64_t used = 0;       // microseconds / weight, from the virtual time when it came
+    std::uint64_t under_way = 0;  // the part of it that running jobs are expected to take
+    std::size_t waiting = 0, running = 0;  // jobs
     int weight = 1;
-    std::size_t waiting = 0;  // jobs
+    std::set<int> priorities = {};  // of its buckets
+
+    std::uint64_t had() const { return used - under_way; }
+    std::uint64_t share_of(Cost cost) const {
+      return static_cast<std::uint64_t>(cost.count()) / static_cast<std::uint64_t>(weight);
+    }
   };
+  template <typename Key>
+  using OrderedSet =
+      __gnu_pbds::tree<Key, __gnu_pbds::null_type, std::less<Key>, __gnu_pbds::rb_tree_tag,
+                       __gnu_pbds::tree_order_statistics_node_update>;
 
   // The order of a priority's buckets. What is used may be out of date, then it is too little.
   struct Place {
@@ -143,7 +163,7 @@ class Queue {
   // The waiting jobs of one tenant and priority.
   struct Bucket {
     std::string tenant;
-    std::set<JobId> late, rest;                          // late: overtaken too often
+    OrderedSet<JobId> late, rest;                        // late: overtaken too often
     std::map<std::string, std::set<JobId>> by_affinity;  // of rest
     Place place;
   };
@@ -151,10 +171,6 @@ class Queue {
     std::map<std::string, Bucket> buckets;  // by tenant
     std::map<Place, Bucket*> order;
   };
-  template <typename Key>
-  using OrderedSet =
-      __gnu_pbds::tree<Key, __gnu_pbds::null_type, std::less<Key>, __gnu_pbds::rb_tree_tag,
-                       __gnu_pbds::tree_order_statistics_node_update>;
   // The first preferred job of a bucket's rest.
   using Preferred = std::function<std::optional<JobId>(const Bucket&)>;
 
@@ -164,8 +180,12 @@ class Queue {
   void take(JobId id, const Job& job);
   void place(Level& level, Bucket& bucket);
   void set_priority(JobId id, Job& job, int priority);
-  void charge(const std::string& name, Tenant& tenant, Cost cost);
-  void settle(const Job& job, std::optional<Cost> cost);
+  void advance();
+  void forgive();
+  void charge(Job& job);
+  void settle(Job& job, std::optional<Cost> cost);
+  void forget_idle(const std::string& name);
+  Cost work_of(const Bucket& bucket, std::size_t jobs) const;
   void count_overtaken(JobId id, const Job& job);
   void forget_ticket(std::map<TicketId, Ticket>::iterator ticket);
   void forget_key(const Job& job, JobId id);
@@ -178,7 +198,8 @@ class Queue {
   std::set<std::pair<Time, TicketId>> deadlines_;  // of tickets that have one
   std::map<std::string, JobId> by_key_;            // jobs that can be joined
   std::map<std::string, Tenant> tenants_;
-  std::set<std::pair<std::uint64_t, std::string>> waiting_tenants_;  // with what they used
+  std::set<std::pair<std::uint64_t, std::string>> waiting_tenants_;  // with Tenant::had()
+  std::uint64_t virtual_time_ = 0;
   std::set<std::pair<Time, JobId>> ages_;  // of waiting jobs that will age
   CostEstimates estimates_;
   std::map<int, Level, std::greater<>> levels_;  // by priority

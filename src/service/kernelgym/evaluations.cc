@@ -90,9 +90,10 @@ class Evaluations : public std::enable_shared_from_this<Evaluations> {
     }
     places_ = std::move(places);
     if (fresh.empty()) return end_when_all();
-    service_.submit(std::move(fresh), [self = shared_from_this()](auto tickets) {
-      if (!tickets) return self->end(tl::unexpected(std::move(tickets.error())));
-      self->follow(*tickets);
+    service_.submit(std::move(fresh), [self = shared_from_this()](auto submitted) {
+      if (!submitted) return self->end(tl::unexpected(std::move(submitted.error())));
+      if (submitted->no_room) return self->end(Answers{.no_room = submitted->no_room});
+      self->follow(submitted->tickets);
     });
   }
 
@@ -103,7 +104,7 @@ class Evaluations : public std::enable_shared_from_this<Evaluations> {
       tickets_ = tickets;
       is_gone = is_gone_;
     }
-    if (is_gone) cancel(tickets);
+    if (is_gone) let_expire(tickets);
     for (std::size_t i = 0; i < tickets.size(); ++i) wait(places_[i], tickets[i]);
   }
 
@@ -126,10 +127,10 @@ class Evaluations : public std::enable_shared_from_this<Evaluations> {
 
   void end_when_all() {
     if (std::ranges::none_of(responses_, [](const Json& each) { return each.is_null(); }))
-      end(std::move(responses_));
+      end(Answers{.responses = std::move(responses_)});
   }
 
-  void end(Result<std::vector<Json>> result) {
+  void end(Result<Answers> result) {
     if (Evaluated done = std::exchange(done_, {})) done(std::move(result));
   }
 
@@ -142,11 +143,11 @@ class Evaluations : public std::enable_shared_from_this<Evaluations> {
       is_gone_ = true;
       tickets = tickets_;
     }
-    cancel(tickets);
+    let_expire(tickets);
   }
 
-  void cancel(const std::vector<TicketId>& tickets) {
-    for (TicketId each : tickets) service_.cancel(each, who_.tenant, [](const auto&) {});
+  void let_expire(const std::vector<TicketId>& tickets) {
+    for (TicketId each : tickets) service_.let_expire(each, who_.tenant, options_.kept_for);
   }
 
   service::TaskService& service_;

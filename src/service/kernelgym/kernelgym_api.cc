@@ -24,8 +24,12 @@ net::Response detail(int status, const std::string& text) {
 
 net::Response refusal(const Error& error) {
   const int status = net::error_response(error).status;
-  net::Response out = detail(status, error.message());
-  if (error.code() == ErrorCode::kResourceExhausted) out.headers.add("Retry-After", "2");
+  return detail(status, error.message());
+}
+
+net::Response refusal(const service::NoRoom& no_room) {
+  net::Response out = net::retry_later(no_room.after, no_room.why);
+  out.body = detail(out.status, no_room.why).body;
   return out;
 }
 
@@ -264,7 +268,8 @@ class Routes {
     evaluate(service_, *who, std::move(requests), options_, gone,
              [shared = share(std::move(responder)), answer = std::move(answer)](auto results) {
                if (!results) return shared->send(refusal(results.error()));
-               shared->send(net::json_response(answer(std::move(*results))));
+               if (results->no_room) return shared->send(refusal(*results->no_room));
+               shared->send(net::json_response(answer(std::move(results->responses))));
              });
   }
 

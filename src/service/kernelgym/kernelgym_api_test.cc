@@ -20,7 +20,7 @@ using testing::request_body;
 
 class KernelGymApiTest : public ::testing::Test {
  protected:
-  KernelGymApiTest() {
+  explicit KernelGymApiTest(std::chrono::milliseconds kept_for = std::chrono::milliseconds(1)) {
     gym.on_judge = [](const gym::EvalRequest& request, const std::stop_token&) {
       task::Verdict out;
       out.problem_hash = request.problem.hash;
@@ -29,7 +29,8 @@ class KernelGymApiTest : public ::testing::Test {
       return out;
     };
     service = service::TaskService::start(std::make_unique<service::MemoryStorage>(), {}).value();
-    const Options options{.timestamp = [] { return "now"; }, .ending = ending.get_token()};
+    const Options options{
+        .timestamp = [] { return "now"; }, .kept_for = kept_for, .ending = ending.get_token()};
     net::Router router =
         service::task_routes(*service, metrics, {}, metrics_handler(*service, options));
     add_routes(router, *service, {}, options);
@@ -70,6 +71,12 @@ class KernelGymApiTest : public ::testing::Test {
   // Waits until the service has that many tasks, by a call that costs nothing.
   void wait_for(const char* key, std::size_t count) {
     while (Json::parse(call("GET", "/healthz").body)[key] != count) std::this_thread::yield();
+  }
+
+  std::uint64_t submitted() {
+    std::promise<std::uint64_t> out;
+    service->counts([&](auto counts) { out.set_value(counts->submitted); });
+    return out.get_future().get();
   }
 
   std::stop_source ending;
@@ -170,7 +177,28 @@ TEST_F(KernelGymApiTest, WhoGoesAwayWithdrawsTheTask) {
   stop.request_stop();
   EXPECT_EQ(asked.get(), 0);
   wait_for("waiting", 0);
-  EXPECT_EQ(json("GET", "/results/t")["error_message"], "Task cancelled");
+  EXPECT_EQ(json("GET", "/results/t")["error_message"], "no verdict: the task is expired");
+}
+
+class PatientKernelGymApiTest : public KernelGymApiTest {
+ protected:
+  PatientKernelGymApiTest() : KernelGymApiTest(std::chrono::hours(1)) {}
+};
+
+// KernelGYM's client reads for so long as a task may take, and then asks again.
+TEST_F(PatientKernelGymApiTest, WhoComesBackGetsTheSameJudgement) {
+  std::stop_source stop;
+  auto asked = std::async(std::launch::async, [&] {
+    return call("POST", "/evaluate", request_body("t", {}), stop.get_token()).status;
+  });
+  wait_for("waiting", 1);
+  stop.request_stop();
+  EXPECT_EQ(asked.get(), 0);
+  auto again = std::async(std::launch::async, [&] { return evaluate("t"); });
+  while (submitted() < 2) std::this_thread::yield();
+  const auto worker = start_worker();
+  EXPECT_EQ(again.get()["status"], "completed");
+  EXPECT_EQ(gym.judged, 1);
 }
 
 TEST_F(KernelGymApiTest, TheEndOfTheServerWithdrawsNothing) {

@@ -70,20 +70,21 @@ void Client::begin() {
 }
 
 void Client::submit() {
-  using Tickets = std::vector<TicketId>;
-  call_patiently<Tickets>(
+  using Submitted = TaskService::Submitted;
+  call_patiently<Submitted>(
       scene_, is_gone_,
-      [wishes = submissions()](TaskService& service, TaskService::Reply<Tickets> reply) {
+      [wishes = submissions()](TaskService& service, TaskService::Reply<Submitted> reply) {
         service.submit(wishes, std::move(reply));
       },
-      [this](Result<Tickets> tickets, Time at) {
-        if (!tickets && tickets.error().code() == ErrorCode::kNotFound && !sends_problem_)
+      [this](Result<Submitted> submitted, Time at) {
+        if (!submitted && submitted.error().code() == ErrorCode::kNotFound && !sends_problem_)
           return send_problems();
-        if (!tickets) {
-          scene_.world.trace("{}: {}", name_, tickets.error().message());
+        if (!submitted || submitted->no_room) {
+          scene_.world.trace("{}: {}", name_,
+                             submitted ? submitted->no_room->why : submitted.error().message());
           return end();
         }
-        tickets_ = std::move(*tickets);
+        tickets_ = std::move(submitted->tickets);
         scene_.world.trace("{}: accepted as {}", name_, fmt::join(tickets_, ", "));
         for (std::size_t i = 0; i < tickets_.size(); ++i)
           scene_.promises.accepted(wishes_[i], tickets_[i], at);

@@ -63,7 +63,7 @@ class NaiveQueue {
       if (job.is_running) continue;
       const bool is_late = job.overtaken >= Queue::kMaxOvertaken;
       const bool is_first = is_late || (is_preferred && is_preferred(id));
-      const Place place{-priority(job), tenants_.at(job.tenant).used, !is_late, !is_first, id};
+      const Place place{-priority(job), tenants_.at(job.tenant).used(), !is_late, !is_first, id};
       best = std::min(best.value_or(place), place);
     }
     if (!best) return std::nullopt;
@@ -74,8 +74,9 @@ class NaiveQueue {
           priority(other) == priority(job))
         ++other.overtaken;
     job.is_running = true;
-    job.charged = estimates_.of(job.affinity);
-    charge(job.tenant, job.charged);
+    Tenant& tenant = tenants_.at(job.tenant);
+    job.share = tenant.share_of(estimates_.of(job.affinity));
+    tenant.under_way += job.share;
     end_waiting(job.tenant);
     return chosen;
   }
@@ -127,13 +128,18 @@ class NaiveQueue {
     bool is_running = false, is_stopped = false, has_aged = false;
     int overtaken = 0;
     Queue::Time ages_at = Queue::Time::max();
-    Queue::Cost charged{0};
+    std::uint64_t share = 0;
     std::map<TicketId, int> tickets = {};  // with their priorities
   };
   struct Tenant {
-    std::uint64_t used = 0, credit = 0;
+    std::uint64_t had = 0, under_way = 0;
     int weight = 1;
     std::size_t waiting = 0;
+
+    std::uint64_t used() const { return had + under_way; }
+    std::uint64_t share_of(Queue::Cost cost) const {
+      return static_cast<std::uint64_t>(cost.count() / weight);
+    }
   };
 
   static int priority(const Job& job) {
@@ -148,32 +154,33 @@ class NaiveQueue {
     std::optional<std::uint64_t> least;
     for (const auto& [name, other] : tenants_)
       if (name != tenant && other.waiting > 0)
-        least = std::min(least.value_or(UINT64_MAX), other.used);
-    if (least) mine.used = std::max(mine.used, *least);
+        least = std::min(least.value_or(UINT64_MAX), other.had);
+    virtual_time_ = std::max(virtual_time_, least.value_or(0));
+    if (mine.used() < virtual_time_) mine.had = virtual_time_ - mine.under_way;
   }
-  void charge(const std::string& name, Queue::Cost cost) {
-    Tenant& tenant = tenants_.at(name);
-    const auto share = static_cast<std::uint64_t>(cost.count() / tenant.weight);
-    const std::uint64_t paid = std::min(share, tenant.credit);
-    tenant.credit -= paid;
-    tenant.used += share - paid;
+  bool nobody_waits() const {
+    return std::ranges::all_of(tenants_, [](const auto& row) { return row.second.waiting == 0; });
   }
   void settle(const Job& job, std::optional<Queue::Cost> cost) {
-    if (!cost || !tenants_.contains(job.tenant)) return;
-    if (*cost > job.charged) return charge(job.tenant, *cost - job.charged);
     Tenant& tenant = tenants_.at(job.tenant);
-    tenant.credit += static_cast<std::uint64_t>((job.charged - *cost).count() / tenant.weight);
+    tenant.under_way -= job.share;
+    tenant.had += cost ? tenant.share_of(*cost) : job.share;
+    const bool has_running = std::ranges::count_if(jobs_, [&](const auto& row) {
+                               return row.second.is_running && row.second.tenant == job.tenant;
+                             }) > 1;
+    if (nobody_waits() && !has_running) virtual_time_ = std::max(virtual_time_, tenant.had);
   }
   void end_waiting(const std::string& tenant) {
     --tenants_.at(tenant).waiting;
-    if (std::ranges::all_of(tenants_, [](const auto& row) { return row.second.waiting == 0; }))
-      tenants_.clear();
+    if (!nobody_waits()) return;
+    for (const auto& [name, each] : tenants_) virtual_time_ = std::max(virtual_time_, each.had);
   }
 
   std::uint64_t next_ = 1;
   std::map<JobId, Job> jobs_;
   std::map<std::string, Tenant> tenants_;
   CostEstimates estimates_;
+  std::uint64_t virtual_time_ = 0;
 };
 
 }  // namespace kw::gym
