@@ -34,22 +34,24 @@ void Promises::seen(TicketId ticket, const Result<TaskStatus>& status, Time at) 
   const Wish& wish = wishes_.at(ticket);
   const auto known = end_of_.find(ticket);
   if (!status->is_final) {
-    if (known != end_of_.end())
-      broken(fmt::format("task {} was {} and is {} again", ticket, known->second.first,
+    // A reply from before may come later: another call of the same client has overtaken it.
+    if (known != end_of_.end() && at > known->second.at)
+      broken(fmt::format("task {} was {} and is {} again", ticket, known->second.state,
                          status->state));
     const Time from = std::max(accepted_at_.at(ticket), started_);
     if (wish.timeout.count() > 0 && at >= from + wish.timeout)
       broken(fmt::format("task {} is {} after its timeout", ticket, status->state));
     return;
   }
-  const std::pair end(status->state, status->answer);
   if (known == end_of_.end()) {
-    end_of_.emplace(ticket, end);
-    check_end(ticket, *status, at);
-  } else if (known->second != end) {
-    broken(fmt::format("task {} has two ends: {} {}, and {} {}", ticket, known->second.first,
-                       known->second.second, end.first, end.second));
+    end_of_.emplace(ticket, End{status->state, status->answer, at});
+    return check_end(ticket, *status, at);
   }
+  End& end = known->second;
+  end.at = std::min(end.at, at);
+  if (end.state != status->state || end.answer != status->answer)
+    broken(fmt::format("task {} has two ends: {} {}, and {} {}", ticket, end.state, end.answer,
+                       status->state, status->answer));
 }
 
 void Promises::check_end(TicketId ticket, const TaskStatus& status, Time at) {
@@ -187,7 +189,7 @@ std::vector<TicketId> Promises::open() const {
 
 std::map<std::string, int> Promises::ends() const {
   std::map<std::string, int> out;
-  for (const auto& [ticket, end] : end_of_) ++out[end.first];
+  for (const auto& [ticket, end] : end_of_) ++out[end.state];
   return out;
 }
 

@@ -84,7 +84,11 @@ class Promises {
   std::map<TicketId, Time> accepted_at_;
   std::map<std::string, TicketId> ticket_of_;
   std::set<TicketId> asked_to_cancel_;
-  std::map<TicketId, std::pair<std::string, std::string>> end_of_;  // state and answer
+  struct End {
+    std::string state, answer;
+    Time at;  // of the earliest reply that says so
+  };
+  std::map<TicketId, End> end_of_;
   std::map<std::string, std::string> key_of_request_;
   std::map<LeaseOf, std::string> lease_names_;
   std::map<JobId, std::int64_t> newest_epoch_;
