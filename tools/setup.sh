@@ -95,8 +95,9 @@ case $need in
   environment) target=kw_for_environment done+=(program eval) ;;
   report) target=kw_for_report with_python="" done+=(program) ;;
   service) target=kw_for_service done+=(program eval) ;;
+  service-model) target="kw_for_service kw_for_model" done+=(program eval service model) ;;
   data) target=kw_for_data done+=(program eval) ;;
-  test) target=all groups+=(test) tests=ON done+=(program eval solve model solve-model report service data) ;;
+  test) target=all groups+=(test) tests=ON done+=(program eval solve model solve-model report service service-model data) ;;
   *) die "setup.sh knows no \"$need\"" ;;
 esac
 

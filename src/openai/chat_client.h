@@ -61,11 +61,22 @@ struct Timeouts {
   std::chrono::milliseconds deadline{1800000};  // all of a request, unless it has its own
 };
 
+// Where a server listens that may come back elsewhere.
+struct ServerPlace {
+  std::string base_url = {};  // as in ChatSettings
+  std::string ca_text = {};   // PEM, trusted for this server alone; empty: as ca_file says
+  bool operator==(const ServerPlace&) const = default;
+};
+
 struct ChatSettings {
   std::string base_url;              // "http://host:8000", with or without "/v1"
   std::string key_env;               // the environment's variable with the key; "": none is sent
   bool allow_plaintext_key = false;  // send it over http to others than this machine
   std::filesystem::path ca_file;     // PEM; empty: the system's
+  // Where the server is now: asked when it cannot be reached or is not trusted; base_url is where
+  // it is at first. From any thread. Empty: it stays where it is.
+  std::function<Result<ServerPlace>()> find = {};
+  std::string ca_text;  // of ServerPlace, with base_url
   Rates rates;
   Retries retries;
   Timeouts timeouts;

@@ -271,6 +271,48 @@ TEST(ChatClient, NoServer) {
   EXPECT_EQ(client.counts().prompt_tokens, 0);
 }
 
+TEST(ChatClient, AServerThatComesBackElsewhereIsFollowed) {
+  FakeClock clock;
+  std::string old;
+  {
+    old = ScriptedServer({says("")}).url();
+  }
+  ScriptedServer server({says(answer("x"))});
+  int looks = 0;
+  ChatSettings settings = settings_for(old, &clock);
+  settings.retries.tries = 4;
+  settings.find = [&]() -> Result<ServerPlace> {
+    if (++looks == 1) return ServerPlace{old, ""};
+    if (looks == 2) return fail(ErrorCode::kUnavailable, "no file");
+    return ServerPlace{server.url(), ""};
+  };
+  ChatClient client = client_of(settings);
+  auto got = client.complete(request_of("a"));
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(looks, 3);
+  EXPECT_EQ(client.counts().of(Outcome::kConnection), 3);
+  ASSERT_TRUE(client.complete(request_of("a")));
+  EXPECT_EQ(looks, 3) << "it is where it was found";
+}
+
+TEST(ChatClient, TheKeyDoesNotFollowAServerInTheClear) {
+  ::setenv("KW_TEST_KEY", "sk-secret-0123456789", 1);
+  FakeClock clock;
+  std::string old;
+  {
+    old = ScriptedServer({says("")}).url();
+  }
+  ChatSettings settings = settings_for(old, &clock);
+  settings.key_env = "KW_TEST_KEY";
+  settings.retries.tries = 2;
+  settings.find = [] { return Result<ServerPlace>(ServerPlace{"http://192.0.2.1:80", ""}); };
+  ChatClient client = client_of(settings);
+  auto got = client.complete(request_of("a"));
+  ASSERT_FALSE(got);
+  EXPECT_THAT(got.error().message(), HasSubstr("no connection, 2 tries"));
+  EXPECT_EQ(client.counts().of(Outcome::kConnection), 2);
+}
+
 TEST(ChatClient, AttemptsThatHangEndAndAreRepeated) {
   FakeClock clock;
   for (bool stream : {false, true}) {

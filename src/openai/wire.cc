@@ -161,19 +161,46 @@ class Reading {
 }  // namespace
 
 Result<std::unique_ptr<Wire>> Wire::make(const ChatSettings& settings) {
-  std::unique_ptr<Wire> out(new Wire);
-  KW_TRY(out->endpoint_, read_endpoint(settings.base_url));
+  std::unique_ptr<Wire> out(new Wire(settings));
+  KW_TRY(out->reached_, out->reach({settings.base_url, settings.ca_text}));
+  out->endpoint_ = out->reached_->endpoint;
   KW_TRY(out->key_, read_key(settings, out->endpoint_));
-  out->timeouts_ = settings.timeouts;
-  out->max_answer_bytes_ = settings.max_answer_bytes;
-  net::ClientOptions options;
-  options.ca_file = settings.ca_file;
-  options.max_body_bytes = settings.max_answer_bytes;
-  options.max_event_bytes = settings.max_answer_bytes;
-  options.idle_connections = static_cast<std::size_t>(settings.concurrency);
-  options.keep_idle = kKeepIdle;
-  KW_TRY(out->http_, net::Client::make(std::move(options)));
   return out;
+}
+
+Result<Wire::ReachedPtr> Wire::reach(ServerPlace place) const {
+  auto out = std::make_shared<Reached>();
+  KW_TRY(out->endpoint, read_endpoint(place.base_url));
+  net::ClientOptions options;
+  options.ca_file = settings_.ca_file;
+  options.ca_text = place.ca_text;
+  options.max_body_bytes = settings_.max_answer_bytes;
+  options.max_event_bytes = settings_.max_answer_bytes;
+  options.idle_connections = static_cast<std::size_t>(settings_.concurrency);
+  options.keep_idle = kKeepIdle;
+  KW_TRY(out->http, net::Client::make(std::move(options)));
+  out->place = std::move(place);
+  return out;
+}
+
+Wire::ReachedPtr Wire::reached() const {
+  const std::lock_guard lock(mutex_);
+  return reached_;
+}
+
+// Whether the server is at another place now, where the key may be sent. Then calls go there.
+bool Wire::has_moved(const ReachedPtr& from) const {
+  if (!settings_.find) return false;
+  const std::lock_guard lock(mutex_);
+  if (reached_ != from) return true;  // another call has seen it
+  auto place = settings_.find();
+  if (!place || *place == from->place) return false;
+  auto found = reach(std::move(*place));
+  if (!found) return false;
+  if (!key_.empty() && !(*found)->endpoint.private_path && !settings_.allow_plaintext_key)
+    return false;
+  reached_ = std::move(*found);
+  return true;
 }
 
 net::ClientRequest Wire::request(const std::string& method, const std::string& url,
@@ -184,37 +211,46 @@ net::ClientRequest Wire::request(const std::string& method, const std::string& u
   out.headers.set("Accept", "application/json, text/event-stream");
   if (!key_.empty()) out.headers.set("Authorization", "Bearer " + key_);
   net::ClientTimeouts limits;
-  limits.total = std::clamp(within, milliseconds(1), timeouts_.attempt);
-  limits.connect = std::min(timeouts_.connect, limits.total);
+  const Timeouts& timeouts = settings_.timeouts;
+  limits.total = std::clamp(within, milliseconds(1), timeouts.attempt);
+  limits.connect = std::min(timeouts.connect, limits.total);
   limits.first_byte = limits.total;
-  limits.idle = std::min(timeouts_.idle, limits.total);
+  limits.idle = std::min(timeouts.idle, limits.total);
   out.timeouts = limits;
   out.stop = stop;
   return out;
 }
 
 Reply Wire::chat(const std::string& body, milliseconds within, const std::stop_token& stop) const {
-  net::ClientRequest call = request("POST", endpoint_.chat_url, within, stop);
+  const ReachedPtr server = reached();
+  net::ClientRequest call = request("POST", server->endpoint.chat_url, within, stop);
   call.headers.set("Content-Type", "application/json");
   call.body = body;
-  Reading reading(*this, max_answer_bytes_);
+  Reading reading(*this, settings_.max_answer_bytes);
   call.on_head = [&reading](const net::ClientResponse& head) { reading.head(head); };
-  auto response =
-      http_->events(call, [&reading](const net::SseEvent& event) { return reading.event(event); });
+  auto response = server->http->events(
+      call, [&reading](const net::SseEvent& event) { return reading.event(event); });
   Reply out = reading.end(response);
   // The caller names the host.
-  const std::string host = endpoint_.authority + ": ";
+  const std::string host = server->endpoint.authority + ": ";
   if (out.message.starts_with(host)) out.message.erase(0, host.size());
   out.message = clean(out.message);
   out.partial = scrubbed(out.partial);
+  const bool is_unreached = out.outcome == Outcome::kConnection || out.outcome == Outcome::kCut ||
+                            out.outcome == Outcome::kUntrusted;
+  // What is at the old place may be anything.
+  if (is_unreached && has_moved(server) && out.outcome == Outcome::kUntrusted)
+    out.outcome = Outcome::kConnection;
   return out;
 }
 
 Result<std::vector<std::string>> Wire::models(const std::stop_token& stop) const {
-  const net::ClientRequest call = request("GET", endpoint_.models_url, kModelsTimeout, stop);
-  auto response = http_->send(call);
+  const ReachedPtr server = reached();
+  const std::string& where = server->endpoint.models_url;
+  const net::ClientRequest call = request("GET", where, kModelsTimeout, stop);
+  auto response = server->http->send(call);
+  if (!response && has_moved(server)) return models(stop);
   if (!response) return tl::unexpected(std::move(response).error());
-  const std::string& where = endpoint_.models_url;
   if (response->status != 200) {
     const ServerError said = read_error(response->body);
     return fail(error_code(kw::openai::outcome_of(response->status, said), response->status),

@@ -3,10 +3,12 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "net/client.h"
@@ -40,21 +42,32 @@ class Wire {
              const std::stop_token& stop) const;
   Result<std::vector<std::string>> models(const std::stop_token& stop) const;
 
-  const Endpoint& endpoint() const { return endpoint_; }
+  const Endpoint& endpoint() const { return endpoint_; }  // where the server was at first
   // Text of a server for messages: printable, cut, the key replaced.
   std::string clean(std::string_view text) const;
 
  private:
-  Wire() = default;
+  // The server where it was last found.
+  struct Reached {
+    ServerPlace place;
+    Endpoint endpoint;
+    std::unique_ptr<net::Client> http;
+  };
+  using ReachedPtr = std::shared_ptr<const Reached>;
+
+  explicit Wire(ChatSettings settings) : settings_(std::move(settings)) {}
+  Result<ReachedPtr> reach(ServerPlace place) const;
+  ReachedPtr reached() const;
+  bool has_moved(const ReachedPtr& from) const;
   std::string scrubbed(std::string_view text) const;
   net::ClientRequest request(const std::string& method, const std::string& url,
                              std::chrono::milliseconds within, const std::stop_token& stop) const;
 
+  const ChatSettings settings_;
   Endpoint endpoint_;
   std::string key_;  // "": none
-  Timeouts timeouts_;
-  std::size_t max_answer_bytes_ = 0;
-  std::unique_ptr<net::Client> http_;
+  mutable std::mutex mutex_;
+  mutable ReachedPtr reached_;  // under mutex_
 };
 
 }  // namespace kw::openai

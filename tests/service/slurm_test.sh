@@ -157,5 +157,36 @@ evaluate 102 || fail "eval by a worker that came back"
 step "a worker was drained before its time limit and came back"
 scancel "$short" "$server"
 until_true 60 gone "$server"
+
+# A model server: found by its file, drained in the middle of an answer, found again at its new place.
+probe=${program%/*}/kw_lm_probe
+if [[ ! -x $probe ]]; then
+  echo "slurm: there is no $probe, which makes the model, so no model server was tried" >&2
+else
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$root/tests/lm python3 -c 'import sys; from tiny_model import make_model; make_model(sys.argv[1], "model", context=16384)' "$probe"
+  "$program" launch slurm --folder cluster --workers 1 --cpus 1 --time 30 --model model --model-cpus 2 --model-memory 2GiB --model-option=--slots=2 \
+    --model-option=--context=16384 --model-option=--threads=1 >models.out 2>models.err || fail "launch slurm --model: exit $?"
+  read -r server workers models <models.out
+  model=$scratch/cluster/model-1.json
+  until_true 60 test -s "$model"
+  before=$(<"$model")
+  generate() { # TOKENS OUT
+    "$program" generate --model "$model" --model-name model --prompt a --max-tokens "$1" --temperature 0 --tries 20 >"$2" 2>"$2.err"
+  }
+  generate 8 short.out || fail "generate --model model-1.json"
+  step "a model server was found by its file"
+  generate 4000 long.out &
+  evaluation=$!
+  until_true 30 sh -c "curl -sk -H 'Authorization: Bearer $KERNELWRIGHT_API_KEY' $(grep -o 'https://[^\"]*' "$model")/metrics | grep -qx 'kw_lm_sequences_running 1'"
+  scontrol requeue "${models}_1"
+  wait "$evaluation" || fail "an answer over a requeue: $(<long.out.err)"
+  evaluation=""
+  until_true 120 sh -c "[ \"\$(cat '$model')\" != '$before' ]"
+  generate 8 again.out || fail "generate after a requeue"
+  cmp short.out again.out || fail "another answer"
+  step "a model server finished its answer, and came back elsewhere"
+  scancel "$models" "$workers" "$server"
+  until_true 60 gone "$server"
+fi
 grep -q 'kw\|serving' cluster/logs/server-"$server".log
 step "fine"

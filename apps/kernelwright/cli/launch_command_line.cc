@@ -1,5 +1,9 @@
 #include "kernelwright/cli/launch_command_line.h"
 
+#include <array>
+#include <string_view>
+
+#include "base/text.h"
 #include "kernelwright/cli/help_text.h"
 
 namespace kw::front {
@@ -8,6 +12,19 @@ namespace {
 constexpr const char* kJobsHelp = "judgements in flight of each; timing is never parallel";
 constexpr const char* kServerCertificateHelp =
     "PEM; without it the server makes one, which server.json has";
+
+void add_models(CLI::App& l, ModelServers& models) {
+  const char* const group = "Model servers";
+  text(l, "--model", models.model, "DIR", "Hugging Face folder that they serve; without it none")
+      ->group(group);
+  number(l, "--model-servers", models.count, "N", "with model-1.json and so on beside server.json")
+      ->group(group);
+  l.add_option("--model-option", models.options,
+               "of serve-model, --model-option=--device=cuda; may be given again")
+      ->type_name("OPTION")
+      ->allow_extra_args(false)
+      ->group(group);
+}
 
 void add_local(CLI::App& launch, LaunchLocalCommand& local, const AddCommand& add) {
   CLI::App& l = *add(
@@ -21,6 +38,7 @@ void add_local(CLI::App& launch, LaunchLocalCommand& local, const AddCommand& ad
        "as for serve; that of the workers stands in KERNELWRIGHT_API_KEY");
   number(l, "--lease", local.lease_seconds, "S", "as for serve");
   add_isolation(l, local.isolation);
+  add_models(l, local.models);
 }
 
 void add_jobs(CLI::App& s, LaunchSlurmCommand& slurm) {
@@ -71,6 +89,11 @@ void add_slurm(CLI::App& launch, LaunchSlurmCommand& slurm, const AddCommand& ad
   add_jobs(s, slurm);
   add_workers(s, slurm);
   add_server_job(s, slurm);
+  add_models(s, slurm.models);
+  const char* const group = "Model servers";
+  number(s, "--model-cpus", slurm.model_cpus, "N", "of each")->group(group);
+  text(s, "--model-memory", slurm.model_memory, "SIZE", "of each")->group(group);
+  text(s, "--model-gres", slurm.model_gres, "WORD", "of each, gpu:1 for example")->group(group);
 }
 
 void add_ray(CLI::App& launch, LaunchRayCommand& ray, const AddCommand& add) {
@@ -110,11 +133,34 @@ Status check_tls_files(const std::string& certificate, const std::string& key) {
   return fail(ErrorCode::kInvalidArgument, "--tls-certificate and --tls-key go together");
 }
 
+constexpr std::array<std::string_view, 10> kOwnModelOptions = {
+    "--model",       "--host",    "--port",  "--address-file",    "--public-name",
+    "--self-signed", "--tls-key", "--grace", "--tls-certificate", "--api-key"};
+
+// A launch sets some options itself.
+Status check_models(const ModelServers& models) {
+  KW_TRY_STATUS(check_range("--model-servers", models.count, 1, 1000));
+  if (models.model.empty() && !models.options.empty())
+    return fail(ErrorCode::kInvalidArgument, "--model-option needs --model DIR");
+  for (const std::string& each : models.options) {
+    const std::string_view name = std::string_view(each).substr(0, each.find('='));
+    if (!name.starts_with("--") || name.size() < 3)
+      return fail(ErrorCode::kInvalidArgument,
+                  "--model-option: \"{}\" is no option of serve-model, such as --device=cuda",
+                  printable(each, 100));
+    for (std::string_view own : kOwnModelOptions)
+      if (name == own)
+        return fail(ErrorCode::kInvalidArgument, "--model-option: launch sets {} itself", name);
+  }
+  return {};
+}
+
 Status check_local(const LaunchLocalCommand& local) {
   KW_TRY_STATUS(check_range("--workers", local.workers, 0, 1024));
   KW_TRY_STATUS(check_range("--jobs", local.jobs, 1, 1024));
   KW_TRY_STATUS(check_range("--port", local.port, 0, 65535));
   KW_TRY_STATUS(check_range("--lease", local.lease_seconds, 0.5, 3600));
+  KW_TRY_STATUS(check_models(local.models));
   return check_level(local.isolation);
 }
 
@@ -126,6 +172,8 @@ Status check_slurm(const LaunchSlurmCommand& slurm) {
   KW_TRY_STATUS(check_range("--drain", slurm.drain_seconds, 10, 65535));
   KW_TRY_STATUS(check_range("--port", slurm.port, 0, 65535));
   KW_TRY_STATUS(check_tls_files(slurm.tls_certificate, slurm.tls_key));
+  KW_TRY_STATUS(check_range("--model-cpus", slurm.model_cpus, 1, 4096));
+  KW_TRY_STATUS(check_models(slurm.models));
   if (slurm.print && !slurm.out.empty())
     return fail(ErrorCode::kInvalidArgument, "--print and --out exclude each other");
   return check_level(slurm.isolation);

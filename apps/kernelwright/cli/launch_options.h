@@ -7,6 +7,13 @@
 namespace kw::front {
 
 // One server and its workers as processes of this machine.
+// Processes or jobs with serve-model, each with an address file of its own, model-1.json and so on.
+struct ModelServers {
+  std::string model;  // a Hugging Face folder; empty: there are none
+  int count = 1;
+  std::vector<std::string> options;  // of serve-model, "--device=cuda"
+};
+
 struct LaunchLocalCommand {
   std::string data;  // folder of the tasks and of server.json
   int workers = 1;
@@ -15,6 +22,7 @@ struct LaunchLocalCommand {
   std::string tokens;         // as for serve; the workers' stands in KERNELWRIGHT_API_KEY
   double lease_seconds = 30;  // as for serve
   std::string isolation = "none";
+  ModelServers models;
 };
 
 // Jobs of Slurm. Words that go into sbatch files are checked by check_words() of sbatch.h.
@@ -34,6 +42,10 @@ struct LaunchSlurmCommand {
   // Each worker.
   int workers = 1, jobs = 1, cpus = 4;
   std::string memory = "8GiB", gres, isolation = "none";
+  // Each model server.
+  ModelServers models;
+  int model_cpus = 8;
+  std::string model_memory = "32GiB", model_gres;
 };
 
 // A server on this machine, and workers as actors of a Ray cluster.

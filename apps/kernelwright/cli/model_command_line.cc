@@ -62,6 +62,15 @@ void add_serve_model(CLI::App& app, ServeModelCommand& serve_model, const AddCom
   text(s, "--tls-certificate", serve_model.tls_certificate, "FILE", "PEM, the whole chain")
       ->group("Network");
   text(s, "--tls-key", serve_model.tls_key, "FILE", "PEM")->group("Network");
+  flag(s, "--self-signed", serve_model.self_signed,
+       "use a certificate made at the start; clients take it from --address-file")
+      ->group("Network");
+  text(s, "--address-file", serve_model.address_file, "FILE",
+       "write URL and certificate there when it listens")
+      ->group("Network");
+  text(s, "--public-name", serve_model.public_name, "NAME",
+       "of this machine, for that file; without it the host's name or --host")
+      ->group("Network");
   flag(s, "--allow-plaintext", serve_model.allow_plaintext,
        "listen on other than loopback addresses without TLS: a proxy adds it")
       ->group("Network");

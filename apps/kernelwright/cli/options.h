@@ -153,7 +153,10 @@ struct ServeModelCommand {
   std::string api_key;                   // empty: KERNELWRIGHT_API_KEY; that too: none is asked for
   std::string served_model_name;         // empty: the folder's
   std::string tls_certificate, tls_key;  // PEM files
+  bool self_signed = false;              // with a certificate made at the start
   bool allow_plaintext = false;          // without TLS on others than loopback addresses
+  std::string address_file;              // written when it listens; empty: none
+  std::string public_name;               // in that file and in a certificate made at the start
   int max_waiting = 256;                 // sequences beyond the slots: then 429
   int grace_seconds = 30;                // for answers under way, when it is asked to stop
   EngineOptions engine;

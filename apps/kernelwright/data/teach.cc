@@ -63,9 +63,10 @@ std::string summary_of(const DataTeachCommand& command, const data::TeachReport&
 }  // namespace
 
 Result<int> run_data_teach(const DataTeachCommand& command, const Services& services) {
-  if (!is_server_url(command.model))
+  if (!is_server(command.model))
     return fail(ErrorCode::kInvalidArgument,
-                "--model: expected a URL, http://... (kernelwright serve-model serves a folder)");
+                "--model: expected a URL, http://..., or an address file, FILE.json (kernelwright "
+                "serve-model serves a folder)");
   KW_TRY(data::TeachSettings settings, settings_of(command));
   KW_TRY(fs::path log, session_log(command.log, command.out, command.resume));
   KW_TRY(data::OutputFile out, data::OutputFile::create(command.out, command.replace));

@@ -95,6 +95,36 @@ trap : TERM
 )"));
 }
 
+TEST(Sbatch, ModelScript) {
+  LaunchSlurmCommand command;
+  command.models = {"/shared/models/Qwen", 3, {"--device=cuda", "--slots=64"}};
+  command.model_gres = "gpu:1";
+  const std::string script = model_script(command, kPaths);
+  EXPECT_THAT(script, StartsWith(R"(#!/bin/bash
+#SBATCH --job-name=kernelwright-model
+#SBATCH --output=/shared/judge/logs/model-%A_%a.log
+#SBATCH --open-mode=append
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=8
+#SBATCH --mem=32768M
+#SBATCH --time=1-00:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:USR1@120
+#SBATCH --array=1-3
+#SBATCH --gres=gpu:1
+
+KERNELWRIGHT_API_KEY=$(<'/shared/judge/token') || exit
+export KERNELWRIGHT_API_KEY
+
+child="" again=""
+)"));
+  EXPECT_THAT(
+      script,
+      HasSubstr("\n'/opt/kw/kernelwright' serve-model --host 0.0.0.0 --port 0 --self-signed "
+                "--address-file '/shared/judge/model-'\"$SLURM_ARRAY_TASK_ID\".json '--model' "
+                "'/shared/models/Qwen' '--grace' '90' '--device=cuda' '--slots=64' &\n"));
+}
+
 constexpr CommandGroup kService[] = {&run_service_command};
 
 class Launch : public FrontTest {
@@ -120,7 +150,12 @@ TEST_F(Launch, WordsThatDoNotFitAreNamed) {
            {"--drain", "1", "--drain"},
            {"--data", "/var/tmp/kw", "--data needs --server-node"},
            {"--isolation-at-least", "most", "--isolation-at-least"},
-           {"--tls-key", "a.key", "go together"}}) {
+           {"--tls-key", "a.key", "go together"},
+           {"--model", "a b", "--model: \""},
+           {"--model-memory", "lots", "--model-memory"},
+           {"--model-gres", "gpu 1", "--model-gres"},
+           {"--model-servers", "0", "--model-servers: 0 is not between"},
+           {"--model-option", "--slots=4", "--model-option needs --model"}}) {
     console.err_text.clear();
     std::vector<std::string> words = {"launch", "slurm", "--print", option + "=" + word};
     if (option != "--folder") words.insert(words.end(), {"--folder", "shared"});
@@ -150,6 +185,27 @@ TEST_F(Launch, WritesSubmitsAndKeepsTheToken) {
   ASSERT_EQ(kernelwright({"launch", "slurm", "--folder", "shared", "--out", "files"}), 0);
   EXPECT_EQ(console.out_text, "files/server.sbatch\nfiles/workers.sbatch\n");
   EXPECT_EQ(read("shared/token"), token);
+}
+
+TEST_F(Launch, ModelServersAreJobsToo) {
+  tools.outputs["sbatch"] = "17\n";
+  const std::vector<std::string> words = {"launch", "slurm",   "--folder",
+                                          "shared", "--model", "models/Qwen"};
+  ASSERT_EQ(kernelwright(words), 0) << console.err_text;
+  EXPECT_EQ(console.out_text, "17 17 17\n");
+  EXPECT_THAT(console.err_text, HasSubstr("job 17 is the model's servers"));
+  EXPECT_THAT(read("shared/models.sbatch"), HasSubstr("'--model' '" + path("models/Qwen") + "'"));
+  for (const auto& [option, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"slots=4", "is no option of serve-model"},
+           {"--port=1", "launch sets --port itself"},
+           {"--host", "launch sets --host itself"},
+           {"--slots=$(x)", "other characters than"}}) {
+    console.err_text.clear();
+    std::vector<std::string> more = words;
+    more.push_back("--model-option=" + option);
+    EXPECT_EQ(kernelwright(more), 2) << option;
+    EXPECT_THAT(console.err_text, HasSubstr(reason));
+  }
 }
 
 TEST_F(Launch, WithoutSlurmTheErrorSaysSo) {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "kernelwright/cli/settings.h"
+#include "kernelwright/launch/model_servers.h"
 
 namespace kw::front {
 namespace {
@@ -59,7 +60,7 @@ Result<std::uint64_t> mebibytes(const char* option, const std::string& word) {
 }
 
 struct Job {
-  const char* kind;  // server or worker
+  const char* kind;  // server, worker or model
   int cpus;
   std::string memory;
   std::string log;                // with sbatch's patterns
@@ -112,6 +113,11 @@ exit "$code"
                      program_and_arguments);
 }
 
+std::string with_token(const LaunchPaths& paths) {
+  return fmt::format("KERNELWRIGHT_API_KEY=$(<{}) || exit\nexport KERNELWRIGHT_API_KEY\n",
+                     quoted(paths.token()));
+}
+
 }  // namespace
 
 Status check_words(const LaunchSlurmCommand& command, const LaunchPaths& paths) {
@@ -148,6 +154,12 @@ Status check_words(const LaunchSlurmCommand& command, const LaunchPaths& paths) 
     return tl::unexpected(std::move(memory).error());
   if (auto memory = mebibytes("--server-memory", command.server_memory); !memory)
     return tl::unexpected(std::move(memory).error());
+  if (auto memory = mebibytes("--model-memory", command.model_memory); !memory)
+    return tl::unexpected(std::move(memory).error());
+  KW_TRY_STATUS(check_word("--model-gres", command.model_gres, "._-:,="));
+  KW_TRY_STATUS(check_word("--model", command.models.model, kPath));
+  for (const std::string& each : command.models.options)
+    KW_TRY_STATUS(check_word("--model-option", each, kPath));
   return {};
 }
 
@@ -172,14 +184,26 @@ std::string worker_script(const LaunchSlurmCommand& command, const LaunchPaths& 
   if (!command.gres.empty()) job.more.push_back("--gres=" + command.gres);
   const std::string python =
       paths.python.empty() ? "" : fmt::format("export KW_PYTHON={}\n", quoted(paths.python));
-  return header(command, paths, job) + "\n" + python +
-         fmt::format("KERNELWRIGHT_API_KEY=$(<{}) || exit\nexport KERNELWRIGHT_API_KEY\n",
-                     quoted(paths.token())) +
+  return header(command, paths, job) + "\n" + python + with_token(paths) +
          running(fmt::format(
              "{} worker --server {} --name \"$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID\" --jobs {} "
              "--isolation-at-least {}",
              quoted(paths.program), quoted(paths.address()), command.jobs,
              quoted(command.isolation)));
+}
+
+// Answers under way have most of the time between the request to stop and the limit.
+std::string model_script(const LaunchSlurmCommand& command, const LaunchPaths& paths) {
+  Job job{"model", command.model_cpus, command.model_memory, "model-%A_%a.log", {}};
+  job.more.push_back(fmt::format("--array=1-{}", command.models.count));
+  if (!command.model_gres.empty()) job.more.push_back("--gres=" + command.model_gres);
+  std::string words;
+  for (const std::string& word : model_words(command.models, command.drain_seconds * 3 / 4))
+    words += " " + quoted(word);
+  return header(command, paths, job) + "\n" + with_token(paths) +
+         running(fmt::format("{} serve-model --host 0.0.0.0 --port 0 --self-signed --address-file "
+                             "{}\"$SLURM_ARRAY_TASK_ID\".json{}",
+                             quoted(paths.program), quoted(paths.folder / "model-"), words));
 }
 
 }  // namespace kw::front

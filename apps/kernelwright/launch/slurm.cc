@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "kernelwright/error_text.h"
@@ -39,34 +40,57 @@ Result<std::string> submit(const fs::path& script, const Services& services) {
   return std::string(trim(done->out.substr(0, done->out.find(';'))));
 }
 
-Status submit_both(const fs::path& server, const fs::path& workers, const LaunchPaths& paths,
-                   const Services& services) {
-  KW_TRY(const std::string server_job, submit(server, services));
-  auto worker_job = submit(workers, services);
-  if (!worker_job)
-    return tl::unexpected(std::move(worker_job)
-                              .error()
-                              .with_context(fmt::format("the server is job {}", server_job)));
-  KW_TRY_STATUS(services.console.out(fmt::format("{} {}\n", server_job, *worker_job)));
+// A file for sbatch, and what its jobs are.
+struct Script {
+  std::string name;
+  std::string what;
+  std::string text;
+};
+
+std::vector<Script> scripts_of(const LaunchSlurmCommand& command, const LaunchPaths& paths) {
+  std::vector<Script> out = {
+      {"server.sbatch", "the server", server_script(command, paths)},
+      {"workers.sbatch", "its workers", worker_script(command, paths)},
+  };
+  if (!command.models.model.empty())
+    out.push_back({"models.sbatch", "the model's servers", model_script(command, paths)});
+  return out;
+}
+
+Status submit_all(const std::vector<Script>& scripts, const LaunchPaths& paths,
+                  const Services& services) {
+  std::vector<std::string> jobs, said;
+  for (const Script& each : scripts) {
+    auto job = submit(paths.folder / each.name, services);
+    if (!job && said.empty()) return tl::unexpected(std::move(job).error());
+    if (!job) return tl::unexpected(std::move(job).error().with_context(join(said, ", ")));
+    jobs.push_back(*job);
+    said.push_back(fmt::format("job {} is {}", *job, each.what));
+  }
+  KW_TRY_STATUS(services.console.out(join(jobs, " ") + "\n"));
   services.console.err(
-      fmt::format("job {} is the server, job {} its workers; logs are in {}\n"
+      fmt::format("{}; logs are in {}\n"
                   "  export KERNELWRIGHT_API_KEY=$(cat {})\n"
                   "  kernelwright queue --server {}\n"
-                  "  scancel {} {}\n",
-                  server_job, *worker_job, paths.logs().string(), paths.token().string(),
-                  paths.address().string(), server_job, *worker_job));
+                  "  scancel {}\n",
+                  join(said, ", "), paths.logs().string(), paths.token().string(),
+                  paths.address().string(), join(jobs, " ")));
   return {};
 }
 
 }  // namespace
 
-Result<int> run_launch_slurm(const LaunchSlurmCommand& command, const Services& services) {
+Result<int> run_launch_slurm(const LaunchSlurmCommand& given, const Services& services) {
+  LaunchSlurmCommand command = given;
+  if (!command.models.model.empty())
+    command.models.model = fs::absolute(command.models.model).lexically_normal().string();
   KW_TRY(const LaunchPaths paths, paths_of(command, services));
   KW_TRY_STATUS(check_words(command, paths));
-  const std::string server = server_script(command, paths);
-  const std::string workers = worker_script(command, paths);
+  const std::vector<Script> scripts = scripts_of(command, paths);
   if (command.print) {
-    KW_TRY_STATUS(services.console.out(server + "\n" + workers));
+    std::vector<std::string> texts;
+    for (const Script& each : scripts) texts.push_back(each.text);
+    KW_TRY_STATUS(services.console.out(join(texts, "\n")));
     return 0;
   }
   KW_TRY_STATUS(make_folder(paths.logs()));
@@ -81,17 +105,19 @@ Result<int> run_launch_slurm(const LaunchSlurmCommand& command, const Services& 
   KW_TRY_STATUS(make_tokens(paths));
   const fs::path out = command.out.empty() ? paths.folder : fs::path(command.out);
   KW_TRY_STATUS(make_folder(out));
-  const fs::path server_file = out / "server.sbatch", worker_file = out / "workers.sbatch";
-  KW_TRY_STATUS(os::write_file_atomic(server_file, server));
-  KW_TRY_STATUS(os::write_file_atomic(worker_file, workers));
+  std::vector<std::string> files, commands;
+  for (const Script& each : scripts) {
+    const fs::path file = out / each.name;
+    KW_TRY_STATUS(os::write_file_atomic(file, each.text));
+    files.push_back(file.string());
+    commands.push_back("sbatch " + file.string());
+  }
   if (command.out.empty()) {
-    KW_TRY_STATUS(submit_both(server_file, worker_file, paths, services));
+    KW_TRY_STATUS(submit_all(scripts, paths, services));
     return 0;
   }
-  KW_TRY_STATUS(
-      services.console.out(fmt::format("{}\n{}\n", server_file.string(), worker_file.string())));
-  services.console.err(fmt::format("nothing is submitted; sbatch {} and sbatch {} do that\n",
-                                   server_file.string(), worker_file.string()));
+  KW_TRY_STATUS(services.console.out(join(files, "\n") + "\n"));
+  services.console.err(fmt::format("nothing is submitted; {} do that\n", join(commands, " and ")));
   return 0;
 }
 

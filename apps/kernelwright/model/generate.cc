@@ -41,7 +41,7 @@ Result<int> run_generate(const GenerateCommand& command, const Services& service
   if (!command.system.empty() && command.chat.empty())
     return fail(ErrorCode::kInvalidArgument, "--system is for --chat");
   KW_TRY(std::uint64_t seed, seed_of(command.seed));
-  if (is_server_url(command.model)) return run_remote_generate(command, seed, services);
+  if (is_server(command.model)) return run_remote_generate(command, seed, services);
   Json settings = to_json(command);
   settings["seed"] = seed;
   const std::string program = (services.program_folder / "kernelwright-lm").string();

@@ -11,6 +11,7 @@
 
 #include "kernelwright/awaited_error.h"
 #include "kernelwright/cli/settings.h"
+#include "kernelwright/public_address.h"
 #include "net/auth.h"
 #include "net/server.h"
 #include "openai_server/model_api.h"
@@ -32,7 +33,16 @@ Status check_serving(const ServeModelCommand& command) {
   KW_TRY_STATUS(check_range("--grace", command.grace_seconds, 0, 86400));
   if (command.tls_certificate.empty() != command.tls_key.empty())
     return fail(ErrorCode::kInvalidArgument, "--tls-certificate and --tls-key go together");
+  if (command.self_signed && !command.tls_key.empty())
+    return fail(ErrorCode::kInvalidArgument, "--self-signed and --tls-key exclude each other");
+  if (command.self_signed && command.address_file.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--self-signed needs --address-file: clients get the certificate from there");
   return {};
+}
+
+PublicAddress public_address(const ServeModelCommand& command) {
+  return {command.host, command.public_name, command.address_file};
 }
 
 using Gate = std::function<std::optional<net::Response>(const net::Request&)>;
@@ -59,6 +69,9 @@ Result<net::ServerOptions> server_options(const ServeModelCommand& command,
   out.port = static_cast<std::uint16_t>(command.port);
   out.allow_plaintext = command.allow_plaintext;
   if (!command.tls_key.empty()) out.tls = net::TlsFiles{command.tls_certificate, command.tls_key};
+  if (command.self_signed) {
+    KW_TRY(out.tls_text, own_certificate(public_address(command)));
+  }
   KW_TRY(out.gate, make_gate(command));
   out.metrics = &metrics;
   // Many streams come from one machine, or through one proxy. An answer may take as long as its
@@ -109,6 +122,7 @@ Result<int> run_serve_model(const ServeModelCommand& command, const Services& se
   KW_TRY_STATUS(check_serving(command));
   net::MetricRegistry metrics;
   KW_TRY(net::ServerOptions options, server_options(command, metrics));
+  const std::optional<net::TlsText> self_signed = options.tls_text;
   const std::vector<std::string> argv = engine_command(command, services);
   KW_TRY(os::ChildProgram engine, services.start_program(argv));
   AwaitedError engine_end;
@@ -128,6 +142,7 @@ Result<int> run_serve_model(const ServeModelCommand& command, const Services& se
   std::optional<openai_server::ModelApi> api;
   api.emplace(api_options, std::move(*client), metrics);
   KW_TRY(auto server, net::Server::start(std::move(options), api->routes()));
+  KW_TRY_STATUS(write_address_file(public_address(command), *server, self_signed));
   say_what_is_served(command, model, api_options.model, *server, services.console);
   KW_TRY_STATUS(services.console.out(server->origin() + "\n"));
 

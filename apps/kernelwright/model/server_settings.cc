@@ -1,12 +1,17 @@
 #include "kernelwright/model/server_settings.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "kernelwright/cli/settings.h"
 #include "net/url.h"
+#include "os/file.h"
+#include "service/address_file.h"
 
 namespace kw::front {
 namespace {
@@ -20,22 +25,41 @@ std::string key_variable(const ServerOptions& server) {
   return usual != nullptr && *usual != '\0' ? kUsualKey : "";
 }
 
+Result<openai::ServerPlace> place_in(const std::string& address_file) {
+  const auto text = os::read_file(address_file);
+  if (!text)
+    return fail(ErrorCode::kUnavailable, "no server has written its address yet: {}",
+                text.error().message());
+  auto address = service::address_from_text(*text);
+  if (!address) return tl::unexpected(std::move(address).error().with_context(address_file));
+  return openai::ServerPlace{address->url, address->certificate};
+}
+
 }  // namespace
 
 bool is_server_url(const std::string& model) {
   return model.starts_with("http://") || model.starts_with("https://");
 }
 
+bool is_server(const std::string& model) {
+  return is_server_url(model) || model.ends_with(".json");
+}
+
 bool is_on_this_host(const std::string& model) {
-  auto url = net::parse_url(model);
-  return url && (url->host == "localhost" || url->host == "::1" || url->host.starts_with("127."));
+  Result<openai::ServerPlace> place = openai::ServerPlace{.base_url = model};
+  if (!is_server_url(model)) place = place_in(model);
+  if (!place) return false;
+  auto url = net::parse_url(place->base_url);
+  std::array<char, 256> name{};
+  (void)::gethostname(name.data(), name.size() - 1);
+  return url && (net::is_loopback_host(url->host) || url->host == name.data());
 }
 
 bool is_priced(const ServerOptions& server) {
   return server.prompt_price > 0 || server.completion_price > 0;
 }
 
-Result<openai::ChatSettings> server_settings(const ServerOptions& server, const std::string& url,
+Result<openai::ChatSettings> server_settings(const ServerOptions& server, const std::string& model,
                                              int concurrency, const Services& services) {
   KW_TRY_STATUS(check_ranges(server, OptionNames::kFlags));
   if (server.max_cost > 0 && !is_priced(server))
@@ -43,7 +67,13 @@ Result<openai::ChatSettings> server_settings(const ServerOptions& server, const 
                 "--max-cost needs --prompt-price or --completion-price: without them what an "
                 "answer costs is not known");
   openai::ChatSettings out;
-  out.base_url = url;
+  out.base_url = model;
+  if (!is_server_url(model)) {
+    KW_TRY(openai::ServerPlace place, place_in(model));
+    out.base_url = std::move(place.base_url);
+    out.ca_text = std::move(place.ca_text);
+    out.find = [model] { return place_in(model); };
+  }
   out.key_env = key_variable(server);
   out.allow_plaintext_key = server.allow_plaintext;
   out.ca_file = server.ca_file;

@@ -1,22 +1,18 @@
 #include "kernelwright/service/serve.h"
 
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include <unistd.h>
-
 #include "base/text.h"
 #include "kernelwright/awaited_error.h"
+#include "kernelwright/public_address.h"
 #include "kernelwright/service/dashboard.h"
 #include "kernelwright/timestamp.h"
-#include "net/self_signed.h"
 #include "net/server.h"
 #include "net/url.h"
-#include "service/address_file.h"
 #include "service/audit_log.h"
 #include "service/kernelgym/kernelgym_api.h"
 #include "service/sqlite_storage.h"
@@ -33,25 +29,8 @@ constexpr std::chrono::seconds kGrace{1};  // for answers under way; clients ask
 // enough, and a stranger cannot take all.
 constexpr std::size_t kMaxConnectionsOfAddress = 1024;
 
-// A certificate that signs itself is good for so long; a server makes another one at each start.
-constexpr std::chrono::hours kSelfSignedTime{10 * 365 * 24};
-
-// Other machines know this one by it.
-std::string public_host(const ServeCommand& command) {
-  if (!command.public_name.empty()) return command.public_name;
-  const bool is_everywhere = command.host == "0.0.0.0" || command.host == "::";
-  std::array<char, 256> name{};
-  if (is_everywhere && ::gethostname(name.data(), name.size() - 1) == 0) return name.data();
-  return command.host;
-}
-
-Status write_address_file(const ServeCommand& command, const net::Server& server,
-                          const std::optional<net::TlsText>& self_signed) {
-  if (command.address_file.empty()) return {};
-  const net::Url url{server.origin().starts_with("https") ? "https" : "http", public_host(command),
-                     server.port(), "/"};
-  return service::write_address(command.address_file,
-                                {url.origin(), self_signed ? self_signed->certificate : ""});
+PublicAddress public_address(const ServeCommand& command) {
+  return {command.host, command.public_name, command.address_file};
 }
 
 Status check_exposure(const ServeCommand& command) {
@@ -92,8 +71,7 @@ Result<net::ServerOptions> server_options(const ServeCommand& command,
   out.allow_plaintext = command.allow_plaintext;
   if (!command.tls_key.empty()) out.tls = net::TlsFiles{command.tls_certificate, command.tls_key};
   if (command.self_signed) {
-    const std::string host = public_host(command);
-    KW_TRY(out.tls_text, net::make_self_signed(host, net::certificate_name(host), kSelfSignedTime));
+    KW_TRY(out.tls_text, own_certificate(public_address(command)));
   }
   out.limits.connections_per_address =
       net::is_loopback_host(command.host) ? 0 : kMaxConnectionsOfAddress;
@@ -163,7 +141,7 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   service::kernelgym::add_routes(router, *tasks, callers, gym_options);
   add_dashboard(router, gym_options.timestamp);
   KW_TRY(auto server, net::Server::start(std::move(options), std::move(router)));
-  KW_TRY_STATUS(write_address_file(command, *server, self_signed));
+  KW_TRY_STATUS(write_address_file(public_address(command), *server, self_signed));
   std::optional<RenewedByHangup> renewed;
   if (!command.tls_key.empty()) renewed.emplace(services, *server);
   services.console.err(fmt::format("serving tasks of {}\n", command.data));

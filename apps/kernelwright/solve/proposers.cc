@@ -54,10 +54,12 @@ Made make_server(const SolveCommand& command, const Services& services, const te
 
 Made make_model(const SolveCommand& command, const Services& services, const text::Usage& spent) {
   if (command.model.empty())
-    return fail(ErrorCode::kInvalidArgument,
-                "--proposer {} needs --model, a Hugging Face folder or the URL of a server",
-                proposer_kind(command));
-  if (is_server_url(command.model)) return make_server(command, services, spent);
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "--proposer {} needs --model, a Hugging Face folder, or the URL or the address file of a "
+        "server",
+        proposer_kind(command));
+  if (is_server(command.model)) return make_server(command, services, spent);
   return make_engine(command, services);
 }
 

@@ -62,7 +62,7 @@ int cores() {
 Status check_cost(const SolveCommand& command) {
   // Recorded answers say what they cost.
   if (command.search.cost_usd <= 0 || proposer_kind(command) == "recorded") return {};
-  if (!is_server_url(command.model))
+  if (!is_server(command.model))
     return fail(ErrorCode::kInvalidArgument,
                 "--cost: the {} costs nothing that could be counted; --samples, --tokens, "
                 "--seconds and --total-seconds are limits",
