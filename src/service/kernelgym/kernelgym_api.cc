@@ -172,6 +172,10 @@ class Routes {
                   {"queue_position", nullptr},
                   {"assigned_device", nullptr}};
       if (status.position) out["queue_position"] = *status.position;
+      // KernelGYM's client asks for no result of a task that has failed, and looks for the reason
+      // here.
+      if (out["status"] == "failed")
+        out["error_message"] = evaluation_response(id, status)["error_message"];
       return std::optional<Json>(std::move(out));
     });
   }

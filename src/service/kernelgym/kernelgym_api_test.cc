@@ -163,6 +163,7 @@ TEST_F(KernelGymApiTest, ATaskUnderWayIsSeenAndCancelledByItsOwnId) {
   const Json out = asked.get();
   EXPECT_EQ(out["status"], "failed");
   EXPECT_EQ(out["error_message"], "Task cancelled");
+  EXPECT_EQ(json("GET", "/status/t")["error_message"], "Task cancelled");
   EXPECT_EQ(call("DELETE", "/tasks/t").status, 404);
   const auto worker = start_worker();
   EXPECT_EQ(evaluate("t")["status"], "completed") << "a cancelled one is no answer";
