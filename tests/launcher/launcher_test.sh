@@ -116,6 +116,8 @@ run 0 submit relu x.cpp --server URL
 run 0 queue --server URL
 run 0 launch local --data x
 [[ ! -s $FAKE/log ]] || fail "the service is built once more"
+run 0 launch local --data x --model DIR
+did 'cmake --build build/dev --target kw_for_service kw_for_model'
 run 0 test
 forget
 for command in eval solve generate data report worker; do

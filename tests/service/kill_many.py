@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Accepted tasks while server and workers are killed (kill -9) at random moments: how many are lost, how many answered twice.
-Usage: kill_many.py KERNELWRIGHT [--tasks 20000] [--seed 1] [--data DIR]
+Usage: kill_many.py KERNELWRIGHT [--tasks 20000] [--seconds S] [--seed 1] [--data DIR]
 
 Null workers, processes of their own, answer each task with a number that nobody else has. A task is lost when its server does not know it any more,
 or when it has no end; it is answered twice when two answers of workers were taken, when a caller reads another answer than before, or when it reads
 another than the one that was taken. Tasks whose two workers died are put aside, as promised, and counted. Exits with 1 when a promise is broken.
-By default under a minute; 1,000,000 tasks with an optimized program take some minutes and 200 MB.
+No task is submitted after S seconds. By default it takes under a minute; 1,000,000 tasks with an optimized program take some minutes and 100 MB.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import pathlib
 import random
+import socket
 import subprocess
 import sys
 import tempfile
@@ -84,16 +85,29 @@ def work(port: int, version: int, pipe: int, life: int) -> None:
         os.write(pipe, taken.tobytes())  # at most 1,600 bytes, which are written as a whole
 
 
+def free_port(chance: random.Random) -> int:
+    """None that the kernel gives to a connection while the server is down."""
+    while True:
+        port = chance.randrange(20000, 30000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+
+
 class Run:
-    def __init__(self, program: str, tasks: int, seed: int, folder: str):
+    def __init__(self, program: str, tasks: int, seconds: float, seed: int, folder: str):
         self.program, self.tasks, self.folder = program, tasks, folder
+        self.end = time.monotonic() + seconds
         self.random = random.Random(seed)
         self.lock = threading.Lock()
         self.problems: list[str] = []
         self.read, self.taken = array.array("q", bytes(8 * tasks)), array.array("q", bytes(8 * tasks))
         self.aside = self.accepted = self.next = self.server_deaths = self.worker_deaths = 0
         self.over = threading.Event()
-        self.port = 0
+        self.port = free_port(self.random)
 
     def broken(self, what: str) -> None:
         with self.lock:
@@ -101,15 +115,16 @@ class Run:
             if len(self.problems) > 20:
                 self.over.set()
 
-    def start_server(self) -> subprocess.Popen:
+    def start_server(self) -> subprocess.Popen | None:
         log = open(pathlib.Path(self.folder) / "server.log", "ab")
         server = subprocess.Popen([self.program, "serve", "--data", f"{self.folder}/tasks", "--port", str(self.port), "--lease", str(LEASE_SECONDS)],
                                   stdout=subprocess.PIPE, stderr=log, text=True)
         line = server.stdout.readline()
-        if ":" not in line:
-            sys.exit(f"the server does not begin: {(pathlib.Path(self.folder) / 'server.log').read_text()[-2000:]}")
-        self.port = int(line.strip().rsplit(":", 1)[1])
-        return server
+        if "http" in line:
+            return server
+        self.broken(f"the server does not begin: {(pathlib.Path(self.folder) / 'server.log').read_text()[-2000:]}")
+        self.over.set()
+        return None
 
     def submit_group(self, caller: Caller, first: int, problem: str) -> tuple[str, dict[str, int]]:
         name = f"g{first}"
@@ -141,9 +156,10 @@ class Run:
         try:
             while not self.over.is_set():
                 with self.lock:
-                    first, self.next = self.next, self.next + GROUP
-                if first >= self.tasks:
-                    return
+                    first = self.next
+                    if first >= self.tasks or time.monotonic() >= self.end:
+                        return
+                    self.next = min(first + GROUP, self.tasks)
                 name, ids = self.submit_group(caller, first, problem)
                 ended: set[int] = set()
                 place, silent_until = "", time.monotonic() + SILENCE_SECONDS
@@ -180,6 +196,8 @@ class Run:
             self.server.wait()
             self.server_deaths += 1
             self.server = self.start_server()
+            if self.server is None:
+                return
 
     def kill_workers(self, version: int, pipe: int) -> None:
         """Each worker that dies has a successor."""
@@ -204,6 +222,8 @@ class Run:
 
     def run(self) -> None:
         self.server = self.start_server()
+        if self.server is None:
+            return
         caller = Caller(self.port)
         version = caller.call("GET", "/healthz")[1]["gym_version"]
         problem = caller.call("POST", "/v1/problems", {"problem": PROBLEM})[1]["hash"]
@@ -220,11 +240,12 @@ class Run:
             thread.join()
         os.close(saying)
         listener.join()
-        self.server.kill()
-        self.server.wait()
+        if self.server is not None:
+            self.server.kill()
+            self.server.wait()
 
     def check(self) -> None:
-        for number in range(self.tasks):
+        for number in range(self.next):
             read, taken = self.read[number], self.taken[number]
             if read == 0:
                 self.problems.append(f"task {number} has no answer")
@@ -237,12 +258,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--tasks", type=int, default=20000)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", help="a folder on a real disk")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.data) as folder:
         begin = time.monotonic()
-        run = Run(given.program, given.tasks, given.seed, folder)
+        run = Run(given.program, given.tasks, given.seconds, given.seed, folder)
         run.run()
         run.check()
         seconds = time.monotonic() - begin

@@ -79,7 +79,7 @@ The server's URL goes to stdout. What dies starts again. Ctrl-C (or SIGTERM) end
   kernelwright launch local --data tasks --workers 2)";
 
 inline constexpr const char* kLaunchSlurmFooter = R"(
-The numbers of the two jobs go to stdout. Clients take DIR/server.json for the URL and DIR/token for the token. docs/launch.md says more.
+The jobs' numbers go to stdout: server, workers, model servers. Clients take DIR/server.json for the URL and DIR/token for the token. docs/launch.md says more.
 
   kernelwright launch slurm --folder /shared/judge --workers 8 --gres gpu:1
   kernelwright launch slurm --folder /shared/judge --print)";
