@@ -61,7 +61,7 @@ def main():
             assert urls[0] != urls[1] and all(url.startswith("http://127.0.0.1:") for url in urls), urls
 
             def generate(file, *more):
-                words = [program, "generate", "--model", file, "--prompt", "a", "--max-tokens", "8", "--seed", "1", "--temperature", "0", "--model-name", "model", *more]
+                words = [program, "generate", "--model", file, "--chat", "a", "--max-tokens", "8", "--seed", "1", "--temperature", "0", "--model-name", "model", *more]
                 done = subprocess.run(words, capture_output=True, text=True, timeout=WAIT_SECONDS)
                 assert done.returncode == 0, done.stderr
                 return done.stdout
@@ -72,7 +72,7 @@ def main():
             # A server that was killed comes back at another port, and a client that began before follows it.
             old = server_of(launcher.pid, "model-1.json")
             os.kill(old, signal.SIGSTOP)
-            words = [program, "generate", "--model", files[0], "--prompt", "a", "--max-tokens", "8", "--seed", "1", "--temperature", "0", "--model-name", "model",
+            words = [program, "generate", "--model", files[0], "--chat", "a", "--max-tokens", "8", "--seed", "1", "--temperature", "0", "--model-name", "model",
                      "--tries", "20"]
             client = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=open("client.err", "wb"), text=True)
             port = int(urls[0].rpartition(":")[2])

@@ -171,7 +171,7 @@ else
   until_true 60 test -s "$model"
   before=$(<"$model")
   generate() { # TOKENS OUT
-    "$program" generate --model "$model" --model-name model --prompt a --max-tokens "$1" --temperature 0 --tries 20 >"$2" 2>"$2.err"
+    "$program" generate --model "$model" --model-name model --chat a --max-tokens "$1" --temperature 0 --tries 20 >"$2" 2>"$2.err"
   }
   generate 8 short.out || fail "generate --model model-1.json"
   step "a model server was found by its file"
