@@ -175,11 +175,16 @@ else
   }
   generate 8 short.out || fail "generate --model model-1.json"
   step "a model server was found by its file"
-  generate 4000 long.out &
+  asking=(curl -sk -H "Authorization: Bearer $KERNELWRIGHT_API_KEY")
+  url=$(grep -o 'https://[^"]*' "$model")
+  "${asking[@]}" "$url/v1/completions" -H 'Content-Type: application/json' -o long.out \
+    -d '{"model": "model", "prompt": "a", "max_tokens": 4000, "ignore_eos": true}' &
   evaluation=$!
-  until_true 30 sh -c "curl -sk -H 'Authorization: Bearer $KERNELWRIGHT_API_KEY' $(grep -o 'https://[^\"]*' "$model")/metrics | grep -qx 'kw_lm_sequences_running 1'"
+  under_way() { "${asking[@]}" "$url/metrics" | grep -qx 'kw_lm_sequences_running 1'; }
+  until_true 30 under_way
   scontrol requeue "${models}_1"
-  wait "$evaluation" || fail "an answer over a requeue: $(<long.out.err)"
+  wait "$evaluation" || fail "an answer over a requeue"
+  grep -q '"completion_tokens": *4000' long.out || fail "an answer was cut: $(tail -c 300 long.out)"
   evaluation=""
   until_true 120 sh -c "[ \"\$(cat '$model')\" != '$before' ]"
   generate 8 again.out || fail "generate after a requeue"
