@@ -2,6 +2,7 @@
 #include "serve.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 
 #include <fcntl.h>
@@ -82,6 +83,9 @@ Status serve_over(link::Channel& channel, const SessionOptions& options) {
 
 int serve(const Json& settings) {
   os::continue_with_parent();
+  // A cluster's stop reaches every process of a job. The front program finishes the answers under
+  // way, and then closes its end.
+  std::signal(SIGTERM, SIG_IGN);
   auto read = serve_settings(settings);
   if (!read) {
     fmt::print(stderr, "error: {}\n", read.error().message());

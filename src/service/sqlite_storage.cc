@@ -11,11 +11,11 @@
 namespace kw::service {
 namespace {
 
-constexpr int kSchema = 3;
+constexpr int kSchema = 4;
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, key TEXT NOT NULL, tenant TEXT NOT NULL, state INTEGER NOT NULL,
   epoch INTEGER NOT NULL, lost INTEGER NOT NULL, failures INTEGER NOT NULL, worker TEXT NOT NULL,
-  lease TEXT NOT NULL, problem TEXT NOT NULL DEFAULT '');
+  lease TEXT NOT NULL, problem TEXT NOT NULL DEFAULT '', ended INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS problems(hash TEXT PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS requests(job INTEGER PRIMARY KEY, text BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS answers(job INTEGER PRIMARY KEY, text BLOB NOT NULL);
@@ -48,11 +48,12 @@ constexpr std::array<const char*, kStatementCount> kStatements = {
     "BEGIN IMMEDIATE",
     "COMMIT",
     "ROLLBACK",
-    "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10) ON CONFLICT(id) DO UPDATE SET "
-    "state=?4,epoch=?5,lost=?6,failures=?7,worker=?8,lease=?9",
+    "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT(id) DO UPDATE SET "
+    "state=?4,epoch=?5,lost=?6,failures=?7,worker=?8,lease=?9,ended=?11",
     "INSERT OR REPLACE INTO requests VALUES(?1,?2)",
     "INSERT OR REPLACE INTO answers VALUES(?1,?2)",
-    "INSERT INTO tickets VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT(id) DO UPDATE SET state=?6",
+    "INSERT INTO tickets VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT(id) DO UPDATE SET "
+    "timeout_ms=?5,state=?6",
     "INSERT OR REPLACE INTO counters VALUES('next_id',?1)",
     "INSERT OR REPLACE INTO problems VALUES(?1,?2)",
     "DELETE FROM problems WHERE hash=?1",
@@ -113,7 +114,7 @@ class SqliteStorage : public TaskStorage {
     Rows out;
     KW_TRY_STATUS(
         each("SELECT jobs.id,key,tenant,state,epoch,lost,failures,worker,lease,requests.text,"
-             "answers.text,problem FROM jobs LEFT JOIN requests ON requests.job=jobs.id AND "
+             "answers.text,problem,ended FROM jobs LEFT JOIN requests ON requests.job=jobs.id AND "
              "state<2 LEFT JOIN answers ON answers.job=jobs.id ORDER BY jobs.id",
              [&](sqlite3_stmt* row) { out.jobs.push_back(job(row)); }));
     KW_TRY_STATUS(each(
@@ -175,6 +176,8 @@ class SqliteStorage : public TaskStorage {
                   "ALTER TABLE tickets ADD COLUMN owner TEXT NOT NULL DEFAULT ''"));
     if (schema == 1 || schema == 2)
       KW_TRY_STATUS(execute("ALTER TABLE jobs ADD COLUMN problem TEXT NOT NULL DEFAULT ''"));
+    if (schema >= 1 && schema <= 3)
+      KW_TRY_STATUS(execute("ALTER TABLE jobs ADD COLUMN ended INTEGER NOT NULL DEFAULT 0"));
     KW_TRY_STATUS(execute(fmt::format("PRAGMA user_version={}", kSchema).c_str()));
     return execute("COMMIT");
   }
@@ -220,7 +223,8 @@ class SqliteStorage : public TaskStorage {
   Status write(const Changes& changes) {
     for (const JobRow& row : changes.jobs) {
       KW_TRY_STATUS(run(kPutJob, row.id, row.key, row.tenant, static_cast<int>(row.state),
-                        row.epoch, row.lost, row.failures, row.worker, row.lease, row.problem));
+                        row.epoch, row.lost, row.failures, row.worker, row.lease, row.problem,
+                        row.ended));
       if (row.request) KW_TRY_STATUS(run(kPutRequest, row.id, *row.request));
       if (row.answer) KW_TRY_STATUS(run(kPutAnswer, row.id, *row.answer));
     }
@@ -258,6 +262,7 @@ class SqliteStorage : public TaskStorage {
             .failures = sqlite3_column_int(row, 6),
             .worker = text(row, 7),
             .lease = text(row, 8),
+            .ended = static_cast<std::uint64_t>(sqlite3_column_int64(row, 12)),
             .request = text_or_none(row, 9),
             .answer = text_or_none(row, 10)};
   }

@@ -42,6 +42,7 @@ struct JobRow {
   int failures = 0;         // of the infrastructure
   std::string worker = {};  // that had it last
   std::string lease = {};   // the worker's own name for that lease; empty: none
+  std::uint64_t ended = 0;  // its place among the ends of all jobs, from 1 on; 0: it has none
   // JSON texts. In changes: nullopt for what stays as it is stored.
   std::optional<std::string> request = {}, answer = {};
   bool operator==(const JobRow&) const = default;

@@ -88,8 +88,12 @@ void TaskTable::restore(const Rows& rows, Time now) {
       if (!job.row.lease.empty()) by_lease_[job.row.lease] = id;
     }
   }
-  for (const auto& [id, job] : jobs_)
-    if (service::is_final(job.row.state)) finished_.push_back(id);
+  for (auto& [id, job] : jobs_) {
+    if (!service::is_final(job.row.state)) continue;
+    ends_ = std::max(ends_, job.row.ended);
+    finished_.push_back(id);
+  }
+  std::ranges::stable_sort(finished_, {}, [&](JobId id) { return jobs_.at(id).row.ended; });
   for (auto& [id, ticket] : tickets_) {
     if (!is_final(id)) {
       ticket.bytes = text_of(jobs_.at(ticket.row.job).row).size();
@@ -538,6 +542,7 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer,
     job.row.answer = std::move(answer);
     answered_jobs_.insert(job.row.id);
   }
+  job.row.ended = ++ends_;
   finished_.push_back(job.row.id);
 }
 

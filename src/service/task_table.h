@@ -230,7 +230,8 @@ class TaskTable {
   std::unordered_map<gym::Queue::JobId, JobId> of_queue_;
   std::unordered_map<gym::Queue::TicketId, TicketId> ticket_of_queue_;
   std::set<std::pair<Time, JobId>> lease_ends_;
-  std::deque<JobId> finished_;     // oldest first
+  std::deque<JobId> finished_;     // the one that ended first is the first
+  std::uint64_t ends_ = 0;         // of jobs
   std::size_t waiting_bytes_ = 0;  // of requests of waiting and leased jobs
   TaskCounts counts_;
   Activity activity_;

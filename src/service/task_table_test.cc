@@ -471,6 +471,7 @@ void change_file(const std::filesystem::path& folder, const std::string& stateme
 }
 
 TEST(SqliteStorage, TakesOverFilesOfOlderSchemas) {
+  const std::string to_third = "ALTER TABLE jobs DROP COLUMN ended; ";
   const std::string to_second = "ALTER TABLE jobs DROP COLUMN problem; DROP TABLE problems; ";
   const std::string to_first =
       "ALTER TABLE tickets DROP COLUMN team; ALTER TABLE tickets DROP "
@@ -480,11 +481,12 @@ TEST(SqliteStorage, TakesOverFilesOfOlderSchemas) {
       .jobs = {{.id = 2, .key = "k", .request = R"({"problem":{"name":"relu"}})"}},
       .tickets = {{.id = 1, .job = 2, .submission = "s"}},
       .next_id = 3};
-  for (const int schema : {1, 2}) {
+  for (const int schema : {1, 2, 3}) {
     const auto folder = os::TempDir::make("kw-tasks-");
     ASSERT_TRUE(folder.has_value());
     ASSERT_TRUE(open_sqlite_storage(folder->path()).value()->commit(changes));
-    change_file(folder->path(), to_second + (schema == 1 ? to_first : "") +
+    change_file(folder->path(), to_third + (schema < 3 ? to_second : "") +
+                                    (schema == 1 ? to_first : "") +
                                     fmt::format("PRAGMA user_version={};", schema));
     auto storage = open_sqlite_storage(folder->path());
     ASSERT_TRUE(storage.has_value()) << storage.error().message();
@@ -503,6 +505,29 @@ TEST(SqliteStorage, TakesOverFilesOfOlderSchemas) {
     storage->reset();
     EXPECT_TRUE(open_sqlite_storage(folder->path()).has_value()) << "a second time";
   }
+}
+
+// A task that ended late, and came early, is not the first to be forgotten.
+TEST(SqliteStorage, TasksAreForgottenByTheirEndsAlsoAfterARestart) {
+  const auto folder = os::TempDir::make("kw-tasks-");
+  ASSERT_TRUE(folder.has_value());
+  TicketId early = 0, late = 0;
+  {
+    auto storage = open_sqlite_storage(folder->path()).value();
+    TaskTable table({.kept = 2}, {}, {});
+    late = table.submit({.key = "late", .request = "{}"}, {});
+    early = table.submit({.key = "early", .request = "{}"}, {});
+    const auto first = table.lease("w", "", {}), second = table.lease("w", "", {});
+    ASSERT_TRUE(table.complete(second->job, 1, "{}", {}));
+    ASSERT_TRUE(table.complete(first->job, 1, "{}", {}));
+    ASSERT_TRUE(storage->commit(table.take_changes()));
+  }
+  TaskTable table({.kept = 2}, open_sqlite_storage(folder->path()).value()->load().value(), {});
+  table.submit({.key = "other", .request = "{}"}, {});
+  ASSERT_TRUE(table.complete(table.lease("w", "", {})->job, 1, "{}", {}));
+  (void)table.take_changes();
+  EXPECT_TRUE(table.status(late).has_value());
+  EXPECT_FALSE(table.status(early).has_value());
 }
 
 TEST(SqliteStorage, KeepsTheRequestOfAFinalJob) {
@@ -525,11 +550,11 @@ TEST(SqliteStorage, RefusesAFileOfALaterSchema) {
   const auto folder = os::TempDir::make("kw-tasks-");
   ASSERT_TRUE(folder.has_value());
   ASSERT_TRUE(open_sqlite_storage(folder->path()).has_value());
-  change_file(folder->path(), "PRAGMA user_version=4;");
+  change_file(folder->path(), "PRAGMA user_version=5;");
   const auto storage = open_sqlite_storage(folder->path());
   ASSERT_FALSE(storage.has_value());
   EXPECT_EQ(storage.error().code(), ErrorCode::kUnsupported);
-  EXPECT_NE(storage.error().message().find("schema 4"), std::string::npos);
+  EXPECT_NE(storage.error().message().find("schema 5"), std::string::npos);
 }
 
 TEST(SqliteStorage, IsForOneServerAndRefusesOtherFiles) {

@@ -367,6 +367,7 @@ def case_stop(program, model):
     with ModelServer(program, model, *USUAL) as server:
         stream = send_raw(server.port, long_stream(server.name, max_tokens=3000))
         got = read_until(stream, b"data: ")
+        os.kill(server.engine_pid(), signal.SIGTERM)  # as Slurm does it to all processes of a job
         server.process.send_signal(signal.SIGTERM)
         got += read_until(stream, b"[DONE]")
         expect(b"[DONE]" in got, "a stream is finished before the server ends")
