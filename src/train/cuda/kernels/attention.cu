@@ -32,12 +32,14 @@ constexpr int kTile = 128, kHalf = 64;  // rows of a block of threads, and of a 
 constexpr int kAttentionThreads = 384;
 constexpr u32 kBoxBytes = kHalf * 128;
 
-// Of the tile's 64 columns c, rows r of R.
+// A tile of `rows` rows lies in boxes of 64 columns, one behind the other: this is where box c
+// begins.
 __device__ __forceinline__ u32 box_of(int rows, int c) {
   return c * rows * 128;
 }
 
-// Bytes in flight towards a barrier: R rows by kDim columns from `column`, `row` on.
+// It begins to copy kRows rows of kDim columns from `row` and `column` on; the barrier counts their
+// bytes.
 template <int kRows, int kDim>
 __device__ __forceinline__ void copy_tile(u32 shared, const TensorMap& map, int column, int row,
                                           u32 barrier) {
@@ -60,7 +62,7 @@ __device__ __forceinline__ void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Registers of the copying warps for those that compute.
+// The warps that copy give registers to those that compute.
 __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
 }
@@ -127,7 +129,7 @@ __device__ __forceinline__ void add_product(float (&c)[kEights][4],
     multiply_crossed(c, side[i], crossed_side(tile + 2048 * i, kRows), true);
 }
 
-// Results as the left side of the next product.
+// It rounds results for the left side of the next product.
 template <int kEights>
 __device__ __forceinline__ void as_side(u32 (&side)[kEights / 2][4], const float (&c)[kEights][4]) {
 #pragma unroll
@@ -156,7 +158,8 @@ __device__ __forceinline__ void keep(u32 (&side)[kSixteens][4], u32 zero) {
     for (int i = 0; i < 4; ++i) side[j][i] ^= zero;
 }
 
-// Where a thread's two rows of a warpgroup's 64 are, and its first column of each eight.
+// A thread has two of a warpgroup's 64 rows, and two columns of each eight, of which this is the
+// first one.
 struct ThreadPlace {
   int group, row, column;  // rows are `row` and `row` + 8 of the tile
 };
@@ -165,7 +168,7 @@ __device__ __forceinline__ ThreadPlace thread_place() {
   return {group, kHalf * group + 16 * warp + lane / 4, 2 * (lane % 4)};
 }
 
-// The rows of c times the factors, where they belong to the sequence. to: the tile's first row.
+// It stores the rows of c that belong to the sequence, times the factors. to: the tile's first row.
 template <int kDim>
 __device__ __forceinline__ void store_rows(const float (&c)[kDim / 8][4], const ThreadPlace& place,
                                            int rows_left, u16* to, i64 pitch, float upper,
@@ -244,7 +247,7 @@ struct SharedLayout {
     if (given < kBytes) __trap();  // kernels.cc says how much
   }
   __device__ __forceinline__ u32 place(int stage) const { return places + stage * kPlace; }
-  // Of what stays.
+  // This barrier is for what stays.
   __device__ __forceinline__ u32 stay_barrier() const { return barriers + 16 * kStages; }
   __device__ __forceinline__ Ring<kStages> ring() const {
     return {barriers, barriers + 8 * kStages};
@@ -393,7 +396,7 @@ __device__ __forceinline__ void attention_forward(const AttentionInput& in) {
                    pitch, factors[0], factors[1]);
 }
 
-// Of a thread's two rows: sums over d of the side times the rows of a tile.
+// For a thread's two rows it sums up, over d, the side times the rows of a tile.
 template <int kDim>
 __device__ __forceinline__ void sum_products(float (&sums)[2], const u32 (&side)[kDim / 16][4],
                                              u32 tile, int first_row) {
