@@ -45,8 +45,8 @@ std::string binary(const std::string& name) {
 }
 
 bool eventually(const std::function<bool()>& wish, seconds limit) {
-  using Clock = std::chrono::steady_clock;
-  for (auto end = Clock::now() + limit; Clock::now() < end;) {
+  using Steady = std::chrono::steady_clock;
+  for (auto end = Steady::now() + limit; Steady::now() < end;) {
     if (wish()) return true;
     std::this_thread::sleep_for(milliseconds(2));
   }
