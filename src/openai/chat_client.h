@@ -61,7 +61,7 @@ struct Timeouts {
   std::chrono::milliseconds deadline{1800000};  // all of a request, unless it has its own
 };
 
-// Where a server listens that may come back elsewhere.
+// A server listens here, and may come back elsewhere.
 struct ServerPlace {
   std::string base_url = {};  // as in ChatSettings
   std::string ca_text = {};   // PEM, trusted for this server alone; empty: as ca_file says
@@ -73,8 +73,8 @@ struct ChatSettings {
   std::string key_env;               // the environment's variable with the key; "": none is sent
   bool allow_plaintext_key = false;  // send it over http to others than this machine
   std::filesystem::path ca_file;     // PEM; empty: the system's
-  // Where the server is now: asked when it cannot be reached or is not trusted; base_url is where
-  // it is at first. From any thread. Empty: it stays where it is.
+  // It says where the server is now, and is asked, from any thread, when the server cannot be
+  // reached or is not trusted; base_url is where it is at first. Empty: it stays where it is.
   std::function<Result<ServerPlace>()> find = {};
   std::string ca_text;  // of ServerPlace, with base_url
   Rates rates;

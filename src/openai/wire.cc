@@ -238,7 +238,7 @@ Reply Wire::chat(const std::string& body, milliseconds within, const std::stop_t
   out.partial = scrubbed(out.partial);
   const bool is_unreached = out.outcome == Outcome::kConnection || out.outcome == Outcome::kCut ||
                             out.outcome == Outcome::kUntrusted;
-  // What is at the old place may be anything.
+  // Anything may be at the old place.
   if (is_unreached && has_moved(server) && out.outcome == Outcome::kUntrusted)
     out.outcome = Outcome::kConnection;
   return out;

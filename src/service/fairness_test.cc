@@ -47,7 +47,7 @@ class Flood {
   }
 
   void set_time(const std::string& name, milliseconds takes) { tenants_.at(name).takes = takes; }
-  // What is said of a task of the tenant's that comes now.
+  // It submits a task of the tenant's and gives what its status says.
   std::optional<double> estimate_of_next(const std::string& tenant) {
     return table_.status(last_ = submit(tenant))->estimated_start_seconds;
   }
@@ -137,7 +137,7 @@ TEST(Fairness, ATenantWhoseTasksBecomeShorterHasNoStart) {
   EXPECT_NEAR(had.at("a"), had.at("b"), 1.0);
 }
 
-// What status says when a task comes, against when it begins.
+// A task's status, when it comes, is held against its beginning.
 TEST(Estimates, TellWhenATaskBegins) {
   Flood flood({{"a", {seconds(4)}}, {"b", {seconds(10), 2}}});
   EXPECT_EQ(flood.estimate_of_next("a"), std::nullopt) << "nothing has been measured";

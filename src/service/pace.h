@@ -26,8 +26,8 @@ struct NoRoom {
   std::chrono::seconds after{0};
 };
 
-// What a caller is told who must come again: within these limits, and kUnknown where nothing has
-// been measured or no worker is there.
+// A caller who must come again is told this, within these limits; kUnknown where nothing has been
+// measured or no worker is there.
 struct RetryAfter {
   static constexpr std::chrono::seconds kUnknown{2}, kLeast{1}, kMost{600};
 };

@@ -23,7 +23,7 @@ Json number_of(const text::Literal& literal) {
   return nullptr;
 }
 
-// What stands behind "NAME": in the source, everywhere the same number; null where that is not so.
+// The number that stands behind "NAME": in the source; null unless it is the same everywhere.
 Json number_behind(std::string_view source, const std::string& name) {
   Json found;
   for (const char quote : {'"', '\''}) {

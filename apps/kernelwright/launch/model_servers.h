@@ -11,7 +11,7 @@ namespace kw::front {
 // number: from 1 on.
 std::filesystem::path model_address(const std::filesystem::path& folder, int number);
 
-// What follows the program's name and the words of the network: model, grace and options.
+// These words follow the program's name and those of the network: model, grace and options.
 // grace_seconds: for answers under way when it is asked to stop.
 std::vector<std::string> model_words(const ModelServers& models, int grace_seconds);
 

@@ -15,7 +15,7 @@ Status check_words(const LaunchSlurmCommand& command, const LaunchPaths& paths);
 // The words passed check_words().
 std::string server_script(const LaunchSlurmCommand& command, const LaunchPaths& paths);
 std::string worker_script(const LaunchSlurmCommand& command, const LaunchPaths& paths);
-// Where there is a model.
+// It is written where the command has a model.
 std::string model_script(const LaunchSlurmCommand& command, const LaunchPaths& paths);
 
 }  // namespace kw::front

@@ -45,7 +45,7 @@ class TimingLock {
 
   int lock_fd() const { return lock_.get(); }
   int queue_fd() const { return queue_.get(); }
-  // Of a GPU's lock: the CPU's, which it shares. Null for the CPU's.
+  // A GPU's lock has the CPU's, which it shares; the CPU's has none (null).
   const TimingLock* cpu() const { return cpu_.get(); }
 
  private:

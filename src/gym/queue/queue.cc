@@ -126,7 +126,7 @@ void Queue::charge(Job& job) {
   ++tenant.running;
 }
 
-// What the job was expected to take becomes what it took.
+// The tenant pays what the job took, and no longer what it was expected to take.
 void Queue::settle(Job& job, std::optional<Cost> cost) {
   Tenant& tenant = tenants_.at(job.tenant);
   const std::uint64_t took = cost ? tenant.share_of(*cost) : job.share;

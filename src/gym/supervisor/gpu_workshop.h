@@ -32,7 +32,7 @@ struct GpuWorkshop {
   // gpus: how many the machine's host memory and cores are shared among.
   static Result<std::unique_ptr<GpuWorkshop>> make(const GymOptions& options,
                                                    const cuda::DeviceFacts& gpu, std::size_t gpus);
-  // Of what runs on the GPU, or on the host.
+  // Sessions run on the GPU, or on the host.
   ProblemSession::Context on_gpu() const { return context(facts.number); }
   ProblemSession::Context on_host() const { return context(std::nullopt); }
 
