@@ -44,7 +44,7 @@ std::vector<Finding> tool_findings(const ToolChain& tools) {
 }
 
 struct Target {
-  std::string name;
+  task::Target target;
   gym::Capabilities capabilities;
 };
 
@@ -52,9 +52,9 @@ struct Target {
 std::vector<Target> inspect_targets(const Services& services) {
   auto judge = services.start_judge(gym::GymOptions{});
   std::vector<Target> out;
-  for (const char* name : {"cpu", "cuda"}) {
-    Target target{name, {}};
-    auto found = judge ? (*judge)->capabilities(name)
+  for (const task::Target asked : {task::Target::kCpu, task::Target::kCuda}) {
+    Target target{asked, {}};
+    auto found = judge ? (*judge)->capabilities(asked)
                        : Result<gym::Capabilities>(tl::unexpected(judge.error()));
     if (found) {
       target.capabilities = std::move(*found);
@@ -68,15 +68,15 @@ std::vector<Target> inspect_targets(const Services& services) {
 
 Finding finding_of(const Target& target) {
   const gym::Capabilities& c = target.capabilities;
-  if (!c.available)
-    return {"target " + target.name, State::kMissing, printable(c.why_not, 300), ""};
+  const std::string name = fmt::format("target {}", to_string(target.target));
+  if (!c.available) return {name, State::kMissing, printable(c.why_not, 300), ""};
   std::string detail = fmt::format("judges {}", join(c.languages, ", "));
   std::vector<std::string> without;
   if (!c.isolation) without.emplace_back("isolation");
   if (!c.freeze) without.emplace_back("freezing between calls");
   if (!c.clock) without.emplace_back("a second clock");
-  if (without.empty()) return {"target " + target.name, State::kOk, detail, ""};
-  return {"target " + target.name, State::kWarn, detail, "without " + join(without, ", ")};
+  if (without.empty()) return {name, State::kOk, detail, ""};
+  return {name, State::kWarn, detail, "without " + join(without, ", ")};
 }
 
 void add_group(std::string& out, std::string_view title, const std::vector<Finding>& findings,
@@ -126,7 +126,7 @@ Result<int> run_doctor(const DoctorCommand& command, const Services& services) {
                 {"tools", to_json(tools)},
                 {"targets", Json::object()}};
     for (const Target& target : targets)
-      out["targets"][target.name] = capabilities_json(target.capabilities);
+      out["targets"][to_string(target.target)] = capabilities_json(target.capabilities);
     KW_TRY_STATUS(
         services.console.out(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
     return 0;

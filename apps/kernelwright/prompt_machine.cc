@@ -9,7 +9,7 @@ namespace kw::front {
 Result<std::optional<prompt::HardwareCard>> prompt_machine(const prompt::Template& chosen,
                                                            const std::string& name,
                                                            task::Language language,
-                                                           const std::string& target, int threads,
+                                                           task::Target target, int threads,
                                                            const Services& services) {
   if (!chosen.hardware) {
     if (name.empty()) return std::nullopt;
@@ -17,7 +17,7 @@ Result<std::optional<prompt::HardwareCard>> prompt_machine(const prompt::Templat
                 "--machine: the template {} tells nothing of a machine; hardware and full do",
                 chosen.name);
   }
-  const bool is_gpu = task::workload_target(language, target) != to_string(task::Target::kCpu);
+  const bool is_gpu = task::workload_target(language, target) != task::Target::kCpu;
   if (name.empty() && !is_gpu) return services.cpu_card(threads);
   auto card =
       prompt::machine_named(is_gpu ? prompt::known_gpus() : prompt::known_processors(), name);

@@ -27,7 +27,7 @@ Result<Fault> fault_of(ObjectReader& reader) {
   return fail(ErrorCode::kInvalidArgument, "fault: expected none, answer or problem");
 }
 
-Json verdict_json(const Finding& finding, const std::string& target) {
+Json verdict_json(const Finding& finding, task::Target target) {
   Json out = {{"outcome", finding.outcome}, {"speedup", Json()}};
   if (finding.speedup)
     out["speedup"] = {{"median", finding.speedup->median},
@@ -38,7 +38,7 @@ Json verdict_json(const Finding& finding, const std::string& target) {
   if (!finding.cause.empty()) out["cause"] = finding.cause;
   out["evidence"] = finding.evidence;
   out["gym_version"] = gym::kGymVersion;
-  out["target"] = target;
+  out["target"] = to_string(target);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "data/judge_sample.h"
 #include "data/session_log.h"
+#include "task/target.h"
 
 namespace kw::data {
 
@@ -31,12 +32,13 @@ class Findings {
   const StoredFinding* find(const std::string& id) const;
 
  private:
-  Findings(SessionLog log, std::unordered_map<std::string, StoredFinding> found, std::string target)
-      : log_(std::move(log)), found_(std::move(found)), target_(std::move(target)) {}
+  Findings(SessionLog log, std::unordered_map<std::string, StoredFinding> found,
+           task::Target target)
+      : log_(std::move(log)), found_(std::move(found)), target_(target) {}
 
   SessionLog log_;
   std::unordered_map<std::string, StoredFinding> found_;  // the key is the sample's id
-  std::string target_;
+  task::Target target_;
 };
 
 }  // namespace kw::data

@@ -197,7 +197,7 @@ class SampleMaker {
   // A question tells all size sets, those too that are too large for an interpreter.
   static task::Problem with_all_workloads(task::Problem problem) {
     for (auto& [uuid, policy] : problem.policy.workloads)
-      policy.targets = {"cpu", "cuda", "interpret"};
+      policy.targets = {task::Target::kCpu, task::Target::kCuda, task::Target::kInterpret};
     return problem;
   }
 

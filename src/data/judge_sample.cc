@@ -128,7 +128,7 @@ class SampleJudge {
     if (!task::is_interpreted(language_, options_.target) || others_.empty()) return;
     const auto policy = problem_.policy.workloads.find(problem_.workloads[0].uuid);
     if (policy == problem_.policy.workloads.end()) return;
-    const std::vector<std::string>& targets = policy->second.targets;
+    const std::vector<task::Target>& targets = policy->second.targets;
     if (std::ranges::find(targets, task::workload_target(language_, options_.target)) !=
         targets.end())
       return;

@@ -109,11 +109,6 @@ Result<EvalOptions> eval_options_from_json(const Json& value, const std::string&
 }
 
 Status check(const EvalOptions& options, OptionNames names, const std::string& where) {
-  if (options.target.empty())
-    return fail(ErrorCode::kInvalidArgument, "{}: empty",
-                names == OptionNames::kFlags ? "--target"
-                : where.empty()              ? "target"
-                                             : where + ".target");
   if (options.gpu_context != "confirm" && options.gpu_context != "resident" &&
       options.gpu_context != "fresh")
     return fail(ErrorCode::kInvalidArgument, "{}: expected confirm, resident or fresh",

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "gym/compilation.h"
 #include "task/candidate.h"
+#include "task/target.h"
 
 namespace kw::gym {
 
@@ -33,7 +34,7 @@ inline constexpr int kMaxProcessPairs = 64;
 inline constexpr double kPreciseHalfWidth = 0.005;
 
 struct EvalOptions {
-  std::string target = "cpu";
+  task::Target target = task::Target::kCpu;
   Baseline baseline = Compilation::kNone;
   // Names of Compilation: forms of the reference that are measured beside the baseline as soon as a
   // candidate is faster than that. Its speedup over the fastest stands in the verdict too.
@@ -131,7 +132,7 @@ Json session_options(const EvalOptions& options);
 // kInvalidArgument names the key: unknown, of another kind, out of its range.
 Result<EvalOptions> eval_options_from_json(const Json& value, const std::string& where);
 
-// kInvalidArgument for a number out of its range, a number that is not one, and an empty target.
+// kInvalidArgument for a number out of its range, and a number that is not one.
 Status check(const EvalOptions& options, OptionNames names, const std::string& where = "");
 
 }  // namespace kw::gym

@@ -18,7 +18,7 @@ task::Candidate baseline_candidate(const std::string& source) {
 
 EvalOptions unusual_options() {
   EvalOptions out;
-  out.target = "fake";
+  out.target = task::Target::kCuda;
   out.baseline = baseline_candidate("def run(x):\n    return x\n");
   out.precise = true;
   out.gpu_context = "fresh";
@@ -94,7 +94,7 @@ TEST(EvalOptions, ErrorsNameKeysOrFlags) {
   };
   EXPECT_EQ(message({{"process_pairs", 65}}), "o.process_pairs: 65 is not between 0 and 64");
   EXPECT_EQ(message({{"threads", 0}}), "o.threads: 0 is not between 1 and 1024");
-  EXPECT_EQ(message({{"target", ""}}), "o.target: empty");
+  EXPECT_EQ(message({{"target", ""}}), R"(o.target: "" is not one of cpu, interpret, cuda)");
   EXPECT_EQ(message({{"rivals", {"eager", "faster"}}}),
             "o.rivals: \"faster\": expected eager, compile or max-autotune");
   EXPECT_THAT(message({{"thread", 1}}), HasSubstr("threads"));

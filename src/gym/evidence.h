@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "gym/gym.h"
 #include "gym/messages/workload_report.h"
+#include "task/target.h"
 #include "task/verdict.h"
 
 namespace kw::gym {
@@ -32,7 +33,7 @@ struct Evidence {
   int schema = kEvidenceSchema;
   int gym_version = kGymVersion;
   std::string request;  // EvalRequest::hash()
-  std::string target;
+  task::Target target = task::Target::kCpu;
   EvalOptions options;
   EvidenceProblem problem;
   EvidenceCandidate candidate;

@@ -14,14 +14,22 @@
 #include "gym/supervisor/cuda_target.h"
 
 namespace kw::gym {
+namespace {
+
+tl::unexpected<Error> unavailable(task::Target target) {
+  return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build",
+              to_string(target));
+}
+
+}  // namespace
 
 Result<ProblemCheck> Target::check(const CheckRequest& request, const std::stop_token& /*stop*/) {
-  return fail(ErrorCode::kUnsupported, "target \"{}\" cannot check {}", name(),
+  return fail(ErrorCode::kUnsupported, "target \"{}\" cannot check {}", to_string(target()),
               request.problem.name);
 }
 
 Result<std::string> Target::trace(const TraceRequest& request, const std::stop_token& /*stop*/) {
-  return fail(ErrorCode::kUnsupported, "target \"{}\" cannot trace {}", name(),
+  return fail(ErrorCode::kUnsupported, "target \"{}\" cannot trace {}", to_string(target()),
               request.problem.name);
 }
 
@@ -52,18 +60,17 @@ struct Gym::State {
   std::vector<Ticket> cancelled;      // answered inside their callback; destroyed elsewhere
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
-  Target* find(std::string_view name) {
+  // nullptr: this gym lacks it.
+  Target* find(task::Target asked) {
     for (auto& target : targets) {
-      if (target->name() == name) return target.get();
+      if (target->target() == asked) return target.get();
     }
     return nullptr;
   }
 
   Answer judge(const Job& job) {
     Target* target = find(job.request.options.target);
-    if (target == nullptr)
-      return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build",
-                  job.request.options.target);
+    if (target == nullptr) return unavailable(job.request.options.target);
     return target->judge(job.request, job.stop.get_token());
   }
 
@@ -228,33 +235,29 @@ std::future<Result<task::Verdict>> Gym::submit(EvalRequest request,
   return future;
 }
 
-Result<Capabilities> Gym::capabilities(std::string_view target) const {
+Result<Capabilities> Gym::capabilities(task::Target target) const {
   Target* found = state_->find(target);
-  if (found == nullptr)
-    return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  if (found == nullptr) return unavailable(target);
   return found->capabilities();
 }
 
-Result<task::Signature> Gym::describe(const task::Problem& problem, std::string_view target) {
+Result<task::Signature> Gym::describe(const task::Problem& problem, task::Target target) {
   Target* found = state_->find(target);
-  if (found == nullptr)
-    return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  if (found == nullptr) return unavailable(target);
   return found->describe(problem);
 }
 
-Result<ProblemCheck> Gym::check(const CheckRequest& request, std::string_view target,
+Result<ProblemCheck> Gym::check(const CheckRequest& request, task::Target target,
                                 const std::stop_token& stop) {
   Target* found = state_->find(target);
-  if (found == nullptr)
-    return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  if (found == nullptr) return unavailable(target);
   return found->check(request, stop);
 }
 
-Result<std::string> Gym::trace(const TraceRequest& request, std::string_view target,
+Result<std::string> Gym::trace(const TraceRequest& request, task::Target target,
                                const std::stop_token& stop) {
   Target* found = state_->find(target);
-  if (found == nullptr)
-    return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  if (found == nullptr) return unavailable(target);
   return found->trace(request, stop);
 }
 

@@ -22,6 +22,7 @@
 #include "task/candidate.h"
 #include "task/problem.h"
 #include "task/signature.h"
+#include "task/target.h"
 #include "task/verdict.h"
 
 namespace kw::gym {
@@ -29,7 +30,7 @@ namespace kw::gym {
 // One run of a problem's reference that writes down its operators (docs/tracing.md).
 struct TraceRequest {
   task::Problem problem;
-  std::string target = "cpu";
+  task::Target target = task::Target::kCpu;
   std::string workload;  // uuid, of definitions; empty: the first for the CPU
   double timeout_seconds = 120;
   std::uint64_t memory_bytes = 0;  // 0: 6 GiB
@@ -70,7 +71,7 @@ struct GymOptions {
 class Target {
  public:
   virtual ~Target() = default;
-  virtual std::string name() const = 0;
+  virtual task::Target target() const = 0;
   virtual Capabilities capabilities() const = 0;
   virtual Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) = 0;
   // The session that a judgement of this request begins with; empty: none, or not known yet.
@@ -98,21 +99,21 @@ class Gym {
   // Judges on one of the gym's threads, in the order of gym/queue/queue.h. The same request
   // submitted again while in flight shares one judgement, which stops when its last submitter has
   // stopped. Each submitter gets kCancelled soon after its own stop, or when the gym is destroyed,
-  // and kDeadlineExceeded at its own deadline. kUnsupported for an unknown target.
+  // and kDeadlineExceeded at its own deadline. kUnsupported for a target that is not here.
   std::future<Result<task::Verdict>> submit(EvalRequest request,
                                             std::chrono::steady_clock::time_point deadline,
                                             std::stop_token stop);
-  Result<Capabilities> capabilities(std::string_view target) const;
-  Result<task::Signature> describe(const task::Problem& problem, std::string_view target);
+  Result<Capabilities> capabilities(task::Target target) const;
+  Result<task::Signature> describe(const task::Problem& problem, task::Target target);
   // On the caller's thread. A problem at fault is in the findings; kUnsupported for a target that
   // checks nothing, kCancelled after stop.
-  Result<ProblemCheck> check(const CheckRequest& request, std::string_view target,
+  Result<ProblemCheck> check(const CheckRequest& request, task::Target target,
                              const std::stop_token& stop);
   // A text of docs/formats/graph.md, written by the problem's own process: at most 16 MiB, not to
   // be trusted (writer::graph_from_json() reads it). On the caller's thread. kInvalidArgument for a
   // reference that fails, kUnsupported for what has no graph: both say why and on which line.
   // kDeadlineExceeded and kResourceExhausted at the request's limits, kCancelled after stop.
-  Result<std::string> trace(const TraceRequest& request, std::string_view target,
+  Result<std::string> trace(const TraceRequest& request, task::Target target,
                             const std::stop_token& stop);
 
  private:

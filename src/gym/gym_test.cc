@@ -62,7 +62,7 @@ class Script {
 class ScriptedTarget : public Target {
  public:
   explicit ScriptedTarget(Script& script) : script_(script) {}
-  std::string name() const override { return "cpu"; }
+  task::Target target() const override { return task::Target::kCpu; }
   Capabilities capabilities() const override { return {}; }
   Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) override {
     return script_.judge(request.candidate.name, stop);
@@ -198,11 +198,11 @@ TEST_F(GymTest, AnOpenProblemAndPriorityGoFirst) {
   EXPECT_THAT(script_.begun(), testing::ElementsAre("busy", "urgent", "open", "cold"));
 }
 
-TEST_F(GymTest, AnUnknownTargetIsNamed) {
+TEST_F(GymTest, ATargetThatTheGymLacksIsNamed) {
   EvalRequest cuda = request("a");
-  cuda.options.target = "tpu";
+  cuda.options.target = task::Target::kCuda;
   auto future = gym_->submit(std::move(cuda), kNever, {});
-  EXPECT_EQ(answer(future), "target \"tpu\" is not available in this build");
+  EXPECT_EQ(answer(future), "target \"cuda\" is not available in this build");
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ Result<std::string> Judge::trace(const TraceRequest& request, const std::stop_to
   return fail(ErrorCode::kUnsupported, "{}: references are not traced here", request.problem.name);
 }
 
-Result<Capabilities> Judge::capabilities(const std::string& target) {
-  return fail(ErrorCode::kUnsupported, "target \"{}\" is not available here", target);
+Result<Capabilities> Judge::capabilities(task::Target target) {
+  return fail(ErrorCode::kUnsupported, "target \"{}\" is not available here", to_string(target));
 }
 
 }  // namespace kw::gym

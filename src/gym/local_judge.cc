@@ -14,8 +14,7 @@ class LocalJudge : public Judge {
         ->submit(std::move(request), std::chrono::steady_clock::time_point::max(), std::move(stop))
         .get();
   }
-  Result<task::Signature> describe(const task::Problem& problem,
-                                   const std::string& target) override {
+  Result<task::Signature> describe(const task::Problem& problem, task::Target target) override {
     return gym_->describe(problem, target);
   }
   Result<ProblemCheck> check(const CheckRequest& request, const std::stop_token& stop) override {
@@ -24,7 +23,7 @@ class LocalJudge : public Judge {
   Result<std::string> trace(const TraceRequest& request, const std::stop_token& stop) override {
     return gym_->trace(request, request.target, stop);
   }
-  Result<Capabilities> capabilities(const std::string& target) override {
+  Result<Capabilities> capabilities(task::Target target) override {
     return gym_->capabilities(target);
   }
 

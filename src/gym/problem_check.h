@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "task/problem.h"
+#include "task/target.h"
 
 namespace kw::gym {
 
@@ -30,7 +31,7 @@ struct Quarantine {
 
 struct CheckRequest {
   task::Problem problem;
-  std::string target = "cpu";
+  task::Target target = task::Target::kCpu;
   double timeout_seconds = 0;      // limit of one run of the reference; 0: 60 s
   std::uint64_t memory_bytes = 0;  // limit of the reference's process; 0: the same as for judging
 };
@@ -43,7 +44,7 @@ struct ProblemCheck {
   // The rule that joins workloads holds for each target by itself: candidates of one target are
   // never judged on the workloads of another.
   struct Target {
-    std::string name;
+    task::Target target = task::Target::kCpu;
     std::optional<Quarantine> quarantine;
   };
   std::vector<Workload> workloads;

@@ -28,8 +28,7 @@ class JudgeOnce : public gym::Judge {
   static constexpr int kMeasurements = 2;
 
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override;
-  Result<task::Signature> describe(const task::Problem& problem,
-                                   const std::string& target) override {
+  Result<task::Signature> describe(const task::Problem& problem, task::Target target) override {
     return inner_.describe(problem, target);
   }
   Result<std::string> trace(const gym::TraceRequest& request,

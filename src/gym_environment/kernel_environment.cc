@@ -102,8 +102,7 @@ Result<const task::Signature*> KernelEnvironment::signature_of(const NamedProble
     if (found != signatures_.end()) return found->second.get();
   }
   // Two threads may describe the same problem at first; the earlier answer stays.
-  KW_TRY(task::Signature signature,
-         parts_.judge->describe(named.problem, std::string(parts_.eval.target)));
+  KW_TRY(task::Signature signature, parts_.judge->describe(named.problem, parts_.eval.target));
   std::lock_guard lock(mutex_);
   auto& kept = signatures_[named.key];
   if (!kept) kept = std::make_unique<const task::Signature>(std::move(signature));

@@ -136,8 +136,7 @@ Result<const PlanEnvironment::Traced*> PlanEnvironment::traced(const NamedProble
   request.problem = named.problem;
   KW_TRY(const std::string text, parts_.judge->trace(request, stop));
   KW_TRY(writer::Graph graph, writer::graph_from_json(text, "graph of " + named.problem.name));
-  KW_TRY(task::Signature signature,
-         parts_.judge->describe(named.problem, std::string(parts_.eval.target)));
+  KW_TRY(task::Signature signature, parts_.judge->describe(named.problem, parts_.eval.target));
   // What the writer lacks is the same in every strategy.
   const std::string plainest(writer::strategies(parts_.language).back());
   auto draft = writer::write_kernel(graph, signature, parts_.language, plainest);

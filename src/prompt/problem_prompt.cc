@@ -42,7 +42,8 @@ tiling: the sizes of blocks and vectors, and how ends that do not fit are handle
 std::string target_name(task::Language language, const PromptOptions& options) {
   if (task::is_interpreted(language, options.target))
     return "an NVIDIA GPU of compute capability 9.0 (judged by Triton's interpreter and compiler)";
-  std::string name = options.target == "cpu" ? "the CPU" : printable(options.target, 40);
+  std::string name = options.target == task::Target::kCpu ? std::string("the CPU")
+                                                          : std::string(to_string(options.target));
   if (!options.machine.empty()) name += fmt::format(" ({})", printable(options.machine, 200));
   return name;
 }

@@ -9,12 +9,13 @@
 #include "task/candidate.h"
 #include "task/problem.h"
 #include "task/signature.h"
+#include "task/target.h"
 
 namespace kw::prompt {
 
 // What the text says beside the problem itself; whoever judges knows it, this folder does not.
 struct PromptOptions {
-  std::string target = "cpu";
+  task::Target target = task::Target::kCpu;
   std::string machine;  // one line for people, "AMD EPYC 7B13, 2 cores"; empty: not mentioned
   int threads = 1;      // that the candidate may use while it is timed
   std::vector<std::string> build_flags;  // cpp: flags of every build; empty: not mentioned

@@ -113,7 +113,7 @@ std::string description_section(const Problem& problem) {
   return out;
 }
 
-std::string workloads_section(const Problem& problem, std::string_view target) {
+std::string workloads_section(const Problem& problem, task::Target target) {
   if (problem.is_module())
     return "One: the inputs that `get_inputs` makes, with fresh random values on every call.\n";
   std::vector<const task::Workload*> shown = problem.workloads_for(target);

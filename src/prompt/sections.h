@@ -12,7 +12,7 @@ std::string interface_section(const task::Problem& problem, const task::Signatur
                               task::Language language);
 // Axis values that are judged. Input distributions are not shown: they are part of what is tested.
 // Those for the target; all where there is none for it.
-std::string workloads_section(const task::Problem& problem, std::string_view target);
+std::string workloads_section(const task::Problem& problem, task::Target target);
 // What the policy allows, how correctness is decided, and how it is timed; a list of sentences.
 std::string rules_section(const task::Problem& problem, task::Language language,
                           const PromptOptions& options);

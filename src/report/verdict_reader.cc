@@ -62,7 +62,7 @@ Result<Run> read_verdicts(const std::filesystem::path& file) {
   run.kind = "verdicts";
   ProblemList problems(run);
   // Problem, candidate, its name and the target make an attempt; its place among the problem's.
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> places;
+  std::map<std::tuple<std::string, std::string, std::string, task::Target>, std::size_t> places;
   std::int64_t not_judged = 0, again = 0;
   auto add = [&](const task::Verdict& verdict) {
     ProblemRecord& problem = problems.at(verdict.problem_name, verdict.problem_hash);
@@ -75,7 +75,7 @@ Result<Run> read_verdicts(const std::filesystem::path& file) {
     attempt = attempt_of(verdict);
     attempt.id = std::to_string(place->second);
     add_value(run.baseline, verdict.baseline);
-    add_value(run.target, verdict.target);
+    add_value(run.target, std::string(to_string(verdict.target)));
   };
   KW_TRY(LinesRead lines, read_json_lines(file, [&](const Json& line) -> Status {
            if (line.is_object() && line.size() == 1 && line.contains("error")) {

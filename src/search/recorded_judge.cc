@@ -36,8 +36,7 @@ Result<task::Verdict> RecordedJudge::judge(gym::EvalRequest request, std::stop_t
   return runlog::stored_verdict(folder_, found->second);
 }
 
-Result<task::Signature> RecordedJudge::describe(const task::Problem& problem,
-                                                const std::string& target) {
+Result<task::Signature> RecordedJudge::describe(const task::Problem& problem, task::Target target) {
   return inner_.describe(problem, target);
 }
 

@@ -21,8 +21,7 @@ class RecordedJudge : public gym::Judge {
   RecordedJudge(std::filesystem::path folder, const runlog::Run& run, gym::Judge& inner);
   // kNotFound for a candidate that was not judged in that run.
   Result<task::Verdict> judge(gym::EvalRequest request, std::stop_token stop) override;
-  Result<task::Signature> describe(const task::Problem& problem,
-                                   const std::string& target) override;
+  Result<task::Signature> describe(const task::Problem& problem, task::Target target) override;
   bool may_recover() const override { return false; }
 
  private:

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "search/method.h"
 #include "task/candidate.h"
+#include "task/target.h"
 
 namespace kw::search {
 
@@ -20,7 +21,8 @@ struct Settings {
   int first = 4;           // metr
   double alpha = 1;        // metr
   std::uint64_t seed = 0;  // below 2^63
-  std::string language = "cpp", target = "cpu";
+  std::string language = "cpp";
+  task::Target target = task::Target::kCpu;
   std::string prompt_template = "zero_shot";
   std::string machine = {};  // machine whose facts a prompt tells; empty: this machine's CPU
 

@@ -52,7 +52,7 @@ double timing_seconds(const Settings& settings, double most, std::size_t workloa
   return std::min({most, each, std::max(kLast, left)});
 }
 
-std::size_t timed_workloads(const task::Problem& problem, const std::string& target) {
+std::size_t timed_workloads(const task::Problem& problem, task::Target target) {
   const auto is_timed = [&](const task::Workload& workload) {
     const task::WorkloadPolicy& policy = problem.workload_policy(workload.uuid);
     return policy.timed &&

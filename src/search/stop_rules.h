@@ -7,6 +7,7 @@
 #include "runlog/tree.h"
 #include "search/settings.h"
 #include "task/problem.h"
+#include "task/target.h"
 
 namespace kw::search {
 
@@ -24,6 +25,6 @@ bool is_overtime(const Settings& settings, double problem_seconds, double run_se
 double timing_seconds(const Settings& settings, double most, std::size_t workloads, double seconds);
 
 // How many of a problem's workloads are timed on a target.
-std::size_t timed_workloads(const task::Problem& problem, const std::string& target);
+std::size_t timed_workloads(const task::Problem& problem, task::Target target);
 
 }  // namespace kw::search

@@ -40,8 +40,7 @@ class RemoteJudge : public gym::Judge {
     return out;
   }
 
-  Result<task::Signature> describe(const task::Problem& problem,
-                                   const std::string& target) override {
+  Result<task::Signature> describe(const task::Problem& problem, task::Target target) override {
     if (problem.is_module() || problem.workloads.empty())
       return ask<task::Signature>(DescribeRequest{problem, target}, {});
     return task::signature_of(problem.definition(), problem.workloads.front());
@@ -55,7 +54,7 @@ class RemoteJudge : public gym::Judge {
     KW_TRY(TracedText traced, ask<TracedText>(request, stop));
     return std::move(traced.graph);
   }
-  Result<gym::Capabilities> capabilities(const std::string& target) override {
+  Result<gym::Capabilities> capabilities(task::Target target) override {
     return ask<gym::Capabilities>(CapabilitiesRequest{target}, {});
   }
 

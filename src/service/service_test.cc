@@ -157,9 +157,9 @@ TEST_F(ServiceTest, EveryCallOfAJudgeGoesTheSameWay) {
   findings.passing = {"zeros"};
   findings.reference_ms = 0.5;
   check.workloads = {{"w1", findings}};
-  check.targets = {
-      {"cpu", gym::Quarantine{gym::QuarantineCause::kTrivialCandidate, {"zeros"}, "why"}},
-      {"interpret", std::nullopt}};
+  check.targets = {{task::Target::kCpu,
+                    gym::Quarantine{gym::QuarantineCause::kTrivialCandidate, {"zeros"}, "why"}},
+                   {task::Target::kInterpret, std::nullopt}};
   check.not_checked = {"w2"};
   gym.on_check = [&](const gym::CheckRequest& request, const std::stop_token&) {
     EXPECT_EQ(request.problem.hash, module.hash);
@@ -180,8 +180,9 @@ TEST_F(ServiceTest, EveryCallOfAJudgeGoesTheSameWay) {
     EXPECT_TRUE(problem.is_module());
     return signature;
   };
-  gym.on_capabilities = [](const std::string& target) -> Result<gym::Capabilities> {
-    if (target != "cpu") return fail(ErrorCode::kUnsupported, "no target {}", target);
+  gym.on_capabilities = [](task::Target target) -> Result<gym::Capabilities> {
+    if (target != task::Target::kCpu)
+      return fail(ErrorCode::kUnsupported, "no target {}", to_string(target));
     gym::Capabilities out;
     out.available = out.clock = true;
     out.languages = {"cpp", "python"};
@@ -197,11 +198,11 @@ TEST_F(ServiceTest, EveryCallOfAJudgeGoesTheSameWay) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(refused.error().message(), server->origin() + ": no workload w9");
-  const auto described = judge->describe(module, "cpu");
+  const auto described = judge->describe(module, task::Target::kCpu);
   ASSERT_TRUE(described.has_value()) << described.error().message();
   EXPECT_EQ(to_json(*described), to_json(signature));
-  EXPECT_EQ(to_json(judge->capabilities("cpu").value())["languages"].size(), 2U);
-  EXPECT_EQ(judge->capabilities("moon").error().code(), ErrorCode::kUnsupported);
+  EXPECT_EQ(to_json(judge->capabilities(task::Target::kCpu).value())["languages"].size(), 2U);
+  EXPECT_EQ(judge->capabilities(task::Target::kCuda).error().code(), ErrorCode::kUnsupported);
 }
 
 TEST_F(ServiceTest, AnAnswerOfAnotherKindIsRefused) {

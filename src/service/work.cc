@@ -21,7 +21,8 @@ static_assert(std::variant_size_v<WorkAnswer> == kAnswers.size());
 template <typename Request>
 Result<Json> with_problem(std::string_view kind, const Request& request) {
   KW_TRY(const task::PortableProblem problem, task::portable_problem(request.problem));
-  return Json{{"kind", kind}, {"target", request.target}, {"problem", task::to_json(problem)}};
+  return Json{
+      {"kind", kind}, {"target", to_string(request.target)}, {"problem", task::to_json(problem)}};
 }
 
 template <typename Request>
@@ -47,7 +48,7 @@ struct Writer {
     return with_problem("describe", request);
   }
   Result<Json> operator()(const CapabilitiesRequest& request) const {
-    return Json{{"kind", "capabilities"}, {"target", request.target}};
+    return Json{{"kind", "capabilities"}, {"target", to_string(request.target)}};
   }
 };
 
@@ -126,7 +127,7 @@ AnswerSummary summary_of(const WorkAnswer& answer) {
           .problem = printable(verdict->problem_name, kMaxWordBytes),
           .candidate = printable(verdict->candidate_name, kMaxWordBytes),
           .language = printable(verdict->language, kMaxWordBytes),
-          .target = printable(verdict->target, kMaxWordBytes),
+          .target = std::string(to_string(verdict->target)),
           .speedup = verdict->speedup ? verdict->speedup->median : 0};
 }
 

@@ -13,16 +13,17 @@
 #include "service/answer_summary.h"
 #include "task/portable_problem.h"
 #include "task/signature.h"
+#include "task/target.h"
 #include "task/verdict.h"
 
 namespace kw::service {
 
 struct DescribeRequest {
   task::Problem problem;
-  std::string target = "cpu";
+  task::Target target = task::Target::kCpu;
 };
 struct CapabilitiesRequest {
-  std::string target = "cpu";
+  task::Target target = task::Target::kCpu;
 };
 using Work = std::variant<gym::EvalRequest, gym::CheckRequest, gym::TraceRequest, DescribeRequest,
                           CapabilitiesRequest>;

@@ -58,7 +58,7 @@ KernelBenchResult kernelbench_result(const Verdict& verdict, std::int64_t sample
   out.sample_id = sample_id;
   out.compiled = verdict.kernelbench.compiled;
   out.correctness = verdict.kernelbench.correctness && verdict.outcome != Outcome::kViolation;
-  out.metadata = {{"hardware", hardware}, {"device", verdict.target}};
+  out.metadata = {{"hardware", hardware}, {"device", to_string(verdict.target)}};
   Json ours = {{"outcome", to_string(verdict.outcome)},
                {"problem_hash", verdict.problem_hash},
                {"candidate_hash", verdict.candidate_hash}};
@@ -68,7 +68,8 @@ KernelBenchResult kernelbench_result(const Verdict& verdict, std::int64_t sample
   if (!out.correctness) return out;
   out.runtime_ms = verdict.kernelbench.runtime_ms;
   if (verdict.times && !verdict.times->candidate_samples_ms.empty()) {
-    out.runtime_stats = statistics(verdict.times->candidate_samples_ms, hardware, verdict.target);
+    out.runtime_stats = statistics(verdict.times->candidate_samples_ms, hardware,
+                                   std::string(to_string(verdict.target)));
     if (out.runtime_ms < 0) out.runtime_ms = out.runtime_stats["mean"].get<double>();
   }
   return out;

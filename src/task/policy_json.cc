@@ -136,17 +136,13 @@ Result<WorkloadPolicy> workload_policy_from_json(const Json& value, const std::s
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   WorkloadPolicy out;
   if (reader.find("targets") != nullptr) {
-    KW_TRY(out.targets, reader.strings_or_empty("targets"));
-    std::vector<std::string> known;
-    for (const Target target : all_targets()) known.emplace_back(to_string(target));
-    if (out.targets.empty())
+    KW_TRY(const std::vector<std::string> names, reader.strings_or_empty("targets"));
+    if (names.empty())
       return fail(ErrorCode::kInvalidArgument, "{}: empty", reader.path("targets"));
-    for (const std::string& target : out.targets) {
-      if (std::find(known.begin(), known.end(), target) != known.end()) continue;
-      return fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}{}",
-                  reader.path("targets"), printable(target, 60), join(known, ", "),
-                  text::suggestion(target, known));
-    }
+    auto targets = parse_targets(names);
+    if (!targets)
+      return tl::unexpected(std::move(targets).error().with_context(reader.path("targets")));
+    out.targets = *std::move(targets);
   }
   KW_TRY(out.label, reader.string_or("label", ""));
   KW_TRY(out.timed, reader.boolean_or("timed", true));

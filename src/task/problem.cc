@@ -20,12 +20,12 @@ const WorkloadPolicy& Problem::workload_policy(const std::string& uuid) const {
   return found == policy.workloads.end() ? kDefault : found->second;
 }
 
-bool Problem::is_for(const std::string& uuid, std::string_view target) const {
+bool Problem::is_for(const std::string& uuid, Target target) const {
   const auto& targets = workload_policy(uuid).targets;
   return std::find(targets.begin(), targets.end(), target) != targets.end();
 }
 
-std::vector<const Workload*> Problem::workloads_for(std::string_view target) const {
+std::vector<const Workload*> Problem::workloads_for(Target target) const {
   std::vector<const Workload*> chosen;
   for (const Workload& workload : workloads) {
     if (is_for(workload.uuid, target)) chosen.push_back(&workload);

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "task/target.h"
 #include "tensor/dtype.h"
 
 namespace kw::task {
@@ -116,10 +117,10 @@ struct InputPolicy {
 InputDomain domain_of(const InputPolicy& policy);
 
 struct WorkloadPolicy {
-  std::vector<std::string> targets = {"cpu"};  // of cpu, cuda, interpret
-  std::string label;                           // "main", "odd sizes", "spikes": for people
-  bool timed = true;                           // false: correctness only
-  std::map<std::string, InputPolicy> inputs;   // overrides Policy::inputs
+  std::vector<Target> targets = {Target::kCpu};
+  std::string label;                          // "main", "odd sizes", "spikes": for people
+  bool timed = true;                          // false: correctness only
+  std::map<std::string, InputPolicy> inputs;  // overrides Policy::inputs
 };
 
 struct Policy {
@@ -157,9 +158,8 @@ struct Problem {
   const Definition& definition() const { return std::get<Definition>(body); }
   const Module& module() const { return std::get<Module>(body); }
   const WorkloadPolicy& workload_policy(const std::string& uuid) const;
-  // target: cpu, cuda or interpret.
-  bool is_for(const std::string& uuid, std::string_view target) const;
-  std::vector<const Workload*> workloads_for(std::string_view target) const;
+  bool is_for(const std::string& uuid, Target target) const;
+  std::vector<const Workload*> workloads_for(Target target) const;
 };
 
 Json to_json(const Policy& policy);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "task/flags.h"
 #include "task/launch_comments.h"
+#include "task/target.h"
 #include "text/base64.h"
 #include "text/names.h"
 #include "text/text_file.h"
@@ -260,9 +261,9 @@ Result<Candidate> solution_without_hash(const Json& value, const std::string& wh
 
 Json solution_to_json(const Candidate& candidate, const std::string& definition) {
   bool renamed = candidate.language == Language::kPtx || candidate.language == Language::kCubin;
-  bool on_cpu = candidate.language == Language::kCpp || candidate.language == Language::kPython;
+  const bool on_cpu = route(candidate.language, Target::kCpu) == Target::kCpu;
   std::vector<std::string> hardware = candidate.target_hardware;
-  if (hardware.empty()) hardware.emplace_back(on_cpu ? "cpu" : "cuda");
+  if (hardware.empty()) hardware.emplace_back(to_string(on_cpu ? Target::kCpu : Target::kCuda));
   Json out = {{"name", candidate.name},
               {"definition", candidate.definition.empty() ? definition : candidate.definition},
               {"author", candidate.author.empty() ? "unknown" : candidate.author}};

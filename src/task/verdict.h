@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "task/gpu_facts.h"
+#include "task/target.h"
 
 namespace kw::task {
 
@@ -122,7 +123,7 @@ struct Cost {
 
 struct Verdict {
   static constexpr int kSchema = 1;
-  std::string target = "cpu";
+  Target target = Target::kCpu;
   EvidenceLevel evidence_level = EvidenceLevel::kTimed;
   std::string problem_name, problem_hash;
   std::string candidate_name, candidate_hash, language;

@@ -147,7 +147,7 @@ std::vector<OutputError> worst_errors(const std::vector<WorkloadVerdict>& worklo
 
 Json to_json(const Verdict& verdict) {
   Json out = {{"schema", Verdict::kSchema},
-              {"target", verdict.target},
+              {"target", to_string(verdict.target)},
               {"evidence_level", to_string(verdict.evidence_level)},
               {"problem", {{"name", verdict.problem_name}, {"hash", verdict.problem_hash}}},
               {"candidate",

@@ -250,7 +250,11 @@ Result<Verdict> verdict_from_json(const Json& value, const std::string& where) {
     return fail(ErrorCode::kInvalidArgument, "{}: this program reads schema {}, found {}",
                 reader.path("schema"), Verdict::kSchema, schema);
   }
-  KW_TRY(out.target, reader.string("target"));
+  KW_TRY(const std::string target, reader.string("target"));
+  auto known_target = parse_target(target);
+  if (!known_target)
+    return tl::unexpected(std::move(known_target).error().with_context(reader.path("target")));
+  out.target = *known_target;
   KW_TRY(std::string level, reader.string("evidence_level"));
   auto known = evidence_level_from_string(level);
   if (!known) {

@@ -143,7 +143,7 @@ class Arena {
   }
   const fs::path& secret() const { return secret_; }
   bool has_triton() const {
-    auto languages = gym_->capabilities("cpu").value().languages;
+    auto languages = gym_->capabilities(task::Target::kCpu).value().languages;
     return std::ranges::find(languages, "triton") != languages.end();
   }
 

@@ -58,7 +58,7 @@ class CudaGymTest : public testing::Test {
   void SetUp() override {
     if (auto found = cuda::list_devices(); !found)
       GTEST_SKIP() << "no GPU: " << found.error().message();
-    request_.options.target = "cuda";
+    request_.options.target = task::Target::kCuda;
     request_.options.timing = false;
     request_.options.timeout_seconds = 2;
     request_.problem = task::load_problem(folder_->path() / "line", {}).value();

@@ -32,7 +32,7 @@ class CudaTriton : public CudaGymTest {
            "    return y\n";
   }
   bool has_triton() const {
-    const auto languages = gym_->capabilities("cuda").value().languages;
+    const auto languages = gym_->capabilities(task::Target::kCuda).value().languages;
     return std::ranges::find(languages, "triton") != languages.end();
   }
 };

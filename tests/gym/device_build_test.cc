@@ -115,7 +115,7 @@ TEST_F(DeviceBuildTest, HonestKernelsBecomePlansThatResolve) {
     const auto candidate = task::load_candidate(file.path());
     ASSERT_TRUE(candidate) << candidate.error().message();
     for (const task::Workload& workload : problem->workloads) {
-      if (problem->policy.workloads.at(workload.uuid).targets != std::vector<std::string>{"cuda"})
+      if (problem->policy.workloads.at(workload.uuid).targets != std::vector{task::Target::kCuda})
         continue;
       const auto sizes =
           task::signature_of(std::get<task::Definition>(problem->body), workload).value();

@@ -172,7 +172,8 @@ class Exclusive : public testing::Test {
 
 TEST_F(Exclusive, AnotherJudgementStandsStillAndItsClocksToo) {
   auto gym = start_gym(1);
-  if (!gym->capabilities("cpu").value().freeze) GTEST_SKIP() << "nothing can be frozen here";
+  if (!gym->capabilities(task::Target::kCpu).value().freeze)
+    GTEST_SKIP() << "nothing can be frozen here";
   auto judged = gym->submit(spinning(), std::chrono::steady_clock::time_point::max(), {});
   while (!stage_.begun) std::this_thread::sleep_for(1ms);
   TimingLock measuring = TimingLock::open().value();

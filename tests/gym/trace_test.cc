@@ -56,7 +56,7 @@ def get_init_inputs():
 
 // The gym's text, read as the writer reads it.
 Result<writer::Graph> trace(Gym& gym, const TraceRequest& request, const std::stop_token& stop) {
-  KW_TRY(std::string text, gym.trace(request, "cpu", stop));
+  KW_TRY(std::string text, gym.trace(request, task::Target::kCpu, stop));
   return writer::graph_from_json(text, "graph of " + request.problem.name);
 }
 

@@ -67,7 +67,7 @@ class Triton : public testing::Test {
     delete folder_;
   }
   void SetUp() override {
-    auto languages = gym_->capabilities("cpu").value().languages;
+    auto languages = gym_->capabilities(task::Target::kCpu).value().languages;
     if (std::find(languages.begin(), languages.end(), "triton") != languages.end()) return;
     ASSERT_EQ(std::getenv("KW_REQUIRE_TRITON"), nullptr) << "triton is not installed";
     GTEST_SKIP() << "triton is not installed";

@@ -92,11 +92,11 @@ TEST(Suite, WorkloadsAreUniqueAndLabelled) {
   }
 }
 
-std::vector<WorkloadPolicy> policies_for(const Problem& problem, const std::string& target) {
+std::vector<WorkloadPolicy> policies_for(const Problem& problem, Target target) {
   std::vector<WorkloadPolicy> out;
   for (const Workload& workload : problem.workloads) {
     const WorkloadPolicy& policy = problem.workload_policy(workload.uuid);
-    if (policy.targets == std::vector<std::string>{target}) out.push_back(policy);
+    if (policy.targets == std::vector{target}) out.push_back(policy);
   }
   return out;
 }
@@ -106,9 +106,9 @@ std::vector<WorkloadPolicy> policies_for(const Problem& problem, const std::stri
 TEST(Suite, EveryProblemHasWorkloadsForEveryTarget) {
   for (const Problem* problem : definitions()) {
     SCOPED_TRACE(problem->name);
-    auto cpu = policies_for(*problem, "cpu");
-    auto interpret = policies_for(*problem, "interpret");
-    auto cuda = policies_for(*problem, "cuda");
+    auto cpu = policies_for(*problem, Target::kCpu);
+    auto interpret = policies_for(*problem, Target::kInterpret);
+    auto cuda = policies_for(*problem, Target::kCuda);
     EXPECT_EQ(cpu.size() + interpret.size() + cuda.size(), problem->workloads.size());
     EXPECT_GE(cpu.size(), 3U);
     EXPECT_GE(interpret.size(), 2U);
@@ -121,7 +121,7 @@ TEST(Suite, EveryProblemHasWorkloadsForEveryTarget) {
 
 // Whoever takes the first workload gets the timed one of the cpu.
 TEST(Suite, WorkloadsAreOrderedByTarget) {
-  const std::vector<std::string> order = {"cpu", "interpret", "cuda"};
+  const std::vector<Target> order = {Target::kCpu, Target::kInterpret, Target::kCuda};
   for (const Problem* problem : definitions()) {
     auto place = [&](const Workload& workload) {
       return std::ranges::find(order, problem->workload_policy(workload.uuid).targets.at(0));
@@ -142,11 +142,11 @@ std::size_t total_bytes(const Signature& signature) {
 TEST(Suite, SizesFitTheTarget) {
   for (const Problem* problem : definitions()) {
     for (const Workload& workload : problem->workloads) {
-      const std::string& target = problem->workload_policy(workload.uuid).targets.at(0);
+      const Target target = problem->workload_policy(workload.uuid).targets.at(0);
       auto signature = signature_of(problem->definition(), workload, problem->policy.statics);
       ASSERT_TRUE(signature) << problem->name << ": " << signature.error().message();
-      std::size_t most = std::size_t{target == "interpret" ? 16U : 4096U} << 20;
-      EXPECT_LE(total_bytes(*signature), most) << problem->name << " for " << target;
+      std::size_t most = std::size_t{target == Target::kInterpret ? 16U : 4096U} << 20;
+      EXPECT_LE(total_bytes(*signature), most) << problem->name << " for " << to_string(target);
     }
   }
 }

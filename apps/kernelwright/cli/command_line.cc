@@ -112,7 +112,7 @@ Grammar::Grammar() {
   text(*of_prompt, "PROBLEM", prompt.problem, "", "as for eval")->required();
   text(*of_prompt, "--language", prompt.language, "NAME",
        "that the model shall write: cpp, python or triton");
-  text(*of_prompt, "--target", prompt.target, "NAME", "that the kernel shall run on");
+  target_name(*of_prompt, "--target", prompt.target, "NAME", "that the kernel shall run on");
   number(*of_prompt, "--threads", prompt.threads, "N", "that the kernel may use");
   text(*of_prompt, "--template", prompt.prompt_template, "NAME",
        "zero_shot, one_shot, hardware, plan_first or full");

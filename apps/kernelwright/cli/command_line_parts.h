@@ -9,6 +9,7 @@
 
 #include "kernelwright/cli/options.h"
 #include "kernelwright/cli/settings.h"
+#include "task/target.h"
 
 namespace kw::front {
 
@@ -21,6 +22,9 @@ inline CLI::Option* text(CLI::App& app, const char* name, std::string& value, co
                          const char* description) {
   return app.add_option(name, value, description)->type_name(type)->capture_default_str();
 }
+
+CLI::Option* target_name(CLI::App& app, const char* name, task::Target& value, const char* type,
+                         const char* description);
 
 // CLI11 checks before it converts, so that the sentence about a word that is no number is ours.
 template <typename Number>

@@ -48,7 +48,7 @@ TEST(CommandLine, EvalTakesAllItsFlags) {
   EXPECT_EQ(eval.options.timeout_seconds, 2.5);
   EXPECT_EQ(eval.options.max_seconds, 5);
   EXPECT_EQ(eval.baseline, "compile");
-  EXPECT_EQ(eval.options.target, "cuda");
+  EXPECT_EQ(eval.options.target, task::Target::kCuda);
   EXPECT_TRUE(eval.options.precise);
   EXPECT_FALSE(eval.options.store_evidence);
   EXPECT_FALSE(eval.options.timing);

@@ -83,7 +83,7 @@ void add_filter(CLI::App& data, DataFilterCommand& o, const AddCommand& add) {
   add_samples(c, o.in, kSamples);
   add_described(c, o);
   c.get_option("--out")->required();
-  text(c, "--target", o.eval.target, "NAME", "what candidates run on")->group("Judging");
+  target_name(c, "--target", o.eval.target, "NAME", "what candidates run on")->group("Judging");
   number(c, "--threads", o.eval.threads, "N", "for candidate and baseline")->group("Judging");
   number(c, "--max-seconds", o.eval.max_seconds, "S", "for measuring one workload")
       ->group("Judging");

@@ -24,6 +24,16 @@ CLI::Option* from_word(CLI::App& app, const OptionFacts& facts, const std::strin
 
 }  // namespace
 
+CLI::Option* target_name(CLI::App& app, const char* name, task::Target& value, const char* type,
+                         const char* description) {
+  const OptionFacts facts{.flag = name, .value = type, .help = description};
+  return from_word(app, facts, std::string(to_string(value)),
+                   [&value](const std::string& word) -> Status {
+                     KW_TRY(value, task::parse_target(word));
+                     return {};
+                   });
+}
+
 CLI::Option* wide_number(CLI::App& app, const OptionFacts& facts, std::uint64_t& value) {
   return from_word(app, facts, std::to_string(value), [&value](const std::string& word) -> Status {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);

@@ -10,6 +10,7 @@
 
 #include "base/option_facts.h"
 #include "kernelwright/cli/command_line_parts.h"
+#include "task/target.h"
 
 namespace kw::front {
 
@@ -30,6 +31,8 @@ void add_option(CLI::App& app, const OptionFacts& facts, T& value) {
                      : flag(app, facts.flag, value, facts.help);
   } else if constexpr (std::is_same_v<T, std::string>) {
     added = text(app, facts.flag, value, facts.value, facts.help);
+  } else if constexpr (std::is_same_v<T, task::Target>) {
+    added = target_name(app, facts.flag, value, facts.value, facts.help);
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     added = app.add_option(facts.flag, value, facts.help)
                 ->type_name(facts.value)

@@ -14,6 +14,7 @@
 #include "kernelwright/cli/service_address.h"
 #include "link/generate_request.h"
 #include "search/settings.h"
+#include "task/target.h"
 
 namespace kw::front {
 
@@ -88,7 +89,7 @@ struct PromptCommand {
   std::string problem;
   std::vector<std::string> set;
   std::string language = "cpp";
-  std::string target = "cpu";
+  task::Target target = task::Target::kCpu;
   int threads = 1;
   std::string prompt_template = "zero_shot";
   std::string machine;

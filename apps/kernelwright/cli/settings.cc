@@ -55,6 +55,10 @@ Status read(std::string_view text, std::uint64_t& out) {
   return {};
 }
 
+Status read(std::string_view text, task::Target& out) {
+  KW_TRY(out, task::parse_target(unquoted(text)));
+  return {};
+}
 Status read(std::string_view text, gym::Baseline& out) {
   KW_TRY(out, gym::baseline_from_word(unquoted(text)));
   return {};

@@ -28,8 +28,7 @@ class LazyJudge : public gym::Judge {
     KW_TRY(gym::Judge * gym, started());
     return gym->judge(std::move(request), std::move(stop));
   }
-  Result<task::Signature> describe(const task::Problem& problem,
-                                   const std::string& target) override {
+  Result<task::Signature> describe(const task::Problem& problem, task::Target target) override {
     KW_TRY(gym::Judge * gym, started());
     return gym->describe(problem, target);
   }

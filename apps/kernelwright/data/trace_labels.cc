@@ -20,7 +20,7 @@ Result<gym::Judge*> TraceLabels::started() {
 
 Result<task::Signature> TraceLabels::describe(const task::Problem& problem) {
   KW_TRY(gym::Judge * judge, started());
-  return judge->describe(problem, "cpu");
+  return judge->describe(problem, task::Target::kCpu);
 }
 
 Result<data::Labels> TraceLabels::trace(const data::Sample& sample) {

@@ -234,7 +234,7 @@ std::string card(const Verdict& verdict, bool colour) {
   if (verdict.speedup) out += fmt::format("  {}", paint.bold(speedup_text(*verdict.speedup)));
   out +=
       fmt::format("  {}\n", paint.dim(fmt::format("{}, {}, {}", printable(verdict.problem_name, 80),
-                                                  verdict.language, verdict.target)));
+                                                  verdict.language, to_string(verdict.target))));
   add_row(out, paint, "time", times_text(verdict));
   add_rivals(out, paint, verdict);
   add_workloads(out, paint, verdict);

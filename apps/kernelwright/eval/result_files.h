@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "os/journal.h"
 #include "task/problem.h"
+#include "task/target.h"
 #include "task/trace.h"
 #include "task/verdict.h"
 
@@ -17,7 +18,8 @@ namespace kw::front {
 
 // A stored verdict stands for a new request if this is equal.
 struct ResumeKey {
-  std::string problem_hash, candidate_hash, candidate_name, target;
+  std::string problem_hash, candidate_hash, candidate_name;
+  task::Target target = task::Target::kCpu;
   auto operator<=>(const ResumeKey&) const = default;
 };
 

@@ -221,8 +221,9 @@ TEST(ProblemReport, ARowIsReadAsItWasWritten) {
   row.names = {"zeros"};
   row.failing = {"u"};
   row.seconds = 1.5;
-  row.workloads = {{"u", "main", {"cpu"}, true, {"", false, true, {"zeros"}, {"x"}, 2.5}},
-                   {"v", "", {"cuda"}, false, {}}};
+  row.workloads = {
+      {"u", "main", {task::Target::kCpu}, true, {"", false, true, {"zeros"}, {"x"}, 2.5}},
+      {"v", "", {task::Target::kCuda}, false, {}}};
   Json json = to_json(row);
   auto again = problem_report_from_json(json);
   ASSERT_TRUE(again) << again.error().message();
@@ -237,8 +238,9 @@ TEST(ProblemReport, WeakWorkloadsOfAnAdmittedProblem) {
   ProblemReport row;
   row.name = "n";
   row.verdict = CheckVerdict::kAdmitted;
-  row.workloads = {{"u", "main", {"cpu"}, true, {"", false, false, {"zeros"}, {}, 2.5}},
-                   {"12345678-9", "", {"cpu"}, true, {"", false, false, {}, {}, 3.5}}};
+  row.workloads = {
+      {"u", "main", {task::Target::kCpu}, true, {"", false, false, {"zeros"}, {}, 2.5}},
+      {"12345678-9", "", {task::Target::kCpu}, true, {"", false, false, {}, {}, 3.5}}};
   EXPECT_EQ(report_line(row),
             "admitted          n  (zeros passes on main: other workloads catch it)\n");
   EXPECT_NE(

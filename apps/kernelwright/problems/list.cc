@@ -20,10 +20,10 @@ namespace {
 using task::Problem;
 
 struct Needs {
-  std::vector<std::string> targets;  // that a workload is for
-  std::vector<std::string> dtypes;   // of inputs and outputs; empty: unknown until a module runs
+  std::vector<task::Target> targets;  // that a workload is for
+  std::vector<std::string> dtypes;    // of inputs and outputs; empty: unknown until a module runs
   // Inputs and outputs of the largest workload of a target that has one.
-  std::map<std::string, std::uint64_t> memory_bytes;
+  std::map<task::Target, std::uint64_t> memory_bytes;
 };
 
 // A module has none, since its reference would have to run for it.
@@ -41,16 +41,15 @@ std::optional<std::uint64_t> bytes_of(const Problem& problem, const task::Worklo
 
 Needs needs_of(const Problem& problem) {
   Needs out;
-  for (const task::Target each : task::all_targets()) {
-    const std::string_view target = to_string(each);
+  for (const task::Target target : task::all_targets()) {
     auto workloads = problem.workloads_for(target);
     for (const task::Workload* workload : workloads) {
       auto bytes = bytes_of(problem, *workload);
       if (!bytes) continue;
-      auto& largest = out.memory_bytes[std::string(target)];
+      auto& largest = out.memory_bytes[target];
       largest = std::max(largest, *bytes);
     }
-    if (!workloads.empty()) out.targets.emplace_back(target);
+    if (!workloads.empty()) out.targets.push_back(target);
   }
   if (problem.is_module()) return out;
   std::set<tensor::DType> dtypes;
@@ -66,18 +65,24 @@ Json summary_with_needs(const Problem& problem) {
   Json out = problem_summary(problem);
   out["targets"] = needs.targets;
   out["dtypes"] = needs.dtypes;
-  for (const char* target : {"cpu", "cuda"}) {
+  for (const task::Target target : {task::Target::kCpu, task::Target::kCuda}) {
     auto found = needs.memory_bytes.find(target);
-    out["memory_bytes"][target] =
+    out["memory_bytes"][to_string(target)] =
         found == needs.memory_bytes.end() ? Json(nullptr) : Json(found->second);
   }
   out["library"] = to_string(problem.policy.library);
   return out;
 }
 
-std::string memory_text(const Needs& needs, const char* target) {
+std::string memory_text(const Needs& needs, task::Target target) {
   auto found = needs.memory_bytes.find(target);
   return found == needs.memory_bytes.end() ? "-" : format_bytes(found->second);
+}
+
+std::vector<std::string> names_of(const std::vector<task::Target>& targets) {
+  std::vector<std::string> out;
+  for (const task::Target target : targets) out.emplace_back(to_string(target));
+  return out;
 }
 
 std::string or_dash(const std::vector<std::string>& words) {
@@ -93,10 +98,10 @@ Row row_of(const Problem& problem) {
           std::string(kind_of(problem)),
           fmt::format("{} ({} timed)", counts["workloads"].get<std::size_t>(),
                       counts["timed_workloads"].get<std::size_t>()),
-          or_dash(needs.targets),
+          or_dash(names_of(needs.targets)),
           or_dash(needs.dtypes),
-          memory_text(needs, "cpu"),
-          memory_text(needs, "cuda"),
+          memory_text(needs, task::Target::kCpu),
+          memory_text(needs, task::Target::kCuda),
           std::string(to_string(problem.policy.library))};
 }
 

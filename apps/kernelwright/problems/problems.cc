@@ -110,7 +110,7 @@ Json problem_summary(const Problem& problem) {
 }
 
 Result<task::Signature> signature_for(const Problem& problem, const Services& services,
-                                      const std::string& target) {
+                                      task::Target target) {
   if (!problem.is_module()) {
     if (problem.workloads.empty())
       return fail(ErrorCode::kInvalidArgument, "{} has no workload", problem.origin);
@@ -127,7 +127,7 @@ Result<int> run_problems_show(const ProblemsShowCommand& command, const Services
         services.console.out(command.json ? json_line(whole(problem)) : text_of(problem)));
     return 0;
   }
-  KW_TRY(task::Signature signature, signature_for(problem, services, "cpu"));
+  KW_TRY(task::Signature signature, signature_for(problem, services, task::Target::kCpu));
   Json json = whole(problem);
   json["signature"] = to_json(signature);
   json["problem_h"] = problem_header(signature, false);

@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "kernelwright/cli/options.h"
 #include "kernelwright/services.h"
+#include "task/target.h"
 
 namespace kw::front {
 
@@ -19,6 +20,6 @@ Json problem_summary(const task::Problem& problem);
 // The interface of the problem's first workload. A module's reference must run for it, in the gym's
 // sandbox.
 Result<task::Signature> signature_for(const task::Problem& problem, const Services& services,
-                                      const std::string& target);
+                                      task::Target target);
 
 }  // namespace kw::front

@@ -38,12 +38,12 @@ std::string_view cause_name(QuarantineCause cause) {
   return "";
 }
 
-bool contains(const std::vector<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+bool contains(const std::vector<task::Target>& list, task::Target target) {
+  return std::find(list.begin(), list.end(), target) != list.end();
 }
 
 // The workloads of this target at which the quarantine's reason holds.
-std::vector<std::string> failing_at(const ProblemReport& report, const std::string& target,
+std::vector<std::string> failing_at(const ProblemReport& report, task::Target target,
                                     const gym::Quarantine& quarantine) {
   std::vector<std::string> out;
   bool of_reference = quarantine.names.empty();
@@ -105,7 +105,11 @@ Result<ProblemReport::Workload> workload_from_json(const Json& value, const std:
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
   KW_TRY(out.uuid, reader.string("uuid"));
   KW_TRY(out.label, reader.string("label"));
-  KW_TRY(out.targets, reader.strings_or_empty("targets"));
+  KW_TRY(const std::vector<std::string> names, reader.strings_or_empty("targets"));
+  auto targets = task::parse_targets(names);
+  if (!targets)
+    return tl::unexpected(std::move(targets).error().with_context(reader.path("targets")));
+  out.targets = *std::move(targets);
   KW_TRY(out.checked, reader.boolean("checked"));
   KW_TRY(out.findings.failure, reader.string_or("failure", ""));
   KW_TRY(out.findings.reference_failed, reader.boolean_or("reference_failed", false));
@@ -190,9 +194,10 @@ ProblemReport report_of(const task::Problem& problem, const std::string& origin,
     report.verdict = failed ? CheckVerdict::kReferenceFailed : CheckVerdict::kQuarantined;
     report.cause = cause_name(quarantine.cause);
     report.reason = quarantine.reason;
-    if (target.name != "cpu") report.reason = "target " + target.name + ": " + report.reason;
+    if (target.target != task::Target::kCpu)
+      report.reason = fmt::format("target {}: {}", to_string(target.target), report.reason);
     report.names = quarantine.names;
-    report.failing = failing_at(report, target.name, quarantine);
+    report.failing = failing_at(report, target.target, quarantine);
     break;
   }
   return report;

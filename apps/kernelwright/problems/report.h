@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "gym/problem_check.h"
 #include "task/problem_source.h"
+#include "task/target.h"
 
 namespace kw::front {
 
@@ -26,7 +27,7 @@ std::string_view to_string(CheckVerdict verdict);
 struct ProblemReport {
   struct Workload {
     std::string uuid, label;
-    std::vector<std::string> targets;
+    std::vector<task::Target> targets;
     bool checked = false;
     gym::AdmissionFindings findings;
   };

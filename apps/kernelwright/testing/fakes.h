@@ -137,14 +137,14 @@ class FakeJudge : public gym::Judge {
     gym::ProblemCheck out;
     for (const task::Workload& workload : request.problem.workloads) {
       const auto& targets = request.problem.workload_policy(workload.uuid).targets;
-      if (targets == std::vector<std::string>{"cuda"}) {
+      if (targets == std::vector{task::Target::kCuda}) {
         out.not_checked.push_back(workload.uuid);
       } else {
         out.workloads.push_back({workload.uuid, {}});
       }
     }
     if (out.workloads.empty()) return out;
-    out.targets.push_back({"cpu", std::nullopt});
+    out.targets.push_back({task::Target::kCpu, std::nullopt});
     auto found = gym_.quarantines.find(name);
     if (found == gym_.quarantines.end()) return out;
     out.targets[0].quarantine = found->second;
@@ -160,7 +160,7 @@ class FakeJudge : public gym::Judge {
     }
     return out;
   }
-  Result<task::Signature> describe(const task::Problem&, const std::string&) override {
+  Result<task::Signature> describe(const task::Problem&, task::Target) override {
     task::Signature signature;
     task::Argument x;
     x.name = "x";
@@ -186,9 +186,10 @@ class FakeJudge : public gym::Judge {
     graph.outputs = {writer::ValueId::input(0)};
     return writer::to_json_text(graph);
   }
-  Result<gym::Capabilities> capabilities(const std::string& target) override {
-    if (target != "cpu")
-      return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build", target);
+  Result<gym::Capabilities> capabilities(task::Target target) override {
+    if (target != task::Target::kCpu)
+      return fail(ErrorCode::kUnsupported, "target \"{}\" is not available in this build",
+                  to_string(target));
     gym::Capabilities out;
     out.available = out.isolation = out.clock = true;
     out.languages = {"cpp", "python"};

@@ -80,7 +80,7 @@ class MarkJudge : public gym::Judge {
       out.speedup = task::Speedup{speedup, speedup * 0.9, speedup * 1.1};
     return out;
   }
-  Result<task::Signature> describe(const task::Problem& problem, const std::string&) override {
+  Result<task::Signature> describe(const task::Problem& problem, task::Target) override {
     return task::signature_of(problem.definition(), problem.workloads[0]);
   }
 

@@ -18,6 +18,7 @@
 #include "task/candidate.h"
 #include "task/problem.h"
 #include "task/signature.h"
+#include "task/target.h"
 #include "task/verdict.h"
 
 namespace kw::gym {
@@ -106,10 +107,10 @@ class BenchSession {
 class Bench {
  public:
   virtual ~Bench() = default;
-  // The target of the workloads that run here: "cpu", "interpret", "cuda".
-  virtual std::string_view workload_target() const = 0;
-  // The target whose workloads run here where a problem has none of the first; "": none.
-  virtual std::string_view other_workload_target() const { return ""; }
+  // The target of the workloads that run here.
+  virtual task::Target workload_target() const = 0;
+  // The target whose workloads run here where a problem has none of the first; nullopt: none.
+  virtual std::optional<task::Target> other_workload_target() const { return std::nullopt; }
   // The evidence level of passes without a time; nullopt: the usual one.
   virtual std::optional<task::EvidenceLevel> evidence_level() const { return std::nullopt; }
   // The options that the bench judges by, where it cannot follow those asked for.

@@ -22,7 +22,7 @@ double ms_since(Clock::time_point start) {
 }
 
 // The workloads for a target: correctness-only ones first, so that a wrong candidate costs little.
-std::vector<const task::Workload*> in_order(const task::Problem& problem, std::string_view target) {
+std::vector<const task::Workload*> in_order(const task::Problem& problem, task::Target target) {
   std::vector<const task::Workload*> chosen;
   for (const bool timed : {false, true}) {
     for (const task::Workload* workload : problem.workloads_for(target))
@@ -33,8 +33,8 @@ std::vector<const task::Workload*> in_order(const task::Problem& problem, std::s
 
 std::vector<const task::Workload*> workloads_on(const Bench& bench, const task::Problem& problem) {
   auto chosen = in_order(problem, bench.workload_target());
-  const std::string_view other = bench.other_workload_target();
-  return chosen.empty() && !other.empty() ? in_order(problem, other) : chosen;
+  const auto other = bench.other_workload_target();
+  return chosen.empty() && other ? in_order(problem, *other) : chosen;
 }
 
 bool is_disabled(const EvalOptions& options, std::string_view mechanism) {
@@ -43,10 +43,10 @@ bool is_disabled(const EvalOptions& options, std::string_view mechanism) {
 
 // A candidate is judged by the problem's workloads, and by a shape that its prompt does not show.
 task::Problem judged_problem(const Bench& bench, const EvalRequest& request) {
-  std::string_view target = bench.workload_target();
-  if (request.problem.workloads_for(target).empty()) target = bench.other_workload_target();
-  if (target.empty() || is_disabled(request.options, "hidden_shape")) return request.problem;
-  return with_hidden_shape(request.problem, target, request.candidate.hash);
+  std::optional<task::Target> target = bench.workload_target();
+  if (request.problem.workloads_for(*target).empty()) target = bench.other_workload_target();
+  if (!target || is_disabled(request.options, "hidden_shape")) return request.problem;
+  return with_hidden_shape(request.problem, *target, request.candidate.hash);
 }
 
 // A session depends on the problem, the workload and the options of all its judgements.

@@ -66,7 +66,7 @@ class EvaluationTest : public ::testing::Test {
           "reference": "def run(x):\n    return 3 * x + 1\n"})"),
         "");
     add_workload("timed", true);
-    request.options.target = "cuda";
+    request.options.target = task::Target::kCuda;
     request.options.store_evidence = false;
   }
 
@@ -75,7 +75,7 @@ class EvaluationTest : public ::testing::Test {
         *parse_json(R"({"uuid": ")" + uuid +
                     R"(", "axes": {"N": 256}, "inputs": {"x": {"type": "random"}}})"),
         ""));
-    request.problem.policy.workloads[uuid].targets = {"cuda"};
+    request.problem.policy.workloads[uuid].targets = {task::Target::kCuda};
     request.problem.policy.workloads[uuid].timed = timed;
   }
 
@@ -118,7 +118,7 @@ TEST_F(EvaluationTest, ARightKernelPassesWithItsSpeedup) {
   EXPECT_EQ(verdict->outcome, Outcome::kPassed);
   ASSERT_TRUE(verdict->speedup);
   EXPECT_NEAR(verdict->speedup->median, 2, 1e-9);  // 2 ms against 1 ms on the scripted clock
-  EXPECT_EQ(verdict->target, "cuda");
+  EXPECT_EQ(verdict->target, task::Target::kCuda);
   EXPECT_THAT(stages, ElementsAre("admission", "baseline", "compile", "judge", "coverage"));
 }
 
@@ -370,7 +370,7 @@ TEST_F(EvaluationTest, EvidenceGivesTheVerdictAgain) {
 }
 
 TEST_F(EvaluationTest, NoWorkloadAndNoBenchAreUnsupported) {
-  request.problem.policy.workloads["timed"].targets = {"cpu"};
+  request.problem.policy.workloads["timed"].targets = {task::Target::kCpu};
   EXPECT_EQ(judge("right", right())->outcome, Outcome::kUnsupported);
   const auto verdict = unsupported(request, "language tilelang", folder.path());
   ASSERT_TRUE(verdict);

@@ -20,9 +20,9 @@ struct Reach {
   std::int64_t elements;             // of all tensors together
 };
 
-Reach reach_of(std::string_view target) {
-  if (target == "cuda") return {65'537, 70'001, std::int64_t{1} << 22};
-  if (target == "interpret") return {129, 257, std::int64_t{1} << 12};
+Reach reach_of(task::Target target) {
+  if (target == task::Target::kCuda) return {65'537, 70'001, std::int64_t{1} << 22};
+  if (target == task::Target::kInterpret) return {129, 257, std::int64_t{1} << 12};
   return {4'097, 20'001, std::int64_t{1} << 18};
 }
 
@@ -83,7 +83,7 @@ std::string uuid_of(const task::Workload& workload) {
 
 }  // namespace
 
-task::Problem with_hidden_shape(task::Problem problem, std::string_view target,
+task::Problem with_hidden_shape(task::Problem problem, task::Target target,
                                 std::string_view candidate_hash) {
   if (!problem.policy.any_shape || problem.is_module()) return problem;
   const auto announced = problem.workloads_for(target);
@@ -91,7 +91,7 @@ task::Problem with_hidden_shape(task::Problem problem, std::string_view target,
     return problem;
   task::Workload workload = *announced.front();
   const bool is_long = (seed_of(fmt::format("shape of {}", candidate_hash)) & 1U) != 0;
-  Rng rng(seed_of(fmt::format("{} {} {}", problem.hash, target, is_long)));
+  Rng rng(seed_of(fmt::format("{} {} {}", problem.hash, to_string(target), is_long)));
   const Reach reach = reach_of(target);
   if (is_long)
     draw_long(rng, reach, workload);
@@ -104,7 +104,7 @@ task::Problem with_hidden_shape(task::Problem problem, std::string_view target,
       problem.workloads.end())
     return problem;  // a workload of the problem has this name
   task::WorkloadPolicy policy;
-  policy.targets = {std::string(target)};
+  policy.targets = {target};
   policy.label = "a shape that is not announced";
   policy.timed = false;
   problem.policy.workloads[workload.uuid] = std::move(policy);

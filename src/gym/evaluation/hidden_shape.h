@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "task/problem.h"
+#include "task/target.h"
 
 namespace kw::gym {
 
@@ -14,7 +15,7 @@ namespace kw::gym {
 // problem the candidate's hash decides which: one of small odd sizes with an axis of 1, and one
 // with an axis beyond what a block, or on a GPU what 65,535 blocks hold. The hash of the problem
 // stays. Pure; any thread.
-task::Problem with_hidden_shape(task::Problem problem, std::string_view target,
+task::Problem with_hidden_shape(task::Problem problem, task::Target target,
                                 std::string_view candidate_hash);
 
 }  // namespace kw::gym

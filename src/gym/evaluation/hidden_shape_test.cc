@@ -25,7 +25,7 @@ task::Problem problem_of(const char* axes, const char* shape) {
   return out;
 }
 
-void add(task::Problem& problem, const char* axes, const std::string& target,
+void add(task::Problem& problem, const char* axes, task::Target target,
          const char* input = R"({"type": "random"})") {
   problem.workloads.push_back(*task::workload_from_json(
       *parse_json(
@@ -35,7 +35,7 @@ void add(task::Problem& problem, const char* axes, const std::string& target,
   problem.policy.any_shape = true;
 }
 
-task::Problem matrix(const std::string& target) {
+task::Problem matrix(task::Target target) {
   task::Problem out =
       problem_of(R"({"M": {"type": "var"}, "N": {"type": "var"}})", R"(["M", "N"])");
   add(out, R"({"M": 64, "N": 128})", target);
@@ -43,7 +43,7 @@ task::Problem matrix(const std::string& target) {
 }
 
 TEST(HiddenShape, EveryCandidateGetsOneOfTwo) {
-  for (const std::string target : {"cpu", "interpret", "cuda"}) {
+  for (const task::Target target : task::all_targets()) {
     const task::Problem announced = matrix(target);
     std::set<std::string> shapes;
     for (int candidate = 0; candidate < 32; ++candidate) {
@@ -66,11 +66,12 @@ TEST(HiddenShape, EveryCandidateGetsOneOfTwo) {
 
 // One of the two has an axis of 1, the other a long one; a GPU's is longer than 65,535 blocks.
 TEST(HiddenShape, OneIsSmallAndOneLong) {
-  const task::Problem announced = matrix("cuda");
+  const task::Problem announced = matrix(task::Target::kCuda);
   bool has_one = false, has_long = false;
   for (int candidate = 0; candidate < 32; ++candidate) {
     const task::Workload hidden =
-        with_hidden_shape(announced, "cuda", std::to_string(candidate)).workloads.back();
+        with_hidden_shape(announced, task::Target::kCuda, std::to_string(candidate))
+            .workloads.back();
     std::int64_t least = hidden.axes[0].second, most = least;
     for (const auto& [name, size] : hidden.axes) {
       least = std::min(least, size);
@@ -86,9 +87,10 @@ TEST(HiddenShape, OneIsSmallAndOneLong) {
 // N x N of 65,537 would have 4 thousand million elements.
 TEST(HiddenShape, TensorsStaySmall) {
   task::Problem square = problem_of(R"({"N": {"type": "var"}})", R"(["N", "N"])");
-  add(square, R"({"N": 64})", "cuda");
+  add(square, R"({"N": 64})", task::Target::kCuda);
   for (int candidate = 0; candidate < 16; ++candidate) {
-    const task::Problem with = with_hidden_shape(square, "cuda", std::to_string(candidate));
+    const task::Problem with =
+        with_hidden_shape(square, task::Target::kCuda, std::to_string(candidate));
     ASSERT_EQ(with.workloads.size(), 2U);
     EXPECT_LE(with.workloads.back().axes[0].second, 1448);
   }
@@ -98,9 +100,10 @@ TEST(HiddenShape, SoDoThoseOfManyAxes) {
   task::Problem images = problem_of(
       R"({"B": {"type": "var"}, "C": {"type": "var"}, "H": {"type": "var"}, "W": {"type": "var"}})",
       R"(["B", "C", "H", "W"])");
-  add(images, R"({"B": 8, "C": 3, "H": 64, "W": 64})", "interpret");
+  add(images, R"({"B": 8, "C": 3, "H": 64, "W": 64})", task::Target::kInterpret);
   for (int candidate = 0; candidate < 16; ++candidate) {
-    const task::Problem with = with_hidden_shape(images, "interpret", std::to_string(candidate));
+    const task::Problem with =
+        with_hidden_shape(images, task::Target::kInterpret, std::to_string(candidate));
     ASSERT_EQ(with.workloads.size(), 2U);
     const auto signature = task::signature_of(with.definition(), with.workloads.back(), {});
     EXPECT_LE(signature->inputs[0].elements(), 2048);
@@ -108,13 +111,15 @@ TEST(HiddenShape, SoDoThoseOfManyAxes) {
 }
 
 TEST(HiddenShape, OnlyWhereTheContractAllowsIt) {
-  task::Problem fixed = matrix("cpu");
+  task::Problem fixed = matrix(task::Target::kCpu);
   fixed.policy.any_shape = false;
-  EXPECT_EQ(with_hidden_shape(fixed, "cpu", "c").workloads.size(), 1U);
-  EXPECT_EQ(with_hidden_shape(matrix("cpu"), "cuda", "c").workloads.size(), 1U);
+  EXPECT_EQ(with_hidden_shape(fixed, task::Target::kCpu, "c").workloads.size(), 1U);
+  EXPECT_EQ(
+      with_hidden_shape(matrix(task::Target::kCpu), task::Target::kCuda, "c").workloads.size(), 1U);
   task::Problem given = problem_of(R"({"N": {"type": "var"}})", R"(["N"])");
-  add(given, R"({"N": 64})", "cpu", R"({"type": "safetensors", "path": "a", "tensor_key": "b"})");
-  EXPECT_EQ(with_hidden_shape(given, "cpu", "c").workloads.size(), 1U);
+  add(given, R"({"N": 64})", task::Target::kCpu,
+      R"({"type": "safetensors", "path": "a", "tensor_key": "b"})");
+  EXPECT_EQ(with_hidden_shape(given, task::Target::kCpu, "c").workloads.size(), 1U);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/text.h"
+#include "task/target.h"
 
 namespace kw::gym {
 
@@ -34,6 +35,9 @@ enum class Reading {
 // The last enumerator of an enum whose to_string() names all enumerators from 0 on.
 template <typename Enum>
 inline constexpr Enum kLastOf = Enum{};
+
+template <>
+inline constexpr auto kLastOf<task::Target> = task::Target::kCuda;
 
 template <typename Enum>
 std::optional<Enum> enumerator_from_string(std::string_view name) {

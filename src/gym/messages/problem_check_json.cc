@@ -32,7 +32,7 @@ void fields(F& f, M& m) {
 
 template <typename F, Is<ProblemCheck::Target> M>
 void fields(F& f, M& m) {
-  f("name", m.name);
+  f("name", m.target);
   f("quarantine", m.quarantine);
 }
 

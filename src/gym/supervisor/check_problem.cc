@@ -11,8 +11,7 @@ namespace kw::gym {
 namespace {
 
 // Triton's interpreter runs on the CPU, and so does the reference of its workloads.
-const std::array<std::string_view, 2> kTargetsHere = {to_string(task::Target::kCpu),
-                                                      to_string(task::Target::kInterpret)};
+constexpr std::array<task::Target, 2> kTargetsHere = {task::Target::kCpu, task::Target::kInterpret};
 
 Result<AdmissionFindings> findings_of(const ProblemSession::Context& context,
                                       const AdmissionCache& admissions, const CheckRequest& request,
@@ -44,7 +43,7 @@ Result<ProblemCheck> check_problem(const ProblemSession::Context& context,
   const task::Problem& problem = request.problem;
   ProblemCheck out;
   for (const task::Workload& workload : problem.workloads) {
-    bool here = std::any_of(kTargetsHere.begin(), kTargetsHere.end(), [&](std::string_view target) {
+    bool here = std::any_of(kTargetsHere.begin(), kTargetsHere.end(), [&](task::Target target) {
       return problem.is_for(workload.uuid, target);
     });
     if (!here) {
@@ -55,12 +54,12 @@ Result<ProblemCheck> check_problem(const ProblemSession::Context& context,
     KW_TRY(AdmissionFindings found, findings_of(context, admissions, request, workload, stop));
     out.workloads.push_back({workload.uuid, std::move(found)});
   }
-  for (std::string_view target : kTargetsHere) {
+  for (const task::Target target : kTargetsHere) {
     std::vector<AdmissionFindings> findings;
     for (const ProblemCheck::Workload& checked : out.workloads) {
       if (problem.is_for(checked.uuid, target)) findings.push_back(checked.findings);
     }
-    if (!findings.empty()) out.targets.push_back({std::string(target), quarantine_of(findings)});
+    if (!findings.empty()) out.targets.push_back({target, quarantine_of(findings)});
   }
   return out;
 }

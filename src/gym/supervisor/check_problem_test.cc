@@ -21,7 +21,7 @@ class CheckProblemTest : public ::testing::Test {
     return check_problem(sessions_.context(), admissions_, request_, stop);
   }
   // One more workload, of this many elements, for these targets alone.
-  void add_workload(const std::string& uuid, std::int64_t n, std::vector<std::string> targets) {
+  void add_workload(const std::string& uuid, std::int64_t n, std::vector<task::Target> targets) {
     task::Problem& problem = request_.problem;
     task::Workload workload = problem.workloads.at(0);
     workload.uuid = uuid;
@@ -51,7 +51,7 @@ class CheckProblemTest : public ::testing::Test {
 };
 
 TEST_F(CheckProblemTest, EachWorkloadIsOpenedOnceAndItsFindingsAreKept) {
-  add_workload("v", 512, {"cpu"});
+  add_workload("v", 512, {task::Target::kCpu});
   expect({});
   expect(passes("zeros"));
   for (int i = 0; i < 2; ++i) {  // the second check opens nothing
@@ -66,7 +66,7 @@ TEST_F(CheckProblemTest, EachWorkloadIsOpenedOnceAndItsFindingsAreKept) {
 }
 
 TEST_F(CheckProblemTest, WorkloadsOfAGpuAreNamedAndNotOpened) {
-  add_workload("large", 1 << 20, {"cuda"});
+  add_workload("large", 1 << 20, {task::Target::kCuda});
   expect({});
   auto found = check();
   ASSERT_TRUE(found) << found.error().message();
@@ -102,16 +102,16 @@ TEST_F(CheckProblemTest, AFailureUnderOwnLimitsIsNotKept) {
 
 // Candidates of one target are never judged on the workloads of another, which so prove nothing.
 TEST_F(CheckProblemTest, TheRuleHoldsForEachTargetByItself) {
-  add_workload("small", 16, {"interpret"});
+  add_workload("small", 16, {task::Target::kInterpret});
   expect(passes("zeros"));
   expect({});
   auto found = check();
   ASSERT_TRUE(found) << found.error().message();
   ASSERT_THAT(found->targets, SizeIs(2));
-  EXPECT_EQ(found->targets[0].name, "cpu");
+  EXPECT_EQ(found->targets[0].target, task::Target::kCpu);
   ASSERT_TRUE(found->targets[0].quarantine);
   EXPECT_THAT(found->targets[0].quarantine->names, ElementsAre("zeros"));
-  EXPECT_EQ(found->targets[1].name, "interpret");
+  EXPECT_EQ(found->targets[1].target, task::Target::kInterpret);
   EXPECT_FALSE(found->targets[1].quarantine);
 }
 

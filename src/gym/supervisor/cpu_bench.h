@@ -9,7 +9,7 @@ namespace kw::gym {
 class CpuBench : public HostBench {
  public:
   using HostBench::HostBench;
-  std::string_view workload_target() const override { return "cpu"; }
+  task::Target workload_target() const override { return task::Target::kCpu; }
 
  protected:
   std::unique_ptr<BenchSession> session(std::unique_ptr<ProblemSession> opened,

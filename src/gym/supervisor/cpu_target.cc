@@ -30,7 +30,7 @@ class CpuTarget : public Target {
  public:
   static Result<std::unique_ptr<Target>> start(GymOptions options);
 
-  std::string name() const override { return "cpu"; }
+  task::Target target() const override { return task::Target::kCpu; }
   Capabilities capabilities() const override;
   Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) override;
   std::string session_key(const EvalRequest& request) const override;

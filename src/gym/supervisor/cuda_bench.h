@@ -20,9 +20,9 @@ class CudaBench : public HostBench {
   CudaBench(ProblemSession::Context context, CandidateBuilder& builder, DeviceBuilder& plans,
             int arch)
       : HostBench(std::move(context), builder), plans_(plans), arch_(arch) {}
-  std::string_view workload_target() const override { return "cuda"; }
+  task::Target workload_target() const override { return task::Target::kCuda; }
   // Benchmarks of others name no target, and are meant for a GPU.
-  std::string_view other_workload_target() const override { return "cpu"; }
+  std::optional<task::Target> other_workload_target() const override { return task::Target::kCpu; }
   // A plan needs nothing but the GPU, so that a missing library is no excuse for its failure.
   std::optional<std::string> lacks(const task::Candidate& /*candidate*/,
                                    const std::string& /*told*/) const override {

@@ -81,7 +81,7 @@ class CudaTarget : public Target {
         find_(std::move(find)),
         admissions_(options_.cache_folder / "admission") {}
 
-  std::string name() const override { return "cuda"; }
+  task::Target target() const override { return task::Target::kCuda; }
   Capabilities capabilities() const override;
   Result<task::Verdict> judge(const EvalRequest& request, std::stop_token stop) override;
   std::string session_key(const EvalRequest& request) const override {
@@ -146,9 +146,12 @@ Capabilities CudaTarget::capabilities() const {
   c.isolation = (*workshop)->launchers->level() >= sandbox::Level::kNamespaces;
   c.freeze = true;  // nothing needs it: no host code of a candidate runs between calls
   c.clock = true;
-  c.languages = {"cuda", "ptx", "cubin"};
   const auto hosted = (*workshop)->builder->languages();
-  if (std::ranges::find(hosted, "triton") != hosted.end()) c.languages.emplace_back("triton");
+  for (const task::Language language : task::languages_of(task::Target::kCuda)) {
+    const std::string name(to_string(language));
+    const bool is_hosted = std::ranges::find(hosted, name) != hosted.end();
+    if (language != task::Language::kTriton || is_hosted) c.languages.push_back(name);
+  }
   return c;
 }
 

@@ -23,7 +23,7 @@ class CudaTargetTest : public ::testing::Test {
       return fail(ErrorCode::kUnsupported, "no NVIDIA driver");
     });
     request_.problem = testing::line_problem();
-    request_.options.target = "cuda";
+    request_.options.target = task::Target::kCuda;
     request_.candidate.language = task::Language::kCuda;
   }
   std::string unsupported() {

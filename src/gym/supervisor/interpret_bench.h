@@ -11,8 +11,8 @@ namespace kw::gym {
 class InterpretBench : public HostBench {
  public:
   using HostBench::HostBench;
-  std::string_view workload_target() const override { return to_string(task::Target::kInterpret); }
-  std::string_view other_workload_target() const override { return to_string(task::Target::kCpu); }
+  task::Target workload_target() const override { return task::Target::kInterpret; }
+  std::optional<task::Target> other_workload_target() const override { return task::Target::kCpu; }
   std::optional<task::EvidenceLevel> evidence_level() const override {
     return task::EvidenceLevel::kInterpreted;
   }

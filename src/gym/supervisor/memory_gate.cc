@@ -52,7 +52,7 @@ void MemoryGate::leave(std::uint64_t bytes) {
 std::uint64_t device_bytes_of(const task::Problem& problem, std::uint64_t all_bytes) {
   if (problem.is_module()) return all_bytes / 4;
   std::uint64_t sum = kContexts;  // of a shape that no workload has
-  for (const task::Workload* workload : problem.workloads_for("cuda"))
+  for (const task::Workload* workload : problem.workloads_for(task::Target::kCuda))
     sum += kContexts + kKeptInputs + kDeviceCopies * workload_bytes(problem, *workload);
   return sum;
 }

@@ -65,7 +65,7 @@ TEST(MemoryGate, AStopEndsTheWait) {
 TEST(MemoryGate, AProblemsNeedGrowsWithItsTensors) {
   task::Problem problem = testing::line_problem();
   for (auto& workload : problem.workloads)
-    problem.policy.workloads[workload.uuid].targets = {"cuda"};
+    problem.policy.workloads[workload.uuid].targets = {task::Target::kCuda};
   const std::uint64_t all = std::uint64_t{100} << 30U;
   const std::uint64_t small = device_bytes_of(problem, all);
   problem.workloads.front().axes.front().second = std::int64_t{1} << 28U;

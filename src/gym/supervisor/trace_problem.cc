@@ -28,7 +28,7 @@ Result<const task::Workload*> chosen_workload(const TraceRequest& request) {
   if (problem.workloads.empty())
     return fail(ErrorCode::kInvalidArgument, "{} has no workload", problem.origin);
   if (request.workload.empty()) {
-    std::vector<const task::Workload*> here = problem.workloads_for("cpu");
+    std::vector<const task::Workload*> here = problem.workloads_for(task::Target::kCpu);
     return here.empty() ? &problem.workloads[0] : here[0];
   }
   for (const task::Workload& workload : problem.workloads) {

@@ -73,16 +73,16 @@ TEST_F(TraceProblemTest, ADefinitionIsTracedAtItsWorkload) {
 }
 
 TEST_F(TraceProblemTest, TheWorkloadIsTheNamedOneOrTheFirstForTheCpu) {
-  auto add = [&](const std::string& uuid, std::int64_t n, const std::string& target) {
+  auto add = [&](const std::string& uuid, std::int64_t n, task::Target target) {
     task::Problem& problem = request_.problem;
     problem.workloads.push_back(problem.workloads[0]);
     problem.workloads.back().uuid = uuid;
     problem.workloads.back().axes = {{"N", n}};
     problem.policy.workloads[uuid].targets = {target};
   };
-  request_.problem.policy.workloads["w"].targets = {"cuda"};
-  add("here", 3, "cpu");
-  add("interpreted", 5, "interpret");
+  request_.problem.policy.workloads["w"].targets = {task::Target::kCuda};
+  add("here", 3, task::Target::kCpu);
+  add("interpreted", 5, task::Target::kInterpret);
   for (auto [uuid, n] : {std::pair("", 3), {"here", 3}, {"interpreted", 5}, {"w", 256}}) {
     request_.workload = uuid;
     will_answer(kDone, "a graph");

@@ -22,7 +22,7 @@ class FakeJudge : public Judge {
     out.outcome = task::Outcome::kPassed;
     return out;
   }
-  Result<task::Signature> describe(const task::Problem& problem, const std::string&) override {
+  Result<task::Signature> describe(const task::Problem& problem, task::Target) override {
     if (on_describe) return on_describe(problem);
     return task::signature_of(problem.definition(), problem.workloads.at(0));
   }
@@ -32,7 +32,7 @@ class FakeJudge : public Judge {
   Result<std::string> trace(const TraceRequest& request, const std::stop_token& stop) override {
     return on_trace ? on_trace(request, stop) : Judge::trace(request, stop);
   }
-  Result<Capabilities> capabilities(const std::string& target) override {
+  Result<Capabilities> capabilities(task::Target target) override {
     return on_capabilities ? on_capabilities(target) : Judge::capabilities(target);
   }
 
@@ -40,7 +40,7 @@ class FakeJudge : public Judge {
   std::function<Result<task::Signature>(const task::Problem&)> on_describe;
   std::function<Result<ProblemCheck>(const CheckRequest&, const std::stop_token&)> on_check;
   std::function<Result<std::string>(const TraceRequest&, const std::stop_token&)> on_trace;
-  std::function<Result<Capabilities>(const std::string&)> on_capabilities;
+  std::function<Result<Capabilities>(task::Target)> on_capabilities;
   std::atomic<int> judged{0};
 };
 

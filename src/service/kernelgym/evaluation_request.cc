@@ -7,10 +7,14 @@
 #include "base/text.h"
 #include "task/candidate_source.h"
 #include "task/kernelbench.h"
+#include "text/enum_names.h"
 #include "text/names.h"
 
 namespace kw::service::kernelgym {
 namespace {
+
+constexpr auto kBackends =
+    text::enum_names<Backend>({{Backend::kTriton, "triton"}, {Backend::kCuda, "cuda"}});
 
 constexpr const char* kKernelSimple = "kernel_simple";
 
@@ -42,6 +46,12 @@ class Fields {
     if (status_ && std::ranges::find(known, out) == known.end())
       status_ = fail(ErrorCode::kInvalidArgument, "{}: \"{}\" is not one of {}", reader_.path(key),
                      printable(out, 40), join(known, ", "));
+  }
+  template <typename Enum, std::size_t N>
+  void word(const char* key, Enum& out, const text::EnumNames<Enum, N>& known) {
+    std::string name(known.name(out));
+    word(key, name, known.names());
+    if (status_) out = known.value(name).value_or(out);
   }
   void number(const char* key, std::int64_t& out, Range range) {
     set(key, out, reader_.integer_or(key, out));
@@ -100,10 +110,11 @@ std::string simple_entry(const EvaluationRequest& request) {
              : request.entry_point;
 }
 
-Result<std::string> target_of(const EvaluationRequest& request) {
+Result<task::Target> target_of(const EvaluationRequest& request) {
   const std::string& wanted = request.device_preference;
-  if (wanted == "cpu") return "cpu";
-  if (wanted.empty() || wanted.starts_with("cuda")) return "cuda";
+  if (wanted == to_string(task::Target::kCpu)) return task::Target::kCpu;
+  if (wanted.empty() || wanted.starts_with(to_string(task::Target::kCuda)))
+    return task::Target::kCuda;
   return fail(ErrorCode::kUnsupported,
               "device_preference: \"{}\": there are cpu, and cuda with or without a number",
               printable(wanted, 40));
@@ -120,6 +131,10 @@ Result<gym::Baseline> baseline_of(const EvaluationRequest& request) {
 
 }  // namespace
 
+std::string_view to_string(Backend backend) {
+  return kBackends.name(backend);
+}
+
 Result<EvaluationRequest> evaluation_request_from_json(const Json& value,
                                                        const std::string& where) {
   KW_TRY(ObjectReader reader, ObjectReader::make(value, where));
@@ -134,7 +149,7 @@ Result<EvaluationRequest> evaluation_request_from_json(const Json& value,
   fields.word("workflow", out.workflow, {"kernelbench", kKernelSimple});
   fields.text("toolkit", out.toolkit);
   fields.text("backend_adapter", out.backend_adapter);
-  fields.word("backend", out.backend, {"triton", "cuda"});
+  fields.word("backend", out.backend, kBackends);
   fields.word("priority", out.priority, {"low", "normal", "high"});
   fields.text("device_preference", out.device_preference);
   fields.text("entry_point", out.entry_point);
@@ -189,7 +204,7 @@ Result<gym::EvalRequest> to_eval_request(const EvaluationRequest& request) {
   gym::EvalRequest out;
   KW_TRY(out.options.target, target_of(request));
   KW_TRY(out.options.baseline, baseline_of(request));
-  if (request.backend == "cuda" && out.options.target == "cuda")
+  if (request.backend == Backend::kCuda && out.options.target == task::Target::kCuda)
     return fail(ErrorCode::kUnsupported,
                 "backend cuda: no worker of this server runs Python with CUDA extensions on a GPU; "
                 "use backend triton, or POST /v1/tasks with CUDA C++ and launch descriptors");
@@ -198,10 +213,10 @@ Result<gym::EvalRequest> to_eval_request(const EvaluationRequest& request) {
                 printable(request.entry_point, 80));
   KW_TRY(task::Module module, task::make_module(request.reference_code, request.entry_point, {}));
   out.problem = task::module_problem(request.entry_point, std::move(module), "reference_code");
-  KW_TRY(out.candidate,
-         task::candidate_from_source(
-             "kernel.py", request.kernel_code,
-             request.backend == "triton" ? task::Language::kTriton : task::Language::kPython));
+  KW_TRY(out.candidate, task::candidate_from_source("kernel.py", request.kernel_code,
+                                                    request.backend == Backend::kTriton
+                                                        ? task::Language::kTriton
+                                                        : task::Language::kPython));
   out.candidate.entry_function = request.entry_point + "New";
   out.candidate.hash = task::candidate_hash(out.candidate);
   out.options.timing = request.measures;

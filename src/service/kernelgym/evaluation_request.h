@@ -2,6 +2,7 @@
 // docs/kernelgym.md has the fields. Free functions, no state.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -10,12 +11,16 @@
 
 namespace kw::service::kernelgym {
 
+// How a kernel is written: in Triton, or in Python with extensions in CUDA C++.
+enum class Backend { kTriton, kCuda };
+std::string_view to_string(Backend backend);
+
 struct EvaluationRequest {
   std::string task_id = {};
   std::string reference_code = {}, kernel_code = {};  // Python
   std::string entry_point = "Model";                  // the kernel's class is this with "New"
   std::string toolkit = "kernelbench", backend_adapter = "kernelbench", workflow = "kernelbench";
-  std::string backend = "triton";   // or "cuda"
+  Backend backend = Backend::kTriton;
   std::string priority = "normal";  // or "low", "high"
   std::string device_preference = {};
   std::string reference_backend = {};  // empty: eager

@@ -21,7 +21,7 @@ TEST(EvaluationRequest, HasKernelGymsDefaults) {
       evaluation_request_from_json(testing::request_body("t", {}), "").value();
   EXPECT_EQ(request.entry_point, "Model");
   EXPECT_EQ(request.workflow, "kernelbench");
-  EXPECT_EQ(request.backend, "triton");
+  EXPECT_EQ(request.backend, Backend::kTriton);
   EXPECT_EQ(request.num_perf_trials, 100);
   EXPECT_EQ(request.timeout, 300);
   EXPECT_TRUE(request.measures);
@@ -58,7 +58,7 @@ TEST(EvaluationRequest, BecomesARequestOfOurs) {
   EXPECT_TRUE(request.problem.is_module());
   EXPECT_EQ(request.candidate.language, task::Language::kTriton);
   EXPECT_EQ(request.candidate.entry_function, "ModelNew");
-  EXPECT_EQ(request.options.target, "cuda");
+  EXPECT_EQ(request.options.target, task::Target::kCuda);
   EXPECT_EQ(gym::compilation_of(request.options.baseline), gym::Compilation::kDefault);
   EXPECT_FALSE(request.options.timing);
   EXPECT_EQ(request.options.max_seconds, 10);

@@ -64,7 +64,7 @@ std::string details_of(const task::Verdict& verdict) {
 }
 
 Json metadata_of(const task::Verdict& verdict) {
-  Json out = {{"device", verdict.target},
+  Json out = {{"device", to_string(verdict.target)},
               {"backend", verdict.language == "triton" ? "triton" : "cuda"}};
   if (verdict.coverage) {
     out["time_coverage"] = verdict.coverage->time;

@@ -89,7 +89,7 @@ Json validation_json(const EvaluationRequest& request) {
               {"workflow", request.workflow}};
   if (request.workflow == "kernelbench") out["reference"] = check_json(check_reference(request));
   out["kernel"] = check_json(check_kernel(request));
-  out["request_info"] = {{"backend", request.backend},
+  out["request_info"] = {{"backend", to_string(request.backend)},
                          {"num_correct_trials", request.num_correct_trials},
                          {"num_perf_trials", request.num_perf_trials},
                          {"timeout", request.timeout},

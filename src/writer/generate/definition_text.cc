@@ -285,7 +285,7 @@ class DefinitionWriter {
     out_.workloads.push_back(main);
     out_.policy.workloads[main.uuid].label = "main";
     const bool large = has_small_sizes(plan_);
-    if (large) out_.policy.workloads[main.uuid].targets = {"cpu", "cuda"};
+    if (large) out_.policy.workloads[main.uuid].targets = {task::Target::kCpu, task::Target::kCuda};
     constexpr const char* kLabels[] = {"odd sizes", "other sizes"};
     const std::vector<Sizes> others = other_sizes(plan_, open);
     for (std::size_t i = 0; i < others.size(); ++i) {
@@ -293,7 +293,8 @@ class DefinitionWriter {
       task::WorkloadPolicy& policy = out_.policy.workloads[other.uuid];
       policy.label = kLabels[i];
       policy.timed = false;
-      if (large) policy.targets = {"cpu", "cuda", "interpret"};
+      if (large)
+        policy.targets = {task::Target::kCpu, task::Target::kCuda, task::Target::kInterpret};
       out_.workloads.push_back(std::move(other));
     }
   }

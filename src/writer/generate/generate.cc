@@ -96,7 +96,8 @@ Result<std::vector<task::Problem>> resized_modules(const generate::Plan& plan,
 
 // Not for the target interpret.
 void leave_to_compilers(task::Problem& module) {
-  module.policy.workloads[module.workloads[0].uuid].targets = {"cpu", "cuda"};
+  module.policy.workloads[module.workloads[0].uuid].targets = {task::Target::kCpu,
+                                                               task::Target::kCuda};
   module.hash = task::problem_hash(module);
 }
 

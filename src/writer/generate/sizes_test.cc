@@ -153,10 +153,10 @@ TEST(Sizes, ProblemsForAnInterpreterAreLargeBesideSmallSets) {
     const task::Problem& module = problem->module.problem;
     const auto of_module = module.policy.workloads.find(module.workloads[0].uuid);
     if (of_module == module.policy.workloads.end()) continue;
-    EXPECT_EQ(of_module->second.targets, (std::vector<std::string>{"cpu", "cuda"}));
-    EXPECT_FALSE(definition.is_for(definition.workloads[0].uuid, "interpret"));
+    EXPECT_EQ(of_module->second.targets, (std::vector{task::Target::kCpu, task::Target::kCuda}));
+    EXPECT_FALSE(definition.is_for(definition.workloads[0].uuid, task::Target::kInterpret));
     for (std::size_t i = 1; i < definition.workloads.size(); ++i) {
-      EXPECT_TRUE(definition.is_for(definition.workloads[i].uuid, "interpret"));
+      EXPECT_TRUE(definition.is_for(definition.workloads[i].uuid, task::Target::kInterpret));
       const auto at = task::signature_of(definition.definition(), definition.workloads[i]);
       ASSERT_TRUE(at);
       EXPECT_LE(largest_of(*at), 16 * options.interpreted_elements) << problem->name;

@@ -126,7 +126,7 @@ class FakeCudaSession : public BenchSession {
 class FakeCudaBench : public Bench {
  public:
   explicit FakeCudaBench(FakeGpu& gpu) : gpu_(gpu) {}
-  std::string_view workload_target() const override { return "cuda"; }
+  task::Target workload_target() const override { return task::Target::kCuda; }
   Status require_quiet() const override {
     ++gpu_.quiet;
     return {};
