@@ -22,7 +22,7 @@ Spent& Spent::operator+=(const Spent& other) {
 void AttemptBook::add(const openai::Attempt& attempt) {
   std::lock_guard lock(mutex_);
   Entry& entry = entries_[attempt.tag];
-  entry.spent += {attempt.usage.prompt_tokens + attempt.usage.completion_tokens, attempt.cost};
+  entry.spent += {attempt.usage.tokens(), attempt.usage.cost_usd};
   if (attempt.outcome != openai::Outcome::kCancelled) entry.last = attempt.outcome;
 }
 

@@ -45,8 +45,7 @@ struct Attempt {
   std::string answer_id;  // of the body
   std::optional<std::chrono::seconds> retry_after;
   std::chrono::milliseconds took{0};
-  Usage usage;  // what it is taken to have cost; all 0 when nothing was computed
-  double cost = 0;
+  text::Usage usage;  // what it is taken to have cost; all 0 when nothing was computed
 };
 inline constexpr std::size_t kMaxMessage = 2000;
 

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "text/chat_message.h"
+#include "text/usage.h"
 
 namespace kw::openai {
 
@@ -48,16 +49,9 @@ struct Choice {
   Suspicion suspicion = Suspicion::kNone;
 };
 
-struct Usage {
-  std::int64_t prompt_tokens = 0;
-  std::int64_t completion_tokens = 0;  // of all choices, reasoning included
-  std::int64_t cached_tokens = 0;      // of prompt_tokens
-  bool known = false;                  // false: estimated by bytes, as estimate_tokens() does
-};
-
 struct ChatAnswer {
   std::vector<Choice> choices;  // 1 to n, by index: a server may not know n
-  Usage usage;                  // of the attempt that answered
+  text::Usage usage;            // of the attempt that answered, by bytes if no server told
   double cost = 0;              // of all attempts, in the currency of the prices
   bool cost_known = true;       // false: estimated for some attempt
   int tries = 1;

@@ -24,7 +24,7 @@
 
 namespace kw::openai {
 
-// In any currency, for a million tokens.
+// US dollars for a million tokens. In another currency, all costs are in that.
 struct Prices {
   double prompt = 0, completion = 0;
   std::optional<double> cached_prompt;  // none: as prompt

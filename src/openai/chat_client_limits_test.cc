@@ -43,7 +43,7 @@ TEST(ChatClientLimits, WithoutUsageItIsEstimatedAndSaid) {
   ChatClient client = client_of(settings);
   auto got = client.complete(request_of("abc"));
   ASSERT_TRUE(got);
-  EXPECT_FALSE(got->usage.known);
+  EXPECT_TRUE(got->usage.estimated);
   EXPECT_FALSE(got->cost_known);
   EXPECT_EQ(got->usage.prompt_tokens, 17);  // 8 + 8 for the template, 1 of text
   EXPECT_EQ(got->usage.completion_tokens, 3);
@@ -63,7 +63,7 @@ TEST(ChatClientLimits, AFailedAttemptIsPaidToo) {
   ASSERT_TRUE(got);
   EXPECT_DOUBLE_EQ(got->cost, 17 + 3 + 15);
   EXPECT_FALSE(got->cost_known);
-  EXPECT_TRUE(got->usage.known);
+  EXPECT_FALSE(got->usage.estimated);
   EXPECT_DOUBLE_EQ(client.counts().cost, 35);
   EXPECT_DOUBLE_EQ(client.counts().estimated_cost, 20);
 }

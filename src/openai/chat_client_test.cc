@@ -249,7 +249,7 @@ TEST(ChatClient, ACutStreamsTextIsInTheError) {
   EXPECT_EQ(attempts[1].number, 2);
   EXPECT_EQ(attempts[1].tag, "a");
   EXPECT_EQ(attempts[1].outcome, Outcome::kCut);
-  EXPECT_FALSE(attempts[1].usage.known);
+  EXPECT_TRUE(attempts[1].usage.estimated);
   EXPECT_EQ(attempts[1].usage.completion_tokens, 7);
 }
 

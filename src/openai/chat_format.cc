@@ -208,16 +208,16 @@ ReadResult<MessageText> read_message(const Json& message) {
   return out;
 }
 
-void read_usage(const Json& body, Usage& usage) {
+void read_usage(const Json& body, std::optional<text::Usage>& usage) {
   auto found = body.find("usage");
   if (found == body.end() || !found->is_object()) return;
   auto prompt = read_count(*found, "prompt_tokens");
   auto completion = read_count(*found, "completion_tokens");
   if (!prompt || !completion) return;
-  usage = {*prompt, *completion, 0, true};
+  usage = text::Usage{.prompt_tokens = *prompt, .completion_tokens = *completion};
   auto details = found->find("prompt_tokens_details");
   if (details == found->end() || !details->is_object()) return;
-  usage.cached_tokens = std::min(read_count(*details, "cached_tokens").value_or(0), *prompt);
+  usage->cached_tokens = std::min(read_count(*details, "cached_tokens").value_or(0), *prompt);
 }
 
 ReadResult<AnswerParts> read_answer(std::string_view body) {

@@ -3,6 +3,7 @@
 // without state.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,8 @@ ServerError read_error(std::string_view body);
 Outcome outcome_of(int status, const ServerError& error);
 
 struct AnswerParts {
-  std::vector<Choice> choices;  // by index; suspicion is not looked at
-  Usage usage;                  // known: whether the server told
+  std::vector<Choice> choices;       // by index; suspicion is not looked at
+  std::optional<text::Usage> usage;  // nullopt: the server did not tell
   std::string id, model;
 };
 struct ReadFailure {
@@ -55,7 +56,8 @@ struct MessageText {
   std::string text, reasoning;
 };
 ReadResult<MessageText> read_message(const Json& message);
-void read_usage(const Json& body, Usage& usage);  // left as it is where there is none
+// Leaves `usage` as it is where the body has none.
+void read_usage(const Json& body, std::optional<text::Usage>& usage);
 std::string string_or_empty(const Json& object, const char* key);
 
 // Names of GET /v1/models.

@@ -81,10 +81,10 @@ TEST(ChatFormat, AnswerOfOpenAI) {
   EXPECT_EQ(answer.choices[1].finish_reason, "length");
   EXPECT_EQ(answer.id, "chatcmpl-9");
   EXPECT_EQ(answer.model, "gpt");
-  EXPECT_TRUE(answer.usage.known);
-  EXPECT_EQ(answer.usage.prompt_tokens, 19);
-  EXPECT_EQ(answer.usage.completion_tokens, 10);
-  EXPECT_EQ(answer.usage.cached_tokens, 8);
+  ASSERT_TRUE(answer.usage);
+  EXPECT_EQ(answer.usage->prompt_tokens, 19);
+  EXPECT_EQ(answer.usage->completion_tokens, 10);
+  EXPECT_EQ(answer.usage->cached_tokens, 8);
 }
 
 TEST(ChatFormat, AnswersWithPartsMissing) {
@@ -123,12 +123,12 @@ TEST(ChatFormat, UsageThatMakesNoSenseIsNone) {
                             R"({"prompt_tokens": 1.5, "completion_tokens": 2})"}) {
     const std::string body =
         R"({"choices": [{"message": {"content": "x"}}], "usage": )" + std::string(usage) + "}";
-    EXPECT_FALSE(parts_of(body).usage.known) << usage;
+    EXPECT_FALSE(parts_of(body).usage) << usage;
   }
   const std::string odd = R"({"choices": [{"message": {"content": "x"}}],
     "usage": {"prompt_tokens": 5.0, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 50}}})";
-  EXPECT_TRUE(parts_of(odd).usage.known);
-  EXPECT_EQ(parts_of(odd).usage.cached_tokens, 5);
+  ASSERT_TRUE(parts_of(odd).usage);
+  EXPECT_EQ(parts_of(odd).usage->cached_tokens, 5);
 }
 
 TEST(ChatFormat, WhatIsNoAnswer) {

@@ -28,7 +28,7 @@ class ChatStream {
   ReadResult<AnswerParts> answer() const;
   std::string partial() const;  // text of the first choice
   std::size_t bytes() const { return bytes_; }
-  const Usage& usage() const { return parts_.usage; }
+  const std::optional<text::Usage>& usage() const { return parts_.usage; }
   const std::string& id() const { return parts_.id; }
 
  private:

@@ -36,8 +36,8 @@ TEST(ChatStream, Whole) {
   EXPECT_EQ(answer->choices[0].finish_reason, "stop");
   EXPECT_EQ(answer->id, "c");
   EXPECT_EQ(answer->model, "m");
-  EXPECT_TRUE(answer->usage.known);
-  EXPECT_EQ(answer->usage.completion_tokens, 2);
+  ASSERT_TRUE(answer->usage);
+  EXPECT_EQ(answer->usage->completion_tokens, 2);
 }
 
 TEST(ChatStream, ChoicesAreKeptApart) {

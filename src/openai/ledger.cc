@@ -79,14 +79,14 @@ void Ledger::hedge(bool won) {
 void Ledger::add(const Attempt& attempt) {
   std::lock_guard lock(mutex_);
   ++counts_.attempts[static_cast<std::size_t>(attempt.outcome)];
-  const Usage& usage = attempt.usage;
+  const text::Usage& usage = attempt.usage;
   counts_.prompt_tokens += usage.prompt_tokens;
   counts_.completion_tokens += usage.completion_tokens;
-  counts_.cost += attempt.cost;
-  if (usage.known) return;
+  counts_.cost += usage.cost_usd;
+  if (!usage.estimated) return;
   counts_.estimated_prompt_tokens += usage.prompt_tokens;
   counts_.estimated_completion_tokens += usage.completion_tokens;
-  counts_.estimated_cost += attempt.cost;
+  counts_.estimated_cost += usage.cost_usd;
 }
 
 Counts Ledger::counts() const {

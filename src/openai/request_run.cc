@@ -149,21 +149,22 @@ Reply RequestRun::send(bool hedge, const std::stop_token& stop) {
   return reply;
 }
 
-Usage RequestRun::usage_of(const Reply& reply) const {
+text::Usage RequestRun::usage_of(const Reply& reply) const {
   // What no server computed costs nothing, for sure.
-  if (reply.usage.known || !reply.computed) {
-    Usage out = reply.usage;
-    out.known = true;
-    return out;
+  text::Usage out = reply.usage.value_or(text::Usage{});
+  if (!reply.usage && reply.computed) {
+    std::size_t bytes = reply.received_bytes;
+    for (const Choice& choice : reply.parts.choices)
+      bytes += choice.text.size() + choice.reasoning.size();
+    out.prompt_tokens = prompt_tokens_;
+    out.completion_tokens = std::min(estimate_tokens(bytes), worst_.tokens - prompt_tokens_);
+    out.estimated = true;
   }
-  std::size_t bytes = reply.received_bytes;
-  for (const Choice& choice : reply.parts.choices)
-    bytes += choice.text.size() + choice.reasoning.size();
-  const std::int64_t most = worst_.tokens - prompt_tokens_;
-  return {prompt_tokens_, std::min(estimate_tokens(bytes), most), 0, false};
+  out.cost_usd = cost_of(out);
+  return out;
 }
 
-double RequestRun::cost_of(const Usage& usage) const {
+double RequestRun::cost_of(const text::Usage& usage) const {
   const Prices& prices = parts_.settings.prices;
   const auto cached = static_cast<double>(usage.cached_tokens);
   const double fresh = static_cast<double>(usage.prompt_tokens) - cached;
@@ -185,15 +186,14 @@ void RequestRun::book(const Reply& reply, bool hedge, milliseconds took) {
   attempt.retry_after = reply.retry_after;
   attempt.took = took;
   attempt.usage = usage_of(reply);
-  attempt.cost = cost_of(attempt.usage);
-  const std::int64_t used = attempt.usage.prompt_tokens + attempt.usage.completion_tokens;
-  parts_.budget.spend({attempt.cost, used});
+  const std::int64_t used = attempt.usage.tokens();
+  parts_.budget.spend({attempt.usage.cost_usd, used});
   parts_.limiter.settle(worst_tokens(), used);
   parts_.ledger.add(attempt);
   {
     std::lock_guard lock(books_mutex_);
-    cost_ += attempt.cost;
-    cost_known_ = cost_known_ && attempt.usage.known;
+    cost_ += attempt.usage.cost_usd;
+    cost_known_ = cost_known_ && !attempt.usage.estimated;
   }
   if (parts_.settings.on_attempt) parts_.settings.on_attempt(attempt);
 }

@@ -53,8 +53,8 @@ class RequestRun {
   Reply send(bool hedge, const std::stop_token& stop);
   std::optional<Reply> send_hedge(const std::stop_token& stop);
   void book(const Reply& reply, bool hedge, std::chrono::milliseconds took);
-  Usage usage_of(const Reply& reply) const;
-  double cost_of(const Usage& usage) const;
+  text::Usage usage_of(const Reply& reply) const;
+  double cost_of(const text::Usage& usage) const;
 
   Status wait_for_retry(const Reply& reply);
   std::chrono::milliseconds delay_after(const Reply& reply);

@@ -22,12 +22,12 @@ namespace kw::openai {
 struct Reply {
   Outcome outcome = Outcome::kAnswered;
   int http_status = 0;
-  std::string message;             // of a failure, printable, without the key
-  std::string partial;             // text that came before a cut
-  std::size_t received_bytes = 0;  // of text and reasoning, when it is no answer
-  bool computed = false;           // the server may have computed an answer, and ask money for it
-  AnswerParts parts;               // with kAnswered
-  Usage usage;                     // what was told, with a failure too
+  std::string message;               // of a failure, printable, without the key
+  std::string partial;               // text that came before a cut
+  std::size_t received_bytes = 0;    // of text and reasoning, when it is no answer
+  bool computed = false;             // the server may have computed an answer, and ask money for it
+  AnswerParts parts;                 // with kAnswered
+  std::optional<text::Usage> usage;  // what was told, with a failure too; without its cost
   std::string id, request_id;
   std::optional<std::chrono::seconds> retry_after;
 };

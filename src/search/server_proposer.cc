@@ -10,11 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-text::Usage usage_of(const openai::Attempt& attempt) {
-  return {attempt.usage.prompt_tokens, attempt.usage.completion_tokens, attempt.cost,
-          !attempt.usage.known};
-}
-
 // The slower one of a hedged pair, or the caller's stop: it has cost something, and is no failure.
 bool is_failure(const openai::Attempt& attempt) {
   return attempt.outcome != openai::Outcome::kAnswered &&
@@ -26,7 +21,7 @@ FailedTry failed_try(const openai::Attempt& attempt) {
   if (attempt.http_status != 0) message += fmt::format(" (HTTP {})", attempt.http_status);
   if (!attempt.message.empty()) message += ": " + attempt.message;
   return {Error(error_code(attempt.outcome, attempt.http_status), std::move(message)),
-          std::string(to_string(attempt.outcome)), usage_of(attempt)};
+          std::string(to_string(attempt.outcome)), attempt.usage};
 }
 
 NoAnswer too_late(const Error& error) {
@@ -120,7 +115,7 @@ Result<Proposed> ServerProposer::no_answer(const Error& error,
     }
   }
   if (told == nullptr) return tl::unexpected(error);
-  out.failed.push_back({error, std::string(to_string(told->outcome)), usage_of(*told)});
+  out.failed.push_back({error, std::string(to_string(told->outcome)), told->usage});
   out.again = may_retry(told->outcome);
   return Proposed(std::move(out));
 }
@@ -154,7 +149,7 @@ Result<Proposed> ServerProposer::propose(const ProposalRequest& request, std::st
     if (is_failure(attempt)) {
       out.failed.push_back(failed_try(attempt));
     } else {
-      out.usage += usage_of(attempt);
+      out.usage += attempt.usage;
     }
   }
   return Proposed(std::move(out));

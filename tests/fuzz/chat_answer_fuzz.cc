@@ -21,7 +21,8 @@ void check_parts(const openai::AnswerParts& parts) {
     KW_CHECK(is_valid_utf8(choice.finish_reason));
     openai::suspect(choice.text, {{"user", choice.reasoning}});
   }
-  const openai::Usage& usage = parts.usage;
+  if (!parts.usage) return;
+  const text::Usage& usage = *parts.usage;
   KW_CHECK(usage.prompt_tokens >= 0 && usage.completion_tokens >= 0);
   KW_CHECK(usage.cached_tokens >= 0 && usage.cached_tokens <= usage.prompt_tokens);
 }

@@ -29,9 +29,9 @@ void expect_both(const openai::AnswerParts& answer) {
   EXPECT_EQ(answer.choices[0].text, "h\xc3\xa9");
   EXPECT_EQ(answer.choices[0].finish_reason, "stop");
   EXPECT_EQ(answer.choices[1].finish_reason, "length");
-  EXPECT_TRUE(answer.usage.known);
-  EXPECT_EQ(answer.usage.prompt_tokens, 3);
-  EXPECT_EQ(answer.usage.completion_tokens, 2);
+  ASSERT_TRUE(answer.usage);
+  EXPECT_EQ(answer.usage->prompt_tokens, 3);
+  EXPECT_EQ(answer.usage->completion_tokens, 2);
   EXPECT_EQ(answer.id, "chatcmpl-1");
   EXPECT_EQ(answer.model, "m");
 }

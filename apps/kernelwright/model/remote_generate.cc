@@ -105,11 +105,11 @@ Json result_json(const Task& task, const openai::ChatAnswer& answer, bool priced
       one["suspicion"] = to_string(choice.suspicion);
     out["choices"].push_back(std::move(one));
   }
-  const openai::Usage& usage = answer.usage;
+  const text::Usage& usage = answer.usage;
   out["usage"] = {{"prompt_tokens", usage.prompt_tokens},
                   {"completion_tokens", usage.completion_tokens},
-                  {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
-                  {"estimated", !usage.known}};
+                  {"total_tokens", usage.tokens()},
+                  {"estimated", usage.estimated}};
   out["model"] = answer.model;
   out["tries"] = answer.tries;
   if (priced) {

@@ -190,8 +190,8 @@ void ExecutorClient::write_command(Op op, std::span<const std::uint32_t> sets) {
   }
 }
 
-Result<ExecutorClient::Usage> ExecutorClient::usage() {
-  Usage used;
+Result<ExecutorClient::ResourceUsage> ExecutorClient::resource_usage() {
+  ResourceUsage used;
   if (on_device_) return used;
   KW_TRY(used.cpu, monitor_->cpu_time());
   KW_TRY(used.faults, monitor_->page_faults());
@@ -225,7 +225,7 @@ Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32
   if (!memory_.output->destinations.empty())
     KW_TRY_STATUS(memory_.output->destinations.front()->settle());
   write_command(op, sets);
-  KW_TRY(const Usage before, usage());
+  KW_TRY(const ResourceUsage before, resource_usage());
   ++sequence_;
   LaunchResult result;
   if (freezes_after_launches()) {
@@ -247,7 +247,7 @@ Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32
   if (result.end != LaunchEnd::kDone) return result;
   // Frozen now: a second look cannot change any more.
   if (load_acquire(pages_.reply().done_seq) != sequence_) result.end = LaunchEnd::kProtocol;
-  KW_TRY(const Usage after, usage());
+  KW_TRY(const ResourceUsage after, resource_usage());
   result.cpu_time = after.cpu - before.cpu;
   cpu_at_rest_ = after.cpu;
   result.page_faults = after.faults.since(before.faults);

@@ -81,13 +81,13 @@ class ExecutorClient final : public Executor {
   };
   // The sandbox has used so much so far. All are zero on a GPU: the host's threads do none of the
   // work there.
-  struct Usage {
+  struct ResourceUsage {
     std::chrono::nanoseconds cpu{0};
     sandbox::PageFaults faults;
     sandbox::ThreadTimes first;
     std::chrono::nanoseconds waited{0};
   };
-  Result<Usage> usage();
+  Result<ResourceUsage> resource_usage();
   Result<LaunchResult> wait_ready(std::chrono::nanoseconds timeout);
   bool freezes_after_launches() const { return freeze_ && !on_device_; }
   // One operation, from thaw to confirmed freeze.
