@@ -1,6 +1,7 @@
 // The delays of retries: each is twice the one before it, up to a limit. Callers add their jitter.
 #pragma once
 #include <algorithm>
+#include <chrono>
 
 namespace kw {
 
@@ -12,5 +13,17 @@ Delay doubled_delay(Delay first, int failures, Delay limit) {
   for (int i = 1; i < failures && out < limit; ++i) out = std::min<Delay>(out * 2, limit);
   return out;
 }
+
+// How often something that may fail is tried, and how long the delays between the tries are.
+struct RetryPolicy {
+  using Delay = std::chrono::duration<double>;
+
+  int tries = 1;         // in all, the first included
+  Delay first_delay{1};  // before the second try, doubled each time
+  Delay max_delay{60};   // limit of a delay, unless first_delay is longer
+
+  bool has_try_after(int failures) const { return failures < tries; }
+  Delay delay(int failures) const { return doubled_delay(first_delay, failures, max_delay); }
+};
 
 }  // namespace kw

@@ -22,5 +22,15 @@ TEST(Backoff, AFirstDelayAboveTheLimitStays) {
   EXPECT_EQ(doubled_delay(300.0, 5, 60.0), 300.0);
 }
 
+TEST(RetryPolicy, LimitsTriesAndDelays) {
+  using std::chrono::milliseconds;
+  const RetryPolicy policy{.tries = 3, .first_delay = milliseconds(500)};
+  EXPECT_TRUE(policy.has_try_after(2));
+  EXPECT_FALSE(policy.has_try_after(3));
+  EXPECT_EQ(policy.delay(1), milliseconds(500));
+  EXPECT_EQ(policy.delay(2), milliseconds(1000));
+  EXPECT_EQ(policy.delay(100), std::chrono::seconds(60));
+}
+
 }  // namespace
 }  // namespace kw

@@ -121,17 +121,19 @@ class FilterRun {
 
   // On a worker's thread.
   void one(const Sample& sample, os::TaskGroup& group) {
+    const RetryPolicy retries{.tries = settings_.tries,
+                              .first_delay = RetryPolicy::Delay(settings_.retry_seconds),
+                              .max_delay = RetryPolicy::Delay(kNoLimit)};
     for (int number = 1; !group.ending(); ++number) {
       auto finding = judge_sample(sample, settings_.eval, settings_.asking, judge_, group.token());
       if (finding) return store(sample.id, *finding, group);
       const ErrorCode code = finding.error().code();
       if (code == ErrorCode::kCancelled) return;
       if (code == ErrorCode::kIsolationTooWeak) return group.end(std::move(finding).error());
-      const bool again = number < settings_.tries && may_retry(code);
+      const bool again = retries.has_try_after(number) && may_retry(code);
       failed(sample.id, finding.error(), again);
       if (!again) return;
-      const double pause = doubled_delay(settings_.retry_seconds, number, kNoLimit);
-      os::pause(std::chrono::duration<double>(pause), group.token());
+      os::pause(retries.delay(number), group.token());
     }
   }
 

@@ -7,7 +7,8 @@
 namespace kw::openai {
 
 std::chrono::milliseconds Backoff::delay(int failures) {
-  const std::chrono::milliseconds most = std::min(doubled_delay(base_, failures, cap_), cap_);
+  const auto most = std::chrono::round<std::chrono::milliseconds>(
+      std::min(policy_.delay(failures), policy_.max_delay));
   std::lock_guard lock(mutex_);
   return std::chrono::milliseconds(
       static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(most.count()) + 1)));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "base/backoff.h"
 #include "base/random.h"
 
 namespace kw::openai {
@@ -11,14 +12,14 @@ namespace kw::openai {
 // Any thread. The same seed and order of calls give the same delays.
 class Backoff {
  public:
-  Backoff(std::chrono::milliseconds base, std::chrono::milliseconds cap, std::uint64_t seed)
-      : base_(base), cap_(cap), rng_(seed) {}
+  Backoff(const RetryPolicy& policy, std::uint64_t seed) : policy_(policy), rng_(seed) {}
 
-  // Uniform from 0 to min(cap, base * 2^(failures - 1)); failures of this request, from 1.
+  // Uniform from 0 to min(max_delay, first_delay * 2^(failures - 1)); failures of this request,
+  // from 1.
   std::chrono::milliseconds delay(int failures);
 
  private:
-  const std::chrono::milliseconds base_, cap_;
+  const RetryPolicy policy_;
   std::mutex mutex_;
   Rng rng_;
 };

@@ -11,8 +11,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
+Backoff backoff_of(milliseconds first, milliseconds most, std::uint64_t seed) {
+  return Backoff({.first_delay = first, .max_delay = most}, seed);
+}
+
 TEST(Backoff, FullJitterBelowAnExponentialCeiling) {
-  Backoff backoff(milliseconds(100), milliseconds(1000), 7);
+  Backoff backoff = backoff_of(milliseconds(100), milliseconds(1000), 7);
   for (int failures = 1; failures <= 12; ++failures) {
     const std::int64_t ceiling = std::min(1000, 100 << std::min(failures - 1, 4));
     double sum = 0;
@@ -35,8 +39,9 @@ TEST(Backoff, FullJitterBelowAnExponentialCeiling) {
 }
 
 TEST(Backoff, TheSeedDecides) {
-  Backoff a(milliseconds(500), milliseconds(30000), 1),
-      b(milliseconds(500), milliseconds(30000), 1), c(milliseconds(500), milliseconds(30000), 2);
+  Backoff a = backoff_of(milliseconds(500), milliseconds(30000), 1);
+  Backoff b = backoff_of(milliseconds(500), milliseconds(30000), 1);
+  Backoff c = backoff_of(milliseconds(500), milliseconds(30000), 2);
   int equal = 0;
   for (int i = 1; i < 40; ++i) {
     const milliseconds delay = a.delay(i);
@@ -47,9 +52,9 @@ TEST(Backoff, TheSeedDecides) {
 }
 
 TEST(Backoff, HugeCountsDoNotOverflow) {
-  Backoff backoff(milliseconds(1), milliseconds(30000), 1);
+  Backoff backoff = backoff_of(milliseconds(1), milliseconds(30000), 1);
   EXPECT_LE(backoff.delay(1'000'000'000), milliseconds(30000));
-  Backoff none(milliseconds(0), milliseconds(30000), 1);
+  Backoff none = backoff_of(milliseconds(0), milliseconds(30000), 1);
   EXPECT_EQ(none.delay(5), milliseconds(0));
 }
 

@@ -14,16 +14,16 @@ Status at_least(const char* setting, double value, double least) {
               value);
 }
 
-double ms(std::chrono::milliseconds time) {
-  return static_cast<double>(time.count());
+double ms(std::chrono::duration<double, std::milli> time) {
+  return time.count();
 }
 
 Status check_settings(const ChatSettings& s) {
   KW_TRY_STATUS(at_least("concurrency", s.concurrency, 1));
   KW_TRY_STATUS(at_least("tries", s.retries.tries, 1));
-  KW_TRY_STATUS(at_least("malformed_tries", s.retries.malformed_tries, 1));
-  KW_TRY_STATUS(at_least("backoff_base", ms(s.retries.backoff_base), 0));
-  KW_TRY_STATUS(at_least("backoff_cap", ms(s.retries.backoff_cap), 0));
+  KW_TRY_STATUS(at_least("malformed_tries", s.malformed_tries, 1));
+  KW_TRY_STATUS(at_least("first_delay", ms(s.retries.first_delay), 0));
+  KW_TRY_STATUS(at_least("max_delay", ms(s.retries.max_delay), 0));
   KW_TRY_STATUS(at_least("requests_per_minute", s.rates.requests_per_minute, 0));
   KW_TRY_STATUS(at_least("tokens_per_minute", s.rates.tokens_per_minute, 0));
   KW_TRY_STATUS(at_least("burst", static_cast<double>(s.rates.burst.count()), 0));

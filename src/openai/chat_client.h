@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/result.h"
 #include "openai/attempt.h"
 #include "openai/chat.h"
@@ -35,13 +36,6 @@ struct Prices {
 struct Rates {
   double requests_per_minute = 0, tokens_per_minute = 0;  // 0: no limit
   std::chrono::seconds burst{10};  // the share of a minute that may be used at once
-};
-
-struct Retries {
-  int tries = 6;            // of a request, the first included
-  int malformed_tries = 3;  // of these, with answers that cannot be read
-  std::chrono::milliseconds backoff_base{500}, backoff_cap{30000};
-  std::uint64_t jitter_seed = 0;
 };
 
 // 0: none. A request whose worst case does not fit is refused, so what is spent stays below, but
@@ -78,7 +72,12 @@ struct ChatSettings {
   std::function<Result<ServerPlace>()> find = {};
   std::string ca_text;  // of ServerPlace, with base_url
   Rates rates;
-  Retries retries;
+  // Of a request. A delay is drawn between 0 and the policy's, which max_delay always limits.
+  RetryPolicy retries{.tries = 6,
+                      .first_delay = std::chrono::milliseconds(500),
+                      .max_delay = std::chrono::seconds(30)};
+  int malformed_tries = 3;  // of these, with answers that cannot be read
+  std::uint64_t jitter_seed = 0;
   Timeouts timeouts;
   Budget budget;
   Prices prices;

@@ -97,8 +97,8 @@ TEST(ChatClient, WithoutRetryAfterDelaysGrow) {
   ScriptedServer server({says(http(429, error_json("slow")))});
   ChatSettings settings = settings_for(server.url(), &clock);
   settings.retries.tries = 12;
-  settings.retries.backoff_base = seconds(1);
-  settings.retries.backoff_cap = seconds(16);
+  settings.retries.first_delay = seconds(1);
+  settings.retries.max_delay = seconds(16);
   ChatClient client = client_of(settings);
   auto got = client.complete(request_of("a"));
   ASSERT_FALSE(got);
@@ -220,7 +220,7 @@ TEST(ChatClient, MalformedAnswersHaveABoundOfTheirOwn) {
   ScriptedServer server({says(http(200, "<html>Sign in</html>", "text/html"))});
   ChatSettings settings = settings_for(server.url(), &clock);
   settings.retries.tries = 10;
-  settings.retries.malformed_tries = 2;
+  settings.malformed_tries = 2;
   ChatClient client = client_of(settings);
   auto got = client.complete(request_of("a"));
   ASSERT_FALSE(got);

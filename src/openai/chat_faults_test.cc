@@ -271,7 +271,7 @@ TEST(ChatFaults, NothingIsLostAndNothingAnsweredTwice) {
   FakeClock clock;
   ChatSettings settings = settings_for(server.url(), &clock);
   settings.retries.tries = 60;
-  settings.retries.malformed_tries = 60;
+  settings.malformed_tries = 60;
   std::atomic<std::int64_t> attempts = 0;
   settings.on_attempt = [&](const Attempt&) { ++attempts; };
   ChatClient client = client_of(settings);

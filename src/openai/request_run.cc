@@ -210,9 +210,10 @@ milliseconds RequestRun::delay_after(const Reply& reply) {
 
 Status RequestRun::wait_for_retry(const Reply& reply) {
   malformed_ += reply.outcome == Outcome::kMalformed ? 1 : 0;
-  const Retries& retries = parts_.settings.retries;
+  const ChatSettings& settings = parts_.settings;
   const milliseconds delay = delay_after(reply);
-  if (!may_retry(reply.outcome) || tries_ >= retries.tries || malformed_ >= retries.malformed_tries)
+  if (!may_retry(reply.outcome) || !settings.retries.has_try_after(tries_) ||
+      malformed_ >= settings.malformed_tries)
     return failure(error_code(reply.outcome, reply.http_status), reply, "");
   if (Status budget = parts_.budget.check(); !budget)
     return failure(budget.error().code(), reply, budget.error().message());

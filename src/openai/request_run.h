@@ -26,8 +26,7 @@ struct ClientParts {
         limiter(settings.rates, clock),
         slots(settings.concurrency),
         budget(settings.budget),
-        backoff(settings.retries.backoff_base, settings.retries.backoff_cap,
-                settings.retries.jitter_seed) {}
+        backoff(settings.retries, settings.jitter_seed) {}
 
   const ChatSettings settings;
   const std::unique_ptr<Wire> wire;

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "search/pools.h"
-#include "search/retries.h"
+#include "search/retry_schedule.h"
 #include "search/search_log.h"
 
 namespace kw::search {
@@ -28,7 +28,7 @@ class Judging {
   using Post = std::function<Status(int attempt, double pause)>;
 
   // log must outlive it. pauses: false where a failure does not pass with time.
-  Judging(SearchLog& log, std::string problem, const Retries& retries, bool pauses, Post post)
+  Judging(SearchLog& log, std::string problem, const RetrySchedule& retries, bool pauses, Post post)
       : log_(log),
         problem_(std::move(problem)),
         retries_(retries),
@@ -52,7 +52,7 @@ class Judging {
 
   SearchLog& log_;
   const std::string problem_;
-  const Retries retries_;
+  const RetrySchedule retries_;
   const bool pauses_;
   const Post post_;
   std::map<int, int> tries_;  // since the start or resume, by attempt

@@ -16,7 +16,7 @@
 #include "search/judging.h"
 #include "search/message_blob.h"
 #include "search/pools.h"
-#include "search/retries.h"
+#include "search/retry_schedule.h"
 #include "search/search_log.h"
 #include "search/stop_rules.h"
 
@@ -56,7 +56,9 @@ class Solver::Impl {
         parts_(std::move(parts)),
         log_(parts_.folder, run, parts_.now,
              [this](const runlog::Event& event) { parts_.observer->happened(event, log_.run()); }),
-        retries_{settings_.tries, settings_.retry_seconds, settings_.seed} {}
+        retries_{
+            {.tries = settings_.tries, .first_delay = RetryPolicy::Delay(settings_.retry_seconds)},
+            settings_.seed} {}
 
   Status run(runlog::EventBody start, const std::stop_token& stop);
 
@@ -105,7 +107,7 @@ class Solver::Impl {
   const std::vector<SearchProblem> problems_;
   const SolverParts parts_;
   SearchLog log_;
-  const Retries retries_;
+  const RetrySchedule retries_;
   std::unique_ptr<Method> method_;
   prompt::Template chosen_;
   double cost_usd_ = 0;      // cost of the whole run

@@ -11,19 +11,17 @@
 
 namespace kw::search {
 
-struct Retries {
-  static constexpr double kMaxSeconds = 60;  // limit of a pause, unless the first one is longer
-
-  int tries = 1;             // in all
-  double first_seconds = 1;  // before the second try, doubled each time
+// The tries of a run: the jitter of their delays is drawn by attempt, so that a run replays.
+struct RetrySchedule {
+  RetryPolicy policy;
   std::uint64_t seed = 0;
 
   // Whether there is a try after `made`.
-  bool more_after(int made) const { return made < tries; }
+  bool more_after(int made) const { return policy.has_try_after(made); }
 
-  // Seconds before the try after `made`: between half of them and all, drawn by attempt.
+  // Seconds before the try after `made`: between half of the policy's delay and all of it.
   double pause(const std::string& problem, int attempt, int made) const {
-    const double whole = doubled_delay(first_seconds, made, kMaxSeconds);
+    const double whole = policy.delay(made).count();
     Rng rng(attempt_seed(seed, problem, attempt, fmt::format("pause {}", made)));
     return whole * (0.5 + rng.uniform() / 2);
   }
