@@ -7,8 +7,8 @@
 namespace kw::front {
 namespace {
 
-using sandbox::Finding;
-using State = Finding::State;
+using sandbox::HealthCheck;
+using State = HealthCheck::State;
 
 constexpr const char* kVersion = KW_VERSION;
 
@@ -19,20 +19,21 @@ int torch_version(const std::string& text) {
   return std::atoi(parts[0].c_str()) * 100 + std::atoi(parts[1].c_str());
 }
 
-Finding tool(std::string name, const std::string& version, std::string cost) {
+HealthCheck tool(std::string name, const std::string& version, std::string cost) {
   if (version.empty()) return {std::move(name), State::kMissing, "not found", std::move(cost)};
   return {std::move(name), State::kOk, version, ""};
 }
 
-std::vector<Finding> tool_findings(const ToolChain& tools) {
-  std::vector<Finding> out;
+std::vector<HealthCheck> tool_checks(const ToolChain& tools) {
+  std::vector<HealthCheck> out;
   out.push_back(tool("g++", tools.gxx, "cpp candidates cannot be built: install the package g++"));
   out.push_back(tool(
       "python", tools.python.empty() ? "" : fmt::format("{} ({})", tools.python, tools.python_path),
       "no reference can be run, so nothing can be judged: install python3"));
-  Finding torch = tool("torch", tools.torch,
-                       "no reference can be run, so nothing can be judged: ./kernelwright installs "
-                       "torch into .venv");
+  HealthCheck torch =
+      tool("torch", tools.torch,
+           "no reference can be run, so nothing can be judged: ./kernelwright installs "
+           "torch into .venv");
   if (!tools.torch.empty() && torch_version(tools.torch) < 211) {
     torch.state = State::kWarn;
     torch.cost = "older than 2.11, with which nothing was tested";
@@ -66,7 +67,7 @@ std::vector<Target> inspect_targets(const Services& services) {
   return out;
 }
 
-Finding finding_of(const Target& target) {
+HealthCheck check_of(const Target& target) {
   const gym::Capabilities& c = target.capabilities;
   const std::string name = fmt::format("target {}", to_string(target.target));
   if (!c.available) return {name, State::kMissing, printable(c.why_not, 300), ""};
@@ -79,29 +80,29 @@ Finding finding_of(const Target& target) {
   return {name, State::kWarn, detail, "without " + join(without, ", ")};
 }
 
-void add_group(std::string& out, std::string_view title, const std::vector<Finding>& findings,
+void add_group(std::string& out, std::string_view title, const std::vector<HealthCheck>& checks,
                bool colour) {
   out += fmt::format("{}\n", title);
-  for (const Finding& finding : findings) {
-    std::string_view code = finding.state == State::kOk     ? "32"
-                            : finding.state == State::kWarn ? "33"
-                                                            : "31";
-    std::string state = fmt::format("{:<7}", sandbox::to_string(finding.state));
+  for (const HealthCheck& check : checks) {
+    std::string_view code = check.state == State::kOk     ? "32"
+                            : check.state == State::kWarn ? "33"
+                                                          : "31";
+    std::string state = fmt::format("{:<7}", sandbox::to_string(check.state));
     if (colour) state = fmt::format("\x1b[{}m{}\x1b[0m", code, state);
-    out += fmt::format("  {} {:<18} {}\n", state, printable(finding.name, 40),
-                       printable(finding.detail, 400));
-    if (!finding.cost.empty())
-      out += fmt::format("  {:<7} {:<18} {}\n", "", "", printable(finding.cost, 400));
+    out += fmt::format("  {} {:<18} {}\n", state, printable(check.name, 40),
+                       printable(check.detail, 400));
+    if (!check.cost.empty())
+      out += fmt::format("  {:<7} {:<18} {}\n", "", "", printable(check.cost, 400));
   }
 }
 
-Json to_json(const std::vector<Finding>& findings) {
+Json to_json(const std::vector<HealthCheck>& checks) {
   Json out = Json::array();
-  for (const Finding& finding : findings) {
-    out.push_back({{"name", finding.name},
-                   {"state", sandbox::to_string(finding.state)},
-                   {"detail", finding.detail},
-                   {"cost", finding.cost}});
+  for (const HealthCheck& check : checks) {
+    out.push_back({{"name", check.name},
+                   {"state", sandbox::to_string(check.state)},
+                   {"detail", check.detail},
+                   {"cost", check.cost}});
   }
   return out;
 }
@@ -116,8 +117,8 @@ Json capabilities_json(const gym::Capabilities& c) {
 
 Result<int> run_doctor(const DoctorCommand& command, const Services& services) {
   ToolChain tools = inspect_tools(services.tools, find_checkout(services.program_folder));
-  std::vector<Finding> isolation = services.inspect_sandbox();
-  std::vector<Finding> gpus = services.inspect_gpus();
+  std::vector<HealthCheck> isolation = services.inspect_sandbox();
+  std::vector<HealthCheck> gpus = services.inspect_gpus();
   std::vector<Target> targets = inspect_targets(services);
   if (command.json) {
     Json out = {{"schema", 1},
@@ -131,15 +132,15 @@ Result<int> run_doctor(const DoctorCommand& command, const Services& services) {
         services.console.out(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
     return 0;
   }
-  std::vector<Finding> target_findings;
-  target_findings.reserve(targets.size());
-  for (const Target& target : targets) target_findings.push_back(finding_of(target));
+  std::vector<HealthCheck> target_checks;
+  target_checks.reserve(targets.size());
+  for (const Target& target : targets) target_checks.push_back(check_of(target));
   bool colour = services.console.out_colour();
   std::string out;
   add_group(out, "Isolation and timing", isolation, colour);
   add_group(out, "\nGPUs", gpus, colour);
-  add_group(out, "\nLanguages", tool_findings(tools), colour);
-  add_group(out, "\nTargets", target_findings, colour);
+  add_group(out, "\nLanguages", tool_checks(tools), colour);
+  add_group(out, "\nTargets", target_checks, colour);
   KW_TRY_STATUS(services.console.out(out));
   return 0;
 }

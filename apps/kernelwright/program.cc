@@ -13,7 +13,7 @@
 #include "gym/compile/plan.h"
 #include "gym/local_judge.h"
 #include "kernelwright/cpu_card.h"
-#include "kernelwright/gpu_findings.h"
+#include "kernelwright/gpu_checks.h"
 #include "kernelwright/interrupt.h"
 #include "kernelwright/run.h"
 #include "os/file.h"
@@ -47,7 +47,7 @@ int run_program(int argc, char** argv, std::initializer_list<CommandGroup> group
           [] {
             return sandbox::inspect((os::program_folder() / "kernelwright-launcher").string());
           },
-      .inspect_gpus = [] { return gpu_findings(cuda::list_devices(), cuda::device_state); },
+      .inspect_gpus = [] { return gpu_checks(cuda::list_devices(), cuda::device_state); },
       .now = std::chrono::steady_clock::now,
       .wall_time = std::chrono::system_clock::now,
       .become = become,

@@ -27,7 +27,7 @@ struct Services {
   // A service as a judge; empty in programs that have no client.
   std::function<Result<std::unique_ptr<gym::Judge>>(const ServiceAddress&)> connect_judge = {};
   std::function<Result<task::Verdict>(const std::filesystem::path& evidence)> rejudge;
-  std::function<std::vector<sandbox::Finding>()> inspect_sandbox, inspect_gpus;
+  std::function<std::vector<sandbox::HealthCheck>()> inspect_sandbox, inspect_gpus;
   std::function<std::chrono::steady_clock::time_point()> now;
   std::function<std::chrono::system_clock::time_point()> wall_time;  // of trace lines
   // This process becomes another program: returns only an error.

@@ -8,7 +8,7 @@
 
 #include "base/backoff.h"
 #include "base/text.h"
-#include "data/findings.h"
+#include "data/sample_verdict_log.h"
 #include "data/strata.h"
 #include "os/pause.h"
 #include "os/task_group.h"
@@ -22,7 +22,7 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 class FilterRun {
  public:
-  FilterRun(const FilterFiles& files, Findings findings, const FilterSettings& settings,
+  FilterRun(const FilterFiles& files, SampleVerdictLog verdicts, const FilterSettings& settings,
             gym::Judge& judge, const FilterEvents& events, std::stop_token stop)
       : files_(files),
         settings_(settings),
@@ -30,7 +30,7 @@ class FilterRun {
         events_(events),
         choice_(settings.per_cell, settings.seed),
         stop_(std::move(stop)),
-        findings_(std::move(findings)) {}
+        verdicts_(std::move(verdicts)) {}
 
   Result<FilterReport> run() {
     for (bool first = true;; first = false) {
@@ -62,10 +62,10 @@ class FilterRun {
     return !sampled(sample) || chosen_.contains(choice_.key(sample.id));
   }
 
-  // The finding of a judged sample, or of one that was left out of the choice because its problem
+  // The verdict of a judged sample, or of one that was left out of the choice because its problem
   // was at fault.
-  const StoredFinding* finding_of(const Sample& sample) const {
-    const StoredFinding* out = findings_.find(sample.id);
+  const StoredSampleVerdict* verdict_of(const Sample& sample) const {
+    const StoredSampleVerdict* out = verdicts_.find(sample.id);
     return out != nullptr && (to_judge(sample) || out->fault == Fault::kProblem) ? out : nullptr;
   }
 
@@ -76,7 +76,7 @@ class FilterRun {
     choice_ = StratifiedChoice(settings_.per_cell, settings_.seed);
     KW_TRY_STATUS(for_each_sample(files_.in, [this](const Sample& sample, std::string_view) {
       if (!sampled(sample) || given_up_.contains(sample.id)) return Status();
-      const StoredFinding* found = findings_.find(sample.id);
+      const StoredSampleVerdict* found = verdicts_.find(sample.id);
       if (found == nullptr || found->fault != Fault::kProblem) choice_.add(sample);
       return Status();
     }));
@@ -89,7 +89,7 @@ class FilterRun {
     std::unordered_set<std::string> ids;
     KW_TRY_STATUS(for_each_sample(files_.in, [&](const Sample& sample, std::string_view) {
       if (first) ++report_.rows;
-      const StoredFinding* found = finding_of(sample);
+      const StoredSampleVerdict* found = verdict_of(sample);
       if ((found == nullptr && !to_judge(sample)) || given_up_.contains(sample.id) ||
           !ids.insert(sample.id).second)
         return Status();
@@ -116,7 +116,7 @@ class FilterRun {
 
   bool known(const std::string& id) {
     std::lock_guard lock(mutex_);
-    return findings_.find(id) != nullptr || given_up_.contains(id);
+    return verdicts_.find(id) != nullptr || given_up_.contains(id);
   }
 
   // On a worker's thread.
@@ -125,13 +125,13 @@ class FilterRun {
                               .first_delay = RetryPolicy::Delay(settings_.retry_seconds),
                               .max_delay = RetryPolicy::Delay(kNoLimit)};
     for (int number = 1; !group.ending(); ++number) {
-      auto finding = judge_sample(sample, settings_.eval, settings_.asking, judge_, group.token());
-      if (finding) return store(sample.id, *finding, group);
-      const ErrorCode code = finding.error().code();
+      auto verdict = judge_sample(sample, settings_.eval, settings_.asking, judge_, group.token());
+      if (verdict) return store(sample.id, *verdict, group);
+      const ErrorCode code = verdict.error().code();
       if (code == ErrorCode::kCancelled) return;
-      if (code == ErrorCode::kIsolationTooWeak) return group.end(std::move(finding).error());
+      if (code == ErrorCode::kIsolationTooWeak) return group.end(std::move(verdict).error());
       const bool again = retries.has_try_after(number) && may_retry(code);
-      failed(sample.id, finding.error(), again);
+      failed(sample.id, verdict.error(), again);
       if (!again) return;
       os::pause(retries.delay(number), group.token());
     }
@@ -148,10 +148,10 @@ class FilterRun {
     if (events_.failed) events_.failed(id, error, again);
   }
 
-  void store(const std::string& id, const Finding& finding, os::TaskGroup& group) {
+  void store(const std::string& id, const SampleVerdict& verdict, os::TaskGroup& group) {
     std::lock_guard lock(mutex_);
-    if (Status stored = findings_.add(id, finding); !stored) return group.end(stored.error());
-    if (events_.judged) events_.judged(finding.passed);
+    if (Status stored = verdicts_.add(id, verdict); !stored) return group.end(stored.error());
+    if (events_.judged) events_.judged(verdict.passed);
   }
 
   Status look_at_cells() {
@@ -163,7 +163,7 @@ class FilterRun {
       if (!sampled(sample)) return Status();
       const auto names = cells_of(sample);
       for (const std::string& name : names) judged.try_emplace(name, 0);
-      const StoredFinding* found = finding_of(sample);
+      const StoredSampleVerdict* found = verdict_of(sample);
       if (found == nullptr || !seen.insert(sample.id).second) return Status();
       if (found->fault == Fault::kProblem) return note_problem(sample, *found);
       cells.add(sample, found->passed);
@@ -182,7 +182,7 @@ class FilterRun {
   }
 
   // A quarantined problem is quarantined on every machine, so all its samples are dropped.
-  Status note_problem(const Sample& sample, const StoredFinding& found) {
+  Status note_problem(const Sample& sample, const StoredSampleVerdict& found) {
     KW_TRY(const Json verdict, found.verdict_json());
     if (sample.problem && verdict["outcome"] == to_string(task::Outcome::kQuarantined))
       broken_problems_.insert(sample.problem->hash);
@@ -207,7 +207,7 @@ class FilterRun {
   Status write() {
     std::unordered_set<std::string> counted;
     return for_each_sample(files_.in, [&](Sample sample, std::string_view line) -> Status {
-      const StoredFinding* found = finding_of(sample);
+      const StoredSampleVerdict* found = verdict_of(sample);
       const std::string id = sample.id;
       if (found != nullptr && counted.insert(id).second) KW_TRY_STATUS(count(*found));
       if (found != nullptr && !found->passed) return reject(id, found->verdict);
@@ -251,7 +251,7 @@ class FilterRun {
     return nullptr;
   }
 
-  Status count(const StoredFinding& found) {
+  Status count(const StoredSampleVerdict& found) {
     KW_TRY(const Json verdict, found.verdict_json());
     const std::string outcome = verdict["outcome"].get<std::string>();
     ++report_.outcomes[outcome];
@@ -289,7 +289,7 @@ class FilterRun {
   const std::stop_token stop_;
 
   std::mutex mutex_;  // guards the members below while threads run
-  Findings findings_;
+  SampleVerdictLog verdicts_;
   std::unordered_set<std::string> given_up_;  // ids of what could not be judged
   std::string first_failure_;
   FilterReport report_;
@@ -300,8 +300,8 @@ class FilterRun {
 Result<FilterReport> filter_dataset(const FilterFiles& files, const FilterSettings& settings,
                                     gym::Judge& judge, const FilterEvents& events,
                                     const std::stop_token& stop) {
-  KW_TRY(Findings findings, Findings::open(files.log, settings.eval));
-  return FilterRun(files, std::move(findings), settings, judge, events, stop).run();
+  KW_TRY(SampleVerdictLog verdicts, SampleVerdictLog::open(files.log, settings.eval));
+  return FilterRun(files, std::move(verdicts), settings, judge, events, stop).run();
 }
 
 }  // namespace kw::data

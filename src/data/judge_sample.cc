@@ -61,7 +61,7 @@ class SampleJudge {
     options_.timing = options_.timing || (sample.pending && sample.kind == Kind::kSpeedup);
   }
 
-  Result<Finding> run() {
+  Result<SampleVerdict> run() {
     KW_CHECK(sample_.problem);
     auto problem = task::problem_of(*sample_.problem, sample_.id);
     if (!problem) return bad_problem(problem.error().message());
@@ -79,14 +79,15 @@ class SampleJudge {
     if (sample_.pending) {
       KW_TRY(previous, judge(sample_.pending->previous));
       const bool repair = sample_.kind == Kind::kRepair;
-      if (previous->says_nothing()) return finding(*previous);
+      if (previous->says_nothing()) return verdict_of(*previous);
       if (repair && previous->right()) return no_pair("not_wrong", *previous);
       if (!repair && !previous->right()) return no_pair("not_right", *previous);
     }
     KW_TRY(Judged answer, judge(sample_.answer()));
-    Finding out = finding(answer);
+    SampleVerdict out = verdict_of(answer);
     if (!out.passed) return out;
-    KW_TRY(const std::optional<Finding> elsewhere, failure_at_other_sizes(answer, out.size_sets));
+    KW_TRY(const std::optional<SampleVerdict> elsewhere,
+           failure_at_other_sizes(answer, out.size_sets));
     if (elsewhere) return *elsewhere;
     if (!previous) return out;
     if (sample_.kind == Kind::kSpeedup && !faster(answer, *previous))
@@ -96,14 +97,15 @@ class SampleJudge {
   }
 
  private:
-  static Finding not_judged(const std::string& outcome, const std::string& reason, Fault fault) {
-    Finding out;
+  static SampleVerdict not_judged(const std::string& outcome, const std::string& reason,
+                                  Fault fault) {
+    SampleVerdict out;
     out.outcome = outcome;
     out.reason = printable(reason, 300);
     out.fault = fault;
     return out;
   }
-  static Finding bad_problem(const std::string& reason) {
+  static SampleVerdict bad_problem(const std::string& reason) {
     return not_judged("bad_problem", reason, Fault::kProblem);
   }
 
@@ -138,7 +140,8 @@ class SampleJudge {
 
   // The same candidate for the module at other sizes; those at which it is right are added to
   // `size_sets`.
-  Result<std::optional<Finding>> failure_at_other_sizes(const Judged& answer, int& size_sets) {
+  Result<std::optional<SampleVerdict>> failure_at_other_sizes(const Judged& answer,
+                                                              int& size_sets) {
     KW_CHECK(answer.reading.candidate);
     for (const task::Problem& problem : others_) {
       gym::EvalRequest request;
@@ -148,14 +151,14 @@ class SampleJudge {
       request.options.timing = false;
       KW_TRY(task::Verdict verdict, judge_.judge(std::move(request), stop_));
       if (task::is_candidates_fault(verdict.outcome)) {
-        Finding out = finding({answer.reading, std::move(verdict)});
+        SampleVerdict out = verdict_of({answer.reading, std::move(verdict)});
         out.cause = std::exchange(out.outcome, "wrong_at_other_sizes");
         return std::optional(std::move(out));
       }
       // Other outcomes here are no fault of the answer.
       if (verdict.outcome == Outcome::kPassed) ++size_sets;
     }
-    return std::optional<Finding>();
+    return std::optional<SampleVerdict>();
   }
 
   static bool faster(const Judged& answer, const Judged& previous) {
@@ -165,8 +168,8 @@ class SampleJudge {
     return now && before && now->low > before->high;
   }
 
-  static Finding finding(const Judged& judged) {
-    Finding out;
+  static SampleVerdict verdict_of(const Judged& judged) {
+    SampleVerdict out;
     out.fault = Fault::kAnswer;
     if (!judged.verdict) {
       out.outcome = "no_code";
@@ -187,8 +190,8 @@ class SampleJudge {
   }
 
   // A pair of answers that does not show a repair or a speed-up.
-  static Finding no_pair(const std::string& outcome, const Judged& judged) {
-    Finding out = finding(judged);
+  static SampleVerdict no_pair(const std::string& outcome, const Judged& judged) {
+    SampleVerdict out = verdict_of(judged);
     if (!out.passed) out.cause = out.outcome;
     if (judged.verdict) out.reason = reason_of(*judged.verdict);
     out.outcome = outcome;
@@ -224,9 +227,9 @@ class SampleJudge {
 
 }  // namespace
 
-Result<Finding> judge_sample(const Sample& sample, const gym::EvalOptions& options,
-                             const prompt::PromptOptions& asking, gym::Judge& judge,
-                             const std::stop_token& stop) {
+Result<SampleVerdict> judge_sample(const Sample& sample, const gym::EvalOptions& options,
+                                   const prompt::PromptOptions& asking, gym::Judge& judge,
+                                   const std::stop_token& stop) {
   return SampleJudge(sample, options, asking, judge, stop).run();
 }
 

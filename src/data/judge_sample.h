@@ -20,7 +20,7 @@ enum class Fault {
   kProblem,  // quarantined, unsupported, noisy, bad_problem: nothing is known of the answer
 };
 
-// A finding about one sample. outcome: task::Outcome's name, or one of
+// What judging a sample has found out. outcome: task::Outcome's name, or one of
 //   no_code        the answer has no code that could be judged
 //   bad_problem    the problem cannot be read
 //   wrong_plan     the generator's: the plan is not the kernel's (generator_origin.h)
@@ -28,7 +28,7 @@ enum class Fault {
 //   not_right      speed-up: the first answer is wrong
 //   not_faster     speed-up: the intervals of the two do not lie apart
 //   wrong_at_other_sizes   the module at other sizes: the answer is not right there
-struct Finding {
+struct SampleVerdict {
   std::string outcome;
   // More of it, where there is more to count by: search::Reading's class with no_code, the class of
   // a violation, the outcome at the other sizes or of the first answer.
@@ -43,8 +43,8 @@ struct Finding {
 
 // Reads the answer as solve does, and judges it; for a pending sample, the previous answer first.
 // An error is never the sample's fault. Speed-up samples are timed, whatever `options` say.
-Result<Finding> judge_sample(const Sample& sample, const gym::EvalOptions& options,
-                             const prompt::PromptOptions& asking, gym::Judge& judge,
-                             const std::stop_token& stop);
+Result<SampleVerdict> judge_sample(const Sample& sample, const gym::EvalOptions& options,
+                                   const prompt::PromptOptions& asking, gym::Judge& judge,
+                                   const std::stop_token& stop);
 
 }  // namespace kw::data

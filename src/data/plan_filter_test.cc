@@ -139,7 +139,7 @@ Sample of_language(task::Language language, const char* mix) {
   }
 }
 
-Finding judged(const Sample& sample, Quarantines& judge) {
+SampleVerdict judged(const Sample& sample, Quarantines& judge) {
   gym::EvalOptions options;
   options.timing = false;
   const auto finding = judge_sample(sample, options, {}, judge, {});
@@ -153,7 +153,7 @@ TEST(SizeSets, TheFindingSaysHowManyWereVerified) {
   Quarantines judge;
   EXPECT_EQ(judged(module, judge).size_sets, 3);
   judge.quarantined = {module.problem->resized[1]};
-  const Finding less = judged(module, judge);
+  const SampleVerdict less = judged(module, judge);
   EXPECT_TRUE(less.passed);
   EXPECT_EQ(less.size_sets, 2);
   EXPECT_EQ(judged(of_language(task::Language::kCpp, "definition=1"), judge).size_sets, 3);

@@ -17,14 +17,14 @@
 namespace kw::sandbox {
 namespace {
 
-using State = Finding::State;
+using State = HealthCheck::State;
 
 std::string first_line(const std::string& path) {
   auto text = os::read_file(path, 1U << 20U);
   return text ? std::string(trim(text->substr(0, text->find('\n')))) : "";
 }
 
-Finding layer(std::string name, bool present, std::string detail, std::string cost) {
+HealthCheck layer(std::string name, bool present, std::string detail, std::string cost) {
   return {std::move(name), present ? State::kOk : State::kMissing, std::move(detail),
           present ? "" : std::move(cost)};
 }
@@ -62,14 +62,14 @@ const char* level_cost(Level level) {
 
 // The median of a few freezes of an idle program.
 void add_freezer(ProcessLauncher& launcher, const std::string& program,
-                 std::vector<Finding>& findings) {
+                 std::vector<HealthCheck>& checks) {
   Spec spec;
   spec.role = "doctor";
   spec.argv = {"/bin/sleep", "30"};
   auto sandbox = launcher.launch(Where::kNative, std::move(spec));
   if (!sandbox) {
-    findings.push_back({"freezer", State::kMissing, sandbox.error().message(),
-                        "no timing is possible with " + program});
+    checks.push_back({"freezer", State::kMissing, sandbox.error().message(),
+                      "no timing is possible with " + program});
     return;
   }
   Monitor& monitor = (*sandbox)->monitor();
@@ -83,54 +83,54 @@ void add_freezer(ProcessLauncher& launcher, const std::string& program,
     if (!monitor.thaw()) break;
   }
   if (micros.empty()) {
-    findings.push_back({"freezer", State::kMissing, monitor.freeze_kind() + " does not work",
-                        "a candidate can compute before and after its timed call"});
+    checks.push_back({"freezer", State::kMissing, monitor.freeze_kind() + " does not work",
+                      "a candidate can compute before and after its timed call"});
     return;
   }
   std::sort(micros.begin(), micros.end());
   double median = micros[micros.size() / 2];
   bool group = monitor.freeze_kind().starts_with("cgroup");
-  findings.push_back({"freezer", group ? State::kOk : State::kWarn,
-                      fmt::format("{}, median {:.0f} us, worst {:.0f} us", monitor.freeze_kind(),
-                                  median, micros.back()),
-                      group ? ""
-                            : "each timed call pays this more, and a program can resume its own "
-                              "processes when one of them is missed"});
+  checks.push_back({"freezer", group ? State::kOk : State::kWarn,
+                    fmt::format("{}, median {:.0f} us, worst {:.0f} us", monitor.freeze_kind(),
+                                median, micros.back()),
+                    group ? ""
+                          : "each timed call pays this more, and a program can resume its own "
+                            "processes when one of them is missed"});
 }
 
-void add_walls(ProcessLauncher& launcher, std::vector<Finding>& findings) {
+void add_walls(ProcessLauncher& launcher, std::vector<HealthCheck>& checks) {
   const Reached& reached = launcher.reached();
   const Layers& layers = reached.layers;
   bool full = reached.level == Level::kFull;
-  findings.push_back({"isolation level", full ? State::kOk : State::kWarn,
-                      level_name(reached.level), level_cost(reached.level)});
-  findings.push_back(layer(
+  checks.push_back({"isolation level", full ? State::kOk : State::kWarn, level_name(reached.level),
+                    level_cost(reached.level)});
+  checks.push_back(layer(
       "namespaces", layers.namespaces,
       layers.user_namespace ? "through a user namespace" : "mount, pid, net, ipc, uts, cgroup",
       "the host's files are only hidden by Landlock, its processes and network not at all"));
-  findings.push_back(layer("own uid", layers.own_uid,
-                           layers.own_uid ? "61000 to 61999" : "all run as this user",
-                           "the kernel counts candidates and this user as one owner (signals, "
-                           "process limits, GPU clients); needs root"));
-  findings.push_back(layer(
+  checks.push_back(layer("own uid", layers.own_uid,
+                         layers.own_uid ? "61000 to 61999" : "all run as this user",
+                         "the kernel counts candidates and this user as one owner (signals, "
+                         "process limits, GPU clients); needs root"));
+  checks.push_back(layer(
       "Landlock", layers.landlock_abi > 0,
       layers.landlock_abi > 0 ? fmt::format("ABI {}", layers.landlock_abi) : "not in this kernel",
       "no second wall behind the mount tree"));
-  findings.push_back(layer("memory limit", reached.memory_group,
-                           reached.memory_group ? "cgroup" : "RLIMIT_DATA a process",
-                           "a candidate of many processes can use more than its limit, and "
-                           "memory_limit is reported as an allocation failure"));
-  findings.push_back(layer("process limit", reached.process_group,
-                           reached.process_group   ? "cgroup"
-                           : layers.user_namespace ? "RLIMIT_NPROC"
-                                                   : "none",
-                           "a fork bomb slows the host until it is killed"));
-  findings.push_back(layer(
+  checks.push_back(layer("memory limit", reached.memory_group,
+                         reached.memory_group ? "cgroup" : "RLIMIT_DATA a process",
+                         "a candidate of many processes can use more than its limit, and "
+                         "memory_limit is reported as an allocation failure"));
+  checks.push_back(layer("process limit", reached.process_group,
+                         reached.process_group   ? "cgroup"
+                         : layers.user_namespace ? "RLIMIT_NPROC"
+                                                 : "none",
+                         "a fork bomb slows the host until it is killed"));
+  checks.push_back(layer(
       "CPU pinning", reached.cpu_group,
       reached.cpu_group ? "cpuset" : "affinity, system call refused to the candidate",
       "threads stay where they are put only because the system call filter refuses to move them"));
   for (const std::string& reason : reached.refused)
-    findings.push_back({"not available", State::kWarn, reason, ""});
+    checks.push_back({"not available", State::kWarn, reason, ""});
 }
 
 struct CpuTimes {
@@ -151,34 +151,34 @@ CpuTimes cpu_times() {
   return times;
 }
 
-void add_load(std::vector<Finding>& findings) {
+void add_load(std::vector<HealthCheck>& checks) {
   CpuTimes before = cpu_times();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   CpuTimes after = cpu_times();
   double total = std::max(1.0, after.total - before.total);
   double busy = 1.0 - (after.idle - before.idle) / total;
   double stolen = (after.steal - before.steal) / total;
-  findings.push_back({"other load", busy < 0.15 ? State::kOk : State::kWarn,
-                      fmt::format("{:.0f} % of all cores busy", 100 * busy),
-                      busy < 0.15 ? ""
-                                  : "shared caches and memory bandwidth: wider intervals, more "
-                                    "pairs until they are narrow enough"});
-  findings.push_back({"steal time", stolen < 0.005 ? State::kOk : State::kWarn,
-                      fmt::format("{:.1f} % now", 100 * stolen),
-                      stolen < 0.005 ? ""
-                                     : "the hypervisor takes the cores away: samples are dropped "
-                                       "in pairs, many make a verdict noisy"});
+  checks.push_back({"other load", busy < 0.15 ? State::kOk : State::kWarn,
+                    fmt::format("{:.0f} % of all cores busy", 100 * busy),
+                    busy < 0.15 ? ""
+                                : "shared caches and memory bandwidth: wider intervals, more "
+                                  "pairs until they are narrow enough"});
+  checks.push_back({"steal time", stolen < 0.005 ? State::kOk : State::kWarn,
+                    fmt::format("{:.1f} % now", 100 * stolen),
+                    stolen < 0.005 ? ""
+                                   : "the hypervisor takes the cores away: samples are dropped "
+                                     "in pairs, many make a verdict noisy"});
 }
 
-void add_cores(std::vector<Finding>& findings) {
+void add_cores(std::vector<HealthCheck>& checks) {
   unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  findings.push_back(
+  checks.push_back(
       {"cores", cores >= 2 ? State::kOk : State::kWarn, std::to_string(cores),
        cores >= 2
            ? ""
            : "checker and candidate share the only core: hand-over times are in every sample"});
   std::string smt = first_line("/sys/devices/system/cpu/smt/active");
-  findings.push_back(
+  checks.push_back(
       {"SMT", smt == "1" ? State::kWarn : State::kOk,
        smt == "1"   ? "on"
        : smt == "0" ? "off"
@@ -187,35 +187,35 @@ void add_cores(std::vector<Finding>& findings) {
                   : ""});
 }
 
-void add_frequency(std::vector<Finding>& findings) {
+void add_frequency(std::vector<HealthCheck>& checks) {
   std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   if (!governor.empty()) {
     bool steady = governor == "performance";
-    findings.push_back({"frequency governor", steady ? State::kOk : State::kWarn, governor,
-                        steady ? "" : "clocks follow the load: set the governor to performance"});
+    checks.push_back({"frequency governor", steady ? State::kOk : State::kWarn, governor,
+                      steady ? "" : "clocks follow the load: set the governor to performance"});
   }
   std::string no_turbo = first_line("/sys/devices/system/cpu/intel_pstate/no_turbo");
   std::string boost = first_line("/sys/devices/system/cpu/cpufreq/boost");
   bool known = !no_turbo.empty() || !boost.empty();
   bool turbo = no_turbo == "0" || boost == "1";
   if (known)
-    findings.push_back({"turbo", turbo ? State::kWarn : State::kOk, turbo ? "on" : "off",
-                        turbo ? "clocks depend on temperature and on the other cores" : ""});
+    checks.push_back({"turbo", turbo ? State::kWarn : State::kOk, turbo ? "on" : "off",
+                      turbo ? "clocks depend on temperature and on the other cores" : ""});
 }
 
-void add_machine(std::vector<Finding>& findings) {
+void add_machine(std::vector<HealthCheck>& checks) {
   auto info = os::read_file("/proc/cpuinfo", 4U << 20U);
   bool virtual_machine = info && info->find(" hypervisor") != std::string::npos;
-  findings.push_back({"virtual machine", virtual_machine ? State::kWarn : State::kOk,
-                      virtual_machine ? "yes" : "no",
-                      virtual_machine ? "neighbours share caches and clocks out of our sight: "
-                                        "intervals are honest, absolute times move from day to day"
-                                      : ""});
+  checks.push_back({"virtual machine", virtual_machine ? State::kWarn : State::kOk,
+                    virtual_machine ? "yes" : "no",
+                    virtual_machine ? "neighbours share caches and clocks out of our sight: "
+                                      "intervals are honest, absolute times move from day to day"
+                                    : ""});
 }
 
 }  // namespace
 
-const char* to_string(Finding::State state) {
+const char* to_string(HealthCheck::State state) {
   switch (state) {
     case State::kOk:
       return "ok";
@@ -227,29 +227,29 @@ const char* to_string(Finding::State state) {
   return "missing";
 }
 
-std::vector<Finding> inspect(const std::string& launcher_program) {
-  std::vector<Finding> findings;
+std::vector<HealthCheck> inspect(const std::string& launcher_program) {
+  std::vector<HealthCheck> checks;
   Launcher::Options options;
   options.launcher_program = launcher_program;
   auto launcher = ProcessLauncher::start(std::move(options));
   if (launcher) {
-    add_walls(**launcher, findings);
-    add_freezer(**launcher, launcher_program, findings);
+    add_walls(**launcher, checks);
+    add_freezer(**launcher, launcher_program, checks);
   } else {
-    findings.push_back(
+    checks.push_back(
         {"isolation level", State::kMissing, launcher.error().message(), level_cost(Level::kNone)});
   }
-  for (Finding& finding : inspect_timing()) findings.push_back(std::move(finding));
-  return findings;
+  for (HealthCheck& check : inspect_timing()) checks.push_back(std::move(check));
+  return checks;
 }
 
-std::vector<Finding> inspect_timing() {
-  std::vector<Finding> findings;
-  add_cores(findings);
-  add_frequency(findings);
-  add_load(findings);
-  add_machine(findings);
-  return findings;
+std::vector<HealthCheck> inspect_timing() {
+  std::vector<HealthCheck> checks;
+  add_cores(checks);
+  add_frequency(checks);
+  add_load(checks);
+  add_machine(checks);
+  return checks;
 }
 
 }  // namespace kw::sandbox

@@ -258,13 +258,14 @@ class FrontTest : public testing::Test {
         },
         .inspect_sandbox =
             [] {
-              return std::vector<sandbox::Finding>{
-                  {"isolation level", sandbox::Finding::State::kWarn, "namespaces", "needs root"}};
+              return std::vector<sandbox::HealthCheck>{{"isolation level",
+                                                        sandbox::HealthCheck::State::kWarn,
+                                                        "namespaces", "needs root"}};
             },
         .inspect_gpus =
             [] {
-              return std::vector<sandbox::Finding>{
-                  {"GPU", sandbox::Finding::State::kMissing, "no NVIDIA driver", ""}};
+              return std::vector<sandbox::HealthCheck>{
+                  {"GPU", sandbox::HealthCheck::State::kMissing, "no NVIDIA driver", ""}};
             },
         .now = [this] { return std::chrono::steady_clock::time_point(time); },
         .wall_time =

@@ -1,4 +1,4 @@
-// The filter's log: the finding of each sample, in little memory.
+// The filter's log: the verdict of each sample, in little memory.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace kw::data {
 
-struct StoredFinding {
+struct StoredSampleVerdict {
   bool passed = false;
   Fault fault = Fault::kNone;
   std::string verdict, question;  // JSON, as the sample gets them
@@ -22,22 +22,23 @@ struct StoredFinding {
 };
 
 // Only one thread may use it at a time.
-class Findings {
+class SampleVerdictLog {
  public:
   // Errors as of SessionLog::open(): the log belongs to the options and the gym's version.
-  static Result<Findings> open(const std::filesystem::path& log, const gym::EvalOptions& options);
+  static Result<SampleVerdictLog> open(const std::filesystem::path& log,
+                                       const gym::EvalOptions& options);
 
-  Status add(const std::string& id, const Finding& finding);
+  Status add(const std::string& id, const SampleVerdict& verdict);
   // nullptr: none yet. Stands until the next add().
-  const StoredFinding* find(const std::string& id) const;
+  const StoredSampleVerdict* find(const std::string& id) const;
 
  private:
-  Findings(SessionLog log, std::unordered_map<std::string, StoredFinding> found,
-           task::Target target)
+  SampleVerdictLog(SessionLog log, std::unordered_map<std::string, StoredSampleVerdict> found,
+                   task::Target target)
       : log_(std::move(log)), found_(std::move(found)), target_(target) {}
 
   SessionLog log_;
-  std::unordered_map<std::string, StoredFinding> found_;  // the key is the sample's id
+  std::unordered_map<std::string, StoredSampleVerdict> found_;  // the key is the sample's id
   task::Target target_;
 };
 

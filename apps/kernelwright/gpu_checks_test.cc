@@ -1,4 +1,4 @@
-#include "kernelwright/gpu_findings.h"
+#include "kernelwright/gpu_checks.h"
 
 #include <algorithm>
 
@@ -8,9 +8,9 @@
 namespace kw::front {
 namespace {
 
-using sandbox::Finding;
+using sandbox::HealthCheck;
 using ::testing::HasSubstr;
-using State = Finding::State;
+using State = HealthCheck::State;
 
 cuda::DeviceFacts h100() {
   cuda::DeviceFacts gpu;
@@ -23,18 +23,18 @@ cuda::DeviceFacts h100() {
   return gpu;
 }
 
-Finding named(const std::vector<Finding>& all, const std::string& name) {
-  auto found = std::ranges::find(all, name, &Finding::name);
+HealthCheck named(const std::vector<HealthCheck>& all, const std::string& name) {
+  auto found = std::ranges::find(all, name, &HealthCheck::name);
   EXPECT_NE(found, all.end()) << name;
-  return found == all.end() ? Finding{} : *found;
+  return found == all.end() ? HealthCheck{} : *found;
 }
 
-std::vector<Finding> findings(const cuda::DeviceFacts& gpu, Result<cuda::DeviceState> state) {
-  return gpu_findings(std::vector{gpu}, [&](int) { return state; });
+std::vector<HealthCheck> checks(const cuda::DeviceFacts& gpu, Result<cuda::DeviceState> state) {
+  return gpu_checks(std::vector{gpu}, [&](int) { return state; });
 }
 
 TEST(GpuFindings, WithoutAGpuOneFindingSaysWhy) {
-  const auto all = gpu_findings(fail(ErrorCode::kUnsupported, "no NVIDIA driver"), {});
+  const auto all = gpu_checks(fail(ErrorCode::kUnsupported, "no NVIDIA driver"), {});
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].state, State::kMissing);
   EXPECT_EQ(all[0].detail, "no NVIDIA driver");
@@ -43,11 +43,11 @@ TEST(GpuFindings, WithoutAGpuOneFindingSaysWhy) {
 TEST(GpuFindings, AQuietGpuIsFine) {
   cuda::DeviceState state;
   state.driver = "580.159.04";
-  const auto all = findings(h100(), state);
+  const auto all = checks(h100(), state);
   EXPECT_THAT(named(all, "GPU 0").detail, HasSubstr("compute capability 9.0"));
   EXPECT_THAT(named(all, "GPU 0").detail, HasSubstr("79.0 GiB"));
   EXPECT_EQ(named(all, "  driver").detail, "580.159.04, CUDA 13.0");
-  EXPECT_TRUE(std::ranges::all_of(all, [](const Finding& f) { return f.state == State::kOk; }));
+  EXPECT_TRUE(std::ranges::all_of(all, [](const HealthCheck& f) { return f.state == State::kOk; }));
 }
 
 TEST(GpuFindings, OthersHeatAndSharedMemoryAreWarnings) {
@@ -56,14 +56,14 @@ TEST(GpuFindings, OthersHeatAndSharedMemoryAreWarnings) {
   cuda::DeviceState state;
   state.users = {{4711, 2ULL << 30U}};
   state.throttle_reasons = 0x1 | 0x40;  // idle, and heat
-  const auto all = findings(gpu, state);
+  const auto all = checks(gpu, state);
   EXPECT_THAT(named(all, "  users").detail, HasSubstr("process 4711 (2.0 GiB)"));
   EXPECT_THAT(named(all, "  clock").detail, HasSubstr("slowed down: heat"));
   EXPECT_EQ(named(all, "  host memory").state, State::kWarn);
 }
 
 TEST(GpuFindings, WithoutTheManagementLibraryTheRestIsTold) {
-  const auto all = findings(h100(), fail(ErrorCode::kUnsupported, "no management library"));
+  const auto all = checks(h100(), fail(ErrorCode::kUnsupported, "no management library"));
   EXPECT_EQ(named(all, "  driver").detail, "CUDA 13.0");
   EXPECT_EQ(named(all, "  users").detail, "no management library");
 }

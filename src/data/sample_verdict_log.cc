@@ -1,4 +1,4 @@
-#include "data/findings.h"
+#include "data/sample_verdict_log.h"
 
 #include <utility>
 
@@ -27,24 +27,24 @@ Result<Fault> fault_of(ObjectReader& reader) {
   return fail(ErrorCode::kInvalidArgument, "fault: expected none, answer or problem");
 }
 
-Json verdict_json(const Finding& finding, task::Target target) {
-  Json out = {{"outcome", finding.outcome}, {"speedup", Json()}};
-  if (finding.speedup)
-    out["speedup"] = {{"median", finding.speedup->median},
-                      {"low", finding.speedup->low},
-                      {"high", finding.speedup->high}};
-  out["size_sets"] = finding.size_sets;
-  out["reason"] = finding.reason;
-  if (!finding.cause.empty()) out["cause"] = finding.cause;
-  out["evidence"] = finding.evidence;
+Json verdict_json(const SampleVerdict& verdict, task::Target target) {
+  Json out = {{"outcome", verdict.outcome}, {"speedup", Json()}};
+  if (verdict.speedup)
+    out["speedup"] = {{"median", verdict.speedup->median},
+                      {"low", verdict.speedup->low},
+                      {"high", verdict.speedup->high}};
+  out["size_sets"] = verdict.size_sets;
+  out["reason"] = verdict.reason;
+  if (!verdict.cause.empty()) out["cause"] = verdict.cause;
+  out["evidence"] = verdict.evidence;
   out["gym_version"] = gym::kGymVersion;
   out["target"] = to_string(target);
   return out;
 }
 
-Result<std::pair<std::string, StoredFinding>> stored_of(const Json& line) {
+Result<std::pair<std::string, StoredSampleVerdict>> stored_of(const Json& line) {
   KW_TRY(ObjectReader reader, ObjectReader::make(line, ""));
-  std::pair<std::string, StoredFinding> out;
+  std::pair<std::string, StoredSampleVerdict> out;
   KW_TRY(out.first, reader.string("id"));
   KW_TRY(out.second.passed, reader.boolean("passed"));
   KW_TRY(out.second.fault, fault_of(reader));
@@ -57,25 +57,26 @@ Result<std::pair<std::string, StoredFinding>> stored_of(const Json& line) {
 
 }  // namespace
 
-Result<Findings> Findings::open(const std::filesystem::path& log, const gym::EvalOptions& options) {
+Result<SampleVerdictLog> SampleVerdictLog::open(const std::filesystem::path& log,
+                                                const gym::EvalOptions& options) {
   const Json header = {
       {"schema", kLogSchema}, {"gym_version", gym::kGymVersion}, {"eval", gym::to_json(options)}};
-  std::unordered_map<std::string, StoredFinding> found;
+  std::unordered_map<std::string, StoredSampleVerdict> found;
   KW_TRY(SessionLog session,
          SessionLog::open(log, header, [&](const Json& line, SessionLog::Place) -> Status {
            KW_TRY(auto entry, stored_of(line));
            found.insert_or_assign(std::move(entry.first), std::move(entry.second));
            return {};
          }));
-  return Findings(std::move(session), std::move(found), options.target);
+  return SampleVerdictLog(std::move(session), std::move(found), options.target);
 }
 
-Status Findings::add(const std::string& id, const Finding& finding) {
+Status SampleVerdictLog::add(const std::string& id, const SampleVerdict& verdict) {
   Json line = {{"id", id},
-               {"passed", finding.passed},
-               {"fault", to_string(finding.fault)},
-               {"verdict", verdict_json(finding, target_)}};
-  if (!finding.question.empty()) line["question"] = to_json(finding.question);
+               {"passed", verdict.passed},
+               {"fault", to_string(verdict.fault)},
+               {"verdict", verdict_json(verdict, target_)}};
+  if (!verdict.question.empty()) line["question"] = to_json(verdict.question);
   KW_TRY(const SessionLog::Place ignored, log_.append(line));
   static_cast<void>(ignored);
   KW_TRY(auto entry, stored_of(line));
@@ -83,7 +84,7 @@ Status Findings::add(const std::string& id, const Finding& finding) {
   return {};
 }
 
-const StoredFinding* Findings::find(const std::string& id) const {
+const StoredSampleVerdict* SampleVerdictLog::find(const std::string& id) const {
   const auto found = found_.find(id);
   return found == found_.end() ? nullptr : &found->second;
 }

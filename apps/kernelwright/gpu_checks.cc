@@ -1,5 +1,5 @@
 // Words for a GPU's facts and state.
-#include "kernelwright/gpu_findings.h"
+#include "kernelwright/gpu_checks.h"
 
 #include <utility>
 
@@ -8,8 +8,8 @@
 namespace kw::front {
 namespace {
 
-using sandbox::Finding;
-using State = Finding::State;
+using sandbox::HealthCheck;
+using State = HealthCheck::State;
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
@@ -20,7 +20,7 @@ std::string hardware(const cuda::DeviceFacts& gpu) {
                      gpu.l2_bytes >> 20U);
 }
 
-Finding users_of(const cuda::DeviceState& state) {
+HealthCheck users_of(const cuda::DeviceState& state) {
   if (state.users.empty())
     return {"  users", State::kOk,
             fmt::format("no other process, {:.1f} GiB in use",
@@ -34,7 +34,7 @@ Finding users_of(const cuda::DeviceState& state) {
           "running kernels take turns of about 2 ms with theirs: times are not to be trusted"};
 }
 
-Finding clock_of(const cuda::DeviceState& state) {
+HealthCheck clock_of(const cuda::DeviceState& state) {
   const std::string slowed = cuda::throttle_text(state.throttle_reasons);
   const std::string now =
       fmt::format("{} MHz now, {} at most", state.sm_clock_mhz, state.max_sm_clock_mhz);
@@ -43,7 +43,7 @@ Finding clock_of(const cuda::DeviceState& state) {
           "absolute times change; both sides of a measurement change alike"};
 }
 
-Finding reach_of(const cuda::DeviceFacts& gpu) {
+HealthCheck reach_of(const cuda::DeviceFacts& gpu) {
   if (!gpu.reaches_host_memory)
     return {"  host memory", State::kOk, "kernels reach what the driver maps for them", ""};
   return {"  host memory", State::kWarn,
@@ -54,12 +54,12 @@ Finding reach_of(const cuda::DeviceFacts& gpu) {
 
 }  // namespace
 
-std::vector<Finding> gpu_findings(const Result<std::vector<cuda::DeviceFacts>>& gpus,
-                                  const GpuState& state_of) {
+std::vector<HealthCheck> gpu_checks(const Result<std::vector<cuda::DeviceFacts>>& gpus,
+                                    const GpuState& state_of) {
   if (!gpus)
     return {{"GPU", State::kMissing, gpus.error().message(),
              "candidates in cuda, ptx and cubin cannot be judged here"}};
-  std::vector<Finding> out;
+  std::vector<HealthCheck> out;
   for (const cuda::DeviceFacts& gpu : *gpus) {
     out.push_back({fmt::format("GPU {}", gpu.number), State::kOk, hardware(gpu), ""});
     const std::string version =
