@@ -11,7 +11,7 @@ namespace kw::gpu_executor {
 class Flushes {
  public:
   // After a rest of the GPU of at most kShortRest, and after a longer one.
-  static constexpr int kLeast = 8;
+  static constexpr int kMin = 8;
   static constexpr int kAfterRest = 24;
   static constexpr int kMaxFlushes = 400;
   static constexpr auto kShortRest = std::chrono::milliseconds(15);

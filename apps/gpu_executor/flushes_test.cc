@@ -13,7 +13,7 @@ TEST(Flushes, AreFewWhereTheGpuIsAwakeAndLaunchingIsKnown) {
   flushes.saw_flushing(960us, 24);
   EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
   flushes.saw_launching(10us);
-  EXPECT_EQ(flushes.before_call(1ms), Flushes::kLeast);
+  EXPECT_EQ(flushes.before_call(1ms), Flushes::kMin);
   EXPECT_EQ(flushes.before_call(16ms), Flushes::kAfterRest);
   flushes.forget_launching();
   EXPECT_EQ(flushes.before_call(1ms), Flushes::kAfterRest);
@@ -34,7 +34,7 @@ TEST(Flushes, OneLongLaunchIsForgotten) {
   flushes.saw_flushing(400us, 10);
   flushes.saw_launching(4ms);
   for (int call = 0; call < 20; ++call) flushes.saw_launching(10us);
-  EXPECT_EQ(flushes.before_call(0ns), Flushes::kLeast);
+  EXPECT_EQ(flushes.before_call(0ns), Flushes::kMin);
 }
 
 }  // namespace

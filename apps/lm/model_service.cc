@@ -11,10 +11,10 @@ namespace kw::lm_program {
 namespace {
 
 // JSON has no infinities; this is below what any token of a float32 softmax has.
-constexpr double kLeastLogprob = -9999;
+constexpr double kMinLogprob = -9999;
 
 double sendable(float logprob) {
-  return std::isfinite(logprob) ? static_cast<double>(logprob) : kLeastLogprob;
+  return std::isfinite(logprob) ? static_cast<double>(logprob) : kMinLogprob;
 }
 
 std::size_t text_bytes(const link::GenerateRequest& request) {

@@ -21,7 +21,7 @@ using Failure = RequestParser::Failure;
 
 // Until a chunked body is done, this much of it is still to come: "0\r\n\r\n". Beast 1.81 relies on
 // getting that much after a last chunk that it saw in part (assertion in parse_chunk_header).
-constexpr std::size_t kLeastChunked = RequestParser::kMaxWaitingOfChunks;
+constexpr std::size_t kMinChunked = RequestParser::kMaxWaitingOfChunks;
 
 std::string_view view(string_view text) {
   return {text.data(), text.size()};
@@ -230,8 +230,7 @@ struct RequestParser::State {
     if (parser.is_done()) return Event::kComplete;
     if (auto length = parser.content_length(); length && *length > body_limit)
       return fail(413, fmt::format("the body is longer than {}", format_bytes(body_limit)));
-    if (bytes.empty() || (parser.chunked() && bytes.size() < kLeastChunked))
-      return Event::kNeedMore;
+    if (bytes.empty() || (parser.chunked() && bytes.size() < kMinChunked)) return Event::kNeedMore;
     error_code ec;
     parser.eager(true);
     consumed = parser.put(asio::const_buffer(bytes.data(), bytes.size()), ec);

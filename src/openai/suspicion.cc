@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 14> kTokens = {"<|im_start|>",
 bool is_echo(std::string_view text, const text::ChatMessage& message) {
   if (message.role == "assistant") return false;
   std::string_view said = trim(message.content);
-  if (said.size() < kLeastEchoBytes) return false;
+  if (said.size() < kMinEchoBytes) return false;
   said = said.substr(0, kEchoBytes);
   return trim(text).substr(0, kEchoWithin + said.size()).find(said) != std::string_view::npos;
 }

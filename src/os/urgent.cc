@@ -12,7 +12,7 @@
 namespace kw::os {
 namespace {
 
-constexpr int kLeastPriority = 1;
+constexpr int kMinPriority = 1;
 
 // The kernel lets nobody unprivileged take the flag back, so it stays.
 bool set_policy(int policy, int priority) {
@@ -44,7 +44,7 @@ Status drop_capabilities(bool urgent) {
 
 UrgentScope::UrgentScope()
     : before_(::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK),
-      is_urgent_(is_ordinary(before_) && set_policy(SCHED_FIFO, kLeastPriority)) {}
+      is_urgent_(is_ordinary(before_) && set_policy(SCHED_FIFO, kMinPriority)) {}
 
 UrgentScope::~UrgentScope() {
   if (is_urgent_) set_policy(before_, 0);

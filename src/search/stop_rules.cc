@@ -43,11 +43,11 @@ bool is_overtime(const Settings& settings, double problem_seconds, double run_se
 double timing_seconds(const Settings& settings, double most, std::size_t workloads,
                       double seconds) {
   constexpr double kPart = 0.25;  // share of the problem's seconds for all workloads of an attempt
-  constexpr double kLeast = 4;    // in less, a busy machine may give no time at all
+  constexpr double kMin = 4;      // in less, a busy machine may give no time at all
   constexpr double kLast = 1;     // of an attempt that would else be stopped
   if (settings.seconds <= 0) return most;
   const auto count = static_cast<double>(std::max<std::size_t>(workloads, 1));
-  const double each = std::max(kLeast, settings.seconds * kPart / count);
+  const double each = std::max(kMin, settings.seconds * kPart / count);
   const double left = (kOvertime * settings.seconds - seconds) / count;
   return std::min({most, each, std::max(kLast, left)});
 }

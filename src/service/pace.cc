@@ -21,9 +21,9 @@ std::chrono::seconds retry_after(const std::optional<Pace>& pace, std::size_t ta
   if (!pace) return RetryAfter::kUnknown;
   const double whole =
       static_cast<double>(tasks) * seconds(pace->task) / (static_cast<double>(pace->slots) * share);
-  const double most = static_cast<double>(RetryAfter::kMost.count());
+  const double most = static_cast<double>(RetryAfter::kMax.count());
   const auto rounded = static_cast<std::chrono::seconds::rep>(std::ceil(std::min(whole, most)));
-  return std::max(std::chrono::seconds(rounded), RetryAfter::kLeast);
+  return std::max(std::chrono::seconds(rounded), RetryAfter::kMin);
 }
 
 std::size_t tasks_of_bytes(std::size_t excess, std::size_t bytes, std::size_t tasks) {

@@ -29,7 +29,7 @@ struct NoRoom {
 // A caller who must come again is told this, within these limits; kUnknown where nothing has been
 // measured or no worker is there.
 struct RetryAfter {
-  static constexpr std::chrono::seconds kUnknown{2}, kLeast{1}, kMost{600};
+  static constexpr std::chrono::seconds kUnknown{2}, kMin{1}, kMax{600};
 };
 
 // When so many tasks have begun. share: the part of the slots that they get.

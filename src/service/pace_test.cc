@@ -19,8 +19,8 @@ TEST(Pace, ACallerComesAgainWhenThereIsRoom) {
   EXPECT_EQ(retry_after(pace, 10), seconds(20));
   EXPECT_EQ(retry_after(pace, 10, 0.25), seconds(80));
   EXPECT_EQ(retry_after(Pace{.task = std::chrono::milliseconds(10), .slots = 3}, 1),
-            RetryAfter::kLeast);
-  EXPECT_EQ(retry_after(pace, 1000000), RetryAfter::kMost);
+            RetryAfter::kMin);
+  EXPECT_EQ(retry_after(pace, 1000000), RetryAfter::kMax);
 }
 
 TEST(Pace, BytesAreTasksOfTheMeanSize) {

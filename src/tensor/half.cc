@@ -24,7 +24,7 @@ struct Format {
   // subnormal step.
   static constexpr std::uint32_t kMagic =
       static_cast<std::uint32_t>(127 + 1 - kBias - mantissa_bits + 23) << 23U;
-  static constexpr std::uint32_t kLeastNormal = static_cast<std::uint32_t>(127 + 1 - kBias) << 23U;
+  static constexpr std::uint32_t kMinNormal = static_cast<std::uint32_t>(127 + 1 - kBias) << 23U;
 
   static std::uint32_t encode(float value) {
     std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
@@ -36,8 +36,8 @@ struct Format {
     std::uint32_t odd = (magnitude >> kShift) & 1U;
     std::uint32_t rounded = (magnitude + ((1U << (kShift - 1)) - 1U) + odd) >> kShift;
     std::uint32_t normal = rounded - (static_cast<std::uint32_t>(127 - kBias) << mantissa_bits);
-    std::uint32_t out = magnitude < kLeastNormal ? small : normal;
-    out = (magnitude >= kLeastNormal && normal > max_bits) ? over_bits : out;
+    std::uint32_t out = magnitude < kMinNormal ? small : normal;
+    out = (magnitude >= kMinNormal && normal > max_bits) ? over_bits : out;
     out = magnitude > 0x7f800000U ? nan_bits : out;
     return sign | out;
   }

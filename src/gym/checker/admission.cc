@@ -49,7 +49,7 @@ constexpr std::int64_t kFewOutputElements = 65'536;  // further draws are tried 
 constexpr int kFirstDraws = 3;  // after so many a candidate that never passed is settled
 constexpr int kInertDraws = 24;
 constexpr int kMaxDraws = 100;
-constexpr int kLeastDraws = 3;
+constexpr int kMinDraws = 3;
 constexpr int kRunsOfADraw = 10;
 constexpr std::chrono::seconds kDrawingTime{20};
 constexpr int kConfirmingDraws = 3;
@@ -201,7 +201,7 @@ class Admission {
 
   Status try_further_draws() {
     const auto draw_time = kRunsOfADraw * std::max(in_.reference_time, std::chrono::nanoseconds(1));
-    const auto most = std::clamp<std::int64_t>(kDrawingTime / draw_time, kLeastDraws, kMaxDraws);
+    const auto most = std::clamp<std::int64_t>(kDrawingTime / draw_time, kMinDraws, kMaxDraws);
     while (draws_ < most && wants_draw()) {
       Instance instance;
       KW_TRY(bool is_drawn, draw({.count = 2}, instance));

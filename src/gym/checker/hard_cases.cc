@@ -15,7 +15,7 @@ constexpr int kMaxUses = 32;
 constexpr std::size_t kMaxMixedAxes = 3;
 constexpr std::int64_t kReducedElements = 64;  // of outputs that everything is reduced to
 constexpr std::size_t kKnownMemory = 256ULL << 20U;
-constexpr std::size_t kLeastShare = 2;
+constexpr std::size_t kMinShare = 2;
 constexpr std::size_t kWithMixes = 2;  // calls beside the mixes where not all cases are called
 
 bool contains(const std::vector<HardKind>& kinds, HardKind kind) {
@@ -108,7 +108,7 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int parts) {
   for (std::size_t i = 0; i < cases_.size(); ++i)
     if (cases_[i].left_out.empty()) all.push_back(i);
   const auto share = static_cast<std::size_t>(std::max(1, parts));
-  if (share > 1) most = std::min(most, std::max(kLeastShare, (all.size() + share - 1) / share));
+  if (share > 1) most = std::min(most, std::max(kMinShare, (all.size() + share - 1) / share));
   if (all.size() <= most) {
     out = all;
   } else {

@@ -13,13 +13,13 @@ constexpr std::chrono::nanoseconds kFirstCallTimeout = std::chrono::seconds(60);
 constexpr int kNullLaunches = 11;
 constexpr int kMaxCalibrations = 4;  // until the null launches are steady
 constexpr auto kTimeSlice = std::chrono::milliseconds(5);
-constexpr std::chrono::nanoseconds kLeastCallTimeout = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kMinCallTimeout = std::chrono::seconds(2);
 constexpr int kCallTimeoutFactor = 20;
 
 }  // namespace
 
 std::chrono::nanoseconds call_timeout(std::chrono::nanoseconds reference) {
-  return std::max(kLeastCallTimeout, kCallTimeoutFactor * reference);
+  return std::max(kMinCallTimeout, kCallTimeoutFactor * reference);
 }
 
 Result<std::optional<Fault>> Side::start(StartTimes& times) {

@@ -25,9 +25,9 @@ constexpr auto kLateReading = std::chrono::milliseconds(20);
 constexpr std::int64_t kPatience = 3;
 
 // Time of both sides in hard calls, their inputs included. Where it is too short,
-// kLeastHardCalls.
+// kMinHardCalls.
 constexpr auto kHardTime = std::chrono::milliseconds(200);
-constexpr std::int64_t kLeastHardCalls = 3, kMaxHardCalls = 32;
+constexpr std::int64_t kMinHardCalls = 3, kMaxHardCalls = 32;
 
 int pairs_of(const MeasuringGoal& goal) {
   return std::max(1, goal.process_pairs);
@@ -36,7 +36,7 @@ int pairs_of(const MeasuringGoal& goal) {
 std::vector<std::size_t> hard_cases_of(const JudgingContext& context) {
   const auto one =
       2 * std::max(context.reference_time, std::chrono::nanoseconds(1)) + context.hard.fill_time();
-  const auto most = std::clamp<std::int64_t>(kHardTime / one, kLeastHardCalls, kMaxHardCalls);
+  const auto most = std::clamp<std::int64_t>(kHardTime / one, kMinHardCalls, kMaxHardCalls);
   return context.hard.choose(static_cast<std::size_t>(most), pairs_of(context.goal));
 }
 

@@ -26,7 +26,7 @@ constexpr double kRelativeFloor = 1e-8;
 
 std::size_t bin_of(double ratio) {
   if (!(ratio > 0)) return 0;
-  int exponent = std::ilogb(ratio) - BaselineCoefficients::kLeastExponent;
+  int exponent = std::ilogb(ratio) - BaselineCoefficients::kMinExponent;
   return static_cast<std::size_t>(
       std::clamp(exponent, 0, static_cast<int>(BaselineCoefficients::kBins) - 1));
 }

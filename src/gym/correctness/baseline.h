@@ -24,11 +24,11 @@ namespace kw::gym {
 
 // Learned for one output of one workload.
 struct BaselineCoefficients {
-  static constexpr int kLeastExponent = -32;
+  static constexpr int kMinExponent = -32;
   static constexpr std::size_t kBins = 64;
   double relative = 0, slice = 0;
   double least = 0;                          // absolute: the smallest step of the dtype
-  std::array<double, kBins> by_magnitude{};  // [log2(|b| / R) - kLeastExponent], ends included in
+  std::array<double, kBins> by_magnitude{};  // [log2(|b| / R) - kMinExponent], ends included in
                                              // the outer bins; 0: not seen
 };
 

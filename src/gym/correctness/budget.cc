@@ -119,8 +119,8 @@ Status InstanceBudget::learn_rows() {
 }
 
 void InstanceBudget::learn_columns() {
-  constexpr std::size_t kLeastRows = 8;
-  if (slices_.rows < kLeastRows) return;
+  constexpr std::size_t kMinRows = 8;
+  if (slices_.rows < kMinRows) return;
   std::vector<double> sum(slices_.columns, 0);
   double used = 0;
   double largest = max_of(spec_.dtype);
@@ -136,7 +136,7 @@ void InstanceBudget::learn_columns() {
         if (std::abs(exact[c]) <= largest) sum[c] += scale * difference(moved[c], exact[c]);
     }
   }
-  if (used < kLeastRows) return;
+  if (used < kMinRows) return;
   for (double& s : sum) s = std::max(1.0, s / used);
   columns_ = std::move(sum);
 }

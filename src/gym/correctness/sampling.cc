@@ -60,7 +60,7 @@ double SamplingTest::repeat_chance() const {
 }
 
 double SamplingTest::chance() const {
-  if (samples_ < kLeastSamples) return 1;
+  if (samples_ < kMinSamples) return 1;
   double expected = samples_ / static_cast<double>(kBins);
   double chi_square = 0;
   for (double count : counts_) chi_square += (count - expected) * (count - expected) / expected;

@@ -26,8 +26,8 @@ namespace kw::gym {
 class SamplingTest {
  public:
   static constexpr std::size_t kBins = 20;
-  static constexpr double kLeastSamples = 200;  // below this only impossible indices fail
-  static constexpr double kLeastChance = 1e-6;  // honest samplers fail less often than this
+  static constexpr double kMinSamples = 200;  // below this only impossible indices fail
+  static constexpr double kMinChance = 1e-6;  // honest samplers fail less often than this
 
   // probabilities: [rows, vocabulary], rows summing to about 1 (normalised here); ids: one per row,
   // any integer dtype. rng: secret, of the checker. In the order of the calls.
@@ -37,10 +37,10 @@ class SamplingTest {
   std::uint64_t impossible() const { return impossible_; }
   double samples() const { return samples_; }
   double chance() const;  // of a chi-square at least this large under honest sampling; 1 with fewer
-                          // than kLeastSamples
+                          // than kMinSamples
   double repeat_chance() const;  // of at least this much agreement between calls under it
-  bool is_drawn_anew() const { return repeat_chance() >= kLeastChance; }
-  bool passed() const { return impossible_ == 0 && chance() >= kLeastChance && is_drawn_anew(); }
+  bool is_drawn_anew() const { return repeat_chance() >= kMinChance; }
+  bool passed() const { return impossible_ == 0 && chance() >= kMinChance && is_drawn_anew(); }
 
  private:
   void compare_with_last(std::span<const std::int64_t> drawn, std::span<const double> probabilities,

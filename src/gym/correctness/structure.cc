@@ -15,7 +15,7 @@ void ErrorStructure::add(std::span<const double> errors) {
       square += e * e;
     }
     auto n = static_cast<double>(tile.size());
-    if (tile.size() < kLeastTile) continue;
+    if (tile.size() < kMinTile) continue;
     tiles_ += 1;
     sum_ += sum / n;
     square_ += sum / n * (sum / n);
@@ -35,7 +35,7 @@ double ErrorStructure::mean() const {
 }
 
 bool ErrorStructure::biased() const {
-  if (tiles_ < static_cast<double>(kLeastTiles)) return false;
+  if (tiles_ < static_cast<double>(kMinTiles)) return false;
   double variance = std::max(0.0, square_ / tiles_ - mean() * mean());
   return std::abs(mean()) > kBias && std::abs(mean()) > 6 * std::sqrt(variance / (tiles_ - 1));
 }

@@ -20,8 +20,8 @@ class ErrorStructure {
   static constexpr double kBias = 0.25;
   static constexpr double kCluster = 0.5;
   static constexpr std::size_t kTile = 64;
-  static constexpr std::size_t kLeastTile = 16;  // shorter tiles cannot show clusters
-  static constexpr std::size_t kLeastTiles = 8;  // fewer tiles cannot show bias
+  static constexpr std::size_t kMinTile = 16;  // shorter tiles cannot show clusters
+  static constexpr std::size_t kMinTiles = 8;  // fewer tiles cannot show bias
 
   // errors: error / budget of neighbouring elements of one row; the next call starts a new tile.
   void add(std::span<const double> errors);

@@ -44,11 +44,11 @@ std::int64_t elements_of(std::span<const std::int64_t> shape) {
 }
 
 Slices slices_of(std::span<const std::int64_t> shape) {
-  constexpr std::int64_t kLeast = 32;
+  constexpr std::int64_t kMin = 32;
   std::int64_t elements = elements_of(shape);
   if (elements == 0) return {};
   std::int64_t columns = 1;
-  for (std::size_t i = shape.size(); i > 0 && columns < kLeast; --i) columns *= shape[i - 1];
+  for (std::size_t i = shape.size(); i > 0 && columns < kMin; --i) columns *= shape[i - 1];
   return {static_cast<std::size_t>(elements / columns), static_cast<std::size_t>(columns)};
 }
 

@@ -56,7 +56,7 @@ kernels::CompareTask compare_task(const DevicePair& pair, const Slices& slices,
   task.least = rule.learned.least;
   task.sides = rule.sides;
   std::ranges::copy(rule.learned.by_magnitude, task.by_magnitude);
-  task.least_exponent = BaselineCoefficients::kLeastExponent;
+  task.least_exponent = BaselineCoefficients::kMinExponent;
   return task;
 }
 

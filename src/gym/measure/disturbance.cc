@@ -23,9 +23,9 @@ DisturbanceKind kind_of(const Disturbance& disturbance) {
 
 bool too_many_dropped(std::uint64_t dropped, std::uint64_t kept) {
   constexpr double kMaxDropped = 0.1;
-  constexpr std::uint64_t kLeastSamples = 10;  // before so many nothing is called noisy
+  constexpr std::uint64_t kMinSamples = 10;  // before so many nothing is called noisy
   const std::uint64_t all = kept + dropped;
-  return all >= kLeastSamples &&
+  return all >= kMinSamples &&
          static_cast<double>(dropped) > kMaxDropped * static_cast<double>(all);
 }
 

@@ -152,9 +152,9 @@ double median_absolute_deviation(std::span<const double> values) {
 }
 
 double autocorrelation_factor(std::span<const double> samples) {
-  constexpr std::size_t kLeast = 20;
+  constexpr std::size_t kMin = 20;
   std::size_t n = samples.size();
-  if (n < kLeast) return 1;
+  if (n < kMin) return 1;
   const std::vector<double> rank = centred_ranks(samples);
   const double variance = sum_of_squares(rank);
   double factor = 1;
@@ -168,10 +168,10 @@ double autocorrelation_factor(std::span<const double> samples) {
 }
 
 double drift_factor(std::span<const double> samples) {
-  constexpr std::size_t kStretches = 8, kLeast = 64;
+  constexpr std::size_t kStretches = 8, kMin = 64;
   constexpr double kChance = 14.067 / 7;  // 95 % of chi-square over its 7 degrees of freedom
   const std::size_t length = samples.size() / kStretches;
-  if (samples.size() < kLeast) return 1;
+  if (samples.size() < kMin) return 1;
   const std::vector<double> rank = centred_ranks(samples.last(kStretches * length));
   std::vector<double> means;
   for (std::size_t i = 0; i < kStretches; ++i) {

@@ -177,11 +177,11 @@ std::size_t Queue::position(JobId id) const {
 // The mean over some of its problems, so that the answer costs the same however many there are.
 // Problems' names are hashes: the first ones are like the others.
 Queue::Cost Queue::work_of(const Bucket& bucket, std::size_t jobs) const {
-  constexpr std::size_t kMostAffinities = 32;
+  constexpr std::size_t kMaxAffinities = 32;
   std::size_t looked_at = 0, count = 0;
   double all = 0;
   for (const auto& [affinity, ids] : bucket.by_affinity) {
-    if (looked_at++ == kMostAffinities) break;
+    if (looked_at++ == kMaxAffinities) break;
     all += static_cast<double>(ids.size()) * static_cast<double>(estimates_.of(affinity).count());
     count += ids.size();
   }

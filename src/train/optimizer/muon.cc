@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kIterations = 5;
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
-constexpr double kLeastNorm = 1e-7;
+constexpr double kMinNorm = 1e-7;
 
 struct Place {
   std::string projection;  // its name without the layer's number
@@ -91,7 +91,7 @@ std::vector<HiddenMatrices> hidden_matrices(const Weights& weights) {
 at::Tensor orthogonalised(const at::Tensor& matrices, at::ScalarType dtype) {
   const bool tall = matrices.size(1) > matrices.size(2);
   const at::Tensor norms = at::linalg_vector_norm(matrices, 2, at::IntArrayRef{1, 2}, true);
-  at::Tensor x = (tall ? matrices.mT() : matrices).div(norms.clamp_min(kLeastNorm)).to(dtype);
+  at::Tensor x = (tall ? matrices.mT() : matrices).div(norms.clamp_min(kMinNorm)).to(dtype);
   for (int i = 0; i < kIterations; ++i) {
     const at::Tensor gram = at::bmm(x, x.mT());
     const at::Tensor polynomial = at::baddbmm(gram, gram, gram, kB, kC);

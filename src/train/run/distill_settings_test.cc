@@ -8,16 +8,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Json kLeast = {{"model", "m"}, {"data", "rows.jsonl"}, {"teacher", "t"}};
+const Json kRequired = {{"model", "m"}, {"data", "rows.jsonl"}, {"teacher", "t"}};
 
 std::string refusal(const std::vector<std::string>& words) {
-  const auto settings = distill_settings(kLeast, words);
+  const auto settings = distill_settings(kRequired, words);
   return settings ? "" : settings.error().message();
 }
 
 TEST(DistillSettings, HasTheKeysOfSftAndItsOwn) {
   const auto settings = distill_settings(
-      kLeast, {"steps=7", "divergence=jensen_shannon", "beta=0.2", "top_k=9", "temperature=2"});
+      kRequired, {"steps=7", "divergence=jensen_shannon", "beta=0.2", "top_k=9", "temperature=2"});
   ASSERT_TRUE(settings) << settings.error().message();
   EXPECT_EQ(settings->rows.steps, 7);
   EXPECT_EQ(settings->rows.run, "runs/distill");
@@ -26,7 +26,7 @@ TEST(DistillSettings, HasTheKeysOfSftAndItsOwn) {
   EXPECT_EQ(loss.beta, 0.2);
   EXPECT_EQ(loss.top_k, 9);
   EXPECT_EQ(loss.temperature, 2);
-  EXPECT_EQ(distill_settings(kLeast, {"divergence=reverse"})->loss().divergence,
+  EXPECT_EQ(distill_settings(kRequired, {"divergence=reverse"})->loss().divergence,
             Divergence::kReverse);
   const auto again = distill_settings(to_json(*settings), {});
   ASSERT_TRUE(again) << again.error().message();
@@ -45,7 +45,7 @@ TEST(DistillSettings, MistakesAreNamed) {
 }
 
 TEST(DistillSettings, ResumeKeepsTheTeacherAndTheLoss) {
-  const auto settings = distill_settings(kLeast, {"top_k=5"});
+  const auto settings = distill_settings(kRequired, {"top_k=5"});
   ASSERT_TRUE(settings);
   const Json stored = to_json(*settings);
   EXPECT_EQ(differs_for_resume(stored, *settings), "");

@@ -8,15 +8,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Json kLeast = {{"model", "m"}, {"data", "rows.jsonl"}};
+const Json kRequired = {{"model", "m"}, {"data", "rows.jsonl"}};
 
 std::string refusal(const std::vector<std::string>& words) {
-  const auto settings = sft_settings(kLeast, words);
+  const auto settings = sft_settings(kRequired, words);
   return settings ? "" : settings.error().message();
 }
 
 TEST(SftSettings, WordsWinOverTheFile) {
-  Json file = kLeast;
+  Json file = kRequired;
   file["steps"] = 5;
   const auto settings =
       sft_settings(file, {"steps=7", "data=[\"a\", \"b\"]", "data_weights=[1, 2.5]",
@@ -29,11 +29,11 @@ TEST(SftSettings, WordsWinOverTheFile) {
   EXPECT_EQ(settings->learning_rate, 1e-4);
   EXPECT_EQ(settings->run, "12/x");
   EXPECT_EQ(settings->schedule.kind, "wsd");
-  EXPECT_EQ(sft_settings(kLeast, {})->data, std::vector<std::string>{"rows.jsonl"});
+  EXPECT_EQ(sft_settings(kRequired, {})->data, std::vector<std::string>{"rows.jsonl"});
 }
 
 TEST(SftSettings, StoredSettingsReadBackEqual) {
-  const auto settings = sft_settings(kLeast, {"seed=9", "epsilon=1e-7", "recompute=true"});
+  const auto settings = sft_settings(kRequired, {"seed=9", "epsilon=1e-7", "recompute=true"});
   ASSERT_TRUE(settings);
   const auto again = sft_settings(to_json(*settings), {});
   ASSERT_TRUE(again) << again.error().message();
@@ -56,7 +56,7 @@ TEST(SftSettings, MistakesAreNamed) {
 }
 
 TEST(SftSettings, ResumeKeepsWhatDecidesTheResult) {
-  const auto settings = sft_settings(kLeast, {"seed=3"});
+  const auto settings = sft_settings(kRequired, {"seed=3"});
   ASSERT_TRUE(settings);
   const Json stored = to_json(*settings);
   EXPECT_EQ(differs_for_resume(stored, *settings), "");
@@ -71,14 +71,14 @@ TEST(SftSettings, ResumeKeepsWhatDecidesTheResult) {
 
 // A checkpoint has the adapter alone to go on from: beside another model it would be another one.
 TEST(SftSettings, AnAdapterIsResumedBesideItsModel) {
-  const auto settings = sft_settings(kLeast, {"lora_rank=4"});
+  const auto settings = sft_settings(kRequired, {"lora_rank=4"});
   ASSERT_TRUE(settings);
   SftSettings other = *settings;
   other.model = "another";
   EXPECT_EQ(differs_for_resume(to_json(*settings), other), "model");
   other.lora.rank = 0;
   EXPECT_EQ(differs_for_resume(to_json(*settings), other), "lora_rank");
-  const auto whole = sft_settings(kLeast, {});
+  const auto whole = sft_settings(kRequired, {});
   other = *whole;
   other.model = "another";
   EXPECT_EQ(differs_for_resume(to_json(*whole), other), "");

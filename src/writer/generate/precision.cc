@@ -13,12 +13,12 @@ using tensor::DType;
 
 // Ways to write an operator have powers of a value; float16 ends at 65504.
 constexpr double kMaxInFloat16 = 20, kMaxInBfloat16 = 1e4;
-constexpr double kLeastInFloat16 = 5e-7;
+constexpr double kMinInFloat16 = 5e-7;
 
 // A number that float16 makes 0: an epsilon.
 bool vanishes(const Param& param) {
   const auto* number = std::get_if<double>(&param.value);
-  return number != nullptr && *number != 0 && std::abs(*number) < kLeastInFloat16;
+  return number != nullptr && *number != 0 && std::abs(*number) < kMinInFloat16;
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ const FamilyWeight& weight_of(std::string_view family) {
 constexpr double kDepths[] = {0.32, 0.15, 0.15, 0.13, 0.09, 0.07, 0.05, 0.04};
 
 // Two branches and what joins them are three operators at least.
-constexpr int kLeastBranched = 3, kBranchDraws = 24;
+constexpr int kMinBranched = 3, kBranchDraws = 24;
 constexpr double kBranched = 0.15;  // of the plans that are deep enough
 
 // Whether another branch may have its result's shape.
@@ -65,11 +65,11 @@ class Sampler {
     if (first->domain == Domain::kNone) add(*first, -1);
     // Behind how many operators the plan parts in two; none: -1.
     const int least = static_cast<int>(plan_.steps.size());
-    const bool parts = depth_ - least >= kLeastBranched && rng_.uniform() < kBranched;
+    const bool parts = depth_ - least >= kMinBranched && rng_.uniform() < kBranched;
     int split = -1;
     if (parts) {
-      const int places = depth_ - least - kLeastBranched + 1;
-      split = depth_ - kLeastBranched -
+      const int places = depth_ - least - kMinBranched + 1;
+      split = depth_ - kMinBranched -
               static_cast<int>(larger_below(static_cast<std::uint64_t>(places)));
     }
     while (static_cast<int>(plan_.steps.size()) < depth_) {
