@@ -1,8 +1,8 @@
+// The life of a task: submitted, leased, and ended.
 #include "service/task_table.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_set>
+#include <utility>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -16,22 +16,16 @@ std::string error_answer(ErrorCode code, const std::string& message) {
       -1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The request of a job that is not final, which has it.
-const std::string& text_of(const JobRow& job) {
-  KW_CHECK(job.request.has_value());
-  return *job.request;
-}
-
-std::string_view state_of(const TicketRow& ticket, const JobRow& job) {
-  if (ticket.state == TicketState::kOpen) return to_string(job.state);
-  return ticket.state == TicketState::kExpired ? "expired" : "cancelled";
-}
-
 }  // namespace
 
 TaskTable::TaskTable(TaskOptions options, const Rows& rows, Time now)
     : options_(options), shelf_(options.problems), next_(rows.next_id), heard_(now) {
   restore(rows, now);
+}
+
+const std::string& TaskTable::text_of(const JobRow& job) {
+  KW_CHECK(job.request.has_value());
+  return *job.request;
 }
 
 gym::Queue::Accepted TaskTable::enter(const JobRow& job, const Submission& submission,
@@ -48,201 +42,6 @@ gym::Queue::Accepted TaskTable::enter(const JobRow& job, const Submission& submi
   return out;
 }
 
-// The leased jobs enter the queue first: while there are no others, start() can only begin these.
-void TaskTable::restore(const Rows& rows, Time now) {
-  for (const ProblemRow& row : rows.problems) shelf_.restore(row.hash, row.text);
-  for (const JobRow& row : rows.jobs) {
-    jobs_[row.id].row = row;
-    if (!row.problem.empty() && !service::is_final(row.state)) shelf_.hold(row.problem);
-  }
-  for (const TicketRow& row : rows.tickets) {
-    tickets_[row.id].row = row;
-    jobs_.at(row.job).tickets.push_back(row.id);
-    if (!row.submission.empty()) by_submission_[row.submission] = row.id;
-  }
-  for (const JobState state : {JobState::kLeased, JobState::kWaiting}) {
-    for (auto& [id, job] : jobs_) {
-      if (job.row.state != state) continue;
-      for (TicketId ticket : job.tickets)
-        if (tickets_.at(ticket).row.state == TicketState::kOpen)
-          job.queued = enter(job.row, {}, tickets_.at(ticket), now).job;
-      if (job.queued == 0) {  // its worker was to stop
-        job.row.state = JobState::kCancelled;
-        if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
-        changed_jobs_.insert(id);
-        continue;
-      }
-      of_queue_[job.queued] = id;
-      waiting_bytes_ += text_of(job.row).size();
-      if (state == JobState::kWaiting) {
-        ++counts_.waiting;
-        activity_.count_waiting(job.row.tenant, 1);
-        continue;
-      }
-      KW_CHECK(queue_.start({}).has_value());
-      ++counts_.leased;
-      activity_.count_leased(job.row.tenant, job.row.worker, 1);
-      job.lease_begin = now;
-      job.lease_end = now + options_.lease;
-      lease_ends_.emplace(job.lease_end, id);
-      if (!job.row.lease.empty()) by_lease_[job.row.lease] = id;
-    }
-  }
-  for (auto& [id, job] : jobs_) {
-    if (!service::is_final(job.row.state)) continue;
-    ends_ = std::max(ends_, job.row.ended);
-    finished_.push_back(id);
-  }
-  std::ranges::stable_sort(finished_, {}, [&](JobId id) { return jobs_.at(id).row.ended; });
-  for (auto& [id, ticket] : tickets_) {
-    if (!is_final(id)) {
-      ticket.bytes = text_of(jobs_.at(ticket.row.job).row).size();
-      Open& open = open_[ticket.row.owner];
-      ++open.tickets;
-      open.bytes += ticket.bytes;
-    }
-    if (ticket.row.group.empty()) continue;
-    Group& group = groups_[ticket.row.group];
-    ++group.known;
-    group.newest = id;
-    if (is_final(id)) {
-      group.ended.push_back(id);
-    } else {
-      ++group.open;
-    }
-  }
-}
-
-void TaskTable::note_end(const Ticket& ended) {
-  const TicketRow& ticket = ended.row;
-  ended_.push_back(ticket.id);
-  const auto open = open_.find(ticket.owner);
-  open->second.bytes -= ended.bytes;
-  if (--open->second.tickets == 0) open_.erase(open);
-  if (ticket.group.empty()) return;
-  Group& group = groups_.at(ticket.group);
-  --group.open;
-  group.ended.push_back(ticket.id);
-}
-
-std::vector<TicketId> TaskTable::take_ended(Time now) {
-  for (TicketId id : ended_) {
-    const auto found = tickets_.find(id);
-    if (found == tickets_.end()) continue;
-    const TicketRow& ticket = found->second.row;
-    const Job& job = jobs_.at(ticket.job);
-    activity_.note_end(
-        {.id = id,
-         .state = std::string(state_of(ticket, job.row)),
-         .answer = ticket.state == TicketState::kOpen ? job.summary : AnswerSummary{},
-         .owner = ticket.owner,
-         .group = ticket.group,
-         .worker = job.row.worker,
-         .at = now});
-  }
-  return std::exchange(ended_, {});
-}
-
-std::string TaskTable::group_of(TicketId ticket) const {
-  auto found = tickets_.find(ticket);
-  return found == tickets_.end() ? "" : found->second.row.group;
-}
-
-std::optional<TaskTable::Newest> TaskTable::newest_of(const std::string& group) const {
-  const auto found = groups_.find(group);
-  if (found == groups_.end()) return std::nullopt;
-  const auto ticket = tickets_.find(found->second.newest);
-  if (ticket == tickets_.end()) return std::nullopt;
-  return Newest{.ticket = ticket->first,
-                .key = jobs_.at(ticket->second.row.job).row.key,
-                .status = status(ticket->first).value()};
-}
-
-Result<GroupStatus> TaskTable::group(const std::string& name, std::size_t after,
-                                     std::size_t most) const {
-  auto found = groups_.find(name);
-  if (found == groups_.end())
-    return fail(ErrorCode::kNotFound, "no group \"{}\": it never was, or it is forgotten",
-                printable(name, 200));
-  const Group& group = found->second;
-  const std::size_t end = group.dropped + group.ended.size();
-  GroupStatus out{.open = group.open, .in_all = end, .next = std::clamp(after, group.dropped, end)};
-  while (out.next < end && out.ended.size() < most) {
-    const TicketId ticket = group.ended[out.next++ - group.dropped];
-    if (auto one = status(ticket)) out.ended.emplace_back(ticket, std::move(*one));
-  }
-  return out;
-}
-
-std::optional<NoRoom> TaskTable::over_quota(const Submission& of, std::size_t tickets,
-                                            std::size_t bytes, Time now) const {
-  const auto found = open_.find(of.owner);
-  const Open open = found == open_.end() ? Open{} : found->second;
-  const std::string owner = printable(of.owner, 200);
-  if (of.most_open > 0 && open.tickets + tickets > of.most_open)
-    return NoRoom{
-        .why = fmt::format("{} tasks of {} are under way, and it may have {}: try again later",
-                           open.tickets, owner, of.most_open),
-        .after = retry_after(pace(), open.tickets + tickets - of.most_open, share_of(of.owner))};
-  if (of.most_bytes > 0 && open.bytes + bytes > of.most_bytes)
-    return NoRoom{
-        .why = fmt::format("requests of {} under way have {} bytes with these, and it may have {}: "
-                           "try again later",
-                           owner, open.bytes + bytes, of.most_bytes),
-        .after = retry_after(pace(),
-                             tasks_of_bytes(open.bytes + bytes - of.most_bytes, open.bytes + bytes,
-                                            open.tickets + tickets),
-                             share_of(of.owner))};
-  const auto judged =
-      std::chrono::floor<std::chrono::seconds>(judging_.in_last_hour(of.owner, now));
-  if (of.most_seconds > 0 && judged.count() >= of.most_seconds)
-    return NoRoom{
-        .why = fmt::format("tasks of {} were judged for {} seconds in the last hour, and it may "
-                           "have {}: try again later",
-                           owner, judged.count(), of.most_seconds),
-        .after = judging_.until_below(of.owner, std::chrono::seconds(of.most_seconds), now)};
-  return std::nullopt;
-}
-
-std::optional<NoRoom> TaskTable::lacks_room(const std::vector<Submission>& submissions,
-                                            Time now) const {
-  std::size_t bytes = waiting_bytes_ + shelf_.held_bytes(), fresh = 0, requested = 0;
-  for (const Submission& each : submissions) {
-    if (!each.submission.empty() && by_submission_.contains(each.submission)) continue;
-    bytes += each.request.size();
-    requested += each.request.size();
-    if (!shelf_.contains(each.problem)) bytes += each.problem_text.size();
-    ++fresh;
-  }
-  if (fresh == 0) return std::nullopt;
-  if (auto over = over_quota(submissions.front(), fresh, requested, now)) return over;
-  if (counts_.waiting + fresh <= options_.most_waiting && bytes <= options_.most_waiting_bytes)
-    return std::nullopt;
-  const std::size_t with_these = counts_.waiting + fresh;
-  std::size_t tasks = with_these > options_.most_waiting ? with_these - options_.most_waiting : 1;
-  if (bytes > options_.most_waiting_bytes)
-    tasks = std::max(tasks, tasks_of_bytes(bytes - options_.most_waiting_bytes, bytes, with_these));
-  return NoRoom{.why = fmt::format("{} tasks wait already, {} bytes with these: try again later",
-                                   counts_.waiting, bytes),
-                .after = retry_after(pace(), tasks)};
-}
-
-Status TaskTable::knows_problems(const std::vector<Submission>& submissions) const {
-  std::unordered_set<std::string_view> whole;
-  for (std::size_t i = 0; i < submissions.size(); ++i) {
-    const Submission& each = submissions[i];
-    if (!each.problem_text.empty()) whole.insert(each.problem);
-    if (each.problem.empty() || whole.contains(each.problem) || shelf_.contains(each.problem))
-      continue;
-    if (!each.submission.empty() && by_submission_.contains(each.submission)) continue;
-    return fail(ErrorCode::kNotFound,
-                "tasks[{}].request.problem: no problem {} here: send it whole, or first to POST "
-                "/v1/problems",
-                i, printable(each.problem, 80));
-  }
-  return {};
-}
-
 void TaskTable::put_problem(const std::string& hash, std::string text) {
   shelf_.put(hash, std::move(text));
 }
@@ -251,17 +50,6 @@ Result<std::string> TaskTable::problem(const std::string& hash) {
   if (const std::string* text = shelf_.find(hash)) return *text;
   return fail(ErrorCode::kNotFound, "no problem {}: it never was, or it is forgotten",
               printable(hash, 80));
-}
-
-bool TaskTable::is_of(TicketId ticket, const std::string& tenant) const {
-  auto found = tickets_.find(ticket);
-  return tenant.empty() || found == tickets_.end() || found->second.row.owner == tenant;
-}
-
-bool TaskTable::is_final(TicketId id) const {
-  auto found = tickets_.find(id);
-  return found == tickets_.end() || found->second.row.state != TicketState::kOpen ||
-         service::is_final(jobs_.at(found->second.row.job).row.state);
 }
 
 TicketId TaskTable::submit(Submission submission, Time now) {
@@ -282,12 +70,7 @@ TicketId TaskTable::submit(Submission submission, Time now) {
   Open& open = open_[submission.owner];
   ++open.tickets;
   open.bytes += ticket.bytes;
-  if (!submission.group.empty()) {
-    Group& group = groups_[submission.group];
-    ++group.open;
-    ++group.known;
-    group.newest = id;
-  }
+  if (!submission.group.empty()) groups_.begin(submission.group, id);
   Job fresh;
   fresh.row.key = std::move(submission.key);
   fresh.row.tenant = std::move(submission.tenant);
@@ -314,42 +97,6 @@ TicketId TaskTable::submit(Submission submission, Time now) {
   changed_tickets_.insert(id);
   ++counts_.submitted;
   return id;
-}
-
-Result<TaskStatus> TaskTable::status(TicketId id) const {
-  auto found = tickets_.find(id);
-  if (found == tickets_.end()) return unknown_task(id);
-  const Job& job = jobs_.at(found->second.row.job);
-  TaskStatus out;
-  out.state = state_of(found->second.row, job.row);
-  if (found->second.row.state != TicketState::kOpen) {
-    out.is_final = true;
-    return out;
-  }
-  out.attempts = static_cast<int>(job.row.epoch);
-  out.is_final = service::is_final(job.row.state);
-  if (out.is_final) out.answer = job.row.answer.value_or("");
-  if (job.row.state != JobState::kWaiting) return out;
-  out.position = queue_.position(job.queued);
-  const std::optional<Pace> measured = pace();
-  const auto work = queue_.work_before(job.queued);
-  if (measured && work) out.estimated_start_seconds = measured->seconds_until_start(*work);
-  return out;
-}
-
-std::optional<Pace> TaskTable::pace() const {
-  const auto task = queue_.expected();
-  const std::size_t slots = activity_.slots(heard_ - options_.lease);
-  if (!task || slots == 0) return std::nullopt;
-  return Pace{.task = *task, .slots = slots};
-}
-
-// The part of the leases that a tenant has.
-double TaskTable::share_of(const std::string& tenant) const {
-  const auto found = activity_.tenants().find(tenant);
-  const std::size_t mine = found == activity_.tenants().end() ? 0 : found->second.leased;
-  return static_cast<double>(std::max<std::size_t>(mine, 1)) /
-         static_cast<double>(std::max<std::size_t>(counts_.leased, 1));
 }
 
 void TaskTable::leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone) {
@@ -546,6 +293,16 @@ void TaskTable::end(Job& job, JobState state, std::optional<std::string> answer,
   finished_.push_back(job.row.id);
 }
 
+void TaskTable::note_end(const Ticket& ended) {
+  const TicketRow& ticket = ended.row;
+  ended_.push_back(ticket.id);
+  const auto open = open_.find(ticket.owner);
+  open->second.bytes -= ended.bytes;
+  if (--open->second.tickets == 0) open_.erase(open);
+  if (ticket.group.empty()) return;
+  groups_.end(ticket.group, ticket.id);
+}
+
 void TaskTable::lose(Job& job, Time now) {
   ++counts_.lost_workers;
   ++job.row.lost;
@@ -580,83 +337,8 @@ TaskTable::Time TaskTable::next_deadline() const {
   return std::min(lease, queue_.next_deadline());
 }
 
-QueueView TaskTable::view() const {
-  QueueView out;
-  for (const auto& [name, share] : activity_.tenants())
-    out.tenants.push_back({name, share.waiting, share.leased, judging_.seconds_of(name)});
-  out.workers = activity_.busy_workers();
-  out.judged_seconds = judging_.seconds();
-  return out;
-}
-
-Overview TaskTable::overview(const std::string& tenant, std::uint64_t after, Time now) const {
-  Overview out = activity_.look(tenant, after, now);
-  for (TaskShare& each : out.tenants) each.judged_seconds = judging_.seconds_of(each.name);
-  if (tenant.empty()) out.judged_seconds = judging_.all_seconds();
-  return out;
-}
-
 void TaskTable::see_worker(const std::string& worker, Time now) {
   activity_.see_worker(worker, now);
-}
-
-Result<TaskTable::KeptRequest> TaskTable::request_of(TicketId id) const {
-  auto found = tickets_.find(id);
-  if (found == tickets_.end()) return unknown_task(id);
-  const JobRow& job = jobs_.at(found->second.row.job).row;
-  return KeptRequest{.job = job.id, .text = job.request};
-}
-
-void TaskTable::forget_in(const std::string& name) {
-  auto found = groups_.find(name);
-  Group& group = found->second;
-  if (--group.known == 0) {
-    groups_.erase(found);
-    return;
-  }
-  for (; !group.ended.empty() && !tickets_.contains(group.ended.front()); ++group.dropped)
-    group.ended.pop_front();
-}
-
-void TaskTable::forget_oldest() {
-  const JobId id = finished_.front();
-  finished_.pop_front();
-  for (TicketId ticket : jobs_.at(id).tickets) {
-    const std::string group = tickets_.at(ticket).row.group;
-    by_submission_.erase(tickets_.at(ticket).row.submission);
-    tickets_.erase(ticket);
-    changed_tickets_.erase(ticket);
-    if (!group.empty()) forget_in(group);
-  }
-  jobs_.erase(id);
-  new_jobs_.erase(id);
-  changed_jobs_.erase(id);
-  answered_jobs_.erase(id);
-  forgotten_.push_back(id);
-}
-
-Changes TaskTable::take_changes() {
-  while (finished_.size() > options_.kept) forget_oldest();
-  Changes out;
-  changed_jobs_.insert(new_jobs_.begin(), new_jobs_.end());
-  for (JobId id : changed_jobs_) {
-    JobRow row = jobs_.at(id).row;
-    if (!new_jobs_.contains(id)) row.request.reset();
-    if (!answered_jobs_.contains(id)) row.answer.reset();
-    if (service::is_final(row.state)) jobs_.at(id).row.request.reset();  // nobody judges it again
-    out.jobs.push_back(std::move(row));
-  }
-  for (TicketId id : changed_tickets_) out.tickets.push_back(tickets_.at(id).row);
-  out.forgotten = std::exchange(forgotten_, {});
-  if (std::exchange(next_changed_, false)) out.next_id = next_;
-  ProblemShelf::Changes problems = shelf_.take_changes();
-  for (auto& [hash, text] : problems.added) out.problems.push_back({hash, std::move(text)});
-  out.forgotten_problems = std::move(problems.forgotten);
-  new_jobs_.clear();
-  changed_jobs_.clear();
-  answered_jobs_.clear();
-  changed_tickets_.clear();
-  return out;
 }
 
 }  // namespace kw::service

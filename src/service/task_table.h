@@ -24,6 +24,7 @@
 #include "service/pace.h"
 #include "service/problem_shelf.h"
 #include "service/task_rows.h"
+#include "service/ticket_groups.h"
 
 namespace kw::service {
 
@@ -190,14 +191,11 @@ class TaskTable {
     std::size_t tickets = 0, bytes = 0;
   };
 
-  struct Group {
-    std::size_t open = 0, known = 0;  // tickets; known ones are not forgotten yet
-    std::size_t dropped = 0;          // of those that ended: forgotten from the front
-    TicketId newest = 0;
-    std::deque<TicketId> ended = {};
-  };
-
+  // The request of a job that is not final, which has it.
+  static const std::string& text_of(const JobRow& job);
   void restore(const Rows& rows, Time now);
+  void restore_queue(Time now);
+  void restore_ticket(Ticket& ticket);
   void note_end(const Ticket& ticket);
   gym::Queue::Accepted enter(const JobRow& job, const Submission& submission, Ticket& ticket,
                              Time now);
@@ -214,7 +212,6 @@ class TaskTable {
   void lose(Job& job, Time now);
   void leave(Ticket& ticket, TicketState state, const gym::Queue::Gone& gone);
   Result<Job*> held(JobId job, std::int64_t epoch);
-  void forget_in(const std::string& group);
   void forget_oldest();
 
   const TaskOptions options_;
@@ -224,7 +221,7 @@ class TaskTable {
   std::map<JobId, Job> jobs_;
   std::map<TicketId, Ticket> tickets_;
   std::unordered_map<std::string, TicketId> by_submission_;
-  std::unordered_map<std::string, Group> groups_;
+  TicketGroups groups_;
   std::unordered_map<std::string, Open> open_;       // by owner
   std::unordered_map<std::string, JobId> by_lease_;  // of leases under way
   std::unordered_map<gym::Queue::JobId, JobId> of_queue_;

@@ -1,0 +1,117 @@
+// Between the table and its stored form: restoring rows, and the changes to be stored.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "service/task_table.h"
+
+namespace kw::service {
+
+void TaskTable::restore(const Rows& rows, Time now) {
+  for (const ProblemRow& row : rows.problems) shelf_.restore(row.hash, row.text);
+  for (const JobRow& row : rows.jobs) {
+    jobs_[row.id].row = row;
+    if (!row.problem.empty() && !service::is_final(row.state)) shelf_.hold(row.problem);
+  }
+  for (const TicketRow& row : rows.tickets) {
+    tickets_[row.id].row = row;
+    jobs_.at(row.job).tickets.push_back(row.id);
+    if (!row.submission.empty()) by_submission_[row.submission] = row.id;
+  }
+  restore_queue(now);
+  for (auto& [id, job] : jobs_) {
+    if (!service::is_final(job.row.state)) continue;
+    ends_ = std::max(ends_, job.row.ended);
+    finished_.push_back(id);
+  }
+  std::ranges::stable_sort(finished_, {}, [&](JobId id) { return jobs_.at(id).row.ended; });
+  for (auto& [id, ticket] : tickets_) restore_ticket(ticket);
+}
+
+// The leased jobs enter the queue first: while there are no others, start() can only begin these.
+void TaskTable::restore_queue(Time now) {
+  for (const JobState state : {JobState::kLeased, JobState::kWaiting}) {
+    for (auto& [id, job] : jobs_) {
+      if (job.row.state != state) continue;
+      for (TicketId ticket : job.tickets)
+        if (tickets_.at(ticket).row.state == TicketState::kOpen)
+          job.queued = enter(job.row, {}, tickets_.at(ticket), now).job;
+      if (job.queued == 0) {  // its worker was to stop
+        job.row.state = JobState::kCancelled;
+        if (!job.row.problem.empty()) shelf_.let_go(job.row.problem);
+        changed_jobs_.insert(id);
+        continue;
+      }
+      of_queue_[job.queued] = id;
+      waiting_bytes_ += text_of(job.row).size();
+      if (state == JobState::kWaiting) {
+        ++counts_.waiting;
+        activity_.count_waiting(job.row.tenant, 1);
+        continue;
+      }
+      KW_CHECK(queue_.start({}).has_value());
+      ++counts_.leased;
+      activity_.count_leased(job.row.tenant, job.row.worker, 1);
+      job.lease_begin = now;
+      job.lease_end = now + options_.lease;
+      lease_ends_.emplace(job.lease_end, id);
+      if (!job.row.lease.empty()) by_lease_[job.row.lease] = id;
+    }
+  }
+}
+
+void TaskTable::restore_ticket(Ticket& ticket) {
+  if (!is_final(ticket.row.id)) {
+    ticket.bytes = text_of(jobs_.at(ticket.row.job).row).size();
+    Open& open = open_[ticket.row.owner];
+    ++open.tickets;
+    open.bytes += ticket.bytes;
+  }
+  if (ticket.row.group.empty()) return;
+  groups_.begin(ticket.row.group, ticket.row.id);
+  if (is_final(ticket.row.id)) groups_.end(ticket.row.group, ticket.row.id);
+}
+
+void TaskTable::forget_oldest() {
+  const JobId id = finished_.front();
+  finished_.pop_front();
+  for (TicketId ticket : jobs_.at(id).tickets) {
+    const std::string group = tickets_.at(ticket).row.group;
+    by_submission_.erase(tickets_.at(ticket).row.submission);
+    tickets_.erase(ticket);
+    changed_tickets_.erase(ticket);
+    if (!group.empty())
+      groups_.forget_one(group, [this](TicketId of) { return tickets_.contains(of); });
+  }
+  jobs_.erase(id);
+  new_jobs_.erase(id);
+  changed_jobs_.erase(id);
+  answered_jobs_.erase(id);
+  forgotten_.push_back(id);
+}
+
+Changes TaskTable::take_changes() {
+  while (finished_.size() > options_.kept) forget_oldest();
+  Changes out;
+  changed_jobs_.insert(new_jobs_.begin(), new_jobs_.end());
+  for (JobId id : changed_jobs_) {
+    JobRow row = jobs_.at(id).row;
+    if (!new_jobs_.contains(id)) row.request.reset();
+    if (!answered_jobs_.contains(id)) row.answer.reset();
+    if (service::is_final(row.state)) jobs_.at(id).row.request.reset();  // nobody judges it again
+    out.jobs.push_back(std::move(row));
+  }
+  for (TicketId id : changed_tickets_) out.tickets.push_back(tickets_.at(id).row);
+  out.forgotten = std::exchange(forgotten_, {});
+  if (std::exchange(next_changed_, false)) out.next_id = next_;
+  ProblemShelf::Changes problems = shelf_.take_changes();
+  for (auto& [hash, text] : problems.added) out.problems.push_back({hash, std::move(text)});
+  out.forgotten_problems = std::move(problems.forgotten);
+  new_jobs_.clear();
+  changed_jobs_.clear();
+  answered_jobs_.clear();
+  changed_tickets_.clear();
+  return out;
+}
+
+}  // namespace kw::service
