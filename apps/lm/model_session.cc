@@ -8,6 +8,7 @@
 #include "lm/cpu/cpu_engine.h"
 #include "lm/cuda/cuda_engine.h"
 #include "lm/model/checkpoint.h"
+#include "text/enum_names.h"
 
 namespace kw::lm_program {
 namespace {
@@ -26,24 +27,34 @@ Result<lm::WeightType> weight_type(const std::string& name, const lm::ModelConfi
               name);
 }
 
-Result<lm::cuda::MatmulChoice> matmul_choice(const SessionOptions& options) {
+enum class Device { kCpu, kCuda };
+
+constexpr auto kDevices =
+    text::enum_names<Device>({{Device::kCpu, "cpu"}, {Device::kCuda, "cuda"}});
+
+Result<Device> device_of(const SessionOptions& options) {
+  if (const auto known = kDevices.value(options.device)) return *known;
+  return fail(ErrorCode::kInvalidArgument, "device \"{}\": expected cpu or cuda", options.device);
+}
+
+Result<lm::cuda::MatmulChoice> matmul_choice(const SessionOptions& options, Device device) {
   auto choice = lm::cuda::matmul_choice_from_string(options.matmuls);
   if (!choice)
     return fail(ErrorCode::kInvalidArgument, "matmuls \"{}\": expected batch_invariant or fastest",
                 options.matmuls);
-  if (options.device == "cpu" && *choice == lm::cuda::MatmulChoice::kFastest)
+  if (device == Device::kCpu && *choice == lm::cuda::MatmulChoice::kFastest)
     return fail(ErrorCode::kInvalidArgument,
                 "matmuls \"fastest\": for device cuda; a CPU's are always batch_invariant");
   return *choice;
 }
 
 Result<std::unique_ptr<lm::Engine>> make_engine(const lm::Parameters& parameters,
-                                                const SessionOptions& options,
+                                                const SessionOptions& options, Device device,
                                                 lm::cuda::MatmulChoice matmuls) {
   const lm::EngineLimits limits{options.slots,
                                 std::min(options.context, parameters.config().max_position),
                                 std::max(options.step_tokens, options.slots)};
-  if (options.device == "cuda") {
+  if (device == Device::kCuda) {
     lm::cuda::CudaOptions cuda;
     cuda.limits = limits;
     cuda.matmuls = matmuls;
@@ -58,9 +69,8 @@ Result<std::unique_ptr<lm::Engine>> make_engine(const lm::Parameters& parameters
 }  // namespace
 
 Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& options) {
-  if (options.device != "cpu" && options.device != "cuda")
-    return fail(ErrorCode::kInvalidArgument, "device \"{}\": expected cpu or cuda", options.device);
-  KW_TRY(const lm::cuda::MatmulChoice matmuls, matmul_choice(options));
+  KW_TRY(const Device device, device_of(options));
+  KW_TRY(const lm::cuda::MatmulChoice matmuls, matmul_choice(options, device));
   std::unique_ptr<ModelSession> session(new ModelSession);
   KW_TRY(lm::ModelConfig config, lm::read_model_config(options.model));
   KW_TRY(lm::WeightType type, weight_type(options.dtype, config));
@@ -73,7 +83,7 @@ Result<std::unique_ptr<ModelSession>> ModelSession::open(const SessionOptions& o
   KW_TRY(lm::Parameters parameters, lm::load_checkpoint(options.model, config, type));
   session->parameters_ = std::make_unique<lm::Parameters>(std::move(parameters));
   session->tokenizer_ = std::make_unique<lm::Tokenizer>(std::move(tokenizer));
-  KW_TRY(session->engine_, make_engine(*session->parameters_, options, matmuls));
+  KW_TRY(session->engine_, make_engine(*session->parameters_, options, device, matmuls));
   session->generator_ = std::make_unique<serving::Generator>(*session->engine_);
   session->completions_ = std::make_unique<serving::Completions>(
       *session->tokenizer_, std::move(chat), *session->generator_, config.eos);
