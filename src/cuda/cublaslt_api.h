@@ -16,6 +16,7 @@ using LtPreference = struct LtPreferenceTag*;
 inline constexpr int kLtFloat32 = 0, kLtBFloat16 = 14;  // cudaDataType
 inline constexpr int kLtCompute32 = 68;                 // CUBLAS_COMPUTE_32F: no TF32
 inline constexpr int kLtTransA = 3;                     // CUBLASLT_MATMUL_DESC_TRANSA
+inline constexpr int kLtTransB = 4;                     // CUBLASLT_MATMUL_DESC_TRANSB
 inline constexpr int kLtTransposed = 1;                 // CUBLAS_OP_T
 inline constexpr int kLtMaxWorkspace = 1;               // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 inline constexpr int kLtReductionSchemes = 3;  // CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK

@@ -14,17 +14,21 @@
 #include "lm/sampling/sampling.h"
 #include "train/cuda/attention.h"
 #include "train/cuda/fused.h"
+#include "train/cuda/matmul.h"
+#include "train/cuda/transfer.h"
 #include "train/model/attention.h"
 #include "train/model/batch.h"
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
+#include "train/model/matmul.h"
 #include "train/model/operators.h"
 #include "train/optimizer/optimizer.h"
 
 namespace kw::train {
 namespace {
 
-constexpr double kWide = 2e-6, kNarrow = 4e-3;  // float32; results rounded to bfloat16
+// Float32; results rounded to bfloat16; sums of a matmul in float32.
+constexpr double kWide = 2e-6, kNarrow = 4e-3, kSums = 1e-5;
 
 bool all_within = true;
 
@@ -99,6 +103,24 @@ void check_heads(std::int64_t d, bool norms) {
           heads_backward(shape, gpu, turn_gpu, qkv.gpu, {by_q.gpu, by_k.gpu, by_v.gpu}),
           heads_backward(shape, cpu, turn, qkv.cpu, {by_q.cpu, by_k.cpu, by_v.cpu}), kNarrow);
   compare(name + "by bias", bias.gpu.gradient, bias.cpu.gradient, 1e-5);
+  const Both more = narrow({2, 2, tokens, 2, d});  // parts of those of k and v
+  auto parts = [&more](const at::Tensor& x, int i) {
+    return at::stack({x, more.gpu[i][0], more.gpu[i][1]});
+  };
+  BothWeights other = weights_of({all * d});
+  HeadsWeights cpu_again = cpu, gpu_again = gpu;
+  cpu_again.bias.gradient = other.cpu.gradient, gpu_again.bias.gradient = other.gpu.gradient;
+  if (norms)
+    for (HeadsWeights* one : {&cpu_again, &gpu_again}) {
+      one->q_norm.gradient = at::zeros_like(one->q_norm.gradient);
+      one->k_norm.gradient = at::zeros_like(one->k_norm.gradient);
+    }
+  compare(name + "backward, in parts",
+          heads_backward(shape, gpu_again, turn_gpu, qkv.gpu,
+                         {by_q.gpu, parts(by_k.gpu, 0), parts(by_v.gpu, 1)}),
+          heads_backward(shape, cpu_again, turn, qkv.cpu,
+                         {by_q.cpu, by_k.cpu + more.cpu[0].sum(0), by_v.cpu + more.cpu[1].sum(0)}),
+          kNarrow);
   if (!norms) return;
   compare(name + "by q_norm", q.gpu.gradient, q.cpu.gradient, 1e-5);
   compare(name + "by k_norm", k.gpu.gradient, k.cpu.gradient, 1e-5);
@@ -122,8 +144,9 @@ void check_attention(std::int64_t d, std::int64_t heads, std::int64_t kv_heads) 
   AttentionTape again_tape = got_tape;
   const HeadSlopesByPart got = attention_backward(got_tape, by_out.gpu, shape, gpu);
   compare(name + "by q", got.q, want.q, 2 * kNarrow);
-  compare(name + "by k", got.k, want.k, 2 * kNarrow);
-  compare(name + "by v", got.v, want.v, 2 * kNarrow);
+  auto summed = [](const at::Tensor& x) { return x.dim() == 4 ? x.sum(0) : x; };
+  compare(name + "by k", summed(got.k), want.k, 2 * kNarrow);
+  compare(name + "by v", summed(got.v), want.v, 2 * kNarrow);
   const HeadSlopesByPart again = attention_backward(again_tape, by_out.gpu, shape, gpu);
   if (cuda::has_attention(d))
     for (const auto& [one, other] :
@@ -143,6 +166,55 @@ void check_silu() {
     compare(name + "by inner", got.inner, want.inner, kNarrow);
     compare(name + "forward again", got.out, want.out, kNarrow);
   }
+}
+
+// Numbers of tokens that share their ways, ragged ones, and rows with gaps between them.
+void check_matmul(std::int64_t n, std::int64_t k) {
+  for (const std::int64_t tokens : {3001, 2970, 50}) {
+    const std::string name = fmt::format("matmul of {} tokens, {} by {}: ", tokens, n, k);
+    const Both x = narrow({tokens, k}), w = narrow({n, k}), by_y = narrow({tokens, n});
+    const at::Tensor want = at::mm(x.cpu, w.cpu.t()), got = matmul_transposed(x.gpu, w.gpu);
+    compare(name + "wide", got, want, kSums);
+    compare(name + "narrow", matmul_transposed(x.gpu, w.gpu, true), want, kNarrow);
+    compare(name + "the same bits again", matmul_transposed(x.gpu, w.gpu), got, 0);
+    const at::Tensor gaps = at::empty({tokens, n + 64}, got.options());
+    matmul_transposed_into(gaps.narrow(1, 0, n), x.gpu, w.gpu);
+    compare(name + "into rows with gaps", gaps.narrow(1, 0, n), want, kSums);
+    compare(name + "by x", matmul_narrow(by_y.gpu, w.gpu), at::mm(by_y.cpu, w.cpu), kNarrow);
+    const at::Tensor apart = at::zeros({tokens, n + 64}, by_y.gpu.options());
+    apart.narrow(1, 0, n).copy_(by_y.gpu);
+    compare(name + "by x, from rows with gaps", matmul_narrow(apart.narrow(1, 0, n), w.gpu),
+            at::mm(by_y.cpu, w.cpu), kNarrow);
+    const Both sum = wide({n, k});
+    add_outer_product(sum.gpu, by_y.gpu, x.gpu);
+    compare(name + "added by w", sum.gpu, sum.cpu + at::mm(by_y.cpu.t(), x.cpu), kSums);
+  }
+}
+
+// More than the ring of page-locked memory holds, sizes that leave gaps, and numbers that are read
+// after others were put on the GPU.
+void check_transfers() {
+  for (int i = 0; i < 12; ++i) {
+    const at::Tensor x = at::randn({1'300'003 + 7 * i}, at::kFloat);
+    const at::Tensor there = cuda::upload(x);
+    compare("upload", there, x, 0);
+  }
+  std::vector<at::Tensor> sent, there;
+  for (int i = 0; i < 300; ++i) {
+    at::Tensor x = at::randn({50'001}, at::kFloat);
+    there.push_back(cuda::upload(x));
+    sent.push_back(x.clone());
+    x.zero_();
+  }
+  compare("uploads without waiting", at::cat(there), at::cat(sent), 0);
+  std::vector<at::Tensor> numbers;
+  std::vector<cuda::DeferredNumbers> deferred;
+  for (int i = 0; i < 7; ++i) {
+    numbers.push_back(at::randn({5}, at::kDouble));
+    deferred.emplace_back(numbers.back().to(at::kCUDA));
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    compare("deferred numbers", at::tensor(deferred[i].wait(), at::kDouble), numbers[i], 0);
 }
 
 // kept: the likeliest tokens of each row that truncated sampling has left; 0: all.
@@ -195,6 +267,29 @@ void check_head(std::int64_t vocabulary, bool entropies, std::int64_t kept) {
   compare(name + "logprobs alone", alone.logprobs, want.forward.logprobs, 1e-5);
 }
 
+// Vocabularies for one block a row, for clusters of all sizes, and one that is too large for them.
+void check_head_loss(std::int64_t vocabulary) {
+  const std::string name = fmt::format("loss of {} tokens: ", vocabulary);
+  const std::int64_t tokens = 100, width = 64;
+  const Both hidden = narrow({tokens, width}), weight = narrow({vocabulary, width});
+  const at::Tensor targets = at::randint(vocabulary, {tokens}, at::kLong);
+  targets[0] = vocabulary - 1;
+  targets[1] = 0;
+  const Both by_logprobs = wide({tokens});
+  by_logprobs.cpu.narrow(0, 40, 3).zero_();  // tokens that add nothing
+  by_logprobs.gpu.narrow(0, 40, 3).zero_();
+  const HeadSettings settings{.chunk_tokens = 64, .temperature = 4};
+  const Both sums = wide({vocabulary, width});
+  const Weight cpu{weight.cpu, sums.cpu}, gpu{weight.gpu, sums.gpu};
+  const HeadGradients want =
+      head_loss_gradients(hidden.cpu, cpu, targets, by_logprobs.cpu, settings);
+  const HeadGradients got =
+      head_loss_gradients(hidden.gpu, gpu, targets.to(at::kCUDA), by_logprobs.gpu, settings);
+  compare(name + "logprobs", got.forward.logprobs, want.forward.logprobs, 1e-6);
+  compare(name + "by hidden", got.hidden, want.hidden, kNarrow);
+  compare(name + "by weight", sums.gpu, sums.cpu, kNarrow);
+}
+
 lm::ModelConfig model_config() {
   lm::ModelConfig c;
   c.family = lm::Family::kQwen3;
@@ -217,8 +312,8 @@ Result<lm::Parameters> make_parameters() {
   return out;
 }
 
-// One micro-batch's gradient; `layers` of them recomputed.
-at::Tensor gradient_of(Weights& weights, std::int64_t layers) {
+// Of one micro-batch; `layers` of the layers recomputed.
+void add_gradient(const Weights& weights, std::int64_t layers) {
   const Decoder decoder(weights, {.context = 512, .recompute_layers = layers});
   std::vector<std::int32_t> tokens, targets;
   for (int i = 0; i < 700; ++i) {
@@ -227,15 +322,18 @@ at::Tensor gradient_of(Weights& weights, std::int64_t layers) {
   }
   const Batch batch =
       make_batch(tokens, targets, std::vector<std::int64_t>{300, 1, 399}, weights.device());
-  weights.clear_gradients();
   Tape tape = decoder.forward(batch);
-  const HeadGradients head =
-      head_gradients(tape.last.normed, weights.head.value, batch.targets, weights.head.gradient,
-                     [](std::int64_t, const at::Tensor& logprobs) -> HeadSlopes {
-                       return {at::full_like(logprobs, -1.0 / 700), {}};
-                     },
-                     {.chunk_tokens = 256});
+  const HeadGradients head = head_gradients(
+      tape.last.normed, weights.head.value, batch.targets, gradient_sum(weights.head),
+      [](std::int64_t, const at::Tensor& logprobs) -> HeadSlopes {
+        return {at::full_like(logprobs, -1.0 / 700), {}};
+      },
+      {.chunk_tokens = 256});
   decoder.backward(batch, tape, head.hidden);
+}
+at::Tensor gradient_of(Weights& weights, std::int64_t layers) {
+  weights.clear_gradients();
+  add_gradient(weights, layers);
   return weights.gradients();
 }
 
@@ -246,6 +344,11 @@ Status check_model() {
   const at::Tensor want = gradient_of(cpu, 0).clone();
   compare("gradient of a model", gradient_of(gpu, 0), want, 3e-2);
   compare("gradient of a model, recomputed", gradient_of(gpu, 2), want, 3e-2);
+  gpu.clear_gradients();
+  for (int i = 0; i < 2; ++i) add_gradient(gpu, 0);
+  compare("gradient of two micro-batches", gpu.gradients(), 2 * want, 3e-2);
+  gpu.clear_gradients();
+  compare("gradient of none", gpu.gradients() + 1, at::ones_like(want), 0);
   // Both optimizers get the CPU's gradients.
   const OptimizerSettings settings{{.weight_decay = 0.1}, 0.5};
   Optimizer on_cpu(cpu, settings), on_gpu(gpu, settings);
@@ -285,12 +388,18 @@ Status check_all() {
   for (std::int64_t d : {16, 64, 128, 256})
     for (bool norms : {false, true}) check_heads(d, norms);
   check_silu();
+  check_transfers();
+  for (const auto& [n, k] : {std::pair(256, 128), std::pair(1152, 896), std::pair(8192, 512)})
+    check_matmul(n, k);
   for (std::int64_t d : {32, 64, 128})
     for (const auto& [heads, kv_heads] : {std::pair(6, 2), std::pair(14, 2), std::pair(3, 3)})
       check_attention(d, heads, kv_heads);
   for (bool entropies : {false, true})
     for (std::int64_t vocabulary : {97, 1003, 9000}) check_head(vocabulary, entropies, 0);
   for (std::int64_t vocabulary : {97, 1003, 9000}) check_head(vocabulary, false, 5);
+  for (std::int64_t vocabulary : {97, 1003, 9000, 20480, 20481, 50000, 151936, 163841})
+    check_head_loss(vocabulary);
+  for (const std::string& line : cuda::matmul_choices()) fmt::print("{}\n", line);
   return check_model();
 }
 

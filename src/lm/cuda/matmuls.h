@@ -22,14 +22,18 @@
 #include <string>
 #include <vector>
 
+#include "cuda/lt_matmul.h"
 #include "cuda/stream.h"
 #include "lm/cuda/cuda_engine.h"
 #include "lm/cuda/kernels.h"
-#include "lm/cuda/lt_matmul.h"
 #include "lm/cuda/matmul_tiling.h"
 #include "lm/engine.h"
 
 namespace kw::lm::cuda {
+
+using kw::cuda::Lt;
+using kw::cuda::LtMatmul;
+using kw::cuda::LtShape;
 
 enum class MatmulKind { kQkv, kOutput, kGateUp, kDown, kHead };
 inline constexpr std::array kMatmulKinds = {MatmulKind::kQkv, MatmulKind::kOutput,

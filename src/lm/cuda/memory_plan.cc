@@ -4,9 +4,9 @@
 #include <bit>
 
 #include "base/text.h"
+#include "cuda/lt_matmul.h"
 #include "lm/cuda/device_parameters.h"
 #include "lm/cuda/kernels.h"
-#include "lm/cuda/lt_matmul.h"
 #include "lm/cuda/step_data.h"
 
 namespace kw::lm::cuda {
@@ -72,7 +72,7 @@ MemoryPlan plan_memory(const ModelConfig& c, WeightType type, const EngineLimits
       (out.partial_floats + 2 * out.partial_statistics + out.partial_counters) * 4 +
       out.logit_bytes + samples * static_cast<std::size_t>(out.mask_words) * 8 +
       2 * samples * pieces * kPieceStatisticsBytes +
-      static_cast<std::size_t>(limits.context * c.head_dim) * 4 + kLtWorkspaceBytes +
+      static_cast<std::size_t>(limits.context * c.head_dim) * 4 + kw::cuda::kLtWorkspaceBytes +
       StepData::bytes_of(out.rows, out.rows) + kReserve;
   return out;
 }

@@ -93,9 +93,8 @@ HeadSlopesByPart attention_backward(const at::Tensor& heads, const Attended& att
   in.by_k = address(both[0]);
   in.by_v = address(both[1]);
   run(passes.by_k_v, shape.kv_heads * parts, batch.key_tiles, in);
-  const at::Tensor sums = parts == 1 ? both.select(1, 0) : both.sum(1);
-  out.k = sums[0];
-  out.v = sums[1];
+  out.k = both[0];
+  out.v = both[1];
   return out;
 }
 

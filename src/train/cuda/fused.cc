@@ -70,6 +70,14 @@ HeadRowsInput rows_input(const at::Tensor& logits, const at::Tensor& targets, co
   return in;
 }
 
+// [C, V] bfloat16 in the first half of each row.
+at::Tensor narrow_half_of(const at::Tensor& logits) {
+  const std::int64_t pitch = logits.stride(0);
+  return logits.as_strided({logits.size(0), pitch}, {pitch, 1})
+      .view(at::kBFloat16)
+      .narrow(1, 0, logits.size(1));
+}
+
 }  // namespace
 
 Status check_support(std::int64_t hidden, std::int64_t head_dim, std::int64_t intermediate) {
@@ -145,6 +153,7 @@ at::Tensor heads_backward(const HeadsShape& shape, const HeadsWeights& weights,
   in.by_q = address(by_heads.q);
   in.by_k = address(by_heads.k);
   in.by_v = address(by_heads.v);
+  in.parts = by_heads.k.dim() == 4 ? narrowed(by_heads.k.size(0)) : 1;
   in.group = kernel.group;
   LaunchShape blocks;
   const std::int64_t shares = divided_up(share_blocks(in.tokens), all);
@@ -207,10 +216,26 @@ at::Tensor head_gradient(const at::Tensor& logits, const at::Tensor& targets, co
   in.by_logprobs = address(by_logprobs);
   in.by_entropies = address(by_entropies);
   launch(kernels().head_gradient, logits.size(0), 512, in);
-  const std::int64_t pitch = logits.stride(0);
-  return logits.as_strided({logits.size(0), pitch}, {pitch, 1})
-      .view(at::kBFloat16)
-      .narrow(1, 0, logits.size(1));
+  return narrow_half_of(logits);
+}
+
+std::optional<HeadLoss> head_loss(const at::Tensor& logits, const at::Tensor& targets,
+                                  const at::Tensor& by_logprobs, double temperature) {
+  const auto kernel = kernels().head_loss(logits.size(1));
+  if (!kernel) return std::nullopt;
+  const std::int64_t rows = logits.size(0);
+  HeadLoss out{empty({rows}, logits, at::kFloat), narrow_half_of(logits)};
+  HeadRows known;
+  known.logprobs = out.logprobs;
+  const HeadRowsInput all = rows_input(logits, targets, known, temperature);
+  const HeadLossInput in{all.logits, all.targets,    all.logprobs, address(by_logprobs),
+                         all.pitch,  all.vocabulary, all.scale};
+  LaunchShape shape;
+  shape.grid[0] = static_cast<unsigned>(rows);
+  shape.grid[1] = shape.cluster_y = kernel->blocks;
+  shape.threads = kHeadLossThreads;
+  if (rows > 0) launch(kernel->function, shape, in);
+  return out;
 }
 
 at::Tensor gradient_norm(const at::Tensor& gradients, double max_norm) {

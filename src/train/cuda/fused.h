@@ -2,6 +2,8 @@
 // products, float32 else. All tensors are on GPU 0 and contiguous unless said otherwise. Errors of
 // the kernels fly as c10::Error.
 #pragma once
+#include <optional>
+
 #include <ATen/core/Tensor.h>
 
 #include "base/result.h"
@@ -39,6 +41,16 @@ HeadRows head_statistics(const at::Tensor& logits, const at::Tensor& targets, do
 at::Tensor head_gradient(const at::Tensor& logits, const at::Tensor& targets, const HeadRows& rows,
                          const at::Tensor& by_logprobs, const at::Tensor& by_entropies,
                          double temperature);
+
+// Both in one pass over the logits, where the derivatives by the log-probabilities are known
+// before.
+struct HeadLoss {
+  at::Tensor logprobs;   // [C]
+  at::Tensor by_logits;  // as of head_gradient
+};
+// nullopt: not on this GPU, or not for so large a vocabulary.
+std::optional<HeadLoss> head_loss(const at::Tensor& logits, const at::Tensor& targets,
+                                  const at::Tensor& by_logprobs, double temperature);
 
 // [2]: the gradient's norm, and the factor that clips it.
 at::Tensor gradient_norm(const at::Tensor& gradients, double max_norm);

@@ -36,14 +36,17 @@ Status Kernels::load() {
       program("heads", source::heads), program("the LM head", source::lm_head),
       program("AdamW", source::adamw)};
   const bool is_hopper = context_.architecture() == "sm_90a";
-  if (is_hopper)
-    sources.push_back(program(
-        "attention", std::string(lm::cuda::source::hopper) + std::string(source::attention)));
+  const std::string hopper(lm::cuda::source::hopper);
+  if (is_hopper) {
+    sources.push_back(program("attention", hopper + std::string(source::attention)));
+    sources.push_back(program("the LM head's loss", hopper + std::string(source::head_loss)));
+  }
   const kw::cuda::Compiler compiler(context_.architecture(), os::cache_home() / "cubin");
   KW_TRY(const std::vector<std::string> cubins, compiler.compile_all(sources));
   kw::cuda::Module* const modules[] = {&norm_, &silu_, &heads_, &head_, &adamw_};
   if (is_hopper) {
-    KW_TRY(attention_, kw::cuda::Module::load(cubins.back()));
+    KW_TRY(attention_, kw::cuda::Module::load(cubins[std::size(modules)]));
+    KW_TRY(head_loss_, kw::cuda::Module::load(cubins[std::size(modules) + 1]));
   }
   for (std::size_t i = 0; i < std::size(modules); ++i) {
     KW_TRY(*modules[i], kw::cuda::Module::load(cubins[i]));
@@ -84,6 +87,22 @@ Result<HeadsKernels> Kernels::heads(std::int64_t head_dim) const {
   KW_TRY(out.forward, heads_.function(fmt::format("kw_heads_forward_{}", twos)));
   KW_TRY(out.backward, heads_.function(fmt::format("kw_heads_backward_{}", twos)));
   return out;
+}
+
+Result<HeadLossKernel> Kernels::head_loss(std::int64_t vocabulary) const {
+  constexpr std::int64_t kMaxEights = 5, kMaxBlocks = 8;  // of a thread; of a cluster
+  const std::int64_t threads = (vocabulary + 7) / 8;
+  HeadLossKernel out;
+  for (std::int64_t blocks = 1; head_loss_ && blocks <= kMaxBlocks; blocks *= 2) {
+    const std::int64_t all = blocks * kHeadLossThreads, eights = (threads + all - 1) / all;
+    if (eights > kMaxEights) continue;
+    KW_TRY(out.function, head_loss_->function(fmt::format("kw_head_loss_{}", eights)));
+    out.blocks = static_cast<unsigned>(blocks);
+    return out;
+  }
+  return fail(ErrorCode::kUnsupported,
+              "the LM head's loss in one kernel is for Hopper GPUs and vocabularies of up to {}",
+              kMaxEights * kMaxBlocks * kHeadLossThreads * 8);
 }
 
 Result<AttentionKernels> Kernels::attention(std::int64_t head_dim) const {

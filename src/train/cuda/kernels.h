@@ -38,7 +38,7 @@ struct HeadsInput {
   DevicePointer qkv, bias, q_norm, k_norm, cosines, sines, positions, out, by_q, by_k, by_v;
   DevicePointer by_bias, by_norms;
   std::int64_t tokens;
-  std::int32_t heads, kv_heads, head_dim, group;
+  std::int32_t heads, kv_heads, head_dim, group, parts;
   float epsilon;
 };
 
@@ -49,6 +49,14 @@ struct HeadRowsInput {
   std::int64_t pitch;
   std::int32_t vocabulary;
   float scale, slack;
+};
+
+// head_loss.cu
+struct HeadLossInput {
+  DevicePointer logits, targets, logprobs, by_logprobs;
+  std::int64_t pitch;
+  std::int32_t vocabulary;
+  float scale;
 };
 
 // adamw.cu
@@ -83,6 +91,11 @@ struct AttentionPass {
   Function function;
   unsigned shared_bytes = 0;
 };
+inline constexpr unsigned kHeadLossThreads = 512;
+struct HeadLossKernel {
+  Function function;
+  unsigned blocks = 0;  // of a cluster, which share a row
+};
 struct AttentionKernels {
   AttentionPass forward, by_q, by_k_v;
 };
@@ -98,6 +111,8 @@ class Kernels {
   Result<HeadsKernels> heads(std::int64_t head_dim) const;
   // kUnsupported: another GPU, or heads of another size.
   Result<AttentionKernels> attention(std::int64_t head_dim) const;
+  // kUnsupported: another GPU, or a larger vocabulary.
+  Result<HeadLossKernel> head_loss(std::int64_t vocabulary) const;
   int multiprocessors() const { return context_.multiprocessors(); }
 
  private:
@@ -107,7 +122,7 @@ class Kernels {
 
   kw::cuda::Context context_;
   kw::cuda::Module norm_, silu_, heads_, head_, adamw_;
-  std::optional<kw::cuda::Module> attention_;  // none for other GPUs than Hopper's
+  std::optional<kw::cuda::Module> attention_, head_loss_;  // none for other GPUs than Hopper's
 };
 
 // Compiles (or takes what is kept in the program's cache folder) at the first call, which takes

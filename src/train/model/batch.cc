@@ -6,13 +6,13 @@
 #include <ATen/ATen.h>
 
 #include "base/check.h"
+#include "train/cuda/transfer.h"
 #include "train/model/attention_tiles.h"
 
 namespace kw::train {
 
 at::Tensor on_device(const at::Tensor& host, at::Device device) {
-  // Page-locked memory made a step of a 28M model on an H100 4 ms slower: locking it takes longer.
-  return host.to(device);
+  return device.is_cuda() ? cuda::upload(host) : host.to(device);
 }
 
 namespace {

@@ -80,7 +80,7 @@ void Decoder::backward(const Batch& batch, Tape& tape, const at::Tensor& by_norm
     if (!layer.inner.defined()) layer = layer_again(context, w, std::move(layer.input.sum));
     slopes = layer_backward(context, w, layer, slopes);
   }
-  at::Tensor gradient = weights_.embedding.gradient;
+  at::Tensor gradient = gradient_sum(weights_.embedding);
   if (gradient.defined()) gradient.index_add_(0, batch.tokens, slopes.wide);
 }
 

@@ -80,7 +80,7 @@ DistillGradients distill_gradients(const DistillInput& in, const at::Tensor& sha
     all.add(chunk);
     const at::Tensor narrow = chunk.by_logits.mul_(shares.narrow(0, begin, count).unsqueeze(1))
                                   .to(in.weight.scalar_type());
-    out.hidden.narrow(0, begin, count).copy_(at::mm(narrow, in.weight));
+    matmul_into(out.hidden.narrow(0, begin, count), narrow, in.weight);
     if (weight_gradient.defined())
       add_outer_product(weight_gradient, narrow, in.hidden.narrow(0, begin, count));
   });

@@ -10,6 +10,7 @@
 #include "train/cuda/fused.h"
 #include "train/model/chunks.h"
 #include "train/model/matmul.h"
+#include "train/model/operators.h"
 
 namespace kw::train {
 namespace {
@@ -81,25 +82,44 @@ class FusedHead {
   }
 
   cuda::HeadRows forward(std::int64_t begin, std::int64_t count, bool entropies) {
-    in_ = chunk_of(hidden_, targets_, truncation_, begin, count);
-    logits_ = buffer_.narrow(0, 0, count).narrow(1, 0, weight_.size(0));
-    at::mm_out(logits_, in_.hidden, weight_.t(), at::kFloat);
+    make_logits(begin, count);
     return cuda::head_statistics(logits_, in_.targets, settings_.temperature, entropies,
                                  in_.truncation);
   }
   // Of the chunk of the last forward; by_hidden: [C, D], filled.
   void backward(const cuda::HeadRows& statistics, const HeadSlopes& slopes,
-                const at::Tensor& weight_gradient, at::Tensor by_hidden) {
+                const at::Tensor& weight_gradient, const at::Tensor& by_hidden) {
     KW_CHECK(!slopes.entropies.defined() || !truncation_.cutoffs.defined());
     const at::Tensor by_logits = cuda::head_gradient(
         logits_, in_.targets, statistics, slopes.logprobs.contiguous(),
         slopes.entropies.defined() ? slopes.entropies.contiguous() : slopes.entropies,
         settings_.temperature);
-    at::mm_out(by_hidden, by_logits, weight_);
+    matmul_into(by_hidden, by_logits, weight_);
     if (weight_gradient.defined()) add_outer_product(weight_gradient, by_logits, in_.hidden);
+  }
+  // Both, for known derivatives by the log-probabilities, [T]. Returns the log-probabilities.
+  at::Tensor loss(std::int64_t begin, std::int64_t count, const at::Tensor& by_logprobs,
+                  const Weight& weight, const at::Tensor& by_hidden) {
+    const at::Tensor slopes = by_logprobs.narrow(0, begin, count);
+    make_logits(begin, count);
+    if (const auto both = cuda::head_loss(logits_, in_.targets, slopes, settings_.temperature)) {
+      matmul_into(by_hidden, both->by_logits, weight_);
+      linear_backward_weight(both->by_logits, in_.hidden, weight);
+      return both->logprobs;
+    }
+    const cuda::HeadRows rows =
+        cuda::head_statistics(logits_, in_.targets, settings_.temperature, false, {});
+    backward(rows, {slopes, {}}, gradient_sum(weight), by_hidden);
+    return rows.logprobs;
   }
 
  private:
+  void make_logits(std::int64_t begin, std::int64_t count) {
+    in_ = chunk_of(hidden_, targets_, truncation_, begin, count);
+    logits_ = buffer_.narrow(0, 0, count).narrow(1, 0, weight_.size(0));
+    matmul_transposed_into(logits_, in_.hidden, weight_);
+  }
+
   const at::Tensor &hidden_, &weight_, &targets_;
   const HeadSettings& settings_;
   const Truncation& truncation_;
@@ -138,6 +158,23 @@ HeadGradients fused_gradients(const at::Tensor& hidden, const at::Tensor& weight
                    if (settings.entropy) all.entropies.push_back(rows.entropies);
                  });
   out.forward = all.all();
+  return out;
+}
+
+HeadGradients fused_loss_gradients(const at::Tensor& hidden, const Weight& weight,
+                                   const at::Tensor& targets, const at::Tensor& by_logprobs,
+                                   const HeadSettings& settings) {
+  const Truncation none;
+  FusedHead head(hidden, weight.value, targets, settings, none);
+  std::vector<at::Tensor> logprobs;
+  HeadGradients out;
+  out.hidden = at::empty_like(hidden);
+  for_each_chunk(
+      hidden.size(0), settings.chunk_tokens, [&](std::int64_t begin, std::int64_t count) {
+        logprobs.push_back(
+            head.loss(begin, count, by_logprobs, weight, out.hidden.narrow(0, begin, count)));
+      });
+  out.forward.logprobs = at::cat(logprobs);
   return out;
 }
 
@@ -209,11 +246,26 @@ HeadGradients head_gradients(const at::Tensor& hidden, const at::Tensor& weight,
         if (settings.entropy) all.entropies.push_back(chunk.entropies);
         const at::Tensor narrow = slopes_by_logits(chunk, in.targets, slopes, settings.temperature)
                                       .to(weight.scalar_type());
-        out.hidden.narrow(0, begin, count).copy_(at::mm(narrow, weight));
+        matmul_into(out.hidden.narrow(0, begin, count), narrow, weight);
         if (weight_gradient.defined()) add_outer_product(weight_gradient, narrow, in.hidden);
       });
   out.forward = all.all();
   return out;
+}
+
+HeadGradients head_loss_gradients(const at::Tensor& hidden, const Weight& weight,
+                                  const at::Tensor& targets, const at::Tensor& by_logprobs,
+                                  const HeadSettings& settings) {
+  const at::NoGradGuard no_grad;
+  KW_CHECK(!settings.entropy);
+  if (hidden.is_cuda())
+    return fused_loss_gradients(hidden, weight, targets, by_logprobs.contiguous(), settings);
+  return head_gradients(
+      hidden, weight.value, targets, gradient_sum(weight),
+      [&](std::int64_t begin, const at::Tensor& logprobs) -> HeadSlopes {
+        return {by_logprobs.narrow(0, begin, logprobs.size(0)), {}};
+      },
+      settings);
 }
 
 }  // namespace kw::train

@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "train/model/weights.h"
+
 namespace kw::train {
 
 struct HeadSettings {
@@ -56,5 +58,12 @@ HeadGradients head_gradients(const at::Tensor& hidden, const at::Tensor& weight,
                              const at::Tensor& targets, const at::Tensor& weight_gradient,
                              const SlopesOf& slopes_of, const HeadSettings& settings,
                              const Truncation& truncation = {});
+
+// The same where the derivatives by the log-probabilities are known before: by_logprobs [T], of the
+// head's wide dtype. Adds to the weight's gradient, where it has one. Nothing is truncated, and
+// settings.entropy is false (KW_CHECK).
+HeadGradients head_loss_gradients(const at::Tensor& hidden, const Weight& weight,
+                                  const at::Tensor& targets, const at::Tensor& by_logprobs,
+                                  const HeadSettings& settings);
 
 }  // namespace kw::train

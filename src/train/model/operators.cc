@@ -1,5 +1,7 @@
 #include "train/model/operators.h"
 
+#include <utility>
+
 #include <ATen/ATen.h>
 
 #include "train/cuda/fused.h"
@@ -47,7 +49,10 @@ at::Tensor linear(const at::Tensor& x, const Weight& weight, bool narrow) {
 }
 
 void linear_backward_weight(const at::Tensor& slopes, const at::Tensor& x, const Weight& weight) {
-  if (weight.gradient.defined()) add_outer_product(weight.gradient, slopes, x);
+  if (weight.is_blank != nullptr && std::exchange(*weight.is_blank, false))
+    write_outer_product(weight.gradient, slopes, x);
+  else if (weight.gradient.defined())
+    add_outer_product(weight.gradient, slopes, x);
   // y = x (W + s B A)^T: by B, s slopes^T (x A^T); by A, s (slopes B)^T x.
   for (const LowRank& one : weight.adapters) {
     const at::Tensor rows = slopes.narrow(1, one.first_row, one.rows);
@@ -59,7 +64,7 @@ void linear_backward_weight(const at::Tensor& slopes, const at::Tensor& x, const
 }
 
 at::Tensor linear_backward_input(const at::Tensor& slopes, const Weight& weight) {
-  return at::mm(slopes, weight.value);
+  return matmul_narrow(slopes, weight.value);
 }
 
 void add_bias_gradient(const at::Tensor& slopes, const Weight& bias) {

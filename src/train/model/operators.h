@@ -57,6 +57,7 @@ at::Tensor heads_forward(const HeadsShape& shape, const HeadsWeights& weights,
                          const Rotation& rotation, const at::Tensor& qkv, at::ScalarType narrow);
 struct HeadSlopesByPart {
   at::Tensor q, k, v;  // [T, H, d], [T, G, d], [T, G, d] narrow
+  // On a GPU those of k and v may come in parts that are still to be summed, [parts, T, G, d].
 };
 // -> by qkv, [T, A d] narrow; adds to the gradients of bias and norms. qkv: as in the forward pass;
 // needed where heads are normed.

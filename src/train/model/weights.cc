@@ -1,5 +1,6 @@
 #include "train/model/weights.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -106,6 +107,17 @@ void Weights::make_views() {
   }
   final_norm = vector("final_norm", parameters_->final_norm);
   head = config().tied_embeddings ? embedding : matrix("head", parameters_->head);
+  if (!device().is_cuda() || adapter_ || !gradients_.defined()) return;
+  for (LayerWeights& layer : layers)
+    for (Weight* one : {&layer.qkv, &layer.output, &layer.gate_up, &layer.down}) begin_blank(*one);
+  begin_blank(head);
+  if (config().tied_embeddings) embedding = head;
+  for (const Entry& entry : entries_) {
+    const bool is_blank = std::any_of(blanks_.begin(), blanks_.end(), [&](const Weight& one) {
+      return one.gradient.is_same(entry.gradient);
+    });
+    if (!is_blank) cleared_.push_back(entry.gradient);
+  }
 }
 
 std::int64_t Weights::place_of(const void* data) const {
@@ -151,8 +163,29 @@ Weight Weights::vector(const std::string& name, std::span<float> source) {
   return out;
 }
 
+const at::Tensor& gradient_sum(const Weight& weight) {
+  if (weight.is_blank != nullptr && std::exchange(*weight.is_blank, false))
+    at::Tensor(weight.gradient).zero_();
+  return weight.gradient;
+}
+
+void Weights::begin_blank(Weight& matrix) {
+  matrix.is_blank = std::make_shared<bool>(false);
+  blanks_.push_back(matrix);
+}
+
+const at::Tensor& Weights::gradients() const {
+  for (const Weight& one : blanks_) gradient_sum(one);
+  return gradients_;
+}
+
 void Weights::clear_gradients() {
-  gradients_.zero_();
+  if (blanks_.empty()) {
+    gradients_.zero_();
+  } else {
+    at::_foreach_zero_(cleared_);
+    for (const Weight& one : blanks_) *one.is_blank = true;
+  }
   for (at::Tensor& one : unused_) one.zero_();
 }
 

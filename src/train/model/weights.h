@@ -8,6 +8,7 @@
 // products as narrow as the rank.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,9 @@ struct Weight {
   // and of matrices that stand still. What vectors that stand still get is not used.
   at::Tensor gradient;
   std::vector<LowRank> adapters = {};
+  // True: the gradient's memory holds nothing yet, and the first product is written instead of
+  // added. Null: it always holds a sum. Weights::gradients() fills what is still blank with zeros.
+  std::shared_ptr<bool> is_blank = nullptr;
 };
 
 // Shapes as in lm::LayerParameters.
@@ -49,6 +53,9 @@ struct LayerWeights {
   Weight input_norm, qkv, qkv_bias, q_norm, k_norm, output, output_bias, post_norm;
   Weight gate_up, gate_up_bias, down, down_bias;
 };
+
+// The gradient as a sum: what was blank has zeros.
+const at::Tensor& gradient_sum(const Weight& weight);
 
 // One thread at a time.
 class Weights {
@@ -74,7 +81,7 @@ class Weights {
 
   // What is trained: whole blocks, float32. Padding between tensors is 0 and stays 0.
   const at::Tensor& masters() const { return masters_; }
-  const at::Tensor& gradients() const { return gradients_; }
+  const at::Tensor& gradients() const;
   // The masters in the compute dtype, laid out alike; themselves in float32.
   const at::Tensor& rounded_masters() const { return rounded_; }
 
@@ -114,6 +121,7 @@ class Weights {
 
   void place_adapter(at::Device device);
   void make_views();
+  void begin_blank(Weight& matrix);
   Weight matrix(const std::string& name, const lm::Matrix& source);
   Weight vector(const std::string& name, std::span<float> source);
   std::int64_t place_of(const void* data) const;  // in the block, in numbers
@@ -127,6 +135,10 @@ class Weights {
   std::optional<lm::LoraAdapter> adapter_;  // its matrices' values are those of the start
   std::vector<Sum> sums_;                   // of the adapter's matrices, in their order
   std::vector<at::Tensor> unused_;          // gradients of vectors that stand still
+  // On a GPU: the head and the layers' matrices, whose gradients begin blank, and the gradients of
+  // all else.
+  std::vector<Weight> blanks_;
+  std::vector<at::Tensor> cleared_;
 };
 
 }  // namespace kw::train

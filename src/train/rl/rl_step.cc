@@ -297,7 +297,7 @@ class RlStep {
     asked.entropy = one_pass();
     const HeadGradients head =
         head_gradients(tape.last.normed, parts_.weights.head.value, batch.targets,
-                       parts_.weights.head.gradient, slopes, asked, truncation);
+                       gradient_sum(parts_.weights.head), slopes, asked, truncation);
     if (one_pass()) measure(one, inputs, head.forward);
     if (observed.defined()) out.cross_entropy.sub_((head.forward.logprobs * (observed > 0)).sum());
     if (divisors.feedback > 0)
@@ -378,7 +378,7 @@ class RlStep {
         {in.hidden.index_select(0, rows), head, teacher_rows(taught),
          parts_.feedback_weights != nullptr ? parts_.feedback_weights->head.value : head,
          in.batch.targets.index_select(0, rows)},
-        shares, parts_.weights.head.gradient, loss,
+        shares, gradient_sum(parts_.weights.head), loss,
         distill_chunk_tokens(head.size(0), head.is_cuda()));
     in.by_hidden.index_add_(0, rows, got.hidden);
     sum.add_(got.forward.divergences.sum());
@@ -396,7 +396,7 @@ class RlStep {
     const DistillGradients got =
         distill_gradients({tape.last.normed, head, parts_.reference->hidden(batch),
                            parts_.reference_weights->head.value, batch.targets},
-                          shares, parts_.weights.head.gradient, loss,
+                          shares, gradient_sum(parts_.weights.head), loss,
                           distill_chunk_tokens(head.size(0), head.is_cuda()));
     parts_.decoder.backward(batch, tape, got.hidden);
     const at::Tensor zero = at::zeros({}, shares.options());

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -73,7 +74,8 @@ class Run {
   }
   Status go_on_from(const fs::path& checkpoint);
 
-  Result<SftProgress> step();
+  Status launch();
+  Status finish();
   Status log(const SftProgress& progress);
   Status save();
   Status open_log(bool resume, std::size_t checkpoints);
@@ -81,6 +83,10 @@ class Run {
   std::vector<double> sum_over_all(std::span<const double> mine);
   double progress_share() const;
   bool is_over() const;
+  std::int64_t launched() const { return state_.step + static_cast<std::int64_t>(ahead_.size()); }
+  bool is_due(std::int64_t every) const { return launched() % every == 0; }
+  // Whether the next step may be launched while the last one is being computed.
+  bool runs_ahead();
   SftParts parts() {
     return {weights(),
             *model_.decoder,
@@ -107,8 +113,16 @@ class Run {
   std::vector<Sample> validation_;                       // this rank's share
   double validation_bytes_ = 0, validation_weight_ = 0;  // of all ranks
   std::optional<EventFile> events_;
-  TrainingState state_;
-  bool stops_ = false;  // a rank was asked to
+  TrainingState state_;  // of the steps whose results are known
+  // Launched is what a step was launched with, until its result is known.
+  struct Launched {
+    LaunchedStep step;
+    StreamPosition position;  // where the one after it begins
+    double learning_rate = 0;
+  };
+  std::deque<Launched> ahead_;
+  Clock::time_point counted_to_;  // of the time that state_.seconds has
+  bool stops_ = false;            // a rank was asked to
   double flop_per_token_ = 0;
   std::int64_t head_chunk_ = 0;
   CheckpointWriter writer_{settings_.run, settings_.model, settings_.keep,
@@ -271,32 +285,51 @@ Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings,
 }
 
 double Run::progress_share() const {
-  const double share = settings_.seconds > 0 ? state_.seconds / settings_.seconds
-                                             : static_cast<double>(state_.step) /
-                                                   static_cast<double>(settings_.steps);
+  const double share = settings_.seconds > 0
+                           ? state_.seconds / settings_.seconds
+                           : static_cast<double>(launched()) / static_cast<double>(settings_.steps);
   return std::clamp(share, 0.0, 1.0);
 }
 
 bool Run::is_over() const {
   return settings_.seconds > 0 ? state_.seconds >= settings_.seconds
-                               : state_.step >= settings_.steps;
+                               : launched() >= settings_.steps;
 }
 
-Result<SftProgress> Run::step() {
-  const Clock::time_point begin = Clock::now();
+// What is made of the weights between two steps needs those of the last one. Several ranks agree
+// on their time after each step.
+bool Run::runs_ahead() {
+  return weights().device().is_cuda() && !ranks_ && !is_over() && !is_due(settings_.save_every) &&
+         !(validation_weight_ > 0 && is_due(settings_.validate_every));
+}
+
+// Puts the next step on the device.
+Status Run::launch() {
+  if (ahead_.empty()) counted_to_ = Clock::now();
   KW_TRY(const DrawnStep drawn, steps_->next());
-  SftProgress out;
   const double one = settings_.seconds > 0 ? 0 : 1 / static_cast<double>(settings_.steps);
-  out.learning_rate =
+  const double learning_rate =
       settings_.learning_rate * rate_factor(settings_.schedule, progress_share(), one);
-  out.result = sft_step(parts(), drawn, out.learning_rate);
+  ahead_.push_back({launch_sft_step(parts(), drawn, learning_rate), drawn.position, learning_rate});
+  return {};
+}
+
+// Waits for the oldest step that was launched, and says what came of it.
+Status Run::finish() {
+  Launched done = std::move(ahead_.front());
+  ahead_.pop_front();
+  SftProgress out;
+  out.result = done.step.wait();
+  out.learning_rate = done.learning_rate;
   // Rank 0's clock counts, as schedules and ends go by it.
-  const double took = sum_over_all(std::array{group_.is_root() ? seconds_since(begin) : 0})[0];
+  const double took =
+      sum_over_all(std::array{group_.is_root() ? seconds_since(counted_to_) : 0})[0];
+  counted_to_ = Clock::now();
   if (!std::isfinite(out.result.loss) || !std::isfinite(out.result.gradient_norm))
     return fail(ErrorCode::kInvalidArgument,
                 "step {}: the loss is {}, the gradient's norm {}: lower learning_rate, and resume",
                 state_.step + 1, out.result.loss, out.result.gradient_norm);
-  state_.position = drawn.position;
+  state_.position = done.position;
   ++state_.step;
   state_.seconds += took;
   state_.tokens += out.result.tokens;
@@ -307,16 +340,16 @@ Result<SftProgress> Run::step() {
   out.seconds_left = settings_.seconds > 0
                          ? settings_.seconds - state_.seconds
                          : static_cast<double>(settings_.steps - state_.step) * took;
-  out.too_long = drawn.position.too_long;
+  out.too_long = done.position.too_long;
   out.peak_bytes = peak_bytes(weights().device());
-  const bool validates = state_.step % settings_.validate_every == 0 || is_over();
+  const bool validates = ahead_.empty() && (is_due(settings_.validate_every) || is_over());
   if (validation_weight_ > 0 && validates) {
     const HeldOutLoss loss = held_out_loss(parts(), validation_, validation_weight_);
     out.validation_loss = loss.nats_per_token;
     out.validation_nats_per_byte = loss.nats / validation_bytes_;
     out.validation_divergence = loss.divergence;
   }
-  return out;
+  return log(out);
 }
 
 // Of rank 0.
@@ -356,13 +389,15 @@ Status Run::log(const SftProgress& p) {
 Result<fs::path> Run::train(const std::atomic<bool>& stop) {
   bool is_saved = false;  // the state as it is
   Profile profile(group_.is_root() ? settings_.profile : "", weights().device());
-  for (std::int64_t steps = 0; !is_over() && !stops_; ++steps) {
+  for (std::int64_t steps = 0; !ahead_.empty() || (!is_over() && !stops_); ++steps) {
     profile.at_step(steps);
-    KW_TRY(const SftProgress progress, step());
-    KW_TRY_STATUS(log(progress));
-    is_saved = state_.step % settings_.save_every == 0;
+    const Status launched = is_over() || stops_ ? Status() : launch();
+    const bool goes_on = launched && runs_ahead() && !stops_;
+    while (ahead_.size() > (goes_on ? 1 : 0)) KW_TRY_STATUS(finish());
+    KW_TRY_STATUS(launched);
+    is_saved = ahead_.empty() && is_due(settings_.save_every);
     if (is_saved) KW_TRY_STATUS(save());
-    stops_ = sum_over_all(std::array{stop ? 1.0 : 0.0})[0] > 0;
+    stops_ = stops_ || sum_over_all(std::array{stop ? 1.0 : 0.0})[0] > 0;
   }
   profile.at_step(std::numeric_limits<std::int64_t>::max());
   if (!is_saved) KW_TRY_STATUS(save());

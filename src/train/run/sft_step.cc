@@ -33,63 +33,67 @@ at::Tensor head_backward(const SftParts& parts, const Batch& batch, const at::Te
                          const at::Tensor& shares, StepSums& sums) {
   const at::Tensor slopes = -shares;
   if (parts.teacher == nullptr) {
-    HeadGradients head = head_gradients(
-        hidden, parts.weights.head.value, batch.targets, parts.weights.head.gradient,
-        [&](std::int64_t begin, const at::Tensor& logprobs) -> HeadSlopes {
-          return {slopes.narrow(0, begin, logprobs.size(0)), {}};
-        },
-        parts.head);
+    HeadGradients head =
+        head_loss_gradients(hidden, parts.weights.head, batch.targets, slopes, parts.head);
     sums.cross_entropy.add_((head.forward.logprobs * slopes).sum());
     return head.hidden;
   }
-  DistillGradients head =
-      distill_gradients(distill_input(parts, batch, hidden), shares, parts.weights.head.gradient,
-                        parts.teacher->loss, parts.head.chunk_tokens);
+  DistillGradients head = distill_gradients(distill_input(parts, batch, hidden), shares,
+                                            gradient_sum(parts.weights.head), parts.teacher->loss,
+                                            parts.head.chunk_tokens);
   sums.cross_entropy.add_((head.forward.logprobs * slopes).sum());
   sums.divergence.add_((head.forward.divergences * shares).sum());
   return head.hidden;
 }
 
-// The sums and counts of all ranks; the step's one wait for a GPU.
-void add_up(const SftParts& parts, const StepSums& sums, StepResult& out) {
+// Float64: the gradient's norm, which all ranks have, and the sums of all; where there are several,
+// their tokens and micro-batches too.
+at::Tensor numbers_of(const SftParts& parts, const StepSums& sums, const StepResult& mine,
+                      const at::Tensor& norm) {
   at::Tensor all = at::stack({sums.cross_entropy, sums.divergence}).to(at::kDouble);
   if (parts.ranks != nullptr) {
     const at::Tensor counts = at::tensor(
-        {static_cast<double>(out.tokens), static_cast<double>(out.micro_batches)}, at::kDouble);
-    all = at::cat({all, counts.to(all.device())});
+        {static_cast<double>(mine.tokens), static_cast<double>(mine.micro_batches)}, at::kDouble);
+    all = at::cat({all, on_device(counts, all.device())});
     parts.ranks->all_reduce(all);
   }
-  all = all.cpu();
-  out.loss = all[0].item<double>();
-  if (parts.teacher != nullptr) out.divergence = all[1].item<double>();
-  if (parts.ranks == nullptr) return;
-  out.tokens = static_cast<std::int64_t>(all[2].item<double>());
-  out.micro_batches = static_cast<std::int64_t>(all[3].item<double>());
+  return at::cat({norm.reshape({1}).to(at::kDouble), all});
 }
 
 }  // namespace
 
-StepResult sft_step(SftParts parts, const DrawnStep& step, double learning_rate) {
-  StepResult out;
-  out.weight = step.weight;
+LaunchedStep launch_sft_step(SftParts parts, const DrawnStep& step, double learning_rate) {
+  StepResult known;
+  known.weight = step.weight;
   const at::Device device = parts.weights.device();
   parts.weights.clear_gradients();
   const auto options = at::TensorOptions(at::kFloat).device(device);
   StepSums sums{at::zeros({}, options), at::zeros({}, options)};
   for (const PackedSamples& packed : step.micro_batches) {
     const Batch batch = batch_of(packed, device);
-    const at::Tensor shares = weights_of(packed, device).div_(out.weight);
+    const at::Tensor shares = weights_of(packed, device).div_(known.weight);
     Tape tape = parts.decoder.forward(batch);
     const at::Tensor by_hidden = head_backward(parts, batch, tape.last.normed, shares, sums);
     parts.decoder.backward(batch, tape, by_hidden);
-    out.tokens += static_cast<std::int64_t>(packed.tokens.size());
-    ++out.micro_batches;
+    known.tokens += static_cast<std::int64_t>(packed.tokens.size());
+    ++known.micro_batches;
   }
   const at::Tensor norm = parts.optimizer.step(learning_rate);
-  add_up(parts, sums, out);
-  out.gradient_norm = norm.item<double>();
-  if (parts.teacher == nullptr) return out;
-  const DistillLoss& loss = parts.teacher->loss;
+  return {known, parts.teacher, cuda::DeferredNumbers(numbers_of(parts, sums, known, norm))};
+}
+
+StepResult LaunchedStep::wait() {
+  const std::vector<double> all = numbers_.wait();
+  StepResult out = known_;
+  out.gradient_norm = all[0];
+  out.loss = all[1];
+  if (all.size() > 3) {
+    out.tokens = static_cast<std::int64_t>(all[3]);
+    out.micro_batches = static_cast<std::int64_t>(all[4]);
+  }
+  if (teacher_ == nullptr) return out;
+  const DistillLoss& loss = teacher_->loss;
+  out.divergence = all[2];
   out.cross_entropy = out.loss;
   out.loss = (1 - loss.cross_entropy) * loss.temperature * loss.temperature * *out.divergence +
              loss.cross_entropy * *out.cross_entropy;

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "train/cuda/transfer.h"
 #include "train/data/sample.h"
 #include "train/data/step_drawer.h"
 #include "train/loss/distill_loss.h"
@@ -44,9 +46,25 @@ struct SftParts {
   Collectives* ranks = nullptr;      // null: this process trains alone
 };
 
+// A step that was put on the device: its result is read when it is wanted.
+class LaunchedStep {
+ public:
+  // known: what the host knows of the result already. numbers: the rest, as launch_sft_step() lays
+  // it out.
+  LaunchedStep(StepResult known, const Teacher* teacher, cuda::DeferredNumbers numbers)
+      : known_(known), teacher_(teacher), numbers_(std::move(numbers)) {}
+  // Waits for this step, and not for what the device got after it; once.
+  StepResult wait();
+
+ private:
+  StepResult known_;
+  const Teacher* teacher_;  // borrowed
+  cuda::DeferredNumbers numbers_;
+};
+
 // The token mean over all samples of all ranks together, however they are packed and shared. All
-// ranks call it, and get the same result.
-StepResult sft_step(SftParts parts, const DrawnStep& step, double learning_rate);
+// ranks call it, and get the same result. On a GPU it returns before the step is computed.
+LaunchedStep launch_sft_step(SftParts parts, const DrawnStep& step, double learning_rate);
 
 struct HeldOutLoss {
   double nats_per_token = 0;         // by the tokens' weights

@@ -14,12 +14,12 @@ struct HeadsInput {
   const i64* positions;  // [T]
   u16* out;              // [T, A, d]; backward: the derivative by qkv
   const u16* by_q;       // backward: [T, heads, d]
-  const u16* by_k;       // [T, kv_heads, d]
-  const u16* by_v;       // [T, kv_heads, d]
+  const u16* by_k;       // [parts, T, kv_heads, d], whose sum counts
+  const u16* by_v;       // [parts, T, kv_heads, d]
   float* by_bias;        // [blocks, A d]: shares of the derivative by bias, or null
   float* by_norms;       // [blocks, A d]: shares of those by q_norm and k_norm, by head, or null
   i64 tokens;
-  int heads, kv_heads, head_dim, group;
+  int heads, kv_heads, head_dim, group, parts;
   float epsilon;
 };
 
@@ -179,9 +179,19 @@ __device__ __forceinline__ Pairs<kTwos> load_slopes(const HeadsInput& in, const 
     return load_pairs<kTwos>(in, place,
                              in.by_q + (place.token * in.heads + place.head) * in.head_dim);
   const int head = (place.head - in.heads) % in.kv_heads;
-  return load_pairs<kTwos>(
-      in, place,
-      (place.rotates ? in.by_k : in.by_v) + (place.token * in.kv_heads + head) * in.head_dim);
+  const u16* from =
+      (place.rotates ? in.by_k : in.by_v) + (place.token * in.kv_heads + head) * in.head_dim;
+  Pairs<kTwos> out = load_pairs<kTwos>(in, place, from);
+  for (int part = 1; part < in.parts; ++part) {
+    from += in.tokens * in.kv_heads * in.head_dim;
+    const Pairs<kTwos> more = load_pairs<kTwos>(in, place, from);
+#pragma unroll
+    for (int j = 0; j < kTwos; ++j) {
+      out.a[j] = plus(out.a[j], more.a[j]);
+      out.b[j] = plus(out.b[j], more.b[j]);
+    }
+  }
+  return out;
 }
 
 // The derivative through the norm of a head (norm.cu has the formula); adds to that by its scale.

@@ -1,21 +1,18 @@
 // cuBLASLt counts in columns: our row major W [n, k] is its [k, n], transposed here, our x [rows,
-// k] its [k, rows], and our y [rows, n] its [n, rows].
-#include "lm/cuda/lt_matmul.h"
+// k] its [k, rows], and our y [rows, n] its [n, rows]. What lies transposed with us is the other
+// way round with it.
+#include "cuda/lt_matmul.h"
 
 #include <array>
 #include <utility>
 
-namespace kw::lm::cuda {
-
-using kw::cuda::cublaslt_status;
-using kw::cuda::LtHeuristic;
-using kw::cuda::LtPreference;
+namespace kw::cuda {
 
 Result<Lt> Lt::make() {
   Lt out;
-  KW_TRY(out.api_, kw::cuda::load_cublaslt_api());
+  KW_TRY(out.api_, load_cublaslt_api());
   KW_TRY_STATUS(cublaslt_status(out.api_->create(&out.handle_), "cannot start cuBLASLt"));
-  KW_TRY(out.workspace_, kw::cuda::DeviceBuffer::make(kLtWorkspaceBytes));
+  KW_TRY(out.workspace_, DeviceBuffer::make(kLtWorkspaceBytes));
   return out;
 }
 
@@ -45,23 +42,44 @@ Result<LtMatmul> LtMatmul::make_as_of(const Lt& lt, const LtShape& shape, std::i
   return out;
 }
 
+Result<LtMatmul> LtMatmul::make_as(const Lt& lt, const LtShape& shape,
+                                   const LtAlgorithm& algorithm) {
+  KW_TRY(LtMatmul out, describe(lt, shape));
+  LtHeuristic way{};
+  way.algorithm = algorithm;
+  out.ways_ = {way};
+  return out;
+}
+
 Result<LtMatmul> LtMatmul::describe(const Lt& lt, const LtShape& shape) {
   LtMatmul out(lt, shape);
   const auto& api = lt.api();
-  const int type = shape.float32 ? kw::cuda::kLtFloat32 : kw::cuda::kLtBFloat16;
-  KW_TRY_STATUS(cublaslt_status(
-      api.operation_create(&out.operation_, kw::cuda::kLtCompute32, kw::cuda::kLtFloat32),
-      "a matmul"));
-  const std::int32_t transposed = kw::cuda::kLtTransposed;
-  KW_TRY_STATUS(cublaslt_status(
-      api.operation_set(out.operation_, kw::cuda::kLtTransA, &transposed, sizeof(transposed)),
-      "a matmul's transposition"));
-  const auto rows = static_cast<std::uint64_t>(shape.rows), n = static_cast<std::uint64_t>(shape.n),
-             k = static_cast<std::uint64_t>(shape.k);
-  KW_TRY_STATUS(cublaslt_status(api.layout_create(&out.w_, type, k, n, shape.k), "a layout"));
-  KW_TRY_STATUS(cublaslt_status(api.layout_create(&out.x_, type, k, rows, shape.k), "a layout"));
-  KW_TRY_STATUS(cublaslt_status(
-      api.layout_create(&out.y_, kw::cuda::kLtFloat32, n, rows, shape.pitch), "a layout"));
+  const int type = shape.float32 ? kLtFloat32 : kLtBFloat16;
+  const int y_type = shape.narrow ? kLtBFloat16 : kLtFloat32;
+  KW_TRY_STATUS(
+      cublaslt_status(api.operation_create(&out.operation_, kLtCompute32, kLtFloat32), "a matmul"));
+  const std::int32_t w_transposed = shape.w_transposed ? 0 : kLtTransposed,
+                     x_transposed = shape.x_transposed ? kLtTransposed : 0;
+  for (const auto& [attribute, value] :
+       {std::pair(kLtTransA, &w_transposed), std::pair(kLtTransB, &x_transposed)})
+    KW_TRY_STATUS(
+        cublaslt_status(api.operation_set(out.operation_, attribute, value, sizeof(std::int32_t)),
+                        "a matmul's transposition"));
+  auto make_layout = [&api](LtLayout& layout, int of, std::int64_t height, std::int64_t width,
+                            std::int64_t pitch) {
+    return cublaslt_status(
+        api.layout_create(&layout, of, static_cast<std::uint64_t>(width),
+                          static_cast<std::uint64_t>(height), pitch > 0 ? pitch : width),
+        "a layout");
+  };
+  auto make_operand = [&](LtLayout& layout, std::int64_t height, bool lies_transposed,
+                          std::int64_t pitch) {
+    return lies_transposed ? make_layout(layout, type, shape.k, height, pitch)
+                           : make_layout(layout, type, height, shape.k, pitch);
+  };
+  KW_TRY_STATUS(make_operand(out.w_, shape.n, shape.w_transposed, shape.w_pitch));
+  KW_TRY_STATUS(make_operand(out.x_, shape.rows, shape.x_transposed, shape.x_pitch));
+  KW_TRY_STATUS(make_layout(out.y_, y_type, shape.rows, shape.n, shape.pitch));
   return out;
 }
 
@@ -72,14 +90,14 @@ Status LtMatmul::find_ways() {
   const std::uint64_t workspace = lt_->workspace().bytes();
   // All operands lie at multiples of 256 bytes, which is what it expects.
   Status asked = cublaslt_status(
-      api.preference_set(preference, kw::cuda::kLtMaxWorkspace, &workspace, sizeof(workspace)),
+      api.preference_set(preference, kLtMaxWorkspace, &workspace, sizeof(workspace)),
       "a matmul's workspace");
   const std::uint32_t none = 0;
   if (asked && shape_.unsplit)
-    asked = cublaslt_status(
-        api.preference_set(preference, kw::cuda::kLtReductionSchemes, &none, sizeof(none)),
-        "a matmul's reduction");
-  std::array<LtHeuristic, 6> found{};
+    asked =
+        cublaslt_status(api.preference_set(preference, kLtReductionSchemes, &none, sizeof(none)),
+                        "a matmul's reduction");
+  std::array<LtHeuristic, kMaxLtWays> found{};
   int count = 0;
   if (asked)
     asked = cublaslt_status(api.heuristics(lt_->handle(), operation_, w_, x_, y_, y_, preference,
@@ -108,14 +126,14 @@ LtMatmul::LtMatmul(LtMatmul&& other) noexcept
 LtMatmul::~LtMatmul() {
   const auto& api = lt_->api();
   if (operation_ != nullptr) api.operation_destroy(operation_);
-  for (kw::cuda::LtLayout layout : {w_, x_, y_})
+  for (LtLayout layout : {w_, x_, y_})
     if (layout != nullptr) api.layout_destroy(layout);
 }
 
-Status LtMatmul::run(std::size_t way, kw::cuda::DevicePointer x, kw::cuda::DevicePointer w,
-                     kw::cuda::DevicePointer y, const kw::cuda::Stream& stream) const {
+Status LtMatmul::run(std::size_t way, DevicePointer x, DevicePointer w, DevicePointer y,
+                     const Stream& stream) const {
   const float alpha = 1, beta = shape_.adds ? 1 : 0;
-  auto pointer = [](kw::cuda::DevicePointer address) {
+  auto pointer = [](DevicePointer address) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are numbers
     return reinterpret_cast<void*>(address);
   };
@@ -127,4 +145,4 @@ Status LtMatmul::run(std::size_t way, kw::cuda::DevicePointer x, kw::cuda::Devic
       "a matmul failed");
 }
 
-}  // namespace kw::lm::cuda
+}  // namespace kw::cuda
