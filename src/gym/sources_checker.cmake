@@ -27,7 +27,9 @@ set(KW_CHECKER_TESTS
   checker/gpu_call_test.cc checker/module_description_test.cc checker/null_launch_test.cc checker/output_checker_test.cc checker/reply_test.cc)
 # Those that need the fakes of checker/testing.
 set(KW_CHECKER_FAKED_TESTS
-  checker/admission_test.cc checker/executor_client_test.cc checker/executor_outputs_test.cc checker/hard_cases_test.cc checker/host_memory_test.cc
-  checker/input_source_test.cc checker/judgement_test.cc checker/mixed_inputs_test.cc checker/kernelbench_trials_test.cc
-  checker/oracle_client_test.cc checker/reference_runs_test.cc checker/session_test.cc checker/side_test.cc
-  checker/timed_blocks_test.cc)
+  checker/admission_test.cc checker/audit_instances_test.cc checker/benchmark_rules_test.cc checker/executor_client_test.cc
+  checker/executor_fault_test.cc checker/executor_outputs_test.cc checker/hard_cases_test.cc checker/hard_schedule_test.cc
+  checker/host_memory_test.cc checker/input_source_test.cc checker/judged_calls_test.cc checker/judged_outputs_test.cc
+  checker/judgement_test.cc checker/kernelbench_trials_test.cc checker/learning_test.cc checker/mixed_inputs_test.cc
+  checker/oracle_client_test.cc checker/paired_memory_test.cc checker/reference_runs_test.cc checker/server_test.cc
+  checker/session_options_test.cc checker/session_test.cc checker/side_test.cc checker/timed_blocks_test.cc checker/trial_test.cc)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "base/random.h"
@@ -14,6 +15,11 @@ constexpr std::size_t kHashSample = 1ULL << 20U;
 constexpr auto kCpuSlack = std::chrono::milliseconds(2);
 // A machine whose hypervisor takes its cores away counts a few launches' ends late.
 constexpr int kMaxRestless = 5;
+
+// Nobody's verdict: the candidate is not at fault.
+tl::unexpected<Error> baseline_failed(const std::string& how) {
+  return fail(ErrorCode::kUnavailable, "the baseline failed: {}", how);
+}
 
 }  // namespace
 
@@ -138,24 +144,23 @@ Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32
   totals.page_faults += result.page_faults;
   totals.waited += result.waited;
   totals.wall += result.wall;
-  if (fault && !is_candidate)
-    return fail(ErrorCode::kUnavailable, "the baseline failed: {}", fault->message);
+  if (fault && !is_candidate) return baseline_failed(fault->message);
   if (fault) fault_.blame(std::move(*fault));
   if (is_candidate && !fault_.found() && ran_while_frozen(result)) {
     fault_.blame({task::Outcome::kViolation, "background_work",
                   "its processes ran between two calls, while they were stopped"});
   }
-  if (!fault_.found() && exceeds_clock(result)) {
-    fault_.blame({task::Outcome::kViolation, "background_work",
-                  "its processes used more core time than the call lasted"});
-  }
+  if (fault_.found() || !exceeds_clock(result)) return result;
+  const char* const words = "its processes used more core time than the call lasted";
+  if (!is_candidate) return baseline_failed(words);
+  fault_.blame({task::Outcome::kViolation, "background_work", words});
   return result;
 }
 
 Status JudgedCalls::take_snapshot(Side& side, std::span<const std::uint32_t> sets) {
   KW_TRY(auto fault, side.outputs().take_snapshot(sets));
   if (!fault) return {};
-  if (&side != &candidate_) fault->message.insert(0, "the baseline: ");
+  if (&side != &candidate_) return baseline_failed(fault->message);
   fault_.blame(std::move(*fault));
   return {};
 }

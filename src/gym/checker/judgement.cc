@@ -152,6 +152,7 @@ WorkloadReport Judgement::report() const {
   report.clock = measured.samples.clock();
   report.timed = context_.options.timing;
   report.pair_samples = {static_cast<std::int64_t>(report.candidate_ns.size())};
+  if (fault_.found()) report.clear_samples();
   report.null_launch_ns = candidate_->null_launch().count();
   report.blocks = measured.blocks + checked_calls_;
   report.disturbed_samples = measured.samples.filter().dropped();

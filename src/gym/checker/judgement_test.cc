@@ -98,7 +98,10 @@ TEST(Judgement, EveryLaunchIsCompared) {
     ExecutorScript script = after_right([wrong](const ScriptedCall& call) {
       if (call.launch == wrong) call.y()[17] += 0.5F;
     });
-    EXPECT_EQ(outcome(script), "wrong_value") << wrong;
+    FakeWorkload workload;
+    const Result<Json> report = judge(workload, script);
+    EXPECT_EQ(outcome_of(report), "wrong_value") << wrong;
+    EXPECT_EQ(report->at("candidate_ns").size(), 0U) << wrong;  // times of a pass alone
     EXPECT_EQ(outcome(script, untimed()), wrong < 3 ? "wrong_value" : "passed") << wrong;
   }
 }

@@ -1,4 +1,4 @@
-// Tests of the reference's runs for an instance, and of the facts that they teach about a problem.
+// Tests of the reference's runs for an instance.
 #include "gym/checker/reference_runs.h"
 
 #include <cmath>
@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "gym/checker/learning.h"
 #include "gym/checker/testing/fake_workload.h"
 
 namespace kw::gym {
@@ -128,61 +127,6 @@ TEST(ReferenceRuns, TheFirstRunSettlesIt) {
   workload.oracle.refuse(kFloat64);
   EXPECT_FALSE(run(workload, instance).value().ok);
   EXPECT_EQ(workload.reference.exact_precision(), kFloat64);
-}
-
-TEST(Learning, ThreeInstancesTheFirstWithTwoMovedRuns) {
-  FakeWorkload workload;
-  LearnedInstances learned;
-  bool unfit = false;
-  ASSERT_TRUE(learn({workload.inputs, workload.reference, workload.checker, *workload.sets[0],
-                     workload.seeds},
-                    learned, unfit)
-                  .value()
-                  .ok);
-  ASSERT_EQ(learned.instances.size(), 3U);
-  EXPECT_EQ(learned.instances[0].perturbed.size(), 2U);
-  EXPECT_EQ(learned.instances[1].perturbed.size(), 1U);
-  EXPECT_NE(learned.instances[0].exact, learned.instances[1].exact);
-  EXPECT_FALSE(unfit);
-}
-
-TEST(Learning, AReferenceThatGivesNanIsUnfitAndHasNotFailed) {
-  FakeWorkload workload;
-  testing::ScriptedOracle nan([](double) { return std::nan(""); });
-  ASSERT_TRUE(nan.attach_exchange(workload.signature).value().ok);
-  ReferenceRuns reference(nan, workload.signature, workload.checker, nullptr, workload.seeds);
-  LearnedInstances learned;
-  bool unfit = false;
-  const OracleAnswer answer =
-      learn({workload.inputs, reference, workload.checker, *workload.sets[0], workload.seeds},
-            learned, unfit)
-          .value();
-  EXPECT_FALSE(answer.ok);
-  EXPECT_TRUE(unfit);
-}
-
-TEST(AuditInstances, EachIsShownOnceAndRenewedWhenWorn) {
-  FakeWorkload workload;
-  workload.learn_from_oracle();
-  const std::uint64_t first = workload.audits.use(0)->seed;
-  EXPECT_NE(workload.audits.use(1)->seed, first);
-  EXPECT_EQ(workload.audits.use(3), nullptr);
-  const LearningInput in = {workload.inputs, workload.reference, workload.checker,
-                            *workload.sets[0], workload.seeds};
-  for (int use = 1; use < AuditInstance::kMaxUses; ++use) {
-    ASSERT_TRUE(workload.audits.renew(in));
-    EXPECT_EQ(workload.audits.use(0)->seed, first);
-  }
-  ASSERT_TRUE(workload.audits.renew(in));
-  EXPECT_NE(workload.audits.use(0)->seed, first);
-  // With a dead oracle worn instances stay as they are.
-  workload.oracle.die();
-  for (int use = 1; use < AuditInstance::kMaxUses; ++use)
-    ASSERT_NE(workload.audits.use(0), nullptr);
-  const Status renewed = workload.audits.renew(in);
-  ASSERT_FALSE(renewed);
-  EXPECT_EQ(renewed.error().code(), ErrorCode::kUnavailable);
-  EXPECT_NE(workload.audits.use(0), nullptr);
 }
 
 }  // namespace

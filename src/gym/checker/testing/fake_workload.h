@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,7 +62,15 @@ inline InputPlan input_plan(const std::string& name) {
 
 class FakeWorkload {
  public:
-  explicit FakeWorkload(SessionOptions chosen = {}) : options(chosen) {
+  // of: x and y are as workload_function() has them, unless a test says otherwise. Then its inputs
+  // have the distributions given by name, and no reference computes its outputs.
+  explicit FakeWorkload(SessionOptions chosen = {}, task::Signature of = workload_signature(),
+                        const std::map<std::string, task::OutputPolicy>& outputs = {},
+                        std::map<std::string, task::Distribution> distributions = {})
+      : options(chosen),
+        signature(std::move(of)),
+        drawn(std::move(distributions)),
+        checker(OutputChecker::make(signature, outputs).value()) {
     for (std::size_t s = 0; s < kSets; ++s) {
       sets.push_back(
           allocator.allocate("inputs", Layout::for_reading(tensors_of(signature.inputs)), true)
@@ -106,7 +115,7 @@ class FakeWorkload {
   static constexpr std::size_t kSets = 8;
   SessionOptions options;
   MeasuringGoal goal;
-  task::Signature signature = workload_signature();
+  task::Signature signature;
   FakeClock clock;
   FakeMachine machine;
   FakeLease lease;
@@ -116,8 +125,9 @@ class FakeWorkload {
   SessionSeeds seeds{SecretSeeds(7)};
   ScriptedOracle oracle{workload_function};
   std::vector<std::unique_ptr<TensorMemory>> sets;
+  const std::map<std::string, task::Distribution> drawn;  // by input
   InputSource inputs = make_inputs();
-  OutputChecker checker = OutputChecker::make(signature, {}).value();
+  OutputChecker checker;
   ReferenceRuns reference{oracle, signature, checker, nullptr, seeds};
   AuditInstances audits;
   HardCases hard;  // none, unless a test makes some
@@ -130,7 +140,13 @@ class FakeWorkload {
  private:
   InputSource make_inputs() const {
     ReceivedFds none;
-    return InputSource::of_definition(signature, {input_plan("x")}, none).value();
+    std::vector<InputPlan> plans;
+    for (const task::Argument& input : signature.inputs) {
+      plans.push_back(input_plan(input.name));
+      if (const auto found = drawn.find(input.name); found != drawn.end())
+        plans.back().policy.distribution = found->second;
+    }
+    return InputSource::of_definition(signature, plans, none).value();
   }
   std::unique_ptr<Side> side(ExecutorScript script, OutputMemory& output,
                              Compiles compiles = Compiles::kNothing) {
