@@ -27,6 +27,7 @@ using testing::FakeCudaBench;
 using testing::FakeGpu;
 using testing::FakeWorkload;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::ScriptedCall;
 
 ExecutorScript right() {
@@ -102,6 +103,24 @@ class EvaluationTest : public ::testing::Test {
     return verdict ? verdict->outcome : Outcome::kUnsupported;
   }
 
+  // One workload, which ended so, says why, and has no time.
+  static void expect_failure(const Result<task::Verdict>& verdict, Outcome outcome,
+                             const std::string& kind, const std::string& says) {
+    ASSERT_TRUE(verdict) << verdict.error().message();
+    EXPECT_EQ(verdict->outcome, outcome);
+    EXPECT_FALSE(verdict->speedup);
+    EXPECT_FALSE(verdict->times);
+    EXPECT_EQ(verdict->evidence_level, task::EvidenceLevel::kUntimed);
+    ASSERT_EQ(verdict->workloads.size(), 1U);
+    const task::WorkloadVerdict& workload = verdict->workloads[0];
+    EXPECT_EQ(workload.uuid, "timed");
+    EXPECT_EQ(workload.outcome, outcome);
+    EXPECT_FALSE(workload.times);
+    ASSERT_FALSE(workload.diagnostics.empty());
+    EXPECT_EQ(workload.diagnostics[0].kind, kind);
+    EXPECT_THAT(workload.diagnostics[0].message, HasSubstr(says));
+  }
+
   os::TempDir folder = os::TempDir::make("kw-evaluation-").value();
   EvalRequest request;
   FakeGpu gpu;
@@ -120,27 +139,76 @@ TEST_F(EvaluationTest, ARightKernelPassesWithItsSpeedup) {
   EXPECT_NEAR(verdict->speedup->median, 2, 1e-9);  // 2 ms against 1 ms on the scripted clock
   EXPECT_EQ(verdict->target, task::Target::kCuda);
   EXPECT_THAT(stages, ElementsAre("admission", "baseline", "compile", "judge", "coverage"));
+  ASSERT_EQ(verdict->workloads.size(), 1U);
+  const task::WorkloadVerdict& workload = verdict->workloads[0];
+  EXPECT_EQ(workload.uuid, "timed");
+  EXPECT_EQ(workload.outcome, Outcome::kPassed);
+  EXPECT_THAT(workload.diagnostics, IsEmpty());
+  ASSERT_TRUE(workload.times);
+  EXPECT_NEAR(workload.times->candidate_ms, 1, 1e-9);
+  EXPECT_NEAR(workload.times->reference_ms, 2, 1e-9);
+  ASSERT_EQ(workload.errors.size(), 1U);
+  EXPECT_LE(workload.errors[0].max_of_budget, 1);
+  EXPECT_GT(workload.errors[0].checked_calls, 0);
+  EXPECT_EQ(verdict->evidence_level, task::EvidenceLevel::kTimed);
 }
 
 TEST_F(EvaluationTest, AWrongKernelIsWrongAlsoInItsLastLaunches) {
-  EXPECT_EQ(outcome("wrong", wrong()), Outcome::kWrongValue);
-  EXPECT_EQ(outcome("wrong later", wrong(7)), Outcome::kWrongValue);
+  for (const auto& [source, first] : {std::pair{"wrong", 0}, std::pair{"wrong later", 7}}) {
+    const auto verdict = judge(source, wrong(first));
+    expect_failure(verdict, Outcome::kWrongValue, "mismatch", "output y: ");
+    const task::WorkloadVerdict& workload = verdict->workloads.at(0);
+    EXPECT_GT(workload.errors.at(0).max_of_budget, 1);
+    EXPECT_NEAR(workload.errors[0].max_absolute, 0.5, 1e-3);
+  }
 }
 
-TEST_F(EvaluationTest, ACandidatesFaultEndsWithItsOwnOutcome) {
+TEST_F(EvaluationTest, ACallThatTakesTooLongIsATimeout) {
+  ExecutorScript slow = right();
+  slow.wall = std::chrono::milliseconds(2001);  // 2 s are the least limit of a call
+  auto verdict = judge("slow", slow);
+  expect_failure(verdict, Outcome::kTimeout, "hint", "no answer in time during a call");
+  EXPECT_EQ(verdict->flashinfer.status, "TIMEOUT");
+  request.options.timeout_seconds = 3;
+  verdict = judge("slow", slow);
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  EXPECT_EQ(verdict->outcome, Outcome::kPassed);
+  EXPECT_NEAR(verdict->times->candidate_ms, 2001, 1e-6);
+  // An executor that says nothing at all, and only in a later call.
   ExecutorScript hangs = right();
-  hangs.on_launch = [](int, LaunchResult& result) { result.end = LaunchEnd::kTimeout; };
-  EXPECT_EQ(outcome("hangs", hangs), Outcome::kTimeout);
+  hangs.on_launch = [](int launch, LaunchResult& result) {
+    if (launch == 5) result.end = LaunchEnd::kTimeout;
+  };
+  expect_failure(judge("hangs", hangs), Outcome::kTimeout, "hint", "no answer in time");
+}
+
+TEST_F(EvaluationTest, AWriteThatIsNotAllowedIsAViolationByItsClass) {
   ExecutorScript writes = right();
   writes.kernel = [](const ScriptedCall& call) {
     compute_workload(call);
     call.x()[3] = 7;
   };
-  const auto verdict = judge("writes its input", writes);
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->outcome, Outcome::kViolation);
+  auto verdict = judge("writes its input", writes);
+  expect_failure(verdict, Outcome::kViolation, "hint", "an input changed during a call");
   EXPECT_EQ(verdict->violation, "input_write");
-  EXPECT_EQ(judge("nothing")->outcome, Outcome::kCompileError);
+  EXPECT_EQ(verdict->workloads.at(0).violation, "input_write");
+  writes.kernel = [](const ScriptedCall& call) {
+    compute_workload(call);
+    const Layout& layout = call.outputs.layout();
+    call.outputs.bytes()[layout.offset(0) + layout.bytes(0)] ^= std::byte{1};
+  };
+  verdict = judge("writes too far", writes);
+  expect_failure(verdict, Outcome::kViolation, "hint", "outside its output buffers");
+  EXPECT_EQ(verdict->violation, "out_of_bounds");
+}
+
+TEST_F(EvaluationTest, ASourceThatDoesNotCompileIsACompileError) {
+  const auto verdict = judge("nothing");
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  EXPECT_EQ(verdict->outcome, Outcome::kCompileError);
+  ASSERT_FALSE(verdict->diagnostics.empty());
+  EXPECT_THAT(verdict->diagnostics[0].message, HasSubstr("there is no kernel nothing"));
+  EXPECT_EQ(gpu.judged, 0);
 }
 
 TEST_F(EvaluationTest, AutotunersChooseByTimeBeforeAWorkloadIsJudged) {
@@ -183,14 +251,26 @@ TEST_F(EvaluationTest, ABuildThatNobodyCanMakeIsUnsupported) {
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kUnsupported);
   ASSERT_FALSE(verdict->diagnostics.empty());
-  EXPECT_THAT(verdict->diagnostics[0].message, ::testing::HasSubstr("aten.sum"));
+  EXPECT_THAT(verdict->diagnostics[0].message, HasSubstr("aten.sum"));
 }
 
 TEST_F(EvaluationTest, NoiseIsMeasuredOnceMore) {
-  EXPECT_EQ(outcome("noisy once", noisy_in({1})), Outcome::kPassed);
+  auto verdict = judge("noisy once", noisy_in({1}));
+  ASSERT_TRUE(verdict) << verdict.error().message();
+  EXPECT_EQ(verdict->outcome, Outcome::kPassed);
+  EXPECT_NEAR(verdict->speedup->median, 2, 1e-9);
   EXPECT_EQ(gpu.judged, 2);
-  EXPECT_EQ(outcome("noisy twice", noisy_in({1, 2})), Outcome::kNoisy);
+  expect_failure(judge("noisy twice", noisy_in({1, 2})), Outcome::kNoisy, "hint", "page faults");
   EXPECT_EQ(gpu.judged, 4);
+}
+
+TEST_F(EvaluationTest, NoiseInTheSecondPairOfProcessesMeasuresAllOfThemAgain) {
+  request.options.process_pairs = 2;
+  EXPECT_EQ(outcome("noisy second", noisy_in({2})), Outcome::kPassed);
+  EXPECT_EQ(gpu.judged, 4);
+  expect_failure(judge("always noisy", noisy_in({1, 2, 3, 4})), Outcome::kNoisy, "hint",
+                 "page faults");
+  EXPECT_EQ(gpu.judged, 8);
 }
 
 // 1 ms against 2 ms, of which a tuned one takes 1.6 and a compiled one as much as the baseline.
@@ -224,27 +304,10 @@ TEST_F(EvaluationTest, ARivalThatFailsSaysSoAndTheOthersCount) {
   EXPECT_EQ(verdict->outcome, Outcome::kPassed);
   ASSERT_EQ(verdict->workloads[0].rivals.size(), 1U);
   EXPECT_FALSE(verdict->workloads[0].rivals[0].over_baseline);
-  EXPECT_THAT(verdict->workloads[0].rivals[0].failure, ::testing::HasSubstr("wrong_value"));
+  EXPECT_THAT(verdict->workloads[0].rivals[0].failure, HasSubstr("wrong_value"));
   ASSERT_TRUE(verdict->strongest);
   EXPECT_EQ(verdict->strongest->baseline, "eager");
   EXPECT_NEAR(verdict->strongest->speedup.median, 2, 1e-9);
-}
-
-TEST(KnownRivals, ADisturbedMeasurementIsMadeAgain) {
-  KnownRivals known;
-  int measured = 0;
-  WorkloadReport report;
-  const auto measure = [&](Compilation) -> Result<WorkloadReport> {
-    ++measured;
-    return report;
-  };
-  report.outcome = Outcome::kNoisy;
-  EXPECT_FALSE(known.find(Compilation::kDefault, measure)->failure.empty());
-  report.outcome = Outcome::kPassed;
-  report.candidate_ns = report.reference_ns = {1, 2};
-  EXPECT_TRUE(known.find(Compilation::kDefault, measure)->failure.empty());
-  EXPECT_TRUE(known.find(Compilation::kDefault, measure)->failure.empty());
-  EXPECT_EQ(measured, 2);
 }
 
 // A data set may name its workloads as the gym names hidden shapes.
@@ -375,27 +438,6 @@ TEST_F(EvaluationTest, NoWorkloadAndNoBenchAreUnsupported) {
   const auto verdict = unsupported(request, "language tilelang", folder.path());
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->outcome, Outcome::kUnsupported);
-}
-
-class PooledSession : public testing::FakeCudaSession {
- public:
-  explicit PooledSession(FakeGpu& gpu) : FakeCudaSession(gpu, {}) {}
-};
-
-TEST(SessionPool, KeepsByMemoryTheMostRecentlyUsed) {
-  FakeGpu gpu;
-  gpu.resident_bytes = 40;
-  SessionPool pool(100);
-  for (const char* key : {"a", "b", "c"}) pool.give_back(key, std::make_unique<PooledSession>(gpu));
-  EXPECT_FALSE(pool.contains("a"));
-  EXPECT_TRUE(pool.contains("b") && pool.contains("c"));
-  auto taken = pool.take("b");
-  EXPECT_NE(taken, nullptr);
-  EXPECT_EQ(pool.take("b"), nullptr);
-  gpu.resident_bytes = 1000;  // more than the budget alone: kept, and nothing beside it
-  pool.give_back("large", std::make_unique<PooledSession>(gpu));
-  EXPECT_TRUE(pool.contains("large"));
-  EXPECT_FALSE(pool.contains("c"));
 }
 
 }  // namespace
