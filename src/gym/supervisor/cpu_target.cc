@@ -28,7 +28,7 @@ std::uint64_t session_budget() {
 
 class CpuTarget : public Target {
  public:
-  static Result<std::unique_ptr<Target>> start(GymOptions options);
+  static Result<std::unique_ptr<Target>> start(GymOptions options, Launchers::Start start_one);
 
   task::Target target() const override { return task::Target::kCpu; }
   Capabilities capabilities() const override;
@@ -77,13 +77,14 @@ class CpuTarget : public Target {
   mutable SessionPool sessions_;  // last: sessions end before the launchers do
 };
 
-Result<std::unique_ptr<Target>> CpuTarget::start(GymOptions options) {
+Result<std::unique_ptr<Target>> CpuTarget::start(GymOptions options, Launchers::Start start_one) {
   if (options.cache_folder.empty()) options.cache_folder = os::cache_home();
   if (options.evidence_folder.empty()) options.evidence_folder = os::data_home() / "evidence";
   KW_TRY(Programs programs, find_programs(options));
   std::unique_ptr<CpuTarget> target(new CpuTarget(std::move(options), std::move(programs)));
   KW_TRY(target->launchers_,
-         Launchers::start(target->programs_, target->options_.isolation_at_least));
+         Launchers::start(target->programs_, target->options_.isolation_at_least,
+                          std::move(start_one)));
   target->roles_ = std::make_unique<Roles>(*target->launchers_, target->programs_);
   KW_TRY(TimingLock lock, TimingLock::open());
   target->lease_ = std::make_unique<HostLease>(std::move(lock), *target->launchers_,
@@ -134,8 +135,8 @@ Result<task::Signature> CpuTarget::describe(const task::Problem& problem) {
 
 }  // namespace
 
-Result<std::unique_ptr<Target>> make_cpu_target(GymOptions options) {
-  return CpuTarget::start(std::move(options));
+Result<std::unique_ptr<Target>> make_cpu_target(GymOptions options, Launchers::Start start_one) {
+  return CpuTarget::start(std::move(options), std::move(start_one));
 }
 
 }  // namespace kw::gym

@@ -36,6 +36,11 @@ Result<os::UniqueFd> kernels_for(const cuda::DeviceFacts& gpu,
 
 }  // namespace
 
+std::string resource_of(const cuda::DeviceFacts& gpu, std::size_t gpus, std::size_t cores) {
+  return cores >= kManyCores * gpus ? fmt::format("gpu{}", gpu.place)
+                                    : std::string(TimingLock::kCpu);
+}
+
 GpuWorkshop::GpuWorkshop(Programs found, const cuda::DeviceFacts& gpu, std::uint64_t session_bytes)
     : programs(std::move(found)),
       facts(gpu),
@@ -59,8 +64,8 @@ Result<std::unique_ptr<GpuWorkshop>> GpuWorkshop::make(const GymOptions& options
   KW_TRY(shop->launchers, Launchers::start(shop->programs, options.isolation_at_least));
   shop->roles = std::make_unique<Roles>(*shop->launchers, shop->programs);
   KW_TRY(shop->kernels, kernels_for(gpu, options.cache_folder / "kernels"));
-  const bool has_cores = std::thread::hardware_concurrency() >= kManyCores * gpus;
-  shop->timed_on = has_cores ? fmt::format("gpu{}", gpu.place) : std::string(TimingLock::kCpu);
+  shop->timed_on = resource_of(gpu, gpus, std::thread::hardware_concurrency());
+  const bool has_cores = shop->timed_on != TimingLock::kCpu;
   KW_TRY(TimingLock lock, TimingLock::open(shop->timed_on));
   Sandboxes& to_stop = has_cores ? static_cast<Sandboxes&>(shop->on_the_gpu) : *shop->launchers;
   shop->lease = std::make_unique<HostLease>(std::move(lock), to_stop, options.background);

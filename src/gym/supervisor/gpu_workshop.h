@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "cuda/device_facts.h"
@@ -26,6 +27,10 @@ class OnTheGpu final : public Sandboxes {
   }
   Status thaw_others() override { return {}; }
 };
+
+// The resource that measurements on a GPU lease, on a machine with so many GPUs and cores: the GPU
+// alone, or the CPU with it where too few cores would launch late beside other work.
+std::string resource_of(const cuda::DeviceFacts& gpu, std::size_t gpus, std::size_t cores);
 
 // Members end in the opposite order.
 struct GpuWorkshop {

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "gym/supervisor/cuda_bench.h"
 #include "gym/supervisor/testing/fake_session.h"
 
 namespace kw::gym {
@@ -298,30 +297,6 @@ TEST_F(ResidentPlans, EndBeforeAnotherBaselineStarts) {
   EXPECT_TRUE(last_is_alive());
   EXPECT_TRUE(start_baseline(*session_, PairMemory::kDrawn).memory_is_free);
   EXPECT_EQ(judge_plan().gpu->context, task::GpuContext::kFresh);
-}
-
-TEST(Confirmation, IsForFailuresAndForTheFasterInAUsedContext) {
-  EvalOptions options;
-  WorkloadReport report;
-  report.candidate_ns.assign(20, 100);
-  report.reference_ns.assign(20, 200);
-  EXPECT_FALSE(wants_confirmation(report, options));  // on no GPU
-  report.gpu.emplace();
-  EXPECT_FALSE(wants_confirmation(report, options));
-  report.gpu->context = task::GpuContext::kResident;
-  EXPECT_TRUE(wants_confirmation(report, options));
-  options.gpu_context = "resident";
-  EXPECT_FALSE(wants_confirmation(report, options));
-  options.gpu_context = "confirm";
-  report.reference_ns.assign(20, 100);
-  EXPECT_FALSE(wants_confirmation(report, options));  // not faster
-  report.outcome = task::Outcome::kWrongValue;
-  EXPECT_FALSE(wants_confirmation(report, options));
-  for (auto outcome : {task::Outcome::kRuntimeError, task::Outcome::kTimeout,
-                       task::Outcome::kMemoryLimit, task::Outcome::kViolation}) {
-    report.outcome = outcome;
-    EXPECT_TRUE(wants_confirmation(report, options)) << to_string(outcome);
-  }
 }
 
 TEST_F(ProblemSessionTest, OnAGpuBothSidesRunThereAndTheCheckerHoldsItsMemory) {

@@ -125,33 +125,6 @@ TEST_F(RolesTest, ARoleEndsItsProcessAndALaunchThatFailsIsTheError) {
   EXPECT_EQ(role.error().code(), ErrorCode::kResourceExhausted);
 }
 
-TEST_F(RolesTest, LaunchersStartWhenTheyAreFirstNeededAndOnce) {
-  ASSERT_EQ(fakes_.launches.started.size(), 1U);
-  EXPECT_TRUE(roles_.start_compiler() && roles_.start_oracle({}));
-  EXPECT_EQ(fakes_.launches.started.size(), 1U);
-  EXPECT_TRUE(roles_.start_tracer({}) && roles_.start_tracer({}));
-  EXPECT_EQ(fakes_.launches.started.size(), 2U);
-  EXPECT_TRUE(roles_.start_triton_compiler());
-  EXPECT_EQ(fakes_.launches.started.size(), 3U);
-}
-
-TEST_F(RolesTest, ALeaseStopsAllProcessesButItsOwn) {
-  auto oracle = roles_.start_oracle({});
-  auto tracer = roles_.start_tracer({});
-  auto compiler = roles_.start_compiler();
-  ASSERT_TRUE(oracle && tracer && compiler);
-  const auto& all = fakes_.launches.launches;
-  ASSERT_TRUE(fakes_.launchers->freeze_others({oracle->sandbox.get()}));
-  EXPECT_FALSE(all[0]->is_frozen);
-  EXPECT_TRUE(all[1]->is_frozen);
-  EXPECT_TRUE(all[2]->is_frozen);
-  // One launcher that fails does not leave the others' processes frozen.
-  fakes_.launches.thaw_fails = 0;
-  EXPECT_FALSE(fakes_.launchers->thaw_others());
-  EXPECT_FALSE(all[1]->is_frozen);
-  EXPECT_TRUE(all[2]->is_frozen);
-}
-
 // Slurm and Ray give a process its GPUs by such a variable.
 TEST_F(RolesTest, WhoUsesAGpuCountsGpusAsThisProcessDoes) {
   const auto visible = Pair("CUDA_VISIBLE_DEVICES", "3,1");

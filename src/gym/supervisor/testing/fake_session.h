@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include "gym/supervisor/host_lease.h"
 #include "gym/supervisor/problem_session.h"
@@ -46,6 +47,17 @@ class FakeSessions {
     return ProblemSession::open(context(), problem, problem.workloads[0], options, {.admit = true},
                                 {});
   }
+  // Through a bench over context(); the request has been read.
+  Result<std::unique_ptr<BenchSession>> open_on(Bench& bench, const EvalOptions& options = {}) {
+    return open_on(bench, options, opening({}));
+  }
+  Result<std::unique_ptr<BenchSession>> open_on(Bench& bench, const EvalOptions& options,
+                                                Opened with) {
+    will_open.push_back(std::move(with));
+    auto session = bench.open(problem, problem.workloads[0], options, true, {});
+    if (session) request<OpenRequest>();
+    return session;
+  }
   // Its checkers answer the request to open as will_open says, one after the other.
   ProblemSession::Context context() {
     auto start_checker = [this](const CheckerProcess::Options& checker) {
@@ -70,6 +82,8 @@ class FakeSessions {
     os::UniqueFd file = os::make_sealed_file("answer", to_json(with).dump()).value();
     ASSERT_TRUE(os::send_message(checker_.get(), to_json(Signal::kAnswer), {file.get()}));
   }
+  // The checker ends behind the answers so far. Its requests can still be read.
+  void end_checker() { ::shutdown(checker_.get(), SHUT_WR); }
   // The next request to the checker, with its descriptors' names in `fds`.
   template <typename T>
   T request() {
