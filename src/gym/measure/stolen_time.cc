@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,12 +12,11 @@
 
 namespace kw::gym {
 
-std::chrono::nanoseconds stolen_time() {
+std::chrono::nanoseconds stolen_time_in(const char* proc_stat, long ticks_per_second) {
   constexpr int kField = 8;  // cpu user nice system idle iowait irq softirq steal
-  static const os::UniqueFd file(::open("/proc/stat", O_RDONLY | O_CLOEXEC));
-  std::array<char, 256> line{};
-  if (!file.valid() || ::pread(file.get(), line.data(), line.size() - 1, 0) <= 0) return {};
-  const char* at = line.data() + 3;  // behind "cpu"
+  constexpr std::string_view kAllCores = "cpu ";
+  if (!std::string_view(proc_stat).starts_with(kAllCores)) return {};
+  const char* at = proc_stat + kAllCores.size();
   long long value = 0;
   for (int field = 0; field < kField; ++field) {
     char* end = nullptr;
@@ -24,7 +24,14 @@ std::chrono::nanoseconds stolen_time() {
     if (end == at) return {};
     at = end;
   }
-  return std::chrono::nanoseconds(std::chrono::seconds(value)) / ::sysconf(_SC_CLK_TCK);
+  return std::chrono::nanoseconds(std::chrono::seconds(value)) / ticks_per_second;
+}
+
+std::chrono::nanoseconds stolen_time() {
+  static const os::UniqueFd file(::open("/proc/stat", O_RDONLY | O_CLOEXEC));
+  std::array<char, 256> line{};
+  if (!file.valid() || ::pread(file.get(), line.data(), line.size() - 1, 0) <= 0) return {};
+  return stolen_time_in(line.data(), ::sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace kw::gym
