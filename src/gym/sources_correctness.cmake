@@ -11,7 +11,7 @@ set(KW_CORRECTNESS_SRCS
   measure/clocked_samples.cc measure/disturbance.cc measure/processor_time.cc measure/sequential_interval.cc measure/statistics.cc
   measure/stolen_time.cc measure/timing_lock.cc)
 set(KW_CORRECTNESS_TESTS
-  inputs/fill_test.cc inputs/hard_test.cc inputs/normal_mixer_test.cc inputs/poison_test.cc inputs/seeds_test.cc inputs/stream_test.cc inputs/value_bounds_test.cc
+  inputs/fill_test.cc inputs/hard_test.cc inputs/normal_mixer_test.cc inputs/poison_test.cc inputs/stream_test.cc inputs/value_bounds_test.cc
   correctness/baseline_test.cc correctness/battery_test.cc correctness/budget_test.cc correctness/calibration_test.cc correctness/compare_test.cc correctness/compat_test.cc
   correctness/indices_test.cc correctness/mismatch_test.cc correctness/returned_test.cc correctness/sampling_test.cc correctness/selection_test.cc correctness/share_test_test.cc
   correctness/testing/families.cc correctness/testing/families_other.cc

@@ -28,6 +28,7 @@ TEST(ProblemCheckJson, IsReadAsItWasWritten) {
   ASSERT_TRUE(after->targets.at(0).quarantine);
   EXPECT_EQ(after->targets[0].quarantine->cause, QuarantineCause::kTrivialCandidate);
   EXPECT_FALSE(after->targets.at(1).quarantine);
+  EXPECT_EQ(after->not_checked, std::vector<std::string>{"w"});
 }
 
 TEST(ProblemCheckJson, EveryCauseHasAName) {
