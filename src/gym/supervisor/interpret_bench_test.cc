@@ -192,21 +192,22 @@ TEST_F(InterpretBenchTest, AnAutotunersOtherConfigurationsAreTriedAndTheWrongOne
   open(Library::kAnything);
   HostProgram program = candidate();
   WorkloadReport report = ended(Outcome::kPassed);
-  report.launches->configurations = 3;
+  report.launches->configurations = 4;
   sessions_.answer(ended(Outcome::kPassed, 20));
+  sessions_.answer(ended(Outcome::kPassed, 5));
   sessions_.answer(ended(Outcome::kWrongValue, 30));
   sessions_.end_checker();
   complete(program, report);
   EXPECT_EQ(report.outcome, Outcome::kPassed);
-  EXPECT_THAT(risks(report), HasSubstr("1 of 2 other configurations tried are wrong"));
-  EXPECT_EQ(report.call_ms, 51);
-  EXPECT_EQ(asked().configuration, 1U);
-  EXPECT_EQ(asked().configuration, 2U);
+  EXPECT_THAT(risks(report), HasSubstr("1 of 3 other configurations tried are wrong"));
+  EXPECT_EQ(report.call_ms, 56);
+  for (const std::uint64_t configuration : {1U, 2U, 3U})
+    EXPECT_EQ(asked().configuration, configuration);
   // Of the first workload only.
   report = ended(Outcome::kPassed);
-  report.launches->configurations = 3;
+  report.launches->configurations = 4;
   complete(program, report, false);
-  EXPECT_EQ(judged(), 2U);
+  EXPECT_EQ(judged(), 3U);
 }
 
 TEST_F(InterpretBenchTest, AfterTwentySecondsOfCallsNoMoreConfigurationsAreTried) {
