@@ -51,10 +51,12 @@ TEST(HardSchedule, FirstPlacesAndOrderCannotBeKnown) {
 }
 
 TEST(HardSchedule, ComesAtOnceWhereNothingIsMeasured) {
-  HardSchedule schedule({0, 1, 2}, 1);
-  EXPECT_TRUE(schedule.next(1, Phase::kWarmUp).at(0));
-  for (int half = 0; half < 100; ++half) schedule.next(1, Phase::kMeasuring);
-  EXPECT_FALSE(schedule.is_over());
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    HardSchedule schedule({0, 1, 2}, seed);
+    EXPECT_TRUE(schedule.next(1, Phase::kWarmUp).at(0)) << seed;
+    for (int half = 0; half < 100; ++half) schedule.next(1, Phase::kMeasuring);
+    EXPECT_FALSE(schedule.is_over());
+  }
 }
 
 TEST(HardSchedule, WithoutCasesNothingIsHard) {
