@@ -103,7 +103,7 @@ TEST_F(CpuTargetTest, WhatItCannotRunIsUnsupportedByName) {
   request_.candidate.binding = "torch";
   EXPECT_THAT(unsupported(), HasSubstr("binding torch"));
   request_.candidate.binding = "";
-  request_.problem.policy.workloads["w"].targets = {"cuda"};
+  request_.problem.policy.workloads["w"].targets = {task::Target::kCuda};
   EXPECT_THAT(unsupported(), HasSubstr("without a workload for this target"));
   EXPECT_THAT(launches_.launches, IsEmpty());
 }

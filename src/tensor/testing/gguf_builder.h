@@ -52,8 +52,8 @@ class GgufBuilder {
   }
   void tensor(const std::string& name, const std::vector<std::uint64_t>& shape,
               const std::vector<float>& values) {
-    std::string data(values.size() * sizeof(float), '\0');
-    std::memcpy(data.data(), values.data(), data.size());
+    std::string data;
+    for (float value : values) data += raw(value);
     tensor(name, shape, GgufType::kF32, data);
   }
 
