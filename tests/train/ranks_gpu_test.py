@@ -1,9 +1,10 @@
-"""kernelwright-train sft with ranks on GPUs, over NCCL: beside one rank, resumed with another number, and after kill -9 of a rank.
+"""kernelwright-train sft with ranks on GPUs, over NCCL: beside one rank, with the memory that --plan says, resumed with another number, and after kill -9 of a rank.
 usage: ranks_gpu_test.py KERNELWRIGHT_TRAIN; exit 77: there are not two GPUs."""
 
 import json
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +39,27 @@ def check_alike(label, one, other):
     worst = max(abs(a - b) / max(a, one[0] / 5) for a, b in zip(one, other, strict=True))
     assert worst < 0.02 and other[-1] < 0.97 * other[0], f"{label}: {worst}"
     print(f"{label}: loss {one[0]:.4f} to {one[-1]:.4f} and {other[-1]:.4f}; largest relative difference {worst:.1e}", flush=True)
+
+
+def check_memory(work):
+    """Memory falls from one rank to several by what --plan says, for a model whose weights are most of it."""
+    model = work / "wide_model"
+    shutil.copytree(ROOT / "configs/tiny_model", model)
+    config = json.loads((model / "config.json").read_text())
+    config.update(hidden_size=1024, num_hidden_layers=8, num_attention_heads=8, num_key_value_heads=8, head_dim=128, intermediate_size=4096)
+    (model / "config.json").write_text(json.dumps(config))
+    settings = {"model": model, "steps": 2, "save_every": 1000, "validation": ""}
+    planned, measured = [], []
+    for count in (1, RANKS):
+        words = command(work / f"memory-{count}", "--ranks", str(count), **settings)
+        plan = subprocess.run([*words, "--plan"], capture_output=True, text=True, timeout=LONG, cwd=ROOT, check=True).stdout
+        text = re.search(r"^memory (?:together|of a rank) +([0-9.]+) ([KMG])i?B", plan, re.M)
+        planned.append(float(text[1]) * 1024 ** " KMG".index(text[2]))
+        subprocess.run(words, capture_output=True, text=True, timeout=LONG, cwd=ROOT, check=True)
+        measured.append(json.loads((work / f"memory-{count}" / "metrics.jsonl").read_text().splitlines()[-1])["peak_bytes"])
+    saved, want = measured[0] - measured[1], planned[0] - planned[1]
+    print(f"memory of a rank, 1 and {RANKS}: planned {[round(x / 2**20) for x in planned]} MiB, measured {[round(x / 2**20) for x in measured]} MiB", flush=True)
+    assert abs(saved - want) < 0.15 * want, (saved, want)
 
 
 def check_duplicate(work):
@@ -77,6 +99,7 @@ def main():
         for label, settings in (("adamw", {}), ("muon", {"optimizer": "muon"}), ("lora", {"lora_rank": 16, "learning_rate": 0.01})):
             one = trained(work / f"{label}-1", **settings)
             check_alike(f"{label}, {RANKS} ranks", one, trained(work / f"{label}-n", "--ranks", str(RANKS), **settings))
+        check_memory(work)
         one = trained(work / "adamw-1", "--resume", steps=40)
         check_alike(f"resumed, {RANKS} ranks to 1", one, trained(work / "adamw-n", "--resume", steps=40))
         check_death(work)

@@ -22,6 +22,7 @@ if not (PROGRAM.parent / "libkw_gloo.so").exists():
     sys.exit(77)
 STEPS = 6
 LONG = 120
+NARROW = 1e-2
 TINY = pathlib.Path(__file__).resolve().parents[2] / "configs/tiny_model"
 
 
@@ -74,30 +75,30 @@ def check_same(one, other, tolerance):
     return f"metrics {worst:.1e}, weights {apart[0]:.1e}, state {apart[1]:.1e}"
 
 
-def check_equal(work, name, *extra, which="sft", ranks=(2,)):
+def check_equal(work, name, *extra, which="sft", ranks=(2,), tolerance=2e-5):
     one = last_of(run(command(work, work / f"{name}-1", *extra, which=which)))
     for count in ranks:
         done = run(command(work, work / f"{name}-{count}", "--ranks", str(count), *extra, which=which))
         assert done.stdout.count("\n") == 1 and done.stderr.count("step 1 ") == 1, "more than rank 0 printed"
-        print(f"{name}, {count} ranks beside one:", check_same(one, last_of(done), 2e-5))
+        print(f"{name}, {count} ranks beside one:", check_same(one, last_of(done), tolerance))
     return one
 
 
-def check_resume(work, whole):
+def check_resume(work, name, whole, *extra, tolerance=2e-5):
     """A run of two ranks goes on with one, and the other way round."""
     for before, after in ((2, 1), (1, 2)):
-        folder = work / f"resumed-{before}-{after}"
-        shutil.copytree(work / f"adamw-{before}", folder)
+        folder = work / f"{name}-resumed-{before}-{after}"
+        shutil.copytree(work / f"{name}-{before}", folder)
         shutil.rmtree(folder / "checkpoints" / f"step-{STEPS:06}")
-        done = run(command(work, folder, "--resume", "--ranks", str(after)))
+        done = run(command(work, folder, *extra, "--resume", "--ranks", str(after)))
         assert "going on from" in done.stderr
-        print(f"resumed, {before} to {after} ranks:", check_same(whole, last_of(done), 2e-5))
-    again = work / "resumed-2-2"
-    shutil.copytree(work / "adamw-2", again)
+        print(f"{name} resumed, {before} to {after} ranks:", check_same(whole, last_of(done), tolerance))
+    again = work / f"{name}-resumed-2-2"
+    shutil.copytree(work / f"{name}-2", again)
     shutil.rmtree(again / "checkpoints" / f"step-{STEPS:06}")
-    last = last_of(run(command(work, again, "--resume", "--ranks", "2")))
+    last = last_of(run(command(work, again, *extra, "--resume", "--ranks", "2")))
     for file in ("model.safetensors", "optimizer.safetensors"):
-        want = work / "adamw-2" / "checkpoints" / last.name / file
+        want = work / f"{name}-2" / "checkpoints" / last.name / file
         assert (last / file).read_bytes() == want.read_bytes(), f"{file}: two ranks resumed differ from two that were not interrupted"
 
 
@@ -209,12 +210,15 @@ def check_torchrun(work, whole):
 
 
 def check_plan(work):
-    def moments(*extra):
+    def part(name, *extra):
         text = run(command(work, work / "x", "--plan", *extra)).stdout
-        return next(line for line in text.splitlines() if line.startswith("moments")), "memory of a rank" in text
+        assert ("memory of a rank" in text) == ("--ranks" in extra)
+        return " ".join(next(line for line in text.splitlines() if line.startswith(name)).split())
 
-    assert moments()[0] != moments("--ranks", "2")[0] and moments("--ranks", "2")[1]
-    print("plan:", " ".join(moments()[0].split()), "to", " ".join(moments("--ranks", "2")[0].split()))
+    for name, extra, is_less in (("moments", (), True), ("gradients", (), True), ("masters", (), False), ("masters", ("dtype=bfloat16",), True)):
+        one, two = part(name, *extra), part(name, *extra, "--ranks", "2")
+        assert (one != two) == is_less, (one, two)
+        print("plan:", one, "to", two)
 
 
 def main():
@@ -225,7 +229,11 @@ def main():
         check_equal(work, "muon", "optimizer=muon", ranks=(3,))
         check_equal(work, "lora", "lora_rank=4")
         check_equal(work, "distill", f"teacher={whole}", "top_k=20", "cross_entropy=0.3", which="distill")
-        check_resume(work, whole)
+        check_resume(work, "adamw", whole)
+        # As on GPUs: masters of the shard alone, and all compute with bfloat16.
+        for name, extra in (("bfloat16", ()), ("bfloat16-muon", ("optimizer=muon",))):
+            narrow = check_equal(work, name, "dtype=bfloat16", *extra, ranks=(2, 3), tolerance=NARROW)
+            check_resume(work, name, narrow, "dtype=bfloat16", *extra, tolerance=NARROW)
         check_torchrun(work, whole)
         check_plan(work)
         check_stop(work)

@@ -1,5 +1,6 @@
 #include "train/data/step_drawer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "train/data/share.h"
@@ -43,8 +44,13 @@ Result<DrawnStep> StepDrawer::draw() {
     samples.push_back(std::move(*held_));
     held_.reset();
   }
-  return DrawnStep{pack(share_of(samples, settings_.rank, settings_.ranks), settings_.micro_tokens),
-                   weight_of(samples), before_held_};
+  DrawnStep out{{}, weight_of(samples), before_held_, 0};
+  for (int rank = 0; rank < settings_.ranks; ++rank) {
+    auto packed = pack(share_of(samples, rank, settings_.ranks), settings_.micro_tokens);
+    out.rounds = std::max(out.rounds, packed.size());
+    if (rank == settings_.rank) out.micro_batches = std::move(packed);
+  }
+  return out;
 }
 
 }  // namespace kw::train

@@ -23,6 +23,7 @@ struct DrawnStep {
   std::vector<PackedSamples> micro_batches;  // of this rank's share
   double weight = 0;  // sum of the loss weights of all tokens that are predicted, of all ranks
   StreamPosition position;  // where the next step begins
+  std::size_t rounds = 0;   // micro-batches of the rank that has most of them
 };
 
 struct StepSettings {

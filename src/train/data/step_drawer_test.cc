@@ -1,5 +1,7 @@
 #include "train/data/step_drawer.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +61,29 @@ class StepDrawerTest : public ::testing::Test {
   Result<lm::Tokenizer> tokenizer_ = lm::Tokenizer::from_json(lm::testing::tokenizer_json({}));
   Result<RowEncoder> encoder_ = RowEncoder::make(*tokenizer_, 0);
 };
+
+// A rank that waits for another one's micro-batches has to know how many there will be.
+TEST_F(StepDrawerTest, RanksKnowHowManyMicroBatchesTheOthersHave) {
+  StepDrawer first(stream(5), {40, 8, 100, 0, 3}), second(stream(5), {40, 8, 100, 1, 3}),
+      third(stream(5), {40, 8, 100, 2, 3});
+  bool do_ranks_differ = false;
+  for (int i = 0; i < 20; ++i) {
+    std::vector<std::size_t> counts, rounds;
+    for (StepDrawer* one : {&first, &second, &third}) {
+      const auto step = one->next();
+      ASSERT_TRUE(step);
+      counts.push_back(step->micro_batches.size());
+      rounds.push_back(step->rounds);
+    }
+    EXPECT_EQ(rounds, std::vector(3, *std::ranges::max_element(counts)));
+    do_ranks_differ = do_ranks_differ || *std::ranges::min_element(counts) < rounds[0];
+  }
+  EXPECT_TRUE(do_ranks_differ);
+  StepDrawer alone = drawer_of(stream(5), 40);
+  const auto step = alone.next();
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->rounds, step->micro_batches.size());
+}
 
 TEST_F(StepDrawerTest, StepsAreTheStreamCutAtTheirTokens) {
   Stream plain = stream(5);

@@ -64,7 +64,8 @@ Tape Decoder::forward(const Batch& batch) const {
   return tape;
 }
 
-void Decoder::backward(const Batch& batch, Tape& tape, const at::Tensor& by_normed) const {
+void Decoder::backward(const Batch& batch, Tape& tape, const at::Tensor& by_normed,
+                       const std::function<void(std::size_t)>& layer_done) const {
   const at::NoGradGuard no_grad;
   const LayerContext context = context_of(batch);
   StreamSlopes slopes;
@@ -79,6 +80,7 @@ void Decoder::backward(const Batch& batch, Tape& tape, const at::Tensor& by_norm
     const LayerWeights& w = weights_.layers[tape.layers.size()];
     if (!layer.inner.defined()) layer = layer_again(context, w, std::move(layer.input.sum));
     slopes = layer_backward(context, w, layer, slopes);
+    if (layer_done) layer_done(tape.layers.size());
   }
   at::Tensor gradient = gradient_sum(weights_.embedding);
   if (gradient.defined()) gradient.index_add_(0, batch.tokens, slopes.wide);

@@ -3,7 +3,9 @@
 // on bfloat16 weights excepted; what enters a product or the attention is rounded to the weights'
 // dtype, as the engine does (docs/engine.md, Numbers).
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -36,7 +38,10 @@ class Decoder {
   at::Tensor hidden(const Batch& batch) const;
   Tape forward(const Batch& batch) const;
   // by_normed: the loss by Tape::last.normed. Adds to the weights' gradients and uses the tape up.
-  void backward(const Batch& batch, Tape& tape, const at::Tensor& by_normed) const;
+  // layer_done: called when the gradient of a layer is complete, from the last one to the first; or
+  // empty.
+  void backward(const Batch& batch, Tape& tape, const at::Tensor& by_normed,
+                const std::function<void(std::size_t)>& layer_done = {}) const;
 
  private:
   LayerContext context_of(const Batch& batch) const;

@@ -11,13 +11,10 @@
 namespace kw::train {
 namespace {
 
-// Where the tensor's numbers of the span begin in the masters' block, and how many there are; none
-// where the count is not positive.
-std::pair<std::int64_t, std::int64_t> common_part(const Weights::Entry& entry,
-                                                  const MasterSpan& span) {
-  const std::int64_t place = entry.master.storage_offset();
-  const std::int64_t begin = std::max(place, span.begin);
-  return {begin, std::min(place + entry.master.numel(), span.begin + span.count) - begin};
+// Where the tensor's numbers of the span begin in the masters' block, and how many there are.
+std::pair<std::int64_t, std::int64_t> part_of(const Weights::Entry& entry, const MasterSpan& span) {
+  const Shard part = common_part(entry.place, {span.begin, span.begin + span.count});
+  return {part.begin, part.size()};
 }
 
 }  // namespace
@@ -41,11 +38,11 @@ void AdamW::group_tensors() {
   groups_[0].weight_decay = settings_.weight_decay;
   for (const Weights::Entry& entry : weights_.entries()) {
     for (const MasterSpan& span : spans_) {
-      const auto [begin, count] = common_part(entry, span);
+      const auto [begin, count] = part_of(entry, span);
       if (count <= 0) continue;
       Group& group = groups_[entry.is_matrix ? 0 : 1];
-      group.masters.push_back(weights_.masters().narrow(0, begin, count));
-      group.gradients.push_back(weights_.gradients().narrow(0, begin, count));
+      group.masters.push_back(weights_.masters_at(begin, count));
+      group.gradients.push_back(weights_.gradients_at(begin, count));
       group.first.push_back(first_.narrow(0, span.first + begin - span.begin, count));
       group.second.push_back(second_.narrow(0, span.second + begin - span.begin, count));
       group.counts.push_back(at::zeros({}, weights_.masters().options()));
@@ -58,7 +55,7 @@ void AdamW::group_tensors() {
 at::Tensor AdamW::decays_of(const MasterSpan& span) const {
   std::vector<std::int32_t> words(static_cast<std::size_t>(span.count / 512 + 1));
   for (const Weights::Entry& entry : weights_.entries()) {
-    const auto [place, count] = common_part(entry, span);
+    const auto [place, count] = part_of(entry, span);
     if (!entry.is_matrix || count <= 0) continue;
     const std::int64_t begin = place - span.begin;
     KW_CHECK(begin % 16 == 0);
@@ -73,11 +70,12 @@ at::Tensor AdamW::decays_of(const MasterSpan& span) const {
 void AdamW::update(double learning_rate, std::int64_t step, const at::Tensor& norm) {
   for (std::size_t i = 0; i < decays_.size(); ++i) {
     const MasterSpan& span = spans_[i];
-    auto part = [&](const at::Tensor& block) { return block.narrow(0, span.begin, span.count); };
     cuda::adamw({settings_.beta1, settings_.beta2, settings_.epsilon, settings_.weight_decay,
                  learning_rate, step},
-                part(weights_.masters()), part(weights_.rounded_masters()),
-                part(weights_.gradients()), first_.narrow(0, span.first, span.count),
+                weights_.masters_at(span.begin, span.count),
+                weights_.rounded_masters().narrow(0, span.begin, span.count),
+                weights_.gradients_at(span.begin, span.count),
+                first_.narrow(0, span.first, span.count),
                 second_.narrow(0, span.second, span.count), decays_[i], norm);
   }
   for (Group& group : groups_) {

@@ -15,7 +15,7 @@ struct AdamWSettings {
   double weight_decay = 0;  // of matrices, the embedding included; norms and biases have none
 };
 
-// Numbers [begin, begin + count) of the masters' block. Their moments begin at `first` and `second`
+// Numbers [begin, begin + count) of the whole masters. Their moments begin at `first` and `second`
 // of blocks of their own.
 struct MasterSpan {
   std::int64_t begin = 0, count = 0, first = 0, second = 0;

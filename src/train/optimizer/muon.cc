@@ -29,20 +29,35 @@ std::string projection_of(const std::string& name) {
   return name.substr(name.find('.', layers + kLayers.size()) + 1);
 }
 
-std::vector<Place> places_of(const Weights& weights) {
+std::vector<Place> places_of(const lm::Parameters& parameters) {
   std::vector<Place> out;
-  if (weights.has_adapter()) {
-    for (const Weights::Entry& one : weights.entries())
-      out.push_back({projection_of(one.name), one.master.storage_offset(), one.master.size(0),
-                     one.master.size(1)});
-    return out;
-  }
-  const auto* block = reinterpret_cast<const float*>(weights.parameters().embedding.data);
-  for (const lm::NamedParameter& one : weights.parameters().named()) {
+  const auto* block = reinterpret_cast<const float*>(parameters.embedding.data);
+  for (const lm::NamedParameter& one : parameters.named()) {
     const std::string projection = projection_of(one.name);
     if (!one.is_matrix() || projection.empty()) continue;
     out.push_back({projection, reinterpret_cast<const float*>(one.matrix.data) - block,
                    one.matrix.rows, one.matrix.columns});
+  }
+  return out;
+}
+
+// Matrices of one projection whose distances are equal, together.
+std::vector<HiddenMatrices> series_of(std::vector<Place> places) {
+  std::stable_sort(places.begin(), places.end(),
+                   [](const Place& a, const Place& b) { return a.projection < b.projection; });
+  std::vector<HiddenMatrices> out;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Place& one = places[i];
+    if (i > 0 && places[i - 1].projection == one.projection) {
+      HiddenMatrices& last = out.back();
+      const std::int64_t stride = one.first - places[i - 1].first;
+      if (last.count == 1) last.stride = stride;
+      if (last.stride == stride && last.rows == one.rows && last.columns == one.columns) {
+        ++last.count;
+        continue;
+      }
+    }
+    out.push_back({one.first, one.rows * one.columns, 1, one.rows, one.columns});
   }
   return out;
 }
@@ -67,25 +82,17 @@ std::vector<HiddenMatrices> matrices_in(const Shard& shard, std::vector<HiddenMa
 
 }  // namespace
 
+std::vector<HiddenMatrices> hidden_matrices(const lm::Parameters& parameters) {
+  return series_of(places_of(parameters));
+}
+
 std::vector<HiddenMatrices> hidden_matrices(const Weights& weights) {
-  std::vector<Place> places = places_of(weights);
-  std::stable_sort(places.begin(), places.end(),
-                   [](const Place& a, const Place& b) { return a.projection < b.projection; });
-  std::vector<HiddenMatrices> out;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const Place& one = places[i];
-    if (i > 0 && places[i - 1].projection == one.projection) {
-      HiddenMatrices& last = out.back();
-      const std::int64_t stride = one.first - places[i - 1].first;
-      if (last.count == 1) last.stride = stride;
-      if (last.stride == stride && last.rows == one.rows && last.columns == one.columns) {
-        ++last.count;
-        continue;
-      }
-    }
-    out.push_back({one.first, one.rows * one.columns, 1, one.rows, one.columns});
-  }
-  return out;
+  if (!weights.has_adapter()) return hidden_matrices(weights.parameters());
+  std::vector<Place> places;
+  for (const Weights::Entry& one : weights.entries())
+    places.push_back(
+        {projection_of(one.name), one.place.begin, one.master.size(0), one.master.size(1)});
+  return series_of(std::move(places));
 }
 
 at::Tensor orthogonalised(const at::Tensor& matrices, at::ScalarType dtype) {
@@ -121,21 +128,22 @@ void Muon::update(double learning_rate, const at::Tensor& factor) {
 }
 
 void Muon::update(const HiddenMatrices& some, double learning_rate, const at::Tensor& factor) {
-  auto view = [&](const at::Tensor& block, std::int64_t begin = 0) {
+  // begin: where the block's numbers begin among all.
+  auto view = [&](const at::Tensor& block, std::int64_t begin) {
     return block.as_strided({some.count, some.rows, some.columns}, {some.stride, some.columns, 1},
-                            some.first - begin);
+                            block.storage_offset() + some.first - begin);
   };
   const bool gpu = weights_.device().is_cuda();
-  at::Tensor update = view(weights_.gradients());
+  at::Tensor update = view(weights_.gradients(), weights_.gradients_begin());
   if (factor.defined()) update.mul_(factor);
   at::Tensor momentum = view(momentum_, shard_.begin);
   momentum.lerp_(update, 1 - settings_.momentum);
   update.lerp_(momentum, settings_.momentum);
-  at::Tensor master = view(weights_.masters());
+  at::Tensor master = view(weights_.masters(), weights_.masters_begin());
   master.mul_(1 - learning_rate * settings_.weight_decay);
   master.add_(orthogonalised(update, gpu ? at::kBFloat16 : at::kFloat),
               -learning_rate * scale_of(settings_.scale, some));
-  if (gpu) view(weights_.rounded_masters()).copy_(master);
+  if (gpu) view(weights_.rounded_masters(), 0).copy_(master);
 }
 
 }  // namespace kw::train

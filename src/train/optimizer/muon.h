@@ -24,6 +24,7 @@ struct HiddenMatrices {
 // All matrices of the layers, every projection for itself though some are stored as one; with an
 // adapter its matrices, A and B each for itself. Embedding and head are none of them.
 std::vector<HiddenMatrices> hidden_matrices(const Weights& weights);
+std::vector<HiddenMatrices> hidden_matrices(const lm::Parameters& parameters);
 
 // ns(U) of each of the matrices [N, rows, columns], float32 or float64. dtype: of the products and
 // the result; the reference takes bfloat16.

@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 
+#include "base/check.h"
 #include "train/cuda/fused.h"
 
 namespace kw::train {
@@ -68,13 +69,21 @@ constexpr std::int64_t kPiece = std::int64_t{1} << 22;  // numbers that are gath
 
 }  // namespace
 
+std::vector<Shard> model_shards(const lm::Parameters& parameters, bool muon, int ranks) {
+  const auto total = static_cast<std::int64_t>(parameters.bytes() / sizeof(float));
+  return make_shards(total, ranks,
+                     muon ? parts_of(hidden_matrices(parameters), total) : std::vector<Shard>());
+}
+
 Optimizer::Optimizer(Weights& weights, const OptimizerSettings& settings, Collectives* ranks)
     : weights_(weights), ranks_(ranks), max_norm_(settings.max_norm) {
-  const std::int64_t total = weights.masters().numel();
+  const std::int64_t total = weights.count();
   const std::vector<Shard> of_muon =
       settings.muon ? parts_of(hidden_matrices(weights), total) : std::vector<Shard>();
   const std::vector<Shard> of_adamw = without(of_muon, total);
   shards_ = make_shards(total, ranks == nullptr ? 1 : ranks->size(), of_muon);
+  KW_CHECK(weights.sharding() == nullptr ||
+           (weights.sharding()->shards == shards_ && weights.sharding()->rank == rank()));
   for (const Shard& one : shards_)
     second_shards_.push_back({count_before(of_adamw, one.begin), count_before(of_adamw, one.end)});
   first_ = at::zeros({shard().size()}, weights.masters().options());
@@ -93,7 +102,7 @@ at::Tensor Optimizer::own(const at::Tensor& block) const {
 
 // [2] float32: the norm of the gradient of all ranks, and the factor that clips it.
 at::Tensor Optimizer::global_norm() const {
-  const at::Tensor mine = own(weights_.gradients());
+  const at::Tensor mine = weights_.gradients_at(shard().begin, shard().size());
   const bool gpu = weights_.device().is_cuda();
   if (gpu && ranks_ == nullptr) return cuda::gradient_norm(mine, max_norm_);
   // Millions of squares: sums in float32 are off by a ten-thousandth.
@@ -113,23 +122,50 @@ at::Tensor Optimizer::global_norm() const {
 at::Tensor Optimizer::step(double learning_rate) {
   const at::NoGradGuard no_grad;
   ++steps_;
-  at::Tensor gradients = weights_.gradients();
-  if (ranks_ != nullptr) ranks_->reduce_scatter(gradients, shards_);
+  if (ranks_ != nullptr && weights_.sharding() == nullptr) {
+    at::Tensor gradients = weights_.gradients();
+    ranks_->reduce_scatter(gradients, shards_);
+  }
   const at::Tensor norm = global_norm();
   const bool gpu = weights_.device().is_cuda();
-  if (!gpu && max_norm_ > 0) own(gradients).mul_(norm[1]);
+  if (!gpu && max_norm_ > 0) weights_.gradients_at(shard().begin, shard().size()).mul_(norm[1]);
   adamw_->update(learning_rate, steps_, norm);
   if (muon_) muon_->update(learning_rate, gpu ? norm[1] : at::Tensor());
-  if (ranks_ != nullptr) {
-    at::Tensor masters = weights_.masters();
-    ranks_->all_gather(masters, shards_);
-  }
   // On a GPU an optimizer's kernels have rounded this rank's masters already.
-  if (gpu && ranks_ == nullptr)
+  if (ranks_ != nullptr)
+    share();
+  else if (gpu)
     weights_.add_adapter();
   else
     weights_.publish();
   return norm[0];
+}
+
+// After this rank's masters changed: all have what is computed with.
+void Optimizer::share() {
+  if (!weights_.has_sharded_masters()) {
+    at::Tensor masters = weights_.masters();
+    ranks_->all_gather(masters, shards_);
+    weights_.publish();
+    return;
+  }
+  weights_.publish();
+  at::Tensor rounded = weights_.rounded_masters(), vectors = weights_.vectors();
+  ranks_->all_gather(rounded, shards_);
+  ranks_->all_gather(vectors, weights_.vector_shards());
+}
+
+void Optimizer::begin_alike() {
+  if (ranks_ == nullptr) return;
+  at::Tensor start = weights_.start();
+  for (std::int64_t begin = 0; begin < start.numel(); begin += kPiece) {
+    const std::int64_t count = std::min(kPiece, start.numel() - begin);
+    at::Tensor piece = start.narrow(0, begin, count).to(weights_.device());
+    ranks_->broadcast(piece, 0);
+    start.narrow(0, begin, count).copy_(piece);
+  }
+  weights_.begin();
+  if (weights_.has_sharded_masters()) share();
 }
 
 void Optimizer::gather(const at::Tensor& mine, const std::vector<Shard>& shards,
@@ -152,6 +188,19 @@ void Optimizer::gather(const at::Tensor& mine, const std::vector<Shard>& shards,
 void Optimizer::copy_moments(at::Tensor& first, at::Tensor& second) const {
   gather(first_, shards_, first);
   gather(second_, second_shards_, second);
+}
+
+void Optimizer::copy_model(at::Tensor& model) const {
+  if (weights_.has_sharded_masters())
+    gather(weights_.masters(), shards_, model);
+  else if (model.defined())
+    weights_.copy_model(model);
+}
+
+void Optimizer::give_state() const {
+  at::Tensor model, first, second;
+  copy_model(model);
+  copy_moments(first, second);
 }
 
 void Optimizer::set_moments(const at::Tensor& first, const at::Tensor& second) {

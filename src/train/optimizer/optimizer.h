@@ -30,11 +30,15 @@ OptimizerSettings optimizer_settings(const S& s) {
   return out;
 }
 
+// The shards of a model that several ranks train. Muon: hidden matrices have it.
+std::vector<Shard> model_shards(const lm::Parameters& parameters, bool muon, int ranks);
+
 // One thread at a time; the weights and the ranks are borrowed.
 //
 // With several ranks each has the moments of its shard of the masters alone (ZeRO, arXiv
-// 1910.02054). A step sums up the gradients of all ranks, each sum on the rank whose shard it is
-// in, updates the shard's masters, and shares them. A shard has whole matrices of Muon.
+// 1910.02054), updates the shard, and shares what is computed with. Gradients of weights that are
+// sharded too must have been added up before (BucketSums); those of weights that are whole, as an
+// adapter's, are added up by the step. A shard has whole matrices of Muon.
 class Optimizer {
  public:
   // ranks: null, or all those that train this model; each makes its optimizer.
@@ -44,6 +48,10 @@ class Optimizer {
   // and on the weights' device: nothing waits for it. Collective: gradients of all ranks add up,
   // and all have the same weights afterwards. Throws CollectiveError.
   at::Tensor step(double learning_rate);
+
+  // Collective, before the first step: all ranks have rank 0's masters (Weights::start), whatever
+  // files each has read. Throws CollectiveError.
+  void begin_alike();
 
   // This rank's moments, float32 blocks on the weights' device: [shard().size()], and those of the
   // numbers in the shard that AdamW updates.
@@ -58,6 +66,10 @@ class Optimizer {
   // Collective; only rank 0 gets them, and the others' tensors may be undefined. Throws
   // CollectiveError.
   void copy_moments(at::Tensor& first, at::Tensor& second) const;
+  // The model as a checkpoint has it, laid out as its parameters, likewise.
+  void copy_model(at::Tensor& model) const;
+  // What ranks other than 0 call while rank 0 calls copy_model() and then copy_moments().
+  void give_state() const;
   void set_moments(const at::Tensor& first, const at::Tensor& second);
   std::int64_t steps() const { return steps_; }
   // A checkpoint has the number, and its moments were set.
@@ -67,6 +79,7 @@ class Optimizer {
   std::size_t rank() const;
   at::Tensor own(const at::Tensor& block) const;  // the shard of it
   at::Tensor global_norm() const;
+  void share();
   void gather(const at::Tensor& mine, const std::vector<Shard>& shards, at::Tensor& into) const;
 
   Weights& weights_;

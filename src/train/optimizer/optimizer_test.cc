@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "lm/model/lora.h"
+#include "train/optimizer/bucket_sums.h"
+#include "train/testing/fake_ranks.h"
 
 namespace kw::train {
 namespace {
@@ -42,9 +44,11 @@ lm::ModelConfig shapes() {
   return c;
 }
 
-lm::Parameters make_parameters() {
-  lm::Parameters out = lm::Parameters::make(shapes(), lm::WeightType::kFloat32).value();
-  lm::initialise(out, 4);
+lm::Parameters make_parameters(bool tied = false, std::uint64_t seed = 4) {
+  lm::ModelConfig config = shapes();
+  config.tied_embeddings = tied;
+  lm::Parameters out = lm::Parameters::make(config, lm::WeightType::kFloat32).value();
+  lm::initialise(out, seed);
   return out;
 }
 
@@ -60,7 +64,7 @@ std::vector<MatrixPlace> places_of(const Weights& weights) {
   std::vector<MatrixPlace> out;
   if (weights.has_adapter()) {
     for (const Weights::Entry& one : weights.entries())
-      out.push_back({one.master.storage_offset(), one.master.size(0), one.master.size(1)});
+      out.push_back({one.place.begin, one.master.size(0), one.master.size(1)});
     return out;
   }
   const std::byte* block = weights.parameters().embedding.data;
@@ -93,7 +97,7 @@ class Plain {
         decay_(at::zeros_like(masters)) {
     for (const Weights::Entry& entry : weights.entries())
       if (entry.is_matrix)
-        decay_.narrow(0, entry.master.storage_offset(), entry.master.numel())
+        decay_.narrow(0, entry.place.begin, entry.master.numel())
             .fill_(settings_.adamw.weight_decay);
     if (settings_.muon) places_ = places_of(weights);
   }
@@ -151,7 +155,7 @@ double distance_from_formula(Weights& weights, const OptimizerSettings& settings
   double out = 0;
   for (const Weights::Entry& entry : weights.entries()) {
     auto part = [&](const at::Tensor& block) {
-      return block.narrow(0, entry.master.storage_offset(), entry.master.numel());
+      return block.narrow(0, entry.place.begin, entry.master.numel());
     };
     const at::Tensor way = part(plain.masters) - part(start);
     EXPECT_GT(way.norm().item<double>(), 1e-3) << entry.name;
@@ -205,21 +209,6 @@ TEST_F(OptimizerSteps, MuonSavesAMomentAndRoundsWhatIsComputedWith) {
   EXPECT_TRUE(weights.computed().equal(weights.masters().to(at::kBFloat16)));
 }
 
-// One of several ranks, whose collectives leave everything as it is: enough to look at its state.
-class RankAlone : public Collectives {
- public:
-  RankAlone(int rank, int size) : rank_(rank), size_(size) {}
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  void all_reduce(at::Tensor& /*values*/) override {}
-  void reduce_scatter(at::Tensor& /*block*/, std::span<const Shard> /*shards*/) override {}
-  void all_gather(at::Tensor& /*block*/, std::span<const Shard> /*shards*/) override {}
-  void broadcast(at::Tensor& /*values*/, int /*root*/) override {}
-
- private:
-  int rank_, size_;
-};
-
 TEST_F(OptimizerSteps, RanksShareTheMoments) {
   lm::Parameters parameters = make_parameters();
   Weights weights(parameters, at::kCPU, at::kFloat);
@@ -264,6 +253,168 @@ TEST_F(OptimizerSteps, RanksHaveWholeMatricesOfMuon) {
     EXPECT_EQ(place, weights.masters().numel());
     EXPECT_EQ(second, Optimizer(weights, settings_with(MuonScale::kOriginal)).second_count());
   }
+}
+
+// Multiples of 1/64, so that sums of their shares are exact; padding has none.
+at::Tensor gradient_of(const Weights& weights, int step) {
+  const at::Tensor numbers = at::arange(weights.count(), at::kLong);
+  at::Tensor out = at::zeros({weights.count()}, at::kFloat);
+  const at::Tensor values = numbers.mul(37 + step).remainder(129).sub(64).to(at::kFloat).div(64);
+  for (const Weights::Entry& entry : weights.entries()) {
+    const Shard& place = entry.place;
+    out.narrow(0, place.begin, place.size()).copy_(values.narrow(0, place.begin, place.size()));
+  }
+  return out;
+}
+
+// A backward pass whose gradient is `share` of `gradient`, written as layers write theirs.
+void backward(Weights& weights, BucketSums& sums, const at::Tensor& gradient, double share) {
+  auto fill = [&](std::size_t bucket) {
+    const Bucket& into = weights.buckets()[bucket];
+    for (const Weight& one : into.matrices) gradient_sum(one);
+    for (const Weights::Entry& entry : weights.entries())
+      if (common_part(entry.place, into.range).size() > 0)
+        at::Tensor(entry.gradient)
+            .add_(gradient.narrow(0, entry.place.begin, entry.place.size())
+                      .view(entry.gradient.sizes()),
+                  share);
+  };
+  const std::size_t layers = weights.layers.size();
+  if (weights.buckets().size() > layers + 2) fill(layers + 2);
+  sums.head_done();
+  for (std::size_t layer = layers; layer > 0; --layer) {
+    fill(layer);
+    sums.layer_done(layer - 1);
+  }
+  fill(layers + 1);
+  fill(0);
+  sums.rest_done();
+}
+
+struct Trained {
+  at::Tensor model, computed, first, second, norm;
+};
+
+Trained trained_alone(bool tied, at::ScalarType dtype, const OptimizerSettings& settings) {
+  lm::Parameters parameters = make_parameters(tied, 4);
+  Weights weights(parameters, at::kCPU, dtype);
+  Optimizer optimizer(weights, settings);
+  Trained out;
+  for (int step = 0; step < 3; ++step) {
+    at::Tensor(weights.gradients()).copy_(gradient_of(weights, step));
+    out.norm = optimizer.step(0.01);
+  }
+  out.model = at::empty({weights.count()});
+  optimizer.copy_model(out.model);
+  out.computed = weights.computed().clone();
+  out.first = optimizer.first_moments().clone();
+  out.second = optimizer.second_moments().clone();
+  return out;
+}
+
+// Rank 0 has two micro-batches and the others have one, and rank 0 alone has the right weights.
+Trained trained_as(Collectives& ranks, bool tied, at::ScalarType dtype,
+                   const OptimizerSettings& settings) {
+  const bool is_root = ranks.rank() == 0, is_last = ranks.rank() + 1 == ranks.size();
+  const double share = is_root ? 0.25 : std::exp2(-ranks.rank() - (is_last ? 0 : 1));
+  lm::Parameters parameters = make_parameters(tied, is_root ? 4 : 5);
+  Sharding sharding{model_shards(parameters, settings.muon.has_value(), ranks.size()),
+                    static_cast<std::size_t>(ranks.rank())};
+  const std::int64_t mine = sharding.own().size();
+  Weights weights(parameters, at::kCPU, dtype, std::move(sharding));
+  EXPECT_EQ(weights.gradients().numel(), mine);
+  EXPECT_EQ(weights.masters().numel(), dtype == at::kFloat ? weights.count() : mine);
+  Optimizer optimizer(weights, settings, &ranks);
+  optimizer.begin_alike();
+  BucketSums sums(weights, &ranks);
+  Trained out;
+  for (int step = 0; step < 3; ++step) {
+    const at::Tensor gradient = gradient_of(weights, step);
+    weights.clear_gradients();
+    backward(weights, sums, gradient, share);
+    if (is_root)
+      backward(weights, sums, gradient, share);
+    else
+      sums.none();
+    out.norm = optimizer.step(0.01);
+  }
+  if (is_root) {
+    out.model = at::empty({weights.count()});
+    out.first = at::empty({weights.count()});
+    out.second = at::empty({optimizer.second_count()});
+    optimizer.copy_model(out.model);
+    optimizer.copy_moments(out.first, out.second);
+  } else {
+    optimizer.give_state();
+  }
+  // What is computed with: matrices as they lie, and the vectors over their places.
+  out.computed = weights.computed().clone();
+  auto place = [&](const Weight& vector, std::span<const float> in_parameters) {
+    if (!vector.value.defined()) return;
+    const auto* block = reinterpret_cast<const float*>(parameters.embedding.data);
+    out.computed.narrow(0, in_parameters.data() - block, vector.value.numel()).copy_(vector.value);
+  };
+  for (std::size_t i = 0; i < weights.layers.size(); ++i) {
+    place(weights.layers[i].input_norm, parameters.layers[i].input_norm);
+    place(weights.layers[i].qkv_bias, parameters.layers[i].qkv_bias);
+    place(weights.layers[i].post_norm, parameters.layers[i].post_norm);
+  }
+  place(weights.final_norm, parameters.final_norm);
+  return out;
+}
+
+double apart(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+// AdamW's numbers are to the bit the same; products of Muon may be added up in another order.
+TEST_F(OptimizerSteps, RanksWithShardsTrainAsOneRankDoes) {
+  for (const bool tied : {false, true}) {
+    for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+      for (const bool muon : {false, true}) {
+        OptimizerSettings settings = settings_with(MuonScale::kMatchRmsAdamW);
+        settings.max_norm = 0;
+        if (!muon) settings.muon.reset();
+        const Trained want = trained_alone(tied, dtype, settings);
+        for (const int size : {2, 4}) {
+          SCOPED_TRACE(::testing::Message() << "tied " << tied << ", " << dtype << ", Muon " << muon
+                                            << ", " << size << " ranks");
+          std::vector<Trained> all(static_cast<std::size_t>(size));
+          run_ranks(size, [&](Collectives& ranks) {
+            all[static_cast<std::size_t>(ranks.rank())] = trained_as(ranks, tied, dtype, settings);
+          });
+          EXPECT_LE(apart(all[0].model, want.model), muon ? 1e-5 : 0);
+          EXPECT_LE(apart(all[0].first, want.first), muon ? 1e-6 : 0);
+          EXPECT_LE(apart(all[0].second, want.second), 0);
+          EXPECT_NEAR(all[0].norm.item<double>(), want.norm.item<double>(), 1e-3);
+          if (!muon) EXPECT_EQ(apart(all[0].computed, want.computed), 0);
+          for (const Trained& one : all) EXPECT_TRUE(one.computed.equal(all[0].computed));
+        }
+      }
+    }
+  }
+}
+
+// Vectors that were rounded like matrices would train too, and worse.
+TEST_F(OptimizerSteps, VectorsOfRanksAreComputedWithInFloat32) {
+  OptimizerSettings settings = settings_with(MuonScale::kOriginal);
+  settings.muon.reset();
+  run_ranks(3, [&](Collectives& ranks) {
+    lm::Parameters parameters = make_parameters(true, 4);
+    Weights weights(
+        parameters, at::kCPU, at::kBFloat16,
+        Sharding{model_shards(parameters, false, 3), static_cast<std::size_t>(ranks.rank())});
+    Optimizer optimizer(weights, settings, &ranks);
+    optimizer.begin_alike();
+    weights.clear_gradients();
+    BucketSums sums(weights, &ranks);
+    backward(weights, sums, gradient_of(weights, 1), 1);
+    optimizer.step(0.01);
+    const at::Tensor norm = weights.final_norm.value;
+    EXPECT_EQ(norm.scalar_type(), at::kFloat);
+    EXPECT_GT(apart(norm, at::ones_like(norm)), 1e-3);
+    EXPECT_FALSE(norm.equal(norm.to(at::kBFloat16).to(at::kFloat)));
+  });
 }
 
 // Its five iterations bring singular values near 1, and leave those at 0.

@@ -15,9 +15,9 @@
 namespace kw::train {
 
 // All ranks call the same functions in the same order with tensors of equal size and dtype: float32
-// or float64, contiguous, on the ranks' device. One thread at a time. On a GPU the work is put on
-// the default stream, and nothing waits for it. Each throws CollectiveError. With one rank nothing
-// is changed.
+// or float64 where nothing else is said, contiguous, on the ranks' device. One thread at a time. On
+// a GPU the work is put on the default stream, and nothing waits for it. Each throws
+// CollectiveError. With one rank nothing is changed.
 class Collectives {
  public:
   virtual ~Collectives() = default;
@@ -26,11 +26,12 @@ class Collectives {
 
   // Sums of all ranks, to the bit the same on each.
   virtual void all_reduce(at::Tensor& values) = 0;
-  // Of a block [N] each rank's shard becomes the sum of all ranks; the rest of the block is left
-  // without meaning. shards: as of make_shards(), one a rank.
+  // Of a block [N] float32 each rank's shard becomes the sum of all ranks; the rest of the block is
+  // left without meaning. shards: one a rank, ascending, without gaps; some may be empty.
   virtual void reduce_scatter(at::Tensor& block, std::span<const Shard> shards) = 0;
-  // Of a block [N] each rank gives its shard; all get all.
+  // Of a block [N] of any dtype each rank gives its shard; all get all.
   virtual void all_gather(at::Tensor& block, std::span<const Shard> shards) = 0;
+  // Of any dtype.
   virtual void broadcast(at::Tensor& values, int root) = 0;
 
   bool is_root() const { return rank() == 0; }

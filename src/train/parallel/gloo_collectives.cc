@@ -59,10 +59,12 @@ int exchange(void* group, const char* mine, size_t size, kw_gloo_out out, void* 
   return 0;
 }
 
-std::vector<std::int64_t> begins_of(std::span<const Shard> shards) {
+// unit: of one number.
+std::vector<std::int64_t> begins_of(std::span<const Shard> shards, std::size_t unit = 1) {
+  const auto size = static_cast<std::int64_t>(unit);
   std::vector<std::int64_t> out;
-  for (const Shard& one : shards) out.push_back(one.begin);
-  out.push_back(shards.back().end);
+  for (const Shard& one : shards) out.push_back(one.begin * size);
+  out.push_back(shards.back().end * size);
   return out;
 }
 
@@ -89,17 +91,17 @@ class Gloo : public Collectives {
     check(library_.broadcast(gloo_, values.mutable_data_ptr(), values.nbytes(), root));
   }
   void reduce_scatter(at::Tensor& block, std::span<const Shard> shards) override {
-    check(library_.reduce_scatter(gloo_, floats(block), begins_of(shards).data()));
+    TORCH_CHECK(block.is_contiguous() && block.is_cpu());
+    check(
+        library_.reduce_scatter(gloo_, block.mutable_data_ptr<float>(), begins_of(shards).data()));
   }
   void all_gather(at::Tensor& block, std::span<const Shard> shards) override {
-    check(library_.all_gather(gloo_, floats(block), begins_of(shards).data()));
+    TORCH_CHECK(block.is_contiguous() && block.is_cpu());
+    check(library_.all_gather(gloo_, static_cast<char*>(block.mutable_data_ptr()),
+                              begins_of(shards, block.element_size()).data()));
   }
 
  private:
-  static float* floats(at::Tensor& block) {
-    TORCH_CHECK(block.is_contiguous() && block.is_cpu());
-    return block.mutable_data_ptr<float>();
-  }
   void check(int failed) const {
     if (failed != 0) throw CollectiveError(std::string("gloo: ") + library_.error());
   }

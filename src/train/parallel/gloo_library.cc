@@ -65,14 +65,15 @@ int guarded(const Body& body) {
   return 1;
 }
 
-constexpr std::int64_t kPiece = std::int64_t{1} << 20;  // numbers that travel at once to each rank
+// Numbers, and bytes, that travel at once to each rank.
+constexpr std::int64_t kPiece = std::int64_t{1} << 20, kPieceBytes = kPiece * 4;
 
-// The piece's part of a rank's shard.
+// The piece's part of a rank's shard; longest: of a piece.
 std::pair<std::int64_t, std::size_t> piece_of(const std::int64_t* begins, int rank,
-                                              std::int64_t from) {
+                                              std::int64_t from, std::int64_t longest) {
   const std::int64_t size = begins[rank + 1] - begins[rank];
   return {begins[rank] + from,
-          static_cast<std::size_t>(std::clamp<std::int64_t>(size - from, 0, kPiece))};
+          static_cast<std::size_t>(std::clamp<std::int64_t>(size - from, 0, longest))};
 }
 
 std::int64_t largest_shard(const std::int64_t* begins, int size) {
@@ -83,7 +84,8 @@ std::int64_t largest_shard(const std::int64_t* begins, int size) {
 
 using Buffers = std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>>;
 
-// Ranks send to each other at once: what `outgoing` and `incoming` say for each other rank.
+// Ranks send to each other at once: the address and bytes that `outgoing` and `incoming` say for
+// each other rank.
 template <typename Outgoing, typename Incoming>
 void send_to_each_other(kw_gloo& g, const Outgoing& outgoing, const Incoming& incoming) {
   gloo::Context& context = *g.context;
@@ -93,13 +95,13 @@ void send_to_each_other(kw_gloo& g, const Outgoing& outgoing, const Incoming& in
     const int from = (context.rank + context.size - step) % context.size;
     const auto [into, in_count] = incoming(from);
     if (in_count > 0) {
-      receives.push_back(context.createUnboundBuffer(into, in_count * sizeof(float)));
+      receives.push_back(context.createUnboundBuffer(into, in_count));
       receives.back()->recv(from, slot);
     }
     const int to = (context.rank + step) % context.size;
     const auto [data, out_count] = outgoing(to);
     if (out_count > 0) {
-      sends.push_back(context.createUnboundBuffer(data, out_count * sizeof(float)));
+      sends.push_back(context.createUnboundBuffer(data, out_count));
       sends.back()->send(to, slot);
     }
   }
@@ -168,7 +170,7 @@ int kw_gloo_reduce_scatter(kw_gloo* gloo, float* block, const int64_t* begins) {
     const int rank = gloo->context->rank, size = gloo->context->size;
     const std::int64_t largest = largest_shard(begins, size);
     for (std::int64_t from = 0; from < largest; from += kPiece) {
-      const auto [begin, count] = piece_of(begins, rank, from);
+      const auto [begin, count] = piece_of(begins, rank, from, kPiece);
       gloo->received.resize(count * static_cast<std::size_t>(size));
       float* const received = gloo->received.data();
       const auto of_rank = [received, count = count](int other) {
@@ -178,10 +180,12 @@ int kw_gloo_reduce_scatter(kw_gloo* gloo, float* block, const int64_t* begins) {
       send_to_each_other(
           *gloo,
           [&](int to) {
-            const auto [place, numbers] = piece_of(begins, to, from);
-            return std::pair(block + place, numbers);
+            const auto [place, numbers] = piece_of(begins, to, from, kPiece);
+            return std::pair(block + place, numbers * sizeof(float));
           },
-          [&, count = count](int other) { return std::pair(of_rank(other), count); });
+          [&, count = count](int other) {
+            return std::pair(of_rank(other), count * sizeof(float));
+          });
       float* const sums = block + begin;
       std::copy_n(of_rank(0), count, sums);
       for (int other = 1; other < size; ++other) {
@@ -192,14 +196,14 @@ int kw_gloo_reduce_scatter(kw_gloo* gloo, float* block, const int64_t* begins) {
   });
 }
 
-int kw_gloo_all_gather(kw_gloo* gloo, float* block, const int64_t* begins) {
+int kw_gloo_all_gather(kw_gloo* gloo, char* block, const int64_t* begins) {
   return guarded([&] {
     const int rank = gloo->context->rank;
     const std::int64_t largest = largest_shard(begins, gloo->context->size);
-    for (std::int64_t from = 0; from < largest; from += kPiece) {
+    for (std::int64_t from = 0; from < largest; from += kPieceBytes) {
       const auto piece = [&](int of) {
-        const auto [place, numbers] = piece_of(begins, of, from);
-        return std::pair(block + place, numbers);
+        const auto [place, bytes] = piece_of(begins, of, from, kPieceBytes);
+        return std::pair(block + place, bytes);
       };
       send_to_each_other(*gloo, [&](int /*to*/) { return piece(rank); }, piece);
     }

@@ -30,7 +30,8 @@ int kw_gloo_broadcast(struct kw_gloo* gloo, void* values, size_t bytes, int root
 /* Of numbers float32: rank r's shard is [begins[r], begins[r + 1]). Sums are taken in the order of
  * the ranks. */
 int kw_gloo_reduce_scatter(struct kw_gloo* gloo, float* block, const int64_t* begins);
-int kw_gloo_all_gather(struct kw_gloo* gloo, float* block, const int64_t* begins);
+/* The same of bytes: begins are bytes too. */
+int kw_gloo_all_gather(struct kw_gloo* gloo, char* block, const int64_t* begins);
 
 #ifdef __cplusplus
 }

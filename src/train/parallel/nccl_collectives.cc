@@ -18,7 +18,7 @@ struct UniqueId {
   std::array<char, 128> bytes{};
 };
 using Comm = void*;
-constexpr int kFloat32 = 7, kFloat64 = 8, kSum = 0, kSuccess = 0;
+constexpr int kUint8 = 1, kFloat32 = 7, kFloat64 = 8, kSum = 0, kSuccess = 0;
 constexpr void* kDefaultStream = nullptr;  // torch's current one, as nobody sets another
 
 struct Nccl {
@@ -75,31 +75,32 @@ class NcclRanks : public Collectives {
   }
   void broadcast(at::Tensor& values, int root) override {
     void* const data = address(values);
-    check(nccl_.broadcast(data, data, static_cast<std::size_t>(values.numel()), type(values), root,
-                          comm_, kDefaultStream));
+    check(nccl_.broadcast(data, data, values.nbytes(), kUint8, root, comm_, kDefaultStream));
   }
   // Shards may differ in size, so each is a reduction to its rank; a group of them is one launch.
   void reduce_scatter(at::Tensor& block, std::span<const Shard> shards) override {
+    TORCH_CHECK(block.scalar_type() == at::kFloat);
     for_each_shard(block, shards, [&](void* data, std::size_t count, int owner) {
       return nccl_.reduce(data, data, count, kFloat32, kSum, owner, comm_, kDefaultStream);
     });
   }
   void all_gather(at::Tensor& block, std::span<const Shard> shards) override {
     for_each_shard(block, shards, [&](void* data, std::size_t count, int owner) {
-      return nccl_.broadcast(data, data, count, kFloat32, owner, comm_, kDefaultStream);
+      return nccl_.broadcast(data, data, count * block.element_size(), kUint8, owner, comm_,
+                             kDefaultStream);
     });
   }
 
  private:
   template <typename Call>
   void for_each_shard(at::Tensor& block, std::span<const Shard> shards, const Call& call) {
-    TORCH_CHECK(block.scalar_type() == at::kFloat);
-    auto* const data = static_cast<float*>(address(block));
+    auto* const data = static_cast<std::byte*>(address(block));
+    const auto size = static_cast<std::int64_t>(block.element_size());
     check(nccl_.group_start());
     for (std::size_t owner = 0; owner < shards.size(); ++owner)
       if (shards[owner].size() > 0)
-        check(call(data + shards[owner].begin, static_cast<std::size_t>(shards[owner].size()),
-                   static_cast<int>(owner)));
+        check(call(data + shards[owner].begin * size,
+                   static_cast<std::size_t>(shards[owner].size()), static_cast<int>(owner)));
     check(nccl_.group_end());
   }
   void* address(const at::Tensor& values) const {

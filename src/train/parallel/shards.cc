@@ -20,4 +20,15 @@ std::vector<Shard> make_shards(std::int64_t total, int ranks, const std::vector<
   return out;
 }
 
+std::vector<Shard> shards_in(const Shard& range, const std::vector<Shard>& shards) {
+  std::vector<Shard> out;
+  for (const Shard& one : shards) {
+    const auto place = [&](std::int64_t at) {
+      return std::clamp(at, range.begin, range.end) - range.begin;
+    };
+    out.push_back({place(one.begin), place(one.end)});
+  }
+  return out;
+}
+
 }  // namespace kw::train

@@ -29,5 +29,15 @@ TEST(Shards, MoreRanksThanLines) {
   EXPECT_EQ(place, 1024);
 }
 
+// The parts of a range lie in order without gaps, and are empty for ranks that have none of it.
+TEST(Shards, OfARangeAreCountedFromItsBeginning) {
+  const std::vector<Shard> shards = {{0, 1024}, {1024, 2048}, {2048, 3000}};
+  EXPECT_EQ(shards_in({1000, 2100}, shards),
+            (std::vector<Shard>{{0, 24}, {24, 1048}, {1048, 1100}}));
+  EXPECT_EQ(shards_in({10, 20}, shards), (std::vector<Shard>{{0, 10}, {10, 10}, {10, 10}}));
+  EXPECT_EQ(shards_in({2900, 3000}, shards), (std::vector<Shard>{{0, 0}, {0, 0}, {0, 100}}));
+  EXPECT_EQ(common_part({0, 5}, {7, 9}).size(), 0);
+}
+
 }  // namespace
 }  // namespace kw::train

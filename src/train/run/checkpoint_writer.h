@@ -35,7 +35,7 @@ class CheckpointWriter {
 
   // The arguments may change as soon as this returns. kResourceExhausted where the copy finds no
   // memory. With several ranks rank 0 has the writer, and the others call
-  // Optimizer::copy_moments() meanwhile.
+  // Optimizer::give_state() meanwhile.
   Status begin(const TrainingState& state, const Weights& weights, const Optimizer& optimizer,
                const at::Tensor& average = {});
   // The newest checkpoint that this has written; empty: none.

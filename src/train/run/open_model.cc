@@ -4,6 +4,7 @@
 
 #include "lm/model/checkpoint.h"
 #include "lm/model/lora.h"
+#include "train/optimizer/optimizer.h"
 #include "train/run/device.h"
 
 namespace kw::train {
@@ -42,6 +43,10 @@ Result<OpenModel> open(const ModelSettings& settings, const fs::path& folder, bo
   if (trains && settings.lora.trains_adapter()) {
     KW_TRY(lm::LoraAdapter adapter, adapter_of(settings, *out.parameters));
     out.weights = std::make_unique<Weights>(*out.parameters, device, dtype, std::move(adapter));
+  } else if (trains && settings.ranks > 1) {
+    Sharding sharding{model_shards(*out.parameters, settings.muon, settings.ranks),
+                      static_cast<std::size_t>(settings.rank)};
+    out.weights = std::make_unique<Weights>(*out.parameters, device, dtype, std::move(sharding));
   } else {
     out.weights = std::make_unique<Weights>(*out.parameters, device, dtype, trains);
   }

@@ -21,6 +21,8 @@ struct ModelSettings {
   std::int64_t recompute_layers = 0;
   std::string device = "auto", dtype = "auto";  // as in SftSettings
   LoraSettings lora;
+  int rank = 0, ranks = 1;  // that train the model together
+  bool muon = false;        // whether it is trained so, which moves the borders of their shards
 };
 
 // A model's weights in the form of the engine and in that of the trainer.

@@ -79,7 +79,6 @@ class Run {
   Status log(const SftProgress& progress);
   Status save();
   Status open_log(bool resume, std::size_t checkpoints);
-  void begin_alike();
   std::vector<double> sum_over_all(std::span<const double> mine);
   double progress_share() const;
   bool is_over() const;
@@ -139,6 +138,9 @@ ModelSettings Run::model_settings(const lm::ModelConfig& config) const {
   model.device = settings_.device;
   model.dtype = settings_.dtype;
   model.lora = settings_.lora;
+  model.rank = group_.rank();
+  model.ranks = group_.size();
+  model.muon = settings_.muon.is_chosen();
   return model;
 }
 
@@ -227,14 +229,6 @@ Status Run::go_on_from(const fs::path& checkpoint) {
   return {};
 }
 
-// All ranks have rank 0's weights, whatever files each has read.
-void Run::begin_alike() {
-  if (!ranks_) return;
-  at::Tensor masters = weights().masters();
-  ranks_->broadcast(masters, 0);
-  weights().publish();
-}
-
 std::vector<double> Run::sum_over_all(std::span<const double> mine) {
   if (!ranks_) return {mine.begin(), mine.end()};
   return sum_over_ranks(*ranks_, weights().device(), mine);
@@ -252,8 +246,7 @@ Status Run::open_log(bool resume, std::size_t checkpoints) {
 
 Status Run::save() {
   if (group_.is_root()) return writer_.begin(state_, weights(), *optimizer_);
-  at::Tensor first, second;
-  optimizer_->copy_moments(first, second);
+  optimizer_->give_state();
   return {};
 }
 
@@ -271,7 +264,7 @@ Result<std::unique_ptr<Run>> Run::make(const SftSettings& settings,
   KW_TRY_STATUS(run->open_data());
   KW_TRY_STATUS(run->open_teacher());
   if (resume && !all.empty()) KW_TRY_STATUS(run->go_on_from(all.back()));
-  run->begin_alike();
+  run->optimizer_->begin_alike();
   KW_TRY_STATUS(run->open_log(resume, all.size()));
   run->state_.settings = run->stored_settings();
   const lm::ModelConfig& config = run->weights().config();

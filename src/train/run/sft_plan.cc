@@ -42,6 +42,16 @@ void plan_muon(const lm::ModelConfig& c, const SftSettings& settings, bool narro
   out.muon = static_cast<std::uint64_t>(kMuonBlocks * (narrow ? 2 : 4) * together);
 }
 
+// One for the embedding, in which an untied head's gradient is made before, one for a layer at a
+// time, and the final norm (Weights::buckets).
+void plan_buckets(const lm::ModelConfig& c, SftPlan& out) {
+  const std::int64_t embedding = c.vocabulary * c.hidden;
+  const std::int64_t outside = embedding * (c.tied_embeddings ? 1 : 2) + c.hidden;
+  const std::int64_t layer = (out.parameters - outside) / c.layers;
+  out.buckets = static_cast<std::uint64_t>(4 * (embedding + layer + c.hidden));
+  out.vectors = static_cast<std::uint64_t>(4 * (c.layers * (layer - projections(c)) + c.hidden));
+}
+
 }  // namespace
 
 std::int64_t recomputed_layers(const SftSettings& settings, std::int64_t layers) {
@@ -64,6 +74,8 @@ SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, boo
   out.gradients = 4 * trained;
   if (settings.muon.is_chosen()) plan_muon(config, settings, narrow, out);
   out.frozen = is_adapter ? 4 * count : 0;
+  out.checkpoint = out.masters + out.moments + out.frozen;
+  plan_buckets(config, out);
   if (narrow || is_adapter) out.computed = (narrow ? 2 : 4) * count;
   const auto tokens =
       static_cast<std::uint64_t>(std::max(settings.micro_tokens, settings.max_tokens));
@@ -106,8 +118,18 @@ SftPlan plan_distill(const lm::ModelConfig& config, const lm::ModelConfig& teach
 
 SftPlan plan_of_rank(SftPlan plan, int ranks) {
   plan.ranks = ranks;
-  const auto count = static_cast<std::uint64_t>(ranks);
-  plan.moments = (plan.moments + count - 1) / count;
+  if (ranks == 1) return plan;
+  auto share = [ranks](std::uint64_t bytes) {
+    const auto count = static_cast<std::uint64_t>(ranks);
+    return (bytes + count - 1) / count;
+  };
+  plan.moments = share(plan.moments);
+  if (plan.frozen > 0) return plan;  // an adapter is whole on every rank
+  plan.gradients = share(plan.gradients) + plan.buckets;
+  if (plan.computed > 0) {
+    plan.masters = share(plan.masters);
+    plan.computed += plan.vectors;
+  }
   return plan;
 }
 
@@ -129,8 +151,7 @@ std::string to_text(const SftPlan& plan, const SftSettings& settings, double flo
   line("activations (about)", format_bytes(plan.activations));
   line("logits of a chunk", format_bytes(plan.logits));
   line(plan.ranks == 1 ? "memory together" : "memory of a rank", format_bytes(plan.total()));
-  const std::uint64_t moments = plan.moments * static_cast<std::uint64_t>(plan.ranks);
-  line("checkpoint copy (host)", format_bytes(plan.masters + moments + plan.frozen));
+  line("checkpoint copy (host)", format_bytes(plan.checkpoint));
   line("tokens of a step", short_count(settings.step_tokens));
   const double step = plan.flop_per_token * static_cast<double>(settings.step_tokens);
   line("TFLOP of a step", fmt::format("{:.3f}", step / 1e12));

@@ -20,7 +20,11 @@ struct SftPlan {
   std::uint64_t activations = 0;  // of a micro-batch; an estimate
   std::uint64_t logits = 0;       // of a chunk of the head
   std::uint64_t teacher = 0;      // its weights; 0: there is none
-  double flop_per_token = 0;      // forward and backward; recomputation not counted
+  // What one of several ranks has beside its shards, where all weights are trained: the buckets
+  // that gradients are made in, and the vectors that are computed with in float32. Not in total().
+  std::uint64_t buckets = 0, vectors = 0;
+  std::uint64_t checkpoint = 0;  // copy of the state in rank 0's host memory; not in total()
+  double flop_per_token = 0;     // forward and backward; recomputation not counted
   double forward_flop_per_token = 0;
   int ranks = 1;  // that train together: memory is of one, flop_per_token of all
 
@@ -38,7 +42,9 @@ SftPlan plan_sft(const lm::ModelConfig& config, const SftSettings& settings, boo
 SftPlan plan_distill(const lm::ModelConfig& config, const lm::ModelConfig& teacher,
                      const DistillSettings& settings, bool narrow, std::int64_t sequence);
 
-// What one of several ranks has: its share of the moments.
+// What one of several ranks has: its share of the moments, and where all weights are trained of the
+// gradients too, and in bfloat16 of the masters. Borders of shards are taken to be where they make
+// them equal; those of Muon are at whole matrices.
 SftPlan plan_of_rank(SftPlan plan, int ranks);
 
 // How many layers, the first ones, are computed again in the backward pass.

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include "train/model/distill_head.h"
+#include "train/optimizer/bucket_sums.h"
 
 namespace kw::train {
 namespace {
@@ -69,15 +70,20 @@ LaunchedStep launch_sft_step(SftParts parts, const DrawnStep& step, double learn
   parts.weights.clear_gradients();
   const auto options = at::TensorOptions(at::kFloat).device(device);
   StepSums sums{at::zeros({}, options), at::zeros({}, options)};
+  BucketSums over_ranks(parts.weights, parts.ranks);
   for (const PackedSamples& packed : step.micro_batches) {
     const Batch batch = batch_of(packed, device);
     const at::Tensor shares = weights_of(packed, device).div_(known.weight);
     Tape tape = parts.decoder.forward(batch);
     const at::Tensor by_hidden = head_backward(parts, batch, tape.last.normed, shares, sums);
-    parts.decoder.backward(batch, tape, by_hidden);
+    over_ranks.head_done();
+    parts.decoder.backward(batch, tape, by_hidden,
+                           [&](std::size_t layer) { over_ranks.layer_done(layer); });
+    over_ranks.rest_done();
     known.tokens += static_cast<std::int64_t>(packed.tokens.size());
     ++known.micro_batches;
   }
+  for (std::size_t i = step.micro_batches.size(); i < step.rounds; ++i) over_ranks.none();
   const at::Tensor norm = parts.optimizer.step(learning_rate);
   return {known, parts.teacher, cuda::DeferredNumbers(numbers_of(parts, sums, known, norm))};
 }

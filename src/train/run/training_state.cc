@@ -76,7 +76,7 @@ void Snapshot::take(const TrainingState& state, const Weights& weights, const Op
                     const at::Tensor& average) {
   state_ = state;
   narrow_ = weights.compute_dtype() != at::kFloat;
-  weights.copy_model(model_);
+  optimizer.copy_model(model_);
   adapter_ = weights.adapter();
   if (adapter_) masters_.copy_(weights.masters());
   optimizer.copy_moments(first_, second_);
@@ -148,15 +148,15 @@ Status load_training_state(const fs::path& checkpoint, const TrainingState& stat
   const fs::path path = checkpoint / kStateFile;
   KW_TRY(const auto entries, tensor::safetensors_entries(path));
   KW_TRY(const os::Mapping file, os::Mapping::file(path));
-  const at::Tensor first = at::empty(weights.masters().sizes(), at::kFloat);
+  const at::Tensor first = at::empty({weights.count()}, at::kFloat);
   const at::Tensor second = at::empty({optimizer.second_count()}, at::kFloat);
   std::vector<Block> blocks = {
-      {"master", weights.masters()}, {"exp_avg", first}, {"exp_avg_sq", second}};
+      {"master", weights.start()}, {"exp_avg", first}, {"exp_avg_sq", second}};
   if (average.defined()) blocks.push_back({kAverage, average});
   for (const Block& one : blocks) KW_TRY_STATUS(read_block(path, file, entries, one));
   optimizer.set_moments(first, second);
   optimizer.set_steps(state.updates.value_or(state.step));
-  weights.publish();
+  weights.begin();
   return {};
 }
 

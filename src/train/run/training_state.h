@@ -45,7 +45,7 @@ class Snapshot {
   // Errors: kResourceExhausted.
   static Result<Snapshot> make(const Weights& weights, const Optimizer& optimizer);
 
-  // Waits for the device. With several ranks the others call Optimizer::copy_moments() meanwhile.
+  // Waits for the device. With several ranks the others call Optimizer::give_state() meanwhile.
   // average: of the weights (Weights::follow), 4 bytes more a parameter; undefined: there is none.
   void take(const TrainingState& state, const Weights& weights, const Optimizer& optimizer,
             const at::Tensor& average = {});
@@ -75,9 +75,9 @@ class Snapshot {
 // trainer.json and ahead.jsonl. kInvalidArgument for another schema, with file and key.
 Result<TrainingState> read_training_state(const std::filesystem::path& checkpoint,
                                           std::size_t sources);
-// Masters and moments, and the average where it is defined. Each rank reads all and keeps its
-// shard, so the number of ranks may differ from that of the run before. kInvalidArgument or
-// kDataLoss names the file and the tensor.
+// Masters (Weights::start) and moments, and the average where it is defined. Each rank reads all
+// and keeps its shard, so the number of ranks may differ from that of the run before.
+// kInvalidArgument or kDataLoss names the file and the tensor.
 Status load_training_state(const std::filesystem::path& checkpoint, const TrainingState& state,
                            Weights& weights, Optimizer& optimizer, const at::Tensor& average = {});
 
