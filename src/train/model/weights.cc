@@ -61,7 +61,7 @@ Weights::Weights(lm::Parameters& parameters, at::Device device, at::ScalarType c
     masters_ = base_ = rounded_ = computed_ = host_.to(device);
   } else {
     masters_begin_ = own.begin;
-    masters_ = host_.narrow(0, own.begin, own.size()).to(device);
+    masters_ = host_.narrow(0, own.begin, own.size()).to(device, at::kFloat, false, /*copy=*/true);
     rounded_ = computed_ = host_.to(compute).to(device);  // the device never has all of float32
   }
   gradients_begin_ = own.begin;
@@ -123,10 +123,10 @@ void Weights::make_buckets() {
   begins.push_back(count_);
   for (std::size_t i = 0; i + 1 < begins.size(); ++i)
     buckets_.push_back({{begins[i], begins[i + 1]}, {}, {}, {}});
-  const std::size_t layers = parameters_->layers.size();
+  const std::size_t last_layer = parameters_->layers.size();
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     Bucket& bucket = buckets_[i];
-    const bool is_layer = i >= 1 && i <= layers, is_head = i == layers + 2;
+    const bool is_layer = i >= 1 && i <= last_layer, is_head = i == last_layer + 2;
     const std::size_t owner = is_layer ? 1 : is_head ? 0 : i;
     bucket.gradient = owner == i ? at::zeros({bucket.range.size()}, gradients_.options())
                                  : buckets_[owner].gradient;

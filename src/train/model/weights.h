@@ -87,7 +87,7 @@ class Weights {
   Weights(lm::Parameters& parameters, at::Device device, at::ScalarType compute,
           lm::LoraAdapter adapter);
   // Trains as one of several ranks. In float32 the masters are whole, as they are what is computed
-  // with; in bfloat16 they are of the shard, on the CPU in the parameters' memory.
+  // with; in bfloat16 they are a copy of the shard.
   Weights(lm::Parameters& parameters, at::Device device, at::ScalarType compute, Sharding sharding);
 
   Weight embedding, final_norm, head;  // head: the embedding's tensors where they are tied
