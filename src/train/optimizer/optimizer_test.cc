@@ -363,7 +363,7 @@ Trained trained_as(Collectives& ranks, bool tied, at::ScalarType dtype,
   return out;
 }
 
-double apart(const at::Tensor& a, const at::Tensor& b) {
+double largest_gap(const at::Tensor& a, const at::Tensor& b) {
   return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
@@ -383,12 +383,12 @@ TEST_F(OptimizerSteps, RanksWithShardsTrainAsOneRankDoes) {
           run_ranks(size, [&](Collectives& ranks) {
             all[static_cast<std::size_t>(ranks.rank())] = trained_as(ranks, tied, dtype, settings);
           });
-          EXPECT_LE(apart(all[0].model, want.model), muon ? 1e-5 : 0);
-          EXPECT_LE(apart(all[0].first, want.first), muon ? 1e-6 : 0);
-          EXPECT_LE(apart(all[0].second, want.second), 0);
+          EXPECT_LE(largest_gap(all[0].model, want.model), muon ? 1e-5 : 0);
+          EXPECT_LE(largest_gap(all[0].first, want.first), muon ? 1e-6 : 0);
+          EXPECT_LE(largest_gap(all[0].second, want.second), 0);
           EXPECT_NEAR(all[0].norm.item<double>(), want.norm.item<double>(), 1e-3);
           if (!muon) {
-            EXPECT_EQ(apart(all[0].computed, want.computed), 0);
+            EXPECT_EQ(largest_gap(all[0].computed, want.computed), 0);
           }
           for (const Trained& one : all) EXPECT_TRUE(one.computed.equal(all[0].computed));
         }
@@ -414,7 +414,7 @@ TEST_F(OptimizerSteps, VectorsOfRanksAreComputedWithInFloat32) {
     optimizer.step(0.01);
     const at::Tensor norm = weights.final_norm.value;
     EXPECT_EQ(norm.scalar_type(), at::kFloat);
-    EXPECT_GT(apart(norm, at::ones_like(norm)), 1e-3);
+    EXPECT_GT(largest_gap(norm, at::ones_like(norm)), 1e-3);
     EXPECT_FALSE(norm.equal(norm.to(at::kBFloat16).to(at::kFloat)));
   });
 }
