@@ -64,8 +64,8 @@ class StepDrawerTest : public ::testing::Test {
 
 // A rank that waits for another one's micro-batches has to know how many there will be.
 TEST_F(StepDrawerTest, RanksKnowHowManyMicroBatchesTheOthersHave) {
-  StepDrawer first(stream(5), {40, 8, 100, 0, 3}), second(stream(5), {40, 8, 100, 1, 3}),
-      third(stream(5), {40, 8, 100, 2, 3});
+  StepDrawer first(stream(5), {12, 8, 100, 0, 3}), second(stream(5), {12, 8, 100, 1, 3}),
+      third(stream(5), {12, 8, 100, 2, 3});
   bool do_ranks_differ = false;
   for (int i = 0; i < 20; ++i) {
     std::vector<std::size_t> counts, rounds;
