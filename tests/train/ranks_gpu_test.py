@@ -1,4 +1,5 @@
-"""kernelwright-train sft with ranks on GPUs, over NCCL: beside one rank, with the memory that --plan says, resumed with another number, and after kill -9 of a rank.
+"""kernelwright-train sft with ranks on GPUs, over NCCL: beside one rank, with the memory that --plan says, resumed with another number of them,
+and after kill -9 of a rank.
 usage: ranks_gpu_test.py KERNELWRIGHT_TRAIN; exit 77: there are not two GPUs."""
 
 import json
@@ -42,23 +43,26 @@ def check_alike(label, one, other):
 
 
 def check_memory(work):
-    """Memory falls from one rank to several by what --plan says, for a model whose weights are most of it."""
+    """Memory falls from one rank to several by what --plan says."""
     model = work / "wide_model"
     shutil.copytree(ROOT / "configs/tiny_model", model)
     config = json.loads((model / "config.json").read_text())
-    config.update(hidden_size=1024, num_hidden_layers=8, num_attention_heads=8, num_key_value_heads=8, head_dim=128, intermediate_size=4096)
+    config.update(hidden_size=1024, num_hidden_layers=8, intermediate_size=4096)
+    config.update(num_attention_heads=8, num_key_value_heads=8, head_dim=128)
     (model / "config.json").write_text(json.dumps(config))
     settings = {"model": model, "steps": 2, "save_every": 1000, "validation": ""}
     planned, measured = [], []
     for count in (1, RANKS):
-        words = command(work / f"memory-{count}", "--ranks", str(count), **settings)
+        run = work / f"memory-{count}"
+        words = command(run, "--ranks", str(count), **settings)
         plan = subprocess.run([*words, "--plan"], capture_output=True, text=True, timeout=LONG, cwd=ROOT, check=True).stdout
-        text = re.search(r"^memory (?:together|of a rank) +([0-9.]+) ([KMG])i?B", plan, re.M)
+        text = re.search(r"^memory (?:together|of a rank) +([0-9.]+) ([KMG])iB", plan, re.M)
         planned.append(float(text[1]) * 1024 ** " KMG".index(text[2]))
-        subprocess.run(words, capture_output=True, text=True, timeout=LONG, cwd=ROOT, check=True)
-        measured.append(json.loads((work / f"memory-{count}" / "metrics.jsonl").read_text().splitlines()[-1])["peak_bytes"])
+        subprocess.run(words, capture_output=True, timeout=LONG, cwd=ROOT, check=True)
+        measured.append(json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["peak_bytes"])
     saved, want = measured[0] - measured[1], planned[0] - planned[1]
-    print(f"memory of a rank, 1 and {RANKS}: planned {[round(x / 2**20) for x in planned]} MiB, measured {[round(x / 2**20) for x in measured]} MiB", flush=True)
+    in_mib = [[round(x / 2**20) for x in both] for both in (planned, measured)]
+    print(f"memory of a rank, 1 and {RANKS}: planned {in_mib[0]} MiB, measured {in_mib[1]} MiB", flush=True)
     assert abs(saved - want) < 0.15 * want, (saved, want)
 
 

@@ -22,7 +22,8 @@ if not (PROGRAM.parent / "libkw_gloo.so").exists():
     sys.exit(77)
 STEPS = 6
 LONG = 120
-NARROW = 1e-2
+# Of metrics, relative, and of weights and state over the largest number of their tensor.
+WIDE, NARROW = (2e-5, 1e-3), (5e-3, 2e-2)
 TINY = pathlib.Path(__file__).resolve().parents[2] / "configs/tiny_model"
 
 
@@ -71,11 +72,11 @@ def check_same(one, other, tolerance):
             if key in a:
                 worst = max(worst, abs(a[key] - b[key]) / abs(a[key]))
     apart = [distance(one, other, file) for file in ("model.safetensors", "optimizer.safetensors")]
-    assert worst < tolerance and max(apart) < tolerance * 50, (worst, apart)
+    assert worst < tolerance[0] and max(apart) < tolerance[1], (worst, apart)
     return f"metrics {worst:.1e}, weights {apart[0]:.1e}, state {apart[1]:.1e}"
 
 
-def check_equal(work, name, *extra, which="sft", ranks=(2,), tolerance=2e-5):
+def check_equal(work, name, *extra, which="sft", ranks=(2,), tolerance=WIDE):
     one = last_of(run(command(work, work / f"{name}-1", *extra, which=which)))
     for count in ranks:
         done = run(command(work, work / f"{name}-{count}", "--ranks", str(count), *extra, which=which))
@@ -84,7 +85,7 @@ def check_equal(work, name, *extra, which="sft", ranks=(2,), tolerance=2e-5):
     return one
 
 
-def check_resume(work, name, whole, *extra, tolerance=2e-5):
+def check_resume(work, name, whole, *extra, tolerance=WIDE):
     """A run of two ranks goes on with one, and the other way round."""
     for before, after in ((2, 1), (1, 2)):
         folder = work / f"{name}-resumed-{before}-{after}"
@@ -206,7 +207,7 @@ def check_stop(work):
 def check_torchrun(work, whole):
     folder = work / "torchrun"
     words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--no-python", "--nproc-per-node", "2", *command(work, folder)]
-    print("torchrun:", check_same(whole, last_of(run(words)), 2e-5))
+    print("torchrun:", check_same(whole, last_of(run(words)), WIDE))
 
 
 def check_plan(work):

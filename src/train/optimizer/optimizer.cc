@@ -162,7 +162,7 @@ void Optimizer::begin_alike() {
     const std::int64_t count = std::min(kPiece, start.numel() - begin);
     at::Tensor piece = start.narrow(0, begin, count).to(weights_.device());
     ranks_->broadcast(piece, 0);
-    start.narrow(0, begin, count).copy_(piece);
+    if (!ranks_->is_root()) start.narrow(0, begin, count).copy_(piece);
   }
   weights_.begin();
   if (weights_.has_sharded_masters()) share();
