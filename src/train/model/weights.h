@@ -66,10 +66,10 @@ struct LayerWeights {
 const at::Tensor& gradient_sum(const Weight& weight);
 
 // A part of the blocks whose gradient is made together: a layer, or a tensor outside of the layers.
+// Buckets of all layers share their memory, and those of embedding and head do.
 struct Bucket {
   Shard range;
-  at::Tensor
-      gradient;  // float32, [range.size()]; layers share the memory, and embedding and head do
+  at::Tensor gradient;           // float32, [range.size()]
   std::vector<Weight> matrices;  // whose gradients begin blank
   std::vector<at::Tensor> rest;  // the gradient between them, vectors and padding: begins as zeros
 };
@@ -203,8 +203,8 @@ class Weights {
   std::optional<lm::LoraAdapter> adapter_;  // its matrices' values are those of the start
   std::vector<Sum> sums_;                   // of the adapter's matrices, in their order
   std::vector<at::Tensor> unused_;          // gradients of vectors that stand still
-  // On a GPU: the head and the layers' matrices, whose gradients begin blank, and the gradients of
-  // all else.
+  // On a GPU, and with buckets: the head and the layers' matrices, whose gradients begin blank,
+  // with buckets the embedding too. And the gradients of all else, without buckets.
   std::vector<Weight> blanks_;
   std::vector<at::Tensor> cleared_;
 };
