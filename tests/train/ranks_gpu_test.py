@@ -50,7 +50,8 @@ def check_memory(work):
     config.update(hidden_size=1024, num_hidden_layers=8, intermediate_size=4096)
     config.update(num_attention_heads=8, num_key_value_heads=8, head_dim=128)
     (model / "config.json").write_text(json.dumps(config))
-    settings = {"model": model, "steps": 2, "save_every": 1000, "validation": ""}
+    # Several micro-batches a rank, so that the largest one is as large whatever the number of ranks.
+    settings = {"model": model, "steps": 2, "save_every": 1000, "validation": "", "micro_tokens": 128}
     planned, measured = [], []
     for count in (1, RANKS):
         run = work / f"memory-{count}"
