@@ -118,10 +118,12 @@ class Console : public kw::train::SftObserver, public kw::train::RlObserver {
 };
 
 // Ranks other than 0 say nothing.
-class Silence : public kw::train::SftObserver {
+class Silence : public kw::train::SftObserver, public kw::train::RlObserver {
  public:
   void said(const std::string& /*line*/) override {}
   void stepped(const kw::train::SftProgress& /*progress*/) override {}
+  void stepped(const kw::train::RlProgress& /*progress*/) override {}
+  void evaluated(const kw::Json& /*row*/) override {}
   void saved(const std::filesystem::path& /*checkpoint*/) override {}
 };
 
@@ -179,8 +181,8 @@ void listen_to_signals() {
   std::signal(SIGTERM, on_signal);
 }
 
-// train: of a rank that has met the others.
-template <typename Train>
+// train: of a rank that has met the others; gets an Observer and the group.
+template <typename Observer, typename Train>
 kw::Result<int> run_rank(const kw::train::Launch& launch, double rank_seconds, const Train& train) {
   KW_TRY_STATUS(choose_gpu(launch));
   listen_to_signals();
@@ -189,11 +191,21 @@ kw::Result<int> run_rank(const kw::train::Launch& launch, double rank_seconds, c
              launch, std::chrono::milliseconds(static_cast<std::int64_t>(rank_seconds * 1000))));
   Console console;
   Silence silence;
-  kw::train::SftObserver* const observer =
-      group->is_root() ? static_cast<kw::train::SftObserver*>(&console) : &silence;
+  Observer* const observer = group->is_root() ? static_cast<Observer*>(&console) : &silence;
   const kw::Result<std::filesystem::path> last = train(*observer, *group);
   if (last) return group->is_root() ? end_of_run(console, *last) : stop_asked ? 130 : 0;
   return group->speaks() ? said_error(last.error()) : kw::exit_code(last.error().code());
+}
+
+// One rank of those that torchrun or Slurm started, or all of --ranks. run: of a rank.
+template <typename Run>
+kw::Result<int> run_ranks(const Command& command, const kw::train::Launch& launch, const Run& run) {
+  if (command.ranks <= 1) return run(launch);
+  listen_to_signals();
+  return kw::train::start_ranks(command.ranks, stop_asked, [&](const kw::train::Launch& one) {
+    const kw::Result<int> code = run(one);
+    return code ? *code : said_error(code.error());
+  });
 }
 
 // A command that trains on rows: what reads its settings, says its plan, and trains.
@@ -212,17 +224,12 @@ kw::Result<int> run_rows(const Command& command, const Settings& settings, doubl
     return 0;
   }
   const auto run = [&](const kw::train::Launch& one) {
-    return run_rank(one, rank_seconds,
-                    [&](kw::train::SftObserver& observer, kw::train::Group& group) {
-                      return train(settings, command.resume, stop_asked, observer, group);
-                    });
+    return run_rank<kw::train::SftObserver>(
+        one, rank_seconds, [&](kw::train::SftObserver& observer, kw::train::Group& group) {
+          return train(settings, command.resume, stop_asked, observer, group);
+        });
   };
-  if (command.ranks <= 1) return run(launch);
-  listen_to_signals();
-  return kw::train::start_ranks(command.ranks, stop_asked, [&](const kw::train::Launch& one) {
-    const kw::Result<int> code = run(one);
-    return code ? *code : said_error(code.error());
-  });
+  return run_ranks(command, launch, run);
 }
 
 kw::Result<int> run_sft(const Command& command) {
@@ -241,22 +248,22 @@ kw::Result<int> run_distill(const Command& command) {
 
 kw::Result<int> run_rl(const Command& command) {
   KW_TRY(const kw::train::Launch launch, launch_of(command));
-  if (launch.size > 1)
-    return kw::fail(ErrorCode::kUnsupported, "rl trains in one process, and this is rank {} of {}",
-                    launch.rank, launch.size);
   KW_TRY(const kw::Json value, config_of(command));
   KW_TRY(const kw::train::RlSettings settings, kw::train::rl_settings(value, command.set));
   if (command.plan) {
+    if (launch.rank > 0) return 0;
     KW_TRY(const std::string text, kw::train::describe_rl(settings));
     fmt::print("{}", text);
     return 0;
   }
-  listen_to_signals();
-  Console console;
-  const SignalledStop stop;
-  KW_TRY(const std::filesystem::path last,
-         kw::train::run_rl(settings, command.resume, stop.token(), console));
-  return end_of_run(console, last);
+  const auto run = [&](const kw::train::Launch& one) {
+    return run_rank<kw::train::RlObserver>(
+        one, settings.rank_seconds, [&](kw::train::RlObserver& observer, kw::train::Group& group) {
+          const SignalledStop stop;
+          return kw::train::run_rl(settings, command.resume, stop.token(), observer, group);
+        });
+  };
+  return run_ranks(command, launch, run);
 }
 
 // where: what the file has before the settings.
@@ -309,6 +316,7 @@ int main(int argc, char** argv) {
   add_ranks(*distill, command);
   CLI::App* rl =
       add_command(app, command, "rl", "reinforcement learning of a model in an environment");
+  add_ranks(*rl, command);
   rl->footer([] {
     return help_of_settings(kw::train::to_json(kw::train::RlSettings{}),
                             "the table [rl] of the TOML file");

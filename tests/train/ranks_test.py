@@ -103,6 +103,71 @@ def check_resume(work, name, whole, *extra, tolerance=WIDE):
         assert (last / file).read_bytes() == want.read_bytes(), f"{file}: two ranks resumed differ from two that were not interrupted"
 
 
+def rl_command(folder, *extra):
+    settings = {"model": TINY, "run": folder, "steps": 4, "save_every": 2, "keep": 0, "prompts": 3, "samples": 6, "seed": 3, "device": "cpu",
+                "toy_bytes": "exoz", "held_out": '["o","z"]', "eval_every": 2, "eval_samples": 3, "rank_seconds": 60}
+    settings.update(dict(word.split("=", 1) for word in extra if "=" in word))
+    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    return [str(PROGRAM), "rl", "--config", str(TINY.parent / "rl_toy.toml"), *words, *(word for word in extra if "=" not in word)]
+
+
+def rl_files(folder):
+    """What a run has sampled, and its steps."""
+    episodes = [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
+    return episodes, metrics(folder)
+
+
+RL_SAME = ("reward", "loss", "policy_loss", "gradient_norm", "entropy", "clip_share", "mismatch_k1", "mismatch_k3", "mismatch_largest")
+
+
+def check_same_rl(one, other, tolerance, steps):
+    """The episodes of the first steps are the same to the bit, and the numbers of all steps alike."""
+    (episodes, rows), (others, other_rows) = rl_files(one), rl_files(other)
+    first = rows[0]["episodes_bytes"]
+    assert (one / "episodes.jsonl").read_bytes()[:first] == (other / "episodes.jsonl").read_bytes()[:first], "the first step's episodes differ"
+    assert len(episodes) == len(others) and len(rows) == len(other_rows) == steps
+    worst = 0
+    for a, b in zip(rows, other_rows, strict=True):
+        assert a["episodes"] == b["episodes"] and a["updates"] == b["updates"], (a, b)
+        for key in RL_SAME:
+            if a.get(key):
+                worst = max(worst, abs(a[key] - b[key]) / max(abs(a[key]), 1e-3))
+    assert worst < tolerance, worst
+    evaluations = [[json.loads(line) for line in (folder / "evaluations.jsonl").read_text().splitlines()] for folder in (one, other)]
+    assert [row["step"] for row in evaluations[0]] == [row["step"] for row in evaluations[1]] == [0, 2, 4], evaluations
+    assert evaluations[0][0]["reward"] == evaluations[1][0]["reward"], evaluations
+    return f"numbers differ by {worst:.1e} of themselves"
+
+
+def check_rl(work):
+    """Every rank plays its share, and all together learn what one does."""
+    for name, extra in (("toy", ()), ("ahead", ("max_staleness=1", "correction=decoupled", "importance=token")), ("sequences", ("loss=gspo", "updates=1"))):
+        one, two = work / f"rl-{name}-1", work / f"rl-{name}-2"
+        run(rl_command(one, *extra))
+        done = run(rl_command(two, "--ranks", "2", *extra))
+        assert done.stdout.count("\n") == 1 and done.stderr.count("step 1 ") == 1, "more than rank 0 printed"
+        print(f"rl, {name}, 2 ranks beside one:", check_same_rl(one, two, 1e-3, 4))
+    again = work / "rl-ahead-again"
+    shutil.copytree(work / "rl-ahead-2", again)
+    shutil.rmtree(again / "checkpoints" / "step-000004")
+    run(rl_command(again, "--ranks", "2", "--resume", "max_staleness=1", "correction=decoupled", "importance=token"))
+    for file in ("model.safetensors", "optimizer.safetensors"):
+        want, got = ((folder / "checkpoints/step-000004" / file).read_bytes() for folder in (work / "rl-ahead-2", again))
+        assert want == got, f"{file}: two ranks resumed differ from two that were not interrupted"
+    other = work / "rl-ahead-3"
+    shutil.copytree(work / "rl-ahead-2", other)
+    shutil.rmtree(other / "checkpoints" / "step-000004")
+    run(rl_command(other, "--ranks", "3", "--resume", "max_staleness=1", "correction=decoupled", "importance=token"))
+    print("rl, resumed by three ranks:", check_same_rl(work / "rl-ahead-1", other, 1e-3, 4))
+    victim, port = work / "rl-death", free_port()
+    ranks = [start_rank(rl_command(victim, "steps=100000", "eval_every=0"), rank, 2, port) for rank in range(2)]
+    wait_for_step(victim, 2)
+    ranks[1].send_signal(signal.SIGKILL)
+    ends = ends_of(ranks)
+    assert ends[0][0] == 2 and "rank 1: its process ended without a word" in errors_in(ends)[0], ends
+    print("rl, death of a rank: all end")
+
+
 def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -240,6 +305,7 @@ def main():
         check_stop(work)
         check_death(work)
         check_refusals(work)
+        check_rl(work)
 
 
 main()

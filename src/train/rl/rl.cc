@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "rollout/advantage.h"
 #include "rollout/group_filter.h"
 #include "rollout/measured_rewards.h"
+#include "train/parallel/agreement.h"
+#include "train/parallel/collectives.h"
 #include "train/rl/episode_figures.h"
 #include "train/rl/evaluation.h"
 #include "train/rl/feedback.h"
@@ -20,6 +23,7 @@
 #include "train/rl/judges.h"
 #include "train/rl/make_environment.h"
 #include "train/rl/policy_engine.h"
+#include "train/rl/rank_share.h"
 #include "train/rl/rl_plan.h"
 #include "train/rl/rl_rows.h"
 #include "train/rl/sample_rows.h"
@@ -58,16 +62,28 @@ ModelSettings model_settings(const RlSettings& s) {
 class Run {
  public:
   static Result<std::unique_ptr<Run>> make(const RlSettings& settings, bool resume,
-                                           RlObserver& observer, const std::stop_token& stop);
+                                           RlObserver& observer, const std::stop_token& stop,
+                                           Group& group);
   Result<fs::path> train(const std::stop_token& stop);
 
  private:
-  Run(const RlSettings& settings, RlObserver& observer)
-      : settings_(settings), observer_(observer) {}
+  Run(const RlSettings& settings, RlObserver& observer, Group& group)
+      : settings_(settings), observer_(observer), group_(group) {}
   Status open_parts(const fs::path& checkpoint);
   Status open_environment(const std::stop_token& stop);
   Status open_scheduler();
+  Status open_files(bool resume, std::size_t checkpoints);
+  Status begin_alike();
   Status go_on_from(const fs::path& checkpoint);
+
+  RankPlace place() const { return {group_.rank(), group_.size()}; }
+  // Collective: whether a rank was asked to stop. All have rank 0's time then.
+  Result<bool> stops(const std::stop_token& stop);
+  // What came of all episodes of a plan, of which this rank has played its share. drawn: tokens of
+  // answers that were sampled meanwhile.
+  Result<Played> together(const RolloutPlan& whole, Result<std::unique_ptr<RolloutBatch>> mine,
+                          std::int64_t& drawn, const std::stop_token& stop);
+  Result<JudgedAnswers> answers_ahead();
 
   std::vector<std::string> tasks_of(std::int64_t step) const;
   Status begin_rollouts(const std::stop_token& stop);
@@ -98,6 +114,8 @@ class Run {
 
   const RlSettings settings_;
   RlObserver& observer_;
+  Group& group_;
+  std::unique_ptr<Collectives> ranks_;  // null: one rank
   OpenModel policy_;
   std::optional<OpenModel> reference_;  // the weights at the start, their average, or the teacher
   std::unique_ptr<Optimizer> optimizer_;
@@ -108,7 +126,7 @@ class Run {
   std::unique_ptr<environment::Environment> environment_;
   std::optional<Scheduler> scheduler_;
   std::optional<Judges> judges_;  // behind the environment: judgements use it
-  std::optional<RlRows> rows_;
+  std::optional<RlRows> rows_;    // of rank 0, as events_
   std::optional<EventFile> events_;
   std::vector<std::string> tasks_;
   TrainingState state_;
@@ -116,6 +134,7 @@ class Run {
   CheckpointWriter writer_{settings_.run, settings_.model, settings_.keep,
                            [this](const fs::path& path) { observer_.saved(path); }, &standstill_};
   std::int64_t saved_ = -1;      // the step of the newest checkpoint; -1: none
+  std::int64_t evaluated_ = -1;  // steps before the latest evaluation; -1: there is none
   double evaluate_seconds_ = 0;  // of an evaluation since the latest step
 };
 
@@ -124,7 +143,11 @@ Status Run::open_parts(const fs::path& checkpoint) {
   if (settings_.kl != "none" || settings_.has_feedback_weights()) {
     KW_TRY(reference_, open_reference(model_settings(settings_)));
   }
-  optimizer_ = std::make_unique<Optimizer>(*policy_.weights, optimizer_settings(settings_));
+  if (group_.size() > 1) {
+    KW_TRY(ranks_, make_collectives(group_, policy_.weights->device()));
+  }
+  optimizer_ =
+      std::make_unique<Optimizer>(*policy_.weights, optimizer_settings(settings_), ranks_.get());
   KW_TRY(engine_, make_policy_engine(*policy_.weights, settings_));
   KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
   tokenizer_.emplace(std::move(tokenizer));
@@ -154,18 +177,18 @@ Status Run::open_environment(const std::stop_token& stop) {
   if (tasks_.empty())
     return fail(ErrorCode::kInvalidArgument, "environment: {} has no task to train on",
                 settings_.environment);
-  return {};
+  return agree(group_, {{"tasks of the environment", tasks_.size()}});
 }
 
 Status Run::open_scheduler() {
-  KW_TRY(JudgedAnswers saved, judged_answers_from_jsonl(state_.ahead, "ahead.jsonl"));
+  KW_TRY(const JudgedAnswers all, judged_answers_from_jsonl(state_.ahead, "ahead.jsonl"));
   SchedulerSettings settings;
   settings.staleness = settings_.max_staleness;
   KW_TRY(settings.turns, turns_of(settings_));
   settings.tries = static_cast<int>(settings_.tries);
   judges_.emplace(static_cast<int>(settings_.judges));
   scheduler_.emplace(SchedulerParts{*environment_, *chat_, *engine_, *judges_, standstill_},
-                     settings, std::move(saved));
+                     settings, share_of(all, settings_.prompts, settings_.samples, place()));
   return {};
 }
 
@@ -180,30 +203,98 @@ Status Run::go_on_from(const fs::path& checkpoint) {
   KW_TRY_STATUS(load_training_state(checkpoint, state_, *policy_.weights, *optimizer_, average()));
   if (has_average()) reference_->weights->publish();
   saved_ = state_.step;
-  observer_.said(fmt::format("going on from {}", checkpoint.string()));
+  if (group_.is_root()) observer_.said(fmt::format("going on from {}", checkpoint.string()));
+  return {};
+}
+
+// Of rank 0.
+Status Run::open_files(bool resume, std::size_t checkpoints) {
+  if (!group_.is_root()) return {};
+  KW_TRY_STATUS(prepare_run_folder(settings_.run, resume, checkpoints, state_.step,
+                                   {{"rl", to_json(settings_)}}));
+  KW_TRY(EventFile events, EventFile::begin(settings_.run, resume, state_.step, wall_time()));
+  events_.emplace(std::move(events));
+  KW_TRY(RlRows rows, RlRows::open(settings_.run, resume, state_.step));
+  rows_.emplace(std::move(rows));
+  return {};
+}
+
+// All ranks have rank 0's weights, whatever files each has read, and know what it has evaluated.
+Status Run::begin_alike() {
+  if (rows_) evaluated_ = rows_->evaluated();
+  if (!ranks_) return {};
+  at::Tensor masters = policy_.weights->masters();
+  ranks_->broadcast(masters, 0);
+  policy_.weights->publish();
+  KW_TRY(const std::vector<std::string> all, group_.exchange(std::to_string(evaluated_)));
+  evaluated_ = std::stoll(all.front());
   return {};
 }
 
 Result<std::unique_ptr<Run>> Run::make(const RlSettings& settings, bool resume,
-                                       RlObserver& observer, const std::stop_token& stop) {
-  set_threads(settings.threads);
+                                       RlObserver& observer, const std::stop_token& stop,
+                                       Group& group) {
+  set_threads(settings.threads, group.launch().local_size);
   KW_TRY(const std::vector<fs::path> all, checkpoints_in(settings.run));
-  std::unique_ptr<Run> run(new Run(settings, observer));
+  std::unique_ptr<Run> run(new Run(settings, observer, group));
   const bool goes_on = resume && !all.empty();
+  Json alike = to_json(settings);
+  alike["--resume"] = resume;
+  alike["newest checkpoint"] = all.empty() ? "" : all.back().filename().string();
+  KW_TRY_STATUS(agree(group, alike));
   KW_TRY_STATUS(run->open_parts(goes_on ? all.back() : fs::path()));
   if (goes_on) KW_TRY_STATUS(run->go_on_from(all.back()));
-  KW_TRY_STATUS(prepare_run_folder(settings.run, resume, all.size(), run->state_.step,
-                                   {{"rl", to_json(settings)}}));
-  KW_TRY(EventFile events, EventFile::begin(settings.run, resume, run->state_.step, wall_time()));
-  run->events_.emplace(std::move(events));
+  KW_TRY_STATUS(run->open_files(resume, all.size()));
   KW_TRY_STATUS(run->open_environment(stop));  // may take long: after all that may be refused
   KW_TRY_STATUS(run->open_scheduler());
-  KW_TRY(RlRows rows, RlRows::open(settings.run, resume, run->state_.step));
-  run->rows_.emplace(std::move(rows));
+  KW_TRY_STATUS(run->begin_alike());
   run->state_.settings = to_json(settings);
   if (!run->state_.updates) run->state_.updates = 0;
   run->publish_weights();
   return run;
+}
+
+Result<bool> Run::stops(const std::stop_token& stop) {
+  if (!ranks_) return stop.stop_requested();
+  KW_TRY(const std::vector<std::string> all,
+         group_.exchange(Json{stop.stop_requested(), state_.seconds}.dump()));
+  bool out = false;
+  for (const std::string& one : all) out = out || Json::parse(one)[0].get<bool>();
+  state_.seconds = Json::parse(all.front())[1].get<double>();
+  return out;
+}
+
+Result<Played> Run::together(const RolloutPlan& whole, Result<std::unique_ptr<RolloutBatch>> mine,
+                             std::int64_t& drawn, const std::stop_token& stop) {
+  if (!mine && (!ranks_ || mine.error().code() != ErrorCode::kCancelled))
+    return tl::unexpected(std::move(mine).error());
+  if (!ranks_) return (*mine)->played();
+  ShareReport report;
+  report.stopped = !mine;
+  report.drawn_tokens = drawn;
+  if (mine) {
+    const Played share = (*mine)->played();
+    report.longest_judgement = share.longest_judgement;
+    report.queued_seconds = share.queued_seconds;
+    (*mine)->add_answers_before(std::numeric_limits<std::int32_t>::max(), report.answers);
+  }
+  KW_TRY(const std::vector<std::string> all, group_.exchange(to_text(report)));
+  ShareReport sum;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    KW_TRY(ShareReport one, share_report(all[rank], fmt::format("rank {}", rank)));
+    sum.stopped = sum.stopped || one.stopped;
+    sum.longest_judgement = std::max(sum.longest_judgement, one.longest_judgement);
+    sum.queued_seconds += one.queued_seconds / static_cast<double>(all.size());
+    sum.drawn_tokens += one.drawn_tokens;
+    sum.answers.merge(one.answers);
+  }
+  if (sum.stopped) return fail(ErrorCode::kCancelled, "interrupted");
+  KW_TRY(Played out, played_from(*environment_, *chat_, engine_->limits().context, whole,
+                                 std::move(sum.answers), stop));
+  out.longest_judgement = sum.longest_judgement;
+  out.queued_seconds = sum.queued_seconds;
+  drawn = sum.drawn_tokens;
+  return out;
 }
 
 // Each pass over the tasks has an order of its own.
@@ -239,22 +330,26 @@ RolloutPlan Run::plan_of(std::int64_t step) const {
 Status Run::evaluate(const std::stop_token& stop) {
   const bool due =
       settings_.eval_every > 0 && (state_.step % settings_.eval_every == 0 || is_over());
-  if (!due || rows_->evaluated() == state_.step) return {};
+  if (!due || evaluated_ == state_.step) return {};
   const auto begin = Clock::now();
   RolloutPlan plan;
   plan.tasks = settings_.held_out;
   plan.samples = settings_.eval_samples;
   plan.sampler = sampler_of({.temperature = settings_.eval_temperature},
                             seed_of(fmt::format("evaluate {}", settings_.seed)));
-  KW_TRY(const Played played, scheduler_->play(std::move(plan), stop));
+  std::int64_t drawn = 0;
+  KW_TRY(const Played played,
+         together(plan, scheduler_->play_batch(share_of(plan, place()), stop), drawn, stop));
   const double took = seconds_since(begin);
+  evaluated_ = state_.step;
+  evaluate_seconds_ = took;
+  if (!group_.is_root()) return {};
   const Json row = evaluation_row(state_.step, played, took);
   KW_TRY_STATUS(rows_->add_episodes(played.records));
   KW_TRY_STATUS(rows_->add_evaluation(row));
   Json means = row;
   means.erase("tasks");
   KW_TRY_STATUS(events_->add(means, wall_time(), "held_out/"));
-  evaluate_seconds_ = took;
   observer_.evaluated(row);
   return {};
 }
@@ -263,7 +358,8 @@ Status Run::evaluate(const std::stop_token& stop) {
 Status Run::begin_rollouts(const std::stop_token& stop) {
   const std::int64_t last = std::min(state_.step + settings_.max_staleness, settings_.steps - 1);
   for (std::int64_t step = state_.step; step <= last; ++step)
-    if (!scheduler_->has_begun(step)) KW_TRY_STATUS(scheduler_->begin(plan_of(step), stop));
+    if (!scheduler_->has_begun(step))
+      KW_TRY_STATUS(scheduler_->begin(share_of(plan_of(step), place()), stop));
   return {};
 }
 
@@ -273,12 +369,15 @@ Result<RlProgress> Run::step(const std::stop_token& stop) {
   const double stood = standstill_.stood().count();
   scheduler_->take_times();  // those of an evaluation
   KW_TRY_STATUS(begin_rollouts(stop));
-  KW_TRY(Played played, scheduler_->finish(state_.step, stop));
+  auto mine = scheduler_->finish_batch(state_.step, stop);
+  const SamplingTimes sampling = scheduler_->take_times();
+  RlProgress out;
+  out.drawn_tokens = sampling.tokens;
+  KW_TRY(Played played, together(plan_of(state_.step), std::move(mine), out.drawn_tokens, stop));
   if (played.without_reward == played.episodes)
     return fail(ErrorCode::kUnavailable, "step {}: no episode has a reward: {}", state_.step + 1,
                 played.failure);
-  KW_TRY_STATUS(rows_->add_episodes(played.records));
-  RlProgress out;
+  if (rows_) KW_TRY_STATUS(rows_->add_episodes(played.records));
   out.episodes = played.episodes;
   out.without_reward = played.without_reward;
   out.failure = played.failure;
@@ -287,10 +386,8 @@ Result<RlProgress> Run::step(const std::stop_token& stop) {
   out.longest_judgement = played.longest_judgement;
   out.queued_seconds = played.queued_seconds;
   out.staleness = staleness_of(played.groups, state_.step);
-  const SamplingTimes sampling = scheduler_->take_times();
   out.sample_seconds = sampling.sampled;
   out.wait_seconds = sampling.waited;
-  out.drawn_tokens = sampling.tokens;
   const double stood_before = standstill_.stood().count();
   const auto trained = Clock::now();
   KW_TRY_STATUS(learn(played, out));
@@ -344,6 +441,7 @@ RlParts Run::parts() {
       head_chunk_tokens(policy_.weights->config().vocabulary, policy_.weights->device().is_cuda());
   out.head.temperature = settings_.temperature;
   out.micro_tokens = settings_.micro_tokens;
+  out.ranks = ranks_.get();
   out.rest = [this] { standstill_.rest(); };
   return out;
 }
@@ -392,7 +490,9 @@ Status Run::learn(Played& played, RlProgress& out) {
   return {};
 }
 
+// Of rank 0.
 Status Run::log(const RlProgress& p) {
+  if (!group_.is_root()) return {};
   const Json line = to_json(p);
   KW_TRY_STATUS(events_->add(line, wall_time()));
   KW_TRY_STATUS(rows_->add_step(line, samples_));
@@ -400,19 +500,37 @@ Status Run::log(const RlProgress& p) {
   return {};
 }
 
+// Of all ranks, what weights of before this step drew for later ones.
+Result<JudgedAnswers> Run::answers_ahead() {
+  JudgedAnswers out = scheduler_->answers_before(static_cast<std::int32_t>(state_.step));
+  if (!ranks_) return out;
+  KW_TRY(const std::vector<std::string> all, group_.exchange(to_jsonl(out)));
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    KW_TRY(JudgedAnswers one, judged_answers_from_jsonl(all[rank], fmt::format("rank {}", rank)));
+    out.merge(one);
+  }
+  return out;
+}
+
 Status Run::save() {
-  state_.ahead = to_jsonl(scheduler_->answers_before(static_cast<std::int32_t>(state_.step)));
+  KW_TRY(const JudgedAnswers ahead, answers_ahead());
+  saved_ = state_.step;
+  if (!group_.is_root()) {
+    at::Tensor first, second;
+    optimizer_->copy_moments(first, second);
+    return {};
+  }
+  state_.ahead = to_jsonl(ahead);
   // Not in the piece of work below: that may wait for a standstill, and this for its end.
   KW_TRY([[maybe_unused]] const fs::path before, writer_.finish());
   const os::Standstill::Working working(standstill_);
-  KW_TRY_STATUS(writer_.begin(state_, *policy_.weights, *optimizer_, average()));
-  saved_ = state_.step;
-  return {};
+  return writer_.begin(state_, *policy_.weights, *optimizer_, average());
 }
 
-// What the environment's loss interrupts is made again: the steps before it are kept.
+// What the environment's loss interrupts is made again: the steps before it are kept. With several
+// ranks the others are still playing: what a checkpoint needs of them is not to be had.
 Result<fs::path> Run::failed(Error error) {
-  if (environment_->alive()) return tl::unexpected(std::move(error));
+  if (ranks_ || environment_->alive()) return tl::unexpected(std::move(error));
   if (state_.step != saved_) KW_TRY_STATUS(save());
   KW_TRY([[maybe_unused]] const fs::path last, writer_.finish());
   return tl::unexpected(std::move(error).with_context(
@@ -421,7 +539,9 @@ Result<fs::path> Run::failed(Error error) {
 
 Result<fs::path> Run::train(const std::stop_token& stop) {
   bool is_saved = false;  // the state as it is
-  while (!stop.stop_requested()) {
+  while (true) {
+    KW_TRY(const bool stops_here, stops(stop));
+    if (stops_here) break;
     const Status evaluated = evaluate(stop);
     if (!evaluated && evaluated.error().code() == ErrorCode::kCancelled) break;
     if (!evaluated) return failed(evaluated.error());
@@ -434,17 +554,21 @@ Result<fs::path> Run::train(const std::stop_token& stop) {
     if (is_saved) KW_TRY_STATUS(save());
   }
   if (!is_saved) KW_TRY_STATUS(save());
-  return writer_.finish();
+  KW_TRY(const fs::path last, writer_.finish());
+  KW_TRY_STATUS(agree(group_, {}));  // rank 0 has written: its failure would be all ranks'
+  return group_.is_root() ? last : fs::path(settings_.run);
 }
 
 }  // namespace
 
 Result<fs::path> run_rl(const RlSettings& settings, bool resume, const std::stop_token& stop,
-                        RlObserver& observer) {
-  return without_exceptions([&]() -> Result<fs::path> {
-    KW_TRY(const std::unique_ptr<Run> run, Run::make(settings, resume, observer, stop));
+                        RlObserver& observer, Group& group) {
+  auto out = without_exceptions([&]() -> Result<fs::path> {
+    KW_TRY(const std::unique_ptr<Run> run, Run::make(settings, resume, observer, stop, group));
     return run->train(stop);
   });
+  if (!out) return tl::unexpected(group.end_with(out.error()));
+  return out;
 }
 
 }  // namespace kw::train

@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "train/parallel/group.h"
 #include "train/rl/rl_progress.h"
 #include "train/rl/rl_settings.h"
 
@@ -38,7 +39,13 @@ class RlObserver {
 // resumed. kAlreadyExists where the folder has checkpoints and `resume` is false; kNotFound where
 // it has none and `resume` is true; kUnavailable where no episode of a step has a reward. Where the
 // gym's process is lost the steps before are saved, and the error says why.
+//
+// group: the ranks that train together, all of which call this (docs/training.md, "Several ranks").
+// Each plays its share of a step's tasks with an environment of its own, and computes its share of
+// the updates; rank 0 alone writes, and the others return the run's folder. Samples are those of
+// one rank. Where one rank fails, all return an error that names it; nothing is saved then.
 Result<std::filesystem::path> run_rl(const RlSettings& settings, bool resume,
-                                     const std::stop_token& stop, RlObserver& observer);
+                                     const std::stop_token& stop, RlObserver& observer,
+                                     Group& group);
 
 }  // namespace kw::train

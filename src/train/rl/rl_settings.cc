@@ -350,6 +350,7 @@ Status check(const RlSettings& s) {
   KW_TRY_STATUS(one_of("matmuls", s.matmuls, {"batch_invariant", "fastest"}));
   KW_TRY_STATUS(at_least("threads", static_cast<double>(s.threads), 0));
   KW_TRY_STATUS(at_least("save_every", static_cast<double>(s.save_every), 1));
+  KW_TRY_STATUS(within("rank_seconds", s.rank_seconds, 1, 1e6));
   return at_least("keep", static_cast<double>(s.keep), 0);
 }
 

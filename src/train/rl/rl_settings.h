@@ -119,9 +119,11 @@ struct RlSettings {
   std::string device = "auto";  // cpu, cuda, or auto: cuda where there is one
   // The sampler on a GPU uses these (docs/engine.md): batch_invariant or fastest.
   std::string matmuls = "batch_invariant";
-  std::int64_t threads = 0;      // of the CPU; 0: all cores
+  std::int64_t threads = 0;      // of the CPU and rank; 0: all cores, shared by the ranks
   std::int64_t save_every = 50;  // steps between checkpoints; the last step is always saved
   std::int64_t keep = 2;         // checkpoints kept; 0: all
+  // With several ranks: the longest time that one waits for the others, judgements included.
+  double rank_seconds = 3600;
 
   // With names that check() knows.
   rollout::AdvantageSettings advantage_settings() const;
@@ -212,6 +214,7 @@ void describe(S& s, Visit&& visit) {
   visit("threads", s.threads);
   visit("save_every", s.save_every);
   visit("keep", s.keep);
+  visit("rank_seconds", s.rank_seconds);
 }
 
 // file: an object with the key "rl", which has keys of describe(), and where the environment is the

@@ -79,6 +79,7 @@ class RlStep {
       const std::size_t begin = order.size() * u / updates, end = order.size() * (u + 1) / updates;
       if (begin < end) update(std::span(order).subspan(begin, end - begin));
     }
+    if (parts_.ranks != nullptr) add_up();
     const auto count = static_cast<double>(std::max<std::int64_t>(out_.updates, 1));
     for (double* mean : {&out_.loss, &out_.policy_loss, &out_.gradient_norm}) *mean /= count;
     out_.feedback_divergence /=
@@ -101,12 +102,51 @@ class RlStep {
            settings_.loss.correction.mode == CorrectionMode::kNone;
   }
 
+  // What the ranks have summed up over their shares.
+  void add_up() {
+    Collectives& ranks = *parts_.ranks;
+    double* const sums[] = {&out_.loss,
+                            &out_.policy_loss,
+                            &out_.clip_share,
+                            &out_.kl,
+                            &out_.teacher_kl,
+                            &out_.entropy,
+                            &out_.mismatch_k1,
+                            &out_.mismatch_k3,
+                            &out_.feedback_divergence,
+                            &out_.observation_loss};
+    std::vector<double> mine;
+    for (const double* one : sums) mine.push_back(*one);
+    mine.push_back(static_cast<double>(out_.tokens));
+    mine.push_back(static_cast<double>(out_.computed));
+    const std::size_t first = mine.size();  // of the ranks' largest differences
+    mine.resize(first + static_cast<std::size_t>(ranks.size()));
+    mine[first + static_cast<std::size_t>(ranks.rank())] = out_.mismatch_largest;
+    const std::vector<double> all = sum_over_ranks(ranks, parts_.weights.device(), mine);
+    for (std::size_t i = 0; i < std::size(sums); ++i) *sums[i] = all[i];
+    out_.tokens = static_cast<std::int64_t>(all[first - 2]);
+    out_.computed = static_cast<std::int64_t>(all[first - 1]);
+    out_.mismatch_largest =
+        *std::max_element(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+  }
+
+  bool is_mine(std::size_t index) const {
+    return parts_.ranks == nullptr || index % static_cast<std::size_t>(parts_.ranks->size()) ==
+                                          static_cast<std::size_t>(parts_.ranks->rank());
+  }
+
+  // The micro-batches of this rank's share.
   std::vector<PackedSamples> packed(std::span<const std::size_t> indices) const {
     std::vector<Sample> chosen;
-    for (const std::size_t index : indices) chosen.push_back(samples_[index].sample);
+    std::vector<std::size_t> mine;
+    for (const std::size_t index : indices) {
+      if (!is_mine(index)) continue;
+      mine.push_back(index);
+      chosen.push_back(samples_[index].sample);
+    }
     std::vector<PackedSamples> out = pack(chosen, parts_.micro_tokens);
     for (PackedSamples& one : out)
-      for (std::size_t& index : one.samples) index = indices[index];
+      for (std::size_t& index : one.samples) index = mine[index];
     return out;
   }
 

@@ -11,6 +11,7 @@
 #include "train/model/lm_head.h"
 #include "train/model/weights.h"
 #include "train/optimizer/optimizer.h"
+#include "train/parallel/collectives.h"
 #include "train/rl/policy_samples.h"
 
 namespace kw::train {
@@ -48,6 +49,7 @@ struct RlParts {
   // The teacher that reads feedback; null: the policy as it is.
   const Decoder* feedback_teacher = nullptr;
   const Weights* feedback_weights = nullptr;
+  Collectives* ranks = nullptr;  // null: this process trains alone
   // Called between micro-batches: there the step may stand still.
   std::function<void()> rest = [] {};
 };
@@ -75,7 +77,9 @@ struct RlStepSettings {
   double observation = 0;
 };
 
-// The same samples and settings give the same bits, with the same number of threads. samples: all
+// The same samples and settings give the same bits, with the same number of threads and ranks. Of
+// several ranks all call it with the same samples, each computes its share of them, and all get the
+// same result. samples: all
 // or none with cutoffs, with which log-probabilities are those of the truncated distribution.
 // Neither feedback nor observations beside a teacher_loss (KW_CHECK).
 RlStepResult rl_step(const RlParts& parts, std::span<const PolicySample> samples,

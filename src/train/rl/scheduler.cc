@@ -62,17 +62,29 @@ Status Scheduler::begin(RolloutPlan plan, const std::stop_token& stop) {
   return {};
 }
 
-Result<Played> Scheduler::play(RolloutPlan plan, const std::stop_token& stop) {
+Result<std::unique_ptr<RolloutBatch>> Scheduler::play_batch(RolloutPlan plan,
+                                                            const std::stop_token& stop) {
   plan.step = kAlone;
   KW_TRY_STATUS(begin(std::move(plan), stop));
-  return finish(kAlone, stop);
+  return finish_batch(kAlone, stop);
 }
 
-Result<Played> Scheduler::finish(std::int64_t step, const std::stop_token& stop) {
+Result<std::unique_ptr<RolloutBatch>> Scheduler::finish_batch(std::int64_t step,
+                                                              const std::stop_token& stop) {
   KW_TRY_STATUS(run(step, stop));
   // A lost environment says nothing of the answers that it failed to judge.
   KW_TRY_STATUS(parts_.environment.alive());
-  return batches_.extract(step).mapped()->played();
+  return std::move(batches_.extract(step).mapped());
+}
+
+Result<Played> Scheduler::play(RolloutPlan plan, const std::stop_token& stop) {
+  KW_TRY(const std::unique_ptr<RolloutBatch> batch, play_batch(std::move(plan), stop));
+  return batch->played();
+}
+
+Result<Played> Scheduler::finish(std::int64_t step, const std::stop_token& stop) {
+  KW_TRY(const std::unique_ptr<RolloutBatch> batch, finish_batch(step, stop));
+  return batch->played();
 }
 
 // -1: none.

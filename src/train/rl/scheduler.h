@@ -74,6 +74,10 @@ class Scheduler {
   Result<Played> finish(std::int64_t step, const std::stop_token& stop);
   // Plays episodes on their own, in front of all steps that have begun.
   Result<Played> play(RolloutPlan plan, const std::stop_token& stop);
+  // The same, with the episodes themselves.
+  Result<std::unique_ptr<RolloutBatch>> finish_batch(std::int64_t step,
+                                                     const std::stop_token& stop);
+  Result<std::unique_ptr<RolloutBatch>> play_batch(RolloutPlan plan, const std::stop_token& stop);
 
   // All that weights before `version` drew for steps that finish() has not given: what a process
   // that goes on from these weights cannot draw again.

@@ -14,6 +14,7 @@
 #include "lm/testing/fake_engine.h"
 #include "lm/tokenizer/testing/small_tokenizer.h"
 #include "train/rl/played.h"
+#include "train/rl/rank_share.h"
 
 namespace kw::train {
 namespace {
@@ -450,6 +451,50 @@ TEST_F(Scheduling, AnEvaluationLeavesLaterStepsAlone) {
     EXPECT_EQ(want.empty() ? text : want, text);
     want = text;
   }
+}
+
+// Two turns, and one answer without a reward.
+TEST_F(Scheduling, RanksThatPlayTheirSharesKnowAllEpisodes) {
+  const Script script = [](const std::string& task, int turn,
+                           const Answer& answer) -> Result<Step> {
+    if (turn == 1 && task == "b" && answer.text.size() % 2 == 0)
+      return fail(ErrorCode::kInvalidArgument, "not judged");
+    Step out = paid(static_cast<double>(answer.text.size()));
+    out.done = turn == 1;
+    if (!out.done) out.next = {{{"user", "again"}}, false};
+    return out;
+  };
+  const std::vector<std::string> tasks{"a", "b", "a"};
+  World whole(*this, script, settings());
+  ASSERT_TRUE(whole.begin(6, tasks));
+  const auto want = whole.finish(6);
+  ASSERT_TRUE(want) << want.error().message();
+  JudgedAnswers answers;
+  for (int rank = 0; rank < 2; ++rank) {
+    World world(*this, script, settings());
+    ASSERT_TRUE(world.scheduler.begin(share_of(plan(6, tasks), {rank, 2}), {}));
+    world.engine.weights_changed(6);
+    const auto batch = world.scheduler.finish_batch(6, {});
+    ASSERT_TRUE(batch) << batch.error().message();
+    (*batch)->add_answers_before(100, answers);
+  }
+  int asked = 0;
+  ScriptedEnvironment other([&asked](const std::string&, int, const Answer&) -> Result<Step> {
+    ++asked;
+    return fail(ErrorCode::kInternal, "asked again");
+  });
+  JudgedAnswers some = answers;
+  const auto played = played_from(other, chat_, 200, plan(6, tasks), std::move(answers), {});
+  ASSERT_TRUE(played) << played.error().message();
+  EXPECT_EQ(text_of(*played), text_of(*want));
+  EXPECT_EQ(played->episodes, 9);
+  EXPECT_EQ(played->without_reward, want->without_reward);
+  EXPECT_GT(want->without_reward, 0);
+  EXPECT_EQ(asked, 0);
+  some.erase(some.begin());
+  const auto missing = played_from(other, chat_, 200, plan(6, tasks), std::move(some), {});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message(), "turn 1 of episode 76 was told by no rank");
 }
 
 }  // namespace
