@@ -125,7 +125,7 @@ def check_same_rl(one, other, tolerance, steps):
     (episodes, rows), (others, other_rows) = rl_files(one), rl_files(other)
     first = rows[0]["episodes_bytes"]
     assert (one / "episodes.jsonl").read_bytes()[:first] == (other / "episodes.jsonl").read_bytes()[:first], "the first step's episodes differ"
-    assert len(episodes) == len(others) and len(rows) == len(other_rows) == steps
+    assert (len(episodes), len(rows), steps) == (len(others), len(other_rows), len(rows)), (len(episodes), len(others), len(rows), len(other_rows))
     worst = 0
     for a, b in zip(rows, other_rows, strict=True):
         assert a["episodes"] == b["episodes"] and a["updates"] == b["updates"], (a, b)

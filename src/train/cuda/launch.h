@@ -29,6 +29,10 @@ T checked(Result<T> result) {
   return std::move(*result);
 }
 
+inline void checked(const Status& status) {
+  TORCH_CHECK(status, status.error().message());
+}
+
 // 0 for an undefined tensor: the kernels' null.
 inline DevicePointer address(const at::Tensor& x) {
   if (!x.defined()) return 0;
@@ -39,8 +43,7 @@ inline DevicePointer address(const at::Tensor& x) {
 template <typename... Args>
 void launch(const Function& function, const LaunchShape& shape, const Args&... args) {
   static const kw::cuda::Stream default_stream;
-  const Status status = function.launch(default_stream, shape, args...);
-  TORCH_CHECK(status, status.error().message());
+  checked(function.launch(default_stream, shape, args...));
 }
 template <typename... Args>
 void launch(const Function& function, std::int64_t blocks, unsigned threads, const Args&... args) {

@@ -26,10 +26,6 @@ using kw::cuda::Stream;
 constexpr std::int64_t kComparedEvery = 61;  // rows of results that are compared
 constexpr int kTimedRuns = 2;
 
-void check(const Status& status) {
-  TORCH_CHECK(status, status.error().message());
-}
-
 auto key_of(const LtShape& s) {
   return std::tuple(s.rows, s.n, s.k, s.narrow, s.adds, s.x_transposed, s.w_transposed);
 }
@@ -138,10 +134,10 @@ double Matmuls::time(const LtShape& shape, const LtAlgorithm& way, const Operand
   double fastest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kTimedRuns; ++i) {
     const Event begin = checked(Event::make()), end = checked(Event::make());
-    check(stream_.record(begin));
-    check(run(shape, way, in, y));
-    check(stream_.record(end));
-    check(end.synchronize());
+    checked(stream_.record(begin));
+    checked(run(shape, way, in, y));
+    checked(stream_.record(end));
+    checked(end.synchronize());
     fastest = std::min(fastest, checked(kw::cuda::elapsed_ms(begin, end)));
   }
   return fastest;
@@ -187,7 +183,7 @@ bool Matmuls::multiply(const Operand& x, const Operand& w, const at::Tensor& y, 
   // The ways of this many tokens do not do fewer.
   auto exact = LtMatmul::make(*lt_, shape);
   if (!exact) return false;
-  check(exact->run(0, in.x, in.w, place(y), stream_));
+  checked(exact->run(0, in.x, in.w, place(y), stream_));
   return true;
 }
 

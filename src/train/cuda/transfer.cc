@@ -20,10 +20,6 @@ using kw::cuda::Stream;
 constexpr std::size_t kRingBytes = 16ULL << 20U;  // of one of two
 constexpr std::size_t kMaxNumbers = 64;
 
-void check_driver(const Status& status) {
-  TORCH_CHECK(status, status.error().message());
-}
-
 // Page-locked memory in two halves. A half is written again when the copies from it are done.
 class UploadRing {
  public:
@@ -39,9 +35,9 @@ class UploadRing {
   const std::byte* keep(const void* bytes, std::size_t count) {
     KW_CHECK(count <= kRingBytes);
     if (used_ + count > kRingBytes) {
-      check_driver(stream_.record(halves_[at_].read));
+      checked(stream_.record(halves_[at_].read));
       at_ = 1 - at_;
-      check_driver(halves_[at_].read.synchronize());
+      checked(halves_[at_].read.synchronize());
       used_ = 0;
     }
     std::byte* const place = halves_[at_].memory.data() + used_;
@@ -69,8 +65,8 @@ at::Tensor upload(const at::Tensor& host) {
   // Never destroyed: the driver may have gone before this library's objects do.
   static auto* const ring = new UploadRing();
   const at::Tensor out = at::empty(host.sizes(), host.options().device(at::Device(at::kCUDA, 0)));
-  check_driver(ring->stream().copy(address(out), ring->keep(host.const_data_ptr(), host.nbytes()),
-                                   host.nbytes()));
+  checked(ring->stream().copy(address(out), ring->keep(host.const_data_ptr(), host.nbytes()),
+                            host.nbytes()));
   return out;
 }
 
@@ -99,13 +95,13 @@ DeferredNumbers::DeferredNumbers(const at::Tensor& values)
   }
   if (place_ == nullptr) place_ = std::make_shared<Place>();
   const Stream stream;  // torch's
-  check_driver(stream.copy(place_->memory.data(), address(values), values.nbytes()));
-  check_driver(stream.record(place_->written));
+  checked(stream.copy(place_->memory.data(), address(values), values.nbytes()));
+  checked(stream.record(place_->written));
 }
 
 std::vector<double> DeferredNumbers::wait() {
   if (place_ == nullptr) return std::exchange(known_, {});
-  check_driver(place_->written.synchronize());
+  checked(place_->written.synchronize());
   const auto* first = place_->memory.as<double>();
   std::vector<double> out(first, first + count_);
   place_.reset();

@@ -223,9 +223,7 @@ Status Run::open_files(bool resume, std::size_t checkpoints) {
 Status Run::begin_alike() {
   if (rows_) evaluated_ = rows_->evaluated();
   if (!ranks_) return {};
-  at::Tensor masters = policy_.weights->masters();
-  ranks_->broadcast(masters, 0);
-  policy_.weights->publish();
+  optimizer_->begin_alike();
   KW_TRY(const std::vector<std::string> all, group_.exchange(std::to_string(evaluated_)));
   evaluated_ = std::stoll(all.front());
   return {};
@@ -516,8 +514,7 @@ Status Run::save() {
   KW_TRY(const JudgedAnswers ahead, answers_ahead());
   saved_ = state_.step;
   if (!group_.is_root()) {
-    at::Tensor first, second;
-    optimizer_->copy_moments(first, second);
+    optimizer_->give_state();
     return {};
   }
   state_.ahead = to_jsonl(ahead);

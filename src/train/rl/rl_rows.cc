@@ -1,5 +1,6 @@
 #include "train/rl/rl_rows.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,21 +15,24 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kEpisodes = "episodes.jsonl";
+constexpr const char* kEvaluations = "evaluations.jsonl";
 
 std::string line_of(const Json& row) {
   return row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// The length of episodes.jsonl when the last step that is kept ended; 0 before the first step,
-// nullopt where the steps do not say it.
-Result<std::optional<std::uint64_t>> bytes_of_episodes(const fs::path& metrics) {
-  KW_TRY(const std::string text, os::read_file(metrics, std::size_t{1} << 32U));
+constexpr const char* kEpisodesBytes = "episodes_bytes";
+
+// The length of episodes.jsonl when the last row of a file was written; 0 before the first one,
+// nullopt where the rows do not say it.
+Result<std::optional<std::uint64_t>> bytes_of_episodes(const fs::path& rows) {
+  KW_TRY(const std::string text, os::read_file(rows, std::size_t{1} << 32U));
   std::optional<std::uint64_t> out = 0;
   for (const std::string& line : split(text, '\n')) {
     const auto parsed = parse_json(line);
     if (!parsed || !parsed->is_object()) continue;
     out.reset();
-    if (parsed->contains("episodes_bytes")) out = parsed->value("episodes_bytes", std::uint64_t{0});
+    if (parsed->contains(kEpisodesBytes)) out = parsed->value(kEpisodesBytes, std::uint64_t{0});
   }
   return out;
 }
@@ -49,7 +53,7 @@ Result<std::int64_t> last_step_of(const fs::path& file) {
 Result<RlRows> RlRows::open(fs::path folder, bool resume, std::int64_t step) {
   RlRows out(std::move(folder));
   KW_TRY_STATUS(keep_steps(out.folder_ / "samples.jsonl", step));
-  const fs::path evaluations = out.folder_ / "evaluations.jsonl";
+  const fs::path evaluations = out.folder_ / kEvaluations;
   KW_TRY_STATUS(keep_steps(evaluations, resume ? step : -1));
   KW_TRY(out.evaluated_, last_step_of(evaluations));
   if (resume) KW_TRY_STATUS(out.cut_episodes());
@@ -61,7 +65,13 @@ Status RlRows::cut_episodes() const {
   const fs::path path = folder_ / kEpisodes;
   std::error_code error;
   if (!fs::exists(path, error)) return {};
-  KW_TRY(const std::optional<std::uint64_t> kept, bytes_of_episodes(folder_ / "metrics.jsonl"));
+  KW_TRY(std::optional<std::uint64_t> kept, bytes_of_episodes(folder_ / "metrics.jsonl"));
+  // An evaluation that is not made again keeps its episodes.
+  const fs::path evaluations = folder_ / kEvaluations;
+  if (kept && fs::exists(evaluations, error)) {
+    KW_TRY(const std::optional<std::uint64_t> evaluated, bytes_of_episodes(evaluations));
+    kept = std::max(*kept, evaluated.value_or(0));
+  }
   if (kept && *kept < fs::file_size(path, error)) fs::resize_file(path, *kept, error);
   if (error)
     return fail(ErrorCode::kPermissionDenied, "cannot cut {}: {}", path.string(), error.message());
@@ -88,16 +98,20 @@ Status RlRows::add_episodes(const std::vector<environment::Record>& records) {
   return {};
 }
 
-Status RlRows::add_evaluation(const Json& row) {
-  KW_TRY_STATUS(append("evaluations.jsonl", {row}));
+std::uint64_t RlRows::episode_bytes() const {
+  std::error_code unknown;
+  const std::uintmax_t bytes = fs::file_size(folder_ / kEpisodes, unknown);
+  return unknown ? 0 : bytes;
+}
+
+Status RlRows::add_evaluation(Json row) {
+  row[kEpisodesBytes] = episode_bytes();
   evaluated_ = row.value("step", evaluated_);
-  return {};
+  return append(kEvaluations, {std::move(row)});
 }
 
 Status RlRows::add_step(Json line, const std::vector<Json>& samples) {
-  std::error_code unknown;
-  const std::uintmax_t bytes = fs::file_size(folder_ / kEpisodes, unknown);
-  line["episodes_bytes"] = unknown ? 0 : bytes;
+  line[kEpisodesBytes] = episode_bytes();
   // The step's own line comes last: a resume cuts by it.
   KW_TRY_STATUS(append("samples.jsonl", samples));
   return append("metrics.jsonl", {std::move(line)});

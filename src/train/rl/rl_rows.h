@@ -24,14 +24,16 @@ class RlRows {
   // Steps before the latest evaluation; -1: there is none.
   std::int64_t evaluated() const { return evaluated_; }
   Status add_episodes(const std::vector<environment::Record>& records);
-  Status add_evaluation(const Json& row);
-  // line: of metrics.jsonl, which gets the length of episodes.jsonl.
+  // row: of evaluations.jsonl, which gets the length of episodes.jsonl.
+  Status add_evaluation(Json row);
+  // line: of metrics.jsonl, which gets that length too.
   Status add_step(Json line, const std::vector<Json>& samples);
 
  private:
   explicit RlRows(std::filesystem::path folder) : folder_(std::move(folder)) {}
   Status append(const char* name, const std::vector<Json>& rows) const;
   Status cut_episodes() const;
+  std::uint64_t episode_bytes() const;
 
   std::filesystem::path folder_;
   std::ofstream episodes_;
