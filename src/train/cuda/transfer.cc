@@ -66,7 +66,7 @@ at::Tensor upload(const at::Tensor& host) {
   static auto* const ring = new UploadRing();
   const at::Tensor out = at::empty(host.sizes(), host.options().device(at::Device(at::kCUDA, 0)));
   checked(ring->stream().copy(address(out), ring->keep(host.const_data_ptr(), host.nbytes()),
-                            host.nbytes()));
+                              host.nbytes()));
   return out;
 }
 
