@@ -1,7 +1,9 @@
-"""kernelwright launch ray with a real Ray cluster of several nodes on this machine: a node dies in the middle of a judgement, the server
-comes back elsewhere, and nothing is left at the end. By hand, or by clients/python/tests/check_integrations.py.
+"""kernelwright launch ray with a real Ray cluster of several nodes on this machine: a node dies in the middle of a judgement, a model
+server and its node die, the server comes back elsewhere, and nothing is left at the end. By hand, or by
+clients/python/tests/check_integrations.py.
 
-usage: ray_test.py BIN   (BIN: folder of the programs; this Python has Ray)
+usage: ray_test.py BIN   (BIN: folder of the programs; this Python has Ray). Without BIN/kw_lm_probe, which makes a model, there is no
+model server.
 exit: 0 fine, 1 not, 77 without Ray"""
 
 import json
@@ -21,7 +23,11 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "lm"))
+from tiny_model import make_model  # noqa: E402
+
 PROGRAM = pathlib.Path(sys.argv[1]).resolve() / "kernelwright"
+PROBE = PROGRAM.with_name("kw_lm_probe")
 PATIENCE_SECONDS = 60
 RELU = """#include "problem.h"
 extern "C" void run(const float* x, float* y, int64_t N) {{
@@ -39,30 +45,40 @@ def until(condition, what):
     raise AssertionError(f"never came: {what}")
 
 
-def pids_of(word):
-    """Of our workers' programs that have it on their command line."""
-    out = []
+def programs(name):
+    """Process numbers and command lines of our programs with this name."""
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
+            words = path.read_bytes().decode().split("\0")
+        except (OSError, UnicodeDecodeError):
             continue
-        if words[0].endswith(b"/kernelwright-service") and word.encode() in words and b"worker" in words:
-            out.append(int(path.parent.name))
-    return out
+        if words[0].endswith(f"/{name}"):
+            yield int(path.parent.name), words
+
+
+def pids_of(worker):
+    """Of our workers' programs with this name."""
+    return [pid for pid, words in programs("kernelwright-service") if worker in words and "worker" in words]
+
+
+def model_pids(folder):
+    """Of servers of a model in this folder, and of their engines."""
+    return [pid for name in ("kernelwright-model", "kernelwright-lm") for pid, words in programs(name) if any(str(folder) in word for word in words)]
 
 
 class Service:
     """A launch over a cluster, and commands that ask it."""
 
-    def __init__(self, folder, address, workers):
+    def __init__(self, folder, address, workers, model=None):
         self.folder = folder
+        options = ["--model", model, "--model-cpus", "1", "--model-memory", "100MiB", "--model-option=--slots=2"] if model else []
         self.errors = open(folder / "launch.err", "w+")
         self.process = subprocess.Popen(
             [PROGRAM, "launch", "ray", "--folder", folder / "judge", "--ray-address", address, "--python", sys.executable, "--host", "127.0.0.1",
-             "--workers", str(workers), "--cpus", "1", "--memory", "100MiB", "--lease", "3"],
+             "--workers", str(workers), "--cpus", "1", "--memory", "100MiB", "--lease", "3", *options],
             stdout=subprocess.DEVNULL, stderr=self.errors)
         self.address = folder / "judge" / "server.json"
+        self.model_address = folder / "judge" / "model-1.json"
         until(lambda: self.address.exists() or self.process.poll() is not None, "server.json")
         self.environment = {**os.environ, "KERNELWRIGHT_API_KEY": (folder / "judge" / "token").read_text().strip()}
 
@@ -77,6 +93,17 @@ class Service:
         out, errors = evaluation.communicate(timeout=PATIENCE_SECONDS)
         assert '"outcome":"passed"' in out, out[-2000:] + errors[-2000:]
 
+    def generate(self):
+        """A process that asks the model server, which may come later."""
+        words = [PROGRAM, "generate", "--model", self.model_address, "--model-name", "model", "--chat", "a", "--max-tokens", "8", "--seed", "1",
+                 "--temperature", "0", "--tries", "100"]
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+
+    def answer(self, generation):
+        out, errors = generation.communicate(timeout=PATIENCE_SECONDS)
+        assert generation.returncode == 0, errors
+        return out
+
     def leased_by(self):
         """Names of the workers that have a task."""
         done = subprocess.run([PROGRAM, "queue", "--server", self.address, "--json"], capture_output=True, text=True, env=self.environment)
@@ -87,6 +114,29 @@ class Service:
         return text in (self.folder / "launch.err").read_text()
 
 
+def check_model_server(service, cluster, nodes, node, model):
+    """It is killed, and then its node; `nodes` becomes those that live. Clients follow its address file."""
+    until(service.model_address.exists, "model-1.json")
+    first = service.answer(service.generate())
+    assert first, "no answer of the model"
+    for what in ("server", "node"):
+        address = service.model_address.read_text()
+        (old,) = [pid for pid, words in programs("kernelwright-model") if str(model) in words]
+        if what == "server":
+            os.kill(old, signal.SIGKILL)
+        else:
+            lost = next(each for each in nodes if is_ancestor(each.all_processes["raylet"][0].process.pid, old))
+            nodes.remove(lost)
+            cluster.remove_node(lost, allow_graceful=False)
+        until(lambda: not pathlib.Path(f"/proc/{old}").exists(), f"the end of the model's {what}")
+        generation = service.generate()
+        if what == "node":
+            nodes.append(cluster.add_node(**node, num_cpus=1))
+        assert service.answer(generation) == first, f"another answer after the loss of the {what}"
+        assert service.model_address.read_text() != address, "the same address"
+    print("a model server was found by its file, and again after it and then its node had died")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -95,12 +145,15 @@ def main():
         cluster = Cluster(initialize_head=True, head_node_args={**node, "num_cpus": 0})
         service = None
         try:
-            nodes = [cluster.add_node(**node, num_cpus=1) for _ in range(2)]
-            service = Service(folder, cluster.address, 2)
+            model = make_model(PROBE, folder / "model") if PROBE.exists() else None
+            nodes = [cluster.add_node(**node, num_cpus=1) for _ in range(3 if model else 2)]
+            service = Service(folder, cluster.address, 2, model)
             service.passes(service.evaluate("0", "--no-timing"))
-            assert service.said("a Ray cluster of 3 nodes"), "no word of the cluster"
+            assert service.said(f"a Ray cluster of {len(nodes) + 1} nodes"), "no word of the cluster"
             until(lambda: pids_of("worker-1") and pids_of("worker-2"), "two workers")
             print("judged by a worker that Ray has placed")
+            if model:
+                check_model_server(service, cluster, nodes, node, model)
 
             # The node of the worker that judges dies. Its task goes to another worker, which is there or comes.
             evaluation = service.evaluate("0.0f")
@@ -125,7 +178,7 @@ def main():
 
             service.process.terminate()
             assert service.process.wait(30) == 0, service.process.returncode
-            until(lambda: not pids_of("worker-1") and not pids_of("worker-2"), "the end of all workers")
+            until(lambda: not pids_of("worker-1") and not pids_of("worker-2") and not model_pids(folder), "the end of all programs")
             print("nothing is left: fine")
         except BaseException:
             print((folder / "launch.err").read_text()[-4000:] if (folder / "launch.err").exists() else "", file=sys.stderr)

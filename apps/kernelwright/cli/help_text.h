@@ -86,7 +86,7 @@ The jobs' numbers go to stdout: server, workers, model servers. Clients take DIR
 
 inline constexpr const char* kLaunchRayFooter = R"(
 The server's URL goes to stdout. Clients take DIR/server.json for the URL and DIR/token for the token. What dies starts again, on other nodes if need be.
-Every node has this program and its Python at the same path. Ctrl-C (or SIGTERM) ends all. docs/launch.md says more.
+Every node has this program, its Python and the model at the same path. Ctrl-C (or SIGTERM) ends all. docs/launch.md says more.
 
   ray start --head
   kernelwright launch ray --folder judge --workers 8 --gpus 1)";

@@ -98,7 +98,7 @@ void add_slurm(CLI::App& launch, LaunchSlurmCommand& slurm, const AddCommand& ad
 
 void add_ray(CLI::App& launch, LaunchRayCommand& ray, const AddCommand& add) {
   CLI::App& r = *add(
-      launch, "ray", "a server here, its workers as actors of a Ray cluster",
+      launch, "ray", "a server here, workers and model servers as actors of a Ray cluster",
       [&ray] { return ray; }, kLaunchRayFooter);
   text(r, "--folder", ray.folder, "DIR", "of this machine: for tasks, tokens and server.json")
       ->required();
@@ -111,6 +111,11 @@ void add_ray(CLI::App& launch, LaunchRayCommand& ray, const AddCommand& add) {
   number(r, "--gpus", ray.gpus, "N", "of each")->group(workers);
   text(r, "--memory", ray.memory, "SIZE", "of each")->group(workers);
   add_isolation(r, ray.isolation)->group(workers);
+  add_models(r, ray.models);
+  const char* const models = "Model servers";
+  number(r, "--model-cpus", ray.model_cpus, "N", "of each")->group(models);
+  number(r, "--model-gpus", ray.model_gpus, "N", "of each")->group(models);
+  text(r, "--model-memory", ray.model_memory, "SIZE", "of each")->group(models);
   const char* const server = "Server";
   text(r, "--host", ray.host, "ADDRESS", "to listen on")->group(server);
   number(r, "--port", ray.port, "N", "0: any free one")->group(server);
@@ -184,6 +189,9 @@ Status check_ray(const LaunchRayCommand& ray) {
   KW_TRY_STATUS(check_range("--jobs", ray.jobs, 1, 1024));
   KW_TRY_STATUS(check_range("--cpus", ray.cpus, 1, 4096));
   KW_TRY_STATUS(check_range("--gpus", ray.gpus, 0, 64));
+  KW_TRY_STATUS(check_range("--model-cpus", ray.model_cpus, 1, 4096));
+  KW_TRY_STATUS(check_range("--model-gpus", ray.model_gpus, 0, 64));
+  KW_TRY_STATUS(check_models(ray.models));
   KW_TRY_STATUS(check_range("--port", ray.port, 0, 65535));
   KW_TRY_STATUS(check_range("--lease", ray.lease_seconds, 0.5, 3600));
   KW_TRY_STATUS(check_tls_files(ray.tls_certificate, ray.tls_key));

@@ -6,14 +6,15 @@
 
 namespace kw::front {
 
-// One server and its workers as processes of this machine.
-// Processes or jobs with serve-model, each with an address file of its own, model-1.json and so on.
+// Processes, jobs or actors with serve-model, each with an address file of its own, model-1.json
+// and so on.
 struct ModelServers {
   std::string model;  // a Hugging Face folder; empty: there are none
   int count = 1;
   std::vector<std::string> options;  // of serve-model, "--device=cuda"
 };
 
+// One server and its workers as processes of this machine.
 struct LaunchLocalCommand {
   std::string data;  // folder of the tasks and of server.json
   int workers = 1;
@@ -48,7 +49,7 @@ struct LaunchSlurmCommand {
   std::string model_memory = "32GiB", model_gres;
 };
 
-// A server on this machine, and workers as actors of a Ray cluster.
+// A server on this machine; workers and model servers as actors of a Ray cluster.
 struct LaunchRayCommand {
   std::string folder;            // of the tasks, tokens and server.json, on this machine
   std::string address = "auto";  // of the cluster; auto: the one that this machine is part of
@@ -61,6 +62,10 @@ struct LaunchRayCommand {
   // Each worker.
   int workers = 1, jobs = 1, cpus = 4, gpus = 0;
   std::string memory = "8GiB", isolation = "none";
+  // Each model server.
+  ModelServers models;
+  int model_cpus = 8, model_gpus = 0;
+  std::string model_memory = "32GiB";
 };
 
 }  // namespace kw::front

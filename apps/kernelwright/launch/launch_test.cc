@@ -213,11 +213,13 @@ TEST_F(Launch, WithoutSlurmTheErrorSaysSo) {
   EXPECT_THAT(console.err_text, HasSubstr("sbatch, a program of Slurm: cannot run sbatch"));
 }
 
+const RayPrograms kRayPrograms{"/opt/kw/python/ray_actors.py", "/opt/kw/kernelwright-model"};
+
 TEST(LaunchRay, StartsAServerAndTheKeeperOfActors) {
   LaunchRayCommand command;
   command.workers = 8;
   command.gpus = 1;
-  auto processes = ray_processes(command, kPaths, "/opt/kw/python/ray_workers.py");
+  auto processes = ray_processes(command, kPaths, kRayPrograms);
   ASSERT_TRUE(processes.has_value());
   ASSERT_EQ(processes->size(), 2U);
   EXPECT_TRUE((*processes)[0].prints_when_ready);
@@ -227,16 +229,32 @@ TEST(LaunchRay, StartsAServerAndTheKeeperOfActors) {
       "/shared/judge/tokens --lease 30 --address-file /shared/judge/server.json --self-signed");
   EXPECT_EQ(
       fmt::format("{}", fmt::join((*processes)[1].argv, " ")),
-      "python3 /opt/kw/python/ray_workers.py --address auto --workers 8 --cpus 4 --gpus 1 --memory "
-      "8589934592 --server /shared/judge/server.json --token /shared/judge/token --env "
+      "python3 /opt/kw/python/ray_actors.py --address auto --count 8 --cpus 4 --gpus 1 --memory "
+      "8589934592 --token /shared/judge/token --server /shared/judge/server.json --env "
       "KW_PYTHON=/opt/kw/python -- /opt/kw/kernelwright worker --jobs 1 --isolation-at-least none");
   command.tls_certificate = "a.crt";
   command.tls_key = "a.key";
   command.public_name = "head";
-  processes = ray_processes(command, kPaths, "ray_workers.py");
+  processes = ray_processes(command, kPaths, kRayPrograms);
   EXPECT_THAT(fmt::format("{}", fmt::join((*processes)[0].argv, " ")),
               AllOf(HasSubstr(" --public-name head --tls-certificate a.crt --tls-key a.key"),
                     Not(HasSubstr("self-signed"))));
+}
+
+TEST(LaunchRay, StartsTheKeeperOfModelServers) {
+  LaunchRayCommand command;
+  command.models = {"/shared/models/Qwen", 2, {"--device=cuda"}};
+  command.model_gpus = 1;
+  const auto processes = ray_processes(command, kPaths, kRayPrograms);
+  ASSERT_TRUE(processes.has_value());
+  ASSERT_EQ(processes->size(), 3U);
+  EXPECT_FALSE((*processes)[2].prints_when_ready);
+  EXPECT_EQ(
+      fmt::format("{}", fmt::join((*processes)[2].argv, " ")),
+      "python3 /opt/kw/python/ray_actors.py --address auto --count 2 --cpus 8 --gpus 1 --memory "
+      "34359738368 --token /shared/judge/token --addresses /shared/judge -- "
+      "/opt/kw/kernelwright-model serve-model --model /shared/models/Qwen --grace 12 "
+      "--device=cuda");
 }
 
 TEST_F(Launch, RayIsLookedForFirst) {
@@ -245,6 +263,10 @@ TEST_F(Launch, RayIsLookedForFirst) {
            {"--memory", "lots", "--memory"},
            {"--workers", "0", "--workers: 0 is not between"},
            {"--gpus", "-1", "--gpus"},
+           {"--model-memory", "lots", "--model-memory"},
+           {"--model-gpus", "-1", "--model-gpus"},
+           {"--model-servers", "0", "--model-servers: 0 is not between"},
+           {"--model-option", "--slots=4", "--model-option needs --model"},
            {"--tls-key", "a.key", "go together"},
            {"--isolation-at-least", "most", "--isolation-at-least"},
            {"--python", "no-such-python", "--python: cannot run no-such-python"}}) {

@@ -1,16 +1,20 @@
-"""Keeps workers of a service as actors of a Ray cluster. `kernelwright launch ray` starts it with a Python that has Ray.
+"""Keeps workers of a service, or servers of a model, as actors of a Ray cluster. `kernelwright launch ray` starts it with a Python
+that has Ray.
 
 Theory of operation: an actor starts the program PROGRAM on a node that has room for it, and waits for its end. Where the node, the
 actor or the program ends, another actor takes its place, as soon as a node has room. Nodes need not share a folder: this process reads
-the server's address file and the token here, and the actors write them to a file of their own and to the program's environment. A
-server that moves is told to all actors. SIGTERM ends the programs, which give back what they have, and then this process; where this
-process is killed, Ray ends the actors, and the kernel the programs."""
+the token here, and the actors write it to the program's environment. Workers need the service's address: this process reads its file
+here, the actors write it to a file of their own, and a service that moves is told to all actors. Model servers have addresses: they
+listen at their node's address in the cluster and write a file there, which the actor reads, and this process writes what it says to a
+file here. SIGTERM ends the programs, which give back or finish what they have, and then this process; where this process is killed,
+Ray ends the actors, and the kernel the programs."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import dataclasses
+import json
 import os
 import pathlib
 import signal
@@ -21,10 +25,11 @@ LOOK_SECONDS = 0.5  # at the address file
 GRACE_SECONDS = 15.0  # from SIGTERM to SIGKILL of a program
 
 
-class Worker:
+class Program:
     """The actor: one program. Ray sends the class by value, so that nodes need not have this file."""
 
     def __init__(self, command: list[str], environment: dict[str, str]):
+        """environment: beside the actor's own."""
         import ctypes
         import tempfile
 
@@ -33,15 +38,23 @@ class Worker:
         self._command, self._environment = command, environment
         self._process: asyncio.subprocess.Process | None = None
 
-    async def run(self, address: str) -> int:
-        """Until the program ends: its exit code, or the negative signal."""
+    async def work(self, name: str, address: str) -> int:
+        """Runs a worker of the service at that address until it ends: its exit code, or the negative signal."""
         await self.follow(address)
-        inherited = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}  # Ray sets it
-        self._process = await asyncio.create_subprocess_exec(*self._command, "--server", self._file(), env={**inherited, **self._environment},
-                                                             preexec_fn=self._end_with_actor)
-        code = await self._process.wait()
-        self._folder.cleanup()
-        return code
+        return await self._run("--server", self._file(), "--name", name)
+
+    async def serve(self) -> int:
+        """Runs a model server until it ends."""
+        import ray
+
+        return await self._run("--host", ray.util.get_node_ip_address(), "--port", "0", "--self-signed", "--address-file", self._file())
+
+    async def address(self) -> str:
+        """Of a model server, as soon as it listens."""
+        while not os.path.exists(self._file()):
+            await asyncio.sleep(0.1)
+        with open(self._file(), encoding="utf-8") as file:
+            return file.read()
 
     async def follow(self, address: str) -> None:
         """Replaces the address file."""
@@ -60,7 +73,16 @@ class Worker:
         except asyncio.TimeoutError:
             self._process.kill()
 
+    async def _run(self, *words: str) -> int:
+        inherited = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}  # Ray sets it
+        self._process = await asyncio.create_subprocess_exec(*self._command, *words, env={**inherited, **self._environment},
+                                                             preexec_fn=self._end_with_actor)
+        code = await self._process.wait()
+        self._folder.cleanup()
+        return code
+
     def _file(self) -> str:
+        """The address file: of the service that a worker asks, or of this model server."""
         return os.path.join(self._folder.name, "server.json")
 
     def _end_with_actor(self) -> None:
@@ -69,7 +91,7 @@ class Worker:
 
 @dataclasses.dataclass
 class Wanted:
-    """What the workers are."""
+    """What the actors run, and what Ray keeps free for each."""
 
     command: list[str]
     environment: dict[str, str]
@@ -82,18 +104,26 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def write_whole(path: pathlib.Path, text: str) -> None:
+    new = path.with_name(path.name + ".new")
+    new.write_text(text, encoding="utf-8")
+    os.replace(new, path)
+
+
 class Keeper:
-    """One event loop."""
+    """One event loop. A subclass says what an actor's program is told, and what it tells."""
 
-    def __init__(self, ray, wanted: Wanted, server: pathlib.Path):
-        self._ray, self._wanted, self._server = ray, wanted, server
-        self._class = ray.remote(Worker)
+    def __init__(self, ray, wanted: Wanted, kind: str):
+        self._ray, self._wanted, self._kind = ray, wanted, kind
+        self._class = ray.remote(Program)
         self._actors: dict[str, object] = {}
-        self._address = ""
 
-    async def keep(self, workers: int) -> None:
-        self._address = await self._first_address()
-        await asyncio.gather(self._follow(), *(self._keep(f"worker-{number}") for number in range(1, workers + 1)))
+    async def keep(self, count: int) -> None:
+        await asyncio.gather(*(self._keep(f"{self._kind}-{number}") for number in range(1, count + 1)))
+
+    async def _run(self, name: str, actor) -> int:
+        """Until the program ends: its exit code."""
+        raise NotImplementedError
 
     async def stop(self) -> None:
         """Actors that wait for room have nothing to stop."""
@@ -101,18 +131,18 @@ class Keeper:
         if stopping:
             await asyncio.wait(stopping, timeout=GRACE_SECONDS + 1)
 
-    def _start(self, name: str):
+    def _start(self):
         wanted = self._wanted
         options = {"num_cpus": wanted.cpus, "num_gpus": wanted.gpus, "memory": wanted.memory, "scheduling_strategy": "SPREAD"}
-        return self._class.options(**options).remote([*wanted.command, "--name", name], wanted.environment)
+        return self._class.options(**options).remote(wanted.command, wanted.environment)
 
     async def _keep(self, name: str) -> None:
         loop, failures = asyncio.get_running_loop(), 0
         while True:
             started = loop.time()
-            actor = self._actors[name] = self._start(name)
+            actor = self._actors[name] = self._start()
             try:
-                end = f"exit code {await actor.run.remote(self._address)}"
+                end = f"exit code {await self._run(name, actor)}"
             except self._ray.exceptions.RayActorError:
                 end = "its actor or its node is gone"
             except self._ray.exceptions.RayError as error:  # a program that cannot be started
@@ -123,16 +153,28 @@ class Keeper:
             say(f"{name} has ended ({end}) and starts again in {pause:.1f} s")
             await asyncio.sleep(pause)
 
+
+class Workers(Keeper):
+    """Workers of the service whose address is in the file `server`."""
+
+    def __init__(self, ray, wanted: Wanted, server: pathlib.Path):
+        super().__init__(ray, wanted, "worker")
+        self._server, self._address = server, ""
+
+    async def keep(self, count: int) -> None:
+        while not (address := self._read()):
+            await asyncio.sleep(LOOK_SECONDS)
+        self._address = address
+        await asyncio.gather(self._follow(), super().keep(count))
+
+    async def _run(self, name: str, actor) -> int:
+        return await actor.work.remote(name, self._address)
+
     def _read(self) -> str:
         try:
             return self._server.read_text(encoding="utf-8")
         except OSError:
             return ""
-
-    async def _first_address(self) -> str:
-        while not (address := self._read()):
-            await asyncio.sleep(LOOK_SECONDS)
-        return address
 
     async def _follow(self) -> None:
         while True:
@@ -144,11 +186,34 @@ class Keeper:
                     actor.follow.remote(address)  # one that waits for room reads it later
 
 
-async def keep_until_stopped(keeper: Keeper, workers: int) -> None:
+class ModelServers(Keeper):
+    """Servers of a model, whose addresses go to model-1.json and so on in the folder `addresses`."""
+
+    def __init__(self, ray, wanted: Wanted, addresses: pathlib.Path):
+        super().__init__(ray, wanted, "model")
+        self._addresses = addresses
+
+    async def _run(self, name: str, actor) -> int:
+        telling = asyncio.create_task(self._tell(name, actor))
+        try:
+            return await actor.serve.remote()
+        finally:
+            telling.cancel()  # the next one has another address
+
+    async def _tell(self, name: str, actor) -> None:
+        try:
+            address = await actor.address.remote()
+        except self._ray.exceptions.RayError:
+            return  # serve() says it too
+        write_whole(self._addresses / f"{name}.json", address)
+        say(f"{name} listens at {json.loads(address)['url']}")
+
+
+async def keep_until_stopped(keeper: Keeper, count: int) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    kept, stop = asyncio.create_task(keeper.keep(workers)), asyncio.create_task(stopped.wait())
+    kept, stop = asyncio.create_task(keeper.keep(count)), asyncio.create_task(stopped.wait())
     await asyncio.wait({kept, stop}, return_when=asyncio.FIRST_COMPLETED)
     kept.cancel()
     await keeper.stop()
@@ -160,14 +225,15 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", default="auto", help="of the cluster")
     parser.add_argument("--look", action="store_true", help="say what the cluster has, and do nothing")
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1, help="of actors")
     parser.add_argument("--cpus", type=int, default=1)
     parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--memory", type=int, default=0, help="bytes")
-    parser.add_argument("--server", type=pathlib.Path, help="the server's address file")
-    parser.add_argument("--token", type=pathlib.Path, help="file with the workers' token")
+    parser.add_argument("--server", type=pathlib.Path, help="the service's address file: PROGRAM is a worker")
+    parser.add_argument("--addresses", type=pathlib.Path, help="folder for addresses: PROGRAM is a model server")
+    parser.add_argument("--token", type=pathlib.Path, help="file with the service's token, which is the model servers' key too")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="of the program")
-    parser.add_argument("command", nargs="*", metavar="PROGRAM", help="kernelwright worker and its options; it also gets --server and --name")
+    parser.add_argument("command", nargs="*", metavar="PROGRAM", help="with its options, but for those of its name and its network")
     return parser.parse_args()
 
 
@@ -189,7 +255,8 @@ def main() -> None:
     environment = dict(pair.split("=", 1) for pair in arguments.env)
     environment["KERNELWRIGHT_API_KEY"] = arguments.token.read_text(encoding="utf-8").strip()
     wanted = Wanted(arguments.command, environment, arguments.cpus, arguments.gpus, arguments.memory)
-    asyncio.run(keep_until_stopped(Keeper(ray, wanted, arguments.server), arguments.workers))
+    keeper = Workers(ray, wanted, arguments.server) if arguments.server else ModelServers(ray, wanted, arguments.addresses)
+    asyncio.run(keep_until_stopped(keeper, arguments.count))
     ray.shutdown()
 
 
