@@ -30,13 +30,17 @@ Result<net::TlsText> own_certificate(const PublicAddress& address) {
   return net::make_self_signed(host, net::certificate_name(host), kSelfSignedTime);
 }
 
+std::string public_url(const PublicAddress& address, const net::Server& server) {
+  return net::Url{server.origin().starts_with("https") ? "https" : "http", public_host(address),
+                  server.port(), "/"}
+      .origin();
+}
+
 Status write_address_file(const PublicAddress& address, const net::Server& server,
                           const std::optional<net::TlsText>& self_signed) {
   if (address.file.empty()) return {};
-  const net::Url url{server.origin().starts_with("https") ? "https" : "http", public_host(address),
-                     server.port(), "/"};
-  return service::write_address(address.file,
-                                {url.origin(), self_signed ? self_signed->certificate : ""});
+  return service::write_address(
+      address.file, {public_url(address, server), self_signed ? self_signed->certificate : ""});
 }
 
 }  // namespace kw::front

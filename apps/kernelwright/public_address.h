@@ -15,6 +15,9 @@ struct PublicAddress {
   std::string file = {};         // the address file; empty: none is written
 };
 
+// "https://name:8100", by which others reach the server.
+std::string public_url(const PublicAddress& address, const net::Server& server);
+
 // The public name; else this machine's where the server listens on all addresses, else the host.
 std::string public_host(const PublicAddress& address);
 // A certificate of this name that signs itself, new at each call.

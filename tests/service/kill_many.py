@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Accepted tasks while server and workers are killed (kill -9) at random moments: how many are lost, how many answered twice.
-Usage: kill_many.py KERNELWRIGHT [--tasks 20000] [--seconds S] [--seed 1] [--data DIR]
+Usage: kill_many.py KERNELWRIGHT [--tasks 20000] [--seconds S] [--seed 1] [--data DIR] [--redis]
 
 Null workers, processes of their own, answer each task with a number that nobody else has. A task is lost when its server does not know it any more,
 or when it has no end; it is answered twice when two answers of workers were taken, when a caller reads another answer than before, or when it reads
 another than the one that was taken. Tasks whose two workers died are put aside, as promised, and counted. Exits with 1 when a promise is broken.
-No task is submitted after S seconds. By default it takes under a minute; 1,000,000 tasks with an optimized program take some minutes and 100 MB.
+With --redis the tasks are in a redis-server, which is killed too. No task is submitted after S seconds. By default it takes under a minute; 1,000,000 tasks with an optimized program take some minutes and 100 MB.
 """
 
 import argparse
@@ -23,9 +23,11 @@ import tempfile
 import threading
 import time
 
+from redis_process import PROGRAM, Redis
+
 GROUP, GROUPS_AT_ONCE, WORKERS, LEASED = 500, 6, 4, 100
 LEASE_SECONDS, SILENCE_SECONDS = 2, 120
-SERVER_LIVES, WORKER_LIVES = (0.5, 4.0), (0.3, 4.0)  # seconds
+SERVER_LIVES, WORKER_LIVES, REDIS_LIVES = (0.5, 4.0), (0.3, 4.0), (0.3, 2.0)  # seconds
 WAYS = (OSError, http.client.HTTPException)  # a server that was killed
 SOURCE = ("import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
           "def get_inputs():\n    return [torch.randn(4)]\ndef get_init_inputs():\n    return []\n")
@@ -98,16 +100,17 @@ def free_port(chance: random.Random) -> int:
 
 
 class Run:
-    def __init__(self, program: str, tasks: int, seconds: float, seed: int, folder: str):
+    def __init__(self, program: str, tasks: int, seconds: float, seed: int, folder: str, with_redis: bool):
         self.program, self.tasks, self.folder = program, tasks, folder
         self.end = time.monotonic() + seconds
         self.random = random.Random(seed)
         self.lock = threading.Lock()
         self.problems: list[str] = []
         self.read, self.taken = array.array("q", bytes(8 * tasks)), array.array("q", bytes(8 * tasks))
-        self.aside = self.accepted = self.next = self.server_deaths = self.worker_deaths = 0
+        self.aside = self.accepted = self.next = self.server_deaths = self.worker_deaths = self.redis_deaths = 0
         self.over = threading.Event()
         self.port = free_port(self.random)
+        self.redis = Redis(f"{folder}/redis", free_port(self.random)) if with_redis else None
 
     def broken(self, what: str) -> None:
         with self.lock:
@@ -117,7 +120,8 @@ class Run:
 
     def start_server(self) -> subprocess.Popen | None:
         log = open(pathlib.Path(self.folder) / "server.log", "ab")
-        server = subprocess.Popen([self.program, "serve", "--data", f"{self.folder}/tasks", "--port", str(self.port), "--lease", str(LEASE_SECONDS)],
+        store = ["--store", self.redis.url, "--leader-lease", "0.5"] if self.redis else []
+        server = subprocess.Popen([self.program, "serve", "--data", f"{self.folder}/tasks", "--port", str(self.port), "--lease", str(LEASE_SECONDS), *store],
                                   stdout=subprocess.PIPE, stderr=log, text=True)
         line = server.stdout.readline()
         if "http" in line:
@@ -199,6 +203,12 @@ class Run:
             if self.server is None:
                 return
 
+    def kill_redis(self) -> None:
+        while not self.over.wait(self.random.uniform(*REDIS_LIVES)):
+            self.redis.kill()
+            self.redis_deaths += 1
+            self.redis.start()
+
     def kill_workers(self, version: int, pipe: int) -> None:
         """Each worker that dies has a successor."""
         context, lives = multiprocessing.get_context("fork"), 1
@@ -230,6 +240,8 @@ class Run:
         hearing, saying = os.pipe()
         listener = threading.Thread(target=self.hear, args=(hearing,))
         killers = [threading.Thread(target=self.kill_servers), threading.Thread(target=self.kill_workers, args=(version, saying))]
+        if self.redis:
+            killers.append(threading.Thread(target=self.kill_redis))
         followers = [threading.Thread(target=self.follow, args=(problem,)) for _ in range(GROUPS_AT_ONCE)]
         for thread in [listener, *killers, *followers]:
             thread.start()
@@ -243,6 +255,8 @@ class Run:
         if self.server is not None:
             self.server.kill()
             self.server.wait()
+        if self.redis:
+            self.redis.kill()
 
     def check(self) -> None:
         for number in range(self.next):
@@ -261,14 +275,19 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", help="a folder on a real disk")
+    parser.add_argument("--redis", action="store_true", help="tasks in a redis-server, which is killed too")
     given = parser.parse_args()
+    if given.redis and PROGRAM is None:
+        print("no redis-server: nothing was tried")
+        return 77
     with tempfile.TemporaryDirectory(dir=given.data) as folder:
         begin = time.monotonic()
-        run = Run(given.program, given.tasks, given.seconds, given.seed, folder)
+        run = Run(given.program, given.tasks, given.seconds, given.seed, folder, given.redis)
         run.run()
         run.check()
         seconds = time.monotonic() - begin
-    print(f"{run.accepted} tasks accepted in {seconds:.0f} s; {run.server_deaths} servers and {run.worker_deaths} workers killed; "
+    print(f"{run.accepted} tasks accepted in {seconds:.0f} s; {run.server_deaths} servers, {run.worker_deaths} workers and {run.redis_deaths} "
+          f"redis-servers killed; "
           f"{run.aside} tasks put aside after two lost workers; {len(run.problems)} promises broken")
     for line in run.problems[:20]:
         print(line)

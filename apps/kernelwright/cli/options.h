@@ -175,6 +175,10 @@ struct ServeCommand {
   std::string address_file;              // written when it listens; empty: none
   std::string public_name;               // in that file and in a certificate made at the start
   double lease_seconds = 30;             // until a silent worker counts as lost
+  std::string store;                     // redis://HOST:PORT/DATABASE; empty: SQLite in `data`
+  double leader_lease_seconds = 10;      // until another server takes the place of a silent one
+  bool accept_everysec = false;          // as of service::RedisOptions
+  bool allow_plaintext_store = false;    // a Redis of another machine, without TLS
 };
 
 // Judges what a service leases to it.

@@ -36,13 +36,31 @@ void add_queue(CLI::App& app, ServiceCommands& commands, const AddCommand& add) 
   flag(q, "--json", commands.queue.json, kJsonHelp);
 }
 
+void add_store(CLI::App& s, ServeCommand& serve) {
+  const char* const group = "Several servers";
+  text(s, "--store", serve.store, "URL",
+       "redis://HOST:PORT/DATABASE: tasks lie there, one server leads, others wait; without it in "
+       "--data")
+      ->group(group);
+  number(s, "--leader-lease", serve.leader_lease_seconds, "S",
+         "until another server takes the place of a silent one, in seconds")
+      ->group(group);
+  flag(s, "--accept-everysec", serve.accept_everysec,
+       "a Redis that syncs once a second: a loss of power may lose what was acknowledged then")
+      ->group(group);
+  flag(s, "--allow-plaintext-store", serve.allow_plaintext_store,
+       "a Redis of another machine: tasks and password can be read on the way")
+      ->group(group);
+}
+
 }  // namespace
 
 void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCommand& add) {
   CLI::App& s = *add(
       app, "serve", "keep a queue of judgements for workers",
       [&commands] { return commands.serve; }, kServeFooter);
-  text(s, "--data", commands.serve.data, "DIR", "folder of the tasks; made when it is missing")
+  text(s, "--data", commands.serve.data, "DIR",
+       "folder of the tasks and the audit log; made when it is missing")
       ->required();
   text(s, "--host", commands.serve.host, "ADDRESS", "to listen on");
   number(s, "--port", commands.serve.port, "N", "0: any free one");
@@ -61,6 +79,7 @@ void add_service_commands(CLI::App& app, ServiceCommands& commands, const AddCom
        "of this machine, for that file; without it the host's name or --host");
   number(s, "--lease", commands.serve.lease_seconds, "S",
          "until a silent worker counts as lost, in seconds");
+  add_store(s, commands.serve);
   CLI::App& w = *add(
       app, "worker", "judge what a server hands out", [&commands] { return commands.worker; },
       kWorkerFooter);
@@ -86,6 +105,7 @@ Status finish(ServiceCommands& commands) {
   KW_TRY_STATUS(check_range("--deadline", commands.submit.deadline_seconds, 0, 30 * 86400.0));
   KW_TRY_STATUS(check_range("--port", commands.serve.port, 0, 65535));
   KW_TRY_STATUS(check_range("--lease", commands.serve.lease_seconds, 0.5, 3600));
+  KW_TRY_STATUS(check_range("--leader-lease", commands.serve.leader_lease_seconds, 0.3, 3600));
   KW_TRY_STATUS(check_range("--jobs", commands.worker.jobs, 1, 1024));
   return {};
 }

@@ -1,7 +1,9 @@
 #include "kernelwright/service/serve.h"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "kernelwright/awaited_error.h"
 #include "kernelwright/public_address.h"
 #include "kernelwright/service/dashboard.h"
+#include "kernelwright/service/standby.h"
 #include "kernelwright/timestamp.h"
 #include "net/server.h"
 #include "net/url.h"
@@ -81,6 +84,13 @@ Result<net::ServerOptions> server_options(const ServeCommand& command,
   return out;
 }
 
+Status make_data_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail_errno(error.value(), "cannot make the folder " + folder.string());
+  return {};
+}
+
 // With tokens, what is asked for is written down beside the tasks.
 Result<service::Callers> callers_of(const ServeCommand& command, const Services& services) {
   service::Callers out;
@@ -117,16 +127,34 @@ class RenewedByHangup {
   const Services& services_;
 };
 
-}  // namespace
+using OnLost = std::function<void(const Error&)>;
 
-Result<int> run_serve(const ServeCommand& command, const Services& services) {
-  KW_TRY_STATUS(check_exposure(command));
+// The tasks' storage. With --store it comes when this server leads; nullptr when it was stopped
+// before. server: gets the port.
+Result<std::unique_ptr<service::TaskStorage>> open_storage(const ServeCommand& command,
+                                                           net::ServerOptions& server,
+                                                           const OnLost& on_lost,
+                                                           const Services& services) {
+  if (command.store.empty()) return service::open_sqlite_storage(command.data);
+  KW_TRY(service::RedisOptions redis, redis_options(command, services));
+  redis.on_lost = on_lost;
+  return wait_for_lead(std::move(redis), server, public_address(command), services);
+}
+
+// Until it is stopped, or an error. kAlreadyExists: another server leads.
+Status serve_once(const ServeCommand& command, const service::Callers& callers,
+                  const Services& services) {
   net::MetricRegistry metrics;
-  KW_TRY(auto storage, service::open_sqlite_storage(command.data));
-  KW_TRY(const service::Callers callers, callers_of(command, services));
-  KW_TRY(net::ServerOptions options, server_options(command, callers, metrics));
-  const std::optional<net::TlsText> self_signed = options.tls_text;
   AwaitedError broken;
+  KW_TRY(net::ServerOptions options, server_options(command, callers, metrics));
+  std::atomic<bool> has_lost_lead = false;
+  const OnLost on_lost = [&](const Error& why) {
+    has_lost_lead = true;
+    broken.set(why);
+  };
+  KW_TRY(auto storage, open_storage(command, options, on_lost, services));
+  if (!storage) return {};
+  const std::optional<net::TlsText> self_signed = options.tls_text;
   service::TaskServiceOptions task_options;
   task_options.tasks.lease =
       std::chrono::milliseconds(static_cast<std::int64_t>(command.lease_seconds * 1000));
@@ -144,14 +172,32 @@ Result<int> run_serve(const ServeCommand& command, const Services& services) {
   KW_TRY_STATUS(write_address_file(public_address(command), *server, self_signed));
   std::optional<RenewedByHangup> renewed;
   if (!command.tls_key.empty()) renewed.emplace(services, *server);
-  services.console.err(fmt::format("serving tasks of {}\n", command.data));
+  services.console.err(
+      fmt::format("serving tasks of {}\n", command.store.empty() ? command.data : command.store));
   KW_TRY_STATUS(services.console.out(server->origin() + "\n"));
   const std::optional<Error> why = broken.wait(services.stop);
   renewed.reset();
   server->stop(kGrace);
   server.reset();
-  if (!why) return 0;
+  if (!why) return {};
+  if (has_lost_lead) return fail(ErrorCode::kAlreadyExists, why->message());
   return tl::unexpected(*why);
+}
+
+}  // namespace
+
+Result<int> run_serve(const ServeCommand& command, const Services& services) {
+  KW_TRY_STATUS(check_exposure(command));
+  KW_TRY_STATUS(make_data_folder(command.data));
+  KW_TRY(const service::Callers callers, callers_of(command, services));
+  while (true) {
+    const Status served = serve_once(command, callers, services);
+    if (served) return 0;
+    const bool is_led =
+        !command.store.empty() && served.error().code() == ErrorCode::kAlreadyExists;
+    if (!is_led || services.stop.stop_requested()) return tl::unexpected(served.error());
+    services.console.err(fmt::format("{}\n", served.error().message()));
+  }
 }
 
 }  // namespace kw::front

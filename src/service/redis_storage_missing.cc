@@ -1,0 +1,12 @@
+// Where hiredis was not there when this was built.
+#include "service/redis_storage.h"
+
+namespace kw::service {
+
+Result<RedisLead> try_to_lead(const RedisOptions& options) {
+  return fail(ErrorCode::kUnsupported,
+              "{}: this build has no Redis: install libhiredis-dev, and build again",
+              options.address.text());
+}
+
+}  // namespace kw::service

@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Several servers that share a queue in Redis, as real processes: one leads and the others say where it is; the leader and Redis are killed, a leader
+is paused until another one leads, and a transaction reaches Redis late.
+Usage: redis_test.py KERNELWRIGHT
+exit: 0 fine, 1 not, 77 without redis-server"""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from kill_many import PROBLEM, free_port
+from redis_process import PROGRAM, Redis
+
+LEASE_SECONDS, WAIT_SECONDS = 3, 60
+RANDOM = random.Random()
+
+
+def until(what, true):
+    end = time.monotonic() + WAIT_SECONDS
+    while not (value := true()):
+        if time.monotonic() > end:
+            raise AssertionError(f"never came: {what}")
+        time.sleep(0.02)
+    return value
+
+
+class Server:
+    """A server on a port that it keeps. address: the file that all servers write."""
+
+    def __init__(self, program, folder, store, address):
+        self.port = free_port(RANDOM)
+        self.errors = pathlib.Path(folder) / f"server-{self.port}.err"
+        self.words = [program, "serve", "--data", f"{folder}/data-{self.port}", "--port", str(self.port), "--store", store, "--leader-lease",
+                      str(LEASE_SECONDS), "--address-file", str(address)]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL, stderr=open(self.errors, "ab"))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def call(self, method, path, body=None, timeout=WAIT_SECONDS):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read()), answer.headers
+
+    def status(self):
+        """Of its health; 0 when it cannot be reached."""
+        try:
+            return self.call("GET", "/healthz", timeout=5)[0]
+        except OSError:
+            return 0
+
+    def leads(self):
+        return self.status() == 200
+
+    def waits(self):
+        return self.status() == 503
+
+    def submit(self, *names):
+        """Ids, by the names."""
+        status, answer, _ = self.call("POST", "/v1/tasks", submission(*names))
+        assert status == 200, (status, answer)
+        return dict(zip(names, (task["id"] for task in answer["tasks"])))
+
+    def state(self, task):
+        status, answer, _ = self.call("GET", f"/v1/tasks/{task}")
+        return answer["state"] if status == 200 else status
+
+
+def submission(*names):
+    request = {"kind": "trace", "target": "cpu", "workload": "", "timeout_seconds": 60, "problem": PROBLEM}
+    return {"tasks": [{"request": {**request, "memory_bytes": 1 << 20 | number}, "submission": name} for name, number in
+                      ((name, hash(name) & 0xFFFFF) for name in names)]}
+
+
+def check_refusals(program, folder):
+    def is_refused(store, reason):
+        words = [program, "serve", "--data", f"{folder}/data", "--port", "0", "--store", store]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=WAIT_SECONDS)
+        assert done.returncode == 2 and reason in done.stderr and "secret" not in done.stderr, done
+
+    is_refused("tasks.sqlite", "--store: \"tasks.sqlite\" is no address of a Redis server")
+    is_refused("redis://:secret@127.0.0.1", "KERNELWRIGHT_REDIS_PASSWORD")
+    is_refused("redis://192.0.2.1:6379/0", "--allow-plaintext-store")
+    careless = Redis(f"{folder}/careless", free_port(RANDOM), "--appendonly", "no")
+    locked = Redis(f"{folder}/locked", free_port(RANDOM), "--requirepass", "secret")
+    try:
+        is_refused(careless.url, 'must be "appendonly yes"')
+        is_refused(locked.url, "NOAUTH")
+        os.environ["KERNELWRIGHT_REDIS_PASSWORD"] = "secret"
+        server = Server(program, folder, locked.url, f"{folder}/locked.json")
+        try:
+            until("a leader", server.leads)
+        finally:
+            server.kill()
+            del os.environ["KERNELWRIGHT_REDIS_PASSWORD"]
+    finally:
+        careless.kill()
+        locked.kill()
+    print("what forgets, what others could read, and a wrong password are refused")
+
+
+def check_waiting_server(leader, waiting, address):
+    until("a server that waits", waiting.waits)
+    status, answer, headers = waiting.call("POST", "/v1/tasks", submission("waiting"))
+    assert status == 503 and headers["Retry-After"] == "1" and leader.url in answer["error"]["message"], (status, answer)
+    assert json.loads(address.read_text())["url"] == leader.url
+    print("one server leads, and the other says where it is")
+
+
+def check_killed_leader(leader, waiting, address):
+    """Returns the tasks."""
+    tasks = leader.submit(*(f"before-{number}" for number in range(50)))
+    version = leader.call("GET", "/healthz")[1]["gym_version"]
+    _, answer, _ = leader.call("POST", "/v1/leases", {"worker": "w", "name": "l", "gym_version": version, "wait_seconds": 5, "most": 2})
+    first, second = answer["leases"]
+    done = {"epoch": first["epoch"], "graph": "first"}
+    assert leader.call("POST", f"/v1/leases/{first['task']}/complete", done)[0] == 200
+    leader.kill()
+    until("the other server leads", waiting.leads)
+    assert until("its address", lambda: json.loads(address.read_text())["url"] == waiting.url)
+    states = [waiting.state(task) for task in tasks.values()]
+    assert states.count("done") == 1 and states.count("leased") == 1 and states.count("waiting") == 48, states
+    again = {"epoch": first["epoch"] + 1, "graph": "second"}
+    assert waiting.call("POST", f"/v1/leases/{first['task']}/complete", again)[0] == 409
+    assert waiting.call("POST", f"/v1/leases/{second['task']}/complete", {"epoch": second["epoch"], "graph": "second"})[0] == 200
+    print("the leader was killed: the other went on with all of its tasks and leases")
+    return tasks
+
+
+def check_paused_leader(leader, waiting):
+    """A submission reaches the paused leader, which reads it when another one leads already."""
+    until("a server that waits", waiting.waits)
+    os.kill(leader.process.pid, signal.SIGSTOP)
+    outcome = []
+
+    def submit():
+        try:
+            outcome.append(leader.call("POST", "/v1/tasks", submission("paused"))[0])
+        except (OSError, http.client.HTTPException):
+            outcome.append(0)  # it was cut off
+
+    caller = threading.Thread(target=submit)
+    caller.start()
+    until("the other server leads", waiting.leads)
+    known = waiting.submit("known")["known"]
+    os.kill(leader.process.pid, signal.SIGCONT)
+    caller.join()
+    assert outcome[0] != 200, "a server that had lost the lead has accepted a task"
+    until("the paused server waits", leader.waits)
+    assert waiting.state(known) == "waiting"
+    waiting_tasks = waiting.call("GET", "/v1/queue")[1]["waiting"]
+    waiting.submit("paused")
+    assert waiting.call("GET", "/v1/queue")[1]["waiting"] == waiting_tasks + 1, "the paused server has written a task"
+    print("a leader that was paused has written nothing, and waits")
+
+
+def check_killed_redis(redis, leader):
+    tasks = leader.submit(*(f"redis-{number}" for number in range(50)))
+    redis.kill()
+    later = {}
+    caller = threading.Thread(target=lambda: later.update(leader.submit("while-it-was-down")))
+    caller.start()
+    redis.start()
+    caller.join()
+    tasks.update(later)
+    assert len(later) == 1 and all(leader.state(task) == "waiting" for task in tasks.values())
+    redis.kill()
+    redis.start()
+    leader.kill()
+    leader.start()
+    until("a leader", leader.leads)
+    assert all(leader.state(task) == "waiting" for task in tasks.values()), "an acknowledged task is lost"
+    print("Redis was killed: nothing that was acknowledged is lost")
+
+
+class Proxy:
+    """Between a server and Redis. hold(): the next transaction is kept back, and its sender cut off; let_go() sends it on."""
+
+    def __init__(self, port):
+        self.target, self.listener = port, socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self.listener.getsockname()[1]}/0"
+        self.is_holding, self.held, self.answered = False, threading.Event(), threading.Event()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            near, _ = self.listener.accept()
+            far = socket.create_connection(("127.0.0.1", self.target))
+            threading.Thread(target=self.forward, args=(near, far), daemon=True).start()
+            threading.Thread(target=self.back, args=(far, near), daemon=True).start()
+
+    def forward(self, near, far):
+        with contextlib.suppress(OSError):
+            while data := near.recv(1 << 20):
+                if self.is_holding and b"kernelwright:jobs" in data:
+                    self.is_holding, self.late = False, (far, data)
+                    near.shutdown(socket.SHUT_RDWR)
+                    self.held.set()
+                    return
+                far.sendall(data)
+        with contextlib.suppress(OSError):
+            far.shutdown(socket.SHUT_WR)
+
+    def back(self, far, near):
+        while data := far.recv(1 << 20):
+            with contextlib.suppress(OSError):
+                near.sendall(data)
+        if self.held.is_set() and far is self.late[0]:
+            self.answered.set()
+
+    def hold(self):
+        self.is_holding = True
+
+    def let_go(self):
+        far, data = self.late
+        far.sendall(data)
+        far.shutdown(socket.SHUT_WR)  # Redis answers what it has read, and closes
+        assert self.answered.wait(WAIT_SECONDS)
+
+
+def check_late_transaction(program, folder, redis):
+    proxy = Proxy(redis.port)
+    server = Server(program, folder, proxy.url, f"{folder}/late.json")
+    try:
+        until("a leader", server.leads)
+        proxy.hold()
+        task = server.submit("late")["late"]
+        assert proxy.held.is_set(), "nothing was held back"
+        assert server.call("DELETE", f"/v1/tasks/{task}")[0] == 200
+        proxy.let_go()
+        server.kill()
+        server.start()
+        until("a leader", server.leads)
+        assert server.state(task) == "cancelled", f"{server.state(task)}: an old transaction has overwritten a later one"
+    finally:
+        server.kill()
+    print("a transaction that came late changed nothing")
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    if PROGRAM is None:
+        print("no redis-server: nothing was tried")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(XDG_CACHE_HOME=f"{folder}/cache", XDG_DATA_HOME=f"{folder}/data", NO_COLOR="1")
+        check_refusals(program, folder)
+        redis, address, servers = Redis(f"{folder}/redis", free_port(RANDOM)), pathlib.Path(folder) / "server.json", []
+        try:
+            servers.append(Server(program, folder, redis.url, address))
+            until("a leader", servers[0].leads)
+            servers.append(Server(program, folder, redis.url, address))
+            check_waiting_server(*servers, address)
+            check_killed_leader(*servers, address)
+            servers[0].start()
+            check_paused_leader(servers[1], servers[0])
+            servers[1].kill()
+            check_killed_redis(redis, servers[0])
+            servers[0].process.terminate()
+            assert servers[0].process.wait(WAIT_SECONDS) == 0
+            check_late_transaction(program, folder, redis)
+        except BaseException:
+            for server in servers:
+                print(server.errors.read_text()[-2000:], file=sys.stderr)
+            raise
+        finally:
+            for server in servers:
+                server.kill()
+            redis.kill()
+    print("fine")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
