@@ -12,8 +12,9 @@ namespace kw::train::cuda {
 bool has_attention(std::int64_t head_dim);
 
 struct Attended {
-  at::Tensor out;         // [T, H, d] bfloat16
-  at::Tensor statistics;  // [H, P] float32: what the backward pass needs (kernels/attention.cu)
+  at::Tensor out;  // [T, H, d] bfloat16
+  at::Tensor
+      statistics;  // [H, P] float32: what the backward pass needs (kernels/attention_common.cu)
 };
 // heads: [T, H + 2 G, d] bfloat16, q then k then v, contiguous. H is a multiple of G.
 Attended attention_forward(const at::Tensor& heads, const HeadsShape& shape, const Batch& batch);

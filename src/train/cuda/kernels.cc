@@ -19,8 +19,8 @@ ProgramSource program(const char* name, std::string_view text) {
   return {name, std::string(lm::cuda::source::prelude) + std::string(text), {"KW_F32=0"}};
 }
 
-// Shared memory of a block of attention.cu, as SharedLayout there has it: tiles that stay, a ring
-// of `stages` places, barriers, and room to begin at a multiple of 1024 bytes. All in bytes.
+// Shared memory of a block of attention, as SharedLayout in attention_common.cu: tiles that stay, a
+// ring of `stages` places, barriers, and room to begin at a multiple of 1024 bytes. All in bytes.
 constexpr unsigned attention_bytes(unsigned stays, unsigned place, unsigned stages) {
   return stays + stages * place + 16 * stages + 16 + 1024;
 }
@@ -38,7 +38,9 @@ Status Kernels::load() {
   const bool is_hopper = context_.architecture() == "sm_90a";
   const std::string hopper(lm::cuda::source::hopper);
   if (is_hopper) {
-    sources.push_back(program("attention", hopper + std::string(source::attention)));
+    sources.push_back(program("attention", hopper + std::string(source::attention_common) +
+                                               std::string(source::attention_forward) +
+                                               std::string(source::attention_backward)));
     sources.push_back(program("the LM head's loss", hopper + std::string(source::head_loss)));
   }
   const kw::cuda::Compiler compiler(context_.architecture(), os::cache_home() / "cubin");

@@ -66,7 +66,7 @@ struct AdamWInput {
   float beta1, beta2, epsilon, kept, rate, second_scale;
 };
 
-// attention.cu
+// attention_common.cu
 struct AttentionInput {
   kw::cuda::TensorMap heads, attended, by_out;
   DevicePointer tiles, out, by_k, by_v, statistics, deltas;
