@@ -144,7 +144,7 @@ void check_attention(std::int64_t d, std::int64_t heads, std::int64_t kv_heads) 
   AttentionTape again_tape = got_tape;
   const HeadSlopesByPart got = attention_backward(got_tape, by_out.gpu, shape, gpu);
   compare(name + "by q", got.q, want.q, 2 * kNarrow);
-  auto summed = [](const at::Tensor& x) { return x.dim() == 4 ? x.sum(0) : x; };
+  auto summed = [](const at::Tensor& parts) { return parts.dim() == 4 ? parts.sum(0) : parts; };
   compare(name + "by k", summed(got.k), want.k, 2 * kNarrow);
   compare(name + "by v", summed(got.v), want.v, 2 * kNarrow);
   const HeadSlopesByPart again = attention_backward(again_tape, by_out.gpu, shape, gpu);
