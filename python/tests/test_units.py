@@ -197,7 +197,7 @@ class GpuExecutorTest(unittest.TestCase):
         path = os.path.join(PYTHON_FOLDER, "../apps/gpu_executor/flushes.h")
         with open(path) as file:
             text = file.read()
-        self.assertIn(f"kLeast = {gpu_executor.MIN_FLUSHES};", text)
+        self.assertIn(f"kMin = {gpu_executor.MIN_FLUSHES};", text)
         self.assertIn(f"kAfterRest = {gpu_executor.FLUSHES_AFTER_REST};", text)
         self.assertIn(f"kMaxFlushes = {gpu_executor.MAX_FLUSHES};", text)
         self.assertIn(f"kShortRest = std::chrono::milliseconds({round(1e3 * gpu_executor.SHORT_REST)});", text)
