@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/present.h"
 #include "base/text.h"
 #include "task/gpu_text.h"
 
@@ -152,14 +153,15 @@ void add_gpu(std::string& out, const Paint& paint, const Verdict& verdict) {
       verdict.workloads,
       [](const WorkloadVerdict& workload) { return workload.gpu && workload.gpu->call; });
   if (profiled == verdict.workloads.end()) return;
-  const task::GpuFacts& facts = *profiled->gpu;
+  const WorkloadVerdict& workload = *profiled;
+  const task::GpuFacts& facts = present(workload.gpu);
   std::string kernels;
-  for (const task::GpuKernel& kernel : facts.call->kernels)
+  for (const task::GpuKernel& kernel : present(facts.call).kernels)
     kernels += task::kernel_text(kernel) + "\n";
   add_row(out, paint, "kernels", kernels);
-  if (facts.roofline && profiled->times)
+  if (facts.roofline && workload.times)
     add_row(out, paint, "roofline",
-            task::roofline_text(*facts.roofline, profiled->times->candidate_ms));
+            task::roofline_text(*facts.roofline, workload.times->candidate_ms));
   add_row(out, paint, "memory", task::call_memory_text(facts));
   if (verdict.coverage && verdict.coverage->time < 1)
     add_row(out, paint, "coverage",

@@ -21,9 +21,9 @@ using ::testing::HasSubstr;
 
 class ExecutorFaultTest : public ::testing::Test {
  protected:
-  static Fault fault(LaunchEnd launch, ExecutorEnd end) {
+  static Fault fault(LaunchEnd launch, const ExecutorEnd& end) {
     testing::ExecutorScript script;
-    script.end = std::move(end);
+    script.end = end;
     testing::FakeClock clock;
     testing::ScriptedExecutor executor(std::move(script), {}, clock);
     LaunchResult result;
