@@ -20,7 +20,7 @@ enum class Fault {
   kProblem,  // quarantined, unsupported, noisy, bad_problem: nothing is known of the answer
 };
 
-// What judging a sample has found out. outcome: task::Outcome's name, or one of
+// It says what judging a sample has found out. outcome: task::Outcome's name, or one of
 //   no_code        the answer has no code that could be judged
 //   bad_problem    the problem cannot be read
 //   wrong_plan     the generator's: the plan is not the kernel's (generator_origin.h)

@@ -179,7 +179,7 @@ TEST_F(EvidenceVerdictTest, TheStrongestIsTheFastestRivalThatHasATime) {
   EXPECT_NEAR(rivals[1].over_baseline->median, 0.5, 1e-9);
   EXPECT_FALSE(rivals[2].over_baseline);
   EXPECT_EQ(rivals[2].failure, "runtime_error");
-  // Where none is faster the baseline itself is the strongest.
+  // The baseline itself is the strongest where none is faster.
   report.rivals = {rival("compile", 5e6, 4e6)};
   made = verdict({report});
   EXPECT_EQ(made.strongest->baseline, "eager");

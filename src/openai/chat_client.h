@@ -72,7 +72,7 @@ struct ChatSettings {
   std::function<Result<ServerPlace>()> find = {};
   std::string ca_text;  // of ServerPlace, with base_url
   Rates rates;
-  // Of a request. A delay is drawn between 0 and the policy's, which max_delay always limits.
+  // It is a request's. A delay is drawn between 0 and the policy's, which max_delay always limits.
   RetryPolicy retries{.tries = 6,
                       .first_delay = std::chrono::milliseconds(500),
                       .max_delay = std::chrono::seconds(30)};

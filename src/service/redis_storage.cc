@@ -180,7 +180,7 @@ Result<RedisConnection> connect(const RedisOptions& options) {
   return out;
 }
 
-// What one server that leads says to Redis. Each thread of the server's has its own.
+// It carries what one server that leads says to Redis. Each thread of the server's has its own.
 class LeaderLink {
  public:
   LeaderLink(const RedisOptions& options, std::string name)

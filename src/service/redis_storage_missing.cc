@@ -1,4 +1,4 @@
-// Where hiredis was not there when this was built.
+// This is built where hiredis is not there.
 #include "service/redis_storage.h"
 
 namespace kw::service {

@@ -1,4 +1,4 @@
-// What callers can ask about: tickets, groups, and the whole queue.
+// Callers can ask about these: tickets, groups, and the whole queue.
 #include <algorithm>
 #include <string_view>
 #include <utility>

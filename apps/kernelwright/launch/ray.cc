@@ -46,7 +46,7 @@ KeptProcess server_process(const LaunchRayCommand& command, const LaunchPaths& p
   return out;
 }
 
-// What Ray keeps free for each actor.
+// Ray keeps so much free for each actor.
 struct Room {
   const char* memory_option;
   int count, cpus, gpus;

@@ -20,7 +20,7 @@ constexpr const char* kPasswordVariable = "KERNELWRIGHT_REDIS_PASSWORD";
 constexpr std::chrono::seconds kRetryAfter{1};
 constexpr int kLooks = 5;  // at the lead, in a lease
 
-// What those who ask are told. Thread-safe.
+// It says what those who ask are told. Thread-safe.
 class Answer {
  public:
   void set(std::string leader) {

@@ -1,4 +1,4 @@
-// What a session learns of its reference before it judges anybody.
+// These test what a session learns of its reference before it judges anybody.
 #include "gym/checker/learning.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What a judgement is expected to take, by those before it.
+// These test what a judgement is expected to take, by those before it.
 #include "gym/queue/cost_estimates.h"
 
 #include <string>

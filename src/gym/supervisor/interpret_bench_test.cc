@@ -203,7 +203,7 @@ TEST_F(InterpretBenchTest, AnAutotunersOtherConfigurationsAreTriedAndTheWrongOne
   EXPECT_EQ(report.call_ms, 56);
   for (const std::uint64_t configuration : {1U, 2U, 3U})
     EXPECT_EQ(asked().configuration, configuration);
-  // Of the first workload only.
+  // This is checked for the first workload only.
   report = ended(Outcome::kPassed);
   report.launches->configurations = 4;
   complete(program, report, false);

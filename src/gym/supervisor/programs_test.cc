@@ -1,5 +1,5 @@
-// Where the programs are looked for: beside the running one, in lib/ beside its folder, and which
-// Python is taken.
+// These test where the programs are looked for: beside the running one, in lib/ beside its folder,
+// and which Python is taken.
 #include "gym/supervisor/programs.h"
 
 #include <filesystem>
