@@ -123,6 +123,9 @@ class Executor {
   virtual PlanCall plan_call() const { return {}; }
   // On a GPU: memory that a call takes beside inputs and statics. Known after the first call.
   virtual std::optional<std::int64_t> call_bytes() const { return std::nullopt; }
+  // From now on what it uses at rest counts only after the kernel has had time to count the end of
+  // the launch. Each launch takes some milliseconds longer, outside its time.
+  virtual void watch_at_rest() {}
   // Takes another program in the place of the one that it runs; load() waits for it. The source is
   // as at the start. kUnsupported: it serves one program only.
   virtual Status replace(os::UniqueFd /*source*/) {

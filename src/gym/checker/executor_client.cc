@@ -25,6 +25,8 @@ constexpr auto kUntimedPoll = std::chrono::microseconds(50);
 constexpr auto kSpinFor = std::chrono::milliseconds(100);
 constexpr auto kTimedPoll = std::chrono::microseconds(100);
 constexpr auto kSlowPoll = std::chrono::microseconds(200);
+constexpr auto kBetweenLooksAtRest = std::chrono::milliseconds(2);
+constexpr int kMaxLooksAtRest = 10;
 constexpr auto kEndIsTold = std::chrono::seconds(1);
 constexpr auto kSlowPollAfter = std::chrono::seconds(2);
 
@@ -219,6 +221,16 @@ bool ExecutorClient::has_ended() {
   return exit_.has_value();
 }
 
+Result<std::chrono::nanoseconds> ExecutorClient::settled_cpu_time() {
+  KW_TRY(std::chrono::nanoseconds used, monitor_->cpu_time());
+  for (int look = 0; look < kMaxLooksAtRest; ++look) {
+    clock_->sleep_for(kBetweenLooksAtRest);
+    KW_TRY(const std::chrono::nanoseconds now, monitor_->cpu_time());
+    if (std::exchange(used, now) == now) break;
+  }
+  return used;
+}
+
 Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32_t> sets,
                                               std::chrono::nanoseconds timeout) {
   KW_TRY_STATUS(turn_->make_way(freeze_ && !is_frozen_ ? monitor_.get() : nullptr));
@@ -250,6 +262,9 @@ Result<LaunchResult> ExecutorClient::run_once(Op op, std::span<const std::uint32
   KW_TRY(const ResourceUsage after, resource_usage());
   result.cpu_time = after.cpu - before.cpu;
   cpu_at_rest_ = after.cpu;
+  if (watches_rest_ && freezes_after_launches()) {
+    KW_TRY(cpu_at_rest_, settled_cpu_time());
+  }
   result.page_faults = after.faults.since(before.faults);
   const auto first_waited = after.first.waited - before.first.waited;
   const auto sandbox_waited = after.waited - before.waited;

@@ -66,6 +66,7 @@ class ExecutorClient final : public Executor {
     return run(Op::kProfile, std::span(&set, 1), timeout);
   }
   PlanCall plan_call() const override;
+  void watch_at_rest() override { watches_rest_ = true; }
   std::optional<std::int64_t> call_bytes() const override;
   // Only executors of plans take another program.
   Status replace(os::UniqueFd source) override;
@@ -97,6 +98,8 @@ class ExecutorClient final : public Executor {
   Result<LaunchResult> run_once(Op op, std::span<const std::uint32_t> sets,
                                 std::chrono::nanoseconds timeout);
   bool has_ended();
+  // What the sandbox has used when two looks in a row see the same, or at the last of some looks.
+  Result<std::chrono::nanoseconds> settled_cpu_time();
   // Lets others measure if it is time to; whether the deadline has passed.
   Result<bool> too_late(Wait& wait);
   Result<LaunchEnd> wait_done(std::uint64_t sequence, Wait& wait);
@@ -119,6 +122,7 @@ class ExecutorClient final : public Executor {
   bool on_device_ = false;  // its calls run on a GPU
   bool runs_plan_ = false;
   std::chrono::nanoseconds cpu_at_rest_{0};  // core time of the sandbox when it was frozen
+  bool watches_rest_ = false;
   std::optional<sandbox::Exit> exit_;
 };
 

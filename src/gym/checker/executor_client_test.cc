@@ -176,6 +176,33 @@ TEST_F(ExecutorClientTest, WorkWhileItIsFrozenIsTold) {
   EXPECT_FALSE(result.was_moving);
 }
 
+// The kernel counts what ran before the freeze some milliseconds later.
+TEST_F(ExecutorClientTest, WatchedAtRestTheEndOfALaunchIsNoWork) {
+  for (const bool is_watched : {false, true}) {
+    attach();
+    load();
+    if (is_watched) client_->watch_at_rest();
+    const std::uint32_t set = 0;
+    auto launched = [&] { return client_->launch(std::span(&set, 1), seconds(1)).value(); };
+    int late_parts = 3;
+    clock_.on_sleep = [&] {
+      if (process_.is_frozen && late_parts-- > 0) process_.cpu_time += milliseconds(1);
+    };
+    launched();
+    clock_.on_sleep = nullptr;
+    while (late_parts-- > 0) process_.cpu_time += milliseconds(1);  // counted in any case
+    EXPECT_EQ(launched().ran_at_rest, milliseconds(is_watched ? 0 : 3));
+    process_.cpu_time += milliseconds(2);
+    EXPECT_EQ(launched().ran_at_rest, milliseconds(2));
+    // It never comes to rest, and is not waited for.
+    clock_.on_sleep = [&] { process_.cpu_time += milliseconds(1); };
+    const auto begun = clock_.slept;
+    launched();
+    EXPECT_LE(clock_.slept - begun, milliseconds(20));
+    clock_.on_sleep = nullptr;
+  }
+}
+
 TEST_F(ExecutorClientTest, AnExecutorThatDoesNotAnswerIsLateAndFrozen) {
   attach();
   load();

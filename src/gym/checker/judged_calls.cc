@@ -129,11 +129,22 @@ bool JudgedCalls::exceeds_clock(const LaunchResult& launch) const {
 
 // Frozen processes use no core time. Where freezing is by signals, something may continue them.
 // The next call's time has what they do then, so it may happen by chance now and then.
-bool JudgedCalls::ran_while_frozen(const LaunchResult& launch) {
+bool JudgedCalls::looks_restless(const LaunchResult& launch) {
   ++candidate_launches_;
   if (launch.worked_at_rest().count() > 0) ++restless_launches_;
   return launch.was_moving ||
          (restless_launches_ > kMaxRestless && 2 * restless_launches_ > candidate_launches_);
+}
+
+// A busy machine may count the ends of many launches late. So the first suspicion is only looked
+// into, with a pause in which the end of a launch is counted; the second one convicts.
+bool JudgedCalls::ran_while_frozen(const LaunchResult& launch) {
+  if (!looks_restless(launch)) return false;
+  if (is_watched_) return true;
+  is_watched_ = true;
+  candidate_.watch_at_rest();
+  candidate_launches_ = restless_launches_ = 0;
+  return false;
 }
 
 Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32_t> sets) {

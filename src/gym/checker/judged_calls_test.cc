@@ -202,21 +202,42 @@ TEST_F(JudgedCallsTest, TheCoreTimeOfAllThreadsIsTheLimit) {
   }
 }
 
-TEST_F(JudgedCallsTest, FiveRestlessLaunchesAreChanceAndTheSixthIsNotIfMostAreSo) {
-  for (const int between : {0, 1}) {  // quiet launches after each restless one
+TEST_F(JudgedCallsTest, RestlessLaunchesConvictOnlyIfTheyGoOnWhileTheyAreWatched) {
+  struct Case {
+    int quiet_every;  // each so-manieth launch is quiet; 0: none
+    bool is_late;     // the kernel counts late: nothing is left where it has time to count
+    int watched_after, convicted_after;  // launches; 0: never
+  };
+  for (const Case& c :
+       {Case{0, false, 6, 12}, Case{3, false, 8, 17}, Case{2, false, 11, 0}, Case{0, true, 6, 0}}) {
+    open();
+    int launches = 0, watched_after = 0;
+    ExecutorScript script = after_right_results();
+    script.on_launch = [&](int launch, LaunchResult& result) {
+      launches = launch + 1;
+      const bool is_quiet = c.quiet_every > 0 && launches % c.quiet_every == 0;
+      if (!is_quiet && !(c.is_late && watched_after > 0)) result.ran_at_rest = milliseconds(1);
+    };
+    script.on_watch = [&] { watched_after = launches; };
+    FakeJudgement& judged = begin(script);
+    while (!judged.fault.found() && launches < 60) ASSERT_TRUE(judged.checked_call());
+    EXPECT_EQ(watched_after, c.watched_after);
+    EXPECT_EQ(judged.fault.found() ? launches : 0, c.convicted_after);
+    EXPECT_EQ(judged.violation(), c.convicted_after > 0 ? "background_work" : "");
+  }
+}
+
+TEST_F(JudgedCallsTest, OneSightOfItMovingConvictsNobody) {
+  for (const int sights : {1, 2}) {
     open();
     ExecutorScript script = after_right_results();
-    script.on_launch = [between](int launch, LaunchResult& result) {
-      if (launch % (between + 1) == 0) result.ran_at_rest = milliseconds(1);
+    script.on_launch = [sights](int launch, LaunchResult& result) {
+      result.was_moving = launch == 2 || (launch == 7 && sights == 2);
     };
     FakeJudgement& judged = begin(script);
-    int launches = 0;
-    while (!judged.fault.found() && launches < 20) {
+    for (int launch = 0; launch < 20 && !judged.fault.found(); ++launch)
       ASSERT_TRUE(judged.checked_call());
-      ++launches;
-    }
-    EXPECT_EQ(launches, between == 0 ? 6 : 11);
-    EXPECT_EQ(judged.violation(), "background_work");
+    EXPECT_EQ(judged.violation(), sights == 2 ? "background_work" : "");
   }
 }
 

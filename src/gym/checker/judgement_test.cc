@@ -275,7 +275,7 @@ TEST(Judgement, AFrozenCandidateUsesNoCoreTime) {
   EXPECT_EQ(restless(std::chrono::microseconds(90), 0, 1000), "passed");
   EXPECT_EQ(restless(milliseconds(5), 4, 4), "passed");
   ExecutorScript moving = right();
-  moving.on_launch = [](int launch, LaunchResult& result) { result.was_moving = launch == 6; };
+  moving.on_launch = [](int launch, LaunchResult& result) { result.was_moving = launch > 5; };
   EXPECT_EQ(outcome(moving), "violation background_work");
 }
 

@@ -50,6 +50,7 @@ class Side {
   Status replace(os::UniqueFd source) { return executor_->replace(std::move(source)); }
   // Until the next launch.
   Status rest() { return executor_->rest(); }
+  void watch_at_rest() { executor_->watch_at_rest(); }
   // Limits the time that is subtracted from every launch to the other side's, because the candidate
   // must not choose it.
   void limit_null_launch(const Side& other);

@@ -49,6 +49,7 @@ struct ExecutorScript {
   ExecutorEnd end;
   Style style = Style::kDestinationPassing;
   std::function<OutputReport(std::uint32_t call, std::uint32_t output)> report;
+  std::function<void()> on_watch;  // watch_at_rest()
 };
 
 // Work that executors do after they said done: it happens when another executor is launched, or
@@ -86,6 +87,9 @@ class ScriptedExecutor final : public Executor {
   }
   PlanCall plan_call() const override { return *script_.plan_call; }
   std::optional<std::int64_t> call_bytes() const override { return script_.call_bytes; }
+  void watch_at_rest() override {
+    if (script_.on_watch) script_.on_watch();
+  }
   Status replace(os::UniqueFd source) override;
   ExecutorEnd end() override { return script_.end; }
 
