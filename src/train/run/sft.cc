@@ -75,11 +75,11 @@ class Run {
   Status go_on_from(const fs::path& checkpoint);
 
   Status launch();
-  Status finish();
+  Status finish(const std::atomic<bool>& stop);
+  Result<double> agree_on_step(double seconds, bool stop);
   Status log(const SftProgress& progress);
   Status save();
   Status open_log(bool resume, std::size_t checkpoints);
-  std::vector<double> sum_over_all(std::span<const double> mine);
   double progress_share() const;
   bool is_over() const;
   std::int64_t launched() const { return state_.step + static_cast<std::int64_t>(ahead_.size()); }
@@ -229,11 +229,6 @@ Status Run::go_on_from(const fs::path& checkpoint) {
   return {};
 }
 
-std::vector<double> Run::sum_over_all(std::span<const double> mine) {
-  if (!ranks_) return {mine.begin(), mine.end()};
-  return sum_over_ranks(*ranks_, weights().device(), mine);
-}
-
 // Of rank 0.
 Status Run::open_log(bool resume, std::size_t checkpoints) {
   if (!group_.is_root()) return {};
@@ -289,10 +284,10 @@ bool Run::is_over() const {
                                : launched() >= settings_.steps;
 }
 
-// What is made of the weights between two steps needs those of the last one. Several ranks agree
-// on their time after each step.
+// What is made of the weights between two steps needs those of the last one. All ranks say the
+// same, as they go by what they have agreed on.
 bool Run::runs_ahead() {
-  return weights().device().is_cuda() && !ranks_ && !is_over() && !is_due(settings_.save_every) &&
+  return weights().device().is_cuda() && !is_over() && !is_due(settings_.save_every) &&
          !(validation_weight_ > 0 && is_due(settings_.validate_every));
 }
 
@@ -307,16 +302,31 @@ Status Run::launch() {
   return {};
 }
 
+// The seconds that a step took by rank 0's clock, by which schedules and ends go; and all stop when
+// one of them was told to. Not over the device, which computes the next step.
+Result<double> Run::agree_on_step(double seconds, bool stop) {
+  const Json mine = {{"seconds", seconds}, {"stop", stop}};
+  KW_TRY(const std::vector<std::string> all, group_.exchange(mine.dump()));
+  double took = seconds;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    KW_TRY(const Json said, parse_json(all[rank]));
+    KW_TRY(ObjectReader reader, ObjectReader::make(said, fmt::format("rank {}", rank)));
+    KW_TRY(const bool stops, reader.boolean("stop"));
+    stops_ = stops_ || stops;
+    if (rank > 0) continue;
+    KW_TRY(took, reader.number("seconds"));
+  }
+  return took;
+}
+
 // Waits for the oldest step that was launched, and says what came of it.
-Status Run::finish() {
+Status Run::finish(const std::atomic<bool>& stop) {
   Launched done = std::move(ahead_.front());
   ahead_.pop_front();
   SftProgress out;
   out.result = done.step.wait();
   out.learning_rate = done.learning_rate;
-  // Rank 0's clock counts, as schedules and ends go by it.
-  const double took =
-      sum_over_all(std::array{group_.is_root() ? seconds_since(counted_to_) : 0})[0];
+  KW_TRY(const double took, agree_on_step(seconds_since(counted_to_), stop));
   counted_to_ = Clock::now();
   if (!std::isfinite(out.result.loss) || !std::isfinite(out.result.gradient_norm))
     return fail(ErrorCode::kInvalidArgument,
@@ -386,11 +396,10 @@ Result<fs::path> Run::train(const std::atomic<bool>& stop) {
     profile.at_step(steps);
     const Status launched = is_over() || stops_ ? Status() : launch();
     const bool goes_on = launched && runs_ahead() && !stops_;
-    while (ahead_.size() > (goes_on ? 1 : 0)) KW_TRY_STATUS(finish());
+    while (ahead_.size() > (goes_on ? 1 : 0)) KW_TRY_STATUS(finish(stop));
     KW_TRY_STATUS(launched);
     is_saved = ahead_.empty() && is_due(settings_.save_every);
     if (is_saved) KW_TRY_STATUS(save());
-    stops_ = stops_ || sum_over_all(std::array{stop ? 1.0 : 0.0})[0] > 0;
   }
   profile.at_step(std::numeric_limits<std::int64_t>::max());
   if (!is_saved) KW_TRY_STATUS(save());
