@@ -1,6 +1,7 @@
 // Attributes from the driver, the rest from NVML, which is declared here as far as it is called.
 #include "cuda/device_facts.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -27,6 +28,7 @@ constexpr unsigned kMaxUsers = 64;
 struct NvmlApi {
   int (*init)();
   int (*driver_version)(char*, unsigned);
+  int (*count)(unsigned*);
   int (*device)(unsigned, NvmlDevice*);
   int (*device_on_bus)(const char*, NvmlDevice*);
   int (*index)(NvmlDevice, unsigned*);
@@ -43,6 +45,7 @@ Result<NvmlApi> load_nvml() {
   NvmlApi api{};
   KW_TRY_STATUS(library.find("nvmlInit_v2", api.init));
   KW_TRY_STATUS(library.find("nvmlSystemGetDriverVersion", api.driver_version));
+  KW_TRY_STATUS(library.find("nvmlDeviceGetCount_v2", api.count));
   KW_TRY_STATUS(library.find("nvmlDeviceGetHandleByIndex_v2", api.device));
   KW_TRY_STATUS(library.find("nvmlDeviceGetHandleByPciBusId_v2", api.device_on_bus));
   KW_TRY_STATUS(library.find("nvmlDeviceGetIndex", api.index));
@@ -118,9 +121,12 @@ Result<std::vector<DeviceFacts>> list_devices() {
   KW_TRY_STATUS(driver_status(api->device_count(&count), "cannot count GPUs"));
   if (count == 0) return fail(ErrorCode::kUnsupported, "no GPU that CUDA can use");
   const Result<NvmlApi> nvml = load_nvml();
+  unsigned all = 0;
+  if (!nvml || nvml->count(&all) != 0) all = static_cast<unsigned>(count);
   std::vector<DeviceFacts> out;
   for (int number = 0; number < count; ++number) {
     KW_TRY(DeviceFacts facts, facts_of(*api, nvml ? &*nvml : nullptr, number));
+    facts.places = std::max(static_cast<int>(all), facts.place + 1);
     out.push_back(std::move(facts));
   }
   return out;

@@ -19,6 +19,7 @@ struct DeviceFacts {
   int number = 0;  // as CUDA counts those that it shows this process
   // As the management library counts all that it shows; `number` where there is no such library.
   int place = 0;
+  int places = 1;  // how many the machine has, as it counts
   std::string name;
   int driver_version = 0;      // of CUDA: 13000 for 13.0
   int compute_capability = 0;  // 90 for 9.0

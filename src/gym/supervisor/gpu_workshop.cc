@@ -52,7 +52,10 @@ ProblemSession::Context GpuWorkshop::context(std::optional<int> device) const {
     options.kernels = kernels.valid() ? kernels.get() : -1;
     return CheckerProcess::start(options);
   };
-  return {&programs, roles.get(), lease.get(), start, device, timed_on};
+  // Those that hold the CPU's lock take turns.
+  const TimedPlace place =
+      timed_on == TimingLock::kCpu ? TimedPlace{} : TimedPlace{facts.place, facts.places};
+  return {&programs, roles.get(), lease.get(), start, device, timed_on, place};
 }
 
 Result<std::unique_ptr<GpuWorkshop>> GpuWorkshop::make(const GymOptions& options,

@@ -139,8 +139,9 @@ Result<std::unique_ptr<ProblemSession>> ProblemSession::open(
   session->context_ = context;
   session->threads_ = options.threads;
   session->module_ = problem.is_module();
+  const bool is_measured = opening.judge && is_timed(problem, workload, options);
   session->cores_ = plan_cores(cores_of_executors(options.threads, context.device.has_value()),
-                               opening.judge && is_timed(problem, workload, options));
+                               is_measured ? std::optional(context.timed_place) : std::nullopt);
   OpenRequest request;
   request.kind = session->kind();
   request.admit = opening.admit;

@@ -62,6 +62,7 @@ class ProblemSession {
     std::optional<int> device = std::nullopt;
     // The lease's resource (gym/measure/timing_lock.h).
     std::string timed_on = std::string(TimingLock::kCpu);
+    TimedPlace timed_place{};
   };
   struct Opening {
     bool admit = false;                 // run the battery as well

@@ -113,7 +113,8 @@ void Weights::place_vectors() {
   }
 }
 
-// A layer's tensors lie together. Layers are alike, so theirs lie alike in the memory they share.
+// A layer's tensors lie together. Layers are alike, so theirs lie alike in the memory they share,
+// which every second layer has: one is summed up while the next is made.
 void Weights::make_buckets() {
   std::vector<std::int64_t> begins = {0};
   for (const lm::LayerParameters& layer : parameters_->layers)
@@ -127,7 +128,7 @@ void Weights::make_buckets() {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     Bucket& bucket = buckets_[i];
     const bool is_layer = i >= 1 && i <= last_layer, is_head = i == last_layer + 2;
-    const std::size_t owner = is_layer ? 1 : is_head ? 0 : i;
+    const std::size_t owner = is_layer ? 2 - i % 2 : is_head ? 0 : i;
     bucket.gradient = owner == i ? at::zeros({bucket.range.size()}, gradients_.options())
                                  : buckets_[owner].gradient;
     KW_CHECK(bucket.gradient.numel() == bucket.range.size());

@@ -66,7 +66,7 @@ struct LayerWeights {
 const at::Tensor& gradient_sum(const Weight& weight);
 
 // A part of the blocks whose gradient is made together: a layer, or a tensor outside of the layers.
-// Buckets of all layers share their memory, and those of embedding and head do.
+// Buckets of every second layer share their memory, and those of embedding and head do.
 struct Bucket {
   Shard range;
   at::Tensor gradient;           // float32, [range.size()]

@@ -1,38 +1,46 @@
 #include "train/optimizer/bucket_sums.h"
 
-#include <vector>
+#include <utility>
 
 #include <ATen/ATen.h>
 
 namespace kw::train {
 
-void BucketSums::add(std::size_t bucket) {
-  const at::NoGradGuard no_grad;
+void BucketSums::begin(std::size_t bucket) {
+  end();
   const Bucket& from = weights_.buckets()[bucket];
   for (const Weight& one : from.matrices) gradient_sum(one);
-  const Sharding& sharding = *weights_.sharding();
   at::Tensor sums = from.gradient;
-  ranks_->reduce_scatter(sums, shards_in(from.range, sharding.shards));
-  const Shard mine = common_part(from.range, sharding.own());
+  ranks_->begin_reduce_scatter(sums, shards_in(from.range, weights_.sharding()->shards));
+  begun_ = bucket;
+}
+
+void BucketSums::end() {
+  if (!begun_) return;
+  const at::NoGradGuard no_grad;
+  ranks_->end_reduce_scatter();
+  const Bucket& from = weights_.buckets()[*std::exchange(begun_, std::nullopt)];
+  const Shard mine = common_part(from.range, weights_.sharding()->own());
   if (mine.size() > 0)
     weights_.gradients_at(mine.begin, mine.size())
-        .add_(sums.narrow(0, mine.begin - from.range.begin, mine.size()));
+        .add_(from.gradient.narrow(0, mine.begin - from.range.begin, mine.size()));
   weights_.clear(from);
 }
 
 void BucketSums::head_done() {
   const std::size_t head = weights_.layers.size() + 2;
-  if (head < weights_.buckets().size()) add(head);
+  if (head < weights_.buckets().size()) begin(head);
 }
 
 void BucketSums::layer_done(std::size_t layer) {
-  if (!weights_.buckets().empty()) add(layer + 1);
+  if (!weights_.buckets().empty()) begin(layer + 1);
 }
 
 void BucketSums::rest_done() {
   if (weights_.buckets().empty()) return;
-  add(weights_.layers.size() + 1);
-  add(0);
+  begin(weights_.layers.size() + 1);
+  begin(0);
+  end();
 }
 
 void BucketSums::none() {

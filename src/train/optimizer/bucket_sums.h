@@ -3,9 +3,11 @@
 // A rank that adds up its micro-batches before it sums over ranks needs memory for its whole
 // gradient. So every micro-batch's buckets are summed up at once, and what a rank keeps between
 // them is its shard. Ranks may have different numbers of micro-batches: those with fewer give
-// zeros.
+// zeros. A layer's bucket is summed up while the backward pass computes the layer before it, whose
+// bucket has other memory.
 #pragma once
 #include <cstddef>
+#include <optional>
 
 #include "train/model/weights.h"
 #include "train/parallel/collectives.h"
@@ -29,10 +31,12 @@ class BucketSums {
   void none();
 
  private:
-  void add(std::size_t bucket);
+  void begin(std::size_t bucket);
+  void end();
 
   Weights& weights_;
   Collectives* const ranks_;
+  std::optional<std::size_t> begun_;  // the bucket that is being summed up
 };
 
 }  // namespace kw::train

@@ -29,6 +29,13 @@ class Collectives {
   // Of a block [N] float32 each rank's shard becomes the sum of all ranks; the rest of the block is
   // left without meaning. shards: one a rank, ascending, without gaps; some may be empty.
   virtual void reduce_scatter(at::Tensor& block, std::span<const Shard> shards) = 0;
+  // The same in two calls: what the device does for them goes on beside the default stream's work
+  // between them. The block is not touched before the second, which lets the default stream's later
+  // work wait; one at a time.
+  virtual void begin_reduce_scatter(at::Tensor& block, std::span<const Shard> shards) {
+    reduce_scatter(block, shards);
+  }
+  virtual void end_reduce_scatter() {}
   // Of a block [N] of any dtype each rank gives its shard; all get all.
   virtual void all_gather(at::Tensor& block, std::span<const Shard> shards) = 0;
   // Of any dtype.

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/ATen.h>
 
 #include "cuda/library.h"
+#include "cuda/stream.h"
 
 namespace kw::train {
 namespace {
@@ -20,6 +22,34 @@ struct UniqueId {
 using Comm = void*;
 constexpr int kUint8 = 1, kFloat32 = 7, kFloat64 = 8, kSum = 0, kSuccess = 0;
 constexpr void* kDefaultStream = nullptr;  // torch's current one, as nobody sets another
+
+// A stream beside the default one, which waits for it and is waited for.
+class SideStream {
+ public:
+  static Result<SideStream> make() {
+    SideStream out;
+    KW_TRY(out.side_, kw::cuda::Stream::make());
+    KW_TRY(out.begun_, kw::cuda::Event::make());
+    KW_TRY(out.done_, kw::cuda::Event::make());
+    return out;
+  }
+  void* begin() const {
+    check(default_.record(begun_));
+    check(side_.wait(begun_));
+    return side_.get();
+  }
+  void end() const { check(side_.record(done_)); }
+  // The default stream's later work waits for what was ended last.
+  void join() const { check(default_.wait(done_)); }
+
+ private:
+  static void check(const Status& status) {
+    if (!status) throw CollectiveError("NCCL: " + status.error().message());
+  }
+
+  kw::cuda::Stream default_, side_;
+  kw::cuda::Event begun_, done_;
+};
 
 struct Nccl {
   int (*unique_id)(UniqueId*) = nullptr;
@@ -56,7 +86,8 @@ Result<Nccl> load_nccl() {
 // A rank's death does not end NCCL's kernels of the others: the group's thread aborts them.
 class NcclRanks : public Collectives {
  public:
-  NcclRanks(const Nccl& nccl, Comm comm, Group& group) : nccl_(nccl), comm_(comm), group_(group) {
+  NcclRanks(const Nccl& nccl, Comm comm, Group& group, SideStream side)
+      : nccl_(nccl), comm_(comm), group_(group), side_(std::move(side)) {
     group_.on_failure([this] { abort(); });
   }
   NcclRanks(const NcclRanks&) = delete;
@@ -77,13 +108,14 @@ class NcclRanks : public Collectives {
     void* const data = address(values);
     check(nccl_.broadcast(data, data, values.nbytes(), kUint8, root, comm_, kDefaultStream));
   }
-  // Shards may differ in size, so each is a reduction to its rank; a group of them is one launch.
   void reduce_scatter(at::Tensor& block, std::span<const Shard> shards) override {
-    TORCH_CHECK(block.scalar_type() == at::kFloat);
-    for_each_shard(block, shards, [&](void* data, std::size_t count, int owner) {
-      return nccl_.reduce(data, data, count, kFloat32, kSum, owner, comm_, kDefaultStream);
-    });
+    reduce_shards(block, shards, kDefaultStream);
   }
+  void begin_reduce_scatter(at::Tensor& block, std::span<const Shard> shards) override {
+    reduce_shards(block, shards, side_.begin());
+    side_.end();
+  }
+  void end_reduce_scatter() override { side_.join(); }
   void all_gather(at::Tensor& block, std::span<const Shard> shards) override {
     for_each_shard(block, shards, [&](void* data, std::size_t count, int owner) {
       return nccl_.broadcast(data, data, count * block.element_size(), kUint8, owner, comm_,
@@ -92,6 +124,13 @@ class NcclRanks : public Collectives {
   }
 
  private:
+  // Shards may differ in size, so each is a reduction to its rank; a group of them is one launch.
+  void reduce_shards(at::Tensor& block, std::span<const Shard> shards, void* stream) {
+    TORCH_CHECK(block.scalar_type() == at::kFloat);
+    for_each_shard(block, shards, [&](void* data, std::size_t count, int owner) {
+      return nccl_.reduce(data, data, count, kFloat32, kSum, owner, comm_, stream);
+    });
+  }
   template <typename Call>
   void for_each_shard(at::Tensor& block, std::span<const Shard> shards, const Call& call) {
     auto* const data = static_cast<std::byte*>(address(block));
@@ -125,6 +164,7 @@ class NcclRanks : public Collectives {
   const Nccl nccl_;
   const Comm comm_;
   Group& group_;
+  const SideStream side_;
   std::atomic<bool> aborted_{false};
 };
 
@@ -133,6 +173,8 @@ class NcclRanks : public Collectives {
 Result<std::unique_ptr<Collectives>> make_nccl(Group& group, at::Device device) {
   KW_TRY(const Nccl nccl, load_nccl());
   at::zeros({1}, at::TensorOptions(at::kFloat).device(device));  // torch's context is made first
+  KW_TRY_STATUS(kw::cuda::load_driver_api());
+  KW_TRY(SideStream side, SideStream::make());
   UniqueId id;
   std::string text;
   if (group.is_root()) {
@@ -149,7 +191,7 @@ Result<std::unique_ptr<Collectives>> make_nccl(Group& group, at::Device device) 
   if (made != kSuccess)
     return fail(ErrorCode::kUnavailable, "NCCL: {}. {}", nccl.error_string(made),
                 nccl.last_error(nullptr));
-  return std::unique_ptr<Collectives>(new NcclRanks(nccl, comm, group));
+  return std::unique_ptr<Collectives>(new NcclRanks(nccl, comm, group, std::move(side)));
 }
 
 }  // namespace kw::train

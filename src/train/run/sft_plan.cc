@@ -42,13 +42,14 @@ void plan_muon(const lm::ModelConfig& c, const SftSettings& settings, bool narro
   out.muon = static_cast<std::uint64_t>(kMuonBlocks * (narrow ? 2 : 4) * together);
 }
 
-// One for the embedding, in which an untied head's gradient is made before, one for a layer at a
-// time, and the final norm (Weights::buckets).
+// One for the embedding, in which an untied head's gradient is made before, two for layers by
+// turns, and the final norm (Weights::buckets).
 void plan_buckets(const lm::ModelConfig& c, SftPlan& out) {
   const std::int64_t embedding = c.vocabulary * c.hidden;
   const std::int64_t outside = embedding * (c.tied_embeddings ? 1 : 2) + c.hidden;
   const std::int64_t layer = (out.parameters - outside) / c.layers;
-  out.buckets = static_cast<std::uint64_t>(4 * (embedding + layer + c.hidden));
+  out.buckets = static_cast<std::uint64_t>(
+      4 * (embedding + std::min<std::int64_t>(c.layers, 2) * layer + c.hidden));
   out.vectors = static_cast<std::uint64_t>(4 * (c.layers * (layer - projections(c)) + c.hidden));
 }
 
