@@ -16,8 +16,8 @@
 namespace kw::sandbox {
 namespace {
 
-constexpr auto kSpawnLimit = std::chrono::seconds(30);
-constexpr auto kEndLimit = std::chrono::seconds(10);
+constexpr auto kSpawnLimit = std::chrono::minutes(2);
+constexpr auto kEndLimit = std::chrono::seconds(30);
 constexpr int kSocketFd = 3;
 
 struct SpawnSettings {

@@ -17,7 +17,7 @@
 namespace kw::sandbox {
 namespace {
 
-constexpr auto kFreezeLimit = std::chrono::seconds(5);
+constexpr auto kFreezeLimit = std::chrono::seconds(20);
 constexpr int kSpins =
     200;  // a freeze is confirmed after some ten microseconds; polling would add a wake-up
 

@@ -14,7 +14,7 @@
 namespace kw::sandbox {
 namespace {
 
-constexpr auto kKillLimit = std::chrono::milliseconds(10'000);
+constexpr auto kKillLimit = std::chrono::milliseconds(30'000);
 
 bool await_pidfd(int pidfd, std::chrono::milliseconds timeout) {
   auto deadline = std::chrono::steady_clock::now() + timeout;

@@ -20,7 +20,7 @@
 namespace kw::sandbox {
 namespace {
 
-constexpr auto kStopLimit = std::chrono::seconds(5);
+constexpr auto kStopLimit = std::chrono::seconds(20);
 
 std::vector<pid_t> numbers_in(const std::string& folder) {
   std::vector<pid_t> numbers;
