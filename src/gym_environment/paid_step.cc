@@ -46,6 +46,8 @@ Result<environment::Step> paid_step(const RewardOf& reward, const reward::Findin
   if (finding.outcome) out.facts["outcome"] = task::to_string(*finding.outcome);
   if (verdict != nullptr && !finding.correct() && !verdict->diagnostics.empty())
     out.facts["diagnostic"] = printable(verdict->diagnostics[0].message, kMaxDiagnostic);
+  if (verdict != nullptr && !verdict->violation.empty())
+    out.facts["violation"] = verdict->violation;
   if (!finding.speedup) return out;
   const task::Speedup& speedup = *finding.speedup;
   out.facts["speedup"] = {speedup.median, speedup.low, speedup.high};
