@@ -41,6 +41,10 @@ std::string resource_of(const cuda::DeviceFacts& gpu, std::size_t gpus, std::siz
                                     : std::string(TimingLock::kCpu);
 }
 
+TimedPlace timed_place(const cuda::DeviceFacts& gpu, std::string_view resource) {
+  return resource == TimingLock::kCpu ? TimedPlace{} : TimedPlace{gpu.place, gpu.places};
+}
+
 GpuWorkshop::GpuWorkshop(Programs found, const cuda::DeviceFacts& gpu, std::uint64_t session_bytes)
     : programs(std::move(found)),
       facts(gpu),
@@ -52,10 +56,8 @@ ProblemSession::Context GpuWorkshop::context(std::optional<int> device) const {
     options.kernels = kernels.valid() ? kernels.get() : -1;
     return CheckerProcess::start(options);
   };
-  // Those that hold the CPU's lock take turns.
-  const TimedPlace place =
-      timed_on == TimingLock::kCpu ? TimedPlace{} : TimedPlace{facts.place, facts.places};
-  return {&programs, roles.get(), lease.get(), start, device, timed_on, place};
+  return {
+      &programs, roles.get(), lease.get(), start, device, timed_on, timed_place(facts, timed_on)};
 }
 
 Result<std::unique_ptr<GpuWorkshop>> GpuWorkshop::make(const GymOptions& options,

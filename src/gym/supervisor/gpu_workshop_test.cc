@@ -15,6 +15,16 @@ TEST(GpuWorkshop, AGpuIsLeasedByItselfWhereEachHasManyCores) {
   EXPECT_EQ(resource_of(gpu, 4, 31), TimingLock::kCpu);
 }
 
+TEST(GpuWorkshop, GpusThatAreTimedBesideEachOtherHavePlaces) {
+  cuda::DeviceFacts gpu;
+  gpu.place = 3;
+  gpu.places = 4;
+  EXPECT_EQ(timed_place(gpu, "gpu3").place, 3);
+  EXPECT_EQ(timed_place(gpu, "gpu3").places, 4);
+  EXPECT_EQ(timed_place(gpu, TimingLock::kCpu).place, 0);
+  EXPECT_EQ(timed_place(gpu, TimingLock::kCpu).places, 1);
+}
+
 TEST(GpuWorkshop, NothingIsFrozenForTheClockOfAGpu) {
   OnTheGpu sandboxes;
   EXPECT_TRUE(sandboxes.freeze_others({}));

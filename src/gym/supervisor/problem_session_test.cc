@@ -299,6 +299,24 @@ TEST_F(ResidentPlans, EndBeforeAnotherBaselineStarts) {
   EXPECT_EQ(judge_plan().gpu->context, task::GpuContext::kFresh);
 }
 
+TEST_F(ProblemSessionTest, WhatIsTimedBesideIsOnOtherCores) {
+  std::vector<std::vector<int>> cores;
+  for (int place = 0; place < 2; ++place) {
+    sessions_.timed_place = {place, 2};
+    auto session = opened();
+    start_baseline(*session, PairMemory::kDrawn);
+    judge(*session);
+    const auto& launches = sessions_.roles.launches.launches;
+    cores.push_back(launches.back()->spec.cpus);
+    EXPECT_EQ(launches.at(launches.size() - 2)->spec.cpus, cores.back());
+  }
+  ASSERT_EQ(cores[0].size(), 1U);
+  ASSERT_EQ(cores[1].size(), 1U);
+  if (plan_cores(1 << 20, std::nullopt).executor.size() >= 2) {
+    EXPECT_NE(cores[0], cores[1]);
+  }
+}
+
 TEST_F(ProblemSessionTest, OnAGpuBothSidesRunThereAndTheCheckerHoldsItsMemory) {
   sessions_.device = 1;
   auto session = opened();

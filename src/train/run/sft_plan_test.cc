@@ -94,7 +94,7 @@ TEST(SftPlan, TwoRanksHoldAModelWhoseStateOneDoesNot) {
   const double beside = static_cast<double>(whole.buckets + whole.vectors);
   for (const int ranks : {2, 4, 8})
     EXPECT_NEAR(state(plan_of_rank(whole, ranks)), (2 + 16.0 / ranks) * n + beside, 1e6);
-  EXPECT_LT(beside / n, 0.52);
+  EXPECT_LT(beside / n, 0.61);  // two layers are made by turns
 }
 
 TEST(SftPlan, AnAdapterIsWholeOnEveryRankButForItsMoments) {

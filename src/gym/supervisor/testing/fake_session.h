@@ -69,7 +69,7 @@ class FakeSessions {
       will_open.pop_front();
       return Result<std::unique_ptr<CheckerProcess>>(CheckerProcess::over(std::move(pair.first)));
     };
-    return {&roles.programs, roles.roles.get(), &lease, start_checker, device, timed_on};
+    return {&roles.programs, roles.roles.get(), &lease, start_checker, device, timed_on, timed_place};
   }
   Opened opening(AdmissionFindings findings) const {
     Opened out;
@@ -99,6 +99,7 @@ class FakeSessions {
   std::optional<int> device;          // of the session that is opened next
   std::optional<int> checker_device;  // what its checker was told
   std::string timed_on = std::string(TimingLock::kCpu);
+  TimedPlace timed_place;
   FakeRoles roles;
   HostLease lease{TimingLock::open_in(roles.folder.path()).value(), *roles.launchers, nullptr};
   Json fds;
