@@ -45,6 +45,8 @@ told = {}  # episode and request: the script's name
 
 def say_back():
     while message := receive(ours):
+        if message["type"] == "began":  # a script needs no prompt
+            message["observation"]["messages"] = [{"role": "user", "content": "a kernel"}]
         if message["type"] == "stepped":
             message["facts"]["script"] = told[message["id"]]
         send(trainer, message)

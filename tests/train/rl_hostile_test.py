@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CORPUS = ROOT / "tests/attacks"
 FEW_ATTACKS, FEW_STEPS, SAMPLES = 12, 6, 4
-SETTINGS = {"threads": 1, "device": "cpu", "save_every": 1000, "samples": SAMPLES, "prompts": 1, "answer_tokens": 4, "max_tokens": 4096, "updates": 1,
+SETTINGS = {"threads": 1, "device": "cpu", "save_every": 1000, "samples": SAMPLES, "prompts": 1, "answer_tokens": 4, "max_tokens": 128, "updates": 1,
             "learning_rate": 1e-4, "new_weights": True, "model": str(ROOT / "configs/tiny_model"), "program": str(HERE / "hostile_policy.py"), "tries": 3,
             "judges": 2}
 

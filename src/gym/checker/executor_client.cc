@@ -25,8 +25,8 @@ constexpr auto kUntimedPoll = std::chrono::microseconds(50);
 constexpr auto kSpinFor = std::chrono::milliseconds(100);
 constexpr auto kTimedPoll = std::chrono::microseconds(100);
 constexpr auto kSlowPoll = std::chrono::microseconds(200);
-constexpr auto kBetweenLooksAtRest = std::chrono::milliseconds(2);
-constexpr int kMaxLooksAtRest = 10;
+constexpr auto kBetweenLooksAtRest = std::chrono::milliseconds(1);
+constexpr int kMaxLooksAtRest = 20;
 constexpr auto kEndIsTold = std::chrono::seconds(1);
 constexpr auto kSlowPollAfter = std::chrono::seconds(2);
 

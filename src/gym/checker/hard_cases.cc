@@ -47,6 +47,7 @@ HardCases::HardCases(const task::Signature& signature, const InputSource& inputs
   for (std::size_t axis : axes()) {
     for (const auto* kinds : {&even, &uneven})
       if (kinds->size() > 1) add({*kinds, axis});
+    if (first_mixes_ == 0) first_mixes_ = cases_.size();
   }
   mixes_ = cases_.size();
   std::vector<HardKind> alone = even;
@@ -108,14 +109,18 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int parts) {
   for (std::size_t i = 0; i < cases_.size(); ++i)
     if (cases_[i].left_out.empty()) all.push_back(i);
   const auto share = static_cast<std::size_t>(std::max(1, parts));
-  if (share > 1) most = std::min(most, std::max(kMinShare, (all.size() + share - 1) / share));
+  const auto mixes = [&](std::size_t end) {
+    return reduces_all_ ? 0 : std::ranges::count_if(all, [&](std::size_t i) { return i < end; });
+  };
+  // The mixes along the first axis show all kinds where results are of rows.
+  std::size_t certain = mixes(first_mixes_);
+  if (share > 1)
+    most =
+        std::min(most, std::max(kMinShare, certain + (all.size() - certain + share - 1) / share));
   if (all.size() <= most) {
     out = all;
   } else {
-    // The first mix alone shows most kinds where results are of rows.
-    std::size_t certain = std::ranges::count_if(all, [&](std::size_t i) { return i < mixes_; });
-    if (most < certain + kWithMixes) certain = std::min<std::size_t>(certain, 1);
-    if (reduces_all_ || share > 1) certain = 0;
+    if (share == 1 && most >= mixes(mixes_) + kWithMixes) certain = mixes(mixes_);
     out.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(certain));
     const std::vector<std::size_t> rest(all.begin() + static_cast<std::ptrdiff_t>(certain),
                                         all.end());
@@ -137,7 +142,7 @@ void HardCases::renew(HardCase& hard) {
 }
 
 std::vector<std::size_t> HardCases::certain() const {
-  std::vector<std::size_t> out(reduces_all_ || mixes_ == 0 ? cases_.size() : 1);
+  std::vector<std::size_t> out(reduces_all_ || mixes_ == 0 ? cases_.size() : first_mixes_);
   std::iota(out.begin(), out.end(), std::size_t{0});
   return out;
 }

@@ -97,7 +97,7 @@ class HardCases {
   const OutputChecker* checker_ = nullptr;
   SessionSeeds* seeds_ = nullptr;
   std::vector<HardCase> cases_;  // mixes first
-  std::size_t mixes_ = 0;
+  std::size_t first_mixes_ = 0, mixes_ = 0;  // along the first axis, and along all
   bool reduces_all_ = false;  // a mix would hide its parts from each other
   std::size_t next_ = 0;      // of choose()
   std::chrono::nanoseconds fill_time_{0};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kHashSample = 1ULL << 20U;
 constexpr auto kCpuSlack = std::chrono::milliseconds(2);
-// A machine whose hypervisor takes its cores away counts a few launches' ends late.
+// A machine whose hypervisor takes its cores away counts some launches late all the same.
 constexpr int kMaxRestless = 5;
 
 // Nobody's verdict: the candidate is not at fault.
@@ -127,24 +127,21 @@ bool JudgedCalls::exceeds_clock(const LaunchResult& launch) const {
   return launch.cpu_time > context_.options.threads * launch.wall + launch.wall / 10 + kCpuSlack;
 }
 
-// Frozen processes use no core time. Where freezing is by signals, something may continue them.
-// The next call's time has what they do then, so it may happen by chance now and then.
-bool JudgedCalls::looks_restless(const LaunchResult& launch) {
-  ++candidate_launches_;
-  if (launch.worked_at_rest().count() > 0) ++restless_launches_;
-  return launch.was_moving ||
-         (restless_launches_ > kMaxRestless && 2 * restless_launches_ > candidate_launches_);
-}
-
-// A busy machine may count the ends of many launches late. So the first suspicion is only looked
-// into, with a pause in which the end of a launch is counted; the second one convicts.
+// Frozen processes use no core time. Where freezing is by signals, something may continue them. A
+// busy machine counts the ends of some launches late: so a first sight only begins the watch, which
+// gives the kernel time to count them. The next call's time has what they do at rest, so even then
+// it may happen by chance now and then.
 bool JudgedCalls::ran_while_frozen(const LaunchResult& launch) {
-  if (!looks_restless(launch)) return false;
-  if (is_watched_) return true;
-  is_watched_ = true;
-  candidate_.watch_at_rest();
-  candidate_launches_ = restless_launches_ = 0;
-  return false;
+  const bool is_restless = launch.worked_at_rest().count() > 0;
+  if (!is_watched_) {
+    is_watched_ = is_restless || launch.was_moving;
+    if (is_watched_) candidate_.watch_at_rest();
+    return false;
+  }
+  ++watched_launches_;
+  if (is_restless) ++restless_launches_;
+  return launch.was_moving ||
+         (restless_launches_ > kMaxRestless && 2 * restless_launches_ > watched_launches_);
 }
 
 Result<LaunchResult> JudgedCalls::launch(Side& side, std::span<const std::uint32_t> sets) {

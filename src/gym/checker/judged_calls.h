@@ -56,7 +56,6 @@ class JudgedCalls {
   Result<OracleAnswer> repeat_probabilities(TensorMemory& set);
   Status check_memory(std::span<const std::uint32_t> sets);
   bool exceeds_clock(const LaunchResult& launch) const;
-  bool looks_restless(const LaunchResult& launch);
   bool ran_while_frozen(const LaunchResult& launch);
 
   JudgingContext& context_;
@@ -65,9 +64,9 @@ class JudgedCalls {
   JudgedOutputs outputs_;
   LaunchTotals candidate_totals_, baseline_totals_;
   double fill_ms_ = 0;
-  bool is_watched_ = false;     // the candidate has looked restless once
-  int candidate_launches_ = 0;  // since then, or of all
-  int restless_launches_ = 0;   // of these, before which it ran while it was frozen
+  bool is_watched_ = false;    // the candidate seemed to run once while it was frozen
+  int watched_launches_ = 0;   // since then
+  int restless_launches_ = 0;  // of these, before which it ran while it was frozen
   std::uint64_t hash_seed_;
   std::uint64_t first_seed_;                 // seed of inputs; used only with fresh_inputs off
   std::vector<std::uint64_t> input_hashes_;  // the key is the set

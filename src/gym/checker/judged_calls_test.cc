@@ -209,7 +209,7 @@ TEST_F(JudgedCallsTest, RestlessLaunchesConvictOnlyIfTheyGoOnWhileTheyAreWatched
     int watched_after, convicted_after;  // launches; 0: never
   };
   for (const Case& c :
-       {Case{0, false, 6, 12}, Case{3, false, 8, 17}, Case{2, false, 11, 0}, Case{0, true, 6, 0}}) {
+       {Case{0, false, 1, 7}, Case{3, false, 1, 10}, Case{2, false, 1, 0}, Case{0, true, 1, 0}}) {
     open();
     int launches = 0, watched_after = 0;
     ExecutorScript script = after_right_results();

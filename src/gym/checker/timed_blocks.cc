@@ -27,7 +27,7 @@ constexpr std::int64_t kPatience = 3;
 // Time of both sides in hard calls, their inputs included. Where it is too short,
 // kMinHardCalls.
 constexpr auto kHardTime = std::chrono::milliseconds(200);
-constexpr std::int64_t kMinHardCalls = 3, kMaxHardCalls = 32;
+constexpr std::int64_t kMinHardCalls = 5, kMaxHardCalls = 32;
 
 int pairs_of(const MeasuringGoal& goal) {
   return std::max(1, goal.process_pairs);
