@@ -4,16 +4,13 @@
 #include <atomic>
 #include <thread>
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "net/replies.h"
 #include "net/server.h"
+#include "net/testing/scripted_peer.h"
 #include "net/testing/test_server.h"
-#include "os/fd.h"
 
 namespace kw::net {
 namespace {
@@ -23,50 +20,7 @@ using testing::Channel;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// Accepts connections one after the other; sends each script to one connection, when a request's
-// header has come, and closes it ("..." at the end: keeps it open until the client closes).
-class ScriptedPeer {
- public:
-  explicit ScriptedPeer(std::vector<std::string> scripts) : scripts_(std::move(scripts)) {
-    listener_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    KW_CHECK(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
-    KW_CHECK(::listen(listener_.get(), 8) == 0);
-    socklen_t size = sizeof(address);
-    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::jthread([this] { serve(); });
-  }
-  std::string url() const { return fmt::format("http://127.0.0.1:{}/", port_); }
-  int connections() const { return connections_; }
-
- private:
-  void serve() {
-    for (std::string script : scripts_) {
-      os::UniqueFd peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      ++connections_;
-      read_until(peer.get(), "\r\n\r\n");
-      bool stay = script.ends_with("...");
-      if (stay) script.resize(script.size() - 3);
-      ::send(peer.get(), script.data(), script.size(), MSG_NOSIGNAL);
-      if (stay) read_until(peer.get(), "never");
-    }
-  }
-  static void read_until(int fd, std::string_view end) {
-    std::string all;
-    char c = 0;
-    while (all.find(end) == std::string::npos && ::recv(fd, &c, 1, 0) == 1) all += c;
-  }
-
-  std::vector<std::string> scripts_;
-  os::UniqueFd listener_;
-  std::uint16_t port_ = 0;
-  std::atomic<int> connections_ = 0;
-  std::jthread thread_;
-};
+using testing::ScriptedPeer;
 
 std::unique_ptr<Client> make_client(ClientOptions options = {}) {
   return std::move(Client::make(std::move(options)).value());

@@ -487,6 +487,11 @@ std::optional<net::Response> refuse_caller(const Callers& callers, const net::Re
       fail(ErrorCode::kPermissionDenied, "the token may not do this").value());
 }
 
+bool wants_json_metrics(const net::Request& request) {
+  const std::string* accept = request.headers.find("Accept");
+  return accept != nullptr && accept->find("application/json") != std::string::npos;
+}
+
 net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Callers callers,
                         net::Handler json_metrics) {
   auto routes = std::make_shared<const TaskRoutes>(service, metrics, std::move(callers));
@@ -526,10 +531,7 @@ net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Call
   add("GET", "/v1/queue", [](R r, Q, net::Responder to) { r.queue(std::move(to)); });
   add("GET", "/healthz", [](R r, Q, net::Responder to) { r.health(std::move(to)); });
   add("GET", "/metrics", [json = std::move(json_metrics)](R r, Q q, net::Responder to) {
-    const std::string* accept = q.headers.find("Accept");
-    const bool wants_json =
-        accept != nullptr && accept->find("application/json") != std::string::npos;
-    if (json && wants_json) return json(q, std::move(to));
+    if (json && wants_json_metrics(q)) return json(q, std::move(to));
     r.metrics(std::move(to));
   });
   return out;

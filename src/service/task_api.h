@@ -32,6 +32,9 @@ std::string own_name(const Identity& who, const std::string& name);
 // Makes a submission the caller's: owner, tenant, names, quota and weight.
 void submit_as(const Identity& who, Submission& submission);
 
+// GET /metrics is KernelGYM's too: its clients get JSON.
+bool wants_json_metrics(const net::Request& request);
+
 // Service and metrics must outlive the server. json_metrics: answers GET /metrics for those who
 // accept application/json; empty: they get the same text as others.
 net::Router task_routes(TaskService& service, net::MetricRegistry& metrics, Callers callers = {},

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Accepted tasks while server and workers are killed (kill -9) at random moments: how many are lost, how many answered twice.
-Usage: kill_many.py KERNELWRIGHT [--tasks 20000] [--seconds S] [--seed 1] [--data DIR] [--redis]
+Usage: kill_many.py KERNELWRIGHT [--tasks 20000] [--seconds S] [--seed 1] [--data DIR] [--redis [--servers 1]]
 
 Null workers, processes of their own, answer each task with a number that nobody else has. A task is lost when its server does not know it any more,
 or when it has no end; it is answered twice when two answers of workers were taken, when a caller reads another answer than before, or when it reads
 another than the one that was taken. Tasks whose two workers died are put aside, as promised, and counted. Exits with 1 when a promise is broken.
-With --redis the tasks are in a redis-server, which is killed too. No task is submitted after S seconds. By default it takes under a minute; 1,000,000 tasks with an optimized program take some minutes and 100 MB.
+With --redis the tasks are in a redis-server, which is killed too, and several servers may share it: each caller and each worker knows one of them,
+which forwards its calls unless it leads. No task is submitted after S seconds. By default it takes under a minute; 1,000,000 tasks with an optimized program take some minutes and 100 MB.
 """
 
 import argparse
@@ -57,7 +58,7 @@ class Caller:
         while True:
             try:
                 status, answer = self.once(method, path, body)
-                if status not in (429, 503):
+                if status not in (429, 503) or time.monotonic() > end:
                     return status, answer
             except (*WAYS, json.JSONDecodeError):
                 if time.monotonic() > end:
@@ -100,7 +101,7 @@ def free_port(chance: random.Random) -> int:
 
 
 class Run:
-    def __init__(self, program: str, tasks: int, seconds: float, seed: int, folder: str, with_redis: bool):
+    def __init__(self, program: str, tasks: int, seconds: float, seed: int, folder: str, with_redis: bool, servers: int):
         self.program, self.tasks, self.folder = program, tasks, folder
         self.end = time.monotonic() + seconds
         self.random = random.Random(seed)
@@ -109,7 +110,8 @@ class Run:
         self.read, self.taken = array.array("q", bytes(8 * tasks)), array.array("q", bytes(8 * tasks))
         self.aside = self.accepted = self.next = self.server_deaths = self.worker_deaths = self.redis_deaths = 0
         self.over = threading.Event()
-        self.port = free_port(self.random)
+        self.ports = [free_port(self.random) for _ in range(servers)]
+        self.servers: dict[int, subprocess.Popen] = {}
         self.redis = Redis(f"{folder}/redis", free_port(self.random)) if with_redis else None
 
     def broken(self, what: str) -> None:
@@ -118,17 +120,25 @@ class Run:
             if len(self.problems) > 20:
                 self.over.set()
 
-    def start_server(self) -> subprocess.Popen | None:
-        log = open(pathlib.Path(self.folder) / "server.log", "ab")
+    def start_server(self, port: int) -> bool:
+        """Whether it listens now."""
+        log = pathlib.Path(self.folder) / f"server-{port}.log"
         store = ["--store", self.redis.url, "--leader-lease", "0.5"] if self.redis else []
-        server = subprocess.Popen([self.program, "serve", "--data", f"{self.folder}/tasks", "--port", str(self.port), "--lease", str(LEASE_SECONDS), *store],
-                                  stdout=subprocess.PIPE, stderr=log, text=True)
-        line = server.stdout.readline()
-        if "http" in line:
-            return server
-        self.broken(f"the server does not begin: {(pathlib.Path(self.folder) / 'server.log').read_text()[-2000:]}")
+        words = [self.program, "serve", "--data", f"{self.folder}/tasks-{port}", "--port", str(port), "--lease", str(LEASE_SECONDS), *store]
+        server = self.servers[port] = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=open(log, "ab"))
+        end = time.monotonic() + SILENCE_SECONDS
+        while server.poll() is None and time.monotonic() < end:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=10).close()
+                return True
+            except OSError:
+                time.sleep(0.01)
+        self.broken(f"a server does not begin: {log.read_text()[-2000:]}")
         self.over.set()
-        return None
+        return False
+
+    def any_port(self) -> int:
+        return self.random.choice(self.ports)
 
     def submit_group(self, caller: Caller, first: int, problem: str) -> tuple[str, dict[str, int]]:
         name = f"g{first}"
@@ -156,7 +166,7 @@ class Run:
 
     def follow(self, problem: str) -> None:
         """Submits a group after the other, and reads all of their answers."""
-        caller = Caller(self.port)
+        caller = Caller(self.any_port())
         try:
             while not self.over.is_set():
                 with self.lock:
@@ -196,11 +206,11 @@ class Run:
 
     def kill_servers(self) -> None:
         while not self.over.wait(self.random.uniform(*SERVER_LIVES)):
-            self.server.kill()
-            self.server.wait()
+            port = self.any_port()
+            self.servers[port].kill()
+            self.servers[port].wait()
             self.server_deaths += 1
-            self.server = self.start_server()
-            if self.server is None:
+            if not self.start_server(port):
                 return
 
     def kill_redis(self) -> None:
@@ -222,7 +232,7 @@ class Run:
                     self.worker_deaths += 1
             workers = [each for each in workers if each[0] > now]
             while len(workers) < WORKERS:
-                worker = context.Process(target=work, args=(self.port, version, pipe, lives), daemon=True)
+                worker = context.Process(target=work, args=(self.any_port(), version, pipe, lives), daemon=True)
                 worker.start()
                 lives += 1
                 workers.append((now + self.random.uniform(*WORKER_LIVES), worker))
@@ -231,10 +241,20 @@ class Run:
             worker.join()
 
     def run(self) -> None:
-        self.server = self.start_server()
-        if self.server is None:
-            return
-        caller = Caller(self.port)
+        try:
+            self.go()
+        finally:
+            for server in self.servers.values():
+                server.kill()
+                server.wait()
+            if self.redis:
+                self.redis.kill()
+
+    def go(self) -> None:
+        for port in self.ports:
+            if not self.start_server(port):
+                return
+        caller = Caller(self.ports[0])
         version = caller.call("GET", "/healthz")[1]["gym_version"]
         problem = caller.call("POST", "/v1/problems", {"problem": PROBLEM})[1]["hash"]
         hearing, saying = os.pipe()
@@ -252,11 +272,6 @@ class Run:
             thread.join()
         os.close(saying)
         listener.join()
-        if self.server is not None:
-            self.server.kill()
-            self.server.wait()
-        if self.redis:
-            self.redis.kill()
 
     def check(self) -> None:
         for number in range(self.next):
@@ -276,13 +291,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", help="a folder on a real disk")
     parser.add_argument("--redis", action="store_true", help="tasks in a redis-server, which is killed too")
+    parser.add_argument("--servers", type=int, default=1, help="several share a redis-server")
     given = parser.parse_args()
+    if given.servers > 1 and not given.redis:
+        parser.error("--servers needs --redis")
     if given.redis and PROGRAM is None:
         print("no redis-server: nothing was tried")
         return 77
     with tempfile.TemporaryDirectory(dir=given.data) as folder:
         begin = time.monotonic()
-        run = Run(given.program, given.tasks, given.seconds, given.seed, folder, given.redis)
+        run = Run(given.program, given.tasks, given.seconds, given.seed, folder, given.redis, given.servers)
         run.run()
         run.check()
         seconds = time.monotonic() - begin

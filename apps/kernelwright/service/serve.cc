@@ -12,6 +12,7 @@
 #include "kernelwright/awaited_error.h"
 #include "kernelwright/public_address.h"
 #include "kernelwright/service/dashboard.h"
+#include "kernelwright/service/renewed_certificate.h"
 #include "kernelwright/service/standby.h"
 #include "kernelwright/timestamp.h"
 #include "net/server.h"
@@ -108,25 +109,6 @@ Result<service::Callers> callers_of(const ServeCommand& command, const Services&
   return out;
 }
 
-// While it lives, SIGHUP renews the server's certificate. The server must outlive it.
-class RenewedByHangup {
- public:
-  RenewedByHangup(const Services& services, net::Server& server) : services_(services) {
-    services.on_hangup([&services, &server] {
-      const Status renewed = server.renew_tls();
-      services.console.err(renewed ? "the TLS files have been read again\n"
-                                   : fmt::format("the TLS certificate stays as it was: {}\n",
-                                                 renewed.error().message()));
-    });
-  }
-  ~RenewedByHangup() { services_.on_hangup({}); }
-  RenewedByHangup(const RenewedByHangup&) = delete;
-  RenewedByHangup& operator=(const RenewedByHangup&) = delete;
-
- private:
-  const Services& services_;
-};
-
 using OnLost = std::function<void(const Error&)>;
 
 // The tasks' storage. With --store it comes when this server leads; nullptr when it was stopped
@@ -171,7 +153,7 @@ Status serve_once(const ServeCommand& command, const service::Callers& callers,
   KW_TRY(auto server, net::Server::start(std::move(options), std::move(router)));
   KW_TRY_STATUS(write_address_file(public_address(command), *server, self_signed));
   std::optional<RenewedByHangup> renewed;
-  if (!command.tls_key.empty()) renewed.emplace(services, *server);
+  renewed.emplace(services, *server, !command.tls_key.empty());
   services.console.err(
       fmt::format("serving tasks of {}\n", command.store.empty() ? command.data : command.store));
   KW_TRY_STATUS(services.console.out(server->origin() + "\n"));

@@ -16,9 +16,9 @@ namespace kw::front {
 // --allow-plaintext-store.
 Result<service::RedisOptions> redis_options(const ServeCommand& command, const Services& services);
 
-// Listens as `server` says, which gets the port, and answers each request with 503 and the URL of
-// the server that leads, until this one does. nullptr when it was stopped before. A Redis that
-// cannot be reached is waited for.
+// Listens as `server` says, which gets the port, and forwards each request to the server that
+// leads, until this one does. Its health and its metrics are its own. nullptr when it was stopped
+// before. A Redis that cannot be reached is waited for.
 Result<std::unique_ptr<service::TaskStorage>> wait_for_lead(service::RedisOptions redis,
                                                             net::ServerOptions& server,
                                                             const PublicAddress& address,
