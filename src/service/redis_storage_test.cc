@@ -24,6 +24,7 @@ TEST(RedisAddress, IsReadAndRefused) {
   EXPECT_EQ(redis_address("redis://[::1]:7/").value().text(), "redis://[::1]:7/0");
   for (const auto& [url, reason] : std::vector<std::pair<std::string, std::string>>{
            {"http://a", "is no address"},
+           {"rediss://a", "no TLS"},
            {"redis://", "has no host"},
            {"redis://:secret@a", "KERNELWRIGHT_REDIS_PASSWORD"},
            {"redis://a:0", "has no port"},

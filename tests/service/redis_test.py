@@ -122,6 +122,7 @@ def check_refusals(program, folder):
 
     is_refused("tasks.sqlite", "--store: \"tasks.sqlite\" is no address of a Redis server")
     is_refused("redis://:secret@127.0.0.1", "KERNELWRIGHT_REDIS_PASSWORD")
+    is_refused("rediss://127.0.0.1:6379/0", "speaks no TLS to Redis")
     is_refused("redis://192.0.2.1:6379/0", "--allow-plaintext-store")
     careless = Redis(f"{folder}/careless", free_port(RANDOM), "--appendonly", "no")
     locked = Redis(f"{folder}/locked", free_port(RANDOM), "--requirepass", "secret")
