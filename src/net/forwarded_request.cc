@@ -66,7 +66,7 @@ std::string forwarded_request(const Request& request, const Url& origin) {
                              return is_token(field.name) && is_field_value(field.value);
                            });
   if (!can_be_sent) return {};
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
   std::string out =
       fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", method, target, origin.host_field());
   for (const Headers::Field& field : fields.fields())

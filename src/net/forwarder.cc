@@ -1,8 +1,7 @@
 // The io thread, and the server that calls go to.
 #include "net/forwarder.h"
 
-#include <future>
-#include <optional>
+#include <exception>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "net/forwarded_call.h"
 #include "net/forwarded_request.h"
 #include "net/replies.h"
@@ -37,13 +37,25 @@ struct Forwarder::Impl {
              .broken = outcome(metrics, "broken"),
              .left = outcome(metrics, "left")},
         work(core.io.get_executor()),
-        thread([this] { core.io.run(); }) {}
+        thread([this] { run(); }) {}
   ~Impl() {
     work.reset();
     thread.join();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+
+  void run() {
+    for (bool ended = false; !ended;) {
+      try {
+        core.io.run();
+        ended = true;
+      } catch (const std::exception& e) {
+        // Out of memory: that call ends when its client leaves.
+        log::error(fmt::format("http: forwarding caught: {}", e.what()));
+      }
+    }
+  }
 
   // All below: the io thread's.
   void aim(std::shared_ptr<ForwardTarget> at, const std::string& reason) {

@@ -124,6 +124,15 @@ TEST_F(ForwarderTest, FieldsGoThroughButThoseOfAConnection) {
   EXPECT_FALSE(answer.headers.has("Keep-Alive"));
 }
 
+TEST_F(ForwarderTest, ARefusalBeforeTheBodysEndIsHandedOn) {
+  ServerOptions options;
+  options.limits.body_bytes = 1000;
+  leader_ = testing::start(std::move(options), leader_routes_);
+  ASSERT_TRUE(forwarder_.forward_to(leader_->origin(), ""));
+  EXPECT_EQ(call("POST", "/echo", std::string(20'000'000, 'x')).status, 413);
+  EXPECT_EQ(call("POST", "/echo", "x").body, "x");
+}
+
 TEST_F(ForwarderTest, StreamsComeInPieces) {
   lead();
   RawClient client = ask_waiting();

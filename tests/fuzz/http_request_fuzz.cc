@@ -1,7 +1,9 @@
 // Requests of the server: any bytes, in pieces of any size, give the same requests and the same
 // refusal (but for one that the last bytes of a cut chunked body would bring); what is accepted
-// keeps the promises of net/request_parser.h, and is accepted again when it is written anew.
+// keeps the promises of net/request_parser.h, and is accepted again, as one request that says the
+// same, when it is written anew or forwarded.
 #include "fuzz.h"
+#include "net/forwarded_request.h"
 #include "net/request_parser.h"
 #include "net/router.h"
 #include "net/url.h"
@@ -111,6 +113,23 @@ std::string as_text(const net::Request& request) {
   return out + "Content-Length: " + std::to_string(request.body.size()) + "\r\n\r\n" + request.body;
 }
 
+void check_forwarded(const net::Request& request) {
+  const std::string anew = net::forwarded_request(request, {"http", "leader", 8100, "/"});
+  if (request.path == "*") return KW_CHECK(anew.empty());
+  KW_CHECK(!anew.empty());
+  // Host, Via and a length may be added.
+  if (anew.size() > small_limits().header_bytes) return;
+  if (request.headers.fields().size() + 3 > small_limits().header_fields) return;
+  const RequestsRead again = requests_in(anew, anew.size());
+  KW_CHECK(again.requests.size() == 1);
+  const net::Request& read = again.requests[0];
+  KW_CHECK(read.method == (request.method == "HEAD" ? "GET" : request.method));
+  KW_CHECK(read.path == request.path && read.query == request.query && read.body == request.body);
+  KW_CHECK(*read.headers.find("Host") == "leader:8100");
+  KW_CHECK(!read.headers.has("Connection") && !read.headers.has("Transfer-Encoding"));
+  KW_CHECK(net::was_forwarded(read));
+}
+
 }  // namespace
 
 KW_FUZZ(http_request, text) {
@@ -125,6 +144,7 @@ KW_FUZZ(http_request, text) {
   }();
   for (const net::Request& request : whole.requests) {
     check_request(request);
+    check_forwarded(request);
     router.match(request.method, request.path);
     net::parse_query(request.query);
     std::string anew = as_text(request);
