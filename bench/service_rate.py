@@ -5,9 +5,10 @@
 
 --bin is a folder with kernelwright and kw_bench_service_load, optimized; --data is where the tasks lie, on a real disk. With --store redis they lie in
 a redis-server of Debian's, started here on 127.0.0.1 with appendfsync always, whose CPU seconds are shown too.
-Clients and workers are one epoll loop (bench/service_load.cc), which checks every answer. Acknowledged means on disk. The load shares the
-machine's cores with the server, so its CPU seconds are printed beside the server's. Shown are medians of the rounds, the worst p99 (of an
-answer also that of the tasks after the first second, as a closed load begins with all of its tasks at once), and the machine's load when it began: on a machine that does other things the numbers are lower bounds.
+Clients and workers are one epoll loop (bench/service_load.cc), which checks every answer. Acknowledged means on disk. The load shares the machine's
+cores with the server, so its CPU seconds are printed beside the server's. Shown are medians of the rounds, the worst p99 (of an answer also that of
+the tasks after the first second, as a closed load begins with all of its tasks at once), and the machine's load when it began: on a machine that
+does other things the numbers are lower bounds.
 """
 
 import argparse
