@@ -66,13 +66,13 @@ void ForwardTarget::put(std::unique_ptr<Transport> transport) {
 }
 
 ForwardedCall::ForwardedCall(ForwarderCore& core, std::shared_ptr<ForwardTarget> target,
-                             Request request, Responder responder, Adapt adapt)
+                             const Request& request, Responder responder, Adapt adapt)
     : core_(core),
       target_(std::move(target)),
       text_(forwarded_request(request, target_->origin)),
       is_repeatable_(is_repeatable(request.method)),
       minor_version_(request.minor_version),
-      responder_(std::move(responder)),
+      responder_(std::make_unique<Responder>(std::move(responder))),
       adapt_(std::move(adapt)),
       timer_(core.io),
       resolver_(core.io) {}
@@ -80,7 +80,7 @@ ForwardedCall::ForwardedCall(ForwarderCore& core, std::shared_ptr<ForwardTarget>
 template <typename Next>
 auto ForwardedCall::unless_over(Next next) {
   return [self = shared_from_this(), connection = connection_, next = std::move(next)](
-             const BoostError& error, auto... more) {
+             const BoostError& error, const auto&... more) {
     if (!self->is_over_ && connection == self->connection_) next(error, more...);
   };
 }
@@ -150,7 +150,7 @@ void ForwardedCall::on_connected(const BoostError& error) {
 
 void ForwardedCall::exchange() {
   timer_.cancel();
-  parser_.emplace(false, kMaxHeaderBytes);
+  parser_ = std::make_unique<ResponseParser>(false, kMaxHeaderBytes);
   written_ = 0;
   write();
   read();
@@ -205,7 +205,7 @@ void ForwardedCall::on_answer() {
 }
 
 void ForwardedCall::begin_stream(Response head) {
-  stream_ = responder_->stream(std::move(head));
+  stream_ = std::make_unique<ResponseStream>(responder_->stream(std::move(head)));
   responder_.reset();
   pass_on();
 }

@@ -67,7 +67,7 @@ struct ForwarderCore {
 class ForwardedCall : public std::enable_shared_from_this<ForwardedCall> {
  public:
   using Adapt = std::function<void(Response&)>;
-  ForwardedCall(ForwarderCore& core, std::shared_ptr<ForwardTarget> target, Request request,
+  ForwardedCall(ForwarderCore& core, std::shared_ptr<ForwardTarget> target, const Request& request,
                 Responder responder, Adapt adapt);
 
   void start();
@@ -100,7 +100,7 @@ class ForwardedCall : public std::enable_shared_from_this<ForwardedCall> {
   const std::string text_;  // the request
   const bool is_repeatable_;
   const int minor_version_;
-  std::optional<Responder> responder_;  // until the answer begins
+  std::unique_ptr<Responder> responder_;  // until the answer begins
   const Adapt adapt_;
 
   std::unique_ptr<Transport> transport_;
@@ -114,9 +114,9 @@ class ForwardedCall : public std::enable_shared_from_this<ForwardedCall> {
   std::array<char, 16384> in_{};
   std::string unread_;
   bool got_bytes_ = false;
-  std::optional<ResponseParser> parser_;
+  std::unique_ptr<ResponseParser> parser_;
   std::string body_;  // of an answer that is sent as a whole
-  std::optional<ResponseStream> stream_;
+  std::unique_ptr<ResponseStream> stream_;
   std::string piece_;  // that the stream has no room for yet
 
   boost::asio::steady_timer timer_;

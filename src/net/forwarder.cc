@@ -68,7 +68,7 @@ struct Forwarder::Impl {
       call->give_up(fmt::format("{}; the request may have been carried out", told));
   }
 
-  void forward(Request request, Responder responder, ForwardedCall::Adapt adapt) {
+  void forward(const Request& request, Responder responder, ForwardedCall::Adapt adapt) {
     std::string refusal;
     if (!target) {
       refusal = why;
@@ -84,8 +84,7 @@ struct Forwarder::Impl {
       core.refused.add();
       return responder.send(std::move(response));
     }
-    std::make_shared<ForwardedCall>(core, target, std::move(request), std::move(responder),
-                                    std::move(adapt))
+    std::make_shared<ForwardedCall>(core, target, request, std::move(responder), std::move(adapt))
         ->start();
   }
 
@@ -130,7 +129,7 @@ void Forwarder::forward(Request request, Responder responder,
   asio::post(impl_->core.io,
              [impl = impl_.get(), request = std::move(request), responder = std::move(responder),
               adapt = std::move(adapt)]() mutable {
-               impl->forward(std::move(request), std::move(responder), std::move(adapt));
+               impl->forward(request, std::move(responder), std::move(adapt));
              });
 }
 
