@@ -124,6 +124,10 @@ void Forwarder::forward_nowhere(const std::string& why) {
   asio::post(impl_->core.io, [impl = impl_.get(), why] { impl->aim(nullptr, why); });
 }
 
+void Forwarder::forward(Request request, Responder responder) {
+  forward(std::move(request), std::move(responder), [](Response& /*as it is*/) {});
+}
+
 void Forwarder::forward(Request request, Responder responder,
                         std::function<void(Response&)> adapt) {
   asio::post(impl_->core.io,

@@ -39,11 +39,11 @@ class Forwarder {
   // Requests, and those under way, are answered with 503 and `why`.
   void forward_nowhere(const std::string& why);
 
-  // Returns at once. adapt: changes an answer that is no stream before it is sent, also one of the
-  // Forwarder's own; on the io thread.
-  void forward(
-      Request request, Responder responder,
-      std::function<void(Response&)> adapt = [](Response&) {});
+  // Returns at once.
+  void forward(Request request, Responder responder);
+  // adapt: changes an answer that is no stream before it is sent, also one of the Forwarder's own;
+  // on the io thread.
+  void forward(Request request, Responder responder, std::function<void(Response&)> adapt);
 
  private:
   struct Impl;
