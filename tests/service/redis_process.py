@@ -11,7 +11,7 @@ PROGRAM = shutil.which("redis-server")
 
 class Redis:
     def __init__(self, folder: str, port: int, *settings: str):
-        self.folder, self.port, self.settings = pathlib.Path(folder), port, settings
+        self.folder, self.port, self.settings = pathlib.Path(folder).resolve(), port, settings
         self.folder.mkdir(exist_ok=True)
         self.url = f"redis://127.0.0.1:{port}/0"
         self.start()
