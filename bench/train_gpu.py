@@ -212,6 +212,8 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--no-peer", action="store_true", help="measure ours alone")
     parser.add_argument("--ranks", type=int, action="append", default=[], help="measure this many ranks, a GPU each, beside one")
+    parser.add_argument("--variants", action="store_true",
+                        help="measure nothing but the log-probabilities of many ways to compute the forward pass beside the engine's, and a step's time")
     parser.add_argument("--profile", action="store_true", help="report where the GPU's time goes, too")
     parser.add_argument("--set", action="append", default=[], help="SHAPE:key=value, a setting of ours for one shape")
     parser.add_argument("shapes", nargs="+", choices=SHAPES)
@@ -229,6 +231,15 @@ def main():
         for shape in options.shapes:
             model, rows = work / shape, work / f"{shape}.jsonl"
             write_model(model, shape)
+            if options.variants:
+                for top_p in ("1", "0.97") if shape == "0.5b" else ("1",):
+                    words = [str(options.bin / "kw_train_parity"), str(model), "cuda", "bfloat16", "64", "1600", top_p, "--new-weights", "--variants"]
+                    begun = time.perf_counter()
+                    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+                        for line in process.stdout:
+                            report(what="variant", shape=shape, **json.loads(line))
+                    report(what="variants", shape=shape, exit=process.returncode, seconds=round(time.perf_counter() - begun, 1))
+                continue
             lengths = write_rows(rows, SHAPES[shape][5], 600)
             attended = sum(n * n for n in lengths) / sum(lengths)
             flop = flop_per_token(shape, attended)

@@ -3,6 +3,7 @@
 // not, 2 an error.
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -312,28 +313,32 @@ Result<lm::Parameters> make_parameters() {
   return out;
 }
 
+using Engine = std::optional<lm::cuda::MatmulChoice>;
+
 // Of one micro-batch; `layers` of the layers recomputed.
-void add_gradient(const Weights& weights, std::int64_t layers) {
-  const Decoder decoder(weights, {.context = 512, .recompute_layers = layers});
+void add_gradient(const Weights& weights, std::int64_t layers, const Engine& engine = {}) {
+  const Decoder decoder(weights, {.context = 512, .recompute_layers = layers, .engine = engine});
   std::vector<std::int32_t> tokens, targets;
   for (int i = 0; i < 700; ++i) {
     tokens.push_back(i * i * 31 % 1003);
     targets.push_back((i * 57 + 3) % 1003);
   }
-  const Batch batch =
+  Batch batch =
       make_batch(tokens, targets, std::vector<std::int64_t>{300, 1, 399}, weights.device());
+  for (std::size_t i = 0; i < tokens.size(); ++i)  // prompts and answers take turns
+    batch.phases.push_back(i / 70 % 2 == 0 ? lm::Phase::kPrefill : lm::Phase::kDecode);
   Tape tape = decoder.forward(batch);
   const HeadGradients head = head_gradients(
       tape.last.normed, weights.head.value, batch.targets, gradient_sum(weights.head),
       [](std::int64_t, const at::Tensor& logprobs) -> HeadSlopes {
         return {at::full_like(logprobs, -1.0 / 700), {}};
       },
-      {.chunk_tokens = 256});
+      {.chunk_tokens = 256, .engine = decoder.engine_products()});
   decoder.backward(batch, tape, head.hidden);
 }
-at::Tensor gradient_of(Weights& weights, std::int64_t layers) {
+at::Tensor gradient_of(Weights& weights, std::int64_t layers, const Engine& engine = {}) {
   weights.clear_gradients();
-  add_gradient(weights, layers);
+  add_gradient(weights, layers, engine);
   return weights.gradients();
 }
 
@@ -344,6 +349,12 @@ Status check_model() {
   const at::Tensor want = gradient_of(cpu, 0).clone();
   compare("gradient of a model", gradient_of(gpu, 0), want, 3e-2);
   compare("gradient of a model, recomputed", gradient_of(gpu, 2), want, 3e-2);
+  for (const auto choice :
+       {lm::cuda::MatmulChoice::kBatchInvariant, lm::cuda::MatmulChoice::kPlain})
+    compare("gradient of a model by the engine's products", gradient_of(gpu, 0, choice), want,
+            3e-2);
+  compare("the same, recomputed", gradient_of(gpu, 2, lm::cuda::MatmulChoice::kBatchInvariant),
+          want, 3e-2);
   gpu.clear_gradients();
   for (int i = 0; i < 2; ++i) add_gradient(gpu, 0);
   compare("gradient of two micro-batches", gpu.gradients(), 2 * want, 3e-2);

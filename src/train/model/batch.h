@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "lm/engine.h"
+
 namespace kw::train {
 
 // T tokens of S sequences.
@@ -18,6 +20,8 @@ struct Batch {
   at::Tensor query_tiles, key_tiles;
   std::int64_t statistics = 0;  // AttentionTiles::statistics
   std::int64_t longest = 0;     // tokens of the longest sequence
+  // [T]: how the engine computed each token, where its forward pass is repeated. Empty: as prompts.
+  std::vector<lm::Phase> phases;
 };
 
 // A copy on the device, which later work there sees; host itself on the CPU.

@@ -21,6 +21,10 @@ Decoder::Decoder(const Weights& weights, const DecoderSettings& settings)
   const lm::RopeTable rope(weights.config(), settings.context);
   cosines_ = table(rope.cosine, rope.half, weights.device());
   sines_ = table(rope.sine, rope.half, weights.device());
+  if (!settings.engine) return;
+  auto made = cuda::EngineForward::make(weights, cosines_, sines_, *settings.engine);
+  TORCH_CHECK(made, made.error().message());
+  engine_ = std::move(*made);
 }
 
 LayerContext Decoder::context_of(const Batch& batch) const {
@@ -40,6 +44,7 @@ Normed Decoder::last_norm(const Residual& in) const {
 at::Tensor Decoder::hidden(const Batch& batch) const {
   const at::NoGradGuard no_grad;
   const LayerContext context = context_of(batch);
+  if (engine_ != nullptr) return engine_->hidden(batch, nullptr, 0);
   Residual x = embed(batch);
   for (const LayerWeights& w : weights_.layers) x = layer_forward(context, w, x, nullptr);
   return last_norm(x).normed;
@@ -49,6 +54,10 @@ Tape Decoder::forward(const Batch& batch) const {
   const at::NoGradGuard no_grad;
   const LayerContext context = context_of(batch);
   Tape tape;
+  if (engine_ != nullptr) {
+    tape.last.normed = engine_->hidden(batch, &tape, settings_.recompute_layers);
+    return tape;
+  }
   Residual x = embed(batch);
   for (const LayerWeights& w : weights_.layers) {
     LayerTape layer;

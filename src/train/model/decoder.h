@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "train/cuda/engine_forward.h"
 #include "train/model/batch.h"
 #include "train/model/layer.h"
 #include "train/model/weights.h"
@@ -21,6 +24,9 @@ struct DecoderSettings {
   // So many layers, the first ones, keep their input alone and are computed again in the backward
   // pass: up to a fourth more work for a fraction of the memory. More than there are: all.
   std::int64_t recompute_layers = 0;
+  // The forward pass is that of an engine with these matmuls (cuda/engine_forward.h), but for
+  // layers that are computed again. On a GPU, in bfloat16. Not set: the fastest.
+  std::optional<lm::cuda::MatmulChoice> engine = std::nullopt;
 };
 
 // What a forward pass leaves for its backward pass.
@@ -33,6 +39,11 @@ struct Tape {
 class Decoder {
  public:
   Decoder(const Weights& weights, const DecoderSettings& settings);
+
+  // What makes the head's logits as the engine does; null without an engine.
+  const cuda::EngineProducts* engine_products() const {
+    return engine_ != nullptr ? &engine_->products() : nullptr;
+  }
 
   // [T, D] in the compute dtype: what the LM head takes. Nothing is kept.
   at::Tensor hidden(const Batch& batch) const;
@@ -51,6 +62,7 @@ class Decoder {
   const Weights& weights_;
   DecoderSettings settings_;
   at::Tensor cosines_, sines_;  // [context, d/2]
+  std::shared_ptr<const cuda::EngineForward> engine_;
 };
 
 }  // namespace kw::train

@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include "base/check.h"
+#include "train/cuda/engine_products.h"
 #include "train/cuda/fused.h"
 #include "train/model/chunks.h"
 #include "train/model/matmul.h"
@@ -117,7 +118,10 @@ class FusedHead {
   void make_logits(std::int64_t begin, std::int64_t count) {
     in_ = chunk_of(hidden_, targets_, truncation_, begin, count);
     logits_ = buffer_.narrow(0, 0, count).narrow(1, 0, weight_.size(0));
-    matmul_transposed_into(logits_, in_.hidden, weight_);
+    if (settings_.engine != nullptr)
+      settings_.engine->multiply(in_.hidden, weight_, logits_);
+    else
+      matmul_transposed_into(logits_, in_.hidden, weight_);
   }
 
   const at::Tensor &hidden_, &weight_, &targets_;

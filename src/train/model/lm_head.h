@@ -10,10 +10,16 @@
 
 namespace kw::train {
 
+namespace cuda {
+class EngineProducts;
+}
+
 struct HeadSettings {
   std::int64_t chunk_tokens = 2048;  // C: a chunk takes C V floats on a GPU, about 3 C V on a CPU
   double temperature = 1;            // logits are divided by it, as the sampler does
   bool entropy = false;              // compute entropies
+  // Makes the logits as the engine does; null: the fastest product does. On a GPU alone; borrowed.
+  const cuda::EngineProducts* engine = nullptr;
 };
 
 // A C whose logits take about 4 GiB on a GPU and 64 MiB on a CPU: larger ones are no faster.

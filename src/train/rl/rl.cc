@@ -55,6 +55,7 @@ ModelSettings model_settings(const RlSettings& s) {
   out.max_tokens = s.max_tokens;
   out.device = s.device;
   out.lora = s.lora;
+  if (s.products == "engine") out.engine = lm::cuda::matmul_choice_from_string(s.matmuls);
   return out;
 }
 
@@ -438,6 +439,7 @@ RlParts Run::parts() {
   out.head.chunk_tokens =
       head_chunk_tokens(policy_.weights->config().vocabulary, policy_.weights->device().is_cuda());
   out.head.temperature = settings_.temperature;
+  out.head.engine = policy_.decoder->engine_products();
   out.micro_tokens = settings_.micro_tokens;
   out.ranks = ranks_.get();
   out.rest = [this] { standstill_.rest(); };

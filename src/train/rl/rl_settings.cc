@@ -348,6 +348,10 @@ Status check(const RlSettings& s) {
   KW_TRY_STATUS(check_staleness(s));
   KW_TRY_STATUS(one_of("device", s.device, {"auto", "cpu", "cuda"}));
   KW_TRY_STATUS(one_of("matmuls", s.matmuls, {"batch_invariant", "fastest"}));
+  KW_TRY_STATUS(one_of("products", s.products, {"fastest", "engine"}));
+  if (s.products == "engine" && s.matmuls == "fastest")
+    return fail(ErrorCode::kInvalidArgument,
+                "products: the engine's cannot be repeated with matmuls=fastest");
   KW_TRY_STATUS(at_least("threads", static_cast<double>(s.threads), 0));
   KW_TRY_STATUS(at_least("save_every", static_cast<double>(s.save_every), 1));
   KW_TRY_STATUS(within("rank_seconds", s.rank_seconds, 1, 1e6));

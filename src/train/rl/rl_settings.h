@@ -119,6 +119,9 @@ struct RlSettings {
   std::string device = "auto";  // cpu, cuda, or auto: cuda where there is one
   // The sampler on a GPU uses these (docs/engine.md): batch_invariant or fastest.
   std::string matmuls = "batch_invariant";
+  // Of the policy's forward pass in training on a GPU: fastest, or engine: the sampler's own, so
+  // that log-probabilities are those that it recorded.
+  std::string products = "fastest";
   std::int64_t threads = 0;      // of the CPU and rank; 0: all cores, shared by the ranks
   std::int64_t save_every = 50;  // steps between checkpoints; the last step is always saved
   std::int64_t keep = 2;         // checkpoints kept; 0: all
@@ -211,6 +214,7 @@ void describe(S& s, Visit&& visit) {
   describe_lora(s, visit);
   visit("device", s.device);
   visit("matmuls", s.matmuls);
+  visit("products", s.products);
   visit("threads", s.threads);
   visit("save_every", s.save_every);
   visit("keep", s.keep);
@@ -226,8 +230,8 @@ Json to_json(const RlSettings& settings);
 Status check(const RlSettings& settings);  // ranges and names; kInvalidArgument names the key
 
 // Empty, or the first key that a resumed run may not change and that differs. Steps, seconds,
-// saving, evaluation, judges, slots, micro_tokens, device, matmuls, program and patience may, and
-// `jobs` and `verdicts` of the table [environment].
+// saving, evaluation, judges, slots, micro_tokens, device, matmuls, products, program and patience
+// may, and `jobs` and `verdicts` of the table [environment].
 std::string differs_for_resume(const Json& stored, const RlSettings& now);
 
 }  // namespace kw::train

@@ -180,7 +180,8 @@ class RlStep {
   Truncation truncation_of(const PackedSamples& packed) const {
     Truncation out;
     if (samples_[packed.samples[0]].cutoffs.empty()) return out;
-    const bool narrow = parts_.weights.compute_dtype() != at::kFloat;
+    const bool narrow =
+        parts_.weights.compute_dtype() != at::kFloat && parts_.decoder.engine_products() == nullptr;
     out.slack = narrow ? 0.02 : 2e-5;
     out.cutoffs =
         gathered(packed, parts_.weights.device(),
@@ -228,7 +229,16 @@ class RlStep {
   }
 
   Batch batch_of(const PackedSamples& one) const {
-    return make_batch(one.tokens, one.targets, one.lengths, parts_.weights.device());
+    Batch out = make_batch(one.tokens, one.targets, one.lengths, parts_.weights.device());
+    if (parts_.decoder.engine_products() == nullptr) return out;
+    // The sampler computes all that an answer follows as a prompt.
+    for (std::size_t s = 0; s < one.samples.size(); ++s) {
+      const auto answer = samples_[one.samples[s]].answer_tokens;
+      const auto size = std::ssize(out.phases) + one.lengths[s];
+      out.phases.resize(static_cast<std::size_t>(size + 1 - answer), lm::Phase::kPrefill);
+      out.phases.resize(static_cast<std::size_t>(size), lm::Phase::kDecode);
+    }
+    return out;
   }
 
   bool is_taught(std::size_t index) const {

@@ -50,9 +50,13 @@ Result<OpenModel> open(const ModelSettings& settings, const fs::path& folder, bo
   } else {
     out.weights = std::make_unique<Weights>(*out.parameters, device, dtype, trains);
   }
-  out.decoder = std::make_unique<Decoder>(
-      *out.weights, DecoderSettings{.context = settings.max_tokens,
-                                    .recompute_layers = settings.recompute_layers});
+  DecoderSettings decoder{.context = settings.max_tokens,
+                          .recompute_layers = settings.recompute_layers};
+  if (trains && device.is_cuda() && settings.engine) {
+    KW_TRY_STATUS(cuda::EngineForward::check(config, settings.max_tokens));
+    decoder.engine = settings.engine;
+  }
+  out.decoder = std::make_unique<Decoder>(*out.weights, decoder);
   return out;
 }
 

@@ -1,0 +1,392 @@
+#include "train/cuda/engine_forward.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+#include "cuda/context.h"
+#include "lm/cuda/matmul_tiling.h"
+#include "os/file.h"
+#include "train/cuda/attention.h"
+#include "train/cuda/fused.h"
+#include "train/cuda/launch.h"
+#include "train/model/decoder.h"
+
+namespace kw::train::cuda {
+
+namespace engine = lm::cuda;
+using engine::MatmulOutput;
+
+namespace {
+
+// Most positions of a part of the decoding attention, in kDecodeTile: what the engine takes for
+// contexts of up to 64 such parts.
+constexpr int kSplitTiles = 5;
+constexpr std::int64_t kPartPositions = kSplitTiles * engine::kDecodeTile;
+constexpr std::int64_t kMostParts = 64;
+// Room for the parts' results of a launch, in numbers.
+constexpr std::int64_t kPartialNumbers = std::int64_t{64} << 20;
+
+at::Tensor empty_like(const at::Tensor& like, at::IntArrayRef sizes, at::ScalarType dtype) {
+  return at::empty(sizes, like.options().dtype(dtype).requires_grad(false));
+}
+
+LaunchShape blocks_of(std::int64_t x, std::int64_t y, std::int64_t z, unsigned threads,
+                      unsigned shared_bytes = 0) {
+  LaunchShape out;
+  out.grid[0] = static_cast<unsigned>(x);
+  out.grid[1] = static_cast<unsigned>(y);
+  out.grid[2] = static_cast<unsigned>(z);
+  out.threads = threads;
+  out.shared_bytes = shared_bytes;
+  return out;
+}
+
+// The batch's tokens ordered by phase: prompts' rows first, then decoded ones.
+struct PhaseRows {
+  at::Tensor order, places;     // [T] i64: the token of a row, the row of a token
+  at::Tensor slots, positions;  // [T] i32 of each row
+  at::Tensor list;              // [T] i32: 0, 1, 2, ...
+  at::Tensor tiles;             // [B, 2] i32: first prompt row and count, of one sequence
+  std::int64_t prompts = 0, decoded = 0, last_decoded_position = 0;
+};
+
+PhaseRows rows_of(const Batch& batch, at::Device device) {
+  const std::int64_t tokens = batch.bounds.back();
+  TORCH_CHECK(batch.phases.empty() || std::ssize(batch.phases) == tokens, "phases of a batch");
+  PhaseRows out;
+  std::vector<std::int64_t> order, places(static_cast<std::size_t>(tokens));
+  std::vector<std::int32_t> slots, positions, tiles;
+  for (const lm::Phase phase : {lm::Phase::kPrefill, lm::Phase::kDecode}) {
+    for (std::size_t s = 0; s + 1 < batch.bounds.size(); ++s) {
+      const auto begun = static_cast<std::int64_t>(order.size());
+      for (std::int64_t t = batch.bounds[s]; t < batch.bounds[s + 1]; ++t) {
+        const lm::Phase own =
+            batch.phases.empty() ? lm::Phase::kPrefill : batch.phases[static_cast<std::size_t>(t)];
+        if (own != phase) continue;
+        places[static_cast<std::size_t>(t)] = std::ssize(order);
+        order.push_back(t);
+        slots.push_back(static_cast<std::int32_t>(s));
+        positions.push_back(static_cast<std::int32_t>(t - batch.bounds[s]));
+        if (phase == lm::Phase::kDecode)
+          out.last_decoded_position =
+              std::max<std::int64_t>(out.last_decoded_position, positions.back());
+      }
+      if (phase == lm::Phase::kDecode) continue;
+      for (std::int64_t at = begun; at < std::ssize(order); at += engine::kPrefillTile) {
+        tiles.push_back(static_cast<std::int32_t>(at));
+        tiles.push_back(
+            static_cast<std::int32_t>(std::min(engine::kPrefillTile, std::ssize(order) - at)));
+      }
+    }
+    if (phase == lm::Phase::kPrefill) out.prompts = std::ssize(order);
+  }
+  out.decoded = tokens - out.prompts;
+  out.order = on_device(at::tensor(order), device);
+  out.places = on_device(at::tensor(places), device);
+  out.slots = on_device(at::tensor(slots), device);
+  out.positions = on_device(at::tensor(positions), device);
+  out.list = at::arange(tokens, at::TensorOptions(device).dtype(at::kInt));
+  if (!tiles.empty()) out.tiles = on_device(at::tensor(tiles).view({-1, 2}), device);
+  return out;
+}
+
+}  // namespace
+
+struct EngineForward::Loaded {
+  explicit Loaded(kw::cuda::Context opened) : context(std::move(opened)) {}
+  kw::cuda::Context context;  // before what lives in it
+  engine::Kernels kernels;
+};
+
+// One forward pass. Tensors of rows are in the order of PhaseRows.
+class EngineForward::Pass {
+ public:
+  Pass(const EngineForward& of, const Batch& batch)
+      : all_(of),
+        kernels_(of.loaded_->kernels),
+        config_(of.weights_.config()),
+        batch_(batch),
+        rows_(rows_of(batch, of.weights_.device())),
+        plain_(of.choice_ == engine::MatmulChoice::kPlain ? batch.bounds.back() : rows_.prompts),
+        joined_(batch.bounds.back() - plain_) {
+    const std::int64_t tokens = batch.bounds.back();
+    const lm::ModelConfig& c = config_;
+    stream_ = of.weights_.embedding.value.index_select(0, batch.tokens.index_select(0, rows_.order))
+                  .to(at::kFloat);
+    normed_ = empty_like(stream_, {tokens, c.hidden}, at::kBFloat16);
+    squares_ = empty_like(stream_, {joined_, c.hidden / engine::kSquaredColumns}, at::kFloat);
+    attended_ = empty_like(stream_, {tokens, c.heads * c.head_dim}, at::kBFloat16);
+    kv_ = empty_like(stream_,
+                     {std::ssize(batch.bounds) - 1, c.kv_heads, 2, batch.longest, c.head_dim},
+                     at::kBFloat16);
+  }
+
+  at::Tensor run(Tape* tape, std::int64_t recompute_layers) {
+    const std::vector<LayerWeights>& layers = all_.weights_.layers;
+    norm(stream_, normed_, layers.front().input_norm, {}, {}, false);
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const LayerWeights& w = layers[i];
+      const Weight& next =
+          i + 1 < layers.size() ? layers[i + 1].input_norm : all_.weights_.final_norm;
+      LayerTape kept;
+      const bool keeps = tape != nullptr && std::ssize(tape->layers) >= recompute_layers;
+      if (keeps) kept.input = saved_norm(w.input_norm);
+      if (tape != nullptr && !keeps) kept.input.sum = in_order(stream_);
+      attend(w, i == 0, keeps ? &kept : nullptr);
+      add_product(attended_, w.output, w.output_bias, w.post_norm);
+      if (keeps) kept.middle = saved_norm(w.post_norm);
+      const at::Tensor activated = activate(w, keeps ? &kept : nullptr);
+      add_product(activated, w.down, w.down_bias, next);
+      if (tape != nullptr) tape->layers.push_back(std::move(kept));
+    }
+    norm(joined(stream_), joined(normed_), all_.weights_.final_norm, {}, {}, false);
+    if (tape != nullptr) tape->last = saved_norm(all_.weights_.final_norm);
+    return in_order(normed_);
+  }
+
+ private:
+  // Rows by their products.
+  at::Tensor plain(const at::Tensor& x) const { return x.narrow(0, 0, plain_); }
+  at::Tensor joined(const at::Tensor& x) const { return x.narrow(0, plain_, joined_); }
+  at::Tensor in_order(const at::Tensor& x) const { return x.index_select(0, rows_.places); }
+
+  Normed saved_norm(const Weight& scale) const {
+    Normed out = add_norm({in_order(stream_), {}, {}}, scale.value, config_.norm_epsilon);
+    out.normed = at::Tensor();
+    return out;
+  }
+
+  // kw_norm of rows of the stream, with the sum before it where there are parts [rows, D].
+  void norm(const at::Tensor& stream, const at::Tensor& out, const Weight& scale,
+            const at::Tensor& parts, const Weight& bias, bool keep) const {
+    if (stream.size(0) == 0) return;
+    engine::NormInput in{};
+    in.residual = address(stream);
+    in.parts = address(parts);
+    in.part_rows = stream.size(0);
+    in.part_count = parts.defined() ? 1 : 0;
+    in.bias = address(bias.value);
+    in.weight = address(scale.value);
+    in.out = address(out);
+    in.keep = keep ? 1 : 0;
+    in.epsilon = static_cast<float>(config_.norm_epsilon);
+    launch(kernels_.norm, blocks_of(stream.size(0), 1, 1, 256), in);
+  }
+
+  // The product x W^T of one phase's rows in parts, [splits, rows, N].
+  at::Tensor parts_of(const at::Tensor& x, const Weight& w, int splits,
+                      const at::Tensor& squares) const {
+    const at::Tensor out = empty_like(x, {splits, x.size(0), w.value.size(0)}, at::kFloat);
+    engine::MatmulInput in{};
+    in.y = address(out);
+    in.squares = address(squares);
+    in.epsilon = static_cast<float>(config_.norm_epsilon);
+    all_.products_.run(MatmulOutput::kParts, x, w.value, splits, in);
+    return out;
+  }
+
+  // stream += x W^T + bias, and the next norm, or all of it but a factor of each row.
+  void add_product(const at::Tensor& x, const Weight& w, const Weight& bias, const Weight& scale) {
+    if (plain_ > 0)
+      norm(plain(stream_), plain(normed_), scale, parts_of(plain(x), w, 1, {}), bias, true);
+    if (joined_ == 0) return;
+    engine::MatmulInput in{};
+    in.y = address(joined(stream_));
+    in.bias = address(bias.value);
+    in.norm = address(scale.value);
+    in.next = address(joined(normed_));
+    in.next_squares = address(squares_);
+    in.epsilon = static_cast<float>(config_.norm_epsilon);
+    all_.products_.run(MatmulOutput::kResidual, joined(x), w.value,
+                       all_.products_.decode_splits(w.value), in);
+  }
+
+  // silu(gate) * up, [T, F].
+  at::Tensor activate(const LayerWeights& w, LayerTape* tape) const {
+    const at::Tensor out =
+        empty_like(stream_, {stream_.size(0), config_.intermediate}, at::kBFloat16);
+    const at::Tensor inner =
+        tape != nullptr
+            ? empty_like(stream_, {stream_.size(0), 2 * config_.intermediate}, at::kBFloat16)
+            : at::Tensor();
+    auto some_rows = [&](auto rows, const at::Tensor& squares) {
+      const at::Tensor x = rows(normed_), y = rows(out);
+      if (x.size(0) == 0) return;
+      if (tape == nullptr) {
+        engine::MatmulInput in{};
+        in.y = address(y);
+        in.bias = address(w.gate_up_bias.value);
+        in.squares = address(squares);
+        in.epsilon = static_cast<float>(config_.norm_epsilon);
+        all_.products_.run(MatmulOutput::kSilu, x, w.gate_up.value, 1, in);
+        return;
+      }
+      const at::Tensor parts = parts_of(x, w.gate_up, 1, squares);
+      const std::int64_t fours = y.numel() / 4;
+      launch(kernels_.silu, std::clamp<std::int64_t>((fours + 255) / 256, 1, 16384), 256,
+             address(parts), address(w.gate_up_bias.value), address(y), fours);
+      rows(inner).copy_(parts[0]);
+    };
+    some_rows([this](const at::Tensor& x) { return plain(x); }, {});
+    some_rows([this](const at::Tensor& x) { return joined(x); }, squares_);
+    if (tape != nullptr) tape->inner = in_order(inner);
+    return out;
+  }
+
+  // Of rows [first, first + parts.size(1)).
+  engine::HeadInput head_input(const LayerWeights& w, const at::Tensor& parts,
+                               std::int64_t first) const {
+    engine::HeadInput in{};
+    in.qkv = address(parts);
+    in.part_rows = parts.size(1);
+    in.parts = static_cast<std::int32_t>(parts.size(0));
+    in.bias = address(w.qkv_bias.value);
+    in.q_norm = address(w.q_norm.value);
+    in.k_norm = address(w.k_norm.value);
+    in.cosine = address(all_.cosines_);
+    in.sine = address(all_.sines_);
+    in.positions = address(rows_.positions) + static_cast<DevicePointer>(first * 4);
+    in.slots = address(rows_.slots) + static_cast<DevicePointer>(first * 4);
+    in.kv = address(kv_);
+    in.context = batch_.longest;
+    in.epsilon = static_cast<float>(config_.norm_epsilon);
+    return in;
+  }
+
+  // Keys and values of all rows are written before any is read: what stands behind a row is not
+  // looked at. The decoding kernel writes its rows' once more, with the same bits.
+  void attend(const LayerWeights& w, bool is_first, LayerTape* tape) const {
+    at::Tensor of_prompts, of_decoded;
+    if (plain_ > 0) {
+      const at::Tensor all = parts_of(plain(normed_), w.qkv, 1, {});
+      if (rows_.prompts > 0) of_prompts = all.narrow(1, 0, rows_.prompts);
+      if (plain_ > rows_.prompts) of_decoded = all.narrow(1, rows_.prompts, rows_.decoded);
+    }
+    if (joined_ > 0)
+      of_decoded = parts_of(joined(normed_), w.qkv, all_.products_.decode_splits(w.qkv.value),
+                            is_first ? at::Tensor() : squares_);
+    if (tape != nullptr) save_heads(w, of_prompts, of_decoded, *tape);
+    if (rows_.decoded > 0) {
+      const at::Tensor copy = of_decoded.clone();
+      launch(kernels_.heads, blocks_of(rows_.decoded, 1, 1, 256),
+             head_input(w, copy, rows_.prompts), address(rows_.list));
+    }
+    if (rows_.prompts > 0) {
+      const engine::HeadInput in = head_input(w, of_prompts, 0);
+      launch(kernels_.heads, blocks_of(rows_.prompts, 1, 1, 256), in, address(rows_.list));
+      const engine::PrefillInput tiles{in, address(rows_.list), address(rows_.tiles),
+                                       address(attended_)};
+      launch(kernels_.attention_prefill,
+             blocks_of(rows_.tiles.size(0), config_.heads, 1, 128, kernels_.prefill_shared_bytes),
+             tiles);
+    }
+    if (rows_.decoded > 0) attend_decoded(w, of_decoded);
+    if (tape != nullptr)
+      tape->attention.out = in_order(attended_).view({-1, config_.heads, config_.head_dim});
+  }
+
+  void attend_decoded(const LayerWeights& w, const at::Tensor& qkv) const {
+    const std::int64_t group = config_.heads / config_.kv_heads;
+    const std::int64_t blocks = config_.kv_heads * ((group + 7) / 8);
+    const std::int64_t parts = rows_.last_decoded_position / kPartPositions + 1;
+    const std::int64_t results = blocks * parts * std::min<std::int64_t>(group, 8);
+    const std::int64_t most =
+        std::clamp<std::int64_t>(kPartialNumbers / (results * config_.head_dim), 1, 65535);
+    const std::int64_t room = std::min(most, rows_.decoded);
+    const at::Tensor partial = empty_like(qkv, {room * results * config_.head_dim}, at::kFloat);
+    const at::Tensor statistics = empty_like(qkv, {room * results * 2}, at::kFloat);
+    const at::Tensor arrived = at::zeros({room * blocks}, rows_.list.options());
+    for (std::int64_t first = 0; first < rows_.decoded; first += most) {
+      engine::DecodeInput in{};
+      in.heads = head_input(w, qkv, rows_.prompts + first);
+      in.heads.qkv += static_cast<DevicePointer>(first * qkv.size(2) * 4);
+      in.partial = address(partial);
+      in.statistics = address(statistics);
+      in.arrived = address(arrived);
+      in.out = address(attended_) +
+               static_cast<DevicePointer>((rows_.prompts + first) * attended_.size(1) * 2);
+      launch(kernels_.attention_decode,
+             blocks_of(parts, blocks, std::min(most, rows_.decoded - first), 128,
+                       kernels_.decode_shared_bytes),
+             in);
+    }
+  }
+
+  // What the backward pass makes the probabilities of again.
+  void save_heads(const LayerWeights& w, const at::Tensor& of_prompts, const at::Tensor& of_decoded,
+                  LayerTape& tape) const {
+    std::vector<at::Tensor> sums;
+    if (of_prompts.defined()) sums.push_back(of_prompts.sum(0));
+    if (of_decoded.defined()) sums.push_back(of_decoded.sum(0));
+    const at::Tensor qkv = in_order(at::cat(sums));
+    const HeadsShape shape{config_.heads, config_.kv_heads, config_.head_dim, config_.norm_epsilon};
+    tape.attention.heads = heads_forward(shape, {w.qkv_bias, w.q_norm, w.k_norm},
+                                         {all_.cosines_, all_.sines_, batch_.positions}, qkv);
+    if (w.q_norm.value.defined()) tape.qkv = qkv;
+    tape.attention.statistics = attention_forward(tape.attention.heads, shape, batch_).statistics;
+  }
+
+  const EngineForward& all_;
+  const engine::Kernels& kernels_;
+  const lm::ModelConfig& config_;
+  const Batch& batch_;
+  PhaseRows rows_;
+  std::int64_t plain_, joined_;  // rows whose products are undivided and normed before; all others
+  at::Tensor stream_;            // [T, D] float32
+  at::Tensor normed_;   // [T, D] what the next product takes; decoded: but for a factor of each row
+  at::Tensor squares_;  // [decoded, D / 32] float32, which give these factors
+  at::Tensor attended_;  // [T, H d]
+  at::Tensor kv_;        // [S, G, 2, longest, d]
+};
+
+EngineForward::EngineForward(const Weights& weights, const at::Tensor& cosines,
+                             const at::Tensor& sines, engine::MatmulChoice choice,
+                             std::unique_ptr<Loaded> loaded)
+    : weights_(weights),
+      cosines_(cosines),
+      sines_(sines),
+      choice_(choice),
+      loaded_(std::move(loaded)),
+      products_(loaded_->kernels.matmuls, loaded_->context.multiprocessors()) {}
+
+EngineForward::~EngineForward() = default;
+
+Status EngineForward::check(const lm::ModelConfig& config, std::int64_t context) {
+  for (const std::int64_t k : {config.hidden, config.heads * config.head_dim, config.intermediate})
+    if (k % engine::kMatmulStep != 0)
+      return fail(ErrorCode::kUnsupported,
+                  "products: the engine's are for widths that are multiples of {}, not {}",
+                  engine::kMatmulStep, k);
+  if (context > kPartPositions * kMostParts)
+    return fail(ErrorCode::kUnsupported,
+                "products: the engine's are for sequences of up to {} tokens, not {}",
+                kPartPositions * kMostParts, context);
+  if (!has_attention(config.head_dim))
+    return fail(ErrorCode::kUnsupported,
+                "products: the engine's are for Hopper GPUs and heads of 64 or 128");
+  return {};
+}
+
+Result<std::unique_ptr<EngineForward>> EngineForward::make(const Weights& weights,
+                                                           const at::Tensor& cosines,
+                                                           const at::Tensor& sines,
+                                                           engine::MatmulChoice choice) {
+  const lm::ModelConfig& config = weights.config();
+  KW_TRY_STATUS(check(config, cosines.size(0)));
+  KW_TRY(kw::cuda::Context context, kw::cuda::Context::open(0));
+  auto loaded = std::make_unique<Loaded>(std::move(context));
+  KW_TRY(loaded->kernels, engine::Kernels::make(loaded->context, config, lm::WeightType::kBFloat16,
+                                                kSplitTiles, os::cache_home() / "cubin"));
+  return std::unique_ptr<EngineForward>(
+      new EngineForward(weights, cosines, sines, choice, std::move(loaded)));
+}
+
+at::Tensor EngineForward::hidden(const Batch& batch, Tape* tape,
+                                 std::int64_t recompute_layers) const {
+  return Pass(*this, batch).run(tape, recompute_layers);
+}
+
+}  // namespace kw::train::cuda
