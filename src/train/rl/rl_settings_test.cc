@@ -58,6 +58,7 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
       {"dual_clip=0.5", "dual_clip"},
       {"samples=0", "samples"},
       {"steps=0", "steps"},
+      {"products=torch", "products"},
       {"schedule=square", "schedule"},
       {"beta1=1", "beta1"},
       {"teacher_divergence=full", "teacher_divergence"},
@@ -80,6 +81,8 @@ TEST(RlSettings, WhatTheyRefuseIsNamed) {
     EXPECT_NE(read.error().message().find(key), std::string::npos) << read.error().message();
   }
   EXPECT_FALSE(rl_settings(table({{"model", "m"}}), {"top_p=0.9", "kl=k1"}).has_value());
+  EXPECT_TRUE(rl_settings(table({{"model", "m"}}), {"products=engine"}));
+  EXPECT_FALSE(rl_settings(table({{"model", "m"}}), {"products=engine", "matmuls=fastest"}));
   EXPECT_FALSE(
       rl_settings(table({{"model", "m"}}), {"top_k=9", "entropy_coefficient=0.1"}).has_value());
   EXPECT_TRUE(rl_settings(table({{"model", "m"}}), {"estimator=none", "feedback_coefficient=1"}));
