@@ -313,7 +313,7 @@ Result<lm::Parameters> make_parameters() {
   return out;
 }
 
-using Engine = std::optional<lm::cuda::MatmulChoice>;
+using Engine = std::optional<cuda::EngineNumbers>;
 
 // Of one micro-batch; `layers` of the layers recomputed.
 void add_gradient(const Weights& weights, std::int64_t layers, const Engine& engine = {}) {
@@ -349,12 +349,12 @@ Status check_model() {
   const at::Tensor want = gradient_of(cpu, 0).clone();
   compare("gradient of a model", gradient_of(gpu, 0), want, 3e-2);
   compare("gradient of a model, recomputed", gradient_of(gpu, 2), want, 3e-2);
-  for (const auto choice :
-       {lm::cuda::MatmulChoice::kBatchInvariant, lm::cuda::MatmulChoice::kPlain})
-    compare("gradient of a model by the engine's products", gradient_of(gpu, 0, choice), want,
-            3e-2);
-  compare("the same, recomputed", gradient_of(gpu, 2, lm::cuda::MatmulChoice::kBatchInvariant),
-          want, 3e-2);
+  using lm::cuda::MatmulChoice;
+  for (const auto choice : {MatmulChoice::kBatchInvariant, MatmulChoice::kPlain})
+    for (const bool own : {false, true})
+      compare("gradient of a model by the engine's products",
+              gradient_of(gpu, 0, cuda::EngineNumbers{choice, own}), want, 3e-2);
+  compare("the same, recomputed", gradient_of(gpu, 2, cuda::EngineNumbers{}), want, 3e-2);
   gpu.clear_gradients();
   for (int i = 0; i < 2; ++i) add_gradient(gpu, 0);
   compare("gradient of two micro-batches", gpu.gradients(), 2 * want, 3e-2);

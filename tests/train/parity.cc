@@ -6,10 +6,11 @@
 // mean k3 of KL(engine || trainer), mean difference, largest difference. Under 1, TOP_P truncates,
 // and both are of the truncated distribution. --new-weights: random ones, the folder has
 // config.json alone. --variants, of cuda and bfloat16: a line for each of many ways to compute the
-// forward pass (variants_of), then one for the gradients and the time of a step.
+// forward pass, then one for the gradients and the time of a step.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -291,6 +292,30 @@ void print_steps(Weights& weights, const std::vector<std::pair<std::string, cons
   }
 }
 
+using NamedWays = std::vector<std::pair<std::string, Way>>;
+
+void print_record(const std::string& choice, const Options& o, const Weights& weights,
+                  const Record& record, const NamedWays& ways) {
+  print({{"sampled", choice},
+         {"tokens_per_second", static_cast<double>(o.sequences * o.tokens) / record.seconds}});
+  const at::Tensor recorded = recorded_of(record.sequences);
+  auto line = [&](const std::string& name, const std::function<at::Tensor()>& compute) {
+    Json out;
+    try {
+      out = compared(compute(), recorded);
+    } catch (const std::exception& error) {
+      out["error"] = std::string(error.what()).substr(0, 500);
+    }
+    out["sampled"] = choice;
+    out["top_p"] = o.top_p;
+    out["computed"] = name;
+    print(std::move(out));
+  };
+  line("the engine again, as prompts", [&] { return record.as_prompts; });
+  for (const auto& [name, way] : ways)
+    line(name, [&] { return recompute(weights, record.sequences, way); });
+}
+
 Status print_variants(const Options& o) {
   using lm::cuda::MatmulChoice;
   std::optional<Record> joined, plain;
@@ -302,8 +327,13 @@ Status print_variants(const Options& o) {
   }
   Weights weights(masters, at::Device(at::kCUDA, 0), at::kBFloat16);
   const Decoder fastest(weights, {.context = o.context()});
-  const Decoder engine(weights, {.context = o.context(), .engine = MatmulChoice::kBatchInvariant});
-  const Decoder plain_engine(weights, {.context = o.context(), .engine = MatmulChoice::kPlain});
+  auto engine_of = [&](MatmulChoice choice, bool own) {
+    return DecoderSettings{.context = o.context(), .engine = cuda::EngineNumbers{choice, own}};
+  };
+  const Decoder engine(weights, engine_of(MatmulChoice::kBatchInvariant, true));
+  const Decoder equal(weights, engine_of(MatmulChoice::kBatchInvariant, false));
+  const Decoder plain_engine(weights, engine_of(MatmulChoice::kPlain, true));
+  const Decoder plain_equal(weights, engine_of(MatmulChoice::kPlain, false));
   const lm::RopeTable rope(weights.config(), o.context());
   auto table = [&](const std::vector<float>& values) {
     return at::tensor(values).view({-1, rope.half}).to(weights.device());
@@ -318,43 +348,40 @@ Status print_variants(const Options& o) {
     };
   };
   const cuda::EngineProducts* const products = engine.engine_products();
-  const std::vector<std::pair<std::string, Way>> ways = {
+  NamedWays of_joined = {
       {"fastest", {of(fastest), nullptr, 0.02}},
-      {"fastest, engine's head", {of(fastest), products, 0.02}},
-      {"torch's operators, today's roundings", {with({}), nullptr, 0.02}},
-      {"factor after", {with({.factor_after = true}), nullptr, 0.02}},
-      {"wide inner", {with({.wide_inner = true}), nullptr, 0.02}},
-      {"wide attention", {with({.wide_attention = true}), nullptr, 0.02}},
-      {"wide inner and attention",
-       {with({.wide_inner = true, .wide_attention = true}), nullptr, 0.02}},
-      {"factor after, wide inner and attention", {with({true, true, true}), nullptr, 0.02}},
       {"engine's kernels", {of(engine), products, 1e-4}},
+      {"engine's order, cuBLASLt where equal", {of(equal), equal.engine_products(), 1e-4}},
       {"engine's kernels, cuBLASLt's head", {of(engine), nullptr, 1e-4}},
       {"engine's kernels, all as prompts", {of(engine), products, 1e-4, true, false}},
       {"engine's kernels, all as decoded", {of(engine), products, 1e-4, false, true}},
-      {"engine's plain kernels", {of(plain_engine), products, 1e-4}},
   };
-  const std::pair<std::string, const Record*> records[] = {{"batch_invariant", &*joined},
-                                                           {"plain", &*plain}};
-  for (const auto& [choice, record] : records) {
-    print({{"sampled", choice},
-           {"tokens_per_second", static_cast<double>(o.sequences * o.tokens) / record->seconds}});
-    const at::Tensor recorded = recorded_of(record->sequences);
-    auto line = [&](const std::string& name, const at::Tensor& got) {
-      Json out = compared(got, recorded);
-      out["sampled"] = choice;
-      out["top_p"] = o.top_p;
-      out["computed"] = name;
-      print(std::move(out));
-    };
-    line("the engine again, as prompts", record->as_prompts);
-    for (const auto& [name, way] : ways) line(name, recompute(weights, record->sequences, way));
-  }
+  const NamedWays of_plain = {
+      {"fastest", {of(fastest), nullptr, 0.02}},
+      {"engine's plain kernels", {of(plain_engine), products, 1e-4}},
+      {"engine's plain order, cuBLASLt where equal",
+       {of(plain_equal), plain_equal.engine_products(), 1e-4}},
+  };
+  const std::pair<std::string, Roundings> roundings[] = {
+      {"today's", {}},
+      {"factor after", {.factor_after = true}},
+      {"wide inner", {.wide_inner = true}},
+      {"wide attention", {.wide_attention = true}},
+      {"wide inner and attention", {.wide_inner = true, .wide_attention = true}},
+      {"factor after, wide inner and attention", {true, true, true}}};
+  for (const auto& [name, some] : roundings)
+    if (o.top_p == 1) of_joined.push_back({"roundings: " + name, {with(some), nullptr, 0.02}});
+  print_record("batch_invariant", o, weights, *joined, of_joined);
+  print_record("plain", o, weights, *plain, of_plain);
   print_steps(weights,
               {{"fastest", &fastest},
                {"engine's kernels", &engine},
-               {"engine's plain kernels", &plain_engine}},
+               {"engine's order, cuBLASLt where equal", &equal},
+               {"engine's plain kernels", &plain_engine},
+               {"engine's plain order, cuBLASLt where equal", &plain_equal}},
               joined->sequences);
+  for (const Decoder* one : {&equal, &plain_equal})
+    for (const std::string& line : one->engine_products()->lines()) print({{"product", line}});
   return {};
 }
 

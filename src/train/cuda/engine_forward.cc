@@ -106,11 +106,12 @@ class EngineForward::Pass {
  public:
   Pass(const EngineForward& of, const Batch& batch)
       : all_(of),
-        kernels_(of.loaded_->kernels),
+        engine_(of.loaded_->kernels),
         config_(of.weights_.config()),
         batch_(batch),
         rows_(rows_of(batch, of.weights_.device())),
-        plain_(of.choice_ == engine::MatmulChoice::kPlain ? batch.bounds.back() : rows_.prompts),
+        plain_(of.numbers_.matmuls == engine::MatmulChoice::kPlain ? batch.bounds.back()
+                                                                   : rows_.prompts),
         joined_(batch.bounds.back() - plain_) {
     const std::int64_t tokens = batch.bounds.back();
     const lm::ModelConfig& c = config_;
@@ -118,6 +119,7 @@ class EngineForward::Pass {
                   .to(at::kFloat);
     normed_ = empty_like(stream_, {tokens, c.hidden}, at::kBFloat16);
     squares_ = empty_like(stream_, {joined_, c.hidden / engine::kSquaredColumns}, at::kFloat);
+    factors_ = empty_like(stream_, {joined_}, at::kFloat);
     attended_ = empty_like(stream_, {tokens, c.heads * c.head_dim}, at::kBFloat16);
     kv_ = empty_like(stream_,
                      {std::ssize(batch.bounds) - 1, c.kv_heads, 2, batch.longest, c.head_dim},
@@ -173,26 +175,41 @@ class EngineForward::Pass {
     in.out = address(out);
     in.keep = keep ? 1 : 0;
     in.epsilon = static_cast<float>(config_.norm_epsilon);
-    launch(kernels_.norm, blocks_of(stream.size(0), 1, 1, 256), in);
+    launch(engine_.norm, blocks_of(stream.size(0), 1, 1, 256), in);
   }
 
   // The product x W^T of one phase's rows in parts, [splits, rows, N].
   at::Tensor parts_of(const at::Tensor& x, const Weight& w, int splits,
                       const at::Tensor& squares) const {
     const at::Tensor out = empty_like(x, {splits, x.size(0), w.value.size(0)}, at::kFloat);
+    if (const auto* ways = all_.products_.ways(x, w.value, splits)) {
+      all_.products_.run(*ways, x, w.value, out);
+      if (squares.defined()) out.mul_(factors_.view({1, -1, 1}));
+      return out;
+    }
     engine::MatmulInput in{};
     in.y = address(out);
     in.squares = address(squares);
     in.epsilon = static_cast<float>(config_.norm_epsilon);
-    all_.products_.run(MatmulOutput::kParts, x, w.value, splits, in);
+    all_.products_.run_own(MatmulOutput::kParts, x, w.value, splits, in);
     return out;
   }
 
   // stream += x W^T + bias, and the next norm, or all of it but a factor of each row.
   void add_product(const at::Tensor& x, const Weight& w, const Weight& bias, const Weight& scale) {
-    if (plain_ > 0)
-      norm(plain(stream_), plain(normed_), scale, parts_of(plain(x), w, 1, {}), bias, true);
+    if (plain_ > 0) {
+      const auto* ways = all_.products_.ways(plain(x), w.value, 1);
+      if (ways != nullptr) all_.products_.add(*ways, plain(x), w.value, plain(stream_));
+      norm(plain(stream_), plain(normed_), scale,
+           ways != nullptr ? at::Tensor() : parts_of(plain(x), w, 1, {}), bias, true);
+    }
     if (joined_ == 0) return;
+    const int splits = all_.products_.decode_splits(w.value);
+    if (const auto* ways = all_.products_.ways(joined(x), w.value, splits)) {
+      all_.products_.add(*ways, joined(x), w.value, joined(stream_));
+      finish_rows(bias, scale);
+      return;
+    }
     engine::MatmulInput in{};
     in.y = address(joined(stream_));
     in.bias = address(bias.value);
@@ -200,8 +217,23 @@ class EngineForward::Pass {
     in.next = address(joined(normed_));
     in.next_squares = address(squares_);
     in.epsilon = static_cast<float>(config_.norm_epsilon);
-    all_.products_.run(MatmulOutput::kResidual, joined(x), w.value,
-                       all_.products_.decode_splits(w.value), in);
+    all_.products_.run_own(MatmulOutput::kResidual, joined(x), w.value, splits, in);
+    finish_rows({}, scale);
+  }
+
+  // What a joined product leaves for the next one, of decoded rows whose sums are made. It changes
+  // nothing but the factors where the engine's own kernel has made them.
+  void finish_rows(const Weight& bias, const Weight& scale) const {
+    const FinishRowsInput in{address(joined(stream_)),
+                             address(bias.value),
+                             address(scale.value),
+                             address(joined(normed_)),
+                             address(squares_),
+                             address(factors_),
+                             static_cast<std::int32_t>(config_.hidden),
+                             static_cast<float>(config_.norm_epsilon)};
+    launch(kernels().finish_rows,
+           blocks_of(joined_, 1, 1, 128, static_cast<unsigned>(config_.hidden / 8)), in);
   }
 
   // silu(gate) * up, [T, F].
@@ -215,18 +247,31 @@ class EngineForward::Pass {
     auto some_rows = [&](auto rows, const at::Tensor& squares) {
       const at::Tensor x = rows(normed_), y = rows(out);
       if (x.size(0) == 0) return;
+      if (const auto* ways = all_.products_.ways(x, w.gate_up.value, 1)) {
+        const at::Tensor sums = empty_like(x, {1, x.size(0), 2 * y.size(1)}, at::kFloat);
+        all_.products_.run(*ways, x, w.gate_up.value, sums);
+        const ScaledSiluInput in{address(sums),
+                                 squares.defined() ? address(factors_) : 0,
+                                 address(w.gate_up_bias.value),
+                                 address(y),
+                                 tape != nullptr ? address(rows(inner)) : 0,
+                                 y.numel() / 4,
+                                 static_cast<std::int32_t>(y.size(1))};
+        launch(kernels().scaled_silu, (in.fours + 255) / 256, 256, in);
+        return;
+      }
       if (tape == nullptr) {
         engine::MatmulInput in{};
         in.y = address(y);
         in.bias = address(w.gate_up_bias.value);
         in.squares = address(squares);
         in.epsilon = static_cast<float>(config_.norm_epsilon);
-        all_.products_.run(MatmulOutput::kSilu, x, w.gate_up.value, 1, in);
+        all_.products_.run_own(MatmulOutput::kSilu, x, w.gate_up.value, 1, in);
         return;
       }
       const at::Tensor parts = parts_of(x, w.gate_up, 1, squares);
       const std::int64_t fours = y.numel() / 4;
-      launch(kernels_.silu, std::clamp<std::int64_t>((fours + 255) / 256, 1, 16384), 256,
+      launch(engine_.silu, std::clamp<std::int64_t>((fours + 255) / 256, 1, 16384), 256,
              address(parts), address(w.gate_up_bias.value), address(y), fours);
       rows(inner).copy_(parts[0]);
     };
@@ -271,16 +316,16 @@ class EngineForward::Pass {
     if (tape != nullptr) save_heads(w, of_prompts, of_decoded, *tape);
     if (rows_.decoded > 0) {
       const at::Tensor copy = of_decoded.clone();
-      launch(kernels_.heads, blocks_of(rows_.decoded, 1, 1, 256),
-             head_input(w, copy, rows_.prompts), address(rows_.list));
+      launch(engine_.heads, blocks_of(rows_.decoded, 1, 1, 256), head_input(w, copy, rows_.prompts),
+             address(rows_.list));
     }
     if (rows_.prompts > 0) {
       const engine::HeadInput in = head_input(w, of_prompts, 0);
-      launch(kernels_.heads, blocks_of(rows_.prompts, 1, 1, 256), in, address(rows_.list));
+      launch(engine_.heads, blocks_of(rows_.prompts, 1, 1, 256), in, address(rows_.list));
       const engine::PrefillInput tiles{in, address(rows_.list), address(rows_.tiles),
                                        address(attended_)};
-      launch(kernels_.attention_prefill,
-             blocks_of(rows_.tiles.size(0), config_.heads, 1, 128, kernels_.prefill_shared_bytes),
+      launch(engine_.attention_prefill,
+             blocks_of(rows_.tiles.size(0), config_.heads, 1, 128, engine_.prefill_shared_bytes),
              tiles);
     }
     if (rows_.decoded > 0) attend_decoded(w, of_decoded);
@@ -308,9 +353,9 @@ class EngineForward::Pass {
       in.arrived = address(arrived);
       in.out = address(attended_) +
                static_cast<DevicePointer>((rows_.prompts + first) * attended_.size(1) * 2);
-      launch(kernels_.attention_decode,
+      launch(engine_.attention_decode,
              blocks_of(parts, blocks, std::min(most, rows_.decoded - first), 128,
-                       kernels_.decode_shared_bytes),
+                       engine_.decode_shared_bytes),
              in);
     }
   }
@@ -330,27 +375,29 @@ class EngineForward::Pass {
   }
 
   const EngineForward& all_;
-  const engine::Kernels& kernels_;
+  const engine::Kernels& engine_;
   const lm::ModelConfig& config_;
   const Batch& batch_;
   PhaseRows rows_;
   std::int64_t plain_, joined_;  // rows whose products are undivided and normed before; all others
   at::Tensor stream_;            // [T, D] float32
-  at::Tensor normed_;   // [T, D] what the next product takes; decoded: but for a factor of each row
-  at::Tensor squares_;  // [decoded, D / 32] float32, which give these factors
+  at::Tensor normed_;  // [T, D] what the next product takes; decoded: but for a factor of each row
+  // Of joined rows: [R, D / 32], and the factors that they give, [R], float32.
+  at::Tensor squares_, factors_;
   at::Tensor attended_;  // [T, H d]
   at::Tensor kv_;        // [S, G, 2, longest, d]
 };
 
 EngineForward::EngineForward(const Weights& weights, const at::Tensor& cosines,
-                             const at::Tensor& sines, engine::MatmulChoice choice,
+                             const at::Tensor& sines, const EngineNumbers& numbers,
                              std::unique_ptr<Loaded> loaded)
     : weights_(weights),
       cosines_(cosines),
       sines_(sines),
-      choice_(choice),
+      numbers_(numbers),
       loaded_(std::move(loaded)),
-      products_(loaded_->kernels.matmuls, loaded_->context.multiprocessors()) {}
+      products_(loaded_->kernels.matmuls, loaded_->context.multiprocessors(), numbers.own_kernels) {
+}
 
 EngineForward::~EngineForward() = default;
 
@@ -373,7 +420,7 @@ Status EngineForward::check(const lm::ModelConfig& config, std::int64_t context)
 Result<std::unique_ptr<EngineForward>> EngineForward::make(const Weights& weights,
                                                            const at::Tensor& cosines,
                                                            const at::Tensor& sines,
-                                                           engine::MatmulChoice choice) {
+                                                           const EngineNumbers& numbers) {
   const lm::ModelConfig& config = weights.config();
   KW_TRY_STATUS(check(config, cosines.size(0)));
   KW_TRY(kw::cuda::Context context, kw::cuda::Context::open(0));
@@ -381,7 +428,7 @@ Result<std::unique_ptr<EngineForward>> EngineForward::make(const Weights& weight
   KW_TRY(loaded->kernels, engine::Kernels::make(loaded->context, config, lm::WeightType::kBFloat16,
                                                 kSplitTiles, os::cache_home() / "cubin"));
   return std::unique_ptr<EngineForward>(
-      new EngineForward(weights, cosines, sines, choice, std::move(loaded)));
+      new EngineForward(weights, cosines, sines, numbers, std::move(loaded)));
 }
 
 at::Tensor EngineForward::hidden(const Batch& batch, Tape* tape,

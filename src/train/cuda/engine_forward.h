@@ -23,16 +23,22 @@ struct Tape;
 
 namespace cuda {
 
+// Which engine's numbers, and how they are made.
+struct EngineNumbers {
+  lm::cuda::MatmulChoice matmuls = lm::cuda::MatmulChoice::kBatchInvariant;  // not kFastest
+  bool own_kernels = false;  // no product is cuBLASLt's, to see what that changes: time alone
+};
+
 class EngineForward {
  public:
   // kUnsupported names a size that the engine's kernels lack. context: of the longest sequence.
   static Status check(const lm::ModelConfig& config, std::int64_t context);
-  // choice: the engine's, not kFastest. Borrows weights, which are bfloat16 on GPU 0. cosines,
+  // Borrows weights, which are bfloat16 on GPU 0. cosines,
   // sines: [context, d / 2] float32. Errors as of check().
   static Result<std::unique_ptr<EngineForward>> make(const Weights& weights,
                                                      const at::Tensor& cosines,
                                                      const at::Tensor& sines,
-                                                     lm::cuda::MatmulChoice choice);
+                                                     const EngineNumbers& numbers);
   ~EngineForward();
   EngineForward(const EngineForward&) = delete;
   EngineForward& operator=(const EngineForward&) = delete;
@@ -47,11 +53,11 @@ class EngineForward {
   struct Loaded;
   class Pass;
   EngineForward(const Weights& weights, const at::Tensor& cosines, const at::Tensor& sines,
-                lm::cuda::MatmulChoice choice, std::unique_ptr<Loaded> loaded);
+                const EngineNumbers& numbers, std::unique_ptr<Loaded> loaded);
 
   const Weights& weights_;
   at::Tensor cosines_, sines_;
-  lm::cuda::MatmulChoice choice_;
+  EngineNumbers numbers_;
   std::unique_ptr<Loaded> loaded_;
   EngineProducts products_;
 };

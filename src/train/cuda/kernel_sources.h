@@ -6,7 +6,7 @@
 
 namespace kw::train::cuda::source {
 
-extern const std::string_view norm, silu, heads, lm_head, head_loss, adamw, attention_common,
-    attention_forward, attention_backward;
+extern const std::string_view norm, silu, heads, lm_head, head_loss, adamw, engine_rows,
+    attention_common, attention_forward, attention_backward;
 
 }  // namespace kw::train::cuda::source

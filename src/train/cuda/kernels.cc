@@ -32,9 +32,9 @@ constexpr std::int64_t kMaxHeadDim = 256;
 
 Status Kernels::load() {
   std::vector<ProgramSource> sources = {
-      program("norms", source::norm), program("activations", source::silu),
+      program("norms", source::norm),  program("activations", source::silu),
       program("heads", source::heads), program("the LM head", source::lm_head),
-      program("AdamW", source::adamw)};
+      program("AdamW", source::adamw), program("the engine's rows", source::engine_rows)};
   const bool is_hopper = context_.architecture() == "sm_90a";
   const std::string hopper(lm::cuda::source::hopper);
   if (is_hopper) {
@@ -45,7 +45,7 @@ Status Kernels::load() {
   }
   const kw::cuda::Compiler compiler(context_.architecture(), os::cache_home() / "cubin");
   KW_TRY(const std::vector<std::string> cubins, compiler.compile_all(sources));
-  kw::cuda::Module* const modules[] = {&norm_, &silu_, &heads_, &head_, &adamw_};
+  kw::cuda::Module* const modules[] = {&norm_, &silu_, &heads_, &head_, &adamw_, &engine_rows_};
   if (is_hopper) {
     KW_TRY(attention_, kw::cuda::Module::load(cubins[std::size(modules)]));
     KW_TRY(head_loss_, kw::cuda::Module::load(cubins[std::size(modules) + 1]));
@@ -61,6 +61,8 @@ Status Kernels::load() {
   KW_TRY(squares, adamw_.function("kw_squares"));
   KW_TRY(norm_of_squares, adamw_.function("kw_norm_of_squares"));
   KW_TRY(adamw, adamw_.function("kw_adamw"));
+  KW_TRY(finish_rows, engine_rows_.function("kw_finish_rows"));
+  KW_TRY(scaled_silu, engine_rows_.function("kw_scaled_silu"));
   return {};
 }
 

@@ -76,6 +76,18 @@ struct AttentionInput {
   std::uint32_t zero;
 };
 
+// engine_rows.cu
+struct FinishRowsInput {
+  DevicePointer stream, bias, norm, next, squares, factors;
+  std::int32_t width;
+  float epsilon;
+};
+struct ScaledSiluInput {
+  DevicePointer sums, factors, bias, out, inner;
+  std::int64_t fours;
+  std::int32_t width;
+};
+
 // Kernels that exist in several sizes, and the threads of a block.
 struct NormKernels {
   Function forward, backward;
@@ -105,7 +117,7 @@ struct AttentionKernels {
 class Kernels {
  public:
   Function add_column_sums, silu_multiply, silu_multiply_backward, head_statistics, head_gradient,
-      squares, norm_of_squares, adamw;
+      squares, norm_of_squares, adamw, finish_rows, scaled_silu;
   // kUnsupported: wider than these kernels go.
   Result<NormKernels> norm(std::int64_t width) const;
   Result<HeadsKernels> heads(std::int64_t head_dim) const;
@@ -121,7 +133,7 @@ class Kernels {
   Status load();
 
   kw::cuda::Context context_;
-  kw::cuda::Module norm_, silu_, heads_, head_, adamw_;
+  kw::cuda::Module norm_, silu_, heads_, head_, adamw_, engine_rows_;
   std::optional<kw::cuda::Module> attention_, head_loss_;  // none for other GPUs than Hopper's
 };
 

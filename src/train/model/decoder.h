@@ -24,9 +24,9 @@ struct DecoderSettings {
   // So many layers, the first ones, keep their input alone and are computed again in the backward
   // pass: up to a fourth more work for a fraction of the memory. More than there are: all.
   std::int64_t recompute_layers = 0;
-  // The forward pass is that of an engine with these matmuls (cuda/engine_forward.h), but for
+  // The forward pass is that of such an engine (cuda/engine_forward.h), but for
   // layers that are computed again. On a GPU, in bfloat16. Not set: the fastest.
-  std::optional<lm::cuda::MatmulChoice> engine = std::nullopt;
+  std::optional<cuda::EngineNumbers> engine = std::nullopt;
 };
 
 // What a forward pass leaves for its backward pass.

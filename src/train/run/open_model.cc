@@ -54,7 +54,7 @@ Result<OpenModel> open(const ModelSettings& settings, const fs::path& folder, bo
                           .recompute_layers = settings.recompute_layers};
   if (trains && device.is_cuda() && settings.engine) {
     KW_TRY_STATUS(cuda::EngineForward::check(config, settings.max_tokens));
-    decoder.engine = settings.engine;
+    decoder.engine = cuda::EngineNumbers{.matmuls = *settings.engine};
   }
   out.decoder = std::make_unique<Decoder>(*out.weights, decoder);
   return out;
