@@ -59,4 +59,5 @@ def main():
         print(f"max_staleness {staleness} against {first}: {medians[first] / medians[staleness]:.2f} times as many steps")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -161,4 +161,5 @@ def main():
     (folder / "result.json").write_text(json.dumps({"seeds": runs, "tuned": tuned}, indent=1) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

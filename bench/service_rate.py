@@ -91,4 +91,5 @@ def main():
               f"{worst('answer_p99_ms'):7.1f} {worst('later_answer_p99_ms'):7.1f} {middle('server_cpu_s'):8.1f} s {middle('redis_cpu_s'):7.1f} s {middle('client_cpu_s'):6.1f} s", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -73,4 +73,5 @@ def main():
         print(f"load: {ours['load_s']:.3f} s")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -214,6 +214,7 @@ def main():
     parser.add_argument("--ranks", type=int, action="append", default=[], help="measure this many ranks, a GPU each, beside one")
     parser.add_argument("--variants", action="store_true",
                         help="measure nothing but the log-probabilities of many ways to compute the forward pass beside the engine's, and a step's time")
+    parser.add_argument("--variant-size", nargs=2, type=int, default=[64, 1600], metavar=("SEQUENCES", "TOKENS"), help="what --variants samples")
     parser.add_argument("--profile", action="store_true", help="report where the GPU's time goes, too")
     parser.add_argument("--set", action="append", default=[], help="SHAPE:key=value, a setting of ours for one shape")
     parser.add_argument("shapes", nargs="+", choices=SHAPES)
@@ -233,7 +234,8 @@ def main():
             write_model(model, shape)
             if options.variants:
                 for top_p in ("1", "0.97") if shape == "0.5b" else ("1",):
-                    words = [str(options.bin / "kw_train_parity"), str(model), "cuda", "bfloat16", "64", "1600", top_p, "--new-weights", "--variants"]
+                    words = [str(options.bin / "kw_train_parity"), str(model), "cuda", "bfloat16", *map(str, options.variant_size), top_p, "--new-weights",
+                             "--variants"]
                     begun = time.perf_counter()
                     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
                         for line in process.stdout:
@@ -277,4 +279,5 @@ def main():
                 report(what="PyTorch compiled" if compiled else "PyTorch eager", shape=shape, **with_mfu(result))
 
 
-main()
+if __name__ == "__main__":
+    main()
