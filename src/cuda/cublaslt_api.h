@@ -20,6 +20,8 @@ inline constexpr int kLtTransB = 4;                     // CUBLASLT_MATMUL_DESC_
 inline constexpr int kLtTransposed = 1;                 // CUBLAS_OP_T
 inline constexpr int kLtMaxWorkspace = 1;               // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 inline constexpr int kLtReductionSchemes = 3;  // CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK
+// CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES and those of B, C and D.
+inline constexpr int kLtMinAlignments[] = {5, 6, 7, 8};
 
 struct LtAlgorithm {
   std::uint64_t data[8];

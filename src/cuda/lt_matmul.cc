@@ -88,7 +88,6 @@ Status LtMatmul::find_ways() {
   LtPreference preference = nullptr;
   KW_TRY_STATUS(cublaslt_status(api.preference_create(&preference), "a matmul's preference"));
   const std::uint64_t workspace = lt_->workspace().bytes();
-  // All operands lie at multiples of 256 bytes, which is what it expects.
   Status asked = cublaslt_status(
       api.preference_set(preference, kLtMaxWorkspace, &workspace, sizeof(workspace)),
       "a matmul's workspace");
@@ -97,6 +96,12 @@ Status LtMatmul::find_ways() {
     asked =
         cublaslt_status(api.preference_set(preference, kLtReductionSchemes, &none, sizeof(none)),
                         "a matmul's reduction");
+  if (shape_.alignment != kLtUsualAlignment)
+    for (const int operand : kLtMinAlignments)
+      if (asked)
+        asked = cublaslt_status(
+            api.preference_set(preference, operand, &shape_.alignment, sizeof(shape_.alignment)),
+            "a matmul's alignment");
   std::array<LtHeuristic, kMaxLtWays> found{};
   int count = 0;
   if (asked)

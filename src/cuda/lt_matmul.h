@@ -33,19 +33,21 @@ class Lt {
 
 inline constexpr std::size_t kLtWorkspaceBytes = 64ULL << 20U;
 
-inline constexpr std::size_t kMaxLtWays = 8;  // that are asked for
+inline constexpr std::size_t kMaxLtWays = 8;             // that are asked for
+inline constexpr std::uint32_t kLtUsualAlignment = 256;  // what cuBLASLt expects unless told
 
 // x [rows, k], W [n, k] and y [rows, n], row by row.
 struct LtShape {
   std::int64_t rows = 0, n = 0, k = 0;
   std::int64_t pitch = 0;  // of a row of y, in numbers; pitches of 0: there is no gap
-  std::int64_t x_pitch = 0, w_pitch = 0;  // of a row as it lies
-  bool float32 = false;                   // x and W; bfloat16 otherwise
-  bool narrow = false;                    // y is bfloat16; float32 otherwise
-  bool adds = false;                      // to what y has
-  bool unsplit = false;                   // k is not divided among blocks
-  bool x_transposed = false;              // x lies as [k, rows]
-  bool w_transposed = false;              // W lies as [n, k] transposed: [k, n]
+  std::int64_t x_pitch = 0, w_pitch = 0;        // of a row as it lies
+  bool float32 = false;                         // x and W; bfloat16 otherwise
+  bool narrow = false;                          // y is bfloat16; float32 otherwise
+  bool adds = false;                            // to what y has
+  bool unsplit = false;                         // k is not divided among blocks
+  bool x_transposed = false;                    // x lies as [k, rows]
+  bool w_transposed = false;                    // W lies as [n, k] transposed: [k, n]
+  std::uint32_t alignment = kLtUsualAlignment;  // bytes: x, W and y begin at multiples of it
 };
 
 class LtMatmul {

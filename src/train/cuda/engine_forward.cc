@@ -8,10 +8,12 @@
 
 #include "cuda/context.h"
 #include "lm/cuda/matmul_tiling.h"
+#include "lm/cuda/operands.h"
 #include "os/file.h"
 #include "train/cuda/attention.h"
 #include "train/cuda/fused.h"
 #include "train/cuda/launch.h"
+#include "train/cuda/phase_rows.h"
 #include "train/model/decoder.h"
 
 namespace kw::train::cuda {
@@ -33,6 +35,23 @@ at::Tensor empty_like(const at::Tensor& like, at::IntArrayRef sizes, at::ScalarT
   return at::empty(sizes, like.options().dtype(dtype).requires_grad(false));
 }
 
+void check_operands(const FinishRowsInput& in) {
+  checked(engine::check_operands("kw_finish_rows", {{"stream", in.stream, 16},
+                                                    {"bias", in.bias, 16, true},
+                                                    {"norm", in.norm, 16},
+                                                    {"next", in.next, 8},
+                                                    {"squares", in.squares, 4},
+                                                    {"factors", in.factors, 4}}));
+}
+
+void check_operands(const ScaledSiluInput& in) {
+  checked(engine::check_operands("kw_scaled_silu", {{"sums", in.sums, 16},
+                                                    {"factors", in.factors, 4, true},
+                                                    {"bias", in.bias, 16, true},
+                                                    {"out", in.out, 8},
+                                                    {"inner", in.inner, 8, true}}));
+}
+
 LaunchShape blocks_of(std::int64_t x, std::int64_t y, std::int64_t z, unsigned threads,
                       unsigned shared_bytes = 0) {
   LaunchShape out;
@@ -41,55 +60,6 @@ LaunchShape blocks_of(std::int64_t x, std::int64_t y, std::int64_t z, unsigned t
   out.grid[2] = static_cast<unsigned>(z);
   out.threads = threads;
   out.shared_bytes = shared_bytes;
-  return out;
-}
-
-// The batch's tokens ordered by phase: prompts' rows first, then decoded ones.
-struct PhaseRows {
-  at::Tensor order, places;     // [T] i64: the token of a row, the row of a token
-  at::Tensor slots, positions;  // [T] i32 of each row
-  at::Tensor list;              // [T] i32: 0, 1, 2, ...
-  at::Tensor tiles;             // [B, 2] i32: first prompt row and count, of one sequence
-  std::int64_t prompts = 0, decoded = 0, last_decoded_position = 0;
-};
-
-PhaseRows rows_of(const Batch& batch, at::Device device) {
-  const std::int64_t tokens = batch.bounds.back();
-  TORCH_CHECK(batch.phases.empty() || std::ssize(batch.phases) == tokens, "phases of a batch");
-  PhaseRows out;
-  std::vector<std::int64_t> order, places(static_cast<std::size_t>(tokens));
-  std::vector<std::int32_t> slots, positions, tiles;
-  for (const lm::Phase phase : {lm::Phase::kPrefill, lm::Phase::kDecode}) {
-    for (std::size_t s = 0; s + 1 < batch.bounds.size(); ++s) {
-      const auto begun = static_cast<std::int64_t>(order.size());
-      for (std::int64_t t = batch.bounds[s]; t < batch.bounds[s + 1]; ++t) {
-        const lm::Phase own =
-            batch.phases.empty() ? lm::Phase::kPrefill : batch.phases[static_cast<std::size_t>(t)];
-        if (own != phase) continue;
-        places[static_cast<std::size_t>(t)] = std::ssize(order);
-        order.push_back(t);
-        slots.push_back(static_cast<std::int32_t>(s));
-        positions.push_back(static_cast<std::int32_t>(t - batch.bounds[s]));
-        if (phase == lm::Phase::kDecode)
-          out.last_decoded_position =
-              std::max<std::int64_t>(out.last_decoded_position, positions.back());
-      }
-      if (phase == lm::Phase::kDecode) continue;
-      for (std::int64_t at = begun; at < std::ssize(order); at += engine::kPrefillTile) {
-        tiles.push_back(static_cast<std::int32_t>(at));
-        tiles.push_back(
-            static_cast<std::int32_t>(std::min(engine::kPrefillTile, std::ssize(order) - at)));
-      }
-    }
-    if (phase == lm::Phase::kPrefill) out.prompts = std::ssize(order);
-  }
-  out.decoded = tokens - out.prompts;
-  out.order = on_device(at::tensor(order), device);
-  out.places = on_device(at::tensor(places), device);
-  out.slots = on_device(at::tensor(slots), device);
-  out.positions = on_device(at::tensor(positions), device);
-  out.list = at::arange(tokens, at::TensorOptions(device).dtype(at::kInt));
-  if (!tiles.empty()) out.tiles = on_device(at::tensor(tiles).view({-1, 2}), device);
   return out;
 }
 
@@ -109,7 +79,7 @@ class EngineForward::Pass {
         engine_(of.loaded_->kernels),
         config_(of.weights_.config()),
         batch_(batch),
-        rows_(rows_of(batch, of.weights_.device())),
+        rows_(phase_rows(batch, of.weights_.device())),
         plain_(of.numbers_.matmuls == engine::MatmulChoice::kPlain ? batch.bounds.back()
                                                                    : rows_.prompts),
         joined_(batch.bounds.back() - plain_) {
@@ -175,6 +145,7 @@ class EngineForward::Pass {
     in.out = address(out);
     in.keep = keep ? 1 : 0;
     in.epsilon = static_cast<float>(config_.norm_epsilon);
+    checked(engine::check_operands(in));
     launch(engine_.norm, blocks_of(stream.size(0), 1, 1, 256), in);
   }
 
@@ -232,6 +203,7 @@ class EngineForward::Pass {
                              address(factors_),
                              static_cast<std::int32_t>(config_.hidden),
                              static_cast<float>(config_.norm_epsilon)};
+    check_operands(in);
     launch(kernels().finish_rows,
            blocks_of(joined_, 1, 1, 128, static_cast<unsigned>(config_.hidden / 8)), in);
   }
@@ -257,6 +229,7 @@ class EngineForward::Pass {
                                  tape != nullptr ? address(rows(inner)) : 0,
                                  y.numel() / 4,
                                  static_cast<std::int32_t>(y.size(1))};
+        check_operands(in);
         launch(kernels().scaled_silu, (in.fours + 255) / 256, 256, in);
         return;
       }
@@ -271,6 +244,9 @@ class EngineForward::Pass {
       }
       const at::Tensor parts = parts_of(x, w.gate_up, 1, squares);
       const std::int64_t fours = y.numel() / 4;
+      checked(engine::check_operands("kw_silu", {{"in", address(parts), 16},
+                                                 {"bias", address(w.gate_up_bias.value), 16, true},
+                                                 {"out", address(y), 8}}));
       launch(engine_.silu, std::clamp<std::int64_t>((fours + 255) / 256, 1, 16384), 256,
              address(parts), address(w.gate_up_bias.value), address(y), fours);
       rows(inner).copy_(parts[0]);
@@ -298,6 +274,7 @@ class EngineForward::Pass {
     in.kv = address(kv_);
     in.context = batch_.longest;
     in.epsilon = static_cast<float>(config_.norm_epsilon);
+    checked(engine::check_operands("kw_heads", in));
     return in;
   }
 
@@ -324,6 +301,7 @@ class EngineForward::Pass {
       launch(engine_.heads, blocks_of(rows_.prompts, 1, 1, 256), in, address(rows_.list));
       const engine::PrefillInput tiles{in, address(rows_.list), address(rows_.tiles),
                                        address(attended_)};
+      checked(engine::check_operands(tiles));
       launch(engine_.attention_prefill,
              blocks_of(rows_.tiles.size(0), config_.heads, 1, 128, engine_.prefill_shared_bytes),
              tiles);
@@ -353,6 +331,7 @@ class EngineForward::Pass {
       in.arrived = address(arrived);
       in.out = address(attended_) +
                static_cast<DevicePointer>((rows_.prompts + first) * attended_.size(1) * 2);
+      checked(engine::check_operands(in));
       launch(engine_.attention_decode,
              blocks_of(parts, blocks, std::min(most, rows_.decoded - first), 128,
                        engine_.decode_shared_bytes),
@@ -402,18 +381,22 @@ EngineForward::EngineForward(const Weights& weights, const at::Tensor& cosines,
 EngineForward::~EngineForward() = default;
 
 Status EngineForward::check(const lm::ModelConfig& config, std::int64_t context) {
-  for (const std::int64_t k : {config.hidden, config.heads * config.head_dim, config.intermediate})
+  for (const auto& [name, k] :
+       {std::pair("hidden_size", config.hidden), std::pair("queries", config.query_width()),
+        std::pair("intermediate_size", config.intermediate)})
     if (k % engine::kMatmulStep != 0)
       return fail(ErrorCode::kUnsupported,
-                  "products: the engine's are for widths that are multiples of {}, not {}",
-                  engine::kMatmulStep, k);
+                  "products: the engine's are for widths that are multiples of {}, {} is {}",
+                  engine::kMatmulStep, name, k);
   if (context > kPartPositions * kMostParts)
     return fail(ErrorCode::kUnsupported,
                 "products: the engine's are for sequences of up to {} tokens, not {}",
                 kPartPositions * kMostParts, context);
-  if (!has_attention(config.head_dim))
+  // The backward pass is that of the trainer's own attention.
+  if ((config.head_dim != 64 && config.head_dim != 128) || !has_attention(config.head_dim))
     return fail(ErrorCode::kUnsupported,
-                "products: the engine's are for Hopper GPUs and heads of 64 or 128");
+                "products: the engine's are for Hopper GPUs and heads of 64 or 128, head_dim is {}",
+                config.head_dim);
   return {};
 }
 

@@ -11,6 +11,8 @@
 
 #include "cuda/tensor_map.h"
 #include "lm/cuda/matmul_tiling.h"
+#include "lm/cuda/operands.h"
+#include "train/cuda/fused.h"
 #include "train/cuda/launch.h"
 
 namespace kw::train::cuda {
@@ -24,8 +26,13 @@ using kw::cuda::LtShape;
 namespace {
 
 constexpr int kTimedEqualRuns = 2;
+// Bytes. A piece of k begins at a multiple of kMatmulStep bfloat16 numbers of a row, and rows of
+// one phase begin at a row.
+constexpr unsigned kProductAlignment = 128;
+static_assert(kProductAlignment == engine::kMatmulStep * 2);
 
-// Numbers of rows that share their ways: four between one power of two and the next.
+// Numbers of rows that share their ways, though cuBLASLt may refuse one of them: four between one
+// power of two and the next.
 std::int64_t shared_rows(std::int64_t rows) {
   const auto step = static_cast<std::int64_t>(
       std::max<std::uint64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)) / 4, 64));
@@ -91,6 +98,8 @@ void EngineProducts::run_own(engine::MatmulOutput output, const at::Tensor& x, c
     tiling = some;
   }
   TORCH_CHECK(best != nullptr, "no kernel for an engine's product");
+  checked(engine::check_operands("an engine's product",
+                                 {{"x", address(x), 16}, {"w", address(w), 16}}));
   in.x =
       checked(kw::cuda::map_of_boxes(address(x), rows, k, static_cast<int>(engine::kMatmulRows)));
   const bool halves = output == engine::MatmulOutput::kSilu;
@@ -102,6 +111,7 @@ void EngineProducts::run_own(engine::MatmulOutput output, const at::Tensor& x, c
   in.n = static_cast<std::int32_t>(n);
   in.k = static_cast<std::int32_t>(k);
   in.early = 1;
+  checked(engine::check_operands(output, in));
   const LaunchShape shape = best->launch_shape(tiling.width, splits, in);
   launch(best->function, shape, in);
 }
@@ -112,6 +122,15 @@ void EngineProducts::run_all_own(const at::Tensor& x, const at::Tensor& w,
   in.y = begin_of(y);
   in.pitch = y.stride(1);
   run_own(engine::MatmulOutput::kParts, x, w, static_cast<int>(y.size(0)), in);
+}
+
+// Rows of N numbers, where N may be an odd vocabulary, have the pitch that rows of logits have.
+at::Tensor EngineProducts::own_pieces(const at::Tensor& x, const at::Tensor& w, int pieces) const {
+  const std::int64_t n = w.size(0);
+  const at::Tensor out =
+      at::empty({pieces, x.size(0), row_pitch(n)}, x.options().dtype(at::kFloat)).narrow(2, 0, n);
+  run_all_own(x, w, out);
+  return out;
 }
 
 // y: [R, N].
@@ -125,6 +144,7 @@ LtShape EngineProducts::shape_of(const at::Tensor& x, const at::Tensor& w, int p
   out.x_pitch = out.w_pitch = w.size(1);
   out.adds = adds;
   out.unsplit = true;
+  out.alignment = kProductAlignment;
   return out;
 }
 
@@ -134,18 +154,21 @@ Status EngineProducts::run_piece(const LtAlgorithm& way, const at::Tensor& x, co
          LtMatmul::make_as(*lt_, shape_of(x, w, piece, pieces, y, adds), way));
   const auto begin =
       static_cast<DevicePointer>(piece_of(w.size(1), piece, pieces).first * x.element_size());
+  checked(engine::check_operands("a product of cuBLASLt's",
+                                 {{"x", begin_of(x) + begin, kProductAlignment},
+                                  {"w", begin_of(w) + begin, kProductAlignment},
+                                  {"y", begin_of(y), kProductAlignment}}));
   return matmul.run(0, begin_of(x) + begin, begin_of(w) + begin, begin_of(y), stream_);
 }
 
 EngineProducts::Choice EngineProducts::choose(const at::Tensor& x, const at::Tensor& w,
                                               int splits) const {
   Choice out;
-  const at::Tensor wanted =
-      at::empty({splits, x.size(0), w.size(0)}, x.options().dtype(at::kFloat));
-  run_all_own(x, w, wanted);
+  const at::Tensor wanted = own_pieces(x, w, splits);
   out.own_ms = time_of(stream_, [&] { run_all_own(x, w, wanted); });
   Ways ways;
-  const at::Tensor got = at::empty_like(wanted[0]);
+  const at::Tensor got =
+      at::empty_strided(wanted[0].sizes(), wanted[0].strides(), wanted.options());
   for (int piece = 0; piece < splits; ++piece) {
     LtShape shape = shape_of(x, w, piece, splits, got, false);
     shape.rows = shared_rows(shape.rows);
@@ -185,17 +208,23 @@ void EngineProducts::run(const Ways& ways, const at::Tensor& x, const at::Tensor
                          const at::Tensor& y) const {
   const int pieces = static_cast<int>(ways.size());
   for (int piece = 0; piece < pieces; ++piece)
-    checked(run_piece(ways[static_cast<std::size_t>(piece)], x, w, piece, pieces, y[piece], false));
+    if (!run_piece(ways[static_cast<std::size_t>(piece)], x, w, piece, pieces, y[piece], false))
+      return run_all_own(x, w, y);
 }
 
 void EngineProducts::add(const Ways& ways, const at::Tensor& x, const at::Tensor& w,
                          const at::Tensor& y) const {
   const int pieces = static_cast<int>(ways.size());
-  for (int piece = 0; piece < pieces; ++piece)
-    checked(run_piece(ways[static_cast<std::size_t>(piece)], x, w, piece, pieces, y, true));
+  at::Tensor own;  // where cuBLASLt refuses so many rows
+  for (int piece = 0; piece < pieces; ++piece) {
+    if (run_piece(ways[static_cast<std::size_t>(piece)], x, w, piece, pieces, y, true)) continue;
+    if (!own.defined()) own = own_pieces(x, w, pieces);
+    y.add_(own[piece]);
+  }
 }
 
 void EngineProducts::multiply(const at::Tensor& x, const at::Tensor& w, const at::Tensor& y) const {
+  TORCH_CHECK(y.stride(0) == row_pitch(w.size(0)), "rows of logits lie ", y.stride(0), " apart");
   const at::Tensor whole = y.unsqueeze(0);
   if (const Ways* some = ways(x, w, 1))
     run(*some, x, w, whole);

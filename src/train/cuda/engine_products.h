@@ -38,12 +38,12 @@ class EngineProducts {
   // cuBLASLt's way for each piece of k. Null: the own kernels do it.
   using Ways = std::vector<kw::cuda::LtAlgorithm>;
   const Ways* ways(const at::Tensor& x, const at::Tensor& w, int splits) const;
-  // y [pieces, R, N] float32, whose rows may have a pitch: each piece for itself.
+  // y [pieces, R, N] float32, whose rows lie row_pitch(N) apart: each piece for itself.
   void run(const Ways& ways, const at::Tensor& x, const at::Tensor& w, const at::Tensor& y) const;
   // y [R, N] float32: pieces are added to what it has, in order.
   void add(const Ways& ways, const at::Tensor& x, const at::Tensor& w, const at::Tensor& y) const;
 
-  // Undivided, as the engine's head: y [R, N] float32, whose rows may have a pitch.
+  // Undivided, as the engine's head: y [R, N] float32, whose rows lie row_pitch(N) apart.
   void multiply(const at::Tensor& x, const at::Tensor& w, const at::Tensor& y) const;
 
   // For people: what does which shape, and the time of both.
@@ -61,6 +61,7 @@ class EngineProducts {
   Status run_piece(const kw::cuda::LtAlgorithm& way, const at::Tensor& x, const at::Tensor& w,
                    int piece, int pieces, const at::Tensor& y, bool adds) const;
   void run_all_own(const at::Tensor& x, const at::Tensor& w, const at::Tensor& y) const;
+  at::Tensor own_pieces(const at::Tensor& x, const at::Tensor& w, int pieces) const;
   Choice choose(const at::Tensor& x, const at::Tensor& w, int splits) const;
 
   std::vector<lm::cuda::MatmulVariant> variants_;

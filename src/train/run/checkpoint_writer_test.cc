@@ -32,8 +32,8 @@ lm::ModelConfig small_model() {
   return c;
 }
 
-struct Trained {
-  explicit Trained(std::uint64_t seed) {
+struct SmallRun {
+  explicit SmallRun(std::uint64_t seed) {
     lm::initialise(parameters, seed);
     weights = std::make_unique<Weights>(parameters, at::kCPU, at::kFloat);
     optimizer = std::make_unique<Optimizer>(*weights, OptimizerSettings{});
@@ -55,7 +55,7 @@ TEST(CheckpointWriter, TrainingGoesOnWhileACheckpointIsWritten) {
   CheckpointWriter writer(folder.path(), folder.path() / "none", 2,
                           [&](const fs::path& path) { told.push_back(path); });
   EXPECT_EQ(writer.finish().value(), "");
-  Trained run(1);
+  SmallRun run(1);
   std::vector<at::Tensor> were;
   for (std::int64_t step = 1; step <= 3; ++step) {
     TrainingState state;
@@ -75,7 +75,7 @@ TEST(CheckpointWriter, TrainingGoesOnWhileACheckpointIsWritten) {
   const auto found = checkpoints_in(folder.path()).value();
   ASSERT_EQ(found.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
-    Trained read(9);
+    SmallRun read(9);
     const auto state = read_training_state(found[i], 0);
     ASSERT_TRUE(state) << state.error().message();
     EXPECT_EQ(state->step, static_cast<std::int64_t>(i) + 2);
@@ -94,7 +94,7 @@ TEST(CheckpointWriter, WritingStandsStillWithTheRun) {
   os::Standstill standstill;
   CheckpointWriter writer(
       folder.path(), folder.path() / "none", 0, [](const fs::path&) {}, &standstill);
-  Trained run(1);
+  SmallRun run(1);
   TrainingState state;
   state.settings = Json::object();
   std::atomic<int> stands = 0;
@@ -118,7 +118,7 @@ TEST(CheckpointWriter, AnErrorIsThatOfFinish) {
   const fs::path run = folder.path() / "file";
   ASSERT_TRUE(os::write_file_atomic(run, "not a folder"));
   CheckpointWriter writer(run, run, 0, [](const fs::path&) { FAIL(); });
-  Trained trained(1);
+  SmallRun trained(1);
   TrainingState state;
   state.settings = Json::object();
   ASSERT_TRUE(writer.begin(state, *trained.weights, *trained.optimizer));

@@ -1,0 +1,54 @@
+#include "train/cuda/phase_rows.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+#include "lm/cuda/kernels.h"
+
+namespace kw::train::cuda {
+
+namespace engine = lm::cuda;
+
+PhaseRows phase_rows(const Batch& batch, at::Device device) {
+  const std::int64_t tokens = batch.bounds.back();
+  TORCH_CHECK(batch.phases.empty() || std::ssize(batch.phases) == tokens, "phases of a batch");
+  PhaseRows out;
+  std::vector<std::int64_t> order, places(static_cast<std::size_t>(tokens));
+  std::vector<std::int32_t> slots, positions, tiles;
+  for (const lm::Phase phase : {lm::Phase::kPrefill, lm::Phase::kDecode}) {
+    for (std::size_t s = 0; s + 1 < batch.bounds.size(); ++s) {
+      const auto begun = static_cast<std::int64_t>(order.size());
+      for (std::int64_t t = batch.bounds[s]; t < batch.bounds[s + 1]; ++t) {
+        const lm::Phase own =
+            batch.phases.empty() ? lm::Phase::kPrefill : batch.phases[static_cast<std::size_t>(t)];
+        if (own != phase) continue;
+        places[static_cast<std::size_t>(t)] = std::ssize(order);
+        order.push_back(t);
+        slots.push_back(static_cast<std::int32_t>(s));
+        positions.push_back(static_cast<std::int32_t>(t - batch.bounds[s]));
+        if (phase == lm::Phase::kDecode)
+          out.last_decoded_position =
+              std::max<std::int64_t>(out.last_decoded_position, positions.back());
+      }
+      if (phase == lm::Phase::kDecode) continue;
+      for (std::int64_t at = begun; at < std::ssize(order); at += engine::kPrefillTile) {
+        tiles.push_back(static_cast<std::int32_t>(at));
+        tiles.push_back(
+            static_cast<std::int32_t>(std::min(engine::kPrefillTile, std::ssize(order) - at)));
+      }
+    }
+    if (phase == lm::Phase::kPrefill) out.prompts = std::ssize(order);
+  }
+  out.decoded = tokens - out.prompts;
+  out.order = on_device(at::tensor(order), device);
+  out.places = on_device(at::tensor(places), device);
+  out.slots = on_device(at::tensor(slots), device);
+  out.positions = on_device(at::tensor(positions), device);
+  out.list = at::arange(tokens, at::TensorOptions(device).dtype(at::kInt));
+  if (!tiles.empty()) out.tiles = on_device(at::tensor(tiles).view({-1, 2}), device);
+  return out;
+}
+
+}  // namespace kw::train::cuda
