@@ -6,9 +6,10 @@
 // mean k3 of KL(engine || trainer), mean difference, largest difference. Under 1, TOP_P truncates,
 // and both are of the truncated distribution. --new-weights: random ones, the folder has
 // config.json alone. --variants, of cuda and bfloat16: a line for each of many ways to compute the
-// forward pass, then one for the gradients and the time of a step.
+// forward pass, then one for the gradients and the time of a step. A way that fails prints a line
+// {"variant": NAME, "error": REASON}; the others follow where the GPU still works. SEQUENCES and
+// TOKENS may be small.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -21,65 +22,14 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "base/random.h"
-#include "lm/cpu/cpu_engine.h"
-#include "lm/cuda/cuda_engine.h"
-#include "lm/model/checkpoint.h"
 #include "lm/model/rope.h"
+#include "parity_record.h"
 #include "parity_variants.h"
 #include "train/model/decoder.h"
 #include "train/model/lm_head.h"
 
 namespace kw::train {
 namespace {
-
-constexpr std::int64_t kPrompt = 32;
-
-struct Sampled {
-  std::vector<std::int32_t> tokens;  // prompt, then what was sampled
-  // Of the sampled ones.
-  std::vector<float> logprobs, cutoffs;
-};
-
-lm::SampleRequest request_of(std::size_t row, std::uint64_t sequence, std::size_t position,
-                             double top_p) {
-  lm::SampleRequest out;
-  out.settings.top_p = top_p;
-  out.row = static_cast<std::int32_t>(row);
-  out.seed = 1;
-  out.sequence = sequence;
-  out.position = static_cast<std::uint32_t>(position);
-  return out;
-}
-
-std::vector<Sampled> sample(lm::Engine& engine, std::int64_t sequences, std::int64_t tokens,
-                            double top_p) {
-  std::vector<Sampled> out(static_cast<std::size_t>(sequences));
-  Rng rng(7);
-  lm::Step step;
-  for (std::size_t s = 0; s < out.size(); ++s) {
-    for (std::int64_t i = 0; i < kPrompt; ++i) {
-      out[s].tokens.push_back(
-          static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(engine.vocabulary()))));
-      step.add(out[s].tokens.back(), static_cast<std::int32_t>(i), static_cast<std::int32_t>(s));
-    }
-    step.samples.push_back(request_of(step.tokens.size() - 1, s, out[s].tokens.size(), top_p));
-  }
-  std::vector<lm::Sample> drawn(out.size());
-  for (std::int64_t i = 0; i < tokens; ++i) {
-    engine.run(step, drawn);
-    step.clear();
-    for (std::size_t s = 0; s < out.size(); ++s) {
-      step.add(drawn[s].token, static_cast<std::int32_t>(out[s].tokens.size()),
-               static_cast<std::int32_t>(s), lm::Phase::kDecode);
-      out[s].tokens.push_back(drawn[s].token);
-      out[s].logprobs.push_back(drawn[s].policy_logprob);
-      out[s].cutoffs.push_back(drawn[s].cutoff);
-      step.samples.push_back(request_of(s, s, out[s].tokens.size(), top_p));
-    }
-  }
-  return out;
-}
 
 // How a forward pass is computed: what the head takes, [T, D], and with which product the head
 // makes its logits.
@@ -151,96 +101,6 @@ Json compared(const at::Tensor& got, const at::Tensor& recorded) {
               {"share_within_4e-6", (d.abs() <= 4e-6).to(at::kDouble).mean().item<double>()}};
 }
 
-// The engine's own log-probabilities of the same tokens, computed as prompts.
-at::Tensor as_prompts(lm::Engine& engine, const std::vector<Sampled>& all, double top_p) {
-  std::vector<double> out;
-  for (std::size_t s = 0; s < all.size(); ++s) {
-    lm::Step step;
-    for (std::size_t i = 0; i + 1 < all[s].tokens.size(); ++i) {
-      step.add(all[s].tokens[i], static_cast<std::int32_t>(i), static_cast<std::int32_t>(s));
-      if (i + 1 < static_cast<std::size_t>(kPrompt)) continue;
-      step.samples.push_back(request_of(i, s, i + 1, top_p));
-      step.samples.back().forced = all[s].tokens[i + 1];
-    }
-    std::vector<lm::Sample> drawn(step.samples.size());
-    engine.run(step, drawn);
-    for (const lm::Sample& one : drawn) out.push_back(one.policy_logprob);
-  }
-  return at::tensor(out).view({std::ssize(all), -1});
-}
-
-Result<std::unique_ptr<lm::Engine>> make_engine(const std::string& device,
-                                                const lm::Parameters& parameters,
-                                                lm::EngineLimits limits,
-                                                lm::cuda::MatmulChoice choice) {
-  if (device == "cuda") {
-    lm::cuda::CudaOptions options;
-    options.limits = limits;
-    options.matmuls = choice;
-    return lm::cuda::make_cuda_engine(parameters, options);
-  }
-  return lm::cpu::make_cpu_engine(parameters, {.threads = 2, .limits = limits});
-}
-
-struct Options {
-  std::string folder, device, dtype;
-  std::int64_t sequences = 0, tokens = 0;
-  double top_p = 1;
-  bool new_weights = false, variants = false;
-
-  bool cuda() const { return device == "cuda"; }
-  bool narrow() const { return dtype == "bfloat16"; }
-  std::int64_t context() const { return kPrompt + tokens + 1; }
-};
-
-Result<lm::Parameters> parameters_of(const Options& o) {
-  KW_TRY(const lm::ModelConfig config, lm::read_model_config(o.folder));
-  if (!o.new_weights) return lm::load_checkpoint(o.folder, config, lm::WeightType::kFloat32);
-  KW_TRY(lm::Parameters wide, lm::Parameters::make(config, lm::WeightType::kFloat32));
-  lm::initialise(wide, 1);
-  return wide;
-}
-
-// The same weights, rounded.
-Result<lm::Parameters> rounded(const lm::Parameters& wide) {
-  KW_TRY(lm::Parameters out, lm::Parameters::make(wide.config(), lm::WeightType::kBFloat16));
-  const std::vector<lm::NamedParameter> from = wide.named(), to = out.named();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::copy(from[i].vector.begin(), from[i].vector.end(), to[i].vector.begin());
-    const lm::Matrix& matrix = from[i].matrix;
-    for (std::int64_t row = 0; from[i].is_matrix() && row < matrix.rows; ++row)
-      lm::encode_row({reinterpret_cast<const float*>(matrix.row(row)),
-                      static_cast<std::size_t>(matrix.columns)},
-                     to[i].matrix, row);
-  }
-  return out;
-}
-
-struct Record {
-  std::vector<Sampled> sequences;
-  at::Tensor as_prompts;  // [sequences, tokens]; undefined unless asked for
-  double seconds = 0;     // of sampling
-};
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Result<Record> record_of(const Options& o, const lm::Parameters& parameters,
-                         lm::cuda::MatmulChoice choice) {
-  // A whole sequence as a prompt, and a token of each sequence.
-  const std::int64_t step_tokens = std::max(o.sequences * kPrompt, o.context());
-  KW_TRY(const auto engine,
-         make_engine(o.device, parameters, {o.sequences, o.context(), step_tokens}, choice));
-  Record out;
-  if (o.variants) sample(*engine, o.sequences, 4, o.top_p);  // matmuls are chosen
-  const double begun = now();
-  out.sequences = sample(*engine, o.sequences, o.tokens, o.top_p);
-  out.seconds = now() - begun;
-  if (o.variants) out.as_prompts = as_prompts(*engine, out.sequences, o.top_p);
-  return out;
-}
-
 void print(Json line) {
   fmt::print("{}\n", line.dump());
   std::fflush(stdout);
@@ -274,114 +134,195 @@ double time_of(const Weights& weights, const std::function<at::Tensor()>& work) 
   return least * 1e3;
 }
 
-void print_steps(Weights& weights, const std::vector<std::pair<std::string, const Decoder*>>& ways,
-                 const std::vector<Sampled>& all) {
+// Variants one after the other: what fails is a line, and ends nothing but itself unless the GPU's
+// context is lost by it.
+class Attempts {
+ public:
+  // work: Status(). kUnavailable where the GPU is lost.
+  Status run(const std::string& variant, const std::function<Status()>& work) {
+    std::string error;
+    try {
+      if (const Status done = work(); !done) error = done.error().message();
+    } catch (const std::exception& thrown) {
+      error = thrown.what();
+    }
+    if (error.empty()) return {};
+    failed_ = true;
+    print({{"variant", variant}, {"error", error.substr(0, 500)}});
+    if (gpu_works()) return {};
+    return fail(ErrorCode::kUnavailable, "the GPU is lost after {:?}", variant);
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  static bool gpu_works() {
+    try {
+      return at::ones({1}, at::TensorOptions(at::kCUDA)).item<float>() == 1;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+  bool failed_ = false;
+};
+
+struct NamedDecoder {
+  std::string name;
+  std::unique_ptr<const Decoder> decoder;  // null: it could not be made
+  bool is_plain = false;
+};
+
+Status print_steps(Attempts& attempts, Weights& weights, const std::vector<NamedDecoder>& ways,
+                   const std::vector<Sampled>& all) {
   const Batch batch = batch_of(weights, all, 0, 8, nullptr);
   at::Tensor first;
-  for (const auto& [name, decoder] : ways) {
-    const at::Tensor gradient = gradient_of(weights, *decoder, batch);
-    if (!first.defined()) first = gradient.clone();
-    const double error = ((gradient - first).norm() / first.norm()).item<double>();
-    const double forward = time_of(weights, [&] { return decoder->hidden(batch); });
-    const double step = time_of(weights, [&] { return gradient_of(weights, *decoder, batch); });
-    print({{"step", name},
-           {"tokens", batch.tokens.size(0)},
-           {"gradient_beside_the_first", error},
-           {"forward_ms", forward},
-           {"forward_and_backward_ms", step}});
+  for (const NamedDecoder& way : ways) {
+    if (way.decoder == nullptr) continue;
+    KW_TRY_STATUS(attempts.run("a step, " + way.name, [&]() -> Status {
+      const at::Tensor gradient = gradient_of(weights, *way.decoder, batch);
+      if (!first.defined()) first = gradient.clone();
+      const double error = ((gradient - first).norm() / first.norm()).item<double>();
+      const double forward = time_of(weights, [&] { return way.decoder->hidden(batch); });
+      const double step =
+          time_of(weights, [&] { return gradient_of(weights, *way.decoder, batch); });
+      print({{"step", way.name},
+             {"tokens", batch.tokens.size(0)},
+             {"gradient_beside_the_first", error},
+             {"forward_ms", forward},
+             {"forward_and_backward_ms", step}});
+      return {};
+    }));
   }
+  return {};
 }
 
 using NamedWays = std::vector<std::pair<std::string, Way>>;
 
-void print_record(const std::string& choice, const Options& o, const Weights& weights,
-                  const Record& record, const NamedWays& ways) {
+// A record that could not be made is left out.
+Status print_record(Attempts& attempts, const std::string& choice, const Options& o,
+                    const Weights& weights, const std::optional<Record>& record,
+                    const NamedWays& ways) {
+  if (!record) return {};
   print({{"sampled", choice},
-         {"tokens_per_second", static_cast<double>(o.sequences * o.tokens) / record.seconds}});
-  const at::Tensor recorded = recorded_of(record.sequences);
+         {"tokens_per_second", static_cast<double>(o.sequences * o.tokens) / record->seconds}});
+  const at::Tensor recorded = recorded_of(record->sequences);
   auto line = [&](const std::string& name, const std::function<at::Tensor()>& compute) {
-    Json out;
-    try {
-      out = compared(compute(), recorded);
-    } catch (const std::exception& error) {
-      out["error"] = std::string(error.what()).substr(0, 500);
-    }
-    out["sampled"] = choice;
-    out["top_p"] = o.top_p;
-    out["computed"] = name;
-    print(std::move(out));
+    return attempts.run(choice + ", " + name, [&]() -> Status {
+      Json out = compared(compute(), recorded);
+      out["sampled"] = choice;
+      out["top_p"] = o.top_p;
+      out["computed"] = name;
+      print(std::move(out));
+      return {};
+    });
   };
-  line("the engine again, as prompts", [&] { return record.as_prompts; });
+  KW_TRY_STATUS(line("the engine again, as prompts", [&] { return record->as_prompts; }));
   for (const auto& [name, way] : ways)
-    line(name, [&] { return recompute(weights, record.sequences, way); });
+    KW_TRY_STATUS(line(name, [&] { return recompute(weights, record->sequences, way); }));
+  return {};
 }
 
-Status print_variants(const Options& o) {
+// The trainer's decoder, and those by the engine's kernels, in the order of their lines.
+Result<std::vector<NamedDecoder>> make_decoders(Attempts& attempts, const Options& o,
+                                                const Weights& weights) {
   using lm::cuda::MatmulChoice;
-  std::optional<Record> joined, plain;
-  KW_TRY(lm::Parameters masters, parameters_of(o));
-  {
-    KW_TRY(const lm::Parameters parameters, rounded(masters));
-    KW_TRY(joined, record_of(o, parameters, MatmulChoice::kBatchInvariant));
-    KW_TRY(plain, record_of(o, parameters, MatmulChoice::kPlain));
+  std::vector<NamedDecoder> out(1);
+  out.front() = {"fastest", std::make_unique<Decoder>(weights, DecoderSettings{o.context()})};
+  for (const auto& [choice, name] : {std::pair(MatmulChoice::kBatchInvariant, "engine's"),
+                                     std::pair(MatmulChoice::kPlain, "engine's plain")}) {
+    for (const bool own : {true, false}) {
+      NamedDecoder one;
+      one.name = fmt::format("{} {}", name, own ? "kernels" : "order, cuBLASLt where equal");
+      one.is_plain = choice == MatmulChoice::kPlain;
+      KW_TRY_STATUS(attempts.run(one.name, [&, choice = choice]() -> Status {
+        DecoderSettings settings{o.context()};
+        settings.engine = cuda::EngineNumbers{choice, own};
+        one.decoder = std::make_unique<Decoder>(weights, settings);
+        return {};
+      }));
+      out.push_back(std::move(one));
+    }
   }
-  Weights weights(masters, at::Device(at::kCUDA, 0), at::kBFloat16);
-  const Decoder fastest(weights, {.context = o.context()});
-  auto engine_of = [&](MatmulChoice choice, bool own) {
-    return DecoderSettings{.context = o.context(), .engine = cuda::EngineNumbers{choice, own}};
-  };
-  const Decoder engine(weights, engine_of(MatmulChoice::kBatchInvariant, true));
-  const Decoder equal(weights, engine_of(MatmulChoice::kBatchInvariant, false));
-  const Decoder plain_engine(weights, engine_of(MatmulChoice::kPlain, true));
-  const Decoder plain_equal(weights, engine_of(MatmulChoice::kPlain, false));
-  const lm::RopeTable rope(weights.config(), o.context());
+  return out;
+}
+
+NamedWays ways_of(const std::vector<NamedDecoder>& decoders, bool plain) {
+  NamedWays out;
+  for (const NamedDecoder& one : decoders) {
+    const bool fastest = &one == &decoders.front();
+    if (one.decoder == nullptr || (!fastest && one.is_plain != plain)) continue;
+    Way way;
+    way.hidden = [&one](const Batch& batch) { return one.decoder->hidden(batch); };
+    way.head = one.decoder->engine_products();
+    way.slack = fastest ? 0.02 : 1e-4;
+    out.emplace_back(one.name, way);
+  }
+  if (plain || decoders[1].decoder == nullptr) return out;
+  Way way;
+  way.hidden = [&one = decoders[1]](const Batch& batch) { return one.decoder->hidden(batch); };
+  way.slack = 1e-4;
+  out.emplace_back("engine's kernels, cuBLASLt's head", way);
+  way.head = decoders[1].decoder->engine_products();
+  way.only_prompts = true;
+  out.emplace_back("engine's kernels, all as prompts", way);
+  way.only_prompts = false;
+  way.only_decoded = true;
+  out.emplace_back("engine's kernels, all as decoded", way);
+  return out;
+}
+
+// Today's roundings replaced one by one.
+void add_roundings(NamedWays& out, const Weights& weights, std::int64_t context) {
+  const lm::RopeTable rope(weights.config(), context);
   auto table = [&](const std::vector<float>& values) {
     return at::tensor(values).view({-1, rope.half}).to(weights.device());
   };
   const at::Tensor cosines = table(rope.cosine), sines = table(rope.sine);
-  auto of = [](const Decoder& decoder) {
-    return [&decoder](const Batch& batch) { return decoder.hidden(batch); };
-  };
-  auto with = [&](Roundings roundings) {
-    return [&, roundings](const Batch& batch) {
-      return hidden_with(weights, cosines, sines, batch, roundings);
-    };
-  };
-  const cuda::EngineProducts* const products = engine.engine_products();
-  NamedWays of_joined = {
-      {"fastest", {of(fastest), nullptr, 0.02}},
-      {"engine's kernels", {of(engine), products, 1e-4}},
-      {"engine's order, cuBLASLt where equal", {of(equal), equal.engine_products(), 1e-4}},
-      {"engine's kernels, cuBLASLt's head", {of(engine), nullptr, 1e-4}},
-      {"engine's kernels, all as prompts", {of(engine), products, 1e-4, true, false}},
-      {"engine's kernels, all as decoded", {of(engine), products, 1e-4, false, true}},
-  };
-  const NamedWays of_plain = {
-      {"fastest", {of(fastest), nullptr, 0.02}},
-      {"engine's plain kernels", {of(plain_engine), products, 1e-4}},
-      {"engine's plain order, cuBLASLt where equal",
-       {of(plain_equal), plain_equal.engine_products(), 1e-4}},
-  };
-  const std::pair<std::string, Roundings> roundings[] = {
+  const std::pair<std::string, Roundings> all[] = {
       {"today's", {}},
       {"factor after", {.factor_after = true}},
       {"wide inner", {.wide_inner = true}},
       {"wide attention", {.wide_attention = true}},
       {"wide inner and attention", {.wide_inner = true, .wide_attention = true}},
       {"factor after, wide inner and attention", {true, true, true}}};
-  for (const auto& [name, some] : roundings)
-    if (o.top_p == 1) of_joined.push_back({"roundings: " + name, {with(some), nullptr, 0.02}});
-  print_record("batch_invariant", o, weights, *joined, of_joined);
-  print_record("plain", o, weights, *plain, of_plain);
-  print_steps(weights,
-              {{"fastest", &fastest},
-               {"engine's kernels", &engine},
-               {"engine's order, cuBLASLt where equal", &equal},
-               {"engine's plain kernels", &plain_engine},
-               {"engine's plain order, cuBLASLt where equal", &plain_equal}},
-              joined->sequences);
-  for (const Decoder* one : {&equal, &plain_equal})
-    for (const std::string& line : one->engine_products()->lines()) print({{"product", line}});
+  for (const auto& [name, roundings] : all) {
+    Way way;
+    way.hidden = [&weights, cosines, sines, roundings = roundings](const Batch& batch) {
+      return hidden_with(weights, cosines, sines, batch, roundings);
+    };
+    way.slack = 0.02;
+    out.emplace_back("roundings: " + name, way);
+  }
+}
+
+Status print_variants(const Options& o) {
+  using lm::cuda::MatmulChoice;
+  Attempts attempts;
+  std::optional<Record> joined, plain;
+  KW_TRY(lm::Parameters masters, parameters_of(o));
+  {
+    KW_TRY(const lm::Parameters parameters, rounded(masters));
+    auto make = [&](std::optional<Record>& record, const std::string& name, MatmulChoice choice) {
+      return attempts.run("sampling, " + name, [&]() -> Status {
+        KW_TRY(record, record_of(o, parameters, choice));
+        return {};
+      });
+    };
+    KW_TRY_STATUS(make(joined, "batch_invariant", MatmulChoice::kBatchInvariant));
+    KW_TRY_STATUS(make(plain, "plain", MatmulChoice::kPlain));
+  }
+  Weights weights(masters, at::Device(at::kCUDA, 0), at::kBFloat16);
+  KW_TRY(const std::vector<NamedDecoder> decoders, make_decoders(attempts, o, weights));
+  NamedWays of_joined = ways_of(decoders, false);
+  if (o.top_p == 1) add_roundings(of_joined, weights, o.context());
+  KW_TRY_STATUS(print_record(attempts, "batch_invariant", o, weights, joined, of_joined));
+  KW_TRY_STATUS(print_record(attempts, "plain", o, weights, plain, ways_of(decoders, true)));
+  if (joined || plain)
+    KW_TRY_STATUS(print_steps(attempts, weights, decoders, (joined ? joined : plain)->sequences));
+  for (const NamedDecoder& one : decoders)
+    if (one.decoder != nullptr && one.decoder->engine_products() != nullptr)
+      for (const std::string& line : one.decoder->engine_products()->lines())
+        print({{"product", line}});
+  if (attempts.failed()) return fail(ErrorCode::kUnavailable, "some variants failed");
   return {};
 }
 
@@ -437,8 +378,13 @@ int main(int argc, char** argv) {
                "[--new-weights] [--variants]\n");
     return 2;
   }
-  if (const auto done = kw::train::run(*options); !done) {
-    fmt::print(stderr, "error: {}\n", done.error().message());
+  try {
+    if (const auto done = kw::train::run(*options); !done) {
+      fmt::print(stderr, "error: {}\n", done.error().message());
+      return 2;
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
     return 2;
   }
 }

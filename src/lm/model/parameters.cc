@@ -2,6 +2,8 @@
 #include "lm/model/parameters.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "base/hash.h"
@@ -162,22 +164,36 @@ std::vector<NamedParameter> Parameters::named() const {
   return out;
 }
 
-void initialise(Parameters& parameters, std::uint64_t seed) {
-  const auto deviation = static_cast<float>(parameters.config().initializer_range);
-  for (const NamedParameter& one : parameters.named()) {
-    if (!one.is_matrix()) {
-      bool is_norm = one.name.find("norm") != std::string::npos;
-      std::fill(one.vector.begin(), one.vector.end(), is_norm ? 1.0F : 0.0F);
-      continue;
-    }
-    std::string digest = sha256_hex(std::to_string(seed) + "/" + one.name);
-    Rng rng(std::stoull(digest.substr(0, 16), nullptr, 16));
-    std::vector<float> row(static_cast<std::size_t>(one.matrix.columns));
-    for (std::int64_t r = 0; r < one.matrix.rows; ++r) {
-      for (float& value : row) value = deviation * static_cast<float>(rng.normal());
-      encode_row(row, one.matrix, r);
-    }
+namespace {
+
+void initialise_one(const NamedParameter& one, std::uint64_t seed, float deviation) {
+  if (!one.is_matrix()) {
+    const bool is_norm = one.name.find("norm") != std::string::npos;
+    std::fill(one.vector.begin(), one.vector.end(), is_norm ? 1.0F : 0.0F);
+    return;
   }
+  const std::string digest = sha256_hex(std::to_string(seed) + "/" + one.name);
+  Rng rng(std::stoull(digest.substr(0, 16), nullptr, 16));
+  std::vector<float> row(static_cast<std::size_t>(one.matrix.columns));
+  for (std::int64_t r = 0; r < one.matrix.rows; ++r) {
+    for (float& value : row) value = deviation * static_cast<float>(rng.normal());
+    encode_row(row, one.matrix, r);
+  }
+}
+
+}  // namespace
+
+void initialise(Parameters& parameters, std::uint64_t seed, int threads) {
+  const auto deviation = static_cast<float>(parameters.config().initializer_range);
+  const std::vector<NamedParameter> all = parameters.named();
+  std::atomic<std::size_t> next = 0;
+  auto work = [&] {
+    for (std::size_t i = next++; i < all.size(); i = next++)
+      initialise_one(all[i], seed, deviation);
+  };
+  std::vector<std::jthread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
 }
 
 }  // namespace kw::lm

@@ -70,7 +70,7 @@ class Parameters {
 
 // New weights: matrices normal with standard deviation initializer_range (embedding and head too),
 // norms 1, biases 0, as transformers begins. The same seed gives the same weights, whatever the
-// storage type: each tensor draws from a stream of its name.
-void initialise(Parameters& parameters, std::uint64_t seed);
+// storage type and however many threads draw: each tensor draws from a stream of its name.
+void initialise(Parameters& parameters, std::uint64_t seed, int threads = 1);
 
 }  // namespace kw::lm
