@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "base/random.h"
 #include "base/seed.h"
 #include "os/standstill.h"
 #include "rollout/advantage.h"
@@ -23,18 +21,19 @@
 #include "train/rl/judges.h"
 #include "train/rl/make_environment.h"
 #include "train/rl/policy_engine.h"
+#include "train/rl/rank_exchange.h"
 #include "train/rl/rank_share.h"
+#include "train/rl/rl_models.h"
 #include "train/rl/rl_plan.h"
 #include "train/rl/rl_rows.h"
+#include "train/rl/rollout_plans.h"
 #include "train/rl/sample_rows.h"
 #include "train/rl/scheduler.h"
 #include "train/run/checkpoint_folders.h"
 #include "train/run/checkpoint_writer.h"
 #include "train/run/device.h"
 #include "train/run/event_file.h"
-#include "train/run/open_model.h"
 #include "train/run/run_folder.h"
-#include "train/run/teacher.h"
 #include "train/run/training_state.h"
 
 namespace kw::train {
@@ -47,18 +46,6 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-ModelSettings model_settings(const RlSettings& s) {
-  ModelSettings out;
-  out.model = s.model;
-  out.new_weights = s.new_weights;
-  out.seed = s.seed;
-  out.max_tokens = s.max_tokens;
-  out.device = s.device;
-  out.lora = s.lora;
-  if (s.products == "engine") out.engine = lm::cuda::matmul_choice_from_string(s.matmuls);
-  return out;
-}
-
 // Everything of a run in one place that does not move.
 class Run {
  public:
@@ -69,7 +56,7 @@ class Run {
 
  private:
   Run(const RlSettings& settings, RlObserver& observer, Group& group)
-      : settings_(settings), observer_(observer), group_(group) {}
+      : settings_(settings), observer_(observer), group_(group), exchange_(group) {}
   Status open_parts(const fs::path& checkpoint);
   Status open_environment(const std::stop_token& stop);
   Status open_scheduler();
@@ -77,33 +64,13 @@ class Run {
   Status begin_alike();
   Status go_on_from(const fs::path& checkpoint);
 
-  RankPlace place() const { return {group_.rank(), group_.size()}; }
-  // Collective: whether a rank was asked to stop. All have rank 0's time then.
-  Result<bool> stops(const std::stop_token& stop);
-  // What came of all episodes of a plan, of which this rank has played its share. drawn: tokens of
-  // answers that were sampled meanwhile.
-  Result<Played> together(const RolloutPlan& whole, Result<std::unique_ptr<RolloutBatch>> mine,
-                          std::int64_t& drawn, const std::stop_token& stop);
-  Result<JudgedAnswers> answers_ahead();
-
-  std::vector<std::string> tasks_of(std::int64_t step) const;
+  ExchangeParts exchange_parts() { return {*environment_, *chat_, engine_->limits().context}; }
   Status begin_rollouts(const std::stop_token& stop);
   Result<RlProgress> step(const std::stop_token& stop);
   Status learn(Played& played, RlProgress& out);
   Status read_feedback(Played& played, RlProgress& out) const;
-  RlParts parts();
-  bool has_average() const {
-    return settings_.has_feedback_weights() && settings_.feedback_teacher == "average";
-  }
-  at::Tensor average() const {
-    return has_average() ? reference_->weights->masters() : at::Tensor();
-  }
   // The next sample is of the weights as they are now, whose version is the number of steps done.
   void publish_weights() { engine_->weights_changed(static_cast<std::int32_t>(state_.step)); }
-  SamplerSettings sampler_of(const lm::SamplingSettings& sampling, std::uint64_t seed) const {
-    return {sampling, seed, settings_.answer_tokens, {}};
-  }
-  RolloutPlan plan_of(std::int64_t step) const;
   bool is_over() const {
     return state_.step >= settings_.steps ||
            (settings_.seconds > 0 && state_.seconds >= settings_.seconds);
@@ -116,20 +83,20 @@ class Run {
   const RlSettings settings_;
   RlObserver& observer_;
   Group& group_;
+  RankExchange exchange_;
   std::unique_ptr<Collectives> ranks_;  // null: one rank
-  OpenModel policy_;
-  std::optional<OpenModel> reference_;  // the weights at the start, their average, or the teacher
+  std::optional<RlModels> models_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<lm::Engine> engine_;
   std::optional<lm::Tokenizer> tokenizer_;
   std::optional<ChatEncoder> chat_;
-  os::Standstill standstill_{[this] { wait_for(policy_.weights->device()); }};
+  os::Standstill standstill_{[this] { wait_for(models_->device()); }};
   std::unique_ptr<environment::Environment> environment_;
   std::optional<Scheduler> scheduler_;
   std::optional<Judges> judges_;  // behind the environment: judgements use it
   std::optional<RlRows> rows_;    // of rank 0, as events_
   std::optional<EventFile> events_;
-  std::vector<std::string> tasks_;
+  std::optional<RolloutPlans> plans_;
   TrainingState state_;
   std::vector<Json> samples_;  // rows of the latest step
   CheckpointWriter writer_{settings_.run, settings_.model, settings_.keep,
@@ -140,45 +107,40 @@ class Run {
 };
 
 Status Run::open_parts(const fs::path& checkpoint) {
-  KW_TRY(policy_, open_model(model_settings(settings_), checkpoint));
-  if (settings_.kl != "none" || settings_.has_feedback_weights()) {
-    KW_TRY(reference_, open_reference(model_settings(settings_)));
-  }
+  KW_TRY(models_, RlModels::open(settings_, checkpoint));
   if (group_.size() > 1) {
-    KW_TRY(ranks_, make_collectives(group_, policy_.weights->device()));
+    KW_TRY(ranks_, make_collectives(group_, models_->device()));
   }
   optimizer_ =
-      std::make_unique<Optimizer>(*policy_.weights, optimizer_settings(settings_), ranks_.get());
-  KW_TRY(engine_, make_policy_engine(*policy_.weights, settings_));
+      std::make_unique<Optimizer>(models_->weights(), optimizer_settings(settings_), ranks_.get());
+  KW_TRY(engine_, make_policy_engine(models_->weights(), settings_));
   KW_TRY(lm::Tokenizer tokenizer, lm::Tokenizer::load(settings_.model));
   tokenizer_.emplace(std::move(tokenizer));
   chat_.emplace(*tokenizer_);
-  const lm::ModelConfig& config = policy_.weights->config();
+  const std::int64_t vocabulary = models_->weights().config().vocabulary;
   for (const auto& [key, top_k] : {std::pair("teacher_top_k", settings_.teacher_top_k),
                                    std::pair("feedback_top_k", settings_.feedback_top_k)})
-    if (top_k > config.vocabulary)
+    if (top_k > vocabulary)
       return fail(ErrorCode::kInvalidArgument, "{}: {} is over {}, the tokens of the vocabulary",
-                  key, top_k, config.vocabulary);
-  if (settings_.teacher.empty()) return {};
-  KW_TRY(reference_,
-         open_teacher(settings_.teacher, {model_settings(settings_), config, *tokenizer_}));
-  return {};
+                  key, top_k, vocabulary);
+  return models_->open_teacher(*tokenizer_);
 }
 
 Status Run::open_environment(const std::stop_token& stop) {
   KW_TRY(environment_, make_environment(
                            settings_, standstill_,
                            [this](const std::string& line) { observer_.said(line); }, stop));
-  tasks_ = environment_->tasks();
+  std::vector<std::string> tasks = environment_->tasks();
   for (const std::string& task : settings_.held_out)
-    if (std::erase(tasks_, task) == 0)
+    if (std::erase(tasks, task) == 0)
       return fail(ErrorCode::kInvalidArgument,
                   "held_out: {:?} is no task of the environment, or stands there twice", task);
-  std::sort(tasks_.begin(), tasks_.end());  // a record may have them in another order
-  if (tasks_.empty())
+  std::sort(tasks.begin(), tasks.end());  // a record may have them in another order
+  if (tasks.empty())
     return fail(ErrorCode::kInvalidArgument, "environment: {} has no task to train on",
                 settings_.environment);
-  return agree(group_, {{"tasks of the environment", tasks_.size()}});
+  plans_.emplace(settings_, tasks);
+  return agree(group_, {{"tasks of the environment", tasks.size()}});
 }
 
 Status Run::open_scheduler() {
@@ -189,7 +151,8 @@ Status Run::open_scheduler() {
   settings.tries = static_cast<int>(settings_.tries);
   judges_.emplace(static_cast<int>(settings_.judges));
   scheduler_.emplace(SchedulerParts{*environment_, *chat_, *engine_, *judges_, standstill_},
-                     settings, share_of(all, settings_.prompts, settings_.samples, place()));
+                     settings,
+                     share_of(all, settings_.prompts, settings_.samples, exchange_.place()));
   return {};
 }
 
@@ -201,8 +164,9 @@ Status Run::go_on_from(const fs::path& checkpoint) {
                 "{}: differs from the run that is resumed ({} there); start another run, or set it "
                 "back",
                 key, state_.settings.value(key, Json()).dump());
-  KW_TRY_STATUS(load_training_state(checkpoint, state_, *policy_.weights, *optimizer_, average()));
-  if (has_average()) reference_->weights->publish();
+  KW_TRY_STATUS(
+      load_training_state(checkpoint, state_, models_->weights(), *optimizer_, models_->average()));
+  models_->publish_average();
   saved_ = state_.step;
   if (group_.is_root()) observer_.said(fmt::format("going on from {}", checkpoint.string()));
   return {};
@@ -223,10 +187,8 @@ Status Run::open_files(bool resume, std::size_t checkpoints) {
 // All ranks have rank 0's weights, whatever files each has read, and know what it has evaluated.
 Status Run::begin_alike() {
   if (rows_) evaluated_ = rows_->evaluated();
-  if (!ranks_) return {};
-  optimizer_->begin_alike();
-  KW_TRY(const std::vector<std::string> all, group_.exchange(std::to_string(evaluated_)));
-  evaluated_ = std::stoll(all.front());
+  if (ranks_) optimizer_->begin_alike();
+  KW_TRY(evaluated_, exchange_.of_root(evaluated_));
   return {};
 }
 
@@ -253,92 +215,17 @@ Result<std::unique_ptr<Run>> Run::make(const RlSettings& settings, bool resume,
   return run;
 }
 
-Result<bool> Run::stops(const std::stop_token& stop) {
-  if (!ranks_) return stop.stop_requested();
-  KW_TRY(const std::vector<std::string> all,
-         group_.exchange(Json{stop.stop_requested(), state_.seconds}.dump()));
-  bool out = false;
-  for (const std::string& one : all) out = out || Json::parse(one)[0].get<bool>();
-  state_.seconds = Json::parse(all.front())[1].get<double>();
-  return out;
-}
-
-Result<Played> Run::together(const RolloutPlan& whole, Result<std::unique_ptr<RolloutBatch>> mine,
-                             std::int64_t& drawn, const std::stop_token& stop) {
-  if (!mine && (!ranks_ || mine.error().code() != ErrorCode::kCancelled))
-    return tl::unexpected(std::move(mine).error());
-  if (!ranks_) return (*mine)->played();
-  ShareReport report;
-  report.stopped = !mine;
-  report.drawn_tokens = drawn;
-  if (mine) {
-    const Played share = (*mine)->played();
-    report.longest_judgement = share.longest_judgement;
-    report.queued_seconds = share.queued_seconds;
-    (*mine)->add_answers_before(std::numeric_limits<std::int32_t>::max(), report.answers);
-  }
-  KW_TRY(const std::vector<std::string> all, group_.exchange(to_text(report)));
-  ShareReport sum;
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    KW_TRY(ShareReport one, share_report(all[rank], fmt::format("rank {}", rank)));
-    sum.stopped = sum.stopped || one.stopped;
-    sum.longest_judgement = std::max(sum.longest_judgement, one.longest_judgement);
-    sum.queued_seconds += one.queued_seconds / static_cast<double>(all.size());
-    sum.drawn_tokens += one.drawn_tokens;
-    sum.answers.merge(one.answers);
-  }
-  if (sum.stopped) return fail(ErrorCode::kCancelled, "interrupted");
-  KW_TRY(Played out, played_from(*environment_, *chat_, engine_->limits().context, whole,
-                                 std::move(sum.answers), stop));
-  out.longest_judgement = sum.longest_judgement;
-  out.queued_seconds = sum.queued_seconds;
-  drawn = sum.drawn_tokens;
-  return out;
-}
-
-// Each pass over the tasks has an order of its own.
-std::vector<std::string> Run::tasks_of(std::int64_t step) const {
-  std::vector<std::string> out;
-  std::vector<std::string> order;
-  std::uint64_t pass = 0;
-  for (std::int64_t i = 0; i < settings_.prompts; ++i) {
-    const auto number = static_cast<std::uint64_t>(step * settings_.prompts + i);
-    if (order.empty() || number / tasks_.size() != pass) {
-      pass = number / tasks_.size();
-      order = tasks_;
-      Rng rng = Rng::at(settings_.seed, pass);
-      for (std::size_t j = order.size(); j > 1; --j) std::swap(order[j - 1], order[rng.below(j)]);
-    }
-    out.push_back(order[number % tasks_.size()]);
-  }
-  return out;
-}
-
-RolloutPlan Run::plan_of(std::int64_t step) const {
-  RolloutPlan out;
-  out.step = step;
-  out.tasks = tasks_of(step);
-  out.samples = settings_.samples;
-  out.first_episode = static_cast<std::uint64_t>(step * settings_.prompts * settings_.samples);
-  out.sampler = sampler_of(settings_.sampling_settings(), settings_.seed);
-  return out;
-}
-
-// The file says what has been evaluated, so that a resumed run evaluates what is missing. Draws
-// have a seed of their own and the same numbers each time: nothing of the training depends on them.
+// The file says what has been evaluated, so that a resumed run evaluates what is missing.
 Status Run::evaluate(const std::stop_token& stop) {
   const bool due =
       settings_.eval_every > 0 && (state_.step % settings_.eval_every == 0 || is_over());
   if (!due || evaluated_ == state_.step) return {};
   const auto begin = Clock::now();
-  RolloutPlan plan;
-  plan.tasks = settings_.held_out;
-  plan.samples = settings_.eval_samples;
-  plan.sampler = sampler_of({.temperature = settings_.eval_temperature},
-                            seed_of(fmt::format("evaluate {}", settings_.seed)));
+  const RolloutPlan plan = plans_->of_evaluation();
   std::int64_t drawn = 0;
+  auto mine = scheduler_->play_batch(share_of(plan, exchange_.place()), stop);
   KW_TRY(const Played played,
-         together(plan, scheduler_->play_batch(share_of(plan, place()), stop), drawn, stop));
+         exchange_.together(exchange_parts(), plan, std::move(mine), drawn, stop));
   const double took = seconds_since(begin);
   evaluated_ = state_.step;
   evaluate_seconds_ = took;
@@ -358,7 +245,7 @@ Status Run::begin_rollouts(const std::stop_token& stop) {
   const std::int64_t last = std::min(state_.step + settings_.max_staleness, settings_.steps - 1);
   for (std::int64_t step = state_.step; step <= last; ++step)
     if (!scheduler_->has_begun(step))
-      KW_TRY_STATUS(scheduler_->begin(share_of(plan_of(step), place()), stop));
+      KW_TRY_STATUS(scheduler_->begin(share_of(plans_->of_step(step), exchange_.place()), stop));
   return {};
 }
 
@@ -372,7 +259,8 @@ Result<RlProgress> Run::step(const std::stop_token& stop) {
   const SamplingTimes sampling = scheduler_->take_times();
   RlProgress out;
   out.drawn_tokens = sampling.tokens;
-  KW_TRY(Played played, together(plan_of(state_.step), std::move(mine), out.drawn_tokens, stop));
+  KW_TRY(Played played, exchange_.together(exchange_parts(), plans_->of_step(state_.step),
+                                           std::move(mine), out.drawn_tokens, stop));
   if (played.without_reward == played.episodes)
     return fail(ErrorCode::kUnavailable, "step {}: no episode has a reward: {}", state_.step + 1,
                 played.failure);
@@ -409,7 +297,7 @@ Result<RlProgress> Run::step(const std::stop_token& stop) {
   out.step_seconds = took;
   out.evaluate_seconds = std::exchange(evaluate_seconds_, 0);
   out.seconds = state_.seconds;
-  out.peak_bytes = peak_bytes(policy_.weights->device());
+  out.peak_bytes = peak_bytes(models_->device());
   return out;
 }
 
@@ -424,26 +312,6 @@ Status Run::read_feedback(Played& played, RlProgress& out) const {
   out.failed_answers = counts.failed;
   out.feedback_no_room = counts.no_room;
   return {};
-}
-
-RlParts Run::parts() {
-  RlParts out{*policy_.weights, *policy_.decoder, *optimizer_};
-  if (settings_.kl != "none" || !settings_.teacher.empty()) {
-    out.reference = reference_->decoder.get();
-    out.reference_weights = reference_->weights.get();
-  }
-  if (settings_.has_feedback_weights()) {
-    out.feedback_teacher = reference_->decoder.get();
-    out.feedback_weights = reference_->weights.get();
-  }
-  out.head.chunk_tokens =
-      head_chunk_tokens(policy_.weights->config().vocabulary, policy_.weights->device().is_cuda());
-  out.head.temperature = settings_.temperature;
-  out.head.engine = policy_.decoder->engine_products();
-  out.micro_tokens = settings_.micro_tokens;
-  out.ranks = ranks_.get();
-  out.rest = [this] { standstill_.rest(); };
-  return out;
 }
 
 Status Run::learn(Played& played, RlProgress& out) {
@@ -485,8 +353,11 @@ Status Run::learn(Played& played, RlProgress& out) {
                             settings_.feedback_coefficient,
                             settings_.feedback_loss(),
                             settings_.observation_coefficient};
-  out.result = rl_step(parts(), samples, step);
-  if (has_average()) reference_->weights->follow(*policy_.weights, settings_.feedback_average);
+  RlParts parts = models_->parts(*optimizer_);
+  parts.ranks = ranks_.get();
+  parts.rest = [this] { standstill_.rest(); };
+  out.result = rl_step(parts, samples, step);
+  models_->follow_policy();
   return {};
 }
 
@@ -500,20 +371,11 @@ Status Run::log(const RlProgress& p) {
   return {};
 }
 
-// Of all ranks, what weights of before this step drew for later ones.
-Result<JudgedAnswers> Run::answers_ahead() {
-  JudgedAnswers out = scheduler_->answers_before(static_cast<std::int32_t>(state_.step));
-  if (!ranks_) return out;
-  KW_TRY(const std::vector<std::string> all, group_.exchange(to_jsonl(out)));
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    KW_TRY(JudgedAnswers one, judged_answers_from_jsonl(all[rank], fmt::format("rank {}", rank)));
-    out.merge(one);
-  }
-  return out;
-}
-
 Status Run::save() {
-  KW_TRY(const JudgedAnswers ahead, answers_ahead());
+  // What weights of before this step drew for later ones.
+  KW_TRY(
+      const JudgedAnswers ahead,
+      exchange_.answers_of_all(scheduler_->answers_before(static_cast<std::int32_t>(state_.step))));
   saved_ = state_.step;
   if (!group_.is_root()) {
     optimizer_->give_state();
@@ -523,7 +385,7 @@ Status Run::save() {
   // Not in the piece of work below: that may wait for a standstill, and this for its end.
   KW_TRY([[maybe_unused]] const fs::path before, writer_.finish());
   const os::Standstill::Working working(standstill_);
-  return writer_.begin(state_, *policy_.weights, *optimizer_, average());
+  return writer_.begin(state_, models_->weights(), *optimizer_, models_->average());
 }
 
 // What the environment's loss interrupts is made again: the steps before it are kept. With several
@@ -539,7 +401,7 @@ Result<fs::path> Run::failed(Error error) {
 Result<fs::path> Run::train(const std::stop_token& stop) {
   bool is_saved = false;  // the state as it is
   while (true) {
-    KW_TRY(const bool stops_here, stops(stop));
+    KW_TRY(const bool stops_here, exchange_.stops(stop.stop_requested(), state_.seconds));
     if (stops_here) break;
     const Status evaluated = evaluate(stop);
     if (!evaluated && evaluated.error().code() == ErrorCode::kCancelled) break;
