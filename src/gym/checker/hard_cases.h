@@ -96,10 +96,10 @@ class HardCases {
   const InputSource* inputs_ = nullptr;
   const OutputChecker* checker_ = nullptr;
   SessionSeeds* seeds_ = nullptr;
-  std::vector<HardCase> cases_;  // mixes first
+  std::vector<HardCase> cases_;              // mixes first
   std::size_t first_mixes_ = 0, mixes_ = 0;  // along the first axis, and along all
-  bool reduces_all_ = false;  // a mix would hide its parts from each other
-  std::size_t next_ = 0;      // of choose()
+  bool reduces_all_ = false;                 // a mix would hide its parts from each other
+  std::size_t next_ = 0;                     // of choose()
   std::chrono::nanoseconds fill_time_{0};
   TensorAllocator* allocator_ = nullptr;
   std::uint64_t most_kept_ = 0;

@@ -69,7 +69,8 @@ class FakeSessions {
       will_open.pop_front();
       return Result<std::unique_ptr<CheckerProcess>>(CheckerProcess::over(std::move(pair.first)));
     };
-    return {&roles.programs, roles.roles.get(), &lease, start_checker, device, timed_on, timed_place};
+    return {&roles.programs, roles.roles.get(), &lease,     start_checker,
+            device,          timed_on,          timed_place};
   }
   Opened opening(AdmissionFindings findings) const {
     Opened out;
