@@ -9,7 +9,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-VENV_PYTHON = ROOT / ".venv/bin/python"
+VENV_PYTHON = pathlib.Path(os.environ.get("KW_PYTHON") or ROOT / ".venv/bin/python")
 
 
 def add_program_option(parser):
