@@ -245,8 +245,10 @@ class JudgedSamples : public ::testing::Test {
     return judged.message();
   }
   static std::int32_t drawn(std::span<const float> row, double share) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      if ((share -= static_cast<double>(row[i])) < 0) return static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      share -= static_cast<double>(row[i]);
+      if (share < 0) return static_cast<std::int32_t>(i);
+    }
     return 15;
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/present.h"
 #include "gym/compile/kernel_origin.h"
 #include "gym/compile/shared_object.h"
 #include "gym/cuda/plan_file.h"
@@ -103,8 +104,9 @@ class CudaSession : public HostSession {
     std::vector<TriedVariant> tried;
     for (std::size_t i = 0; i < variants.size(); ++i) {
       tried.push_back({variants[i], std::nullopt});
-      if (!builds[i].executable) continue;
-      KW_TRY(tried.back().tried, session().try_out(*builds[i].executable, stop));
+      const std::optional<Executable>& executable = builds[i].executable;
+      if (!executable) continue;
+      KW_TRY(tried.back().tried, session().try_out(*executable, stop));
     }
     TuningResult result = tuned(recorded.by_rule, of_rule, tried);
     // Several choices together may be what none of the variants is. Where they cannot be recorded
@@ -146,7 +148,7 @@ class CudaSession : public HostSession {
         recorded != nullptr && !recorded->by_rule.empty() && report.has_passed();
     if (!has_call && !says_tuning) return {};
     KW_TRY(const task::LaunchPlan plan, plan_of(static_cast<HostProgram&>(candidate).executable));
-    if (has_call) name_kernels(plan, *report.gpu->call);
+    if (has_call) name_kernels(plan, present(present(report.gpu).call));
     if (!says_tuning) return {};
     if (recorded->tuning)
       report_tuning(report, plan.choices, *recorded->tuning);

@@ -49,7 +49,7 @@ class CudaBenchTest : public ::testing::Test {
     task::PlanFill fill;
     fill.memory = {task::MemoryKind::kOutput, 0};
     fill.bytes = task::LaunchExpression::parse("4").value();
-    contents.plan.steps.push_back(fill);
+    contents.plan.steps.emplace_back(fill);
     Executable executable;
     executable.plan = os::make_sealed_file("plan", write_plan_file(contents).value()).value();
     return HostProgram(std::move(executable));
