@@ -129,7 +129,9 @@ TEST_F(ForwarderTest, ARefusalBeforeTheBodysEndIsHandedOn) {
   options.limits.body_bytes = 1000;
   leader_ = testing::start(std::move(options), leader_routes_);
   ASSERT_TRUE(forwarder_.forward_to(leader_->origin(), ""));
-  EXPECT_EQ(call("POST", "/echo", std::string(20'000'000, 'x')).status, 413);
+  std::string large;
+  large.resize(20'000'000, 'x');
+  EXPECT_EQ(call("POST", "/echo", large).status, 413);
   EXPECT_EQ(call("POST", "/echo", "x").body, "x");
 }
 

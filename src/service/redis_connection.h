@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-struct redisContext;
+struct redisContext;  // NOLINT(readability-identifier-naming): of hiredis
 
 namespace kw::service {
 

@@ -238,7 +238,7 @@ class LeaderLink {
 
 class RedisStorage : public TaskStorage {
  public:
-  RedisStorage(RedisOptions options, std::string name)
+  RedisStorage(RedisOptions options, const std::string& name)
       : options_(std::move(options)), link_(options_, name), renewing_(options_, name) {}
   ~RedisStorage() override {
     renewer_.request_stop();
@@ -293,7 +293,7 @@ class RedisStorage : public TaskStorage {
 
   Status commit(const Changes& changes) override {
     const std::string commands = packed(Json(commands_of(changes)));
-    if (const Status written = link_.write(++last_commit_, commands); !written) {
+    if (Status written = link_.write(++last_commit_, commands); !written) {
       if (written.error().code() != ErrorCode::kAlreadyExists) return written;
       say_lost(written.error());
       return fail(ErrorCode::kUnavailable, written.error().message());

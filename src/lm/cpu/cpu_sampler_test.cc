@@ -33,8 +33,9 @@ TEST(CpuSampler, TopLogprobsAreTheLikeliestInOrder) {
     const std::vector<float> logits = logits_of(vocabulary, vocabulary);
     std::vector<std::size_t> order(vocabulary);
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+      return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+    });
     SampleRequest request;
     request.settings.temperature = 0.5;
     request.settings.top_k = 2;
