@@ -114,9 +114,7 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int parts) {
   };
   // The mixes along the first axis show all kinds where results are of rows.
   std::size_t certain = mixes(first_mixes_);
-  if (share > 1)
-    most =
-        std::min(most, std::max(kMinShare, certain + (all.size() - certain + share - 1) / share));
+  if (share > 1) most = std::min(most, std::max(kMinShare, (all.size() + share - 1) / share));
   if (all.size() <= most) {
     out = all;
   } else {
@@ -124,6 +122,8 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int parts) {
     out.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(certain));
     const std::vector<std::size_t> rest(all.begin() + static_cast<std::ptrdiff_t>(certain),
                                         all.end());
+    // Pairs of a measurement have these mixes by turns: any two of them have all kinds.
+    if (share > 1 && certain > 0) out = {out[next_mix_++ % certain]};
     while (out.size() < most) out.push_back(rest[next_++ % rest.size()]);
   }
   for (std::size_t i : out) {

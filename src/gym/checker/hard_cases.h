@@ -96,7 +96,8 @@ class HardCases {
   const InputSource* inputs_ = nullptr;
   const OutputChecker* checker_ = nullptr;
   SessionSeeds* seeds_ = nullptr;
-  std::vector<HardCase> cases_;              // mixes first
+  std::vector<HardCase> cases_;  // mixes first
+  std::size_t next_mix_ = 0;     // of those along the first axis, where they go by turns
   std::size_t first_mixes_ = 0, mixes_ = 0;  // along the first axis, and along all
   bool reduces_all_ = false;                 // a mix would hide its parts from each other
   std::size_t next_ = 0;                     // of choose()
