@@ -53,7 +53,7 @@ class ForwardTarget {
   std::list<Idle> idle_;  // oldest first
 };
 
-// What the calls of a Forwarder share. Everything but `io` is the io thread's.
+// The calls of a Forwarder share this. Everything but `io` is the io thread's.
 struct ForwarderCore {
   std::chrono::milliseconds connect_timeout;
   Counter& answered;  // calls, by their end

@@ -1,4 +1,4 @@
-// What a server of ours hands on of a request and of its answer (RFC 9110, section 7.6).
+// Chooses what a server of ours hands on of a request and of its answer (RFC 9110, section 7.6).
 #pragma once
 #include <string>
 

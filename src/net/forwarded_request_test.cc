@@ -1,4 +1,4 @@
-// What is handed on of a request, as text.
+// Tests of what is handed on of a request, as text.
 #include "net/forwarded_request.h"
 
 #include <gtest/gtest.h>

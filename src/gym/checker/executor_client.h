@@ -98,7 +98,7 @@ class ExecutorClient final : public Executor {
   Result<LaunchResult> run_once(Op op, std::span<const std::uint32_t> sets,
                                 std::chrono::nanoseconds timeout);
   bool has_ended();
-  // What the sandbox has used when two looks in a row see the same, or at the last of some looks.
+  // Returns what the sandbox has used when two looks in a row see the same, or at the last look.
   Result<std::chrono::nanoseconds> settled_cpu_time();
   // Lets others measure if it is time to; whether the deadline has passed.
   Result<bool> too_late(Wait& wait);

@@ -21,8 +21,8 @@ struct TimedPlace {
 // too few cores for all places each has the highest.
 CorePlan timed_cores(std::span<const int> cores, int threads, const TimedPlace& at);
 
-// Of the cores of this process. nullopt: calls are not timed, judgements run beside each other, and
-// each takes the next cores in turn. Any thread may call.
+// Plans with the cores of this process. nullopt: calls are not timed, judgements run beside each
+// other, and each takes the next cores in turn. Any thread may call.
 CorePlan plan_cores(int threads, const std::optional<TimedPlace>& timed);
 
 }  // namespace kw::gym

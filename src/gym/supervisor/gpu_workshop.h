@@ -32,7 +32,7 @@ class OnTheGpu final : public Sandboxes {
 // alone, or the CPU with it where too few cores would launch late beside other work.
 std::string resource_of(const cuda::DeviceFacts& gpu, std::size_t gpus, std::size_t cores);
 
-// Whose cores its executors have: those that hold the CPU's lock take turns on the same ones.
+// Says whose cores its executors have: those that hold the CPU's lock take turns on the same ones.
 TimedPlace timed_place(const cuda::DeviceFacts& gpu, std::string_view resource);
 
 // Members end in the opposite order.

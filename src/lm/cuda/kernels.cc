@@ -46,18 +46,6 @@ Status check_model(const ModelConfig& c, WeightType type) {
   return {};
 }
 
-std::string kernel_name(MatmulOutput output) {
-  switch (output) {
-    case MatmulOutput::kParts:
-      return "kw_matmul_parts";
-    case MatmulOutput::kSilu:
-      return "kw_matmul_silu";
-    case MatmulOutput::kResidual:
-      break;
-  }
-  return "kw_matmul_residual";
-}
-
 template <typename... Parts>
 std::string text_of(Parts... parts) {
   std::string out(source::prelude);
@@ -155,7 +143,7 @@ Status Kernels::find(const std::vector<Module>& modules, bool float32) {
   for (std::size_t i = 0; i < std::size(kMatmulShapes); ++i) {
     for (MatmulOutput output : kMatmulOutputs) {
       MatmulVariant one{kMatmulShapes[i][0], kMatmulShapes[i][1], output, Function()};
-      KW_TRY(one.function, modules[4 + i].function(kernel_name(output)));
+      KW_TRY(one.function, modules[4 + i].function(std::string(kernel_name(output))));
       KW_TRY_STATUS(one.function.allow_shared_bytes(one.shared_bytes()));
       matmuls.push_back(one);
     }

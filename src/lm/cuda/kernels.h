@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "cuda/context.h"
@@ -87,6 +88,18 @@ inline constexpr std::int64_t kPrefillTile = 64;  // rows
 enum class MatmulOutput { kParts, kSilu, kResidual };
 inline constexpr MatmulOutput kMatmulOutputs[] = {MatmulOutput::kParts, MatmulOutput::kSilu,
                                                   MatmulOutput::kResidual};
+// Names the kernel of matmul.cu.
+constexpr std::string_view kernel_name(MatmulOutput output) {
+  switch (output) {
+    case MatmulOutput::kParts:
+      return "kw_matmul_parts";
+    case MatmulOutput::kSilu:
+      return "kw_matmul_silu";
+    case MatmulOutput::kResidual:
+      break;
+  }
+  return "kw_matmul_residual";
+}
 // A block's rows of W are a multiple of this: silu has as many gates as ups, in eights, and sums of
 // squares are of kSquaredColumns columns.
 constexpr int width_unit(MatmulOutput output) {

@@ -7,18 +7,6 @@ namespace {
 
 constexpr unsigned kFour = 4, kEight = 8, kSixteen = 16;  // bytes at once
 
-std::string_view kernel_of(MatmulOutput output) {
-  switch (output) {
-    case MatmulOutput::kParts:
-      return "kw_matmul_parts";
-    case MatmulOutput::kSilu:
-      return "kw_matmul_silu";
-    case MatmulOutput::kResidual:
-      break;
-  }
-  return "kw_matmul_residual";
-}
-
 Status check_multiple(std::string_view kernel, std::string_view what, std::int64_t value,
                       std::int64_t unit) {
   if (value > 0 && value % unit == 0) return {};
@@ -51,7 +39,7 @@ Status check_operands(const NormInput& in) {
 }
 
 Status check_operands(MatmulOutput output, const MatmulInput& in) {
-  const std::string_view kernel = kernel_of(output);
+  const std::string_view kernel = kernel_name(output);
   KW_TRY_STATUS(check_multiple(kernel, "k", in.k, kMatmulStep));
   KW_TRY_STATUS(check_operands(kernel, {{"squares", in.squares, kEight, true}}));
   switch (output) {

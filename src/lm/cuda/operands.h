@@ -1,4 +1,4 @@
-// Where our kernels' operands must begin. The kernels load and store up to 16 bytes at once; an
+// Checks where our kernels' operands begin. The kernels load and store up to 16 bytes at once; an
 // operand that begins elsewhere ends the GPU's context, and the error names no operand. These
 // checks name it before the launch. No GPU is asked.
 #pragma once

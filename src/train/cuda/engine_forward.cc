@@ -192,8 +192,8 @@ class EngineForward::Pass {
     finish_rows({}, scale);
   }
 
-  // What a joined product leaves for the next one, of decoded rows whose sums are made. It changes
-  // nothing but the factors where the engine's own kernel has made them.
+  // Makes what a joined product leaves for the next one, of decoded rows whose sums are made. It
+  // changes nothing but the factors where the engine's own kernel has made them.
   void finish_rows(const Weight& bias, const Weight& scale) const {
     const FinishRowsInput in{address(joined(stream_)),
                              address(bias.value),
@@ -257,7 +257,7 @@ class EngineForward::Pass {
     return out;
   }
 
-  // Of rows [first, first + parts.size(1)).
+  // The input is of rows [first, first + parts.size(1)).
   engine::HeadInput head_input(const LayerWeights& w, const at::Tensor& parts,
                                std::int64_t first) const {
     engine::HeadInput in{};
@@ -339,7 +339,7 @@ class EngineForward::Pass {
     }
   }
 
-  // What the backward pass makes the probabilities of again.
+  // Keeps that of which the backward pass makes the probabilities again.
   void save_heads(const LayerWeights& w, const at::Tensor& of_prompts, const at::Tensor& of_decoded,
                   LayerTape& tape) const {
     std::vector<at::Tensor> sums;
@@ -361,7 +361,7 @@ class EngineForward::Pass {
   std::int64_t plain_, joined_;  // rows whose products are undivided and normed before; all others
   at::Tensor stream_;            // [T, D] float32
   at::Tensor normed_;  // [T, D] what the next product takes; decoded: but for a factor of each row
-  // Of joined rows: [R, D / 32], and the factors that they give, [R], float32.
+  // Joined rows have squares [R, D / 32], which give factors [R], float32.
   at::Tensor squares_, factors_;
   at::Tensor attended_;  // [T, H d]
   at::Tensor kv_;        // [S, G, 2, longest, d]

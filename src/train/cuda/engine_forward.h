@@ -43,9 +43,9 @@ class EngineForward {
   EngineForward(const EngineForward&) = delete;
   EngineForward& operator=(const EngineForward&) = delete;
 
-  // What the head takes, [T, D] bfloat16 in the batch's order. tape: filled for the backward pass
-  // but for `last`'s normed, where it is not null; the first recompute_layers layers keep their
-  // input alone.
+  // Returns what the head takes, [T, D] bfloat16 in the batch's order. tape: filled for the
+  // backward pass but for `last`'s normed, where it is not null; the first recompute_layers layers
+  // keep their input alone.
   at::Tensor hidden(const Batch& batch, Tape* tape, std::int64_t recompute_layers) const;
   const EngineProducts& products() const { return products_; }
 
