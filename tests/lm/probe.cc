@@ -2,6 +2,7 @@
 //   logits FOLDER TYPE prefill|decode THREADS ID...   float32 logits of every position to stdout
 //   greedy FOLDER TYPE COUNT ID...                    the ids that follow
 //   speed FOLDER TYPE BATCH CONTEXT STEPS THREADS     tokens a second of decoding, as JSON
+//   prompt FOLDER TYPE TOKENS ROUNDS THREADS          tokens a second of a prompt, of each round
 //   save FOLDER OUT TYPE                              reads a folder (as float32) and writes it
 //   init CONFIG.json OUT SEED TYPE                    a new model
 #include <chrono>
@@ -109,6 +110,25 @@ Status speed(const Words& words) {
   return {};
 }
 
+// One step of all tokens, of which the last is sampled.
+Status prompt(const Words& words) {
+  const int tokens = std::stoi(words[3]), rounds = std::stoi(words[4]);
+  KW_TRY(Loaded model, load(words[1], words[2], {std::stoi(words[5]), {1, tokens + 1, tokens}}));
+  Step step;
+  for (int i = 0; i < tokens; ++i) step.add(i * 31 % 1000, i, 0);
+  step.samples = {greedy_at(tokens - 1)};
+  Json rates = Json::array();
+  for (int i = -1; i < rounds; ++i) {
+    Sample sample;
+    const auto start = std::chrono::steady_clock::now();
+    model.engine->run(step, {&sample, 1});
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    if (i >= 0) rates.push_back(tokens / wall.count());
+  }
+  fmt::print("{}\n", Json{{"tokens_per_second", rates}}.dump());
+  return {};
+}
+
 Status save(const Words& words) {
   KW_TRY(ModelConfig config, read_model_config(words[1]));
   auto type = weight_type_from_string(words[3]);
@@ -133,6 +153,7 @@ Status run(const Words& words) {
   if (command == "logits" && words.size() > 5) return logits(words);
   if (command == "greedy" && words.size() > 4) return greedy(words);
   if (command == "speed" && words.size() == 7) return speed(words);
+  if (command == "prompt" && words.size() == 6) return prompt(words);
   if (command == "save" && words.size() == 4) return save(words);
   if (command == "init" && words.size() == 5) return init(words);
   return fail(ErrorCode::kInvalidArgument, "see the first lines of tests/lm/probe.cc");

@@ -104,11 +104,11 @@ void HardCases::add(HardMix mix) {
   cases_.push_back(std::move(hard));
 }
 
-std::vector<std::size_t> HardCases::choose(std::size_t most, int parts) {
+std::vector<std::size_t> HardCases::choose(std::size_t most, int process_pairs, int pair) {
   std::vector<std::size_t> all, out;
   for (std::size_t i = 0; i < cases_.size(); ++i)
     if (cases_[i].left_out.empty()) all.push_back(i);
-  const auto share = static_cast<std::size_t>(std::max(1, parts));
+  const auto share = static_cast<std::size_t>(std::max(1, process_pairs));
   const auto mixes = [&](std::size_t end) {
     return reduces_all_ ? 0 : std::ranges::count_if(all, [&](std::size_t i) { return i < end; });
   };
@@ -122,8 +122,7 @@ std::vector<std::size_t> HardCases::choose(std::size_t most, int parts) {
     out.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(certain));
     const std::vector<std::size_t> rest(all.begin() + static_cast<std::ptrdiff_t>(certain),
                                         all.end());
-    // Pairs of a measurement have these mixes by turns: any two of them have all kinds.
-    if (share > 1 && certain > 0) out = {out[next_mix_++ % certain]};
+    if (share > 1 && certain > 0) out = {out[static_cast<std::size_t>(pair) % certain]};
     while (out.size() < most) out.push_back(rest[next_++ % rest.size()]);
   }
   for (std::size_t i : out) {

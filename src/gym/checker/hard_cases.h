@@ -58,9 +58,10 @@ class HardCases {
   void set_fill_time(std::chrono::nanoseconds time) { fill_time_ = time; }
   HardCase& at(std::size_t i) { return cases_[i]; }
   // The numbers of the cases of one judgement: all, or at most `most` in turn, so that judgements
-  // that follow each other see all. Judgements that are `parts` of a measurement share them. Worn
-  // cases get other inputs.
-  std::vector<std::size_t> choose(std::size_t most, int parts);
+  // that follow each other see all. The process pairs of a measurement share them: pair is one of
+  // them, and any two that follow each other have all mixes along the first axis. Worn cases get
+  // other inputs.
+  std::vector<std::size_t> choose(std::size_t most, int process_pairs = 1, int pair = 0);
   // Those that every candidate sees, unless everything is reduced to a few elements and is slow.
   std::vector<std::size_t> certain() const;
 
@@ -96,8 +97,7 @@ class HardCases {
   const InputSource* inputs_ = nullptr;
   const OutputChecker* checker_ = nullptr;
   SessionSeeds* seeds_ = nullptr;
-  std::vector<HardCase> cases_;  // mixes first
-  std::size_t next_mix_ = 0;     // of those along the first axis, where they go by turns
+  std::vector<HardCase> cases_;              // mixes first
   std::size_t first_mixes_ = 0, mixes_ = 0;  // along the first axis, and along all
   bool reduces_all_ = false;                 // a mix would hide its parts from each other
   std::size_t next_ = 0;                     // of choose()

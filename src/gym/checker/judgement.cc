@@ -102,7 +102,7 @@ std::optional<task::GpuFacts> Judgement::gpu_facts() const {
 // The first kCheckedCalls: with hard cases one of them is ordinary.
 std::vector<HardSchedule::Call> Judgement::planned_calls() {
   std::vector<HardSchedule::Call> calls;
-  for (std::size_t number : context_.hard.choose(kMaxHardCalls, 1)) calls.emplace_back(number);
+  for (std::size_t number : context_.hard.choose(kMaxHardCalls)) calls.emplace_back(number);
   Rng secret(context_.seeds.next());
   // The first two cases, which are mixes of all kinds, are among the first calls.
   constexpr std::size_t kFirst = 2;

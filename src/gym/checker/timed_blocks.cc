@@ -37,7 +37,8 @@ std::vector<std::size_t> hard_cases_of(const JudgingContext& context) {
   const auto one =
       2 * std::max(context.reference_time, std::chrono::nanoseconds(1)) + context.hard.fill_time();
   const auto most = std::clamp<std::int64_t>(kHardTime / one, kMinHardCalls, kMaxHardCalls);
-  return context.hard.choose(static_cast<std::size_t>(most), pairs_of(context.goal));
+  return context.hard.choose(static_cast<std::size_t>(most), pairs_of(context.goal),
+                             context.goal.pair);
 }
 
 }  // namespace

@@ -82,9 +82,9 @@ class BenchSession {
   // has returned.
   virtual int process_pairs(const EvalOptions& options) const = 0;
   // The report on one candidate beside the baseline. The options are those of open(), but for those
-  // that describe() marks as per judgement.
+  // that describe() marks as per judgement. pair: which of process_pairs() this is, from 0.
   virtual Result<WorkloadReport> judge(const Program& candidate, const EvalOptions& options,
-                                       const std::stop_token& stop) = 0;
+                                       int pair, const std::stop_token& stop) = 0;
 
   // Asks what only this bench asks of a judged candidate: whose work it is, or what a benchmark's
   // own trials say. The report is changed by the answers. enter(stage) says which stage begins.

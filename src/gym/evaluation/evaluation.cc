@@ -279,19 +279,19 @@ class Evaluation {
     KW_TRY_STATUS(provide_baseline(session, true, PairMemory::kDrawn));
     enter("rival");
     KW_TRY(const auto program, session.reference_program(rival));
-    KW_TRY(WorkloadReport report, session.judge(*program, options, stop_));
+    KW_TRY(WorkloadReport report, session.judge(*program, options, 0, stop_));
     refuse_noise(report);
     return report;
   }
 
   // All pairs of a measurement.
   Result<WorkloadReport> judge_pairs(BenchSession& session, const Program& candidate, bool timed) {
-    KW_TRY(WorkloadReport report, judge_pair(session, candidate, timed, PairMemory::kDrawn));
+    KW_TRY(WorkloadReport report, judge_pair(session, candidate, timed, 0, PairMemory::kDrawn));
     const int pairs = timed ? session.process_pairs(options_) : 1;
     for (int pair = 1; pair < pairs && report.has_passed(); ++pair) {
       auto again = options_.precise ? PairMemory::kNew : PairMemory::kKept;
       auto memory = pair % 2 == 0 ? again : PairMemory::kExchanged;
-      KW_TRY(WorkloadReport part, judge_pair(session, candidate, timed, memory));
+      KW_TRY(WorkloadReport part, judge_pair(session, candidate, timed, pair, memory));
       add_process_pair(report, part);
     }
     refuse_noise(report);
@@ -300,10 +300,10 @@ class Evaluation {
 
   // One candidate process beside one baseline process.
   Result<WorkloadReport> judge_pair(BenchSession& session, const Program& candidate, bool timed,
-                                    PairMemory memory) {
+                                    int pair, PairMemory memory) {
     KW_TRY_STATUS(provide_baseline(session, timed, memory));
     enter("judge");
-    return session.judge(candidate, options_, stop_);
+    return session.judge(candidate, options_, pair, stop_);
   }
 
   // Begins to start a baseline where the next judgement needs one. A timed candidate gets a

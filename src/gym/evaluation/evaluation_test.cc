@@ -324,9 +324,11 @@ TEST_F(EvaluationTest, EveryPairHasAYoungBaseline) {
   EXPECT_EQ(outcome("right", right()), Outcome::kPassed);
   EXPECT_EQ(gpu.judged, 4);
   EXPECT_EQ(gpu.baselines, 4);
+  EXPECT_EQ(gpu.last_pair, 3);
   // A wrong one is not measured further.
   EXPECT_EQ(outcome("wrong", wrong()), Outcome::kWrongValue);
   EXPECT_EQ(gpu.judged, 5);
+  EXPECT_EQ(gpu.last_pair, 0);
 }
 
 TEST_F(EvaluationTest, UntimedWorkloadsComeFirstAndAFaultEndsTheRest) {

@@ -171,6 +171,7 @@ void fields(F& f, M& m) {
   f("half_width", m.half_width);
   f("max_seconds", m.max_seconds);
   f("process_pairs", m.process_pairs);
+  f("pair", m.pair);
 }
 
 template <typename F, Is<JudgeRequest> M>

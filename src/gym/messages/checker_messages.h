@@ -22,7 +22,7 @@
 namespace kw::gym {
 
 // Both processes must have the same number. It is raised with every change of a message.
-inline constexpr std::int64_t kCheckerProtocol = 8;
+inline constexpr std::int64_t kCheckerProtocol = 9;
 
 enum class ProblemKind { kDefinition, kModule };
 std::string_view to_string(ProblemKind kind);  // "definition", "module"
@@ -142,6 +142,7 @@ struct MeasuringGoal {
   double half_width = 0.03;  // of the speedup's 95 % interval over all process pairs
   double max_seconds = 30;   // of wall time, over all process pairs
   int process_pairs = 1;     // how many measurements, the next one among them, make the interval
+  int pair = 0;              // which of them the next one is
   bool operator==(const MeasuringGoal&) const = default;
 };
 

@@ -182,10 +182,13 @@ TEST(CheckerMessages, AnotherProtocolIsRefused) {
 }
 
 TEST(CheckerMessages, NumbersKeepTheirRange) {
-  Json judge = to_json(CheckerRequest(JudgeRequest{{false, false, full_spec()}, {}}));
+  const Json judge = to_json(CheckerRequest(JudgeRequest{{false, false, full_spec()}, {}}));
   for (const Json& value : {Json(INT64_MAX), Json(1.0), Json("1"), Json(nullptr)}) {
-    judge["goal"]["process_pairs"] = value;
-    EXPECT_FALSE(checker_request_from_json(judge)) << value.dump();
+    for (const char* number : {"process_pairs", "pair"}) {
+      Json wrong = judge;
+      wrong["goal"][number] = value;
+      EXPECT_FALSE(checker_request_from_json(wrong)) << number << " " << value.dump();
+    }
   }
 }
 

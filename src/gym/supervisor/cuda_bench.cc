@@ -121,14 +121,14 @@ class CudaSession : public HostSession {
 
   // A candidate that failed or is faster in a context that others had used is judged again in one
   // of its own, and that report counts.
-  Result<WorkloadReport> judge(const Program& candidate, const EvalOptions& options,
+  Result<WorkloadReport> judge(const Program& candidate, const EvalOptions& options, int pair,
                                const std::stop_token& stop) override {
     const Executable& plan = static_cast<const HostProgram&>(candidate).executable;
     KW_TRY(WorkloadReport report,
-           session().judge(plan, options, stop, options.gpu_context == "fresh"));
+           session().judge(plan, options, stop, {pair, options.gpu_context == "fresh"}));
     if (!wants_confirmation(report, options)) return report;
     const WorkloadReport first = std::move(report);
-    KW_TRY(report, session().judge(plan, options, stop, true));
+    KW_TRY(report, session().judge(plan, options, stop, {pair, true}));
     report.call_ms += first.call_ms;
     report.cost.add(first.cost);
     return report;

@@ -73,7 +73,7 @@ class CudaBenchTest : public ::testing::Test {
     EvalOptions options;
     options.gpu_context = gpu_context;
     const std::size_t before = launched();
-    auto report = session_->judge(program_, options, {});
+    auto report = session_->judge(program_, options, 0, {});
     executors_ = launched() - before;
     return report;
   }

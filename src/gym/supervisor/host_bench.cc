@@ -45,8 +45,8 @@ Status HostSession::start_baseline(const Program& baseline, PairMemory memory) {
 }
 
 Result<WorkloadReport> HostSession::judge(const Program& candidate, const EvalOptions& options,
-                                          const std::stop_token& stop) {
-  return session_->judge(executable_of(candidate), options, stop);
+                                          int pair, const std::stop_token& stop) {
+  return session_->judge(executable_of(candidate), options, stop, {.pair = pair});
 }
 
 std::optional<std::string> HostBench::lacks(const task::Candidate& candidate,

@@ -45,7 +45,7 @@ class HostSession : public BenchSession {
   int process_pairs(const EvalOptions& options) const override {
     return session_->process_pairs(options);
   }
-  Result<WorkloadReport> judge(const Program& candidate, const EvalOptions& options,
+  Result<WorkloadReport> judge(const Program& candidate, const EvalOptions& options, int pair,
                                const std::stop_token& stop) override;
 
  protected:

@@ -364,9 +364,9 @@ Result<Tried> ProblemSession::try_out(const Executable& plan, const std::stop_to
 
 Result<WorkloadReport> ProblemSession::judge(const Executable& candidate,
                                              const EvalOptions& options,
-                                             const std::stop_token& stop, bool wants_fresh) {
+                                             const std::stop_token& stop, Run run) {
   const bool is_plan = context_.device && candidate.plan.valid();
-  if (!is_plan || wants_fresh) end_resident();
+  if (!is_plan || run.wants_fresh) end_resident();
   OutgoingFds fds;
   JudgeRequest request;
   auto start = std::chrono::steady_clock::now();
@@ -374,7 +374,7 @@ Result<WorkloadReport> ProblemSession::judge(const Executable& candidate,
   KW_TRY_STATUS(await_baseline());
   baseline_used_ = true;
   request.goal = {options.precise ? kPreciseHalfWidth : options.half_width_percent / 100,
-                  options.max_seconds, process_pairs(options)};
+                  options.max_seconds, process_pairs(options), run.pair};
   std::chrono::duration<double, std::milli> launched = std::chrono::steady_clock::now() - start;
   KW_TRY(WorkloadReport report, ask_beside_baseline<WorkloadReport>(request, fds, role, stop));
   if (is_plan) {

@@ -95,10 +95,14 @@ class ProblemSession {
   // has returned.
   int process_pairs(const EvalOptions& options) const;
 
+  struct Run {
+    int pair = 0;             // which of process_pairs() it is, from 0
+    bool wants_fresh = true;  // a plan gets an executor that nobody used before
+  };
   // The report on one candidate (BenchSession::judge() says which options count). After an Error
-  // the session is of no use. wants_fresh: a plan gets an executor that nobody used before.
+  // the session is of no use.
   Result<WorkloadReport> judge(const Executable& candidate, const EvalOptions& options,
-                               const std::stop_token& stop, bool wants_fresh = true);
+                               const std::stop_token& stop, Run run);
   // Times a few calls of a plan and checks one, beside the baseline. Its executor stays for the
   // next plan. After an Error likewise.
   Result<Tried> try_out(const Executable& plan, const std::stop_token& stop);

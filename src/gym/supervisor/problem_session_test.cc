@@ -44,7 +44,7 @@ class ProblemSessionTest : public ::testing::Test {
   WorkloadReport judge(ProblemSession& session, const WorkloadReport& answer = {},
                        const EvalOptions& options = {}) {
     sessions_.answer(answer);
-    auto report = session.judge(python_program(), options, {});
+    auto report = session.judge(python_program(), options, {}, {});
     EXPECT_TRUE(report) << report.error().message();
     return report ? *report : WorkloadReport{};
   }
@@ -152,7 +152,7 @@ TEST_F(ProblemSessionTest, ABaselineThatDoesNotRunIsOurFailureAndSaysWhy) {
   };
   ASSERT_TRUE(session->start_baseline(python_program(), PairMemory::kDrawn));
   sessions_.answer(BaselineStarted{"it exited", 0});
-  auto report = session->judge(python_program(), {}, {});
+  auto report = session->judge(python_program(), {}, {}, {});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code(), ErrorCode::kUnavailable);
   EXPECT_THAT(report.error().message(), HasSubstr("it exited"));
@@ -185,7 +185,10 @@ TEST_F(ProblemSessionTest, EveryJudgementHasAGoalOfItsOwn) {
   options.max_seconds = 2;
   options.process_pairs = 3;
   judge(*session, {}, options);
-  EXPECT_EQ(sessions_.request<JudgeRequest>().goal, (MeasuringGoal{0.05, 2, 3}));
+  EXPECT_EQ(sessions_.request<JudgeRequest>().goal, (MeasuringGoal{0.05, 2, 3, 0}));
+  sessions_.answer(WorkloadReport());
+  ASSERT_TRUE(session->judge(python_program(), options, {}, {.pair = 2}));
+  EXPECT_EQ(sessions_.request<JudgeRequest>().goal, (MeasuringGoal{0.05, 2, 3, 2}));
 }
 
 TEST_F(ProblemSessionTest, FastWritersAndPreciseRequestsAreMeasuredByManyPairs) {
@@ -223,7 +226,7 @@ class ResidentPlans : public ProblemSessionTest {
     Executable plan;
     plan.plan = os::make_sealed_file("plan", "KWPLAN1").value();
     sessions_.answer(answer);
-    auto report = session_->judge(plan, {}, {}, wants_fresh);
+    auto report = session_->judge(plan, {}, {}, {.wants_fresh = wants_fresh});
     EXPECT_TRUE(report) << report.error().message();
     request_ = sessions_.request<JudgeRequest>();
     return report ? *report : WorkloadReport{};
@@ -328,7 +331,7 @@ TEST_F(ProblemSessionTest, OnAGpuBothSidesRunThereAndTheCheckerHoldsItsMemory) {
   Executable plan;
   plan.plan = os::make_sealed_file("plan", "KWPLAN1").value();
   sessions_.answer(WorkloadReport{});
-  ASSERT_TRUE(session->judge(plan, {}, {}));
+  ASSERT_TRUE(session->judge(plan, {}, {}, {}));
   const auto request = sessions_.request<JudgeRequest>();
   EXPECT_EQ(request.candidate.setup.language, ExecutorLanguage::kPlan);
   EXPECT_EQ(request.candidate.setup.device, 1);

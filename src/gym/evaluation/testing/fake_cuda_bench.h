@@ -39,6 +39,7 @@ struct FakeGpu {
   std::function<void(const ScriptedCall&)> reference_computes = compute_workload;
   // Calls so far.
   std::atomic<int> opened{0}, baselines{0}, judged{0}, completed{0}, quiet{0}, tunings{0};
+  std::atomic<int> last_pair{-1};  // of process_pairs()
 };
 
 class FakeCudaSession : public BenchSession {
@@ -98,14 +99,15 @@ class FakeCudaSession : public BenchSession {
   int process_pairs(const EvalOptions& options) const override {
     return std::max(1, options.process_pairs);
   }
-  Result<WorkloadReport> judge(const Program& candidate, const EvalOptions& options,
+  Result<WorkloadReport> judge(const Program& candidate, const EvalOptions& options, int pair,
                                const std::stop_token& stop) override {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped");
     ++gpu_.judged;
+    gpu_.last_pair = pair;
     if (gpu_.before_judge) gpu_.before_judge(workload_);
     is_used_ = true;
-    workload_.goal = {options.half_width_percent / 100, options.max_seconds,
-                      process_pairs(options)};
+    workload_.goal = {options.half_width_percent / 100, options.max_seconds, process_pairs(options),
+                      pair};
     JudgingContext context = workload_.context();
     auto turn = TurnScope::begin(workload_.turn);
     auto side = workload_.candidate(static_cast<const ScriptedProgram&>(candidate).script);
