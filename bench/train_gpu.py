@@ -242,6 +242,8 @@ def main():
                             report(what="variant", shape=shape, **json.loads(line))
                     report(what="variants", shape=shape, exit=process.returncode, seconds=round(time.perf_counter() - begun, 1))
                 continue
+            done = subprocess.run([str(options.bin / "kw_train_step_to_token"), str(model)], capture_output=True, text=True)
+            report(what="step to token", shape=shape, **(json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr[-500:]}))
             lengths = write_rows(rows, SHAPES[shape][5], 600)
             attended = sum(n * n for n in lengths) / sum(lengths)
             flop = flop_per_token(shape, attended)

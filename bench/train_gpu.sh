@@ -14,7 +14,7 @@ mkdir -p "$out" "$build"
 began=$SECONDS
 cmake -S . -B "$build" -DKW_TORCH=ON -DKW_THIRD_PARTY="$third" -DKW_TORCH_PYTHON="${KW_PYTHON:-python3}" -DBUILD_TESTING=OFF \
   -DCMAKE_BUILD_TYPE=Release >"$out/configure.log" 2>&1 || { tail -20 "$out/configure.log"; exit 2; }
-cmake --build "$build" --parallel "$(nproc)" --target kernelwright-train kw_train_parity kw_train_kernels >"$out/build.log" 2>&1 || { tail -40 "$out/build.log"; exit 2; }
+cmake --build "$build" --parallel "$(nproc)" --target kernelwright-train kw_train_parity kw_train_kernels kw_train_step_to_token >"$out/build.log" 2>&1 || { tail -40 "$out/build.log"; exit 2; }
 echo "built in $((SECONDS - began)) s"
 "$build"/bin/kw_train_kernels >"$out/kernels.log" 2>&1 || { grep -E "WRONG|error" "$out/kernels.log"; exit 1; }
 exec "${KW_PYTHON:-python3}" bench/train_gpu.py --bin "$build/bin" --out "$out/results.jsonl" "$@"
