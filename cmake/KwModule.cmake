@@ -42,20 +42,20 @@ if(BUILD_TESTING)
   target_compile_options(kw_test_pch PRIVATE ${kw_test_flags})
 endif()
 
+# Ends a test that hangs. No test is that slow, with two of them and two other programs on two cores either.
+set(KW_TEST_SECONDS 1800)
+
 # kw_add_test(NAME SRCS ... DEPS ... LABELS ...): one GoogleTest program, its cases as CTest tests.
 #   WHOLE         one test, because its cases share a costly set-up; what it times is exclusive by the gym's lease
 #   COST SECONDS  about how long it takes: the longest tests begin first
 # Its labels get the folder as well (src_gym): .ci/run picks the tests of changed folders by it.
 function(kw_add_test name)
-  cmake_parse_arguments(T "WHOLE" "TIMEOUT;COST" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(T "WHOLE" "COST" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT BUILD_TESTING)
     return()
   endif()
   if(NOT T_LABELS)
     set(T_LABELS unit)
-  endif()
-  if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 120)
   endif()
   add_executable(${name}_test ${T_SRCS})
   target_link_libraries(${name}_test PRIVATE ${T_DEPS} kw_warnings GTest::gmock GTest::gtest_main)
@@ -66,7 +66,7 @@ function(kw_add_test name)
   string(REGEX REPLACE "^([^/]*)/([^/]*).*" "\\1_\\2" folder ${folder})
   if(T_WHOLE)
     add_test(NAME ${name} COMMAND ${name}_test)
-    set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS};${folder}" TIMEOUT ${T_TIMEOUT})
+    set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS};${folder}" TIMEOUT ${KW_TEST_SECONDS})
     if(T_COST)
       set_tests_properties(${name} PROPERTIES COST ${T_COST})
     endif()
@@ -75,7 +75,7 @@ function(kw_add_test name)
     list(JOIN T_LABELS "+" labels)
     string(APPEND labels "+${folder}")
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS "${labels}" TIMEOUT ${T_TIMEOUT})
+      PROPERTIES LABELS "${labels}" TIMEOUT ${KW_TEST_SECONDS})
   endif()
   add_dependencies(kw_tests ${name}_test)
   foreach(kind unit threads)

@@ -1,6 +1,7 @@
 """Checks of a test program that goes on after a failure: each is told, and the exit code says whether there was one."""
 
 MOST_TOLD = 20
+PATIENCE = 900  # seconds: ends a program that hangs, and no other one, on a machine however busy
 failures = 0
 
 

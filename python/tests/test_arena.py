@@ -39,7 +39,7 @@ def call(name, *args):
 
 def run(body, head=HEAD):
     command = [sys.executable, "-c", head + body]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900)
 
 
 class ArenaTest(unittest.TestCase):

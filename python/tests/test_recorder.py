@@ -170,7 +170,7 @@ class Recorder(unittest.TestCase):
         environment = {**os.environ, "PYTHONPATH": support.PYTHON_FOLDER, "PYTHONDONTWRITEBYTECODE": "1"}
         environment.update(TMPDIR=folder.name, TRITON_CACHE_DIR=os.path.join(folder.name, "triton"))  # most kernels are the same
         done = subprocess.run([sys.executable, script], input=json.dumps(CASES), env=environment, capture_output=True, text=True,
-                              timeout=240)  # fmt: skip
+                              timeout=900)  # fmt: skip
         assert done.returncode == 0, done.stderr
         cls.results = {line["name"]: line for line in map(json.loads, done.stdout.splitlines())}
 

@@ -20,7 +20,7 @@ def run(text, interpret=True):
     path = os.path.join(folder, "script.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(textwrap.dedent(text))
-    done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     return done.stdout.split("\n")[:-1]
 

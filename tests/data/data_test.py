@@ -17,7 +17,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "lm")]
 import expectations  # noqa: E402
-from expectations import expect  # noqa: E402
+from expectations import PATIENCE, expect  # noqa: E402
 from model_server import ModelServer  # noqa: E402
 from tiny_model import make_model  # noqa: E402
 
@@ -32,7 +32,7 @@ def command(program, *words):
 
 def data(program, *words, code=0):
     """stdout; another exit code is told."""
-    done = subprocess.run(command(program, *words), capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command(program, *words), capture_output=True, text=True, timeout=PATIENCE)
     expect(done.returncode == code, f"data {words[0]}: exit code {done.returncode}, {done.stderr[-2000:]}")
     return done.stdout + ("" if code == 0 else done.stderr)
 
@@ -71,7 +71,7 @@ def kill_and_go_on(words, log, lines):
         process.kill()
         err = process.communicate()[1]
         expect(process.returncode == -9, f"not killed at line {number} of the log, which has {lines_of(log)}: {process.returncode} {err}")
-    done = subprocess.run(words + ["--resume"], capture_output=True, text=True, timeout=200)
+    done = subprocess.run(words + ["--resume"], capture_output=True, text=True, timeout=PATIENCE)
     expect(done.returncode == 0, f"resumed: {done.stderr}")
 
 
@@ -79,7 +79,7 @@ def on_a_small_disk(words, folder, log, kept):
     """The command with its log on a disk too small for it: told, nothing is written but the log, of which a copy is kept."""
     script = 'mkdir -p small && mount -t tmpfs -o size=8k none small && "$@" --log small/log.jsonl; code=$?; cp small/log.jsonl "$KEPT"; exit $code'
     done = subprocess.run(["unshare", "-rm", "bash", "-c", script, "bash", *words], cwd=folder, env={**os.environ, "KEPT": str(kept)},
-                          capture_output=True, text=True, timeout=200)
+                          capture_output=True, text=True, timeout=PATIENCE)
     expect(done.returncode == 2 and "No space left on device" in done.stderr, f"a full disk: {done.returncode} {done.stderr}")
     expect(done.stdout == "" and not log.exists(), f"a full disk leaves {done.stdout}")
     expect(kept.read_bytes().endswith(b"\n") and lines_of(kept) > 1, f"the log on a full disk: {kept.read_bytes()[-100:]}")
@@ -122,7 +122,7 @@ def case_filter(program, _, folder):
     # As a kill leaves it between the names of the rejected and of the result.
     before = (folder / "again.jsonl").read_bytes()
     (folder / "again.jsonl").rename(folder / "again.jsonl.partial")
-    done = subprocess.run(words + ["--resume"], capture_output=True, text=True, timeout=200)
+    done = subprocess.run(words + ["--resume"], capture_output=True, text=True, timeout=PATIENCE)
     expect(done.returncode == 0 and (folder / "again.jsonl").read_bytes() == before, f"between the two names: {done.returncode} {done.stderr}")
 
 
@@ -140,7 +140,7 @@ def case_filter_full_disk(program, _, folder):
     kept = folder / "kept.jsonl"
     on_a_small_disk(words, folder, folder / "good.jsonl", kept)
     before = kept.read_text()
-    done = subprocess.run([*words, "--json", "--log", str(kept), "--resume"], capture_output=True, text=True, timeout=200)
+    done = subprocess.run([*words, "--json", "--log", str(kept), "--resume"], capture_output=True, text=True, timeout=PATIENCE)
     expect(done.returncode == 0, f"resumed: {done.stderr}")
     report = json.loads(done.stdout)
     expect(report["outcomes"] == {"no_code": 60, "passed": 1, "wrong_value": 1} and report["earlier"] == before.count("\n") - 1, f"resumed: {report}")
@@ -168,7 +168,7 @@ def case_full_disk(program, _, folder):
                   ("split", folder / "distinct.jsonl", "--out", "small/split"),
                   ("export", folder / "distinct.jsonl", "--out", "small/release"),
                   ("generate", "--count", 100, "--out", "small/out.jsonl")):
-        done = subprocess.run(["unshare", "-rm", "bash", "-c", script, "bash", *command(program, *words)], cwd=folder, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(["unshare", "-rm", "bash", "-c", script, "bash", *command(program, *words)], cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
         expect(done.returncode == 2 and "No space left on device" in done.stderr, f"{words[0]} on a full disk: {done.returncode} {done.stderr}")
         left = done.stdout.split()
         expect(left == (["out.jsonl.partial"] if words[0] == "generate" else []), f"{words[0]} on a full disk leaves {left}")
@@ -195,7 +195,7 @@ def case_teach(program, probe, folder):
             kept, words = folder / "kept.jsonl", command(program, "teach", folder / "in.jsonl", "--out", folder / "full.jsonl", *flags)
             on_a_small_disk(words, folder, folder / "full.jsonl", kept)
             before = kept.read_text()
-            done = subprocess.run([*words, "--log", str(kept), "--resume"], capture_output=True, text=True, timeout=200)
+            done = subprocess.run([*words, "--log", str(kept), "--resume"], capture_output=True, text=True, timeout=PATIENCE)
             expect(done.returncode == 0, f"resumed: {done.stderr}")
             expect(kept.read_text().startswith(before) and len(rows(kept)) == 49, "answers after a full disk")
             expect((folder / "full.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes(), "another file after a full disk")

@@ -18,7 +18,7 @@ NO_FAULT = ("quarantined", "unsupported", "noisy", "bad_problem")
 
 
 def data(program, *words):
-    done = subprocess.run([program, "data", *map(str, words)], capture_output=True, text=True, timeout=280)
+    done = subprocess.run([program, "data", *map(str, words)], capture_output=True, text=True, timeout=900)
     if done.returncode != 0:
         sys.exit(f"data {words[0]}: exit code {done.returncode}\n{done.stderr[-3000:]}")
     return done.stdout

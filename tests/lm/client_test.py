@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import expectations  # noqa: E402
-from expectations import expect  # noqa: E402
+from expectations import PATIENCE, expect  # noqa: E402
 from model_server import ModelServer
 from tiny_model import make_model
 
@@ -40,7 +40,7 @@ def generate(program, model, *flags, environment=None):
     """(exit code, lines of stdout, stderr)"""
     process = start(program, model, *flags, environment=environment)
     try:
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         raise
@@ -108,7 +108,7 @@ def case_killed(program, model, folder):
         expect(server.wait_for(lambda metrics: metrics["kw_lm_sampled_tokens_total"] > 50), "it computes")
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(60)
-        out, err = client.communicate(timeout=120)
+        out, err = client.communicate(timeout=PATIENCE)
         lines = [json.loads(line) for line in out.splitlines()]
         expect(client.returncode == 2 and [line["id"] for line in lines] == list(range(12)), f"a line for each: {err[-2000:]}")
         expect(all(("choices" in line) != ("error" in line) for line in lines) and any("error" in line for line in lines), "answers and errors")
@@ -118,7 +118,7 @@ def case_killed(program, model, folder):
         expect(server.wait_for(lambda metrics: metrics["kw_lm_sampled_tokens_total"] > 50), "it computes")
         begin = time.monotonic()
         client.send_signal(signal.SIGINT)
-        client.communicate(timeout=120)
+        client.communicate(timeout=PATIENCE)
         expect(client.returncode == 130 and time.monotonic() - begin < 30, "interrupted")
         expect(server.wait_for(lambda metrics: metrics["kw_lm_sequences_running"] + metrics["kw_lm_sequences_waiting"] == 0), "its slots are free")
 

@@ -15,7 +15,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import expectations  # noqa: E402
-from expectations import expect  # noqa: E402
+from expectations import PATIENCE, expect  # noqa: E402
 try:
     import peft
     import torch
@@ -50,7 +50,7 @@ def adapter(folder, model, **settings):
 
 def merge(model, adapter_folder, out, *options):
     return subprocess.run([PROGRAM, "model", "merge", str(model), "--adapter", str(adapter_folder), "--out", str(out), *options],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=PATIENCE)
 
 
 def check_sums(work):

@@ -47,10 +47,10 @@ class ModelServer:
         return self.process.wait(seconds), self.process.stderr.read()
 
     def get(self, path):
-        with urllib.request.urlopen(self.origin + path, timeout=60) as answer:
+        with urllib.request.urlopen(self.origin + path, timeout=900) as answer:
             return answer.read().decode()
 
-    def post(self, path, body, timeout=120):
+    def post(self, path, body, timeout=900):
         request = urllib.request.Request(self.origin + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             return json.load(answer)

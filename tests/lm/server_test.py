@@ -21,7 +21,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import expectations  # noqa: E402
-from expectations import expect  # noqa: E402
+from expectations import PATIENCE, expect  # noqa: E402
 from model_server import ModelServer, is_idle
 from tiny_model import make_model
 
@@ -45,7 +45,7 @@ def refusal(kind, action):
 
 
 def client_of(server, key="none", cls=openai.OpenAI):
-    return cls(base_url=server.origin + "/v1", api_key=key, max_retries=0, timeout=120)
+    return cls(base_url=server.origin + "/v1", api_key=key, max_retries=0, timeout=PATIENCE)
 
 
 def case_client(program, model):
@@ -327,7 +327,7 @@ def malformed(random_numbers, name):
 
 def status_of(port, request, whole):
     """0 for a connection that was closed without an answer. whole: the server need not wait for more of the request."""
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         try:
             connection.sendall(request)
             if not whole:
@@ -484,7 +484,7 @@ def case_start(program, model):
     """What cannot be served says why, and leaves nothing behind."""
     def ends(words, *flags):
         port = () if "--port" in flags else ("--port", 0)
-        done = subprocess.run([str(program), "serve-model", *map(str, (*port, *flags))], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([str(program), "serve-model", *map(str, (*port, *flags))], capture_output=True, text=True, timeout=PATIENCE)
         expect(done.returncode == 2 and done.stdout == "" and all(word in done.stderr for word in words), f"{flags}: {done.returncode}, {done.stderr}")
 
     ends(["config.json"], "--model", model / "nothing")

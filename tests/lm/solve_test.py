@@ -18,14 +18,14 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import expectations  # noqa: E402
-from expectations import expect  # noqa: E402
+from expectations import PATIENCE, expect  # noqa: E402
 from tiny_model import make_model
 
 PROBLEM = pathlib.Path(__file__).parents[2] / "problems" / "relu"
 
 
 def solve(program, *words):
-    return subprocess.run([str(program), "solve", *map(str, words)], capture_output=True, text=True, timeout=240)
+    return subprocess.run([str(program), "solve", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
 
 
 def events(run):
@@ -54,13 +54,13 @@ def case_random_weights(program, model, folder):
     answers = [sorted((e["attempt"], e["answer"]) for e in events(r) if e["type"] == "answered") for r in (run, again)]
     expect(answers[0] == answers[1], "another run has other answers")
     # The report says why nothing is correct.
-    report = subprocess.run([str(program), "report", str(run), "--json"], capture_output=True, text=True, timeout=120)
+    report = subprocess.run([str(program), "report", str(run), "--json"], capture_output=True, text=True, timeout=PATIENCE)
     expect(report.returncode == 0, f"the report: {report.stderr}")
     found = json.loads(report.stdout)["runs"][0]["metrics"]
     expect(found["correctness"]["value"] == 0 and found["attempts"]["total"] == 6, f"the report: {found}")
     told = {failure["reason"]: failure["count"] for failure in found["failures"]}
     expect(sum(told.values()) == 6 and all(any(why in reason for reason in told) for why in set(reasons)), f"the report's reasons: {told}, not {reasons}")
-    text = subprocess.run([str(program), "report", str(run)], capture_output=True, text=True, timeout=120).stdout
+    text = subprocess.run([str(program), "report", str(run)], capture_output=True, text=True, timeout=PATIENCE).stdout
     expect(all(reason in text for reason in told), f"the report's text: {text}")
 
 
@@ -80,7 +80,7 @@ def case_an_engine_that_dies_is_started_again(program, model, folder):
     run = folder / "killed"
     words = ("--model", model, "--samples", 3, "--parallel", 1, "--max-tokens", 400, "--no-timing", "--retry-seconds", 0.1, "--run", run, "--json")
     process = subprocess.Popen([str(program), "solve", str(PROBLEM), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    killed, end = None, time.monotonic() + 60
+    killed, end = None, time.monotonic() + PATIENCE
     while killed is None and process.poll() is None and time.monotonic() < end:
         begun = (run / "events.jsonl").exists() and any(event["type"] == "decided" for event in whole_events(run))
         killed = engine_of(process) if begun else None
@@ -88,7 +88,7 @@ def case_an_engine_that_dies_is_started_again(program, model, folder):
     expect(killed is not None, "no engine to kill")
     if killed is not None:
         os.kill(killed, signal.SIGKILL)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     expect(process.returncode == 1, f"exit code {process.returncode}: {err}")
     row = json.loads(out)
     expect(row["attempts"] == 3 and row["end"] == "attempts", f"the row: {row}")
@@ -197,7 +197,7 @@ def case_a_killed_run_leaves_no_stopped_engine(program, model, folder):
     ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
     running = start_timed(program, model, folder / "ended_from_outside")
     engine = engine_of(running)
-    stopped, deadline = False, time.monotonic() + 60
+    stopped, deadline = False, time.monotonic() + PATIENCE
     while not stopped and running.poll() is None and time.monotonic() < deadline:
         running.send_signal(signal.SIGSTOP)
         time.sleep(0.005)
@@ -208,7 +208,7 @@ def case_a_killed_run_leaves_no_stopped_engine(program, model, folder):
     expect(stopped, f"the engine was never stopped; the run: {running.poll()}")
     running.kill()
     running.wait()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while state_of(engine) not in ("", "Z") and time.monotonic() < deadline:
         time.sleep(0.01)
     expect(state_of(engine) in ("", "Z"), f"the engine is left behind, in state {state_of(engine)}")

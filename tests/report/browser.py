@@ -98,14 +98,14 @@ def pages(program, folder):
     out = {}
     for name, runs in {"runs": ["refine-7b", "refine-7b-cards", "best-of-8.jsonl"], "one": ["refine-7b"], "hostile": ["hostile", "refine-7b"]}.items():
         out[name] = folder / f"{name}.html"
-        subprocess.run([program, "report", *(str(folder / run) for run in runs), "--html", str(out[name])], check=True, capture_output=True, timeout=120)
+        subprocess.run([program, "report", *(str(folder / run) for run in runs), "--html", str(out[name])], check=True, capture_output=True, timeout=900)
     return out
 
 
 def data_page(program, folder):
     make_runs.data_set(folder / "data.jsonl", 5, 400)
     out = folder / "data.html"
-    subprocess.run([program, "data", "stats", str(folder / "data.jsonl"), "--html", str(out)], check=True, capture_output=True, timeout=120)
+    subprocess.run([program, "data", "stats", str(folder / "data.jsonl"), "--html", str(out)], check=True, capture_output=True, timeout=900)
     return {"data": out}
 
 

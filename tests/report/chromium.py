@@ -105,7 +105,7 @@ class Browser:
     def close(self):
         self.session = None
         self.call("Browser.close")
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=900)
 
 
 class Checks:

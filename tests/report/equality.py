@@ -259,7 +259,7 @@ def differences(expected, found, where="$"):
 
 
 def report_of(program, *words):
-    return json.loads(subprocess.run([program, "report", *map(str, words), "--json"], check=True, capture_output=True, timeout=120).stdout)
+    return json.loads(subprocess.run([program, "report", *map(str, words), "--json"], check=True, capture_output=True, timeout=900).stdout)
 
 
 def folders_and_traces(program, names):

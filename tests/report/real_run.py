@@ -35,7 +35,7 @@ def fenced(code):
 
 
 def run(command, environment, codes=(0,)):
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     if done.returncode not in codes:
         sys.exit(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -36,7 +36,7 @@ def call(url, path, body=None, token=None, accept="application/json"):
     request = urllib.request.Request(url + path, data=None if body is None else json.dumps(body).encode(), headers={"Accept": accept, "Content-Type": "application/json"})
     if token:
         request.add_header("Authorization", "Bearer " + token)
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=900) as answer:
         return answer.headers, answer.read()
 
 
@@ -71,7 +71,7 @@ def serving(program, folder, *arguments):
         yield process.stdout.readline().strip()
     finally:
         process.terminate()
-        process.wait(timeout=60)
+        process.wait(timeout=900)
 
 
 def until(browser, expression, what):

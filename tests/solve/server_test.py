@@ -19,7 +19,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "lm")]
 import expectations  # noqa: E402
-from expectations import expect  # noqa: E402
+from expectations import PATIENCE, expect  # noqa: E402
 from model_server import ModelServer  # noqa: E402
 from tiny_model import make_model  # noqa: E402
 
@@ -81,7 +81,7 @@ def start(program, *words):
 def ended(process):
     """(exit code, stdout, stderr)"""
     try:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         raise
@@ -143,7 +143,7 @@ def case_our_own_server(program, probe, _, folder):
     expect(all(event["by"] == "tiny" for event in answered), f"by: {answered}")
     reasons = [event["why_not"] for event in events(run, "extracted")]
     expect(all(reasons), f"why there is no code: {reasons}")
-    report = subprocess.run([str(program), "report", str(run), "--json"], capture_output=True, text=True, timeout=60)
+    report = subprocess.run([str(program), "report", str(run), "--json"], capture_output=True, text=True, timeout=PATIENCE)
     expect(report.returncode == 0, f"the report: {report.stderr}")
     found = json.loads(report.stdout)["runs"][0]["metrics"]
     expect(found["correctness"]["value"] == 0 and found["attempts"]["total"] == 6, f"the report: {found}")
@@ -254,7 +254,7 @@ def case_prompt_echo(program, _, faults, folder):
     row = json.loads(out)
     expect(row["odd_answers"] == {"prompt_echo": 1} and row["correct"] == 0, f"the row: {row}")
     expect([event["suspicion"] for event in events(run, "answered")] == ["prompt_echo"], f"answered: {events(run, 'answered')}")
-    report = subprocess.run([str(program), "report", str(run)], capture_output=True, text=True, timeout=60)
+    report = subprocess.run([str(program), "report", str(run)], capture_output=True, text=True, timeout=PATIENCE)
     extracted = events(run, "extracted")[0]
     expect("prompt_echo" in report.stdout or extracted["candidate"], f"the report: {report.stdout}")
 
