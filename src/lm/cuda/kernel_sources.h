@@ -4,7 +4,7 @@
 
 namespace kw::lm::cuda::source {
 
-extern const std::string_view prelude, norm, silu, heads, attention_decode, attention_prefill,
-    attention_exact, hopper, matmul, sampling, initial;
+extern const std::string_view prelude, rounding, norm, silu, heads, attention_decode,
+    attention_prefill, attention_exact, hopper, matmul, sampling, initial;
 
 }  // namespace kw::lm::cuda::source

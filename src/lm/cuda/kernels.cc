@@ -49,6 +49,7 @@ Status check_model(const ModelConfig& c, WeightType type) {
 template <typename... Parts>
 std::string text_of(Parts... parts) {
   std::string out(source::prelude);
+  out.append(source::rounding);
   (out.append(parts), ...);
   return out;
 }

@@ -1,6 +1,6 @@
 // The trainer's kernels, kernels/*.cu, as the build put them into this program. They are compiled
-// after the engine's prelude.cu; the parts of attention, as one, and head_loss after its hopper.cu
-// too.
+// after the engine's prelude.cu and rounding.cu; the parts of attention, as one, and head_loss
+// after its hopper.cu too.
 #pragma once
 #include <string_view>
 

@@ -16,7 +16,8 @@ namespace {
 using kw::cuda::ProgramSource;
 
 ProgramSource program(const char* name, std::string_view text) {
-  return {name, std::string(lm::cuda::source::prelude) + std::string(text), {"KW_F32=0"}};
+  std::string all(lm::cuda::source::prelude);
+  return {name, all.append(lm::cuda::source::rounding).append(text), {"KW_F32=0"}};
 }
 
 // Shared memory of a block of attention, as SharedLayout in attention_common.cu: tiles that stay, a

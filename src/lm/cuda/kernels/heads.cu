@@ -104,7 +104,7 @@ __device__ __forceinline__ void rotate_head(HeadPairs& head, const HeadInput& in
 #pragma unroll
     for (int i = 0; i < kPairs; ++i)
       if (lane + 32 * i < kHalf)
-        squares += head.first[i] * head.first[i] + head.second[i] * head.second[i];
+        squares += sum_of_squares(head.first[i], head.second[i]);
     const float factor = 1.0f / sqrtf(warp_sum(squares) / (float)KW_HEAD_DIM + in.epsilon);
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
@@ -116,10 +116,9 @@ __device__ __forceinline__ void rotate_head(HeadPairs& head, const HeadInput& in
   }
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
-    const float c = angles.cosine[i], s = angles.sine[i];
-    const float a = head.first[i], b = head.second[i];
-    head.first[i] = a * c - b * s;
-    head.second[i] = b * c + a * s;
+    const float2 pair = rotated(head.first[i], head.second[i], angles.cosine[i], angles.sine[i]);
+    head.first[i] = pair.x;
+    head.second[i] = pair.y;
   }
 }
 

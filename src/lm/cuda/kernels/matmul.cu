@@ -36,10 +36,6 @@ struct MatmulInput {
   float epsilon;
 };
 
-__device__ __forceinline__ float silu(float x) {
-  return x / (1.0f + exp2_of(-x * kLog2E));
-}
-
 // kSilu: the first half of the columns are gates, the other half the ups that belong to them.
 template <int kColumns, int kStages, Output kOutput>
 struct Matmul {
@@ -193,8 +189,9 @@ struct Matmul {
         const float *gates = c[b] + 2 * half, *ups = c[b + kInner] + 2 * half;
         if (row < in.rows)
           *(u32*)((u16*)in.y + (i64)row * inner + column) =
-              bf16_pair(silu(gates[0] * f + gate_bias.x) * (ups[0] * f + up_bias.x),
-                        silu(gates[1] * f + gate_bias.y) * (ups[1] * f + up_bias.y));
+              bf16_pair(
+                  silu(scaled_plus(gates[0], f, gate_bias.x)) * scaled_plus(ups[0], f, up_bias.x),
+                  silu(scaled_plus(gates[1], f, gate_bias.y)) * scaled_plus(ups[1], f, up_bias.y));
       }
     }
   }
@@ -240,7 +237,7 @@ struct Matmul {
     *(float4*)((float*)in.y + at) = v;
     const float4 w = four.weight;
     store_activations(in.next + at, make_float4(v.x * w.x, v.y * w.y, v.z * w.z, v.w * w.w));
-    float squares = v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
+    float squares = sum_of_squares(v);
 #pragma unroll
     for (int step = 4; step > 0; step /= 2)
       squares += __shfl_xor_sync(0xffu << (threadIdx.x & 24), squares, step);

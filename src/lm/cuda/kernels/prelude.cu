@@ -54,10 +54,10 @@ __device__ __forceinline__ float high_of(u32 pair) {
 }
 
 // A float32 number as the sum of two bfloat16 numbers (16 bits of its 24): matmuls of both with a
-// bfloat16 matrix are as good as those of the number itself.
+// bfloat16 matrix are as good as those of the number itself. A product that a is stays rounded.
 __device__ __forceinline__ void split_pair(float a, float b, u32& upper, u32& rest) {
   upper = bf16_pair(a, b);
-  rest = bf16_pair(a - low_of(upper), b - high_of(upper));
+  rest = bf16_pair(__fsub_rn(a, low_of(upper)), __fsub_rn(b, high_of(upper)));
 }
 
 __device__ __forceinline__ void store_activations(float* to, float4 v) {
@@ -87,6 +87,9 @@ __device__ __forceinline__ float exp2_of(float x) {
   float out;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
+}
+__device__ __forceinline__ float silu(float x) {
+  return x / (1.0f + exp2_of(-x * kLog2E));
 }
 
 // Every lane adds in the same order.

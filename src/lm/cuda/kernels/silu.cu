@@ -1,9 +1,5 @@
 // silu(gate) * up after a matmul of another library; our own has it in its last stage.
 // F = KW_INTERMEDIATE.
-__device__ __forceinline__ float silu(float x) {
-  return x / (1.0f + exp2_of(-x * kLog2E));
-}
-
 // in: [rows, 2 F], gate then up; bias: [2 F] or null; out: [rows, F].
 KW_KERNEL __launch_bounds__(256)
     kw_silu(const float* in, const float* bias, Activation* out, i64 fours) {

@@ -28,7 +28,7 @@ KW_KERNEL __launch_bounds__(kFinishThreads) kw_finish_rows(const FinishRowsInput
     }
     const float4 w = *(const float4*)(in.norm + at);
     store_activations(in.next + row + at, make_float4(v.x * w.x, v.y * w.y, v.z * w.z, v.w * w.w));
-    float squares = v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
+    float squares = sum_of_squares(v);
 #pragma unroll
     for (int step = 4; step > 0; step /= 2)
       squares += __shfl_xor_sync(0xffu << (threadIdx.x & 24), squares, step);
@@ -59,17 +59,12 @@ struct ScaledSiluInput {
   int width;
 };
 
-__device__ __forceinline__ float silu(float x) {
-  return x / (1.0f + exp2_of(-x * kLog2E));
-}
-
 __device__ __forceinline__ float4 scaled(float4 v, float factor) {
   return make_float4(v.x * factor, v.y * factor, v.z * factor, v.w * factor);
 }
-// In one rounding, as a compiler makes of a product and a sum.
 __device__ __forceinline__ float4 scaled_plus(float4 v, float factor, float4 bias) {
-  return make_float4(fmaf(v.x, factor, bias.x), fmaf(v.y, factor, bias.y),
-                     fmaf(v.z, factor, bias.z), fmaf(v.w, factor, bias.w));
+  return make_float4(scaled_plus(v.x, factor, bias.x), scaled_plus(v.y, factor, bias.y),
+                     scaled_plus(v.z, factor, bias.z), scaled_plus(v.w, factor, bias.w));
 }
 
 KW_KERNEL __launch_bounds__(256) kw_scaled_silu(const ScaledSiluInput in) {
